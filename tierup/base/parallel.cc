@@ -1,0 +1,81 @@
+#include "tierup/base/parallel.h"
+
+#include <omp.h>
+#include <sched.h>
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <string>
+
+namespace tierup {
+namespace {
+
+// CPU quota of the process's control group in cores, or 0 without one (cgroup v2, then v1).
+double cgroup_quota() {
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (v2 >> quota >> period && quota != "max" && period > 0) return std::stod(quota) / period;
+  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+  std::ifstream v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  double value = 0;
+  if (v1_quota >> value && v1_period >> period && value > 0 && period > 0) return value / period;
+  return 0;
+}
+
+int count_usable_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  int cores = 1;
+  if (sched_getaffinity(0, sizeof(mask), &mask) == 0) cores = std::max(1, CPU_COUNT(&mask));
+  const double quota = cgroup_quota();
+  if (quota > 0) cores = std::min(cores, std::max(1, static_cast<int>(quota + 0.999)));
+  return cores;
+}
+
+}  // namespace
+
+int usable_cores() {
+  static const int cores = count_usable_cores();
+  return cores;
+}
+
+int intra_op_threads() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads(); }
+
+ThreadCountScope::ThreadCountScope(int threads) : previous_(omp_get_max_threads()) {
+  const int wanted = threads > 0 ? threads : usable_cores();
+  if (wanted != previous_) omp_set_num_threads(wanted);
+}
+
+ThreadCountScope::~ThreadCountScope() {
+  if (omp_get_max_threads() != previous_) omp_set_num_threads(previous_);
+}
+
+namespace detail {
+
+void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
+  const int64_t total = end - begin;
+  const int threads =
+      static_cast<int>(std::min<int64_t>(intra_op_threads(), (total + grain - 1) / grain));
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+#pragma omp parallel num_threads(threads)
+  {
+    const int64_t count = omp_get_num_threads();
+    const int64_t chunk = (total + count - 1) / count;
+    const int64_t first = begin + omp_get_thread_num() * chunk;
+    const int64_t last = std::min(end, first + chunk);
+    try {
+      if (first < last) body(context, first, last);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(failure_mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace detail
+}  // namespace tierup

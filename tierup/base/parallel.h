@@ -1,0 +1,52 @@
+// parallel_for: intra-op parallelism over the one OpenMP runtime, shared with oneDNN.
+//
+// The number of threads is a property of the calling thread (OpenMP keeps it so); a run
+// sets it with ThreadCountScope. Work below the grain stays in the calling thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+namespace tierup {
+
+// Threads that parallel_for may use when called from this thread; at least 1.
+int intra_op_threads();
+// Cores the process may really use: affinity mask and cgroup quota.
+int usable_cores();
+
+// Sets the calling thread's intra-op thread count for its lifetime. `threads` <= 0: usable_cores().
+class ThreadCountScope {
+ public:
+  explicit ThreadCountScope(int threads);
+  ~ThreadCountScope();
+  ThreadCountScope(const ThreadCountScope&) = delete;
+  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
+
+ private:
+  int previous_;
+};
+
+namespace detail {
+using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
+void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context);
+}  // namespace detail
+
+// Calls body(begin_i, end_i) over disjoint ranges that cover [begin, end), each of at least
+// `grain` iterations but the last. Ranges are cut statically, so a given thread count always
+// gives the same ranges; bodies must not depend on the cut (reductions have one fixed order).
+// An exception of a body is rethrown in the caller after all ranges ended.
+template <typename Body>
+void parallel_for(int64_t begin, int64_t end, int64_t grain, Body&& body) {
+  if (begin >= end) return;
+  if (end - begin <= grain || intra_op_threads() == 1) {
+    body(begin, end);
+    return;
+  }
+  detail::run_parallel(
+      begin, end, std::max<int64_t>(grain, 1),
+      [](void* context, int64_t b, int64_t e) { (*static_cast<std::remove_reference_t<Body>*>(context))(b, e); },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+}  // namespace tierup

@@ -1,0 +1,83 @@
+// Ref<T>: an intrusive reference-counted pointer, one word wide.
+//
+// Counts are atomic, so handles to one object may live in many threads; the object
+// itself is not protected. Objects derive from RefCounted and are born with count 0.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace tierup {
+
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+  virtual ~RefCounted() = default;
+
+  void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const {
+    // The common case of a sole owner needs no locked read-modify-write.
+    if (count_.load(std::memory_order_acquire) == 1 ||
+        count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
+  }
+  uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
+
+ private:
+  mutable std::atomic<uint32_t> count_{0};
+};
+
+template <typename T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): null is a Ref.
+  explicit Ref(T* pointer) : pointer_(pointer) {
+    if (pointer_ != nullptr) pointer_->retain();
+  }
+  Ref(const Ref& other) : Ref(other.pointer_) {}
+  Ref(Ref&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+  template <typename U>
+    requires std::is_convertible_v<U*, T*>
+  Ref(const Ref<U>& other) : Ref(other.get()) {}  // NOLINT(google-explicit-constructor)
+  Ref& operator=(const Ref& other) {
+    Ref(other).swap(*this);
+    return *this;
+  }
+  Ref& operator=(Ref&& other) noexcept {
+    Ref(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Ref() {
+    if (pointer_ != nullptr) pointer_->release();
+  }
+
+  void swap(Ref& other) noexcept { std::swap(pointer_, other.pointer_); }
+  T* get() const { return pointer_; }
+  T* operator->() const { return pointer_; }
+  T& operator*() const { return *pointer_; }
+  explicit operator bool() const { return pointer_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) { return a.pointer_ == b.pointer_; }
+
+  // Gives up ownership without releasing; adopt() is the reverse.
+  T* leak() { return std::exchange(pointer_, nullptr); }
+  static Ref adopt(T* pointer) {
+    Ref result;
+    result.pointer_ = pointer;
+    return result;
+  }
+
+ private:
+  T* pointer_ = nullptr;
+};
+
+template <typename T, typename... Args>
+Ref<T> make_ref(Args&&... args) {
+  return Ref<T>(new T(std::forward<Args>(args)...));
+}
+
+}  // namespace tierup

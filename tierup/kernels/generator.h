@@ -1,0 +1,37 @@
+// Generator: PyTorch's CPU random stream (MT19937), seedable, one per module or run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "tierup/base/ref.h"
+
+namespace tierup::kernels {
+
+// Thread rule: lock() while drawing; a kernel draws all it needs under one lock.
+class Generator final : public RefCounted {
+ public:
+  explicit Generator(uint64_t seed = 67280421310721ULL);  // PyTorch's default seed.
+  void set_seed(uint64_t seed);
+  uint64_t seed() const { return seed_; }
+  std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }
+
+  uint32_t next32();
+  uint64_t next64();  // High word drawn first, as PyTorch's random64.
+  // A normal double left over from the last Box-Muller pair (PyTorch keeps one of each).
+  std::optional<double> cached_normal;
+  std::optional<float> cached_normal_float;
+
+ private:
+  void refill();
+
+  uint64_t seed_ = 0;
+  size_t left_ = 1;
+  size_t next_ = 0;
+  std::array<uint32_t, 624> state_{};
+  std::mutex mutex_;
+};
+
+}  // namespace tierup::kernels

@@ -1,0 +1,55 @@
+// Op: one row of the operator table, the whole definition of an operator.
+//
+// Parser, verifier, alias analysis, shape inference, tier 0, fusion, autodiff and the manual
+// read these rows and nothing else. If a pass needs a fact about an operator, the fact becomes
+// a field here; a pass never lists operator names. A row names its kernel through a
+// boxing adapter (boxing.h) that turns IValues into the kernel's C++ arguments.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tierup/ir/operator.h"
+#include "tierup/ops/run_context.h"
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup::ops {
+
+// Arguments and results of one call. All arguments of the schema are there, defaults filled in;
+// a vararg operator gets them all. Arguments may be moved from. One result per return.
+struct OpCall {
+  std::span<IValue> args;
+  std::span<IValue> results;
+  RunContext& context;
+};
+using KernelFn = void (*)(OpCall& call);
+
+struct ShapeContext;  // Filled by analysis: shapes and constants of the arguments, symbols.
+using ShapeFn = void (*)(ShapeContext& context);
+struct ScalarBody;    // The per-element meaning; see kernels/scalar_bodies.h.
+struct GradContext;
+using GradFn = void (*)(GradContext& context);
+
+// As written in the family files.
+struct OpRow {
+  const char* schema;
+  KernelFn kernel = nullptr;
+  uint8_t effects = ir::kNoEffect;
+  ShapeFn shape = nullptr;
+  const ScalarBody* body = nullptr;
+  GradFn grad = nullptr;  // Null: not differentiable (yet).
+};
+
+class Op final : public ir::Operator {
+ public:
+  explicit Op(const OpRow& row);  // Parses the schema.
+  const OpRow& row() const { return *row_; }
+  KernelFn kernel() const { return row_->kernel; }
+
+ private:
+  const OpRow* row_;
+};
+
+}  // namespace tierup::ops

@@ -1,0 +1,8 @@
+#include "tierup/ops/boxing.h"
+#include "tierup/ops/families.h"
+
+namespace tierup::ops {
+
+std::span<const OpRow> string_ops_rows() { return {}; }
+
+}  // namespace tierup::ops

@@ -1,0 +1,156 @@
+// Size classes are powers of two with four steps between them (waste below 25 %); every block
+// is rounded to its class, so free_bytes(pointer, bytes) finds the class again without a header.
+#include "tierup/tensor/allocator.h"
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <vector>
+
+#include "tierup/base/error.h"
+
+namespace tierup {
+namespace {
+
+constexpr size_t kMaxCachedBytes = size_t{32} << 20;
+constexpr size_t kMaxThreadCacheBytes = size_t{128} << 20;
+constexpr size_t kClassCount = 4 * 26;
+
+struct Counters {
+  std::atomic<int64_t> live{0};
+  std::atomic<int64_t> peak{0};
+  std::atomic<int64_t> calls{0};
+  std::atomic<int64_t> system_calls{0};
+  std::atomic<int64_t> cached{0};
+  std::atomic<int64_t> limit{0};
+};
+
+Counters& counters() {
+  static Counters instance;
+  return instance;
+}
+
+struct SizeClass {
+  size_t index;
+  size_t bytes;
+};
+
+SizeClass size_class(size_t bytes) {
+  if (bytes <= 64) return {0, 64};
+  const size_t power = std::bit_width(bytes - 1) - 1;  // 2^power < bytes <= 2^(power+1)
+  const size_t step = size_t{1} << (power - 2);
+  const size_t steps = (bytes - (size_t{1} << power) + step - 1) / step;  // 1..4
+  return {(power - 6) * 4 + steps, (size_t{1} << power) + steps * step};
+}
+
+class ThreadCache {
+ public:
+  ~ThreadCache() { clear(); }
+
+  void* take(const SizeClass& size) {
+    if (size.index >= kClassCount || bins_[size.index].empty()) return nullptr;
+    void* block = bins_[size.index].back();
+    bins_[size.index].pop_back();
+    account(-static_cast<int64_t>(size.bytes));
+    return block;
+  }
+
+  bool put(void* block, const SizeClass& size) {
+    if (size.index >= kClassCount || size.bytes > kMaxCachedBytes) return false;
+    if (held_ + size.bytes > kMaxThreadCacheBytes) return false;
+    bins_[size.index].push_back(block);
+    account(static_cast<int64_t>(size.bytes));
+    return true;
+  }
+
+  void clear() {
+    for (auto& bin : bins_) {
+      for (void* block : bin) std::free(block);
+      bin.clear();
+    }
+    account(-static_cast<int64_t>(held_));
+  }
+
+ private:
+  void account(int64_t delta) {
+    held_ += static_cast<size_t>(delta);
+    counters().cached.fetch_add(delta, std::memory_order_relaxed);
+  }
+
+  std::array<std::vector<void*>, kClassCount> bins_;
+  size_t held_ = 0;
+};
+
+// Set while the thread's cache is alive: tensors freed by later thread-local destructors bypass it.
+thread_local bool cache_ended = false;
+struct CacheHolder {
+  ThreadCache cache;
+  ~CacheHolder() { cache_ended = true; }
+};
+
+ThreadCache* thread_cache() {
+  if (cache_ended) return nullptr;
+  thread_local CacheHolder holder;
+  return &holder.cache;
+}
+
+[[noreturn]] void fail_memory(size_t bytes, int64_t live, int64_t limit) {
+  if (limit > 0) {
+    fail(ErrorCode::kOutOfMemory,
+         "out of memory: {} bytes more would pass the limit of {} ({} in use)", bytes, limit, live);
+  }
+  fail(ErrorCode::kOutOfMemory, "out of memory: the system refused {} bytes ({} in use)", bytes, live);
+}
+
+}  // namespace
+
+void* allocate_bytes(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  Counters& c = counters();
+  c.calls.fetch_add(1, std::memory_order_relaxed);
+  const int64_t limit = c.limit.load(std::memory_order_relaxed);
+  if (bytes > (size_t{1} << 46)) fail_memory(bytes, c.live.load(), limit);
+  const SizeClass size = size_class(bytes);
+  const int64_t live =
+      c.live.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed) + static_cast<int64_t>(bytes);
+  void* block = nullptr;
+  if (limit == 0 || live <= limit) {
+    ThreadCache* cache = thread_cache();
+    if (cache != nullptr) block = cache->take(size);
+    if (block == nullptr) {
+      c.system_calls.fetch_add(1, std::memory_order_relaxed);
+      block = std::aligned_alloc(kTensorAlignment, size.bytes);
+    }
+  }
+  if (block == nullptr) {
+    c.live.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+    fail_memory(bytes, live - static_cast<int64_t>(bytes), limit);
+  }
+  int64_t peak = c.peak.load(std::memory_order_relaxed);
+  while (live > peak && !c.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+  return block;
+}
+
+void free_bytes(void* pointer, size_t bytes) {
+  if (pointer == nullptr) return;
+  counters().live.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  ThreadCache* cache = thread_cache();
+  if (cache == nullptr || !cache->put(pointer, size_class(bytes))) std::free(pointer);
+}
+
+AllocatorStats allocator_stats() {
+  const Counters& c = counters();
+  return {c.live.load(), c.peak.load(), c.calls.load(), c.system_calls.load(), c.cached.load()};
+}
+
+void reset_peak() { counters().peak.store(counters().live.load()); }
+
+void release_thread_cache() {
+  if (ThreadCache* cache = thread_cache()) cache->clear();
+}
+
+void set_memory_limit(int64_t max_live_bytes) { counters().limit.store(max_live_bytes); }
+
+}  // namespace tierup

@@ -1,0 +1,61 @@
+// Scalar: a Python number (bool, int, float or complex) as an operator argument.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "tierup/tensor/dtype.h"
+
+namespace tierup {
+
+class Scalar {
+ public:
+  Scalar() : value_(int64_t{0}) {}
+  // NOLINTBEGIN(google-explicit-constructor): numbers are Scalars.
+  Scalar(bool v) : value_(v) {}
+  Scalar(int v) : value_(int64_t{v}) {}
+  Scalar(int64_t v) : value_(v) {}
+  Scalar(double v) : value_(v) {}
+  Scalar(complex128 v) : value_(v) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  bool is_bool() const { return std::holds_alternative<bool>(value_); }
+  bool is_int() const { return std::holds_alternative<int64_t>(value_); }
+  bool is_float() const { return std::holds_alternative<double>(value_); }
+  bool is_complex() const { return std::holds_alternative<complex128>(value_); }
+  bool is_integral(bool include_bool) const { return is_int() || (include_bool && is_bool()); }
+
+  // The dtype that a 0-dim tensor of this number has before promotion: bool, int64, float64, complex128.
+  ScalarType dtype() const;
+
+  // Conversions as C casts; a complex number keeps its real part only for complex targets,
+  // and throws kTypeError for a real one unless its imaginary part is 0.
+  double to_double() const;
+  int64_t to_int() const;
+  bool to_bool() const;
+  complex128 to_complex() const;
+  template <typename T> T to() const {
+    if constexpr (std::is_same_v<T, bool>) {
+      return to_bool();
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(is_float() ? static_cast<int64_t>(to_double()) : to_int());
+    } else if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
+      return static_cast<T>(to_complex());
+    } else if constexpr (std::is_same_v<T, double>) {
+      return to_double();
+    } else {
+      return T(static_cast<float>(to_double()));
+    }
+  }
+  Scalar negated() const;
+  // As Python's repr: "1", "2.5", "True".
+  std::string to_string() const;
+  friend bool operator==(const Scalar&, const Scalar&) = default;
+
+ private:
+  std::variant<bool, int64_t, double, complex128> value_;
+};
+
+}  // namespace tierup

@@ -1,0 +1,44 @@
+#include "tierup/tensor/storage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tierup/base/error.h"
+#include "tierup/tensor/allocator.h"
+
+namespace tierup {
+
+Ref<Storage> Storage::allocate(size_t bytes) {
+  Ref<Storage> storage(new Storage());
+  storage->data_ = allocate_bytes(bytes);
+  storage->bytes_ = bytes;
+  storage->owned_ = true;
+  return storage;
+}
+
+Ref<Storage> Storage::borrow(void* data, size_t bytes, std::function<void()> release,
+                             Device device) {
+  Ref<Storage> storage(new Storage());
+  storage->data_ = data;
+  storage->bytes_ = bytes;
+  storage->device_ = device;
+  storage->release_ = std::move(release);
+  return storage;
+}
+
+Storage::~Storage() {
+  if (owned_) free_bytes(data_, bytes_);
+  if (release_) release_();
+}
+
+void Storage::resize(size_t bytes) {
+  require(owned_, ErrorCode::kInvalidArgument, "cannot resize a storage that tierup does not own");
+  void* fresh = allocate_bytes(bytes);
+  if (bytes_ > 0 && bytes > 0) std::memcpy(fresh, data_, std::min(bytes, bytes_));
+  free_bytes(data_, bytes_);
+  data_ = fresh;
+  bytes_ = bytes;
+}
+
+}  // namespace tierup
