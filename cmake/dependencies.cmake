@@ -4,7 +4,12 @@ find_package(OpenMP REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(Boost REQUIRED)
-find_package(dnnl REQUIRED)
+# oneDNN's own package file asks for the OpenCL headers of its GPU part, which tierup does not use.
+find_path(DNNL_INCLUDE_DIR dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(DNNL::dnnl UNKNOWN IMPORTED)
+set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${DNNL_LIBRARY}
+                      INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
 find_package(simdjson REQUIRED)
 find_package(spdlog REQUIRED)
 if(TIERUP_TESTS)
