@@ -15,4 +15,7 @@ using SmallVector = boost::container::small_vector<T, N>;
 using IntVector = SmallVector<int64_t, 6>;
 using IntSpan = std::span<const int64_t>;
 
+// Boost's iterators are not C++20 contiguous iterators, so the span is made by hand.
+inline IntSpan as_span(const IntVector& values) { return {values.data(), values.size()}; }
+
 }  // namespace tierup
