@@ -47,8 +47,8 @@ void Error::rebuild_text() {
 
 void check_failed(const char* expression, const char* file, int line) {
   throw Error(ErrorCode::kInternal,
-              fmt::format("internal check failed: {} ({}:{}); this is a bug in tierup",
-                          expression, file, line));
+              fmt::format("internal check failed: {} ({}:{}); this is a bug in tierup", expression,
+                          file, line));
 }
 
 }  // namespace tierup

@@ -17,19 +17,19 @@
 namespace tierup {
 
 enum class ErrorCode : unsigned char {
-  kInvalidArgument,  // A value, shape, rank or dtype that the operator or method does not take.
-  kOutOfRange,       // An index or number outside its range.
-  kTypeError,        // A value of another type than declared.
-  kModelException,   // Raised by the model's own code (ops.prim.RaiseException).
-  kUnsupported,      // Known to PyTorch, not done by tierup: the message names it.
-  kNotFound,         // A file, record, attribute or method that is not there.
-  kCorruptArchive,   // Bytes that break the archive format.
-  kSyntax,           // TorchScript that does not parse or type-check.
-  kCancelled,        // The caller cancelled the run.
-  kDeadlineExceeded, // The time limit of the run passed.
-  kOutOfMemory,      // An allocation failed or passed its limit.
-  kRecursionLimit,   // Call depth or nesting above the limit.
-  kInternal,         // A bug in tierup.
+  kInvalidArgument,   // A value, shape, rank or dtype that the operator or method does not take.
+  kOutOfRange,        // An index or number outside its range.
+  kTypeError,         // A value of another type than declared.
+  kModelException,    // Raised by the model's own code (ops.prim.RaiseException).
+  kUnsupported,       // Known to PyTorch, not done by tierup: the message names it.
+  kNotFound,          // A file, record, attribute or method that is not there.
+  kCorruptArchive,    // Bytes that break the archive format.
+  kSyntax,            // TorchScript that does not parse or type-check.
+  kCancelled,         // The caller cancelled the run.
+  kDeadlineExceeded,  // The time limit of the run passed.
+  kOutOfMemory,       // An allocation failed or passed its limit.
+  kRecursionLimit,    // Call depth or nesting above the limit.
+  kInternal,          // A bug in tierup.
 };
 
 // The code's name as printed by the command line and in JSON: "invalid_argument".

@@ -45,7 +45,9 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, Body&& body) {
   }
   detail::run_parallel(
       begin, end, std::max<int64_t>(grain, 1),
-      [](void* context, int64_t b, int64_t e) { (*static_cast<std::remove_reference_t<Body>*>(context))(b, e); },
+      [](void* context, int64_t b, int64_t e) {
+        (*static_cast<std::remove_reference_t<Body>*>(context))(b, e);
+      },
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 

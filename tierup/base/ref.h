@@ -42,8 +42,8 @@ class Ref {
   Ref(const Ref& other) : Ref(other.pointer_) {}
   Ref(Ref&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
   template <typename U>
-    requires std::is_convertible_v<U*, T*>
-  Ref(const Ref<U>& other) : Ref(other.get()) {}  // NOLINT(google-explicit-constructor)
+  requires std::is_convertible_v<U*, T*> Ref(const Ref<U>& other)
+      : Ref(other.get()) {}  // NOLINT(google-explicit-constructor)
   Ref& operator=(const Ref& other) {
     Ref(other).swap(*this);
     return *this;

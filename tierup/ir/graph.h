@@ -33,38 +33,58 @@ class GraphEditor;
 class Node;
 
 enum class NodeKind : uint8_t {
-  kOp,               // An operator of the table: node.op().
-  kConstant,         // [value] -> v. Value of any immutable type, a tensor, or a function.
-  kIf,               // (cond: bool), blocks then/else with the same number of returns.
-  kLoop,             // (max_trips: int, cond: bool, carried...); block (i, carried...) -> (cond, carried...).
-  kReturn,           // Only as a block's terminator record; not a node of the list.
-  kListConstruct, kListUnpack, kTupleConstruct, kTupleUnpack,
-  kTupleIndex,       // [index] (tuple)
-  kTupleSlice,       // [begin, end] (tuple)
-  kDictConstruct,    // (k0, v0, k1, v1, ...)
-  kCreateObject,     // [type] () -> object with unset attributes
-  kGetAttr,          // [name] (object)
-  kSetAttr,          // [name] (object, value)
-  kCallFunction,     // [callee] (args...)
-  kCallMethod,       // [name] (object, args...): by the run-time class
-  kFork,             // [callee: a graph] (captures...) -> Future
-  kWait,             // (future)
-  kEnter, kExit,     // with: (object) -> result of __enter__; (object)
-  kRaise,            // (message: str[, class: str])
-  kUncheckedCast, kUninitialized,
-  kIsInstance,       // [types] (value) -> bool
-  kEnumName, kEnumValue,
-  kToList,           // [type] (tensor)
-  kModuleIndex,      // ModuleContainerIndex: (container, key); output type annotated
-  kPrint,            // (values...)
-  kTrap,             // [message]: reached only if a program runs what is not supported
-  kAwaitable,        // Reserved kinds of later tiers are added behind; text names are stable.
-  kProfile, kGuard, kFusionGroup,
+  kOp,        // An operator of the table: node.op().
+  kConstant,  // [value] -> v. Value of any immutable type, a tensor, or a function.
+  kIf,        // (cond: bool), blocks then/else with the same number of returns.
+  kLoop,  // (max_trips: int, cond: bool, carried...); block (i, carried...) -> (cond, carried...).
+  kReturn,  // Only as a block's terminator record; not a node of the list.
+  kListConstruct,
+  kListUnpack,
+  kTupleConstruct,
+  kTupleUnpack,
+  kTupleIndex,     // [index] (tuple)
+  kTupleSlice,     // [begin, end] (tuple)
+  kDictConstruct,  // (k0, v0, k1, v1, ...)
+  kCreateObject,   // [type] () -> object with unset attributes
+  kGetAttr,        // [name] (object)
+  kSetAttr,        // [name] (object, value)
+  kCallFunction,   // [callee] (args...)
+  kCallMethod,     // [name] (object, args...): by the run-time class
+  kFork,           // [callee: a graph] (captures...) -> Future
+  kWait,           // (future)
+  kEnter,
+  kExit,   // with: (object) -> result of __enter__; (object)
+  kRaise,  // (message: str[, class: str])
+  kUncheckedCast,
+  kUninitialized,
+  kIsInstance,  // [types] (value) -> bool
+  kEnumName,
+  kEnumValue,
+  kToList,       // [type] (tensor)
+  kModuleIndex,  // ModuleContainerIndex: (container, key); output type annotated
+  kPrint,        // (values...)
+  kTrap,         // [message]: reached only if a program runs what is not supported
+  kAwaitable,    // Reserved kinds of later tiers are added behind; text names are stable.
+  kProfile,
+  kGuard,
+  kFusionGroup,
 };
 // "prim::If", "prim::Loop"...; kOp has none.
 std::string_view node_kind_name(NodeKind kind);
 
-enum class AttrName : uint8_t { kValue, kName, kType, kTypes, kIndex, kBegin, kEnd, kCallee, kMessage, kBody, kNote };
+enum class AttrName : uint8_t {
+  kValue,
+  kName,
+  kType,
+  kTypes,
+  kIndex,
+  kBegin,
+  kEnd,
+  kCallee,
+  kMessage,
+  kBody,
+  kNote
+};
 std::string_view attr_name_text(AttrName name);
 
 using AttrValue = std::variant<int64_t, std::string, IValue, TypePtr, std::vector<TypePtr>,
@@ -80,10 +100,12 @@ struct Use {
 class Value {
  public:
   const TypePtr& type() const { return type_; }
-  Node* node() const { return node_; }        // Its producer; null for a block parameter.
-  Block* block() const { return block_; }     // Of a block parameter; else null.
-  size_t index() const { return index_; }     // Among its producer's outputs or the block's parameters.
-  int id() const { return id_; }              // Unique in the graph, stable; printed where there is no name.
+  Node* node() const { return node_; }     // Its producer; null for a block parameter.
+  Block* block() const { return block_; }  // Of a block parameter; else null.
+  size_t index() const {
+    return index_;
+  }                               // Among its producer's outputs or the block's parameters.
+  int id() const { return id_; }  // Unique in the graph, stable; printed where there is no name.
   const std::string& name() const { return name_; }  // Debug name; may be empty.
   std::span<const Use> uses() const { return uses_; }
 
@@ -119,7 +141,8 @@ class Node {
 
   bool has_attr(AttrName name) const { return find(name) != nullptr; }
   // Throws kInternal if absent or of another type.
-  template <typename T> const T& attr(AttrName name) const {
+  template <typename T>
+  const T& attr(AttrName name) const {
     const AttrValue* value = find(name);
     TIERUP_CHECK(value != nullptr && std::holds_alternative<T>(*value));
     return std::get<T>(*value);
@@ -211,7 +234,7 @@ class Graph {
  private:
   friend class GraphEditor;
   std::string name_;
-  std::deque<Node> nodes_;    // Removed nodes stay here, unlinked, until the graph goes.
+  std::deque<Node> nodes_;  // Removed nodes stay here, unlinked, until the graph goes.
   std::deque<Value> values_;
   std::deque<Block> blocks_;
   Block* block_;

@@ -20,14 +20,22 @@ class GraphEditor {
   uint64_t edit_count() const { return edit_count_; }
 
   // Insertion point.
-  void set_insert_end(Block* block) { block_ = block; before_ = nullptr; }
-  void set_insert_before(Node* node) { block_ = node->owner(); before_ = node; }
+  void set_insert_end(Block* block) {
+    block_ = block;
+    before_ = nullptr;
+  }
+  void set_insert_before(Node* node) {
+    block_ = node->owner();
+    before_ = node;
+  }
   void set_insert_after(Node* node);
   Block* insert_block() const { return block_; }
   // Source range and call chain given to nodes created from now on.
   void set_range(SourceRange range) { range_ = std::move(range); }
   const SourceRange& range() const { return range_; }
-  void set_call_chain(std::shared_ptr<const std::vector<std::string>> chain) { chain_ = std::move(chain); }
+  void set_call_chain(std::shared_ptr<const std::vector<std::string>> chain) {
+    chain_ = std::move(chain);
+  }
 
   // Nodes. Outputs are added with add_output or by the typed helpers.
   Node* create(NodeKind kind, std::span<Value* const> inputs = {});
@@ -51,17 +59,18 @@ class GraphEditor {
   void set_input(Node* node, size_t index, Value* value);
   void set_return(Block* block, size_t index, Value* value);
   void remove_input(Node* node, size_t index);
-  void remove_output(Node* node, size_t index);      // Must have no uses.
-  void remove_param(Block* block, size_t index);     // Must have no uses.
+  void remove_output(Node* node, size_t index);   // Must have no uses.
+  void remove_param(Block* block, size_t index);  // Must have no uses.
   void remove_return(Block* block, size_t index);
-  void replace_uses(Value* from, Value* to);         // Everywhere.
-  void remove(Node* node);                           // Outputs must have no uses; blocks go with it.
+  void replace_uses(Value* from, Value* to);  // Everywhere.
+  void remove(Node* node);                    // Outputs must have no uses; blocks go with it.
   void move_before(Node* node, Node* position);
   void move_to_end(Node* node, Block* block);
   // Copies every node of `source` (of any graph) to the insertion point; `map` gives the values to
   // use for outside ones (its parameters at least) and receives all copies. Returns the copies of
   // the block's returns.
-  std::vector<Value*> inline_block(const Block& source, std::unordered_map<const Value*, Value*>& map);
+  std::vector<Value*> inline_block(const Block& source,
+                                   std::unordered_map<const Value*, Value*>& map);
 
  private:
   Value* new_value(TypePtr type, std::string name);

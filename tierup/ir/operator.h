@@ -11,11 +11,12 @@ namespace tierup::ir {
 // Effects beyond what the schema's alias marks say. Bits.
 enum Effect : uint8_t {
   kNoEffect = 0,
-  kRandom = 1,       // Draws from the generator: not folded, merged or reordered with other draws.
-  kMayRaise = 2,     // Raises depending on values (not only shapes): not hoisted, not removed if used as a check.
-  kSideEffect = 4,   // Prints, warns, changes the run's policy word: never removed.
+  kRandom = 1,    // Draws from the generator: not folded, merged or reordered with other draws.
+  kMayRaise = 2,  // Raises depending on values (not only shapes): not hoisted, not removed if used
+                  // as a check.
+  kSideEffect = 4,        // Prints, warns, changes the run's policy word: never removed.
   kNondeterministic = 8,  // Uninitialised memory and the like: not folded, not merged.
-  kReadsPolicy = 16, // Depends on grad mode or another policy bit.
+  kReadsPolicy = 16,      // Depends on grad mode or another policy bit.
 };
 
 class Operator {

@@ -28,10 +28,10 @@ struct Argument {
   std::optional<int64_t> broadcast_size;  // "int[2]": one int stands for two.
   std::optional<IValue> default_value;
   bool kwarg_only = false;
-  bool is_out = false;     // "out=" argument: kwarg-only and written.
-  AliasInfo alias;         // Of the value itself.
-  AliasInfo element_alias; // Of a list's elements: "Tensor(a)[]".
-  std::string spelling;    // "ScalarType", "SymInt"... where it differs from the type; for printing.
+  bool is_out = false;      // "out=" argument: kwarg-only and written.
+  AliasInfo alias;          // Of the value itself.
+  AliasInfo element_alias;  // Of a list's elements: "Tensor(a)[]".
+  std::string spelling;  // "ScalarType", "SymInt"... where it differs from the type; for printing.
 };
 
 struct Schema {
@@ -39,7 +39,7 @@ struct Schema {
   std::string overload;  // "Tensor"; empty for the default one.
   std::vector<Argument> arguments;
   std::vector<Argument> returns;
-  bool is_vararg = false;          // "...": takes any further positionals (format, print).
+  bool is_vararg = false;  // "...": takes any further positionals (format, print).
   bool is_varret = false;
 
   std::string qualified_name() const;  // "aten::add.Tensor"

@@ -35,31 +35,82 @@ Tensor unbox_tensor(IValue& value);  // Moves; a number becomes a wrapped 0-dim 
 IValue box_ints(const IntVector& values);
 IValue box_tensors(std::vector<Tensor> values);
 
-template <typename T> struct Unbox;
-template <> struct Unbox<Tensor> { static Tensor get(IValue& v) { return unbox_tensor(v); } };
-template <> struct Unbox<Scalar> { static Scalar get(IValue& v) { return v.to_scalar(); } };
-template <> struct Unbox<int64_t> { static int64_t get(IValue& v) { return v.is_int() ? v.to_int() : v.to_scalar().to_int(); } };
-template <> struct Unbox<double> { static double get(IValue& v) { return v.is_float() ? v.to_float() : v.to_scalar().to_double(); } };
-template <> struct Unbox<bool> { static bool get(IValue& v) { return v.is_bool() ? v.to_bool() : v.to_scalar().to_bool(); } };
-template <> struct Unbox<complex128> { static complex128 get(IValue& v) { return v.to_scalar().to_complex(); } };
-template <> struct Unbox<ScalarType> { static ScalarType get(IValue& v) { return scalar_type_from_code(v.to_int()); } };
-template <> struct Unbox<MemoryFormat> { static MemoryFormat get(IValue& v) { return static_cast<MemoryFormat>(v.to_int()); } };
-template <> struct Unbox<Device> { static Device get(IValue& v) { return v.to_device(); } };
-template <> struct Unbox<std::string_view> { static std::string_view get(IValue& v) { return v.to_str(); } };
-template <> struct Unbox<IntVector> { static IntVector get(IValue& v) { return unbox_ints(v); } };
-template <> struct Unbox<std::vector<double>> { static std::vector<double> get(IValue& v) { return unbox_doubles(v); } };
-template <> struct Unbox<std::vector<bool>> { static std::vector<bool> get(IValue& v) { return unbox_bools(v); } };
-template <> struct Unbox<std::vector<Tensor>> { static std::vector<Tensor> get(IValue& v) { return unbox_tensors(v); } };
-template <> struct Unbox<std::vector<Scalar>> { static std::vector<Scalar> get(IValue& v) { return unbox_scalars(v); } };
-template <> struct Unbox<IValue> { static IValue& get(IValue& v) { return v; } };
-template <typename T> struct Unbox<std::optional<T>> {
+template <typename T>
+struct Unbox;
+template <>
+struct Unbox<Tensor> {
+  static Tensor get(IValue& v) { return unbox_tensor(v); }
+};
+template <>
+struct Unbox<Scalar> {
+  static Scalar get(IValue& v) { return v.to_scalar(); }
+};
+template <>
+struct Unbox<int64_t> {
+  static int64_t get(IValue& v) { return v.is_int() ? v.to_int() : v.to_scalar().to_int(); }
+};
+template <>
+struct Unbox<double> {
+  static double get(IValue& v) { return v.is_float() ? v.to_float() : v.to_scalar().to_double(); }
+};
+template <>
+struct Unbox<bool> {
+  static bool get(IValue& v) { return v.is_bool() ? v.to_bool() : v.to_scalar().to_bool(); }
+};
+template <>
+struct Unbox<complex128> {
+  static complex128 get(IValue& v) { return v.to_scalar().to_complex(); }
+};
+template <>
+struct Unbox<ScalarType> {
+  static ScalarType get(IValue& v) { return scalar_type_from_code(v.to_int()); }
+};
+template <>
+struct Unbox<MemoryFormat> {
+  static MemoryFormat get(IValue& v) { return static_cast<MemoryFormat>(v.to_int()); }
+};
+template <>
+struct Unbox<Device> {
+  static Device get(IValue& v) { return v.to_device(); }
+};
+template <>
+struct Unbox<std::string_view> {
+  static std::string_view get(IValue& v) { return v.to_str(); }
+};
+template <>
+struct Unbox<IntVector> {
+  static IntVector get(IValue& v) { return unbox_ints(v); }
+};
+template <>
+struct Unbox<std::vector<double>> {
+  static std::vector<double> get(IValue& v) { return unbox_doubles(v); }
+};
+template <>
+struct Unbox<std::vector<bool>> {
+  static std::vector<bool> get(IValue& v) { return unbox_bools(v); }
+};
+template <>
+struct Unbox<std::vector<Tensor>> {
+  static std::vector<Tensor> get(IValue& v) { return unbox_tensors(v); }
+};
+template <>
+struct Unbox<std::vector<Scalar>> {
+  static std::vector<Scalar> get(IValue& v) { return unbox_scalars(v); }
+};
+template <>
+struct Unbox<IValue> {
+  static IValue& get(IValue& v) { return v; }
+};
+template <typename T>
+struct Unbox<std::optional<T>> {
   static std::optional<T> get(IValue& v) {
     if (v.is_none()) return std::nullopt;
     return Unbox<T>::get(v);
   }
 };
 
-template <typename T> inline void box(IValue& slot, T&& value) {
+template <typename T>
+inline void box(IValue& slot, T&& value) {
   using U = std::remove_cvref_t<T>;
   if constexpr (std::is_same_v<U, IntVector>) {
     slot = box_ints(value);
@@ -80,19 +131,24 @@ void store(OpCall& call, Invoke&& invoke) {
     auto results = invoke();
     [&]<size_t... I>(std::index_sequence<I...>) {
       (box(call.results[I], std::get<I>(std::move(results))), ...);
-    }(std::make_index_sequence<std::tuple_size_v<Result>>{});
+    }
+    (std::make_index_sequence<std::tuple_size_v<Result>>{});
   } else {
     box(call.results[0], invoke());
   }
 }
 
-template <auto Kernel> struct Boxed;
+template <auto Kernel>
+struct Boxed;
 template <typename R, typename... A, R (*Kernel)(A...)>
 struct Boxed<Kernel> {
   static void call(OpCall& op_call) {
     [&]<size_t... I>(std::index_sequence<I...>) {
-      store<R>(op_call, [&]() -> R { return Kernel(Unbox<std::remove_cvref_t<A>>::get(op_call.args[I])...); });
-    }(std::index_sequence_for<A...>{});
+      store<R>(op_call, [&]() -> R {
+        return Kernel(Unbox<std::remove_cvref_t<A>>::get(op_call.args[I])...);
+      });
+    }
+    (std::index_sequence_for<A...>{});
   }
 };
 template <typename R, typename... A, R (*Kernel)(RunContext&, A...)>
@@ -102,7 +158,8 @@ struct Boxed<Kernel> {
       store<R>(op_call, [&]() -> R {
         return Kernel(op_call.context, Unbox<std::remove_cvref_t<A>>::get(op_call.args[I])...);
       });
-    }(std::index_sequence_for<A...>{});
+    }
+    (std::index_sequence_for<A...>{});
   }
 };
 

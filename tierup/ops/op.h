@@ -28,7 +28,7 @@ using KernelFn = void (*)(OpCall& call);
 
 struct ShapeContext;  // Filled by analysis: shapes and constants of the arguments, symbols.
 using ShapeFn = void (*)(ShapeContext& context);
-struct ScalarBody;    // The per-element meaning; see kernels/scalar_bodies.h.
+struct ScalarBody;  // The per-element meaning; see kernels/scalar_bodies.h.
 struct GradContext;
 using GradFn = void (*)(GradContext& context);
 

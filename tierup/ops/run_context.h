@@ -15,7 +15,7 @@ namespace tierup::ops {
 
 // The policy word: checked by entry guards of plans.
 struct Policy {
-  bool grad_mode = false;       // torch.is_grad_enabled(); tierup runs inference by default.
+  bool grad_mode = false;  // torch.is_grad_enabled(); tierup runs inference by default.
   bool inference_mode = false;
   bool deterministic = false;
 };

@@ -100,7 +100,8 @@ ThreadCache* thread_cache() {
     fail(ErrorCode::kOutOfMemory,
          "out of memory: {} bytes more would pass the limit of {} ({} in use)", bytes, limit, live);
   }
-  fail(ErrorCode::kOutOfMemory, "out of memory: the system refused {} bytes ({} in use)", bytes, live);
+  fail(ErrorCode::kOutOfMemory, "out of memory: the system refused {} bytes ({} in use)", bytes,
+       live);
 }
 
 }  // namespace
@@ -112,8 +113,8 @@ void* allocate_bytes(size_t bytes) {
   const int64_t limit = c.limit.load(std::memory_order_relaxed);
   if (bytes > (size_t{1} << 46)) fail_memory(bytes, c.live.load(), limit);
   const SizeClass size = size_class(bytes);
-  const int64_t live =
-      c.live.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed) + static_cast<int64_t>(bytes);
+  const int64_t live = c.live.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed) +
+                       static_cast<int64_t>(bytes);
   void* block = nullptr;
   if (limit == 0 || live <= limit) {
     ThreadCache* cache = thread_cache();

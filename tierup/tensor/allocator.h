@@ -18,11 +18,11 @@ void* allocate_bytes(size_t bytes);
 void free_bytes(void* pointer, size_t bytes);
 
 struct AllocatorStats {
-  int64_t live_bytes;   // Handed out and not yet freed.
-  int64_t peak_bytes;   // Largest live_bytes since the start or the last reset_peak().
-  int64_t call_count;   // Calls of allocate_bytes.
-  int64_t system_count; // Calls that had to ask the system.
-  int64_t cached_bytes; // Kept for reuse in all threads' caches.
+  int64_t live_bytes;    // Handed out and not yet freed.
+  int64_t peak_bytes;    // Largest live_bytes since the start or the last reset_peak().
+  int64_t call_count;    // Calls of allocate_bytes.
+  int64_t system_count;  // Calls that had to ask the system.
+  int64_t cached_bytes;  // Kept for reuse in all threads' caches.
 };
 AllocatorStats allocator_stats();
 void reset_peak();

@@ -29,7 +29,8 @@ Device Device::parse(std::string_view text) {
     if (row.name == name) device.type = row.type;
   }
   bool ok = !name.empty();
-  for (const char c : name) ok = ok && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
+  for (const char c : name)
+    ok = ok && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
   if (colon != std::string_view::npos) {
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, error] =

@@ -72,8 +72,8 @@ ScalarType promote_integral(ScalarType a, ScalarType b) {
   const ScalarType u = unsigned_a ? a : b;
   const ScalarType s = unsigned_a ? b : a;
   if (item_size(s) > item_size(u)) return s;
-  require(u == ScalarType::kByte, ErrorCode::kTypeError,
-          "promotion of {} with {} is not supported", dtype_name(a), dtype_name(b));
+  require(u == ScalarType::kByte, ErrorCode::kTypeError, "promotion of {} with {} is not supported",
+          dtype_name(a), dtype_name(b));
   return ScalarType::kShort;  // u8 with i8.
 }
 

@@ -60,7 +60,8 @@ ScalarType scalar_type_from_code(int64_t code);
 
 constexpr bool is_floating(ScalarType t) {
   return t == ScalarType::kHalf || t == ScalarType::kBFloat16 || t == ScalarType::kFloat ||
-         t == ScalarType::kDouble || (t >= ScalarType::kFloat8E5M2 && t <= ScalarType::kFloat8E4M3FNUZ) ||
+         t == ScalarType::kDouble ||
+         (t >= ScalarType::kFloat8E5M2 && t <= ScalarType::kFloat8E4M3FNUZ) ||
          t == ScalarType::kFloat8E8M0FNU;
 }
 constexpr bool is_complex(ScalarType t) {
@@ -85,9 +86,13 @@ ScalarType promote_types(ScalarType a, ScalarType b);
 bool can_cast(ScalarType from, ScalarType to);
 
 // The C++ type of an element, and back.
-template <typename T> struct DTypeOf;
-#define TIERUP_DTYPE_OF(ctype, code) \
-  template <> struct DTypeOf<ctype> { static constexpr ScalarType value = ScalarType::code; }
+template <typename T>
+struct DTypeOf;
+#define TIERUP_DTYPE_OF(ctype, code)                      \
+  template <>                                             \
+  struct DTypeOf<ctype> {                                 \
+    static constexpr ScalarType value = ScalarType::code; \
+  }
 TIERUP_DTYPE_OF(uint8_t, kByte);
 TIERUP_DTYPE_OF(int8_t, kChar);
 TIERUP_DTYPE_OF(int16_t, kShort);
@@ -104,9 +109,13 @@ TIERUP_DTYPE_OF(uint16_t, kUInt16);
 TIERUP_DTYPE_OF(uint32_t, kUInt32);
 TIERUP_DTYPE_OF(uint64_t, kUInt64);
 #undef TIERUP_DTYPE_OF
-template <typename T> inline constexpr ScalarType kDTypeOf = DTypeOf<T>::value;
+template <typename T>
+inline constexpr ScalarType kDTypeOf = DTypeOf<T>::value;
 
-template <typename T> struct TypeTag { using type = T; };
+template <typename T>
+struct TypeTag {
+  using type = T;
+};
 
 [[noreturn]] void fail_dtype(std::string_view what, ScalarType type);
 

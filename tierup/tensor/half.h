@@ -26,7 +26,7 @@ struct BFloat16 {
 struct Half {
   uint16_t bits = 0;
   Half() = default;
-  Half(float value) : bits(from_float(value)) {}  // NOLINT(google-explicit-constructor)
+  Half(float value) : bits(from_float(value)) {}     // NOLINT(google-explicit-constructor)
   operator float() const { return to_float(bits); }  // NOLINT(google-explicit-constructor)
 
  private:

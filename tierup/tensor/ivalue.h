@@ -37,8 +37,22 @@ struct FutureValue;
 class IValue {
  public:
   enum class Tag : uint8_t {
-    kNone, kInt, kFloat, kBool, kDevice,  // No allocation.
-    kTensor, kStr, kComplex, kList, kTuple, kDict, kObject, kEnum, kFuture, kFunction, kCapsule,
+    kNone,
+    kInt,
+    kFloat,
+    kBool,
+    kDevice,  // No allocation.
+    kTensor,
+    kStr,
+    kComplex,
+    kList,
+    kTuple,
+    kDict,
+    kObject,
+    kEnum,
+    kFuture,
+    kFunction,
+    kCapsule,
     kUninitialized,  // An empty slot: prim::Uninitialized, an attribute not yet set.
   };
 
@@ -81,7 +95,8 @@ class IValue {
   IValue(const IValue& other) : word_(other.word_), tag_(other.tag_) {
     if (is_ref()) word_.ref->retain();
   }
-  IValue(IValue&& other) noexcept : word_(other.word_), tag_(std::exchange(other.tag_, Tag::kNone)) {}
+  IValue(IValue&& other) noexcept
+      : word_(other.word_), tag_(std::exchange(other.tag_, Tag::kNone)) {}
   IValue& operator=(const IValue& other) {
     IValue(other).swap(*this);
     return *this;
@@ -164,7 +179,8 @@ class IValue {
   }
   [[noreturn]] void fail_tag(std::string_view wanted) const;
   void expect(Tag tag, std::string_view wanted) const {
-    if (tag_ != tag) [[unlikely]] fail_tag(wanted);
+    if (tag_ != tag) [[unlikely]]
+      fail_tag(wanted);
   }
 
   union Word {
@@ -200,7 +216,8 @@ struct IValueKeyEqual {
 
 // Insertion-ordered. Keys: str, int, float, bool, complex, or tensors by identity.
 struct DictValue final : public RefCounted {
-  DictValue(TypePtr key_type, TypePtr value_type) : key(std::move(key_type)), value(std::move(value_type)) {}
+  DictValue(TypePtr key_type, TypePtr value_type)
+      : key(std::move(key_type)), value(std::move(value_type)) {}
   TypePtr key;
   TypePtr value;
 
@@ -236,8 +253,8 @@ class EnumType final : public Type {
   const TypePtr& value_type() const { return value_type_; }
   const std::vector<Ref<EnumValue>>& members() const { return members_; }
   void add_member(std::string name, IValue value);
-  Ref<EnumValue> find(std::string_view name) const;        // Null if there is none.
-  Ref<EnumValue> find_value(const IValue& value) const;    // By value, as files name members.
+  Ref<EnumValue> find(std::string_view name) const;      // Null if there is none.
+  Ref<EnumValue> find_value(const IValue& value) const;  // By value, as files name members.
 
  private:
   EnumType(std::string name, TypePtr value_type);
@@ -273,7 +290,8 @@ struct FutureValue final : public RefCounted {
   std::exception_ptr failure_;
 };
 
-// Text as TorchScript's str()/print/format give it: "1." for 1.0, "[a, b]", "{a: 1}" (section 13.1).
+// Text as TorchScript's str()/print/format give it: "1." for 1.0, "[a, b]", "{a: 1}"
+// (section 13.1).
 std::string to_text(const IValue& value);
 // TorchScript's ==: numbers by value, containers elementwise, objects by identity.
 bool values_equal(const IValue& a, const IValue& b);

@@ -15,8 +15,8 @@ double Scalar::to_double() const {
   if (const auto* v = std::get_if<int64_t>(&value_)) return static_cast<double>(*v);
   if (const auto* v = std::get_if<bool>(&value_)) return *v ? 1.0 : 0.0;
   const complex128 v = std::get<complex128>(value_);
-  require(v.imag() == 0.0, ErrorCode::kTypeError,
-          "value {}+{}j cannot be converted to a real type", v.real(), v.imag());
+  require(v.imag() == 0.0, ErrorCode::kTypeError, "value {}+{}j cannot be converted to a real type",
+          v.real(), v.imag());
   return v.real();
 }
 

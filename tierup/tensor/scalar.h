@@ -27,7 +27,8 @@ class Scalar {
   bool is_complex() const { return std::holds_alternative<complex128>(value_); }
   bool is_integral(bool include_bool) const { return is_int() || (include_bool && is_bool()); }
 
-  // The dtype that a 0-dim tensor of this number has before promotion: bool, int64, float64, complex128.
+  // The dtype that a 0-dim tensor of this number has before promotion: bool, int64, float64,
+  // complex128.
   ScalarType dtype() const;
 
   // Conversions as C casts; a complex number keeps its real part only for complex targets,
@@ -36,7 +37,8 @@ class Scalar {
   int64_t to_int() const;
   bool to_bool() const;
   complex128 to_complex() const;
-  template <typename T> T to() const {
+  template <typename T>
+  T to() const {
     if constexpr (std::is_same_v<T, bool>) {
       return to_bool();
     } else if constexpr (std::is_integral_v<T>) {

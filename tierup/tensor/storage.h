@@ -28,7 +28,8 @@ class Storage : public RefCounted {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  // Grows or replaces the block, keeping the first bytes; for resize_ of tensors that own their memory.
+  // Grows or replaces the block, keeping the first bytes; for resize_ of tensors that own their
+  // memory.
   void resize(size_t bytes);
   bool owns_memory() const { return owned_; }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-
 namespace tierup {
 namespace {
 
-// Order of dimensions from the fastest in channels_last: C, then the spatial ones backwards, then N.
+// Order of dimensions from the fastest in channels_last: C, then the spatial ones backwards, then
+// N.
 IntVector channels_last_strides(IntSpan sizes) {
   IntVector strides(sizes.size());
   int64_t step = 1;
@@ -56,6 +56,8 @@ Extent extent_of(IntSpan sizes, IntSpan strides, int64_t offset) {
     require(!bad, ErrorCode::kOutOfRange, "sizes {} with strides {} overflow", shape_string(sizes),
             shape_string(strides));
   }
+  require(high < INT64_MAX, ErrorCode::kOutOfRange, "sizes {} with strides {} overflow",
+          shape_string(sizes), shape_string(strides));
   return {low, high + 1};
 }
 
@@ -107,8 +109,9 @@ Tensor Tensor::empty_strided(IntSpan sizes, IntSpan strides, ScalarType dtype) {
   require(extent.begin >= 0, ErrorCode::kInvalidArgument, "negative strides {}",
           shape_string(strides));
   int64_t bytes = 0;
-  require(!__builtin_mul_overflow(extent.end, static_cast<int64_t>(tierup::item_size(dtype)), &bytes),
-          ErrorCode::kOutOfMemory, "a tensor of shape {} is too large", shape_string(sizes));
+  require(
+      !__builtin_mul_overflow(extent.end, static_cast<int64_t>(tierup::item_size(dtype)), &bytes),
+      ErrorCode::kOutOfMemory, "a tensor of shape {} is too large", shape_string(sizes));
   return Tensor(make_impl(Storage::allocate(static_cast<size_t>(bytes)), dtype, sizes, strides, 0));
 }
 
@@ -289,7 +292,8 @@ Tensor expand_to(const Tensor& tensor, IntSpan sizes) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (d < lead) {
       require(shape[d] >= 0, ErrorCode::kInvalidArgument,
-              "expand: size {} is not allowed in a leading, non-existing dimension {}", shape[d], d);
+              "expand: size {} is not allowed in a leading, non-existing dimension {}", shape[d],
+              d);
       continue;
     }
     const int64_t have = tensor.sizes()[d - lead];
@@ -353,7 +357,9 @@ bool has_internal_overlap(const Tensor& tensor) {
 Overlap memory_overlap(const Tensor& a, const Tensor& b) {
   if (a.is_same(b)) return Overlap::kFull;
   if (a.numel() == 0 || b.numel() == 0 || a.storage() != b.storage()) return Overlap::kNone;
-  const auto equal = [](IntSpan x, IntSpan y) { return std::equal(x.begin(), x.end(), y.begin(), y.end()); };
+  const auto equal = [](IntSpan x, IntSpan y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end());
+  };
   if (a.offset() == b.offset() && equal(a.sizes(), b.sizes()) && equal(a.strides(), b.strides())) {
     return Overlap::kFull;
   }

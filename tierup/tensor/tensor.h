@@ -48,8 +48,8 @@ class Tensor {
                       MemoryFormat format = MemoryFormat::kContiguous);
   static Tensor empty_strided(IntSpan sizes, IntSpan strides, ScalarType dtype);
   // A view of raw storage. Throws kOutOfRange if it would reach outside of the storage.
-  static Tensor from_storage(Ref<Storage> storage, ScalarType dtype, IntSpan sizes,
-                             IntSpan strides, int64_t offset);
+  static Tensor from_storage(Ref<Storage> storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
+                             int64_t offset);
   // A 0-dim tensor; `dtype` defaults to the number's own (bool, int64, float64, complex128).
   static Tensor scalar(const Scalar& value, std::optional<ScalarType> dtype = std::nullopt);
 
@@ -80,7 +80,8 @@ class Tensor {
   bool is_contiguous(MemoryFormat format) const;
   // No two indices share an element and there are no gaps, in any order of dimensions.
   bool is_non_overlapping_and_dense() const;
-  // channels_last, channels_last_3d or contiguous: what an operator that preserves the layout produces.
+  // channels_last, channels_last_3d or contiguous: what an operator that preserves the layout
+  // produces.
   MemoryFormat suggest_memory_format() const;
 
   // Address of the first element.
@@ -89,7 +90,8 @@ class Tensor {
            static_cast<size_t>(impl_->offset) * tierup::item_size(impl_->dtype);
   }
   // The same, typed; T must be the element type.
-  template <typename T> T* data() const {
+  template <typename T>
+  T* data() const {
     TIERUP_CHECK(kDTypeOf<T> == impl_->dtype);
     return static_cast<T*>(impl_->storage->data()) + impl_->offset;
   }
@@ -120,7 +122,8 @@ IntVector contiguous_strides(IntSpan sizes);
 IntVector strides_for(IntSpan sizes, MemoryFormat format);
 // Product of sizes. Throws kInvalidArgument for a negative size or an overflow.
 int64_t numel_of(IntSpan sizes);
-// dim in [-rank, rank) to [0, rank); rank 0 allows -1 and 0. Throws kOutOfRange with PyTorch's words.
+// dim in [-rank, rank) to [0, rank); rank 0 allows -1 and 0. Throws kOutOfRange with PyTorch's
+// words.
 int64_t wrap_dim(int64_t dim, int64_t rank);
 // Shape of the broadcast of both. Throws kInvalidArgument naming both shapes and the dimension.
 IntVector broadcast_shapes(IntSpan a, IntSpan b);
@@ -128,9 +131,11 @@ IntVector broadcast_shapes(IntSpan a, IntSpan b);
 Tensor expand_to(const Tensor& tensor, IntSpan sizes);
 // Strides under which `tensor` can be viewed as `sizes` without a copy; nullopt if impossible.
 std::optional<IntVector> view_strides(IntSpan old_sizes, IntSpan old_strides, IntSpan sizes);
-// Whether some element can be reached by two different indices (an in-place write would be ambiguous).
+// Whether some element can be reached by two different indices (an in-place write would be
+// ambiguous).
 bool has_internal_overlap(const Tensor& tensor);
-// kNone: surely disjoint; kFull: the same elements in the same geometry; kPartial: may overlap otherwise.
+// kNone: surely disjoint; kFull: the same elements in the same geometry; kPartial: may overlap
+// otherwise.
 enum class Overlap : uint8_t { kNone, kFull, kPartial };
 Overlap memory_overlap(const Tensor& a, const Tensor& b);
 // Throws kInvalidArgument if writing to `output` is ambiguous (internal overlap) or would disturb

@@ -22,15 +22,41 @@ class Type;
 using TypePtr = std::shared_ptr<const Type>;
 
 enum class TypeKind : uint8_t {
-  kAny, kNone, kTensor, kInt, kFloat, kBool, kComplex, kNumber, kStr, kDevice, kGenerator,
-  kStream, kStorage, kCapsule,
-  kAnyList, kAnyTuple, kAnyEnum, kAnyClass,  // "list", "tuple": any element types.
-  kList, kDict, kTuple, kOptional, kUnion, kFuture, kAwait, kRRef,
-  kClass, kInterface, kEnum, kFunction,
+  kAny,
+  kNone,
+  kTensor,
+  kInt,
+  kFloat,
+  kBool,
+  kComplex,
+  kNumber,
+  kStr,
+  kDevice,
+  kGenerator,
+  kStream,
+  kStorage,
+  kCapsule,
+  kAnyList,
+  kAnyTuple,
+  kAnyEnum,
+  kAnyClass,  // "list", "tuple": any element types.
+  kList,
+  kDict,
+  kTuple,
+  kOptional,
+  kUnion,
+  kFuture,
+  kAwait,
+  kRRef,
+  kClass,
+  kInterface,
+  kEnum,
+  kFunction,
   kVar,  // A type variable of a schema: "t", "tVal".
 };
 
-// A dimension of a tensor type: a known size, a shape symbol (equal symbols are equal sizes), or unknown.
+// A dimension of a tensor type: a known size, a shape symbol (equal symbols are equal sizes), or
+// unknown.
 struct Dim {
   enum class Kind : uint8_t { kUnknown, kStatic, kSymbol };
   Kind kind = Kind::kUnknown;
@@ -100,8 +126,10 @@ class Type : public std::enable_shared_from_this<Type> {
   static TypePtr tuple(std::vector<TypePtr> elements);
   static TypePtr named_tuple(std::string name, std::vector<std::string> fields,
                              std::vector<TypePtr> elements);
-  static TypePtr optional(TypePtr element);  // Optional[Optional[T]] is Optional[T]; of None or Any: itself.
-  static TypePtr union_of(std::vector<TypePtr> members);  // Flattened, deduplicated; {T, None} is Optional[T].
+  static TypePtr optional(
+      TypePtr element);  // Optional[Optional[T]] is Optional[T]; of None or Any: itself.
+  static TypePtr union_of(
+      std::vector<TypePtr> members);  // Flattened, deduplicated; {T, None} is Optional[T].
   static TypePtr future(TypePtr element);
   static TypePtr await(TypePtr element);
   static TypePtr variable(std::string name);
@@ -161,7 +189,8 @@ bool equal(const TypePtr& a, const TypePtr& b);
 // a may be used where b is wanted (section 7 of the format: Optional, Union, number, tuples
 // covariant, List and Dict invariant, class to interface by its methods). int is not <= float.
 bool is_subtype(const TypePtr& a, const TypePtr& b);
-// The type of a join of both, or null: equal, subtype, T with None -> Optional[T], tuples elementwise.
+// The type of a join of both, or null: equal, subtype, T with None -> Optional[T], tuples
+// elementwise.
 TypePtr unify(const TypePtr& a, const TypePtr& b);
 // Whether some tensor, list, dict, object... can be reached (values that may alias).
 bool is_mutable(const TypePtr& type);

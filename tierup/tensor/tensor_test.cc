@@ -1,0 +1,104 @@
+#include "tierup/tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup {
+namespace {
+
+TEST(Tensor, EmptyIsContiguousAndAligned) {
+  const Tensor t = Tensor::empty(IntVector{2, 3}, ScalarType::kFloat);
+  EXPECT_TRUE(t.is_contiguous());
+  EXPECT_EQ(t.numel(), 6);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(t.raw()) % 64, 0U);
+}
+
+TEST(Tensor, ChannelsLastIsSuggestedBack) {
+  const Tensor t =
+      Tensor::empty(IntVector{2, 3, 4, 5}, ScalarType::kFloat, MemoryFormat::kChannelsLast);
+  EXPECT_FALSE(t.is_contiguous());
+  EXPECT_TRUE(t.is_contiguous(MemoryFormat::kChannelsLast));
+  EXPECT_EQ(t.suggest_memory_format(), MemoryFormat::kChannelsLast);
+  EXPECT_TRUE(t.is_non_overlapping_and_dense());
+}
+
+TEST(Tensor, RefusesStridesOutsideTheStorage) {
+  const Tensor t = Tensor::empty(IntVector{4}, ScalarType::kFloat);
+  EXPECT_THROW(t.as_view(IntVector{2, 3}, IntVector{2, 1}, 0), Error);
+  EXPECT_THROW(t.as_view(IntVector{4}, IntVector{-1}, 0), Error);
+  EXPECT_THROW(t.as_view(IntVector{2}, IntVector{INT64_MAX}, 0), Error);
+  EXPECT_NO_THROW(t.as_view(IntVector{2, 2}, IntVector{2, 1}, 0));
+}
+
+TEST(Tensor, ViewStridesFollowContiguousRuns) {
+  const IntVector sizes{2, 3, 4};
+  const IntVector strides{12, 4, 1};
+  const auto as_span = [](const IntVector& v) { return IntSpan(v.data(), v.size()); };
+  EXPECT_EQ(*view_strides(as_span(sizes), as_span(strides), IntVector{6, 4}), (IntVector{4, 1}));
+  EXPECT_FALSE(view_strides(IntVector{3, 2}, IntVector{1, 3}, IntVector{6}).has_value());
+  EXPECT_EQ(*view_strides(IntVector{}, IntVector{}, IntVector{1, 1}), (IntVector{1, 1}));
+}
+
+TEST(Tensor, PromotionFollowsCategories) {
+  EXPECT_EQ(promote_types(ScalarType::kByte, ScalarType::kChar), ScalarType::kShort);
+  EXPECT_EQ(promote_types(ScalarType::kLong, ScalarType::kHalf), ScalarType::kHalf);
+  EXPECT_EQ(promote_types(ScalarType::kHalf, ScalarType::kBFloat16), ScalarType::kFloat);
+  EXPECT_EQ(promote_types(ScalarType::kComplexFloat, ScalarType::kDouble),
+            ScalarType::kComplexDouble);
+}
+
+TEST(Tensor, HalfRoundsToNearestEven) {
+  EXPECT_EQ(Half(65504.0F).bits, 0x7bff);
+  EXPECT_EQ(Half(65520.0F).bits, 0x7c00);
+  EXPECT_EQ(Half(5.9604645e-8F).bits, 0x0001);
+  EXPECT_EQ(Half(2.9802322e-8F).bits, 0x0000);
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    Half h;
+    h.bits = static_cast<uint16_t>(bits);
+    ASSERT_EQ(Half(static_cast<float>(h)).bits, bits);
+  }
+}
+
+TEST(IValue, TextIsTorchScripts) {
+  EXPECT_EQ(to_text(IValue(1.0)), "1.");
+  EXPECT_EQ(to_text(IValue(0.1)), "0.10000000000000001");
+  EXPECT_EQ(to_text(IValue(1e20)), "1e+20");
+  EXPECT_EQ(to_text(make_tuple({IValue(1)})), "(1,)");
+  EXPECT_EQ(to_text(make_int_list(IntVector{1, 2})), "[1, 2]");
+}
+
+TEST(IValue, DictKeepsInsertionOrderOverErasure) {
+  auto dict = make_ref<DictValue>(Type::str(), Type::integer());
+  for (int i = 0; i < 40; ++i) dict->set(IValue(std::to_string(i)), IValue(i));
+  for (int i = 0; i < 40; i += 2) dict->erase(IValue(std::to_string(i)));
+  for (int i = 0; i < 30; i += 2) dict->erase(IValue(std::to_string(i + 1)));
+  dict->set(IValue("x"), IValue(1));
+  const auto entries = dict->entries();
+  ASSERT_EQ(entries.size(), dict->size());
+  EXPECT_EQ(entries.back().first.to_str(), "x");
+  for (const auto& [key, item] : entries) EXPECT_EQ(dict->find(key)->to_int(), item.to_int());
+}
+
+TEST(IValue, DeepCopyKeepsSharedStorage) {
+  const Tensor base = Tensor::empty(IntVector{4}, ScalarType::kFloat);
+  const Tensor view = base.as_view(IntVector{2}, IntVector{1}, 2);
+  const IValue copy = deep_copy(make_tuple({base, view, base}));
+  const auto& items = copy.to_tuple().items;
+  EXPECT_EQ(items[0].to_tensor().storage(), items[1].to_tensor().storage());
+  EXPECT_TRUE(items[0].is_same(items[2]));
+  EXPECT_NE(items[0].to_tensor().storage(), base.storage());
+}
+
+TEST(Type, SubtypesFollowTheFormat) {
+  const TypePtr opt_int = Type::optional(Type::integer());
+  EXPECT_TRUE(is_subtype(Type::integer(), opt_int));
+  EXPECT_FALSE(is_subtype(Type::list(Type::integer()), Type::list(opt_int)));
+  EXPECT_FALSE(is_subtype(Type::integer(), Type::floating()));
+  EXPECT_FALSE(is_subtype(Type::boolean(), Type::number()));
+  EXPECT_EQ(unify(Type::none(), Type::integer())->to_string(), "Optional[int]");
+  EXPECT_EQ(unify(Type::integer(), Type::floating()), nullptr);
+}
+
+}  // namespace
+}  // namespace tierup
