@@ -1,0 +1,157 @@
+// The three kinds of ByteSource: mapped files, memory, and callers' functions.
+#include "tierup/archive/byte_source.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "tierup/base/error.h"
+
+namespace tierup::archive {
+namespace {
+
+class MappedFile final : public ByteSource {
+ public:
+  MappedFile(std::string path, uint64_t size, void* address)
+      : ByteSource(std::move(path), size), address_(address) {
+    set_data(static_cast<std::byte*>(address), true);
+  }
+  ~MappedFile() override {
+    if (address_ != nullptr) munmap(address_, size());
+  }
+  void prefetch() const override {
+    if (address_ != nullptr) madvise(address_, size(), MADV_WILLNEED);
+  }
+
+ private:
+  void do_read(uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), data() + offset, out.size());
+  }
+
+  void* address_;
+};
+
+class OwnedBytes final : public ByteSource {
+ public:
+  explicit OwnedBytes(std::string bytes)
+      : ByteSource("<memory>", bytes.size()), bytes_(std::move(bytes)) {
+    set_data(reinterpret_cast<std::byte*>(bytes_.data()), true);
+  }
+
+ private:
+  void do_read(uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), data() + offset, out.size());
+  }
+
+  std::string bytes_;
+};
+
+class BorrowedBytes final : public ByteSource {
+ public:
+  explicit BorrowedBytes(std::span<const std::byte> bytes) : ByteSource("<memory>", bytes.size()) {
+    set_data(bytes.data(), false);
+  }
+
+ private:
+  void do_read(uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), data() + offset, out.size());
+  }
+};
+
+class CallbackSource final : public ByteSource {
+ public:
+  CallbackSource(uint64_t size, ReadFunction read)
+      : ByteSource("<callback>", size), read_(std::move(read)) {}
+
+ private:
+  void do_read(uint64_t offset, std::span<std::byte> out) const override { read_(offset, out); }
+
+  ReadFunction read_;
+};
+
+// Closes the descriptor on every way out; a mapping outlives it.
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+// A C++ bool must hold 0 or 1. Pages that already do are not written to, so they stay shared.
+void normalize_bools(const Storage& storage) {
+  auto* bytes = static_cast<unsigned char*>(storage.data());
+  for (size_t i = 0; i < storage.bytes(); ++i) {
+    if (bytes[i] > 1) bytes[i] = 1;
+  }
+}
+
+}  // namespace
+
+void ByteSource::read(uint64_t offset, std::span<std::byte> out) const {
+  require(offset <= size_ && out.size() <= size_ - offset, ErrorCode::kCorruptArchive,
+          "{}: bytes {} to {} were asked for, but there are only {}", name_, offset,
+          offset + out.size(), size_);
+  if (!out.empty()) do_read(offset, out);
+}
+
+std::string ByteSource::read_text(uint64_t offset, uint64_t length) const {
+  require(offset <= size_ && length <= size_ - offset, ErrorCode::kCorruptArchive,
+          "{}: {} bytes from {} on were asked for, but there are only {}", name_, length, offset,
+          size_);
+  std::string text(length, '\0');
+  read(offset, {reinterpret_cast<std::byte*>(text.data()), text.size()});
+  return text;
+}
+
+Ref<ByteSource> map_file(const std::string& path) {
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  require(file.number >= 0, ErrorCode::kNotFound, "cannot open {}: {}", path, strerror(errno));
+  struct stat facts {};
+  require(fstat(file.number, &facts) == 0, ErrorCode::kNotFound, "cannot read {}: {}", path,
+          strerror(errno));
+  require(S_ISREG(facts.st_mode), ErrorCode::kInvalidArgument, "{} is not a regular file", path);
+  const auto size = static_cast<uint64_t>(facts.st_size);
+  void* address = nullptr;
+  if (size > 0) {
+    address =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.number, 0);
+    require(address != MAP_FAILED, ErrorCode::kOutOfMemory, "cannot map {} ({} bytes): {}", path,
+            size, strerror(errno));
+  }
+  return make_ref<MappedFile>(path, size, address);
+}
+
+Ref<ByteSource> own_bytes(std::string bytes) { return make_ref<OwnedBytes>(std::move(bytes)); }
+
+Ref<ByteSource> borrow_bytes(std::span<const std::byte> bytes) {
+  return make_ref<BorrowedBytes>(bytes);
+}
+
+Ref<ByteSource> callback_source(uint64_t size, ReadFunction read) {
+  return make_ref<CallbackSource>(size, std::move(read));
+}
+
+Ref<Storage> make_storage(const Ref<ByteSource>& source, uint64_t offset, uint64_t length,
+                          ScalarType dtype) {
+  require(offset <= source->size() && length <= source->size() - offset, ErrorCode::kCorruptArchive,
+          "{}: {} bytes at {} reach behind the end at {}", source->name(), length, offset,
+          source->size());
+  if (length == 0) return Storage::allocate(0);
+  std::byte* base = source->private_data();
+  Ref<Storage> storage;
+  if (base != nullptr && reinterpret_cast<uintptr_t>(base + offset) % item_size(dtype) == 0) {
+    storage = Storage::borrow(base + offset, length, [keep = source] {});
+  } else {
+    storage = Storage::allocate(length);
+    source->read(offset, {static_cast<std::byte*>(storage->data()), length});
+  }
+  if (dtype == ScalarType::kBool) normalize_bools(*storage);
+  return storage;
+}
+
+}  // namespace tierup::archive

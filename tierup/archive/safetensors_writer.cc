@@ -1,0 +1,138 @@
+// Writer of safetensors files.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "tierup/archive/safetensors.h"
+#include "tierup/archive/safetensors_dtype.h"
+#include "tierup/base/error.h"
+
+namespace tierup::archive {
+namespace {
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+// Appends the elements in row-major order, whatever the strides.
+void append_elements(std::string& out, const Tensor& tensor) {
+  const size_t width = tensor.item_size();
+  const auto* base = static_cast<const char*>(tensor.raw());
+  if (tensor.numel() == 0) return;
+  if (tensor.is_contiguous()) {
+    out.append(base, tensor.bytes());
+    return;
+  }
+  const IntSpan sizes = tensor.sizes();
+  const IntSpan strides = tensor.strides();
+  IntVector index(sizes.size(), 0);
+  int64_t position = 0;
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    out.append(base + position * static_cast<int64_t>(width), width);
+    for (size_t d = sizes.size(); d-- > 0;) {
+      position += strides[d];
+      if (++index[d] < sizes[d]) break;
+      position -= strides[d] * sizes[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void check_writable(const std::string& name, const Tensor& tensor) {
+  require(name != "__metadata__", ErrorCode::kInvalidArgument,
+          "a tensor cannot be named __metadata__ in a safetensors file");
+  require(tensor.defined() && !tensor.is_meta(), ErrorCode::kInvalidArgument,
+          "tensor \"{}\" has no data to be written", name);
+  require(!tensor.impl()->conjugate && !tensor.impl()->negative, ErrorCode::kUnsupported,
+          "tensor \"{}\" is lazily conjugated or negated: resolve it before writing", name);
+  require(safetensors_name(tensor.dtype()).has_value(), ErrorCode::kUnsupported,
+          "tensor \"{}\": safetensors files have no {}", name, dtype_name(tensor.dtype()));
+}
+
+std::string make_header(const NamedTensors& tensors, const TextMetadata& metadata) {
+  std::string header = "{";
+  const auto comma = [&] {
+    if (header.size() > 1) header += ',';
+  };
+  if (!metadata.empty()) {
+    header += "\"__metadata__\":{";
+    bool first = true;
+    for (const auto& [key, text] : metadata) {
+      if (!first) header += ',';
+      first = false;
+      append_json_string(header, key);
+      header += ':';
+      append_json_string(header, text);
+    }
+    header += '}';
+  }
+  uint64_t position = 0;
+  std::set<std::string_view> names;
+  for (const auto& [name, tensor] : tensors) {
+    check_writable(name, tensor);
+    require(names.insert(name).second, ErrorCode::kInvalidArgument, "tensor \"{}\" is given twice",
+            name);
+    comma();
+    append_json_string(header, name);
+    header += fmt::format(":{{\"dtype\":\"{}\",\"shape\":[", *safetensors_name(tensor.dtype()));
+    for (int64_t d = 0; d < tensor.dim(); ++d) {
+      header += fmt::format("{}{}", d == 0 ? "" : ",", tensor.sizes()[d]);
+    }
+    header += fmt::format("],\"data_offsets\":[{},{}]}}", position, position + tensor.bytes());
+    position += tensor.bytes();
+  }
+  header += '}';
+  // So that the data starts at a multiple of 8.
+  header.append((8 - header.size() % 8) % 8, ' ');
+  return header;
+}
+
+}  // namespace
+
+std::string to_safetensors(const NamedTensors& tensors, const TextMetadata& metadata) {
+  const std::string header = make_header(tensors, metadata);
+  size_t total = 8 + header.size();
+  for (const auto& [name, tensor] : tensors) total += tensor.bytes();
+  std::string out;
+  out.reserve(total);
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(header.size() >> (8 * i) & 0xff);
+  out += header;
+  for (const auto& [name, tensor] : tensors) append_elements(out, tensor);
+  return out;
+}
+
+void write_safetensors(const std::string& path, const NamedTensors& tensors,
+                       const TextMetadata& metadata) {
+  const std::string bytes = to_safetensors(tensors, metadata);
+  const std::string partial = path + ".partial";
+  std::FILE* file = std::fopen(partial.c_str(), "wb");
+  require(file != nullptr, ErrorCode::kNotFound, "cannot write {}: {}", path, strerror(errno));
+  const bool complete = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const bool closed = std::fclose(file) == 0;
+  if (!complete || !closed || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const int reason = errno;
+    std::remove(partial.c_str());
+    fail(ErrorCode::kNotFound, "cannot write {}: {}", path, strerror(reason));
+  }
+}
+
+}  // namespace tierup::archive
