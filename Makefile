@@ -1,0 +1,55 @@
+# The front door: everything a newcomer needs, each target sets up what it uses.
+#   make demo    set up, build, classify real digits, show what ran
+#   make test    set up, build, run all tests
+#   make lint    formatting, layering, style, clang-tidy
+#   make bench   micro benchmarks
+PRESET ?= release
+BUILD := build/$(PRESET)
+
+.PHONY: all build setup demo test lint tidy bench sanitize fuzz coverage clean
+all: build
+
+setup:
+	@tools/setup.sh
+
+$(BUILD)/build.ninja:
+	cmake --preset $(PRESET)
+
+build: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+demo: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) tierup
+	@python3 tools/demo.py $(BUILD)/tierup
+
+test: build
+	@tools/run_tests.sh $(BUILD)
+
+lint:
+	@tools/setup.sh --ci
+	@tools/lint.sh
+
+tidy:
+	@tools/setup.sh --ci
+	@tools/lint.sh --tidy
+
+bench:
+	@tools/setup.sh --ci
+	cmake --preset $(PRESET) -DTIERUP_BENCHMARKS=ON
+	ninja -C $(BUILD) kernels_benchmark
+	$(BUILD)/bench/kernels_benchmark
+
+sanitize:
+	@tools/setup.sh --ci
+	@tools/sanitize.sh
+
+fuzz:
+	@tools/setup.sh --ci
+	@tools/fuzz.sh
+
+coverage:
+	@$(MAKE) --no-print-directory build PRESET=coverage
+	@tools/coverage.sh
+
+clean:
+	rm -rf build

@@ -1,0 +1,68 @@
+"""Fails when a room includes a room, or a third-party library, that it may not.
+
+Rules: LAYERS (rooms), only `codegen` includes LLVM, only `kernels` includes oneDNN, the public headers
+under include/tierup include nothing but each other and the standard library.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OWNERS = {"llvm/": "codegen", "dnnl": "kernels", "oneapi/dnnl": "kernels"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+
+
+def allowed_rooms():
+    allowed = {}
+    for line in (ROOT / "LAYERS").read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        room, _, below = line.partition(":")
+        allowed[room] = {room, *below.split()}
+        unknown = allowed[room] - allowed.keys()
+        assert not unknown, f"LAYERS: {room} names {unknown}, which is not above it"
+    return allowed
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := INCLUDE.match(line):
+            yield number, match.group(1), match.group(2)
+
+
+def check_rooms(root, allowed):
+    for path in sorted((root / "tierup").rglob("*.[hc]*")):
+        room = path.relative_to(root / "tierup").parts[0]
+        if room not in allowed:
+            yield f"{path.relative_to(root)}: room {room} is not in LAYERS"
+            continue
+        for number, _, target in includes(path):
+            where = f"{path.relative_to(root)}:{number}"
+            parts = target.split("/")
+            if parts[0] == "tierup" and len(parts) > 2 and parts[1] not in allowed[room]:
+                yield f"{where}: {room} may not include {parts[1]}"
+            if parts[0] == "tierup" and len(parts) == 2 and room != "api":
+                yield f"{where}: only api includes the public headers"
+            for prefix, owner in OWNERS.items():
+                if target.startswith(prefix) and room != owner:
+                    yield f"{where}: only {owner} may include {target}"
+
+
+def check_public(root):
+    for path in sorted((root / "include" / "tierup").glob("*.h")):
+        for number, quote, target in includes(path):
+            if quote == '"' and not (root / "include" / target).exists():
+                yield f"{path.relative_to(root)}:{number}: public headers include only public headers"
+
+
+def check(root):
+    allowed = allowed_rooms()
+    return [*check_rooms(root, allowed), *check_public(root)]
+
+
+if __name__ == "__main__":
+    problems = check(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
+    print("\n".join(problems) or "layers: clean")
+    sys.exit(bool(problems))

@@ -1,0 +1,35 @@
+"""Seeds violations of the layering rule into a scratch tree; check_layers must name each."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_layers
+
+
+class SeededViolations(unittest.TestCase):
+    def problems(self, path, text):
+        with tempfile.TemporaryDirectory() as scratch:
+            root = pathlib.Path(scratch)
+            (root / path).parent.mkdir(parents=True)
+            (root / path).write_text(text)
+            return check_layers.check(root)
+
+    def test_upward_include_is_named(self):
+        found = self.problems("tierup/tensor/a.h", '#include "tierup/ir/graph.h"\n')
+        self.assertEqual(found, ["tierup/tensor/a.h:1: tensor may not include ir"])
+
+    def test_library_outside_its_room_is_named(self):
+        found = self.problems("tierup/ops/a.cc", "#include <dnnl.hpp>\n")
+        self.assertEqual(found, ["tierup/ops/a.cc:1: only kernels may include dnnl.hpp"])
+
+    def test_public_header_with_an_internal_include_is_named(self):
+        found = self.problems("include/tierup/a.h", '#include "tierup/tensor/tensor.h"\n')
+        self.assertEqual(len(found), 1)
+
+    def test_downward_include_is_fine(self):
+        self.assertEqual(self.problems("tierup/ir/a.h", '#include "tierup/tensor/tensor.h"\n'), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

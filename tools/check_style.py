@@ -1,0 +1,39 @@
+"""Fails on what a reader of the house would trip over: long files, promises for later, vague names."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIMIT = 500
+VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|manager|impl|misc)(_|\.|$)")
+PROMISE = re.compile(r"\b(TODO(?!\(#\d+\))|FIXME|XXX)\b")
+OPERATOR_NAME = re.compile(r'"aten::')
+
+
+def tracked():
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in names.stdout.splitlines():
+        path = ROOT / name
+        if path.suffix in {".h", ".cc", ".py"} and path.exists() and "generated" not in path.parts:
+            yield name, path.read_text().splitlines()
+
+
+def problems():
+    for name, lines in tracked():
+        if len(lines) > LIMIT:
+            yield f"{name}: {len(lines)} lines, the limit is {LIMIT}: split it along an idea"
+        if VAGUE.search(pathlib.Path(name).name):
+            yield f"{name}: a name that says nothing"
+        for number, line in enumerate(lines, 1):
+            if PROMISE.search(line) and not name.endswith("check_style.py"):
+                yield f"{name}:{number}: a promise without an issue"
+            if name.startswith("tierup/passes/") and "_test" not in name and OPERATOR_NAME.search(line):
+                yield f"{name}:{number}: a pass asks the operator table for facts, never for names"
+
+
+if __name__ == "__main__":
+    found = list(problems())
+    print("\n".join(found) or "style: clean")
+    sys.exit(bool(found))

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs every test of a build folder and ends with the plain line "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/release}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+ctest --test-dir "$build" --output-on-failure -j "$(nproc)" | tee "$log"
+status=${PIPESTATUS[0]}
+total=$(sed -n 's/.* tests failed out of \([0-9]*\).*/\1/p' "$log")
+failed=$(sed -n 's/.* tests passed, \([0-9]*\) tests failed.*/\1/p' "$log")
+echo "$((${total:-0} - ${failed:-0})) passed, ${failed:-0} failed"
+[ "$status" -eq 0 ] && [ "${total:-0}" -gt 0 ]

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs every Debian package that building and testing tierup needs; as root, or through sudo.
+# Safe to run twice: packages that are there are left alone. `--ci` adds the linters and clang.
+set -euo pipefail
+
+packages=(
+  build-essential cmake ninja-build ccache mold git python3
+  libfmt-dev libspdlog-dev libcli11-dev libsimdjson-dev zlib1g-dev libminizip-dev libboost-dev
+  libdnnl-dev libkissfft-dev libopenblas0-serial liblapack3
+  libgtest-dev libgmock-dev librapidcheck-dev
+)
+if [ "${1:-}" = "--ci" ]; then
+  packages+=(clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "setup: all ${#packages[@]} packages are installed"
+  exit 0
+fi
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=()
+elif command -v sudo >/dev/null; then
+  as_root=(sudo)
+else
+  echo "setup: needs root (or sudo) to install: ${missing[*]}" >&2
+  exit 1
+fi
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+echo "setup: done"
