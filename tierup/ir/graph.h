@@ -71,6 +71,7 @@ enum class NodeKind : uint8_t {
 };
 // "prim::If", "prim::Loop"...; kOp has none.
 std::string_view node_kind_name(NodeKind kind);
+std::optional<NodeKind> node_kind_from_name(std::string_view name);
 
 enum class AttrName : uint8_t {
   kValue,
@@ -86,9 +87,13 @@ enum class AttrName : uint8_t {
   kNote
 };
 std::string_view attr_name_text(AttrName name);
+std::optional<AttrName> attr_name_from_text(std::string_view text);
 
 using AttrValue = std::variant<int64_t, std::string, IValue, TypePtr, std::vector<TypePtr>,
                                Ref<Callable>, std::shared_ptr<const Graph>>;
+
+// Calls through which an inlined node came, innermost first; shared among the nodes of one call.
+using CallChain = std::shared_ptr<const std::vector<std::string>>;
 
 struct Use {
   Node* user;  // Null when the use is a return of `block`.
@@ -137,7 +142,7 @@ class Node {
   Node* previous() const { return previous_; }
   const SourceRange& range() const { return range_; }
   // Calls through which an inlined node came, innermost first ("Net.forward at model.py:12").
-  const std::shared_ptr<const std::vector<std::string>>& call_chain() const { return call_chain_; }
+  const CallChain& call_chain() const { return call_chain_; }
 
   bool has_attr(AttrName name) const { return find(name) != nullptr; }
   // Throws kInternal if absent or of another type.
@@ -170,7 +175,7 @@ class Node {
   Node* next_ = nullptr;
   Node* previous_ = nullptr;
   SourceRange range_;
-  std::shared_ptr<const std::vector<std::string>> call_chain_;
+  CallChain call_chain_;
   std::vector<std::pair<AttrName, AttrValue>> attrs_;
 };
 

@@ -11,6 +11,8 @@
 
 namespace tierup::ir {
 
+using ValueMap = std::unordered_map<const Value*, Value*>;
+
 class GraphEditor {
  public:
   // Inserts at the end of the graph's own block until moved. The graph must outlive the editor.
@@ -33,9 +35,7 @@ class GraphEditor {
   // Source range and call chain given to nodes created from now on.
   void set_range(SourceRange range) { range_ = std::move(range); }
   const SourceRange& range() const { return range_; }
-  void set_call_chain(std::shared_ptr<const std::vector<std::string>> chain) {
-    chain_ = std::move(chain);
-  }
+  void set_call_chain(CallChain chain) { chain_ = std::move(chain); }
 
   // Nodes. Outputs are added with add_output or by the typed helpers.
   Node* create(NodeKind kind, std::span<Value* const> inputs = {});
@@ -69,19 +69,33 @@ class GraphEditor {
   // Copies every node of `source` (of any graph) to the insertion point; `map` gives the values to
   // use for outside ones (its parameters at least) and receives all copies. Returns the copies of
   // the block's returns.
-  std::vector<Value*> inline_block(const Block& source,
-                                   std::unordered_map<const Value*, Value*>& map);
+  // A copy keeps its range; the editor's call chain goes behind its own.
+  std::vector<Value*> inline_block(const Block& source, ValueMap& map);
 
  private:
+  // Joined call chains of one copying, one object per chain met.
+  class ChainCache {
+   public:
+    const CallChain& extend(const CallChain& inner, const CallChain& outer);
+
+   private:
+    std::unordered_map<const void*, CallChain> joined_;
+  };
+
   Value* new_value(TypePtr type, std::string name);
   void drop_use(Value* value, const Use& use);
+  void move_use(Value* value, const Use& use, size_t index);
+  void link(Node* node, Block* block, Node* before);
+  void unlink(Node* node);
   void clear_block(Block* block);
+  Node* copy_node(const Node& source, ValueMap& map, ChainCache& chains);
+  static Value* mapped(const Value* value, const ValueMap& map);
 
   Graph* graph_;
   Block* block_;
   Node* before_ = nullptr;
   SourceRange range_;
-  std::shared_ptr<const std::vector<std::string>> chain_;
+  CallChain chain_;
   uint64_t edit_count_ = 0;
 };
 
