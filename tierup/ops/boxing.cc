@@ -1,5 +1,7 @@
 #include "tierup/ops/boxing.h"
 
+#include "tierup/kernels/copy.h"
+
 namespace tierup::ops::detail {
 
 IntVector unbox_ints(const IValue& value) {
@@ -30,7 +32,10 @@ std::vector<Tensor> unbox_tensors(const IValue& value) {
   std::vector<Tensor> result;
   const ListValue& list = value.to_list();
   result.reserve(list.items.size());
-  for (const IValue& item : list.items) result.push_back(item.to_tensor());
+  for (const IValue& item : list.items) {
+    Tensor tensor = item.to_tensor();
+    result.push_back(tensor.defined() ? kernels::resolve_lazy_bits(tensor) : std::move(tensor));
+  }
   return result;
 }
 
@@ -40,13 +45,22 @@ std::vector<Scalar> unbox_scalars(const IValue& value) {
   return result;
 }
 
-Tensor unbox_tensor(IValue& value) {
+Tensor unbox_lazy_tensor(IValue& value) {
   if (value.is_number()) {
     Tensor wrapped = Tensor::scalar(value.to_scalar());
     wrapped.impl()->wrapped_number = true;
     return wrapped;
   }
   return std::move(value).to_tensor();
+}
+
+Tensor unbox_tensor(IValue& value) {
+  Tensor tensor = unbox_lazy_tensor(value);
+  if (!tensor.defined()) return tensor;
+  require(!tensor.is_meta(), ErrorCode::kUnsupported,
+          "tensors on the meta device have no data to compute with");
+  if (tensor.impl()->conjugate || tensor.impl()->negative) return kernels::resolve_lazy_bits(tensor);
+  return tensor;
 }
 
 IValue box_ints(const IntVector& values) { return make_int_list({values.data(), values.size()}); }

@@ -31,7 +31,10 @@ std::vector<double> unbox_doubles(const IValue& value);
 std::vector<bool> unbox_bools(const IValue& value);
 std::vector<Tensor> unbox_tensors(const IValue& value);
 std::vector<Scalar> unbox_scalars(const IValue& value);
-Tensor unbox_tensor(IValue& value);  // Moves; a number becomes a wrapped 0-dim tensor.
+// Moves; a number becomes a wrapped 0-dim tensor; lazy conj and neg bits are resolved. Throws
+// kUnsupported for a tensor without data (meta device).
+Tensor unbox_tensor(IValue& value);
+Tensor unbox_lazy_tensor(IValue& value);  // The same, with bits and meta tensors left as they are.
 IValue box_ints(const IntVector& values);
 IValue box_tensors(std::vector<Tensor> values);
 
@@ -109,6 +112,14 @@ struct Unbox<std::optional<T>> {
   }
 };
 
+// For boxed_lazy: tensors with their bits.
+template <typename T>
+struct UnboxLazy : Unbox<T> {};
+template <>
+struct UnboxLazy<Tensor> {
+  static Tensor get(IValue& v) { return unbox_lazy_tensor(v); }
+};
+
 template <typename T>
 inline void box(IValue& slot, T&& value) {
   using U = std::remove_cvref_t<T>;
@@ -138,28 +149,38 @@ void store(OpCall& call, Invoke&& invoke) {
   }
 }
 
-template <auto Kernel>
+// Calls the kernel with the first arguments of the call; `kArity` of them are arguments of the
+// schema.
+template <auto Kernel, template <typename> class UnboxArgument = Unbox>
 struct Boxed;
-template <typename R, typename... A, R (*Kernel)(A...)>
-struct Boxed<Kernel> {
-  static void call(OpCall& op_call) {
-    [&]<size_t... I>(std::index_sequence<I...>) {
-      store<R>(op_call, [&]() -> R {
-        return Kernel(Unbox<std::remove_cvref_t<A>>::get(op_call.args[I])...);
-      });
+template <typename R, typename... A, R (*Kernel)(A...), template <typename> class UnboxArgument>
+struct Boxed<Kernel, UnboxArgument> {
+  using Result = R;
+  static constexpr size_t kArity = sizeof...(A);
+  static R invoke(OpCall& op_call) {
+    return [&]<size_t... I>(std::index_sequence<I...>)->R {
+      return Kernel(UnboxArgument<std::remove_cvref_t<A>>::get(op_call.args[I])...);
     }
     (std::index_sequence_for<A...>{});
   }
-};
-template <typename R, typename... A, R (*Kernel)(RunContext&, A...)>
-struct Boxed<Kernel> {
   static void call(OpCall& op_call) {
-    [&]<size_t... I>(std::index_sequence<I...>) {
-      store<R>(op_call, [&]() -> R {
-        return Kernel(op_call.context, Unbox<std::remove_cvref_t<A>>::get(op_call.args[I])...);
-      });
+    store<R>(op_call, [&]() -> R { return invoke(op_call); });
+  }
+};
+template <typename R, typename... A, R (*Kernel)(RunContext&, A...),
+          template <typename> class UnboxArgument>
+struct Boxed<Kernel, UnboxArgument> {
+  using Result = R;
+  static constexpr size_t kArity = sizeof...(A);
+  static R invoke(OpCall& op_call) {
+    return [&]<size_t... I>(std::index_sequence<I...>)->R {
+      return Kernel(op_call.context,
+                    UnboxArgument<std::remove_cvref_t<A>>::get(op_call.args[I])...);
     }
     (std::index_sequence_for<A...>{});
+  }
+  static void call(OpCall& op_call) {
+    store<R>(op_call, [&]() -> R { return invoke(op_call); });
   }
 };
 
@@ -167,5 +188,10 @@ struct Boxed<Kernel> {
 
 template <auto Kernel>
 inline constexpr KernelFn boxed = &detail::Boxed<Kernel>::call;
+
+// The same for kernels that must see lazy conj and neg bits (views, conj, resolve_conj, copy_,
+// is_conj...) or tensors without data: their tensors come as they are.
+template <auto Kernel>
+inline constexpr KernelFn boxed_lazy = &detail::Boxed<Kernel, detail::UnboxLazy>::call;
 
 }  // namespace tierup::ops

@@ -1,0 +1,112 @@
+// StridedLoop: one traversal of several tensors at once, the ground of every point-wise kernel.
+//
+// The operands are broadcast to one shape; dimensions are ordered from the fastest (smallest
+// strides of the first operand, then the next) to the slowest and merged where all operands allow
+// it, so that a contiguous traversal becomes one run. The kernel sees only runs: a pointer and a
+// byte stride for each operand, and a count. Ranges of elements are spread over threads; since
+// each element is computed alone, the cut does not show in the result.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <utility>
+
+#include "tierup/base/parallel.h"
+#include "tierup/tensor/tensor.h"
+
+namespace tierup::kernels {
+
+// Elements below which a point-wise loop stays in the calling thread.
+inline constexpr int64_t kPointwiseGrain = 32768;
+
+class StridedLoop {
+ public:
+  static constexpr size_t kMaxOperands = 8;
+  static constexpr size_t kMaxRank = 64;
+
+  // Operands must be broadcastable to `shape` (outputs first, and of exactly that shape). They are
+  // only read here; the loop keeps addresses, not tensors. Throws kInvalidArgument for a shape
+  // that does not fit and for more than kMaxRank dimensions.
+  StridedLoop(IntSpan shape, std::span<const Tensor* const> operands);
+  StridedLoop(IntSpan shape, std::initializer_list<const Tensor*> operands)
+      : StridedLoop(shape, std::span<const Tensor* const>(operands.begin(), operands.size())) {}
+
+  int64_t numel() const { return numel_; }
+  size_t rank() const { return rank_; }  // After merging; 1 for a single run.
+
+  // Calls body(char* const* pointers, const int64_t* byte_strides, int64_t count) over runs that
+  // cover all elements once, in parallel above `grain` elements.
+  template <typename Body>
+  void run(int64_t grain, const Body& body) const {
+    if (numel_ == 0) return;
+    const RunBody call = [](const void* context, char* const* pointers, const int64_t* strides,
+                            int64_t count) {
+      (*static_cast<const Body*>(context))(pointers, strides, count);
+    };
+    parallel_for(0, numel_, grain,
+                 [&](int64_t begin, int64_t end) { run_range(begin, end, call, &body); });
+  }
+
+ private:
+  using RunBody = void (*)(const void* context, char* const* pointers, const int64_t* strides,
+                           int64_t count);
+  using StrideRow = std::array<int64_t, kMaxOperands>;
+
+  bool set_single_run(IntSpan shape, std::span<const Tensor* const> operands);
+  void read_dimensions(IntSpan shape, std::span<const Tensor* const> operands);
+  void order_dimensions();
+  void merge_dimensions();
+  void run_range(int64_t begin, int64_t end, RunBody body, const void* context) const;
+
+  size_t operand_count_ = 0;
+  size_t rank_ = 0;
+  int64_t numel_ = 0;
+  std::array<char*, kMaxOperands> base_;
+  // By dimension, fastest first; left uninitialised beyond rank_.
+  std::array<int64_t, kMaxRank> sizes_;
+  std::array<StrideRow, kMaxRank> strides_;
+};
+
+// A fresh tensor of `shape` laid out as PyTorch lays out the result of a point-wise operator on
+// these inputs: dense, with dimensions in the order of the inputs' strides.
+Tensor empty_pointwise(IntSpan shape, ScalarType dtype, std::span<const Tensor* const> inputs);
+inline Tensor empty_pointwise(IntSpan shape, ScalarType dtype,
+                              std::initializer_list<const Tensor*> inputs) {
+  return empty_pointwise(shape, dtype,
+                         std::span<const Tensor* const>(inputs.begin(), inputs.size()));
+}
+
+namespace detail {
+
+template <typename Out, typename... In, typename F, size_t... I>
+inline void map_run(char* const* pointers, const int64_t* strides, int64_t count, const F& f,
+                    std::index_sequence<I...>) {
+  const bool dense = strides[0] == static_cast<int64_t>(sizeof(Out)) &&
+                     ((strides[I + 1] == static_cast<int64_t>(sizeof(In))) && ...);
+  if (dense) {
+    Out* out = reinterpret_cast<Out*>(pointers[0]);
+    const std::tuple<const In*...> in(reinterpret_cast<const In*>(pointers[I + 1])...);
+    for (int64_t i = 0; i < count; ++i) out[i] = f(std::get<I>(in)[i]...);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    *reinterpret_cast<Out*>(pointers[0] + i * strides[0]) =
+        f(*reinterpret_cast<const In*>(pointers[I + 1] + i * strides[I + 1])...);
+  }
+}
+
+}  // namespace detail
+
+// out[i] = f(inputs[i]...) with inputs broadcast to out; Out and In... are the element types.
+//   map_elements<float, float, bool>(out, [](float x, bool m) { return m ? x : 0.0F; }, x, mask);
+template <typename Out, typename... In, typename F, typename... Tensors>
+void map_elements(const Tensor& out, const F& f, const Tensors&... inputs) {
+  static_assert(sizeof...(In) == sizeof...(Tensors));
+  const StridedLoop loop(out.sizes(), {&out, &inputs...});
+  loop.run(kPointwiseGrain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
+    detail::map_run<Out, In...>(pointers, strides, count, f, std::index_sequence_for<In...>{});
+  });
+}
+
+}  // namespace tierup::kernels
