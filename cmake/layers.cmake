@@ -8,6 +8,7 @@ set(TIERUP_THIRD_PARTY_base fmt::fmt OpenMP::OpenMP_CXX Threads::Threads Boost::
 set(TIERUP_THIRD_PARTY_kernels DNNL::dnnl ${CMAKE_DL_LIBS})
 set(TIERUP_THIRD_PARTY_archive ZLIB::ZLIB ${MINIZIP_LIBRARY} simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_frontend simdjson::simdjson)
+set(TIERUP_THIRD_PARTY_api simdjson::simdjson)
 
 function(tierup_isa_flags sources)
   foreach(source ${sources})

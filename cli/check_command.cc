@@ -1,0 +1,180 @@
+// tierup check: every operator case and every model with its cases below some paths.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "commands.h"
+#include "isolated_worker.h"
+#include "json_writer.h"
+#include "tierup/api/op_cases.h"
+
+namespace tierup::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using api::CaseOutcome;
+
+struct CheckOptions {
+  std::vector<std::string> paths;
+  std::string filter;
+  bool json = false;
+  bool verbose = false;
+  bool in_process = false;
+  int timeout_s = 120;
+};
+
+bool matches(const std::string& filter, const std::string& name) {
+  return filter.empty() || fnmatch(filter.c_str(), name.c_str(), 0) == 0;
+}
+
+// The bundle of one operator overload.
+class OpItem final : public CheckItem {
+ public:
+  explicit OpItem(fs::path path) : path_(std::move(path)) {}
+  std::string name() const override { return path_.filename().string(); }
+  size_t open() override {
+    bundle_ = std::make_unique<api::OpCaseBundle>(
+        path_.string(), api::tolerances_beside(path_.parent_path().string()));
+    return bundle_->size();
+  }
+  void close() override { bundle_.reset(); }
+  std::string label(size_t index) override { return bundle_->label(index); }
+  CaseOutcome run(size_t index) override { return bundle_->run(index); }
+
+ private:
+  fs::path path_;
+  std::unique_ptr<api::OpCaseBundle> bundle_;
+};
+
+bool is_op_bundle(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return path.extension() == ".safetensors" && std::count(name.begin(), name.end(), '.') >= 3 &&
+         name.find(".case") == std::string::npos;
+}
+
+std::vector<fs::path> files_below(const std::vector<std::string>& paths) {
+  std::vector<fs::path> files;
+  for (const std::string& path : paths) {
+    require(fs::exists(path), ErrorCode::kNotFound, "there is no file or folder {}", path);
+    if (!fs::is_directory(path)) {
+      files.emplace_back(path);
+      continue;
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::unique_ptr<CheckItem>> collect_items(const CheckOptions& options) {
+  std::vector<std::unique_ptr<CheckItem>> items;
+  for (const fs::path& path : files_below(options.paths)) {
+    if (!matches(options.filter, path.stem().string())) continue;
+    if (is_op_bundle(path)) items.push_back(std::make_unique<OpItem>(path));
+  }
+  return items;
+}
+
+// Counts outcomes; gathers refusals of one item with one reason into one line.
+class Summary {
+ public:
+  explicit Summary(const CheckOptions& options) : options_(options) {}
+
+  void add(const CheckItem& item, const std::string& label, const CaseOutcome& outcome) {
+    ++counts_[static_cast<size_t>(outcome.status)];
+    if (outcome.status == CaseOutcome::Status::kPassed && !options_.verbose) return;
+    if (options_.json) {
+      list_.push_back({label, outcome});
+    } else if (outcome.status == CaseOutcome::Status::kRefused && !options_.verbose) {
+      ++refusals_[{item.name(), outcome.reason}];
+    } else {
+      print(label, outcome);
+    }
+  }
+
+  int finish() {
+    for (const auto& [what, count] : refusals_) {
+      fmt::print("refused {} ({} cases): {}\n", what.first, count, what.second);
+    }
+    if (options_.json) {
+      print_json();
+    } else {
+      fmt::print("{} passed, {} failed, {} refused\n", counts_[0], counts_[1], counts_[2]);
+    }
+    return counts_[1] + counts_[2] == 0 ? kOk : kMismatch;
+  }
+
+ private:
+  static const char* status_name(CaseOutcome::Status status) {
+    constexpr const char* kNames[] = {"passed", "failed", "refused"};
+    return kNames[static_cast<size_t>(status)];
+  }
+
+  static void print(const std::string& label, const CaseOutcome& outcome) {
+    std::string reason = outcome.reason;
+    std::replace(reason.begin(), reason.end(), '\n', '|');
+    fmt::print("{} {}{}{}\n", status_name(outcome.status), label, reason.empty() ? "" : ": ",
+               reason);
+  }
+
+  void print_json() const {
+    JsonWriter json;
+    json.begin_object();
+    json.key("passed").number(counts_[0]);
+    json.key("failed").number(counts_[1]);
+    json.key("refused").number(counts_[2]);
+    json.key("cases").begin_array();
+    for (const auto& [label, outcome] : list_) {
+      json.begin_object();
+      json.key("case").string(label);
+      json.key("status").string(status_name(outcome.status));
+      json.key("reason").string(outcome.reason);
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+    fmt::print("{}\n", json.text());
+  }
+
+  const CheckOptions& options_;
+  size_t counts_[3] = {0, 0, 0};
+  std::map<std::pair<std::string, std::string>, size_t> refusals_;
+  std::vector<std::pair<std::string, CaseOutcome>> list_;
+};
+
+int run_check(const CheckOptions& options) {
+  const auto items = collect_items(options);
+  require(!items.empty(), ErrorCode::kNotFound,
+          "no models with cases and no operator cases below {}", fmt::join(options.paths, ", "));
+  Summary summary(options);
+  run_cases(items, {options.timeout_s, !options.in_process},
+            [&](const CheckItem& item, const std::string& label, const CaseOutcome& outcome) {
+              summary.add(item, label, outcome);
+            });
+  return summary.finish();
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* command =
+      app.add_subcommand("check", "Run models and operators against recorded cases");
+  command->add_option("paths", options->paths, "Files or folders")->required();
+  command->add_option("--filter", options->filter,
+                      "Only files whose name without its ending matches");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("-v,--verbose", options->verbose,
+                    "Also list what passed and every refused case");
+  command->add_flag("--in-process", options->in_process,
+                    "Do not isolate the cases in a child process");
+  command->add_option("--timeout", options->timeout_s, "Seconds that one case may take");
+  command->callback([options, &action] { action = [options] { return run_check(*options); }; });
+}
+
+}  // namespace tierup::cli

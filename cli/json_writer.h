@@ -1,0 +1,37 @@
+// JsonWriter: builds one JSON text; commas and escapes are its business.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tierup::cli {
+
+class JsonWriter {
+ public:
+  JsonWriter& begin_object() { return open('{'); }
+  JsonWriter& end_object() { return shut('}'); }
+  JsonWriter& begin_array() { return open('['); }
+  JsonWriter& end_array() { return shut(']'); }
+  JsonWriter& key(std::string_view name);
+  JsonWriter& string(std::string_view value);
+  // Finite as %.17g shortest, others as null.
+  JsonWriter& number(double value);
+  JsonWriter& number(size_t value) { return raw(std::to_string(value)); }
+  JsonWriter& number(int value) { return raw(std::to_string(value)); }
+  JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
+  JsonWriter& null() { return raw("null"); }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  JsonWriter& open(char bracket);
+  JsonWriter& shut(char bracket);
+  JsonWriter& raw(std::string_view value);
+  void separate();
+  void quote(std::string_view value);
+
+  std::string text_;
+  bool needs_comma_ = false;
+};
+
+}  // namespace tierup::cli
