@@ -56,9 +56,15 @@ Node* GraphEditor::create(NodeKind kind, std::span<Value* const> inputs) {
 }
 
 Node* GraphEditor::create_op(const Operator& op, std::span<Value* const> inputs) {
-  Node* node = create(NodeKind::kOp, inputs);
-  node->op_ = &op;
+  Node* node = create_bare_op(op);
+  for (Value* input : inputs) add_input(node, input);
   for (const Argument& result : op.schema().returns) add_output(node, result.type);
+  return node;
+}
+
+Node* GraphEditor::create_bare_op(const Operator& op) {
+  Node* node = create(NodeKind::kOp);
+  node->op_ = &op;
   return node;
 }
 
@@ -137,6 +143,13 @@ void GraphEditor::set_type(Value* value, TypePtr type) {
 }
 
 void GraphEditor::set_name(Value* value, std::string name) { value->name_ = std::move(name); }
+
+void GraphEditor::set_id(Value* value, int id) {
+  value->id_ = id;
+  graph_->next_id_ = std::max(graph_->next_id_, id + 1);
+}
+
+void GraphEditor::set_node_range(Node* node, SourceRange range) { node->range_ = std::move(range); }
 
 void GraphEditor::set_input(Node* node, size_t index, Value* value) {
   if (node->inputs_[index] == value) return;

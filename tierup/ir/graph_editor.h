@@ -44,6 +44,7 @@ class GraphEditor {
   }
   // One output per return of the schema; type variables are left to the caller (set_type).
   Node* create_op(const Operator& op, std::span<Value* const> inputs);
+  Node* create_bare_op(const Operator& op);               // Without inputs and outputs yet.
   Value* constant(IValue value, TypePtr type = nullptr);  // Type defaults to value.type().
   Value* add_output(Node* node, TypePtr type, std::string name = "");
   Block* add_block(Node* node);
@@ -56,6 +57,8 @@ class GraphEditor {
   // Changes.
   void set_type(Value* value, TypePtr type);
   void set_name(Value* value, std::string name);
+  void set_id(Value* value, int id);  // Must not be another value's; later values go above it.
+  void set_node_range(Node* node, SourceRange range);
   void set_input(Node* node, size_t index, Value* value);
   void set_return(Block* block, size_t index, Value* value);
   void remove_input(Node* node, size_t index);

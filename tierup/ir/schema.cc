@@ -179,15 +179,14 @@ void print_returns(std::string& out, const Schema& schema) {
     out += "...";
     return;
   }
-  const auto& returns = schema.returns;
-  const bool bare =
-      returns.size() == 1 && returns[0].name.empty() && !returns[0].type->is(TypeKind::kTuple);
-  if (!bare) out += '(';
-  for (size_t i = 0; i < returns.size(); ++i) {
-    if (i > 0) out += ", ";
-    print_argument(out, returns[i]);
+  std::string text;
+  for (size_t i = 0; i < schema.returns.size(); ++i) {
+    if (i > 0) text += ", ";
+    print_argument(text, schema.returns[i]);
   }
-  if (!bare) out += ')';
+  // A leading tuple would read as the list of returns without its own parentheses.
+  const bool bare = schema.returns.size() == 1 && !text.starts_with('(');
+  out += bare ? text : "(" + text + ")";
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ class Parser {
     }
     skip_space();
     if (peek() != '(') {
-      parse_type(result.returns.emplace_back(), 0);
+      parse_argument(result.returns.emplace_back());
       return;
     }
     ++at_;
@@ -252,7 +252,11 @@ class Parser {
       return Type::simple(base.kind);
     }
     if (peek() == '(' || peek() == '[') {
-      if (TypePtr type = parse_parametric(name, depth)) return type;
+      const size_t begin = at_ - name.size();
+      if (TypePtr type = parse_parametric(name, depth)) {
+        if (type->is(TypeKind::kCapsule)) argument.spelling = text_.substr(begin, at_ - begin);
+        return type;
+      }
     }
     if (name.find('.') != std::string_view::npos) {  // A custom class: opaque here.
       argument.spelling = name;

@@ -81,7 +81,7 @@ TEST(Schema, ReadsConstantsAsDefaults) {
 
 TEST(Schema, RefusesBrokenText) {
   for (const char* text :
-       {"", "aten::x", "aten::x(", "aten::x()", "aten::x() ->", "aten::x(Tensor) -> Tensor junk",
+       {"", "aten::x", "aten::x(", "aten::x()", "aten::x() ->", "aten::x(Tensor) -> Tensor a b",
         "aten::x(Foo a) -> ()", "aten::x(int a=) -> ()", "aten::x(int[99999999] a=1) -> ()",
         "aten::x(str a=\"oops) -> ()", "aten::x(Dict(int) a) -> ()", "aten::x(*, *, int a) -> ()",
         "aten::x(..., int a) -> ()", "aten::x(Tensor(a self) -> ()",

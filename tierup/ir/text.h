@@ -13,7 +13,11 @@
 // has none; a name that several values share is followed by "#id". Never an address.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tierup/ir/graph.h"
 
@@ -30,6 +34,23 @@ struct TextOptions {
 std::string print_graph(const Graph& graph, const TextOptions& options = {});
 // One node with its blocks, as print_graph writes it, without the newline at its end.
 std::string print_node(const Node& node, const TextOptions& options = {});
+
+// What a text may refer to. All parts are optional; a name that is not found is an error.
+struct TextContext {
+  const OperatorLookup* operators = nullptr;
+  std::function<TypePtr(std::string_view)> types;  // Classes, enums, named tuples.
+  std::function<Ref<Callable>(std::string_view)> functions;
+  const std::vector<IValue>* constants = nullptr;  // As print_graph filled it.
+  bool ranges = false;                             // Read "# at model.py:12" comments.
+  int first_line = 1;                              // For errors.
+};
+
+// print_graph's reverse: print(parse(text)) == text for anything it wrote (with the same options,
+// and the table of constants where one was needed). Throws kSyntax with line and column.
+std::shared_ptr<Graph> parse_graph(std::string_view text, const TextContext& context = {});
+// All graphs of a text, one after the other.
+std::vector<std::shared_ptr<Graph>> parse_graphs(std::string_view text,
+                                                 const TextContext& context = {});
 
 // Pieces of the text form: the shortest digits that read back to the same double, with a point or
 // exponent ("1.", "1e-05", "inf", "nan"); and a text in double quotes with escapes.

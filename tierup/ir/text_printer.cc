@@ -221,8 +221,8 @@ class Printer {
   // Whether a tensor is written out: small, plain, of a real dtype that tierup computes with.
   static bool has_text(const Tensor& tensor) {
     const ScalarType type = tensor.dtype();
-    const bool is_listed = type <= ScalarType::kDouble || type == ScalarType::kBool ||
-                           type == ScalarType::kBFloat16;
+    const bool is_listed =
+        type <= ScalarType::kDouble || type == ScalarType::kBool || type == ScalarType::kBFloat16;
     return is_listed && tensor.numel() <= kMaxInlineElements && tensor.device() == Device{} &&
            tensor.is_contiguous() && !tensor.requires_grad();
   }
