@@ -16,7 +16,7 @@ Tensor cut(const Tensor& self, int64_t dim, int64_t start, int64_t length, int64
   // A huge step over a single element may wrap around; such a stride is never followed.
   strides[dim] =
       static_cast<int64_t>(static_cast<uint64_t>(strides[dim]) * static_cast<uint64_t>(step));
-  return self.as_view(as_span(sizes), as_span(strides), offset);
+  return self.as_view(sizes, strides, offset);
 }
 
 // The axis and check of hsplit, vsplit and dsplit.
@@ -56,7 +56,7 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   const int64_t offset = self.offset() + (index < 0 ? index + size : index) * strides[d];
   sizes.erase(sizes.begin() + d);
   strides.erase(strides.begin() + d);
-  return self.as_view(as_span(sizes), as_span(strides), offset);
+  return self.as_view(sizes, strides, offset);
 }
 
 Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
@@ -122,7 +122,7 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   }
   sizes.push_back(length);
   strides.push_back(self.strides()[a] + self.strides()[b]);
-  return self.as_view(as_span(sizes), as_span(strides), start);
+  return self.as_view(sizes, strides, start);
 }
 
 Tensor unfold(const Tensor& self, int64_t dim, int64_t size, int64_t step) {
@@ -141,7 +141,7 @@ Tensor unfold(const Tensor& self, int64_t dim, int64_t size, int64_t step) {
   }
   sizes.push_back(size);
   strides.push_back(inner);
-  return self.as_view(as_span(sizes), as_span(strides), self.offset());
+  return self.as_view(sizes, strides, self.offset());
 }
 
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
@@ -183,13 +183,13 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, const IntVector& sizes,
     require(size >= 0, ErrorCode::kInvalidArgument,
             "split_with_sizes expects split_sizes have only non-negative entries, but got "
             "split_sizes={}",
-            shape_string(as_span(sizes)));
+            shape_string(sizes));
     overflow = __builtin_add_overflow(total, size, &total) || overflow;
   }
   require(!overflow && total == self.sizes()[d], ErrorCode::kInvalidArgument,
           "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at "
           "dimension {}), but got split_sizes={}",
-          self.sizes()[d], d, shape_string(as_span(sizes)));
+          self.sizes()[d], d, shape_string(sizes));
   std::vector<Tensor> result;
   result.reserve(sizes.size());
   int64_t start = 0;

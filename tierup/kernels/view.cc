@@ -39,7 +39,7 @@ Tensor rewiden(const Tensor& self, ScalarType dtype) {
     for (size_t d = 0; d < last; ++d) strides[d] /= ratio;
     offset /= ratio;
   }
-  return Tensor::from_storage(self.storage(), dtype, as_span(sizes), as_span(strides), offset);
+  return Tensor::from_storage(self.storage(), dtype, sizes, strides, offset);
 }
 
 Tensor without_dims(const Tensor& self, uint64_t dropped) {
@@ -50,7 +50,7 @@ Tensor without_dims(const Tensor& self, uint64_t dropped) {
     sizes.push_back(self.sizes()[d]);
     strides.push_back(self.strides()[d]);
   }
-  return self.as_view(as_span(sizes), as_span(strides), self.offset());
+  return self.as_view(sizes, strides, self.offset());
 }
 
 // Sets of dimensions are bit masks: PyTorch, too, has a limit of 64 dimensions there.
@@ -90,21 +90,21 @@ IntVector infer_sizes(const IntVector& sizes, int64_t numel) {
   require(!(unknown && known == 0 && numel == 0), ErrorCode::kInvalidArgument,
           "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension "
           "size -1 can be any value and is ambiguous",
-          shape_string(as_span(sizes)));
+          shape_string(sizes));
   require(!overflow && !unknown && known == numel, ErrorCode::kInvalidArgument,
-          "shape '{}' is invalid for input of size {}", shape_string(as_span(sizes)), numel);
+          "shape '{}' is invalid for input of size {}", shape_string(sizes), numel);
   return result;
 }
 
 Tensor view(const Tensor& self, const IntVector& sizes) {
   const IntVector shape = infer_sizes(sizes, self.numel());
-  const auto strides = view_strides(self.sizes(), self.strides(), as_span(shape));
+  const auto strides = view_strides(self.sizes(), self.strides(), shape);
   require(strides.has_value(), ErrorCode::kInvalidArgument,
           "view size is not compatible with input tensor's size and stride (at least one dimension "
           "spans across two contiguous subspaces). Use .reshape(...) instead. Got size {}, input "
           "size {} and stride {}",
-          shape_string(as_span(shape)), shape_string(self.sizes()), shape_string(self.strides()));
-  return self.as_view(as_span(shape), as_span(*strides), self.offset());
+          shape_string(shape), shape_string(self.sizes()), shape_string(self.strides()));
+  return self.as_view(shape, *strides, self.offset());
 }
 
 Tensor view_dtype(const Tensor& self, ScalarType dtype) {
@@ -118,8 +118,8 @@ Tensor view_dtype(const Tensor& self, ScalarType dtype) {
 
 Tensor reshape(const Tensor& self, const IntVector& sizes) {
   const IntVector shape = infer_sizes(sizes, self.numel());
-  const auto strides = view_strides(self.sizes(), self.strides(), as_span(shape));
-  if (strides) return self.as_view(as_span(shape), as_span(*strides), self.offset());
+  const auto strides = view_strides(self.sizes(), self.strides(), shape);
+  if (strides) return self.as_view(shape, *strides, self.offset());
   return view(clone(self, MemoryFormat::kContiguous), shape);
 }
 
@@ -166,7 +166,7 @@ Tensor unflatten(const Tensor& self, int64_t dim, const IntVector& sizes) {
   require(!overflow && fits, ErrorCode::kInvalidArgument,
           "unflatten: Provided sizes {} don't multiply up to the size of dim {} ({}) in the input "
           "tensor",
-          shape_string(as_span(sizes)), axis, length);
+          shape_string(sizes), axis, length);
   IntVector shape(self.sizes().begin(), self.sizes().begin() + axis);
   for (const int64_t s : sizes) shape.push_back(s == -1 ? length / known : s);
   shape.insert(shape.end(), self.sizes().begin() + axis + 1, self.sizes().end());
@@ -176,7 +176,7 @@ Tensor unflatten(const Tensor& self, int64_t dim, const IntVector& sizes) {
 Tensor ravel(const Tensor& self) { return view(contiguous(self), {self.numel()}); }
 
 Tensor reshape_alias(const Tensor& self, const IntVector& sizes, const IntVector& strides) {
-  return self.as_view(as_span(sizes), as_span(strides), self.offset());
+  return self.as_view(sizes, strides, self.offset());
 }
 
 Tensor alias(const Tensor& self) {
@@ -191,7 +191,7 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   IntVector strides(self.strides().begin(), self.strides().end());
   std::swap(sizes[a], sizes[b]);
   std::swap(strides[a], strides[b]);
-  return self.as_view(as_span(sizes), as_span(strides), self.offset());
+  return self.as_view(sizes, strides, self.offset());
 }
 
 Tensor t(const Tensor& self) {
@@ -216,13 +216,13 @@ Tensor permute(const Tensor& self, const IntVector& dims) {
     sizes[i] = self.sizes()[d];
     strides[i] = self.strides()[d];
   }
-  return self.as_view(as_span(sizes), as_span(strides), self.offset());
+  return self.as_view(sizes, strides, self.offset());
 }
 
 Tensor reverse_dims(const Tensor& self) {
   const IntVector sizes(self.sizes().rbegin(), self.sizes().rend());
   const IntVector strides(self.strides().rbegin(), self.strides().rend());
-  return self.as_view(as_span(sizes), as_span(strides), self.offset());
+  return self.as_view(sizes, strides, self.offset());
 }
 
 Tensor matrix_transpose(const Tensor& self) {
@@ -252,7 +252,7 @@ Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& des
   require(source.size() == destination.size(), ErrorCode::kInvalidArgument,
           "movedim: Invalid source or destination dims: source ({} dims) should contain the same "
           "number of dims as destination ({} dims)",
-          shape_string(as_span(source)), shape_string(as_span(destination)));
+          shape_string(source), shape_string(destination));
   const int64_t rank = self.dim();
   IntVector order(static_cast<size_t>(rank), -1);
   SmallVector<bool, 8> moved(static_cast<size_t>(std::max<int64_t>(rank, 1)), false);
@@ -261,9 +261,9 @@ Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& des
     const int64_t to = wrap_dim(destination[i], rank);
     if (rank == 0) continue;
     require(!moved[from], ErrorCode::kInvalidArgument, "movedim: repeated dim in `source` ({})",
-            shape_string(as_span(source)));
+            shape_string(source));
     require(order[to] == -1, ErrorCode::kInvalidArgument,
-            "movedim: repeated dim in `destination` ({})", shape_string(as_span(destination)));
+            "movedim: repeated dim in `destination` ({})", shape_string(destination));
     moved[from] = true;
     order[to] = from;
   }
@@ -295,25 +295,23 @@ Tensor unsqueeze(const Tensor& self, int64_t dim) {
   const int64_t step = d < self.dim() ? sizes[d] * strides[d] : 1;
   sizes.insert(sizes.begin() + d, 1);
   strides.insert(strides.begin() + d, step);
-  return self.as_view(as_span(sizes), as_span(strides), self.offset());
+  return self.as_view(sizes, strides, self.offset());
 }
 
 Tensor expand(const Tensor& self, const IntVector& sizes, bool /*implicit*/) {
-  return expand_to(self, as_span(sizes));
+  return expand_to(self, sizes);
 }
 
 Tensor expand_as(const Tensor& self, const Tensor& other) { return expand_to(self, other.sizes()); }
 
-Tensor broadcast_to(const Tensor& self, const IntVector& sizes) {
-  return expand_to(self, as_span(sizes));
-}
+Tensor broadcast_to(const Tensor& self, const IntVector& sizes) { return expand_to(self, sizes); }
 
 std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors) {
   IntVector shape;
-  for (const Tensor& tensor : tensors) shape = broadcast_shapes(as_span(shape), tensor.sizes());
+  for (const Tensor& tensor : tensors) shape = broadcast_shapes(shape, tensor.sizes());
   std::vector<Tensor> result;
   result.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) result.push_back(expand_to(tensor, as_span(shape)));
+  for (const Tensor& tensor : tensors) result.push_back(expand_to(tensor, shape));
   return result;
 }
 
@@ -324,11 +322,11 @@ Tensor as_strided(const Tensor& self, const IntVector& sizes, const IntVector& s
   for (const int64_t stride : strides) {
     require(stride >= 0, ErrorCode::kInvalidArgument,
             "as_strided: Negative strides are not supported at the moment, got strides: {}",
-            shape_string(as_span(strides)));
+            shape_string(strides));
   }
   const int64_t start = offset.value_or(self.offset());
   require(start >= 0, ErrorCode::kInvalidArgument, "Tensor: invalid storage offset {}", start);
-  return self.as_view(as_span(sizes), as_span(strides), start);
+  return self.as_view(sizes, strides, start);
 }
 
 Tensor atleast_1d(const Tensor& self) { return self.dim() == 0 ? reshape(self, {1}) : self; }
@@ -348,7 +346,7 @@ void adopt_geometry(const Tensor& self, const Tensor& view) {
   TIERUP_CHECK(self.storage() == view.storage());
   const IntVector sizes(view.sizes().begin(), view.sizes().end());
   const IntVector strides(view.strides().begin(), view.strides().end());
-  self.set_geometry(as_span(sizes), as_span(strides), view.offset());
+  self.set_geometry(sizes, strides, view.offset());
 }
 
 }  // namespace tierup::kernels

@@ -22,9 +22,9 @@ void replace(const Tensor& target, const Tensor& src, const char* what) {
 Tensor clone_storage(const Tensor& self) {
   const auto width = static_cast<int64_t>(self.item_size());
   const int64_t count = static_cast<int64_t>(self.storage()->bytes()) / width;
-  Tensor all = Tensor::empty(as_span(IntVector{count}), self.dtype());
-  copy_into(all, Tensor::from_storage(self.storage(), self.dtype(), as_span(IntVector{count}),
-                                      as_span(IntVector{1}), 0));
+  Tensor all = Tensor::empty(IntVector{count}, self.dtype());
+  copy_into(all,
+            Tensor::from_storage(self.storage(), self.dtype(), IntVector{count}, IntVector{1}, 0));
   return all.as_view(self.sizes(), self.strides(), self.offset());
 }
 
