@@ -1,0 +1,266 @@
+// One pass over the bytes. Widths of indentation are counted in characters (a tab is one), and
+// inside brackets line ends mean nothing. Identifiers are ASCII; other bytes may stand only in
+// strings and comments.
+#include "tierup/frontend/torchscript/lexer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tierup/frontend/torchscript/syntax_error.h"
+
+namespace tierup::frontend::torchscript {
+namespace {
+
+constexpr auto kKeywords = std::to_array<std::string_view>({
+    "Ellipsis", "False", "None", "NoneType", "True", "and",   "as",     "assert", "break", "class",
+    "continue", "def",   "del",  "elif",     "else", "for",   "from",   "global", "if",    "import",
+    "in",       "is",    "not",  "or",       "pass", "raise", "return", "while",  "with",
+});
+
+// Longest first, so that the first match is the right one.
+constexpr auto kOperators = std::to_array<std::string_view>({
+    "...", "**=", "//=", "<<=", ">>=", "<=>", "->", "**", "//", "<<", ">>", "<=",
+    ">=",  "==",  "!=",  "+=",  "-=",  "*=",  "/=", "%=", "|=", "&=", "^=", "@=",
+    "+",   "-",   "*",   "/",   "%",   "@",   "(",  ")",  "[",  "]",  ":",  ",",
+    "=",   "{",   "}",   ">",   "<",   ".",   "?",  "!",  "&",  "^",  "|",  "~",
+});
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_word(char c) { return is_word_start(c) || is_digit(c); }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
+
+class Lexer {
+ public:
+  Lexer(const ir::Source& source, Span range)
+      : source_(source), text_(source.text()), at_(range.begin), end_(range.end) {}
+
+  TokenList run() {
+    skip_byte_order_mark();
+    while (at_ < end_) {
+      if (at_line_start_) {
+        start_line();
+        continue;
+      }
+      step();
+    }
+    if (!brackets_.empty()) {
+      fail_at(source_, brackets_.back(), brackets_.back() + 1, "bracket is never closed");
+    }
+    end_line();
+    while (indents_.size() > 1) {
+      indents_.pop_back();
+      add(TokenKind::kDedent, at_);
+    }
+    add(TokenKind::kEnd, at_);
+    return std::move(result_);
+  }
+
+ private:
+  char peek(size_t ahead = 0) const { return at_ + ahead < end_ ? text_[at_ + ahead] : '\0'; }
+  void add(TokenKind kind, size_t begin) {
+    result_.tokens.push_back({kind, {static_cast<uint32_t>(begin), static_cast<uint32_t>(at_)}});
+  }
+  void skip_byte_order_mark() {
+    if (at_ == 0 && text_.substr(0, end_).starts_with("\xEF\xBB\xBF")) at_ = 3;
+  }
+  // A newline token, unless the line had no other token.
+  void end_line() {
+    if (!result_.tokens.empty()) {
+      const TokenKind last = result_.tokens.back().kind;
+      if (last != TokenKind::kNewline && last != TokenKind::kIndent && last != TokenKind::kDedent) {
+        add(TokenKind::kNewline, at_);
+      }
+    }
+  }
+
+  // Measures the indentation of a line that has tokens; skips blank and comment-only lines.
+  void start_line() {
+    const size_t begin = at_;
+    while (at_ < end_ && is_blank(text_[at_])) ++at_;
+    if (at_ >= end_) return;
+    if (text_[at_] == '\n') {
+      ++at_;
+      return;
+    }
+    if (text_[at_] == '#') {
+      comment();
+      return;
+    }
+    const size_t width = at_ - begin;
+    at_line_start_ = false;
+    if (width == indents_.back()) return;
+    if (width > indents_.back()) {
+      check_nesting(indents_.size());
+      indents_.push_back(width);
+      add(TokenKind::kIndent, at_);
+      return;
+    }
+    while (width < indents_.back()) {
+      indents_.pop_back();
+      add(TokenKind::kDedent, at_);
+    }
+    if (width != indents_.back()) {
+      fail_at(source_, begin, at_, "indentation matches no open block");
+    }
+  }
+
+  void step() {
+    const char c = text_[at_];
+    if (is_blank(c)) {
+      ++at_;
+    } else if (c == '\n') {
+      if (brackets_.empty()) {
+        end_line();
+        at_line_start_ = true;
+      }
+      ++at_;
+    } else if (c == '\\') {
+      join_lines();
+    } else if (c == '#') {
+      comment();
+    } else if (is_word_start(c)) {
+      word();
+    } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
+      number();
+    } else if (c == '"' || c == '\'') {
+      string();
+    } else {
+      punctuation();
+    }
+  }
+
+  void join_lines() {
+    size_t next = at_ + 1;
+    while (next < end_ && text_[next] == '\r') ++next;
+    if (next < end_ && text_[next] != '\n') {
+      fail_at(source_, at_, at_ + 1, "expected the end of the line after a backslash");
+    }
+    at_ = std::min<size_t>(next + 1, end_);
+  }
+
+  void comment() {
+    const size_t begin = at_;
+    while (at_ < end_ && text_[at_] != '\n') ++at_;
+    size_t word = begin + 1;
+    while (word < at_ && is_blank(text_[word])) ++word;
+    constexpr std::string_view kMark = "type:";
+    const std::string_view rest = text_.substr(word, at_ - word);
+    if (!rest.starts_with(kMark)) return;
+    size_t start = word + kMark.size();
+    while (start < at_ && is_blank(text_[start])) ++start;
+    if (text_.substr(start, at_ - start).starts_with("ignore")) return;
+    result_.type_comments.push_back(
+        {static_cast<uint32_t>(begin), {static_cast<uint32_t>(start), static_cast<uint32_t>(at_)}});
+  }
+
+  void word() {
+    const size_t begin = at_;
+    while (at_ < end_ && is_word(text_[at_])) ++at_;
+    const bool keyword = is_keyword(text_.substr(begin, at_ - begin));
+    add(keyword ? TokenKind::kKeyword : TokenKind::kIdentifier, begin);
+  }
+
+  void digits(bool hex) {
+    while (at_ < end_ && (hex ? is_hex_digit(text_[at_]) : is_digit(text_[at_]))) ++at_;
+  }
+
+  // The shape that C's strtod takes, with an optional j.
+  void number() {
+    const size_t begin = at_;
+    const bool hex = peek() == '0' && (peek(1) == 'x' || peek(1) == 'X') && is_hex_digit(peek(2));
+    if (hex) at_ += 2;
+    digits(hex);
+    if (peek() == '.' && !(peek(1) == '.' && peek(2) == '.')) {
+      ++at_;
+      digits(hex);
+    }
+    const char e = peek();
+    if (hex ? (e == 'p' || e == 'P') : (e == 'e' || e == 'E')) {
+      const size_t sign = peek(1) == '+' || peek(1) == '-' ? 1 : 0;
+      if (is_digit(peek(1 + sign))) {
+        at_ += 1 + sign;
+        digits(false);
+      }
+    }
+    if (peek() == 'j') ++at_;
+    add(TokenKind::kNumber, begin);
+  }
+
+  void string() {
+    const size_t begin = at_;
+    const char quote = text_[at_];
+    const bool triple = peek(1) == quote && peek(2) == quote;
+    at_ += triple ? 3 : 1;
+    while (true) {
+      if (at_ >= end_ || (!triple && text_[at_] == '\n')) {
+        fail_at(source_, begin, at_, "string is never closed");
+      }
+      if (text_[at_] == '\\') {
+        at_ = std::min<size_t>(at_ + 2, end_);
+      } else if (text_[at_] != quote) {
+        ++at_;
+      } else if (!triple) {
+        ++at_;
+        break;
+      } else if (peek(1) == quote && peek(2) == quote) {
+        at_ += 3;
+        break;
+      } else {
+        ++at_;
+      }
+    }
+    add(TokenKind::kString, begin);
+  }
+
+  void punctuation() {
+    const std::string_view rest = text_.substr(at_, end_ - at_);
+    for (const std::string_view op : kOperators) {
+      if (!rest.starts_with(op)) continue;
+      track_brackets(op[0]);
+      const size_t begin = at_;
+      at_ += op.size();
+      add(TokenKind::kOperator, begin);
+      return;
+    }
+    fail_at(source_, at_, at_ + 1, "unexpected character");
+  }
+
+  void track_brackets(char c) {
+    if (c == '(' || c == '[' || c == '{') {
+      check_nesting(brackets_.size());
+      brackets_.push_back(at_);
+    } else if ((c == ')' || c == ']' || c == '}') && !brackets_.empty()) {
+      brackets_.pop_back();  // The parser checks that the kinds match.
+    }
+  }
+
+  void check_nesting(size_t depth) const {
+    if (depth >= static_cast<size_t>(kMaxNesting)) {
+      fail_at(source_, at_, at_ + 1, fmt::format("nested more than {} levels deep", kMaxNesting),
+              ErrorCode::kRecursionLimit);
+    }
+  }
+
+  const ir::Source& source_;
+  std::string_view text_;
+  size_t at_;
+  size_t end_;
+  bool at_line_start_ = true;
+  std::vector<size_t> indents_{0};
+  std::vector<size_t> brackets_;
+  TokenList result_;
+};
+
+}  // namespace
+
+bool is_keyword(std::string_view word) {
+  return std::binary_search(kKeywords.begin(), kKeywords.end(), word);
+}
+
+TokenList tokenize(const ir::Source& source, Span range) { return Lexer(source, range).run(); }
+
+}  // namespace tierup::frontend::torchscript

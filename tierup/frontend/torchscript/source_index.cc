@@ -1,0 +1,66 @@
+#include "tierup/frontend/torchscript/source_index.h"
+
+#include <algorithm>
+
+#include "tierup/frontend/torchscript/debug_ranges.h"
+
+namespace tierup::frontend::torchscript {
+
+SourceIndex::SourceIndex(ReadText read_text, ReadDebug read_debug)
+    : read_text_(std::move(read_text)), read_debug_(std::move(read_debug)) {}
+
+std::string SourceIndex::record_name(std::string_view qualifier) {
+  std::string name = "code/" + std::string(qualifier);
+  std::replace(name.begin(), name.end(), '.', '/');
+  return name + ".py";
+}
+
+std::shared_ptr<const FileUnit> SourceIndex::file(std::string_view qualifier) {
+  const auto known = files_.find(std::string(qualifier));
+  if (known != files_.end()) return known->second;
+  const std::string record = record_name(qualifier);
+  std::shared_ptr<FileUnit> unit;
+  if (std::optional<std::string> text = read_text_(record)) {
+    unit = parse_file(std::make_shared<const ir::Source>(record, std::move(*text)));
+    if (read_debug_) {
+      if (const auto table = read_debug_(record + ".debug_pkl")) {
+        unit->set_debug_ranges(DebugRanges::from_table(*table));
+      }
+    }
+  }
+  files_.emplace(std::string(qualifier), unit);
+  return unit;
+}
+
+SourceIndex::Definition SourceIndex::find(std::string_view qualified_name) {
+  Definition definition;
+  const size_t dot = qualified_name.rfind('.');
+  if (dot == std::string_view::npos) return definition;
+  definition.unit = file(qualified_name.substr(0, dot));
+  if (definition.unit == nullptr) return definition;
+  const std::string_view name = qualified_name.substr(dot + 1);
+  definition.class_def = definition.unit->find_class(name);
+  if (definition.class_def == nullptr) {
+    definition.function = definition.unit->find_function(name);
+  }
+  return definition;
+}
+
+std::string demangled(std::string_view qualified_name) {
+  constexpr std::string_view kMark = ".___torch_mangle_";
+  std::string result;
+  size_t at = 0;
+  while (true) {
+    const size_t found = qualified_name.find(kMark, at);
+    result += qualified_name.substr(at, found == std::string_view::npos ? found : found - at);
+    if (found == std::string_view::npos) return result;
+    size_t end = found + kMark.size();
+    while (end < qualified_name.size() && qualified_name[end] >= '0' &&
+           qualified_name[end] <= '9') {
+      ++end;
+    }
+    at = end;
+  }
+}
+
+}  // namespace tierup::frontend::torchscript
