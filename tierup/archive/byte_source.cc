@@ -15,10 +15,24 @@
 namespace tierup::archive {
 namespace {
 
+// Closes the descriptor on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
 class MappedFile final : public ByteSource {
  public:
-  MappedFile(std::string path, uint64_t size, void* address)
-      : ByteSource(std::move(path), size), address_(address) {
+  MappedFile(std::string path, Descriptor file, uint64_t size, void* address)
+      : ByteSource(std::move(path), size), file_(std::move(file)), address_(address) {
     set_data(static_cast<std::byte*>(address), true);
   }
   ~MappedFile() override {
@@ -29,10 +43,21 @@ class MappedFile final : public ByteSource {
   }
 
  private:
+  // Through the descriptor: reading headers through the mapping would fault in the weights around
+  // them, and a file that was cut meanwhile gives an error here instead of a signal.
   void do_read(uint64_t offset, std::span<std::byte> out) const override {
-    std::memcpy(out.data(), data() + offset, out.size());
+    size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t got = pread(file_.number(), out.data() + done, out.size() - done,
+                                static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      require(got > 0, ErrorCode::kCorruptArchive, "cannot read {} at {}: {}", name(),
+              offset + done, got < 0 ? strerror(errno) : "the file became shorter");
+      done += static_cast<size_t>(got);
+    }
   }
 
+  Descriptor file_;
   void* address_;
 };
 
@@ -74,22 +99,6 @@ class CallbackSource final : public ByteSource {
   ReadFunction read_;
 };
 
-// Closes the descriptor on every way out; a mapping outlives it.
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
-
-// A C++ bool must hold 0 or 1. Pages that already do are not written to, so they stay shared.
-void normalize_bools(const Storage& storage) {
-  auto* bytes = static_cast<unsigned char*>(storage.data());
-  for (size_t i = 0; i < storage.bytes(); ++i) {
-    if (bytes[i] > 1) bytes[i] = 1;
-  }
-}
-
 }  // namespace
 
 void ByteSource::read(uint64_t offset, std::span<std::byte> out) const {
@@ -109,21 +118,21 @@ std::string ByteSource::read_text(uint64_t offset, uint64_t length) const {
 }
 
 Ref<ByteSource> map_file(const std::string& path) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  require(file.number >= 0, ErrorCode::kNotFound, "cannot open {}: {}", path, strerror(errno));
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  require(file.number() >= 0, ErrorCode::kNotFound, "cannot open {}: {}", path, strerror(errno));
   struct stat facts {};
-  require(fstat(file.number, &facts) == 0, ErrorCode::kNotFound, "cannot read {}: {}", path,
+  require(fstat(file.number(), &facts) == 0, ErrorCode::kNotFound, "cannot read {}: {}", path,
           strerror(errno));
   require(S_ISREG(facts.st_mode), ErrorCode::kInvalidArgument, "{} is not a regular file", path);
   const auto size = static_cast<uint64_t>(facts.st_size);
   void* address = nullptr;
   if (size > 0) {
     address =
-        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.number, 0);
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.number(), 0);
     require(address != MAP_FAILED, ErrorCode::kOutOfMemory, "cannot map {} ({} bytes): {}", path,
             size, strerror(errno));
   }
-  return make_ref<MappedFile>(path, size, address);
+  return make_ref<MappedFile>(path, std::move(file), size, address);
 }
 
 Ref<ByteSource> own_bytes(std::string bytes) { return make_ref<OwnedBytes>(std::move(bytes)); }
@@ -150,8 +159,16 @@ Ref<Storage> make_storage(const Ref<ByteSource>& source, uint64_t offset, uint64
     storage = Storage::allocate(length);
     source->read(offset, {static_cast<std::byte*>(storage->data()), length});
   }
-  if (dtype == ScalarType::kBool) normalize_bools(*storage);
+  prepare_storage(*storage, dtype);
   return storage;
+}
+
+void prepare_storage(const Storage& storage, ScalarType dtype) {
+  if (dtype != ScalarType::kBool) return;
+  auto* bytes = static_cast<unsigned char*>(storage.data());
+  for (size_t i = 0; i < storage.bytes(); ++i) {
+    if (bytes[i] > 1) bytes[i] = 1;
+  }
 }
 
 }  // namespace tierup::archive

@@ -72,5 +72,8 @@ Ref<ByteSource> callback_source(uint64_t size, ReadFunction read);
 // bool become 0 or 1. Throws kCorruptArchive if the range reaches behind the end.
 Ref<Storage> make_storage(const Ref<ByteSource>& source, uint64_t offset, uint64_t length,
                           ScalarType dtype);
+// Makes bytes from a file safe to be read as `dtype`: a C++ bool must hold 0 or 1. Pages that
+// already do are not written to, so they stay shared.
+void prepare_storage(const Storage& storage, ScalarType dtype);
 
 }  // namespace tierup::archive
