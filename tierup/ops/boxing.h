@@ -120,6 +120,30 @@ struct UnboxLazy<Tensor> {
   static Tensor get(IValue& v) { return unbox_lazy_tensor(v); }
 };
 
+// A tensor argument while its kernel runs. It goes back to its place afterwards (no count is
+// touched), so that an error can name the shapes.
+class HeldTensor {
+ public:
+  HeldTensor(Tensor tensor, IValue& home) : tensor_(std::move(tensor)), home_(home) {}
+  HeldTensor(const HeldTensor&) = delete;
+  HeldTensor& operator=(const HeldTensor&) = delete;
+  ~HeldTensor() { home_ = IValue(std::move(tensor_)); }
+  operator const Tensor&() const { return tensor_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  Tensor tensor_;
+  IValue& home_;
+};
+
+template <typename Parameter, template <typename> class UnboxArgument>
+decltype(auto) unbox_argument(IValue& value) {
+  if constexpr (std::is_same_v<Parameter, const Tensor&>) {
+    return HeldTensor(UnboxArgument<Tensor>::get(value), value);
+  } else {
+    return UnboxArgument<std::remove_cvref_t<Parameter>>::get(value);
+  }
+}
+
 template <typename T>
 inline void box(IValue& slot, T&& value) {
   using U = std::remove_cvref_t<T>;
@@ -151,15 +175,17 @@ void store(OpCall& call, Invoke&& invoke) {
 
 // Calls the kernel with the first arguments of the call; `kArity` of them are arguments of the
 // schema.
+template <typename Signature, auto Kernel, template <typename> class UnboxArgument>
+struct BoxedAs;
 template <auto Kernel, template <typename> class UnboxArgument = Unbox>
-struct Boxed;
-template <typename R, typename... A, R (*Kernel)(A...), template <typename> class UnboxArgument>
-struct Boxed<Kernel, UnboxArgument> {
+struct Boxed : BoxedAs<decltype(Kernel), Kernel, UnboxArgument> {};
+template <typename R, typename... A, auto Kernel, template <typename> class UnboxArgument>
+struct BoxedAs<R (*)(A...), Kernel, UnboxArgument> {
   using Result = R;
   static constexpr size_t kArity = sizeof...(A);
   static R invoke(OpCall& op_call) {
     return [&]<size_t... I>(std::index_sequence<I...>)->R {
-      return Kernel(UnboxArgument<std::remove_cvref_t<A>>::get(op_call.args[I])...);
+      return Kernel(unbox_argument<A, UnboxArgument>(op_call.args[I])...);
     }
     (std::index_sequence_for<A...>{});
   }
@@ -167,15 +193,13 @@ struct Boxed<Kernel, UnboxArgument> {
     store<R>(op_call, [&]() -> R { return invoke(op_call); });
   }
 };
-template <typename R, typename... A, R (*Kernel)(RunContext&, A...),
-          template <typename> class UnboxArgument>
-struct Boxed<Kernel, UnboxArgument> {
+template <typename R, typename... A, auto Kernel, template <typename> class UnboxArgument>
+struct BoxedAs<R (*)(RunContext&, A...), Kernel, UnboxArgument> {
   using Result = R;
   static constexpr size_t kArity = sizeof...(A);
   static R invoke(OpCall& op_call) {
     return [&]<size_t... I>(std::index_sequence<I...>)->R {
-      return Kernel(op_call.context,
-                    UnboxArgument<std::remove_cvref_t<A>>::get(op_call.args[I])...);
+      return Kernel(op_call.context, unbox_argument<A, UnboxArgument>(op_call.args[I])...);
     }
     (std::index_sequence_for<A...>{});
   }
