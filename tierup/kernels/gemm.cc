@@ -1,0 +1,223 @@
+#include "tierup/kernels/gemm.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm_block.h"
+#include "tierup/kernels/gemm_onednn.h"
+#include "tierup/kernels/scratch.h"
+
+namespace tierup::kernels {
+namespace {
+
+GemmBlockKernels pick_kernels() {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+    return gemm_block_avx512();
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("f16c")) {
+    return gemm_block_avx2();
+  }
+  return gemm_block_base();
+}
+
+const GemmBlockKernels& block_kernels() {
+  static const GemmBlockKernels kernels = pick_kernels();
+  return kernels;
+}
+
+// Integer multiply-accumulate for a block, modulo 2^64.
+template <typename T>
+void integer_block(const GemmBlock& block) {
+  const auto* a = static_cast<const T*>(block.a);
+  const auto* b = static_cast<const T*>(block.b);
+  for (int64_t i = 0; i < block.m; ++i) {
+    auto* row = static_cast<uint64_t*>(block.acc) + i * block.ld;
+    std::fill(row, row + block.n, 0);
+    for (int64_t p = 0; p < block.k; ++p) {
+      const auto left = static_cast<uint64_t>(a[i * block.a_row + p * block.a_col]);
+      const T* right = b + p * block.b_row;
+      for (int64_t j = 0; j < block.n; ++j)
+        row[j] += left * static_cast<uint64_t>(right[j * block.b_col]);
+    }
+  }
+}
+
+// Complex multiply-accumulate for a block, in plain arithmetic (no special care for infinities).
+template <typename Real>
+void complex_block(const GemmBlock& block) {
+  using Complex = std::complex<Real>;
+  const auto* a = static_cast<const Complex*>(block.a);
+  const auto* b = static_cast<const Complex*>(block.b);
+  for (int64_t i = 0; i < block.m; ++i) {
+    auto* row = reinterpret_cast<Real*>(static_cast<Complex*>(block.acc) + i * block.ld);
+    std::fill(row, row + 2 * block.n, Real{0});
+    for (int64_t p = 0; p < block.k; ++p) {
+      const Complex left = a[i * block.a_row + p * block.a_col];
+      for (int64_t j = 0; j < block.n; ++j) {
+        const Complex right = b[p * block.b_row + j * block.b_col];
+        row[2 * j] += left.real() * right.real() - left.imag() * right.imag();
+        row[2 * j + 1] += left.real() * right.imag() + left.imag() * right.real();
+      }
+    }
+  }
+}
+
+// The accumulator of each dtype: what a block kernel writes.
+template <typename T>
+struct AccumulatorOf {
+  using Type = uint64_t;
+};
+template <>
+struct AccumulatorOf<float> {
+  using Type = float;
+};
+template <>
+struct AccumulatorOf<double> {
+  using Type = double;
+};
+template <>
+struct AccumulatorOf<Half> {
+  using Type = float;
+};
+template <>
+struct AccumulatorOf<BFloat16> {
+  using Type = float;
+};
+template <>
+struct AccumulatorOf<complex64> {
+  using Type = complex64;
+};
+template <>
+struct AccumulatorOf<complex128> {
+  using Type = complex128;
+};
+
+template <typename T>
+GemmBlockFn block_function() {
+  if constexpr (std::is_same_v<T, float>)
+    return block_kernels().f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return block_kernels().f64;
+  else if constexpr (std::is_same_v<T, Half>)
+    return block_kernels().f16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return block_kernels().bf16;
+  else if constexpr (std::is_same_v<T, complex64>)
+    return &complex_block<float>;
+  else if constexpr (std::is_same_v<T, complex128>)
+    return &complex_block<double>;
+  else
+    return &integer_block<T>;
+}
+
+// C = alpha * acc + beta * C + bias for one block.
+template <typename T, typename Acc>
+void finish_block(const GemmProblem& p, const Acc* acc, int64_t ld, T* c, int64_t rows,
+                  int64_t cols, const T* bias) {
+  const Acc alpha = static_cast<Acc>(
+      p.alpha.to<std::conditional_t<std::is_same_v<Acc, uint64_t>, int64_t, Acc>>());
+  const Acc beta = static_cast<Acc>(
+      p.beta.to<std::conditional_t<std::is_same_v<Acc, uint64_t>, int64_t, Acc>>());
+  const bool plain = alpha == Acc{1} && beta == Acc{0} && bias == nullptr;
+  for (int64_t i = 0; i < rows; ++i) {
+    const Acc* source = acc + i * ld;
+    T* target = c + i * p.c_row_stride;
+    if (plain) {
+      for (int64_t j = 0; j < cols; ++j) target[j] = static_cast<T>(source[j]);
+      continue;
+    }
+    for (int64_t j = 0; j < cols; ++j) {
+      Acc value = alpha * source[j];
+      if (beta != Acc{0}) value += beta * static_cast<Acc>(target[j]);
+      if (bias != nullptr) value += static_cast<Acc>(bias[j]);
+      target[j] = static_cast<T>(value);
+    }
+  }
+}
+
+template <typename T>
+void gemm_blocked(const GemmProblem& p) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  const GemmBlockFn kernel = block_function<T>();
+  const int64_t row_blocks = (p.m + kGemmBlockRows - 1) / kGemmBlockRows;
+  const int64_t col_blocks = (p.n + kGemmBlockCols - 1) / kGemmBlockCols;
+  const int64_t per_matrix = row_blocks * col_blocks;
+  const int64_t work = std::min(p.m, kGemmBlockRows) * std::min(p.n, kGemmBlockCols) * p.k;
+  const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(work, 1));
+  parallel_for(0, p.batch * per_matrix, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t batch = index / per_matrix;
+      const int64_t row = index % per_matrix / col_blocks * kGemmBlockRows;
+      const int64_t col = index % col_blocks * kGemmBlockCols;
+      const int64_t rows = std::min(kGemmBlockRows, p.m - row);
+      const int64_t cols = std::min(kGemmBlockCols, p.n - col);
+      constexpr size_t kAccBytes = sizeof(Acc) * kGemmBlockRows * kGemmBlockCols;
+      auto* scratch = static_cast<char*>(thread_scratch(kAccBytes + kGemmWorkspaceBytes));
+      auto* acc = reinterpret_cast<Acc*>(scratch);
+      const T* a =
+          static_cast<const T*>(p.a.data) + batch * p.a.batch_stride + row * p.a.row_stride;
+      const T* b =
+          static_cast<const T*>(p.b.data) + batch * p.b.batch_stride + col * p.b.col_stride;
+      kernel({rows, cols, p.k, a, p.a.row_stride, p.a.col_stride, b, p.b.row_stride, p.b.col_stride,
+              acc, cols, scratch + kAccBytes});
+      T* c = static_cast<T*>(p.c) + batch * p.c_batch_stride + row * p.c_row_stride + col;
+      const T* bias = p.bias != nullptr ? static_cast<const T*>(p.bias) + col : nullptr;
+      finish_block<T, Acc>(p, acc, cols, c, rows, cols, bias);
+    }
+  });
+}
+
+// No products to sum: C = beta * C + bias.
+template <typename T>
+void gemm_without_depth(const GemmProblem& p) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  const Acc zero{};
+  for (int64_t batch = 0; batch < p.batch; ++batch) {
+    for (int64_t i = 0; i < p.m; ++i) {
+      T* c = static_cast<T*>(p.c) + batch * p.c_batch_stride + i * p.c_row_stride;
+      for (int64_t j = 0; j < p.n; ++j) {
+        const T* bias = p.bias != nullptr ? static_cast<const T*>(p.bias) + j : nullptr;
+        finish_block<T, Acc>(p, &zero, 1, c + j, 1, 1, bias);
+      }
+    }
+  }
+}
+
+bool is_fast(const GemmProblem& p) {
+  const auto batch_fits = [&](const MatrixOperand& x, int64_t size) {
+    return p.batch == 1 || x.batch_stride == 0 || x.batch_stride >= size;
+  };
+  return is_fast_matrix(p.m, p.k, p.a.row_stride, p.a.col_stride) &&
+         is_fast_matrix(p.k, p.n, p.b.row_stride, p.b.col_stride) && batch_fits(p.a, 1) &&
+         batch_fits(p.b, 1) && p.c_row_stride >= p.n;
+}
+
+}  // namespace
+
+bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
+  if (rows == 1 && cols == 1) return true;
+  if (rows == 1) return col_stride >= 1;
+  if (cols == 1) return row_stride >= 1;
+  return (col_stride == 1 && row_stride >= cols) || (row_stride == 1 && col_stride >= rows);
+}
+
+void gemm(const GemmProblem& problem) {
+  require(problem.dtype != ScalarType::kBool, ErrorCode::kInvalidArgument,
+          "matrix product not implemented for 'Bool'");
+  if (problem.batch == 0 || problem.m == 0 || problem.n == 0) return;
+  dispatch_all(problem.dtype, "matrix product", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    if constexpr (!std::is_same_v<T, bool>) {
+      if (problem.k == 0) return gemm_without_depth<T>(problem);
+      if constexpr (std::is_same_v<T, float>) {
+        if (is_fast(problem)) return gemm_onednn(problem);
+      }
+      gemm_blocked<T>(problem);
+    }
+  });
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,47 @@
+// gemm: C = alpha * A B + beta * C + bias, the one entry of all matrix products.
+//
+// f32 goes to oneDNN, but for small problems, which a register-tiled kernel of our own does without
+// the cost of a library call; f64, f16, bf16 and integers always take the own kernel (halves
+// accumulate in f32, integers modulo 2^64), complex numbers a plain loop.
+#pragma once
+
+#include <cstdint>
+
+#include "tierup/tensor/dtype.h"
+#include "tierup/tensor/scalar.h"
+
+namespace tierup::kernels {
+
+// Element (batch, i, j) stands at data + batch * batch_stride + i * row_stride + j * col_stride,
+// counted in elements. A batch stride of 0 repeats one matrix.
+struct MatrixOperand {
+  const void* data = nullptr;
+  int64_t batch_stride = 0;
+  int64_t row_stride = 0;
+  int64_t col_stride = 0;
+};
+
+struct GemmProblem {
+  ScalarType dtype = ScalarType::kFloat;
+  int64_t batch = 1;
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  MatrixOperand a;    // m x k
+  MatrixOperand b;    // k x n
+  void* c = nullptr;  // m x n; columns lie side by side.
+  int64_t c_batch_stride = 0;
+  int64_t c_row_stride = 0;
+  Scalar alpha = 1;
+  Scalar beta = 0;             // 0: C is only written, never read.
+  const void* bias = nullptr;  // n elements of dtype added to each row; needs beta == 0.
+};
+
+// Any strides are taken; f32 is fast where each matrix has one stride of 1. C must not overlap A,
+// B. Throws kInvalidArgument for bool and other dtypes without arithmetic.
+void gemm(const GemmProblem& problem);
+
+// Whether gemm() takes a matrix of these strides without slowing down (one of them is 1).
+bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride);
+
+}  // namespace tierup::kernels

@@ -1,0 +1,42 @@
+// The register-tiled matrix kernel, compiled once per instruction set.
+//
+// Each of gemm_block_{base,avx2,avx512}.cc includes gemm_block_body.h and exports its table of
+// kernels; gemm.cc picks one table at run time.
+#pragma once
+
+#include <cstdint>
+
+namespace tierup::kernels {
+
+// acc (m x n, row stride ld) = A (m x k) * B (k x n), in the accumulator's type.
+struct GemmBlock {
+  int64_t m, n, k;
+  const void* a;
+  int64_t a_row, a_col;
+  const void* b;
+  int64_t b_row, b_col;
+  void* acc;
+  int64_t ld;
+  void* workspace;  // kGemmWorkspaceBytes, 64-byte aligned.
+};
+using GemmBlockFn = void (*)(const GemmBlock& block);
+
+inline constexpr int64_t kGemmBlockRows = 96;
+inline constexpr int64_t kGemmBlockCols = 192;
+inline constexpr int64_t kGemmBlockDepth = 256;
+// Packed A and packed B of one block, at eight bytes an element, with room for padded panels.
+inline constexpr int64_t kGemmWorkspaceBytes =
+    8 * kGemmBlockDepth * (kGemmBlockRows + kGemmBlockCols + 64);
+
+struct GemmBlockKernels {
+  GemmBlockFn f32;
+  GemmBlockFn f64;
+  GemmBlockFn f16;   // f32 accumulator
+  GemmBlockFn bf16;  // f32 accumulator
+};
+
+GemmBlockKernels gemm_block_base();
+GemmBlockKernels gemm_block_avx2();
+GemmBlockKernels gemm_block_avx512();
+
+}  // namespace tierup::kernels

@@ -1,0 +1,178 @@
+// The body of gemm_block_*.cc: everything is local to the including file, so that code for one
+// instruction set never leaks into another.
+//
+// B is packed into panels of kCols columns and A into panels of kRows rows, depth by depth; one
+// tile of C then lives in registers while a panel pair streams by.
+#pragma once
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include <cstring>
+
+#include "tierup/kernels/gemm_block.h"
+#include "tierup/tensor/half.h"
+
+namespace tierup::kernels {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+constexpr int kRows = 8;
+constexpr int kVectors = 3;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+constexpr int kRows = 4;
+constexpr int kVectors = 3;
+#else
+constexpr int kVectorBytes = 16;
+constexpr int kRows = 4;
+constexpr int kVectors = 2;
+#endif
+
+typedef float FloatVector __attribute__((vector_size(kVectorBytes)));
+typedef double DoubleVector __attribute__((vector_size(kVectorBytes)));
+template <typename Acc>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  using Type = FloatVector;
+};
+template <>
+struct VectorOf<double> {
+  using Type = DoubleVector;
+};
+
+#if defined(__AVX512F__)
+inline FloatVector multiply_add(FloatVector a, FloatVector b, FloatVector c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+inline DoubleVector multiply_add(DoubleVector a, DoubleVector b, DoubleVector c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+#elif defined(__AVX2__)
+inline FloatVector multiply_add(FloatVector a, FloatVector b, FloatVector c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+inline DoubleVector multiply_add(DoubleVector a, DoubleVector b, DoubleVector c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+#else
+template <typename Vector>
+inline Vector multiply_add(Vector a, Vector b, Vector c) {
+  return a * b + c;
+}
+#endif
+
+template <typename Acc>
+constexpr int kCols = kVectors* kVectorBytes / static_cast<int>(sizeof(Acc));
+
+inline float widen(float v) { return v; }
+inline double widen(double v) { return v; }
+inline float widen(BFloat16 v) {
+  const uint32_t bits = static_cast<uint32_t>(v.bits) << 16;
+  float result;
+  std::memcpy(&result, &bits, sizeof(result));
+  return result;
+}
+inline float widen(Half v) {
+#if defined(__F16C__)
+  return _cvtsh_ss(v.bits);
+#else
+  return static_cast<float>(v);
+#endif
+}
+
+// Panels of kRows rows: panel[p * kRows + i], zero beyond the last row.
+template <typename Storage, typename Acc>
+void pack_a(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
+  const auto* a = static_cast<const Storage*>(block.a) + first * block.a_col;
+  for (int64_t row = 0; row < block.m; row += kRows, packed += depth * kRows) {
+    const int64_t rows = block.m - row < kRows ? block.m - row : kRows;
+    const Storage* source = a + row * block.a_row;
+    if (rows < kRows) std::memset(packed, 0, sizeof(Acc) * static_cast<size_t>(depth * kRows));
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t p = 0; p < depth; ++p)
+        packed[p * kRows + i] = widen(source[i * block.a_row + p * block.a_col]);
+    }
+  }
+}
+
+// Panels of kCols columns: panel[p * kCols + j], zero beyond the last column.
+template <typename Storage, typename Acc>
+void pack_b(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
+  const auto* b = static_cast<const Storage*>(block.b) + first * block.b_row;
+  for (int64_t col = 0; col < block.n; col += kCols<Acc>, packed += depth * kCols<Acc>) {
+    const int64_t cols = block.n - col < kCols<Acc> ? block.n - col : kCols<Acc>;
+    const Storage* source = b + col * block.b_col;
+    if (cols < kCols<Acc>)
+      std::memset(packed, 0, sizeof(Acc) * static_cast<size_t>(depth * kCols<Acc>));
+    if (block.b_col == 1) {
+      for (int64_t p = 0; p < depth; ++p) {
+        for (int64_t j = 0; j < cols; ++j)
+          packed[p * kCols<Acc> + j] = widen(source[p * block.b_row + j]);
+      }
+    } else {
+      for (int64_t j = 0; j < cols; ++j) {
+        for (int64_t p = 0; p < depth; ++p)
+          packed[p * kCols<Acc> + j] = widen(source[p * block.b_row + j * block.b_col]);
+      }
+    }
+  }
+}
+
+// One tile of kRows x kCols; rows and cols say how much of it is wanted.
+template <typename Acc>
+void tile(const Acc* a, const Acc* b, int64_t depth, Acc* out, int64_t ld, int64_t rows,
+          int64_t cols, bool accumulate) {
+  using Vector = typename VectorOf<Acc>::Type;
+  constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Acc));
+  Vector sums[kRows][kVectors] = {};
+  for (int64_t p = 0; p < depth; ++p, a += kRows, b += kCols<Acc>) {
+    Vector column[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) std::memcpy(&column[v], b + v * kLanes, sizeof(Vector));
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const Vector row = a[i] - Vector{};
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums[i][v] = multiply_add(row, column[v], sums[i][v]);
+    }
+  }
+  Acc flat[kRows][kCols<Acc>];
+  std::memcpy(flat, sums, sizeof(flat));
+  for (int64_t i = 0; i < rows; ++i) {
+    Acc* target = out + i * ld;
+    if (accumulate) {
+      for (int64_t j = 0; j < cols; ++j) target[j] += flat[i][j];
+    } else {
+      std::memcpy(target, flat[i], sizeof(Acc) * static_cast<size_t>(cols));
+    }
+  }
+}
+
+template <typename Storage, typename Acc>
+void run_block(const GemmBlock& block) {
+  auto* packed_b = static_cast<Acc*>(block.workspace);
+  auto* packed_a = packed_b + kGemmBlockDepth * (kGemmBlockCols + 48);
+  for (int64_t first = 0; first < block.k; first += kGemmBlockDepth) {
+    const int64_t depth = block.k - first < kGemmBlockDepth ? block.k - first : kGemmBlockDepth;
+    pack_a<Storage>(block, first, depth, packed_a);
+    pack_b<Storage>(block, first, depth, packed_b);
+    for (int64_t col = 0; col < block.n; col += kCols<Acc>) {
+      for (int64_t row = 0; row < block.m; row += kRows) {
+        const int64_t rows = block.m - row < kRows ? block.m - row : kRows;
+        const int64_t cols = block.n - col < kCols<Acc> ? block.n - col : kCols<Acc>;
+        tile(packed_a + row * depth, packed_b + col * depth, depth,
+             static_cast<Acc*>(block.acc) + row * block.ld + col, block.ld, rows, cols, first > 0);
+      }
+    }
+  }
+}
+
+constexpr GemmBlockKernels kKernels{&run_block<float, float>, &run_block<double, double>,
+                                    &run_block<Half, float>, &run_block<BFloat16, float>};
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,0 +1,96 @@
+#include "tierup/kernels/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tierup/kernels/copy.h"
+#include "tierup/kernels/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+// Values small enough that every dtype multiplies and adds them without rounding.
+Tensor numbers(const IntVector& sizes, ScalarType dtype, int64_t seed) {
+  const Tensor result = Tensor::empty(sizes, ScalarType::kLong);
+  for (int64_t i = 0; i < result.numel(); ++i) result.data<int64_t>()[i] = (i * 7 + seed) % 5 - 2;
+  return to_dtype(result, dtype);
+}
+
+void expect_product(const Tensor& a, const Tensor& b) {
+  const Tensor out = to_dtype(mm(a, b), ScalarType::kDouble);
+  const Tensor left = contiguous(to_dtype(a, ScalarType::kDouble));
+  const Tensor right = contiguous(to_dtype(b, ScalarType::kDouble));
+  const int64_t m = a.size(0);
+  const int64_t n = b.size(1);
+  const int64_t k = a.size(1);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t p = 0; p < k; ++p)
+        sum += left.data<double>()[i * k + p] * right.data<double>()[p * n + j];
+      ASSERT_EQ(out.data<double>()[i * n + j], sum)
+          << scalar_type_name(a.dtype()) << " " << i << " " << j;
+    }
+  }
+}
+
+TEST(Matmul, MultipliesEveryDtypeInEveryLayout) {
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble, ScalarType::kLong,
+                                 ScalarType::kInt, ScalarType::kBFloat16, ScalarType::kHalf}) {
+    for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 1, 1},
+                                  {1, 5, 7},
+                                  {7, 5, 1},
+                                  {3, 0, 4},
+                                  {13, 9, 29},
+                                  {20, 40, 50}}) {
+      const Tensor a = numbers({m, k}, dtype, 1);
+      const Tensor b = numbers({k, n}, dtype, 3);
+      expect_product(a, b);
+      expect_product(t(contiguous(t(a))), b);
+      expect_product(a, t(contiguous(t(b))));
+      expect_product(t(contiguous(t(a))), t(contiguous(t(b))));
+    }
+  }
+}
+
+TEST(Matmul, BlocksLargerThanOneTileAreSummedOverTheWholeDepth) {
+  expect_product(numbers({130, 300}, ScalarType::kDouble, 0),
+                 numbers({300, 210}, ScalarType::kDouble, 2));
+  expect_product(numbers({130, 300}, ScalarType::kFloat, 0),
+                 numbers({300, 210}, ScalarType::kFloat, 2));
+}
+
+TEST(Matmul, BatchDimensionsBroadcast) {
+  const Tensor a = numbers({2, 1, 3, 4}, ScalarType::kFloat, 0);
+  const Tensor b = numbers({5, 4, 2}, ScalarType::kFloat, 1);
+  const Tensor out = matmul(a, b);
+  EXPECT_EQ(shape_string(out.sizes()), "[2, 5, 3, 2]");
+  const Tensor last = mm(a.as_view(IntVector{3, 4}, IntVector{4, 1}, 12),
+                         b.as_view(IntVector{4, 2}, IntVector{2, 1}, 32));
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(out.data<float>()[54 + i], last.data<float>()[i]);
+}
+
+TEST(Matmul, BetaZeroDoesNotReadTheSummand) {
+  const Tensor summand = Tensor::empty(IntVector{2}, ScalarType::kFloat);
+  fill(summand, std::nan(""));
+  const Tensor out = addmm(summand, numbers({2, 2}, ScalarType::kFloat, 0),
+                           numbers({2, 2}, ScalarType::kFloat, 0), 0, 1);
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(std::isnan(out.data<float>()[i]));
+}
+
+TEST(Matmul, NamesTheShapesThatDoNotFit) {
+  const Tensor a = numbers({2, 3}, ScalarType::kFloat, 0);
+  const Tensor b = numbers({4, 5}, ScalarType::kFloat, 0);
+  try {
+    mm(a, b);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)");
+  }
+  EXPECT_THROW(mm(numbers({2, 2}, ScalarType::kFloat, 0), numbers({2, 2}, ScalarType::kDouble, 0)),
+               Error);
+}
+
+}  // namespace
+}  // namespace tierup::kernels
