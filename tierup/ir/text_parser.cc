@@ -14,6 +14,7 @@ namespace tierup::ir {
 namespace {
 
 constexpr int kMaxDepth = 200;
+constexpr int64_t kMaxId = 10'000'000;  // Analyses index by id.
 
 class GraphParser {
  public:
@@ -65,7 +66,7 @@ class GraphParser {
 
   int id() {
     const int64_t value = cursor_.expect_integer();
-    if (value < 0 || value > 1'000'000'000) cursor_.fail_here("id out of range");
+    if (value < 0 || value > kMaxId) cursor_.fail_here("id out of range");
     return static_cast<int>(value);
   }
 

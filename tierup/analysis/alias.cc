@@ -1,0 +1,185 @@
+// The questions asked of an AliasAnalysis; alias_build.cc fills it.
+#include "tierup/analysis/alias.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace tierup::analysis {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+
+// Values of this type may be of several others.
+bool is_open(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kAny:
+    case TypeKind::kVar:
+    case TypeKind::kUnion:
+    case TypeKind::kInterface:
+    case TypeKind::kAnyList:
+    case TypeKind::kAnyTuple:
+    case TypeKind::kAnyClass:
+    case TypeKind::kCapsule: return true;
+    default: return false;
+  }
+}
+
+bool types_may_alias(const TypePtr& a, const TypePtr& b) {
+  if (a->is(TypeKind::kOptional)) return types_may_alias(a->element(), b);
+  if (b->is(TypeKind::kOptional)) return types_may_alias(a, b->element());
+  if (is_open(*a) || is_open(*b)) return is_mutable(a) && is_mutable(b);
+  if (a->kind() != b->kind() || !is_mutable(a) || !is_mutable(b)) return false;
+  if (a->is(TypeKind::kClass)) return a == b;
+  if (a->elements().size() != b->elements().size()) return false;
+  for (size_t i = 0; i < a->elements().size(); ++i) {
+    const TypePtr& x = a->element(i);
+    const TypePtr& y = b->element(i);
+    if (is_mutable(x) || is_mutable(y) ? !types_may_alias(x, y)
+                                       : x->kind() != y->kind() && !is_open(*x) && !is_open(*y)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+LocationSet AliasAnalysis::contents_of(const LocationSet& set) const {
+  LocationSet result;
+  for (const uint32_t location : set) {
+    const LocationSet& inner = locations_[location].contents;
+    result.insert(result.end(), inner.begin(), inner.end());
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+LocationSet AliasAnalysis::reachable(const LocationSet& set) const {
+  const auto is_flat = [&](uint32_t location) { return locations_[location].contents.empty(); };
+  if (std::all_of(set.begin(), set.end(), is_flat)) return set;
+  std::vector<uint32_t> pending(set.begin(), set.end());
+  std::unordered_set<uint32_t> seen(set.begin(), set.end());
+  while (!pending.empty()) {
+    const uint32_t location = pending.back();
+    pending.pop_back();
+    for (const uint32_t inner : locations_[location].contents) {
+      if (seen.insert(inner).second) pending.push_back(inner);
+    }
+  }
+  LocationSet result(seen.begin(), seen.end());
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+const LocationSet& AliasAnalysis::locations(const Value* value) const {
+  static const LocationSet kNone;
+  const auto id = static_cast<size_t>(value->id());
+  return id < values_.size() ? values_[id] : kNone;
+}
+
+const AliasAnalysis::Access& AliasAnalysis::access(const Node* node) const {
+  const auto found = accesses_.find(node);
+  TIERUP_CHECK(found != accesses_.end());
+  return found->second;
+}
+
+const LocationSet& AliasAnalysis::written(const Node* node) const { return access(node).writes; }
+const LocationSet& AliasAnalysis::read(const Node* node) const { return access(node).reads; }
+
+bool AliasAnalysis::is_wild(const LocationSet& set) const {
+  return std::any_of(set.begin(), set.end(),
+                     [&](uint32_t location) { return locations_[location].escaped; });
+}
+
+bool AliasAnalysis::intersect(const LocationSet& a, const LocationSet& b) const {
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j]) return true;
+    ++(a[i] < b[j] ? i : j);
+  }
+  return false;
+}
+
+bool AliasAnalysis::may_alias(const Value* a, const Value* b) const {
+  if (a == b) return is_mutable(a->type());
+  const LocationSet& x = locations(a);
+  const LocationSet& y = locations(b);
+  const bool meet = intersect(x, y) || (is_wild(x) && is_wild(y));
+  return meet && types_may_alias(a->type(), b->type());
+}
+
+bool AliasAnalysis::may_contain_alias(const Value* a, const Value* b) const {
+  const LocationSet x = reachable(locations(a));
+  const LocationSet y = reachable(locations(b));
+  return intersect(x, y) || (is_wild(x) && is_wild(y));
+}
+
+bool AliasAnalysis::is_wildcard(const Value* value) const { return is_wild(locations(value)); }
+
+std::vector<const Node*> AliasAnalysis::writers(const Value* value) const {
+  std::vector<const Node*> result;
+  for (const Node* node : writing_nodes_) {
+    if (writes(node, value)) result.push_back(node);
+  }
+  return result;
+}
+
+bool AliasAnalysis::has_writers(const Value* value) const {
+  if (locations(value).empty()) return false;
+  return std::any_of(writing_nodes_.begin(), writing_nodes_.end(),
+                     [&](const Node* node) { return writes(node, value); });
+}
+
+bool AliasAnalysis::has_writers_inside(const Value* value) const {
+  const LocationSet all = reachable(locations(value));
+  const bool wild = is_wild(all);
+  return std::any_of(writing_nodes_.begin(), writing_nodes_.end(), [&](const Node* node) {
+    const LocationSet& set = written(node);
+    return intersect(set, all) || (wild && is_wild(set));
+  });
+}
+
+bool AliasAnalysis::reads(const Node* node, const Value* value) const {
+  const LocationSet& set = locations(value);
+  return intersect(read(node), set) || (is_wild(read(node)) && is_wild(set));
+}
+
+// Whether some operand that the node writes is of a type that `value` may alias.
+static bool writes_type_of(const Node& node, const Value& value) {
+  if (node.is(NodeKind::kSetAttr)) return types_may_alias(node.input(0)->type(), value.type());
+  if (!node.is(NodeKind::kOp)) return true;
+  const ir::Schema& schema = node.op()->schema();
+  for (size_t i = 0; i < schema.arguments.size() && i < node.inputs().size(); ++i) {
+    const TypePtr& type = node.input(i)->type();
+    if (schema.arguments[i].alias.is_write && types_may_alias(type, value.type())) return true;
+    if (schema.arguments[i].element_alias.is_write && !type->elements().empty() &&
+        types_may_alias(type->element(), value.type())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool AliasAnalysis::writes(const Node* node, const Value* value) const {
+  const LocationSet& set = locations(value);
+  const LocationSet& target = written(node);
+  for (const uint32_t location : target) {
+    if (!locations_[location].escaped && std::binary_search(set.begin(), set.end(), location)) {
+      return true;
+    }
+  }
+  return is_wild(target) && is_wild(set) && writes_type_of(*node, *value);
+}
+
+bool AliasAnalysis::writes_anything(const Node* node) const { return !written(node).empty(); }
+
+bool AliasAnalysis::conflict(const Node* writer, const Node* reader) const {
+  const LocationSet& target = written(writer);
+  if (target.empty()) return false;
+  const bool wild = is_wild(target);
+  return intersect(target, read(reader)) || intersect(target, written(reader)) ||
+         (wild && (is_wild(read(reader)) || is_wild(written(reader))));
+}
+
+bool AliasAnalysis::has_effects(const Node* node) const { return access(node).has_effects; }
+
+}  // namespace tierup::analysis
