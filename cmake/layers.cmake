@@ -6,7 +6,7 @@
 
 set(TIERUP_THIRD_PARTY_base fmt::fmt OpenMP::OpenMP_CXX Threads::Threads Boost::headers)
 set(TIERUP_THIRD_PARTY_kernels DNNL::dnnl ${CMAKE_DL_LIBS})
-set(TIERUP_THIRD_PARTY_archive ZLIB::ZLIB ${MINIZIP_LIBRARY} simdjson::simdjson)
+set(TIERUP_THIRD_PARTY_archive ZLIB::ZLIB simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_frontend simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_api simdjson::simdjson)
 
@@ -41,9 +41,6 @@ function(tierup_layer name below)
     target_link_libraries(tierup_${name} ${scope} tierup_${lower})
   endforeach()
   target_link_libraries(tierup_${name} ${scope} ${TIERUP_THIRD_PARTY_${name}})
-  if(name STREQUAL "archive" AND sources)
-    target_include_directories(tierup_archive PRIVATE ${MINIZIP_INCLUDE_DIR})
-  endif()
   if(name STREQUAL "kernels" AND sources)
     target_include_directories(tierup_kernels PRIVATE ${KISSFFT_INCLUDE_DIR})
   endif()

@@ -60,7 +60,9 @@ void ModelArchive::find_root() {
   root_ = first.substr(0, first.find('/'));
   if (first.find('/') != std::string::npos && contains(kDataRecord)) return;
   const std::string ending = fmt::format("/{}", kDataRecord);
-  const auto is_data = [&](const auto& entry) { return entry.name.ends_with(ending); };
+  const auto is_data = [&](const auto& entry) {
+    return entry.name.ends_with(ending) && entry.name.find("/.data/") == std::string::npos;
+  };
   const auto found = std::find_if(entries.begin(), entries.end(), is_data);
   if (found != entries.end() && std::count_if(entries.begin(), entries.end(), is_data) == 1) {
     root_ = found->name.substr(0, found->name.size() - ending.size());
