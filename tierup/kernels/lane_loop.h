@@ -1,0 +1,63 @@
+// LaneLoop: visits the one-dimensional lanes along one dimension of several tensors at once.
+//
+// A lane is what remains when all other coordinates are fixed: what gather, sort or cumsum work on.
+// The operands may have different sizes; the loop runs over a given shape, the lane dimension
+// excluded, and only uses their strides. Lanes are spread over threads.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "tierup/base/parallel.h"
+#include "tierup/tensor/tensor.h"
+
+namespace tierup::kernels {
+
+class LaneLoop {
+ public:
+  static constexpr size_t kMaxOperands = 6;
+  using Pointers = std::array<char*, kMaxOperands>;
+
+  // All operands have the rank of `shape`; a rank of 0 is one lane of one element. The loop keeps
+  // addresses, not tensors.
+  LaneLoop(IntSpan shape, int64_t dim, std::initializer_list<const Tensor*> operands);
+
+  int64_t lanes() const { return lanes_; }
+  // Bytes from one element of a lane to the next.
+  int64_t step(size_t operand) const { return step_[operand]; }
+
+  // Calls body(const Pointers&) for each lane, with the addresses of its first elements; in
+  // parallel above `grain` lanes.
+  template <typename Body>
+  void run(int64_t grain, const Body& body) const {
+    parallel_for(0, lanes_, grain, [&](int64_t begin, int64_t end) {
+      Cursor cursor(*this, begin);
+      for (int64_t lane = begin; lane < end; ++lane) {
+        body(static_cast<const Pointers&>(cursor.pointers));
+        cursor.advance(*this);
+      }
+    });
+  }
+  // A grain that gives each thread at least about 16 thousand elements of lanes of `length`.
+  static int64_t grain_for(int64_t length) {
+    return std::max<int64_t>(1, 16384 / std::max<int64_t>(length, 1));
+  }
+
+ private:
+  struct Cursor {
+    Cursor(const LaneLoop& loop, int64_t lane);
+    void advance(const LaneLoop& loop);
+    Pointers pointers;
+    IntVector index;
+  };
+
+  size_t operands_ = 0;
+  int64_t lanes_ = 1;
+  Pointers base_{};
+  std::array<int64_t, kMaxOperands> step_{};
+  IntVector sizes_;                                            // Without the lane dimension.
+  SmallVector<std::array<int64_t, kMaxOperands>, 6> strides_;  // In bytes.
+};
+
+}  // namespace tierup::kernels
