@@ -68,6 +68,33 @@ void check_gather_shapes(const Tensor& self, int64_t dim, const Tensor& index) {
   }
 }
 
+// gather proper; with `wrap`, negative indices count from the end.
+Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+  if (index.numel() == 0) return out;
+  check_gather_shapes(self, d, index);
+  const Tensor out_lanes = atleast_1d(out);
+  const Tensor index_lanes = atleast_1d(index);
+  const Tensor self_lanes = atleast_1d(self);
+  const LaneLoop loop(index_lanes.sizes(), d, {&out_lanes, &index_lanes, &self_lanes});
+  const int64_t count = index_lanes.sizes()[d];
+  const int64_t size = self_lanes.sizes()[d];
+  dispatch_width(self.item_size(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t k = *reinterpret_cast<const int64_t*>(lane[1] + i * loop.step(1));
+        if (wrap && k < 0) k += size;
+        require(k >= 0 && k < size, ErrorCode::kOutOfRange,
+                "index {} is out of bounds for dimension {} with size {}", k, d, size);
+        *reinterpret_cast<U*>(lane[0] + i * loop.step(0)) =
+            *reinterpret_cast<const U*>(lane[2] + k * loop.step(2));
+      }
+    });
+  });
+  return out;
+}
+
 }  // namespace
 
 Tensor index_as_long(const Tensor& index, std::string_view what) {
@@ -102,37 +129,15 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
 }
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
-  const int64_t d = wrap_dim(dim, self.dim());
-  const Tensor at = index_as_long(index, "gather");
-  Tensor out = Tensor::empty(index.sizes(), self.dtype());
-  if (index.numel() == 0) return out;
-  check_gather_shapes(self, d, index);
-  const Tensor out_lanes = atleast_1d(out);
-  const Tensor index_lanes = atleast_1d(at);
-  const Tensor self_lanes = atleast_1d(self);
-  const LaneLoop loop(index_lanes.sizes(), d, {&out_lanes, &index_lanes, &self_lanes});
-  const int64_t count = index_lanes.sizes()[d];
-  const int64_t size = self_lanes.sizes()[d];
-  dispatch_width(self.item_size(), [&](auto tag) {
-    using U = typename decltype(tag)::type;
-    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t k = *reinterpret_cast<const int64_t*>(lane[1] + i * loop.step(1));
-        require(k >= 0 && k < size, ErrorCode::kOutOfRange,
-                "index {} is out of bounds for dimension {} with size {}", k, d, size);
-        *reinterpret_cast<U*>(lane[0] + i * loop.step(0)) =
-            *reinterpret_cast<const U*>(lane[2] + k * loop.step(2));
-      }
-    });
-  });
-  return out;
+  if (index.numel() == 0) return Tensor::empty(index.sizes(), self.dtype());
+  return gather_lanes(self, wrap_dim(dim, self.dim()), index_as_long(index, "gather"), false);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   require(indices.dtype() == ScalarType::kLong, ErrorCode::kInvalidArgument,
           "torch.take_along_dim(): dtype of indices should be Long but got {}",
           scalar_type_name(indices.dtype()));
-  if (!dim) return gather(reshape(self, {-1}), 0, reshape(indices, {-1}));
+  if (!dim) return gather_lanes(reshape(self, {-1}), 0, reshape(indices, {-1}), true);
   require(
       self.dim() == indices.dim(), ErrorCode::kInvalidArgument,
       "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
@@ -145,7 +150,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   const IntVector index_shape = broadcast_shapes(self_sizes, indices.sizes());
   if (self.dim() > 0) index_sizes[d] = self.sizes()[d];
   const IntVector self_shape = broadcast_shapes(index_sizes, self.sizes());
-  return gather(expand_to(self, self_shape), d, expand_to(indices, index_shape));
+  return gather_lanes(expand_to(self, self_shape), d, expand_to(indices, index_shape), true);
 }
 
 Tensor take(const Tensor& self, const Tensor& index) {

@@ -244,7 +244,6 @@ std::vector<Tensor> meshgrid_indexing(const std::vector<Tensor>& tensors,
   std::vector<Tensor> swapped = tensors;
   std::swap(swapped[0], swapped[1]);
   std::vector<Tensor> grids = meshgrid(swapped);
-  for (Tensor& grid : grids) grid = transpose(grid, 0, 1);
   std::swap(grids[0], grids[1]);
   return grids;
 }

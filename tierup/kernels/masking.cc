@@ -139,6 +139,13 @@ void masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sourc
   self.bump_version();
 }
 
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  Tensor result = clone(expand_to(self, broadcast_shapes(self.sizes(), mask.sizes())),
+                        MemoryFormat::kContiguous);
+  masked_scatter_(result, mask, source);
+  return result;
+}
+
 void fill_where_false(const Tensor& target, const Tensor& mask, const Scalar& value) {
   dispatch_all(target.dtype(), "masked_fill", [&](auto tag) {
     using T = typename decltype(tag)::type;

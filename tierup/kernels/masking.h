@@ -19,6 +19,8 @@ Tensor masked_select(const Tensor& self, const Tensor& mask);
 // aten::masked_scatter_: elements of `source` in order go where the mask is true. Throws
 // kInvalidArgument if there are too few, or dtypes differ.
 void masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& source);
+// aten::masked_scatter: the same on a copy of self broadcast with the mask.
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source);
 // Writes `value` where the mask, broadcast to `target`, is false.
 void fill_where_false(const Tensor& target, const Tensor& mask, const Scalar& value);
 // aten::one_hot: int64, with a new last dimension of num_classes (-1: the largest class + 1).

@@ -203,10 +203,10 @@ constexpr OpRow kRows[] = {
     {"aten::masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::masked_select>},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-     on_copy<&k::masked_scatter_>},
+     boxed<&k::masked_scatter>},
     {"aten::masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     on_copy_out<&k::masked_scatter_>},
+     out_variant<&k::masked_scatter>},
     {"aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
      in_place<&k::masked_scatter_>},
     {"aten::nonzero(Tensor self) -> Tensor", boxed<&k::nonzero>},

@@ -78,7 +78,7 @@ constexpr OpRow kRows[] = {
     {"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", boxed<&k::rot90>},
     {"aten::rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::rot90>},
-    {"aten::pad(Tensor self, SymInt[] pad, str mode=" constant ", float? value=None) -> Tensor",
+    {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
      boxed<&k::pad>},
     {"aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
      boxed<&k::pad_enum>},
