@@ -1,0 +1,60 @@
+#include "tierup/runtime/fork_pool.h"
+
+#include "tierup/base/error.h"
+
+namespace tierup::runtime {
+
+ForkPool::ForkPool(size_t thread_count, std::function<void(ForkTask&)> run)
+    : thread_count_(thread_count), run_(std::move(run)) {}
+
+ForkPool::~ForkPool() {
+  std::unordered_map<const FutureValue*, Ref<ForkTask>> dropped;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    dropped.swap(unclaimed_);
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  const Error closed(ErrorCode::kCancelled, "the module was closed before its fork ran");
+  for (auto& [future, task] : dropped) task->result->fail_with(std::make_exception_ptr(closed));
+}
+
+void ForkPool::submit(Ref<ForkTask> task) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const FutureValue* key = task->result.get();
+    order_.push_back(key);
+    unclaimed_.emplace(key, std::move(task));
+    if (threads_.size() < thread_count_) threads_.emplace_back([this] { work(); });
+  }
+  changed_.notify_one();
+}
+
+Ref<ForkTask> ForkPool::claim(const FutureValue* future) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = unclaimed_.find(future);
+  if (found == unclaimed_.end()) return nullptr;
+  Ref<ForkTask> task = std::move(found->second);
+  unclaimed_.erase(found);
+  return task;
+}
+
+void ForkPool::work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || !order_.empty(); });
+    if (stopping_) return;
+    const auto found = unclaimed_.find(order_.front());
+    order_.pop_front();
+    if (found == unclaimed_.end()) continue;
+    Ref<ForkTask> task = std::move(found->second);
+    unclaimed_.erase(found);
+    lock.unlock();
+    run_(*task);
+    task = nullptr;
+    lock.lock();
+  }
+}
+
+}  // namespace tierup::runtime

@@ -1,0 +1,58 @@
+// ForkPool: threads that run the bodies of prim::fork.
+//
+// A task is run by whoever claims it first: a thread of the pool, or the one that waits for its
+// result. A waiter therefore never depends on a free thread, and blocks only on a task that is
+// really running, so that no cycle can arise that the program itself does not have.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "tierup/ops/run_context.h"
+#include "tierup/runtime/frame_pool.h"
+#include "tierup/runtime/run_state.h"
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup::runtime {
+
+struct ForkTask final : public RefCounted {
+  const Plan* body = nullptr;
+  std::vector<IValue> captures;
+  Ref<FutureValue> result;
+  Ref<const RunState> state;
+  ops::RunContext context;  // The forking run's, copied.
+};
+
+// Thread rule: any thread. The threads start with the first task.
+class ForkPool {
+ public:
+  // `run` runs a task to its end and completes its future.
+  ForkPool(size_t thread_count, std::function<void(ForkTask&)> run);
+  // Drops what nobody has claimed and waits for what is running.
+  ~ForkPool();
+  ForkPool(const ForkPool&) = delete;
+  ForkPool& operator=(const ForkPool&) = delete;
+
+  void submit(Ref<ForkTask> task);
+  // The task behind a future, if nobody has claimed it yet; null otherwise.
+  Ref<ForkTask> claim(const FutureValue* future);
+
+ private:
+  void work();
+
+  const size_t thread_count_;
+  const std::function<void(ForkTask&)> run_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::deque<const FutureValue*> order_;  // May name tasks that are claimed by now.
+  std::unordered_map<const FutureValue*, Ref<ForkTask>> unclaimed_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tierup::runtime

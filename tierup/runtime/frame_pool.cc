@@ -1,0 +1,59 @@
+#include "tierup/runtime/frame_pool.h"
+
+#include <memory>
+#include <new>
+
+#include "tierup/runtime/plan.h"
+
+namespace tierup::runtime {
+
+static_assert(sizeof(Frame) % alignof(IValue) == 0);
+
+Frame* Frame::make(const Plan& plan) {
+  const size_t values = plan.slot_count() + plan.max_inputs();
+  void* memory = ::operator new(sizeof(Frame) + values * sizeof(IValue));
+  const auto& constants = plan.constants();
+  auto* frame = new (memory)
+      Frame(static_cast<uint32_t>(plan.slot_count()), static_cast<uint32_t>(constants.size()));
+  IValue* slots = frame->slots();
+  std::uninitialized_copy(constants.begin(), constants.end(), slots);
+  std::uninitialized_default_construct(slots + constants.size(), slots + plan.slot_count());
+  return frame;
+}
+
+void Frame::destroy(Frame* frame) {
+  std::destroy_n(frame->slots(), frame->slot_count_);
+  ::operator delete(frame);
+}
+
+void Frame::clear() {
+  for (uint32_t i = constant_count_; i < slot_count_; ++i) slots()[i] = IValue();
+}
+
+FramePool::~FramePool() {
+  for (auto& kept : kept_) {
+    if (Frame* frame = kept.load(std::memory_order_acquire)) Frame::destroy(frame);
+  }
+}
+
+Frame* FramePool::acquire(const Plan& plan) {
+  for (auto& kept : kept_) {
+    if (kept.load(std::memory_order_relaxed) == nullptr) continue;
+    if (Frame* frame = kept.exchange(nullptr, std::memory_order_acquire)) return frame;
+  }
+  return Frame::make(plan);
+}
+
+void FramePool::release(Frame* frame) {
+  for (auto& kept : kept_) {
+    Frame* expected = nullptr;
+    if (kept.load(std::memory_order_relaxed) == nullptr &&
+        kept.compare_exchange_strong(expected, frame, std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  Frame::destroy(frame);
+}
+
+}  // namespace tierup::runtime

@@ -1,0 +1,208 @@
+#include "tierup/runtime/interpreter.h"
+
+#include <memory>
+
+#include "tierup/runtime/program.h"
+
+namespace tierup::runtime {
+namespace {
+
+void enter_loop(const Step& step, const Operand* operands, IValue* slots) {
+  IValue* state = slots + step.output;  // limit, counter, cond, i, carried...
+  state[0] = read_operand(operands[0], slots);
+  state[1] = int64_t{0};
+  state[2] = read_operand(operands[1], slots);
+  for (uint32_t i = 2; i < step.input_count; ++i) state[i + 2] = read_operand(operands[i], slots);
+}
+
+// False if the loop is over.
+bool test_loop(const Step& step, IValue* slots) {
+  IValue* state = slots + step.output;
+  const int64_t counter = state[1].to_int();
+  if (counter >= state[0].to_int() || !state[2].to_bool()) return false;
+  state[3] = counter;
+  state[1] = counter + 1;
+  return true;
+}
+
+}  // namespace
+
+Interpreter::~Interpreter() {
+  while (!stack_.empty()) leave();
+}
+
+void Interpreter::enter(const Plan& plan, Ref<FutureValue> boundary) {
+  stack_.push_back({&plan, plan.frames().acquire(plan), nullptr, std::move(boundary)});
+  reload();
+}
+
+void Interpreter::reload() {
+  const Activation& activation = stack_.back();
+  slots_ = activation.frame->slots();
+  inputs_ = activation.frame->inputs();
+  operands_ = activation.plan->operands().data();
+  steps_ = activation.plan->steps().data();
+}
+
+void Interpreter::leave() {
+  Activation& activation = stack_.back();
+  activation.frame->clear();
+  activation.plan->frames().release(activation.frame);
+  stack_.pop_back();
+  if (!stack_.empty()) reload();
+}
+
+void Interpreter::run(const Plan& plan, std::span<IValue> args, std::span<IValue> results) {
+  TIERUP_CHECK(args.size() == plan.param_count());
+  stack_.reserve(8);
+  enter(plan, nullptr);
+  IValue* params = slots_ + plan.first_param();
+  for (size_t i = 0; i < args.size(); ++i) params[i] = std::move(args[i]);
+  stack_.back().next = steps_;
+  for (;;) {
+    try {
+      loop(results);
+      return;
+    } catch (...) {
+      unwind(std::current_exception());
+    }
+  }
+}
+
+void Interpreter::loop(std::span<IValue> results) {
+  const Step* next = stack_.back().next;
+  for (;;) {
+    const Step& step = *next++;
+    current_ = &step;
+    switch (step.kind) {
+      case StepKind::kOp: run_op(step); break;
+      case StepKind::kJump: next = steps_ + step.target; break;
+      case StepKind::kJumpIfFalse:
+        if (!slots_[operands(step)->slot].to_bool()) next = steps_ + step.target;
+        break;
+      case StepKind::kLoopEnter: enter_loop(step, operands(step), slots_); break;
+      case StepKind::kLoopTest:
+        if (!test_loop(step, slots_)) next = steps_ + step.target;
+        break;
+      case StepKind::kLoopNext:
+        state_->poll();
+        run_plain(step);
+        next = steps_ + step.target;
+        break;
+      case StepKind::kCall: next = run_call(step, nullptr); break;
+      case StepKind::kCallMethod: next = run_call(step, &slots_[operands(step)->slot]); break;
+      case StepKind::kFork: next = run_fork(step); break;
+      case StepKind::kWait: next = run_wait(step); break;
+      case StepKind::kReturn:
+        if (finish(step, results)) return;
+        next = stack_.back().next;
+        break;
+      case StepKind::kPushEntered:
+        entered_.emplace_back(stack_.size(), read_operand(*operands(step), slots_));
+        break;
+      case StepKind::kPopEntered: entered_.pop_back(); break;
+      default: run_plain(step); break;
+    }
+  }
+}
+
+void Interpreter::run_op(const Step& step) {
+  if (--steps_until_poll_ == 0) {
+    steps_until_poll_ = kPollInterval;
+    state_->poll();
+  }
+  const Operand* from = operands(step);
+  const uint32_t count = step.input_count;
+  for (uint32_t i = 0; i < count; ++i) new (inputs_ + i) IValue(read_operand(from[i], slots_));
+  live_inputs_ = count;
+  ops::OpCall call{{inputs_, count}, {slots_ + step.output, step.output_count}, context_};
+  step.data.kernel(call);
+  live_inputs_ = 0;
+  std::destroy_n(inputs_, count);
+}
+
+// Enters a plan with the inputs of this step as its parameters, to go on at `resume` afterwards.
+const Step* Interpreter::enter_with(const Plan& plan, const Step& step, const Step* resume,
+                                    Ref<FutureValue> boundary) {
+  state_->poll();
+  require(stack_.size() < state_->max_call_depth, ErrorCode::kRecursionLimit,
+          "maximum recursion depth exceeded: {} calls are active", stack_.size());
+  require(plan.param_count() == step.input_count, ErrorCode::kInvalidArgument,
+          "{} takes {} arguments but got {}", plan.name(), plan.param_count(), step.input_count);
+  const Operand* from = operands(step);
+  IValue* caller = slots_;
+  stack_.back().next = resume;
+  enter(plan, std::move(boundary));
+  IValue* params = slots_ + plan.first_param();
+  for (uint32_t i = 0; i < step.input_count; ++i) params[i] = read_operand(from[i], caller);
+  return steps_;
+}
+
+const Step* Interpreter::run_call(const Step& step, const IValue* receiver) {
+  return enter_with(program_.resolve(*step.data.site, receiver), step, &step + 1, nullptr);
+}
+
+bool Interpreter::finish(const Step& step, std::span<IValue> results) {
+  const Operand* from = operands(step);
+  if (stack_.back().boundary) {
+    const Ref<FutureValue> boundary = std::move(stack_.back().boundary);
+    boundary->complete(read_operand(*from, slots_));
+    leave();
+    return false;
+  }
+  const bool is_bottom = stack_.size() == 1;
+  IValue* outputs = results.data();
+  if (!is_bottom) {
+    const Activation& caller = stack_[stack_.size() - 2];
+    outputs = caller.frame->slots() + caller.next[-1].output;
+  }
+  for (uint32_t i = 0; i < step.input_count; ++i) outputs[i] = read_operand(from[i], slots_);
+  leave();
+  return is_bottom;
+}
+
+// A pure body goes to the pool; another runs at once, as a call whose result a future takes.
+const Step* Interpreter::run_fork(const Step& step) {
+  const Plan& body = *step.data.body;
+  auto future = make_ref<FutureValue>(body.graph().outputs()[0]->type());
+  ForkPool* pool = program_.forks();
+  if (pool == nullptr || !stack_.back().plan->is_pure()) {
+    IValue* slots = slots_;
+    const Step* first = enter_with(body, step, &step + 1, future);
+    slots[step.output] = std::move(future);
+    return first;
+  }
+  auto task = make_ref<ForkTask>();
+  task->body = &body;
+  const Operand* from = operands(step);
+  for (uint32_t i = 0; i < step.input_count; ++i) {
+    task->captures.push_back(read_operand(from[i], slots_));
+  }
+  task->result = future;
+  task->state = state_;
+  task->context = context_;
+  pool->submit(std::move(task));
+  slots_[step.output] = std::move(future);
+  return &step + 1;
+}
+
+// A task that nobody has begun is run here, and the step repeated when it is done.
+const Step* Interpreter::run_wait(const Step& step) {
+  const Operand* from = operands(step);
+  const Ref<FutureValue> future = slots_[from->slot].future_ref();
+  if (!future->is_done() && program_.forks() != nullptr) {
+    if (const Ref<ForkTask> task = program_.forks()->claim(future.get())) {
+      stack_.back().next = &step;
+      enter(*task->body, future);
+      IValue* params = slots_ + task->body->first_param();
+      for (IValue& capture : task->captures) *params++ = std::move(capture);
+      return steps_;
+    }
+  }
+  IValue value = future->wait();
+  if (from->is_last_use != 0) slots_[from->slot] = IValue();
+  slots_[step.output] = std::move(value);
+  return &step + 1;
+}
+
+}  // namespace tierup::runtime

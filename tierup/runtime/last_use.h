@@ -1,0 +1,46 @@
+// LastUses: for every place that reads a value, whether nothing reads it afterwards.
+//
+// What the lowering needs to move values instead of copying them and to free them early. A value
+// that a loop's body reads from outside stays alive for the whole loop; one that only one branch
+// of an If reads is dropped at the start of the other.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "tierup/ir/graph.h"
+
+namespace tierup::runtime {
+
+class LastUses {
+ public:
+  explicit LastUses(const ir::Graph& graph);
+
+  struct NodeUses {
+    std::vector<bool> is_last;  // By input: nothing reads it behind this node (or a later input).
+    std::vector<const ir::Value*> dead_after;  // Unused outputs; what only a loop's body read.
+  };
+  struct BlockUses {
+    std::vector<const ir::Value*> dead_at_start;
+    std::vector<bool> is_last;  // By return.
+  };
+  const NodeUses& of(const ir::Node& node) const { return nodes_.at(&node); }
+  const BlockUses& of(const ir::Block& block) const { return blocks_.at(&block); }
+
+ private:
+  using LiveSet = std::vector<bool>;
+
+  void number_values(const ir::Block& block);
+  LiveSet walk(const ir::Block& block, LiveSet live);
+  void walk_if(const ir::Node& node, LiveSet& live);
+  void walk_loop(const ir::Node& node, LiveSet& live, NodeUses& uses);
+  void collect_uses(const ir::Block& block, LiveSet& used) const;
+  size_t index(const ir::Value* value) const { return index_.at(value); }
+
+  std::unordered_map<const ir::Value*, size_t> index_;
+  std::vector<const ir::Value*> values_;
+  std::unordered_map<const ir::Node*, NodeUses> nodes_;
+  std::unordered_map<const ir::Block*, BlockUses> blocks_;
+};
+
+}  // namespace tierup::runtime

@@ -1,0 +1,62 @@
+// Program: the plans of one module's code, made when first called, and the threads of its forks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "tierup/ir/function.h"
+#include "tierup/ops/run_context.h"
+#include "tierup/runtime/fork_pool.h"
+#include "tierup/runtime/plan.h"
+#include "tierup/runtime/run_state.h"
+
+namespace tierup::runtime {
+
+// Makes the graph that a function's plan is lowered from: its own, through the pipeline.
+using PrepareGraph = std::function<std::shared_ptr<const ir::Graph>(const ir::Function&)>;
+
+struct ProgramOptions {
+  size_t fork_threads = 0;  // 0: forks run in the thread that forks.
+};
+
+// Thread rule: any thread, any number at once. Must outlive every run.
+class Program {
+ public:
+  explicit Program(PrepareGraph prepare, ProgramOptions options = {});
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // Made on the first call (other threads that want the same one wait); constant after.
+  const Plan& plan_of(const ir::Function& function);
+  // What a call step calls, by its cache where that still holds.
+  const Plan& resolve(const CallSite& site, const IValue* receiver);
+  ForkPool* forks() const { return forks_.get(); }
+
+  // Calls a function; `args` are moved from and must be one per parameter.
+  IValue run(const ir::Function& function, std::span<IValue> args, ops::RunContext& context,
+             const Ref<const RunState>& state);
+  // Runs a plan with any number of results.
+  std::vector<IValue> run_plan(const Plan& plan, std::span<IValue> args, ops::RunContext& context,
+                               const Ref<const RunState>& state);
+
+ private:
+  struct Entry {
+    std::once_flag made;
+    std::unique_ptr<Plan> plan;
+  };
+  void run_task(ForkTask& task);
+
+  const PrepareGraph prepare_;
+  std::shared_mutex mutex_;
+  std::unordered_map<const ir::Function*, std::unique_ptr<Entry>> plans_;
+  std::deque<CallTarget> targets_;
+  std::unique_ptr<ForkPool> forks_;  // Last: its threads stop before the plans go.
+};
+
+}  // namespace tierup::runtime

@@ -1,0 +1,32 @@
+// RunState: what stops a run: cancellation, a deadline, the depth of its calls.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "tierup/base/ref.h"
+
+namespace tierup::runtime {
+
+// Shared by a run and its forks; constant but for what `cancelled` points at.
+struct RunState final : public RefCounted {
+  using Clock = std::chrono::steady_clock;
+
+  std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
+  std::optional<Clock::time_point> deadline;
+  size_t max_call_depth = 10000;
+
+  // Throws kCancelled or kDeadlineExceeded if it is time to.
+  void poll() const {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) fail_cancelled();
+    if (deadline && Clock::now() > *deadline) fail_deadline();
+  }
+
+ private:
+  [[noreturn]] static void fail_cancelled();
+  [[noreturn]] static void fail_deadline();
+};
+
+}  // namespace tierup::runtime

@@ -1,0 +1,393 @@
+// Plans made from graph texts over a few operators of this test's own.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tierup/ir/text.h"
+#include "tierup/ops/boxing.h"
+#include "tierup/runtime/lower.h"
+#include "tierup/runtime/program.h"
+
+namespace tierup::runtime {
+namespace {
+
+int64_t add(int64_t a, int64_t b) { return a + b; }
+int64_t multiply(int64_t a, int64_t b) { return a * b; }
+bool is_less(int64_t a, int64_t b) { return a < b; }
+bool is_positive(int64_t a) { return a > 0; }
+int64_t uses(const IValue& list) { return list.to_list().use_count(); }
+IValue append(const IValue& list, const IValue& item) {
+  list.to_list().items.push_back(item);
+  return list;
+}
+int64_t fail_always(const Tensor& tensor, int64_t n) {
+  fail(ErrorCode::kInvalidArgument, "shapes do not fit: {} {}", tensor.describe(), n);
+}
+int64_t nap(int64_t milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  return milliseconds;
+}
+
+const ops::OpRow kRows[] = {
+    {"test::add(int a, int b) -> int", ops::boxed<&add>},
+    {"test::mul(int a, int b) -> int", ops::boxed<&multiply>},
+    {"test::lt(int a, int b) -> bool", ops::boxed<&is_less>},
+    {"test::positive(int a) -> bool", ops::boxed<&is_positive>},
+    {"test::uses(int[] a) -> int", ops::boxed<&uses>},
+    {"test::append(int[](a!) list, int item) -> int[](a!)", ops::boxed<&append>},
+    {"test::fail(Tensor tensor, int n) -> int", ops::boxed<&fail_always>},
+    {"test::nap(int milliseconds) -> int", ops::boxed<&nap>},
+};
+
+class Lookup final : public ir::OperatorLookup {
+ public:
+  Lookup() {
+    for (const ops::OpRow& row : kRows) ops_.push_back(std::make_unique<ops::Op>(row));
+  }
+  const ir::Operator* find(std::string_view name) const override {
+    for (const auto& op : ops_) {
+      if (op->schema().qualified_name() == name) return op.get();
+    }
+    return nullptr;
+  }
+
+ private:
+  std::vector<std::unique_ptr<ops::Op>> ops_;
+};
+
+// A function whose body is given as text; its schema is its name.
+class TextFunction final : public ir::Function {
+ public:
+  TextFunction(std::string name, std::shared_ptr<const ir::Graph> graph)
+      : Function(std::move(name)), graph_(std::move(graph)) {}
+  const ir::Schema& schema() const override { return schema_; }
+  const std::shared_ptr<const ir::Graph>& graph() const override { return graph_; }
+  void set_graph(std::shared_ptr<const ir::Graph> graph) { graph_ = std::move(graph); }
+
+ private:
+  ir::Schema schema_;
+  std::shared_ptr<const ir::Graph> graph_;
+};
+
+class RuntimeTest : public testing::Test {
+ protected:
+  std::shared_ptr<const ir::Graph> parse(const std::string& text) {
+    ir::TextContext context;
+    context.operators = &lookup_;
+    context.functions = [&](std::string_view name) -> Ref<Callable> {
+      return functions_.at(std::string(name));
+    };
+    context.types = [&](std::string_view name) -> TypePtr {
+      const auto found = classes_.find(std::string(name));
+      return found == classes_.end() ? nullptr : found->second;
+    };
+    return ir::parse_graph(text, context);
+  }
+
+  Ref<TextFunction> define(const std::string& name, const std::string& text) {
+    auto function = make_ref<TextFunction>(name, nullptr);
+    functions_[name] = function;
+    function->set_graph(parse(text));
+    return function;
+  }
+
+  IValue run(const std::string& text, std::vector<IValue> args) {
+    const auto function = make_ref<TextFunction>("main", parse(text));
+    kept_.push_back(function);
+    return program_.run(*function, args, context_, state_);
+  }
+
+  Error failure(const std::string& text, std::vector<IValue> args) {
+    try {
+      run(text, std::move(args));
+    } catch (const Error& error) {
+      return error;
+    }
+    ADD_FAILURE() << "no error";
+    return Error(ErrorCode::kInternal, "none");
+  }
+
+  Lookup lookup_;
+  std::map<std::string, Ref<TextFunction>> functions_;
+  std::map<std::string, std::shared_ptr<ClassType>> classes_;
+  std::vector<Ref<TextFunction>> kept_;
+  ops::RunContext context_;
+  Ref<RunState> writable_state_ = make_ref<RunState>();
+  Ref<const RunState> state_ = Ref<const RunState>(writable_state_.get());
+  Program program_{[](const ir::Function& f) { return f.graph(); }, {.fork_threads = 2}};
+};
+
+TEST_F(RuntimeTest, runs_operators_in_order) {
+  EXPECT_EQ(run(R"(graph @main(%a : int, %b : int) {
+    %s : int = test::add(%a, %b)
+    %r : int = test::mul(%s, %s)
+    return (%r)
+  })",
+                {2, 3})
+                .to_int(),
+            25);
+}
+
+TEST_F(RuntimeTest, takes_the_branch_of_the_condition) {
+  const std::string text = R"(graph @main(%a : int) {
+    %one : int = prim::Constant[value=1]()
+    %c : bool = test::positive(%a)
+    %r : int = prim::If(%c)
+      block0():
+        %x : int = test::add(%a, %one)
+        -> (%x)
+      block1():
+        -> (%one)
+    return (%r)
+  })";
+  EXPECT_EQ(run(text, {5}).to_int(), 6);
+  EXPECT_EQ(run(text, {-5}).to_int(), 1);
+}
+
+TEST_F(RuntimeTest, loops_carry_values_and_stop_by_condition_or_count) {
+  const std::string text = R"(graph @main(%n : int, %limit : int) {
+    %zero : int = prim::Constant[value=0]()
+    %yes : bool = prim::Constant[value=True]()
+    %r : int = prim::Loop(%n, %yes, %zero)
+      block0(%i : int, %sum : int):
+        %next : int = test::add(%sum, %i)
+        %go : bool = test::lt(%next, %limit)
+        -> (%go, %next)
+    return (%r)
+  })";
+  EXPECT_EQ(run(text, {5, 1000}).to_int(), 10);
+  EXPECT_EQ(run(text, {100, 10}).to_int(), 10);
+  EXPECT_EQ(run(text, {-3, 10}).to_int(), 0);
+}
+
+TEST_F(RuntimeTest, swaps_carried_values_at_once) {
+  const auto result = run(R"(graph @main(%n : int, %a : int, %b : int) {
+    %yes : bool = prim::Constant[value=True]()
+    %x : int, %y : int = prim::Loop(%n, %yes, %a, %b)
+      block0(%i : int, %p : int, %q : int):
+        -> (%yes, %q, %p)
+    %r : Tuple[int, int] = prim::TupleConstruct(%x, %y)
+    return (%r)
+  })",
+                          {3, 1, 2});
+  EXPECT_EQ(result.to_tuple().items[0].to_int(), 2);
+  EXPECT_EQ(result.to_tuple().items[1].to_int(), 1);
+}
+
+TEST_F(RuntimeTest, moves_the_last_use_and_frees_early) {
+  // The list made here has no other holder when its last reader runs.
+  EXPECT_EQ(run(R"(graph @main(%a : int) {
+    %l : List[int] = prim::ListConstruct(%a, %a)
+    %first : int = test::uses(%l)
+    %second : int = test::uses(%l)
+    %r : int = test::mul(%first, %second)
+    return (%r)
+  })",
+                {1})
+                .to_int(),
+            2);
+}
+
+TEST_F(RuntimeTest, calls_functions_recursively_without_the_host_stack) {
+  define("down", R"(graph @down(%n : int) {
+    %minus : int = prim::Constant[value=-1]()
+    %c : bool = test::positive(%n)
+    %r : int = prim::If(%c)
+      block0():
+        %m : int = test::add(%n, %minus)
+        %x : int = prim::CallFunction[callee=@down](%m)
+        -> (%x)
+      block1():
+        -> (%n)
+    return (%r)
+  })");
+  std::vector<IValue> args{9000};
+  EXPECT_EQ(program_.run(*functions_["down"], args, context_, state_).to_int(), 0);
+  args = {20000};
+  try {
+    program_.run(*functions_["down"], args, context_, state_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRecursionLimit);
+    EXPECT_NE(error.message().find("maximum recursion depth exceeded"), std::string::npos);
+  }
+}
+
+TEST_F(RuntimeTest, raises_with_type_and_message) {
+  const Error error = failure(R"(graph @main(%m : str) {
+    %c : str = prim::Constant[value="builtins.ValueError"]()
+    prim::RaiseException(%m, %c)
+    return (%m)
+  })",
+                              {IValue("bad")});
+  EXPECT_EQ(error.code(), ErrorCode::kModelException);
+  EXPECT_EQ(error.python_type(), "builtins.ValueError");
+  EXPECT_EQ(error.message(), "bad");
+}
+
+TEST_F(RuntimeTest, errors_name_operator_schema_and_shapes) {
+  const Error error = failure(R"(graph @main(%t : Tensor, %n : int) {
+    %r : int = test::fail(%t, %n)
+    return (%r)
+  })",
+                              {Tensor::empty(IntVector{2, 3}, ScalarType::kFloat), 7});
+  EXPECT_NE(std::string(error.what())
+                .find("in test::fail(Tensor tensor, int n) -> int with (Float[2, 3], 7)"),
+            std::string::npos)
+      << error.what();
+}
+
+TEST_F(RuntimeTest, endless_loops_stop_at_the_deadline_and_when_cancelled) {
+  const std::string text = R"(graph @main(%n : int) {
+    %yes : bool = prim::Constant[value=True]()
+    %r : int = prim::Loop(%n, %yes, %n)
+      block0(%i : int, %x : int):
+        -> (%yes, %x)
+    return (%r)
+  })";
+  writable_state_->deadline = RunState::Clock::now() + std::chrono::milliseconds(20);
+  EXPECT_EQ(failure(text, {INT64_MAX}).code(), ErrorCode::kDeadlineExceeded);
+  writable_state_->deadline.reset();
+  auto flag = std::make_shared<std::atomic<bool>>(false);
+  writable_state_->cancelled = flag;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    *flag = true;
+  });
+  EXPECT_EQ(failure(text, {INT64_MAX}).code(), ErrorCode::kCancelled);
+  canceller.join();
+}
+
+constexpr const char* kForkTwoNaps = R"(graph @main(%n : int) {
+    %a : Future[int] = prim::fork[callee=graph @body(%m : int) {
+      %r : int = test::nap(%m)
+      return (%r)
+    }](%n)
+    %b : Future[int] = prim::fork[callee=graph @body(%m : int) {
+      %r : int = test::nap(%m)
+      return (%r)
+    }](%n)
+    %x : int = prim::wait(%a)
+    %y : int = prim::wait(%b)
+    %s : int = test::add(%x, %y)
+    return (%s)
+  })";
+
+TEST_F(RuntimeTest, forks_of_pure_code_run_at_the_same_time) {
+  const auto start = RunState::Clock::now();
+  EXPECT_EQ(run(kForkTwoNaps, {200}).to_int(), 400);
+  EXPECT_LT(RunState::Clock::now() - start, std::chrono::milliseconds(350));
+}
+
+TEST_F(RuntimeTest, forks_that_write_run_in_program_order) {
+  const IValue result = run(R"(graph @main(%list : List[int], %one : int) {
+    %f : Future[List[int]] = prim::fork[callee=graph @body(%l : List[int], %i : int) {
+      %r : List[int] = test::append(%l, %i)
+      return (%r)
+    }](%list, %one)
+    %two : int = prim::Constant[value=2]()
+    %l2 : List[int] = test::append(%list, %two)
+    %done : List[int] = prim::wait(%f)
+    return (%done)
+  })",
+                            {IValue(make_int_list({})), 1});
+  EXPECT_EQ(to_text(result), "[1, 2]");
+}
+
+TEST_F(RuntimeTest, waiting_rethrows_what_a_fork_raised) {
+  const Error error = failure(R"(graph @main(%m : str, %n : int) {
+    %f : Future[str] = prim::fork[callee=graph @body(%t : str) {
+      prim::RaiseException(%t)
+      return (%t)
+    }](%m)
+    %r : str = prim::wait(%f)
+    return (%r)
+  })",
+                              {IValue("inside"), 1});
+  EXPECT_EQ(error.code(), ErrorCode::kModelException);
+  EXPECT_EQ(error.message(), "inside");
+}
+
+TEST_F(RuntimeTest, leaves_with_blocks_innermost_first_when_an_error_passes) {
+  std::string log;
+  context_.print = [&](const std::string& line) { log += line.substr(0, line.size() - 1) + ";"; };
+  const auto make_class = [&](const std::string& name) {
+    auto type = ClassType::make(name, false);
+    classes_[name] = type;
+    type->add_method("__enter__", define(name + ".__enter__",
+                                         "graph @enter(%self : " + name +
+                                             ") {\n %m : str = prim::Constant[value=\"enter " +
+                                             name + "\"]()\n prim::Print(%m)\n return (%m)\n}"));
+    type->add_method("__exit__", define(name + ".__exit__",
+                                        "graph @exit(%self : " + name +
+                                            ", %a : Any, %b : Any, %c : Any) {\n %m : str = "
+                                            "prim::Constant[value=\"exit " +
+                                            name + "\"]()\n prim::Print(%m)\n return (%a)\n}"));
+    return make_ref<ObjectValue>(type);
+  };
+  const IValue a(make_class("A"));
+  const IValue b(make_class("B"));
+  const std::string text = R"(graph @main(%a : A, %b : B, %bad : bool) {
+    %x : str = prim::Enter(%a)
+    %y : str = prim::Enter(%b)
+    prim::If(%bad)
+      block0():
+        prim::RaiseException(%x)
+        -> ()
+      block1():
+        -> ()
+    prim::Exit(%b)
+    prim::Exit(%a)
+    return (%y)
+  })";
+  EXPECT_EQ(run(text, {a, b, false}).to_str(), "enter B");
+  EXPECT_EQ(log, "enter A;enter B;exit B;exit A;");
+  log.clear();
+  EXPECT_EQ(failure(text, {a, b, true}).message(), "enter A");
+  EXPECT_EQ(log, "enter A;enter B;exit B;exit A;");
+}
+
+TEST_F(RuntimeTest, methods_are_found_by_the_class_of_the_receiver) {
+  const auto make_class = [&](const std::string& name, int value) {
+    auto type = ClassType::make(name, false);
+    classes_[name] = type;
+    type->add_method("get", define(name + ".get",
+                                   "graph @get(%self : Any) {\n %r : int = "
+                                   "prim::Constant[value=" +
+                                       std::to_string(value) + "]()\n return (%r)\n}"));
+    return make_ref<ObjectValue>(type);
+  };
+  const IValue a(make_class("A", 1));
+  const IValue b(make_class("B", 2));
+  const std::string text = R"(graph @main(%o : Any) {
+    %r : int = prim::CallMethod[name="get"](%o)
+    return (%r)
+  })";
+  const auto function = make_ref<TextFunction>("main", parse(text));
+  for (int round = 0; round < 3; ++round) {
+    std::vector<IValue> args{a};
+    EXPECT_EQ(program_.run(*function, args, context_, state_).to_int(), 1);
+    args = {b};
+    EXPECT_EQ(program_.run(*function, args, context_, state_).to_int(), 2);
+  }
+}
+
+TEST_F(RuntimeTest, many_threads_run_one_program) {
+  const auto function = make_ref<TextFunction>("main", parse(kForkTwoNaps));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 16; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        ops::RunContext context;
+        std::vector<IValue> args{t % 3};
+        if (program_.run(*function, args, context, state_).to_int() != 2 * (t % 3)) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace tierup::runtime
