@@ -170,8 +170,12 @@ IValue PickleCalls::rebuild_tensor(std::span<const IValue> arguments) {
   const int64_t offset = arguments[1].to_int();
   const IntSpan size_span{sizes.data(), sizes.size()};
   const IntSpan stride_span{strides.data(), strides.size()};
-  require(numel_of(size_span) <= kMaxExtent, ErrorCode::kCorruptArchive,
-          "a tensor has the shape {}", shape_string(size_span));
+  int64_t extent = 1;
+  for (const int64_t size : sizes) {
+    const bool overflow = __builtin_mul_overflow(extent, std::max<int64_t>(size, 1), &extent);
+    require(!overflow && extent <= kMaxExtent, ErrorCode::kCorruptArchive,
+            "a tensor of shape {} has too many elements", shape_string(size_span));
+  }
   check_geometry(size_span, stride_span, offset, storage->numel);
   Tensor tensor =
       Tensor::from_storage(storage->storage, storage->dtype, size_span, stride_span, offset);

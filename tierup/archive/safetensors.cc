@@ -67,11 +67,12 @@ uint64_t read_shape(const ByteSource& source, Json value, Safetensors::Entry& en
     }
     entry.sizes.push_back(extent);
     empty = empty || extent == 0;
-    overflow = __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) || overflow;
+    overflow = __builtin_mul_overflow(bytes, std::max<uint64_t>(static_cast<uint64_t>(extent), 1),
+                                      &bytes) ||
+               overflow;
   }
-  if (empty) return 0;
   if (overflow) corrupt(source, "the shape of tensor \"{}\" is too large", entry.name);
-  return bytes;
+  return empty ? 0 : bytes;
 }
 
 // The two data offsets, relative to the end of the header.

@@ -9,6 +9,7 @@
 #include "tierup/archive/safetensors.h"
 #include "tierup/archive/safetensors_dtype.h"
 #include "tierup/base/error.h"
+#include "tierup/tensor/gather.h"
 
 namespace tierup::archive {
 namespace {
@@ -31,30 +32,6 @@ void append_json_string(std::string& out, std::string_view text) {
     }
   }
   out += '"';
-}
-
-// Appends the elements in row-major order, whatever the strides.
-void append_elements(std::string& out, const Tensor& tensor) {
-  const size_t width = tensor.item_size();
-  const auto* base = static_cast<const char*>(tensor.raw());
-  if (tensor.numel() == 0) return;
-  if (tensor.is_contiguous()) {
-    out.append(base, tensor.bytes());
-    return;
-  }
-  const IntSpan sizes = tensor.sizes();
-  const IntSpan strides = tensor.strides();
-  IntVector index(sizes.size(), 0);
-  int64_t position = 0;
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    out.append(base + position * static_cast<int64_t>(width), width);
-    for (size_t d = sizes.size(); d-- > 0;) {
-      position += strides[d];
-      if (++index[d] < sizes[d]) break;
-      position -= strides[d] * sizes[d];
-      index[d] = 0;
-    }
-  }
 }
 
 void check_writable(const std::string& name, const Tensor& tensor) {
@@ -116,7 +93,10 @@ std::string to_safetensors(const NamedTensors& tensors, const TextMetadata& meta
   out.reserve(total);
   for (int i = 0; i < 8; ++i) out += static_cast<char>(header.size() >> (8 * i) & 0xff);
   out += header;
-  for (const auto& [name, tensor] : tensors) append_elements(out, tensor);
+  for (const auto& [name, tensor] : tensors) {
+    out.resize(out.size() + tensor.bytes());
+    gather_elements(tensor, out.data() + out.size() - tensor.bytes());
+  }
   return out;
 }
 

@@ -14,7 +14,8 @@ IntVector channels_last_strides(IntSpan sizes) {
   int64_t step = 1;
   const auto put = [&](size_t d) {
     strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
+    // May wrap where another size is 0: no element then has an address.
+    __builtin_mul_overflow(step, std::max<int64_t>(sizes[d], 1), &step);
   };
   put(1);
   for (size_t d = sizes.size() - 1; d >= 2; --d) put(d);
@@ -82,10 +83,8 @@ Ref<TensorImpl> make_impl(Ref<Storage> storage, ScalarType dtype, IntSpan sizes,
   impl->sizes.assign(sizes.begin(), sizes.end());
   impl->strides.assign(strides.begin(), strides.end());
   impl->offset = offset;
-  int64_t numel = 1;
-  for (const int64_t s : sizes) numel *= s;
-  impl->numel = numel;
-  impl->contiguous = compute_contiguous(sizes, strides, numel);
+  impl->numel = numel_of(sizes);
+  impl->contiguous = compute_contiguous(sizes, strides, impl->numel);
   return impl;
 }
 
@@ -225,7 +224,8 @@ IntVector contiguous_strides(IntSpan sizes) {
   int64_t step = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
+    // May wrap where another size is 0: no element then has an address.
+    __builtin_mul_overflow(step, std::max<int64_t>(sizes[d], 1), &step);
   }
   return strides;
 }
