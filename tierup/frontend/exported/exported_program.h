@@ -1,0 +1,75 @@
+// ExportedProgram: a torch.export archive as a module object with one method, forward.
+//
+// Parameters, buffers and constants are attributes of the object, by their fully qualified names,
+// so that all that works on TorchScript modules (state dicts, plans, observed constants) works
+// here. The method takes the flat leaves of the calling convention that are no constants and
+// gives a tuple of the flat outputs; flatten_inputs() and unflatten_outputs() stand between it
+// and nested Python structures.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tierup/archive/model_archive.h"
+#include "tierup/frontend/exported/input_checks.h"
+#include "tierup/frontend/exported/tree_spec.h"
+#include "tierup/frontend/missing_operator.h"
+#include "tierup/ir/function.h"
+
+namespace tierup::frontend::exported {
+
+class ExportedFunction final : public ir::Function {
+ public:
+  ExportedFunction(std::string name, ir::Schema schema, std::shared_ptr<const ir::Graph> graph)
+      : ir::Function(std::move(name)), schema_(std::move(schema)), graph_(std::move(graph)) {}
+  const ir::Schema& schema() const override { return schema_; }
+  const std::shared_ptr<const ir::Graph>& graph() const override { return graph_; }
+
+ private:
+  ir::Schema schema_;
+  std::shared_ptr<const ir::Graph> graph_;
+};
+
+struct ExportedOptions {
+  // Which of several models in one archive; empty: the only one, or the one named "model".
+  std::string model;
+  // Where the program's devices go: {"cuda:0", "cpu"}. An accelerator that is not mapped is refused.
+  std::vector<std::pair<Device, Device>> placement;
+  CheckOptions checks;
+};
+
+struct ExportedProgram {
+  std::string model;
+  std::string torch_version;
+  int64_t schema_minor = 0;
+  bool is_training_dialect = false;
+  std::shared_ptr<const ClassType> type;
+  Ref<ObjectValue> root;
+  Ref<ExportedFunction> forward;
+  TreeSpec in_spec;
+  TreeSpec out_spec;
+  std::vector<std::string> argument_names;
+  std::shared_ptr<const InputChecks> checks;
+  CheckOptions check_options;
+  std::vector<MissingOperator> missing;
+  std::vector<std::string> missing_weights;  // Named by the signature, without data in the archive.
+  std::vector<std::string> warnings;
+
+  // Checked leaves for forward (without self). Throws as InputChecks::check and flatten_call do.
+  std::vector<IValue> flatten_inputs(const std::vector<IValue>& args,
+                                     const std::vector<std::pair<std::string, IValue>>& kwargs) const;
+  IValue unflatten_outputs(const IValue& flat) const;
+  // "forward(x, y)", for messages.
+  std::string signature() const { return call_signature(in_spec, argument_names); }
+};
+
+// Names of the models in an archive.
+std::vector<std::string> exported_models(const archive::ModelArchive& archive);
+// Throws kCorruptArchive, kUnsupported, kNotFound (a model that is not there, weights missing from
+// the configuration). Weights are mapped, never read.
+ExportedProgram load_exported(const archive::ModelArchive& archive, const ExportedOptions& options);
+
+}  // namespace tierup::frontend::exported
