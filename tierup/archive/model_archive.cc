@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kOldestVersion = 1;
 constexpr int64_t kNewestVersion = 10;
 constexpr std::string_view kDataRecord = "data.pkl";
+constexpr std::string_view kFlatProgramRecord = "serialized_exported_program.json";
 
 std::string_view kind_text(ArchiveKind kind) {
   switch (kind) {
@@ -48,7 +49,7 @@ void ModelArchive::require_kind(ArchiveKind wanted) const {
 }
 
 const ZipArchive::Entry* ModelArchive::find(std::string_view record) const {
-  return zip_.find(fmt::format("{}/{}", root_, record));
+  return root_.empty() ? zip_.find(record) : zip_.find(fmt::format("{}/{}", root_, record));
 }
 
 // The folder of the first entry; if that one is foreign (some tools add their own), the folder
@@ -56,6 +57,8 @@ const ZipArchive::Entry* ModelArchive::find(std::string_view record) const {
 void ModelArchive::find_root() {
   const auto& entries = zip_.entries();
   require(!entries.empty(), ErrorCode::kCorruptArchive, "{}: the zip file has no entries", name());
+  // Exported programs of PyTorch 2.6 and 2.7 have no folder around them.
+  if (zip_.find(kFlatProgramRecord) != nullptr) return;
   const std::string& first = entries.front().name;
   root_ = first.substr(0, first.find('/'));
   if (first.find('/') != std::string::npos && contains(kDataRecord)) return;
@@ -71,7 +74,8 @@ void ModelArchive::find_root() {
 
 void ModelArchive::find_kind() {
   const bool has_data = contains(kDataRecord);
-  if (contains("archive_format") || (!has_data && !records("models/").empty())) {
+  if (contains("archive_format") || contains(kFlatProgramRecord) ||
+      (!has_data && !records("models/").empty())) {
     kind_ = ArchiveKind::kExported;
     return;
   }
@@ -113,9 +117,10 @@ std::string ModelArchive::read_record(std::string_view record) const {
 
 std::vector<std::string> ModelArchive::records(std::string_view prefix) const {
   std::vector<std::string> names;
-  const std::string full = fmt::format("{}/{}", root_, prefix);
+  const std::string folder = root_.empty() ? "" : root_ + "/";
+  const std::string full = fmt::format("{}{}", folder, prefix);
   for (const ZipArchive::Entry& entry : zip_.entries()) {
-    if (entry.name.starts_with(full)) names.push_back(entry.name.substr(root_.size() + 1));
+    if (entry.name.starts_with(full)) names.push_back(entry.name.substr(folder.size()));
   }
   return names;
 }

@@ -36,7 +36,8 @@ class ExportedFunction final : public ir::Function {
 struct ExportedOptions {
   // Which of several models in one archive; empty: the only one, or the one named "model".
   std::string model;
-  // Where the program's devices go: {"cuda:0", "cpu"}. An accelerator that is not mapped is refused.
+  // Where the program's devices go: {"cuda:0", "cpu"}. An accelerator that is not mapped is
+  // refused.
   std::vector<std::pair<Device, Device>> placement;
   CheckOptions checks;
 };
@@ -59,8 +60,9 @@ struct ExportedProgram {
   std::vector<std::string> warnings;
 
   // Checked leaves for forward (without self). Throws as InputChecks::check and flatten_call do.
-  std::vector<IValue> flatten_inputs(const std::vector<IValue>& args,
-                                     const std::vector<std::pair<std::string, IValue>>& kwargs) const;
+  std::vector<IValue> flatten_inputs(
+      const std::vector<IValue>& args,
+      const std::vector<std::pair<std::string, IValue>>& kwargs) const;
   IValue unflatten_outputs(const IValue& flat) const;
   // "forward(x, y)", for messages.
   std::string signature() const { return call_signature(in_spec, argument_names); }

@@ -40,7 +40,8 @@ std::optional<std::pair<std::string, int64_t>> split_source(const std::string& s
   int64_t dim = 0;
   const char* begin = source.data() + at + size.size();
   const auto [end, error] = std::from_chars(begin, source.data() + source.size(), dim);
-  if (error != std::errc() || end + 1 != source.data() + source.size() || dim < 0) return std::nullopt;
+  if (error != std::errc() || end + 1 != source.data() + source.size() || dim < 0)
+    return std::nullopt;
   return std::pair(source.substr(0, at), dim);
 }
 
@@ -90,19 +91,22 @@ void InputChecks::read_leaves(const ProgramData& program, const TreeSpec& in_spe
         leaf.number = parse_srepr(number->second.expression, symbols_);
       }
     } else if (leaf.kind == Kind::kTensor) {
-      fail(ErrorCode::kCorruptArchive, "the input '{}' has no entry in tensor_values", spec.argument.text);
+      fail(ErrorCode::kCorruptArchive, "the input '{}' has no entry in tensor_values",
+           spec.argument.text);
     }
   }
   size_t next = 0;
-  flatten_call(in_spec, program.forward_arg_names, {}, {},
-               [&](const std::string& path, const std::optional<IValue>&) {
-                 require(next < leaves_.size(), ErrorCode::kCorruptArchive,
-                         "the calling convention has more leaves than the signature has user inputs ({})",
-                         leaves_.size());
-                 leaves_[next++].path = path;
-               });
+  flatten_call(
+      in_spec, program.forward_arg_names, {}, {},
+      [&](const std::string& path, const std::optional<IValue>&) {
+        require(next < leaves_.size(), ErrorCode::kCorruptArchive,
+                "the calling convention has more leaves than the signature has user inputs ({})",
+                leaves_.size());
+        leaves_[next++].path = path;
+      });
   require(next == leaves_.size(), ErrorCode::kCorruptArchive,
-          "the calling convention has {} leaves, the signature {} user inputs", next, leaves_.size());
+          "the calling convention has {} leaves, the signature {} user inputs", next,
+          leaves_.size());
 }
 
 void InputChecks::read_guards(const ProgramData& program) {
@@ -125,7 +129,8 @@ void InputChecks::read_guards(const ProgramData& program) {
         if (by_index || leaves_[i].path == path) guard_slots_[s] = std::pair(i, source->second);
       }
     }
-    for (size_t s = known; s < guard_sources_.size(); ++s) readable = readable && guard_slots_[s].has_value();
+    for (size_t s = known; s < guard_sources_.size(); ++s)
+      readable = readable && guard_slots_[s].has_value();
     if (readable) {
       guards_.push_back({text, std::move(expression)});
     } else {
@@ -142,8 +147,9 @@ void InputChecks::check_leaf(const InputLeaf& leaf, const IValue& value) const {
     return;
   }
   if (leaf.kind != Kind::kTensor) return;
-  require(value.is_tensor(), ErrorCode::kTypeError, "input '{}': expected a tensor {} of {} dimensions, got {}",
-          leaf.path, dtype_name(leaf.dtype), leaf.sizes.size(), value_text(value));
+  require(value.is_tensor(), ErrorCode::kTypeError,
+          "input '{}': expected a tensor {} of {} dimensions, got {}", leaf.path,
+          dtype_name(leaf.dtype), leaf.sizes.size(), value_text(value));
   const Tensor tensor = value.to_tensor();
   require(tensor.dtype() == leaf.dtype, ErrorCode::kTypeError,
           "input '{}': expected dtype {}, got {} (the program was exported for {})", leaf.path,
@@ -153,11 +159,13 @@ void InputChecks::check_leaf(const InputLeaf& leaf, const IValue& value) const {
           tensor.dim(), shape_string(tensor.sizes()));
 }
 
-bool InputChecks::bind_size(const InputLeaf& leaf, size_t dim, int64_t size, SymbolValues& symbols) const {
+bool InputChecks::bind_size(const InputLeaf& leaf, size_t dim, int64_t size,
+                            SymbolValues& symbols) const {
   const Expression& expression = leaf.sizes[dim];
   if (expression.function == "Number") {
     require(expression.number.integer == size, ErrorCode::kInvalidArgument,
-            "input '{}': dimension {} is {}, must be {} (it was static at export; mark it dynamic to vary it)",
+            "input '{}': dimension {} is {}, must be {} (it was static at export; mark it dynamic "
+            "to vary it)",
             leaf.path, dim, size, expression.number.integer);
     return true;
   }
@@ -167,19 +175,21 @@ bool InputChecks::bind_size(const InputLeaf& leaf, size_t dim, int64_t size, Sym
   }
   if (const auto expected = evaluate(expression, symbols)) {
     require(static_cast<int64_t>(expected->as_double()) == size, ErrorCode::kInvalidArgument,
-            "input '{}': dimension {} is {}, must be {} = {} (bound by another input)", leaf.path, dim, size,
-            to_string(expression, symbols_), expected->as_double());
+            "input '{}': dimension {} is {}, must be {} = {} (bound by another input)", leaf.path,
+            dim, size, to_string(expression, symbols_), expected->as_double());
     return true;
   }
   const auto solution = solve_affine(expression, symbols, size);
   if (!solution) return false;
-  require(solution->divisible, ErrorCode::kInvalidArgument, "input '{}': dimension {} is {}, must be of the form {}",
-          leaf.path, dim, size, to_string(expression, symbols_));
+  require(solution->divisible, ErrorCode::kInvalidArgument,
+          "input '{}': dimension {} is {}, must be of the form {}", leaf.path, dim, size,
+          to_string(expression, symbols_));
   symbols[solution->symbol] = Number{false, solution->value, 0};
   return true;
 }
 
-void InputChecks::bind_sizes(const std::vector<std::optional<IValue>>& values, SymbolValues& symbols) const {
+void InputChecks::bind_sizes(const std::vector<std::optional<IValue>>& values,
+                             SymbolValues& symbols) const {
   std::vector<std::pair<size_t, size_t>> open;
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const InputLeaf& leaf = leaves_[i];
@@ -195,9 +205,9 @@ void InputChecks::bind_sizes(const std::vector<std::optional<IValue>>& values, S
   }
   for (bool progress = true; progress && !open.empty();) {
     progress = std::erase_if(open, [&](const auto& place) {
-      return bind_size(leaves_[place.first], place.second,
-                       values[place.first]->tensor_impl()->sizes[place.second], symbols);
-    }) > 0;
+                 return bind_size(leaves_[place.first], place.second,
+                                  values[place.first]->tensor_impl()->sizes[place.second], symbols);
+               }) > 0;
   }
 }
 
@@ -210,15 +220,16 @@ std::string InputChecks::first_size_with(const std::vector<std::optional<IValue>
         return fmt::format("input '{}': dimension {}", leaves_[i].path, d);
       }
     }
-    if (leaves_[i].number && expression.is_symbol() && leaves_[i].number->symbol == expression.symbol) {
+    if (leaves_[i].number && expression.is_symbol() &&
+        leaves_[i].number->symbol == expression.symbol) {
       return fmt::format("input '{}'", leaves_[i].path);
     }
   }
   return "the size " + to_string(expression, symbols_);
 }
 
-void InputChecks::check_ranges(const std::vector<std::optional<IValue>>& values, const SymbolValues& symbols,
-                               bool strict) const {
+void InputChecks::check_ranges(const std::vector<std::optional<IValue>>& values,
+                               const SymbolValues& symbols, bool strict) const {
   for (const NamedRange& named : ranges_) {
     const auto value = evaluate(named.expression, symbols);
     if (!value || value->is_float) continue;
@@ -228,8 +239,9 @@ void InputChecks::check_ranges(const std::vector<std::optional<IValue>>& values,
     if (!too_low && !too_high) continue;
     const std::string high = named.range.high ? std::to_string(*named.range.high) : "unbounded";
     fail(ErrorCode::kOutOfRange, "{} is {}, must be {} {} (symbol {}, declared range [{}, {}])",
-         first_size_with(values, named.expression), value->integer, too_low ? "at least" : "at most",
-         too_low ? *named.range.low : *named.range.high, named.text, named.range.low.value_or(0), high);
+         first_size_with(values, named.expression), value->integer,
+         too_low ? "at least" : "at most", too_low ? *named.range.low : *named.range.high,
+         named.text, named.range.low.value_or(0), high);
   }
 }
 
@@ -241,7 +253,9 @@ void InputChecks::check_guards(const std::vector<std::optional<IValue>>& values)
     const auto& value = values[leaf];
     if (!value) continue;
     if (dim < 0) {
-      if (value->is_int() || value->is_float()) slots[s] = Number{value->is_float(), value->is_int() ? value->to_int() : 0, value->to_float()};
+      if (value->is_int() || value->is_float())
+        slots[s] =
+            Number{value->is_float(), value->is_int() ? value->to_int() : 0, value->to_float()};
     } else if (const TensorImpl* tensor = value->tensor_impl();
                tensor != nullptr && static_cast<size_t>(dim) < tensor->sizes.size()) {
       slots[s] = Number{false, tensor->sizes[static_cast<size_t>(dim)], 0};
@@ -249,7 +263,8 @@ void InputChecks::check_guards(const std::vector<std::optional<IValue>>& values)
   }
   for (const Guard& guard : guards_) {
     const auto holds = evaluate(guard.expression, slots);
-    require(!holds || holds->as_double() != 0, ErrorCode::kInvalidArgument, "guard failed: {}", guard.text);
+    require(!holds || holds->as_double() != 0, ErrorCode::kInvalidArgument, "guard failed: {}",
+            guard.text);
   }
 }
 
@@ -288,12 +303,14 @@ std::vector<std::string> InputChecks::describe() const {
       continue;
     }
     std::string sizes;
-    for (const Expression& size : leaf.sizes) sizes += (sizes.empty() ? "" : ", ") + to_string(size, symbols_);
+    for (const Expression& size : leaf.sizes)
+      sizes += (sizes.empty() ? "" : ", ") + to_string(size, symbols_);
     lines.push_back(fmt::format("{}: {}[{}]", leaf.path, dtype_name(leaf.dtype), sizes));
   }
   for (const NamedRange& named : ranges_) {
-    lines.push_back(fmt::format("{} in [{}, {}]", named.text, named.range.low.value_or(0),
-                                named.range.high ? std::to_string(*named.range.high) : "unbounded"));
+    lines.push_back(
+        fmt::format("{} in [{}, {}]", named.text, named.range.low.value_or(0),
+                    named.range.high ? std::to_string(*named.range.high) : "unbounded"));
   }
   return lines;
 }

@@ -16,8 +16,8 @@
 namespace tierup::frontend::exported {
 
 struct CheckOptions {
-  // A lower bound of 2 means only that the exporter assumed "not 0 or 1"; PyTorch lets 0 and 1 pass,
-  // and so does tierup unless this is set. It also enforces bounds of plain int inputs.
+  // A lower bound of 2 means only that the exporter assumed "not 0 or 1"; PyTorch lets 0 and 1
+  // pass, and so does tierup unless this is set. It also enforces bounds of plain int inputs.
   bool strict_ranges = false;
   // Evaluate the exporter's guards.
   bool guards = true;
@@ -30,7 +30,7 @@ struct InputLeaf {
   Argument::Kind kind = Argument::Kind::kTensor;
   bool is_constant = false;
   bool is_used = true;
-  IValue constant;   // What a constant input must equal.
+  IValue constant;  // What a constant input must equal.
   ScalarType dtype = ScalarType::kFloat;
   std::vector<Expression> sizes;
   std::optional<Expression> number;  // The symbol of an int input.
@@ -80,7 +80,8 @@ class InputChecks {
   SymbolTable symbols_;
   std::vector<NamedRange> ranges_;
   SymbolTable guard_sources_;
-  std::vector<std::optional<std::pair<size_t, int64_t>>> guard_slots_;  // Leaf and dimension (-1: its value).
+  std::vector<std::optional<std::pair<size_t, int64_t>>>
+      guard_slots_;  // Leaf and dimension (-1: its value).
   std::vector<Guard> guards_;
   std::vector<std::string> dropped_guards_;
 };

@@ -1,0 +1,341 @@
+// Loading: which model, its JSON, its weights, then the graph over a module object.
+#include "tierup/frontend/exported/exported_program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tierup/base/error.h"
+#include "tierup/frontend/exported/exported_weights.h"
+#include "tierup/frontend/exported/graph_builder.h"
+#include "tierup/ops/op_table.h"
+
+namespace tierup::frontend::exported {
+namespace {
+
+constexpr std::string_view kFlatProgram = "serialized_exported_program.json";
+
+std::string choose_model(const archive::ModelArchive& archive, const std::string& wanted) {
+  const std::vector<std::string> models = exported_models(archive);
+  require(!models.empty() || archive.records("data/aotinductor/").empty(), ErrorCode::kUnsupported,
+          "{}: this archive contains only an AOTInductor library; tierup needs the exported graph: "
+          "save it with torch.export.save, or with package_pt2(exported_programs=...)",
+          archive.name());
+  require(!models.empty(), ErrorCode::kCorruptArchive, "{}: the archive holds no exported program",
+          archive.name());
+  const auto has = [&](const std::string& name) {
+    return std::find(models.begin(), models.end(), name) != models.end();
+  };
+  if (!wanted.empty()) {
+    require(has(wanted), ErrorCode::kNotFound, "{}: no model '{}'; the archive has: {}",
+            archive.name(), wanted, fmt::join(models, ", "));
+    return wanted;
+  }
+  if (models.size() == 1) return models[0];
+  for (const char* usual : {"model", "forward"}) {
+    if (has(usual)) return usual;
+  }
+  fail(ErrorCode::kInvalidArgument, "{}: the archive has several models ({}); choose one",
+       archive.name(), fmt::join(models, ", "));
+}
+
+// Builds type, object and graph of one program.
+class ProgramLoader {
+ public:
+  ProgramLoader(const archive::ModelArchive& archive, const ExportedOptions& options,
+                std::string model)
+      : options_(options),
+        data_(parse_program(archive.read_record(archive.contains(kFlatProgram)
+                                                    ? std::string(kFlatProgram)
+                                                    : "models/" + model + ".json"))),
+        weights_(archive, model) {
+    program_.model = std::move(model);
+  }
+
+  ExportedProgram load() {
+    program_.torch_version = data_.torch_version;
+    program_.schema_minor = data_.schema_minor;
+    program_.is_training_dialect = std::find(data_.verifiers.begin(), data_.verifiers.end(),
+                                             "TRAINING") != data_.verifiers.end();
+    if (data_.schema_minor > kKnownSchemaMinor) {
+      program_.warnings.push_back(
+          fmt::format("the program's schema 8.{} is newer than 8.{}, which this build knows",
+                      data_.schema_minor, kKnownSchemaMinor));
+    }
+    check_counts();
+    check_placement();
+    make_object();
+    make_graph();
+    make_convention();
+    return std::move(program_);
+  }
+
+ private:
+  void check_counts() const {
+    require(data_.inputs.size() == data_.graph.inputs.size(), ErrorCode::kCorruptArchive,
+            "the signature has {} inputs, the graph {}", data_.inputs.size(),
+            data_.graph.inputs.size());
+    require(data_.outputs.size() == data_.graph.outputs.size(), ErrorCode::kCorruptArchive,
+            "the signature has {} outputs, the graph {}", data_.outputs.size(),
+            data_.graph.outputs.size());
+  }
+
+  Device placed(const Device& device) const {
+    for (const auto& [from, to] : options_.placement) {
+      const bool any_index = from.index < 0 || (from.index == 0 && device.index < 0);
+      if (from.type == device.type && (any_index || from.index == device.index)) return to;
+    }
+    return device;
+  }
+
+  void check_placement() {
+    for (auto& [name, meta] : data_.graph.tensor_values) {
+      meta.device = placed(meta.device);
+      const bool runnable =
+          meta.device.type == DeviceType::kCpu || meta.device.type == DeviceType::kMeta;
+      require(runnable, ErrorCode::kUnsupported,
+              "the program places '{}' on {}; tierup runs on the CPU: load it with the placement "
+              "{}=cpu",
+              name, meta.device.to_string(), meta.device.to_string());
+    }
+    if (!options_.placement.empty()) place_graph(data_.graph);
+  }
+
+  void place_graph(GraphData& graph) {
+    for (NodeData& node : graph.nodes) {
+      for (NamedArgument& input : node.inputs) {
+        if (input.value.kind == Argument::Kind::kDevice)
+          input.value.device = placed(input.value.device);
+        if (input.value.graph) {
+          auto inner = std::make_shared<GraphData>(*input.value.graph);
+          place_graph(*inner);
+          input.value.graph = std::move(inner);
+        }
+      }
+    }
+  }
+
+  // Every weight, buffer and constant as an attribute; tied ones share their storage.
+  void make_object() {
+    auto type = ClassType::make("__torch__.exported." + program_.model, true);
+    std::vector<std::pair<std::string, Tensor>> values;
+    for (const InputSpec& spec : data_.inputs) {
+      using Kind = InputSpec::Kind;
+      if (spec.kind == Kind::kCustomObject) {
+        program_.missing.push_back(
+            {"custom object " + spec.target, "custom C++ objects are not supported", {}});
+        continue;
+      }
+      const bool is_parameter = spec.kind == Kind::kParameter;
+      const bool is_buffer = spec.kind == Kind::kBuffer;
+      if (!is_parameter && !is_buffer && spec.kind != Kind::kTensorConstant) continue;
+      if (type->find_attribute(spec.target)) continue;
+      type->add_attribute(
+          {spec.target, Type::tensor(), is_parameter, is_buffer && spec.persistent});
+      values.emplace_back(spec.target, weights_.find(spec.target));
+    }
+    program_.root = make_ref<ObjectValue>(type);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i].second.defined()) {
+        program_.root->slots[i] = std::move(values[i].second);
+      } else {
+        program_.missing_weights.push_back(values[i].first);
+      }
+    }
+    class_ = type;
+    program_.type = type;
+  }
+
+  void make_graph() {
+    auto graph = std::make_shared<ir::Graph>("forward");
+    GraphBuilder builder(*graph, symbols_);
+    ir::GraphEditor& editor = builder.editor();
+    ir::Value* self = editor.add_param(&graph->block(), class_, "self");
+    ir::Schema schema;
+    schema.name = "forward";
+    schema.arguments.push_back(argument("self", class_));
+    Environment environment;
+    for (size_t i = 0; i < data_.inputs.size(); ++i) {
+      bind_input(builder, data_.inputs[i], self, environment, schema);
+    }
+    builder.add_nodes(data_.graph, environment);
+    editor.set_range({});
+    add_outputs(builder, self, environment, schema);
+    for (const MissingOperator& missing : builder.missing()) program_.missing.push_back(missing);
+    program_.forward = make_ref<ExportedFunction>(class_->name() + ".forward", std::move(schema),
+                                                  std::move(graph));
+    class_->add_method("forward", program_.forward);
+  }
+
+  static ir::Argument argument(std::string name, TypePtr type) {
+    ir::Argument result;
+    result.name = std::move(name);
+    result.type = std::move(type);
+    return result;
+  }
+
+  void bind_input(GraphBuilder& builder, const InputSpec& spec, ir::Value* self,
+                  Environment& environment, ir::Schema& schema) {
+    using Kind = InputSpec::Kind;
+    ir::GraphEditor& editor = builder.editor();
+    const std::string& name = spec.argument.text;
+    switch (spec.kind) {
+      case Kind::kParameter:
+      case Kind::kBuffer:
+      case Kind::kTensorConstant: {
+        ir::Node* node = editor.create(ir::NodeKind::kGetAttr, {self});
+        editor.set_attr(node, ir::AttrName::kName, spec.target);
+        builder.bind(spec.argument, editor.add_output(node, Type::tensor()), data_.graph,
+                     environment);
+        return;
+      }
+      case Kind::kUserInput: {
+        if (!spec.argument.is_reference()) return;
+        const bool is_number = spec.argument.kind == Argument::Kind::kSymInt;
+        ir::Value* value = editor.add_param(&builder.editor().graph().block(),
+                                            is_number ? Type::integer() : Type::tensor(), name);
+        builder.bind(spec.argument, value, data_.graph, environment);
+        schema.arguments.push_back(argument(name, is_number ? Type::integer() : Type::tensor()));
+        user_inputs_.push_back(value);
+        return;
+      }
+      case Kind::kConstantInput:
+        environment.emplace(spec.name, builder.convert(spec.argument, nullptr, environment));
+        return;
+      case Kind::kToken:
+      case Kind::kCustomObject:
+        environment.emplace(name, editor.constant(IValue(), Type::none()));
+        return;
+    }
+  }
+
+  // Mutations are written back after all nodes; user outputs become one tuple.
+  void add_outputs(GraphBuilder& builder, ir::Value* self, Environment& environment,
+                   ir::Schema& schema) {
+    using Kind = OutputSpec::Kind;
+    ir::GraphEditor& editor = builder.editor();
+    std::vector<ir::Value*> results;
+    std::vector<std::pair<ir::Value*, ir::Value*>> writes;
+    for (const OutputSpec& spec : data_.outputs) {
+      switch (spec.kind) {
+        case Kind::kUserOutput:
+        case Kind::kLossOutput:
+          results.push_back(builder.convert(spec.argument, nullptr, environment));
+          break;
+        case Kind::kBufferMutation:
+        case Kind::kParameterMutation: {
+          require(class_->find_attribute(spec.target).has_value(), ErrorCode::kCorruptArchive,
+                  "the program writes to '{}', which is no weight of it", spec.target);
+          ir::Node* node = editor.create(ir::NodeKind::kGetAttr, {self});
+          editor.set_attr(node, ir::AttrName::kName, spec.target);
+          writes.emplace_back(editor.add_output(node, Type::tensor()),
+                              builder.convert(spec.argument, nullptr, environment));
+          break;
+        }
+        case Kind::kUserInputMutation: {
+          const auto input = environment.find(spec.target);
+          require(input != environment.end(), ErrorCode::kCorruptArchive,
+                  "the program writes to '{}', which is no input of it", spec.target);
+          writes.emplace_back(input->second, builder.convert(spec.argument, nullptr, environment));
+          break;
+        }
+        case Kind::kToken: break;
+        default:
+          fail(ErrorCode::kUnsupported,
+               "the program returns gradients ('{}'); training graphs are not supported",
+               spec.target);
+      }
+    }
+    write_back(editor, writes);
+    std::vector<TypePtr> types;
+    for (const ir::Value* result : results) types.push_back(result->type());
+    const TypePtr tuple = Type::tuple(std::move(types));
+    ir::Node* node = editor.create(ir::NodeKind::kTupleConstruct, results);
+    editor.add_return(&editor.graph().block(), editor.add_output(node, tuple));
+    schema.returns.push_back(argument("", tuple));
+  }
+
+  static void write_back(ir::GraphEditor& editor,
+                         const std::vector<std::pair<ir::Value*, ir::Value*>>& writes) {
+    if (writes.empty()) return;
+    const ops::Op* copy = ops::OpTable::instance().find("aten::copy_");
+    require(copy != nullptr, ErrorCode::kUnsupported, "aten::copy_ is not in this build's table");
+    for (const auto& [target, value] : writes) {
+      editor.create_op(*copy, std::array{target, value, editor.constant(IValue(false))});
+    }
+  }
+
+  void make_convention() {
+    program_.in_spec = parse_tree_spec(data_.in_spec, data_.namedtuple_fields);
+    program_.out_spec = parse_tree_spec(data_.out_spec, data_.namedtuple_fields);
+    program_.argument_names = data_.forward_arg_names;
+    program_.check_options = options_.checks;
+    auto checks = std::make_shared<InputChecks>(data_, program_.in_spec, symbols_);
+    size_t next = 0;
+    std::string unused;
+    for (size_t i = 0; i < checks->leaves().size(); ++i) {
+      if (checks->leaves()[i].is_constant) continue;
+      const bool used = !user_inputs_[next++]->uses().empty();
+      checks->set_used(i, used);
+      if (!used) unused += (unused.empty() ? "" : ", ") + checks->leaves()[i].path;
+    }
+    if (!unused.empty())
+      program_.warnings.push_back("user inputs " + unused + " are never used by the graph");
+    for (const std::string& guard : checks->dropped_guards()) {
+      program_.warnings.push_back("guard not understood and not checked: " + guard);
+    }
+    const size_t leaves = program_.out_spec.leaf_count();
+    const size_t outputs = program_.forward->schema().returns[0].type->elements().size();
+    require(leaves == outputs, ErrorCode::kCorruptArchive,
+            "the result has {} leaves, the graph {} user outputs", leaves, outputs);
+    program_.checks = std::move(checks);
+  }
+
+  const ExportedOptions& options_;
+  ProgramData data_;
+  ExportedWeights weights_;
+  SymbolTable symbols_;
+  std::shared_ptr<ClassType> class_;
+  std::vector<ir::Value*> user_inputs_;
+  ExportedProgram program_;
+};
+
+}  // namespace
+
+std::vector<std::string> exported_models(const archive::ModelArchive& archive) {
+  if (archive.contains(kFlatProgram)) return {"model"};
+  std::vector<std::string> models;
+  for (const std::string& record : archive.records("models/")) {
+    if (record.ends_with(".json")) models.push_back(record.substr(7, record.size() - 12));
+  }
+  return models;
+}
+
+ExportedProgram load_exported(const archive::ModelArchive& archive,
+                              const ExportedOptions& options) {
+  archive.require_kind(archive::ArchiveKind::kExported);
+  try {
+    return ProgramLoader(archive, options, choose_model(archive, options.model)).load();
+  } catch (Error& error) {
+    error.add_context("while loading " + archive.name());
+    throw;
+  }
+}
+
+std::vector<IValue> ExportedProgram::flatten_inputs(
+    const std::vector<IValue>& args,
+    const std::vector<std::pair<std::string, IValue>>& kwargs) const {
+  std::vector<std::optional<IValue>> leaves;
+  flatten_call(
+      in_spec, argument_names, args, kwargs,
+      [&](const std::string&, std::optional<IValue> value) { leaves.push_back(std::move(value)); });
+  return checks->check(leaves, check_options);
+}
+
+IValue ExportedProgram::unflatten_outputs(const IValue& flat) const {
+  size_t next = 0;
+  return unflatten(out_spec, flat.to_tuple().items, next);
+}
+
+}  // namespace tierup::frontend::exported
