@@ -106,6 +106,9 @@ class ExpressionText {
       at_ += static_cast<size_t>(whole.ptr - begin);
       return result;
     }
+    const bool too_large = whole.ec == std::errc::result_out_of_range &&
+                           (whole.ptr == end || (*whole.ptr != '.' && *whole.ptr != 'e'));
+    if (too_large) fail("a number beyond 64 bits");
     const auto real = std::from_chars(begin, end, result.floating);
     if (real.ec != std::errc()) fail("expected a number of 64 bits");
     result.is_float = true;
