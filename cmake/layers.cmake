@@ -25,6 +25,8 @@ endfunction()
 
 function(tierup_layer name below)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tierup/${name}/*.cc)
+  # Compiled into a shared object of its own: see codegen.cmake.
+  list(FILTER sources EXCLUDE REGEX "/codegen/llvm/")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")

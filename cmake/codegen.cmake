@@ -1,0 +1,17 @@
+# The code generator: a shared object of its own, the only one that links LLVM. It is loaded when a
+# compile job first needs it, so nothing else depends on it.
+if(TIERUP_LLVM)
+  find_package(LLVM 19 QUIET CONFIG HINTS /usr/lib/llvm-19)
+  if(LLVM_FOUND)
+    file(GLOB codegen_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tierup/codegen/llvm/*.cc)
+    add_library(tierup_codegen_llvm MODULE ${codegen_sources})
+    target_include_directories(tierup_codegen_llvm PRIVATE ${CMAKE_SOURCE_DIR})
+    target_include_directories(tierup_codegen_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+    target_compile_definitions(tierup_codegen_llvm PRIVATE ${LLVM_DEFINITIONS_LIST})
+    target_link_libraries(tierup_codegen_llvm PRIVATE LLVM)
+    set_target_properties(tierup_codegen_llvm PROPERTIES
+      PREFIX "lib" OUTPUT_NAME tierup_codegen LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  else()
+    message(STATUS "LLVM 19 not found: tier 1 runs without compiled fusion groups")
+  endif()
+endif()

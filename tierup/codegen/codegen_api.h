@@ -1,0 +1,45 @@
+// CodegenApi: the C face of the code generator's shared object, which alone links LLVM.
+//
+// The object is loaded by the compile thread when it is first needed, so that a process that
+// never tiers up does not pay for it. Versioned; strings are owned by who is said to own them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tierup/codegen/kernel_spec.h"
+
+namespace tierup::codegen {
+
+inline constexpr int kCodegenApiVersion = 1;
+
+// One compiled kernel; opaque, freed by release().
+struct CompiledObject;
+
+struct CompileResult {
+  CompiledObject* object;   // Null if it failed.
+  KernelFunction function;  // Valid while the object lives.
+  const void* object_code;  // The relocatable object, for a disk cache; owned by `object`.
+  size_t object_size;
+  const char* error;  // Owned by the library, until this thread's next call.
+};
+
+struct CompileOptions {
+  bool print_ir;        // LLVM IR to stderr.
+  bool perf_map;        // Names in /tmp/perf-PID.map, for perf.
+  int max_vector_bits;  // 0: as the host has; 128, 256, 512 to force less.
+};
+
+struct CodegenApi {
+  int version;
+  // Thread-safe. Never throws.
+  CompileResult (*compile)(const KernelSpec* spec, const CompileOptions* options);
+  void (*release)(CompiledObject* object);
+  // The host's CPU name and features as the generator sees them; a key of a disk cache.
+  const char* (*host)();
+};
+
+}  // namespace tierup::codegen
+
+// Exported by the shared object; null for another version.
+extern "C" const tierup::codegen::CodegenApi* tierup_codegen_api(int version);

@@ -1,0 +1,48 @@
+// KernelSpec: a fused point-wise kernel as plain data: what the code generator compiles.
+//
+// A kernel runs over `count` elements of one innermost dimension. Its values are a list of
+// expression nodes in order of dependence, over lanes of f32, f64, i32, i64 or truth. The struct
+// crosses the boundary of a shared object, so it holds numbers and pointers only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tierup/kernels/expression_node.h"
+
+namespace tierup::codegen {
+
+using kernels::ExprNode;
+using kernels::LaneType;
+using kernels::Opcode;
+
+// Element types in memory.
+enum class ElementType : uint8_t { kF32, kF64, kI32, kI64, kBool, kBF16 };
+
+// How an operand moves along the innermost dimension; kernels are compiled for it.
+enum class Access : uint8_t { kContiguous, kBroadcast, kStrided };
+
+struct OperandSpec {
+  ElementType element;
+  Access access;
+};
+
+struct KernelSpec {
+  const char* name;             // For debuggers and profilers.
+  const OperandSpec* operands;  // Outputs first, then inputs.
+  uint32_t output_count;
+  uint32_t operand_count;
+  const ExprNode* nodes;
+  uint32_t node_count;
+  const uint32_t* results;  // The node of each output.
+  const LaneType* scalars;  // kF64 or kI64.
+  uint32_t scalar_count;
+};
+
+// data: the address of each operand's first element; strides: of each operand in bytes, read only
+// for kStrided; scalars: 64-bit words. Inputs may be the same memory as an output of the same
+// access.
+using KernelFunction = void (*)(char* const* data, const int64_t* strides, const uint64_t* scalars,
+                                int64_t count);
+
+}  // namespace tierup::codegen

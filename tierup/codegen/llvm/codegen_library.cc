@@ -1,0 +1,175 @@
+// The shared object of the code generator: KernelSpec in, machine code out, by LLVM's ORC JIT.
+//
+// One LLJIT serves the process; every kernel lives in a JITDylib of its own, so that releasing a
+// kernel frees its code. Object code is kept for a disk cache.
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <stdexcept>
+
+#include "tierup/codegen/codegen_api.h"
+#include "tierup/codegen/llvm/kernel_emitter.h"
+
+namespace tierup::codegen {
+
+struct CompiledObject {
+  llvm::orc::LLJIT* jit;
+  llvm::orc::JITDylib* library;
+  std::unique_ptr<llvm::MemoryBuffer> code;
+};
+
+namespace {
+
+template <typename T>
+T unwrap(llvm::Expected<T> value) {
+  if (!value) throw std::runtime_error(llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+void unwrap(llvm::Error error) {
+  if (error) throw std::runtime_error(llvm::toString(std::move(error)));
+}
+
+class Jit {
+ public:
+  static Jit& instance() {
+    static Jit jit;
+    return jit;
+  }
+
+  CompileResult compile(const KernelSpec& spec, const CompileOptions& options) {
+    auto context = std::make_unique<llvm::LLVMContext>();
+    const std::string symbol = std::string(spec.name) + "_" + std::to_string(count_.fetch_add(1));
+    const int bits =
+        options.max_vector_bits > 0 ? std::min(options.max_vector_bits, host_bits_) : host_bits_;
+    std::unique_ptr<llvm::Module> module = emit_kernel(spec, *context, symbol, bits);
+    std::unique_ptr<llvm::TargetMachine> machine = unwrap(builder_->createTargetMachine());
+    module->setDataLayout(machine->createDataLayout());
+    module->setTargetTriple(machine->getTargetTriple().str());
+    for (llvm::Function& function : *module) {
+      function.addFnAttr("prefer-vector-width", std::to_string(bits));
+      function.addFnAttr("target-cpu", machine->getTargetCPU());
+      function.addFnAttr("target-features", machine->getTargetFeatureString());
+    }
+    optimize(*module, *machine);
+    if (options.print_ir) module->print(llvm::errs(), nullptr);
+    std::unique_ptr<llvm::MemoryBuffer> code = unwrap(llvm::orc::SimpleCompiler(*machine)(*module));
+    auto object = std::make_unique<CompiledObject>();
+    object->jit = jit_.get();
+    llvm::Expected<llvm::orc::JITDylib&> library = jit_->createJITDylib(symbol);
+    if (!library) throw std::runtime_error(llvm::toString(library.takeError()));
+    object->library = &*library;
+    object->code = llvm::MemoryBuffer::getMemBufferCopy(code->getBuffer());
+    unwrap(jit_->addObjectFile(*object->library, std::move(code)));
+    const auto address = unwrap(jit_->lookup(*object->library, symbol));
+    if (options.perf_map) write_perf_map(address.getValue(), object->code->getBufferSize(), symbol);
+    CompileResult result{};
+    result.function = address.toPtr<KernelFunction>();
+    result.object_code = object->code->getBufferStart();
+    result.object_size = object->code->getBufferSize();
+    result.object = object.release();
+    return result;
+  }
+
+  void release(CompiledObject* object) {
+    const std::lock_guard<std::mutex> lock(release_mutex_);
+    llvm::consumeError(jit_->getExecutionSession().removeJITDylib(*object->library));
+    delete object;
+  }
+
+  const std::string& host() const { return host_; }
+
+ private:
+  Jit() {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    builder_ = std::make_unique<llvm::orc::JITTargetMachineBuilder>(
+        unwrap(llvm::orc::JITTargetMachineBuilder::detectHost()));
+    builder_->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+    // No contraction: a fused multiply-add would give other bits than tier 0.
+    builder_->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    jit_ = unwrap(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*builder_).create());
+    const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+    const auto has = [&](const char* name) { return features.lookup(name); };
+    host_bits_ = has("avx512f") && has("avx512vl") ? 512 : (has("avx2") ? 256 : 128);
+    host_ = builder_->getCPU() + ";" + builder_->getFeatures().getString();
+  }
+
+  static void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager sccs;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopVectorization = false;  // The vector loop is already there.
+    tuning.SLPVectorization = false;
+    llvm::PassBuilder passes(&machine, tuning);
+    passes.registerModuleAnalyses(modules);
+    passes.registerCGSCCAnalyses(sccs);
+    passes.registerFunctionAnalyses(functions);
+    passes.registerLoopAnalyses(loops);
+    passes.crossRegisterProxies(loops, functions, sccs, modules);
+    passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
+  }
+
+  static void write_perf_map(uint64_t address, size_t size, const std::string& symbol) {
+    const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+    if (std::FILE* file = std::fopen(path.c_str(), "a")) {
+      std::fprintf(file, "%lx %lx %s\n", static_cast<unsigned long>(address),
+                   static_cast<unsigned long>(size), symbol.c_str());
+      std::fclose(file);
+    }
+  }
+
+  std::unique_ptr<llvm::orc::JITTargetMachineBuilder> builder_;
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  int host_bits_ = 128;
+  std::string host_;
+  std::atomic<uint64_t> count_{0};
+  std::mutex release_mutex_;
+};
+
+CompileResult compile(const KernelSpec* spec, const CompileOptions* options) {
+  thread_local std::string error;
+  try {
+    return Jit::instance().compile(*spec, *options);
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  CompileResult result{};
+  result.error = error.c_str();
+  return result;
+}
+
+void release(CompiledObject* object) {
+  if (object != nullptr) Jit::instance().release(object);
+}
+
+const char* host() {
+  try {
+    return Jit::instance().host().c_str();
+  } catch (const std::exception&) {
+    return "";
+  }
+}
+
+}  // namespace
+}  // namespace tierup::codegen
+
+extern "C" __attribute__((visibility("default"))) const tierup::codegen::CodegenApi*
+tierup_codegen_api(int version) {
+  static constexpr tierup::codegen::CodegenApi kApi{
+      tierup::codegen::kCodegenApiVersion, tierup::codegen::compile, tierup::codegen::release,
+      tierup::codegen::host};
+  return version == kApi.version ? &kApi : nullptr;
+}
