@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace tierup::frontend {
+namespace tierup::frontend::torchscript {
 namespace {
 
 using ir::NodeKind;
@@ -18,11 +18,6 @@ struct Step {
   std::string_view op;
   TypeKind result;
 };
-
-bool is_number_kind(TypeKind kind) {
-  return kind == TypeKind::kInt || kind == TypeKind::kFloat || kind == TypeKind::kComplex ||
-         kind == TypeKind::kNumber;
-}
 
 // The operator that takes `from` to `to`, or an empty name.
 Step implicit_step(TypeKind from, TypeKind to) {
@@ -73,7 +68,8 @@ bool same_arity(const TypePtr& a, const TypePtr& b) {
          a->elements().size() == b->elements().size();
 }
 
-// Constants inside a tuple literal are seen through it, so that (1, 1000000000000) fits (int, float).
+// Constants inside a tuple literal are seen through it, so that (1, 1000000000000) fits (int,
+// float).
 const Value* tuple_item(const Value* tuple, size_t index) {
   if (tuple == nullptr || tuple->node() == nullptr) return nullptr;
   const ir::Node* node = tuple->node();
@@ -87,11 +83,13 @@ bool fits(const TypePtr& actual, const Value* value, const TypePtr& formal, Conv
   if (is_list_of_tuple(actual, target)) return true;
   if (same_arity(actual, target)) {
     for (size_t i = 0; i < actual->elements().size(); ++i) {
-      if (!fits(actual->element(i), tuple_item(value, i), target->element(i), allowed)) return false;
+      if (!fits(actual->element(i), tuple_item(value, i), target->element(i), allowed))
+        return false;
     }
     return true;
   }
-  if (allowed >= Conversions::kImplicit && !implicit_step(actual->kind(), target->kind()).op.empty()) {
+  if (allowed >= Conversions::kImplicit &&
+      !implicit_step(actual->kind(), target->kind()).op.empty()) {
     return true;
   }
   return allowed == Conversions::kLiterals && target->is(TypeKind::kFloat) && value != nullptr &&
@@ -148,8 +146,8 @@ Value* convert(OpBuilder& builder, const Actual& actual, const TypePtr& formal,
     std::vector<Value*> items = builder.unpack_tuple(value);
     for (size_t i = 0; i < items.size(); ++i) {
       const Value* original = tuple_item(value, i);
-      if (original != nullptr && is_int_constant(original)) items[i] = builder.constant(
-          original->node()->attr<IValue>(ir::AttrName::kValue));
+      if (original != nullptr && is_int_constant(original))
+        items[i] = builder.constant(original->node()->attr<IValue>(ir::AttrName::kValue));
       items[i] = convert(builder, {items[i]}, target->element(i), allowed);
     }
     return builder.node(NodeKind::kTupleConstruct, items, target);
@@ -167,4 +165,4 @@ Value* convert(OpBuilder& builder, const Actual& actual, const TypePtr& formal,
   return value;
 }
 
-}  // namespace tierup::frontend
+}  // namespace tierup::frontend::torchscript

@@ -4,7 +4,7 @@
 
 #include "tierup/frontend/torchscript/op_builder.h"
 
-namespace tierup::frontend {
+namespace tierup::frontend::torchscript {
 
 // How far a value may be bent to a type.
 enum class Conversions : uint8_t {
@@ -31,4 +31,4 @@ bool is_int_constant(const ir::Value* value);
 // `value` as a float constant; it must be an int constant.
 ir::Value* float_constant(OpBuilder& builder, const ir::Value* value);
 
-}  // namespace tierup::frontend
+}  // namespace tierup::frontend::torchscript

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tierup::frontend {
+namespace tierup::frontend::torchscript {
 
 using ir::NodeKind;
 using ir::Value;
@@ -59,4 +59,4 @@ std::vector<Value*> OpBuilder::unpack_tuple(Value* tuple) {
   return {outputs.begin(), outputs.end()};
 }
 
-}  // namespace tierup::frontend
+}  // namespace tierup::frontend::torchscript

@@ -16,7 +16,7 @@
 #include "tierup/ir/graph_editor.h"
 #include "tierup/ops/op_table.h"
 
-namespace tierup::frontend {
+namespace tierup::frontend::torchscript {
 
 // An operator (or overload) that the program names and the table lacks.
 struct MissingOperator {
@@ -66,4 +66,4 @@ class OpBuilder {
   std::unordered_set<const ir::Value*> poisoned_;
 };
 
-}  // namespace tierup::frontend
+}  // namespace tierup::frontend::torchscript
