@@ -31,6 +31,7 @@ class OpBuilder {
 
   ir::GraphEditor& editor() { return editor_; }
   const std::vector<MissingOperator>& missing() const { return missing_; }
+  void add_missing(MissingOperator missing) { missing_.push_back(std::move(missing)); }
 
   // The node of an operator with complete inputs, by "aten::add.Tensor". Its one output; a
   // poisoned value if the table lacks it.
