@@ -1,0 +1,142 @@
+// See module_loader.h.
+#include "tierup/frontend/torchscript/module_loader.h"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "tierup/archive/type_restorer.h"
+#include "tierup/base/error.h"
+
+namespace tierup::frontend::torchscript {
+namespace {
+
+// Answers the unpickler's questions out of the archive's code.
+class CodeClasses final : public archive::ClassResolver {
+ public:
+  CodeClasses(CompilationUnit& unit, const LoadOptions& options) : unit_(unit), options_(options) {}
+
+  TypePtr resolve(const std::string& qualified_name) override;
+  TypePtr parse_type(std::string_view annotation) override {
+    return unit_.types().resolve_text(annotation);
+  }
+  IValue build_object(const TypePtr& class_type, IValue state) override;
+
+ private:
+  IValue build_by_setstate(const std::shared_ptr<const ClassType>& type, const Callable& setstate,
+                           IValue state);
+
+  CompilationUnit& unit_;
+  const LoadOptions& options_;
+};
+
+TypePtr CodeClasses::resolve(const std::string& qualified_name) {
+  const Definition& found = unit_.find(qualified_name);
+  require(found.type != nullptr, ErrorCode::kNotFound,
+          "the archive's data needs {} '{}', which its code does not define",
+          found.function ? "the class of a function named" : "class", qualified_name);
+  return found.type;
+}
+
+IValue CodeClasses::build_object(const TypePtr& class_type, IValue state) {
+  const ClassType* type = class_type->as_class();
+  require(type != nullptr && !class_type->is(TypeKind::kInterface), ErrorCode::kCorruptArchive,
+          "'{}' is not a class that has objects", class_type->to_string());
+  const Ref<Callable> setstate = type->find_method("__setstate__");
+  if (!setstate || !type->find_method("__getstate__")) {
+    return archive::object_from_attributes(class_type, state);
+  }
+  return build_by_setstate(std::static_pointer_cast<const ClassType>(class_type), *setstate,
+                           std::move(state));
+}
+
+IValue CodeClasses::build_by_setstate(const std::shared_ptr<const ClassType>& type,
+                                      const Callable& setstate, IValue state) {
+  require(options_.run != nullptr, ErrorCode::kUnsupported,
+          "class {} is restored by running its __setstate__, which is switched off", type->name());
+  const ir::Function& function = ir::as_function(setstate);
+  const auto& arguments = function.schema().arguments;
+  require(arguments.size() == 2, ErrorCode::kSyntax, "{} must take one state besides self",
+          function.name());
+  const auto object = make_ref<ObjectValue>(type);
+  IValue restored = archive::TypeRestorer().restore(state, arguments[1].type, function.name());
+  std::vector<IValue> values;
+  values.emplace_back(object);
+  values.push_back(std::move(restored));
+  options_.run(function, std::move(values));
+  for (size_t i = 0; i < object->slots.size(); ++i) {
+    const ClassType::Attribute& attribute = type->attributes()[i];
+    if (!object->slots[i].is_uninitialized()) continue;
+    const bool may_be_none = is_subtype(Type::none(), attribute.type);
+    require(may_be_none, ErrorCode::kCorruptArchive,
+            "attribute '{}' of class {} was not set by its __setstate__", attribute.name,
+            type->name());
+    object->slots[i] = IValue();
+  }
+  return object;
+}
+
+SourceIndex index_of(const Ref<archive::ModelArchive>& archive) {
+  return SourceIndex([archive](const std::string& record) -> std::optional<std::string> {
+    if (!archive->contains(record)) return std::nullopt;
+    return archive->read_record(record);
+  });
+}
+
+void collect_tensors(const ObjectValue& object, const std::string& prefix,
+                     std::unordered_set<const ObjectValue*>& seen,
+                     std::vector<NamedTensor>& result) {
+  if (!seen.insert(&object).second) return;
+  const auto& attributes = object.type->attributes();
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    const ClassType::Attribute& attribute = attributes[i];
+    if (!object.slots[i].is_tensor() || !(attribute.is_parameter || attribute.is_buffer)) continue;
+    result.push_back(
+        {prefix + attribute.name, object.slots[i].to_tensor(), attribute.is_parameter});
+  }
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    const IValue& value = object.slots[i];
+    if (!value.is_object() || !value.to_object().type->is_module()) continue;
+    collect_tensors(value.to_object(), prefix + attributes[i].name + ".", seen, result);
+  }
+}
+
+}  // namespace
+
+LoadedModule load_torchscript(Ref<archive::ModelArchive> archive, const LoadOptions& options) {
+  archive->require_kind(archive::ArchiveKind::kTorchScript);
+  CompileOptions compile;
+  compile.version = archive->version();
+  compile.upgrade_free_functions = options.upgrade_free_functions;
+  LoadedModule result;
+  result.unit = CompilationUnit::make(index_of(archive), compile);
+  CodeClasses classes(*result.unit, options);
+  const IValue constants = archive->unpickle("constants", classes);
+  require(constants.is_tuple(), ErrorCode::kCorruptArchive,
+          "constants.pkl holds a {} where a tuple is expected", constants.tag_name());
+  result.unit->set_constants(constants.to_tuple().items);
+  const IValue root = archive->unpickle("data", classes);
+  require(root.is_object() && root.to_object().type->is_module(), ErrorCode::kCorruptArchive,
+          "data.pkl holds a {} where a module is expected", root.tag_name());
+  result.root = root.object_ref();
+  result.archive = std::move(archive);
+  return result;
+}
+
+std::vector<NamedTensor> named_tensors(const ObjectValue& root) {
+  std::vector<NamedTensor> result;
+  std::unordered_set<const ObjectValue*> seen;
+  collect_tensors(root, "", seen, result);
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> extra_files(const archive::ModelArchive& archive) {
+  constexpr std::string_view kPrefix = "extra/";
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const std::string& record : archive.records(kPrefix)) {
+    result.emplace_back(record.substr(kPrefix.size()), archive.read_record(record));
+  }
+  return result;
+}
+
+}  // namespace tierup::frontend::torchscript
