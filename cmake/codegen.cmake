@@ -1,14 +1,15 @@
 # The code generator: a shared object of its own, the only one that links LLVM. It is loaded when a
-# compile job first needs it, so nothing else depends on it.
+# compile job first needs it, so nothing else depends on it. LLVM is found by header and library:
+# its package file wants development packages of everything that LLVM itself links.
 if(TIERUP_LLVM)
-  find_package(LLVM 19 QUIET CONFIG HINTS /usr/lib/llvm-19)
-  if(LLVM_FOUND)
+  find_path(LLVM_INCLUDE_DIR llvm/ExecutionEngine/Orc/LLJIT.h HINTS /usr/lib/llvm-19/include)
+  find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS /usr/lib/llvm-19/lib)
+  if(LLVM_INCLUDE_DIR AND LLVM_LIBRARY)
     file(GLOB codegen_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tierup/codegen/llvm/*.cc)
     add_library(tierup_codegen_llvm MODULE ${codegen_sources})
     target_include_directories(tierup_codegen_llvm PRIVATE ${CMAKE_SOURCE_DIR})
-    target_include_directories(tierup_codegen_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-    target_compile_definitions(tierup_codegen_llvm PRIVATE ${LLVM_DEFINITIONS_LIST})
-    target_link_libraries(tierup_codegen_llvm PRIVATE LLVM)
+    target_include_directories(tierup_codegen_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIR})
+    target_link_libraries(tierup_codegen_llvm PRIVATE ${LLVM_LIBRARY})
     set_target_properties(tierup_codegen_llvm PROPERTIES
       PREFIX "lib" OUTPUT_NAME tierup_codegen LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   else()
