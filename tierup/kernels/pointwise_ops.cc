@@ -150,26 +150,6 @@ PointwiseCall addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& t
   return {{Body::kAddcdiv, Promote::kSame, 3}, {self, tensor1, tensor2, value}};
 }
 
-PointwiseCall addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
-                   const Scalar& alpha) {
-  require(vec1.dim() == 1 && vec2.dim() == 1, ErrorCode::kInvalidArgument,
-          "addr: Expected 1-D arguments vec1 and vec2, but got {}-D and {}-D", vec1.dim(),
-          vec2.dim());
-  const IntVector sizes{vec1.sizes()[0], 1};
-  const IntVector strides{vec1.strides()[0], 0};
-  const Tensor column = vec1.as_view({sizes.data(), 2}, {strides.data(), 2}, vec1.offset());
-  const IntVector shape{vec1.sizes()[0], vec2.sizes()[0]};
-  const PointwiseOp op{Body::kAddr, Promote::kSame, 3};
-  const Tensor expanded = expand_to(self, {shape.data(), 2});
-  const bool skips = beta == Scalar(0) || beta == Scalar(0.0);
-  if (!skips) return {op, {expanded, column, vec2, beta, alpha}};
-  // With beta 0 even a NaN of self does not count.
-  PointwiseCall call{op, {expanded, column, vec2}};
-  const ScalarType common = common_dtype(op, call.inputs());
-  const Operand zero{Scalar(0)};
-  return {{Body::kAddr, Promote::kSame, 0, common}, {zero, column, vec2, beta, alpha}};
-}
-
 PointwiseCall lerp(const Tensor& self, const Tensor& end, const Operand& weight) {
   require(self.dtype() == end.dtype(), ErrorCode::kTypeError,
           "expected dtype {} for `end` but got dtype {}", dtype_name(self.dtype()),

@@ -37,9 +37,6 @@ PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Operand&
 Tensor ldexp(const Tensor& self, const Tensor& other);
 PointwiseCall addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                       const Scalar& value);
-// beta * self + alpha * outer(vec1, vec2). Follows: addr.
-PointwiseCall addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
-                   const Scalar& alpha);
 PointwiseCall lerp(const Tensor& self, const Tensor& end, const Operand& weight);
 
 PointwiseCall neg(const Tensor& self);

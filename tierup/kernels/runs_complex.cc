@@ -135,8 +135,7 @@ void add_complex_functions(RunTable& table) {
 void add_complex_runs(RunTable& table) {
   add_complex_functions(table);
   SAME(Neg), SAME(Square), SAME(Cube), OWN(Reciprocal), SAME(Add), SAME(Sub), SAME(Mul), SAME(Div);
-  SAME(AddScaled), SAME(SubScaled), SAME(Addcmul), SAME(Addcdiv), SAME(Addr), OWN(Lerp), OWN(Sgn),
-      OWN(Conj);
+  SAME(AddScaled), SAME(SubScaled), SAME(Addcmul), SAME(Addcdiv), OWN(Lerp), OWN(Sgn), OWN(Conj);
   set_complex_to_real<bodies::ComplexAbs>(table, Body::kAbs);
   set_complex_to_real<bodies::ComplexAngle>(table, Body::kAngle);
   set_complex_predicate<bodies::Eq>(table, Body::kEq);

@@ -194,7 +194,6 @@ void add_integer_runs(RunTable& table) {
   set_wrapping_integers<bodies::AddScaled>(table, Body::kAddScaled);
   set_wrapping_integers<bodies::SubScaled>(table, Body::kSubScaled);
   set_wrapping_integers<bodies::Addcmul>(table, Body::kAddcmul);
-  set_wrapping_integers<bodies::Addr>(table, Body::kAddr);
   set_integers<bodies::IntegerDivTrunc>(table, Body::kDivTrunc);
   set_integers<bodies::IntegerDivFloor>(table, Body::kDivFloor);
   set_integers<bodies::IntegerRemainder>(table, Body::kRemainder);

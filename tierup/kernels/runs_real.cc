@@ -24,7 +24,7 @@ void add_arithmetic_runs(RunTable& table) {
   REAL(Ceil), REAL(Trunc), REAL(Round), REAL(Frac), REAL(Sqrt), REAL(Rsqrt), REAL(Add), REAL(Sub);
   REAL(Mul), REAL(Div), REAL(AddScaled), REAL(SubScaled), REAL(DivTrunc), REAL(Maximum);
   REAL(Minimum), REAL(Fmax), REAL(Fmin), REAL(Clamp), REAL(Copysign), REAL(Heaviside), REAL(Lerp);
-  REAL(Addcmul), REAL(Addcdiv), REAL(Addr), REAL(NanToNum), REAL(RoundScaled), REAL(RoundDivided);
+  REAL(Addcmul), REAL(Addcdiv), REAL(NanToNum), REAL(RoundScaled), REAL(RoundDivided);
   PREDICATE(Eq), PREDICATE(Ne), PREDICATE(Lt), PREDICATE(Le), PREDICATE(Gt), PREDICATE(Ge);
   PREDICATE(IsNan), PREDICATE(IsInf), PREDICATE(IsFinite), PREDICATE(IsPosInf), PREDICATE(IsNegInf);
 }

@@ -97,14 +97,6 @@ struct Addcdiv {
     return V(x + V(V(scale * a) / b));
   }
 };
-// (x, column, row, beta, alpha)
-struct Addr {
-  static constexpr size_t kArity = 5;
-  template <typename V>
-  static TIERUP_INLINE V apply(V x, V column, V row, V beta, V alpha) {
-    return V(V(beta * x) + V(V(alpha * column) * row));
-  }
-};
 // (x, for nan, for +inf, for -inf)
 struct NanToNum {
   static constexpr size_t kArity = 4;

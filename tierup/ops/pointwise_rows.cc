@@ -15,9 +15,6 @@ PointwiseCall unbox_call(OpCall& call, const PointwiseOp& op, size_t count) {
   PointwiseCall described{op, {}};
   for (size_t i = 0; i < count; ++i) {
     described.operands.push_back(Unbox<Operand>::get(call.args[i]));
-    const Operand& operand = described.operands.back();
-    require(operand.is_tensor() || call.args[i].is_number(), ErrorCode::kTypeError,
-            "argument {} must be a tensor or a number, not None", i);
   }
   return described;
 }

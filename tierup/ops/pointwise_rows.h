@@ -20,7 +20,10 @@ template <>
 struct Unbox<kernels::Operand> {
   static kernels::Operand get(IValue& value) {
     if (value.is_number()) return value.to_scalar();
-    return unbox_tensor(value);
+    require(value.is_tensor(), ErrorCode::kTypeError, "expected a tensor or a number, but got {}",
+            value.tag_name());
+    IValue shared = value;  // The argument stays, so that an error can name its shape.
+    return unbox_tensor(shared);
   }
 };
 
