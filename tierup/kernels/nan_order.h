@@ -1,0 +1,33 @@
+// The total order of sorting operators: NaN stands behind every number and equals NaN.
+#pragma once
+
+#include <type_traits>
+
+#include "tierup/tensor/dtype.h"
+
+namespace tierup::kernels {
+
+template <typename T>
+inline bool value_is_nan(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return false;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return value != value;
+  } else {
+    const float number = static_cast<float>(value);
+    return number != number;
+  }
+}
+
+template <typename T>
+inline bool nan_less(T a, T b) {
+  if constexpr (std::is_integral_v<T> || std::is_same_v<T, double>) {
+    return a < b || (value_is_nan(b) && !value_is_nan(a));
+  } else {
+    const float x = static_cast<float>(a);
+    const float y = static_cast<float>(b);
+    return x < y || (y != y && x == x);
+  }
+}
+
+}  // namespace tierup::kernels
