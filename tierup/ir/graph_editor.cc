@@ -127,6 +127,34 @@ void GraphEditor::add_input(Node* node, Value* value) {
   ++edit_count_;
 }
 
+void GraphEditor::insert_input(Node* node, size_t index, Value* value) {
+  TIERUP_CHECK(index <= node->inputs_.size());
+  for (size_t i = node->inputs_.size(); i-- > index;) {
+    move_use(node->inputs_[i], {node, nullptr, i}, i + 1);
+  }
+  node->inputs_.insert(node->inputs_.begin() + static_cast<ptrdiff_t>(index), value);
+  value->uses_.push_back({node, nullptr, index});
+  ++edit_count_;
+}
+
+Value* GraphEditor::insert_output(Node* node, size_t index, TypePtr type, std::string name) {
+  Value* value = add_output(node, std::move(type), std::move(name));
+  const auto begin = node->outputs_.begin();
+  std::rotate(begin + static_cast<ptrdiff_t>(index), node->outputs_.end() - 1,
+              node->outputs_.end());
+  for (size_t i = index; i < node->outputs_.size(); ++i) node->outputs_[i]->index_ = i;
+  return value;
+}
+
+Value* GraphEditor::insert_param(Block* block, size_t index, TypePtr type, std::string name) {
+  Value* value = add_param(block, std::move(type), std::move(name));
+  const auto begin = block->params_.begin();
+  std::rotate(begin + static_cast<ptrdiff_t>(index), block->params_.end() - 1,
+              block->params_.end());
+  for (size_t i = index; i < block->params_.size(); ++i) block->params_[i]->index_ = i;
+  return value;
+}
+
 void GraphEditor::set_attr(Node* node, AttrName name, AttrValue value) {
   ++edit_count_;
   for (auto& [key, held] : node->attrs_) {

@@ -52,6 +52,10 @@ class GraphEditor {
   void add_return(Block* block, Value* value);
   void insert_return(Block* block, size_t index, Value* value);
   void add_input(Node* node, Value* value);
+  // Before the one at `index`, which may be the end.
+  void insert_input(Node* node, size_t index, Value* value);
+  Value* insert_output(Node* node, size_t index, TypePtr type, std::string name = "");
+  Value* insert_param(Block* block, size_t index, TypePtr type, std::string name = "");
   void set_attr(Node* node, AttrName name, AttrValue value);
 
   // Changes.

@@ -6,19 +6,17 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm_block.h"
 #include "tierup/kernels/gemm_onednn.h"
+#include "tierup/kernels/instruction_set.h"
 #include "tierup/kernels/scratch.h"
 
 namespace tierup::kernels {
 namespace {
 
 GemmBlockKernels pick_kernels() {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
-    return gemm_block_avx512();
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c")) {
-    return gemm_block_avx2();
+  switch (instruction_set()) {
+    case InstructionSet::kAvx512: return gemm_block_avx512();
+    case InstructionSet::kAvx2: return gemm_block_avx2();
+    case InstructionSet::kBase: return gemm_block_base();
   }
   return gemm_block_base();
 }

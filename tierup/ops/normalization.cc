@@ -1,8 +1,139 @@
+// Rows of softmax and of the normalisations.
+#include <array>
+
+#include "tierup/kernels/batch_norm.h"
+#include "tierup/kernels/layer_norm.h"
+#include "tierup/kernels/softmax.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/variants.h"
 
 namespace tierup::ops {
+namespace {
 
-std::span<const OpRow> normalization_rows() { return {}; }
+constexpr auto kRows = std::to_array<OpRow>({
+    {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     boxed<&kernels::softmax>},
+    {"aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> "
+     "Tensor(a!)",
+     out_variant<&kernels::softmax>},
+    {"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     boxed<&kernels::log_softmax>},
+    {"aten::log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) "
+     "-> Tensor(a!)",
+     out_variant<&kernels::log_softmax>},
+    {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+     boxed<&kernels::softmax_raw>},
+    {"aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> "
+     "Tensor(a!)",
+     out_variant<&kernels::softmax_raw>},
+    {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+     boxed<&kernels::log_softmax_raw>},
+    {"aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> "
+     "Tensor(a!)",
+     out_variant<&kernels::log_softmax_raw>},
+    {"aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     boxed<&kernels::softmax>},
+    {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+     boxed<&kernels::log_softmax>},
+    {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     boxed<&kernels::safe_softmax>},
+    {"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
+     "input_dtype) -> Tensor",
+     boxed<&kernels::softmax_backward>},
+    {"aten::_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType "
+     "input_dtype, *, Tensor(a!) grad_input) -> Tensor(a!)",
+     out_variant<&kernels::softmax_backward>},
+    {"aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
+     "input_dtype) -> Tensor",
+     boxed<&kernels::log_softmax_backward>},
+    {"aten::_log_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType "
+     "input_dtype, *, Tensor(a!) out) -> Tensor(a!)",
+     out_variant<&kernels::log_softmax_backward>},
+    {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+     "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+     boxed<&kernels::batch_norm>},
+    {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+     "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     boxed<&kernels::native_batch_norm>},
+    {"aten::native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+     "running_mean, Tensor? running_var, bool training, float momentum, float eps, *, Tensor(a!) "
+     "out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+     out_variant<&kernels::native_batch_norm>},
+    {"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
+     "running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, "
+     "Tensor)",
+     boxed<&kernels::batch_norm_with_update>},
+    {"aten::_batch_norm_with_update.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
+     "running_mean, Tensor(b!) running_var, float momentum, float eps, *, Tensor(d!) out, "
+     "Tensor(e!) save_mean, Tensor(f!) save_invstd, Tensor(g!) reserve) -> (Tensor(d!), "
+     "Tensor(e!), Tensor(f!), Tensor(g!))",
+     out_variant<&kernels::batch_norm_with_update>},
+    {"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
+     "running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, "
+     "Tensor, Tensor)",
+     boxed<&kernels::native_batch_norm>},
+    {"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool "
+     "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     boxed<&kernels::batch_norm_no_stats>},
+    {"aten::_native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
+     "running_mean, Tensor(b!) running_var, bool training, float momentum, float eps, *, "
+     "Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), "
+     "Tensor(f!))",
+     out_variant<&kernels::native_batch_norm>},
+    {"aten::_native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool "
+     "training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) "
+     "save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+     out_variant<&kernels::batch_norm_no_stats>},
+    {"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, "
+     "Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, "
+     "Tensor)",
+     boxed<&kernels::batch_norm_no_training>},
+    {"aten::_native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, "
+     "Tensor running_mean, Tensor running_var, float momentum, float eps, *, Tensor(a!) out0, "
+     "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+     out_variant<&kernels::batch_norm_no_training>},
+    {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+     "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> "
+     "Tensor",
+     boxed<&kernels::instance_norm>},
+    {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+     "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+     boxed<&kernels::group_norm>},
+    {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
+     "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+     boxed<&kernels::native_group_norm>},
+    {"aten::native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
+     "SymInt HxW, int group, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> "
+     "(Tensor(a!), Tensor(b!), Tensor(c!))",
+     out_variant<&kernels::native_group_norm>},
+    {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
+     "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+     boxed<&kernels::layer_norm>},
+    {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
+     "bias, float eps) -> (Tensor, Tensor, Tensor)",
+     boxed<&kernels::native_layer_norm>},
+    {"aten::native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
+     "bias, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), "
+     "Tensor(b!), Tensor(c!))",
+     out_variant<&kernels::native_layer_norm>},
+    {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "
+     "eps=None) -> Tensor",
+     boxed<&kernels::rms_norm>},
+    {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> "
+     "(Tensor, Tensor)",
+     boxed<&kernels::fused_rms_norm>},
+    {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+     boxed<&kernels::renorm>},
+    {"aten::renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> "
+     "Tensor(a!)",
+     out_variant<&kernels::renorm>},
+    {"aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)",
+     inplace<&kernels::renorm>},
+});
+
+}  // namespace
+
+std::span<const OpRow> normalization_rows() { return kRows; }
 
 }  // namespace tierup::ops

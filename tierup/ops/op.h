@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tierup/ir/operator.h"
+#include "tierup/ops/role.h"
 #include "tierup/ops/run_context.h"
 #include "tierup/tensor/ivalue.h"
 
@@ -47,9 +48,14 @@ class Op final : public ir::Operator {
   explicit Op(const OpRow& row);  // Parses the schema.
   const OpRow& row() const { return *row_; }
   KernelFn kernel() const { return row_->kernel; }
+  Role role() const { return role_; }
 
  private:
   const OpRow* row_;
+  Role role_ = Role::kNone;
 };
+
+// The row behind a node's operator: every operator of a graph that runs comes from this table.
+inline const Op& op_of(const ir::Operator& op) { return static_cast<const Op&>(op); }
 
 }  // namespace tierup::ops

@@ -31,6 +31,7 @@ std::pair<std::string_view, std::string_view> split_name(std::string_view schema
 Op::Op(const OpRow& row) : row_(&row) {
   schema_ = ir::parse_schema(row.schema);
   effects_ = row.effects;
+  role_ = role_of(schema_.qualified_name());
 }
 
 std::span<const Family> families() { return kFamilies; }

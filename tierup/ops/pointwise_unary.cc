@@ -1,8 +1,107 @@
-#include "tierup/ops/boxing.h"
+// Functions of one tensor.
 #include "tierup/ops/families.h"
+#include "tierup/ops/pointwise_rows.h"
 
 namespace tierup::ops {
+namespace {
 
-std::span<const OpRow> pointwise_unary_rows() { return {}; }
+namespace k = kernels;
+
+constexpr OpRow kRows[] = {
+    TIERUP_UNARY_ROWS("abs", Body::kAbs),
+    TIERUP_UNARY_ROWS("absolute", Body::kAbs),
+    TIERUP_UNARY_ROWS("sign", Body::kSign),
+    TIERUP_UNARY_ROWS("square", Body::kSquare),
+    TIERUP_UNARY_ROWS("reciprocal", Body::kReciprocal, Promote::kFloating),
+    TIERUP_UNARY_ROWS("floor", Body::kFloor),
+    TIERUP_UNARY_ROWS("ceil", Body::kCeil),
+    TIERUP_UNARY_ROWS("trunc", Body::kTrunc),
+    TIERUP_UNARY_ROWS("fix", Body::kTrunc),
+    TIERUP_UNARY_ROWS("frac", Body::kFrac),
+    TIERUP_UNARY_ROWS("sqrt", Body::kSqrt, Promote::kFloating),
+    TIERUP_UNARY_ROWS("rsqrt", Body::kRsqrt, Promote::kFloating),
+    TIERUP_UNARY_ROWS("exp", Body::kExp, Promote::kFloating),
+    TIERUP_UNARY_ROWS("exp2", Body::kExp2, Promote::kFloating),
+    TIERUP_UNARY_ROWS("expm1", Body::kExpm1, Promote::kFloating),
+    TIERUP_UNARY_ROWS("log", Body::kLog, Promote::kFloating),
+    TIERUP_UNARY_ROWS("log2", Body::kLog2, Promote::kFloating),
+    TIERUP_UNARY_ROWS("log10", Body::kLog10, Promote::kFloating),
+    TIERUP_UNARY_ROWS("log1p", Body::kLog1p, Promote::kFloating),
+    TIERUP_UNARY_ROWS("sin", Body::kSin, Promote::kFloating),
+    TIERUP_UNARY_ROWS("cos", Body::kCos, Promote::kFloating),
+    TIERUP_UNARY_ROWS("tan", Body::kTan, Promote::kFloating),
+    TIERUP_UNARY_ROWS("asin", Body::kAsin, Promote::kFloating),
+    TIERUP_UNARY_ROWS("acos", Body::kAcos, Promote::kFloating),
+    TIERUP_UNARY_ROWS("atan", Body::kAtan, Promote::kFloating),
+    TIERUP_UNARY_ROWS("arcsin", Body::kAsin, Promote::kFloating),
+    TIERUP_UNARY_ROWS("arccos", Body::kAcos, Promote::kFloating),
+    TIERUP_UNARY_ROWS("arctan", Body::kAtan, Promote::kFloating),
+    TIERUP_UNARY_ROWS("sinh", Body::kSinh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("cosh", Body::kCosh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("tanh", Body::kTanh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("asinh", Body::kAsinh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("acosh", Body::kAcosh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("atanh", Body::kAtanh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("arcsinh", Body::kAsinh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("arccosh", Body::kAcosh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("arctanh", Body::kAtanh, Promote::kFloating),
+    TIERUP_UNARY_ROWS("sigmoid", Body::kSigmoid, Promote::kFloating),
+    TIERUP_UNARY_ROWS("erf", Body::kErf, Promote::kFloating),
+    TIERUP_UNARY_ROWS("erfc", Body::kErfc, Promote::kFloating),
+    TIERUP_UNARY_ROWS("sinc", Body::kSinc, Promote::kFloating),
+    TIERUP_FUNCTION_ROWS("angle", Body::kAngle, Promote::kFloating),
+    TIERUP_UNARY_ROWS("bitwise_not", Body::kBitNot),
+    TIERUP_FUNCTION_ROWS("special_exp2", Body::kExp2, Promote::kFloating),
+    TIERUP_FUNCTION_ROWS("special_expm1", Body::kExpm1, Promote::kFloating),
+    TIERUP_FUNCTION_ROWS("special_expit", Body::kSigmoid, Promote::kFloating),
+    TIERUP_FUNCTION_ROWS("special_log1p", Body::kLog1p, Promote::kFloating),
+    TIERUP_FUNCTION_ROWS("special_erf", Body::kErf, Promote::kFloating),
+    TIERUP_FUNCTION_ROWS("special_erfc", Body::kErfc, Promote::kFloating),
+    TIERUP_FUNCTION_ROWS("special_sinc", Body::kSinc, Promote::kFloating),
+    {"aten::round(Tensor self) -> Tensor", body_row<Body::kRound>},
+    {"aten::round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", body_out<Body::kRound>},
+    {"aten::round_(Tensor(a!) self) -> Tensor(a!)", body_inplace<Body::kRound>},
+    {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
+     pointwise_row<&k::round_decimals>},
+    {"aten::round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
+     pointwise_out<&k::round_decimals>},
+    {"aten::round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
+     pointwise_inplace<&k::round_decimals>},
+    {"aten::neg(Tensor self) -> Tensor", pointwise_row<&k::neg>},
+    {"aten::neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::neg>},
+    {"aten::neg_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::neg>},
+    {"aten::negative(Tensor self) -> Tensor", pointwise_row<&k::neg>},
+    {"aten::negative.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::neg>},
+    {"aten::negative_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::neg>},
+    {"aten::sgn(Tensor self) -> Tensor", pointwise_row<&k::sgn>},
+    {"aten::sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::sgn>},
+    {"aten::sgn_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::sgn>},
+    {"aten::deg2rad(Tensor self) -> Tensor", pointwise_row<&k::deg2rad>},
+    {"aten::deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::deg2rad>},
+    {"aten::deg2rad_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::deg2rad>},
+    {"aten::rad2deg(Tensor self) -> Tensor", pointwise_row<&k::rad2deg>},
+    {"aten::rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::rad2deg>},
+    {"aten::rad2deg_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::rad2deg>},
+    {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "
+     "Tensor",
+     pointwise_row<&k::nan_to_num>},
+    {"aten::nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, "
+     "*, Tensor(a!) out) -> Tensor(a!)",
+     pointwise_out<&k::nan_to_num>},
+    {"aten::nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) "
+     "-> Tensor(a!)",
+     pointwise_inplace<&k::nan_to_num>},
+    {"aten::logit(Tensor self, float? eps=None) -> Tensor", pointwise_row<&k::logit>},
+    {"aten::logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
+     pointwise_out<&k::logit>},
+    {"aten::logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)", pointwise_inplace<&k::logit>},
+    {"aten::special_logit(Tensor self, float? eps=None) -> Tensor", pointwise_row<&k::logit>},
+    {"aten::special_logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
+     pointwise_out<&k::logit>},
+};
+
+}  // namespace
+
+std::span<const OpRow> pointwise_unary_rows() { return kRows; }
 
 }  // namespace tierup::ops

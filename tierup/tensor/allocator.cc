@@ -121,7 +121,10 @@ void* allocate_bytes(size_t bytes) {
     if (cache != nullptr) block = cache->take(size);
     if (block == nullptr) {
       c.system_calls.fetch_add(1, std::memory_order_relaxed);
-      block = std::aligned_alloc(kTensorAlignment, size.bytes);
+      // The standard wants a multiple of the alignment.
+      const size_t rounded =
+          (size.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+      block = std::aligned_alloc(kTensorAlignment, rounded);
     }
   }
   if (block == nullptr) {

@@ -1,0 +1,23 @@
+#include "tierup/kernels/instruction_set.h"
+
+namespace tierup::kernels {
+namespace {
+
+InstructionSet detect() {
+  const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+                    __builtin_cpu_supports("f16c") != 0 && __builtin_cpu_supports("bmi2") != 0;
+  const bool avx512 =
+      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  if (avx2 && avx512) return InstructionSet::kAvx512;
+  return avx2 ? InstructionSet::kAvx2 : InstructionSet::kBase;
+}
+
+}  // namespace
+
+InstructionSet instruction_set() {
+  static const InstructionSet found = detect();
+  return found;
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,14 @@
+// Which of the compiled variants of a kernel this processor runs.
+#pragma once
+
+#include <cstdint>
+
+namespace tierup::kernels {
+
+enum class InstructionSet : uint8_t { kBase, kAvx2, kAvx512 };
+
+// kAvx2 stands for AVX2, FMA, F16C and BMI2; kAvx512 adds F, DQ, BW and VL, as the build flags of
+// *_avx2.cc and *_avx512.cc do.
+InstructionSet instruction_set();
+
+}  // namespace tierup::kernels

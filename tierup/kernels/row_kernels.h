@@ -1,0 +1,47 @@
+// Kernels over one row of numbers: what softmax, the normalisations and attention are made of.
+//
+// f32 rows are worked on in sixteen lanes whatever the instruction set, so that each gives the same
+// bits; f64 rows are plain loops. The tables are picked at run time.
+#pragma once
+
+#include <cstdint>
+
+namespace tierup::kernels {
+
+template <typename T>
+struct RowKernels {
+  // The largest element, NaN if there is one; -inf of nothing.
+  T (*max)(const T* x, int64_t n);
+  // x = exp(x - shift) in place, for x <= shift; returns the sum.
+  T (*exp_shifted)(T* x, int64_t n, T shift);
+  T (*sum_of_squares)(const T* x, int64_t n);
+  // Mean and biased variance, by two passes.
+  void (*moments)(const T* x, int64_t n, T* mean, T* variance);
+  // y = x * scale.
+  void (*scale)(const T* x, int64_t n, T scale, T* y);
+  // y = x * scale + shift.
+  void (*affine)(const T* x, int64_t n, T scale, T shift, T* y);
+  // y = (x - mean) * rstd * gamma + beta; gamma and beta have n elements or are null.
+  void (*normalize)(const T* x, int64_t n, T mean, T rstd, const T* gamma, const T* beta, T* y);
+  // y = x * scale[i] + shift[i].
+  void (*affine_by_column)(const T* x, int64_t n, const T* scale, const T* shift, T* y);
+  void (*softmax)(const T* x, int64_t n, T* y);
+  void (*log_softmax)(const T* x, int64_t n, T* y);
+  // Down the columns of a matrix: `rows` rows that lie `stride` elements apart, `n` columns.
+  void (*softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
+  void (*log_softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
+};
+
+RowKernels<float> row_kernels_base();
+RowKernels<float> row_kernels_avx2();
+RowKernels<float> row_kernels_avx512();
+
+// The best table for this processor.
+template <typename T>
+const RowKernels<T>& row_kernels();
+template <>
+const RowKernels<float>& row_kernels<float>();
+template <>
+const RowKernels<double>& row_kernels<double>();
+
+}  // namespace tierup::kernels

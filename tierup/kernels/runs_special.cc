@@ -1,0 +1,106 @@
+// Runs of bodies that are computed one element at a time in double precision.
+#include "tierup/kernels/scalar_lane.h"
+#include "tierup/kernels/scalar_run.h"
+
+namespace tierup::kernels {
+namespace bodies {
+namespace {
+
+// A body from a function of doubles; for float it is evaluated in double and rounded once.
+template <auto Function>
+struct Lift;
+template <typename... A, double (*Function)(A...)>
+struct Lift<Function> {
+  static constexpr size_t kArity = sizeof...(A);
+  template <typename... T>
+  static double apply(T... x) {
+    return Function(static_cast<double>(x)...);
+  }
+};
+
+// Python's floor division: consistent with remainder, exact where the quotient is.
+template <typename T>
+T floor_quotient(T a, T b) {
+  if (b == 0) return a / b;
+  const T left = std::fmod(a, b);
+  T whole = (a - left) / b;
+  if (left != 0 && (b < 0) != (left < 0)) whole -= 1;
+  if (whole == 0) return std::copysign(T(0), a / b);
+  const T floored = std::floor(whole);
+  return whole - floored > T(0.5) ? floored + 1 : floored;
+}
+template <typename T>
+T python_remainder(T a, T b) {
+  const T left = std::fmod(a, b);
+  return left != 0 && (b < 0) != (left < 0) ? left + b : left;
+}
+
+#define TIERUP_REAL_BODY(name, expression) \
+  struct Real##name {                      \
+    static constexpr size_t kArity = 2;    \
+    template <typename T>                  \
+    static T apply(T a, T b) {             \
+      return expression;                   \
+    }                                      \
+  }
+TIERUP_REAL_BODY(DivFloor, floor_quotient(a, b));
+TIERUP_REAL_BODY(Remainder, python_remainder(a, b));
+TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
+TIERUP_REAL_BODY(Nextafter, std::nextafter(a, b));
+TIERUP_REAL_BODY(Hypot, std::hypot(a, b));
+
+struct RealAngle {
+  static constexpr size_t kArity = 1;
+  template <typename T>
+  static T apply(T x) {
+    return std::isnan(x) ? x : (x < 0 ? T(M_PI) : T(0));
+  }
+};
+struct RealSignbit {
+  static constexpr size_t kArity = 1;
+  template <typename T>
+  static bool apply(T x) {
+    return std::signbit(x);
+  }
+};
+
+}  // namespace
+}  // namespace bodies
+
+namespace {
+
+template <typename T>
+void where_run(char* out, const char* const* in, int64_t count) {
+  const bool* condition = reinterpret_cast<const bool*>(in[0]);
+  const T* yes = reinterpret_cast<const T*>(in[1]);
+  const T* no = reinterpret_cast<const T*>(in[2]);
+  for (int64_t i = 0; i < count; ++i) reinterpret_cast<T*>(out)[i] = condition[i] ? yes[i] : no[i];
+}
+
+template <typename... T>
+void set_where(RunTable& table) {
+  const auto set = [&]<typename U>(TypeTag<U>) {
+    Variant variant = make_variant<U, U>(&where_run<U>, 3);
+    variant.in[0] = ScalarType::kBool;
+    table.set(Body::kWhere, kDTypeOf<U>, variant);
+  };
+  (set(TypeTag<T>{}), ...);
+}
+
+}  // namespace
+
+void add_special_runs(RunTable& table) {
+  set_where<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double, complex64, complex128>(
+      table);
+  set_scalar<bodies::RealDivFloor, float, double>(table, Body::kDivFloor);
+  set_scalar<bodies::RealRemainder, float, double>(table, Body::kRemainder);
+  set_scalar<bodies::RealFmod, float, double>(table, Body::kFmod);
+  set_scalar<bodies::RealNextafter, float, double>(table, Body::kNextafter);
+  set_scalar<bodies::RealHypot, float, double>(table, Body::kHypot);
+  set_scalar<bodies::RealAngle, float, double>(table, Body::kAngle);
+  set_predicate<bodies::RealSignbit, float, double>(table, Body::kSignbit);
+  set_scalar<bodies::Lift<static_cast<double (*)(double)>(&std::lgamma)>, float, double>(
+      table, Body::kLgamma);
+}
+
+}  // namespace tierup::kernels

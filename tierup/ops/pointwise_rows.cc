@@ -1,0 +1,67 @@
+#include "tierup/ops/pointwise_rows.h"
+
+#include <algorithm>
+
+#include "tierup/kernels/copy.h"
+
+namespace tierup::ops::detail {
+namespace {
+
+using kernels::Operand;
+using kernels::PointwiseCall;
+using kernels::PointwiseOp;
+
+PointwiseCall unbox_call(OpCall& call, const PointwiseOp& op, size_t count) {
+  PointwiseCall described{op, {}};
+  for (size_t i = 0; i < count; ++i) {
+    described.operands.push_back(Unbox<Operand>::get(call.args[i]));
+  }
+  return described;
+}
+
+// Whether elements of `target` can be written as they are computed.
+bool is_plain(const Tensor& target) {
+  return !target.impl()->conjugate && !target.impl()->negative && !target.is_meta();
+}
+
+}  // namespace
+
+void call_body(OpCall& call, const PointwiseOp& op) {
+  call.results[0] = IValue(kernels::evaluate(unbox_call(call, op, call.args.size())));
+}
+
+void call_body_inplace(OpCall& call, const PointwiseOp& op) {
+  IValue self = call.args[0];
+  store_inplace(call, std::move(self), unbox_call(call, op, call.args.size()));
+}
+
+void call_body_out(OpCall& call, const PointwiseOp& op) {
+  store_out(call, call.args.size() - 1, unbox_call(call, op, call.args.size() - 1));
+}
+
+void store_inplace(OpCall& call, IValue self, const PointwiseCall& described) {
+  const Tensor target = self.to_tensor();
+  if (is_plain(target)) {
+    kernels::pointwise_into(target, described.op, described.inputs());
+  } else {
+    write_inplace(target, kernels::evaluate(described));
+  }
+  call.results[0] = std::move(self);
+}
+
+void store_out(OpCall& call, size_t index, const PointwiseCall& described) {
+  IValue out = std::move(call.args[index]);
+  const Tensor target = out.to_tensor();
+  require(target.defined(), ErrorCode::kTypeError, "the tensor to write to must not be None");
+  const IntVector shape = kernels::broadcast_shape(described.inputs());
+  const bool fits =
+      std::equal(shape.begin(), shape.end(), target.sizes().begin(), target.sizes().end());
+  if (is_plain(target) && fits) {
+    kernels::pointwise_into(target, described.op, described.inputs());
+  } else {
+    write_out(target, kernels::evaluate(described));
+  }
+  call.results[0] = std::move(out);
+}
+
+}  // namespace tierup::ops::detail

@@ -1,0 +1,22 @@
+// Role: what a pass may want to recognise an operator as, without knowing its name.
+//
+// Passes rewrite shapes of programs ("a product whose result is only added to"), and ask rows for
+// roles, never for names. Overloads of one meaning share a role; most operators have none.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tierup::ops {
+
+enum class Role : uint8_t {
+  kNone,
+  kIs,  // (a, b) -> bool: identity.
+  kIsNot,
+  kExpand,  // (self, size, *, implicit)
+};
+
+// By qualified name: "aten::expand".
+Role role_of(std::string_view qualified_name);
+
+}  // namespace tierup::ops

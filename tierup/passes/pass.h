@@ -1,0 +1,94 @@
+// What a pass is, what it is given, and how the runner is told what to do.
+//
+// A pass is a free function over a PassContext. It edits through context.editor() only, which
+// counts edits: that count tells the runner whether the pass changed anything, and the context
+// when a cached analysis is stale.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tierup/analysis/alias.h"
+#include "tierup/analysis/liveness.h"
+#include "tierup/ir/graph.h"
+#include "tierup/ir/graph_editor.h"
+#include "tierup/ops/op_table.h"
+
+namespace tierup::passes {
+
+using Counters = std::map<std::string, int64_t, std::less<>>;
+
+class PassContext {
+ public:
+  PassContext(ir::Graph& graph, const ops::OpTable& table) : editor_(graph), table_(&table) {}
+
+  ir::Graph& graph() { return editor_.graph(); }
+  ir::GraphEditor& editor() { return editor_; }
+  const ops::OpTable& table() const { return *table_; }
+
+  // Analyses of the graph as it is now; made on first use, again after an edit. A reference holds
+  // until the next call that follows an edit.
+  const analysis::AliasAnalysis& alias();
+  const analysis::Liveness& liveness();
+
+  // Adds to a counter of the running pass ("folded"); the runner collects them.
+  void count(std::string_view name, int64_t amount = 1);
+  Counters take_counters() { return std::exchange(counters_, {}); }
+
+ private:
+  template <typename T>
+  struct Cached {
+    std::unique_ptr<T> analysis;
+    uint64_t edit_count = 0;
+  };
+  template <typename T>
+  const T& cached(Cached<T>& slot);
+
+  ir::GraphEditor editor_;
+  const ops::OpTable* table_;
+  Cached<analysis::AliasAnalysis> alias_;
+  Cached<analysis::Liveness> liveness_;
+  Counters counters_;
+};
+
+using PassFunction = std::function<void(PassContext&)>;
+struct Pass {
+  std::string name;
+  PassFunction run;
+};
+
+// Passes that a user of the library adds around the pipelines. A value, owned by whoever holds the
+// options; it must not change while graphs are compiled.
+struct PassRegistry {
+  std::vector<Pass> before;
+  std::vector<Pass> after;
+};
+
+struct PassOptions {
+  // Which dumps to give to `print`: pass names, "all", "changed" (after every pass that changed
+  // something), "input" (before the first).
+  std::vector<std::string> print_after;
+  std::function<void(const std::string& text)> print;
+  bool verify_each = false;           // Verify the graph after each pass that changed it.
+  std::vector<std::string> disabled;  // Names of passes to leave out.
+  // Counts down with each pass run; at zero no more are. For bisecting over a whole process.
+  std::atomic<int64_t>* pass_budget = nullptr;
+  const PassRegistry* user_passes = nullptr;
+};
+
+// What one pass did.
+struct PassReport {
+  std::string name;
+  bool changed = false;
+  int64_t nanoseconds = 0;
+  Counters counters;
+};
+using PipelineReport = std::vector<PassReport>;
+
+}  // namespace tierup::passes

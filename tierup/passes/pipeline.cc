@@ -1,0 +1,50 @@
+// The pipelines, as programs: each line's place has its reason beside it.
+#include "tierup/passes/pipeline.h"
+
+#include <algorithm>
+
+#include "tierup/passes/canonicalize.h"
+#include "tierup/passes/constant_pooling.h"
+#include "tierup/passes/constant_propagation.h"
+#include "tierup/passes/dead_code_elimination.h"
+#include "tierup/passes/inliner.h"
+#include "tierup/passes/lower_tuples.h"
+#include "tierup/passes/pass_runner.h"
+#include "tierup/passes/remove_expands.h"
+
+namespace tierup::passes {
+
+std::span<const Pass> no_opt_passes() {
+  static const std::vector<Pass> passes = {
+      // First: everything below sees through calls only once their bodies are here.
+      {"inliner", inliner},
+      // Before constants: a constant that travelled through a tuple is one again.
+      {"lower_tuples", lower_tuples},
+      // Arguments of inlined calls decide branches ("if bias is not None"), which shrinks the rest.
+      {"constant_propagation", constant_propagation},
+      // Behind the branches: expand's `implicit` argument is a constant by now.
+      {"remove_expands", remove_expands},
+      // Unhooks unused outputs of Ifs and Loops, which elimination cannot do by itself.
+      {"canonicalize", canonicalize},
+      // Takes away what the passes above left without a use.
+      {"dead_code_elimination", dead_code_elimination},
+      // Last, over the constants that are left: a plan holds each once, before its first step.
+      {"constant_pooling", constant_pooling},
+  };
+  return passes;
+}
+
+std::span<const Pass> all_passes() { return no_opt_passes(); }
+
+PipelineReport run_no_opt_pipeline(ir::Graph& graph, const PassOptions& options) {
+  return run_passes(graph, no_opt_passes(), options);
+}
+
+const Pass* find_pass(std::string_view name) {
+  const auto passes = all_passes();
+  const auto found = std::find_if(passes.begin(), passes.end(),
+                                  [&](const Pass& pass) { return pass.name == name; });
+  return found == passes.end() ? nullptr : &*found;
+}
+
+}  // namespace tierup::passes

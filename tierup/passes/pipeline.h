@@ -1,0 +1,19 @@
+// The pipelines: which passes run, in which order, for which tier.
+#pragma once
+
+#include <span>
+
+#include "tierup/passes/pass.h"
+
+namespace tierup::passes {
+
+// What stands between a front end and a tier-0 plan: inlining and clean-up, nothing speculative.
+// A few microseconds per node.
+std::span<const Pass> no_opt_passes();
+PipelineReport run_no_opt_pipeline(ir::Graph& graph, const PassOptions& options = {});
+
+// Every pass by name, for tests and the command line; null if unknown.
+const Pass* find_pass(std::string_view name);
+std::span<const Pass> all_passes();
+
+}  // namespace tierup::passes

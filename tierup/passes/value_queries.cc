@@ -1,0 +1,63 @@
+// See value_queries.h.
+#include "tierup/passes/value_queries.h"
+
+#include <algorithm>
+
+#include "tierup/analysis/alias.h"
+
+namespace tierup::passes {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+
+const IValue* constant_of(const Value* value) {
+  const Node* node = value->node();
+  if (node == nullptr || !node->is(NodeKind::kConstant)) return nullptr;
+  return &node->attr<IValue>(ir::AttrName::kValue);
+}
+
+bool is_plain(const IValue& value) {
+  switch (value.tag()) {
+    case IValue::Tag::kNone:
+    case IValue::Tag::kInt:
+    case IValue::Tag::kFloat:
+    case IValue::Tag::kBool:
+    case IValue::Tag::kDevice:
+    case IValue::Tag::kStr:
+    case IValue::Tag::kComplex: return true;
+    case IValue::Tag::kTuple: {
+      const auto& items = value.to_tuple().items;
+      return std::all_of(items.begin(), items.end(), is_plain);
+    }
+    default: return false;
+  }
+}
+
+namespace {
+
+bool reads_only(const Node& user, size_t index) {
+  if (!user.is(NodeKind::kOp)) return user.is(NodeKind::kListUnpack);
+  const ir::Schema& schema = user.op()->schema();
+  if (index >= schema.arguments.size()) return false;
+  const ir::Argument& argument = schema.arguments[index];
+  if (!argument.alias.empty() || argument.element_alias.is_write) return false;
+  // Without marks an operator keeps nothing, but one whose result is of an open type may hand its
+  // argument on.
+  return std::none_of(user.outputs().begin(), user.outputs().end(),
+                      [](const Value* output) { return analysis::is_open(*output->type()); });
+}
+
+}  // namespace
+
+bool is_only_read(const Value* container) {
+  return std::all_of(container->uses().begin(), container->uses().end(), [](const ir::Use& use) {
+    return use.user != nullptr && reads_only(*use.user, use.index);
+  });
+}
+
+ops::Role role_of(const Node& node) {
+  return node.is(NodeKind::kOp) ? ops::op_of(*node.op()).role() : ops::Role::kNone;
+}
+
+}  // namespace tierup::passes

@@ -1,0 +1,19 @@
+// Small questions about values that several passes ask.
+#pragma once
+
+#include "tierup/ir/graph.h"
+#include "tierup/ops/op.h"
+
+namespace tierup::passes {
+
+// The constant behind a value; null if it is none.
+const IValue* constant_of(const ir::Value* value);
+// Whether a constant can be shared and folded: no part of it can be written or has identity.
+bool is_plain(const IValue& value);
+// Whether all that ever happens to a list (or dict) is that operators read it: it is not written,
+// kept, returned, viewed or passed on. Such a list may as well be a constant, if its elements are.
+bool is_only_read(const ir::Value* container);
+// kNone for nodes that are no operators.
+ops::Role role_of(const ir::Node& node);
+
+}  // namespace tierup::passes
