@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "tierup/frontend/torchscript/debug_ranges.h"
+
 namespace tierup::frontend::torchscript {
 namespace {
 
@@ -34,7 +36,9 @@ const FunctionDef* FileUnit::find_function(std::string_view name) const {
 }
 
 ir::SourceRange FileUnit::range(Span span) const {
-  return {source_, span.begin, span.end, nullptr};
+  ir::SourceRange range{source_, span.begin, span.end, nullptr};
+  if (debug_ != nullptr) range.original = debug_->find(span.begin);
+  return range;
 }
 
 std::string_view op_text(Op op) {
