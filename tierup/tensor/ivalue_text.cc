@@ -9,6 +9,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/tensor/ivalue.h"
+#include "tierup/tensor/tensor_text.h"
 
 namespace tierup {
 namespace {
@@ -55,45 +56,6 @@ std::string dict_text(const DictValue& dict, int depth) {
   return text + "}";
 }
 
-std::string element_text(const Tensor& tensor, int64_t offset) {
-  const Tensor element = tensor.as_view({}, {}, offset);
-  const Scalar scalar = IValue(element).to_scalar();
-  if (scalar.is_bool()) return scalar.to_bool() ? "1" : "0";
-  if (scalar.is_int()) return std::to_string(scalar.to_int());
-  if (scalar.is_complex()) return complex_text(scalar.to_complex());
-  return fmt::format("{:.4f}", scalar.to_double());
-}
-
-// The C++ layout: rows of the last dimension, one line each, then the type and shape.
-std::string tensor_text(const Tensor& tensor) {
-  std::string shape;
-  for (int64_t d = 0; d < tensor.dim(); ++d)
-    shape += (d > 0 ? "," : "") + std::to_string(tensor.size(d));
-  const std::string tail =
-      fmt::format("[ CPU{}Type{{{}}} ]", scalar_type_name(tensor.dtype()), shape);
-  if (tensor.numel() == 0) return tail;
-  if (tensor.dim() == 0)
-    return element_text(tensor, tensor.offset()) + "\n[ CPU" +
-           std::string(scalar_type_name(tensor.dtype())) + "Type{} ]";
-  const int64_t columns = tensor.size(-1);
-  const int64_t rows = tensor.numel() / columns;
-  std::string text;
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t rest = r;
-    int64_t offset = tensor.offset();
-    for (int64_t d = tensor.dim() - 2; d >= 0; --d) {
-      offset += (rest % tensor.size(d)) * tensor.stride(d);
-      rest /= tensor.size(d);
-    }
-    for (int64_t c = 0; c < columns; ++c) {
-      text += (tensor.dim() == 1 && c > 0 ? "\n " : " ") +
-              element_text(tensor, offset + c * tensor.stride(-1));
-    }
-    text += "\n";
-  }
-  return text + tail;
-}
-
 std::string text_of(const IValue& value, int depth) {
   check_depth(depth);
   switch (value.tag()) {
@@ -114,7 +76,8 @@ std::string text_of(const IValue& value, int depth) {
     case IValue::Tag::kObject: return "<" + value.to_object().type->name() + " object>";
     case IValue::Tag::kEnum: {
       const auto type = value.to_enum().type.lock();
-      return (type ? type->name() : std::string("Enum")) + "." + value.to_enum().name;
+      const std::string name = type ? type->name() : std::string("Enum");
+      return fmt::format("Enum<{}.{}>", name.substr(name.rfind('.') + 1), value.to_enum().name);
     }
     case IValue::Tag::kFuture: return "<Future>";
     case IValue::Tag::kFunction: return value.to_function().name();
