@@ -117,6 +117,7 @@ void set_attribute(const Step& step, const Inputs& in) {
   ObjectValue& object = holder.to_object();
   if (object.type.get() == detail.type.get()) {
     object.slots[step.target] = in.take(1);
+    object.version.fetch_add(1, std::memory_order_release);
   } else {
     object.set(detail.text, in.take(1));
   }

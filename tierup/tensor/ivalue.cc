@@ -309,6 +309,7 @@ void ObjectValue::set(std::string_view name, IValue value) {
   require(index.has_value(), ErrorCode::kNotFound, "Tried to set nonexistent attribute: {} of {}",
           name, type->name());
   slots[*index] = std::move(value);
+  version.fetch_add(1, std::memory_order_release);
 }
 
 EnumType::EnumType(std::string name, TypePtr value_type)

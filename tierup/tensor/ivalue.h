@@ -3,6 +3,7 @@
 // Lists, dicts, objects and tensors are references (copies share); everything else is a value.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -240,6 +241,8 @@ struct ObjectValue final : public RefCounted {
       : type(std::move(t)), slots(type->attributes().size(), IValue::uninitialized()) {}
   const std::shared_ptr<const ClassType> type;
   std::vector<IValue> slots;  // In the order of type->attributes().
+  // Counts writes to attributes, so that a plan can tell whether what it took for constant still is.
+  std::atomic<uint32_t> version{0};
 
   // By attribute name; throws kNotFound, and kTypeError if it was never set.
   const IValue& get(std::string_view name) const;

@@ -1,0 +1,125 @@
+#include "tierup/runtime/entry_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tierup::runtime {
+
+using profile::ArgumentProfile;
+
+std::string_view guard_outcome_text(GuardOutcome outcome) {
+  switch (outcome) {
+    case GuardOutcome::kHolds: return "the guard holds";
+    case GuardOutcome::kPolicy: return "grad mode or another mode differs";
+    case GuardOutcome::kArgumentKind: return "an argument is of another kind";
+    case GuardOutcome::kDtype: return "an argument has another dtype";
+    case GuardOutcome::kRank: return "an argument has another number of dimensions";
+    case GuardOutcome::kOrder: return "an argument lies in memory in another order";
+    case GuardOutcome::kSizes: return "an argument has other sizes";
+    case GuardOutcome::kRequiresGrad: return "an argument differs in requires_grad";
+    case GuardOutcome::kWeightsChanged: return "a weight or attribute was written";
+  }
+  return "unknown";
+}
+
+EntryGuard EntryGuard::from_profile(const profile::InputProfile& profile, bool is_static,
+                                    const ops::Policy& policy) {
+  EntryGuard guard;
+  guard.policy_ = policy;
+  for (size_t i = 0; i < profile.arguments().size(); ++i) {
+    const ArgumentProfile& seen = profile.arguments()[i];
+    ArgumentGuard entry;
+    entry.argument = i;
+    entry.truth = seen.truth;
+    entry.is_tensor = seen.kind == ArgumentProfile::Kind::kTensor;
+    if (!entry.is_tensor && !entry.truth) continue;
+    if (entry.is_tensor) {
+      entry.dtype = seen.dtype;
+      entry.rank = seen.rank;
+      entry.order = seen.order;
+      entry.requires_grad = seen.requires_grad;
+      if (is_static && seen.rank) {
+        for (const profile::DimHistory& dim : seen.dims) entry.sizes.emplace_back(dim.last);
+      }
+    }
+    guard.arguments_.push_back(std::move(entry));
+  }
+  return guard;
+}
+
+void EntryGuard::observe(const Ref<Storage>& storage) {
+  const bool known = std::any_of(storages_.begin(), storages_.end(),
+                                 [&](const auto& entry) { return entry.first == storage; });
+  if (!known) storages_.emplace_back(storage, storage->version());
+}
+
+void EntryGuard::observe(const Ref<ObjectValue>& object) {
+  const bool known = std::any_of(objects_.begin(), objects_.end(),
+                                 [&](const auto& entry) { return entry.first == object; });
+  if (!known) objects_.emplace_back(object, object->version.load(std::memory_order_acquire));
+}
+
+bool EntryGuard::weights_hold() const {
+  for (const auto& [storage, version] : storages_) {
+    if (storage->version() != version) return false;
+  }
+  for (const auto& [object, version] : objects_) {
+    if (object->version.load(std::memory_order_acquire) != version) return false;
+  }
+  return true;
+}
+
+GuardOutcome EntryGuard::check_argument(const ArgumentGuard& guard, const IValue& value) const {
+  if (guard.truth) {
+    return value.is_bool() && value.to_bool() == *guard.truth ? GuardOutcome::kHolds
+                                                              : GuardOutcome::kArgumentKind;
+  }
+  const TensorImpl* tensor = value.tensor_impl();
+  if (tensor == nullptr || tensor->storage->device().type != DeviceType::kCpu ||
+      tensor->conjugate || tensor->negative) {
+    return GuardOutcome::kArgumentKind;
+  }
+  if (guard.dtype && tensor->dtype != *guard.dtype) return GuardOutcome::kDtype;
+  if (guard.rank && tensor->sizes.size() != *guard.rank) return GuardOutcome::kRank;
+  for (size_t d = 0; d < guard.sizes.size(); ++d) {
+    if (guard.sizes[d] && tensor->sizes[d] != *guard.sizes[d]) return GuardOutcome::kSizes;
+  }
+  if (guard.order) {
+    const bool holds = *guard.order == profile::MemoryOrder::kContiguous
+                           ? tensor->contiguous
+                           : profile::memory_order_of(*tensor) == *guard.order;
+    if (!holds) return GuardOutcome::kOrder;
+  }
+  if (guard.requires_grad && tensor->requires_grad != *guard.requires_grad) {
+    return GuardOutcome::kRequiresGrad;
+  }
+  return GuardOutcome::kHolds;
+}
+
+GuardOutcome EntryGuard::check(std::span<const IValue> arguments, const ops::Policy& policy) const {
+  if (policy.grad_mode != policy_.grad_mode || policy.inference_mode != policy_.inference_mode ||
+      policy.deterministic != policy_.deterministic) {
+    return GuardOutcome::kPolicy;
+  }
+  for (const ArgumentGuard& guard : arguments_) {
+    const GuardOutcome outcome = check_argument(guard, arguments[guard.argument]);
+    if (outcome != GuardOutcome::kHolds) return outcome;
+  }
+  return weights_hold() ? GuardOutcome::kHolds : GuardOutcome::kWeightsChanged;
+}
+
+std::string EntryGuard::to_string() const {
+  std::string text;
+  for (const ArgumentGuard& guard : arguments_) {
+    text += fmt::format("argument {}:", guard.argument);
+    if (guard.truth) text += *guard.truth ? " True" : " False";
+    if (guard.dtype) text += fmt::format(" {}", dtype_name(*guard.dtype));
+    if (guard.rank) text += fmt::format(" rank {}", *guard.rank);
+    for (const auto& size : guard.sizes) text += size ? fmt::format(" {}", *size) : " *";
+    text += "\n";
+  }
+  return text + fmt::format("{} weights and objects unchanged\n", observed_count());
+}
+
+}  // namespace tierup::runtime

@@ -1,0 +1,75 @@
+// EntryGuard: what a specialised plan assumes, checked before its first step.
+//
+// Cheapest checks first: policy, then dtype, rank, order and sizes of the arguments, then the
+// versions of the weights and objects that the plan took for constant. A failed guard is an
+// outcome with a reason, never an error; nothing has run yet.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tierup/ops/run_context.h"
+#include "tierup/profile/input_profile.h"
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup::runtime {
+
+enum class GuardOutcome : uint8_t {
+  kHolds,
+  kPolicy,        // Grad mode or another policy bit differs.
+  kArgumentKind,  // A tensor where none was, or the reverse; another bool.
+  kDtype,
+  kRank,
+  kOrder,  // Strides of another kind.
+  kSizes,
+  kRequiresGrad,
+  kWeightsChanged,  // A tensor or attribute that was constant has been written.
+};
+inline constexpr size_t kGuardOutcomeCount = 9;
+// One sentence for reports.
+std::string_view guard_outcome_text(GuardOutcome outcome);
+
+struct ArgumentGuard {
+  size_t argument;
+  bool is_tensor = true;
+  std::optional<bool> truth;  // Of a bool argument.
+  std::optional<ScalarType> dtype;
+  std::optional<size_t> rank;
+  std::optional<profile::MemoryOrder> order;
+  std::optional<bool> requires_grad;
+  std::vector<std::optional<int64_t>> sizes;  // Per dimension; empty: any.
+};
+
+class EntryGuard {
+ public:
+  // From a profile: exact sizes if `is_static`. Only facts that the profile still holds are
+  // assumed.
+  static EntryGuard from_profile(const profile::InputProfile& profile, bool is_static,
+                                 const ops::Policy& policy);
+
+  // The versions are read now; take them before the values are used, so that a write in between
+  // is noticed.
+  void observe(const Ref<Storage>& storage);
+  void observe(const Ref<ObjectValue>& object);
+
+  // Allocates nothing and takes no lock.
+  GuardOutcome check(std::span<const IValue> arguments, const ops::Policy& policy) const;
+  // Whether nothing observed has been written since.
+  bool weights_hold() const;
+  const std::vector<ArgumentGuard>& arguments() const { return arguments_; }
+  size_t observed_count() const { return storages_.size() + objects_.size(); }
+  std::string to_string() const;
+
+ private:
+  GuardOutcome check_argument(const ArgumentGuard& guard, const IValue& value) const;
+
+  ops::Policy policy_;
+  std::vector<ArgumentGuard> arguments_;
+  std::vector<std::pair<Ref<Storage>, uint32_t>> storages_;
+  std::vector<std::pair<Ref<ObjectValue>, uint32_t>> objects_;
+};
+
+}  // namespace tierup::runtime
