@@ -34,6 +34,21 @@ std::span<const Pass> no_opt_passes() {
   return passes;
 }
 
+std::span<const Pass> specialized_passes() {
+  static const std::vector<Pass> passes = {
+      // Frozen attributes decide branches ("if self.training"), which shrinks the rest.
+      {"constant_propagation", constant_propagation},
+      {"canonicalize", canonicalize},
+      {"dead_code_elimination", dead_code_elimination},
+      {"constant_pooling", constant_pooling},
+  };
+  return passes;
+}
+
+PipelineReport run_specialized_pipeline(ir::Graph& graph, const PassOptions& options) {
+  return run_passes(graph, specialized_passes(), options);
+}
+
 std::span<const Pass> all_passes() { return no_opt_passes(); }
 
 PipelineReport run_no_opt_pipeline(ir::Graph& graph, const PassOptions& options) {

@@ -12,6 +12,11 @@ namespace tierup::passes {
 std::span<const Pass> no_opt_passes();
 PipelineReport run_no_opt_pipeline(ir::Graph& graph, const PassOptions& options = {});
 
+// What makes a tier-1 graph out of tier 0's, once inputs have their profiled types and attributes
+// are frozen. Everything in it rests on the entry guard alone.
+std::span<const Pass> specialized_passes();
+PipelineReport run_specialized_pipeline(ir::Graph& graph, const PassOptions& options = {});
+
 // Every pass by name, for tests and the command line; null if unknown.
 const Pass* find_pass(std::string_view name);
 std::span<const Pass> all_passes();

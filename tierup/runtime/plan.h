@@ -110,6 +110,7 @@ class Plan {
 
   const std::string& name() const { return graph_->name(); }
   const ir::Graph& graph() const { return *graph_; }
+  const std::shared_ptr<const ir::Graph>& shared_graph() const { return graph_; }
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<Operand>& operands() const { return operands_; }
   const std::vector<IValue>& constants() const { return constants_; }

@@ -1,0 +1,98 @@
+#include "tierup/tier/compile_queue.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace tierup::tier {
+namespace {
+
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// The lowest priority that still gets what nobody else wants; Linux applies it to the one thread.
+void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 19); }
+
+}  // namespace
+
+CompileQueue::CompileQueue(uint32_t threads, double cpu_share)
+    : max_threads_(std::max<uint32_t>(threads, 1)), cpu_share_(std::clamp(cpu_share, 0.01, 1.0)) {}
+
+CompileQueue::~CompileQueue() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    jobs_.clear();
+    for (const Running& running : running_) running.cancelled->store(true);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void CompileQueue::push(CompileJob job) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return;
+    jobs_.push_back(std::move(job));
+    if (resting_ == 0 && threads_.size() < max_threads_) threads_.emplace_back([this] { work(); });
+  }
+  wake_.notify_one();
+}
+
+void CompileQueue::cancel(const void* owner) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(jobs_, [&](const CompileJob& job) { return job.owner == owner; });
+    for (const Running& running : running_) {
+      if (running.owner == owner) running.cancelled->store(true);
+    }
+  }
+  idle_.notify_all();
+}
+
+void CompileQueue::wait_idle() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  idle_.wait(lock, [&] { return jobs_.empty() && running_.empty(); });
+}
+
+size_t CompileQueue::waiting() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return jobs_.size();
+}
+
+void CompileQueue::work() {
+  lower_priority();
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    ++resting_;
+    wake_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+    --resting_;
+    if (stopping_) return;
+    const auto first =
+        std::max_element(jobs_.begin(), jobs_.end(),
+                         [](const auto& a, const auto& b) { return a.priority < b.priority; });
+    const CompileJob job = std::move(*first);
+    jobs_.erase(first);
+    auto cancelled = std::make_shared<std::atomic<bool>>(false);
+    running_.push_back({job.owner, cancelled});
+    lock.unlock();
+    const double before = thread_seconds();
+    job.run(*cancelled);
+    const double busy = thread_seconds() - before;
+    lock.lock();
+    std::erase_if(running_, [&](const Running& r) { return r.cancelled == cancelled; });
+    idle_.notify_all();
+    if (jobs_.empty()) continue;
+    const double pause = busy * (1 - cpu_share_) / cpu_share_;
+    wake_.wait_for(lock, std::chrono::duration<double>(pause), [&] { return stopping_; });
+  }
+}
+
+}  // namespace tierup::tier

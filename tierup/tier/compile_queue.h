@@ -1,0 +1,61 @@
+// CompileQueue: compile jobs on a few threads of low priority.
+//
+// Jobs run in order of priority, then of arrival. After each job its thread sleeps so long that
+// compilation takes no more than its share of a core. A job may be told to stop; one that throws is
+// reported to its owner and never ends the process.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tierup::tier {
+
+struct CompileJob {
+  uint32_t priority = 0;  // Higher first.
+  const void* owner = nullptr;
+  // Runs the job; `cancelled` turns true if nobody wants it any more. Must not throw.
+  std::function<void(const std::atomic<bool>& cancelled)> run;
+};
+
+// Thread rule: any thread. Threads start with the first job; idle ones sleep.
+class CompileQueue {
+ public:
+  CompileQueue(uint32_t threads, double cpu_share);
+  // Cancels what is waiting, tells running jobs to stop, and waits for those.
+  ~CompileQueue();
+  CompileQueue(const CompileQueue&) = delete;
+  CompileQueue& operator=(const CompileQueue&) = delete;
+
+  void push(CompileJob job);
+  // Drops the waiting jobs of an owner and tells its running ones to stop.
+  void cancel(const void* owner);
+  // Returns when nothing waits or runs.
+  void wait_idle();
+  size_t waiting() const;
+
+ private:
+  struct Running {
+    const void* owner;
+    std::shared_ptr<std::atomic<bool>> cancelled;
+  };
+  void work();
+
+  const uint32_t max_threads_;
+  const double cpu_share_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable idle_;
+  std::vector<CompileJob> jobs_;
+  std::vector<Running> running_;
+  std::vector<std::thread> threads_;
+  size_t resting_ = 0;  // Threads that wait for a job.
+  bool stopping_ = false;
+};
+
+}  // namespace tierup::tier

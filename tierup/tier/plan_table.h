@@ -1,0 +1,71 @@
+// PlanTable: the installed plans of one graph, found without a lock.
+//
+// Readers see an immutable snapshot behind an atomic pointer. A reader announces itself in one of
+// two counters, copies a reference to the plan it wants, and leaves; a writer swaps the pointer and
+// waits until both counters were once empty before it frees the old snapshot. Only writers
+// (compile jobs, evictions, flushes) ever wait, and only for readers in those few instructions.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tierup/base/ref.h"
+#include "tierup/runtime/entry_guard.h"
+#include "tierup/runtime/plan.h"
+
+namespace tierup::tier {
+
+// A specialised plan as it stands in the table. Constant but for its counters.
+struct InstalledPlan final : public RefCounted {
+  runtime::EntryGuard guard;
+  std::unique_ptr<runtime::Plan> plan;
+  bool is_static = false;
+  uint32_t serial = 0;  // 1 for the graph's first.
+  double compile_ms = 0;
+  std::vector<std::string> notes;  // What was done and what was refused, for explain.
+  mutable std::atomic<uint64_t> hits{0};
+  mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
+};
+
+class PlanTable {
+ public:
+  struct Lookup {
+    Ref<const InstalledPlan> plan;  // Null if no guard holds.
+    runtime::GuardOutcome outcome;  // Of the last guard tried; kHolds if there was no plan at all.
+    bool had_plans = false;
+    Ref<const InstalledPlan> outdated;  // A plan whose weights changed.
+  };
+
+  PlanTable() = default;
+  ~PlanTable();
+  PlanTable(const PlanTable&) = delete;
+  PlanTable& operator=(const PlanTable&) = delete;
+
+  // Allocates nothing, takes no lock, waits for nobody.
+  Lookup find(std::span<const IValue> arguments, const ops::Policy& policy) const;
+  // Adds a plan in front; above `max_plans` the least recently used one goes. Returns how many
+  // went.
+  size_t install(Ref<const InstalledPlan> plan, size_t max_plans);
+  void remove(const InstalledPlan* plan);
+  void clear();
+  std::vector<Ref<const InstalledPlan>> plans() const;
+  bool empty() const { return snapshot_.load(std::memory_order_acquire) == nullptr; }
+
+ private:
+  using Snapshot = std::vector<Ref<const InstalledPlan>>;
+  class Reader;
+  void replace(std::unique_ptr<Snapshot> next);
+
+  std::atomic<const Snapshot*> snapshot_{nullptr};
+  mutable std::array<std::atomic<uint32_t>, 2> readers_{};
+  mutable std::atomic<uint32_t> phase_{0};
+  mutable std::atomic<uint64_t> look_ups_{0};
+  std::mutex writers_;
+};
+
+}  // namespace tierup::tier

@@ -1,0 +1,74 @@
+#include "tierup/tier/specializer.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "tierup/ops/op_table.h"
+#include "tierup/passes/freeze_attributes.h"
+#include "tierup/passes/pass_runner.h"
+#include "tierup/passes/pipeline.h"
+#include "tierup/runtime/lower.h"
+
+namespace tierup::tier {
+namespace {
+
+// The profiled types onto the graph's inputs; what they say is what the entry guard checks.
+void set_input_types(ir::Graph& graph, const SpecializeRequest& request) {
+  ir::GraphEditor editor(graph);
+  const auto& arguments = request.profile.arguments();
+  for (size_t i = 0; i < graph.inputs().size() && i < arguments.size(); ++i) {
+    ir::Value* input = graph.inputs()[i];
+    if (const TypePtr type = request.profile.type_of(i, request.is_static)) {
+      if (input->type()->is(TypeKind::kTensor)) editor.set_type(input, type);
+    } else if (arguments[i].truth && input->type()->is(TypeKind::kBool)) {
+      if (graph.block().first() != nullptr) editor.set_insert_before(graph.block().first());
+      editor.replace_uses(input, editor.constant(IValue(*arguments[i].truth)));
+    }
+  }
+}
+
+void collect_notes(const passes::PipelineReport& report, std::vector<std::string>& notes) {
+  for (const passes::PassReport& pass : report) {
+    if (!pass.changed && pass.counters.empty()) continue;
+    std::string line =
+        fmt::format("{} ({:.2f} ms)", pass.name, 1e-6 * static_cast<double>(pass.nanoseconds));
+    for (const auto& [name, amount] : pass.counters) line += fmt::format(" {}={}", name, amount);
+    notes.push_back(std::move(line));
+  }
+}
+
+}  // namespace
+
+Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
+                              const std::atomic<bool>& cancelled) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto installed = make_ref<InstalledPlan>();
+  installed->is_static = request.is_static;
+  installed->guard =
+      runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
+  const std::shared_ptr<ir::Graph> graph = request.graph->clone();
+  set_input_types(*graph, request);
+
+  passes::PassOptions pass_options;
+  pass_options.verify_each = options.verify_passes;
+  pass_options.disabled = options.disabled_passes;
+  if (request.self) {
+    const passes::ConstantObserver observer{
+        [&](const Ref<Storage>& storage) { installed->guard.observe(storage); },
+        [&](const Ref<ObjectValue>& object) { installed->guard.observe(object); }};
+    const passes::Pass freeze{"freeze_attributes", [&](passes::PassContext& context) {
+                                passes::freeze_attributes(context, request.self, observer);
+                              }};
+    collect_notes(run_passes(*graph, {&freeze, 1}, pass_options), installed->notes);
+  }
+  if (cancelled.load()) return nullptr;
+  collect_notes(passes::run_specialized_pipeline(*graph, pass_options), installed->notes);
+  if (cancelled.load()) return nullptr;
+  installed->plan = runtime::lower(graph);
+  installed->compile_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return installed;
+}
+
+}  // namespace tierup::tier

@@ -1,0 +1,30 @@
+// Specializer: from a function, a module and a profile to a guarded plan. Runs in compile jobs.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tierup/ir/function.h"
+#include "tierup/profile/input_profile.h"
+#include "tierup/tier/plan_table.h"
+#include "tierup/tier/tiering_options.h"
+
+namespace tierup::tier {
+
+struct SpecializeRequest {
+  const ir::Function* function = nullptr;
+  std::shared_ptr<const ir::Graph> graph;  // Of tier 0, calls inlined.
+  Ref<ObjectValue> self;                   // Null for a free function: nothing is frozen.
+  profile::InputProfile profile;
+  ops::Policy policy;
+  bool is_static = false;
+};
+
+// Throws what a pass throws; returns null if `cancelled` turned true on the way. The caller keeps
+// the plan's serial and installs it.
+Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
+                              const std::atomic<bool>& cancelled);
+
+}  // namespace tierup::tier

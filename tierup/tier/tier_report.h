@@ -1,0 +1,55 @@
+// What `explain`, counters and debug state tell of a tiered program: plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tierup/runtime/entry_guard.h"
+
+namespace tierup::tier {
+
+// Why a graph stays at tier 0, or a plan was not made.
+enum class Reason : uint8_t {
+  kNone,
+  kCompileOff,     // TieringOptions::compile is off.
+  kProfiling,      // Fewer runs than profiled_runs so far.
+  kJobQueued,      // A job waits or runs.
+  kBudgetSpent,    // The re-specialisation budget is used up: pinned to the simple plan.
+  kCompileFailed,  // The job threw: pinned; the detail has the message.
+  kMismatch,       // Live checking found other results than tier 0: demoted.
+};
+std::string_view reason_text(Reason reason);
+
+struct PlanReport {
+  uint32_t serial = 0;
+  bool is_static = false;
+  double compile_ms = 0;
+  uint64_t hits = 0;
+  std::string guard;
+  std::vector<std::string> notes;
+  std::string graph;  // The specialised graph's text.
+};
+
+struct GraphReport {
+  std::string name;
+  uint64_t calls = 0;
+  uint64_t tier0_calls = 0;
+  uint32_t plans_made = 0;
+  uint32_t budget_left = 0;
+  uint32_t evictions = 0;
+  uint32_t invalidations = 0;
+  Reason reason = Reason::kNone;
+  std::string detail;
+  std::array<uint64_t, runtime::kGuardOutcomeCount> guard_failures{};
+  std::string profile;
+  std::vector<PlanReport> plans;
+};
+
+struct TierReport {
+  std::string options;
+  std::vector<GraphReport> graphs;
+};
+
+}  // namespace tierup::tier

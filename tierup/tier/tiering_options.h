@@ -1,0 +1,51 @@
+// TieringOptions: how a module tiers up. A value owned by the module; nothing here is global.
+//
+// Names follow the profiling executor of TorchScript where it has one (profiled runs, fusion
+// strategy, static and dynamic). Text form: "policy=adaptive,compile=background,profiled_runs=2".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tierup::tier {
+
+enum class Policy : uint8_t {
+  kAdaptive,   // Dynamic first; a miss widens or adds a plan within the budget, with back-off.
+  kReference,  // By the fusion strategy: so many static specialisations, then so many dynamic ones.
+};
+enum class CompileMode : uint8_t { kBackground, kBlocking, kOff };
+
+struct TieringOptions {
+  Policy policy = Policy::kAdaptive;
+  CompileMode compile = CompileMode::kBackground;
+  uint32_t profiled_runs = 2;  // Runs at tier 0 before the first specialisation.
+  // (is static, how many), in order. Its sum is the re-specialisation budget of a graph.
+  std::vector<std::pair<bool, uint32_t>> fusion_strategy = {{true, 2}, {false, 10}};
+  uint32_t max_plans = 12;        // Of one graph at a time; the least used one is evicted.
+  bool fusion = true;             // Compiled fusion groups.
+  uint32_t fusion_group_min = 2;  // Nodes.
+  bool accurate = false;  // "accuracy=exact": no algorithm that rounds otherwise than tier 0.
+  uint32_t compile_threads = 1;
+  double compile_cpu_share = 0.5;     // Of one core, while compile jobs run.
+  uint32_t compile_delay_ms = 0;      // A test aid: each job takes so much longer.
+  uint32_t release_delay_ms = 60000;  // After which profiles of a graph with a standing plan go.
+  double verify_rate = 0;             // Share of tier-1 calls that also run tier 0 and compare.
+  bool guards_fail = false;           // A test aid: every entry guard fails.
+  bool verify_passes = false;         // Verify the graph after each pass.
+  std::vector<std::string> disabled_passes;
+
+  // Sets fields from "key=value,..."; lists are separated by "+". Throws kInvalidArgument naming
+  // the key and what it takes.
+  void apply(std::string_view text);
+  // Defaults, changed by the environment variable TIERUP_TIERING, read once per process.
+  static TieringOptions from_environment();
+  // Every field as apply() takes it.
+  std::string to_string() const;
+  uint32_t budget() const;
+};
+
+}  // namespace tierup::tier
