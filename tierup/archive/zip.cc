@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <memory>
 
@@ -186,10 +185,10 @@ void check_entry(const ByteSource& source, const ZipArchive::Entry& entry, uint1
   }
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 }  // namespace
@@ -264,10 +263,9 @@ void ZipArchive::check_overlaps() const {
 const ZipArchive::Entry* ZipArchive::find(std::string_view name) const {
   const auto found = index_.find(name);
   if (found != index_.end()) return &entries_[found->second];
-  const std::string wanted = lower(name);
   const Entry* match = nullptr;
   for (const Entry& entry : entries_) {
-    if (entry.name.size() != name.size() || lower(entry.name) != wanted) continue;
+    if (!equal_ignoring_case(entry.name, name)) continue;
     if (match != nullptr) return nullptr;
     match = &entry;
   }
