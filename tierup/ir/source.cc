@@ -30,14 +30,24 @@ std::string Source::line_text(size_t offset, size_t* column) const {
   return text_.substr(begin, end - begin);
 }
 
+std::shared_ptr<const SourceRange> Source::original_of(size_t offset) const {
+  return find_original_ ? find_original_(offset) : nullptr;
+}
+
+std::shared_ptr<const SourceRange> SourceRange::find_original() const {
+  std::shared_ptr<const SourceRange> found = original;
+  if (found == nullptr && source != nullptr) found = source->original_of(begin);
+  return found != nullptr && !found->empty() ? found : nullptr;
+}
+
 std::string SourceRange::location() const {
-  if (original != nullptr && !original->empty()) return original->location();
+  if (const auto own = find_original()) return own->location();
   if (source == nullptr) return {};
   return fmt::format("{}:{}", source->name(), source->line_of(begin));
 }
 
 std::string SourceRange::highlight() const {
-  if (original != nullptr && !original->empty()) return original->highlight();
+  if (const auto own = find_original()) return own->highlight();
   if (source == nullptr) return {};
   size_t column = 0;
   const std::string line = source->line_text(begin, &column);

@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "tierup/frontend/torchscript/debug_ranges.h"
-
 namespace tierup::frontend::torchscript {
 namespace {
 
@@ -36,9 +34,7 @@ const FunctionDef* FileUnit::find_function(std::string_view name) const {
 }
 
 ir::SourceRange FileUnit::range(Span span) const {
-  ir::SourceRange range{source_, span.begin, span.end, nullptr};
-  if (debug_ != nullptr) range.original = debug_->find(span.begin);
-  return range;
+  return {source_, span.begin, span.end, nullptr};
 }
 
 std::string_view op_text(Op op) {

@@ -21,8 +21,6 @@
 
 namespace tierup::frontend::torchscript {
 
-class DebugRanges;
-
 inline constexpr int kMaxNesting = 1000;
 
 // Byte offsets into the text of the unit's source.
@@ -222,14 +220,12 @@ class FileUnit {
   // The number of an "op_version_set = N" line (files of 1.4 and before).
   std::optional<int64_t> op_version_set() const { return op_version_set_; }
 
-  // The range for a node, with the user's own source line where the debug table has one.
+  // The range for a node; its source finds the user's own line where a debug table has one.
   ir::SourceRange range(Span span) const;
-  void set_debug_ranges(std::shared_ptr<const DebugRanges> ranges) { debug_ = std::move(ranges); }
 
  private:
   friend class Parser;
   std::shared_ptr<const ir::Source> source_;
-  std::shared_ptr<const DebugRanges> debug_;
   std::vector<const ClassDef*> classes_;
   std::vector<const FunctionDef*> functions_;
   std::optional<int64_t> op_version_set_;

@@ -77,10 +77,21 @@ IValue CodeClasses::build_by_setstate(const std::shared_ptr<const ClassType>& ty
 }
 
 SourceIndex index_of(const Ref<archive::ModelArchive>& archive) {
-  return SourceIndex([archive](const std::string& record) -> std::optional<std::string> {
+  const auto read_text = [archive](const std::string& record) -> std::optional<std::string> {
     if (!archive->contains(record)) return std::nullopt;
     return archive->read_record(record);
-  });
+  };
+  const auto read_debug = [archive](const std::string& record) -> std::optional<IValue> {
+    if (!archive->contains(record)) return std::nullopt;
+    archive::NoClasses classes;
+    archive::UnpickleOptions options;
+    options.name = record;
+    const auto no_storages = [](const std::string& key, ScalarType, int64_t) -> Ref<Storage> {
+      fail(ErrorCode::kCorruptArchive, "a debug table holds a storage '{}'", key);
+    };
+    return archive::unpickle(archive->read_record(record), classes, no_storages, options);
+  };
+  return SourceIndex(read_text, read_debug);
 }
 
 void collect_tensors(const ObjectValue& object, const std::string& prefix,

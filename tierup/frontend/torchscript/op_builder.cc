@@ -40,7 +40,9 @@ bool OpBuilder::any_poisoned(std::span<Value* const> values) const {
 }
 
 Value* OpBuilder::node(NodeKind kind, std::span<Value* const> inputs, TypePtr type) {
-  return editor_.add_output(editor_.create(kind, inputs), std::move(type));
+  Value* result = editor_.add_output(editor_.create(kind, inputs), std::move(type));
+  if (kind != NodeKind::kUncheckedCast && any_poisoned(inputs)) poison(result);
+  return result;
 }
 
 Value* OpBuilder::unchecked_cast(Value* value, TypePtr type) {

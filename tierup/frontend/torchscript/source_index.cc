@@ -1,10 +1,38 @@
 #include "tierup/frontend/torchscript/source_index.h"
 
 #include <algorithm>
+#include <mutex>
 
+#include "tierup/base/error.h"
 #include "tierup/frontend/torchscript/debug_ranges.h"
 
 namespace tierup::frontend::torchscript {
+namespace {
+
+// A file's debug table, read when first asked for. What is wrong with it must not hide the error
+// that asks: such a table counts as absent.
+ir::Source::FindOriginal late_debug_ranges(const SourceIndex::ReadDebug& read,
+                                           const std::string& record) {
+  struct Late {
+    std::once_flag once;
+    std::shared_ptr<const DebugRanges> ranges;
+  };
+  const auto late = std::make_shared<Late>();
+  return [late, read, record](size_t offset) -> std::shared_ptr<const ir::SourceRange> {
+    std::call_once(late->once, [&] {
+      try {
+        if (const auto table = read(record + ".debug_pkl")) {
+          late->ranges = DebugRanges::from_table(*table);
+        }
+      } catch (const Error&) {
+        late->ranges = nullptr;
+      }
+    });
+    return late->ranges != nullptr ? late->ranges->find(offset) : nullptr;
+  };
+}
+
+}  // namespace
 
 SourceIndex::SourceIndex(ReadText read_text, ReadDebug read_debug)
     : read_text_(std::move(read_text)), read_debug_(std::move(read_debug)) {}
@@ -21,12 +49,9 @@ std::shared_ptr<const FileUnit> SourceIndex::file(std::string_view qualifier) {
   const std::string record = record_name(qualifier);
   std::shared_ptr<FileUnit> unit;
   if (std::optional<std::string> text = read_text_(record)) {
-    unit = parse_file(std::make_shared<const ir::Source>(record, std::move(*text)));
-    if (read_debug_) {
-      if (const auto table = read_debug_(record + ".debug_pkl")) {
-        unit->set_debug_ranges(DebugRanges::from_table(*table));
-      }
-    }
+    const auto source = std::make_shared<ir::Source>(record, std::move(*text));
+    if (read_debug_) source->set_find_original(late_debug_ranges(read_debug_, record));
+    unit = parse_file(source);
   }
   files_.emplace(std::string(qualifier), unit);
   return unit;

@@ -20,7 +20,8 @@ class SourceIndex {
  public:
   // The text of record "code/__torch__.py", or nullopt if the archive has none of that name.
   using ReadText = std::function<std::optional<std::string>(const std::string& record)>;
-  // The unpickled debug table of a code record ("code/__torch__.py.debug_pkl"), or nullopt.
+  // The unpickled debug table of a code record ("code/__torch__.py.debug_pkl"), or nullopt. Called
+  // when a place is first shown, from any thread; what it throws is taken for nullopt.
   using ReadDebug = std::function<std::optional<IValue>(const std::string& record)>;
 
   explicit SourceIndex(ReadText read_text, ReadDebug read_debug = nullptr);

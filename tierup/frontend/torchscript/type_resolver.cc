@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tierup/base/error.h"
+#include "tierup/frontend/torchscript/syntax_error.h"
 
 namespace tierup::frontend::torchscript {
 namespace {
@@ -93,9 +94,12 @@ std::string dotted_name(const Expr& expression) {
 }
 
 void fail_at(const FileUnit& unit, Span span, const std::string& message) {
-  Error error(ErrorCode::kSyntax, message);
-  error.add_context(unit.range(span).highlight());
-  throw error;
+  try {
+    fail_at(*unit.source(), span.begin, span.end, message);
+  } catch (Error& error) {
+    if (const auto own = unit.range(span).find_original()) error.add_context(own->highlight());
+    throw;
+  }
 }
 
 TypePtr TypeResolver::resolve(const Expr& annotation, const FileUnit& unit) const {
@@ -122,6 +126,8 @@ TypePtr TypeResolver::resolve(const Expr& annotation, const FileUnit& unit) cons
       if (name.empty()) break;
       if (TypePtr type = find_nominal_(name)) return type;
       if (TypePtr type = simple_type(name)) return type;
+      require(!name.starts_with("__torch__.torch.classes."), ErrorCode::kUnsupported,
+              "custom C++ class {} is not supported", name);
       fail_at(unit, annotation.span, fmt::format("Unknown type name '{}'", name));
     }
     default: break;

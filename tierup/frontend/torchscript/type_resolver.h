@@ -36,7 +36,8 @@ class TypeResolver {
 // "a.b.c" of names and attributes; empty if the expression is anything else.
 std::string dotted_name(const Expr& expression);
 
-// Throws kSyntax with the message and the place, as the model's own source where it is known.
+// Throws kSyntax with the message and the place: in the archive's code, and the user's own line
+// where it is known.
 [[noreturn]] void fail_at(const FileUnit& unit, Span span, const std::string& message);
 
 }  // namespace tierup::frontend::torchscript
