@@ -226,38 +226,15 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   return vector_norm(minus(self, other), p, std::nullopt, false, std::nullopt);
 }
 
-Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
-  require(p.to_double() > 0, ErrorCode::kInvalidArgument,
-          "renorm: non-positive-norm not supported");
-  require(maxnorm.to_double() >= 0, ErrorCode::kInvalidArgument,
-          "renorm: expected maxnorm to be >= 0 but got {}", maxnorm.to_double());
-  require(self.dim() > 1, ErrorCode::kInvalidArgument,
-          "renorm: input needs at least 2 dimensions, got {} dimensions", self.dim());
-  const int64_t d = wrap_dim(dim, self.dim());
-  IntVector others;
-  for (int64_t i = 0; i < self.dim(); ++i) {
-    if (i != d) others.push_back(i);
-  }
-  const bool narrow_float =
-      self.dtype() == ScalarType::kHalf || self.dtype() == ScalarType::kBFloat16;
-  const Tensor norms =
-      vector_norm(self, p, others, true,
-                  narrow_float ? std::optional<ScalarType>(ScalarType::kFloat) : std::nullopt);
-  const Tensor too_long = pointwise({Body::kGt}, {norms, maxnorm});
-  const Tensor factor =
-      evaluate(where(too_long, over(maxnorm, plus(norms, Scalar(1e-7))), Operand(Scalar(1.0))));
-  return to_dtype(times(self, factor), self.dtype());
-}
-
 Tensor linalg_vander(const Tensor& x, std::optional<int64_t> n) {
-  require(x.dim() > 0 && x.dtype() != ScalarType::kBool, ErrorCode::kInvalidArgument,
-          "linalg.vander: expected a number tensor of at least one dimension, got {}",
-          x.describe());
-  const int64_t columns = n.value_or(x.size(-1));
+  require(x.dtype() != ScalarType::kBool, ErrorCode::kInvalidArgument,
+          "linalg.vander: expected a number tensor, got {}", x.describe());
+  const Tensor points = atleast_1d(x);
+  const int64_t columns = n.value_or(points.size(-1));
   require(columns > 1, ErrorCode::kInvalidArgument, "N must be greater than 1.");
-  IntVector sizes(x.sizes().begin(), x.sizes().end());
+  IntVector sizes(points.sizes().begin(), points.sizes().end());
   sizes.push_back(columns - 1);
-  const Tensor powers = cumprod(expand_to(unsqueeze(x, -1), sizes), -1, std::nullopt);
+  const Tensor powers = cumprod(expand_to(unsqueeze(points, -1), sizes), -1, std::nullopt);
   sizes.back() = 1;
   Tensor ones = Tensor::empty(sizes, powers.dtype());
   fill(ones, Scalar(1));

@@ -23,7 +23,7 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_uni
 using UniqueResult = std::tuple<Tensor, Tensor, Tensor>;
 // aten::_unique2: sorted distinct elements.
 UniqueResult unique(const Tensor& self, bool sorted, bool return_inverse, bool return_counts);
-// aten::unique_dim: distinct slices along dim, in lexicographic order.
+// aten::unique_dim: distinct slices along dim, in lexicographic order; inverse and counts always.
 UniqueResult unique_dim(const Tensor& self, int64_t dim, bool sorted, bool return_inverse,
                         bool return_counts);
 // aten::unique_consecutive: only neighbours are compared; without dim, of the flattened tensor.

@@ -73,8 +73,8 @@ UniqueResult unique_elements(const Tensor& self, bool sorted, bool return_invers
           return_counts ? from_vector(groups.counts) : empty_long()};
 }
 
-UniqueResult unique_slices(const Tensor& self, int64_t dim, bool sorted, bool return_inverse,
-                           bool return_counts) {
+// Along a dimension PyTorch gives inverse and counts whether asked for or not.
+UniqueResult unique_slices(const Tensor& self, int64_t dim, bool sorted) {
   const int64_t d = wrap_dim(dim, self.dim());
   require(self.dim() > 0, ErrorCode::kOutOfRange, "unique: the input has no dimension {}", dim);
   const int64_t count = self.sizes()[d];
@@ -85,9 +85,8 @@ UniqueResult unique_slices(const Tensor& self, int64_t dim, bool sorted, bool re
   }
   const Tensor items = contiguous(movedim_int(self, d, 0));
   const Groups groups = group_items(items, count, self.numel() / count, sorted);
-  return {index_select(self, d, from_vector(groups.first)),
-          return_inverse ? from_vector(groups.inverse) : empty_long(),
-          return_counts ? from_vector(groups.counts) : empty_long()};
+  return {index_select(self, d, from_vector(groups.first)), from_vector(groups.inverse),
+          from_vector(groups.counts)};
 }
 
 }  // namespace
@@ -96,17 +95,17 @@ UniqueResult unique(const Tensor& self, bool /*sorted*/, bool return_inverse, bo
   return unique_elements(self, true, return_inverse, return_counts);
 }
 
-UniqueResult unique_dim(const Tensor& self, int64_t dim, bool /*sorted*/, bool return_inverse,
-                        bool return_counts) {
-  return unique_slices(self, dim, true, return_inverse, return_counts);
+UniqueResult unique_dim(const Tensor& self, int64_t dim, bool /*sorted*/, bool /*inverse*/,
+                        bool /*counts*/) {
+  return unique_slices(self, dim, true);
 }
 
 UniqueResult unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
                                 std::optional<int64_t> dim) {
-  if (!dim || (self.dim() == 1 && wrap_dim(*dim, 1) == 0)) {
+  if (!dim || (self.dim() == 1 && *dim == 0)) {
     return unique_elements(self, false, return_inverse, return_counts);
   }
-  return unique_slices(self, *dim, false, return_inverse, return_counts);
+  return unique_slices(self, *dim, false);
 }
 
 }  // namespace tierup::kernels

@@ -104,12 +104,6 @@ constexpr OpRow kRows[] = {
     {"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", boxed<&k::dist>},
     {"aten::dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::dist>},
-    {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", boxed<&k::renorm>},
-    {"aten::renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> "
-     "Tensor(a!)",
-     out_variant<&k::renorm>},
-    {"aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)",
-     inplace<&k::renorm>},
     {"aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", boxed<&k::vander>},
     {"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", boxed<&k::linalg_vander>},
     {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", boxed<&k::tril>},
