@@ -134,6 +134,11 @@ void run_row(const GemmProblem& p) {
 
 }  // namespace
 
+void sgemm(bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
+           int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+  dnnl_sgemm('N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
 void gemm_onednn(const GemmProblem& problem) {
   const bool row =
       problem.batch == 1 && problem.m == 1 && (problem.a.col_stride == 1 || problem.k == 1);
