@@ -126,5 +126,25 @@ inline Lanes exp_lanes(const Lanes& x) {
   return result;
 }
 
+// tanh(x): a polynomial near 0, where 1 - 2 / (exp(2 x) + 1) would lose digits.
+inline Lanes tanh_lanes(const Lanes& x) {
+  const Lanes one = broadcast(1);
+  const Lanes two = broadcast(2);
+  const Lanes far = one - two / (exp_lanes(x * two) + one);
+  Lanes result;
+  for (int i = 0; i < kParts; ++i) {
+    const LaneVector v = x.part[i];
+    const LaneVector z = v * v;
+    LaneVector p = z * -5.70498872745e-3F + 2.06390887954e-2F;
+    p = p * z - 5.37397155531e-2F;
+    p = p * z + 1.33314422036e-1F;
+    p = p * z - 3.33332819422e-1F;
+    p = p * z * v + v;
+    const LaneVector bound = 0.625F - LaneVector{};
+    result.part[i] = (v > bound) | (v < -bound) | (v != v) ? far.part[i] : p;
+  }
+  return result;
+}
+
 }  // namespace
 }  // namespace tierup::kernels

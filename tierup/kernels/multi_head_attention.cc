@@ -4,6 +4,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/attention.h"
+#include "tierup/kernels/drop_elements.h"
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/layer_norm.h"
 #include "tierup/kernels/matmul.h"
@@ -59,22 +60,6 @@ Tensor causal_mask(int64_t queries, int64_t keys) {
     for (int64_t j = 0; j < keys; ++j) mask.data<bool>()[i * keys + j] = j <= i;
   }
   return mask;
-}
-
-Tensor dropped(const Tensor& weights, double p, Generator* generator) {
-  require(p >= 0 && p <= 1, kBad, "dropout probability has to be between 0 and 1, but got {}", p);
-  const Tensor out = contiguous(weights);
-  const auto lock = generator->lock();
-  dispatch_work(out.dtype(), "dropout", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    T* x = out.data<T>();
-    for (int64_t i = 0; i < out.numel(); ++i) {
-      const double uniform =
-          static_cast<double>(generator->next64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
-      x[i] = uniform < 1 - p ? static_cast<T>(static_cast<double>(x[i]) / (1 - p)) : T{0};
-    }
-  });
-  return out;
 }
 
 Tensor activate(const Tensor& x, bool use_gelu) {
@@ -144,7 +129,7 @@ std::tuple<Tensor, Tensor> attention_with_weights(const Tensor& query, const Ten
   if (options.is_causal) mask_scores(scores, causal_mask(query.size(-2), keys.size(-2)), false);
   if (mask.defined()) mask_scores(scores, mask, false);
   Tensor weights = safe_softmax(scores, -1, std::nullopt);
-  if (dropout_p > 0) weights = dropped(weights, dropout_p, generator);
+  if (dropout_p > 0) weights = drop_elements(weights, dropout_p, *generator);
   const Tensor out = matmul(weights, to_dtype(values, work));
   return {to_dtype(out, query.dtype()), to_dtype(weights, query.dtype())};
 }

@@ -39,6 +39,14 @@ void row_moments(const double* x, int64_t n, double* mean, double* variance) {
   *variance = squares / static_cast<double>(n);
 }
 
+void row_sigmoid(double* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = 1 / (1 + std::exp(-x[i]));
+}
+
+void row_tanh(double* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = std::tanh(x[i]);
+}
+
 void row_scale(const double* x, int64_t n, double scale, double* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale;
 }
@@ -90,18 +98,20 @@ void softmax_columns(const double* x, int64_t rows, int64_t stride, int64_t n, d
 }
 
 constexpr RowKernels<double> kDoubleKernels{
-    &row_max,
-    &row_exp_shifted,
-    &row_sum_of_squares,
-    &row_moments,
-    &row_scale,
-    &row_affine,
-    &row_normalize,
-    &row_affine_by_column,
-    &softmax_row<false>,
-    &softmax_row<true>,
-    &softmax_columns<false>,
-    &softmax_columns<true>,
+    .max = &row_max,
+    .exp_shifted = &row_exp_shifted,
+    .sum_of_squares = &row_sum_of_squares,
+    .moments = &row_moments,
+    .sigmoid = &row_sigmoid,
+    .tanh = &row_tanh,
+    .scale = &row_scale,
+    .affine = &row_affine,
+    .normalize = &row_normalize,
+    .affine_by_column = &row_affine_by_column,
+    .softmax = &softmax_row<false>,
+    .log_softmax = &softmax_row<true>,
+    .softmax_columns = &softmax_columns<false>,
+    .log_softmax_columns = &softmax_columns<true>,
 };
 
 RowKernels<float> pick() {

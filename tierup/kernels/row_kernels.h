@@ -17,6 +17,9 @@ struct RowKernels {
   T (*sum_of_squares)(const T* x, int64_t n);
   // Mean and biased variance, by two passes.
   void (*moments)(const T* x, int64_t n, T* mean, T* variance);
+  // In place.
+  void (*sigmoid)(T* x, int64_t n);
+  void (*tanh)(T* x, int64_t n);
   // y = x * scale.
   void (*scale)(const T* x, int64_t n, T scale, T* y);
   // y = x * scale + shift.

@@ -81,6 +81,19 @@ void row_moments(const float* x, int64_t n, float* mean, float* variance) {
               static_cast<float>(n);
 }
 
+void row_sigmoid(float* x, int64_t n) {
+  const Lanes one = broadcast(1);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(x + i, one / (one + exp_lanes(broadcast(0) - load_piece(x + i, count, 0))), count);
+  });
+}
+
+void row_tanh(float* x, int64_t n) {
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(x + i, tanh_lanes(load_piece(x + i, count, 0)), count);
+  });
+}
+
 void row_scale(const float* x, int64_t n, float scale, float* y) {
   const Lanes factor = broadcast(scale);
   for_pieces(n, [&](int64_t i, int64_t count) {
@@ -183,9 +196,20 @@ void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, fl
 }
 
 constexpr RowKernels<float> kRowKernels{
-    &row_max,     &row_exp_shifted, &row_sum_of_squares,     &row_moments,
-    &row_scale,   &row_affine,      &row_normalize,          &row_affine_by_column,
-    &row_softmax, &row_log_softmax, &columns_softmax<false>, &columns_softmax<true>,
+    .max = &row_max,
+    .exp_shifted = &row_exp_shifted,
+    .sum_of_squares = &row_sum_of_squares,
+    .moments = &row_moments,
+    .sigmoid = &row_sigmoid,
+    .tanh = &row_tanh,
+    .scale = &row_scale,
+    .affine = &row_affine,
+    .normalize = &row_normalize,
+    .affine_by_column = &row_affine_by_column,
+    .softmax = &row_softmax,
+    .log_softmax = &row_log_softmax,
+    .softmax_columns = &columns_softmax<false>,
+    .log_softmax_columns = &columns_softmax<true>,
 };
 
 }  // namespace
