@@ -1,0 +1,237 @@
+#include "tierup/kernels/pointwise_loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/kernels/distance.h"
+#include "tierup/kernels/floating_work.h"
+#include "tierup/kernels/strided_loop.h"
+#include "tierup/kernels/type_promotion.h"
+#include "tierup/kernels/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+
+// f(a, b) over broadcast operands in the work type, reduced, in the promoted dtype.
+template <typename F>
+Tensor pair_loss(const Tensor& a, const Tensor& b, int64_t reduction, const F& f) {
+  const ScalarType dtype = to_floating(result_type(a, b));
+  const ScalarType work = work_type(dtype);
+  const Tensor left = to_dtype(a, work);
+  const Tensor right = to_dtype(b, work);
+  const Tensor out = Tensor::empty(broadcast_shapes(a.sizes(), b.sizes()), work);
+  dispatch_work(work, "loss", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    map_elements<T, T, T>(
+        out, [&f](T x, T t) -> T { return static_cast<T>(f(x, t)); }, left, right);
+  });
+  return to_dtype(reduce_loss(out, reduction), dtype);
+}
+
+// Multiplies losses by a broadcast weight, which may be undefined.
+Tensor weighted(const Tensor& losses, const Tensor& weight) {
+  if (!weight.defined()) return losses;
+  const Tensor out =
+      Tensor::empty(broadcast_shapes(losses.sizes(), weight.sizes()), losses.dtype());
+  const Tensor factor = to_dtype(weight, losses.dtype());
+  dispatch_work(losses.dtype(), "loss", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    map_elements<T, T, T>(
+        out, [](T x, T w) { return x * w; }, losses, factor);
+  });
+  return out;
+}
+
+template <typename T>
+T log1p_exp_negative(T x) {
+  // log(1 + exp(-x)) without overflow.
+  return std::max(-x, T{0}) + std::log1p(std::exp(-std::abs(x)));
+}
+
+Tensor elementwise(const Tensor& a, const Tensor& b, const auto& f) {
+  return pair_loss(a, b, 0, f);
+}
+
+}  // namespace
+
+Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
+  if (reduction == 0) return losses;
+  require(reduction == 1 || reduction == 2, kBad, "{} is not a valid value for reduction",
+          reduction);
+  const Tensor dense = contiguous(losses);
+  const Tensor out = Tensor::empty({}, losses.dtype());
+  dispatch_work(losses.dtype(), "loss", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const T* x = dense.data<T>();
+    double sums[4] = {};
+    int64_t i = 0;
+    for (; i + 4 <= dense.numel(); i += 4) {
+      for (int j = 0; j < 4; ++j) sums[j] += static_cast<double>(x[i + j]);
+    }
+    for (int j = 0; i < dense.numel(); ++i, ++j) sums[j] += static_cast<double>(x[i]);
+    double total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    if (reduction == 1) total /= static_cast<double>(dense.numel());
+    *out.data<T>() = static_cast<T>(total);
+  });
+  return out;
+}
+
+Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return pair_loss(self, target, reduction, [](auto x, auto t) { return (x - t) * (x - t); });
+}
+
+Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return pair_loss(self, target, reduction, [](auto x, auto t) { return std::abs(x - t); });
+}
+
+Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
+  require(beta >= 0, kBad, "smooth_l1_loss does not support negative values for beta.");
+  return pair_loss(self, target, reduction, [beta](auto x, auto t) {
+    using T = decltype(x);
+    const T z = std::abs(x - t);
+    const T limit = static_cast<T>(beta);
+    return z < limit ? T{0.5} * z * z / limit : z - T{0.5} * limit;
+  });
+}
+
+Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
+  require(delta > 0, kBad, "huber_loss does not support non-positive values for delta.");
+  return pair_loss(self, target, reduction, [delta](auto x, auto t) {
+    using T = decltype(x);
+    const T z = std::abs(x - t);
+    const T limit = static_cast<T>(delta);
+    return z < limit ? T{0.5} * z * z : limit * (z - T{0.5} * limit);
+  });
+}
+
+Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
+                            int64_t reduction) {
+  require(shape_string(self.sizes()) == shape_string(target.sizes()), kBad,
+          "Using a target size ({}) that is different to the input size ({}) is deprecated. Please "
+          "ensure they have "
+          "the same size.",
+          shape_string(target.sizes()), shape_string(self.sizes()));
+  const Tensor losses =
+      elementwise(to_dtype(self, work_type(self.dtype())), target, [](auto x, auto t) {
+        using T = decltype(x);
+        require(x >= 0 && x <= 1, kBad, "all elements of input should be between 0 and 1");
+        const T log_x = std::max(std::log(x), T{-100});
+        const T log_rest = std::max(std::log1p(-x), T{-100});
+        return (t - 1) * log_rest - t * log_x;
+      });
+  return to_dtype(reduce_loss(weighted(losses, weight), reduction), self.dtype());
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
+                                        const Tensor& weight, const Tensor& pos_weight,
+                                        int64_t reduction) {
+  const ScalarType dtype = to_floating(result_type(self, target));
+  const ScalarType work = work_type(dtype);
+  const Tensor x = to_dtype(self, work);
+  const Tensor t = to_dtype(target, work);
+  Tensor losses;
+  if (pos_weight.defined()) {
+    losses = Tensor::empty(
+        broadcast_shapes(broadcast_shapes(x.sizes(), t.sizes()), pos_weight.sizes()), work);
+    dispatch_work(work, "binary_cross_entropy_with_logits", [&]<typename Tag>(Tag) {
+      using T = typename Tag::type;
+      map_elements<T, T, T, T>(
+          losses,
+          [](T v, T y, T w) { return (1 - y) * v + ((w - 1) * y + 1) * log1p_exp_negative(v); }, x,
+          t, to_dtype(pos_weight, work));
+    });
+  } else {
+    losses = elementwise(x, t, [](auto v, auto y) { return (1 - y) * v + log1p_exp_negative(v); });
+  }
+  return to_dtype(reduce_loss(weighted(losses, weight), reduction), dtype);
+}
+
+Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
+  if (log_target) {
+    return pair_loss(self, target, reduction, [](auto x, auto t) { return std::exp(t) * (t - x); });
+  }
+  return pair_loss(self, target, reduction, [](auto x, auto t) {
+    using T = decltype(x);
+    const T entropy = t == 0 ? T{0} : t * std::log(t);
+    return entropy - t * x;
+  });
+}
+
+Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return pair_loss(self, target, reduction,
+                   [](auto x, auto t) { return std::log1p(std::exp(-t * x)); });
+}
+
+Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input, bool full,
+                        double eps, int64_t reduction) {
+  return pair_loss(input, target, reduction, [=](auto x, auto t) {
+    using T = decltype(x);
+    T loss = log_input ? std::exp(x) - t * x : x - t * std::log(x + static_cast<T>(eps));
+    if (full && t > 1)
+      loss += t * std::log(t) - t + T{0.5} * std::log(static_cast<T>(2 * M_PI) * t);
+    return loss;
+  });
+}
+
+Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin,
+                            int64_t reduction) {
+  return pair_loss(self, target, reduction, [margin](auto x, auto t) {
+    using T = decltype(x);
+    const T apart = t != 1 ? std::max(static_cast<T>(margin) - x, T{0}) : T{0};
+    const T together = t != -1 ? x : T{0};
+    return apart + together;
+  });
+}
+
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+                           double margin, int64_t reduction) {
+  const Tensor difference = elementwise(input1, input2, [](auto a, auto b) { return a - b; });
+  return pair_loss(difference, target, reduction, [margin](auto d, auto t) {
+    using T = decltype(d);
+    return std::max(-t * d + static_cast<T>(margin), T{0});
+  });
+}
+
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+                             double margin, int64_t reduction) {
+  require(target.dim() == 0 || target.dim() == 1, kBad,
+          "0D or 1D target tensor expected, multi-target not supported");
+  const int64_t rank = target.dim() + 1;
+  require(input1.dim() == rank && input2.dim() == rank, kBad,
+          "cosine_embedding_loss: {}D target tensor expects {}D input tensors, but found inputs "
+          "with sizes {} and {}.",
+          target.dim(), rank, shape_string(input1.sizes()), shape_string(input2.sizes()));
+  // Squares are offset by this, so that zero vectors do not divide by zero.
+  constexpr double kEpsilon = 1e-12;
+  return pair_loss(cosine_of_rows(input1, input2, kEpsilon), target, reduction,
+                   [margin](auto c, auto t) {
+                     using T = decltype(c);
+                     if (t == 1) return 1 - c;
+                     return t == -1 ? std::max(c - static_cast<T>(margin), T{0}) : T{0};
+                   });
+}
+
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           double margin, double p, double eps, bool swap, int64_t reduction) {
+  require(anchor.dim() == positive.dim() && positive.dim() == negative.dim(), kBad,
+          "The anchor, positive, and negative tensors are expected to have the same number of "
+          "dimensions, but got: "
+          "anchor {}D, positive {}D, and negative {}D inputs",
+          anchor.dim(), positive.dim(), negative.dim());
+  require(margin > 0, kBad, "triplet_margin_loss: expected margin to be greater than 0, got {}",
+          margin);
+  const Tensor near = pairwise_distance(anchor, positive, p, eps, false);
+  Tensor far = pairwise_distance(anchor, negative, p, eps, false);
+  if (swap) {
+    far = elementwise(far, pairwise_distance(positive, negative, p, eps, false),
+                      [](auto a, auto b) { return std::min(a, b); });
+  }
+  return pair_loss(near, far, reduction, [margin](auto a, auto b) {
+    using T = decltype(a);
+    return std::max(static_cast<T>(margin) + a - b, T{0});
+  });
+}
+
+}  // namespace tierup::kernels
