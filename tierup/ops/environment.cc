@@ -2,7 +2,9 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <random>
 
+#include "tierup/kernels/generator.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
 
@@ -96,6 +98,47 @@ void constrain_range(OpCall& call) {
   require(low && high, ErrorCode::kOutOfRange, "Invalid value range for {} between [{}, {}]", value,
           to_text(call.args[1]), to_text(call.args[2]));
 }
+kernels::Generator& generator_of(const IValue& value) {
+  auto* generator =
+      value.is_capsule() ? dynamic_cast<kernels::Generator*>(value.to_capsule()) : nullptr;
+  require(generator != nullptr, ErrorCode::kTypeError, "expected a Generator but got {}",
+          value.tag_name());
+  return *generator;
+}
+
+// Negative seeds are taken modulo 2^64.
+void manual_seed(OpCall& call) {
+  TIERUP_CHECK(call.context.generator != nullptr);
+  const auto guard = call.context.generator->lock();
+  call.context.generator->set_seed(static_cast<uint64_t>(call.args[0].to_int()));
+}
+void seed_generator(OpCall& call) {
+  kernels::Generator& generator = generator_of(call.args[0]);
+  {
+    const auto guard = generator.lock();
+    generator.set_seed(static_cast<uint64_t>(call.args[1].to_int()));
+  }
+  call.results[0] = std::move(call.args[0]);
+}
+void seed_from_entropy(OpCall& call) {
+  kernels::Generator& generator = generator_of(call.args[0]);
+  std::random_device entropy;
+  const uint64_t seed = (uint64_t{entropy()} << 32) | entropy();
+  const auto guard = generator.lock();
+  generator.set_seed(seed);
+  call.results[0] = IValue(static_cast<int64_t>(seed));
+}
+void initial_seed(OpCall& call) {
+  call.results[0] = IValue(static_cast<int64_t>(generator_of(call.args[0]).seed()));
+}
+void new_generator(OpCall& call) {
+  auto generator = make_ref<kernels::Generator>();
+  if (!call.args[1].is_none()) {
+    generator->set_seed(static_cast<uint64_t>(call.args[1].to_int()));
+  }
+  call.results[0] = IValue::capsule(std::move(generator));
+}
+
 void time_point(OpCall& call) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   call.results[0] = IValue(
@@ -132,6 +175,12 @@ constexpr OpRow kRows[] = {
      &constrain_range, ir::kMayRaise},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
      &constrain_range, ir::kMayRaise},
+    {"aten::manual_seed(int seed) -> ()", &manual_seed, ir::kSideEffect},
+    {"aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)", &seed_generator},
+    {"aten::seed(Generator(a!) self) -> int", &seed_from_entropy, ir::kNondeterministic},
+    {"aten::initial_seed(Generator self) -> int", &initial_seed},
+    {"aten::Generator(*, Device? device=None, int? seed=None) -> Generator", &new_generator,
+     ir::kNondeterministic},
     {"prim::TimePoint() -> int", &time_point, ir::kNondeterministic},
     {"prim::AddStatValue(str key, int val) -> ()", &ignore, ir::kSideEffect},
 };

@@ -145,6 +145,14 @@ TEST(Environment, FlagsWarningsAndDevices) {
   EXPECT_EQ(called("aten::hash.generic", {"a"}), called("aten::hash.generic", {"a"}));
 }
 
+TEST(Environment, Generators) {
+  const IValue generator = call_operator("aten::Generator", {IValue(), 7})[0];
+  EXPECT_EQ(called("aten::initial_seed", {generator}), "7");
+  call_operator("aten::manual_seed.generator", {generator, 9});
+  EXPECT_EQ(called("aten::initial_seed", {generator}), "9");
+  EXPECT_EQ(called("aten::initial_seed", {1}), "! expected a Generator but got int");
+}
+
 TEST(OpTable, EverySchemaParses) {
   for (const Op* op : OpTable::instance().all()) {
     EXPECT_FALSE(op->schema().name.empty());
