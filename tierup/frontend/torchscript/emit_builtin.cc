@@ -145,9 +145,38 @@ Value* FunctionEmitter::cast(const std::string& name, const CallArguments& argum
   return nullptr;
 }
 
+// Builtins that depend on more than an operator's overloads.
+std::optional<Sugared> FunctionEmitter::call_static(const std::string& name,
+                                                    const CallArguments& arguments,
+                                                    const Span& span) {
+  if (arguments.positional.size() != 1 || !arguments.keywords.empty()) return std::nullopt;
+  const Value* value = arguments.positional[0].value;
+  const TypePtr& type = value->type();
+  const ClassType* class_type = type->as_class();
+  if (name == "abs" && type->is(TypeKind::kTensor)) return call_op("aten::abs", arguments, span);
+  if (class_type != nullptr) {
+    const std::string method = "__" + name + "__";
+    if (class_type->find_method(method)) {
+      return Sugared::of(call_method(arguments.positional[0].value, method, {}, span));
+    }
+  }
+  if (name != "len") return std::nullopt;
+  if (type->is(TypeKind::kTuple)) {
+    return Sugared::of(builder_.constant(static_cast<int64_t>(type->elements().size())));
+  }
+  if (class_type == nullptr || !class_type->is_module()) return std::nullopt;
+  int64_t count = 0;
+  for (const ClassType::Attribute& attribute : class_type->attributes()) {
+    const ClassType* part = attribute.type->as_class();
+    if (part != nullptr && part->is_module()) ++count;
+  }
+  return Sugared::of(builder_.constant(count));
+}
+
 Sugared FunctionEmitter::call_builtin(const std::string& name, const CallArguments& arguments,
                                       const Span& span) {
   if (Value* value = cast(name, arguments, span)) return Sugared::of(value);
+  if (std::optional<Sugared> known = call_static(name, arguments, span)) return *known;
   for (const BuiltinOp& entry : kBuiltinOps) {
     if (entry.name == name) return call_op(std::string(entry.op), arguments, span);
   }

@@ -27,6 +27,19 @@ constexpr auto kBuiltinNames = std::to_array<std::string_view>(
      "_to_tensor",   "fork",      "awaitable", "annotate",   "unchecked_cast",
      "uninitialized"});
 
+// The tuple of an operator's results; one with fields where the schema names them.
+TypePtr result_tuple_type(const ir::Node& node) {
+  std::vector<TypePtr> types;
+  std::vector<std::string> fields;
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    types.push_back(node.output(i)->type());
+    const std::string& name = node.op()->schema().returns[i].name;
+    if (!name.empty()) fields.push_back(name);
+  }
+  if (fields.size() != types.size()) return Type::tuple(std::move(types));
+  return Type::named_tuple("", std::move(fields), std::move(types));
+}
+
 TypePtr without_optional(const TypePtr& hint) {
   return hint != nullptr && hint->is(TypeKind::kOptional) ? hint->element() : hint;
 }
@@ -49,7 +62,7 @@ Value* FunctionEmitter::as_value(const Sugared& meaning, const Span& span) {
       const auto outputs = meaning.node->outputs();
       if (outputs.empty()) return builder_.none();
       if (outputs.size() == 1) return outputs[0];
-      return builder_.node(NodeKind::kTupleConstruct, outputs, meaning.type);
+      return builder_.node(NodeKind::kTupleConstruct, outputs, result_tuple_type(*meaning.node));
     }
     case Kind::kFunction: {
       const Ref<Callable> callable = meaning.function;

@@ -29,6 +29,9 @@ Flow FunctionEmitter::emit_block(const Block& block, size_t from) {
 Flow FunctionEmitter::emit_statement(const Stmt& s, const Block& block, size_t index,
                                      bool* took_rest) {
   set_range(s.span);
+  // Loops over tuples are unrolled, and may multiply.
+  require(++statements_ <= kMaxStatements, ErrorCode::kRecursionLimit,
+          "a function unrolls to more than {} statements", kMaxStatements);
   switch (s.kind) {
     case StmtKind::kExpr: emit_sugared(*s.value); return Flow::kFalls;
     case StmtKind::kAssign: emit_assign(s); return Flow::kFalls;
@@ -201,7 +204,8 @@ void FunctionEmitter::emit_assign(const Stmt& s) {
     return;
   }
   TypePtr hint;
-  if (first.is(ExprKind::kAttribute) && s.targets.size() == 1) {
+  if (first.is(ExprKind::kAttribute) && first.child()->is(ExprKind::kName) &&
+      s.targets.size() == 1) {
     // The attribute's declared type is what literals take.
     Value* object = emit(*first.child());
     const ClassType* type = object->type()->as_class();

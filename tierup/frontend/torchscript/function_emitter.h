@@ -37,6 +37,8 @@ inline constexpr std::string_view kStopFlag = "$stop";
 inline constexpr std::string_view kReturnFlag = "$return";
 inline constexpr std::string_view kReturnValue = "$value";
 
+inline constexpr int kMaxStatements = 1'000'000;
+
 // How control leaves a piece of code.
 enum class Flow : uint8_t {
   kFalls,    // At its end.
@@ -242,6 +244,8 @@ class FunctionEmitter {
   ir::Value* emit_getattr(const Expr& call);
   ir::Value* emit_tolist(ir::Value* value, const TypePtr& hint, const Span& span);
   Sugared call_builtin(const std::string& name, const CallArguments& arguments, const Span& span);
+  std::optional<Sugared> call_static(const std::string& name, const CallArguments& arguments,
+                                     const Span& span);
   ir::Value* cast(const std::string& name, const CallArguments& arguments, const Span& span);
 
   // Counts nested emission, so that hostile sources end in an error and not in the host's stack.
@@ -256,6 +260,7 @@ class FunctionEmitter {
   TypePtr result_type_;  // Null while it is not known.
   int loop_depth_ = 0;
   int depth_ = 0;
+  int statements_ = 0;
   // Of a closure: the emitter of the function around it, and what it captured.
   FunctionEmitter* outer_ = nullptr;
   std::vector<ir::Value*> captured_;

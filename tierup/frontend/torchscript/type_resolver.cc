@@ -167,7 +167,8 @@ TypePtr TypeResolver::resolve_generic(const Expr& annotation, std::string_view n
   if (name == "Optional") return Type::optional(types[0]);
   if (name == "Final") return types[0];
   if (name == "Future" || name == "torch.jit.Future") return Type::future(types[0]);
-  if (name == "Await" || name == "torch.jit._Await") return Type::await(types[0]);
+  // Awaitables run when they are made here, as forks may: one type serves both.
+  if (name == "Await" || name == "torch.jit._Await") return Type::future(types[0]);
   if (name == "RRef") return Type::simple(TypeKind::kRRef);
   if (broadcast_count(name)) return Type::list(types[0]);
   fail_at(unit, annotation.span, fmt::format("Unknown type name '{}'", name));
