@@ -128,7 +128,8 @@ void FunctionEmitter::join(ir::Node* node, Branch& a, Branch& b, bool in_tail_po
     join_flag(node, flag, a, b);
   }
   join_return_value(node, a, b);
-  if (leaves(join_flows(a.flow, b.flow))) return;
+  const bool both_left = leaves(join_flows(a.flow, b.flow));
+  if (both_left && loop_depth_ == 0) return;
   // At the end of a function nobody reads its names any more; at the end of another block only
   // those that were there before it can matter.
   if (in_tail_position && is_function_frame()) return;
@@ -138,7 +139,9 @@ void FunctionEmitter::join(ir::Node* node, Branch& a, Branch& b, bool in_tail_po
     if (a.frame.find_here(name) == nullptr) names.push_back(name);
   }
   for (const std::string_view name : names) {
-    if (!name.starts_with('$')) join_name(node, name, a, b, !in_tail_position);
+    if (!name.starts_with('$')) {
+      join_name(node, name, a, b, !in_tail_position && !both_left);
+    }
   }
 }
 
@@ -161,8 +164,14 @@ void FunctionEmitter::join_name(ir::Node* node, std::string_view name, Branch& a
   if (!assigned(in_a) && !assigned(in_b)) return;
   const Binding* before = find_name(name);
   if (before == nullptr && !keep_new) return;
-  if (in_a == nullptr && !leaves(a.flow)) in_a = before;
-  if (in_b == nullptr && !leaves(b.flow)) in_b = before;
+  // Where a side left, its variables matter only if the loop around carries them on.
+  const bool carried = loop_depth_ > 0 && before != nullptr && before->meaning.is(Kind::kValue);
+  const auto side_gives = [&](const Binding* bound, const Branch& side) -> const Binding* {
+    if (side.flow == Flow::kThrows || (side.flow == Flow::kExits && !carried)) return nullptr;
+    return bound != nullptr ? bound : before;
+  };
+  in_a = side_gives(in_a, a);
+  in_b = side_gives(in_b, b);
   for (const auto& [side, branch, which] :
        {std::tuple{in_a, &a, "true"}, std::tuple{in_b, &b, "false"}}) {
     if (side == nullptr && !leaves(branch->flow)) {
@@ -171,9 +180,10 @@ void FunctionEmitter::join_name(ir::Node* node, std::string_view name, Branch& a
       return;
     }
   }
+  if (in_a == nullptr && in_b == nullptr) return;
   // A side that left gives nothing; whatever reads the other's value behind it is not reached.
-  const bool only_a = leaves(b.flow);
-  const bool only_b = leaves(a.flow);
+  const bool only_a = in_b == nullptr;
+  const bool only_b = in_a == nullptr;
   const Sugared& x = only_b ? in_b->meaning : in_a->meaning;
   const Sugared& y = only_a ? in_a->meaning : in_b->meaning;
   if (!x.is(Kind::kValue) || !y.is(Kind::kValue)) {

@@ -97,6 +97,10 @@ Value* FunctionEmitter::binary(Op op, Value* a, Value* b, const Span& span) {
       CallArguments arguments;
       arguments.positional.push_back({a});
       found = call_method(b, "__contains__", arguments, span);
+    } else if (b->type()->is(TypeKind::kStr)) {
+      // "find" gives -1 where there is none; this is how such tests are printed, too.
+      Value* position = aten("find", {b, a}, span);
+      found = aten("ne", {position, builder_.constant(-1)}, span);
     } else {
       found = aten("__contains__", {b, a}, span);
     }
