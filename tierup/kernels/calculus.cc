@@ -5,6 +5,7 @@
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/joining.h"
 #include "tierup/kernels/pointwise_ops.h"
+#include "tierup/kernels/rearrange.h"
 #include "tierup/kernels/reduce_moments.h"
 #include "tierup/kernels/reduce_sum.h"
 #include "tierup/kernels/scan.h"
@@ -238,6 +239,21 @@ Tensor linalg_vander(const Tensor& x, std::optional<int64_t> n) {
   Tensor ones = Tensor::empty(sizes, powers.dtype());
   fill(ones, Scalar(1));
   return cat({ones, powers}, -1);
+}
+
+Tensor vander(const Tensor& x, std::optional<int64_t> n, bool increasing) {
+  require(x.dim() == 1, ErrorCode::kInvalidArgument, "x must be a one-dimensional tensor.");
+  const int64_t columns = n.value_or(x.sizes()[0]);
+  require(columns >= 0, ErrorCode::kInvalidArgument, "N must be non-negative.");
+  const ScalarType type =
+      promote_types(x.dtype(), is_integral(x.dtype(), true) ? ScalarType::kLong : x.dtype());
+  Tensor result = Tensor::empty(IntVector{x.sizes()[0], columns}, type);
+  if (columns > 0) {
+    fill(select(result, 1, 0), Scalar(1));
+    copy_into(narrow(result, 1, 1, columns - 1),
+              cumprod(expand_to(unsqueeze(x, 1), IntVector{x.sizes()[0], columns - 1}), 1, type));
+  }
+  return increasing ? result : flip(result, {1});
 }
 
 }  // namespace tierup::kernels

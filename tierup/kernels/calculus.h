@@ -30,7 +30,8 @@ Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const
 Tensor corrcoef(const Tensor& self);
 // aten::dist: the p-norm of a difference.
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p);
-// aten::linalg_vander: powers 0 to n - 1 in a new last dimension.
+// aten::linalg_vander: powers 0 to n - 1 in a new last dimension; aten::vander.
 Tensor linalg_vander(const Tensor& x, std::optional<int64_t> n);
+Tensor vander(const Tensor& x, std::optional<int64_t> n, bool increasing);
 
 }  // namespace tierup::kernels

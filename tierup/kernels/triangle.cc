@@ -48,10 +48,38 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool lower) {
   return out;
 }
 
+Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype,
+                        bool lower) {
+  require(rows >= 0, ErrorCode::kInvalidArgument, "row must be non-negative, got {}", rows);
+  require(columns >= 0, ErrorCode::kInvalidArgument, "col must be non-negative, got {}", columns);
+  const int64_t shift = lower ? std::min<int64_t>(offset, INT64_MAX - 1) + 1 : offset;
+  const auto first = [&](int64_t r) { return lower ? 0 : clamp_column(r, shift, columns); };
+  const auto last = [&](int64_t r) { return lower ? clamp_column(r, shift, columns) : columns; };
+  int64_t count = 0;
+  for (int64_t r = 0; r < rows; ++r) count += last(r) - first(r);
+  Tensor out = Tensor::empty(IntVector{2, count}, ScalarType::kLong);
+  int64_t* row = out.data<int64_t>();
+  int64_t* column = row + count;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = first(r); c < last(r); ++c) {
+      *row++ = r;
+      *column++ = c;
+    }
+  }
+  return to_dtype(out, dtype);
+}
+
 }  // namespace
 
 Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, true); }
 Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, false); }
+
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype) {
+  return triangle_indices(rows, columns, offset, dtype, true);
+}
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype) {
+  return triangle_indices(rows, columns, offset, dtype, false);
+}
 
 Tensor diag(const Tensor& self, int64_t offset) {
   require(self.dim() == 1 || self.dim() == 2, ErrorCode::kInvalidArgument,

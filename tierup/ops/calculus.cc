@@ -45,6 +45,18 @@ std::vector<Tensor> gradient_tensors(const Tensor& self, const std::vector<Tenso
   return k::gradient_coordinates(self, spacing, dims, edge_order);
 }
 
+// The factories' layout, device and pin_memory change nothing on a CPU.
+template <auto Fn>
+Tensor indices(int64_t rows, int64_t columns, int64_t offset, std::optional<ScalarType> dtype,
+               std::optional<int64_t> /*layout*/, std::optional<Device> /*device*/,
+               std::optional<bool> /*pin_memory*/) {
+  return Fn(rows, columns, offset, dtype.value_or(ScalarType::kLong));
+}
+template <auto Fn>
+Tensor indices_long(int64_t rows, int64_t columns, int64_t offset) {
+  return Fn(rows, columns, offset, ScalarType::kLong);
+}
+
 Tensor fill_diagonal(const Tensor& self, const Scalar& value, bool wrap) {
   k::fill_diagonal_(self, value, wrap);
   return self;
@@ -92,6 +104,7 @@ constexpr OpRow kRows[] = {
     {"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", boxed<&k::dist>},
     {"aten::dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::dist>},
+    {"aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", boxed<&k::vander>},
     {"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", boxed<&k::linalg_vander>},
     {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", boxed<&k::tril>},
     {"aten::tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
@@ -101,6 +114,16 @@ constexpr OpRow kRows[] = {
     {"aten::triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::triu>},
     {"aten::triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", inplace<&k::triu>},
+    {"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     boxed<&indices<&k::tril_indices>>},
+    {"aten::tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
+     out_variant<&indices_long<&k::tril_indices>>},
+    {"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     boxed<&indices<&k::triu_indices>>},
+    {"aten::triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
+     out_variant<&indices_long<&k::triu_indices>>},
     {"aten::diag(Tensor self, int diagonal=0) -> Tensor", boxed<&k::diag>},
     {"aten::diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::diag>},

@@ -1,0 +1,71 @@
+// ScriptProgram: one code file with its cases, compiled and run without an archive around it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tierup/base/error.h"
+#include "tierup/frontend/torchscript/compilation_unit.h"
+#include "tierup/kernels/generator.h"
+#include "tierup/passes/pipeline.h"
+#include "tierup/runtime/program.h"
+
+namespace tierup {
+
+// How a function's graph is treated before it is run.
+enum class Preparation : uint8_t { kNone, kNoOpt, kSpecialized };
+
+class ScriptProgram {
+ public:
+  // `text` becomes code/__torch__.py. Throws what parsing throws.
+  ScriptProgram(std::string text, Preparation preparation, int64_t version = 10)
+      : unit_(make_unit(std::move(text), version)),
+        program_([preparation](const ir::Function& f) { return prepare(f, preparation); }) {
+    context_.generator = generator_.get();
+    context_.print = [this](const std::string& line) { printed_ += line; };
+    context_.warn = [this](const std::string& line) { printed_ += "warning: " + line + "\n"; };
+  }
+
+  // Calls __torch__.NAME without arguments.
+  IValue run(const std::string& name) {
+    const auto& definition = unit_->find("__torch__." + name);
+    require(static_cast<bool>(definition.function), ErrorCode::kNotFound, "no function {}", name);
+    return program_.run(*definition.function, {}, context_, state_);
+  }
+  // What was printed since the last call.
+  std::string take_printed() { return std::exchange(printed_, {}); }
+
+ private:
+  static std::shared_ptr<frontend::torchscript::CompilationUnit> make_unit(std::string text,
+                                                                           int64_t version) {
+    using namespace frontend::torchscript;
+    auto read = [text = std::move(text)](const std::string& record) -> std::optional<std::string> {
+      if (record != "code/__torch__.py") return std::nullopt;
+      return text;
+    };
+    CompileOptions options;
+    options.version = version;
+    return CompilationUnit::make(SourceIndex(std::move(read)), options);
+  }
+
+  static std::shared_ptr<const ir::Graph> prepare(const ir::Function& function,
+                                                  Preparation preparation) {
+    if (preparation == Preparation::kNone) return function.graph();
+    passes::PassOptions options;
+    options.verify_each = true;
+    const std::shared_ptr<ir::Graph> graph = function.graph()->clone();
+    passes::run_no_opt_pipeline(*graph, options);
+    if (preparation == Preparation::kSpecialized) passes::run_specialized_pipeline(*graph, options);
+    return graph;
+  }
+
+  std::shared_ptr<frontend::torchscript::CompilationUnit> unit_;
+  Ref<kernels::Generator> generator_ = make_ref<kernels::Generator>();
+  ops::RunContext context_;
+  Ref<const runtime::RunState> state_{make_ref<runtime::RunState>()};
+  std::string printed_;
+  runtime::Program program_;
+};
+
+}  // namespace tierup
