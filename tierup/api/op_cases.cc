@@ -5,6 +5,7 @@
 
 #include "tierup/api/tree_reader.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/kernels/generator.h"
 #include "tierup/ops/op_table.h"
 
 namespace tierup::api {
@@ -40,6 +41,8 @@ class OpCase {
     std::vector<IValue> args = read_arguments();
     std::vector<IValue> results(op_.schema().returns.size());
     ops::RunContext context;
+    kernels::Generator generator;
+    context.generator = &generator;
     context.warn = [](const std::string&) {};
     ops::OpCall call{args, results, context};
     op_.kernel()(call);

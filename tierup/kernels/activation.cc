@@ -14,6 +14,12 @@ PointwiseCall elu_call(const Tensor& self, const Scalar& alpha, const Scalar& sc
 
 }  // namespace
 
+std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
+  const Tensor magnitude = pointwise({Body::kAbs}, {self});
+  const Tensor buffer = pointwise({Body::kExp}, {evaluate(neg(magnitude))});
+  return {pointwise({Body::kLogSigmoid}, {self}), buffer};
+}
+
 PointwiseCall gelu(const Tensor& self, std::string_view approximate) {
   if (approximate == "tanh") return {{Body::kGeluTanh}, {self}};
   require(approximate == "none", ErrorCode::kInvalidArgument,

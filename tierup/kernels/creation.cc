@@ -74,15 +74,15 @@ int64_t check_steps(int64_t steps) {
   return steps;
 }
 
-// The i-th of `steps` numbers from a to b, counted from the nearer end.
+// The i-th of `steps` numbers from a to b, counted from the nearer end. Between integers the
+// steps are floats, as PyTorch takes them.
 template <typename T>
 T between(T a, T b, int64_t steps, int64_t i) {
-  using Step = std::conditional_t<std::is_integral_v<T>, float, T>;
-  using Real = std::conditional_t<std::is_integral_v<T>, float, double>;
+  using Real = std::conditional_t<std::is_same_v<T, float>, float, double>;
   if (steps == 1) return a;
-  const Step step = (static_cast<Step>(b) - static_cast<Step>(a)) / static_cast<Real>(steps - 1);
-  if (i < steps / 2) return static_cast<T>(static_cast<Step>(a) + step * static_cast<Real>(i));
-  return static_cast<T>(static_cast<Step>(b) - step * static_cast<Real>(steps - 1 - i));
+  const T step = (b - a) / static_cast<Real>(steps - 1);
+  if (i < steps / 2) return a + step * static_cast<Real>(i);
+  return b - step * static_cast<Real>(steps - 1 - i);
 }
 
 ScalarType spaced_dtype(const Scalar& start, const Scalar& end, std::optional<ScalarType> dtype) {
@@ -108,8 +108,8 @@ Tensor spaced(const Scalar& start, const Scalar& end, int64_t steps, ScalarType 
     return out;
   }
   if (is_integral(dtype, true)) {
-    const int64_t a = start.to<int64_t>();
-    const int64_t b = end.to<int64_t>();
+    const auto a = static_cast<float>(start.to<int64_t>());
+    const auto b = static_cast<float>(end.to<int64_t>());
     return tabulate(steps, dtype, "linspace",
                     [=](int64_t i) { return map(between(a, b, steps, i)); });
   }

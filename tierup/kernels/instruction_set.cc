@@ -1,5 +1,8 @@
 #include "tierup/kernels/instruction_set.h"
 
+#include <algorithm>
+#include <atomic>
+
 namespace tierup::kernels {
 namespace {
 
@@ -13,11 +16,20 @@ InstructionSet detect() {
   return avx2 ? InstructionSet::kAvx2 : InstructionSet::kBase;
 }
 
+std::atomic<InstructionSet>& most_allowed() {
+  static std::atomic<InstructionSet> most = InstructionSet::kAvx512;
+  return most;
+}
+
 }  // namespace
 
 InstructionSet instruction_set() {
   static const InstructionSet found = detect();
-  return found;
+  return std::min(found, most_allowed().load(std::memory_order_relaxed));
+}
+
+void limit_instruction_set(InstructionSet most) {
+  most_allowed().store(most, std::memory_order_relaxed);
 }
 
 }  // namespace tierup::kernels

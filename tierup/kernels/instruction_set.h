@@ -11,4 +11,8 @@ enum class InstructionSet : uint8_t { kBase, kAvx2, kAvx512 };
 // *_avx2.cc and *_avx512.cc do.
 InstructionSet instruction_set();
 
+// Keeps all kernels of the process at `most` or below, for tests and comparisons; kernels already
+// running are not affected. kAvx512 lifts the limit.
+void limit_instruction_set(InstructionSet most);
+
 }  // namespace tierup::kernels

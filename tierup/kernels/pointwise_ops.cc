@@ -70,6 +70,12 @@ PointwiseCall div_mode(const Operand& self, const Operand& other,
   require(*mode == "trunc", ErrorCode::kInvalidArgument,
           "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{}'",
           *mode);
+  const std::array<Operand, 2> operands{self, other};
+  const ScalarType common = common_dtype({Body::kDivTrunc}, operands);
+  if (common == ScalarType::kHalf || common == ScalarType::kBFloat16) {
+    // The quotient is rounded to the narrow type before it is truncated.
+    return {{Body::kTrunc}, {pointwise({Body::kDiv}, operands)}};
+  }
   return {{Body::kDivTrunc}, {self, other}};
 }
 
@@ -95,6 +101,8 @@ PointwiseCall pow(const Operand& self, const Operand& exponent) {
   if (value == -1.0) return unary(Body::kReciprocal);
   return call;
 }
+
+PointwiseCall square(const Tensor& self) { return pow(self, Scalar(2)); }
 
 PointwiseCall clamp(const Tensor& self, const std::optional<Operand>& min,
                     const std::optional<Operand>& max) {
@@ -196,6 +204,51 @@ PointwiseCall nan_to_num(const Tensor& self, std::optional<double> nan,
   return {{Body::kNanToNum, Promote::kSame, 1},
           {self, Scalar(nan.value_or(0.0)), Scalar(positive.value_or(top)),
            Scalar(negative.value_or(-top))}};
+}
+
+PointwiseCall polygamma(int64_t n, const Tensor& self) {
+  require(n >= 0, ErrorCode::kInvalidArgument, "polygamma(n, x) does not support negative n.");
+  const ScalarType common = to_floating(self.dtype());
+  return {{Body::kPolygamma, Promote::kSame, 0, common}, {Scalar(n), self}};
+}
+
+Tensor mvlgamma(const Tensor& self, int64_t p) {
+  require(p >= 1, ErrorCode::kInvalidArgument, "p has to be greater than or equal to 1");
+  const PointwiseOp shifted{Body::kAdd, Promote::kFloating, 1};
+  Tensor sum = pointwise(shifted, {self, Operand(Scalar(0.0))});
+  const ScalarType common = sum.dtype();
+  fill(sum, Scalar(static_cast<double>(p * (p - 1)) / 4 * std::log(M_PI)));
+  for (int64_t i = 0; i < p; ++i) {
+    const Tensor x = pointwise(shifted, {self, Operand(Scalar(-0.5 * static_cast<double>(i)))});
+    pointwise_into(sum, {Body::kAdd, Promote::kSame, 0, common},
+                   {sum, pointwise({Body::kLgamma}, {x})});
+  }
+  return sum;
+}
+
+std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  const Tensor mantissa = empty_like(self, self.dtype());
+  const Tensor exponent = empty_like(self, ScalarType::kInt);
+  dispatch_floating(self.dtype(), "frexp", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    map_elements<T, T>(
+        mantissa,
+        [](T x) {
+          int unused = 0;
+          return static_cast<T>(std::frexp(static_cast<Real>(x), &unused));
+        },
+        self);
+    map_elements<int32_t, T>(
+        exponent,
+        [](T x) {
+          int32_t found = 0;
+          std::frexp(static_cast<Real>(x), &found);
+          return found;
+        },
+        self);
+  });
+  return {mantissa, exponent};
 }
 
 PointwiseCall logit(const Tensor& self, std::optional<double> eps) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <tuple>
 
 #include "tierup/kernels/pointwise.h"
 
@@ -20,6 +21,7 @@ PointwiseCall div_mode(const Operand& self, const Operand& other,
 
 // self ^ exponent; small constant exponents become products and roots. Follows: pow.
 PointwiseCall pow(const Operand& self, const Operand& exponent);
+PointwiseCall square(const Tensor& self);
 
 // self within [min, max], either of which may be missing; both missing is an error.
 // Follows: clamp, clamp_min, clamp_max, clip; hardtanh, relu6.
@@ -39,6 +41,12 @@ PointwiseCall addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& t
                       const Scalar& value);
 PointwiseCall lerp(const Tensor& self, const Tensor& end, const Operand& weight);
 
+// The n-th derivative of digamma; the multivariate log-gamma of dimension p.
+PointwiseCall polygamma(int64_t n, const Tensor& self);
+Tensor mvlgamma(const Tensor& self, int64_t p);
+// Mantissa in [0.5, 1) and int32 exponent. Throws kUnsupported for integers.
+std::tuple<Tensor, Tensor> frexp(const Tensor& self);
+
 PointwiseCall neg(const Tensor& self);
 PointwiseCall sgn(const Tensor& self);
 PointwiseCall deg2rad(const Tensor& self);
@@ -48,6 +56,8 @@ PointwiseCall nan_to_num(const Tensor& self, std::optional<double> nan,
                          std::optional<double> positive, std::optional<double> negative);
 PointwiseCall logit(const Tensor& self, std::optional<double> eps);
 
+// Log-sigmoid, and exp(-|self|) for its derivative. Follows: log_sigmoid_forward.
+std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self);
 PointwiseCall gelu(const Tensor& self, std::string_view approximate);
 PointwiseCall celu(const Tensor& self, const Scalar& alpha);
 PointwiseCall selu(const Tensor& self);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "tierup/kernels/instruction_set.h"
 #include "tierup/tensor/dtype.h"
 
 namespace tierup::kernels {
@@ -37,17 +38,17 @@ struct Variant {
 // All variants by body and by the type they compute in.
 class RunTable {
  public:
-  // The table for the best instruction set allowed (cpu_features.h).
-  static const RunTable& instance();
+  // The table for the instruction set in use, and for a given one that the processor has.
+  static const RunTable& instance() { return of(instruction_set()); }
+  static const RunTable& of(InstructionSet set);
 
   // Null if the body is not defined for the type.
   const Variant* find(Body body, ScalarType compute) const {
     const Variant& variant = variants_[static_cast<size_t>(body)][static_cast<size_t>(compute)];
     return variant.run == nullptr ? nullptr : &variant;
   }
-  void set(Body body, ScalarType compute, const Variant& variant) {
-    variants_[static_cast<size_t>(body)][static_cast<size_t>(compute)] = variant;
-  }
+  // Not inline: files of all instruction sets call it.
+  void set(Body body, ScalarType compute, const Variant& variant);
 
  private:
   static constexpr size_t kTypes = static_cast<size_t>(ScalarType::kBool) + 1;
@@ -55,12 +56,23 @@ class RunTable {
 };
 
 // Each fills in the variants of one source file.
-void add_arithmetic_runs(RunTable& table);
+void add_real_runs(RunTable& table);
 void add_integer_runs(RunTable& table);
 void add_truth_runs(RunTable& table);
-void add_elementary_runs(RunTable& table);
-void add_activation_runs(RunTable& table);
 void add_complex_runs(RunTable& table);
 void add_special_runs(RunTable& table);
+
+// Vector code, by instruction set.
+#define TIERUP_VECTOR_RUNS(name)                \
+  namespace name {                              \
+  void add_arithmetic_runs(RunTable& table);    \
+  void add_exponential_runs(RunTable& table);   \
+  void add_trigonometric_runs(RunTable& table); \
+  void add_activation_runs(RunTable& table);    \
+  }
+TIERUP_VECTOR_RUNS(simd_sse42)
+TIERUP_VECTOR_RUNS(simd_avx2)
+TIERUP_VECTOR_RUNS(simd_avx512)
+#undef TIERUP_VECTOR_RUNS
 
 }  // namespace tierup::kernels

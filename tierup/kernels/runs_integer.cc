@@ -134,7 +134,7 @@ struct IntegerSignbit {
   static constexpr size_t kArity = 1;
   template <typename T>
   static bool apply(T a) {
-    return a < 0;
+    return std::is_signed_v<T> && a < T(0);
   }
 };
 // nan_to_num of an integer: itself.

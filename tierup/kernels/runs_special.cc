@@ -1,6 +1,7 @@
 // Runs of bodies that are computed one element at a time in double precision.
 #include "tierup/kernels/scalar_lane.h"
 #include "tierup/kernels/scalar_run.h"
+#include "tierup/kernels/special_functions.h"
 
 namespace tierup::kernels {
 namespace bodies {
@@ -87,6 +88,11 @@ void set_where(RunTable& table) {
   (set(TypeTag<T>{}), ...);
 }
 
+template <auto Function>
+void set_lifted(RunTable& table, Body body) {
+  set_scalar<bodies::Lift<Function>, float, double>(table, body);
+}
+
 }  // namespace
 
 void add_special_runs(RunTable& table) {
@@ -99,8 +105,44 @@ void add_special_runs(RunTable& table) {
   set_scalar<bodies::RealHypot, float, double>(table, Body::kHypot);
   set_scalar<bodies::RealAngle, float, double>(table, Body::kAngle);
   set_predicate<bodies::RealSignbit, float, double>(table, Body::kSignbit);
-  set_scalar<bodies::Lift<static_cast<double (*)(double)>(&std::lgamma)>, float, double>(
-      table, Body::kLgamma);
+  set_lifted<static_cast<double (*)(double)>(&std::lgamma)>(table, Body::kLgamma);
+  set_lifted<&special::erfinv>(table, Body::kErfinv);
+  set_lifted<&special::erfcx>(table, Body::kErfcx);
+  set_lifted<&special::digamma>(table, Body::kDigamma);
+  set_lifted<&special::entr>(table, Body::kEntr);
+  set_lifted<&special::ndtr>(table, Body::kNdtr);
+  set_lifted<&special::ndtri>(table, Body::kNdtri);
+  set_lifted<&special::log_ndtr>(table, Body::kLogNdtr);
+  set_lifted<&special::zeta>(table, Body::kZeta);
+  set_lifted<&special::polygamma>(table, Body::kPolygamma);
+  set_lifted<&special::igamma>(table, Body::kIgamma);
+  set_lifted<&special::igammac>(table, Body::kIgammac);
+  set_lifted<&special::i0>(table, Body::kI0);
+  set_lifted<&special::i0e>(table, Body::kI0e);
+  set_lifted<&special::i1>(table, Body::kI1);
+  set_lifted<&special::i1e>(table, Body::kI1e);
+  set_lifted<&special::bessel_j0>(table, Body::kBesselJ0);
+  set_lifted<&special::bessel_j1>(table, Body::kBesselJ1);
+  set_lifted<&special::bessel_y0>(table, Body::kBesselY0);
+  set_lifted<&special::bessel_y1>(table, Body::kBesselY1);
+  set_lifted<&special::bessel_k0>(table, Body::kBesselK0);
+  set_lifted<&special::bessel_k1>(table, Body::kBesselK1);
+  set_lifted<&special::scaled_bessel_k0>(table, Body::kScaledBesselK0);
+  set_lifted<&special::scaled_bessel_k1>(table, Body::kScaledBesselK1);
+  set_lifted<&special::spherical_bessel_j0>(table, Body::kSphericalBesselJ0);
+  set_lifted<&special::airy_ai>(table, Body::kAiryAi);
+  set_lifted<&special::chebyshev_t>(table, Body::kChebyshevT);
+  set_lifted<&special::chebyshev_u>(table, Body::kChebyshevU);
+  set_lifted<&special::chebyshev_v>(table, Body::kChebyshevV);
+  set_lifted<&special::chebyshev_w>(table, Body::kChebyshevW);
+  set_lifted<&special::shifted_chebyshev_t>(table, Body::kShiftedChebyshevT);
+  set_lifted<&special::shifted_chebyshev_u>(table, Body::kShiftedChebyshevU);
+  set_lifted<&special::shifted_chebyshev_v>(table, Body::kShiftedChebyshevV);
+  set_lifted<&special::shifted_chebyshev_w>(table, Body::kShiftedChebyshevW);
+  set_lifted<&special::hermite_h>(table, Body::kHermiteH);
+  set_lifted<&special::hermite_he>(table, Body::kHermiteHe);
+  set_lifted<&special::laguerre>(table, Body::kLaguerre);
+  set_lifted<&special::legendre>(table, Body::kLegendre);
 }
 
 }  // namespace tierup::kernels

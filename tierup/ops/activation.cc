@@ -14,6 +14,11 @@ constexpr OpRow kRows[] = {
     TIERUP_UNARY_ROWS("hardswish", Body::kHardswish),
     TIERUP_UNARY_ROWS("hardsigmoid", Body::kHardsigmoid),
     TIERUP_FUNCTION_ROWS("log_sigmoid", Body::kLogSigmoid),
+    {"aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
+     boxed<&k::log_sigmoid_forward>},
+    {"aten::log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> "
+     "(Tensor(a!), Tensor(b!))",
+     out_variant<&k::log_sigmoid_forward>},
     {"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", pointwise_row<&k::gelu>},
     {"aten::gelu.out(Tensor self, *, str approximate=\"none\", Tensor(a!) out) -> Tensor(a!)",
      pointwise_out<&k::gelu>},

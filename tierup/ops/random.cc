@@ -183,6 +183,10 @@ std::tuple<Tensor, Tensor> native_dropout(RunContext& c, const Tensor& input, do
                                           std::optional<bool> train) {
   return k::native_dropout(input, p, train.value_or(true), *c.generator);
 }
+Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
+  const Tensor kept = k::pointwise({k::Body::kMul}, {grad, mask});
+  return k::pointwise({k::Body::kMul}, {kept, k::Operand(Scalar(scale))});
+}
 Tensor rrelu(RunContext& c, const Tensor& self, const Scalar& lower, const Scalar& upper,
              bool training, const IValue& g) {
   return k::rrelu(self, {}, lower.to_double(), upper.to_double(), training, pick(c, g));
@@ -329,6 +333,8 @@ constexpr OpRow kRows[] = {
      boxed<&dropout<DropoutKind::kFeatureAlpha>>},
     {"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
      inplace<&dropout<DropoutKind::kFeatureAlpha>>},
+    {"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+     boxed<&native_dropout_backward>},
     {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
      boxed<&native_dropout>},
     {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "

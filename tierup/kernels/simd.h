@@ -1,0 +1,264 @@
+// Vec<T>: the lanes of one vector register, in the vocabulary of scalar bodies.
+//
+// The including file is compiled for one instruction set (its name ends in _sse42, _avx2 or
+// _avx512); everything here lies in a namespace of that instruction set and is always inlined, so
+// that no instruction of one set leaks into code meant for another. Only operations with one
+// correct result are used, and no fused multiply-add: all sets give the same bits.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cmath>
+#include <cstdint>
+
+#if defined(__AVX512F__)
+#define TIERUP_SIMD simd_avx512
+#define TIERUP_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define TIERUP_SIMD simd_avx2
+#define TIERUP_VECTOR_BYTES 32
+#else
+#define TIERUP_SIMD simd_sse42
+#define TIERUP_VECTOR_BYTES 16
+#endif
+#define TIERUP_INLINE inline __attribute__((always_inline))
+#define TIERUP_LAMBDA __attribute__((always_inline))
+
+namespace tierup::kernels::TIERUP_SIMD {
+
+template <typename T>
+struct LaneTraits;
+template <>
+struct LaneTraits<float> {
+  using Int = int32_t;
+  static constexpr int kMantissaBits = 23;
+  static constexpr int kBias = 127;
+  static constexpr float kMagic = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer.
+};
+template <>
+struct LaneTraits<double> {
+  using Int = int64_t;
+  static constexpr int kMantissaBits = 52;
+  static constexpr int kBias = 1023;
+  static constexpr double kMagic = 6755399441055744.0;
+};
+
+// All ones where true.
+template <typename T>
+struct Mask {
+  using Int = typename LaneTraits<T>::Int;
+  typedef Int Native __attribute__((vector_size(TIERUP_VECTOR_BYTES)));
+  Native m;
+
+  friend TIERUP_INLINE Mask operator|(Mask a, Mask b) { return {a.m | b.m}; }
+  friend TIERUP_INLINE Mask operator&(Mask a, Mask b) { return {a.m & b.m}; }
+  friend TIERUP_INLINE Mask operator!(Mask a) { return {~a.m}; }
+};
+
+template <typename T>
+struct Vec {
+  static constexpr int kLanes = TIERUP_VECTOR_BYTES / static_cast<int>(sizeof(T));
+  using Traits = LaneTraits<T>;
+  using Int = typename Traits::Int;
+  typedef T Native __attribute__((vector_size(TIERUP_VECTOR_BYTES)));
+  typedef Int IntNative __attribute__((vector_size(TIERUP_VECTOR_BYTES)));
+  Native v;
+
+  Vec() = default;
+  TIERUP_INLINE Vec(Native native) : v(native) {}  // NOLINT(google-explicit-constructor)
+  TIERUP_INLINE explicit Vec(double constant) : v(static_cast<T>(constant) - Native{}) {}
+  static TIERUP_INLINE Vec load(const T* from) {
+    Vec result;
+    __builtin_memcpy(&result.v, from, sizeof(Native));
+    return result;
+  }
+  TIERUP_INLINE void store(T* to) const { __builtin_memcpy(to, &v, sizeof(Native)); }
+  // Reinterpreted as integers of the same width, and back.
+  TIERUP_INLINE IntNative bits() const { return (IntNative)v; }
+  static TIERUP_INLINE Vec from_bits(IntNative bits) { return Vec((Native)bits); }
+
+  friend TIERUP_INLINE Vec operator+(Vec a, Vec b) { return a.v + b.v; }
+  friend TIERUP_INLINE Vec operator-(Vec a, Vec b) { return a.v - b.v; }
+  friend TIERUP_INLINE Vec operator*(Vec a, Vec b) { return a.v * b.v; }
+  friend TIERUP_INLINE Vec operator/(Vec a, Vec b) { return a.v / b.v; }
+  friend TIERUP_INLINE Vec operator-(Vec a) { return -a.v; }
+  friend TIERUP_INLINE Mask<T> operator<(Vec a, Vec b) { return {a.v < b.v}; }
+  friend TIERUP_INLINE Mask<T> operator<=(Vec a, Vec b) { return {a.v <= b.v}; }
+  friend TIERUP_INLINE Mask<T> operator>(Vec a, Vec b) { return {a.v > b.v}; }
+  friend TIERUP_INLINE Mask<T> operator>=(Vec a, Vec b) { return {a.v >= b.v}; }
+  friend TIERUP_INLINE Mask<T> operator==(Vec a, Vec b) { return {a.v == b.v}; }
+  friend TIERUP_INLINE Mask<T> operator!=(Vec a, Vec b) { return {a.v != b.v}; }
+};
+
+template <typename T>
+TIERUP_INLINE Vec<T> select(Mask<T> condition, Vec<T> yes, Vec<T> no) {
+  return condition.m ? yes.v : no.v;
+}
+template <typename T>
+TIERUP_INLINE typename Vec<T>::IntNative sign_bits() {
+  return Vec<T>(-0.0).bits();
+}
+template <typename T>
+TIERUP_INLINE Vec<T> abs(Vec<T> x) {
+  return Vec<T>::from_bits(x.bits() & ~sign_bits<T>());
+}
+template <typename T>
+TIERUP_INLINE Vec<T> copysign(Vec<T> x, Vec<T> sign) {
+  return Vec<T>::from_bits((x.bits() & ~sign_bits<T>()) | (sign.bits() & sign_bits<T>()));
+}
+
+enum class Rounding { kEven, kDown, kUp, kZero };
+template <Rounding kMode, typename T>
+TIERUP_INLINE Vec<T> round_to(Vec<T> x) {
+  constexpr int kCode = static_cast<int>(kMode) | _MM_FROUND_NO_EXC;
+#if TIERUP_VECTOR_BYTES == 64
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>(typename Vec<T>::Native(_mm512_roundscale_ps((__m512)x.v, kCode)));
+  } else {
+    return Vec<T>(typename Vec<T>::Native(_mm512_roundscale_pd((__m512d)x.v, kCode)));
+  }
+#elif TIERUP_VECTOR_BYTES == 32
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>(typename Vec<T>::Native(_mm256_round_ps((__m256)x.v, kCode)));
+  } else {
+    return Vec<T>(typename Vec<T>::Native(_mm256_round_pd((__m256d)x.v, kCode)));
+  }
+#else
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>(typename Vec<T>::Native(_mm_round_ps((__m128)x.v, kCode)));
+  } else {
+    return Vec<T>(typename Vec<T>::Native(_mm_round_pd((__m128d)x.v, kCode)));
+  }
+#endif
+}
+template <typename T>
+TIERUP_INLINE Vec<T> round_even(Vec<T> x) {
+  return round_to<Rounding::kEven>(x);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> floor(Vec<T> x) {
+  return round_to<Rounding::kDown>(x);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> ceil(Vec<T> x) {
+  return round_to<Rounding::kUp>(x);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> trunc(Vec<T> x) {
+  return round_to<Rounding::kZero>(x);
+}
+
+template <typename T>
+TIERUP_INLINE Vec<T> sqrt(Vec<T> x) {
+#if TIERUP_VECTOR_BYTES == 64
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(typename Vec<T>::Native(_mm512_sqrt_ps((__m512)x.v)));
+  else
+    return Vec<T>(typename Vec<T>::Native(_mm512_sqrt_pd((__m512d)x.v)));
+#elif TIERUP_VECTOR_BYTES == 32
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(typename Vec<T>::Native(_mm256_sqrt_ps((__m256)x.v)));
+  else
+    return Vec<T>(typename Vec<T>::Native(_mm256_sqrt_pd((__m256d)x.v)));
+#else
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(typename Vec<T>::Native(_mm_sqrt_ps((__m128)x.v)));
+  else
+    return Vec<T>(typename Vec<T>::Native(_mm_sqrt_pd((__m128d)x.v)));
+#endif
+}
+
+// Horner's rule: c[0] + c[1] x + ... with the constants in rising order.
+template <size_t I = 0, typename T, size_t N>
+TIERUP_INLINE Vec<T> polynomial(Vec<T> x, const double (&c)[N]) {
+  if constexpr (I + 1 == N) {
+    return Vec<T>(c[I]);
+  } else {
+    return polynomial<I + 1>(x, c) * x + Vec<T>(c[I]);
+  }
+}
+
+// A number rounded to the nearest integer, as a number and as integer lanes. |x| < 2^21 (2^50).
+template <typename T>
+struct Rounded {
+  Vec<T> value;
+  typename Vec<T>::IntNative integer;
+};
+template <typename T>
+TIERUP_INLINE Rounded<T> round_small(Vec<T> x) {
+  const Vec<T> magic(LaneTraits<T>::kMagic);
+  const Vec<T> shifted = x + magic;
+  return {shifted - magic, shifted.bits() - magic.bits()};
+}
+
+// 2^n for integer lanes within the exponents of normal numbers.
+template <typename T>
+TIERUP_INLINE Vec<T> power_of_two(typename Vec<T>::IntNative n) {
+  return Vec<T>::from_bits((n + LaneTraits<T>::kBias) << LaneTraits<T>::kMantissaBits);
+}
+
+// x = mantissa * 2^exponent with mantissa in [sqrt(1/2), sqrt(2)), for positive finite x.
+template <typename T>
+struct Split {
+  Vec<T> mantissa;
+  Vec<T> exponent;
+};
+template <typename T>
+TIERUP_INLINE Split<T> split_exponent(Vec<T> x) {
+  using Int = typename LaneTraits<T>::Int;
+  constexpr int kBits = LaneTraits<T>::kMantissaBits;
+  // Subnormal numbers are scaled up first.
+  const Vec<T> least(sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022);
+  const Mask<T> tiny = x < least;
+  const Vec<T> scaled = select(tiny, x * Vec<T>(sizeof(T) == 4 ? 0x1p25 : 0x1p54), x);
+  const Vec<T> root(0.70710678118654752);
+  const auto offset = scaled.bits() - root.bits();
+  const auto n = offset >> kBits;
+  const Vec<T> mantissa = Vec<T>::from_bits(scaled.bits() - (n << kBits));
+  // The integer as a number, by its place behind the magic number.
+  const Vec<T> magic(LaneTraits<T>::kMagic);
+  const Vec<T> exponent = Vec<T>::from_bits(magic.bits() + n) - magic;
+  static_assert(sizeof(Int) == sizeof(T));
+  return {mantissa, exponent - select(tiny, Vec<T>(sizeof(T) == 4 ? 25 : 54), Vec<T>(0))};
+}
+
+// f over the lanes of a float vector, computed in double and rounded once.
+template <typename F>
+TIERUP_INLINE Vec<float> through_double(Vec<float> x, const F& f) {
+  typedef float Half __attribute__((vector_size(TIERUP_VECTOR_BYTES / 2)));
+  Half part[2];
+  __builtin_memcpy(part, &x.v, sizeof(part));
+  for (Half& half : part) {
+    const Vec<double> wide(__builtin_convertvector(half, Vec<double>::Native));
+    half = __builtin_convertvector(f(wide).v, Half);
+  }
+  Vec<float> result;
+  __builtin_memcpy(&result.v, part, sizeof(part));
+  return result;
+}
+template <typename F>
+TIERUP_INLINE Vec<float> through_double(Vec<float> x, Vec<float> y, const F& f) {
+  typedef float Half __attribute__((vector_size(TIERUP_VECTOR_BYTES / 2)));
+  Half a[2];
+  Half b[2];
+  __builtin_memcpy(a, &x.v, sizeof(a));
+  __builtin_memcpy(b, &y.v, sizeof(b));
+  for (int i = 0; i < 2; ++i) {
+    const Vec<double> wide_a(__builtin_convertvector(a[i], Vec<double>::Native));
+    const Vec<double> wide_b(__builtin_convertvector(b[i], Vec<double>::Native));
+    a[i] = __builtin_convertvector(f(wide_a, wide_b).v, Half);
+  }
+  Vec<float> result;
+  __builtin_memcpy(&result.v, a, sizeof(a));
+  return result;
+}
+
+// Whether any lane is set.
+template <typename T>
+TIERUP_INLINE bool any(Mask<T> mask) {
+  typename Mask<T>::Int all = 0;
+  for (int i = 0; i < Vec<T>::kLanes; ++i) all |= mask.m[i];
+  return all != 0;
+}
+
+}  // namespace tierup::kernels::TIERUP_SIMD

@@ -1,0 +1,135 @@
+// Vector functions against the C library in double, and the instruction sets against each other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "tierup/kernels/pointwise_runs.h"
+
+namespace tierup::kernels {
+namespace {
+
+// Every 65521st float: about 65 thousand of all signs, exponents and NaNs.
+std::vector<float> spread_floats() {
+  std::vector<float> values;
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 65521) {
+    const auto word = static_cast<uint32_t>(bits);
+    float value = 0;
+    std::memcpy(&value, &word, sizeof(value));
+    values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<float> run(const RunTable& table, Body body, const std::vector<float>& x) {
+  std::vector<float> y(x.size());
+  const char* in[] = {reinterpret_cast<const char*>(x.data())};
+  table.find(body, ScalarType::kFloat)
+      ->run(reinterpret_cast<char*>(y.data()), in, static_cast<int64_t>(x.size()));
+  return y;
+}
+
+// Distance in units of the last place of the wanted float.
+double ulps(float got, double want) {
+  const auto rounded = static_cast<float>(want);
+  if (std::isnan(rounded) || std::isnan(got)) {
+    return std::isnan(rounded) && std::isnan(got) ? 0 : INFINITY;
+  }
+  if (got == rounded) return 0;
+  if (std::isinf(rounded) || std::isinf(got)) return std::abs(want) > 3.4e38 ? 1 : INFINITY;
+  int exponent = 0;
+  std::frexp(rounded, &exponent);
+  return std::abs(got - want) / std::ldexp(1.0, std::max(exponent - 24, -149));
+}
+
+struct Function {
+  Body body;
+  std::function<double(double)> exact;
+};
+
+std::vector<Function> functions() {
+  return {{Body::kExp, [](double x) { return std::exp(x); }},
+          {Body::kExp2, [](double x) { return std::exp2(x); }},
+          {Body::kExpm1, [](double x) { return std::expm1(x); }},
+          {Body::kLog, [](double x) { return std::log(x); }},
+          {Body::kLog2, [](double x) { return std::log2(x); }},
+          {Body::kLog10, [](double x) { return std::log10(x); }},
+          {Body::kLog1p, [](double x) { return std::log1p(x); }},
+          {Body::kTanh, [](double x) { return std::tanh(x); }},
+          {Body::kSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+          {Body::kErf, [](double x) { return std::erf(x); }},
+          {Body::kErfc, [](double x) { return std::erfc(x); }},
+          {Body::kSin, [](double x) { return std::sin(x); }},
+          {Body::kCos, [](double x) { return std::cos(x); }},
+          {Body::kTan, [](double x) { return std::tan(x); }},
+          {Body::kAsin, [](double x) { return std::asin(x); }},
+          {Body::kAcos, [](double x) { return std::acos(x); }},
+          {Body::kAtan, [](double x) { return std::atan(x); }},
+          {Body::kSinh, [](double x) { return std::sinh(x); }},
+          {Body::kCosh, [](double x) { return std::cosh(x); }},
+          {Body::kAsinh, [](double x) { return std::asinh(x); }},
+          {Body::kAcosh, [](double x) { return std::acosh(x); }},
+          {Body::kAtanh, [](double x) { return std::atanh(x); }},
+          {Body::kRsqrt, [](double x) { return 1 / std::sqrt(x); }}};
+}
+
+TEST(VectorFunctions, AreWithinTwoUlps) {
+  const std::vector<float> x = spread_floats();
+  for (const Function& function : functions()) {
+    const std::vector<float> y = run(RunTable::instance(), function.body, x);
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_LE(ulps(y[i], function.exact(x[i])), 2.0)
+          << body_name(function.body) << "(" << x[i] << ") gave " << y[i];
+    }
+  }
+}
+
+TEST(VectorFunctions, KeepTheSignOfZero) {
+  const std::vector<float> zeros{0.0F, -0.0F};
+  for (const Body body : {Body::kSin, Body::kTan, Body::kTanh, Body::kExpm1, Body::kLog1p,
+                          Body::kErf, Body::kAsin, Body::kAtan, Body::kSinh, Body::kAsinh}) {
+    const std::vector<float> y = run(RunTable::instance(), body, zeros);
+    EXPECT_EQ(y[0], 0.0F);
+    EXPECT_FALSE(std::signbit(y[0])) << body_name(body);
+    EXPECT_TRUE(std::signbit(y[1])) << body_name(body);
+  }
+}
+
+TEST(VectorRuns, GiveTheSameBitsOnEveryInstructionSet) {
+  const std::vector<float> x = spread_floats();
+  const RunTable& best = RunTable::instance();
+  for (const InstructionSet lower : {InstructionSet::kBase, InstructionSet::kAvx2}) {
+    if (lower > instruction_set()) continue;
+    const RunTable& table = RunTable::of(lower);
+    for (size_t b = 0; b < static_cast<size_t>(Body::kCount); ++b) {
+      const auto body = static_cast<Body>(b);
+      const Variant* variant = best.find(body, ScalarType::kFloat);
+      if (variant == nullptr || variant->arity != 1 || variant->out != ScalarType::kFloat) continue;
+      const std::vector<float> y = run(best, body, x);
+      const std::vector<float> z = run(table, body, x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const bool both_nan = std::isnan(y[i]) && std::isnan(z[i]);
+        ASSERT_TRUE(both_nan || std::memcmp(&y[i], &z[i], sizeof(float)) == 0)
+            << body_name(body) << "(" << x[i] << "): " << y[i] << " and " << z[i];
+      }
+    }
+  }
+}
+
+TEST(VectorRuns, HandleEveryLengthWithoutTouchingMore) {
+  for (int64_t count = 0; count < 40; ++count) {
+    std::vector<float> x(static_cast<size_t>(count) + 1, 3.0F);
+    std::vector<float> y(static_cast<size_t>(count) + 1, -1.0F);
+    const char* in[] = {reinterpret_cast<const char*>(x.data())};
+    RunTable::instance()
+        .find(Body::kSquare, ScalarType::kFloat)
+        ->run(reinterpret_cast<char*>(y.data()), in, count);
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(y[static_cast<size_t>(i)], 9.0F);
+    ASSERT_EQ(y[static_cast<size_t>(count)], -1.0F);
+  }
+}
+
+}  // namespace
+}  // namespace tierup::kernels
