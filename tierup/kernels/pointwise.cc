@@ -32,6 +32,12 @@ void store_scalar(ScalarType type, const Scalar& value, char* target) {
   });
 }
 
+Scalar rounded_to(ScalarType type, const Scalar& value) {
+  return dispatch_floating(type, "scalar", [&](auto tag) {
+    return Scalar(static_cast<double>(value.to<typename decltype(tag)::type>()));
+  });
+}
+
 // Copies the first element of `block` (of `width` bytes) behind itself up to `count` elements.
 void replicate(char* block, size_t width, int64_t count) {
   const size_t bytes = static_cast<size_t>(count) * width;
@@ -50,7 +56,7 @@ struct Source {
   CastRun round = nullptr;  // From the tensor's dtype to the common reduced dtype, before `cast`.
   bool same_type = false;   // Dense elements can be read in place.
   int operand = -1;         // Index among the loop's operands; -1: a number.
-  const Scalar* number = nullptr;
+  Scalar number;
 };
 
 // Everything a run over one range needs; made once a call.
@@ -94,7 +100,7 @@ void load_constants(const Job& job, char* const* pointers, const int64_t* stride
   for (size_t k = 0; k < job.variant->arity; ++k) {
     const Source& source = job.sources[k];
     if (source.operand < 0) {
-      store_scalar(source.compute, *source.number, buffers[k]);
+      store_scalar(source.compute, source.number, buffers[k]);
     } else if (strides[source.operand] == 0) {
       const char* value = load_block(source, job, pointers, strides, 0, 1, buffers[k]);
       TIERUP_CHECK(value == buffers[k]);
@@ -200,7 +206,11 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
     source.width = static_cast<int64_t>(item_size(source.compute));
     widest = std::max(widest, static_cast<size_t>(source.width));
     if (!operands[k].is_tensor()) {
-      source.number = &operands[k].number;
+      source.number = operands[k].number;
+      // A comparison sees the number as narrow as the elements are.
+      if (is_reduced(common) && job.variant->out == ScalarType::kBool) {
+        source.number = rounded_to(common, source.number);
+      }
       continue;
     }
     const ScalarType from = operands[k].tensor.dtype();

@@ -182,7 +182,7 @@ TIERUP_INLINE Vec<float> tanh(Vec<float> x) {
   const Vec<float> near = x + (x * z) * polynomial(z, kTanhFloat);
   const Vec<float> power = exp(select(a > Vec<float>(10), Vec<float>(20), a + a));
   const Vec<float> far = Vec<float>(1) - Vec<float>(2) / (power + Vec<float>(1));
-  return select(x != x, x, select(a < Vec<float>(0.625), near, copysign(far, x)));
+  return select(x != x, x, copysign(select(a < Vec<float>(0.625), near, far), x));
 }
 TIERUP_INLINE Vec<double> tanh(Vec<double> x) {
   const Vec<double> a = abs(x);
