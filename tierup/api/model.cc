@@ -1,0 +1,167 @@
+#include "tierup/api/model.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "tierup/api/prepare_graph.h"
+#include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
+
+namespace tierup::api {
+
+using frontend::torchscript::MissingOperator;
+
+namespace {
+
+size_t fork_thread_count(const ModelOptions& options) {
+  if (options.fork_threads < 0) return 0;
+  if (options.fork_threads > 0) return static_cast<size_t>(options.fork_threads);
+  return static_cast<size_t>(std::max(1, usable_cores() - 1));
+}
+
+std::string list_missing(const std::vector<MissingOperator>& missing) {
+  std::string text;
+  for (const MissingOperator& item : missing) {
+    text += fmt::format("\n- {}: {}", item.name, item.reason);
+    if (!item.range.empty()) text += "\n  at " + item.range.highlight();
+  }
+  return text;
+}
+
+}  // namespace
+
+Model::Model(ModelOptions options)
+    : options_(std::move(options)), generator_(make_ref<kernels::Generator>()) {
+  if (options_.seed) generator_->set_seed(*options_.seed);
+  runtime::ProgramOptions program_options;
+  program_options.fork_threads = fork_thread_count(options_);
+  program_ = std::make_unique<runtime::Program>(
+      [to_cpu = options_.devices_to_cpu](const ir::Function& function) {
+        return prepare_graph(function, {.devices_to_cpu = to_cpu});
+      },
+      program_options);
+}
+
+Model::~Model() {
+  program_ = nullptr;  // Its plans point into the module's code.
+}
+
+Ref<Model> Model::load(Ref<archive::ByteSource> source, ModelOptions options) {
+  Ref<Model> model(new Model(std::move(options)));
+  model->read(std::move(source));
+  return model;
+}
+
+void Model::read(Ref<archive::ByteSource> source) {
+  frontend::torchscript::LoadOptions options;
+  options.run = [this](const ir::Function& function, std::vector<IValue> args) {
+    return execute(function, std::move(args), {});
+  };
+  module_ = frontend::torchscript::load_torchscript(archive::ModelArchive::read(std::move(source)),
+                                                    options);
+  if (!options_.allow_unsupported) check_support();
+}
+
+std::vector<MissingOperator> Model::missing() const {
+  return frontend::torchscript::missing_operators(*module_.root);
+}
+
+void Model::check_support() const {
+  const std::vector<MissingOperator> list = missing();
+  require(list.empty(), ErrorCode::kUnsupported,
+          "the model uses {} operator(s) or construct(s) that tierup does not support:{}",
+          list.size(), list_missing(list));
+}
+
+const ir::Function& Model::method(const std::string& name) const {
+  const Ref<Callable> found = root()->type->find_method(name);
+  if (found) return ir::as_function(*found);
+  std::string known;
+  for (const auto& [method, callable] : root()->type->methods()) {
+    known += (known.empty() ? "" : ", ") + method;
+  }
+  fail(ErrorCode::kNotFound, "the module has no method '{}'; it has: {}", name,
+       known.empty() ? "none" : known);
+}
+
+std::vector<const ir::Function*> Model::methods() const {
+  std::vector<const ir::Function*> result;
+  for (const auto& [name, callable] : root()->type->methods()) {
+    result.push_back(&ir::as_function(*callable));
+  }
+  return result;
+}
+
+ops::RunContext Model::context() const {
+  ops::RunContext context;
+  context.generator = generator_.get();
+  context.print = options_.print;
+  context.warn = options_.warn;
+  return context;
+}
+
+Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
+  auto state = make_ref<runtime::RunState>();
+  state->cancelled = options.cancelled;
+  state->max_call_depth = options_.max_call_depth;
+  const int64_t limit = options.time_limit_ms.value_or(options_.time_limit_ms);
+  if (limit > 0) {
+    state->deadline = runtime::RunState::Clock::now() + std::chrono::milliseconds(limit);
+  }
+  return Ref<const runtime::RunState>(state.get());
+}
+
+IValue Model::execute(const ir::Function& function, std::vector<IValue> args,
+                      const RunOptions& options) const {
+  const ThreadCountScope threads(options_.threads);
+  ops::RunContext run_context = context();
+  run_count_.fetch_add(1, std::memory_order_relaxed);
+  try {
+    return program_->run(function, args, run_context, run_state(options));
+  } catch (const std::exception&) {
+    error_count_.fetch_add(1, std::memory_order_relaxed);
+    throw;
+  }
+}
+
+IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues kwargs,
+                  const RunOptions& options) const {
+  const ir::Function& function = method(name);
+  return execute(
+      function,
+      bind_arguments(function.schema(), IValue(root()), std::move(args), std::move(kwargs)),
+      options);
+}
+
+IValue Model::call(std::vector<IValue> args, NamedValues kwargs, const RunOptions& options) const {
+  const auto& type = *root()->type;
+  if (type.forward_pre_hooks().empty() && type.forward_hooks().empty()) {
+    return run("forward", std::move(args), std::move(kwargs), options);
+  }
+  require(kwargs.empty(), ErrorCode::kInvalidArgument,
+          "a module with hooks takes its arguments by position only");
+  return call_with_hooks(std::move(args), options);
+}
+
+// A pre-hook gets the arguments as a tuple and may return others, as a tuple or a single value;
+// a hook gets them and the result, and may return another result.
+IValue Model::call_with_hooks(std::vector<IValue> args, const RunOptions& options) const {
+  const auto& type = *root()->type;
+  for (const std::string& hook : type.forward_pre_hooks()) {
+    const IValue changed = run(hook, {make_tuple(args)}, {}, options);
+    if (changed.is_tuple()) {
+      args = changed.to_tuple().items;
+    } else if (!changed.is_none()) {
+      args = {changed};
+    }
+  }
+  IValue result = run("forward", args, {}, options);
+  for (const std::string& hook : type.forward_hooks()) {
+    IValue changed = run(hook, {make_tuple(args), result}, {}, options);
+    if (!changed.is_none()) result = std::move(changed);
+  }
+  return result;
+}
+
+}  // namespace tierup::api

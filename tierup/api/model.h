@@ -1,0 +1,111 @@
+// Model: a loaded TorchScript module: its objects, its code, and how to call it.
+//
+// What the public API (include/tierup) and the command line stand on. Loading compiles what the
+// entry points can reach and lists everything unsupported in it at once, so that a run meets no
+// surprise.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tierup/api/arguments.h"
+#include "tierup/archive/safetensors.h"
+#include "tierup/frontend/torchscript/module_loader.h"
+#include "tierup/kernels/generator.h"
+#include "tierup/runtime/program.h"
+
+namespace tierup::api {
+
+using TextCallback = std::function<void(const std::string&)>;
+
+struct ModelOptions {
+  int threads = 0;                 // For one operator; 0: the cores the process may use.
+  int fork_threads = 0;            // For torch.jit.fork; 0: one less than those cores; -1: none.
+  int64_t time_limit_ms = 0;       // Of each run; 0: none.
+  size_t max_call_depth = 10000;   // Calls of the model's functions within each other.
+  std::optional<uint64_t> seed;    // Of the random generator; PyTorch's default if absent.
+  bool devices_to_cpu = true;      // Run code that names CUDA devices on the CPU.
+  bool allow_unsupported = false;  // Load all the same; reaching such code is an error then.
+  TextCallback print;              // Null: stdout.
+  TextCallback warn;               // Null: stderr.
+};
+
+// Of one run.
+struct RunOptions {
+  std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
+  std::optional<int64_t> time_limit_ms;                // Instead of the model's; 0: none.
+};
+
+struct ModelStats {
+  int64_t run_count = 0;
+  int64_t error_count = 0;
+};
+
+// Thread rule: any thread may call any method. Runs that change attributes, and set_attribute,
+// need the caller's order, as in PyTorch.
+class Model final : public RefCounted {
+ public:
+  // Throws what the archive reader, the front end or a __setstate__ throws, and kUnsupported with
+  // the complete list of what is missing.
+  static Ref<Model> load(Ref<archive::ByteSource> source, ModelOptions options = {});
+  ~Model() override;
+
+  const ModelOptions& options() const { return options_; }
+  const Ref<ObjectValue>& root() const { return module_.root; }
+  const frontend::torchscript::LoadedModule& module() const { return module_; }
+  runtime::Program& program() const { return *program_; }
+
+  // A method of the root module. Throws kNotFound naming those there are.
+  const ir::Function& method(const std::string& name) const;
+  std::vector<const ir::Function*> methods() const;
+
+  // Runs a method. "forward" runs without the root's hooks; call() runs pre-hooks, forward, hooks.
+  IValue run(const std::string& method, std::vector<IValue> args, NamedValues kwargs = {},
+             const RunOptions& options = {}) const;
+  IValue call(std::vector<IValue> args, NamedValues kwargs = {},
+              const RunOptions& options = {}) const;
+
+  // Everything unsupported that the entry points reach.
+  std::vector<frontend::torchscript::MissingOperator> missing() const;
+
+  // An attribute by its path: "layers.0.scale". Throws kNotFound.
+  IValue attribute(const std::string& path) const;
+  void set_attribute(const std::string& path, IValue value) const;
+  // Sets `training` on every module that has it.
+  void set_training(bool training) const;
+
+  // Parameters and buffers by name. load_state copies into them, with conversion of the dtype; with
+  // `strict`, every name must be on both sides. Throws kInvalidArgument with all names that
+  // are missing, unexpected or of another shape, before anything is changed.
+  archive::NamedTensors state() const;
+  void load_state(const archive::NamedTensors& state, bool strict) const;
+
+  void set_seed(uint64_t seed) const { generator_->set_seed(seed); }
+  ModelStats stats() const { return {run_count_.load(), error_count_.load()}; }
+
+ private:
+  explicit Model(ModelOptions options);
+  void read(Ref<archive::ByteSource> source);
+  void check_support() const;
+  ops::RunContext context() const;
+  Ref<const runtime::RunState> run_state(const RunOptions& options) const;
+  IValue execute(const ir::Function& function, std::vector<IValue> args,
+                 const RunOptions& options) const;
+  IValue call_with_hooks(std::vector<IValue> args, const RunOptions& options) const;
+  std::pair<Ref<ObjectValue>, std::string> holder_of(const std::string& path) const;
+
+  const ModelOptions options_;
+  Ref<kernels::Generator> generator_;
+  frontend::torchscript::LoadedModule module_;
+  std::unique_ptr<runtime::Program> program_;  // Before the module: its plans use the code.
+  mutable std::atomic<int64_t> run_count_{0};
+  mutable std::atomic<int64_t> error_count_{0};
+};
+
+}  // namespace tierup::api

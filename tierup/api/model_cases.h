@@ -1,0 +1,53 @@
+// ModelCases: the recorded cases of one model archive, run one after the other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tierup/api/case_outcome.h"
+#include "tierup/api/case_tree.h"
+#include "tierup/api/comparison.h"
+#include "tierup/api/model.h"
+#include "tierup/archive/safetensors.h"
+
+namespace tierup::api {
+
+// One call of a case.
+struct CaseCall {
+  std::string method;  // "forward" goes through Model::call.
+  std::vector<IValue> args;
+  std::optional<IValue> expected;
+};
+
+// A case file: its calls in order, tolerances, and the error it expects instead of results.
+struct ModelCase {
+  std::vector<CaseCall> calls;
+  ComparisonOptions comparison;
+  std::optional<std::string> error;
+  bool is_plain = false;  // Without trees: expects the flattened tensors of the result.
+};
+
+// Reads a case of either form: with trees in its metadata, or plain (`in.N` are the arguments and
+// `out.N` the flattened results). Throws kNotFound, kCorruptArchive.
+ModelCase read_model_case(const std::string& path);
+// The tensors of a result, depth first, as a tuple.
+IValue flatten_result(const IValue& result);
+// What a call gave, and how it compares with what its case expects.
+struct CallResult {
+  IValue value;
+  std::string difference;  // Empty if as expected.
+  Deviation deviation;
+};
+CallResult run_case_call(const Model& model, const CaseCall& call, const ModelCase& model_case,
+                         const RunOptions& options = {});
+
+// The case files beside a model archive that are for it: NAME.caseK.safetensors whose `archives`
+// name the file, or that say nothing of archives.
+std::vector<std::string> case_paths_of(const std::string& model_path);
+
+// A whole case on a freshly loaded model. Never throws.
+CaseOutcome check_model_case(const std::string& model_path, const std::string& case_path);
+
+}  // namespace tierup::api

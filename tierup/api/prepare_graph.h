@@ -1,0 +1,17 @@
+// prepare_graph: from a function's own graph to the one that its plan is lowered from.
+#pragma once
+
+#include <memory>
+
+#include "tierup/ir/function.h"
+
+namespace tierup::api {
+
+struct PrepareOptions {
+  bool devices_to_cpu = true;  // Constants that name a CUDA device become the CPU.
+};
+
+std::shared_ptr<const ir::Graph> prepare_graph(const ir::Function& function,
+                                               const PrepareOptions& options);
+
+}  // namespace tierup::api
