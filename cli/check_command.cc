@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "isolated_worker.h"
 #include "json_writer.h"
+#include "tierup/api/model_cases.h"
 #include "tierup/api/op_cases.h"
 
 namespace tierup::cli {
@@ -49,6 +50,33 @@ class OpItem final : public CheckItem {
   std::unique_ptr<api::OpCaseBundle> bundle_;
 };
 
+// A model archive with the case files beside it.
+class ModelItem final : public CheckItem {
+ public:
+  explicit ModelItem(fs::path path) : path_(std::move(path)) {}
+  std::string name() const override { return path_.filename().string(); }
+  size_t open() override {
+    cases_ = api::case_paths_of(path_.string());
+    return cases_.size();
+  }
+  void close() override {}
+  std::string label(size_t index) override {
+    return fmt::format("{} on {}", name(), fs::path(cases_[index]).filename().string());
+  }
+  CaseOutcome run(size_t index) override {
+    return api::check_model_case(path_.string(), cases_[index]);
+  }
+
+ private:
+  fs::path path_;
+  std::vector<std::string> cases_;
+};
+
+// Training archives have other cases, which no inference can check.
+bool is_model(const fs::path& path) {
+  return path.extension() == ".pt" && !path.filename().string().ends_with(".train.pt");
+}
+
 bool is_op_bundle(const fs::path& path) {
   const std::string name = path.filename().string();
   return path.extension() == ".safetensors" && std::count(name.begin(), name.end(), '.') >= 3 &&
@@ -76,6 +104,7 @@ std::vector<std::unique_ptr<CheckItem>> collect_items(const CheckOptions& option
   for (const fs::path& path : files_below(options.paths)) {
     if (!matches(options.filter, path.stem().string())) continue;
     if (is_op_bundle(path)) items.push_back(std::make_unique<OpItem>(path));
+    if (is_model(path)) items.push_back(std::make_unique<ModelItem>(path));
   }
   return items;
 }
@@ -174,7 +203,9 @@ void add_check_command(CLI::App& app, Action& action) {
   command->add_flag("--in-process", options->in_process,
                     "Do not isolate the cases in a child process");
   command->add_option("--timeout", options->timeout_s, "Seconds that one case may take");
-  command->callback([options, &action] { action = [options] { return run_check(*options); }; });
+  command->callback([options, &action] {
+    action = {[options] { return run_check(*options); }, options->json};
+  });
 }
 
 }  // namespace tierup::cli

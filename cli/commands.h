@@ -12,9 +12,16 @@ inline constexpr int kMismatch = 1;  // Ran, but something is wrong: a failed ca
 inline constexpr int kUsage = 2;     // The command line is wrong.
 inline constexpr int kError = 3;     // An error: a file, a model, a run.
 
-// What to run after parsing; set by the chosen subcommand, returns the exit code.
-using Action = std::function<int()>;
+// What to run after parsing; set by the chosen subcommand.
+struct Action {
+  std::function<int()> run;  // Returns the exit code.
+  bool json = false;         // Errors too.
+};
 
+void add_run_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
+void add_bench_command(CLI::App& app, Action& action);
+void add_inspect_command(CLI::App& app, Action& action);
+void add_ops_command(CLI::App& app, Action& action);
 
 }  // namespace tierup::cli

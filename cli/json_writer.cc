@@ -64,6 +64,13 @@ JsonWriter& JsonWriter::string(std::string_view value) {
   return *this;
 }
 
+JsonWriter& JsonWriter::floating(double value) {
+  if (!std::isfinite(value)) return null();
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return raw(text);
+}
+
 JsonWriter& JsonWriter::number(double value) {
   return std::isfinite(value) ? raw(fmt::format("{}", value)) : null();
 }

@@ -1,6 +1,7 @@
 // JsonWriter: builds one JSON text; commas and escapes are its business.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,10 +15,13 @@ class JsonWriter {
   JsonWriter& end_array() { return shut(']'); }
   JsonWriter& key(std::string_view name);
   JsonWriter& string(std::string_view value);
-  // Finite as %.17g shortest, others as null.
+  // Infinities and NaN become null.
   JsonWriter& number(double value);
   JsonWriter& number(size_t value) { return raw(std::to_string(value)); }
   JsonWriter& number(int value) { return raw(std::to_string(value)); }
+  JsonWriter& integer(int64_t value) { return raw(std::to_string(value)); }
+  // Always with a point or exponent, so that it reads back as a float.
+  JsonWriter& floating(double value);
   JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
   JsonWriter& null() { return raw("null"); }
 

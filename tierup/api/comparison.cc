@@ -264,7 +264,56 @@ class Comparer {
   Deviation* deviation_;
 };
 
+void collect_tensors(const IValue& value, std::vector<Tensor>& tensors) {
+  if (value.is_tensor()) tensors.push_back(value.to_tensor());
+  if (value.is_list()) {
+    for (const IValue& item : value.to_list().items) collect_tensors(item, tensors);
+  }
+  if (value.is_tuple()) {
+    for (const IValue& item : value.to_tuple().items) collect_tensors(item, tensors);
+  }
+  if (value.is_dict()) {
+    for (const auto& [key, item] : value.to_dict().entries()) collect_tensors(item, tensors);
+  }
+}
+
+double tensor_deviation(const Tensor& found, const Tensor& expected) {
+  double largest = 0;
+  double difference = 0;
+  dispatch_all(expected.dtype(), "a comparison", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Wide = std::conditional_t<std::is_same_v<T, complex64> || std::is_same_v<T, complex128>,
+                                    complex128, double>;
+    const T* wanted = expected.data<T>();
+    for_each_element<T>(found, [&](int64_t i, const T& value) {
+      const Wide a(static_cast<Wide>(value));
+      const Wide b(static_cast<Wide>(wanted[i]));
+      largest = std::max(largest, std::abs(b));
+      difference = std::max(difference, std::abs(a - b));
+    });
+  });
+  return difference / (largest + 1e-9);
+}
+
 }  // namespace
+
+double relative_deviation(const IValue& found, const IValue& expected) {
+  constexpr double kOther = std::numeric_limits<double>::infinity();
+  std::vector<Tensor> a;
+  std::vector<Tensor> b;
+  collect_tensors(found, a);
+  collect_tensors(expected, b);
+  if (a.size() != b.size()) return kOther;
+  double result = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].dtype() != b[i].dtype() || !std::ranges::equal(a[i].sizes(), b[i].sizes())) {
+      return kOther;
+    }
+    TIERUP_CHECK(b[i].is_contiguous());
+    result = std::max(result, tensor_deviation(a[i], b[i]));
+  }
+  return result;
+}
 
 Tolerances Tolerances::uniform(Tolerance tolerance) {
   Tolerances result;

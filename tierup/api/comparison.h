@@ -54,4 +54,9 @@ struct ComparisonOptions {
 std::string find_difference(const IValue& found, const IValue& expected,
                             const ComparisonOptions& options, Deviation* deviation = nullptr);
 
+// The largest deviation of any tensor of `found` from its like in `expected`, relative to that
+// tensor's largest value; infinite if they do not match in number and shape. Both are walked
+// depth first, so that structures need not be the same. Copies nothing.
+double relative_deviation(const IValue& found, const IValue& expected);
+
 }  // namespace tierup::api

@@ -55,9 +55,11 @@ Ref<Model> Model::load(Ref<archive::ByteSource> source, ModelOptions options) {
 
 void Model::read(Ref<archive::ByteSource> source) {
   frontend::torchscript::LoadOptions options;
-  options.run = [this](const ir::Function& function, std::vector<IValue> args) {
-    return execute(function, std::move(args), {});
-  };
+  if (options_.run_model_code) {
+    options.run = [this](const ir::Function& function, std::vector<IValue> args) {
+      return execute(function, std::move(args), {});
+    };
+  }
   module_ = frontend::torchscript::load_torchscript(archive::ModelArchive::read(std::move(source)),
                                                     options);
   if (!options_.allow_unsupported) check_support();

@@ -32,6 +32,7 @@ struct ModelOptions {
   std::optional<uint64_t> seed;    // Of the random generator; PyTorch's default if absent.
   bool devices_to_cpu = true;      // Run code that names CUDA devices on the CPU.
   bool allow_unsupported = false;  // Load all the same; reaching such code is an error then.
+  bool run_model_code = true;      // False: refuse models that run code while they are loaded.
   TextCallback print;              // Null: stdout.
   TextCallback warn;               // Null: stderr.
 };

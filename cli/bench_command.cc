@@ -1,0 +1,186 @@
+// tierup bench: how long a model takes to load, to answer first, and to answer steadily.
+//
+// load: file to callable; first: the first call; warm: calls 2 to 10 less nine steady ones; the
+// percentiles are over the steady calls of all callers. error: the first result's largest
+// deviation from the case's outputs, relative to their largest value.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "commands.h"
+#include "json_writer.h"
+#include "model_options.h"
+#include "tierup/api/model_cases.h"
+
+namespace tierup::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct BenchArguments {
+  ModelArguments model;
+  std::vector<std::string> inputs;
+  double seconds = 3;
+  int callers = 1;
+  bool json = false;
+};
+
+struct Figures {
+  double load_ms = 0;
+  double first_ms = 0;
+  double warm_ms = 0;
+  std::vector<double> steady_ms;  // Sorted.
+  double throughput = 0;          // Calls per second of all callers.
+  double rss_mib = 0;
+  double error = 0;
+
+  double percentile(double share) const {
+    const auto index = static_cast<size_t>(static_cast<double>(steady_ms.size()) * share);
+    return steady_ms[std::min(index, steady_ms.size() - 1)];
+  }
+};
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// The cases' arguments, gone through in turn.
+class Calls {
+ public:
+  Calls(const api::Model& model, const std::vector<std::string>& paths) : model_(model) {
+    for (const std::string& path : paths) cases_.push_back(api::read_model_case(path));
+    for (const api::ModelCase& one : cases_) {
+      for (const api::CaseCall& call : one.calls) calls_.push_back(&call);
+    }
+  }
+
+  IValue make(size_t number) const {
+    const api::CaseCall& call = *calls_[number % calls_.size()];
+    return call.method == "forward" ? model_.call(call.args) : model_.run(call.method, call.args);
+  }
+
+  double deviation(size_t number, const IValue& result) const {
+    const api::CaseCall& call = *calls_[number % calls_.size()];
+    if (!call.expected) return 0;
+    return api::relative_deviation(result, *call.expected);
+  }
+
+ private:
+  const api::Model& model_;
+  std::vector<api::ModelCase> cases_;
+  std::vector<const api::CaseCall*> calls_;
+};
+
+double timed_call(const Calls& calls, size_t number) {
+  const auto start = Clock::now();
+  const IValue result = calls.make(number);
+  return milliseconds_since(start);
+}
+
+std::vector<double> steady_calls(const Calls& calls, double seconds, size_t first_number) {
+  std::vector<double> times;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (size_t number = first_number; times.size() < 10 || Clock::now() < end; ++number) {
+    times.push_back(timed_call(calls, number));
+  }
+  return times;
+}
+
+void run_callers(const BenchArguments& arguments, const Calls& calls, Figures& figures) {
+  const auto start = Clock::now();
+  if (arguments.callers <= 1) {
+    figures.steady_ms = steady_calls(calls, arguments.seconds, 0);
+  } else {
+    std::vector<std::vector<double>> times(static_cast<size_t>(arguments.callers));
+    std::vector<std::exception_ptr> failures(times.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < times.size(); ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          times[i] = steady_calls(calls, arguments.seconds, i);
+        } catch (...) {
+          failures[i] = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+    for (const auto& one : times) {
+      figures.steady_ms.insert(figures.steady_ms.end(), one.begin(), one.end());
+    }
+  }
+  figures.throughput =
+      static_cast<double>(figures.steady_ms.size()) * 1000 / milliseconds_since(start);
+  std::sort(figures.steady_ms.begin(), figures.steady_ms.end());
+}
+
+Figures measure(const BenchArguments& arguments) {
+  Figures figures;
+  auto start = Clock::now();
+  const Ref<api::Model> model = arguments.model.load();
+  figures.load_ms = milliseconds_since(start);
+  const Calls calls(*model, arguments.inputs);
+  start = Clock::now();
+  const IValue result = calls.make(0);
+  figures.first_ms = milliseconds_since(start);
+  double early = 0;
+  for (size_t i = 1; i < 10; ++i) early += timed_call(calls, i);
+  figures.error = calls.deviation(0, result);
+  run_callers(arguments, calls, figures);
+  figures.warm_ms = std::max(0.0, early - 9 * figures.percentile(0.5));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  figures.rss_mib = static_cast<double>(usage.ru_maxrss) / 1024;
+  return figures;
+}
+
+int run_bench(const BenchArguments& arguments) {
+  const Figures figures = measure(arguments);
+  const std::pair<const char*, double> rows[] = {
+      {"load_ms", figures.load_ms},
+      {"first_ms", figures.first_ms},
+      {"warm_ms", figures.warm_ms},
+      {"p50_ms", figures.percentile(0.5)},
+      {"p90_ms", figures.percentile(0.9)},
+      {"p99_ms", figures.percentile(0.99)},
+      {"p999_ms", figures.percentile(0.999)},
+      {"max_ms", figures.steady_ms.back()},
+      {"throughput", figures.throughput},
+      {"rss_mib", figures.rss_mib},
+      {"error", figures.error},
+  };
+  if (arguments.json) {
+    JsonWriter json;
+    json.begin_object();
+    for (const auto& [name, value] : rows) json.key(name).number(value);
+    json.key("calls").number(figures.steady_ms.size());
+    json.end_object();
+    fmt::print("{}\n", json.text());
+  } else {
+    for (const auto& [name, value] : rows) fmt::print("{:12}{:14.4g}\n", name, value);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<BenchArguments>();
+  CLI::App* command = app.add_subcommand("bench", "Measure load, first call and steady calls");
+  arguments->model.add_to(*command);
+  command->add_option("--inputs", arguments->inputs, "Case file; several are taken in turn")
+      ->required();
+  command->add_option("-t", arguments->seconds, "Seconds of steady calls (default: 3)");
+  command->add_option("-c", arguments->callers, "Threads that call at once (default: 1)");
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->callback([arguments, &action] {
+    action = {[arguments] { return run_bench(*arguments); }, arguments->json};
+  });
+}
+
+}  // namespace tierup::cli

@@ -1,0 +1,179 @@
+// tierup inspect: what is in a model, without running any of its code.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "commands.h"
+#include "json_writer.h"
+#include "model_options.h"
+#include "tierup/api/prepare_graph.h"
+#include "tierup/api/reachable_graphs.h"
+#include "tierup/ir/text.h"
+#include "tierup/runtime/lower.h"
+
+namespace tierup::cli {
+namespace {
+
+struct InspectArguments {
+  std::string path;
+  bool code = false;
+  bool graph = false;
+  bool plan = false;
+  bool weights = false;
+  bool ops = false;
+  bool json = false;
+};
+
+std::string short_name(const ir::Function& function) {
+  return function.name().substr(function.name().rfind('.') + 1);
+}
+
+void print_code(const archive::ModelArchive& archive) {
+  for (const std::string& record : archive.records("code/")) {
+    if (!record.ends_with(".py")) continue;
+    fmt::print("# {}\n{}\n", record, archive.read_record(record));
+  }
+}
+
+void print_graphs(const api::Model& model) {
+  for (const ir::Function* method : model.methods()) {
+    fmt::print("# {}\n{}\n", method->name(), ir::print_graph(*method->graph()));
+  }
+}
+
+void print_plans(const api::Model& model) {
+  for (const ir::Function* method : model.methods()) {
+    const auto plan = runtime::lower(api::prepare_graph(*method, {}));
+    fmt::print("# {}\n{}\n", method->name(), plan->to_string());
+  }
+}
+
+void print_weights(const api::Model& model, bool json) {
+  JsonWriter writer;
+  writer.begin_array();
+  int64_t total = 0;
+  for (const auto& named : frontend::torchscript::named_tensors(*model.root())) {
+    const Tensor& tensor = named.tensor;
+    total += static_cast<int64_t>(tensor.bytes());
+    if (json) {
+      writer.begin_object();
+      writer.key("name").string(named.name);
+      writer.key("dtype").string(dtype_name(tensor.dtype()));
+      writer.key("shape").string(shape_string(tensor.sizes()));
+      writer.key("parameter").boolean(named.is_parameter);
+      writer.key("bytes").number(tensor.bytes());
+      writer.end_object();
+    } else {
+      fmt::print("{:9} {:10} {:20} {}\n", named.is_parameter ? "parameter" : "buffer",
+                 dtype_name(tensor.dtype()), shape_string(tensor.sizes()), named.name);
+    }
+  }
+  if (json) {
+    fmt::print("{}\n", writer.end_array().text());
+  } else {
+    fmt::print("{} bytes in all\n", total);
+  }
+}
+
+// Supported operators with the number of places, then what is not supported, with the lines.
+int print_operators(const api::Model& model, bool json) {
+  const std::map<std::string, size_t> counts = api::count_operators(model);
+  const auto missing = model.missing();
+  JsonWriter writer;
+  writer.begin_object().key("supported").begin_object();
+  for (const auto& [name, count] : counts) {
+    if (!json) fmt::print("{:5} {}\n", count, name);
+    writer.key(name).number(count);
+  }
+  writer.end_object().key("unsupported").begin_array();
+  for (const auto& item : missing) {
+    const std::string place = item.range.highlight();
+    if (!json) fmt::print("unsupported {}: {}\n  at {}\n", item.name, item.reason, place);
+    writer.begin_object();
+    writer.key("name").string(item.name);
+    writer.key("reason").string(item.reason);
+    writer.key("place").string(place);
+    writer.end_object();
+  }
+  writer.end_array().end_object();
+  if (json) fmt::print("{}\n", writer.text());
+  return missing.empty() ? kOk : kMismatch;
+}
+
+void print_summary(const api::Model& model, bool json) {
+  const archive::ModelArchive& archive = *model.module().archive;
+  const auto tensors = frontend::torchscript::named_tensors(*model.root());
+  size_t parameters = 0;
+  for (const auto& named : tensors) {
+    if (named.is_parameter) parameters += static_cast<size_t>(named.tensor.numel());
+  }
+  if (!json) {
+    fmt::print("TorchScript, format version {}, class {}\n", archive.version(),
+               model.root()->type->name());
+    fmt::print("{} parameters in {} tensors\n", parameters, tensors.size());
+    for (const ir::Function* method : model.methods()) {
+      fmt::print("{}\n", api::signature_text(short_name(*method), method->schema()));
+    }
+    return;
+  }
+  JsonWriter writer;
+  writer.begin_object();
+  writer.key("version").integer(archive.version());
+  writer.key("class").string(model.root()->type->name());
+  writer.key("parameters").number(parameters);
+  writer.key("tensors").number(tensors.size());
+  writer.key("methods").begin_array();
+  for (const ir::Function* method : model.methods()) {
+    writer.string(api::signature_text(short_name(*method), method->schema()));
+  }
+  writer.end_array().end_object();
+  fmt::print("{}\n", writer.text());
+}
+
+int inspect(const InspectArguments& arguments) {
+  if (arguments.code) {
+    const auto archive = archive::ModelArchive::open(arguments.path);
+    archive->require_kind(archive::ArchiveKind::kTorchScript);
+    print_code(*archive);
+    return kOk;
+  }
+  api::ModelOptions options;
+  options.run_model_code = false;
+  options.allow_unsupported = true;
+  const auto model = api::Model::load(archive::map_file(arguments.path), options);
+  if (arguments.graph) {
+    print_graphs(*model);
+  } else if (arguments.plan) {
+    print_plans(*model);
+  } else if (arguments.weights) {
+    print_weights(*model, arguments.json);
+  } else if (arguments.ops) {
+    return print_operators(*model, arguments.json);
+  } else {
+    print_summary(*model, arguments.json);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<InspectArguments>();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Show what is in a model, without running its code");
+  command->add_option("model", arguments->path, "TorchScript archive (.pt)")->required();
+  CLI::Option_group* what = command->add_option_group("what");
+  what->add_flag("--code", arguments->code, "The source files of the archive");
+  what->add_flag("--graph", arguments->graph, "The graph of each method");
+  what->add_flag("--plan", arguments->plan, "The tier-0 plan of each method");
+  what->add_flag("--weights", arguments->weights, "Parameters and buffers");
+  what->add_flag("--ops", arguments->ops, "Operators used, and what is not supported");
+  what->require_option(0, 1);
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->callback([arguments, &action] {
+    action = {[arguments] { return inspect(*arguments); }, arguments->json};
+  });
+}
+
+}  // namespace tierup::cli

@@ -1,0 +1,31 @@
+#include "model_options.h"
+
+#include "tierup/tensor/allocator.h"
+
+namespace tierup::cli {
+
+void ModelArguments::add_to(CLI::App& command) {
+  command.add_option("model", path, "TorchScript archive (.pt)")->required();
+  command.add_option("--threads", threads, "Threads for one operator (default: the usable cores)");
+  command.add_option("--time-limit", time_limit_ms, "Milliseconds that one call may take");
+  command.add_option("--memory-limit", memory_limit_mib, "MiB that tensors may take");
+  command.add_option("--seed", seed, "Seed of the random generator");
+  command.add_flag("--allow-unsupported", allow_unsupported,
+                   "Load a model although some of its code cannot run");
+}
+
+api::ModelOptions ModelArguments::options() const {
+  api::ModelOptions options;
+  options.threads = threads;
+  options.time_limit_ms = time_limit_ms;
+  if (seed >= 0) options.seed = static_cast<uint64_t>(seed);
+  options.allow_unsupported = allow_unsupported;
+  return options;
+}
+
+Ref<api::Model> ModelArguments::load() const {
+  if (memory_limit_mib > 0) set_memory_limit(memory_limit_mib << 20);
+  return api::Model::load(archive::map_file(path), options());
+}
+
+}  // namespace tierup::cli

@@ -1,0 +1,25 @@
+// The options that every subcommand with a model shares.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tierup/api/model.h"
+
+namespace tierup::cli {
+
+struct ModelArguments {
+  std::string path;
+  int threads = 0;
+  int64_t time_limit_ms = 0;
+  int64_t memory_limit_mib = 0;
+  int64_t seed = -1;
+  bool allow_unsupported = false;
+
+  void add_to(CLI::App& command);
+  api::ModelOptions options() const;
+  // Opens the file. Throws what Model::load throws.
+  Ref<api::Model> load() const;
+};
+
+}  // namespace tierup::cli

@@ -1,0 +1,17 @@
+// Results of a call as text for people and as the tree of a case file.
+#pragma once
+
+#include <string>
+
+#include "tierup/archive/safetensors.h"
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup::cli {
+
+// One line per leaf: "[0]: Float[1, 10] 0.25 -1.5 ...".
+std::string result_text(const IValue& value);
+// The tree in JSON; its tensors are added as "out.N". Throws kUnsupported for values that a case
+// cannot hold (objects, futures).
+std::string result_tree(const IValue& value, archive::NamedTensors& tensors);
+
+}  // namespace tierup::cli

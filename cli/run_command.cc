@@ -1,0 +1,138 @@
+// tierup run: calls a model on the inputs of a case file.
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "json_writer.h"
+#include "model_options.h"
+#include "result_text.h"
+#include "tierup/api/model_cases.h"
+#include "tierup/archive/safetensors.h"
+
+namespace tierup::cli {
+namespace {
+
+struct RunArguments {
+  ModelArguments model;
+  std::string inputs;
+  std::string method = "forward";
+  bool check = false;
+  double rtol = -1;
+  double atol = -1;
+  std::string out;
+  bool json = false;
+};
+
+// One call's outcome, as it is printed.
+struct CallReport {
+  std::string method;
+  IValue result;
+  std::string difference;
+  api::Deviation deviation;
+};
+
+void apply_tolerances(const RunArguments& arguments, api::ModelCase& model_case) {
+  if (arguments.rtol < 0 && arguments.atol < 0) return;
+  const api::Tolerance own = model_case.comparison.tolerances.of(ScalarType::kFloat);
+  model_case.comparison.tolerances =
+      api::Tolerances::uniform({arguments.rtol < 0 ? own.rtol : arguments.rtol,
+                                arguments.atol < 0 ? own.atol : arguments.atol});
+}
+
+std::vector<CallReport> make_calls(const RunArguments& arguments, const api::Model& model,
+                                   api::ModelCase& model_case) {
+  std::vector<CallReport> reports;
+  for (api::CaseCall& call : model_case.calls) {
+    if (model_case.calls.size() == 1) call.method = arguments.method;
+    if (!arguments.check) call.expected.reset();
+    api::CallResult result = api::run_case_call(model, call, model_case);
+    reports.push_back(
+        {call.method, std::move(result.value), std::move(result.difference), result.deviation});
+  }
+  return reports;
+}
+
+void write_results(const std::string& path, const std::vector<CallReport>& reports) {
+  archive::NamedTensors tensors;
+  std::string trees;
+  for (const CallReport& report : reports) {
+    trees += (trees.empty() ? "" : ", ") + result_tree(report.result, tensors);
+  }
+  const bool is_sequence = reports.size() != 1;
+  archive::write_safetensors(path, tensors, {{"outputs", is_sequence ? "[" + trees + "]" : trees}});
+}
+
+void print_json(const RunArguments& arguments, const std::vector<CallReport>& reports) {
+  JsonWriter json;
+  json.begin_object().key("calls").begin_array();
+  for (const CallReport& report : reports) {
+    json.begin_object();
+    json.key("method").string(report.method);
+    json.key("result").string(result_text(report.result));
+    if (arguments.check) {
+      json.key("passed").boolean(report.difference.empty());
+      json.key("difference").string(report.difference);
+      json.key("max_absolute_error").number(report.deviation.max_absolute);
+      json.key("max_relative_error").number(report.deviation.max_relative);
+    }
+    json.end_object();
+  }
+  json.end_array().end_object();
+  fmt::print("{}\n", json.text());
+}
+
+void print_text(const RunArguments& arguments, const std::vector<CallReport>& reports) {
+  for (const CallReport& report : reports) {
+    if (!arguments.check) {
+      fmt::print("{}", result_text(report.result));
+      continue;
+    }
+    fmt::print("{}: largest absolute error {:.3g}, relative {:.3g}: {}\n", report.method,
+               report.deviation.max_absolute, report.deviation.max_relative,
+               report.difference.empty() ? "ok" : report.difference);
+  }
+}
+
+int check_expected_error(const api::ModelCase& model_case, const Error& error) {
+  const bool matches = std::string(error.what()).find(*model_case.error) != std::string::npos;
+  fmt::print("error: {}: {}\n", error.what(), matches ? "ok" : "another one was expected");
+  return matches ? kOk : kMismatch;
+}
+
+int run_model(const RunArguments& arguments) {
+  api::ModelCase model_case = api::read_model_case(arguments.inputs);
+  apply_tolerances(arguments, model_case);
+  const Ref<api::Model> model = arguments.model.load();
+  std::vector<CallReport> reports;
+  try {
+    reports = make_calls(arguments, *model, model_case);
+  } catch (const Error& error) {
+    if (arguments.check && model_case.error) return check_expected_error(model_case, error);
+    throw;
+  }
+  if (!arguments.out.empty()) write_results(arguments.out, reports);
+  arguments.json ? print_json(arguments, reports) : print_text(arguments, reports);
+  for (const CallReport& report : reports) {
+    if (!report.difference.empty()) return kMismatch;
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Call a model on the inputs of a case file");
+  arguments->model.add_to(*command);
+  command->add_option("--inputs", arguments->inputs, "Case file (.safetensors)")->required();
+  command->add_option("--method", arguments->method, "Method to call (default: forward)");
+  command->add_flag("--check", arguments->check, "Compare with the outputs of the case");
+  command->add_option("--rtol", arguments->rtol, "Relative tolerance instead of the case's");
+  command->add_option("--atol", arguments->atol, "Absolute tolerance instead of the case's");
+  command->add_option("--out", arguments->out, "Write the results to this .safetensors file");
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->callback([arguments, &action] {
+    action = {[arguments] { return run_model(*arguments); }, arguments->json};
+  });
+}
+
+}  // namespace tierup::cli
