@@ -178,8 +178,10 @@ class Summary {
 
 int run_check(const CheckOptions& options) {
   const auto items = collect_items(options);
-  require(!items.empty(), ErrorCode::kNotFound,
-          "no models with cases and no operator cases below {}", fmt::join(options.paths, ", "));
+  if (items.empty()) {
+    fail(ErrorCode::kNotFound, "no models with cases and no operator cases below {}",
+         fmt::join(options.paths, ", "));
+  }
   Summary summary(options);
   run_cases(items, {options.timeout_s, !options.in_process},
             [&](const CheckItem& item, const std::string& label, const CaseOutcome& outcome) {

@@ -133,11 +133,13 @@ std::vector<IValue> bind_arguments(const ir::Schema& schema, IValue self, std::v
       bound.push_back(*argument.default_value);
       continue;
     }
-    require(convert_value(bound.back(), argument.type), ErrorCode::kTypeError,
-            "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'. It "
-            "is declared as {}",
-            name, argument.type->to_string(), argument.name, bound.back().type()->to_string(),
-            signature_text(name, schema));
+    if (!(convert_value(bound.back(), argument.type))) {
+      fail(ErrorCode::kTypeError,
+           "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'. It "
+           "is declared as {}",
+           name, argument.type->to_string(), argument.name, bound.back().type()->to_string(),
+           signature_text(name, schema));
+    }
   }
   return bound;
 }

@@ -47,9 +47,10 @@ IntVector read_ints(simdjson::dom::element value) {
 
 // Real pairs to complex numbers: {..., 2} floats become {...} complex over the same storage.
 Tensor complex_view(const Tensor& pairs) {
-  require(pairs.dim() >= 1 && pairs.sizes().back() == 2 && pairs.is_contiguous(),
-          ErrorCode::kCorruptArchive, "a complex tensor of a case has the shape {}",
-          shape_string(pairs.sizes()));
+  if (!(pairs.dim() >= 1 && pairs.sizes().back() == 2 && pairs.is_contiguous())) {
+    fail(ErrorCode::kCorruptArchive, "a complex tensor of a case has the shape {}",
+         shape_string(pairs.sizes()));
+  }
   const IntSpan sizes = pairs.sizes().first(pairs.sizes().size() - 1);
   return Tensor::from_storage(pairs.storage(), complex_type_of(pairs.dtype()), sizes,
                               contiguous_strides(sizes), pairs.offset() / 2);

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <set>
 
 #include "tierup/api/prepare_graph.h"
+#include "tierup/api/reachable_graphs.h"
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
 
@@ -65,8 +66,32 @@ void Model::read(Ref<archive::ByteSource> source) {
   if (!options_.allow_unsupported) check_support();
 }
 
+// Code that names something missing may be gone once calls are inlined and constants have decided
+// the branches: only what is left in the prepared graphs counts.
 std::vector<MissingOperator> Model::missing() const {
-  return frontend::torchscript::missing_operators(*module_.root);
+  std::vector<MissingOperator> named = frontend::torchscript::missing_operators(*module_.root);
+  if (named.empty()) return named;
+  std::set<std::string> left;
+  try {
+    visit_reachable(
+        *this,
+        [&](const ir::Function& function) -> const ir::Graph& {
+          return program_->plan_of(function).graph();
+        },
+        [&](const ir::Node& node) {
+          if (node.is(ir::NodeKind::kTrap)) {
+            left.insert(node.attr<std::string>(ir::AttrName::kMessage));
+          }
+        });
+  } catch (const Error&) {
+    return named;  // Some of it does not even type-check, and is listed as such.
+  }
+  std::erase_if(named, [&](const MissingOperator& item) {
+    const bool is_operator = item.name.find("::") != std::string::npos;
+    const std::string trap = fmt::format("Unknown builtin op: {} ({})", item.name, item.reason);
+    return is_operator && !left.contains(trap);
+  });
+  return named;
 }
 
 void Model::check_support() const {

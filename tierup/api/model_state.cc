@@ -74,9 +74,10 @@ IValue Model::attribute(const std::string& path) const {
 void Model::set_attribute(const std::string& path, IValue value) const {
   const auto [holder, name] = holder_of(path);
   const auto& attribute = holder->type->attributes()[*holder->type->find_attribute(name)];
-  require(convert_value(value, attribute.type), ErrorCode::kTypeError,
-          "attribute '{}' expects a value of type '{}' but got '{}'", path,
-          attribute.type->to_string(), value.type()->to_string());
+  if (!(convert_value(value, attribute.type))) {
+    fail(ErrorCode::kTypeError, "attribute '{}' expects a value of type '{}' but got '{}'", path,
+         attribute.type->to_string(), value.type()->to_string());
+  }
   holder->set(name, std::move(value));
 }
 

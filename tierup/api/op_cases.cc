@@ -57,13 +57,15 @@ class OpCase {
     const auto& wanted = op_.schema().arguments;
     simdjson::dom::array positional = case_["args"];
     simdjson::dom::object named = case_["kwargs"];
-    require(positional.size() <= wanted.size(), ErrorCode::kInvalidArgument,
-            "the case has {} arguments, {} takes {}", positional.size(), op_.schema().to_string(),
-            wanted.size());
+    if (!(positional.size() <= wanted.size())) {
+      fail(ErrorCode::kInvalidArgument, "the case has {} arguments, {} takes {}", positional.size(),
+           op_.schema().to_string(), wanted.size());
+    }
     for (auto field : named) {
-      require(op_.schema().find_argument(field.key).has_value(), ErrorCode::kInvalidArgument,
-              "the case names the argument '{}', unknown to {}", field.key,
-              op_.schema().to_string());
+      if (!(op_.schema().find_argument(field.key).has_value())) {
+        fail(ErrorCode::kInvalidArgument, "the case names the argument '{}', unknown to {}",
+             field.key, op_.schema().to_string());
+      }
     }
     const TreeReader reader(tensors_);
     std::vector<IValue> args;

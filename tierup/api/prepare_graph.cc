@@ -1,6 +1,7 @@
 #include "tierup/api/prepare_graph.h"
 
 #include "tierup/ir/graph_editor.h"
+#include "tierup/passes/pipeline.h"
 
 namespace tierup::api {
 namespace {
@@ -24,6 +25,7 @@ void move_devices_to_cpu(ir::GraphEditor& editor, const ir::Block& block) {
 std::shared_ptr<const ir::Graph> prepare_graph(const ir::Function& function,
                                                const PrepareOptions& options) {
   const std::shared_ptr<ir::Graph> graph = function.graph()->clone();
+  passes::run_no_opt_pipeline(*graph);
   if (options.devices_to_cpu) {
     ir::GraphEditor editor(*graph);
     move_devices_to_cpu(editor, graph->block());

@@ -7,6 +7,9 @@ namespace {
 
 class Walk {
  public:
+  Walk(const GraphOf& graph_of, const std::function<void(const ir::Node&)>& visit)
+      : graph_of_(graph_of), visit_(visit) {}
+
   void add(const Callable& callable) {
     if (seen_.insert(&callable).second) queue_.push_back(&ir::as_function(callable));
   }
@@ -20,19 +23,18 @@ class Walk {
     }
   }
 
-  std::map<std::string, size_t> run() {
+  void run() {
     while (!queue_.empty()) {
       const ir::Function* function = queue_.back();
       queue_.pop_back();
-      visit(function->graph()->block());
+      visit(graph_of_(*function).block());
     }
-    return std::move(counts_);
   }
 
  private:
   void visit(const ir::Block& block) {
     for (const ir::Node* node : block.nodes()) {
-      if (node->op() != nullptr) ++counts_[node->op()->schema().qualified_name()];
+      visit_(*node);
       if (node->is(ir::NodeKind::kCallFunction)) {
         add(*node->attr<Ref<Callable>>(ir::AttrName::kCallee));
       }
@@ -54,20 +56,32 @@ class Walk {
     }
   }
 
+  const GraphOf& graph_of_;
+  const std::function<void(const ir::Node&)>& visit_;
   std::vector<const ir::Function*> queue_;
   std::unordered_set<const Callable*> seen_;
   std::unordered_set<const ObjectValue*> objects_;
   std::map<std::string, std::vector<Ref<Callable>>> methods_;
-  std::map<std::string, size_t> counts_;
 };
 
 }  // namespace
 
-std::map<std::string, size_t> count_operators(const Model& model) {
-  Walk walk;
+void visit_reachable(const Model& model, const GraphOf& graph_of,
+                     const std::function<void(const ir::Node&)>& visit) {
+  Walk walk(graph_of, visit);
   walk.add_objects(*model.root());
   for (const ir::Function* method : model.methods()) walk.add(*method);
-  return walk.run();
+  walk.run();
+}
+
+std::map<std::string, size_t> count_operators(const Model& model) {
+  std::map<std::string, size_t> counts;
+  visit_reachable(
+      model, [](const ir::Function& function) -> const ir::Graph& { return *function.graph(); },
+      [&](const ir::Node& node) {
+        if (node.op() != nullptr) ++counts[node.op()->schema().qualified_name()];
+      });
+  return counts;
 }
 
 }  // namespace tierup::api

@@ -1,12 +1,20 @@
 // What the code of a model uses: a walk over the graphs that its methods can call.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
 #include "tierup/api/model.h"
 
 namespace tierup::api {
+
+using GraphOf = std::function<const ir::Graph&(const ir::Function&)>;
+
+// Calls `visit` for every node of every graph that the root's methods can reach, once each.
+// `graph_of` says which graph of a function is meant: its own or the prepared one.
+void visit_reachable(const Model& model, const GraphOf& graph_of,
+                     const std::function<void(const ir::Node&)>& visit);
 
 // Operators by qualified name, with the number of places that use them.
 std::map<std::string, size_t> count_operators(const Model& model);

@@ -49,10 +49,12 @@ IValue tensor_to_list(const Tensor& tensor, const TypePtr& type) {
           "Output annotation list dimension and runtime tensor dimension must match for tolist(): "
           "{} and {}",
           depth, tensor.dim());
-  require(holds(inner->kind(), tensor.dtype()), ErrorCode::kTypeError,
-          "Output annotation element type and runtime tensor element type must match for "
-          "tolist(): {} and {}",
-          inner->to_string(), scalar_type_name(tensor.dtype()));
+  if (!(holds(inner->kind(), tensor.dtype()))) {
+    fail(ErrorCode::kTypeError,
+         "Output annotation element type and runtime tensor element type must match for "
+         "tolist(): {} and {}",
+         inner->to_string(), scalar_type_name(tensor.dtype()));
+  }
   return dispatch_all(tensor.dtype(), "tolist", [&](auto tag) -> IValue {
     using T = typename decltype(tag)::type;
     return nested<T>(tensor, tensor.data<T>(), 0, type);

@@ -128,8 +128,10 @@ Geometry check_geometry(const RawTensor& raw) {
   }
   overflow = overflow || __builtin_mul_overflow(static_cast<size_t>(last) + 1,
                                                 item_size(geometry.dtype), &geometry.bytes);
-  require(!overflow, ErrorCode::kInvalidArgument, "a DLPack tensor of shape {} is too large",
-          shape_string(geometry.sizes));
+  if (overflow) {
+    fail(ErrorCode::kInvalidArgument, "a DLPack tensor of shape {} is too large",
+         shape_string(geometry.sizes));
+  }
   return geometry;
 }
 

@@ -54,25 +54,32 @@ Extent extent_of(IntSpan sizes, IntSpan strides, int64_t offset) {
     int64_t reach = 0;
     bool bad = __builtin_mul_overflow(sizes[d] - 1, strides[d], &reach);
     bad = bad || __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high);
-    require(!bad, ErrorCode::kOutOfRange, "sizes {} with strides {} overflow", shape_string(sizes),
-            shape_string(strides));
+    if (bad) {
+      fail(ErrorCode::kOutOfRange, "sizes {} with strides {} overflow", shape_string(sizes),
+           shape_string(strides));
+    }
   }
-  require(high < INT64_MAX, ErrorCode::kOutOfRange, "sizes {} with strides {} overflow",
-          shape_string(sizes), shape_string(strides));
+  if (!(high < INT64_MAX)) {
+    fail(ErrorCode::kOutOfRange, "sizes {} with strides {} overflow", shape_string(sizes),
+         shape_string(strides));
+  }
   return {low, high + 1};
 }
 
 void check_bounds(const Storage& storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
                   int64_t offset) {
-  require(sizes.size() == strides.size(), ErrorCode::kInvalidArgument,
-          "sizes {} and strides {} have different lengths", shape_string(sizes),
-          shape_string(strides));
+  if (!(sizes.size() == strides.size())) {
+    fail(ErrorCode::kInvalidArgument, "sizes {} and strides {} have different lengths",
+         shape_string(sizes), shape_string(strides));
+  }
   if (numel_of(sizes) == 0) return;
   const Extent extent = extent_of(sizes, strides, offset);
   const auto capacity = static_cast<int64_t>(storage.bytes() / item_size(dtype));
-  require(extent.begin >= 0 && extent.end <= capacity, ErrorCode::kOutOfRange,
-          "sizes {}, strides {} and offset {} reach outside of a storage of {} elements",
-          shape_string(sizes), shape_string(strides), offset, capacity);
+  if (!(extent.begin >= 0 && extent.end <= capacity)) {
+    fail(ErrorCode::kOutOfRange,
+         "sizes {}, strides {} and offset {} reach outside of a storage of {} elements",
+         shape_string(sizes), shape_string(strides), offset, capacity);
+  }
 }
 
 Ref<TensorImpl> make_impl(Ref<Storage> storage, ScalarType dtype, IntSpan sizes, IntSpan strides,
@@ -93,24 +100,28 @@ Ref<TensorImpl> make_impl(Ref<Storage> storage, ScalarType dtype, IntSpan sizes,
 Tensor Tensor::empty(IntSpan sizes, ScalarType dtype, MemoryFormat format) {
   const int64_t numel = numel_of(sizes);
   int64_t bytes = 0;
-  require(!__builtin_mul_overflow(numel, static_cast<int64_t>(tierup::item_size(dtype)), &bytes),
-          ErrorCode::kOutOfMemory, "a tensor of shape {} is too large", shape_string(sizes));
+  if (!(!__builtin_mul_overflow(numel, static_cast<int64_t>(tierup::item_size(dtype)), &bytes))) {
+    fail(ErrorCode::kOutOfMemory, "a tensor of shape {} is too large", shape_string(sizes));
+  }
   const IntVector strides = strides_for(sizes, format);
   return Tensor(make_impl(Storage::allocate(static_cast<size_t>(bytes)), dtype, sizes,
                           {strides.data(), strides.size()}, 0));
 }
 
 Tensor Tensor::empty_strided(IntSpan sizes, IntSpan strides, ScalarType dtype) {
-  require(sizes.size() == strides.size(), ErrorCode::kInvalidArgument,
-          "sizes {} and strides {} have different lengths", shape_string(sizes),
-          shape_string(strides));
+  if (!(sizes.size() == strides.size())) {
+    fail(ErrorCode::kInvalidArgument, "sizes {} and strides {} have different lengths",
+         shape_string(sizes), shape_string(strides));
+  }
   const Extent extent = numel_of(sizes) == 0 ? Extent{0, 0} : extent_of(sizes, strides, 0);
-  require(extent.begin >= 0, ErrorCode::kInvalidArgument, "negative strides {}",
-          shape_string(strides));
+  if (!(extent.begin >= 0)) {
+    fail(ErrorCode::kInvalidArgument, "negative strides {}", shape_string(strides));
+  }
   int64_t bytes = 0;
-  require(
-      !__builtin_mul_overflow(extent.end, static_cast<int64_t>(tierup::item_size(dtype)), &bytes),
-      ErrorCode::kOutOfMemory, "a tensor of shape {} is too large", shape_string(sizes));
+  if (!(!__builtin_mul_overflow(extent.end, static_cast<int64_t>(tierup::item_size(dtype)),
+                                &bytes))) {
+    fail(ErrorCode::kOutOfMemory, "a tensor of shape {} is too large", shape_string(sizes));
+  }
   return Tensor(make_impl(Storage::allocate(static_cast<size_t>(bytes)), dtype, sizes, strides, 0));
 }
 
@@ -245,15 +256,17 @@ int64_t numel_of(IntSpan sizes) {
   int64_t numel = 1;
   bool overflow = false;
   for (const int64_t s : sizes) {
-    require(s >= 0, ErrorCode::kInvalidArgument, "negative size {} in shape {}", s,
-            shape_string(sizes));
+    if (!(s >= 0)) {
+      fail(ErrorCode::kInvalidArgument, "negative size {} in shape {}", s, shape_string(sizes));
+    }
     overflow = __builtin_mul_overflow(numel, s, &numel) || overflow;
   }
   for (const int64_t s : sizes) {
     if (s == 0) return 0;
   }
-  require(!overflow, ErrorCode::kInvalidArgument, "shape {} has too many elements",
-          shape_string(sizes));
+  if (overflow) {
+    fail(ErrorCode::kInvalidArgument, "shape {} has too many elements", shape_string(sizes));
+  }
   return numel;
 }
 
@@ -271,10 +284,12 @@ IntVector broadcast_shapes(IntSpan a, IntSpan b) {
   for (size_t i = 0; i < rank; ++i) {
     const int64_t sa = i < a.size() ? a[a.size() - 1 - i] : 1;
     const int64_t sb = i < b.size() ? b[b.size() - 1 - i] : 1;
-    require(sa == sb || sa == 1 || sb == 1, ErrorCode::kInvalidArgument,
-            "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton "
-            "dimension {}: shapes {} and {} cannot be broadcast",
-            sa, sb, rank - 1 - i, shape_string(a), shape_string(b));
+    if (!(sa == sb || sa == 1 || sb == 1)) {
+      fail(ErrorCode::kInvalidArgument,
+           "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton "
+           "dimension {}: shapes {} and {} cannot be broadcast",
+           sa, sb, rank - 1 - i, shape_string(a), shape_string(b));
+    }
     result[rank - 1 - i] = sa == 1 ? sb : sa;
   }
   return result;
@@ -298,10 +313,12 @@ Tensor expand_to(const Tensor& tensor, IntSpan sizes) {
     }
     const int64_t have = tensor.sizes()[d - lead];
     if (shape[d] == -1) shape[d] = have;
-    require(have == shape[d] || have == 1, ErrorCode::kInvalidArgument,
-            "The expanded size of the tensor ({}) must match the existing size ({}) at "
-            "non-singleton dimension {}.  Target sizes: {}.  Tensor sizes: {}",
-            shape[d], have, d, shape_string(sizes), shape_string(tensor.sizes()));
+    if (!(have == shape[d] || have == 1)) {
+      fail(ErrorCode::kInvalidArgument,
+           "The expanded size of the tensor ({}) must match the existing size ({}) at "
+           "non-singleton dimension {}.  Target sizes: {}.  Tensor sizes: {}",
+           shape[d], have, d, shape_string(sizes), shape_string(tensor.sizes()));
+    }
     strides[d] = have == shape[d] ? tensor.strides()[d - lead] : 0;
   }
   return tensor.as_view({shape.data(), shape.size()}, {strides.data(), strides.size()},

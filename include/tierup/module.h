@@ -1,0 +1,111 @@
+// Module: a TorchScript model, loaded from a .pt archive and ready to be called.
+//
+//   tierup::Module module = tierup::Module::load("model.pt");
+//   tierup::Value result = module({input});
+//
+// The first calls run at once: nothing is compiled on the caller's time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tierup/error.h"
+#include "tierup/export.h"
+#include "tierup/options.h"
+#include "tierup/tensor.h"
+#include "tierup/value.h"
+
+namespace tierup::v1 {
+
+using NamedValues = std::vector<std::pair<std::string, Value>>;
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+// Where an archive comes from when it is neither a file nor in memory: a decrypting or remote
+// reader, whose plain bytes never touch a disk.
+struct Reader {
+  uint64_t size = 0;
+  // Fills `out` with the bytes from `offset` on, or throws. May be called from many threads.
+  std::function<void(uint64_t offset, std::span<std::byte> out)> read;
+};
+
+struct MethodInfo {
+  struct Argument {
+    std::string name;
+    std::string type;  // "Tensor", "Optional[int]"...
+    bool has_default = false;
+  };
+  std::string name;
+  std::vector<Argument> arguments;
+  std::string result_type;
+  std::string signature;  // "forward(Tensor x, int n=1) -> Tensor"
+};
+
+struct ModuleStats {
+  int64_t run_count = 0;
+  int64_t error_count = 0;
+};
+
+// A handle; copies are the same module. All functions throw Error. Thread rule: any number of
+// threads may run one module at once; changing attributes or weights needs the caller's order.
+class TIERUP_API Module {
+ public:
+  // The file is mapped: weights are read when first used and shared between processes.
+  static Module load(const std::string& path, const Options& options = {});
+  // Copies the bytes.
+  static Module load(std::span<const std::byte> bytes, const Options& options = {});
+  static Module load(Reader reader, const Options& options = {});
+  ~Module();
+  Module(const Module&) noexcept;
+  Module& operator=(const Module&) noexcept;
+
+  // Calls a method. Missing arguments take their defaults; ints are taken for floats.
+  Value run(const std::string& method, std::vector<Value> args, NamedValues kwargs = {},
+            const RunOptions& options = {}) const;
+  // run("forward", ...): without the module's own hooks.
+  Value forward(std::vector<Value> args, NamedValues kwargs = {},
+                const RunOptions& options = {}) const;
+  // As Python's module(...): pre-hooks, forward, hooks.
+  Value call(std::vector<Value> args, NamedValues kwargs = {},
+             const RunOptions& options = {}) const;
+  Value operator()(std::vector<Value> args) const { return call(std::move(args)); }
+
+  std::vector<MethodInfo> methods() const;
+  bool has_method(const std::string& name) const;
+
+  // By dotted name, in the order of declaration; the tensors are the module's own.
+  NamedTensors parameters() const;
+  NamedTensors buffers() const;
+  // Both.
+  NamedTensors state_dict() const;
+  // Copies into parameters and buffers. With `strict`, names must match exactly; shapes always
+  // must. Throws, with every misfit listed, before anything is changed.
+  void load_state_dict(const NamedTensors& state, bool strict = true) const;
+  // From a torch.save or safetensors file.
+  void load_state_dict(const std::string& path, bool strict = true) const;
+
+  // Attributes by dotted path ("encoder.scale").
+  Value attribute(const std::string& path) const;
+  void set_attribute(const std::string& path, const Value& value) const;
+  bool has_attribute(const std::string& path) const;
+
+  void train(bool mode = true) const;
+  void eval() const { train(false); }
+  void set_seed(uint64_t seed) const;
+
+  // Files saved along with the model (_extra_files).
+  std::vector<std::pair<std::string, std::string>> extra_files() const;
+  ModuleStats stats() const;
+
+ private:
+  struct Impl;
+  explicit Module(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tierup::v1

@@ -1,0 +1,67 @@
+// Options of a module and of one run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tierup/export.h"
+
+namespace tierup::v1 {
+
+// Fixed when the module is loaded.
+struct Options {
+  // Threads for one operator; 0: the cores the process may use (affinity and cgroup quota).
+  int threads = 0;
+  // Threads for torch.jit.fork; 0: one less than those cores; -1: none.
+  int fork_threads = 0;
+  // Milliseconds that a run may take; 0: no limit.
+  int64_t time_limit_ms = 0;
+  // Calls of the model's functions within each other.
+  int64_t max_call_depth = 10000;
+  // Of the random generator; PyTorch's default if absent.
+  std::optional<uint64_t> seed;
+  // Code that names CUDA devices runs on the CPU.
+  bool devices_to_cpu = true;
+  // Load a model although some of its reachable code cannot run; reaching it is an error then.
+  bool allow_unsupported = false;
+  // Let classes restore themselves by their __setstate__; false: refuse such models.
+  bool run_model_code_at_load = true;
+  // Receive what the model prints, with its newline, and its warnings; null: stdout, stderr.
+  std::function<void(const std::string&)> print;
+  std::function<void(const std::string&)> warn;
+};
+
+// Stops runs from any thread; copies are the same token.
+class CancellationToken {
+ public:
+  CancellationToken() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
+  void cancel() { flag_->store(true, std::memory_order_relaxed); }
+  bool is_cancelled() const { return flag_->load(std::memory_order_relaxed); }
+
+ private:
+  friend struct Access;
+  std::shared_ptr<std::atomic<bool>> flag_;
+};
+
+struct RunOptions {
+  std::optional<CancellationToken> cancellation;
+  // Instead of the module's limit; 0: none.
+  std::optional<int64_t> time_limit_ms;
+};
+
+// Tensors of all modules together may take this many bytes; beyond it runs fail with
+// kOutOfMemory. 0: no limit.
+TIERUP_API void set_memory_limit(int64_t max_bytes);
+
+struct MemoryStats {
+  int64_t live_bytes;
+  int64_t peak_bytes;
+  int64_t allocation_count;
+};
+TIERUP_API MemoryStats memory_stats();
+
+}  // namespace tierup::v1

@@ -1,0 +1,26 @@
+# Installs the build, moves the prefix, builds the consumer against it and runs it.
+# Arguments: BUILD, SOURCE (this folder), WORK (a scratch folder), MODEL, NM.
+file(REMOVE_RECURSE ${WORK})
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
+file(RENAME ${WORK}/first ${WORK}/moved)
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/moved)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/consumer ${MODEL} 2 12)
+message(STATUS "${output}")
+
+# Nothing but the API in the dynamic symbol table.
+file(GLOB library ${WORK}/moved/lib*/*/libtierup.so ${WORK}/moved/lib*/libtierup.so)
+run(${NM} -D --defined-only --no-demangle ${library})
+string(REGEX REPLACE "\n" ";" lines "${output}")
+foreach(line ${lines})
+  if(NOT line MATCHES " _Z(N|NK|TIN|TSN|TVN)6tierup2v1")
+    message(FATAL_ERROR "exported by mistake: ${line}")
+  endif()
+endforeach()

@@ -1,0 +1,203 @@
+// v1::Module over Model.
+#include "tierup/api/facade.h"
+#include "tierup/api/model.h"
+#include "tierup/archive/state_dict.h"
+#include "tierup/module.h"
+
+namespace tierup::v1 {
+
+struct Module::Impl {
+  Ref<api::Model> model;
+};
+
+namespace {
+
+api::ModelOptions model_options(const Options& options) {
+  api::ModelOptions result;
+  result.threads = options.threads;
+  result.fork_threads = options.fork_threads;
+  result.time_limit_ms = options.time_limit_ms;
+  result.max_call_depth = static_cast<size_t>(std::max<int64_t>(1, options.max_call_depth));
+  result.seed = options.seed;
+  result.devices_to_cpu = options.devices_to_cpu;
+  result.allow_unsupported = options.allow_unsupported;
+  result.run_model_code = options.run_model_code_at_load;
+  result.print = options.print;
+  result.warn = options.warn;
+  return result;
+}
+
+api::RunOptions run_options(const RunOptions& options) {
+  api::RunOptions result;
+  if (options.cancellation) result.cancelled = Access::flag(*options.cancellation);
+  result.time_limit_ms = options.time_limit_ms;
+  return result;
+}
+
+std::vector<IValue> unwrap_all(std::vector<Value> values) {
+  std::vector<IValue> result;
+  result.reserve(values.size());
+  for (Value& value : values) result.push_back(std::move(Access::unwrap(value)));
+  return result;
+}
+
+api::NamedValues unwrap_all(NamedValues values) {
+  api::NamedValues result;
+  for (auto& [name, value] : values) {
+    result.emplace_back(std::move(name), std::move(Access::unwrap(value)));
+  }
+  return result;
+}
+
+MethodInfo describe(const ir::Function& function) {
+  const ir::Schema& schema = function.schema();
+  MethodInfo info;
+  info.name = function.name().substr(function.name().rfind('.') + 1);
+  for (size_t i = 1; i < schema.arguments.size(); ++i) {
+    const ir::Argument& argument = schema.arguments[i];
+    info.arguments.push_back(
+        {argument.name, argument.type->to_string(), argument.default_value.has_value()});
+  }
+  if (!schema.returns.empty()) info.result_type = schema.returns[0].type->to_string();
+  info.signature = api::signature_text(info.name, schema);
+  return info;
+}
+
+enum class Which { kParameters, kBuffers, kBoth };
+
+NamedTensors named_tensors(const api::Model& model, Which which) {
+  NamedTensors result;
+  for (auto& named : frontend::torchscript::named_tensors(*model.root())) {
+    if (which != Which::kBoth && named.is_parameter != (which == Which::kParameters)) continue;
+    result.emplace_back(std::move(named.name), Access::wrap(std::move(named.tensor)));
+  }
+  return result;
+}
+
+}  // namespace
+
+Module::Module(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Module::~Module() = default;
+Module::Module(const Module&) noexcept = default;
+Module& Module::operator=(const Module&) noexcept = default;
+
+namespace {
+
+Ref<api::Model> load_model(Ref<archive::ByteSource> source, const Options& options) {
+  return api::Model::load(std::move(source), model_options(options));
+}
+
+}  // namespace
+
+Module Module::load(const std::string& path, const Options& options) {
+  return guarded([&] {
+    return Module(std::make_shared<Impl>(Impl{load_model(archive::map_file(path), options)}));
+  });
+}
+
+Module Module::load(std::span<const std::byte> bytes, const Options& options) {
+  return guarded([&] {
+    std::string copy(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return Module(
+        std::make_shared<Impl>(Impl{load_model(archive::own_bytes(std::move(copy)), options)}));
+  });
+}
+
+Module Module::load(Reader reader, const Options& options) {
+  return guarded([&] {
+    Ref<archive::ByteSource> source = archive::callback_source(reader.size, std::move(reader.read));
+    return Module(std::make_shared<Impl>(Impl{load_model(std::move(source), options)}));
+  });
+}
+
+Value Module::run(const std::string& method, std::vector<Value> args, NamedValues kwargs,
+                  const RunOptions& options) const {
+  return guarded([&] {
+    return Access::wrap(impl_->model->run(method, unwrap_all(std::move(args)),
+                                          unwrap_all(std::move(kwargs)), run_options(options)));
+  });
+}
+
+Value Module::forward(std::vector<Value> args, NamedValues kwargs,
+                      const RunOptions& options) const {
+  return run("forward", std::move(args), std::move(kwargs), options);
+}
+
+Value Module::call(std::vector<Value> args, NamedValues kwargs, const RunOptions& options) const {
+  return guarded([&] {
+    return Access::wrap(impl_->model->call(unwrap_all(std::move(args)),
+                                           unwrap_all(std::move(kwargs)), run_options(options)));
+  });
+}
+
+std::vector<MethodInfo> Module::methods() const {
+  return guarded([&] {
+    std::vector<MethodInfo> result;
+    for (const ir::Function* method : impl_->model->methods()) result.push_back(describe(*method));
+    return result;
+  });
+}
+
+bool Module::has_method(const std::string& name) const {
+  return static_cast<bool>(impl_->model->root()->type->find_method(name));
+}
+
+NamedTensors Module::parameters() const {
+  return guarded([&] { return named_tensors(*impl_->model, Which::kParameters); });
+}
+NamedTensors Module::buffers() const {
+  return guarded([&] { return named_tensors(*impl_->model, Which::kBuffers); });
+}
+NamedTensors Module::state_dict() const {
+  return guarded([&] { return named_tensors(*impl_->model, Which::kBoth); });
+}
+
+void Module::load_state_dict(const NamedTensors& state, bool strict) const {
+  guarded([&] {
+    archive::NamedTensors tensors;
+    for (const auto& [name, tensor] : state) tensors.emplace_back(name, Access::unwrap(tensor));
+    impl_->model->load_state(tensors, strict);
+  });
+}
+
+void Module::load_state_dict(const std::string& path, bool strict) const {
+  guarded([&] { impl_->model->load_state(archive::open_state_dict(path), strict); });
+}
+
+Value Module::attribute(const std::string& path) const {
+  return guarded([&] { return Access::wrap(impl_->model->attribute(path)); });
+}
+
+void Module::set_attribute(const std::string& path, const Value& value) const {
+  guarded([&] { impl_->model->set_attribute(path, Access::unwrap(value)); });
+}
+
+bool Module::has_attribute(const std::string& path) const {
+  return guarded([&] {
+    try {
+      static_cast<void>(impl_->model->attribute(path));
+      return true;
+    } catch (const ::tierup::Error& error) {
+      if (error.code() == ::tierup::ErrorCode::kNotFound) return false;
+      throw;
+    }
+  });
+}
+
+void Module::train(bool mode) const {
+  guarded([&] { impl_->model->set_training(mode); });
+}
+
+void Module::set_seed(uint64_t seed) const { impl_->model->set_seed(seed); }
+
+std::vector<std::pair<std::string, std::string>> Module::extra_files() const {
+  return guarded(
+      [&] { return frontend::torchscript::extra_files(*impl_->model->module().archive); });
+}
+
+ModuleStats Module::stats() const {
+  const api::ModelStats stats = impl_->model->stats();
+  return {stats.run_count, stats.error_count};
+}
+
+}  // namespace tierup::v1
