@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
@@ -119,28 +118,6 @@ Tensor spaced(const Scalar& start, const Scalar& end, int64_t steps, ScalarType 
                   [=](int64_t i) { return map(between(a, b, steps, i)); });
 }
 
-Tensor triangle_indices(int64_t rows, int64_t columns, ScalarType dtype,
-                        const std::function<std::pair<int64_t, int64_t>(int64_t)>& columns_of) {
-  require(rows >= 0 && columns >= 0, ErrorCode::kInvalidArgument,
-          "row and col must be non-negative, got {} and {}", rows, columns);
-  int64_t count = 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    const auto [first, last] = columns_of(r);
-    count += std::max<int64_t>(last - first, 0);
-  }
-  const Tensor out = Tensor::empty(IntVector{2, count}, ScalarType::kLong);
-  int64_t* data = out.data<int64_t>();
-  int64_t at = 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    const auto [first, last] = columns_of(r);
-    for (int64_t c = first; c < last; ++c, ++at) {
-      data[at] = r;
-      data[count + at] = c;
-    }
-  }
-  return to_dtype(out, dtype);
-}
-
 }  // namespace
 
 Tensor empty_on(IntSpan sizes, ScalarType dtype, const std::optional<Device>& device,
@@ -195,36 +172,6 @@ Tensor eye(int64_t rows, int64_t columns, ScalarType dtype) {
   const Tensor result = full(IntVector{rows, columns}, 0, dtype);
   const int64_t count = std::min(rows, columns);
   if (count > 0) fill(result.as_view(IntVector{count}, IntVector{columns + 1}, 0), 1);
-  return result;
-}
-
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype) {
-  return triangle_indices(rows, columns, dtype, [=](int64_t r) {
-    return std::pair<int64_t, int64_t>(0, std::clamp<int64_t>(r + offset + 1, 0, columns));
-  });
-}
-
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype) {
-  return triangle_indices(rows, columns, dtype, [=](int64_t r) {
-    return std::pair<int64_t, int64_t>(std::clamp<int64_t>(r + offset, 0, columns), columns);
-  });
-}
-
-Tensor vander(const Tensor& x, std::optional<int64_t> columns, bool increasing) {
-  require(x.dim() == 1, ErrorCode::kInvalidArgument, "x must be a one-dimensional tensor.");
-  const int64_t rows = x.sizes()[0];
-  const int64_t count = columns.value_or(rows);
-  require(count >= 0, ErrorCode::kInvalidArgument, "N must be non-negative.");
-  const ScalarType dtype =
-      promote_types(x.dtype(), is_integral(x.dtype(), true) ? ScalarType::kLong : x.dtype());
-  const Tensor result = full(IntVector{rows, count}, 1, dtype);
-  for (int64_t c = 1; c < count; ++c) {
-    const auto column = [&](int64_t power) {
-      return result.as_view(IntVector{rows}, IntVector{count},
-                            increasing ? power : count - 1 - power);
-    };
-    pointwise_into(column(c), {Body::kMul}, {column(c - 1), x});
-  }
   return result;
 }
 

@@ -25,11 +25,6 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps,
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
                 std::optional<ScalarType> dtype);
 Tensor eye(int64_t rows, int64_t columns, ScalarType dtype);
-// [2, n]: rows and columns of the elements on and below (above) the diagonal, in row-major order.
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype);
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype);
-// [n, columns]: powers of each element, falling unless `increasing`. Follows: vander.
-Tensor vander(const Tensor& x, std::optional<int64_t> columns, bool increasing);
 
 // Windows of signal processing. `periodic` drops the last point of a symmetric window.
 Tensor bartlett_window(int64_t length, bool periodic, ScalarType dtype);

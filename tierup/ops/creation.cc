@@ -131,14 +131,6 @@ Tensor eye(int64_t n, Dtype dtype, const IValue&, OptionalDevice, Pin) {
 Tensor eye_rectangular(int64_t n, int64_t m, Dtype dtype, const IValue&, OptionalDevice, Pin) {
   return k::eye(n, m, or_default(dtype));
 }
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, Dtype dtype, const IValue&,
-                    OptionalDevice, Pin) {
-  return k::tril_indices(rows, columns, offset, dtype.value_or(ScalarType::kLong));
-}
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, Dtype dtype, const IValue&,
-                    OptionalDevice, Pin) {
-  return k::triu_indices(rows, columns, offset, dtype.value_or(ScalarType::kLong));
-}
 
 // out= forms compute in the dtype of `out`, which stands behind the other arguments.
 template <typename Make>
@@ -316,13 +308,6 @@ constexpr OpRow kRows[] = {
      boxed<&eye_rectangular>},
     {"aten::eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", &eye_out},
     {"aten::eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)", &eye_out},
-    {"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
-     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&tril_indices>},
-    {"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? "
-     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&triu_indices>},
-    {"aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", boxed<&k::vander>},
 };
 
 }  // namespace
