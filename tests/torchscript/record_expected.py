@@ -75,7 +75,9 @@ def expected_line(code, case):
         process.kill()
         return "#! PyTorch itself crashes or hangs"
     mark, text = queue.get()
-    text = text.removeprefix("RuntimeError: ").replace("\\", "\\\\").replace("\n", "\\n")
+    if mark == "#!":
+        text = text.removeprefix("RuntimeError: ").rstrip(":.")
+    text = text.replace("\\", "\\\\").replace("\n", "\\n")
     return f"{mark} {text}".rstrip() if text else mark
 
 

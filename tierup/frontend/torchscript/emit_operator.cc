@@ -153,6 +153,10 @@ Value* FunctionEmitter::in_place(Op op, Value* target, Value* operand, const Spa
     if (op == Op::kBitXor) return aten("bitwise_xor", {target, operand}, span);
   }
   if (type->is(TypeKind::kList) && op == Op::kAdd) return aten("add_", {target, operand}, span);
+  if (type->is(TypeKind::kList) && op == Op::kMul) return aten("mul_", {target, operand}, span);
+  const bool is_number = type->is(TypeKind::kInt) || type->is(TypeKind::kFloat);
+  // On numbers "%=" is C's fmod and so a float, unlike "%", as in PyTorch.
+  if (is_number && op == Op::kMod) return aten("fmod", {target, operand}, span);
   if (const ClassType* class_type = type->as_class();
       class_type != nullptr && !names->method.empty()) {
     const std::string method = "__i" + std::string(names->method.substr(2));
