@@ -33,20 +33,6 @@ struct ProgramFile {
 
 void PrintTo(const ProgramFile& program, std::ostream* stream) { *stream << program.name; }
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\n') {
-      result += "\\n";
-    } else if (c == '\\') {
-      result += "\\\\";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 ProgramFile read_program(const std::filesystem::path& path) {
   ProgramFile program{path.stem().string(), {}, {}};
   std::ifstream file(path, std::ios::binary);

@@ -16,12 +16,38 @@ namespace tierup {
 // How a function's graph is treated before it is run.
 enum class Preparation : uint8_t { kNone, kNoOpt, kSpecialized };
 
+inline std::shared_ptr<const ir::Graph> prepare_graph(const ir::Function& function,
+                                                      Preparation preparation) {
+  if (preparation == Preparation::kNone) return function.graph();
+  passes::PassOptions options;
+  options.verify_each = true;
+  const std::shared_ptr<ir::Graph> graph = function.graph()->clone();
+  passes::run_no_opt_pipeline(*graph, options);
+  if (preparation == Preparation::kSpecialized) passes::run_specialized_pipeline(*graph, options);
+  return graph;
+}
+
+// Line ends and backslashes as the recorded texts write them.
+inline std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\n') {
+      result += "\\n";
+    } else if (c == '\\') {
+      result += "\\\\";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 class ScriptProgram {
  public:
   // `text` becomes code/__torch__.py. Throws what parsing throws.
   ScriptProgram(std::string text, Preparation preparation, int64_t version = 10)
       : unit_(make_unit(std::move(text), version)),
-        program_([preparation](const ir::Function& f) { return prepare(f, preparation); }) {
+        program_([preparation](const ir::Function& f) { return prepare_graph(f, preparation); }) {
     context_.generator = generator_.get();
     context_.print = [this](const std::string& line) { printed_ += line; };
     context_.warn = [this](const std::string& line) { printed_ += "warning: " + line + "\n"; };
@@ -47,17 +73,6 @@ class ScriptProgram {
     CompileOptions options;
     options.version = version;
     return CompilationUnit::make(SourceIndex(std::move(read)), options);
-  }
-
-  static std::shared_ptr<const ir::Graph> prepare(const ir::Function& function,
-                                                  Preparation preparation) {
-    if (preparation == Preparation::kNone) return function.graph();
-    passes::PassOptions options;
-    options.verify_each = true;
-    const std::shared_ptr<ir::Graph> graph = function.graph()->clone();
-    passes::run_no_opt_pipeline(*graph, options);
-    if (preparation == Preparation::kSpecialized) passes::run_specialized_pipeline(*graph, options);
-    return graph;
   }
 
   std::shared_ptr<frontend::torchscript::CompilationUnit> unit_;
