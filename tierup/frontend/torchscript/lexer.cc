@@ -11,19 +11,36 @@
 namespace tierup::frontend::torchscript {
 namespace {
 
-constexpr auto kKeywords = std::to_array<std::string_view>({
-    "Ellipsis", "False", "None", "NoneType", "True", "and",   "as",     "assert", "break", "class",
-    "continue", "def",   "del",  "elif",     "else", "for",   "from",   "global", "if",    "import",
-    "in",       "is",    "not",  "or",       "pass", "raise", "return", "while",  "with",
-});
+// The operators that begin with each ASCII character: [first, last) of kOperators sorted so.
+struct OperatorRange {
+  uint8_t first = 0;
+  uint8_t count = 0;
+};
+struct OperatorTable {
+  std::array<uint8_t, kOperators.size()> order{};  // Indices by first character, longest first.
+  std::array<OperatorRange, 128> ranges{};
+};
+constexpr OperatorTable make_operator_table() {
+  OperatorTable table;
+  uint8_t used = 0;
+  for (size_t c = 0; c < table.ranges.size(); ++c) {
+    table.ranges[c].first = used;
+    for (size_t i = 0; i < kOperators.size(); ++i) {
+      if (static_cast<size_t>(kOperators[i][0]) == c) table.order[used++] = static_cast<uint8_t>(i);
+    }
+    table.ranges[c].count = static_cast<uint8_t>(used - table.ranges[c].first);
+  }
+  return table;
+}
+constexpr OperatorTable kOperatorTable = make_operator_table();
 
-// Longest first, so that the first match is the right one.
-constexpr auto kOperators = std::to_array<std::string_view>({
-    "...", "**=", "//=", "<<=", ">>=", "<=>", "->", "**", "//", "<<", ">>", "<=",
-    ">=",  "==",  "!=",  "+=",  "-=",  "*=",  "/=", "%=", "|=", "&=", "^=", "@=",
-    "+",   "-",   "*",   "/",   "%",   "@",   "(",  ")",  "[",  "]",  ":",  ",",
-    "=",   "{",   "}",   ">",   "<",   ".",   "?",  "!",  "&",  "^",  "|",  "~",
-});
+Symbol keyword_symbol(std::string_view word) {
+  constexpr size_t kLongest = 8;
+  if (word.size() < 2 || word.size() > kLongest) return {};
+  const auto found = std::lower_bound(kKeywords.begin(), kKeywords.end(), word);
+  if (found == kKeywords.end() || *found != word) return {};
+  return Symbol::keyword(static_cast<size_t>(found - kKeywords.begin()));
+}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) {
@@ -61,8 +78,9 @@ class Lexer {
 
  private:
   char peek(size_t ahead = 0) const { return at_ + ahead < end_ ? text_[at_ + ahead] : '\0'; }
-  void add(TokenKind kind, size_t begin) {
-    result_.tokens.push_back({kind, {static_cast<uint32_t>(begin), static_cast<uint32_t>(at_)}});
+  void add(TokenKind kind, size_t begin, Symbol symbol = {}) {
+    result_.tokens.push_back(
+        {kind, symbol, {static_cast<uint32_t>(begin), static_cast<uint32_t>(at_)}});
   }
   void skip_byte_order_mark() {
     if (at_ == 0 && text_.substr(0, end_).starts_with("\xEF\xBB\xBF")) at_ = 3;
@@ -160,8 +178,8 @@ class Lexer {
   void word() {
     const size_t begin = at_;
     while (at_ < end_ && is_word(text_[at_])) ++at_;
-    const bool keyword = is_keyword(text_.substr(begin, at_ - begin));
-    add(keyword ? TokenKind::kKeyword : TokenKind::kIdentifier, begin);
+    const Symbol keyword = keyword_symbol(text_.substr(begin, at_ - begin));
+    add(keyword == Symbol() ? TokenKind::kIdentifier : TokenKind::kKeyword, begin, keyword);
   }
 
   void digits(bool hex) {
@@ -218,12 +236,15 @@ class Lexer {
 
   void punctuation() {
     const std::string_view rest = text_.substr(at_, end_ - at_);
-    for (const std::string_view op : kOperators) {
-      if (!rest.starts_with(op)) continue;
-      track_brackets(op[0]);
+    const auto first = static_cast<unsigned char>(rest[0]);
+    const OperatorRange range = first < 128 ? kOperatorTable.ranges[first] : OperatorRange{};
+    for (size_t i = range.first; i < size_t{range.first} + range.count; ++i) {
+      const size_t index = kOperatorTable.order[i];
+      if (!rest.starts_with(kOperators[index])) continue;
+      track_brackets(rest[0]);
       const size_t begin = at_;
-      at_ += op.size();
-      add(TokenKind::kOperator, begin);
+      at_ += kOperators[index].size();
+      add(TokenKind::kOperator, begin, Symbol::op(index));
       return;
     }
     fail_at(source_, at_, at_ + 1, "unexpected character");
@@ -256,10 +277,6 @@ class Lexer {
 };
 
 }  // namespace
-
-bool is_keyword(std::string_view word) {
-  return std::binary_search(kKeywords.begin(), kKeywords.end(), word);
-}
 
 TokenList tokenize(const ir::Source& source, Span range) { return Lexer(source, range).run(); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tierup/frontend/torchscript/ast.h"
+#include "tierup/frontend/torchscript/symbol.h"
 #include "tierup/ir/source.h"
 
 namespace tierup::frontend::torchscript {
@@ -28,6 +29,7 @@ enum class TokenKind : uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
+  Symbol symbol;  // Of kKeyword and kOperator.
   Span span;
 };
 
@@ -44,7 +46,5 @@ struct TokenList {
 // Tokens of source.text()[begin, end). Throws kSyntax, and kRecursionLimit for more than
 // kMaxNesting open brackets or indentation levels.
 TokenList tokenize(const ir::Source& source, Span range);
-
-bool is_keyword(std::string_view word);
 
 }  // namespace tierup::frontend::torchscript

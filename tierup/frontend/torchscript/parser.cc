@@ -46,19 +46,14 @@ std::string_view Parser::text(const Token& token) const {
   return source_text_.substr(token.span.begin, token.span.end - token.span.begin);
 }
 
-bool Parser::is_symbol(const Token& token, std::string_view symbol) const {
-  return (token.kind == TokenKind::kOperator || token.kind == TokenKind::kKeyword) &&
-         text(token) == symbol;
-}
-
-bool Parser::accept(std::string_view symbol) {
+bool Parser::accept(Symbol symbol) {
   if (!at(symbol)) return false;
   take();
   return true;
 }
 
-void Parser::expect(std::string_view symbol) {
-  if (!accept(symbol)) fail_expected(fmt::format("'{}'", symbol));
+void Parser::expect(Symbol symbol) {
+  if (!accept(symbol)) fail_expected(fmt::format("'{}'", symbol.text()));
 }
 
 std::string Parser::expect_identifier(std::string_view what) {

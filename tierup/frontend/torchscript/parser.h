@@ -44,10 +44,10 @@ class Parser {
   std::string_view text() const { return text(current()); }
   bool at_kind(TokenKind kind) const { return current().kind == kind; }
   // Whether the current token is this operator or keyword.
-  bool at(std::string_view symbol) const { return is_symbol(current(), symbol); }
-  bool is_symbol(const Token& token, std::string_view symbol) const;
-  bool accept(std::string_view symbol);
-  void expect(std::string_view symbol);
+  bool at(Symbol symbol) const { return current().symbol == symbol; }
+  static bool is_symbol(const Token& token, Symbol symbol) { return token.symbol == symbol; }
+  bool accept(Symbol symbol);
+  void expect(Symbol symbol);
   std::string expect_identifier(std::string_view what);
   void expect_newline();
   void skip_newlines();

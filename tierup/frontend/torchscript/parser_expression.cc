@@ -17,9 +17,9 @@ constexpr int kUnaryPrecedence = 10;
 constexpr int kPowerPrecedence = 11;
 
 struct OperatorEntry {
-  std::string_view symbol;
-  Op op;
-  int precedence;
+  Symbol symbol;
+  Op op = Op::kNothing;
+  int precedence = 0;
 };
 
 constexpr auto kBinaryOperators = std::to_array<OperatorEntry>({
@@ -35,6 +35,13 @@ constexpr auto kBinaryOperators = std::to_array<OperatorEntry>({
     {"//", Op::kFloorDiv, 10}, {"%", Op::kMod, 10},
     {"@", Op::kMatmul, 10},    {"**", Op::kPow, kPowerPrecedence},
 });
+
+// The same by the symbol's number; empty entries for all others.
+constexpr auto kBySymbol = [] {
+  std::array<OperatorEntry, kSymbolCount> table{};
+  for (const OperatorEntry& entry : kBinaryOperators) table[entry.symbol.id()] = entry;
+  return table;
+}();
 
 }  // namespace
 
@@ -74,10 +81,8 @@ Parser::BinaryOperator Parser::binary_operator() const {
     if (is_symbol(ahead(), "in")) return {Op::kNotIn, kComparisonPrecedence, 2};
     return {};
   }
-  for (const OperatorEntry& entry : kBinaryOperators) {
-    if (at(entry.symbol)) return {entry.op, entry.precedence, 1};
-  }
-  return {};
+  const OperatorEntry& entry = kBySymbol[token.symbol.id()];
+  return {entry.op, entry.precedence, 1};
 }
 
 const Expr* Parser::parse_expression(int precedence) {
@@ -368,10 +373,10 @@ bool Parser::at_end_of_list() const {
   if (!at_kind(TokenKind::kOperator)) {
     return at_kind(TokenKind::kNewline) || at_kind(TokenKind::kEnd) || at("in");
   }
-  constexpr auto kEnders = std::to_array<std::string_view>(
+  constexpr auto kEnders = std::to_array<Symbol>(
       {"=", ")", "]", "}", ":",
        "+=", "-=", "*=", "/=", "//=", "%=", "**=", "|=", "&=", "^=", "<<=", ">>=", "@="});
-  return std::find(kEnders.begin(), kEnders.end(), text()) != kEnders.end();
+  return std::find(kEnders.begin(), kEnders.end(), current().symbol) != kEnders.end();
 }
 
 const Expr* Parser::parse_expression_list(int precedence) {

@@ -8,7 +8,7 @@ namespace tierup::frontend::torchscript {
 namespace {
 
 struct AugmentedEntry {
-  std::string_view symbol;
+  Symbol symbol;
   Op op;
 };
 
@@ -72,7 +72,7 @@ const Stmt* Parser::parse_statement() {
 
 const Stmt* Parser::parse_simple_statement() {
   struct Word {
-    std::string_view text;
+    Symbol symbol;
     StmtKind kind;
   };
   constexpr auto kWords = std::to_array<Word>(
@@ -89,7 +89,7 @@ const Stmt* Parser::parse_simple_statement() {
     return statement;
   }
   for (const Word& word : kWords) {
-    if (!at(word.text)) continue;
+    if (!at(word.symbol)) continue;
     Stmt* statement = make_statement(word.kind, begin());
     statement->span = take();
     expect_newline();
