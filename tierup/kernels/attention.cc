@@ -36,7 +36,7 @@ Tensor dense_rows(const Tensor& tensor) {
 
 template <typename T>
 T* matrix_at(const Tensor& t, int64_t batch, int64_t head) {
-  return t.data<T>() + batch * t.stride(0) + head * t.stride(1);
+  return t.data<T>() + batch * t.strides()[0] + head * t.strides()[1];
 }
 
 void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
@@ -86,10 +86,10 @@ void attend_block(const Problem& p, int64_t batch, int64_t head, int64_t first, 
   const int64_t key_head = head / p.group;
   // The last query of the block sees most; the others are cut row by row.
   const int64_t keys = p.is_causal ? std::min(p.keys, first + rows) : p.keys;
-  const T* q = matrix_at<T>(p.query, batch, head) + first * p.query.stride(2);
-  T* out = matrix_at<T>(p.out, batch, head) + first * p.out.stride(2);
-  multiply(true, rows, keys, p.depth, static_cast<T>(p.scale), q, p.query.stride(2),
-           matrix_at<T>(p.key, batch, key_head), p.key.stride(2), scores, keys);
+  const T* q = matrix_at<T>(p.query, batch, head) + first * p.query.strides()[2];
+  T* out = matrix_at<T>(p.out, batch, head) + first * p.out.strides()[2];
+  multiply(true, rows, keys, p.depth, static_cast<T>(p.scale), q, p.query.strides()[2],
+           matrix_at<T>(p.key, batch, key_head), p.key.strides()[2], scores, keys);
   T sums[128];
   for (int64_t r = 0; r < rows; ++r) {
     T* row = scores + r * keys;
@@ -105,9 +105,10 @@ void attend_block(const Problem& p, int64_t batch, int64_t head, int64_t first, 
     std::fill(row + seen, row + keys, T{0});
   }
   multiply(false, rows, p.width, keys, T{1}, scores, keys, matrix_at<T>(p.value, batch, key_head),
-           p.value.stride(2), out, p.out.stride(2));
+           p.value.strides()[2], out, p.out.strides()[2]);
   for (int64_t r = 0; r < rows; ++r) {
-    kernels.scale(out + r * p.out.stride(2), p.width, T{1} / sums[r], out + r * p.out.stride(2));
+    kernels.scale(out + r * p.out.strides()[2], p.width, T{1} / sums[r],
+                  out + r * p.out.strides()[2]);
   }
 }
 
@@ -160,9 +161,10 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
           "key.dtype: {} and "
           "value.dtype: {} instead.",
           dtype_name(query.dtype()), dtype_name(key.dtype()), dtype_name(value.dtype()));
-  require(query.size(-1) == key.size(-1) && key.size(-2) == value.size(-2), kBad,
-          "scaled_dot_product_attention: sizes of query {}, key {} and value {} do not fit",
-          shape_string(query.sizes()), shape_string(key.sizes()), shape_string(value.sizes()));
+  if (!(query.size(-1) == key.size(-1) && key.size(-2) == value.size(-2))) {
+    fail(kBad, "scaled_dot_product_attention: sizes of query {}, key {} and value {} do not fit",
+         shape_string(query.sizes()), shape_string(key.sizes()), shape_string(value.sizes()));
+  }
   require(
       !(options.is_causal && mask.defined()), kBad,
       "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
@@ -176,11 +178,12 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
 // Sizes of key heads spread over the query heads they serve.
 IntVector grouped_batch(const Tensor& query, const Tensor& key, int64_t& group) {
   IntVector sizes(batch_part(key).begin(), batch_part(key).end());
-  require(
-      query.dim() >= 3 && key.dim() >= 3 && key.size(-3) > 0 && query.size(-3) % key.size(-3) == 0,
-      kBad,
-      "Number of heads in key and value must divide the number of heads in query, got {} and {}",
-      shape_string(query.sizes()), shape_string(key.sizes()));
+  if (!(query.dim() >= 3 && key.dim() >= 3 && key.size(-3) > 0 &&
+        query.size(-3) % key.size(-3) == 0)) {
+    fail(kBad,
+         "Number of heads in key and value must divide the number of heads in query, got {} and {}",
+         shape_string(query.sizes()), shape_string(key.sizes()));
+  }
   group = query.size(-3) / key.size(-3);
   sizes.back() = query.size(-3);
   return sizes;

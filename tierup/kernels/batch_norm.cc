@@ -151,8 +151,10 @@ struct BatchNormResult {
 BatchNormResult run_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                                const Tensor& running_mean, const Tensor& running_var, bool training,
                                double momentum, double eps) {
-  require(input.dim() >= 2, kBad, "batch_norm: expected input with at least 2 dimensions, got {}",
-          shape_string(input.sizes()));
+  if (!(input.dim() >= 2)) {
+    fail(kBad, "batch_norm: expected input with at least 2 dimensions, got {}",
+         shape_string(input.sizes()));
+  }
   check_channels(input, running_mean, "running_mean");
   check_channels(input, running_var, "running_var");
   check_channels(input, weight, "weight");
@@ -252,9 +254,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(
 Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                      const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
                      double momentum, double eps) {
-  require(input.dim() >= 2, kBad,
-          "instance_norm: expected input with at least 2 dimensions, got {}",
-          shape_string(input.sizes()));
+  if (!(input.dim() >= 2)) {
+    fail(kBad, "instance_norm: expected input with at least 2 dimensions, got {}",
+         shape_string(input.sizes()));
+  }
   require(use_input_stats || (running_mean.defined() && running_var.defined()), kBad,
           "Expected running_mean and running_var to be defined when use_input_stats=False");
   const int64_t batch = input.size(0);

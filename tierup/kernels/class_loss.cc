@@ -27,9 +27,11 @@ Classes classes_of(const Tensor& self, const Tensor& target, const Tensor& weigh
   Classes c;
   if (self.dim() == 1) {
     c.count = self.size(0);
-    require(target.dim() <= 1 && target.numel() == 1, kBad,
-            "For 1D input, 1D or 0D target of one element is expected, but got target size: {}",
-            shape_string(target.sizes()));
+    if (!(target.dim() <= 1 && target.numel() == 1)) {
+      fail(kBad,
+           "For 1D input, 1D or 0D target of one element is expected, but got target size: {}",
+           shape_string(target.sizes()));
+    }
     c.target_sizes = IntVector(target.sizes().begin(), target.sizes().end());
   } else {
     c.samples = self.size(0);
@@ -38,16 +40,19 @@ Classes classes_of(const Tensor& self, const Tensor& target, const Tensor& weigh
     c.target_sizes = IntVector(self.sizes().begin(), self.sizes().end());
     c.target_sizes.erase(c.target_sizes.begin() + 1);
     const IntSpan wanted(c.target_sizes.data(), c.target_sizes.size());
-    require(std::equal(wanted.begin(), wanted.end(), target.sizes().begin(), target.sizes().end()),
-            kBad, "Expected target size {}, got {}", shape_string(wanted),
-            shape_string(target.sizes()));
+    if (!(std::equal(wanted.begin(), wanted.end(), target.sizes().begin(), target.sizes().end()))) {
+      fail(kBad, "Expected target size {}, got {}", shape_string(wanted),
+           shape_string(target.sizes()));
+    }
   }
   require(target.dtype() == ScalarType::kLong || target.dtype() == ScalarType::kByte, kBad,
           "expected scalar type Long but found {}", scalar_type_name(target.dtype()));
-  require(!weight.defined() || (weight.dim() == 1 && weight.numel() == c.count), kBad,
-          "weight tensor should be defined either for all {} classes or no classes but got weight "
-          "tensor of shape: {}",
-          c.count, weight.defined() ? shape_string(weight.sizes()) : "");
+  if (!(!weight.defined() || (weight.dim() == 1 && weight.numel() == c.count))) {
+    fail(kBad,
+         "weight tensor should be defined either for all {} classes or no classes but got weight "
+         "tensor of shape: {}",
+         c.count, weight.defined() ? shape_string(weight.sizes()) : "");
+  }
   return c;
 }
 
@@ -191,9 +196,10 @@ struct MarginShape {
 
 MarginShape margin_shape(const Tensor& self) {
   if (self.dim() == 0) return {};
-  require((self.dim() == 1 || self.dim() == 2) && self.size(-1) > 0, kBad,
-          "Expected non-empty vector or matrix with optional 0-dim batch size, but got: {}",
-          shape_string(self.sizes()));
+  if (!((self.dim() == 1 || self.dim() == 2) && self.size(-1) > 0)) {
+    fail(kBad, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: {}",
+         shape_string(self.sizes()));
+  }
   return {self.dim() == 2 ? self.size(0) : 1, self.size(-1)};
 }
 
@@ -239,12 +245,14 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
   const MarginShape s = margin_shape(self);
   const int64_t power = p.to_int();
   require(power == 1 || power == 2, kBad, "only p == 1 and p == 2 supported");
-  require(target.numel() == s.samples && target.dim() <= 1, kBad,
-          "inconsistent target size, expected {} but got {}", s.samples,
-          shape_string(target.sizes()));
-  require(!weight.defined() || (weight.dim() <= 1 && weight.numel() == s.count), kBad,
-          "inconsistent weight size, expected {} but got {}", s.count,
-          weight.defined() ? shape_string(weight.sizes()) : "");
+  if (!(target.numel() == s.samples && target.dim() <= 1)) {
+    fail(kBad, "inconsistent target size, expected {} but got {}", s.samples,
+         shape_string(target.sizes()));
+  }
+  if (!(!weight.defined() || (weight.dim() <= 1 && weight.numel() == s.count))) {
+    fail(kBad, "inconsistent weight size, expected {} but got {}", s.count,
+         weight.defined() ? shape_string(weight.sizes()) : "");
+  }
   const ScalarType work = work_type(self.dtype());
   const Tensor x = as_work(self, work);
   const Tensor index = contiguous(to_dtype(target, ScalarType::kLong));

@@ -105,11 +105,13 @@ void check_bias(const ConvGeometry& g, const Tensor& input, const Tensor& weight
   require(input.dtype() == bias.dtype(), kBad,
           "Input type ({}) and bias type ({}) should be the same", dtype_name(input.dtype()),
           dtype_name(bias.dtype()));
-  require(bias.dim() == 1 && bias.size(0) == g.out_channels, kBad,
-          "Given weight of size {}, expected bias to be 1-dimensional with {} elements, but got "
-          "bias of "
-          "size {} instead",
-          shape_string(weight.sizes()), g.out_channels, shape_string(bias.sizes()));
+  if (!(bias.dim() == 1 && bias.size(0) == g.out_channels)) {
+    fail(kBad,
+         "Given weight of size {}, expected bias to be 1-dimensional with {} elements, but got "
+         "bias of "
+         "size {} instead",
+         shape_string(weight.sizes()), g.out_channels, shape_string(bias.sizes()));
+  }
 }
 
 MemoryFormat output_format(const Tensor& input, const Tensor& weight) {

@@ -9,11 +9,12 @@ constexpr auto kBad = ErrorCode::kInvalidArgument;
 
 // Spreads one number or `rank` numbers over the last places of a triple.
 ConvGeometry::Triple spread(IntSpan values, int rank, int64_t missing, const char* name) {
-  require(
-      values.size() == 1 || values.size() == static_cast<size_t>(rank), kBad,
-      "expected {} to be a single integer value or a list of {} values to match the convolution "
-      "dimensions, but got {}={}",
-      name, rank, name, shape_string(values));
+  if (!(values.size() == 1 || values.size() == static_cast<size_t>(rank))) {
+    fail(kBad,
+         "expected {} to be a single integer value or a list of {} values to match the convolution "
+         "dimensions, but got {}={}",
+         name, rank, name, shape_string(values));
+  }
   ConvGeometry::Triple result{missing, missing, missing};
   for (int i = 0; i < rank; ++i) {
     result[static_cast<size_t>(3 - rank + i)] =
@@ -63,9 +64,11 @@ ConvGeometry conv_geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpa
   ConvGeometry g;
   require(weight.size() >= 3 && weight.size() <= 5, kBad,
           "convolution: weight should have at least three dimensions");
-  require(input.size() == weight.size(), kBad,
-          "Expected {}D (unbatched) or {}D (batched) input to conv{}d, but got input of size: {}",
-          weight.size() - 1, weight.size(), weight.size() - 2, shape_string(input));
+  if (input.size() != weight.size()) {
+    fail(kBad,
+         "Expected {}D (unbatched) or {}D (batched) input to conv{}d, but got input of size: {}",
+         weight.size() - 1, weight.size(), weight.size() - 2, shape_string(input));
+  }
   require(groups > 0, kBad, "non-positive groups is not supported");
   g.rank = static_cast<int>(weight.size()) - 2;
   g.transposed = transposed;
@@ -82,16 +85,20 @@ ConvGeometry conv_geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpa
     g.kernel[static_cast<size_t>(3 - g.rank + i)] = weight[static_cast<size_t>(2 + i)];
   }
   const int64_t expected = transposed ? weight[0] : weight[1] * groups;
-  require(
-      weight[0] >= groups && weight[0] % groups == 0, kBad,
-      "Given groups={}, expected weight to be at least {} at dimension 0 and divisible by it, but "
-      "got weight of size {} instead",
-      groups, groups, shape_string(weight));
-  require(g.in_channels == expected, kBad,
-          "Given {}groups={}, weight of size {}, expected input{} to have {} channels, but got {} "
-          "channels instead",
-          transposed ? "transposed=1, " : "", groups, shape_string(weight), shape_string(input),
-          expected, g.in_channels);
+  if (!(weight[0] >= groups && weight[0] % groups == 0)) {
+    fail(kBad,
+         "Given groups={}, expected weight to be at least {} at dimension 0 and divisible by it, "
+         "but "
+         "got weight of size {} instead",
+         groups, groups, shape_string(weight));
+  }
+  if (g.in_channels != expected) {
+    fail(kBad,
+         "Given {}groups={}, weight of size {}, expected input{} to have {} channels, but got {} "
+         "channels instead",
+         transposed ? "transposed=1, " : "", groups, shape_string(weight), shape_string(input),
+         expected, g.in_channels);
+  }
   g.padding_after = g.padding;
   check_numbers(g);
   set_output_sizes(g);

@@ -40,10 +40,11 @@ Shape checked_shape(const Tensor& input, const Tensor& weight, const Tensor& off
   require(o.pad_h >= 0 && o.pad_w >= 0, kBad, "pad_h: {} pad_w: {}", o.pad_h, o.pad_w);
   require(o.dilation_h > 0 && o.dilation_w > 0, kBad, "dilation_h: {} dilation_w: {}", o.dilation_h,
           o.dilation_w);
-  require(o.groups > 0 && o.offset_groups > 0 && weight.size(1) * o.groups == s.channels &&
-              s.out_channels % o.groups == 0 && s.channels % o.offset_groups == 0,
-          kBad, "deform_conv2d: {} channels do not fit weight {} in {} groups and {} offset groups",
-          s.channels, shape_string(weight.sizes()), o.groups, o.offset_groups);
+  if (!(o.groups > 0 && o.offset_groups > 0 && weight.size(1) * o.groups == s.channels &&
+        s.out_channels % o.groups == 0 && s.channels % o.offset_groups == 0)) {
+    fail(kBad, "deform_conv2d: {} channels do not fit weight {} in {} groups and {} offset groups",
+         s.channels, shape_string(weight.sizes()), o.groups, o.offset_groups);
+  }
   s.out_h = (s.height + 2 * o.pad_h - (o.dilation_h * (s.kernel_h - 1) + 1)) / o.stride_h + 1;
   s.out_w = (s.width + 2 * o.pad_w - (o.dilation_w * (s.kernel_w - 1) + 1)) / o.stride_w + 1;
   require(s.out_h > 0 && s.out_w > 0, kBad,
@@ -53,12 +54,17 @@ Shape checked_shape(const Tensor& input, const Tensor& weight, const Tensor& off
     return t.dim() == 4 && t.size(0) == s.batch && t.size(1) == channels && t.size(2) == s.out_h &&
            t.size(3) == s.out_w;
   };
-  require(fits(offset, 2 * planes), kBad, "offset.shape[1] is not valid: got: {} expected: {}",
-          shape_string(offset.sizes()), 2 * planes);
-  require(!o.use_mask || fits(mask, planes), kBad,
-          "mask.shape[1] is not valid: got: {} expected: {}", shape_string(mask.sizes()), planes);
-  require(bias.dim() == 1 && bias.size(0) == s.out_channels, kBad, "invalid bias shape: got: {}",
-          shape_string(bias.sizes()));
+  if (!(fits(offset, 2 * planes))) {
+    fail(kBad, "offset.shape[1] is not valid: got: {} expected: {}", shape_string(offset.sizes()),
+         2 * planes);
+  }
+  if (!(!o.use_mask || fits(mask, planes))) {
+    fail(kBad, "mask.shape[1] is not valid: got: {} expected: {}", shape_string(mask.sizes()),
+         planes);
+  }
+  if (!(bias.dim() == 1 && bias.size(0) == s.out_channels)) {
+    fail(kBad, "invalid bias shape: got: {}", shape_string(bias.sizes()));
+  }
   return s;
 }
 

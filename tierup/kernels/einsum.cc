@@ -179,10 +179,12 @@ Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
     const bool is_summed = std::find(summed.begin(), summed.end(), d) != summed.end();
     const bool in_a = a.size(d) != 1;
     const bool in_b = b.size(d) != 1;
-    require(
-        !in_a || !in_b || a.size(d) == b.size(d), kBad,
-        "einsum(): operands do not broadcast with remapped shapes [original->remapped]: {} and {}",
-        shape_string(a.sizes()), shape_string(b.sizes()));
+    if (!(!in_a || !in_b || a.size(d) == b.size(d))) {
+      fail(kBad,
+           "einsum(): operands do not broadcast with remapped shapes [original->remapped]: {} and "
+           "{}",
+           shape_string(a.sizes()), shape_string(b.sizes()));
+    }
     if (is_summed) {
       if (in_a && in_b)
         depth.push_back(d);

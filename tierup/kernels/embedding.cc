@@ -109,9 +109,10 @@ void check_factors(const Tensor& factors, const Tensor& indices, const Tensor& w
   if (!factors.defined()) return;
   require(mode == BagMode::kSum, kBad,
           "embedding_bag: per_sample_weights only supported with mode='sum'");
-  require(factors.dim() == 1 && factors.numel() == indices.numel(), kBad,
-          "expected per_sample_weights to have the same shape as indices, {}, but got {}",
-          shape_string(indices.sizes()), shape_string(factors.sizes()));
+  if (!(factors.dim() == 1 && factors.numel() == indices.numel())) {
+    fail(kBad, "expected per_sample_weights to have the same shape as indices, {}, but got {}",
+         shape_string(indices.sizes()), shape_string(factors.sizes()));
+  }
   require(factors.dtype() == weight.dtype(), kBad, "expected scalar type {} but found {}",
           scalar_type_name(weight.dtype()), scalar_type_name(factors.dtype()));
 }
@@ -189,8 +190,9 @@ BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tenso
 
 Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
                         double norm_type) {
-  require(self.dim() == 2, kBad, "embedding_renorm_: expected a 2-D tensor, got {}",
-          shape_string(self.sizes()));
+  if (self.dim() != 2) {
+    fail(kBad, "embedding_renorm_: expected a 2-D tensor, got {}", shape_string(self.sizes()));
+  }
   const Tensor index = checked_indices(indices, "indices");
   check_range(index, self.size(0));
   const Tensor table = clone(to_dtype(self, ScalarType::kDouble), MemoryFormat::kContiguous);

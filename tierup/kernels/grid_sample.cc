@@ -188,25 +188,31 @@ double grid_position(int64_t i, int64_t size, bool align_corners) {
 
 Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
                     int64_t padding_mode, bool align_corners) {
-  require((input.dim() == 4 || input.dim() == 5) && input.dim() == grid.dim(), kBad,
-          "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
-          "got input with sizes {} "
-          "and grid with sizes {}",
-          shape_string(input.sizes()), shape_string(grid.sizes()));
+  if (!((input.dim() == 4 || input.dim() == 5) && input.dim() == grid.dim())) {
+    fail(kBad,
+         "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
+         "got input with sizes {} "
+         "and grid with sizes {}",
+         shape_string(input.sizes()), shape_string(grid.sizes()));
+  }
   Sampler s;
   s.rank = input.dim() - 2;
   require(input.dtype() == grid.dtype(), kBad,
           "grid_sampler(): expected input and grid to have same dtype, but input has {} and grid "
           "has {}",
           scalar_type_name(input.dtype()), scalar_type_name(grid.dtype()));
-  require(input.size(0) == grid.size(0), kBad,
-          "grid_sampler(): expected grid and input to have same batch size, but got input with "
-          "sizes {} and grid with sizes {}",
-          shape_string(input.sizes()), shape_string(grid.sizes()));
-  require(
-      grid.size(-1) == s.rank, kBad,
-      "grid_sampler(): expected grid to have size {} in last dimension, but got grid with sizes {}",
-      s.rank, shape_string(grid.sizes()));
+  if (input.size(0) != grid.size(0)) {
+    fail(kBad,
+         "grid_sampler(): expected grid and input to have same batch size, but got input with "
+         "sizes {} and grid with sizes {}",
+         shape_string(input.sizes()), shape_string(grid.sizes()));
+  }
+  if (grid.size(-1) != s.rank) {
+    fail(kBad,
+         "grid_sampler(): expected grid to have size {} in last dimension, but got grid with sizes "
+         "{}",
+         s.rank, shape_string(grid.sizes()));
+  }
   require(interpolation_mode >= 0 && interpolation_mode <= (s.rank == 2 ? 2 : 1), kBad,
           "grid_sampler(): bicubic interpolation only supports 4D input");
   require(padding_mode >= 0 && padding_mode <= 2, kBad, "grid_sampler(): unknown padding mode {}",
@@ -217,10 +223,12 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolati
   IntVector sizes{input.size(0), s.channels};
   for (int64_t d = 0; d < s.rank; ++d) {
     const int64_t size = input.size(d + 2);
-    require(size > 0, kBad,
-            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
-            "sizes {}",
-            shape_string(input.sizes()));
+    if (!(size > 0)) {
+      fail(kBad,
+           "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+           "sizes {}",
+           shape_string(input.sizes()));
+    }
     s.in[static_cast<size_t>(3 - s.rank + d)] = size;
     s.in_points *= size;
     sizes.push_back(grid.size(d + 1));
@@ -243,16 +251,18 @@ Tensor affine_grid(const Tensor& theta, const IntVector& size, bool align_corner
   require(size.size() == 4 || size.size() == 5, kBad,
           "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
   const auto rank = static_cast<int64_t>(size.size()) - 2;
-  require(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == rank &&
-              theta.size(2) == rank + 1,
-          kBad, "Expected a batch of {}D affine matrices of shape {}x{}x{}, got {}", rank, size[0],
-          rank, rank + 1, shape_string(theta.sizes()));
+  if (!(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == rank &&
+        theta.size(2) == rank + 1)) {
+    fail(kBad, "Expected a batch of {}D affine matrices of shape {}x{}x{}, got {}", rank, size[0],
+         rank, rank + 1, shape_string(theta.sizes()));
+  }
   IntVector sizes{size[0]};
   int64_t points = 1;
   for (int64_t d = 0; d < rank; ++d) {
-    require(size[static_cast<size_t>(d + 2)] > 0, kBad,
-            "affine_grid: expected positive sizes, got {}",
-            shape_string({size.data(), size.size()}));
+    if (!(size[static_cast<size_t>(d + 2)] > 0)) {
+      fail(kBad, "affine_grid: expected positive sizes, got {}",
+           shape_string({size.data(), size.size()}));
+    }
     sizes.push_back(size[static_cast<size_t>(d + 2)]);
     points *= sizes.back();
   }

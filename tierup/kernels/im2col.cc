@@ -168,11 +168,12 @@ void columns_to_image(const ConvGeometry& g, ScalarType dtype, const void* colum
 Tensor im2col(const Tensor& self, const IntVector& kernel_size, const IntVector& dilation,
               const IntVector& padding, const IntVector& stride) {
   const bool batched = self.dim() == 4;
-  require(
-      batched || self.dim() == 3, kBad,
-      "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and non-zero dimensions "
-      "for input, but got: {}",
-      shape_string(self.sizes()));
+  if (!(batched || self.dim() == 3)) {
+    fail(kBad,
+         "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and non-zero dimensions "
+         "for input, but got: {}",
+         shape_string(self.sizes()));
+  }
   const ConvGeometry g =
       patch_geometry({self.size(-2), self.size(-1)}, kernel_size, dilation, padding, stride);
   const int64_t batch = batched ? self.size(0) : 1;
@@ -195,10 +196,12 @@ Tensor im2col(const Tensor& self, const IntVector& kernel_size, const IntVector&
 Tensor col2im(const Tensor& self, const IntVector& output_size, const IntVector& kernel_size,
               const IntVector& dilation, const IntVector& padding, const IntVector& stride) {
   const bool batched = self.dim() == 3;
-  require(batched || self.dim() == 2, kBad,
-          "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
-          "dimensions for input, but got: {}",
-          shape_string(self.sizes()));
+  if (!(batched || self.dim() == 2)) {
+    fail(kBad,
+         "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+         "dimensions for input, but got: {}",
+         shape_string(self.sizes()));
+  }
   const Pair image = pair_of(output_size, "output_size");
   require(image.y > 0 && image.x > 0, kBad, "output_size should be greater than zero");
   const ConvGeometry g = patch_geometry(image, kernel_size, dilation, padding, stride);

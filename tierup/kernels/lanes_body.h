@@ -72,25 +72,43 @@ inline Lanes larger(const Lanes& a, const Lanes& b) {
   return result;
 }
 
-inline float lane(const Lanes& lanes, int index) {
-  float values[kLanes];
-  std::memcpy(values, &lanes, sizeof(values));
-  return values[index];
-}
-inline float sum_of_lanes(const Lanes& lanes) {
-  float v[kLanes];
-  std::memcpy(v, &lanes, sizeof(v));
-  for (int step = kLanes / 2; step > 0; step /= 2) {
-    for (int i = 0; i < step; ++i) v[i] += v[i + step];
+// Lanes of one vector rotated by `step`, for the trees below.
+template <int kStep>
+inline LaneVector rotated(LaneVector v) {
+  constexpr int kWidth = kLaneVectorBytes / 4;
+  if constexpr (kWidth == 16) {
+    return __builtin_shuffle(
+        v, LaneInts{kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5, kStep + 6,
+                    kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11, kStep + 12, kStep + 13,
+                    kStep + 14, kStep + 15});
+  } else if constexpr (kWidth == 8) {
+    return __builtin_shuffle(v, LaneInts{kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4,
+                                         kStep + 5, kStep + 6, kStep + 7});
+  } else {
+    return __builtin_shuffle(v, LaneInts{kStep, kStep + 1, kStep + 2, kStep + 3});
   }
+}
+
+// Halves are combined until one lane is left: lane i with i + 8, then i + 4, i + 2, i + 1.
+template <typename Combine>
+inline float reduce_lanes(Lanes lanes, const Combine& combine) {
+  for (int parts = kParts; parts > 1; parts /= 2) {
+    for (int i = 0; i < parts / 2; ++i)
+      lanes.part[i] = combine(lanes.part[i], lanes.part[i + parts / 2]);
+  }
+  LaneVector v = lanes.part[0];
+  if constexpr (kLaneVectorBytes >= 64) v = combine(v, rotated<8>(v));
+  if constexpr (kLaneVectorBytes >= 32) v = combine(v, rotated<4>(v));
+  v = combine(v, rotated<2>(v));
+  v = combine(v, rotated<1>(v));
   return v[0];
 }
+
+inline float sum_of_lanes(const Lanes& lanes) {
+  return reduce_lanes(lanes, [](LaneVector a, LaneVector b) { return a + b; });
+}
 inline float max_of_lanes(const Lanes& lanes) {
-  float v[kLanes];
-  std::memcpy(v, &lanes, sizeof(v));
-  float best = v[0];
-  for (int i = 1; i < kLanes; ++i) best = v[i] > best || v[i] != v[i] ? v[i] : best;
-  return best;
+  return reduce_lanes(lanes, [](LaneVector a, LaneVector b) { return (a > b) | (a != a) ? a : b; });
 }
 
 // exp(x), within 1 ulp for results that are normal numbers; smaller ones become 0.

@@ -28,16 +28,20 @@ Rows split_rows(const Tensor& input, const IntVector& shape, const Tensor& weigh
           "element, but got normalized_shape = []");
   const IntSpan wanted(shape.data(), shape.size());
   for (const Tensor* parameter : {&weight, &bias}) {
-    require(!parameter->defined() || same_sizes(parameter->sizes(), wanted), kBad,
-            "Expected weight and bias to be of same shape as normalized_shape, but got {} and "
-            "normalized_shape = {}",
-            parameter->defined() ? shape_string(parameter->sizes()) : "", shape_string(wanted));
+    if (!(!parameter->defined() || same_sizes(parameter->sizes(), wanted))) {
+      fail(kBad,
+           "Expected weight and bias to be of same shape as normalized_shape, but got {} and "
+           "normalized_shape = {}",
+           parameter->defined() ? shape_string(parameter->sizes()) : "", shape_string(wanted));
+    }
   }
   const auto rank = static_cast<size_t>(input.dim());
-  require(
-      rank >= shape.size() && same_sizes(input.sizes().last(std::min(rank, shape.size())), wanted),
-      kBad, "Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}",
-      shape_string(wanted), shape_string(wanted), shape_string(input.sizes()));
+  if (!(rank >= shape.size() &&
+        same_sizes(input.sizes().last(std::min(rank, shape.size())), wanted))) {
+    fail(kBad,
+         "Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}",
+         shape_string(wanted), shape_string(wanted), shape_string(input.sizes()));
+  }
   Rows rows;
   rows.size = numel_of(wanted);
   rows.count = numel_of(input.sizes().first(rank - shape.size()));
@@ -172,21 +176,26 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight,
 std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const Tensor& weight,
                                                      const Tensor& bias, int64_t n, int64_t c,
                                                      int64_t hxw, int64_t group, double eps) {
-  require(group > 0 && c % group == 0, kBad,
-          "Expected number of channels in input to be divisible by num_groups, but got input of "
-          "shape {} "
-          "and num_groups={}",
-          shape_string(input.sizes()), group);
-  require(n >= 0 && c >= 0 && hxw >= 0 && input.numel() == numel_of(IntVector{n, c, hxw}), kBad,
-          "group_norm: sizes {} x {} x {} do not fit input of shape {}", n, c, hxw,
-          shape_string(input.sizes()));
+  if (!(group > 0 && c % group == 0)) {
+    fail(kBad,
+         "Expected number of channels in input to be divisible by num_groups, but got input of "
+         "shape {} "
+         "and num_groups={}",
+         shape_string(input.sizes()), group);
+  }
+  if (!(n >= 0 && c >= 0 && hxw >= 0 && input.numel() == numel_of(IntVector{n, c, hxw}))) {
+    fail(kBad, "group_norm: sizes {} x {} x {} do not fit input of shape {}", n, c, hxw,
+         shape_string(input.sizes()));
+  }
   for (const Tensor* parameter : {&weight, &bias}) {
-    require(!parameter->defined() || (parameter->dim() == 1 && parameter->numel() == c), kBad,
-            "Expected weight and bias to be vectors of size equal to the number of channels in "
-            "input, but "
-            "got {} and input of shape {}",
-            parameter->defined() ? shape_string(parameter->sizes()) : "",
-            shape_string(input.sizes()));
+    if (!(!parameter->defined() || (parameter->dim() == 1 && parameter->numel() == c))) {
+      fail(kBad,
+           "Expected weight and bias to be vectors of size equal to the number of channels in "
+           "input, but "
+           "got {} and input of shape {}",
+           parameter->defined() ? shape_string(parameter->sizes()) : "",
+           shape_string(input.sizes()));
+    }
   }
   const ScalarType work = work_type(input.dtype());
   const Tensor x = as_work(input, work);

@@ -77,8 +77,12 @@ void require_matrices(const Tensor& a, const Tensor& b, const char* first, const
 }
 
 void require_batches(const Tensor& a, const Tensor& b) {
-  require(a.dim() == 3, kBadShape, "batch1 must be a 3D tensor, got {}", shape_string(a.sizes()));
-  require(b.dim() == 3, kBadShape, "batch2 must be a 3D tensor, got {}", shape_string(b.sizes()));
+  if (a.dim() != 3) {
+    fail(kBadShape, "batch1 must be a 3D tensor, got {}", shape_string(a.sizes()));
+  }
+  if (b.dim() != 3) {
+    fail(kBadShape, "batch2 must be a 3D tensor, got {}", shape_string(b.sizes()));
+  }
   require(
       b.sizes()[0] == a.sizes()[0] && b.sizes()[1] == a.sizes()[2], kBadShape,
       "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}].",
@@ -138,6 +142,26 @@ Tensor matmul_batched(const Tensor& a, const Tensor& b) {
 Tensor select_batch(const Tensor& batches, int64_t index) {
   return batches.as_view(batches.sizes().subspan(1), batches.strides().subspan(1),
                          batches.offset() + index * batches.stride(0));
+}
+
+void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (weight.dim() != 2) {
+    fail(kBadShape, "linear: weight must be a vector or a matrix, got {}",
+         shape_string(weight.sizes()));
+  }
+  require(input.dim() > 0, kBadShape, "linear: input must have at least one dimension");
+  const int64_t in = input.sizes().back();
+  if (in != weight.sizes()[1]) {
+    const int64_t rows = numel_of(input.sizes().first(static_cast<size_t>(input.dim() - 1)));
+    fail(kBadShape, "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", rows, in,
+         weight.sizes()[1], weight.sizes()[0]);
+  }
+  require(input.dtype() == weight.dtype(), kBadShape,
+          "mat1 and mat2 must have the same dtype, but got {} and {}",
+          scalar_type_name(input.dtype()), scalar_type_name(weight.dtype()));
+  require(!bias.defined() || bias.dtype() == input.dtype(), kBadShape,
+          "mat1 and bias must have the same dtype, but got {} and {}",
+          scalar_type_name(input.dtype()), bias.defined() ? scalar_type_name(bias.dtype()) : "");
 }
 
 Tensor drop_dim(const Tensor& tensor, int64_t dim) { return squeeze_dim(tensor, dim); }
@@ -202,48 +226,45 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  require(weight.dim() == 1 || weight.dim() == 2, kBadShape,
-          "linear: weight must be a vector or a matrix, got {}", shape_string(weight.sizes()));
   if (weight.dim() == 1) {
     require(!bias.defined(), kBadShape, "linear: a bias needs a weight with two dimensions");
     return matmul(input, weight);
   }
+  check_linear(input, weight, bias);
   const int64_t in = weight.sizes()[1];
   const int64_t out_features = weight.sizes()[0];
-  require(input.dim() > 0, kBadShape, "linear: input must have at least one dimension");
-  const int64_t rows = input.numel() / std::max<int64_t>(input.size(-1), 1);
-  const int64_t flat_rows =
-      input.size(-1) == 0 ? numel_of(input.sizes().first(static_cast<size_t>(input.dim() - 1)))
-                          : rows;
-  require(input.size(-1) == in, kBadShape,
-          "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", flat_rows, input.size(-1),
-          in, out_features);
-  require(input.dtype() == weight.dtype(), kBadShape,
-          "mat1 and mat2 must have the same dtype, but got {} and {}",
-          scalar_type_name(input.dtype()), scalar_type_name(weight.dtype()));
   IntVector sizes(input.sizes().begin(), input.sizes().end());
-  sizes.back() = out_features;
-  Tensor out = Tensor::empty(sizes, input.dtype());
-  const Tensor flat_out = out.dim() == 2 ? out
-                                         : out.as_view(IntVector{flat_rows, out_features},
-                                                       IntVector{out_features, 1}, 0);
-  const Tensor flat_in = input.dim() == 2 ? input : reshape(input, IntVector{flat_rows, in});
-  const Tensor transposed =
-      weight.as_view(IntVector{in, out_features},
-                     IntVector{weight.strides()[1], weight.strides()[0]}, weight.offset());
-  if (!bias.defined()) {
-    multiply_into(flat_out, flat_in, transposed, 1, 0, nullptr);
+  sizes.pop_back();
+  const int64_t rows = numel_of(sizes);
+  sizes.push_back(out_features);
+  const Tensor out = Tensor::empty(sizes, input.dtype());
+  const bool is_row =
+      bias.defined() && bias.dim() == 1 && bias.numel() == out_features && bias.is_contiguous();
+  const Tensor flat = input.is_contiguous() ? input : reshape(input, IntVector{rows, in});
+  const bool is_dense = flat.is_contiguous() && weight.is_contiguous();
+  GemmProblem problem;
+  problem.dtype = input.dtype();
+  problem.m = rows;
+  problem.n = out_features;
+  problem.k = in;
+  problem.c = out.raw();
+  problem.c_row_stride = out_features;
+  if (is_row) problem.bias = bias.raw();
+  if (bias.defined() && !is_row) {
+    copy_into(out, bias);
+    problem.beta = 1;
+  }
+  if (is_dense) {
+    problem.a = {flat.raw(), 0, in, 1};
+    problem.b = {weight.raw(), 0, 1, in};
+    gemm(problem);
     return out;
   }
-  require(bias.dtype() == input.dtype(), kBadShape,
-          "mat1 and bias must have the same dtype, but got {} and {}",
-          scalar_type_name(input.dtype()), scalar_type_name(bias.dtype()));
-  if (bias.dim() == 1 && bias.numel() == out_features && bias.is_contiguous()) {
-    multiply_into(flat_out, flat_in, transposed, 1, 0, bias.raw());
-    return out;
-  }
-  copy_into(out, bias);
-  multiply_into(flat_out, flat_in, transposed, 1, 1, nullptr);
+  Tensor flat_storage;
+  Tensor weight_storage;
+  problem.a = as_operand(flat.dim() == 2 ? flat : reshape(flat, IntVector{rows, in}), flat_storage);
+  problem.b = as_operand(transpose(weight, 0, 1), weight_storage);
+  gemm(problem);
   return out;
 }
 

@@ -312,10 +312,11 @@ Tensor max_pool2d_backward(const Tensor& grad_output, const Tensor& self,
                            const IntVector& padding, const IntVector& dilation, bool ceil_mode,
                            const Tensor& indices) {
   const PoolWindow w = pool_window(self, 2, kernel_size, stride, padding, dilation, ceil_mode);
-  require(indices.dtype() == ScalarType::kLong && indices.numel() == grad_output.numel() &&
-              grad_output.numel() == w.planes * w.out_points(),
-          kBad, "max_pool2d_backward: expected grad_output and indices of size {}",
-          shape_string(pooled_sizes(self, w)));
+  if (!(indices.dtype() == ScalarType::kLong && indices.numel() == grad_output.numel() &&
+        grad_output.numel() == w.planes * w.out_points())) {
+    fail(kBad, "max_pool2d_backward: expected grad_output and indices of size {}",
+         shape_string(pooled_sizes(self, w)));
+  }
   const IntVector sizes(self.sizes().begin(), self.sizes().end());
   return contiguous(
       scatter_planes(grad_output, indices, sizes, w.planes, true, "max_pool2d_backward"),

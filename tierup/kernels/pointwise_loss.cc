@@ -199,10 +199,12 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
   require(target.dim() == 0 || target.dim() == 1, kBad,
           "0D or 1D target tensor expected, multi-target not supported");
   const int64_t rank = target.dim() + 1;
-  require(input1.dim() == rank && input2.dim() == rank, kBad,
-          "cosine_embedding_loss: {}D target tensor expects {}D input tensors, but found inputs "
-          "with sizes {} and {}.",
-          target.dim(), rank, shape_string(input1.sizes()), shape_string(input2.sizes()));
+  if (!(input1.dim() == rank && input2.dim() == rank)) {
+    fail(kBad,
+         "cosine_embedding_loss: {}D target tensor expects {}D input tensors, but found inputs "
+         "with sizes {} and {}.",
+         target.dim(), rank, shape_string(input1.sizes()), shape_string(input2.sizes()));
+  }
   // Squares are offset by this, so that zero vectors do not divide by zero.
   constexpr double kEpsilon = 1e-12;
   return pair_loss(cosine_of_rows(input1, input2, kEpsilon), target, reduction,

@@ -18,9 +18,10 @@ PoolWindow::Triple spread(IntSpan values, int rank, int64_t missing, const char*
 }
 
 PoolWindow input_window(const Tensor& input, int rank) {
-  require(input.dim() == rank + 1 || input.dim() == rank + 2, kBad,
-          "pool{}d: Expected {}D or {}D (batch mode) tensor, but got input with sizes: {}", rank,
-          rank + 1, rank + 2, shape_string(input.sizes()));
+  if (!(input.dim() == rank + 1 || input.dim() == rank + 2)) {
+    fail(kBad, "pool{}d: Expected {}D or {}D (batch mode) tensor, but got input with sizes: {}",
+         rank, rank + 1, rank + 2, shape_string(input.sizes()));
+  }
   PoolWindow w;
   w.rank = rank;
   const auto first = static_cast<size_t>(input.dim() - rank);
@@ -29,9 +30,11 @@ PoolWindow input_window(const Tensor& input, int rank) {
     w.in[static_cast<size_t>(3 - rank + i)] = input.sizes()[first + static_cast<size_t>(i)];
   }
   for (size_t d = first - 1; d < static_cast<size_t>(input.dim()); ++d) {
-    require(input.sizes()[d] > 0, kBad,
-            "pool{}d: Expected input to have non-zero size for non-batch dimensions, but got {}",
-            rank, shape_string(input.sizes()));
+    if (!(input.sizes()[d] > 0)) {
+      fail(kBad,
+           "pool{}d: Expected input to have non-zero size for non-batch dimensions, but got {}",
+           rank, shape_string(input.sizes()));
+    }
   }
   return w;
 }
@@ -68,9 +71,10 @@ PoolWindow pool_window(const Tensor& input, int rank, IntSpan kernel, IntSpan st
             "and dilation={}",
             w.padding[d], w.kernel[d], w.dilation[d]);
     w.out[d] = pooled_size(w, d, ceil_mode);
-    require(w.out[d] > 0, kBad,
-            "Given input size: {}. Calculated output size: {}. Output size is too small",
-            shape_string(input.sizes()), w.out[d]);
+    if (!(w.out[d] > 0)) {
+      fail(kBad, "Given input size: {}. Calculated output size: {}. Output size is too small",
+           shape_string(input.sizes()), w.out[d]);
+    }
   }
   return w;
 }

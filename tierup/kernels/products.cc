@@ -140,9 +140,11 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
 
 Tensor inner(const Tensor& self, const Tensor& other) {
   if (self.dim() == 0 || other.dim() == 0) return multiply_broadcast(self, other);
-  require(self.size(-1) == other.size(-1), kBadShape,
-          "inner() the last dimension must match on both input tensors but got shapes {} and {}",
-          shape_string(self.sizes()), shape_string(other.sizes()));
+  if (self.size(-1) != other.size(-1)) {
+    fail(kBadShape,
+         "inner() the last dimension must match on both input tensors but got shapes {} and {}",
+         shape_string(self.sizes()), shape_string(other.sizes()));
+  }
   return tensordot(self, other, {-1}, {-1});
 }
 
@@ -288,10 +290,11 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
                 const Tensor& bias) {
   require(input1.dim() == input2.dim(), kBadShape,
           "bilinear(): input dimensions do not match: got {} and {}", input1.dim(), input2.dim());
-  require(weight.dim() == 3 && input1.dim() >= 1 && input1.size(-1) == weight.size(1) &&
-              input2.size(-1) == weight.size(2),
-          kBadShape, "bilinear(): input1 size {}, input2 size {} do not fit weight {}",
-          shape_string(input1.sizes()), shape_string(input2.sizes()), shape_string(weight.sizes()));
+  if (!(weight.dim() == 3 && input1.dim() >= 1 && input1.size(-1) == weight.size(1) &&
+        input2.size(-1) == weight.size(2))) {
+    fail(kBadShape, "bilinear(): input1 size {}, input2 size {} do not fit weight {}",
+         shape_string(input1.sizes()), shape_string(input2.sizes()), shape_string(weight.sizes()));
+  }
   IntVector sizes(input1.sizes().begin(), input1.sizes().end());
   const int64_t rows = numel_of(input1.sizes().first(sizes.size() - 1));
   sizes.back() = weight.size(0);
@@ -301,9 +304,10 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
   const Tensor left = matmul(x1, weight);
   Tensor out = reshape(matmul(left, x2), sizes);
   if (!bias.defined()) return out;
-  require(bias.dim() == 1 && bias.size(0) == weight.size(0), kBadShape,
-          "bilinear(): bias size {} does not fit weight {}", shape_string(bias.sizes()),
-          shape_string(weight.sizes()));
+  if (!(bias.dim() == 1 && bias.size(0) == weight.size(0))) {
+    fail(kBadShape, "bilinear(): bias size {} does not fit weight {}", shape_string(bias.sizes()),
+         shape_string(weight.sizes()));
+  }
   const Tensor one = Tensor::empty(IntVector{rows, 1}, out.dtype());
   fill(one, 1);
   const Tensor flat = reshape(out, IntVector{rows, weight.size(0)});

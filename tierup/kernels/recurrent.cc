@@ -164,10 +164,11 @@ void run_direction(RecurrentKind kind, const LayerWeights& w, const Tensor& rows
 void check_weights(RecurrentKind kind, const LayerWeights& w, const Tensor& rows, const State& s) {
   const int64_t gates = gates_of(kind);
   const int64_t size = s.cell.defined() ? s.cell.size(1) : s.hidden.size(1);
-  require(w.w_ih.dim() == 2 && w.w_hh.dim() == 2 && w.w_ih.size(0) == gates * size &&
-              w.w_hh.size(0) == gates * size && w.w_hh.size(1) == s.hidden.size(1),
-          kBad, "rnn: weights {} and {} do not fit a hidden size of {}",
-          shape_string(w.w_ih.sizes()), shape_string(w.w_hh.sizes()), size);
+  if (!(w.w_ih.dim() == 2 && w.w_hh.dim() == 2 && w.w_ih.size(0) == gates * size &&
+        w.w_hh.size(0) == gates * size && w.w_hh.size(1) == s.hidden.size(1))) {
+    fail(kBad, "rnn: weights {} and {} do not fit a hidden size of {}",
+         shape_string(w.w_ih.sizes()), shape_string(w.w_hh.sizes()), size);
+  }
   require(rows.size(1) == w.w_ih.size(1), kBad,
           "input.size(-1) must be equal to input_size. Expected {}, got {}", w.w_ih.size(1),
           rows.size(1));
@@ -211,8 +212,10 @@ void check_states(const Tensor& hidden, const Tensor& cell, const std::vector<Te
           o.num_layers, params.size());
   for (const Tensor* state : {&hidden, &cell}) {
     if (!state->defined()) continue;
-    require(state->dim() == 3 && state->size(0) == count && state->size(1) == batch, kBad,
-            "Expected hidden size ({}, {}, *), got {}", count, batch, shape_string(state->sizes()));
+    if (!(state->dim() == 3 && state->size(0) == count && state->size(1) == batch)) {
+      fail(kBad, "Expected hidden size ({}, {}, *), got {}", count, batch,
+           shape_string(state->sizes()));
+    }
   }
 }
 
@@ -304,9 +307,10 @@ State run_cell(RecurrentKind kind, const Tensor& input, const Tensor& hidden, co
 RecurrentResult run_recurrent(const Tensor& input, const Tensor& hidden, const Tensor& cell,
                               const std::vector<Tensor>& params, const RecurrentOptions& options,
                               bool batch_first) {
-  require(input.dim() == 3 && hidden.dim() == 3, kBad,
-          "rnn: expected 3-D input and hidden state, got {} and {}", shape_string(input.sizes()),
-          shape_string(hidden.sizes()));
+  if (!(input.dim() == 3 && hidden.dim() == 3)) {
+    fail(kBad, "rnn: expected 3-D input and hidden state, got {} and {}",
+         shape_string(input.sizes()), shape_string(hidden.sizes()));
+  }
   const Tensor steps_first = batch_first ? transpose(input, 0, 1) : input;
   const int64_t steps = steps_first.size(0);
   const int64_t batch = steps_first.size(1);
@@ -359,8 +363,10 @@ Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, 
 
 std::tuple<Tensor, Tensor> pack_padded_sequence(const Tensor& input, const Tensor& lengths,
                                                 bool batch_first) {
-  require(input.dim() >= 2, kBad, "pack_padded_sequence: expected at least 2 dimensions, got {}",
-          shape_string(input.sizes()));
+  if (!(input.dim() >= 2)) {
+    fail(kBad, "pack_padded_sequence: expected at least 2 dimensions, got {}",
+         shape_string(input.sizes()));
+  }
   require(lengths.dim() == 1 && lengths.dtype() == ScalarType::kLong, kBad,
           "'lengths' argument should be a 1D CPU int64 tensor");
   const Tensor steps_first = batch_first ? transpose(input, 0, 1) : input;

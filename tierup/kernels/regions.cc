@@ -22,10 +22,12 @@ struct Regions {
 
 Regions make_regions(const Tensor& input, const Tensor& rois, int64_t pooled_height,
                      int64_t pooled_width) {
-  require(input.dim() == 4, kBad, "expected a 4-D feature map, got {}",
-          shape_string(input.sizes()));
-  require(rois.dim() == 2 && rois.size(1) == 5, kBad,
-          "Tensor rois should have shape as Tensor[K, 5], got {}", shape_string(rois.sizes()));
+  if (input.dim() != 4) {
+    fail(kBad, "expected a 4-D feature map, got {}", shape_string(input.sizes()));
+  }
+  if (!(rois.dim() == 2 && rois.size(1) == 5)) {
+    fail(kBad, "Tensor rois should have shape as Tensor[K, 5], got {}", shape_string(rois.sizes()));
+  }
   require(input.dtype() == rois.dtype(), kBad,
           "expected input and rois of the same dtype, got {} and {}",
           scalar_type_name(input.dtype()), scalar_type_name(rois.dtype()));
@@ -159,11 +161,13 @@ void fill_bins(const Regions& r, int64_t channels, T* out, const Body& body) {
 }  // namespace
 
 Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
-  require(dets.dim() == 2 && dets.size(1) == 4, kBad,
-          "boxes should be a 2d tensor with 4 columns, got {}", shape_string(dets.sizes()));
-  require(scores.dim() == 1 && scores.size(0) == dets.size(0), kBad,
-          "boxes and scores should have same number of elements in dimension 0, got {} and {}",
-          dets.size(0), shape_string(scores.sizes()));
+  if (!(dets.dim() == 2 && dets.size(1) == 4)) {
+    fail(kBad, "boxes should be a 2d tensor with 4 columns, got {}", shape_string(dets.sizes()));
+  }
+  if (!(scores.dim() == 1 && scores.size(0) == dets.size(0))) {
+    fail(kBad, "boxes and scores should have same number of elements in dimension 0, got {} and {}",
+         dets.size(0), shape_string(scores.sizes()));
+  }
   require(dets.dtype() == scores.dtype(), kBad, "dets should have the same type as scores");
   const int64_t count = dets.size(0);
   const ScalarType work = work_type(dets.dtype());

@@ -74,9 +74,10 @@ double overlap(const double* a, const double* b) {
 
 Tensor box_iou_rotated(const Tensor& boxes1, const Tensor& boxes2) {
   for (const Tensor* boxes : {&boxes1, &boxes2}) {
-    require(boxes->dim() == 2 && boxes->size(1) == 5, ErrorCode::kInvalidArgument,
-            "box_iou_rotated: expected boxes of shape [N, 5], got {}",
-            shape_string(boxes->sizes()));
+    if (!(boxes->dim() == 2 && boxes->size(1) == 5)) {
+      fail(ErrorCode::kInvalidArgument, "box_iou_rotated: expected boxes of shape [N, 5], got {}",
+           shape_string(boxes->sizes()));
+    }
   }
   const Tensor a = as_work(boxes1, ScalarType::kDouble);
   const Tensor b = as_work(boxes2, ScalarType::kDouble);

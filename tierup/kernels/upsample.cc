@@ -167,13 +167,15 @@ Tensor resample(const Tensor& input, const IntVector& output_size, const Scales&
   require(static_cast<size_t>(input.dim()) == rank + 2, kBad,
           "It is expected input_size equals to {}, but got size {}", rank + 2, input.dim());
   for (size_t d = 0; d < rank; ++d) {
-    require(input.sizes()[d + 2] > 0 && output_size[d] > 0, kBad,
-            "Input and output sizes should be greater than 0, but got input {} and output {}",
-            shape_string(input.sizes()), shape_string({output_size.data(), rank}));
+    if (!(input.sizes()[d + 2] > 0 && output_size[d] > 0)) {
+      fail(kBad, "Input and output sizes should be greater than 0, but got input {} and output {}",
+           shape_string(input.sizes()), shape_string({output_size.data(), rank}));
+    }
   }
-  require(input.sizes()[1] > 0, kBad,
-          "Non-empty {}D data tensor expected but got a tensor with sizes {}", rank + 2,
-          shape_string(input.sizes()));
+  if (!(input.sizes()[1] > 0)) {
+    fail(kBad, "Non-empty {}D data tensor expected but got a tensor with sizes {}", rank + 2,
+         shape_string(input.sizes()));
+  }
   const bool moves = !options.antialias && (options.mode == ResampleMode::kNearest ||
                                             options.mode == ResampleMode::kNearestExact);
   const bool is_byte = input.dtype() == ScalarType::kByte;

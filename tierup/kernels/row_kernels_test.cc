@@ -1,0 +1,89 @@
+#include "tierup/kernels/row_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "tierup/kernels/instruction_set.h"
+
+namespace tierup::kernels {
+namespace {
+
+std::vector<RowKernels<float>> all_tables() {
+  std::vector<RowKernels<float>> tables{row_kernels_base()};
+  if (instruction_set() != InstructionSet::kBase) tables.push_back(row_kernels_avx2());
+  if (instruction_set() == InstructionSet::kAvx512) tables.push_back(row_kernels_avx512());
+  return tables;
+}
+
+std::vector<float> numbers(int64_t n) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < n; ++i)
+    values.push_back(static_cast<float>((i * 7919) % 2003) / 100.0F - 10.0F);
+  return values;
+}
+
+TEST(RowKernels, EveryInstructionSetGivesTheSameBits) {
+  for (const int64_t n : {1, 3, 15, 16, 17, 64, 100, 1000}) {
+    const std::vector<float> x = numbers(n);
+    std::vector<std::vector<float>> results;
+    for (const RowKernels<float>& k : all_tables()) {
+      std::vector<float> y(x.size());
+      std::vector<float> all;
+      const auto keep = [&] { all.insert(all.end(), y.begin(), y.end()); };
+      k.softmax(x.data(), n, y.data());
+      keep();
+      k.log_softmax(x.data(), n, y.data());
+      keep();
+      y = x;
+      k.sigmoid(y.data(), n);
+      keep();
+      y = x;
+      k.tanh(y.data(), n);
+      keep();
+      float mean = 0;
+      float variance = 0;
+      k.moments(x.data(), n, &mean, &variance);
+      all.insert(all.end(), {mean, variance, k.max(x.data(), n), k.sum_of_squares(x.data(), n)});
+      results.push_back(all);
+    }
+    for (const auto& result : results) {
+      EXPECT_EQ(std::memcmp(result.data(), results[0].data(), result.size() * sizeof(float)), 0)
+          << n;
+    }
+  }
+}
+
+TEST(RowKernels, FunctionsAreCloseToTheLibrary) {
+  const std::vector<float> x = numbers(1000);
+  std::vector<float> sigmoid = x;
+  std::vector<float> tanh = x;
+  const RowKernels<float>& k = row_kernels<float>();
+  k.sigmoid(sigmoid.data(), 1000);
+  k.tanh(tanh.data(), 1000);
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(sigmoid[i], 1 / (1 + std::exp(-static_cast<double>(x[i]))), 2e-7);
+    EXPECT_NEAR(tanh[i], std::tanh(static_cast<double>(x[i])), 2e-7 + 2e-7 * std::abs(x[i]));
+  }
+}
+
+TEST(RowKernels, InfinitiesAndNanGoThroughExp) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x{-inf, 0, -1000, std::nanf("")};
+  for (const RowKernels<float>& k : all_tables()) {
+    std::vector<float> y = x;
+    k.exp_shifted(y.data(), 4, 0);
+    EXPECT_EQ(y[0], 0);
+    EXPECT_EQ(y[1], 1);
+    EXPECT_EQ(y[2], 0);
+    EXPECT_TRUE(std::isnan(y[3]));
+    EXPECT_TRUE(std::isnan(k.max(x.data(), 4)));
+    EXPECT_EQ(k.max(x.data(), 3), 0);
+  }
+}
+
+}  // namespace
+}  // namespace tierup::kernels
