@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 
@@ -163,6 +164,38 @@ TEST(ModelArchive, names_missing_and_short_records) {
             "no error");
   expect_refused(ZipBuilder().add("m/data.pkl", "").add("m/constants.pkl", "").finish(),
                  "\"version\" is missing", ErrorCode::kCorruptArchive);
+}
+
+// Resident bytes of the mapping of a file in this process.
+int64_t resident_bytes(const std::string& path) {
+  std::ifstream maps("/proc/self/smaps");
+  std::string line;
+  bool inside = false;
+  int64_t kilobytes = 0;
+  while (std::getline(maps, line)) {
+    if (line.find('-') < 20) inside = line.ends_with(path);
+    if (inside && line.starts_with("Rss:")) kilobytes += std::stoll(line.substr(4));
+  }
+  return kilobytes * 1024;
+}
+
+TEST(ModelArchive, maps_weights_without_reading_them) {
+  constexpr int64_t kElements = int64_t{4} << 20;
+  const std::string pickle =
+      PickleBuilder().tensor("FloatStorage", "0", kElements, 0, {kElements}, {1}).finish();
+  const std::string path = ::testing::TempDir() + "weights.pt";
+  std::ofstream(path, std::ios::binary) << ZipBuilder()
+                                               .add("m/data/0", std::string(kElements * 4, 'w'))
+                                               .add("m/data.pkl", pickle)
+                                               .add("m/constants.pkl", kEmptyTuple)
+                                               .add("m/version", "3")
+                                               .finish();
+  StatesOnly classes;
+  const Tensor weight = ModelArchive::open(path)->unpickle("data", classes).to_tensor();
+  EXPECT_LT(resident_bytes(path), 1 << 20);
+  EXPECT_EQ(static_cast<char*>(weight.raw())[kElements * 2], 'w');
+  EXPECT_GT(resident_bytes(path), 0);
+  std::remove(path.c_str());
 }
 
 TEST(ModelArchive, refuses_state_dicts_that_are_none) {

@@ -31,12 +31,20 @@ class LaneLoop {
   // parallel above `grain` lanes.
   template <typename Body>
   void run(int64_t grain, const Body& body) const {
+    run_ranges(grain, [&](const auto& for_each) { for_each(body); });
+  }
+  // The same for bodies that need scratch memory: calls range(for_each) once for each range of
+  // lanes, and for_each(body) there calls body for the lanes of the range.
+  template <typename Range>
+  void run_ranges(int64_t grain, const Range& range) const {
     parallel_for(0, lanes_, grain, [&](int64_t begin, int64_t end) {
-      Cursor cursor(*this, begin);
-      for (int64_t lane = begin; lane < end; ++lane) {
-        body(static_cast<const Pointers&>(cursor.pointers));
-        cursor.advance(*this);
-      }
+      range([&](const auto& body) {
+        Cursor cursor(*this, begin);
+        for (int64_t lane = begin; lane < end; ++lane) {
+          body(static_cast<const Pointers&>(cursor.pointers));
+          cursor.advance(*this);
+        }
+      });
     });
   }
   // A grain that gives each thread at least about 16 thousand elements of lanes of `length`.

@@ -1,0 +1,38 @@
+// The shared library behind lapack.h.
+#pragma once
+
+#include <cstdint>
+
+#include "tierup/tensor/dtype.h"
+
+namespace tierup::kernels::lapack {
+
+enum class Routine : uint8_t {
+  kPotrf,
+  kPotri,
+  kPotrs,
+  kGetrf,
+  kGetrs,
+  kGeqrf,
+  kOrgqr,
+  kOrmqr,
+  kGesdd,
+  kHeevd,
+  kGeev,
+  kSytrf,
+  kSytrs,
+  kHetrf,
+  kHetrs,
+  kGels,
+  kGelsy,
+  kGelsd,
+  kGelss,
+  kTrsm,
+  kCount,
+};
+
+// The address of a routine for float, double, complex64 or complex128. Loads the library on the
+// first call; thread-safe. Throws kUnsupported if it or the routine is not there.
+void* find_routine(Routine routine, ScalarType type);
+
+}  // namespace tierup::kernels::lapack
