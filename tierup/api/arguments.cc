@@ -90,13 +90,15 @@ bool convert(IValue& value, const TypePtr& type, int depth) {
   }
 }
 
-void check_unknown_names(const ir::Schema& schema, const std::string& name,
-                         const NamedValues& kwargs, size_t positional) {
+void check_unknown_names(const ir::Schema& schema, const NamedValues& kwargs, size_t positional) {
+  const std::string name = schema.name.substr(schema.name.rfind('.') + 1);
   for (const auto& [key, value] : kwargs) {
     const auto index = schema.find_argument(key);
-    require(index.has_value() && *index > 0, ErrorCode::kInvalidArgument,
-            "{}() got an unknown keyword argument '{}'. It is declared as {}", name, key,
-            signature_text(name, schema));
+    if (!index.has_value() || *index == 0) {
+      fail(ErrorCode::kInvalidArgument,
+           "{}() got an unknown keyword argument '{}'. It is declared as {}", name, key,
+           signature_text(name, schema));
+    }
     require(*index >= positional, ErrorCode::kInvalidArgument,
             "{}() got argument '{}' both by position and by name", name, key);
   }
@@ -106,15 +108,42 @@ void check_unknown_names(const ir::Schema& schema, const std::string& name,
 
 bool convert_value(IValue& value, const TypePtr& type) { return convert(value, type, 0); }
 
+namespace {
+
+// "forward" of "__torch__.M.forward".
+std::string short_name(const ir::Schema& schema) {
+  return schema.name.substr(schema.name.rfind('.') + 1);
+}
+
+[[noreturn]] void fail_missing(const ir::Schema& schema, const ir::Argument& argument) {
+  const std::string name = short_name(schema);
+  fail(ErrorCode::kInvalidArgument, "{}() is missing value for argument '{}'. It is declared as {}",
+       name, argument.name, signature_text(name, schema));
+}
+
+[[noreturn]] void fail_type(const ir::Schema& schema, const ir::Argument& argument,
+                            const IValue& value) {
+  const std::string name = short_name(schema);
+  fail(ErrorCode::kTypeError,
+       "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'. It is "
+       "declared as {}",
+       name, argument.type->to_string(), argument.name, value.type()->to_string(),
+       signature_text(name, schema));
+}
+
+}  // namespace
+
 std::vector<IValue> bind_arguments(const ir::Schema& schema, IValue self, std::vector<IValue> args,
                                    NamedValues kwargs) {
-  const std::string name = schema.name.substr(schema.name.rfind('.') + 1);
   const auto& wanted = schema.arguments;
   TIERUP_CHECK(!wanted.empty());
-  require(args.size() < wanted.size(), ErrorCode::kInvalidArgument,
-          "{}() expected at most {} argument(s) but received {} argument(s). It is declared as {}",
-          name, wanted.size() - 1, args.size(), signature_text(name, schema));
-  check_unknown_names(schema, name, kwargs, args.size() + 1);
+  if (args.size() >= wanted.size()) {
+    const std::string name = short_name(schema);
+    fail(ErrorCode::kInvalidArgument,
+         "{}() expected at most {} argument(s) but received {} argument(s). It is declared as {}",
+         name, wanted.size() - 1, args.size(), signature_text(name, schema));
+  }
+  if (!kwargs.empty()) check_unknown_names(schema, kwargs, args.size() + 1);
   std::vector<IValue> bound;
   bound.reserve(wanted.size());
   bound.push_back(std::move(self));
@@ -127,19 +156,11 @@ std::vector<IValue> bind_arguments(const ir::Schema& schema, IValue self, std::v
     } else if (named != kwargs.end()) {
       bound.push_back(std::move(named->second));
     } else {
-      require(argument.default_value.has_value(), ErrorCode::kInvalidArgument,
-              "{}() is missing value for argument '{}'. It is declared as {}", name, argument.name,
-              signature_text(name, schema));
+      if (!argument.default_value.has_value()) fail_missing(schema, argument);
       bound.push_back(*argument.default_value);
       continue;
     }
-    if (!(convert_value(bound.back(), argument.type))) {
-      fail(ErrorCode::kTypeError,
-           "{}() Expected a value of type '{}' for argument '{}' but instead found type '{}'. It "
-           "is declared as {}",
-           name, argument.type->to_string(), argument.name, bound.back().type()->to_string(),
-           signature_text(name, schema));
-    }
+    if (!convert_value(bound.back(), argument.type)) fail_type(schema, argument, bound.back());
   }
   return bound;
 }

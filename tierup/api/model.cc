@@ -58,11 +58,14 @@ void Model::read(Ref<archive::ByteSource> source) {
   frontend::torchscript::LoadOptions options;
   if (options_.run_model_code) {
     options.run = [this](const ir::Function& function, std::vector<IValue> args) {
-      return execute(function, std::move(args), {});
+      return execute(program_->slot_of(function), std::move(args), {});
     };
   }
   module_ = frontend::torchscript::load_torchscript(archive::ModelArchive::read(std::move(source)),
                                                     options);
+  for (const auto& [name, callable] : root()->type->methods()) {
+    methods_.emplace_back(name, &program_->slot_of(ir::as_function(*callable)));
+  }
   if (!options_.allow_unsupported) check_support();
 }
 
@@ -101,22 +104,22 @@ void Model::check_support() const {
           list.size(), list_missing(list));
 }
 
-const ir::Function& Model::method(const std::string& name) const {
-  const Ref<Callable> found = root()->type->find_method(name);
-  if (found) return ir::as_function(*found);
-  std::string known;
-  for (const auto& [method, callable] : root()->type->methods()) {
-    known += (known.empty() ? "" : ", ") + method;
+// The last of one name counts, as in Python.
+runtime::Program::PlanSlot& Model::slot(const std::string& name) const {
+  for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) {
+    if (method->first == name) return *method->second;
   }
+  std::string known;
+  for (const auto& [method, place] : methods_) known += (known.empty() ? "" : ", ") + method;
   fail(ErrorCode::kNotFound, "the module has no method '{}'; it has: {}", name,
        known.empty() ? "none" : known);
 }
 
+const ir::Function& Model::method(const std::string& name) const { return slot(name).function(); }
+
 std::vector<const ir::Function*> Model::methods() const {
   std::vector<const ir::Function*> result;
-  for (const auto& [name, callable] : root()->type->methods()) {
-    result.push_back(&ir::as_function(*callable));
-  }
+  for (const auto& [name, place] : methods_) result.push_back(&place->function());
   return result;
 }
 
@@ -139,13 +142,13 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
   return Ref<const runtime::RunState>(state.get());
 }
 
-IValue Model::execute(const ir::Function& function, std::vector<IValue> args,
+IValue Model::execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args,
                       const RunOptions& options) const {
   const ThreadCountScope threads(options_.threads);
   ops::RunContext run_context = context();
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {
-    return program_->run(function, args, run_context, run_state(options));
+    return program_->run(slot, args, run_context, run_state(options));
   } catch (const std::exception&) {
     error_count_.fetch_add(1, std::memory_order_relaxed);
     throw;
@@ -154,11 +157,11 @@ IValue Model::execute(const ir::Function& function, std::vector<IValue> args,
 
 IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues kwargs,
                   const RunOptions& options) const {
-  const ir::Function& function = method(name);
-  return execute(
-      function,
-      bind_arguments(function.schema(), IValue(root()), std::move(args), std::move(kwargs)),
-      options);
+  runtime::Program::PlanSlot& place = slot(name);
+  return execute(place,
+                 bind_arguments(place.function().schema(), IValue(root()), std::move(args),
+                                std::move(kwargs)),
+                 options);
 }
 
 IValue Model::call(std::vector<IValue> args, NamedValues kwargs, const RunOptions& options) const {

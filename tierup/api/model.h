@@ -96,7 +96,8 @@ class Model final : public RefCounted {
   void check_support() const;
   ops::RunContext context() const;
   Ref<const runtime::RunState> run_state(const RunOptions& options) const;
-  IValue execute(const ir::Function& function, std::vector<IValue> args,
+  runtime::Program::PlanSlot& slot(const std::string& name) const;
+  IValue execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args,
                  const RunOptions& options) const;
   IValue call_with_hooks(std::vector<IValue> args, const RunOptions& options) const;
   std::pair<Ref<ObjectValue>, std::string> holder_of(const std::string& path) const;
@@ -105,6 +106,7 @@ class Model final : public RefCounted {
   Ref<kernels::Generator> generator_;
   frontend::torchscript::LoadedModule module_;
   std::unique_ptr<runtime::Program> program_;  // Before the module: its plans use the code.
+  std::vector<std::pair<std::string, runtime::Program::PlanSlot*>> methods_;  // Of the root.
   mutable std::atomic<int64_t> run_count_{0};
   mutable std::atomic<int64_t> error_count_{0};
 };

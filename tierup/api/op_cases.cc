@@ -98,6 +98,8 @@ class OpCase {
     std::vector<IValue> expected;
     const TreeReader reader(tensors_);
     for (element tree : outputs) expected.push_back(reader.read(tree, nullptr));
+    // An operator without returns was recorded as giving None.
+    if (results.empty() && expected.size() == 1 && expected[0].is_none()) return {};
     if (expected.size() != results.size()) {
       return fmt::format("{} results instead of {}", results.size(), expected.size());
     }

@@ -54,7 +54,6 @@ void Interpreter::leave() {
 
 void Interpreter::run(const Plan& plan, std::span<IValue> args, std::span<IValue> results) {
   TIERUP_CHECK(args.size() == plan.param_count());
-  stack_.reserve(8);
   enter(plan, nullptr);
   IValue* params = slots_ + plan.first_param();
   for (size_t i = 0; i < args.size(); ++i) params[i] = std::move(args[i]);

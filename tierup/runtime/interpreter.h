@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tierup/base/error.h"
+#include "tierup/base/small_vector.h"
 #include "tierup/ops/run_context.h"
 #include "tierup/runtime/plan.h"
 #include "tierup/runtime/run_state.h"
@@ -75,7 +76,7 @@ class Interpreter {
   Program& program_;
   const Ref<const RunState>& state_;
   ops::RunContext& context_;
-  std::vector<Activation> stack_;
+  SmallVector<Activation, 8> stack_;
   IValue* slots_ = nullptr;
   IValue* inputs_ = nullptr;
   const Operand* operands_ = nullptr;

@@ -15,21 +15,28 @@ Program::Program(PrepareGraph prepare, ProgramOptions options) : prepare_(std::m
 
 Program::~Program() = default;
 
-const Plan& Program::plan_of(const ir::Function& function) {
-  Entry* entry = nullptr;
+Program::PlanSlot& Program::slot_of(const ir::Function& function) {
   {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     const auto found = plans_.find(&function);
-    if (found != plans_.end()) entry = found->second.get();
+    if (found != plans_.end()) return *found->second;
   }
-  if (entry == nullptr) {
-    const std::unique_lock<std::shared_mutex> lock(mutex_);
-    auto& place = plans_[&function];
-    if (place == nullptr) place = std::make_unique<Entry>();
-    entry = place.get();
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  auto& place = plans_[&function];
+  if (place == nullptr) {
+    place = std::make_unique<PlanSlot>();
+    place->function_ = &function;
   }
-  std::call_once(entry->made, [&] { entry->plan = lower(prepare_(function)); });
-  return *entry->plan;
+  return *place;
+}
+
+const Plan& Program::plan_of(PlanSlot& slot) {
+  if (const Plan* plan = slot.plan_.load(std::memory_order_acquire)) return *plan;
+  std::call_once(slot.made_, [&] {
+    slot.owned_ = lower(prepare_(*slot.function_));
+    slot.plan_.store(slot.owned_.get(), std::memory_order_release);
+  });
+  return *slot.owned_;
 }
 
 const Plan& Program::resolve(const CallSite& site, const IValue* receiver) {
@@ -51,9 +58,9 @@ const Plan& Program::resolve(const CallSite& site, const IValue* receiver) {
   return plan;
 }
 
-IValue Program::run(const ir::Function& function, std::span<IValue> args, ops::RunContext& context,
+IValue Program::run(PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
                     const Ref<const RunState>& state) {
-  const Plan& plan = plan_of(function);
+  const Plan& plan = plan_of(slot);
   IValue result;
   Interpreter(*this, state, context).run(plan, args, {&result, 1});
   return result;

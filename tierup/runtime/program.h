@@ -32,29 +32,43 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  // Where a function's plan is, or will be once it is first wanted. Stays as long as the program.
+  class PlanSlot {
+   public:
+    const ir::Function& function() const { return *function_; }
+
+   private:
+    friend class Program;
+    const ir::Function* function_ = nullptr;
+    std::atomic<const Plan*> plan_{nullptr};
+    std::once_flag made_;
+    std::unique_ptr<Plan> owned_;
+  };
+  PlanSlot& slot_of(const ir::Function& function);
   // Made on the first call (other threads that want the same one wait); constant after.
-  const Plan& plan_of(const ir::Function& function);
+  const Plan& plan_of(PlanSlot& slot);
+  const Plan& plan_of(const ir::Function& function) { return plan_of(slot_of(function)); }
   // What a call step calls, by its cache where that still holds.
   const Plan& resolve(const CallSite& site, const IValue* receiver);
   ForkPool* forks() const { return forks_.get(); }
 
   // Calls a function; `args` are moved from and must be one per parameter.
-  IValue run(const ir::Function& function, std::span<IValue> args, ops::RunContext& context,
+  IValue run(PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
              const Ref<const RunState>& state);
+  IValue run(const ir::Function& function, std::span<IValue> args, ops::RunContext& context,
+             const Ref<const RunState>& state) {
+    return run(slot_of(function), args, context, state);
+  }
   // Runs a plan with any number of results.
   std::vector<IValue> run_plan(const Plan& plan, std::span<IValue> args, ops::RunContext& context,
                                const Ref<const RunState>& state);
 
  private:
-  struct Entry {
-    std::once_flag made;
-    std::unique_ptr<Plan> plan;
-  };
   void run_task(ForkTask& task);
 
   const PrepareGraph prepare_;
   std::shared_mutex mutex_;
-  std::unordered_map<const ir::Function*, std::unique_ptr<Entry>> plans_;
+  std::unordered_map<const ir::Function*, std::unique_ptr<PlanSlot>> plans_;
   std::deque<CallTarget> targets_;
   std::unique_ptr<ForkPool> forks_;  // Last: its threads stop before the plans go.
 };
