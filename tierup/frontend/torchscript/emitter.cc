@@ -12,14 +12,14 @@ namespace tierup::frontend::torchscript {
 using ir::NodeKind;
 using ir::Value;
 
-EmittedFunction emit_function(CompilationUnit& unit, const ScriptFunction& function,
-                              const std::vector<ir::Argument>& arguments,
-                              const TypePtr& declared_result) {
+std::shared_ptr<ir::Graph> emit_function(CompilationUnit& unit, const ScriptFunction& function,
+                                         const std::vector<ir::Argument>& arguments,
+                                         const TypePtr& declared_result) {
   auto graph = std::make_shared<ir::Graph>(function.name());
   const bool upgrade = function.is_method() || unit.options().upgrade_free_functions;
   FunctionEmitter emitter(unit, function.file(), *graph, upgrade);
   emitter.emit_body(function.definition(), arguments, declared_result);
-  return {std::move(graph), emitter.take_missing()};
+  return graph;
 }
 
 FunctionEmitter::FunctionEmitter(CompilationUnit& unit, std::shared_ptr<const FileUnit> file,
@@ -114,7 +114,6 @@ Value* FunctionEmitter::emit_fork(const Expr& call_expression) {
     const Sugared result = inner.call(target, passed, call_expression.span);
     inner.editor().add_return(&graph->block(), inner.as_value(result, call_expression.span));
   }
-  for (MissingOperator& missing : inner.take_missing()) builder_.add_missing(std::move(missing));
   const TypePtr result = graph->outputs()[0]->type();
   Value* future = builder_.node(NodeKind::kFork, inner.captured_, Type::future(result));
   editor().set_attr(future->node(), ir::AttrName::kCallee,

@@ -13,16 +13,11 @@
 
 namespace tierup::frontend::torchscript {
 
-struct EmittedFunction {
-  std::shared_ptr<ir::Graph> graph;
-  std::vector<MissingOperator> missing;
-};
-
 // The graph's inputs are `arguments`; its output has the declared type, or, if that is null, the
 // type that the body gives. Throws kSyntax, showing the place, for what does not type-check;
 // unknown operators become traps.
-EmittedFunction emit_function(CompilationUnit& unit, const ScriptFunction& function,
-                              const std::vector<ir::Argument>& arguments,
-                              const TypePtr& declared_result);
+std::shared_ptr<ir::Graph> emit_function(CompilationUnit& unit, const ScriptFunction& function,
+                                         const std::vector<ir::Argument>& arguments,
+                                         const TypePtr& declared_result);
 
 }  // namespace tierup::frontend::torchscript

@@ -77,7 +77,6 @@ class FunctionEmitter {
 
   void emit_body(const FunctionDef& definition, const std::vector<ir::Argument>& arguments,
                  const TypePtr& declared_result);
-  std::vector<MissingOperator> take_missing() { return builder_.missing(); }
 
  private:
   // Entry, closures (emitter.cc).

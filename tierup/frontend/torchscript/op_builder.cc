@@ -21,7 +21,8 @@ Value* OpBuilder::trap(std::string name, std::string reason, std::span<Value* co
   Value* result = trap_after(inputs);
   editor_.set_attr(result->node(), ir::AttrName::kMessage,
                    ir::AttrValue("Unknown builtin op: " + name + " (" + reason + ")"));
-  missing_.push_back({std::move(name), std::move(reason), editor_.range()});
+  editor_.set_attr(result->node(), ir::AttrName::kName, ir::AttrValue(std::move(name)));
+  editor_.set_attr(result->node(), ir::AttrName::kNote, ir::AttrValue(std::move(reason)));
   return result;
 }
 

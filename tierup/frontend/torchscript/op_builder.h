@@ -1,8 +1,8 @@
 // OpBuilder: puts operator nodes into the graph under construction, and traps for those not there.
 //
 // A method that nobody calls may name operators that tierup lacks, so an unknown one is no error:
-// it becomes a kTrap node, and a line in the list of what is missing, which the loader reports
-// whole for everything that the entry points reach. What a trap yields is "poisoned": whatever
+// it becomes a kTrap node with its name and a reason, which missing_operators (module_loader.h)
+// finds for everything that the entry points reach. What a trap yields is "poisoned": whatever
 // uses it becomes a trap as well, silently, since its own types are not known.
 #pragma once
 
@@ -18,20 +18,11 @@
 
 namespace tierup::frontend::torchscript {
 
-// An operator (or overload) that the program names and the table lacks.
-struct MissingOperator {
-  std::string name;       // "aten::foo", "torchvision::bar".
-  std::string reason;     // One sentence, or the list of overloads that did not match.
-  ir::SourceRange range;  // Where the program calls it.
-};
-
 class OpBuilder {
  public:
   explicit OpBuilder(ir::Graph& graph) : editor_(graph) {}
 
   ir::GraphEditor& editor() { return editor_; }
-  const std::vector<MissingOperator>& missing() const { return missing_; }
-  void add_missing(MissingOperator missing) { missing_.push_back(std::move(missing)); }
 
   // The node of an operator with complete inputs, by "aten::add.Tensor". Its one output; a
   // poisoned value if the table lacks it.
@@ -40,7 +31,8 @@ class OpBuilder {
     return op(qualified_name, std::span<ir::Value* const>(inputs.begin(), inputs.size()));
   }
 
-  // A trap that reports a missing operator; its output is poisoned.
+  // A trap for an operator that the table lacks, with its name (kName) and one sentence or the
+  // overloads that did not match (kNote); its output is poisoned.
   ir::Value* trap(std::string name, std::string reason, std::span<ir::Value* const> inputs);
   // A trap for what follows from another one; reported nowhere.
   ir::Value* trap_after(std::span<ir::Value* const> inputs);
@@ -63,7 +55,6 @@ class OpBuilder {
 
  private:
   ir::GraphEditor editor_;
-  std::vector<MissingOperator> missing_;
   std::unordered_set<const ir::Value*> poisoned_;
 };
 

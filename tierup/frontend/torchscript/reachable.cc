@@ -2,6 +2,7 @@
 //
 // A call by interface may mean any class that has the method, so all classes of the module tree
 // and all that reached code creates are candidates.
+#include <unordered_map>
 #include <unordered_set>
 
 #include "tierup/base/error.h"
@@ -13,38 +14,54 @@ namespace {
 class Reachability {
  public:
   void add_classes_of(const IValue& value);
-  void add_method(const ClassType& type, std::string_view name) {
-    if (const Ref<Callable> method = type.find_method(name)) add(*method);
+  void add_method(const ClassType& type, std::string_view name, bool is_conditional) {
+    if (const Ref<Callable> method = type.find_method(name)) add(*method, is_conditional);
   }
   std::vector<MissingOperator> walk();
 
  private:
-  void add(const Callable& callable) {
-    if (seen_.insert(&callable).second) queue_.push_back(&callable);
+  struct Task {
+    const Callable* callable;
+    bool is_conditional;
+  };
+  // A function that was only reached conditionally is walked again when it turns out otherwise.
+  void add(const Callable& callable, bool is_conditional) {
+    const auto [found, inserted] = seen_.try_emplace(&callable, is_conditional);
+    if (!inserted && (is_conditional || !found->second)) return;
+    found->second = is_conditional;
+    queue_.push_back({&callable, is_conditional});
   }
   void add_class(const ClassType* type);
-  void visit(const ScriptFunction& function);
-  void visit(const ir::Block& block);
-  void visit(const ir::Node& node);
-  void call_by_name(const TypePtr& type, const std::string& name);
-  void report(const MissingOperator& missing) {
-    if (reported_.insert(missing.name + missing.reason).second) result_.push_back(missing);
-  }
+  void visit(const ScriptFunction& function, bool is_conditional);
+  void visit(const ir::Block& block, bool is_conditional);
+  void visit(const ir::Node& node, bool is_conditional);
+  void call_by_name(const TypePtr& type, const std::string& name, bool is_conditional);
+  void report(MissingOperator missing);
 
-  std::vector<const Callable*> queue_;
-  std::unordered_set<const Callable*> seen_;
+  std::vector<Task> queue_;
+  std::unordered_map<const Callable*, bool> seen_;
   std::unordered_set<const void*> seen_values_;
   std::vector<const ClassType*> classes_;
   std::unordered_set<const ClassType*> seen_classes_;
   std::unordered_set<std::string> interface_calls_;
-  std::unordered_set<std::string> reported_;
+  std::unordered_map<std::string, size_t> reported_;
   std::vector<MissingOperator> result_;
 };
+
+void Reachability::report(MissingOperator missing) {
+  const auto [found, inserted] =
+      reported_.try_emplace(missing.name + '\n' + missing.reason, result_.size());
+  if (inserted) {
+    result_.push_back(std::move(missing));
+  } else if (!missing.is_conditional) {
+    result_[found->second].is_conditional = false;
+  }
+}
 
 void Reachability::add_class(const ClassType* type) {
   if (type == nullptr || !seen_classes_.insert(type).second) return;
   classes_.push_back(type);
-  for (const std::string& name : interface_calls_) add_method(*type, name);
+  for (const std::string& name : interface_calls_) add_method(*type, name, true);
 }
 
 void Reachability::add_classes_of(const IValue& root) {
@@ -71,58 +88,73 @@ void Reachability::add_classes_of(const IValue& root) {
   }
 }
 
-void Reachability::call_by_name(const TypePtr& type, const std::string& name) {
+// Which class an interface stands for is not known, so its methods count as conditional.
+void Reachability::call_by_name(const TypePtr& type, const std::string& name, bool is_conditional) {
   const ClassType* class_type = type->as_class();
   if (class_type == nullptr) return;
   if (!type->is(TypeKind::kInterface)) {
-    add_method(*class_type, name);
+    add_method(*class_type, name, is_conditional);
     return;
   }
   if (!interface_calls_.insert(name).second) return;
-  for (const ClassType* candidate : classes_) add_method(*candidate, name);
+  for (const ClassType* candidate : classes_) add_method(*candidate, name, true);
 }
 
-void Reachability::visit(const ir::Node& node) {
+void Reachability::visit(const ir::Node& node, bool is_conditional) {
   switch (node.kind()) {
-    case ir::NodeKind::kCallFunction: add(*node.attr<Ref<Callable>>(ir::AttrName::kCallee)); break;
-    case ir::NodeKind::kCallMethod:
-      call_by_name(node.input()->type(), node.attr<std::string>(ir::AttrName::kName));
+    case ir::NodeKind::kCallFunction:
+      add(*node.attr<Ref<Callable>>(ir::AttrName::kCallee), is_conditional);
       break;
-    case ir::NodeKind::kEnter: call_by_name(node.input()->type(), "__enter__"); break;
-    case ir::NodeKind::kExit: call_by_name(node.input()->type(), "__exit__"); break;
+    case ir::NodeKind::kCallMethod:
+      call_by_name(node.input()->type(), node.attr<std::string>(ir::AttrName::kName),
+                   is_conditional);
+      break;
+    case ir::NodeKind::kEnter:
+      call_by_name(node.input()->type(), "__enter__", is_conditional);
+      break;
+    case ir::NodeKind::kExit: call_by_name(node.input()->type(), "__exit__", is_conditional); break;
     case ir::NodeKind::kFork:
-      visit(node.attr<std::shared_ptr<const ir::Graph>>(ir::AttrName::kCallee)->block());
+      visit(node.attr<std::shared_ptr<const ir::Graph>>(ir::AttrName::kCallee)->block(),
+            is_conditional);
       break;
     case ir::NodeKind::kCreateObject:
       add_class(node.attr<TypePtr>(ir::AttrName::kType)->as_class());
       break;
     case ir::NodeKind::kConstant: {
       const IValue& value = node.attr<IValue>(ir::AttrName::kValue);
-      if (value.is_function()) add(value.to_function());
+      if (value.is_function()) add(value.to_function(), is_conditional);
       break;
     }
+    case ir::NodeKind::kTrap:
+      if (!node.has_attr(ir::AttrName::kName)) break;
+      report({node.attr<std::string>(ir::AttrName::kName),
+              node.attr<std::string>(ir::AttrName::kNote), node.range(), is_conditional});
+      break;
     default: break;
   }
-  for (const ir::Block* block : node.blocks()) visit(*block);
+  for (const ir::Block* block : node.blocks()) visit(*block, true);
 }
 
-void Reachability::visit(const ir::Block& block) {
-  for (const ir::Node* node : block.nodes()) visit(*node);
+void Reachability::visit(const ir::Block& block, bool is_conditional) {
+  for (const ir::Node* node : block.nodes()) visit(*node, is_conditional);
 }
 
-void Reachability::visit(const ScriptFunction& function) {
+void Reachability::visit(const ScriptFunction& function, bool is_conditional) {
   try {
-    for (const MissingOperator& missing : function.missing_operators()) report(missing);
-    visit(function.graph()->block());
+    visit(function.graph()->block(), is_conditional);
   } catch (const Error& error) {
-    report(
-        {function.name(), error.what(), function.file()->range(function.definition().name_span)});
+    report({function.name(), error.what(), function.file()->range(function.definition().name_span),
+            is_conditional});
   }
 }
 
 std::vector<MissingOperator> Reachability::walk() {
   for (size_t i = 0; i < queue_.size(); ++i) {
-    if (const auto* function = dynamic_cast<const ScriptFunction*>(queue_[i])) visit(*function);
+    const Task task = queue_[i];
+    const auto* function = dynamic_cast<const ScriptFunction*>(task.callable);
+    // A task may be out of date: the function has since been reached unconditionally.
+    if (function == nullptr || task.is_conditional != seen_[task.callable]) continue;
+    visit(*function, task.is_conditional);
   }
   return std::move(result_);
 }
@@ -135,11 +167,11 @@ std::vector<MissingOperator> missing_operators(const ObjectValue& root,
   reachability.add_classes_of(IValue(Ref<ObjectValue>(const_cast<ObjectValue*>(&root))));
   const ClassType& type = *root.type;
   if (methods.empty()) {
-    for (const auto& [name, method] : type.methods()) reachability.add_method(type, name);
+    for (const auto& [name, method] : type.methods()) reachability.add_method(type, name, false);
   } else {
-    for (const std::string& name : methods) reachability.add_method(type, name);
+    for (const std::string& name : methods) reachability.add_method(type, name, false);
     for (const auto* hooks : {&type.forward_pre_hooks(), &type.forward_hooks()}) {
-      for (const std::string& name : *hooks) reachability.add_method(type, name);
+      for (const std::string& name : *hooks) reachability.add_method(type, name, false);
     }
   }
   return reachability.walk();

@@ -35,11 +35,6 @@ const std::shared_ptr<const ir::Graph>& ScriptFunction::graph() const {
   return graph_;
 }
 
-const std::vector<MissingOperator>& ScriptFunction::missing_operators() const {
-  graph();
-  return missing_;
-}
-
 void CompilationUnit::build_schema(const ScriptFunction& function) {
   const std::lock_guard lock(mutex_);
   if (function.has_schema_.load(std::memory_order_relaxed)) return;
@@ -110,9 +105,7 @@ void CompilationUnit::compile(const ScriptFunction& function) {
     const FunctionDef& definition = function.definition();
     const TypePtr declared =
         definition.return_annotation != nullptr ? function.schema_.returns[0].type : nullptr;
-    EmittedFunction emitted = emit_function(*this, function, function.schema_.arguments, declared);
-    function.graph_ = std::move(emitted.graph);
-    function.missing_ = std::move(emitted.missing);
+    function.graph_ = emit_function(*this, function, function.schema_.arguments, declared);
   } catch (...) {
     function.compiling_ = false;
     throw;

@@ -26,8 +26,6 @@ class ScriptFunction final : public ir::Function {
 
   const ir::Schema& schema() const override;
   const std::shared_ptr<const ir::Graph>& graph() const override;
-  // Operators that the body names and the table lacks; compiles the body.
-  const std::vector<MissingOperator>& missing_operators() const;
 
   const FunctionDef& definition() const { return *definition_; }
   const std::shared_ptr<const FileUnit>& file() const { return file_; }
@@ -52,7 +50,6 @@ class ScriptFunction final : public ir::Function {
   mutable bool building_schema_ = false;
   mutable ir::Schema schema_;
   mutable std::shared_ptr<const ir::Graph> graph_;
-  mutable std::vector<MissingOperator> missing_;
 };
 
 }  // namespace tierup::frontend::torchscript
