@@ -89,11 +89,16 @@ int print_operators(const api::Model& model, bool json) {
   writer.end_object().key("unsupported").begin_array();
   for (const auto& item : missing) {
     const std::string place = item.range.highlight();
-    if (!json) fmt::print("unsupported {}: {}\n  at {}\n", item.name, item.reason, place);
+    if (!json) {
+      fmt::print("unsupported{} {}: {}\n  at {}\n",
+                 item.is_conditional ? " (in a branch that runs may not take)" : "", item.name,
+                 item.reason, place);
+    }
     writer.begin_object();
     writer.key("name").string(item.name);
     writer.key("reason").string(item.reason);
     writer.key("place").string(place);
+    writer.key("conditional").boolean(item.is_conditional);
     writer.end_object();
   }
   writer.end_array().end_object();

@@ -11,7 +11,7 @@ void ModelArguments::add_to(CLI::App& command) {
   command.add_option("--memory-limit", memory_limit_mib, "MiB that tensors may take");
   command.add_option("--seed", seed, "Seed of the random generator");
   command.add_flag("--allow-unsupported", allow_unsupported,
-                   "Load a model although some of its code cannot run");
+                   "Load a model although it needs something unsupported");
 }
 
 api::ModelOptions ModelArguments::options() const {

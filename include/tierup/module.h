@@ -46,6 +46,13 @@ struct MethodInfo {
   std::string signature;  // "forward(Tensor x, int n=1) -> Tensor"
 };
 
+// Something that the model's code names and tierup does not have.
+struct Unsupported {
+  std::string name;    // "aten::foo"
+  std::string reason;  // What is wrong with it, if it is not just unknown.
+  std::string place;   // The model's own line.
+};
+
 struct ModuleStats {
   int64_t run_count = 0;
   int64_t error_count = 0;
@@ -77,6 +84,8 @@ class TIERUP_API Module {
 
   std::vector<MethodInfo> methods() const;
   bool has_method(const std::string& name) const;
+  // What some inputs may reach and would fail on; what every run needs keeps a model from loading.
+  std::vector<Unsupported> unsupported() const;
 
   // By dotted name, in the order of declaration; the tensors are the module's own.
   NamedTensors parameters() const;

@@ -26,7 +26,7 @@ struct Options {
   std::optional<uint64_t> seed;
   // Code that names CUDA devices runs on the CPU.
   bool devices_to_cpu = true;
-  // Load a model although some of its reachable code cannot run; reaching it is an error then.
+  // Load a model although every run needs something unsupported; reaching it is an error then.
   bool allow_unsupported = false;
   // Let classes restore themselves by their __setstate__; false: refuse such models.
   bool run_model_code_at_load = true;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <map>
 
 #include "tierup/api/prepare_graph.h"
 #include "tierup/api/reachable_graphs.h"
@@ -74,31 +74,35 @@ void Model::read(Ref<archive::ByteSource> source) {
 std::vector<MissingOperator> Model::missing() const {
   std::vector<MissingOperator> named = frontend::torchscript::missing_operators(*module_.root);
   if (named.empty()) return named;
-  std::set<std::string> left;
+  std::map<std::string, MissingOperator> left;
   try {
     visit_reachable(
         *this,
         [&](const ir::Function& function) -> const ir::Graph& {
           return program_->plan_of(function).graph();
         },
-        [&](const ir::Node& node) {
-          if (node.is(ir::NodeKind::kTrap)) {
-            left.insert(node.attr<std::string>(ir::AttrName::kMessage));
-          }
+        [&](const ir::Node& node, bool is_conditional) {
+          if (!node.is(ir::NodeKind::kTrap) || !node.has_attr(ir::AttrName::kName)) return;
+          MissingOperator item{node.attr<std::string>(ir::AttrName::kName),
+                               node.attr<std::string>(ir::AttrName::kNote), node.range(),
+                               is_conditional};
+          auto& known = left.try_emplace(item.name + item.reason, item).first->second;
+          known.is_conditional = known.is_conditional && is_conditional;
         });
   } catch (const Error&) {
     return named;  // Some of it does not even type-check, and is listed as such.
   }
-  std::erase_if(named, [&](const MissingOperator& item) {
-    const bool is_operator = item.name.find("::") != std::string::npos;
-    const std::string trap = fmt::format("Unknown builtin op: {} ({})", item.name, item.reason);
-    return is_operator && !left.contains(trap);
-  });
+  std::erase_if(
+      named, [](const MissingOperator& item) { return item.name.find("::") != std::string::npos; });
+  for (auto& [key, item] : left) named.push_back(std::move(item));
   return named;
 }
 
+// What only some inputs reach is no reason to refuse the others; it is listed by missing(), and an
+// error that names it if a run gets there.
 void Model::check_support() const {
-  const std::vector<MissingOperator> list = missing();
+  std::vector<MissingOperator> list = missing();
+  std::erase_if(list, [](const MissingOperator& item) { return item.is_conditional; });
   require(list.empty(), ErrorCode::kUnsupported,
           "the model uses {} operator(s) or construct(s) that tierup does not support:{}",
           list.size(), list_missing(list));
@@ -158,10 +162,10 @@ IValue Model::execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args
 IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues kwargs,
                   const RunOptions& options) const {
   runtime::Program::PlanSlot& place = slot(name);
-  return execute(place,
-                 bind_arguments(place.function().schema(), IValue(root()), std::move(args),
-                                std::move(kwargs)),
-                 options);
+  return execute(
+      place,
+      bind_arguments(place.function().schema(), IValue(root()), std::move(args), std::move(kwargs)),
+      options);
 }
 
 IValue Model::call(std::vector<IValue> args, NamedValues kwargs, const RunOptions& options) const {

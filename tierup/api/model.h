@@ -1,8 +1,7 @@
 // Model: a loaded TorchScript module: its objects, its code, and how to call it.
 //
 // What the public API (include/tierup) and the command line stand on. Loading compiles what the
-// entry points can reach and lists everything unsupported in it at once, so that a run meets no
-// surprise.
+// entry points can reach and lists everything unsupported in it at once.
 #pragma once
 
 #include <atomic>
@@ -31,7 +30,7 @@ struct ModelOptions {
   size_t max_call_depth = 10000;   // Calls of the model's functions within each other.
   std::optional<uint64_t> seed;    // Of the random generator; PyTorch's default if absent.
   bool devices_to_cpu = true;      // Run code that names CUDA devices on the CPU.
-  bool allow_unsupported = false;  // Load all the same; reaching such code is an error then.
+  bool allow_unsupported = false;  // Load also what no run can do without something unsupported.
   bool run_model_code = true;      // False: refuse models that run code while they are loaded.
   TextCallback print;              // Null: stdout.
   TextCallback warn;               // Null: stderr.
@@ -72,7 +71,7 @@ class Model final : public RefCounted {
   IValue call(std::vector<IValue> args, NamedValues kwargs = {},
               const RunOptions& options = {}) const;
 
-  // Everything unsupported that the entry points reach.
+  // Everything unsupported that the entry points reach, also what only some inputs would.
   std::vector<frontend::torchscript::MissingOperator> missing() const;
 
   // An attribute by its path: "layers.0.scale". Throws kNotFound.

@@ -142,6 +142,16 @@ bool Module::has_method(const std::string& name) const {
   return static_cast<bool>(impl_->model->root()->type->find_method(name));
 }
 
+std::vector<Unsupported> Module::unsupported() const {
+  return guarded([&] {
+    std::vector<Unsupported> result;
+    for (const auto& item : impl_->model->missing()) {
+      result.push_back({item.name, item.reason, item.range.highlight()});
+    }
+    return result;
+  });
+}
+
 NamedTensors Module::parameters() const {
   return guarded([&] { return named_tensors(*impl_->model, Which::kParameters); });
 }
