@@ -12,7 +12,7 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${WORK}/moved)
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/moved)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${WORK}/build/consumer ${MODEL} 2 12)
+run(${WORK}/build/consumer ${MODEL} 2 20)
 message(STATUS "${output}")
 
 # Nothing but the API in the dynamic symbol table.

@@ -202,8 +202,8 @@ std::string file_bytes(const std::string& path) {
 }
 
 std::vector<float> outputs_of(const Module& module) {
-  const std::vector<int64_t> shape = {2, 12};
-  const std::vector<float> ones(24, 1.0F);
+  const std::vector<int64_t> shape = {2, 20};
+  const std::vector<float> ones(40, 1.0F);
   const Tensor out = module({Tensor::of<float>(ones, shape)}).to_tensor().contiguous();
   return {out.data<float>(), out.data<float>() + out.element_count()};
 }
