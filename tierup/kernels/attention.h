@@ -54,7 +54,8 @@ struct EncoderWeights {
   Tensor ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2;
 };
 
-// aten::_transformer_encoder_layer_fwd on [B, L, E].
+// aten::_transformer_encoder_layer_fwd on [B, L, E], which may be ragged (ragged.h) if there is no
+// mask.
 Tensor transformer_encoder_layer(const Tensor& src, const HeadWeights& heads,
                                  const EncoderWeights& layer, const Tensor& mask,
                                  std::optional<int64_t> mask_type);

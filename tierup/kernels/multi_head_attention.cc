@@ -9,6 +9,7 @@
 #include "tierup/kernels/layer_norm.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/products.h"
+#include "tierup/kernels/ragged.h"
 #include "tierup/kernels/softmax.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/view.h"
@@ -195,6 +196,14 @@ std::tuple<Tensor, Tensor> multi_head_attention(const Tensor& query, const Tenso
 Tensor transformer_encoder_layer(const Tensor& src, const HeadWeights& heads,
                                  const EncoderWeights& layer, const Tensor& mask,
                                  std::optional<int64_t> mask_type) {
+  if (!mask.defined()) {
+    const Tensor missing = missing_positions(src);
+    if (missing.defined()) {
+      const Tensor filled = with_positions_set(src, missing, 0);
+      const Tensor out = transformer_encoder_layer(filled, heads, layer, missing, 1);
+      return with_positions_set(out, missing, std::numeric_limits<double>::quiet_NaN());
+    }
+  }
   const IntVector shape{heads.embed_dim};
   const auto norm_1 = [&](const Tensor& x) {
     return layer_norm(x, shape, layer.norm_weight_1, layer.norm_bias_1, layer.eps);

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "tierup/kernels/ragged.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/variants.h"
@@ -77,6 +78,12 @@ constexpr auto kRows = std::to_array<OpRow>({
      "Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor "
      "ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
      boxed<&encoder_layer>},
+    {"aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor",
+     boxed<&kernels::ragged_from_mask>},
+    {"aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool",
+     boxed<&kernels::is_left_aligned>},
+    {"aten::to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> Tensor",
+     boxed<&kernels::to_padded_tensor>},
 });
 
 }  // namespace
