@@ -1,4 +1,5 @@
 // What a program asks of, or tells, its surroundings: the grad flag, warnings, devices, identity.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -87,6 +88,14 @@ void size_if_not_equal(OpCall& call) {
   call.results[0] = equal ? IValue() : std::move(call.args[0]);
 }
 
+void list_to_tensor(OpCall& call) {
+  const IntVector values = detail::unbox_ints(call.args[0]);
+  const int64_t size[] = {static_cast<int64_t>(values.size())};
+  const Tensor tensor = Tensor::empty(size, ScalarType::kLong);
+  std::copy(values.begin(), values.end(), tensor.data<int64_t>());
+  call.results[0] = IValue(tensor);
+}
+
 void assert_scalar(OpCall& call) {
   require(call.args[0].to_scalar().to_bool(), ErrorCode::kInvalidArgument, "{}",
           call.args[1].to_str());
@@ -169,6 +178,7 @@ constexpr OpRow kRows[] = {
     {"aten::_infer_size(int[] a, int[] b) -> int[]", &broadcast_sizes, ir::kMayRaise},
     {"aten::broadcast_shapes(int[] a, int[] b) -> int[]", &broadcast_sizes, ir::kMayRaise},
     {"aten::Size(int[] sizes) -> int[]", &same_list},
+    {"aten::_list_to_tensor(int[] self) -> Tensor", &list_to_tensor},
     {"aten::_size_if_not_equal(int[] self_size, int[] other_size) -> int[]?", &size_if_not_equal},
     {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", &assert_scalar, ir::kMayRaise},
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",

@@ -145,6 +145,13 @@ TEST(Environment, FlagsWarningsAndDevices) {
   EXPECT_EQ(called("aten::hash.generic", {"a"}), called("aten::hash.generic", {"a"}));
 }
 
+TEST(Environment, Sizes) {
+  const IValue a = make_int_list(IntVector{3, 1});
+  EXPECT_EQ(called("aten::_infer_size", {a, make_int_list(IntVector{2})}), "[3, 2]");
+  EXPECT_EQ(called("aten::_size_if_not_equal", {a, a}), "None");
+  EXPECT_EQ(called("aten::_list_to_tensor", {a}), " 3\n 1\n[ CPULongType{2} ]");
+}
+
 TEST(Environment, Generators) {
   const IValue generator = call_operator("aten::Generator", {IValue(), 7})[0];
   EXPECT_EQ(called("aten::initial_seed", {generator}), "7");
