@@ -14,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ std::string print_graph(const Graph& graph, const TextOptions& options = {});
 // One node with its blocks, as print_graph writes it, without the newline at its end.
 std::string print_node(const Node& node, const TextOptions& options = {});
 
+// A constant as print_graph writes it behind "value=".
+std::string print_constant(const IValue& value);
+
 // What a text may refer to. All parts are optional; a name that is not found is an error.
 struct TextContext {
   const OperatorLookup* operators = nullptr;
@@ -42,6 +46,7 @@ struct TextContext {
   std::function<Ref<Callable>(std::string_view)> functions;
   const std::vector<IValue>* constants = nullptr;  // As print_graph filled it.
   bool ranges = false;                             // Read "# at model.py:12" comments.
+  std::map<const Node*, int>* lines = nullptr;     // Receives the line of each node.
   int first_line = 1;                              // For errors.
 };
 
@@ -51,6 +56,10 @@ std::shared_ptr<Graph> parse_graph(std::string_view text, const TextContext& con
 // All graphs of a text, one after the other.
 std::vector<std::shared_ptr<Graph>> parse_graphs(std::string_view text,
                                                  const TextContext& context = {});
+
+// One constant ("list[int](1, 2)"), with nothing behind it.
+IValue parse_constant_text(std::string_view text, const TextContext& context = {});
+TypePtr parse_type_text(std::string_view text, const TextContext& context = {});
 
 // Pieces of the text form: the shortest digits that read back to the same double, with a point or
 // exponent ("1.", "1e-05", "inf", "nan"); and a text in double quotes with escapes.

@@ -133,7 +133,10 @@ class GraphParser {
       } while (cursor_.accept(","));
       cursor_.expect("=");
     }
+    cursor_.skip_space();
+    const int line = cursor_.line();
     Node* made = head();
+    if (context_.lines != nullptr) context_.lines->emplace(made, line);
     if (cursor_.peek() == '[') attributes(made);
     inputs(made);
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -246,6 +249,20 @@ std::shared_ptr<Graph> parse_graph(std::string_view text, const TextContext& con
   require(graphs.size() == 1, ErrorCode::kSyntax, "Graph text: expected one graph, found {}",
           graphs.size());
   return graphs[0];
+}
+
+IValue parse_constant_text(std::string_view text, const TextContext& context) {
+  TextCursor cursor(text, context.first_line);
+  IValue value = parse_constant(cursor, context);
+  if (!cursor.at_end()) cursor.fail_here("text behind the constant");
+  return value;
+}
+
+TypePtr parse_type_text(std::string_view text, const TextContext& context) {
+  TextCursor cursor(text, context.first_line);
+  TypePtr type = parse_type(cursor, context);
+  if (!cursor.at_end()) cursor.fail_here("text behind the type");
+  return type;
 }
 
 std::vector<std::shared_ptr<Graph>> parse_graphs(std::string_view text,

@@ -80,6 +80,28 @@ class Printer {
     }
   }
 
+  void constant(const IValue& value) {
+    switch (value.tag()) {
+      case IValue::Tag::kNone: out_ += "None"; return;
+      case IValue::Tag::kBool: out_ += value.to_bool() ? "True" : "False"; return;
+      case IValue::Tag::kInt: out_ += std::to_string(value.to_int()); return;
+      case IValue::Tag::kFloat: out_ += float_text(value.to_float()); return;
+      case IValue::Tag::kStr: out_ += quote_text(value.to_str()); return;
+      case IValue::Tag::kDevice:
+        out_ += "device(" + quote_text(value.to_device().to_string()) + ")";
+        return;
+      case IValue::Tag::kComplex:
+        out_ += "complex(" + float_text(value.to_complex().real()) + ", " +
+                float_text(value.to_complex().imag()) + ")";
+        return;
+      case IValue::Tag::kList: list(value.to_list()); return;
+      case IValue::Tag::kTuple: tuple(value.to_tuple()); return;
+      case IValue::Tag::kDict: dict(value.to_dict()); return;
+      case IValue::Tag::kTensor: tensor(value); return;
+      default: from_table(value);
+    }
+  }
+
   std::string take() { return std::move(out_); }
 
  private:
@@ -162,28 +184,6 @@ class Printer {
     Printer nested(options_);
     nested.graph(*value, depth + 1);
     out_ += nested.take();
-  }
-
-  void constant(const IValue& value) {
-    switch (value.tag()) {
-      case IValue::Tag::kNone: out_ += "None"; return;
-      case IValue::Tag::kBool: out_ += value.to_bool() ? "True" : "False"; return;
-      case IValue::Tag::kInt: out_ += std::to_string(value.to_int()); return;
-      case IValue::Tag::kFloat: out_ += float_text(value.to_float()); return;
-      case IValue::Tag::kStr: out_ += quote_text(value.to_str()); return;
-      case IValue::Tag::kDevice:
-        out_ += "device(" + quote_text(value.to_device().to_string()) + ")";
-        return;
-      case IValue::Tag::kComplex:
-        out_ += "complex(" + float_text(value.to_complex().real()) + ", " +
-                float_text(value.to_complex().imag()) + ")";
-        return;
-      case IValue::Tag::kList: list(value.to_list()); return;
-      case IValue::Tag::kTuple: tuple(value.to_tuple()); return;
-      case IValue::Tag::kDict: dict(value.to_dict()); return;
-      case IValue::Tag::kTensor: tensor(value); return;
-      default: from_table(value);
-    }
   }
 
   void items(const std::vector<IValue>& list) {
@@ -314,6 +314,13 @@ std::string print_graph(const Graph& graph, const TextOptions& options) {
   Printer printer(options);
   printer.graph(graph, 0);
   return printer.take() + "\n";
+}
+
+std::string print_constant(const IValue& value) {
+  const TextOptions options;
+  Printer printer(options);
+  printer.constant(value);
+  return printer.take();
 }
 
 std::string print_node(const Node& node, const TextOptions& options) {
