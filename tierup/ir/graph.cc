@@ -93,6 +93,7 @@ std::shared_ptr<Graph> Graph::clone() const {
     map[param] = editor.add_param(&copy->block(), param->type(), param->name());
   }
   for (Value* value : editor.inline_block(block(), map)) editor.add_return(&copy->block(), value);
+  for (const auto& [value, copied] : map) editor.set_id(copied, value->id());
   return copy;
 }
 

@@ -232,7 +232,7 @@ class Graph {
   std::span<Value* const> inputs() const { return block_->params(); }
   std::span<Value* const> outputs() const { return block_->returns(); }
   int id_bound() const { return next_id_; }  // Above every value's id.
-  // A deep copy; nested graphs in attributes are shared (they are immutable).
+  // A deep copy with the same ids; nested graphs in attributes are shared (they are immutable).
   std::shared_ptr<Graph> clone() const;
   // Text form, which parse_graph reads back to an equal graph (see text.h).
   std::string to_string() const;

@@ -136,7 +136,7 @@ class GraphParser {
     cursor_.skip_space();
     const int line = cursor_.line();
     Node* made = head();
-    if (context_.lines != nullptr) context_.lines->emplace(made, line);
+    if (context_.lines != nullptr) (*context_.lines)[made] = line;
     if (cursor_.peek() == '[') attributes(made);
     inputs(made);
     for (size_t i = 0; i < outputs.size(); ++i) {
