@@ -115,6 +115,13 @@ bool AliasAnalysis::may_contain_alias(const Value* a, const Value* b) const {
 
 bool AliasAnalysis::is_wildcard(const Value* value) const { return is_wild(locations(value)); }
 
+bool AliasAnalysis::leaves(const Value* value) const {
+  const LocationSet& set = locations(value);
+  return std::any_of(set.begin(), set.end(), [&](uint32_t location) {
+    return locations_[location].escaped || locations_[location].returned;
+  });
+}
+
 std::vector<const Node*> AliasAnalysis::writers(const Value* value) const {
   std::vector<const Node*> result;
   for (const Node* node : writing_nodes_) {

@@ -35,6 +35,9 @@ class AliasAnalysis {
   // Whether the outside of the graph may hold this memory: an input, an attribute, or escaped.
   bool is_wildcard(const ir::Value* value) const;
 
+  // The same, or the graph returns it: somebody may hold it when the graph has run.
+  bool leaves(const ir::Value* value) const;
+
   // Nodes that may write the memory of `value` itself (not of its elements), innermost ones only.
   std::vector<const ir::Node*> writers(const ir::Value* value) const;
   bool has_writers(const ir::Value* value) const;

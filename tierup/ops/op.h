@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "tierup/ir/operator.h"
-#include "tierup/ops/role.h"
 #include "tierup/ops/run_context.h"
 #include "tierup/tensor/ivalue.h"
 
@@ -43,6 +42,9 @@ struct OpRow {
   GradFn grad = nullptr;  // Null: not differentiable (yet).
 };
 
+// What passes may recognise an operator as; see role.h.
+enum class Role : uint8_t;
+
 class Op final : public ir::Operator {
  public:
   explicit Op(const OpRow& row);  // Parses the schema.
@@ -52,7 +54,7 @@ class Op final : public ir::Operator {
 
  private:
   const OpRow* row_;
-  Role role_ = Role::kNone;
+  Role role_{};
 };
 
 // The row behind a node's operator: every operator of a graph that runs comes from this table.

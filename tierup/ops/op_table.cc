@@ -7,6 +7,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/role.h"
 
 namespace tierup::ops {
 namespace {

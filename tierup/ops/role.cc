@@ -12,9 +12,18 @@ struct NamedRole {
   Role role;
 };
 constexpr auto kRoles = std::to_array<NamedRole>({
+    {"aten::__getitem__.t", Role::kListItem},
     {"aten::__is__", Role::kIs},
     {"aten::__isnot__", Role::kIsNot},
+    {"aten::__not__", Role::kNot},
+    {"aten::_unwrap_optional", Role::kUnwrapOptional},
+    {"aten::append.t", Role::kAppend},
+    {"aten::dim", Role::kRank},
     {"aten::expand", Role::kExpand},
+    {"aten::len.t", Role::kListLength},
+    {"aten::size", Role::kSizes},
+    {"aten::size.int", Role::kSize},
+    {"prim::dtype", Role::kElementType},
 });
 static_assert(std::is_sorted(kRoles.begin(), kRoles.end(),
                              [](const NamedRole& a, const NamedRole& b) {

@@ -13,7 +13,16 @@ enum class Role : uint8_t {
   kNone,
   kIs,  // (a, b) -> bool: identity.
   kIsNot,
-  kExpand,  // (self, size, *, implicit)
+  kExpand,          // (self, size, *, implicit)
+  kAppend,          // (list, element) -> list
+  kListLength,      // (list) -> int
+  kListItem,        // (list, index) -> element
+  kNot,             // (bool) -> bool
+  kUnwrapOptional,  // (optional) -> value; raises for None.
+  kRank,            // (tensor) -> int
+  kSize,            // (tensor, dim) -> int
+  kSizes,           // (tensor) -> int[]
+  kElementType,     // (tensor) -> int, the ScalarType's code
 };
 
 // By qualified name: "aten::expand".

@@ -4,13 +4,17 @@
 #include <algorithm>
 
 #include "tierup/passes/canonicalize.h"
+#include "tierup/passes/common_subexpressions.h"
 #include "tierup/passes/constant_pooling.h"
 #include "tierup/passes/constant_propagation.h"
 #include "tierup/passes/dead_code_elimination.h"
 #include "tierup/passes/inliner.h"
+#include "tierup/passes/loop_unrolling.h"
 #include "tierup/passes/lower_tuples.h"
 #include "tierup/passes/pass_runner.h"
+#include "tierup/passes/peephole.h"
 #include "tierup/passes/remove_expands.h"
+#include "tierup/passes/remove_mutation.h"
 
 namespace tierup::passes {
 
@@ -49,7 +53,19 @@ PipelineReport run_specialized_pipeline(ir::Graph& graph, const PassOptions& opt
   return run_passes(graph, specialized_passes(), options);
 }
 
-std::span<const Pass> all_passes() { return no_opt_passes(); }
+std::span<const Pass> all_passes() {
+  static const std::vector<Pass> passes = [] {
+    const auto no_opt = no_opt_passes();
+    std::vector<Pass> all(no_opt.begin(), no_opt.end());
+    all.push_back({"common_subexpressions", common_subexpressions});
+    all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
+    all.push_back({"peephole", peephole});
+    all.push_back({"remove_list_mutation", remove_list_mutation});
+    all.push_back({"remove_tensor_mutation", remove_tensor_mutation});
+    return all;
+  }();
+  return passes;
+}
 
 PipelineReport run_no_opt_pipeline(ir::Graph& graph, const PassOptions& options) {
   return run_passes(graph, no_opt_passes(), options);

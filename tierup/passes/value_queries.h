@@ -3,6 +3,7 @@
 
 #include "tierup/ir/graph.h"
 #include "tierup/ops/op.h"
+#include "tierup/ops/role.h"
 
 namespace tierup::passes {
 

@@ -1,0 +1,20 @@
+// peephole: small rewrites that need to know what an operator means.
+//
+//   %d : int = aten::dim(%x)          with %x : Float(2, 3)           =>    the constant 2
+//   %n : int = aten::len.t(%l)        of a list made of three values  =>    the constant 3
+//
+// Requires   a verified graph; facts of tensor types that are true (in a specialised graph the
+//            guards see to that).
+// Rewrites   not of not; unwrapping of what is no optional; length and items of a list made in the
+//            graph and only read; rank, sizes and element type where the type knows them.
+// Preserves  effects and their order; an index out of range stays, and raises.
+// Counts     rewritten.
+#pragma once
+
+#include "tierup/passes/pass.h"
+
+namespace tierup::passes {
+
+void peephole(PassContext& context);
+
+}  // namespace tierup::passes
