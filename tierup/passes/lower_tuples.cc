@@ -71,7 +71,12 @@ class TupleSplitter {
     }
   }
 
+  // The elements of a tuple, as they went into it if it was made in the graph.
   std::vector<Value*> unpack_here(Value* tuple) {
+    if (is_built(tuple)) {
+      const auto inputs = tuple->node()->inputs();
+      return {inputs.begin(), inputs.end()};
+    }
     Node* unpack = editor_.create(NodeKind::kTupleUnpack, {tuple});
     std::vector<Value*> elements;
     for (const TypePtr& type : tuple->type()->elements()) {

@@ -63,7 +63,7 @@ class Peephole {
   static const Node* construct_of(const Value* list) {
     const Node* node = list->node();
     const bool is_made = node != nullptr && node->is(NodeKind::kListConstruct);
-    return is_made && is_only_read(list) ? node : nullptr;
+    return is_made && is_read_by_items(list) ? node : nullptr;
   }
 
   Value* of_length(const Node& node) {
@@ -73,18 +73,13 @@ class Peephole {
   }
 
   static Value* of_item(const Node& node) {
-    // Elements with memory have writers that is_only_read of the list does not see; sharing them
-    // is what the list does, too.
     const IValue* index = constant_of(node.input(1));
-    const Node* node_of_list = node.input(0)->node();
-    if (index == nullptr || node_of_list == nullptr ||
-        !node_of_list->is(NodeKind::kListConstruct) || !is_read_by_items(node.input(0))) {
-      return nullptr;
-    }
-    const auto size = static_cast<int64_t>(node_of_list->inputs().size());
+    const Node* construct = construct_of(node.input(0));
+    if (index == nullptr || construct == nullptr) return nullptr;
+    const auto size = static_cast<int64_t>(construct->inputs().size());
     const int64_t at = index->to_int() < 0 ? index->to_int() + size : index->to_int();
     if (at < 0 || at >= size) return nullptr;
-    Value* element = node_of_list->input(static_cast<size_t>(at));
+    Value* element = construct->input(static_cast<size_t>(at));
     return equal(element->type(), node.output()->type()) ? element : nullptr;
   }
 
