@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "tierup/passes/canonicalize.h"
-#include "tierup/passes/common_subexpressions.h"
 #include "tierup/passes/constant_pooling.h"
 #include "tierup/passes/constant_propagation.h"
+#include "tierup/passes/cse.h"
 #include "tierup/passes/dead_code_elimination.h"
 #include "tierup/passes/inliner.h"
 #include "tierup/passes/loop_unrolling.h"
@@ -57,7 +57,7 @@ std::span<const Pass> all_passes() {
   static const std::vector<Pass> passes = [] {
     const auto no_opt = no_opt_passes();
     std::vector<Pass> all(no_opt.begin(), no_opt.end());
-    all.push_back({"common_subexpressions", common_subexpressions});
+    all.push_back({"cse", cse});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"peephole", peephole});
     all.push_back({"remove_list_mutation", remove_list_mutation});

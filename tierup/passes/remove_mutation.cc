@@ -25,7 +25,7 @@ bool writes_first_argument_only(const ir::Schema& schema) {
   return schema.returns[0].alias.set == schema.arguments[0].alias.set;
 }
 
-// "aten::add_.Tensor" -> the operator that computes the same into fresh memory; null if there is
+// "add_.Tensor" -> the operator that computes the same into fresh memory; null if there is
 // none.
 const ops::Op* functional_twin(const ir::Operator& op, const ops::OpTable& table) {
   const ir::Schema& schema = op.schema();

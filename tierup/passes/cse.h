@@ -1,4 +1,4 @@
-// common_subexpressions: computes equal things once.
+// cse: common subexpression elimination: computes equal things once.
 //
 //   %a : int = aten::size.int(%x, %0)
 //   %b : int = aten::size.int(%x, %0)          =>    %a for %b
@@ -18,6 +18,6 @@
 
 namespace tierup::passes {
 
-void common_subexpressions(PassContext& context);
+void cse(PassContext& context);
 
 }  // namespace tierup::passes

@@ -1,7 +1,7 @@
 // One walk with a table of the nodes that dominate the place: a block adds its nodes on the way in
 // and takes them out on the way back. The alias analysis is made once; merging only takes nodes
 // away.
-#include "tierup/passes/common_subexpressions.h"
+#include "tierup/passes/cse.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -120,8 +120,6 @@ class Merger {
 
 }  // namespace
 
-void common_subexpressions(PassContext& context) {
-  Merger(context).visit_block(context.graph().block());
-}
+void cse(PassContext& context) { Merger(context).visit_block(context.graph().block()); }
 
 }  // namespace tierup::passes
