@@ -37,10 +37,12 @@ std::vector<Tensor> expand_masks(const Tensor& self, const std::vector<Tensor>& 
     for (int64_t d = 0; d < index.dim(); ++d) {
       require(at + d < self.dim(), ErrorCode::kInvalidArgument,
               "too many indices for tensor of dimension {}", self.dim());
-      require(index.sizes()[d] == self.sizes()[at + d], ErrorCode::kOutOfRange,
-              "The shape of the mask {} at index {} does not match the shape of the indexed tensor "
-              "{} at index {}",
-              shape_string(index.sizes()), d, shape_string(self.sizes()), at + d);
+      if (index.sizes()[d] != self.sizes()[at + d]) {
+        fail(ErrorCode::kOutOfRange,
+             "The shape of the mask {} at index {} does not match the shape of the indexed tensor "
+             "{} at index {}",
+             shape_string(index.sizes()), d, shape_string(self.sizes()), at + d);
+      }
     }
     const Tensor found = nonzero(index);
     for (int64_t d = 0; d < index.dim(); ++d) result.push_back(select(found, 1, d));

@@ -227,8 +227,10 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
 }
 
 Tensor linalg_vander(const Tensor& x, std::optional<int64_t> n) {
-  require(x.dtype() != ScalarType::kBool, ErrorCode::kInvalidArgument,
-          "linalg.vander: expected a number tensor, got {}", x.describe());
+  if (x.dtype() == ScalarType::kBool) {
+    fail(ErrorCode::kInvalidArgument, "linalg.vander: expected a number tensor, got {}",
+         x.describe());
+  }
   const Tensor points = atleast_1d(x);
   const int64_t columns = n.value_or(points.size(-1));
   require(columns > 1, ErrorCode::kInvalidArgument, "N must be greater than 1.");

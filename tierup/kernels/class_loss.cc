@@ -281,9 +281,10 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
 std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(const Tensor& self, const Tensor& target,
                                                           int64_t reduction) {
   const MarginShape s = margin_shape(self);
-  require(shape_string(self.sizes()) == shape_string(target.sizes()), kBad,
-          "inconsistent target size: {} for input of size: {}", shape_string(target.sizes()),
-          shape_string(self.sizes()));
+  if (shape_string(self.sizes()) != shape_string(target.sizes())) {
+    fail(kBad, "inconsistent target size: {} for input of size: {}", shape_string(target.sizes()),
+         shape_string(self.sizes()));
+  }
   const ScalarType work = work_type(self.dtype());
   const Tensor x = as_work(self, work);
   const Tensor index = contiguous(to_dtype(target, ScalarType::kLong));

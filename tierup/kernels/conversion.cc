@@ -15,9 +15,10 @@ Tensor to_meta(const Tensor& self, ScalarType dtype) {
 }  // namespace
 
 void check_device(const Device& device) {
-  require(device.type == DeviceType::kCpu || device.type == DeviceType::kMeta,
-          ErrorCode::kUnsupported, "device {} is not available: tierup runs on the cpu",
-          device.to_string());
+  if (!(device.type == DeviceType::kCpu || device.type == DeviceType::kMeta)) {
+    fail(ErrorCode::kUnsupported, "device {} is not available: tierup runs on the cpu",
+         device.to_string());
+  }
 }
 
 Tensor convert_to(const Tensor& self, const ConversionTarget& target) {

@@ -17,9 +17,11 @@ Tensor over(const Operand& a, const Operand& b) {
 
 void check_weights(const Tensor& weights, int64_t observations, bool integral, const char* what) {
   if (!weights.defined()) return;
-  require(weights.dim() <= 1 && weights.numel() == observations, ErrorCode::kInvalidArgument,
-          "cov(): expected {} to have one value for each of {} observations, got shape {}", what,
-          observations, shape_string(weights.sizes()));
+  if (!(weights.dim() <= 1 && weights.numel() == observations)) {
+    fail(ErrorCode::kInvalidArgument,
+         "cov(): expected {} to have one value for each of {} observations, got shape {}", what,
+         observations, shape_string(weights.sizes()));
+  }
   require(is_integral(weights.dtype(), false) == integral, ErrorCode::kInvalidArgument,
           "cov(): expected {} to have {} dtype but got {}", what,
           integral ? "integral" : "floating point", scalar_type_name(weights.dtype()));

@@ -103,10 +103,11 @@ Tensor histogram_of(const Tensor& points, const std::vector<Tensor>& edges, cons
   IntVector sizes;
   std::vector<Tensor> dense;
   for (const Tensor& edge : edges) {
-    require(edge.dim() == 1 && edge.numel() > 0 && edge.dtype() == points.dtype(),
-            ErrorCode::kInvalidArgument,
-            "torch.histogramdd(): bins must be non-empty vectors of the input's dtype, got {}",
-            edge.describe());
+    if (!(edge.dim() == 1 && edge.numel() > 0 && edge.dtype() == points.dtype())) {
+      fail(ErrorCode::kInvalidArgument,
+           "torch.histogramdd(): bins must be non-empty vectors of the input's dtype, got {}",
+           edge.describe());
+    }
     sizes.push_back(edge.numel() - 1);
     dense.push_back(contiguous(edge));
   }

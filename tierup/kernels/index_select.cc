@@ -61,10 +61,12 @@ void check_gather_shapes(const Tensor& self, int64_t dim, const Tensor& index) {
           ErrorCode::kInvalidArgument,
           "Index tensor must have the same number of dimensions as input tensor");
   for (int64_t d = 0; d < std::min(self.dim(), index.dim()); ++d) {
-    require(d == dim || index.sizes()[d] <= self.sizes()[d], ErrorCode::kInvalidArgument,
-            "Size does not match at dimension {} expected index {} to be no larger than self {} "
-            "apart from dimension {}",
-            d, shape_string(index.sizes()), shape_string(self.sizes()), dim);
+    if (!(d == dim || index.sizes()[d] <= self.sizes()[d])) {
+      fail(ErrorCode::kInvalidArgument,
+           "Size does not match at dimension {} expected index {} to be no larger than self {} "
+           "apart from dimension {}",
+           d, shape_string(index.sizes()), shape_string(self.sizes()), dim);
+    }
   }
 }
 

@@ -118,10 +118,11 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
   columns.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const IntSpan sizes = tensors[i].sizes();
-    require(std::equal(expected.begin(), expected.end(), sizes.begin(), sizes.end()),
-            ErrorCode::kInvalidArgument,
-            "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
-            shape_string(expected), shape_string(sizes), i);
+    if (!(std::equal(expected.begin(), expected.end(), sizes.begin(), sizes.end()))) {
+      fail(ErrorCode::kInvalidArgument,
+           "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
+           shape_string(expected), shape_string(sizes), i);
+    }
     columns.push_back(unsqueeze(tensors[i], dim));
   }
   return contiguous(cat(columns, wrap_dim(dim, static_cast<int64_t>(expected.size()) + 1)));
@@ -196,9 +197,11 @@ Tensor chunk_cat(const std::vector<Tensor>& tensors, int64_t dim, int64_t num_ch
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) {
     require(tensor.numel() > 0, ErrorCode::kInvalidArgument, "_chunk_cat expects non-empty tensor");
-    require(d < tensor.dim() && tensor.dtype() == tensors[0].dtype(), ErrorCode::kInvalidArgument,
-            "_chunk_cat expects tensors of one dtype with more than {} dimensions, got {}", d,
-            tensor.describe());
+    if (!(d < tensor.dim() && tensor.dtype() == tensors[0].dtype())) {
+      fail(ErrorCode::kInvalidArgument,
+           "_chunk_cat expects tensors of one dtype with more than {} dimensions, got {}", d,
+           tensor.describe());
+    }
     IntVector sizes(tensor.sizes().begin(), tensor.sizes().end());
     const int64_t length = sizes[d];
     sizes[d] = ((length - 1) / num_chunks + 1) * num_chunks;
@@ -220,9 +223,11 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors) {
   require(!tensors.empty(), ErrorCode::kInvalidArgument, "meshgrid expects a non-empty TensorList");
   IntVector shape;
   for (const Tensor& tensor : tensors) {
-    require(tensor.dim() <= 1, ErrorCode::kInvalidArgument,
-            "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {}",
-            tensor.describe());
+    if (tensor.dim() > 1) {
+      fail(ErrorCode::kInvalidArgument,
+           "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {}",
+           tensor.describe());
+    }
     require(tensor.dtype() == tensors[0].dtype(), ErrorCode::kInvalidArgument,
             "torch.meshgrid expects all tensors to have the same dtype");
     shape.push_back(tensor.numel());
@@ -250,8 +255,10 @@ std::vector<Tensor> meshgrid_indexing(const std::vector<Tensor>& tensors,
 
 Tensor cartesian_prod(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) {
-    require(tensor.dim() == 1, ErrorCode::kInvalidArgument, "Expect a 1D vector, but got shape {}",
-            shape_string(tensor.sizes()));
+    if (tensor.dim() != 1) {
+      fail(ErrorCode::kInvalidArgument, "Expect a 1D vector, but got shape {}",
+           shape_string(tensor.sizes()));
+    }
   }
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> columns;
@@ -260,8 +267,10 @@ Tensor cartesian_prod(const std::vector<Tensor>& tensors) {
 }
 
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
-  require(self.dim() == 1, ErrorCode::kInvalidArgument, "Expect a 1D vector, but got shape {}",
-          shape_string(self.sizes()));
+  if (self.dim() != 1) {
+    fail(ErrorCode::kInvalidArgument, "Expect a 1D vector, but got shape {}",
+         shape_string(self.sizes()));
+  }
   require(r >= 0, ErrorCode::kInvalidArgument, "Expect a non-negative number, but got {}", r);
   const int64_t n = self.numel();
   if (r == 0) return Tensor::empty(IntVector{0}, self.dtype());

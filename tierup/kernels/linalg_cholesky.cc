@@ -121,14 +121,17 @@ TwoTensors ldl_factor(const Tensor& self, bool hermitian) {
 Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
   check_square(ld, "torch.linalg.ldl_solve");
   check_equal_dtypes(ld, b, "torch.linalg.ldl_solve");
-  require(b.dim() >= 2 && b.size(-2) == ld.size(-1), ErrorCode::kInvalidArgument,
-          "torch.linalg.ldl_solve: Expected B of {} rows, got {}", ld.size(-1), b.describe());
-  require(is_integral(pivots.dtype(), false) && pivots.dim() == ld.dim() - 1 &&
-              pivots.numel() == batch_count(ld) * ld.size(-1),
-          ErrorCode::kInvalidArgument,
-          "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got "
-          "pivots with shape {}",
-          shape_string(pivots.sizes()));
+  if (!(b.dim() >= 2 && b.size(-2) == ld.size(-1))) {
+    fail(ErrorCode::kInvalidArgument, "torch.linalg.ldl_solve: Expected B of {} rows, got {}",
+         ld.size(-1), b.describe());
+  }
+  if (!(is_integral(pivots.dtype(), false) && pivots.dim() == ld.dim() - 1 &&
+        pivots.numel() == batch_count(ld) * ld.size(-1))) {
+    fail(ErrorCode::kInvalidArgument,
+         "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got "
+         "pivots with shape {}",
+         shape_string(pivots.sizes()));
+  }
   const auto [wide_b, wide_ld] = broadcast_batches(b, ld);
   const int n = lapack::checked_size(ld.size(-1));
   const int columns = lapack::checked_size(b.size(-1));

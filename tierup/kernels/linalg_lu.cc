@@ -27,10 +27,12 @@ Tensor checked_pivots(const Tensor& pivots, const IntVector& batch, int64_t coun
   require(pivots.dtype() == ScalarType::kInt, ErrorCode::kTypeError,
           "{}: pivots should be a Tensor of scalar type torch.int32, got {}", what,
           scalar_type_name(pivots.dtype()));
-  require(
-      pivots.dim() >= 1 && pivots.size(-1) == count, ErrorCode::kInvalidArgument,
-      "{}: Number of pivots per batch should be same as the dimension of the matrix ({}), got {}",
-      what, count, shape_string(pivots.sizes()));
+  if (!(pivots.dim() >= 1 && pivots.size(-1) == count)) {
+    fail(
+        ErrorCode::kInvalidArgument,
+        "{}: Number of pivots per batch should be same as the dimension of the matrix ({}), got {}",
+        what, count, shape_string(pivots.sizes()));
+  }
   Tensor order = contiguous(expand_to(pivots, batch_with(batch, {count})));
   for (int64_t i = 0; i < order.numel(); ++i) {
     const int32_t p = order.data<int32_t>()[i];
@@ -133,9 +135,11 @@ ThreeTensors lu(const Tensor& a, bool pivot) {
 Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
   check_square(lu, "torch.linalg.lu_solve");
   check_equal_dtypes(lu, b, "linalg.lu_solve");
-  require(b.dim() >= 2 && b.size(left ? -2 : -1) == lu.size(-1), ErrorCode::kInvalidArgument,
-          "linalg.lu_solve: Incompatible shapes of A and B for the equation {}: {} and {}",
-          left ? "AX = B" : "XA = B", shape_string(lu.sizes()), shape_string(b.sizes()));
+  if (!(b.dim() >= 2 && b.size(left ? -2 : -1) == lu.size(-1))) {
+    fail(ErrorCode::kInvalidArgument,
+         "linalg.lu_solve: Incompatible shapes of A and B for the equation {}: {} and {}",
+         left ? "AX = B" : "XA = B", shape_string(lu.sizes()), shape_string(b.sizes()));
+  }
   // X A = B is A^H X^H = B^H.
   if (!left)
     return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(b), true, !adjoint));
@@ -168,9 +172,11 @@ FourTensors solve_full(const Tensor& a, const Tensor& b, bool left, bool check_e
       "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. "
       "In this case linalg.solve is equivalent to B / A.squeeze(-1)");
   const Tensor side = vector ? unsqueeze(b, -1) : b;
-  require(side.dim() >= 2 && side.size(left ? -2 : -1) == a.size(-1), ErrorCode::kInvalidArgument,
-          "linalg.solve: Incompatible shapes of A and B for the equation {} ({} and {})",
-          left ? "AX = B" : "XA = B", shape_string(a.sizes()), shape_string(b.sizes()));
+  if (!(side.dim() >= 2 && side.size(left ? -2 : -1) == a.size(-1))) {
+    fail(ErrorCode::kInvalidArgument,
+         "linalg.solve: Incompatible shapes of A and B for the equation {} ({} and {})",
+         left ? "AX = B" : "XA = B", shape_string(a.sizes()), shape_string(b.sizes()));
+  }
   const auto [factor, pivots, info] = lu_factor_ex(a, true, false);
   if (check_errors) check_info(info, "torch.linalg.solve_ex", a.dim() == 2);
   const Tensor x = lu_solve(factor, pivots, side, left, false);

@@ -27,8 +27,10 @@ Tensor over(const Operand& a, const Operand& b) {
 
 // The two dimensions of a matrix norm, as non-negative numbers.
 std::pair<int64_t, int64_t> matrix_dims(const Tensor& self, const IntVector& dims) {
-  require(dims.size() == 2, ErrorCode::kInvalidArgument,
-          "linalg.matrix_norm: dim must be a 2-tuple. Got {}", shape_string(dims));
+  if (dims.size() != 2) {
+    fail(ErrorCode::kInvalidArgument, "linalg.matrix_norm: dim must be a 2-tuple. Got {}",
+         shape_string(dims));
+  }
   require(self.dim() >= 2, ErrorCode::kInvalidArgument,
           "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
   const int64_t a = wrap_dim(dims[0], self.dim());
@@ -146,9 +148,11 @@ Tensor matrix_norm_named(const Tensor& self, std::string_view ord, const IntVect
 
 Tensor linalg_norm(const Tensor& self, const std::optional<Scalar>& ord, const ReduceDims& dims,
                    bool keepdim, std::optional<ScalarType> dtype) {
-  require(!dims || dims->size() == 1 || dims->size() == 2 || !ord, ErrorCode::kInvalidArgument,
-          "linalg.norm: If dim is specified, it must be of length 1 or 2. Got {}",
-          dims ? shape_string(*dims) : "");
+  if (!(!dims || dims->size() == 1 || dims->size() == 2 || !ord)) {
+    fail(ErrorCode::kInvalidArgument,
+         "linalg.norm: If dim is specified, it must be of length 1 or 2. Got {}",
+         dims ? shape_string(*dims) : "");
+  }
   if (!ord) return vector_norm(self, Scalar(2), dims, keepdim, dtype);
   if (dims && dims->size() == 2) return matrix_norm(self, *ord, *dims, keepdim, dtype);
   if (dims || self.dim() == 1) return vector_norm(self, *ord, dims, keepdim, dtype);

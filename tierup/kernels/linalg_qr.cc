@@ -63,11 +63,12 @@ Tensor householder_product(const Tensor& input, const Tensor& tau) {
   require(input.size(-2) >= input.size(-1), ErrorCode::kInvalidArgument,
           "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
           "input.shape[-1]");
-  require(tau.dim() == input.dim() - 1 && input.size(-1) >= tau.size(-1) &&
-              tau.numel() == batch_count(input) * tau.size(-1),
-          ErrorCode::kInvalidArgument,
-          "torch.linalg.householder_product: tau of shape {} does not suit input of shape {}",
-          shape_string(tau.sizes()), shape_string(input.sizes()));
+  if (!(tau.dim() == input.dim() - 1 && input.size(-1) >= tau.size(-1) &&
+        tau.numel() == batch_count(input) * tau.size(-1))) {
+    fail(ErrorCode::kInvalidArgument,
+         "torch.linalg.householder_product: tau of shape {} does not suit input of shape {}",
+         shape_string(tau.sizes()), shape_string(input.sizes()));
+  }
   check_equal_dtypes(input, tau, "torch.linalg.householder_product");
   return row_view(make_q(column_major(input), contiguous(tau), input.size(-1)));
 }
@@ -83,9 +84,11 @@ Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool l
   const bool fits = input.size(-2) == order && tau.dim() == input.dim() - 1 &&
                     tau.size(-1) <= input.size(-1) && tau.size(-1) <= order &&
                     batch == batch_shape(other) && tau.numel() == batch_count(input) * tau.size(-1);
-  require(fits, ErrorCode::kInvalidArgument,
-          "torch.ormqr: shapes of input {}, tau {} and other {} do not suit each other",
-          shape_string(input.sizes()), shape_string(tau.sizes()), shape_string(other.sizes()));
+  if (!fits) {
+    fail(ErrorCode::kInvalidArgument,
+         "torch.ormqr: shapes of input {}, tau {} and other {} do not suit each other",
+         shape_string(input.sizes()), shape_string(tau.sizes()), shape_string(other.sizes()));
+  }
   const Tensor vectors = column_major(input);
   const Tensor result = column_major(other);
   const Tensor factors = contiguous(tau);

@@ -32,9 +32,11 @@ Tensor solve_with_triangle(const Tensor& a, const Tensor& b, bool upper, bool le
 void check_sides(const Tensor& a, const Tensor& b, bool left, std::string_view what) {
   check_square(a, what);
   check_equal_dtypes(a, b, what);
-  require(b.dim() >= 2 && b.size(left ? -2 : -1) == a.size(-1), ErrorCode::kInvalidArgument,
-          "{}: Incompatible shapes of A and B for the equation {} ({} and {})", what,
-          left ? "AX = B" : "XA = B", shape_string(a.sizes()), shape_string(b.sizes()));
+  if (!(b.dim() >= 2 && b.size(left ? -2 : -1) == a.size(-1))) {
+    fail(ErrorCode::kInvalidArgument,
+         "{}: Incompatible shapes of A and B for the equation {} ({} and {})", what,
+         left ? "AX = B" : "XA = B", shape_string(a.sizes()), shape_string(b.sizes()));
+  }
 }
 
 }  // namespace

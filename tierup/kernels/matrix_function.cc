@@ -86,9 +86,11 @@ Tensor exponential(const Tensor& a) {
 }  // namespace
 
 Tensor matrix_power(const Tensor& self, int64_t n) {
-  require(self.dim() >= 2 && self.size(-1) == self.size(-2), ErrorCode::kInvalidArgument,
-          "linalg.matrix_power: A must be batches of square matrices, but they are {}",
-          self.describe());
+  if (!(self.dim() >= 2 && self.size(-1) == self.size(-2))) {
+    fail(ErrorCode::kInvalidArgument,
+         "linalg.matrix_power: A must be batches of square matrices, but they are {}",
+         self.describe());
+  }
   if (n < 0) {
     require(n != INT64_MIN, ErrorCode::kInvalidArgument, "linalg.matrix_power: {} is too low", n);
     return matrix_power(inverse(self), -n);
@@ -104,9 +106,11 @@ Tensor matrix_power(const Tensor& self, int64_t n) {
 }
 
 Tensor matrix_exp(const Tensor& self) {
-  require(self.dim() >= 2 && self.size(-1) == self.size(-2), ErrorCode::kInvalidArgument,
-          "linalg.matrix_exp: A must be batches of square matrices, but they are {}",
-          self.describe());
+  if (!(self.dim() >= 2 && self.size(-1) == self.size(-2))) {
+    fail(ErrorCode::kInvalidArgument,
+         "linalg.matrix_exp: A must be batches of square matrices, but they are {}",
+         self.describe());
+  }
   require(is_floating(self.dtype()) || is_complex(self.dtype()), ErrorCode::kTypeError,
           "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {}",
           scalar_type_name(self.dtype()));
@@ -141,9 +145,11 @@ Tensor tensorsolve(const Tensor& self, const Tensor& other, const std::optional<
     }
     a = movedim(self, *dims, to);
   }
-  require(a.dim() >= other.dim(), ErrorCode::kInvalidArgument,
-          "linalg.tensorsolve: the left tensor {} has fewer dimensions than the right one {}",
-          shape_string(a.sizes()), shape_string(other.sizes()));
+  if (a.dim() < other.dim()) {
+    fail(ErrorCode::kInvalidArgument,
+         "linalg.tensorsolve: the left tensor {} has fewer dimensions than the right one {}",
+         shape_string(a.sizes()), shape_string(other.sizes()));
+  }
   const IntVector shape(a.sizes().begin() + other.dim(), a.sizes().end());
   const int64_t unknowns = numel_of(shape);
   require(unknowns == other.numel() && unknowns * unknowns == a.numel(),
@@ -159,10 +165,11 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   require(self.dim() == other.dim(), ErrorCode::kInvalidArgument,
           "linalg.cross: inputs must have the same number of dimensions.");
   const int64_t d = wrap_dim(dim, self.dim());
-  require(self.dim() > 0 && self.sizes()[d] == 3 && other.sizes()[d] == 3,
-          ErrorCode::kInvalidArgument,
-          "linalg.cross: inputs dimension {} must have length 3. Got {} and {}", d,
-          shape_string(self.sizes()), shape_string(other.sizes()));
+  if (!(self.dim() > 0 && self.sizes()[d] == 3 && other.sizes()[d] == 3)) {
+    fail(ErrorCode::kInvalidArgument,
+         "linalg.cross: inputs dimension {} must have length 3. Got {} and {}", d,
+         shape_string(self.sizes()), shape_string(other.sizes()));
+  }
   const IntVector shape = broadcast_shapes(self.sizes(), other.sizes());
   const Tensor a = expand_to(self, shape);
   const Tensor b = expand_to(other, shape);

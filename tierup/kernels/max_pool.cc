@@ -200,9 +200,10 @@ Tensor unpool(const Tensor& self, const Tensor& indices, const IntVector& output
   require(output_size.size() == static_cast<size_t>(rank), kBad,
           "There should be exactly {} elements in output_size, but got {} elements.", rank,
           output_size.size());
-  require(shape_string(self.sizes()) == shape_string(indices.sizes()), kBad,
-          "Expected shape of indices to be: {} but got: {}", shape_string(self.sizes()),
-          shape_string(indices.sizes()));
+  if (shape_string(self.sizes()) != shape_string(indices.sizes())) {
+    fail(kBad, "Expected shape of indices to be: {} but got: {}", shape_string(self.sizes()),
+         shape_string(indices.sizes()));
+  }
   const PoolWindow w = resize_window(self, rank, {output_size.data(), output_size.size()});
   return contiguous(
       scatter_planes(self, indices, pooled_sizes(self, w), w.planes, false, "max_unpool"),

@@ -41,25 +41,31 @@ void check_widths(const Tensor& self, Border border, int64_t d, int64_t before, 
   const int64_t size = self.sizes()[d];
   switch (border) {
     case Border::kReflect:
-      require(before < size && after < size, ErrorCode::kInvalidArgument,
-              "Padding size should be less than the corresponding input dimension, but got: "
-              "padding ({}, {}) at dimension {} of input {}",
-              before, after, d, shape_string(self.sizes()));
+      if (!(before < size && after < size)) {
+        fail(ErrorCode::kInvalidArgument,
+             "Padding size should be less than the corresponding input dimension, but got: "
+             "padding ({}, {}) at dimension {} of input {}",
+             before, after, d, shape_string(self.sizes()));
+      }
       break;
     case Border::kCircular:
-      require(before <= size && after <= size, ErrorCode::kInvalidArgument,
-              "Padding value causes wrapping around more than once: padding ({}, {}) at dimension "
-              "{} of input {}",
-              before, after, d, shape_string(self.sizes()));
+      if (!(before <= size && after <= size)) {
+        fail(ErrorCode::kInvalidArgument,
+             "Padding value causes wrapping around more than once: padding ({}, {}) at dimension "
+             "{} of input {}",
+             before, after, d, shape_string(self.sizes()));
+      }
       break;
     case Border::kReplicate: break;
   }
   int64_t total = 0;
   const bool overflow =
       __builtin_add_overflow(size, before, &total) || __builtin_add_overflow(total, after, &total);
-  require(!overflow && total >= (border == Border::kCircular ? 0 : 1), ErrorCode::kInvalidArgument,
-          "padding ({}, {}) of dimension {} of input {} leaves no elements", before, after, d,
-          shape_string(self.sizes()));
+  if (!(!overflow && total >= (border == Border::kCircular ? 0 : 1))) {
+    fail(ErrorCode::kInvalidArgument,
+         "padding ({}, {}) of dimension {} of input {} leaves no elements", before, after, d,
+         shape_string(self.sizes()));
+  }
 }
 
 // The last up to three dimensions, seen as planes, rows and columns of a contiguous source.
@@ -97,10 +103,12 @@ Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64
   for (int64_t d = self.dim() == dims + 2 ? 1 : 0; filled && d < self.dim(); ++d) {
     filled = self.sizes()[d] != 0;
   }
-  require(filled, ErrorCode::kInvalidArgument,
-          "Expected {}D or {}D (batch mode) tensor with possibly 0 batch size and other non-zero "
-          "dimensions for input, but got: {}",
-          dims + 1, dims + 2, shape_string(self.sizes()));
+  if (!filled) {
+    fail(ErrorCode::kInvalidArgument,
+         "Expected {}D or {}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+         "dimensions for input, but got: {}",
+         dims + 1, dims + 2, shape_string(self.sizes()));
+  }
   Frame frame{{SourceIndices{0}, SourceIndices{0}, SourceIndices{0}}, {1, 1, 1}};
   IntVector sizes(self.sizes().begin(), self.sizes().end());
   for (int64_t i = 0; i < dims; ++i) {

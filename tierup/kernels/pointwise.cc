@@ -252,9 +252,10 @@ void pointwise_into(const Tensor& out, const PointwiseOp& op, Operands operands)
           "result type {} can't be cast to the desired output type {}", scalar_type_name(type),
           scalar_type_name(out.dtype()));
   const IntVector shape = broadcast_shape(operands);
-  require(std::equal(shape.begin(), shape.end(), out.sizes().begin(), out.sizes().end()),
-          ErrorCode::kInvalidArgument, "output with shape {} doesn't match the broadcast shape {}",
-          shape_string(out.sizes()), shape_string({shape.data(), shape.size()}));
+  if (!(std::equal(shape.begin(), shape.end(), out.sizes().begin(), out.sizes().end()))) {
+    fail(ErrorCode::kInvalidArgument, "output with shape {} doesn't match the broadcast shape {}",
+         shape_string(out.sizes()), shape_string({shape.data(), shape.size()}));
+  }
   check_no_internal_overlap(out);
   for (const Operand& operand : operands) {
     if (operand.is_tensor()) check_no_partial_overlap(out, operand.tensor);

@@ -108,11 +108,13 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
                             int64_t reduction) {
-  require(shape_string(self.sizes()) == shape_string(target.sizes()), kBad,
-          "Using a target size ({}) that is different to the input size ({}) is deprecated. Please "
-          "ensure they have "
-          "the same size.",
-          shape_string(target.sizes()), shape_string(self.sizes()));
+  if (shape_string(self.sizes()) != shape_string(target.sizes())) {
+    fail(kBad,
+         "Using a target size ({}) that is different to the input size ({}) is deprecated. Please "
+         "ensure they have "
+         "the same size.",
+         shape_string(target.sizes()), shape_string(self.sizes()));
+  }
   const Tensor losses =
       elementwise(to_dtype(self, work_type(self.dtype())), target, [](auto x, auto t) {
         using T = decltype(x);

@@ -50,9 +50,11 @@ Tensor repeat(const Tensor& self, const IntVector& repeats) {
   IntVector blocks;                 // The result with each dimension as (repeat, size).
   IntVector strides;                // Of the source under `blocks`.
   for (size_t d = 0; d < repeats.size(); ++d) {
-    require(repeats[d] >= 0, ErrorCode::kInvalidArgument,
-            "Trying to create tensor with negative dimension {}: repeats {}", repeats[d],
-            shape_string(repeats));
+    if (repeats[d] < 0) {
+      fail(ErrorCode::kInvalidArgument,
+           "Trying to create tensor with negative dimension {}: repeats {}", repeats[d],
+           shape_string(repeats));
+    }
     const int64_t size = d < lead ? 1 : self.sizes()[d - lead];
     require(!__builtin_mul_overflow(size, repeats[d], &sizes[d]), ErrorCode::kInvalidArgument,
             "repeat: dimension {} is too large", d);

@@ -52,8 +52,10 @@ Tensor sum_to_size(const Tensor& self, const IntVector& size) {
     fits = d < lead || wanted == 1 || wanted == self.sizes()[d];
     if (d < lead || (wanted == 1 && self.sizes()[d] != 1)) dims.push_back(d);
   }
-  require(fits, ErrorCode::kInvalidArgument, "size {} is not expandable to size {}.",
-          shape_string(size), shape_string(self.sizes()));
+  if (!fits) {
+    fail(ErrorCode::kInvalidArgument, "size {} is not expandable to size {}.", shape_string(size),
+         shape_string(self.sizes()));
+  }
   if (dims.empty()) return self;
   return view(sum(self, dims, true, std::nullopt), size);
 }

@@ -10,21 +10,22 @@ namespace tierup::kernels {
 namespace {
 
 void check_scatter_shapes(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  require(std::max<int64_t>(self.dim(), 1) == std::max<int64_t>(index.dim(), 1) &&
-              std::max<int64_t>(src.dim(), 1) == std::max<int64_t>(index.dim(), 1),
-          ErrorCode::kInvalidArgument,
-          "Index tensor must have the same number of dimensions as self tensor and src tensor: "
-          "index {}, self {}, src {}",
-          shape_string(index.sizes()), shape_string(self.sizes()), shape_string(src.sizes()));
+  if (!(std::max<int64_t>(self.dim(), 1) == std::max<int64_t>(index.dim(), 1) &&
+        std::max<int64_t>(src.dim(), 1) == std::max<int64_t>(index.dim(), 1))) {
+    fail(ErrorCode::kInvalidArgument,
+         "Index tensor must have the same number of dimensions as self tensor and src tensor: "
+         "index {}, self {}, src {}",
+         shape_string(index.sizes()), shape_string(self.sizes()), shape_string(src.sizes()));
+  }
   for (int64_t d = 0; d < index.dim(); ++d) {
     const int64_t self_size = self.dim() == 0 ? 1 : self.sizes()[d];
     const int64_t src_size = src.dim() == 0 ? 1 : src.sizes()[d];
-    require((d == dim || index.sizes()[d] <= self_size) && index.sizes()[d] <= src_size,
-            ErrorCode::kInvalidArgument,
-            "Expected index {} to be no larger than self {} apart from dimension {} and to be no "
-            "larger than src {}",
-            shape_string(index.sizes()), shape_string(self.sizes()), dim,
-            shape_string(src.sizes()));
+    if (!((d == dim || index.sizes()[d] <= self_size) && index.sizes()[d] <= src_size)) {
+      fail(ErrorCode::kInvalidArgument,
+           "Expected index {} to be no larger than self {} apart from dimension {} and to be no "
+           "larger than src {}",
+           shape_string(index.sizes()), shape_string(self.sizes()), dim, shape_string(src.sizes()));
+    }
   }
 }
 
@@ -84,10 +85,12 @@ void check_index_operands(const Tensor& self, int64_t dim, const Tensor& index,
   for (int64_t d = 0; fits && d < std::min(self.dim(), source.dim()); ++d) {
     fits = d == dim || self.sizes()[d] == source.sizes()[d];
   }
-  require(fits, ErrorCode::kInvalidArgument,
-          "{}: source.shape must match self.shape excluding the specified dimension: self {}, "
-          "source {}",
-          what, shape_string(self.sizes()), shape_string(source.sizes()));
+  if (!fits) {
+    fail(ErrorCode::kInvalidArgument,
+         "{}: source.shape must match self.shape excluding the specified dimension: self {}, "
+         "source {}",
+         what, shape_string(self.sizes()), shape_string(source.sizes()));
+  }
 }
 
 // Indices counted from the end, made positive.

@@ -36,12 +36,14 @@ void check_shapes(const Tensor& sequence, const Tensor& values) {
   bool fits = sequence.dim() == values.dim();
   for (int64_t d = 0; fits && d + 1 < values.dim(); ++d)
     fits = sequence.sizes()[d] == values.sizes()[d];
-  require(
-      fits, ErrorCode::kInvalidArgument,
-      "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
-      "of boundaries tensor and input value tensor must match, but we got boundaries tensor {} "
-      "and input value tensor {}",
-      shape_string(sequence.sizes()), shape_string(values.sizes()));
+  if (!fits) {
+    fail(
+        ErrorCode::kInvalidArgument,
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+        "of boundaries tensor and input value tensor must match, but we got boundaries tensor {} "
+        "and input value tensor {}",
+        shape_string(sequence.sizes()), shape_string(values.sizes()));
+  }
 }
 
 }  // namespace
@@ -57,11 +59,12 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32
   const bool behind = right || (side && *side == "right");
   Tensor sorted_sequence = sequence;
   if (sorter.defined()) {
-    require(std::equal(sorter.sizes().begin(), sorter.sizes().end(), sequence.sizes().begin(),
-                       sequence.sizes().end()),
-            ErrorCode::kInvalidArgument,
-            "torch.searchsorted(): boundary and sorter must have the same size, but got {} and {}",
-            shape_string(sequence.sizes()), shape_string(sorter.sizes()));
+    if (!(std::equal(sorter.sizes().begin(), sorter.sizes().end(), sequence.sizes().begin(),
+                     sequence.sizes().end()))) {
+      fail(ErrorCode::kInvalidArgument,
+           "torch.searchsorted(): boundary and sorter must have the same size, but got {} and {}",
+           shape_string(sequence.sizes()), shape_string(sorter.sizes()));
+    }
     sorted_sequence = gather(sequence, -1, sorter);
   }
   const ScalarType type = result_type(sequence, values);

@@ -103,9 +103,11 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const Tensor&
   const Tensor runs = segment_lengths(lengths, offsets);
   bool fits = runs.dim() == d + 1;
   for (int64_t i = 0; fits && i < d; ++i) fits = runs.sizes()[i] == data.sizes()[i];
-  require(fits, ErrorCode::kInvalidArgument,
-          "segment_reduce(): Expected lengths of shape {} to match data {} up to axis {}",
-          shape_string(runs.sizes()), shape_string(data.sizes()), d);
+  if (!fits) {
+    fail(ErrorCode::kInvalidArgument,
+         "segment_reduce(): Expected lengths of shape {} to match data {} up to axis {}",
+         shape_string(runs.sizes()), shape_string(data.sizes()), d);
+  }
   const bool narrow_float =
       data.dtype() == ScalarType::kHalf || data.dtype() == ScalarType::kBFloat16;
   const Tensor source = contiguous(narrow_float ? to_dtype(data, ScalarType::kFloat) : data);
@@ -134,10 +136,11 @@ Tensor unfold_backward(const Tensor& grad, const IntVector& input_sizes, int64_t
     return out;
   }
   const Tensor windows = unfold(out, d, size, step);
-  require(std::equal(windows.sizes().begin(), windows.sizes().end(), grad.sizes().begin(),
-                     grad.sizes().end()),
-          ErrorCode::kInvalidArgument, "unfold_backward: expected a gradient of shape {}, got {}",
-          shape_string(windows.sizes()), shape_string(grad.sizes()));
+  if (!(std::equal(windows.sizes().begin(), windows.sizes().end(), grad.sizes().begin(),
+                   grad.sizes().end()))) {
+    fail(ErrorCode::kInvalidArgument, "unfold_backward: expected a gradient of shape {}, got {}",
+         shape_string(windows.sizes()), shape_string(grad.sizes()));
+  }
   for (int64_t i = 0; i < windows.sizes()[d]; ++i) {
     const Tensor target = select(windows, d, i);
     pointwise_into(target, {Body::kAdd}, {target, select(grad, d, i)});

@@ -30,12 +30,12 @@ Frames resolve_frames(const FrameOptions& options, ScalarType dtype, const char*
           "{}: expected 0 < win_length <= n_fft, but got win_length={}, n_fft={}", what, width,
           frames.n_fft);
   const Tensor& window = options.window;
-  require(
-      !window.defined() || (window.dim() == 1 && window.numel() == width),
-      ErrorCode::kInvalidArgument,
-      "{}: expected a 1D window tensor of size equal to win_length={}, but got window with size "
-      "{}",
-      what, width, window.defined() ? shape_string(window.sizes()) : "[]");
+  if (!(!window.defined() || (window.dim() == 1 && window.numel() == width))) {
+    fail(ErrorCode::kInvalidArgument,
+         "{}: expected a 1D window tensor of size equal to win_length={}, but got window with size "
+         "{}",
+         what, width, window.defined() ? shape_string(window.sizes()) : "[]");
+  }
   if (!window.defined() && width == frames.n_fft) return frames;
   const ScalarType type =
       window.defined() && is_complex(window.dtype()) ? complex_type_of(dtype) : real_type_of(dtype);
@@ -94,11 +94,12 @@ Tensor window_envelope(const Frames& frames, int64_t count, ScalarType dtype) {
 }  // namespace
 
 Tensor stft(const Tensor& self, const FrameOptions& options, std::optional<bool> return_complex) {
-  require((is_floating(self.dtype()) || is_complex(self.dtype())) &&
-              (self.dim() == 1 || self.dim() == 2),
-          ErrorCode::kInvalidArgument,
-          "stft: expected a 1D or 2D tensor of floating point or complex values, but got {}",
-          self.describe());
+  if (!((is_floating(self.dtype()) || is_complex(self.dtype())) &&
+        (self.dim() == 1 || self.dim() == 2))) {
+    fail(ErrorCode::kInvalidArgument,
+         "stft: expected a 1D or 2D tensor of floating point or complex values, but got {}",
+         self.describe());
+  }
   const bool complex_window = options.window.defined() && is_complex(options.window.dtype());
   const bool complex_input = is_complex(self.dtype()) || complex_window;
   require(return_complex || complex_input, ErrorCode::kInvalidArgument,
@@ -130,10 +131,11 @@ Tensor stft(const Tensor& self, const FrameOptions& options, std::optional<bool>
 
 Tensor istft(const Tensor& self, const FrameOptions& options, std::optional<int64_t> length,
              bool return_complex) {
-  require(is_complex(self.dtype()) && (self.dim() == 2 || self.dim() == 3) && self.numel() > 0,
-          ErrorCode::kInvalidArgument,
-          "istft requires a complex-valued input tensor with 2 or 3 dimensions, got {}",
-          self.describe());
+  if (!(is_complex(self.dtype()) && (self.dim() == 2 || self.dim() == 3) && self.numel() > 0)) {
+    fail(ErrorCode::kInvalidArgument,
+         "istft requires a complex-valued input tensor with 2 or 3 dimensions, got {}",
+         self.describe());
+  }
   const Frames frames = resolve_frames(options, self.dtype(), "istft");
   const Tensor input = self.dim() == 2 ? unsqueeze(self, 0) : self;
   const int64_t rows = input.sizes()[1];

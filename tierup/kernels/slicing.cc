@@ -48,9 +48,11 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   require(self.dim() > 0, ErrorCode::kOutOfRange, "select() cannot be applied to a 0-dim tensor.");
   const int64_t d = wrap_dim(dim, self.dim());
   const int64_t size = self.sizes()[d];
-  require(index >= -size && index < size, ErrorCode::kOutOfRange,
-          "select(): index {} out of range for tensor of size {} at dimension {}", index,
-          shape_string(self.sizes()), d);
+  if (!(index >= -size && index < size)) {
+    fail(ErrorCode::kOutOfRange,
+         "select(): index {} out of range for tensor of size {} at dimension {}", index,
+         shape_string(self.sizes()), d);
+  }
   IntVector sizes(self.sizes().begin(), self.sizes().end());
   IntVector strides(self.strides().begin(), self.strides().end());
   const int64_t offset = self.offset() + (index < 0 ? index + size : index) * strides[d];
@@ -180,16 +182,20 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, const IntVector& sizes,
   int64_t total = 0;
   bool overflow = false;
   for (const int64_t size : sizes) {
-    require(size >= 0, ErrorCode::kInvalidArgument,
-            "split_with_sizes expects split_sizes have only non-negative entries, but got "
-            "split_sizes={}",
-            shape_string(sizes));
+    if (size < 0) {
+      fail(ErrorCode::kInvalidArgument,
+           "split_with_sizes expects split_sizes have only non-negative entries, but got "
+           "split_sizes={}",
+           shape_string(sizes));
+    }
     overflow = __builtin_add_overflow(total, size, &total) || overflow;
   }
-  require(!overflow && total == self.sizes()[d], ErrorCode::kInvalidArgument,
-          "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at "
-          "dimension {}), but got split_sizes={}",
-          self.sizes()[d], d, shape_string(sizes));
+  if (!(!overflow && total == self.sizes()[d])) {
+    fail(ErrorCode::kInvalidArgument,
+         "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at "
+         "dimension {}), but got split_sizes={}",
+         self.sizes()[d], d, shape_string(sizes));
+  }
   std::vector<Tensor> result;
   result.reserve(sizes.size());
   int64_t start = 0;

@@ -88,8 +88,10 @@ void StridedLoop::read_dimensions(IntSpan shape, std::span<const Tensor* const> 
       const int64_t have = tensor->sizes()[d];
       fits = have == 1 || have == shape[d + shape.size() - rank];
     }
-    require(fits, ErrorCode::kInvalidArgument, "shape {} cannot be broadcast to {}",
-            shape_string(tensor->sizes()), shape_string(shape));
+    if (!fits) {
+      fail(ErrorCode::kInvalidArgument, "shape {} cannot be broadcast to {}",
+           shape_string(tensor->sizes()), shape_string(shape));
+    }
   }
   rank_ = 0;
   for (size_t d = shape.size(); d-- > 0;) {

@@ -30,11 +30,13 @@ Tensor rewiden(const Tensor& self, ScalarType dtype) {
     const int64_t ratio = new_width / old_width;
     bool divisible = sizes[last] % ratio == 0 && offset % ratio == 0;
     for (size_t d = 0; d < last; ++d) divisible = divisible && strides[d] % ratio == 0;
-    require(divisible, ErrorCode::kInvalidArgument,
-            "the last size, the offset and all strides must be divisible by {} to view {} as {} "
-            "(different element sizes), but got {} with strides {}",
-            ratio, scalar_type_name(self.dtype()), scalar_type_name(dtype), self.describe(),
-            shape_string(self.strides()));
+    if (!divisible) {
+      fail(ErrorCode::kInvalidArgument,
+           "the last size, the offset and all strides must be divisible by {} to view {} as {} "
+           "(different element sizes), but got {} with strides {}",
+           ratio, scalar_type_name(self.dtype()), scalar_type_name(dtype), self.describe(),
+           shape_string(self.strides()));
+    }
     sizes[last] /= ratio;
     for (size_t d = 0; d < last; ++d) strides[d] /= ratio;
     offset /= ratio;
@@ -87,23 +89,29 @@ IntVector infer_sizes(const IntVector& sizes, int64_t numel) {
     result[*unknown] = numel / known;
     return result;
   }
-  require(!(unknown && known == 0 && numel == 0), ErrorCode::kInvalidArgument,
-          "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension "
-          "size -1 can be any value and is ambiguous",
-          shape_string(sizes));
-  require(!overflow && !unknown && known == numel, ErrorCode::kInvalidArgument,
-          "shape '{}' is invalid for input of size {}", shape_string(sizes), numel);
+  if (unknown && known == 0 && numel == 0) {
+    fail(ErrorCode::kInvalidArgument,
+         "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension "
+         "size -1 can be any value and is ambiguous",
+         shape_string(sizes));
+  }
+  if (!(!overflow && !unknown && known == numel)) {
+    fail(ErrorCode::kInvalidArgument, "shape '{}' is invalid for input of size {}",
+         shape_string(sizes), numel);
+  }
   return result;
 }
 
 Tensor view(const Tensor& self, const IntVector& sizes) {
   const IntVector shape = infer_sizes(sizes, self.numel());
   const auto strides = view_strides(self.sizes(), self.strides(), shape);
-  require(strides.has_value(), ErrorCode::kInvalidArgument,
-          "view size is not compatible with input tensor's size and stride (at least one dimension "
-          "spans across two contiguous subspaces). Use .reshape(...) instead. Got size {}, input "
-          "size {} and stride {}",
-          shape_string(shape), shape_string(self.sizes()), shape_string(self.strides()));
+  if (!strides.has_value()) {
+    fail(ErrorCode::kInvalidArgument,
+         "view size is not compatible with input tensor's size and stride (at least one dimension "
+         "spans across two contiguous subspaces). Use .reshape(...) instead. Got size {}, input "
+         "size {} and stride {}",
+         shape_string(shape), shape_string(self.sizes()), shape_string(self.strides()));
+  }
   return self.as_view(shape, *strides, self.offset());
 }
 
@@ -163,10 +171,12 @@ Tensor unflatten(const Tensor& self, int64_t dim, const IntVector& sizes) {
   }
   const bool fits =
       unknown == 0 ? known == length : unknown == 1 && known > 0 && length % known == 0;
-  require(!overflow && fits, ErrorCode::kInvalidArgument,
-          "unflatten: Provided sizes {} don't multiply up to the size of dim {} ({}) in the input "
-          "tensor",
-          shape_string(sizes), axis, length);
+  if (!(!overflow && fits)) {
+    fail(ErrorCode::kInvalidArgument,
+         "unflatten: Provided sizes {} don't multiply up to the size of dim {} ({}) in the input "
+         "tensor",
+         shape_string(sizes), axis, length);
+  }
   IntVector shape(self.sizes().begin(), self.sizes().begin() + axis);
   for (const int64_t s : sizes) shape.push_back(s == -1 ? length / known : s);
   shape.insert(shape.end(), self.sizes().begin() + axis + 1, self.sizes().end());
@@ -249,10 +259,12 @@ Tensor matrix_adjoint(const Tensor& self) {
 }
 
 Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& destination) {
-  require(source.size() == destination.size(), ErrorCode::kInvalidArgument,
-          "movedim: Invalid source or destination dims: source ({} dims) should contain the same "
-          "number of dims as destination ({} dims)",
-          shape_string(source), shape_string(destination));
+  if (source.size() != destination.size()) {
+    fail(ErrorCode::kInvalidArgument,
+         "movedim: Invalid source or destination dims: source ({} dims) should contain the same "
+         "number of dims as destination ({} dims)",
+         shape_string(source), shape_string(destination));
+  }
   const int64_t rank = self.dim();
   IntVector order(static_cast<size_t>(rank), -1);
   SmallVector<bool, 8> moved(static_cast<size_t>(std::max<int64_t>(rank, 1)), false);
@@ -260,10 +272,14 @@ Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& des
     const int64_t from = wrap_dim(source[i], rank);
     const int64_t to = wrap_dim(destination[i], rank);
     if (rank == 0) continue;
-    require(!moved[from], ErrorCode::kInvalidArgument, "movedim: repeated dim in `source` ({})",
-            shape_string(source));
-    require(order[to] == -1, ErrorCode::kInvalidArgument,
-            "movedim: repeated dim in `destination` ({})", shape_string(destination));
+    if (moved[from]) {
+      fail(ErrorCode::kInvalidArgument, "movedim: repeated dim in `source` ({})",
+           shape_string(source));
+    }
+    if (order[to] != -1) {
+      fail(ErrorCode::kInvalidArgument, "movedim: repeated dim in `destination` ({})",
+           shape_string(destination));
+    }
     moved[from] = true;
     order[to] = from;
   }
@@ -320,9 +336,11 @@ Tensor as_strided(const Tensor& self, const IntVector& sizes, const IntVector& s
   require(sizes.size() == strides.size(), ErrorCode::kInvalidArgument,
           "mismatch in length of strides and shape");
   for (const int64_t stride : strides) {
-    require(stride >= 0, ErrorCode::kInvalidArgument,
-            "as_strided: Negative strides are not supported at the moment, got strides: {}",
-            shape_string(strides));
+    if (stride < 0) {
+      fail(ErrorCode::kInvalidArgument,
+           "as_strided: Negative strides are not supported at the moment, got strides: {}",
+           shape_string(strides));
+    }
   }
   const int64_t start = offset.value_or(self.offset());
   require(start >= 0, ErrorCode::kInvalidArgument, "Tensor: invalid storage offset {}", start);

@@ -10,11 +10,12 @@ namespace tierup::kernels {
 namespace {
 
 void replace(const Tensor& target, const Tensor& src, const char* what) {
-  require(std::equal(target.sizes().begin(), target.sizes().end(), src.sizes().begin(),
-                     src.sizes().end()),
-          ErrorCode::kInvalidArgument,
-          "expected src to have a size equal to the {} of self. src size = {}, {} size = {}", what,
-          shape_string(src.sizes()), what, shape_string(target.sizes()));
+  if (!(std::equal(target.sizes().begin(), target.sizes().end(), src.sizes().begin(),
+                   src.sizes().end()))) {
+    fail(ErrorCode::kInvalidArgument,
+         "expected src to have a size equal to the {} of self. src size = {}, {} size = {}", what,
+         shape_string(src.sizes()), what, shape_string(target.sizes()));
+  }
   copy_into(target, src);
 }
 
@@ -92,10 +93,12 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   const int64_t channels = self.size(-3);
   const int64_t height = self.size(-2);
   const int64_t width = self.size(-1);
-  require(height % r == 0 && width % r == 0, ErrorCode::kInvalidArgument,
-          "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-          "input of size {} is not divisible by {}",
-          shape_string(self.sizes()), r);
+  if (!(height % r == 0 && width % r == 0)) {
+    fail(ErrorCode::kInvalidArgument,
+         "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+         "input of size {} is not divisible by {}",
+         shape_string(self.sizes()), r);
+  }
   int64_t batch = 1;
   for (int64_t d = 0; d + 3 < self.dim(); ++d) batch *= self.sizes()[d];
   const Tensor parts = reshape(self, {batch, channels, height / r, r, width / r, r});
@@ -105,9 +108,11 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
 }
 
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {
-  require(self.dim() > 2, ErrorCode::kInvalidArgument,
-          "channel_shuffle expects input with > 2 dims, but got input with sizes {}",
-          shape_string(self.sizes()));
+  if (self.dim() <= 2) {
+    fail(ErrorCode::kInvalidArgument,
+         "channel_shuffle expects input with > 2 dims, but got input with sizes {}",
+         shape_string(self.sizes()));
+  }
   const int64_t channels = self.sizes()[1];
   require(groups > 0, ErrorCode::kInvalidArgument,
           "Number of groups to divide channels in must be positive. Value of groups:{}", groups);

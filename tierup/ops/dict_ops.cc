@@ -9,7 +9,9 @@ DictValue& dict_of(OpCall& call) { return call.args[0].to_dict(); }
 
 const IValue& checked_find(const DictValue& dict, const IValue& key) {
   const IValue* found = dict.find(key);
-  require(found != nullptr, ErrorCode::kOutOfRange, "KeyError: {}", to_text(key));
+  if (found == nullptr) {
+    fail(ErrorCode::kOutOfRange, "KeyError: {}", to_text(key));
+  }
   return *found;
 }
 

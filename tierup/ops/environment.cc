@@ -104,8 +104,10 @@ void constrain_range(OpCall& call) {
   const int64_t value = call.args[0].to_scalar().to_int();
   const bool low = call.args[1].is_none() || value >= call.args[1].to_int();
   const bool high = call.args[2].is_none() || value <= call.args[2].to_int();
-  require(low && high, ErrorCode::kOutOfRange, "Invalid value range for {} between [{}, {}]", value,
-          to_text(call.args[1]), to_text(call.args[2]));
+  if (!(low && high)) {
+    fail(ErrorCode::kOutOfRange, "Invalid value range for {} between [{}, {}]", value,
+         to_text(call.args[1]), to_text(call.args[2]));
+  }
 }
 kernels::Generator& generator_of(const IValue& value) {
   auto* generator =

@@ -102,8 +102,9 @@ void length(OpCall& call) { call.results[0] = IValue(static_cast<int64_t>(items_
 void index(OpCall& call) {
   std::vector<IValue>& items = items_of(call);
   const auto found = find(items, call.args[1]);
-  require(found != items.end(), ErrorCode::kInvalidArgument, "'{}' is not in list",
-          to_text(call.args[1]));
+  if (found == items.end()) {
+    fail(ErrorCode::kInvalidArgument, "'{}' is not in list", to_text(call.args[1]));
+  }
   call.results[0] = IValue(static_cast<int64_t>(found - items.begin()));
 }
 

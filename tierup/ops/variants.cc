@@ -22,9 +22,10 @@ void write_inplace(const Tensor& target, const Tensor& result) {
   if (!target.is_same(result)) {
     check_castable(target, result);
     check_no_internal_overlap(target);
-    require(same_shape(target.sizes(), result.sizes()), ErrorCode::kInvalidArgument,
-            "output with shape {} doesn't match the broadcast shape {}",
-            shape_string(target.sizes()), shape_string(result.sizes()));
+    if (!same_shape(target.sizes(), result.sizes())) {
+      fail(ErrorCode::kInvalidArgument, "output with shape {} doesn't match the broadcast shape {}",
+           shape_string(target.sizes()), shape_string(result.sizes()));
+    }
     kernels::copy_into(target, result);
   }
   target.bump_version();
