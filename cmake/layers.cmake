@@ -19,6 +19,13 @@ function(tierup_isa_flags sources)
     elseif(source MATCHES "_avx512\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
         "-mavx2;-mfma;-mf16c;-mbmi2;-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mprefer-vector-width=512")
+    elseif(source MATCHES "/kernels/(runs_integer|cast)\\.cc$")
+      # Plain loops over many types that the compiler is to vectorise.
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3")
+    endif()
+    if(source MATCHES "/kernels/vector_casts_")
+      # Vectors are wider than registers here; they never cross a call.
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "-Wno-psabi")
     endif()
   endforeach()
 endfunction()

@@ -1,5 +1,7 @@
 #include "tierup/kernels/cast.h"
 
+#include "tierup/kernels/vector_casts.h"
+
 namespace tierup::kernels {
 namespace {
 
@@ -8,6 +10,10 @@ void run(char* const* pointers, const int64_t* strides, int64_t count) {
   char* out = pointers[0];
   const char* in = pointers[1];
   if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
+    if constexpr (kIsReduced<To> != kIsReduced<From>) {
+      const DenseCast vector = dense_cast(kDTypeOf<To>, kDTypeOf<From>, instruction_set());
+      if (vector != nullptr) return vector(out, in, count);
+    }
     To* typed_out = reinterpret_cast<To*>(out);
     const From* typed_in = reinterpret_cast<const From*>(in);
     for (int64_t i = 0; i < count; ++i) typed_out[i] = convert<To>(typed_in[i]);

@@ -32,25 +32,16 @@ void Generator::set_seed(uint64_t seed) {
 }
 
 void Generator::refill() {
-  for (size_t i = 0; i < kWords; ++i) {
-    state_[i] = state_[(i + kShift) % kWords] ^ twist(state_[i], state_[(i + 1) % kWords]);
+  size_t i = 0;
+  for (; i < kWords - kShift; ++i) {
+    state_[i] = state_[i + kShift] ^ twist(state_[i], state_[i + 1]);
   }
+  for (; i < kWords - 1; ++i) {
+    state_[i] = state_[i + kShift - kWords] ^ twist(state_[i], state_[i + 1]);
+  }
+  state_[i] = state_[kShift - 1] ^ twist(state_[i], state_[0]);
   left_ = kWords;
   next_ = 0;
-}
-
-uint32_t Generator::next32() {
-  if (--left_ == 0) refill();
-  uint32_t word = state_[next_++];
-  word ^= word >> 11;
-  word ^= (word << 7) & 0x9d2c5680U;
-  word ^= (word << 15) & 0xefc60000U;
-  return word ^ (word >> 18);
-}
-
-uint64_t Generator::next64() {
-  const uint64_t high = next32();
-  return (high << 32) | next32();
 }
 
 }  // namespace tierup::kernels

@@ -18,8 +18,19 @@ class Generator final : public RefCounted {
   uint64_t seed() const { return seed_; }
   std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }
 
-  uint32_t next32();
-  uint64_t next64();  // High word drawn first, as PyTorch's random64.
+  uint32_t next32() {
+    if (--left_ == 0) refill();
+    uint32_t word = state_[next_++];
+    word ^= word >> 11;
+    word ^= (word << 7) & 0x9d2c5680U;
+    word ^= (word << 15) & 0xefc60000U;
+    return word ^ (word >> 18);
+  }
+  // High word drawn first, as PyTorch's random64.
+  uint64_t next64() {
+    const uint64_t high = next32();
+    return (high << 32) | next32();
+  }
   // A normal double left over from the last Box-Muller pair (PyTorch keeps one of each).
   std::optional<double> cached_normal;
   std::optional<float> cached_normal_float;

@@ -1,9 +1,11 @@
 #include "tierup/kernels/random.h"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/pointwise_runs.h"
 #include "tierup/kernels/random_draws.h"
 #include "tierup/kernels/strided_loop.h"
 
@@ -48,35 +50,70 @@ Tensor parts_of(const Tensor& self) {
                               self.offset() * 2);
 }
 
-// Turns 16 uniform numbers into 16 normal ones (Box-Muller on the halves).
-template <typename T>
-void normal_block(T* data, double mean, double deviation) {
-  using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  for (int64_t j = 0; j < kNormalBlock / 2; ++j) {
-    const Real u1 = 1 - static_cast<Real>(data[j]);
-    const Real u2 = static_cast<Real>(data[j + kNormalBlock / 2]);
-    const Real radius = std::sqrt(Real(-2) * std::log(u1));
-    const Real theta = static_cast<Real>(2 * M_PI) * u2;
-    data[j] = static_cast<T>(radius * std::cos(theta) * static_cast<Real>(deviation) +
-                             static_cast<Real>(mean));
-    data[j + kNormalBlock / 2] = static_cast<T>(
-        radius * std::sin(theta) * static_cast<Real>(deviation) + static_cast<Real>(mean));
+// Box-Muller on blocks of 16 uniform numbers: halves are paired. Many blocks go through the vector
+// functions at once.
+template <typename Real>
+class NormalBlocks {
+ public:
+  NormalBlocks(double mean, double deviation)
+      : mean_(static_cast<Real>(mean)), deviation_(static_cast<Real>(deviation)) {}
+
+  template <typename T>
+  void transform(T* data, int64_t blocks) {
+    for (int64_t first = 0; first < blocks; first += kBlocks) {
+      transform_some(data + first * kNormalBlock, std::min(kBlocks, blocks - first));
+    }
   }
-}
+
+ private:
+  static constexpr int64_t kBlocks = 32;
+  static constexpr int64_t kHalf = kNormalBlock / 2;
+
+  void apply(Body body, const Real* in, Real* out, int64_t count) const {
+    const char* const inputs[] = {reinterpret_cast<const char*>(in)};
+    table_.find(body, kDTypeOf<Real>)->run(reinterpret_cast<char*>(out), inputs, count);
+  }
+
+  template <typename T>
+  void transform_some(T* data, int64_t blocks) {
+    const int64_t count = blocks * kHalf;
+    for (int64_t i = 0; i < count; ++i) {
+      const T* pair = data + i / kHalf * kNormalBlock + i % kHalf;
+      radius_[i] = 1 - static_cast<Real>(pair[0]);
+      theta_[i] = static_cast<Real>(2 * M_PI) * static_cast<Real>(pair[kHalf]);
+    }
+    apply(Body::kLog, radius_.data(), radius_.data(), count);
+    for (int64_t i = 0; i < count; ++i) radius_[i] = std::sqrt(Real(-2) * radius_[i]);
+    apply(Body::kCos, theta_.data(), cosine_.data(), count);
+    apply(Body::kSin, theta_.data(), theta_.data(), count);
+    for (int64_t i = 0; i < count; ++i) {
+      T* pair = data + i / kHalf * kNormalBlock + i % kHalf;
+      pair[0] = static_cast<T>(radius_[i] * cosine_[i] * deviation_ + mean_);
+      pair[kHalf] = static_cast<T>(radius_[i] * theta_[i] * deviation_ + mean_);
+    }
+  }
+
+  const RunTable& table_ = RunTable::instance();
+  Real mean_;
+  Real deviation_;
+  std::array<Real, kBlocks * kHalf> radius_;
+  std::array<Real, kBlocks * kHalf> theta_;
+  std::array<Real, kBlocks * kHalf> cosine_;
+};
 
 template <typename T>
 void normal_blocks(const Tensor& self, double mean, double deviation, Generator& generator) {
   T* data = self.data<T>();
   const int64_t count = self.numel();
   for (int64_t i = 0; i < count; ++i) data[i] = static_cast<T>(draw_uniform<T>(generator));
-  for (int64_t i = 0; i + kNormalBlock <= count; i += kNormalBlock) {
-    normal_block(data + i, mean, deviation);
-  }
+  NormalBlocks<std::conditional_t<std::is_same_v<T, double>, double, float>> blocks(mean,
+                                                                                    deviation);
+  blocks.transform(data, count / kNormalBlock);
   if (count % kNormalBlock == 0) return;
   // The last block is drawn afresh and overlaps the one before.
   T* last = data + count - kNormalBlock;
   for (int64_t i = 0; i < kNormalBlock; ++i) last[i] = static_cast<T>(draw_uniform<T>(generator));
-  normal_block(last, mean, deviation);
+  blocks.transform(last, 1);
 }
 
 void check_probability(double p, std::string_view name) {

@@ -9,6 +9,11 @@
 namespace tierup::kernels::TIERUP_SIMD {
 
 void add_arithmetic_runs(RunTable& table) {
+  set_where<float>(table, ScalarType::kFloat);
+  set_where<float>(table, ScalarType::kInt);
+  set_where<double>(table, ScalarType::kDouble);
+  set_where<double>(table, ScalarType::kLong);
+  set_where<double>(table, ScalarType::kComplexFloat);
   set_real<bodies::Neg>(table, Body::kNeg);
   set_real<bodies::Abs>(table, Body::kAbs);
   set_real<bodies::Sign>(table, Body::kSign);

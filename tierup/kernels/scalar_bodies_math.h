@@ -93,7 +93,7 @@ TIERUP_UNARY_BODY(Silu, x* sigmoid(x));
 TIERUP_UNARY_BODY(Hardsigmoid, min_nan(max_nan(V(x + V(3)), V(0)), V(6)) / V(6));
 TIERUP_UNARY_BODY(Hardswish, V(x* min_nan(max_nan(V(x + V(3)), V(0)), V(6))) / V(6));
 TIERUP_UNARY_BODY(LogSigmoid, V(min_nan(x, V(0)) - log1p(exp(-abs(x)))));
-TIERUP_UNARY_BODY(GeluErf, V(V(0.5) * x) * (V(1) + erf(V(x * V(0.70710678118654752)))));
+TIERUP_UNARY_BODY(GeluErf, V(V(0.5) * x) * (V(1) + erf_coarse(V(x * V(0.70710678118654752)))));
 
 struct GeluTanh {
   static constexpr size_t kArity = 1;

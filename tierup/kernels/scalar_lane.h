@@ -71,6 +71,11 @@ TIERUP_PLAIN_FUNCTION(ceil)
 TIERUP_PLAIN_FUNCTION(trunc)
 #undef TIERUP_PLAIN_FUNCTION
 
+// erf where a few ulps do not matter.
+template <PlainFloat T>
+TIERUP_INLINE T erf_coarse(T x) {
+  return std::erf(x);
+}
 template <PlainFloat T>
 TIERUP_INLINE T round_even(T x) {
   return std::nearbyint(x);

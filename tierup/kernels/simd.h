@@ -222,43 +222,52 @@ TIERUP_INLINE Split<T> split_exponent(Vec<T> x) {
   return {mantissa, exponent - select(tiny, Vec<T>(sizeof(T) == 4 ? 25 : 54), Vec<T>(0))};
 }
 
+// The halves of a float vector and the whole of two halves, without a detour through memory.
+typedef float HalfFloats __attribute__((vector_size(TIERUP_VECTOR_BYTES / 2)));
+#if TIERUP_VECTOR_BYTES == 64
+#define TIERUP_LOW_LANES 0, 1, 2, 3, 4, 5, 6, 7
+#define TIERUP_HIGH_LANES 8, 9, 10, 11, 12, 13, 14, 15
+#elif TIERUP_VECTOR_BYTES == 32
+#define TIERUP_LOW_LANES 0, 1, 2, 3
+#define TIERUP_HIGH_LANES 4, 5, 6, 7
+#else
+#define TIERUP_LOW_LANES 0, 1
+#define TIERUP_HIGH_LANES 2, 3
+#endif
+TIERUP_INLINE Vec<double> low_half(Vec<float> x) {
+  return Vec<double>(__builtin_convertvector(__builtin_shufflevector(x.v, x.v, TIERUP_LOW_LANES),
+                                             Vec<double>::Native));
+}
+TIERUP_INLINE Vec<double> high_half(Vec<float> x) {
+  return Vec<double>(__builtin_convertvector(__builtin_shufflevector(x.v, x.v, TIERUP_HIGH_LANES),
+                                             Vec<double>::Native));
+}
+TIERUP_INLINE Vec<float> join_halves(Vec<double> low, Vec<double> high) {
+  const HalfFloats a = __builtin_convertvector(low.v, HalfFloats);
+  const HalfFloats b = __builtin_convertvector(high.v, HalfFloats);
+  return Vec<float>(__builtin_shufflevector(a, b, TIERUP_LOW_LANES, TIERUP_HIGH_LANES));
+}
+
 // f over the lanes of a float vector, computed in double and rounded once.
 template <typename F>
 TIERUP_INLINE Vec<float> through_double(Vec<float> x, const F& f) {
-  typedef float Half __attribute__((vector_size(TIERUP_VECTOR_BYTES / 2)));
-  Half part[2];
-  __builtin_memcpy(part, &x.v, sizeof(part));
-  for (Half& half : part) {
-    const Vec<double> wide(__builtin_convertvector(half, Vec<double>::Native));
-    half = __builtin_convertvector(f(wide).v, Half);
-  }
-  Vec<float> result;
-  __builtin_memcpy(&result.v, part, sizeof(part));
-  return result;
+  return join_halves(f(low_half(x)), f(high_half(x)));
 }
 template <typename F>
 TIERUP_INLINE Vec<float> through_double(Vec<float> x, Vec<float> y, const F& f) {
-  typedef float Half __attribute__((vector_size(TIERUP_VECTOR_BYTES / 2)));
-  Half a[2];
-  Half b[2];
-  __builtin_memcpy(a, &x.v, sizeof(a));
-  __builtin_memcpy(b, &y.v, sizeof(b));
-  for (int i = 0; i < 2; ++i) {
-    const Vec<double> wide_a(__builtin_convertvector(a[i], Vec<double>::Native));
-    const Vec<double> wide_b(__builtin_convertvector(b[i], Vec<double>::Native));
-    a[i] = __builtin_convertvector(f(wide_a, wide_b).v, Half);
-  }
-  Vec<float> result;
-  __builtin_memcpy(&result.v, a, sizeof(a));
-  return result;
+  return join_halves(f(low_half(x), low_half(y)), f(high_half(x), high_half(y)));
 }
 
 // Whether any lane is set.
 template <typename T>
 TIERUP_INLINE bool any(Mask<T> mask) {
-  typename Mask<T>::Int all = 0;
-  for (int i = 0; i < Vec<T>::kLanes; ++i) all |= mask.m[i];
-  return all != 0;
+#if TIERUP_VECTOR_BYTES == 64
+  return _mm512_test_epi32_mask((__m512i)mask.m, (__m512i)mask.m) != 0;
+#elif TIERUP_VECTOR_BYTES == 32
+  return _mm256_testz_si256((__m256i)mask.m, (__m256i)mask.m) == 0;
+#else
+  return _mm_testz_si128((__m128i)mask.m, (__m128i)mask.m) == 0;
+#endif
 }
 
 }  // namespace tierup::kernels::TIERUP_SIMD

@@ -159,8 +159,6 @@ TIERUP_INLINE Wide atanh(Wide x) {
   TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
     return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
   }
-TIERUP_FLOAT_THROUGH_DOUBLE(sin)
-TIERUP_FLOAT_THROUGH_DOUBLE(cos)
 TIERUP_FLOAT_THROUGH_DOUBLE(tan)
 TIERUP_FLOAT_THROUGH_DOUBLE(atan)
 TIERUP_FLOAT_THROUGH_DOUBLE(asin)
@@ -171,6 +169,62 @@ TIERUP_FLOAT_THROUGH_DOUBLE(asinh)
 TIERUP_FLOAT_THROUGH_DOUBLE(acosh)
 TIERUP_FLOAT_THROUGH_DOUBLE(atanh)
 #undef TIERUP_FLOAT_THROUGH_DOUBLE
+// The reduction of floats is done in double, the series in float.
+inline constexpr double kSineFloat[] = {-0x1.555556p-3, 0x1.11110ep-7, -0x1.a013a2p-13,
+                                        0x1.6dbbeep-19};
+inline constexpr double kCosineFloat[] = {0x1.555556p-5, -0x1.6c16c0p-10, 0x1.a015c0p-16,
+                                          -0x1.2522e6p-22};
+struct QuarterFloat {
+  Vec<float> sine;
+  Vec<float> cosine;
+  Vec<float>::IntNative n;
+  Mask<float> far;  // Beyond the reduction.
+};
+struct WideRest {
+  Wide rest;
+  Wide quarters;
+};
+TIERUP_INLINE WideRest rest_of_quarters(Wide x) {
+  const Wide n = round_small(x * Wide(0x1.45f306dc9c883p-1)).value;
+  return {(x - n * Wide(kHalfPi[0])) - n * Wide(kHalfPi[1]), n};
+}
+TIERUP_INLINE QuarterFloat reduce_quarter(Vec<float> x) {
+  const WideRest low = rest_of_quarters(low_half(x));
+  const WideRest high = rest_of_quarters(high_half(x));
+  const Vec<float> n = join_halves(low.quarters, high.quarters);
+  const Vec<float> r = join_halves(low.rest, high.rest);
+  const Vec<float> z = r * r;
+  const Vec<float> sine = r + (r * z) * polynomial(z, kSineFloat);
+  const Vec<float> half = z * Vec<float>(0.5);
+  const Vec<float> start = Vec<float>(1) - half;
+  const Vec<float> cosine =
+      start + (((Vec<float>(1) - start) - half) + (z * z) * polynomial(z, kCosineFloat));
+  return {sine, cosine, round_small(n).integer, !(abs(x) < Vec<float>(kTrigLimit))};
+}
+TIERUP_INLINE Vec<float> quadrant(Vec<float> even, Vec<float> odd, Vec<float>::IntNative n) {
+  const Mask<float> is_odd{-(n & 1)};
+  return Vec<float>::from_bits(select(is_odd, odd, even).bits() ^ ((n & 2) << 30));
+}
+template <typename Function>
+TIERUP_INLINE Vec<float> far_lanes(Vec<float> x, Vec<float> near, Mask<float> far,
+                                   Function function) {
+  if (!any(far)) return near;
+  for (int i = 0; i < Vec<float>::kLanes; ++i) {
+    if (far.m[i] != 0) near.v[i] = static_cast<float>(function(static_cast<double>(x.v[i])));
+  }
+  return near;
+}
+TIERUP_INLINE Vec<float> sin(Vec<float> x) {
+  const QuarterFloat q = reduce_quarter(x);
+  const Vec<float> value = quadrant(q.sine, q.cosine, q.n);
+  return far_lanes(x, select(x == Vec<float>(0), x, value), q.far,
+                   static_cast<double (*)(double)>(&::sin));
+}
+TIERUP_INLINE Vec<float> cos(Vec<float> x) {
+  const QuarterFloat q = reduce_quarter(x);
+  return far_lanes(x, quadrant(q.cosine, q.sine, q.n + ((q.n & 1) << 1)), q.far,
+                   static_cast<double (*)(double)>(&::cos));
+}
 TIERUP_INLINE Vec<float> atan2(Vec<float> y, Vec<float> x) {
   return through_double(y, x, [](Wide a, Wide b) TIERUP_LAMBDA { return atan2(a, b); });
 }
@@ -208,6 +262,16 @@ TIERUP_INLINE Vec<float> erf(Vec<float> x) {
   const Vec<float> far = copysign(Vec<float>(1) - exp(polynomial(t, kLogErfc)), x);
   return select(x != x, x, select(a < Vec<float>(1), near, far));
 }
+// erf within 8 ulp by one quotient of polynomials in x^2: for activations, where it is added to 1.
+inline constexpr double kErfAbove[] = {0x1.20dd74p+0, 0x1.846faap-3,  0x1.af74c6p-5,
+                                       0x1.e9fd04p-9, 0x1.2ae890p-12, 0x1.155b9cp-19};
+inline constexpr double kErfBelow[] = {0x1p+0,        0x1.00ba20p-1,  0x1.d23384p-4,
+                                       0x1.e8b582p-7, 0x1.2f65a8p-10, 0x1.41083ap-15};
+TIERUP_INLINE Vec<float> erf_coarse(Vec<float> x) {
+  const Vec<float> near = limit(x, -3.9, 3.9);
+  const Vec<float> z = near * near;
+  return limit(near * (polynomial(z, kErfAbove) / polynomial(z, kErfBelow)), -1, 1);
+}
 // erfc(a) for a >= 1, relative to the range of the table.
 template <size_t N>
 TIERUP_INLINE Wide erfc_tail(Wide a, const double (&table)[N]) {
@@ -220,6 +284,7 @@ TIERUP_INLINE Wide erf(Wide x) {
   const Wide far = copysign(Wide(1) - erfc_tail(limit(a, 1, 6), kErfcxNear), x);
   return select(x != x, x, select(a < Wide(1), near, far));
 }
+TIERUP_INLINE Wide erf_coarse(Wide x) { return erf(x); }
 // In double, but with the precision of a float result.
 TIERUP_INLINE Wide erfc_for_float(Wide x) {
   const Wide a = abs(x);

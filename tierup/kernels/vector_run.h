@@ -58,6 +58,40 @@ void vector_run(char* out, const char* const* in, int64_t count) {
                      std::make_index_sequence<Op::kArity>{});
 }
 
+// A choice by bools between elements as wide as T, whatever they are.
+template <typename T>
+void where_run(char* out, const char* const* in, int64_t count) {
+  using Int = typename Vec<T>::Int;
+  constexpr int64_t kLanes = Vec<T>::kLanes;
+  typedef int8_t Bytes __attribute__((vector_size(kLanes)));
+  const T* yes = reinterpret_cast<const T*>(in[1]);
+  const T* no = reinterpret_cast<const T*>(in[2]);
+  T* to = reinterpret_cast<T*>(out);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Bytes flags;
+    __builtin_memcpy(&flags, in[0] + i, sizeof(flags));
+    const Mask<T> condition{__builtin_convertvector(-flags, typename Mask<T>::Native)};
+    select(condition, Vec<T>::load(yes + i), Vec<T>::load(no + i)).store(to + i);
+  }
+  for (; i < count; ++i) {
+    const char* source = in[0][i] != 0 ? in[1] : in[2];
+    Int word;
+    __builtin_memcpy(&word, source + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    __builtin_memcpy(out + i * static_cast<int64_t>(sizeof(T)), &word, sizeof(T));
+  }
+}
+template <typename T>
+inline void set_where(RunTable& table, ScalarType type) {
+  Variant variant;
+  variant.run = &where_run<T>;
+  variant.arity = 3;
+  variant.out = type;
+  for (ScalarType& input : variant.in) input = type;
+  variant.in[0] = ScalarType::kBool;
+  table.set(Body::kWhere, type, variant);
+}
+
 template <typename Op, typename T, typename Out>
 inline void set_run(RunTable& table, Body body) {
   Variant variant;

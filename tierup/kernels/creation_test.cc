@@ -1,0 +1,80 @@
+#include "tierup/kernels/creation.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tierup/kernels/complex_views.h"
+#include "tierup/kernels/copy.h"
+
+namespace tierup::kernels {
+namespace {
+
+TEST(Arange, CountsIntegersExactlyAndInfersTheDtype) {
+  const Tensor t = arange(3, 12, 4, std::nullopt);
+  EXPECT_EQ(t.dtype(), ScalarType::kLong);
+  ASSERT_EQ(t.numel(), 3);
+  EXPECT_EQ(t.data<int64_t>()[2], 11);
+  EXPECT_EQ(arange(0.0, 1.0, 0.25, std::nullopt).numel(), 4);
+  EXPECT_EQ(arange(5, 0, -2, std::nullopt).data<int64_t>()[2], 1);
+}
+
+TEST(Arange, RefusesStepsThatLeadNowhere) {
+  EXPECT_THROW(arange(0, 5, 0, std::nullopt), Error);
+  EXPECT_THROW(arange(0, 5, -1, std::nullopt), Error);
+  EXPECT_THROW(arange(0.0, INFINITY, 1.0, std::nullopt), Error);
+}
+
+TEST(Linspace, HitsBothEnds) {
+  const Tensor t = linspace(0, 1, 7, std::nullopt);
+  EXPECT_EQ(t.data<float>()[0], 0.0F);
+  EXPECT_EQ(t.data<float>()[6], 1.0F);
+  EXPECT_EQ(linspace(2, 9, 1, std::nullopt).data<float>()[0], 2.0F);
+  EXPECT_THROW(linspace(0, 1, -1, std::nullopt), Error);
+}
+
+TEST(Conversion, ReturnsTheTensorItselfWhenNothingChanges) {
+  const Tensor t = full(std::vector<int64_t>{2}, 1.5, ScalarType::kFloat);
+  EXPECT_TRUE(convert_to(t, {ScalarType::kFloat, Device{}, {}, false}).is_same(t));
+  EXPECT_FALSE(convert_to(t, {{}, {}, {}, true}).is_same(t));
+  EXPECT_EQ(convert_to(t, {ScalarType::kInt, {}, {}, false}).data<int32_t>()[1], 1);
+  EXPECT_THROW(convert_to(t, {{}, Device::parse("cuda:0"), {}, false}), Error);
+}
+
+TEST(Conversion, RoundsNarrowTypesOfEveryLengthAsTheirScalars) {
+  for (int64_t count = 0; count < 40; ++count) {
+    const Tensor t = arange(0, count, 1, ScalarType::kFloat);
+    for (int64_t i = 0; i < count; ++i) t.data<float>()[i] = 0.1F * static_cast<float>(i) - 1e-6F;
+    const Tensor halves = to_dtype(t, ScalarType::kHalf);
+    const Tensor narrow = to_dtype(t, ScalarType::kBFloat16);
+    const Tensor back = to_dtype(halves, ScalarType::kFloat);
+    for (int64_t i = 0; i < count; ++i) {
+      const float x = t.data<float>()[i];
+      ASSERT_EQ(halves.data<Half>()[i].bits, Half(x).bits);
+      ASSERT_EQ(narrow.data<BFloat16>()[i].bits, BFloat16(x).bits);
+      ASSERT_EQ(back.data<float>()[i], static_cast<float>(Half(x)));
+    }
+  }
+}
+
+TEST(Conversion, TakesOneElementAsANumber) {
+  EXPECT_EQ(item(Tensor::scalar(Scalar(int64_t{7}))), Scalar(7));
+  EXPECT_THROW(item(full(std::vector<int64_t>{2}, 0, ScalarType::kFloat)), Error);
+}
+
+TEST(ComplexViews, ShareMemoryAndKeepConjugation) {
+  const Tensor z =
+      full(std::vector<int64_t>{2}, Scalar(complex128(1, 2)), ScalarType::kComplexFloat);
+  const Tensor parts = view_as_real(z);
+  parts.data<float>()[3] = 5;
+  EXPECT_EQ(z.data<complex64>()[1], complex64(1, 5));
+  const Tensor conjugate = conj(z);
+  EXPECT_TRUE(conjugate.impl()->conjugate);
+  EXPECT_EQ(contiguous(imag(conjugate)).data<float>()[1], -5.0F);
+  EXPECT_THROW(view_as_real(conjugate), Error);
+  EXPECT_EQ(resolve_conj(conjugate).data<complex64>()[0], complex64(1, -2));
+  EXPECT_TRUE(view_as_complex(parts).storage() == z.storage());
+}
+
+}  // namespace
+}  // namespace tierup::kernels
