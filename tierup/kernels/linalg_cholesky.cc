@@ -84,7 +84,7 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
   const Tensor triangle = column_major(wide_factor);
   const int n = lapack::checked_size(b.size(-2));
   const int columns = lapack::checked_size(b.size(-1));
-  dispatch_matrix(b.dtype(), "cholesky_solve", [&](auto tag) {
+  dispatch_matrix(b.dtype(), "cholesky_solve", [&, wide_b = wide_b](auto tag) {
     using T = typename decltype(tag)::type;
     for_each_matrix(batch_count(wide_b), int64_t{n} * n, [&](int64_t i) {
       lapack::potrs<T>(upper ? 'U' : 'L', n, columns, triangle.data<T>() + i * n * n,
@@ -144,7 +144,7 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
   }
   const Tensor solution = column_major(wide_b);
   const Tensor factor = column_major(wide_ld);
-  dispatch_matrix(b.dtype(), "linalg.ldl_solve", [&](auto tag) {
+  dispatch_matrix(b.dtype(), "linalg.ldl_solve", [&, wide_b = wide_b](auto tag) {
     using T = typename decltype(tag)::type;
     for_each_matrix(batch_count(wide_b), int64_t{n} * n, [&](int64_t i) {
       lapack::sytrs<T>(hermitian, n, columns, factor.data<T>() + i * n * n,

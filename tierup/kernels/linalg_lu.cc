@@ -149,7 +149,7 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
   const Tensor order = checked_pivots(pivots, batch_shape(wide_b), n, n, "linalg.lu_solve");
   const Tensor solution = column_major(wide_b);
   const Tensor factor = column_major(wide_lu);
-  dispatch_matrix(b.dtype(), "linalg.lu_solve", [&](auto tag) {
+  dispatch_matrix(b.dtype(), "linalg.lu_solve", [&, wide_b = wide_b](auto tag) {
     using T = typename decltype(tag)::type;
     for_each_matrix(batch_count(wide_b), int64_t{n} * n, [&](int64_t i) {
       lapack::getrs<T>(adjoint ? 'C' : 'N', n, columns, factor.data<T>() + i * n * n,
@@ -216,7 +216,7 @@ FourTensors slogdet_full(const Tensor& a) {
   const Tensor log = Tensor::empty(batch_shape(a), real_type_of(a.dtype()));
   const int64_t n = a.size(-1);
   const Tensor diagonals = contiguous(diagonal(factor, 0, -2, -1));
-  dispatch_matrix(a.dtype(), "linalg.slogdet", [&](auto tag) {
+  dispatch_matrix(a.dtype(), "linalg.slogdet", [&, pivots = pivots](auto tag) {
     using T = typename decltype(tag)::type;
     using R = lapack::Real<T>;
     for (int64_t i = 0; i < log.numel(); ++i) {
@@ -247,7 +247,7 @@ ThreeTensors det_full(const Tensor& a) {
   const Tensor result = Tensor::empty(batch_shape(a), a.dtype());
   const int64_t n = a.size(-1);
   const Tensor diagonals = contiguous(diagonal(factor, 0, -2, -1));
-  dispatch_matrix(a.dtype(), "linalg.det", [&](auto tag) {
+  dispatch_matrix(a.dtype(), "linalg.det", [&, pivots = pivots](auto tag) {
     using T = typename decltype(tag)::type;
     using R = lapack::Real<T>;
     for (int64_t i = 0; i < result.numel(); ++i) {
@@ -267,7 +267,7 @@ Tensor logdet(const Tensor& a) {
     return pointwise({Body::kAdd}, {pointwise({Body::kLog}, {sign}), log});
   }
   const Tensor result = clone(log);
-  dispatch_matrix(a.dtype(), "logdet", [&](auto tag) {
+  dispatch_matrix(a.dtype(), "logdet", [&, sign = sign](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_floating_point_v<T>) {
       for (int64_t i = 0; i < result.numel(); ++i) {

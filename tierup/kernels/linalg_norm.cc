@@ -100,7 +100,7 @@ template <typename Norm>
 Tensor condition_by(const Tensor& self, const Norm& norm) {
   const auto [inverse, info] = inverse_ex(self, false);
   const Tensor result = contiguous(times(norm(self), norm(inverse)));
-  dispatch_matrix(result.dtype(), "linalg.cond", [&](auto tag) {
+  dispatch_matrix(result.dtype(), "linalg.cond", [&, info = info](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t i = 0; i < result.numel(); ++i) {
       if (info.template data<int32_t>()[i] != 0) {

@@ -18,7 +18,7 @@ Tensor solve_with_triangle(const Tensor& a, const Tensor& b, bool upper, bool le
   const Tensor solution = column_major(wide_b);
   const Tensor triangle = column_major(wide_a);
   if (solution.numel() == 0) return row_view(solution);
-  dispatch_matrix(b.dtype(), "linalg.solve_triangular", [&](auto tag) {
+  dispatch_matrix(b.dtype(), "linalg.solve_triangular", [&, wide_b = wide_b](auto tag) {
     using T = typename decltype(tag)::type;
     for_each_matrix(batch_count(wide_b), int64_t{m} * n, [&](int64_t i) {
       lapack::trsm<T>(left ? 'L' : 'R', upper ? 'U' : 'L', op, unitriangular ? 'U' : 'N', m, n,
