@@ -96,7 +96,8 @@ Flow FunctionEmitter::emit_loop(const LoopForm& form) {
     assigned.names.push_back(kReturnValue);
   }
   Value* condition = form.condition ? form.condition() : builder_.constant(true);
-  ir::Node* loop = editor().create(NodeKind::kLoop, {form.trips, condition});
+  Value* trips = typed_as(form.trips, Type::integer(), form.span, "the number of a loop's trips");
+  ir::Node* loop = editor().create(NodeKind::kLoop, {trips, condition});
   ir::Block* outside = editor().insert_block();
   ir::Block* body = editor().add_block(loop);
   Value* index = editor().add_param(body, Type::integer());
