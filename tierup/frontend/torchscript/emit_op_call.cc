@@ -187,9 +187,13 @@ std::optional<Sugared> FunctionEmitter::call_special_op(const std::string& name,
                                                         const Span& span) {
   const Value* first = first_argument(arguments);
   if (name == "prim::RaiseException") {
+    static const ir::Schema kSchema =
+        ir::parse_schema("prim::RaiseException(str msg, str? cls=None) -> ()");
+    MatchedCall match = match_or_fail(kSchema, arguments, span);
+    if (match.inputs[1]->type()->is(TypeKind::kNone)) match.inputs.pop_back();
     Sugared result;
     result.kind = Kind::kResults;
-    result.node = editor().create(NodeKind::kRaise, arguments.values());
+    result.node = editor().create(NodeKind::kRaise, match.inputs);
     return result;
   }
   if (name == "aten::wait" || name == "prim::awaitable_wait") {
