@@ -115,6 +115,12 @@ def fails_in_scope(log: List[str]) -> int:
     ops.prim.RaiseException("inside", "builtins.ValueError")
   return 0
 
+def sorting() -> str:
+  l = [__torch__.Counter(3), __torch__.Counter(1), __torch__.Counter(2)]
+  m = sorted(l)
+  l.sort(reverse=True)
+  return str([c.n for c in m]) + str([c.n for c in l])
+
 #? __torch__.points()
 #= ((1, a), 1, a, 1, a)
 #? __torch__.red()
@@ -139,3 +145,5 @@ def fails_in_scope(log: List[str]) -> int:
 #= Enum<Color.RED>
 #? [__torch__.Color.RED, __torch__.Color.BLUE]
 #= [Enum<Color.RED>, Enum<Color.BLUE>]
+#? __torch__.sorting()
+#= [1, 2, 3][3, 2, 1]

@@ -48,6 +48,10 @@ class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
   // All overloads of "aten::add" in registration order, remembered. Only while compiling.
   const std::vector<const ops::Op*>& overloads(const std::string& name);
 
+  // Sorts a list of objects of this class, which has __lt__, in place, and returns it. Only while
+  // compiling.
+  Ref<ScriptFunction> sort_function(const ClassType& type);
+
   // The table behind CONSTANTS.cN, read after the unit is made, since reading it may need classes.
   void set_constants(std::vector<IValue> constants) { constants_ = std::move(constants); }
   // "CONSTANTS.c3" -> element 3 (given "c3"). Throws kSyntax if there is none.
@@ -75,6 +79,7 @@ class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
   std::recursive_mutex mutex_;
   std::unordered_map<std::string, Definition> definitions_;
   std::unordered_map<std::string, std::vector<const ops::Op*>> overloads_;
+  std::unordered_map<const ClassType*, Ref<ScriptFunction>> sort_functions_;
   std::vector<IValue> constants_;
 };
 

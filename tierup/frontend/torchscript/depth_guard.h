@@ -10,7 +10,7 @@ class FunctionEmitter::DepthGuard {
  public:
   explicit DepthGuard(FunctionEmitter& emitter) : depth_(emitter.depth_) {
     // The parser bounds what is written; a long chain of early returns nests beyond that.
-    require(++depth_ <= 4 * kMaxNesting, ErrorCode::kRecursionLimit,
+    require(++depth_ <= 2 * kMaxNesting, ErrorCode::kRecursionLimit,
             "the code of a function nests too deep");
   }
   ~DepthGuard() { --depth_; }

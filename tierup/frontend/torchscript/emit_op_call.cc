@@ -141,6 +141,7 @@ std::optional<Sugared> FunctionEmitter::match_overloads(std::span<const ops::Op*
 Sugared FunctionEmitter::call_op(const std::string& name, const CallArguments& arguments,
                                  const Span& span) {
   if (std::optional<Sugared> special = call_special_op(name, arguments, span)) return *special;
+  if (std::optional<Sugared> sorted = call_object_sort(name, arguments, span)) return *sorted;
   const std::vector<const ops::Op*>& candidates = unit_.overloads(name);
   const bool poisoned = arguments.any_poisoned(builder_);
   if (candidates.empty()) {

@@ -11,6 +11,7 @@
 //   emit_call.cc          calls of functions, methods, classes
 //   emit_builtin.cc       annotate, isinstance, len...
 //   emit_op_call.cc       calls of operators: overloads
+//   emit_sort.cc          sorting of objects
 //   emit_upgrade.cc       operators of older files
 //
 // Early exits (break, continue, return before the end) become data flow. Frames hold, beside the
@@ -37,7 +38,7 @@ inline constexpr std::string_view kStopFlag = "$stop";
 inline constexpr std::string_view kReturnFlag = "$return";
 inline constexpr std::string_view kReturnValue = "$value";
 
-inline constexpr int kMaxStatements = 1'000'000;
+inline constexpr int kMaxStatements = 250'000;
 
 // How control leaves a piece of code.
 enum class Flow : uint8_t {
@@ -222,6 +223,8 @@ class FunctionEmitter {
   Sugared finish_op(const ops::Op& op, const MatchedCall& match);
   std::optional<Sugared> match_overloads(std::span<const ops::Op* const> candidates,
                                          const CallArguments& arguments, Conversions allowed);
+  std::optional<Sugared> call_object_sort(const std::string& name, const CallArguments& arguments,
+                                          const Span& span);
   std::optional<Sugared> call_scalar_first(const std::string& name, const CallArguments& arguments,
                                            const Span& span);
   Sugared call_current_op(const std::string& name, const CallArguments& arguments,
