@@ -5,7 +5,6 @@
 namespace tierup::ops {
 namespace {
 
-
 constexpr OpRow kRows[] = {
     {"aten::special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor",
      body_row<Body::kChebyshevT, Promote::kFloating>},

@@ -1,0 +1,67 @@
+// In-place and out= rows, and the lazy bits on their way into kernels.
+#include "tierup/ops/variants.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tierup/ops/op_table.h"
+
+namespace tierup::ops {
+namespace {
+
+Tensor filled(std::initializer_list<int64_t> sizes, float value) {
+  const std::vector<int64_t> shape(sizes);
+  Tensor t = Tensor::empty(shape, ScalarType::kFloat);
+  std::fill_n(t.data<float>(), t.numel(), value);
+  return t;
+}
+
+IValue call(std::string_view name, std::vector<IValue> args) {
+  const Op* op = OpTable::instance().find(name);
+  EXPECT_NE(op, nullptr) << name;
+  std::vector<IValue> results(1);
+  RunContext context;
+  OpCall op_call{args, results, context};
+  op->kernel()(op_call);
+  return results[0];
+}
+
+TEST(Variants, InplaceReturnsTheWrittenTensorAndCountsTheWrite) {
+  const Tensor t = filled({2}, 3);
+  const uint32_t version = t.version();
+  const Tensor result = call("aten::add_.Tensor", {t, filled({2}, 1), IValue(2)}).to_tensor();
+  EXPECT_TRUE(result.is_same(t));
+  EXPECT_EQ(t.data<float>()[1], 5.0F);
+  EXPECT_GT(t.version(), version);
+}
+
+TEST(Variants, InplaceRefusesAShapeThatWouldGrow) {
+  EXPECT_THROW(call("aten::mul_.Tensor", {filled({2}, 1), filled({3, 2}, 1)}), Error);
+  EXPECT_THROW(call("aten::relu_", {IValue()}), Error);
+}
+
+TEST(Variants, OutIsResizedAndReturned) {
+  const Tensor out = filled({1}, 0);
+  const Tensor result = call("aten::exp.out", {filled({2, 3}, 0), out}).to_tensor();
+  EXPECT_TRUE(result.is_same(out));
+  ASSERT_EQ(out.numel(), 6);
+  EXPECT_EQ(out.data<float>()[5], 1.0F);
+}
+
+TEST(Variants, OutRefusesADtypeThatCannotHoldTheResult) {
+  const Tensor whole = Tensor::empty(std::vector<int64_t>{2}, ScalarType::kLong);
+  EXPECT_THROW(call("aten::exp.out", {filled({2}, 0), whole}), Error);
+}
+
+TEST(Variants, LazyNegationIsResolvedBeforeAndRespectedAfterAWrite) {
+  const Tensor t = filled({2}, 2);
+  const Tensor negated = call("aten::_neg_view", {t}).to_tensor();
+  const Tensor sum = call("aten::add.Tensor", {negated, filled({2}, 1), IValue(1)}).to_tensor();
+  EXPECT_EQ(sum.data<float>()[0], -1.0F);
+  call("aten::add_.Tensor", {negated, filled({2}, 1), IValue(1)});
+  EXPECT_EQ(t.data<float>()[0], 1.0F);  // -2 + 1, stored negated.
+}
+
+}  // namespace
+}  // namespace tierup::ops
