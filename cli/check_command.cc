@@ -74,7 +74,8 @@ class ModelItem final : public CheckItem {
 
 // Training archives have other cases, which no inference can check.
 bool is_model(const fs::path& path) {
-  return path.extension() == ".pt" && !path.filename().string().ends_with(".train.pt");
+  const bool is_model = path.extension() == ".pt" || path.extension() == ".pt2";
+  return is_model && !path.filename().string().ends_with(".train.pt");
 }
 
 bool is_op_bundle(const fs::path& path) {

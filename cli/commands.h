@@ -22,6 +22,7 @@ void add_run_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
+void add_explain_command(CLI::App& app, Action& action);
 void add_ops_command(CLI::App& app, Action& action);
 
 }  // namespace tierup::cli

@@ -56,7 +56,7 @@ void limit_kernels() {
 
 int run_command_line(int argc, char** argv) {
   limit_kernels();
-  CLI::App app("Runs TorchScript models without PyTorch.", "tierup");
+  CLI::App app("Runs TorchScript and torch.export models without PyTorch.", "tierup");
   app.require_subcommand(1);
   app.set_version_flag("--version", TIERUP_VERSION);
   Action action;
@@ -64,6 +64,7 @@ int run_command_line(int argc, char** argv) {
   add_check_command(app, action);
   add_bench_command(app, action);
   add_inspect_command(app, action);
+  add_explain_command(app, action);
   add_ops_command(app, action);
   try {
     app.parse(argc, argv);

@@ -5,11 +5,14 @@
 namespace tierup::cli {
 
 void ModelArguments::add_to(CLI::App& command) {
-  command.add_option("model", path, "TorchScript archive (.pt)")->required();
+  command.add_option("model", path, "TorchScript or torch.export archive (.pt, .pt2)")->required();
   command.add_option("--threads", threads, "Threads for one operator (default: the usable cores)");
   command.add_option("--time-limit", time_limit_ms, "Milliseconds that one call may take");
   command.add_option("--memory-limit", memory_limit_mib, "MiB that tensors may take");
   command.add_option("--seed", seed, "Seed of the random generator");
+  command.add_option("--tiering", tiering,
+                     "Tiering options, key=value,... (policy, compile, profiled_runs...)");
+  command.add_option("--model-name", exported_model, "Which of several models of a .pt2 archive");
   command.add_flag("--allow-unsupported", allow_unsupported,
                    "Load a model although it needs something unsupported");
 }
@@ -20,6 +23,8 @@ api::ModelOptions ModelArguments::options() const {
   options.time_limit_ms = time_limit_ms;
   if (seed >= 0) options.seed = static_cast<uint64_t>(seed);
   options.allow_unsupported = allow_unsupported;
+  options.exported_model = exported_model;
+  options.tiering.apply(tiering);
   return options;
 }
 

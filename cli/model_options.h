@@ -15,6 +15,8 @@ struct ModelArguments {
   int64_t memory_limit_mib = 0;
   int64_t seed = -1;
   bool allow_unsupported = false;
+  std::string tiering;
+  std::string exported_model;
 
   void add_to(CLI::App& command);
   api::ModelOptions options() const;

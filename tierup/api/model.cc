@@ -11,7 +11,7 @@
 
 namespace tierup::api {
 
-using frontend::torchscript::MissingOperator;
+using frontend::MissingOperator;
 
 namespace {
 
@@ -42,9 +42,11 @@ Model::Model(ModelOptions options)
         return prepare_graph(function, {.devices_to_cpu = to_cpu});
       },
       program_options);
+  tiered_ = std::make_unique<tier::TieredProgram>(*program_, options_.tiering);
 }
 
 Model::~Model() {
+  tiered_ = nullptr;   // Its compile jobs use the program's plans.
   program_ = nullptr;  // Its plans point into the module's code.
 }
 
@@ -55,23 +57,50 @@ Ref<Model> Model::load(Ref<archive::ByteSource> source, ModelOptions options) {
 }
 
 void Model::read(Ref<archive::ByteSource> source) {
-  frontend::torchscript::LoadOptions options;
-  if (options_.run_model_code) {
-    options.run = [this](const ir::Function& function, std::vector<IValue> args) {
-      return execute(program_->slot_of(function), std::move(args), {});
-    };
+  Ref<archive::ModelArchive> archive = archive::ModelArchive::read(std::move(source));
+  if (archive->kind() == archive::ArchiveKind::kExported) {
+    read_exported(std::move(archive));
+  } else {
+    read_torchscript(std::move(archive));
   }
-  module_ = frontend::torchscript::load_torchscript(archive::ModelArchive::read(std::move(source)),
-                                                    options);
   for (const auto& [name, callable] : root()->type->methods()) {
     methods_.emplace_back(name, &program_->slot_of(ir::as_function(*callable)));
   }
   if (!options_.allow_unsupported) check_support();
 }
 
+void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
+  frontend::torchscript::LoadOptions options;
+  if (options_.run_model_code) {
+    options.run = [this](const ir::Function& function, std::vector<IValue> args) {
+      return execute(program_->slot_of(function), std::move(args), {});
+    };
+  }
+  module_ = frontend::torchscript::load_torchscript(std::move(archive), options);
+}
+
+void Model::read_exported(Ref<archive::ModelArchive> archive) {
+  frontend::exported::ExportedOptions options;
+  options.model = options_.exported_model;
+  if (options_.devices_to_cpu) {
+    for (const DeviceType type :
+         {DeviceType::kCuda, DeviceType::kMps, DeviceType::kXpu, DeviceType::kOther}) {
+      options.placement.emplace_back(Device{type, -1}, Device{});
+    }
+  }
+  exported_ = std::make_unique<frontend::exported::ExportedProgram>(
+      frontend::exported::load_exported(*archive, options));
+  module_.archive = std::move(archive);
+  module_.root = exported_->root;
+  for (const std::string& warning : exported_->warnings) {
+    if (options_.warn) options_.warn(warning);
+  }
+}
+
 // Code that names something missing may be gone once calls are inlined and constants have decided
 // the branches: only what is left in the prepared graphs counts.
 std::vector<MissingOperator> Model::missing() const {
+  if (exported_) return exported_->missing;
   std::vector<MissingOperator> named = frontend::torchscript::missing_operators(*module_.root);
   if (named.empty()) return named;
   std::map<std::string, MissingOperator> left;
@@ -152,7 +181,7 @@ IValue Model::execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args
   ops::RunContext run_context = context();
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {
-    return program_->run(slot, args, run_context, run_state(options));
+    return tiered_->run(slot, args, run_context, run_state(options));
   } catch (const std::exception&) {
     error_count_.fetch_add(1, std::memory_order_relaxed);
     throw;
@@ -161,11 +190,19 @@ IValue Model::execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args
 
 IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues kwargs,
                   const RunOptions& options) const {
+  if (exported_ && name == "forward") return run_exported(args, kwargs, options);
   runtime::Program::PlanSlot& place = slot(name);
   return execute(
       place,
       bind_arguments(place.function().schema(), IValue(root()), std::move(args), std::move(kwargs)),
       options);
+}
+
+IValue Model::run_exported(const std::vector<IValue>& args, const NamedValues& kwargs,
+                           const RunOptions& options) const {
+  std::vector<IValue> leaves = exported_->flatten_inputs(args, kwargs);
+  leaves.insert(leaves.begin(), IValue(root()));
+  return exported_->unflatten_outputs(execute(slot("forward"), std::move(leaves), options));
 }
 
 IValue Model::call(std::vector<IValue> args, NamedValues kwargs, const RunOptions& options) const {

@@ -1,4 +1,4 @@
-// Model: a loaded TorchScript module: its objects, its code, and how to call it.
+// Model: a loaded TorchScript module or exported program: its objects, its code, how to call it.
 //
 // What the public API (include/tierup) and the command line stand on. Loading compiles what the
 // entry points can reach and lists everything unsupported in it at once.
@@ -15,9 +15,11 @@
 
 #include "tierup/api/arguments.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/frontend/exported/exported_program.h"
 #include "tierup/frontend/torchscript/module_loader.h"
 #include "tierup/kernels/generator.h"
 #include "tierup/runtime/program.h"
+#include "tierup/tier/tiered_program.h"
 
 namespace tierup::api {
 
@@ -32,8 +34,11 @@ struct ModelOptions {
   bool devices_to_cpu = true;      // Run code that names CUDA devices on the CPU.
   bool allow_unsupported = false;  // Load also what no run can do without something unsupported.
   bool run_model_code = true;      // False: refuse models that run code while they are loaded.
-  TextCallback print;              // Null: stdout.
-  TextCallback warn;               // Null: stderr.
+  // Of several models in a torch.export archive; empty: the only one.
+  std::string exported_model;
+  tier::TieringOptions tiering = tier::TieringOptions::from_environment();
+  TextCallback print;  // Null: stdout.
+  TextCallback warn;   // Null: stderr.
 };
 
 // Of one run.
@@ -72,7 +77,10 @@ class Model final : public RefCounted {
               const RunOptions& options = {}) const;
 
   // Everything unsupported that the entry points reach, also what only some inputs would.
-  std::vector<frontend::torchscript::MissingOperator> missing() const;
+  std::vector<frontend::MissingOperator> missing() const;
+  // The calling convention and checks of a torch.export program; null for TorchScript.
+  const frontend::exported::ExportedProgram* exported() const { return exported_.get(); }
+  tier::TieredProgram& tiers() const { return *tiered_; }
 
   // An attribute by its path: "layers.0.scale". Throws kNotFound.
   IValue attribute(const std::string& path) const;
@@ -92,6 +100,10 @@ class Model final : public RefCounted {
  private:
   explicit Model(ModelOptions options);
   void read(Ref<archive::ByteSource> source);
+  void read_torchscript(Ref<archive::ModelArchive> archive);
+  void read_exported(Ref<archive::ModelArchive> archive);
+  IValue run_exported(const std::vector<IValue>& args, const NamedValues& kwargs,
+                      const RunOptions& options) const;
   void check_support() const;
   ops::RunContext context() const;
   Ref<const runtime::RunState> run_state(const RunOptions& options) const;
@@ -104,7 +116,9 @@ class Model final : public RefCounted {
   const ModelOptions options_;
   Ref<kernels::Generator> generator_;
   frontend::torchscript::LoadedModule module_;
-  std::unique_ptr<runtime::Program> program_;  // Before the module: its plans use the code.
+  std::unique_ptr<frontend::exported::ExportedProgram> exported_;
+  std::unique_ptr<runtime::Program> program_;    // Before the module: its plans use the code.
+  std::unique_ptr<tier::TieredProgram> tiered_;  // Its jobs end before the program goes.
   std::vector<std::pair<std::string, runtime::Program::PlanSlot*>> methods_;  // Of the root.
   mutable std::atomic<int64_t> run_count_{0};
   mutable std::atomic<int64_t> error_count_{0};

@@ -117,7 +117,23 @@ Tensor shape_as_tensor(const Tensor& self) {
   return result;
 }
 
+// Checks what the exporter saw of a tensor: size, stride, dtype and device, where given.
+void assert_tensor_metadata(OpCall& call) {
+  const Tensor tensor = call.args[0].to_tensor();
+  const auto expect = [&](const char* what, const IValue& wanted, const IValue& have) {
+    require(wanted.is_none() || values_equal(wanted, have), ErrorCode::kInvalidArgument,
+            "Tensor {} mismatch: expected {}, got {}", what, to_text(wanted), to_text(have));
+  };
+  expect("sizes", call.args[1], make_int_list(tensor.sizes()));
+  expect("strides", call.args[2], make_int_list(tensor.strides()));
+  expect("dtype", call.args[3], static_cast<int64_t>(tensor.dtype()));
+  expect("device", call.args[4], tensor.device());
+}
+
 constexpr OpRow kRows[] = {
+    {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
+     "ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
+     &assert_tensor_metadata, ir::kMayRaise},
     {"aten::size(Tensor self) -> int[]", boxed_lazy<&size>},
     {"aten::size.int(Tensor self, int dim) -> int", boxed_lazy<&size_int>},
     {"aten::sym_size(Tensor self) -> SymInt[]", boxed_lazy<&size>},

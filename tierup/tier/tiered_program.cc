@@ -26,12 +26,12 @@ TieredGraph& TieredProgram::graph_of(const ir::Function& function, std::span<con
   return *entry;
 }
 
-IValue TieredProgram::run(const ir::Function& function, std::span<IValue> args,
+IValue TieredProgram::run(runtime::Program::PlanSlot& slot, std::span<IValue> args,
                           ops::RunContext& context, const Ref<const runtime::RunState>& state) {
-  if (options_.compile == CompileMode::kOff) return program_.run(function, args, context, state);
-  TieredGraph& graph = graph_of(function, args);
+  if (options_.compile == CompileMode::kOff) return program_.run(slot, args, context, state);
+  TieredGraph& graph = graph_of(slot.function(), args);
   const Ref<const InstalledPlan> plan = graph.plan_for(args, context.policy, queue_);
-  if (!plan) return program_.run(function, args, context, state);
+  if (!plan) return program_.run(slot, args, context, state);
   return std::move(program_.run_plan(*plan->plan, args, context, state)[0]);
 }
 

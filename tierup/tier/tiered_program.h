@@ -21,7 +21,7 @@ class TieredProgram {
 
   // As Program::run: `args` are moved from. A method's first argument is its module, whose weights
   // the specialised plans take for constant while nobody writes them.
-  IValue run(const ir::Function& function, std::span<IValue> args, ops::RunContext& context,
+  IValue run(runtime::Program::PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
              const Ref<const runtime::RunState>& state);
 
   const TieringOptions& options() const { return options_; }

@@ -21,7 +21,8 @@ enum class CompileMode : uint8_t { kBackground, kBlocking, kOff };
 
 struct TieringOptions {
   Policy policy = Policy::kAdaptive;
-  CompileMode compile = CompileMode::kBackground;
+  // Off until tier 1 has more than frozen weights to offer: see CHANGELOG.
+  CompileMode compile = CompileMode::kOff;
   uint32_t profiled_runs = 2;  // Runs at tier 0 before the first specialisation.
   // (is static, how many), in order. Its sum is the re-specialisation budget of a graph.
   std::vector<std::pair<bool, uint32_t>> fusion_strategy = {{true, 2}, {false, 10}};

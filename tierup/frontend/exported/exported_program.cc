@@ -124,7 +124,7 @@ class ProgramLoader {
       using Kind = InputSpec::Kind;
       if (spec.kind == Kind::kCustomObject) {
         program_.missing.push_back(
-            {"custom object " + spec.target, "custom C++ objects are not supported", {}});
+            {"custom object " + spec.target, "custom C++ objects are not supported", {}, false});
         continue;
       }
       const bool is_parameter = spec.kind == Kind::kParameter;

@@ -266,7 +266,7 @@ void GraphBuilder::add_trap(const NodeData& node, std::string name, std::string 
   editor_.set_attr(trap, ir::AttrName::kMessage, fmt::format("{}: {}", name, reason));
   const bool known = std::any_of(missing_.begin(), missing_.end(),
                                  [&](const MissingOperator& m) { return m.name == name; });
-  if (!known) missing_.push_back({std::move(name), std::move(reason), trap->range()});
+  if (!known) missing_.push_back({std::move(name), std::move(reason), trap->range(), false});
   const auto stand_in = [&](const TypePtr& type) {
     ir::Node* empty = editor_.create(ir::NodeKind::kUninitialized);
     return editor_.add_output(empty, type);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tierup/archive/model_archive.h"
+#include "tierup/frontend/missing_operator.h"
 #include "tierup/frontend/torchscript/compilation_unit.h"
 
 namespace tierup::frontend::torchscript {
@@ -46,15 +47,7 @@ struct NamedTensor {
 // appears twice is listed where it is first found.
 std::vector<NamedTensor> named_tensors(const ObjectValue& root);
 
-// An operator (or overload) that the program names and the table lacks.
-struct MissingOperator {
-  std::string
-      name;  // "aten::foo", "torchvision::bar"; of a function that does not compile, its name.
-  std::string reason;     // One sentence, or the list of overloads that did not match.
-  ir::SourceRange range;  // Where the program first calls it.
-  // Every way to it goes through a branch or loop, so runs may do without it.
-  bool is_conditional = false;
-};
+using frontend::MissingOperator;
 
 // Everything unsupported that the methods of the root, its hooks and all they call can reach,
 // each operator with its first place. A function that does not type-check is listed by its own

@@ -1,0 +1,123 @@
+// tierup explain: runs a model on a case for a while and tells how each graph runs, and why so.
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "json_writer.h"
+#include "model_options.h"
+#include "tierup/api/model_cases.h"
+
+namespace tierup::cli {
+namespace {
+
+struct ExplainArguments {
+  ModelArguments model;
+  std::vector<std::string> inputs;
+  int calls = 10;
+  bool graph = false;
+  bool json = false;
+};
+
+void print_plan(const tier::PlanReport& plan, bool with_graph) {
+  fmt::print("  plan {} ({}): {} hits, made in {:.2f} ms\n", plan.serial,
+             plan.is_static ? "static shapes" : "any shapes", plan.hits, plan.compile_ms);
+  std::string_view guard = plan.guard;
+  while (!guard.empty()) {
+    const size_t end = guard.find('\n');
+    fmt::print("    guard: {}\n", guard.substr(0, end));
+    guard = end == std::string_view::npos ? std::string_view() : guard.substr(end + 1);
+  }
+  for (const std::string& note : plan.notes) fmt::print("    {}\n", note);
+  if (with_graph) fmt::print("{}\n", plan.graph);
+}
+
+void print_report(const tier::TierReport& report, bool with_graph) {
+  fmt::print("options: {}\n", report.options);
+  for (const tier::GraphReport& graph : report.graphs) {
+    fmt::print("{}: {} calls, {} of them at tier 0; {}{}{}\n", graph.name, graph.calls,
+               graph.tier0_calls, tier::reason_text(graph.reason), graph.detail.empty() ? "" : ": ",
+               graph.detail);
+    fmt::print("  {} plans made, {} left in the budget, {} evicted, {} withdrawn after a write\n",
+               graph.plans_made, graph.budget_left, graph.evictions, graph.invalidations);
+    for (size_t i = 1; i < graph.guard_failures.size(); ++i) {
+      if (graph.guard_failures[i] == 0) continue;
+      fmt::print("  guard failed {} times: {}\n", graph.guard_failures[i],
+                 runtime::guard_outcome_text(static_cast<runtime::GuardOutcome>(i)));
+    }
+    for (const tier::PlanReport& plan : graph.plans) print_plan(plan, with_graph);
+  }
+}
+
+void write_plan(JsonWriter& writer, const tier::PlanReport& plan, bool with_graph) {
+  writer.begin_object();
+  writer.key("serial").number(static_cast<size_t>(plan.serial));
+  writer.key("static").boolean(plan.is_static);
+  writer.key("compile_ms").number(plan.compile_ms);
+  writer.key("hits").number(static_cast<size_t>(plan.hits));
+  writer.key("guard").string(plan.guard);
+  writer.key("notes").begin_array();
+  for (const std::string& note : plan.notes) writer.string(note);
+  writer.end_array();
+  if (with_graph) writer.key("graph").string(plan.graph);
+  writer.end_object();
+}
+
+void print_json(const tier::TierReport& report, bool with_graph) {
+  JsonWriter writer;
+  writer.begin_object();
+  writer.key("options").string(report.options);
+  writer.key("graphs").begin_array();
+  for (const tier::GraphReport& graph : report.graphs) {
+    writer.begin_object();
+    writer.key("name").string(graph.name);
+    writer.key("calls").number(static_cast<size_t>(graph.calls));
+    writer.key("tier0_calls").number(static_cast<size_t>(graph.tier0_calls));
+    writer.key("reason").string(tier::reason_text(graph.reason));
+    writer.key("detail").string(graph.detail);
+    writer.key("guard_failures").begin_object();
+    for (size_t i = 1; i < graph.guard_failures.size(); ++i) {
+      writer.key(runtime::guard_outcome_text(static_cast<runtime::GuardOutcome>(i)));
+      writer.number(static_cast<size_t>(graph.guard_failures[i]));
+    }
+    writer.end_object();
+    writer.key("plans").begin_array();
+    for (const tier::PlanReport& plan : graph.plans) write_plan(writer, plan, with_graph);
+    writer.end_array();
+    writer.end_object();
+  }
+  writer.end_array();
+  writer.end_object();
+  fmt::print("{}\n", writer.text());
+}
+
+int explain(const ExplainArguments& arguments) {
+  const Ref<api::Model> model = arguments.model.load();
+  std::vector<api::ModelCase> cases;
+  for (const std::string& path : arguments.inputs) cases.push_back(api::read_model_case(path));
+  for (int i = 0; i < arguments.calls; ++i) {
+    const api::ModelCase& model_case = cases[static_cast<size_t>(i) % cases.size()];
+    for (const api::CaseCall& call : model_case.calls) api::run_case_call(*model, call, model_case);
+    model->tiers().wait_for_jobs();
+  }
+  const tier::TierReport report = model->tiers().report();
+  arguments.json ? print_json(report, arguments.graph) : print_report(report, arguments.graph);
+  return kOk;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App* command = app.add_subcommand("explain", "How each graph of a model runs, and why");
+  arguments->model.add_to(*command);
+  command->add_option("--inputs", arguments->inputs, "Case files, called in turn")->required();
+  command->add_option("--calls", arguments->calls, "Calls to make before the report")
+      ->check(CLI::Range(1, 1000000));
+  command->add_flag("--graph", arguments->graph, "Print the specialised graphs");
+  command->add_flag("--json", arguments->json, "One JSON object");
+  command->callback([arguments, &action] {
+    action.json = arguments->json;
+    action.run = [arguments] { return explain(*arguments); };
+  });
+}
+
+}  // namespace tierup::cli
