@@ -10,6 +10,7 @@
 #endif
 
 #include <cstring>
+#include <type_traits>
 
 #include "tierup/kernels/gemm_block.h"
 #include "tierup/tensor/half.h"
@@ -92,9 +93,19 @@ void pack_a(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
     const int64_t rows = block.m - row < kRows ? block.m - row : kRows;
     const Storage* source = a + row * block.a_row;
     if (rows < kRows) std::memset(packed, 0, sizeof(Acc) * static_cast<size_t>(depth * kRows));
+    if (rows == kRows) {
+      for (int64_t p = 0; p < depth; ++p) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kRows; ++i) {
+          packed[p * kRows + i] = widen(source[i * block.a_row + p * block.a_col]);
+        }
+      }
+      continue;
+    }
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t p = 0; p < depth; ++p)
+      for (int64_t p = 0; p < depth; ++p) {
         packed[p * kRows + i] = widen(source[i * block.a_row + p * block.a_col]);
+      }
     }
   }
 }
@@ -108,7 +119,11 @@ void pack_b(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
     const Storage* source = b + col * block.b_col;
     if (cols < kCols<Acc>)
       std::memset(packed, 0, sizeof(Acc) * static_cast<size_t>(depth * kCols<Acc>));
-    if (block.b_col == 1) {
+    if (std::is_same_v<Storage, Acc> && block.b_col == 1 && cols == kCols<Acc>) {
+      for (int64_t p = 0; p < depth; ++p) {
+        std::memcpy(packed + p * kCols<Acc>, source + p * block.b_row, sizeof(Acc) * kCols<Acc>);
+      }
+    } else if (block.b_col == 1) {
       for (int64_t p = 0; p < depth; ++p) {
         for (int64_t j = 0; j < cols; ++j)
           packed[p * kCols<Acc> + j] = widen(source[p * block.b_row + j]);

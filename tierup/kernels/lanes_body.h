@@ -67,7 +67,7 @@ inline Lanes larger(const Lanes& a, const Lanes& b) {
   for (int i = 0; i < kParts; ++i) {
     const LaneVector x = a.part[i];
     const LaneVector y = b.part[i];
-    result.part[i] = (x > y) | (x != x) ? x : y;
+    result.part[i] = ((x > y) | (x != x)) ? x : y;
   }
   return result;
 }
@@ -75,18 +75,16 @@ inline Lanes larger(const Lanes& a, const Lanes& b) {
 // Lanes of one vector rotated by `step`, for the trees below.
 template <int kStep>
 inline LaneVector rotated(LaneVector v) {
-  constexpr int kWidth = kLaneVectorBytes / 4;
-  if constexpr (kWidth == 16) {
-    return __builtin_shuffle(
-        v, LaneInts{kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5, kStep + 6,
-                    kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11, kStep + 12, kStep + 13,
-                    kStep + 14, kStep + 15});
-  } else if constexpr (kWidth == 8) {
-    return __builtin_shuffle(v, LaneInts{kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4,
-                                         kStep + 5, kStep + 6, kStep + 7});
-  } else {
-    return __builtin_shuffle(v, LaneInts{kStep, kStep + 1, kStep + 2, kStep + 3});
-  }
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
+                                 kStep + 6, kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11,
+                                 kStep + 12, kStep + 13, kStep + 14, kStep + 15);
+#elif defined(__AVX2__)
+  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
+                                 kStep + 6, kStep + 7);
+#else
+  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3);
+#endif
 }
 
 // Halves are combined until one lane is left: lane i with i + 8, then i + 4, i + 2, i + 1.
@@ -108,7 +106,8 @@ inline float sum_of_lanes(const Lanes& lanes) {
   return reduce_lanes(lanes, [](LaneVector a, LaneVector b) { return a + b; });
 }
 inline float max_of_lanes(const Lanes& lanes) {
-  return reduce_lanes(lanes, [](LaneVector a, LaneVector b) { return (a > b) | (a != a) ? a : b; });
+  return reduce_lanes(lanes,
+                      [](LaneVector a, LaneVector b) { return ((a > b) | (a != a)) ? a : b; });
 }
 
 // exp(x), within 1 ulp for results that are normal numbers; smaller ones become 0.
@@ -159,7 +158,7 @@ inline Lanes tanh_lanes(const Lanes& x) {
     p = p * z - 3.33332819422e-1F;
     p = p * z * v + v;
     const LaneVector bound = 0.625F - LaneVector{};
-    result.part[i] = (v > bound) | (v < -bound) | (v != v) ? far.part[i] : p;
+    result.part[i] = ((v > bound) | (v < -bound) | (v != v)) ? far.part[i] : p;
   }
   return result;
 }

@@ -7,11 +7,13 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/pooling_window.h"
+#include "tierup/kernels/row_kernels.h"
 
 namespace tierup::kernels {
 namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
+constexpr int64_t kLongestLine = int64_t{1} << 20;
 
 template <typename T>
 constexpr T lowest() {
@@ -98,29 +100,49 @@ void pool_with_indices(const PoolWindow& w, const T* in, T* out, int64_t* indice
   });
 }
 
-// The maximum of input lines, then of neighbours within the line: each element is read once per
-// window row, by loops that vectorise.
 template <typename T>
-void pool_plane(const PoolWindow& w, const T* plane, T* out, T* line) {
+void max_into(const T* x, int64_t n, T* y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    row_kernels<T>().max_into(x, n, y);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = std::max(x[i], y[i]);
+  }
+}
+
+// Two lines of the width that all windows reach over: the maximum down each column, and that of
+// neighbours along the line, so that whole lines are worked on at once.
+template <typename T>
+struct PoolLines {
+  explicit PoolLines(const PoolWindow& w)
+      : reach(w.dilation[2] * (w.kernel[2] - 1)),
+        starts(std::max((w.out[2] - 1) * w.stride[2] + 1, w.in[2] + 2 * w.padding[2] - reach)),
+        columns(static_cast<size_t>(starts + reach)),
+        windows(static_cast<size_t>(starts)) {}
+  int64_t reach;   // From the first to the last position of a window.
+  int64_t starts;  // Positions at which a window may start.
+  std::vector<T> columns;
+  std::vector<T> windows;
+};
+
+template <typename T>
+void pool_plane(const PoolWindow& w, const T* plane, T* out, PoolLines<T>& lines) {
   for (int64_t z = 0; z < w.out[0]; ++z) {
     const Reach rz = reach_of(w, 0, z);
     for (int64_t y = 0; y < w.out[1]; ++y, out += w.out[2]) {
       const Reach ry = reach_of(w, 1, y);
-      std::fill(line, line + w.in[2], lowest<T>());
+      std::fill(lines.columns.begin(), lines.columns.end(), lowest<T>());
       for (int64_t iz = rz.first; iz < rz.last; iz += rz.step) {
         for (int64_t iy = ry.first; iy < ry.last; iy += ry.step) {
-          const T* source = plane + (iz * w.in[1] + iy) * w.in[2];
-          for (int64_t x = 0; x < w.in[2]; ++x)
-            line[x] = beats(source[x], line[x]) ? source[x] : line[x];
+          max_into(plane + (iz * w.in[1] + iy) * w.in[2], w.in[2],
+                   lines.columns.data() + w.padding[2]);
         }
       }
-      for (int64_t x = 0; x < w.out[2]; ++x) {
-        const Reach rx = reach_of(w, 2, x);
-        T best = lowest<T>();
-        for (int64_t i = rx.first; i < rx.last; i += rx.step)
-          best = beats(line[i], best) ? line[i] : best;
-        out[x] = best;
+      std::copy_n(lines.columns.begin(), lines.starts, lines.windows.begin());
+      for (int64_t k = 1; k < w.kernel[2]; ++k) {
+        max_into(lines.columns.data() + k * w.dilation[2], lines.starts, lines.windows.data());
       }
+      const T* best = lines.windows.data();
+      for (int64_t x = 0; x < w.out[2]; ++x) out[x] = best[x * w.stride[2]];
     }
   }
 }
@@ -129,9 +151,10 @@ template <typename T>
 void pool_values(const PoolWindow& w, const T* in, T* out) {
   const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, w.out_points()));
   parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
-    std::vector<T> line(static_cast<size_t>(w.in[2]));
-    for (int64_t p = begin; p < end; ++p)
-      pool_plane(w, in + p * w.in_points(), out + p * w.out_points(), line.data());
+    PoolLines<T> lines(w);
+    for (int64_t p = begin; p < end; ++p) {
+      pool_plane(w, in + p * w.in_points(), out + p * w.out_points(), lines);
+    }
   });
 }
 
@@ -216,6 +239,11 @@ template <int kRank>
 Tensor max_pool(const Tensor& self, const IntVector& kernel_size, const IntVector& stride,
                 const IntVector& padding, const IntVector& dilation, bool ceil_mode) {
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
+  // Lines that are mostly padding are not worth (nor safe) to lay out.
+  if (w.in[2] + 2 * w.padding[2] > kLongestLine) {
+    return std::get<0>(
+        max_pool_with_indices<kRank>(self, kernel_size, stride, padding, dilation, ceil_mode));
+  }
   const ScalarType work = work_type(self.dtype());
   const Tensor input = as_work(self, work);
   const Tensor out = Tensor::empty(pooled_sizes(self, w), work);

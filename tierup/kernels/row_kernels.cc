@@ -15,6 +15,10 @@ double row_max(const double* x, int64_t n) {
   return best;
 }
 
+void row_max_into(const double* x, int64_t n, double* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
+}
+
 double row_exp_shifted(double* x, int64_t n, double shift) {
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -99,6 +103,7 @@ void softmax_columns(const double* x, int64_t rows, int64_t stride, int64_t n, d
 
 constexpr RowKernels<double> kDoubleKernels{
     .max = &row_max,
+    .max_into = &row_max_into,
     .exp_shifted = &row_exp_shifted,
     .sum_of_squares = &row_sum_of_squares,
     .moments = &row_moments,

@@ -12,6 +12,8 @@ template <typename T>
 struct RowKernels {
   // The largest element, NaN if there is one; -inf of nothing.
   T (*max)(const T* x, int64_t n);
+  // y = the larger of x and y, NaN if one is.
+  void (*max_into)(const T* x, int64_t n, T* y);
   // x = exp(x - shift) in place, for x <= shift; returns the sum.
   T (*exp_shifted)(T* x, int64_t n, T shift);
   T (*sum_of_squares)(const T* x, int64_t n);

@@ -53,6 +53,12 @@ float row_max(const float* x, int64_t n) {
   return max_of_lanes(best);
 }
 
+void row_max_into(const float* x, int64_t n, float* y) {
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(y + i, larger(load_piece(x + i, count, 0), load_piece(y + i, count, 0)), count);
+  });
+}
+
 float row_exp_shifted(float* x, int64_t n, float shift) {
   const Lanes offset = broadcast(shift);
   Lanes sum = broadcast(0);
@@ -197,6 +203,7 @@ void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, fl
 
 constexpr RowKernels<float> kRowKernels{
     .max = &row_max,
+    .max_into = &row_max_into,
     .exp_shifted = &row_exp_shifted,
     .sum_of_squares = &row_sum_of_squares,
     .moments = &row_moments,

@@ -86,6 +86,15 @@ void run_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
 // A nearest pass only moves elements, of whatever type of this width.
 template <typename T>
 void gather_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
+  if (p.inner == 1) {
+    parallel_for(0, p.outer, std::max<int64_t>(1, 16384 / p.out), [&](int64_t begin, int64_t end) {
+      const int64_t* index = taps.index.data();
+      for (int64_t line = begin; line < end; ++line) {
+        for (int64_t i = 0; i < p.out; ++i) out[line * p.out + i] = in[line * p.in + index[i]];
+      }
+    });
+    return;
+  }
   const int64_t grain = std::max<int64_t>(1, 32768 / p.inner);
   parallel_for(0, p.outer * p.out, grain, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
