@@ -11,6 +11,7 @@
 //   Acc identity() const;
 //   Acc block(const In* p, int64_t count, int64_t stride) const;  // Folds a run of <= kBlock.
 //   void fold(Acc& into, In value) const;                         // Only if kTiles.
+//   void fold_rows(const In* rows, int64_t count, int64_t stride, Acc* tile) const;  // Optional.
 //   Acc merge(Acc a, Acc b) const;
 //   Out finish(Acc acc) const;
 //   static constexpr bool kTiles;
@@ -135,7 +136,16 @@ void fold_tile(const Reducer& reducer, const ReducePlan& plan, const typename Re
   for (int64_t start = begin; start < end; start += kTileRows) {
     std::array<Acc, kTile> tile;
     tile.fill(reducer.identity());
-    for (int64_t r = start; r < std::min(end, start + kTileRows); ++r) {
+    const int64_t stop = std::min(end, start + kTileRows);
+    int64_t first = start;
+    if constexpr (requires { reducer.fold_rows(base, start, start, tile.data()); }) {
+      if (single && width == kTile) {
+        reducer.fold_rows(base + start * plan.run_stride(), stop - start, plan.run_stride(),
+                          tile.data());
+        first = stop;
+      }
+    }
+    for (int64_t r = first; r < stop; ++r) {
       const int64_t at = single ? r * plan.run_stride()
                                 : plan.row_offset(r / plan.run_length()) +
                                       r % plan.run_length() * plan.run_stride();

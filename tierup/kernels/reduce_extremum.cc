@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tierup/kernels/float_folds.h"
 #include "tierup/kernels/reduce.h"
 
 namespace tierup::kernels {
@@ -45,6 +46,11 @@ struct ExtremumReducer {
   }
   void fold(Acc& into, In value) const { into = merge(into, static_cast<Acc>(value)); }
   Acc block(const In* p, int64_t count, int64_t stride) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (stride == 1 && count >= 64) {
+        return kMax ? float_folds().max(p, count) : float_folds().min(p, count);
+      }
+    }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [this](Acc a, Acc b) { return merge(a, b); });

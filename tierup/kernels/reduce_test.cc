@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/instruction_set.h"
 #include "tierup/kernels/order_statistics.h"
 #include "tierup/kernels/reduce_extremum.h"
 #include "tierup/kernels/reduce_moments.h"
@@ -50,6 +51,19 @@ TEST(Sum, HasTheSameBitsForAnyNumberOfThreads) {
     EXPECT_EQ(results[0], results[1]);
     EXPECT_EQ(results[0], results[2]);
   }
+}
+
+TEST(Sum, HasTheSameBitsForAnyInstructionSet) {
+  const Tensor x = noisy({200, 1000});
+  std::vector<Floats> results;
+  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (const int64_t dim : {0, 1}) {
+      results.push_back(values_of<float>(sum(x, IntVector{dim}, false, std::nullopt)));
+      results.push_back(values_of<float>(amax(x, {dim}, false)));
+    }
+  }
+  for (size_t i = 4; i < results.size(); ++i) EXPECT_EQ(results[i], results[i % 4]);
 }
 
 TEST(Sum, TakesAnyDimensionsOfAnyLayout) {
@@ -106,6 +120,13 @@ TEST(Norms, OfInfinitiesAndPowers) {
 TEST(Scan, CountsBoolsInLong) {
   const Tensor x = make_tensor<bool>({3}, {true, true, false});
   EXPECT_EQ(values_of<int64_t>(cumsum(x, 0, std::nullopt)), (std::vector<int64_t>{1, 2, 2}));
+}
+
+TEST(Sort, TakesZerosAsEqualAndKeepsNarrowOrder) {
+  const auto [values, indices] = sort(make_tensor<float>({5}, {0.0F, -0.0F, -1, kNan, 3}), 0, true);
+  EXPECT_EQ(values_of<int64_t>(indices), (std::vector<int64_t>{3, 4, 0, 1, 2}));
+  const auto [bytes, places] = sort(make_tensor<int8_t>({4}, {-128, 127, 0, -1}), 0, false);
+  EXPECT_EQ(values_of<int8_t>(bytes), (std::vector<int8_t>{-128, -1, 0, 127}));
 }
 
 TEST(Sort, IsStableWithNanLast) {

@@ -1,6 +1,7 @@
 #include "tierup/kernels/sorting.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,46 @@ void arrange_lanes(const Tensor& self, int64_t d, const Tensor& values, const Te
       for (int64_t i = 0; i < kept; ++i) {
         *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = elements[i].first;
         *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = elements[i].second;
+      }
+    });
+  });
+}
+
+// Narrow elements sort as one integer of 64 bits each: an order-preserving key above the index. The
+// index makes keys unique, so that any sort is stable. Equal elements have equal keys: -0 and 0,
+// NaNs.
+template <typename T>
+inline constexpr bool kPacks = sizeof(T) <= 4;
+
+template <typename T>
+uint32_t sort_key(T value, bool descending) {
+  uint32_t key = 0;
+  if constexpr (std::is_integral_v<T>) {
+    key = static_cast<uint32_t>(static_cast<int32_t>(value)) ^ 0x80000000U;
+  } else {
+    const float number = static_cast<float>(value) + 0.0F;
+    const auto bits = std::bit_cast<uint32_t>(number);
+    const bool negative = (bits >> 31U) != 0;
+    key = number != number ? 0xffffffffU : negative ? ~bits : bits | 0x80000000U;
+  }
+  return descending ? ~key : key;
+}
+
+template <typename T>
+void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
+  loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
+    std::vector<uint64_t> keys(static_cast<size_t>(count));
+    each([&](const LaneLoop::Pointers& lane) {
+      for (int64_t i = 0; i < count; ++i) {
+        const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
+        keys[i] = uint64_t{sort_key(value, descending)} << 32U | static_cast<uint64_t>(i);
+      }
+      std::sort(keys.begin(), keys.end());
+      for (int64_t i = 0; i < count; ++i) {
+        const auto from = static_cast<int64_t>(keys[i] & 0xffffffffU);
+        *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
+            *reinterpret_cast<const T*>(lane[0] + from * loop.step(0));
+        *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = from;
       }
     });
   });

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tierup/kernels/float_folds.h"
 #include "tierup/kernels/reduce.h"
 
 namespace tierup::kernels {
@@ -35,9 +36,17 @@ struct SumReducer {
       into += x;
   }
   Acc block(const In* p, int64_t count, int64_t stride) const {
+    if constexpr (std::is_same_v<T, float> && !kSkipNan) {
+      if (stride == 1 && count >= 64) return float_folds().sum(p, count);
+    }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [](Acc a, Acc b) { return a + b; });
+  }
+  // A full tile of neighbouring outputs, some rows at once.
+  void fold_rows(const float* rows, int64_t count, int64_t stride, float* tile) const
+      requires(std::is_same_v<T, float> && !kSkipNan) {
+    float_folds().add_rows(rows, count, stride, tile);
   }
   Acc merge(Acc a, Acc b) const { return a + b; }
   Out finish(Acc acc) const {

@@ -1,0 +1,20 @@
+// The folds without vector extensions beyond the platform's own, and the choice of a variant.
+#include "tierup/kernels/float_folds_body.h"
+#include "tierup/kernels/instruction_set.h"
+
+namespace tierup::kernels {
+
+FloatFolds float_folds_base() { return kFolds; }
+
+const FloatFolds& float_folds() {
+  static const FloatFolds base = float_folds_base();
+  static const FloatFolds avx2 = float_folds_avx2();
+  static const FloatFolds avx512 = float_folds_avx512();
+  switch (instruction_set()) {
+    case InstructionSet::kAvx512: return avx512;
+    case InstructionSet::kAvx2: return avx2;
+    default: return base;
+  }
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,26 @@
+// Folds of f32 runs, compiled for each instruction set: what sums and extrema spend their time in.
+//
+// Every variant keeps the same 32 accumulators and merges them in the same tree, so that all of
+// them give the same bits, which are also those of fold_lanes (reduce.h).
+#pragma once
+
+#include <cstdint>
+
+namespace tierup::kernels {
+
+struct FloatFolds {
+  float (*sum)(const float* x, int64_t n);
+  float (*max)(const float* x, int64_t n);  // NaN wins.
+  float (*min)(const float* x, int64_t n);
+  // acc[j] += x[r * stride + j] for `rows` rows, in order, and 64 columns.
+  void (*add_rows)(const float* x, int64_t rows, int64_t stride, float* acc);
+};
+
+FloatFolds float_folds_base();
+FloatFolds float_folds_avx2();
+FloatFolds float_folds_avx512();
+
+// The variant for this processor.
+const FloatFolds& float_folds();
+
+}  // namespace tierup::kernels

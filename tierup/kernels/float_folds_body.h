@@ -1,0 +1,69 @@
+// The code of float_folds.h; each including file is compiled for one instruction set and names the
+// function that returns its table. Everything here has internal linkage, so that no variant is
+// merged with another.
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "tierup/kernels/float_folds.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr int64_t kLanes = 32;
+using Vector = float __attribute__((vector_size(64)));  // Half of the lanes.
+
+Vector load(const float* p) {
+  Vector v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+
+struct Adder {
+  static constexpr float kStart = 0;
+  static Vector merge(Vector a, Vector b) { return a + b; }
+  static float merge(float a, float b) { return a + b; }
+};
+struct Maximum {
+  static constexpr float kStart = -std::numeric_limits<float>::infinity();
+  static Vector merge(Vector a, Vector b) { return (a > b) | (a != a) ? a : b; }
+  static float merge(float a, float b) { return a > b || a != a ? a : b; }
+};
+struct Minimum {
+  static constexpr float kStart = std::numeric_limits<float>::infinity();
+  static Vector merge(Vector a, Vector b) { return (a < b) | (a != a) ? a : b; }
+  static float merge(float a, float b) { return a < b || a != a ? a : b; }
+};
+
+template <typename Op>
+float fold(const float* x, int64_t n) {
+  Vector low = Vector{} + Op::kStart;
+  Vector high = low;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    low = Op::merge(low, load(x + i));
+    high = Op::merge(high, load(x + i + kLanes / 2));
+  }
+  std::array<float, kLanes> lane;
+  std::memcpy(lane.data(), &low, sizeof(low));
+  std::memcpy(lane.data() + kLanes / 2, &high, sizeof(high));
+  for (; i < n; ++i) lane[0] = Op::merge(lane[0], x[i]);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lane[j] = Op::merge(lane[j], lane[j + width]);
+  }
+  return lane[0];
+}
+
+void add_rows(const float* x, int64_t rows, int64_t stride, float* acc) {
+  std::array<Vector, 4> sum;
+  std::memcpy(sum.data(), acc, sizeof(sum));
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    for (size_t v = 0; v < sum.size(); ++v) sum[v] += load(x + v * 16);
+  }
+  std::memcpy(acc, sum.data(), sizeof(sum));
+}
+
+constexpr FloatFolds kFolds{fold<Adder>, fold<Maximum>, fold<Minimum>, add_rows};
+
+}  // namespace
+}  // namespace tierup::kernels
