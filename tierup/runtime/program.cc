@@ -1,6 +1,7 @@
 #include "tierup/runtime/program.h"
 
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
 #include "tierup/runtime/interpreter.h"
 #include "tierup/runtime/lower.h"
 
@@ -74,6 +75,8 @@ std::vector<IValue> Program::run_plan(const Plan& plan, std::span<IValue> args,
 }
 
 void Program::run_task(ForkTask& task) {
+  // The pool's threads are the parallelism: one more team in each would only crowd the cores.
+  const ThreadCountScope one_thread(1);
   try {
     IValue result;
     Interpreter(*this, task.state, task.context).run(*task.body, task.captures, {&result, 1});

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# The command's exit codes and the shape of what it prints. Arguments: the tierup binary, the zoo folder.
+set -uo pipefail
+tierup=$1
+zoo=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# expect CODE DESCRIPTION COMMAND...: runs it, keeps its output in $work/out and $work/err.
+expect() {
+  local code=$1 what=$2
+  shift 2
+  "$@" >"$work/out" 2>"$work/err"
+  local got=$?
+  if [ "$got" -ne "$code" ]; then
+    echo "FAILED: $what: exit code $got instead of $code"
+    cat "$work/out" "$work/err"
+    failed=1
+  fi
+}
+# says FILE WORDS: the output or error of the last command has these words.
+says() {
+  grep -qF -- "$2" "$work/$1" || { echo "FAILED: $1 lacks '$2':"; cat "$work/$1"; failed=1; }
+}
+
+model=("$zoo/mlp3.pt" --inputs "$zoo/mlp3.case0.safetensors")
+expect 0 "a right answer" "$tierup" run "${model[@]}" --check
+says out "ok"
+expect 1 "an answer outside of the tolerance" "$tierup" run "${model[@]}" --check --rtol 0 --atol 1e-30
+expect 0 "writing results" "$tierup" run "${model[@]}" --out "$work/out.safetensors"
+[ -s "$work/out.safetensors" ] || { echo "FAILED: nothing written"; failed=1; }
+expect 2 "an unknown option" "$tierup" run "${model[@]}" --no-such-option
+expect 2 "no subcommand" "$tierup"
+expect 3 "a missing file" "$tierup" run "$work/none.pt" --inputs "$zoo/mlp3.case0.safetensors"
+says err "none.pt"
+expect 3 "an error in JSON" "$tierup" run "$work/none.pt" --inputs "$zoo/mlp3.case0.safetensors" --json
+says err '"code": "not_found"'
+expect 3 "a method that is not there" "$tierup" run "${model[@]}" --method nothing
+says err "no method 'nothing'; it has: forward"
+expect 0 "a case that expects an error" "$tierup" run "$zoo/strings.pt" --inputs "$zoo/strings.case2.safetensors" --check
+expect 0 "calls in sequence" "$tierup" run "$zoo/kv_cache.pt" --inputs "$zoo/kv_cache.case0.safetensors" --check --json
+says out '"passed": true'
+expect 0 "checking one model" "$tierup" check "$zoo/mlp3.pt"
+says out "3 passed, 0 failed, 0 refused"
+expect 0 "figures" "$tierup" bench "${model[@]}" -t 0.05 -c 2 --json
+for key in load_ms first_ms warm_ms p50_ms p90_ms p99_ms p999_ms max_ms rss_mib error throughput; do
+  says out "\"$key\":"
+done
+expect 0 "a summary" "$tierup" inspect "$zoo/mlp3.pt"
+says out "forward(Tensor x) -> Tensor"
+expect 0 "the source" "$tierup" inspect "$zoo/mlp3.pt" --code
+says out "class Mlp3(Module):"
+expect 0 "the graph" "$tierup" inspect "$zoo/mlp3.pt" --graph
+says out "aten::relu"
+expect 0 "the plan" "$tierup" inspect "$zoo/mlp3.pt" --plan
+says out "op aten::linear"
+expect 0 "the weights" "$tierup" inspect "$zoo/mlp3.pt" --weights
+says out "fc1.weight"
+expect 0 "the operators" "$tierup" inspect "$zoo/mlp3.pt" --ops --json
+says out '"aten::linear": 3'
+expect 0 "the table" "$tierup" ops
+says out "aten::relu(Tensor self) -> Tensor"
+exit $failed
