@@ -59,7 +59,8 @@ Tensor unbox_tensor(IValue& value) {
   if (!tensor.defined()) return tensor;
   require(!tensor.is_meta(), ErrorCode::kUnsupported,
           "tensors on the meta device have no data to compute with");
-  if (tensor.impl()->conjugate || tensor.impl()->negative) return kernels::resolve_lazy_bits(tensor);
+  if (tensor.impl()->conjugate || tensor.impl()->negative)
+    return kernels::resolve_lazy_bits(tensor);
   return tensor;
 }
 

@@ -241,7 +241,8 @@ struct ObjectValue final : public RefCounted {
       : type(std::move(t)), slots(type->attributes().size(), IValue::uninitialized()) {}
   const std::shared_ptr<const ClassType> type;
   std::vector<IValue> slots;  // In the order of type->attributes().
-  // Counts writes to attributes, so that a plan can tell whether what it took for constant still is.
+  // Counts writes to attributes, so that a plan can tell whether what it took for constant still
+  // is.
   std::atomic<uint32_t> version{0};
 
   // By attribute name; throws kNotFound, and kTypeError if it was never set.
