@@ -30,7 +30,7 @@ InputSpec read_input_spec(const JsonCursor& json) {
   using Kind = InputSpec::Kind;
   InputSpec spec;
   const auto [variant, body] = json.variant();
-  const auto named = [&](Kind kind, std::string_view field) {
+  const auto named = [&, body = body](Kind kind, std::string_view field) {
     spec.kind = kind;
     spec.argument = read_named_reference(body.at("arg"));
     spec.target = body.at(field).as_string();
@@ -64,7 +64,7 @@ OutputSpec read_output_spec(const JsonCursor& json) {
   using Kind = OutputSpec::Kind;
   OutputSpec spec;
   const auto [variant, body] = json.variant();
-  const auto targeted = [&](Kind kind, std::string_view field) {
+  const auto targeted = [&, body = body](Kind kind, std::string_view field) {
     spec.kind = kind;
     spec.argument = read_named_reference(body.at("arg"));
     spec.target = body.at(field).as_string();
