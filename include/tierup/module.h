@@ -112,6 +112,7 @@ class TIERUP_API Module {
   ModuleStats stats() const;
 
  private:
+  friend struct Access;
   struct Impl;
   explicit Module(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tierup/error.h"
+#include "tierup/executor.h"
 #include "tierup/export.h"
 #include "tierup/module.h"
 #include "tierup/options.h"

@@ -35,6 +35,10 @@ struct Access {
     unwrap(result) = std::move(value);
     return result;
   }
+  template <typename Handle>
+  static auto& impl(const Handle& handle) {
+    return *handle.impl_;
+  }
   static std::shared_ptr<const std::atomic<bool>> flag(const CancellationToken& token) {
     return token.flag_;
   }

@@ -37,12 +37,23 @@ Model::Model(ModelOptions options)
   if (options_.seed) generator_->set_seed(*options_.seed);
   runtime::ProgramOptions program_options;
   program_options.fork_threads = fork_thread_count(options_);
-  program_ = std::make_unique<runtime::Program>(
+  program_ = std::make_shared<runtime::Program>(
       [to_cpu = options_.devices_to_cpu](const ir::Function& function) {
         return prepare_graph(function, {.devices_to_cpu = to_cpu});
       },
       program_options);
   tiered_ = std::make_unique<tier::TieredProgram>(*program_, options_.tiering);
+}
+
+Model::Model(const Model& older, Ref<ObjectValue> root)
+    : options_(older.options_),
+      generator_(older.generator_),
+      module_(older.module_),
+      exported_(older.exported_),
+      program_(older.program_),
+      tiered_(std::make_unique<tier::TieredProgram>(*program_, options_.tiering)),
+      methods_(older.methods_) {
+  module_.root = std::move(root);
 }
 
 Model::~Model() {
@@ -88,10 +99,12 @@ void Model::read_exported(Ref<archive::ModelArchive> archive) {
       options.placement.emplace_back(Device{type, -1}, Device{});
     }
   }
-  exported_ = std::make_unique<frontend::exported::ExportedProgram>(
+  auto exported = std::make_shared<frontend::exported::ExportedProgram>(
       frontend::exported::load_exported(*archive, options));
   module_.archive = std::move(archive);
-  module_.root = exported_->root;
+  // Weights belong to this generation alone, so that they can go when it goes.
+  module_.root = std::move(exported->root);
+  exported_ = std::move(exported);
   for (const std::string& warning : exported_->warnings) {
     if (options_.warn) options_.warn(warning);
   }
@@ -169,7 +182,9 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
   state->cancelled = options.cancelled;
   state->max_call_depth = options_.max_call_depth;
   const int64_t limit = options.time_limit_ms.value_or(options_.time_limit_ms);
-  if (limit > 0) {
+  if (options.deadline) {
+    state->deadline = options.deadline;
+  } else if (limit > 0) {
     state->deadline = runtime::RunState::Clock::now() + std::chrono::milliseconds(limit);
   }
   return Ref<const runtime::RunState>(state.get());

@@ -15,6 +15,7 @@
 
 #include "tierup/api/arguments.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/executor/servable.h"
 #include "tierup/frontend/exported/exported_program.h"
 #include "tierup/frontend/torchscript/module_loader.h"
 #include "tierup/kernels/generator.h"
@@ -43,8 +44,9 @@ struct ModelOptions {
 
 // Of one run.
 struct RunOptions {
-  std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
-  std::optional<int64_t> time_limit_ms;                // Instead of the model's; 0: none.
+  std::shared_ptr<const std::atomic<bool>> cancelled;            // May be null.
+  std::optional<int64_t> time_limit_ms;                          // Instead of the model's; 0: none.
+  std::optional<runtime::RunState::Clock::time_point> deadline;  // Instead of both.
 };
 
 struct ModelStats {
@@ -54,7 +56,7 @@ struct ModelStats {
 
 // Thread rule: any thread may call any method. Runs that change attributes, and set_attribute,
 // need the caller's order, as in PyTorch.
-class Model final : public RefCounted {
+class Model final : public executor::Servable {
  public:
   // Throws what the archive reader, the front end or a __setstate__ throws, and kUnsupported with
   // the complete list of what is missing.
@@ -94,11 +96,26 @@ class Model final : public RefCounted {
   archive::NamedTensors state() const;
   void load_state(const archive::NamedTensors& state, bool strict) const;
 
+  // Servable: a model with weights of its own and the same code, for the Executor
+  // (model_serving.cc).
+  IValue serve(std::vector<IValue> args, NamedValues kwargs,
+               const executor::RunLimits& limits) const override;
+  std::vector<IValue> serve_flat(std::vector<IValue> leaves,
+                                 const executor::RunLimits& limits) const override;
+  archive::NamedTensors weights() const override { return state(); }
+  Ref<executor::Servable> with_weights(const archive::NamedTensors& weights,
+                                       bool strict) const override;
+  void prepare_like(const executor::Servable& older) const override;
+  size_t idle_frames() const override;
+  size_t trim_frames() const override;
+
   void set_seed(uint64_t seed) const { generator_->set_seed(seed); }
   ModelStats stats() const { return {run_count_.load(), error_count_.load()}; }
 
  private:
   explicit Model(ModelOptions options);
+  // A generation: the code of `older`, with another root.
+  Model(const Model& older, Ref<ObjectValue> root);
   void read(Ref<archive::ByteSource> source);
   void read_torchscript(Ref<archive::ModelArchive> archive);
   void read_exported(Ref<archive::ModelArchive> archive);
@@ -116,8 +133,9 @@ class Model final : public RefCounted {
   const ModelOptions options_;
   Ref<kernels::Generator> generator_;
   frontend::torchscript::LoadedModule module_;
-  std::unique_ptr<frontend::exported::ExportedProgram> exported_;
-  std::unique_ptr<runtime::Program> program_;    // Before the module: its plans use the code.
+  std::shared_ptr<const frontend::exported::ExportedProgram> exported_;
+  // Shared by generations. Before the module: its plans use the code.
+  std::shared_ptr<runtime::Program> program_;
   std::unique_ptr<tier::TieredProgram> tiered_;  // Its jobs end before the program goes.
   std::vector<std::pair<std::string, runtime::Program::PlanSlot*>> methods_;  // Of the root.
   mutable std::atomic<int64_t> run_count_{0};

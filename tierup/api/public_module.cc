@@ -1,53 +1,12 @@
 // v1::Module over Model.
 #include "tierup/api/facade.h"
-#include "tierup/api/model.h"
+#include "tierup/api/public_convert.h"
 #include "tierup/archive/state_dict.h"
 #include "tierup/module.h"
 
 namespace tierup::v1 {
 
-struct Module::Impl {
-  Ref<api::Model> model;
-};
-
 namespace {
-
-api::ModelOptions model_options(const Options& options) {
-  api::ModelOptions result;
-  result.threads = options.threads;
-  result.fork_threads = options.fork_threads;
-  result.time_limit_ms = options.time_limit_ms;
-  result.max_call_depth = static_cast<size_t>(std::max<int64_t>(1, options.max_call_depth));
-  result.seed = options.seed;
-  result.devices_to_cpu = options.devices_to_cpu;
-  result.allow_unsupported = options.allow_unsupported;
-  result.run_model_code = options.run_model_code_at_load;
-  result.print = options.print;
-  result.warn = options.warn;
-  return result;
-}
-
-api::RunOptions run_options(const RunOptions& options) {
-  api::RunOptions result;
-  if (options.cancellation) result.cancelled = Access::flag(*options.cancellation);
-  result.time_limit_ms = options.time_limit_ms;
-  return result;
-}
-
-std::vector<IValue> unwrap_all(std::vector<Value> values) {
-  std::vector<IValue> result;
-  result.reserve(values.size());
-  for (Value& value : values) result.push_back(std::move(Access::unwrap(value)));
-  return result;
-}
-
-api::NamedValues unwrap_all(NamedValues values) {
-  api::NamedValues result;
-  for (auto& [name, value] : values) {
-    result.emplace_back(std::move(name), std::move(Access::unwrap(value)));
-  }
-  return result;
-}
 
 MethodInfo describe(const ir::Function& function) {
   const ir::Schema& schema = function.schema();
@@ -163,11 +122,7 @@ NamedTensors Module::state_dict() const {
 }
 
 void Module::load_state_dict(const NamedTensors& state, bool strict) const {
-  guarded([&] {
-    archive::NamedTensors tensors;
-    for (const auto& [name, tensor] : state) tensors.emplace_back(name, Access::unwrap(tensor));
-    impl_->model->load_state(tensors, strict);
-  });
+  guarded([&] { impl_->model->load_state(unwrap_all(state), strict); });
 }
 
 void Module::load_state_dict(const std::string& path, bool strict) const {

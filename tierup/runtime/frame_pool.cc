@@ -45,6 +45,7 @@ Frame* FramePool::acquire(const Plan& plan) {
 }
 
 void FramePool::release(Frame* frame) {
+  frame->set_last_round(round_.load(std::memory_order_relaxed));
   for (auto& kept : kept_) {
     Frame* expected = nullptr;
     if (kept.load(std::memory_order_relaxed) == nullptr &&
@@ -54,6 +55,31 @@ void FramePool::release(Frame* frame) {
     }
   }
   Frame::destroy(frame);
+}
+
+// Takes each frame out, so that no run can have it meanwhile, and puts back those that were used.
+size_t FramePool::trim() {
+  const uint32_t round = round_.fetch_add(1, std::memory_order_relaxed);
+  size_t freed = 0;
+  for (auto& kept : kept_) {
+    Frame* frame = kept.exchange(nullptr, std::memory_order_acquire);
+    if (frame == nullptr) continue;
+    Frame* expected = nullptr;
+    if (frame->last_round() == round &&
+        kept.compare_exchange_strong(expected, frame, std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+      continue;
+    }
+    Frame::destroy(frame);
+    ++freed;
+  }
+  return freed;
+}
+
+size_t FramePool::kept() const {
+  size_t count = 0;
+  for (const auto& kept : kept_) count += kept.load(std::memory_order_relaxed) != nullptr ? 1 : 0;
+  return count;
 }
 
 }  // namespace tierup::runtime

@@ -95,4 +95,16 @@ std::string Plan::to_string() const {
   return text;
 }
 
+size_t Plan::trim_frames() const {
+  size_t freed = frames_.trim();
+  for (const auto& body : bodies_) freed += body->trim_frames();
+  return freed;
+}
+
+size_t Plan::kept_frames() const {
+  size_t kept = frames_.kept();
+  for (const auto& body : bodies_) kept += body->kept_frames();
+  return kept;
+}
+
 }  // namespace tierup::runtime

@@ -125,6 +125,9 @@ class Plan {
   // random numbers, or calls code not known here: forks may run beside it.
   bool is_pure() const { return is_pure_; }
   FramePool& frames() const { return frames_; }
+  // The plan's frames and those of its forks' bodies: see FramePool.
+  size_t trim_frames() const;
+  size_t kept_frames() const;
 
   // One line per step, for inspection.
   std::string to_string() const;

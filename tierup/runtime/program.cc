@@ -59,6 +59,25 @@ const Plan& Program::resolve(const CallSite& site, const IValue* receiver) {
   return plan;
 }
 
+size_t Program::trim_frames() const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  size_t freed = 0;
+  for (const auto& [function, slot] : plans_) {
+    if (const Plan* plan = slot->plan_.load(std::memory_order_acquire))
+      freed += plan->trim_frames();
+  }
+  return freed;
+}
+
+size_t Program::kept_frames() const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  size_t kept = 0;
+  for (const auto& [function, slot] : plans_) {
+    if (const Plan* plan = slot->plan_.load(std::memory_order_acquire)) kept += plan->kept_frames();
+  }
+  return kept;
+}
+
 IValue Program::run(PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
                     const Ref<const RunState>& state) {
   const Plan& plan = plan_of(slot);

@@ -51,6 +51,9 @@ class Program {
   // What a call step calls, by its cache where that still holds.
   const Plan& resolve(const CallSite& site, const IValue* receiver);
   ForkPool* forks() const { return forks_.get(); }
+  // Over all plans made so far: see FramePool.
+  size_t trim_frames() const;
+  size_t kept_frames() const;
 
   // Calls a function; `args` are moved from and must be one per parameter.
   IValue run(PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
@@ -67,7 +70,7 @@ class Program {
   void run_task(ForkTask& task);
 
   const PrepareGraph prepare_;
-  std::shared_mutex mutex_;
+  mutable std::shared_mutex mutex_;
   std::unordered_map<const ir::Function*, std::unique_ptr<PlanSlot>> plans_;
   std::deque<CallTarget> targets_;
   std::unique_ptr<ForkPool> forks_;  // Last: its threads stop before the plans go.

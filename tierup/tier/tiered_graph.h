@@ -34,6 +34,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // Tier 1 gave other results than tier 0: no plans any more.
   void demote(std::string detail);
   GraphReport report() const;
+  std::vector<Ref<const InstalledPlan>> plans() const { return table_.plans(); }
 
  private:
   void on_miss(std::span<const IValue> arguments, const ops::Policy& policy, CompileQueue& queue,

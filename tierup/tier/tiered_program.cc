@@ -51,4 +51,22 @@ TierReport TieredProgram::report() const {
   return report;
 }
 
+size_t TieredProgram::trim_frames() const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  size_t freed = 0;
+  for (const auto& [key, graph] : graphs_) {
+    for (const Ref<const InstalledPlan>& plan : graph->plans()) freed += plan->plan->trim_frames();
+  }
+  return freed;
+}
+
+size_t TieredProgram::kept_frames() const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  size_t kept = 0;
+  for (const auto& [key, graph] : graphs_) {
+    for (const Ref<const InstalledPlan>& plan : graph->plans()) kept += plan->plan->kept_frames();
+  }
+  return kept;
+}
+
 }  // namespace tierup::tier

@@ -30,6 +30,9 @@ class TieredProgram {
   // Waits until no compile job is left (for tests and warm-up).
   void wait_for_jobs() { queue_.wait_idle(); }
   TierReport report() const;
+  // Over the specialised plans: see runtime::FramePool. Those of tier 0 are the program's.
+  size_t trim_frames() const;
+  size_t kept_frames() const;
 
  private:
   using Key = std::pair<const ir::Function*, const ObjectValue*>;

@@ -333,6 +333,18 @@ std::vector<IValue> ExportedProgram::flatten_inputs(
   return checks->check(leaves, check_options);
 }
 
+std::vector<IValue> ExportedProgram::check_leaves(std::vector<IValue> leaves) const {
+  std::vector<std::optional<IValue>> values;
+  size_t next = 0;
+  for (const InputLeaf& leaf : checks->leaves()) {
+    const bool given = !leaf.is_constant && next < leaves.size();
+    values.push_back(given ? std::optional<IValue>(std::move(leaves[next++])) : std::nullopt);
+  }
+  require(next == leaves.size(), ErrorCode::kInvalidArgument, "{} takes {} flat inputs but got {}",
+          signature(), next, leaves.size());
+  return checks->check(values, check_options);
+}
+
 IValue ExportedProgram::unflatten_outputs(const IValue& flat) const {
   size_t next = 0;
   return unflatten(out_spec, flat.to_tuple().items, next);

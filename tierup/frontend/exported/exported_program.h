@@ -63,6 +63,8 @@ struct ExportedProgram {
   std::vector<IValue> flatten_inputs(
       const std::vector<IValue>& args,
       const std::vector<std::pair<std::string, IValue>>& kwargs) const;
+  // The same from leaves in order, without those that are constants of the program.
+  std::vector<IValue> check_leaves(std::vector<IValue> leaves) const;
   IValue unflatten_outputs(const IValue& flat) const;
   // "forward(x, y)", for messages.
   std::string signature() const { return call_signature(in_spec, argument_names); }

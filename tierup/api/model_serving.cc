@@ -1,0 +1,61 @@
+// Model as the Executor serves it: flat runs, generations of weights, frames.
+#include "tierup/api/generation.h"
+#include "tierup/api/model.h"
+#include "tierup/base/error.h"
+
+namespace tierup::api {
+namespace {
+
+RunOptions run_options(const executor::RunLimits& limits) {
+  RunOptions options;
+  options.cancelled = limits.cancelled;
+  options.deadline = limits.deadline;
+  return options;
+}
+
+void append_leaves(const IValue& value, std::vector<IValue>& leaves) {
+  switch (value.tag()) {
+    case IValue::Tag::kList:
+      for (const IValue& item : value.to_list().items) append_leaves(item, leaves);
+      return;
+    case IValue::Tag::kTuple:
+      for (const IValue& item : value.to_tuple().items) append_leaves(item, leaves);
+      return;
+    case IValue::Tag::kDict:
+      for (const auto& [key, item] : value.to_dict().entries()) append_leaves(item, leaves);
+      return;
+    default: leaves.push_back(value);
+  }
+}
+
+}  // namespace
+
+IValue Model::serve(std::vector<IValue> args, NamedValues kwargs,
+                    const executor::RunLimits& limits) const {
+  return call(std::move(args), std::move(kwargs), run_options(limits));
+}
+
+std::vector<IValue> Model::serve_flat(std::vector<IValue> leaves,
+                                      const executor::RunLimits& limits) const {
+  std::vector<IValue> results;
+  if (!exported_) {
+    append_leaves(call(std::move(leaves), {}, run_options(limits)), results);
+    return results;
+  }
+  std::vector<IValue> args = exported_->check_leaves(std::move(leaves));
+  args.insert(args.begin(), IValue(root()));
+  const IValue flat = execute(slot("forward"), std::move(args), run_options(limits));
+  return flat.to_tuple().items;
+}
+
+Ref<executor::Servable> Model::with_weights(const archive::NamedTensors& weights,
+                                            bool strict) const {
+  return Ref<executor::Servable>(new Model(*this, clone_with_weights(root(), weights, strict)));
+}
+
+void Model::prepare_like(const executor::Servable&) const {}
+
+size_t Model::idle_frames() const { return program_->kept_frames() + tiered_->kept_frames(); }
+size_t Model::trim_frames() const { return program_->trim_frames() + tiered_->trim_frames(); }
+
+}  // namespace tierup::api

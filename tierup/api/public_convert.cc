@@ -1,0 +1,52 @@
+#include "tierup/api/public_convert.h"
+
+#include <algorithm>
+
+#include "tierup/api/facade.h"
+
+namespace tierup::v1 {
+
+api::ModelOptions model_options(const Options& options) {
+  api::ModelOptions result;
+  result.threads = options.threads;
+  result.fork_threads = options.fork_threads;
+  result.time_limit_ms = options.time_limit_ms;
+  result.max_call_depth = static_cast<size_t>(std::max<int64_t>(1, options.max_call_depth));
+  result.seed = options.seed;
+  result.devices_to_cpu = options.devices_to_cpu;
+  result.allow_unsupported = options.allow_unsupported;
+  result.run_model_code = options.run_model_code_at_load;
+  result.print = options.print;
+  result.warn = options.warn;
+  return result;
+}
+
+api::RunOptions run_options(const RunOptions& options) {
+  api::RunOptions result;
+  if (options.cancellation) result.cancelled = Access::flag(*options.cancellation);
+  result.time_limit_ms = options.time_limit_ms;
+  return result;
+}
+
+std::vector<IValue> unwrap_all(std::vector<Value> values) {
+  std::vector<IValue> result;
+  result.reserve(values.size());
+  for (Value& value : values) result.push_back(std::move(Access::unwrap(value)));
+  return result;
+}
+
+api::NamedValues unwrap_all(NamedValues values) {
+  api::NamedValues result;
+  for (auto& [name, value] : values) {
+    result.emplace_back(std::move(name), std::move(Access::unwrap(value)));
+  }
+  return result;
+}
+
+archive::NamedTensors unwrap_all(const NamedTensors& tensors) {
+  archive::NamedTensors result;
+  for (const auto& [name, tensor] : tensors) result.emplace_back(name, Access::unwrap(tensor));
+  return result;
+}
+
+}  // namespace tierup::v1

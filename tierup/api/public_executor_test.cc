@@ -1,0 +1,220 @@
+// v1::Executor on the models of the tiny zoo, .pt and .pt2.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "tierup/archive/safetensors.h"
+#include "tierup/tensor/allocator.h"
+#include "tierup/tierup.h"
+
+namespace {
+
+using namespace tierup::v1;
+
+const std::string kZoo = "tests/data/zoo/";
+
+Tensor ones(int64_t rows, int64_t columns, float value = 1.0F) {
+  const std::vector<float> data(static_cast<size_t>(rows * columns), value);
+  return Tensor::of<float>(data, std::vector<int64_t>{rows, columns});
+}
+
+std::vector<float> values(const Tensor& tensor) {
+  const Tensor plain = tensor.contiguous();
+  return {plain.data<float>(), plain.data<float>() + plain.element_count()};
+}
+
+// The model's weights times a number.
+NamedTensors scaled(const NamedTensors& weights, float factor) {
+  NamedTensors result;
+  for (const auto& [name, tensor] : weights) {
+    const Tensor copy = tensor.clone();
+    for (int64_t i = 0; i < copy.element_count(); ++i) copy.data<float>()[i] *= factor;
+    result.emplace_back(name, copy);
+  }
+  return result;
+}
+
+std::string failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return std::string(error_code_name(error.code())) + ": " + error.message();
+  }
+  return "no error";
+}
+
+class ExecutorOnZoo : public testing::TestWithParam<const char*> {
+ protected:
+  const std::string path_ = kZoo + GetParam();
+  const Tensor input_ = ones(2, 20);
+};
+
+TEST_P(ExecutorOnZoo, gives_what_the_module_gives) {
+  const Executor executor(path_, {.max_frames = 2});
+  const std::vector<float> expected = values(Module::load(path_)({input_}).to_tensor());
+  EXPECT_EQ(values(executor({input_}).to_tensor()), expected);
+  EXPECT_EQ(values(executor.run_flat({input_})[0].to_tensor()), expected);
+  EXPECT_EQ(values(executor.run_async({input_}).get().to_tensor()), expected);
+  std::vector<float> memory(expected.size());
+  const std::vector<int64_t> shape = {2, static_cast<int64_t>(expected.size()) / 2};
+  const Tensor output = Tensor::borrow(memory.data(), shape, DType::kFloat32);
+  executor.run_into({input_}, std::vector<Tensor>{output});
+  EXPECT_EQ(memory, expected);
+  EXPECT_EQ(executor.stats().runs, 4U);
+}
+
+TEST_P(ExecutorOnZoo, swapped_weights_answer_and_return) {
+  const Executor executor(path_);
+  const std::vector<float> before = values(executor({input_}).to_tensor());
+  const NamedTensors original = executor.weights();
+  ASSERT_FALSE(original.empty());
+  EXPECT_EQ(executor.swap_weights(scaled(original, 0.0F)), 1U);
+  EXPECT_NE(values(executor({input_}).to_tensor()), before);
+  EXPECT_EQ(executor.swap_weights(path_), 2U);  // The archive itself.
+  EXPECT_EQ(values(executor({input_}).to_tensor()), before);
+  EXPECT_EQ(executor.stats().generation, 2U);
+}
+
+TEST_P(ExecutorOnZoo, prepared_weights_wait_until_they_are_installed) {
+  const Executor executor(path_);
+  const std::vector<float> before = values(executor({input_}).to_tensor());
+  PreparedWeights prepared = executor.prepare_weights(scaled(executor.weights(), 0.5F));
+  EXPECT_EQ(values(executor({input_}).to_tensor()), before);
+  executor.install(std::move(prepared));
+  EXPECT_NE(values(executor({input_}).to_tensor()), before);
+}
+
+TEST_P(ExecutorOnZoo, misfits_are_listed_and_refused_whole) {
+  const Executor executor(path_);
+  const std::vector<float> before = values(executor({input_}).to_tensor());
+  NamedTensors weights = scaled(executor.weights(), 0.0F);
+  const std::string missing = weights.back().first;
+  weights.pop_back();
+  const std::string misfit = weights[0].first;
+  weights[0].second = ones(1, 1);
+  weights.emplace_back("nobody", ones(1, 1));
+  weights[1].second = weights[1].second.to(DType::kFloat64);
+  const std::string failure = failure_of([&] { executor.swap_weights(weights); });
+  for (const std::string& part : {"- missing: " + missing, "- " + misfit + ": expected float32[",
+                                  std::string("got float32[1, 1]"), std::string("got float64["),
+                                  std::string("- unexpected: nobody")}) {
+    EXPECT_NE(failure.find(part), std::string::npos) << part << "\n" << failure;
+  }
+  EXPECT_EQ(values(executor({input_}).to_tensor()), before);
+  EXPECT_EQ(executor.stats().generation, 0U);
+}
+
+TEST_P(ExecutorOnZoo, part_of_the_weights_without_strict) {
+  const Executor executor(path_);
+  const std::vector<float> before = values(executor({input_}).to_tensor());
+  const NamedTensors original = executor.weights();
+  const NamedTensors one = {original.back()};
+  EXPECT_EQ(executor.swap_weights(scaled(one, 3.0F), false), 1U);
+  const std::vector<float> after = values(executor({input_}).to_tensor());
+  EXPECT_NE(after, before);
+  executor.swap_weights(one, false);
+  EXPECT_EQ(values(executor({input_}).to_tensor()), before);
+}
+
+TEST_P(ExecutorOnZoo, weights_from_a_safetensors_file) {
+  const Executor executor(path_);
+  const std::vector<float> before = values(executor({input_}).to_tensor());
+  const std::string file = testing::TempDir() + "tierup_weights_" + GetParam() + ".safetensors";
+  tierup::archive::NamedTensors tensors;
+  for (const auto& [name, tensor] : executor.weights()) {
+    std::vector<int64_t> sizes(tensor.shape().begin(), tensor.shape().end());
+    const auto copy = tierup::Tensor::empty(sizes, tierup::ScalarType::kFloat);
+    std::memset(copy.data<float>(), 0, static_cast<size_t>(tensor.element_count()) * sizeof(float));
+    tensors.emplace_back(name, copy);
+  }
+  tierup::archive::write_safetensors(file, tensors, {});
+  executor.swap_weights(file);
+  for (const float value : values(executor({input_}).to_tensor())) EXPECT_EQ(value, 0.0F);
+  std::filesystem::remove(file);
+}
+
+// Sixteen callers, a swap every few milliseconds: each answer is one generation's, and what the
+// old generations held comes back.
+TEST_P(ExecutorOnZoo, every_answer_is_one_generations) {
+  const Executor executor(path_, {.max_frames = 4, .frame_idle_ms = 20});
+  const NamedTensors original = executor.weights();
+  std::vector<std::vector<float>> expected;
+  for (const float factor : {1.0F, 2.0F, 4.0F}) {
+    executor.swap_weights(scaled(original, factor));
+    expected.push_back(values(executor({input_}).to_tensor()));
+  }
+  ASSERT_NE(expected[0], expected[1]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const int64_t base = memory_stats().live_bytes;
+  std::atomic<bool> stop{false};
+  std::atomic<int> torn{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 16; ++i) {
+    callers.emplace_back([&] {
+      while (!stop) {
+        const std::vector<float> answer = values(executor({input_}).to_tensor());
+        if (std::find(expected.begin(), expected.end(), answer) == expected.end()) ++torn;
+      }
+    });
+  }
+  for (int swap = 0; swap < 60; ++swap) {
+    executor.swap_weights(scaled(original, static_cast<float>(1 << (swap % 3))));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  stop = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(torn, 0);
+  for (int i = 0; i < 300 && executor.stats().generations_old > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(executor.stats().generations_old, 0U);
+  EXPECT_LE(memory_stats().live_bytes, base + (1 << 16));
+}
+
+TEST_P(ExecutorOnZoo, idle_frames_go_back) {
+  const Executor executor(path_, {.frame_idle_ms = 20});
+  executor({input_});
+  EXPECT_GT(executor.stats().frames_idle, 0U);
+  for (int i = 0; i < 300 && executor.stats().frames_idle > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(executor.stats().frames_idle, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archives, ExecutorOnZoo, testing::Values("mlp3.pt", "mlp3.pt2"),
+                         [](const auto& info) {
+                           return std::string(info.param).ends_with("2") ? "exported"
+                                                                         : "torchscript";
+                         });
+
+TEST(PublicExecutor, inputs_are_checked_by_name) {
+  const Executor executor(kZoo + "mlp3.pt2");
+  EXPECT_NE(failure_of([&] { executor({ones(2, 7)}); }).find("input '"), std::string::npos);
+  EXPECT_NE(failure_of([&] { executor({ones(2, 20).to(DType::kFloat64)}); }).find("float32"),
+            std::string::npos);
+  EXPECT_NE(failure_of([&] { executor({}); }).find("missing"), std::string::npos);
+  EXPECT_NE(failure_of([&] {
+              executor.run_flat({ones(2, 20), ones(2, 20)});
+            }).find("takes 1 flat inputs but got 2"),
+            std::string::npos);
+}
+
+TEST(PublicExecutor, a_cancelled_or_late_run_says_so) {
+  const Executor executor(kZoo + "mlp3.pt");
+  CancellationToken token;
+  token.cancel();
+  RunOptions options;
+  options.cancellation = token;
+  EXPECT_EQ(failure_of([&] { executor.run_async({ones(2, 20)}, {}, options).get(); }).substr(0, 9),
+            "cancelled");
+}
+
+TEST(PublicExecutor, weights_can_be_shared_with_a_module) {
+  const Module module = Module::load(kZoo + "mlp3.pt");
+  const Executor executor(module);
+  EXPECT_EQ(values(executor({ones(2, 20)}).to_tensor()), values(module({ones(2, 20)}).to_tensor()));
+}
+
+}  // namespace

@@ -1,0 +1,224 @@
+#include "tierup/executor/executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/copy.h"
+
+namespace tierup::executor {
+namespace {
+
+// How often it is looked whether the last run of an old generation has ended.
+constexpr std::chrono::milliseconds kOldInterval(20);
+
+size_t async_thread_count(const ExecutorConfig& config) {
+  return config.async_threads > 0 ? config.async_threads : static_cast<size_t>(usable_cores());
+}
+
+std::string describe(const Tensor& tensor) {
+  return fmt::format("{}{}", dtype_name(tensor.dtype()), shape_string(tensor.sizes()));
+}
+
+void copy_outputs(const std::vector<IValue>& results, const std::vector<Tensor>& outputs) {
+  require(results.size() == outputs.size(), ErrorCode::kInvalidArgument,
+          "the model gives {} outputs, {} buffers were bound", results.size(), outputs.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    require(results[i].is_tensor(), ErrorCode::kInvalidArgument,
+            "output {} is a {}, which no buffer can take", i, results[i].tag_name());
+    const Tensor result = results[i].to_tensor();
+    const bool fits = result.dtype() == outputs[i].dtype() &&
+                      std::ranges::equal(result.sizes(), outputs[i].sizes());
+    require(fits, ErrorCode::kInvalidArgument, "output {} is {}, its buffer {}", i,
+            describe(result), describe(outputs[i]));
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    kernels::copy_into(outputs[i], results[i].to_tensor());
+  }
+}
+
+}  // namespace
+
+Executor::Executor(Ref<Servable> model, ExecutorConfig config)
+    : config_(config), permits_(config.max_frames, config.wait_for_frame), current_{model, 0} {
+  pool_ = std::make_unique<WorkPool>(async_thread_count(config_), config_.max_queued);
+  housekeeper_ = std::thread([this] { keep_house(); });
+}
+
+Executor::~Executor() {
+  pool_ = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(house_mutex_);
+    stopping_ = true;
+  }
+  house_wake_.notify_all();
+  housekeeper_.join();
+}
+
+Executor::Generation Executor::take() const {
+  const std::lock_guard<std::mutex> lock(current_mutex_);
+  return current_;
+}
+
+Ref<Servable> Executor::current() const { return take().model; }
+uint64_t Executor::generation() const { return take().number; }
+
+RunLimits Executor::with_time_limit(RunLimits limits) const {
+  if (!limits.deadline && config_.time_limit_ms > 0) {
+    limits.deadline = Clock::now() + std::chrono::milliseconds(config_.time_limit_ms);
+  }
+  return limits;
+}
+
+// One run: a permit, the current generation, and the counters.
+template <typename Body>
+auto Executor::counted(const RunLimits& limits, Body&& body) {
+  try {
+    const RunPermits::Permit permit(permits_, limits);
+    const Generation generation = take();
+    runs_.fetch_add(1, std::memory_order_relaxed);
+    return body(generation);
+  } catch (...) {
+    errors_.fetch_add(1, std::memory_order_relaxed);
+    throw;
+  }
+}
+
+IValue Executor::run(std::vector<IValue> args, NamedValues kwargs, RunLimits limits,
+                     uint64_t* number) {
+  limits = with_time_limit(std::move(limits));
+  return counted(limits, [&](const Generation& generation) {
+    if (number != nullptr) *number = generation.number;
+    return generation.model->serve(std::move(args), std::move(kwargs), limits);
+  });
+}
+
+std::vector<IValue> Executor::run_flat(std::vector<IValue> leaves, RunLimits limits,
+                                       uint64_t* number) {
+  limits = with_time_limit(std::move(limits));
+  return counted(limits, [&](const Generation& generation) {
+    if (number != nullptr) *number = generation.number;
+    return generation.model->serve_flat(std::move(leaves), limits);
+  });
+}
+
+void Executor::run_into(std::vector<IValue> leaves, const std::vector<Tensor>& outputs,
+                        RunLimits limits) {
+  limits = with_time_limit(std::move(limits));
+  counted(limits, [&](const Generation& generation) {
+    copy_outputs(generation.model->serve_flat(std::move(leaves), limits), outputs);
+  });
+}
+
+void Executor::run_async(std::vector<IValue> args, NamedValues kwargs, RunLimits limits,
+                         std::function<void(RunOutcome)> done) {
+  limits = with_time_limit(std::move(limits));
+  const bool queued = pool_->submit([this, args = std::move(args), kwargs = std::move(kwargs),
+                                     limits = std::move(limits), done = std::move(done)]() mutable {
+    RunOutcome outcome;
+    try {
+      outcome.value =
+          run(std::move(args), std::move(kwargs), std::move(limits), &outcome.generation);
+    } catch (...) {
+      outcome.failure = std::current_exception();
+    }
+    done(std::move(outcome));
+  });
+  require(queued, ErrorCode::kOutOfMemory, "{} runs wait in the executor's queue already",
+          config_.max_queued);
+}
+
+Ref<Servable> Executor::prepare(const NamedTensors& weights, bool strict) const {
+  const Ref<Servable> older = current();
+  Ref<Servable> next = older->with_weights(weights, strict);
+  if (config_.prepare_weights) next->prepare_like(*older);
+  return next;
+}
+
+uint64_t Executor::install(Ref<Servable> next) {
+  uint64_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(current_mutex_);
+    number = current_.number + 1;
+    current_.model.swap(next);
+    current_.number = number;
+  }
+  const std::lock_guard<std::mutex> lock(house_mutex_);
+  old_.push_back(std::move(next));
+  house_wake_.notify_all();
+  return number;
+}
+
+uint64_t Executor::swap_weights(const NamedTensors& weights, bool strict) {
+  const std::lock_guard<std::mutex> lock(swap_mutex_);
+  return install(prepare(weights, strict));
+}
+
+ExecutorStats Executor::stats() const {
+  ExecutorStats stats;
+  stats.runs = runs_.load();
+  stats.errors = errors_.load();
+  stats.frames_in_use = permits_.in_use();
+  stats.frames_peak = permits_.peak();
+  stats.frames_limit = permits_.limit();
+  stats.frames_trimmed = trimmed_.load();
+  stats.runs_waiting = permits_.waiting();
+  stats.runs_waited = permits_.waited();
+  stats.runs_refused = permits_.refused();
+  stats.runs_queued = pool_->queued();
+  const Generation generation = take();
+  stats.frames_idle = generation.model->idle_frames();
+  stats.generation = generation.number;
+  const std::lock_guard<std::mutex> lock(house_mutex_);
+  stats.generations_old = old_.size();
+  return stats;
+}
+
+size_t Executor::trim() {
+  const size_t count = current()->trim_frames();
+  trimmed_.fetch_add(count);
+  return count;
+}
+
+// Frees the old generations that only the list still holds, without the lock: their destructors
+// may wait for a compile job that has been told to stop.
+void Executor::free_old(std::unique_lock<std::mutex>& lock) {
+  std::vector<Ref<Servable>> ended;
+  const auto is_ended = [](const Ref<Servable>& model) { return model->use_count() == 1; };
+  for (Ref<Servable>& model : old_) {
+    if (is_ended(model)) ended.push_back(std::move(model));
+  }
+  std::erase_if(old_, [](const Ref<Servable>& model) { return !model; });
+  lock.unlock();
+  ended.clear();
+  lock.lock();
+}
+
+void Executor::keep_house() {
+  const bool trims = config_.frame_idle_ms > 0;
+  const std::chrono::milliseconds idle(trims ? config_.frame_idle_ms : 3600000);
+  uint64_t runs_at_trim = 0;
+  int quiet_trims = 2;
+  auto next_trim = Clock::now() + idle;
+  std::unique_lock<std::mutex> lock(house_mutex_);
+  while (!stopping_) {
+    const auto wake = old_.empty() ? next_trim : std::min(next_trim, Clock::now() + kOldInterval);
+    house_wake_.wait_until(lock, wake);
+    if (stopping_) break;
+    free_old(lock);
+    if (Clock::now() < next_trim) continue;
+    next_trim = Clock::now() + idle;
+    // After two rounds without a run there is nothing left to give back.
+    const uint64_t runs = runs_.load();
+    quiet_trims = runs == runs_at_trim ? quiet_trims + 1 : 0;
+    runs_at_trim = runs;
+    if (!trims || quiet_trims > 2) continue;
+    lock.unlock();
+    trim();
+    lock.lock();
+  }
+}
+
+}  // namespace tierup::executor

@@ -1,0 +1,48 @@
+#include "tierup/executor/work_pool.h"
+
+namespace tierup::executor {
+
+WorkPool::~WorkPool() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool WorkPool::submit(std::function<void()> task) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (tasks_.size() >= max_queued_) return false;
+    tasks_.push_back(std::move(task));
+    if (idle_ < tasks_.size() && threads_.size() < max_threads_) {
+      threads_.emplace_back([this] { work(); });
+    }
+  }
+  wake_.notify_one();
+  return true;
+}
+
+size_t WorkPool::queued() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return tasks_.size();
+}
+
+void WorkPool::work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    ++idle_;
+    wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    --idle_;
+    if (tasks_.empty()) return;  // Stopping, and nothing is left.
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+  }
+}
+
+}  // namespace tierup::executor
