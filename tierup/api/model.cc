@@ -75,7 +75,7 @@ void Model::read(Ref<archive::ByteSource> source) {
     read_torchscript(std::move(archive));
   }
   for (const auto& [name, callable] : root()->type->methods()) {
-    methods_.emplace_back(name, &program_->slot_of(ir::as_function(*callable)));
+    add_method(name, ir::as_function(*callable));
   }
   if (!options_.allow_unsupported) check_support();
 }
@@ -84,7 +84,9 @@ void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
   frontend::torchscript::LoadOptions options;
   if (options_.run_model_code) {
     options.run = [this](const ir::Function& function, std::vector<IValue> args) {
-      return execute(program_->slot_of(function), std::move(args), {});
+      const ThreadCountScope threads(options_.threads);
+      ops::RunContext run_context = context();
+      return program_->run(function, args, run_context, run_state({}));
     };
   }
   module_ = frontend::torchscript::load_torchscript(std::move(archive), options);
@@ -150,22 +152,27 @@ void Model::check_support() const {
           list.size(), list_missing(list));
 }
 
+void Model::add_method(std::string name, const ir::Function& function) {
+  tier::TieredGraph& graph = tiered_->add(program_->slot_of(function), root());
+  methods_.push_back({std::move(name), &function, &graph});
+}
+
 // The last of one name counts, as in Python.
-runtime::Program::PlanSlot& Model::slot(const std::string& name) const {
+const Model::Method& Model::entry(const std::string& name) const {
   for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) {
-    if (method->first == name) return *method->second;
+    if (method->name == name) return *method;
   }
   std::string known;
-  for (const auto& [method, place] : methods_) known += (known.empty() ? "" : ", ") + method;
+  for (const Method& method : methods_) known += (known.empty() ? "" : ", ") + method.name;
   fail(ErrorCode::kNotFound, "the module has no method '{}'; it has: {}", name,
        known.empty() ? "none" : known);
 }
 
-const ir::Function& Model::method(const std::string& name) const { return slot(name).function(); }
+const ir::Function& Model::method(const std::string& name) const { return *entry(name).function; }
 
 std::vector<const ir::Function*> Model::methods() const {
   std::vector<const ir::Function*> result;
-  for (const auto& [name, place] : methods_) result.push_back(&place->function());
+  for (const Method& method : methods_) result.push_back(method.function);
   return result;
 }
 
@@ -190,13 +197,13 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
   return Ref<const runtime::RunState>(state.get());
 }
 
-IValue Model::execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args,
+IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
                       const RunOptions& options) const {
   const ThreadCountScope threads(options_.threads);
   ops::RunContext run_context = context();
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {
-    return tiered_->run(slot, args, run_context, run_state(options));
+    return graph.run(args, run_context, run_state(options));
   } catch (const std::exception&) {
     error_count_.fetch_add(1, std::memory_order_relaxed);
     throw;
@@ -206,10 +213,10 @@ IValue Model::execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args
 IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues kwargs,
                   const RunOptions& options) const {
   if (exported_ && name == "forward") return run_exported(args, kwargs, options);
-  runtime::Program::PlanSlot& place = slot(name);
+  const Method& method = entry(name);
   return execute(
-      place,
-      bind_arguments(place.function().schema(), IValue(root()), std::move(args), std::move(kwargs)),
+      *method.graph,
+      bind_arguments(method.function->schema(), IValue(root()), std::move(args), std::move(kwargs)),
       options);
 }
 
@@ -217,7 +224,7 @@ IValue Model::run_exported(const std::vector<IValue>& args, const NamedValues& k
                            const RunOptions& options) const {
   std::vector<IValue> leaves = exported_->flatten_inputs(args, kwargs);
   leaves.insert(leaves.begin(), IValue(root()));
-  return exported_->unflatten_outputs(execute(slot("forward"), std::move(leaves), options));
+  return exported_->unflatten_outputs(execute(*entry("forward").graph, std::move(leaves), options));
 }
 
 IValue Model::call(std::vector<IValue> args, NamedValues kwargs, const RunOptions& options) const {

@@ -124,8 +124,14 @@ class Model final : public executor::Servable {
   void check_support() const;
   ops::RunContext context() const;
   Ref<const runtime::RunState> run_state(const RunOptions& options) const;
-  runtime::Program::PlanSlot& slot(const std::string& name) const;
-  IValue execute(runtime::Program::PlanSlot& slot, std::vector<IValue> args,
+  struct Method {
+    std::string name;
+    const ir::Function* function;
+    tier::TieredGraph* graph;
+  };
+  void add_method(std::string name, const ir::Function& function);
+  const Method& entry(const std::string& name) const;
+  IValue execute(tier::TieredGraph& graph, std::vector<IValue> args,
                  const RunOptions& options) const;
   IValue call_with_hooks(std::vector<IValue> args, const RunOptions& options) const;
   std::pair<Ref<ObjectValue>, std::string> holder_of(const std::string& path) const;
@@ -137,7 +143,7 @@ class Model final : public executor::Servable {
   // Shared by generations. Before the module: its plans use the code.
   std::shared_ptr<runtime::Program> program_;
   std::unique_ptr<tier::TieredProgram> tiered_;  // Its jobs end before the program goes.
-  std::vector<std::pair<std::string, runtime::Program::PlanSlot*>> methods_;  // Of the root.
+  std::vector<Method> methods_;                  // Of the root.
   mutable std::atomic<int64_t> run_count_{0};
   mutable std::atomic<int64_t> error_count_{0};
 };

@@ -18,6 +18,7 @@
 #include "tierup/analysis/liveness.h"
 #include "tierup/ir/graph.h"
 #include "tierup/ir/graph_editor.h"
+#include "tierup/ir/value_hints.h"
 #include "tierup/ops/op_table.h"
 
 namespace tierup::passes {
@@ -26,11 +27,17 @@ using Counters = std::map<std::string, int64_t, std::less<>>;
 
 class PassContext {
  public:
-  PassContext(ir::Graph& graph, const ops::OpTable& table) : editor_(graph), table_(&table) {}
+  // `hints` may be null and must outlive this.
+  PassContext(ir::Graph& graph, const ops::OpTable& table, ir::ValueHints* hints = nullptr)
+      : editor_(graph), table_(&table), hints_(hints != nullptr ? hints : &no_hints_) {}
 
   ir::Graph& graph() { return editor_.graph(); }
   ir::GraphEditor& editor() { return editor_; }
   const ops::OpTable& table() const { return *table_; }
+
+  // What the values looked like when the graph was profiled; empty if it was not. A pass that puts
+  // a value in another's place copies its hint.
+  ir::ValueHints& hints() { return *hints_; }
 
   // Analyses of the graph as it is now; made on first use, again after an edit. A reference holds
   // until the next call that follows an edit.
@@ -52,6 +59,8 @@ class PassContext {
 
   ir::GraphEditor editor_;
   const ops::OpTable* table_;
+  ir::ValueHints no_hints_;
+  ir::ValueHints* hints_;
   Cached<analysis::AliasAnalysis> alias_;
   Cached<analysis::Liveness> liveness_;
   Counters counters_;
@@ -80,6 +89,7 @@ struct PassOptions {
   // Counts down with each pass run; at zero no more are. For bisecting over a whole process.
   std::atomic<int64_t>* pass_budget = nullptr;
   const PassRegistry* user_passes = nullptr;
+  ir::ValueHints* hints = nullptr;  // Of the graph's values; kept up to date by the passes.
 };
 
 // What one pass did.

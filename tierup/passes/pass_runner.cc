@@ -17,7 +17,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 class Runner {
  public:
   Runner(ir::Graph& graph, const PassOptions& options)
-      : options_(options), context_(graph, ops::OpTable::instance()) {}
+      : options_(options), context_(graph, ops::OpTable::instance(), options.hints) {}
 
   void run(const Pass& pass) {
     if (contains(options_.disabled, pass.name)) return;

@@ -6,7 +6,7 @@
 
 namespace tierup::runtime {
 
-using profile::ArgumentProfile;
+using profile::ValueProfile;
 
 std::string_view guard_outcome_text(GuardOutcome outcome) {
   switch (outcome) {
@@ -23,16 +23,16 @@ std::string_view guard_outcome_text(GuardOutcome outcome) {
   return "unknown";
 }
 
-EntryGuard EntryGuard::from_profile(const profile::InputProfile& profile, bool is_static,
+EntryGuard EntryGuard::from_profile(const profile::GraphProfile& profile, bool is_static,
                                     const ops::Policy& policy) {
   EntryGuard guard;
   guard.policy_ = policy;
   for (size_t i = 0; i < profile.arguments().size(); ++i) {
-    const ArgumentProfile& seen = profile.arguments()[i];
+    const ValueProfile& seen = profile.arguments()[i];
     ArgumentGuard entry;
     entry.argument = i;
     entry.truth = seen.truth;
-    entry.is_tensor = seen.kind == ArgumentProfile::Kind::kTensor;
+    entry.is_tensor = seen.kind == ValueProfile::Kind::kTensor;
     if (!entry.is_tensor && !entry.truth) continue;
     if (entry.is_tensor) {
       entry.dtype = seen.dtype;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tierup/ops/run_context.h"
-#include "tierup/profile/input_profile.h"
+#include "tierup/profile/graph_profile.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::runtime {
@@ -47,7 +47,7 @@ class EntryGuard {
  public:
   // From a profile: exact sizes if `is_static`. Only facts that the profile still holds are
   // assumed.
-  static EntryGuard from_profile(const profile::InputProfile& profile, bool is_static,
+  static EntryGuard from_profile(const profile::GraphProfile& profile, bool is_static,
                                  const ops::Policy& policy);
 
   // The versions are read now; take them before the values are used, so that a write in between

@@ -74,14 +74,17 @@ void Interpreter::loop(std::span<IValue> results) {
     const Step& step = *next++;
     current_ = &step;
     switch (step.kind) {
-      case StepKind::kOp: run_op(step); break;
-      case StepKind::kJump: next = steps_ + step.target; break;
-      case StepKind::kJumpIfFalse:
-        if (!slots_[operands(step)->slot].to_bool()) next = steps_ + step.target;
+      case StepKind::kOp:
+        run_op(step);
+        if (is_watched()) profiler_->on_values(step, slots_);
         break;
+      case StepKind::kJump: next = steps_ + step.target; break;
+      case StepKind::kJumpIfFalse: run_branch(step, next); break;
       case StepKind::kLoopEnter: enter_loop(step, operands(step), slots_); break;
       case StepKind::kLoopTest:
-        if (!test_loop(step, slots_)) next = steps_ + step.target;
+        if (test_loop(step, slots_)) break;
+        next = steps_ + step.target;
+        if (is_watched()) profiler_->on_loop_end(step, slots_[step.output + 1].to_int());
         break;
       case StepKind::kLoopNext:
         state_->poll();
@@ -100,9 +103,18 @@ void Interpreter::loop(std::span<IValue> results) {
         entered_.emplace_back(stack_.size(), read_operand(*operands(step), slots_));
         break;
       case StepKind::kPopEntered: entered_.pop_back(); break;
-      default: run_plain(step); break;
+      default:
+        run_plain(step);
+        if (is_watched()) profiler_->on_values(step, slots_);
+        break;
     }
   }
+}
+
+void Interpreter::run_branch(const Step& step, const Step*& next) {
+  const bool taken = slots_[operands(step)->slot].to_bool();
+  if (!taken) next = steps_ + step.target;
+  if (is_watched()) profiler_->on_branch(step, taken);
 }
 
 void Interpreter::run_op(const Step& step) {

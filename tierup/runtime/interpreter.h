@@ -14,6 +14,7 @@
 #include "tierup/base/small_vector.h"
 #include "tierup/ops/run_context.h"
 #include "tierup/runtime/plan.h"
+#include "tierup/runtime/run_profiler.h"
 #include "tierup/runtime/run_state.h"
 
 namespace tierup::runtime {
@@ -29,8 +30,10 @@ inline IValue read_operand(const Operand& operand, IValue* slots) {
 // One run, in one thread.
 class Interpreter {
  public:
-  Interpreter(Program& program, const Ref<const RunState>& state, ops::RunContext& context)
-      : program_(program), state_(state), context_(context) {}
+  // `profiler` may be null; it watches the plan that it was made for.
+  Interpreter(Program& program, const Ref<const RunState>& state, ops::RunContext& context,
+              RunProfiler* profiler = nullptr)
+      : program_(program), state_(state), context_(context), profiler_(profiler) {}
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
@@ -55,6 +58,11 @@ class Interpreter {
   bool finish(const Step& step, std::span<IValue> results);
 
   void run_op(const Step& step);
+  void run_branch(const Step& step, const Step*& next);
+  // Whether the top activation is of the plan that is watched.
+  bool is_watched() const {
+    return profiler_ != nullptr && stack_.back().plan == &profiler_->plan();
+  }
   const Step* run_call(const Step& step, const IValue* receiver);
   const Step* run_fork(const Step& step);
   const Step* run_wait(const Step& step);
@@ -76,6 +84,7 @@ class Interpreter {
   Program& program_;
   const Ref<const RunState>& state_;
   ops::RunContext& context_;
+  RunProfiler* profiler_;
   SmallVector<Activation, 8> stack_;
   IValue* slots_ = nullptr;
   IValue* inputs_ = nullptr;

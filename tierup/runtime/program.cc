@@ -79,10 +79,14 @@ size_t Program::kept_frames() const {
 }
 
 IValue Program::run(PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
-                    const Ref<const RunState>& state) {
-  const Plan& plan = plan_of(slot);
+                    const Ref<const RunState>& state, RunProfiler* profiler) {
+  return run_single(plan_of(slot), args, context, state, profiler);
+}
+
+IValue Program::run_single(const Plan& plan, std::span<IValue> args, ops::RunContext& context,
+                           const Ref<const RunState>& state, RunProfiler* profiler) {
   IValue result;
-  Interpreter(*this, state, context).run(plan, args, {&result, 1});
+  Interpreter(*this, state, context, profiler).run(plan, args, {&result, 1});
   return result;
 }
 

@@ -24,6 +24,8 @@ struct ProgramOptions {
   size_t fork_threads = 0;  // 0: forks run in the thread that forks.
 };
 
+class RunProfiler;
+
 // Thread rule: any thread, any number at once. Must outlive every run.
 class Program {
  public:
@@ -55,9 +57,9 @@ class Program {
   size_t trim_frames() const;
   size_t kept_frames() const;
 
-  // Calls a function; `args` are moved from and must be one per parameter.
+  // Calls a function; `args` are moved from and must be one per parameter. `profiler` may be null.
   IValue run(PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
-             const Ref<const RunState>& state);
+             const Ref<const RunState>& state, RunProfiler* profiler = nullptr);
   IValue run(const ir::Function& function, std::span<IValue> args, ops::RunContext& context,
              const Ref<const RunState>& state) {
     return run(slot_of(function), args, context, state);
@@ -65,6 +67,9 @@ class Program {
   // Runs a plan with any number of results.
   std::vector<IValue> run_plan(const Plan& plan, std::span<IValue> args, ops::RunContext& context,
                                const Ref<const RunState>& state);
+  // The same of a plan with one result.
+  IValue run_single(const Plan& plan, std::span<IValue> args, ops::RunContext& context,
+                    const Ref<const RunState>& state, RunProfiler* profiler = nullptr);
 
  private:
   void run_task(ForkTask& task);

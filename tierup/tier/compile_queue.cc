@@ -59,7 +59,23 @@ void CompileQueue::cancel(const void* owner) {
 
 void CompileQueue::wait_idle() {
   std::unique_lock<std::mutex> lock(mutex_);
-  idle_.wait(lock, [&] { return jobs_.empty() && running_.empty(); });
+  idle_.wait(lock, [&] { return is_idle(); });
+}
+
+bool CompileQueue::is_idle() const {
+  return running_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const CompileJob& job) {
+           return job.not_before.has_value();
+         });
+}
+
+std::vector<CompileJob>::iterator CompileQueue::next_job() {
+  const Clock::time_point now = Clock::now();
+  auto best = jobs_.end();
+  for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+    if (job->not_before && *job->not_before > now) continue;
+    if (best == jobs_.end() || job->priority > best->priority) best = job;
+  }
+  return best;
 }
 
 size_t CompileQueue::waiting() const {
@@ -72,12 +88,20 @@ void CompileQueue::work() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     ++resting_;
-    wake_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+    auto first = next_job();
+    while (!stopping_ && first == jobs_.end()) {
+      if (jobs_.empty()) {
+        wake_.wait(lock);
+      } else {  // Only jobs put off: until the earliest, or until another comes.
+        const auto earliest = std::min_element(
+            jobs_.begin(), jobs_.end(),
+            [](const auto& a, const auto& b) { return *a.not_before < *b.not_before; });
+        wake_.wait_until(lock, Clock::time_point(*earliest->not_before));
+      }
+      first = next_job();
+    }
     --resting_;
     if (stopping_) return;
-    const auto first =
-        std::max_element(jobs_.begin(), jobs_.end(),
-                         [](const auto& a, const auto& b) { return a.priority < b.priority; });
     const CompileJob job = std::move(*first);
     jobs_.erase(first);
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
@@ -89,7 +113,7 @@ void CompileQueue::work() {
     lock.lock();
     std::erase_if(running_, [&](const Running& r) { return r.cancelled == cancelled; });
     idle_.notify_all();
-    if (jobs_.empty()) continue;
+    if (is_idle()) continue;
     const double pause = busy * (1 - cpu_share_) / cpu_share_;
     wake_.wait_for(lock, std::chrono::duration<double>(pause), [&] { return stopping_; });
   }

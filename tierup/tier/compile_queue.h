@@ -2,15 +2,18 @@
 //
 // Jobs run in order of priority, then of arrival. After each job its thread sleeps so long that
 // compilation takes no more than its share of a core. A job may be told to stop; one that throws is
-// reported to its owner and never ends the process.
+// reported to its owner and never ends the process. A job may be put off to a time: timers are
+// such jobs.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -18,6 +21,7 @@ namespace tierup::tier {
 
 struct CompileJob {
   uint32_t priority = 0;  // Higher first.
+  std::optional<std::chrono::steady_clock::time_point> not_before;
   const void* owner = nullptr;
   // Runs the job; `cancelled` turns true if nobody wants it any more. Must not throw.
   std::function<void(const std::atomic<bool>& cancelled)> run;
@@ -26,6 +30,8 @@ struct CompileJob {
 // Thread rule: any thread. Threads start with the first job; idle ones sleep.
 class CompileQueue {
  public:
+  using Clock = std::chrono::steady_clock;
+
   CompileQueue(uint32_t threads, double cpu_share);
   // Cancels what is waiting, tells running jobs to stop, and waits for those.
   ~CompileQueue();
@@ -35,7 +41,7 @@ class CompileQueue {
   void push(CompileJob job);
   // Drops the waiting jobs of an owner and tells its running ones to stop.
   void cancel(const void* owner);
-  // Returns when nothing waits or runs.
+  // Returns when nothing runs and nothing waits but for its time.
   void wait_idle();
   size_t waiting() const;
 
@@ -45,6 +51,9 @@ class CompileQueue {
     std::shared_ptr<std::atomic<bool>> cancelled;
   };
   void work();
+  // The best job whose time has come; jobs_.end() if there is none.
+  std::vector<CompileJob>::iterator next_job();
+  bool is_idle() const;
 
   const uint32_t max_threads_;
   const double cpu_share_;

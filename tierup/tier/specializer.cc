@@ -13,13 +13,13 @@
 namespace tierup::tier {
 namespace {
 
-// The profiled types onto the graph's inputs; what they say is what the entry guard checks.
+// What the entry guard checks, as types of the graph's inputs.
 void set_input_types(ir::Graph& graph, const SpecializeRequest& request) {
   ir::GraphEditor editor(graph);
   const auto& arguments = request.profile.arguments();
   for (size_t i = 0; i < graph.inputs().size() && i < arguments.size(); ++i) {
     ir::Value* input = graph.inputs()[i];
-    if (const TypePtr type = request.profile.type_of(i, request.is_static)) {
+    if (const TypePtr type = arguments[i].type(request.is_static)) {
       if (input->type()->is(TypeKind::kTensor)) editor.set_type(input, type);
     } else if (arguments[i].truth && input->type()->is(TypeKind::kBool)) {
       if (graph.block().first() != nullptr) editor.set_insert_before(graph.block().first());
@@ -49,8 +49,10 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
       runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
   const std::shared_ptr<ir::Graph> graph = request.graph->clone();
   set_input_types(*graph, request);
+  ir::ValueHints hints = profile::hints_of(*graph, request.profile);
 
   passes::PassOptions pass_options;
+  pass_options.hints = &hints;
   pass_options.verify_each = options.verify_passes;
   pass_options.disabled = options.disabled_passes;
   if (request.self) {

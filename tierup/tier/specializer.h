@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tierup/ir/function.h"
-#include "tierup/profile/input_profile.h"
+#include "tierup/profile/graph_profile.h"
 #include "tierup/tier/plan_table.h"
 #include "tierup/tier/tiering_options.h"
 
@@ -17,7 +17,7 @@ struct SpecializeRequest {
   const ir::Function* function = nullptr;
   std::shared_ptr<const ir::Graph> graph;  // Of tier 0, calls inlined.
   Ref<ObjectValue> self;                   // Null for a free function: nothing is frozen.
-  profile::InputProfile profile;
+  profile::GraphProfile profile;
   ops::Policy policy;
   bool is_static = false;
 };

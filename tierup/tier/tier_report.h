@@ -36,6 +36,7 @@ struct GraphReport {
   std::string name;
   uint64_t calls = 0;
   uint64_t tier0_calls = 0;
+  uint64_t checked_calls = 0;  // Compared with tier 0, by verify_rate.
   uint32_t plans_made = 0;
   uint32_t budget_left = 0;
   uint32_t evictions = 0;

@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "tierup/base/error.h"
+#include "tierup/kernels/generator.h"
+#include "tierup/tier/live_check.h"
 
 namespace tierup::tier {
 
@@ -20,48 +22,126 @@ std::string_view reason_text(Reason reason) {
   return "unknown";
 }
 
-TieredGraph::TieredGraph(const ir::Function& function, std::shared_ptr<const ir::Graph> graph,
-                         Ref<ObjectValue> self, const TieringOptions& options)
-    : function_(function), graph_(std::move(graph)), self_(std::move(self)), options_(options) {
+TieredGraph::TieredGraph(runtime::Program& program, runtime::Program::PlanSlot& slot,
+                         Ref<ObjectValue> self, CompileQueue& queue, const TieringOptions& options)
+    : program_(program), slot_(slot), self_(std::move(self)), queue_(queue), options_(options) {
   if (options_.compile == CompileMode::kOff) pin(Reason::kCompileOff, "");
 }
 
-Ref<const InstalledPlan> TieredGraph::plan_for(std::span<const IValue> arguments,
-                                               const ops::Policy& policy, CompileQueue& queue) {
+IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
+                        const Ref<const runtime::RunState>& state) {
+  const Call call{args, context, state};
   calls_.fetch_add(1, std::memory_order_relaxed);
-  PlanTable::Lookup lookup = table_.find(arguments, policy);
-  if (lookup.plan && !options_.guards_fail) return std::move(lookup.plan);
-  tier0_calls_.fetch_add(1, std::memory_order_relaxed);
+  if (options_.compile == CompileMode::kOff) {
+    tier0_calls_.fetch_add(1, std::memory_order_relaxed);
+    return run_tier0(call);
+  }
+  PlanTable::Lookup lookup = table_.find(args, context.policy);
+  if (lookup.plan && !options_.guards_fail) return run_specialized(lookup.plan, call);
   if (lookup.had_plans) {
     guard_failures_[static_cast<size_t>(lookup.outcome)].fetch_add(1, std::memory_order_relaxed);
   }
-  if (pinned_.load(std::memory_order_relaxed) || job_pending_.load(std::memory_order_relaxed))
-    return nullptr;
-  on_miss(arguments, policy, queue, lookup);
-  if (options_.compile != CompileMode::kBlocking || options_.guards_fail) return nullptr;
-  return table_.find(arguments, policy).plan;
+  const bool profiled = wants_profile(lookup);
+  if (profiled && options_.compile == CompileMode::kBlocking) {
+    rehearse(call);
+    lookup = table_.find(args, context.policy);
+    if (lookup.plan && !options_.guards_fail) return run_specialized(lookup.plan, call);
+  }
+  tier0_calls_.fetch_add(1, std::memory_order_relaxed);
+  return profiled ? run_profiled(call) : run_tier0(call);
 }
 
-void TieredGraph::on_miss(std::span<const IValue> arguments, const ops::Policy& policy,
-                          CompileQueue& queue, const PlanTable::Lookup& lookup) {
-  // After a specialisation was made, the next one needs twice as many misses as the last.
-  uint64_t skip = misses_to_skip_.load(std::memory_order_relaxed);
+IValue TieredGraph::run_specialized(const Ref<const InstalledPlan>& plan, const Call& call) {
+  if (options_.verify_rate > 0 && plan->plan->is_pure()) {
+    const auto period = static_cast<uint64_t>(1 / std::min(options_.verify_rate, 1.0));
+    if (calls_to_check_.fetch_add(1, std::memory_order_relaxed) % period == 0) {
+      return run_checked(plan, call);
+    }
+  }
+  return program_.run_single(*plan->plan, call.args, call.context, call.state);
+}
+
+// The caller gets its answer as ever; tier 0 runs in a job, on copies of what went in and came out.
+IValue TieredGraph::run_checked(const Ref<const InstalledPlan>& plan, const Call& call) {
+  auto check = std::make_shared<LiveCheck>(program_, slot_, plan, self_, call.args, call.context);
+  IValue result = program_.run_single(*plan->plan, call.args, call.context, call.state);
+  check->set_result(result);
+  CompileJob job;
+  job.owner = this;
+  job.run = [self = shared_from_this(), check](const std::atomic<bool>& cancelled) {
+    if (cancelled.load()) return;
+    self->checked_calls_.fetch_add(1, std::memory_order_relaxed);
+    if (std::optional<std::string> difference = check->difference()) {
+      self->demote(std::move(*difference));
+    }
+  };
+  queue_.push(std::move(job));
+  return result;
+}
+
+const runtime::ProfileLayout& TieredGraph::layout() {
+  std::call_once(layout_made_, [&] { layout_.emplace(program_.plan_of(slot_)); });
+  return *layout_;
+}
+
+IValue TieredGraph::run_profiled(const Call& call) {
+  runtime::RunProfiler profiler(layout(), call.args);
+  IValue result =
+      program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
+  record(profiler.take(), call.context.policy);
+  return result;
+}
+
+void TieredGraph::rehearse(const Call& call) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const uint32_t runs = profile_ ? profile_->run_count() : 0;
+    if (runs + 1 < options_.profiled_runs) return;
+  }
+  const IValue originals = make_tuple({call.args.begin(), call.args.end()});
+  const bool can_share = layout().plan().is_pure();
+  std::vector<IValue> args =
+      can_share ? originals.to_tuple().items : deep_copy(originals).to_tuple().items;
+  const Ref<kernels::Generator> generator = make_ref<kernels::Generator>();
+  ops::RunContext context;
+  context.policy = call.context.policy;
+  context.generator = generator.get();
+  context.print = [](const std::string&) {};
+  context.warn = [](const std::string&) {};
+  runtime::RunProfiler profiler(layout(), args);
+  try {
+    program_.run_single(layout().plan(), args, context, call.state, &profiler);
+  } catch (const std::exception&) {
+    return;  // The call itself will throw, at tier 0, with its effects.
+  }
+  record(profiler.take(), call.context.policy);
+}
+
+// After a specialisation was made, the next one needs twice as many misses as the last.
+bool TieredGraph::wants_profile(const PlanTable::Lookup& lookup) {
+  if (pinned_.load(std::memory_order_relaxed) || job_pending_.load(std::memory_order_relaxed)) {
+    return false;
+  }
   if (lookup.outdated) {
     table_.remove(lookup.outdated.get());
     const std::lock_guard<std::mutex> lock(mutex_);
     ++invalidations_;
   }
-  if (skip > 0) {
-    misses_to_skip_.compare_exchange_strong(skip, skip - 1);
-    return;
-  }
+  uint64_t skip = misses_to_skip_.load(std::memory_order_relaxed);
+  if (skip == 0) return true;
+  misses_to_skip_.compare_exchange_strong(skip, skip - 1);
+  return false;
+}
+
+void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& policy) {
   std::optional<SpecializeRequest> request;
   uint64_t generation = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (pinned_.load() || job_pending_.load()) return;
     if (!profile_) profile_.emplace();
-    profile_->record(arguments);
-    if (profile_->run_count() < options_.profiled_runs || job_pending_.load()) return;
+    profile_->merge(run);
+    if (profile_->run_count() < options_.profiled_runs) return;
     request = next_request(policy);
     if (!request) return;
     generation = generation_;
@@ -69,8 +149,7 @@ void TieredGraph::on_miss(std::span<const IValue> arguments, const ops::Policy& 
     reason_ = Reason::kJobQueued;
   }
   if (options_.compile == CompileMode::kBlocking) {
-    compile(std::move(*request), generation, std::atomic<bool>(false));
-    return;
+    return compile(*request, generation, std::atomic<bool>(false));
   }
   CompileJob job;
   job.owner = this;
@@ -78,7 +157,7 @@ void TieredGraph::on_miss(std::span<const IValue> arguments, const ops::Policy& 
              generation](const std::atomic<bool>& cancelled) {
     self->compile(request, generation, cancelled);
   };
-  queue.push(std::move(job));
+  queue_.push(std::move(job));
 }
 
 bool TieredGraph::next_is_static() const {
@@ -97,8 +176,8 @@ std::optional<SpecializeRequest> TieredGraph::next_request(const ops::Policy& po
     return std::nullopt;
   }
   SpecializeRequest request;
-  request.function = &function_;
-  request.graph = graph_;
+  request.function = &slot_.function();
+  request.graph = program_.plan_of(slot_).shared_graph();
   request.self = self_;
   request.profile = *profile_;
   request.policy = policy;
@@ -106,7 +185,7 @@ std::optional<SpecializeRequest> TieredGraph::next_request(const ops::Policy& po
   return request;
 }
 
-void TieredGraph::compile(SpecializeRequest request, uint64_t generation,
+void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
                           const std::atomic<bool>& cancelled) {
   Ref<InstalledPlan> plan;
   std::string failure;
@@ -121,23 +200,39 @@ void TieredGraph::compile(SpecializeRequest request, uint64_t generation,
     failure = "an unknown exception";
   }
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (generation != generation_) return;  // Stale: a flush took the pending mark off already.
   job_pending_.store(false);
-  if (generation != generation_ || cancelled.load()) return;  // Stale: nobody wants it.
-  if (!failure.empty()) {
-    pinned_.store(true);
-    reason_ = Reason::kCompileFailed;
-    detail_ = std::move(failure);
-    return;
-  }
-  if (!plan) return;
+  if (cancelled.load()) return;
+  if (!failure.empty()) return pin(Reason::kCompileFailed, std::move(failure));
+  if (plan) install(std::move(plan));
+}
+
+void TieredGraph::install(Ref<InstalledPlan> plan) {
+  profile_text_ = profile_ ? profile_->to_string() : "";
   profile_.reset();
+  reason_ = table_.empty() ? Reason::kProfiling : Reason::kNone;
   // A weight was written while the job ran: the plan would never hold. Profile anew.
   if (!plan->guard.weights_hold()) return;
   plan->serial = ++made_;
-  evictions_ += static_cast<uint32_t>(table_.install(plan, options_.max_plans));
+  evictions_ += static_cast<uint32_t>(table_.install(std::move(plan), options_.max_plans));
   misses_to_skip_.store(options_.policy == Policy::kAdaptive ? (uint64_t{1} << std::min(made_, 20U))
                                                              : 0);
   reason_ = Reason::kNone;
+  release_profile_later();
+}
+
+// What only explains a plan goes after a while; the plan itself needs none of it.
+void TieredGraph::release_profile_later() {
+  if (options_.compile != CompileMode::kBackground) return;
+  CompileJob job;
+  job.owner = this;
+  job.not_before =
+      CompileQueue::Clock::now() + std::chrono::milliseconds(options_.release_delay_ms);
+  job.run = [self = shared_from_this(), made = made_](const std::atomic<bool>& cancelled) {
+    const std::lock_guard<std::mutex> lock(self->mutex_);
+    if (!cancelled.load() && self->made_ == made) self->profile_text_.clear();
+  };
+  queue_.push(std::move(job));
 }
 
 void TieredGraph::pin(Reason reason, std::string detail) {
@@ -152,6 +247,7 @@ void TieredGraph::flush() {
   ++generation_;
   made_ = 0;
   profile_.reset();
+  profile_text_.clear();
   misses_to_skip_.store(0);
   job_pending_.store(false);
   pinned_.store(options_.compile == CompileMode::kOff);
@@ -163,15 +259,17 @@ void TieredGraph::flush() {
 void TieredGraph::demote(std::string detail) {
   const std::lock_guard<std::mutex> lock(mutex_);
   ++generation_;
+  job_pending_.store(false);
   pin(Reason::kMismatch, std::move(detail));
   table_.clear();
 }
 
 GraphReport TieredGraph::report() const {
   GraphReport report;
-  report.name = function_.name();
+  report.name = slot_.function().name();
   report.calls = calls_.load();
   report.tier0_calls = tier0_calls_.load();
+  report.checked_calls = checked_calls_.load();
   for (size_t i = 0; i < report.guard_failures.size(); ++i)
     report.guard_failures[i] = guard_failures_[i].load();
   {
@@ -182,7 +280,7 @@ GraphReport TieredGraph::report() const {
     report.invalidations = invalidations_;
     report.reason = reason_;
     report.detail = detail_;
-    if (profile_) report.profile = profile_->to_string();
+    report.profile = profile_ ? profile_->to_string() : profile_text_;
   }
   for (const Ref<const InstalledPlan>& plan : table_.plans()) {
     report.plans.push_back({plan->serial, plan->is_static, plan->compile_ms, plan->hits.load(),

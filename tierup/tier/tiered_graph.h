@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "tierup/runtime/program.h"
+#include "tierup/runtime/run_profiler.h"
 #include "tierup/tier/compile_queue.h"
 #include "tierup/tier/plan_table.h"
 #include "tierup/tier/specializer.h"
@@ -22,13 +24,14 @@ namespace tierup::tier {
 // Thread rule: every method from any thread. A compile job keeps its graph alive.
 class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
  public:
-  TieredGraph(const ir::Function& function, std::shared_ptr<const ir::Graph> graph,
-              Ref<ObjectValue> self, const TieringOptions& options);
+  // `slot`, a function of `program`, is always called on `self` (null: a free function).
+  TieredGraph(runtime::Program& program, runtime::Program::PlanSlot& slot, Ref<ObjectValue> self,
+              CompileQueue& queue, const TieringOptions& options);
 
-  // The plan for a call, or null: run tier 0. Never waits for a compilation, unless compile is
-  // blocking.
-  Ref<const InstalledPlan> plan_for(std::span<const IValue> arguments, const ops::Policy& policy,
-                                    CompileQueue& queue);
+  // Calls the function at the tier that is there; `args` are moved from. Never waits for a
+  // compilation, unless compile is blocking.
+  IValue run(std::span<IValue> args, ops::RunContext& context,
+             const Ref<const runtime::RunState>& state);
   // Drops plans and profiles; the next call starts over.
   void flush();
   // Tier 1 gave other results than tier 0: no plans any more.
@@ -37,28 +40,52 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::vector<Ref<const InstalledPlan>> plans() const { return table_.plans(); }
 
  private:
-  void on_miss(std::span<const IValue> arguments, const ops::Policy& policy, CompileQueue& queue,
-               const PlanTable::Lookup& lookup);
+  struct Call {
+    std::span<IValue> args;
+    ops::RunContext& context;
+    const Ref<const runtime::RunState>& state;
+  };
+  IValue run_tier0(const Call& call) {
+    return program_.run(slot_, call.args, call.context, call.state);
+  }
+  IValue run_profiled(const Call& call);
+  IValue run_specialized(const Ref<const InstalledPlan>& plan, const Call& call);
+  IValue run_checked(const Ref<const InstalledPlan>& plan, const Call& call);
+  // Blocking mode: profiles the call on copies of its arguments, and compiles before it returns.
+  void rehearse(const Call& call);
+
+  bool wants_profile(const PlanTable::Lookup& lookup);
+  const runtime::ProfileLayout& layout();
+  void record(const profile::GraphProfile& run, const ops::Policy& policy);
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
-  void compile(SpecializeRequest request, uint64_t generation, const std::atomic<bool>& cancelled);
+  void compile(const SpecializeRequest& request, uint64_t generation,
+               const std::atomic<bool>& cancelled);
+  void install(Ref<InstalledPlan> plan);
+  void release_profile_later();
   bool next_is_static() const;
   void pin(Reason reason, std::string detail);
 
-  const ir::Function& function_;
-  const std::shared_ptr<const ir::Graph> graph_;
+  runtime::Program& program_;
+  runtime::Program::PlanSlot& slot_;
   const Ref<ObjectValue> self_;
-  const TieringOptions options_;
+  CompileQueue& queue_;
+  const TieringOptions& options_;
   PlanTable table_;
 
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> tier0_calls_{0};
+  std::atomic<uint64_t> checked_calls_{0};
+  std::atomic<uint64_t> calls_to_check_{0};  // Of specialised plans, since the last checked one.
   std::array<std::atomic<uint64_t>, runtime::kGuardOutcomeCount> guard_failures_{};
   std::atomic<bool> pinned_{false};  // No profiling, no jobs; the table may still hold plans.
   std::atomic<bool> job_pending_{false};
   std::atomic<uint64_t> misses_to_skip_{0};
+  std::once_flag layout_made_;
+  std::optional<runtime::ProfileLayout> layout_;
 
   mutable std::mutex mutex_;  // Guards what follows; held for microseconds, never by a job at work.
-  std::optional<profile::InputProfile> profile_;
+  std::optional<profile::GraphProfile> profile_;
+  std::string profile_text_;  // Of the last specialisation, until its release.
   uint32_t made_ = 0;
   uint32_t evictions_ = 0;
   uint32_t invalidations_ = 0;

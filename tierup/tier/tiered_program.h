@@ -1,11 +1,9 @@
 // TieredProgram: runs a module's functions at the tier that is there, and makes the next one.
 #pragma once
 
+#include <deque>
 #include <memory>
-#include <shared_mutex>
-#include <span>
-#include <string>
-#include <unordered_map>
+#include <mutex>
 
 #include "tierup/runtime/program.h"
 #include "tierup/tier/compile_queue.h"
@@ -19,10 +17,9 @@ class TieredProgram {
   // `program` runs tier 0 and must outlive this.
   TieredProgram(runtime::Program& program, TieringOptions options);
 
-  // As Program::run: `args` are moved from. A method's first argument is its module, whose weights
-  // the specialised plans take for constant while nobody writes them.
-  IValue run(runtime::Program::PlanSlot& slot, std::span<IValue> args, ops::RunContext& context,
-             const Ref<const runtime::RunState>& state);
+  // A function that is called from outside, always on `self` (null: a free function), whose weights
+  // specialised plans take for constant while nobody writes them. Cheap: nothing is compiled.
+  TieredGraph& add(runtime::Program::PlanSlot& slot, Ref<ObjectValue> self);
 
   const TieringOptions& options() const { return options_; }
   // Drops all plans and profiles; calls in flight end as they began.
@@ -35,18 +32,10 @@ class TieredProgram {
   size_t kept_frames() const;
 
  private:
-  using Key = std::pair<const ir::Function*, const ObjectValue*>;
-  struct KeyHash {
-    size_t operator()(const Key& key) const {
-      return std::hash<const void*>{}(key.first) * 31 + std::hash<const void*>{}(key.second);
-    }
-  };
-  TieredGraph& graph_of(const ir::Function& function, std::span<const IValue> args);
-
   runtime::Program& program_;
   const TieringOptions options_;
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<Key, std::shared_ptr<TieredGraph>, KeyHash> graphs_;
+  mutable std::mutex mutex_;
+  std::deque<std::shared_ptr<TieredGraph>> graphs_;
   CompileQueue queue_;  // Last: its threads stop before the graphs go.
 };
 

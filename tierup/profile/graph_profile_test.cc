@@ -1,4 +1,4 @@
-#include "tierup/profile/input_profile.h"
+#include "tierup/profile/graph_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ IValue tensor(std::initializer_list<int64_t> sizes, ScalarType dtype = ScalarTyp
   return Tensor::empty(IntVector(sizes), dtype);
 }
 
-TEST(InputProfile, DimensionsThatMoveTogetherShareASymbol) {
-  InputProfile profile;
+TEST(GraphProfile, DimensionsThatMoveTogetherShareASymbol) {
+  GraphProfile profile;
   const std::vector<std::vector<IValue>> runs = {{tensor({2, 4}), tensor({4, 2})},
                                                  {tensor({3, 5}), tensor({5, 3})},
                                                  {tensor({7, 9}), tensor({9, 7})}};
@@ -20,16 +20,16 @@ TEST(InputProfile, DimensionsThatMoveTogetherShareASymbol) {
   EXPECT_NE(profile.symbols_of(0)[0], profile.symbols_of(0)[1]);
 }
 
-TEST(InputProfile, AccidentalEqualitySplits) {
-  InputProfile profile;
+TEST(GraphProfile, AccidentalEqualitySplits) {
+  GraphProfile profile;
   profile.record(std::vector<IValue>{tensor({2, 2})});
   EXPECT_EQ(profile.to_string(), "0: float32[2, 2] contiguous\n");
   profile.record(std::vector<IValue>{tensor({3, 5})});
   EXPECT_NE(profile.symbols_of(0)[0], profile.symbols_of(0)[1]);
 }
 
-TEST(InputProfile, RankAndDtypeThatVaryAreUnknown) {
-  InputProfile profile;
+TEST(GraphProfile, RankAndDtypeThatVaryAreUnknown) {
+  GraphProfile profile;
   profile.record(std::vector<IValue>{tensor({2, 2})});
   profile.record(std::vector<IValue>{tensor({2, 2, 2}, ScalarType::kDouble)});
   profile.record(std::vector<IValue>{tensor({2, 2})});
@@ -37,8 +37,8 @@ TEST(InputProfile, RankAndDtypeThatVaryAreUnknown) {
   EXPECT_FALSE(profile.arguments()[0].dtype.has_value());
 }
 
-TEST(InputProfile, BoolsAreKnownWhileTheyDoNotVary) {
-  InputProfile profile;
+TEST(GraphProfile, BoolsAreKnownWhileTheyDoNotVary) {
+  GraphProfile profile;
   profile.record(std::vector<IValue>{IValue(true)});
   EXPECT_EQ(profile.arguments()[0].truth, true);
   profile.record(std::vector<IValue>{IValue(false)});
