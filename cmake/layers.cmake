@@ -52,7 +52,8 @@ function(tierup_layer name below)
   target_link_libraries(tierup_${name} ${scope} ${TIERUP_THIRD_PARTY_${name}})
   if(name STREQUAL "api" AND sources)
     # Keeps the public headers' names out of namespace tierup, where the rooms have their own.
-    target_compile_definitions(tierup_api PRIVATE TIERUP_BUILDING)
+    target_compile_definitions(tierup_api PRIVATE TIERUP_BUILDING
+                               TIERUP_VERSION="${PROJECT_VERSION}")
   endif()
   if(name STREQUAL "kernels" AND sources)
     target_include_directories(tierup_kernels PRIVATE ${KISSFFT_INCLUDE_DIR})

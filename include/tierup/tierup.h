@@ -1,6 +1,9 @@
-// The whole public API; names are in namespace tierup.
+/* The whole public API: for C++, names in namespace tierup; for C and C++, those of c_api.h. */
 #pragma once
 
+#include "tierup/c_api.h"
+
+#ifdef __cplusplus
 #include "tierup/error.h"
 #include "tierup/executor.h"
 #include "tierup/export.h"
@@ -8,3 +11,4 @@
 #include "tierup/options.h"
 #include "tierup/tensor.h"
 #include "tierup/value.h"
+#endif

@@ -14,13 +14,17 @@ run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/m
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer ${MODEL} 2 20)
 message(STATUS "${output}")
+# The C program serves the model as .pt and as .pt2.
+run(${WORK}/build/c_consumer ${MODEL} 2 20)
+message(STATUS "${output}")
+run(${WORK}/build/c_consumer ${MODEL}2 2 20)
 
 # Nothing but the API in the dynamic symbol table.
 file(GLOB library ${WORK}/moved/lib*/*/libtierup.so ${WORK}/moved/lib*/libtierup.so)
 run(${NM} -D --defined-only --no-demangle ${library})
 string(REGEX REPLACE "\n" ";" lines "${output}")
 foreach(line ${lines})
-  if(NOT line MATCHES " _Z(N|NK|TIN|TSN|TVN)6tierup2v1")
+  if(NOT line MATCHES " (_Z(N|NK|TIN|TSN|TVN)6tierup2v1|tierup_)")
     message(FATAL_ERROR "exported by mistake: ${line}")
   endif()
 endforeach()
