@@ -53,7 +53,7 @@ struct ExecutorStats {
   uint64_t runs_refused;
   uint64_t runs_queued;      // For a thread, now.
   uint64_t generation;       // Of the weights; 0 until the first swap.
-  uint64_t generations_old;  // Replaced, and still used by a run.
+  uint64_t generations_old;  // Replaced, and not yet freed.
 };
 
 // Weights that were checked and made ready, and wait to be installed.

@@ -44,7 +44,7 @@ std::vector<IValue> Model::serve_flat(std::vector<IValue> leaves,
   }
   std::vector<IValue> args = exported_->check_leaves(std::move(leaves));
   args.insert(args.begin(), IValue(root()));
-  const IValue flat = execute(slot("forward"), std::move(args), run_options(limits));
+  const IValue flat = execute(*entry("forward").graph, std::move(args), run_options(limits));
   return flat.to_tuple().items;
 }
 
@@ -53,7 +53,10 @@ Ref<executor::Servable> Model::with_weights(const archive::NamedTensors& weights
   return Ref<executor::Servable>(new Model(*this, clone_with_weights(root(), weights, strict)));
 }
 
-void Model::prepare_like(const executor::Servable&) const {}
+void Model::prepare_like(const executor::Servable& older) const {
+  const auto& other = static_cast<const Model&>(older);  // with_weights() makes no other kind.
+  for (size_t i = 0; i < methods_.size(); ++i) methods_[i].graph->adopt(*other.methods_[i].graph);
+}
 
 size_t Model::idle_frames() const { return program_->kept_frames() + tiered_->kept_frames(); }
 size_t Model::trim_frames() const { return program_->trim_frames() + tiered_->trim_frames(); }

@@ -172,7 +172,7 @@ ExecutorStats Executor::stats() const {
   stats.frames_idle = generation.model->idle_frames();
   stats.generation = generation.number;
   const std::lock_guard<std::mutex> lock(house_mutex_);
-  stats.generations_old = old_.size();
+  stats.generations_old = old_.size() + being_freed_;
   return stats;
 }
 
@@ -191,9 +191,11 @@ void Executor::free_old(std::unique_lock<std::mutex>& lock) {
     if (is_ended(model)) ended.push_back(std::move(model));
   }
   std::erase_if(old_, [](const Ref<Servable>& model) { return !model; });
+  being_freed_ = ended.size();
   lock.unlock();
   ended.clear();
   lock.lock();
+  being_freed_ = 0;
 }
 
 void Executor::keep_house() {

@@ -45,7 +45,7 @@ struct ExecutorStats {
   uint64_t runs_refused = 0;
   uint64_t runs_queued = 0;
   uint64_t generation = 0;       // 0 until the first swap.
-  uint64_t generations_old = 0;  // Replaced, and still held by a run.
+  uint64_t generations_old = 0;  // Replaced, and not yet freed.
 };
 
 using Clock = RunLimits::Clock;
@@ -120,6 +120,7 @@ class Executor {
   mutable std::mutex house_mutex_;
   std::condition_variable house_wake_;
   std::vector<Ref<Servable>> old_;  // Replaced generations; freed here once no run holds them.
+  size_t being_freed_ = 0;
   bool stopping_ = false;
   std::thread housekeeper_;
   std::unique_ptr<WorkPool> pool_;  // Last: its tasks use everything above.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tierup/base/ref.h"
+#include "tierup/profile/graph_profile.h"
 #include "tierup/runtime/entry_guard.h"
 #include "tierup/runtime/plan.h"
 
@@ -28,6 +29,9 @@ struct InstalledPlan final : public RefCounted {
   uint32_t serial = 0;  // 1 for the graph's first.
   double compile_ms = 0;
   std::vector<std::string> notes;  // What was done and what was refused, for explain.
+  // What it was made from, so that it can be made again for other weights.
+  std::shared_ptr<const profile::GraphProfile> profile;
+  ops::Policy policy;
   mutable std::atomic<uint64_t> hits{0};
   mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
 };

@@ -45,6 +45,8 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   const auto begin = std::chrono::steady_clock::now();
   auto installed = make_ref<InstalledPlan>();
   installed->is_static = request.is_static;
+  installed->profile = std::make_shared<const profile::GraphProfile>(request.profile);
+  installed->policy = request.policy;
   installed->guard =
       runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
   const std::shared_ptr<ir::Graph> graph = request.graph->clone();

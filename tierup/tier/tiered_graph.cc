@@ -242,6 +242,28 @@ void TieredGraph::pin(Reason reason, std::string detail) {
   profile_.reset();
 }
 
+// The table's first plan is its newest: they are made in the order in which they came.
+void TieredGraph::adopt(const TieredGraph& older) {
+  if (options_.compile == CompileMode::kOff) return;
+  const std::vector<Ref<const InstalledPlan>> plans = older.plans();
+  for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
+    SpecializeRequest request;
+    request.function = &slot_.function();
+    request.graph = program_.plan_of(slot_).shared_graph();
+    request.self = self_;
+    request.profile = *(*plan)->profile;
+    request.policy = (*plan)->policy;
+    request.is_static = (*plan)->is_static;
+    uint64_t generation = 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      generation = generation_;
+      job_pending_.store(true);
+    }
+    compile(request, generation, std::atomic<bool>(false));
+  }
+}
+
 void TieredGraph::flush() {
   const std::lock_guard<std::mutex> lock(mutex_);
   ++generation_;

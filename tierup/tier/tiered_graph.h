@@ -32,6 +32,9 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // compilation, unless compile is blocking.
   IValue run(std::span<IValue> args, ops::RunContext& context,
              const Ref<const runtime::RunState>& state);
+  // Makes the plans of `older`, the same function on another module, for this one's weights. In
+  // the calling thread; what cannot be made is left to the calls to come.
+  void adopt(const TieredGraph& older);
   // Drops plans and profiles; the next call starts over.
   void flush();
   // Tier 1 gave other results than tier 0: no plans any more.
