@@ -24,7 +24,12 @@ std::string_view reason_text(Reason reason) {
 
 TieredGraph::TieredGraph(runtime::Program& program, runtime::Program::PlanSlot& slot,
                          Ref<ObjectValue> self, CompileQueue& queue, const TieringOptions& options)
-    : program_(program), slot_(slot), self_(std::move(self)), queue_(queue), options_(options) {
+    : program_(program),
+      slot_(slot),
+      self_(std::move(self)),
+      queue_(queue),
+      options_(options),
+      rehearses_(options.compile == CompileMode::kBlocking && options.policy == Policy::kAdaptive) {
   if (options_.compile == CompileMode::kOff) pin(Reason::kCompileOff, "");
 }
 
@@ -42,7 +47,7 @@ IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
     guard_failures_[static_cast<size_t>(lookup.outcome)].fetch_add(1, std::memory_order_relaxed);
   }
   const bool profiled = wants_profile(lookup);
-  if (profiled && options_.compile == CompileMode::kBlocking) {
+  if (profiled && rehearses_) {
     rehearse(call);
     lookup = table_.find(args, context.policy);
     if (lookup.plan && !options_.guards_fail) return run_specialized(lookup.plan, call);
@@ -175,13 +180,19 @@ std::optional<SpecializeRequest> TieredGraph::next_request(const ops::Policy& po
     pin(Reason::kBudgetSpent, "");
     return std::nullopt;
   }
+  SpecializeRequest request = request_for(*profile_, policy);
+  request.is_static = next_is_static();
+  return request;
+}
+
+SpecializeRequest TieredGraph::request_for(const profile::GraphProfile& profile,
+                                           const ops::Policy& policy) {
   SpecializeRequest request;
   request.function = &slot_.function();
   request.graph = program_.plan_of(slot_).shared_graph();
   request.self = self_;
-  request.profile = *profile_;
+  request.profile = profile;
   request.policy = policy;
-  request.is_static = next_is_static();
   return request;
 }
 
@@ -247,12 +258,7 @@ void TieredGraph::adopt(const TieredGraph& older) {
   if (options_.compile == CompileMode::kOff) return;
   const std::vector<Ref<const InstalledPlan>> plans = older.plans();
   for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
-    SpecializeRequest request;
-    request.function = &slot_.function();
-    request.graph = program_.plan_of(slot_).shared_graph();
-    request.self = self_;
-    request.profile = *(*plan)->profile;
-    request.policy = (*plan)->policy;
+    SpecializeRequest request = request_for(*(*plan)->profile, (*plan)->policy);
     request.is_static = (*plan)->is_static;
     uint64_t generation = 0;
     {

@@ -54,13 +54,14 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   IValue run_profiled(const Call& call);
   IValue run_specialized(const Ref<const InstalledPlan>& plan, const Call& call);
   IValue run_checked(const Ref<const InstalledPlan>& plan, const Call& call);
-  // Blocking mode: profiles the call on copies of its arguments, and compiles before it returns.
+  // Profiles the call on copies of its arguments, and compiles before it returns.
   void rehearse(const Call& call);
 
   bool wants_profile(const PlanTable::Lookup& lookup);
   const runtime::ProfileLayout& layout();
   void record(const profile::GraphProfile& run, const ops::Policy& policy);
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
+  SpecializeRequest request_for(const profile::GraphProfile& profile, const ops::Policy& policy);
   void compile(const SpecializeRequest& request, uint64_t generation,
                const std::atomic<bool>& cancelled);
   void install(Ref<InstalledPlan> plan);
@@ -73,6 +74,9 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   const Ref<ObjectValue> self_;
   CompileQueue& queue_;
   const TieringOptions& options_;
+  // The adaptive policy, blocking: a call that may be specialised is, before it runs. The reference
+  // policy compiles after a profiled call, as the executor it follows does before the next one.
+  const bool rehearses_;
   PlanTable table_;
 
   std::atomic<uint64_t> calls_{0};

@@ -1,0 +1,115 @@
+#include "tierup/tier/compile_queue.h"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <string>
+#include <thread>
+
+namespace tierup::tier {
+namespace {
+
+using std::chrono::milliseconds;
+
+CompileJob job(std::function<void(const std::atomic<bool>&)> run, uint32_t priority = 0,
+               const void* owner = nullptr) {
+  CompileJob made;
+  made.run = std::move(run);
+  made.priority = priority;
+  made.owner = owner;
+  return made;
+}
+
+// Holds the queue's one thread until it is opened.
+class Gate {
+ public:
+  CompileJob as_job() {
+    return job([this](const std::atomic<bool>&) {
+      while (!open_.load()) std::this_thread::sleep_for(milliseconds(1));
+    });
+  }
+  void open() { open_.store(true); }
+
+ private:
+  std::atomic<bool> open_{false};
+};
+
+TEST(CompileQueue, RunsByPriorityThenByArrival) {
+  CompileQueue queue(1, 1.0);
+  Gate gate;
+  queue.push(gate.as_job());
+  while (queue.waiting() > 0) std::this_thread::sleep_for(milliseconds(1));
+  std::string order;
+  for (const auto& [name, priority] :
+       {std::pair('a', 0U), std::pair('b', 2U), std::pair('c', 1U), std::pair('d', 2U)}) {
+    queue.push(job([&order, name = name](const std::atomic<bool>&) { order += name; }, priority));
+  }
+  gate.open();
+  queue.wait_idle();
+  EXPECT_EQ(order, "bdca");
+}
+
+TEST(CompileQueue, CancelDropsWhatWaitsAndTellsWhatRuns) {
+  CompileQueue queue(1, 1.0);
+  const int owner = 0;
+  std::atomic<bool> begun{false};
+  std::atomic<bool> was_told{false};
+  queue.push(job(
+      [&](const std::atomic<bool>& cancelled) {
+        begun.store(true);
+        while (!cancelled.load()) std::this_thread::sleep_for(milliseconds(1));
+        was_told.store(true);
+      },
+      0, &owner));
+  std::atomic<int> ran{0};
+  queue.push(job([&](const std::atomic<bool>&) { ++ran; }, 0, &owner));
+  queue.push(job([&](const std::atomic<bool>&) { ++ran; }, 0, nullptr));
+  while (!begun.load()) std::this_thread::sleep_for(milliseconds(1));
+  queue.cancel(&owner);
+  queue.wait_idle();
+  EXPECT_TRUE(was_told.load());
+  EXPECT_EQ(ran.load(), 1);
+}
+
+TEST(CompileQueue, AJobPutOffRunsAtItsTimeAndDelaysNoOther) {
+  CompileQueue queue(1, 1.0);
+  std::atomic<bool> late{false};
+  CompileJob timer = job([&](const std::atomic<bool>&) { late.store(true); }, 9);
+  const auto due = CompileQueue::Clock::now() + milliseconds(60);
+  timer.not_before = due;
+  queue.push(std::move(timer));
+  std::atomic<bool> soon{false};
+  queue.push(job([&](const std::atomic<bool>&) { soon.store(true); }));
+  queue.wait_idle();
+  EXPECT_TRUE(soon.load());
+  while (!late.load()) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_GE(CompileQueue::Clock::now(), due);
+}
+
+TEST(CompileQueue, EndsAtOnceWithJobsWaitingAndPutOff) {
+  std::atomic<int> ran{0};
+  {
+    CompileQueue queue(1, 1.0);
+    CompileJob timer = job([&](const std::atomic<bool>&) { ++ran; });
+    timer.not_before = CompileQueue::Clock::now() + std::chrono::hours(1);
+    queue.push(std::move(timer));
+  }
+  EXPECT_EQ(ran.load(), 0);
+}
+
+TEST(CompileQueue, IdleThreadsUseNoTime) {
+  CompileQueue queue(2, 1.0);
+  queue.push(job([](const std::atomic<bool>&) {}));
+  queue.wait_idle();
+  timespec before{};
+  timespec after{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  std::this_thread::sleep_for(milliseconds(100));
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  const double used = static_cast<double>(after.tv_sec - before.tv_sec) +
+                      1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  EXPECT_LT(used, 0.02);
+}
+
+}  // namespace
+}  // namespace tierup::tier

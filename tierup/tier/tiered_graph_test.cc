@@ -1,0 +1,268 @@
+// Lifecycle of graphs: which calls compile, which plans they get, what never happens.
+#include "tierup/tier/tiered_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tierup/ir/text.h"
+#include "tierup/kernels/conversion.h"
+#include "tierup/kernels/generator.h"
+#include "tierup/ops/op_table.h"
+#include "tierup/tier/tiered_program.h"
+
+namespace tierup::tier {
+namespace {
+
+class TextFunction final : public ir::Function {
+ public:
+  explicit TextFunction(std::shared_ptr<const ir::Graph> graph)
+      : Function("main"), graph_(std::move(graph)) {}
+  const ir::Schema& schema() const override { return schema_; }
+  const std::shared_ptr<const ir::Graph>& graph() const override { return graph_; }
+
+ private:
+  ir::Schema schema_;
+  std::shared_ptr<const ir::Graph> graph_;
+};
+
+// c = a*b; d = c*b; e = d*b; d + e: 72 for a = 2, b = 3.
+constexpr const char* kChain = R"(graph @main(%a : Tensor, %b : Tensor) {
+  %one : int = prim::Constant[value=1]()
+  %c : Tensor = aten::mul.Tensor(%a, %b)
+  %d : Tensor = aten::mul.Tensor(%c, %b)
+  %e : Tensor = aten::mul.Tensor(%d, %b)
+  %r : Tensor = aten::add.Tensor(%d, %e, %one)
+  return (%r)
+})";
+
+IValue filled(IntVector sizes, double value, ScalarType dtype = ScalarType::kFloat) {
+  Tensor tensor = Tensor::empty(std::move(sizes), dtype);
+  kernels::fill_(tensor, Scalar(value));
+  return tensor;
+}
+
+class TieredGraphTest : public testing::Test {
+ protected:
+  void make(const std::string& options, const char* text = kChain) {
+    ir::TextContext context;
+    context.operators = &ops::OpTable::instance();
+    function_ = make_ref<TextFunction>(ir::parse_graph(text, context));
+    program_ = std::make_unique<runtime::Program>([](const ir::Function& f) { return f.graph(); });
+    TieringOptions tiering;
+    tiering.apply(options);
+    tiers_ = std::make_unique<TieredProgram>(*program_, tiering);
+    graph_ = &tiers_->add(program_->slot_of(*function_), nullptr);
+  }
+  void TearDown() override { tiers_ = nullptr; }
+
+  IValue call(std::vector<IValue> args, bool grad_mode = false) {
+    ops::RunContext context;
+    const Ref<kernels::Generator> generator = make_ref<kernels::Generator>();
+    context.generator = generator.get();
+    context.policy.grad_mode = grad_mode;
+    const Ref<const runtime::RunState> state(make_ref<runtime::RunState>().get());
+    return graph_->run(args, context, state);
+  }
+  // The chain over vectors of `length`; checks the answer.
+  void call_length(int64_t length) {
+    const Tensor result = call({filled({length}, 2), filled({length}, 3)}).to_tensor();
+    ASSERT_EQ(result.sizes()[0], length);
+    for (int64_t i = 0; i < length; ++i) ASSERT_EQ(result.data<float>()[i], 72.0F);
+  }
+  GraphReport report() const { return graph_->report(); }
+  size_t static_plans() const {
+    size_t count = 0;
+    for (const PlanReport& plan : report().plans) count += plan.is_static ? 1 : 0;
+    return count;
+  }
+
+  Ref<TextFunction> function_;
+  std::unique_ptr<runtime::Program> program_;
+  std::unique_ptr<TieredProgram> tiers_;
+  TieredGraph* graph_ = nullptr;
+};
+
+TEST_F(TieredGraphTest, ReferenceTakesStaticThenDynamicByTheStrategy) {
+  make("policy=reference,compile=blocking,profiled_runs=1");
+  for (const int64_t length : {4, 4, 5, 5, 6, 6, 7, 100}) call_length(length);
+  EXPECT_EQ(report().plans_made, 3U);
+  EXPECT_EQ(static_plans(), 2U);
+  EXPECT_EQ(report().tier0_calls, 3U);
+}
+
+TEST_F(TieredGraphTest, ReferenceCompilesNoMoreOnceADynamicPlanStands) {
+  make("policy=reference,compile=blocking,profiled_runs=1");
+  for (const int64_t length : {4, 5, 6, 7, 8}) call_length(length);
+  EXPECT_EQ(report().plans_made, 3U);
+  EXPECT_EQ(report().plans[0].hits, 2U);
+}
+
+TEST_F(TieredGraphTest, AnotherRankOrDtypeGetsAPlanOfItsOwn) {
+  make("policy=reference,compile=blocking,profiled_runs=1");
+  for (const int64_t length : {4, 5, 6, 7}) call_length(length);
+  const Tensor square = call({filled({2, 3}, 2), filled({2, 3}, 3)}).to_tensor();
+  EXPECT_EQ(square.data<float>()[5], 72.0F);
+  const Tensor wide =
+      call({filled({4}, 2, ScalarType::kDouble), filled({4}, 3, ScalarType::kDouble)}).to_tensor();
+  EXPECT_EQ(wide.data<double>()[3], 72.0);
+  EXPECT_EQ(report().plans_made, 5U);
+  EXPECT_GE(report().guard_failures[static_cast<size_t>(runtime::GuardOutcome::kRank)], 1U);
+}
+
+TEST_F(TieredGraphTest, WithoutABudgetTheSimplePlanRunsForEver) {
+  make("policy=reference,compile=blocking,profiled_runs=1,fusion_strategy=dynamic:0");
+  for (int i = 0; i < 3; ++i) call_length(4);
+  EXPECT_EQ(report().plans_made, 0U);
+  EXPECT_EQ(report().reason, Reason::kBudgetSpent);
+}
+
+TEST_F(TieredGraphTest, ASpentBudgetPinsOtherShapesToTierZero) {
+  make("policy=reference,compile=blocking,profiled_runs=1,fusion_strategy=static:1");
+  for (const int64_t length : {4, 5, 6, 7, 4}) call_length(length);
+  EXPECT_EQ(report().plans_made, 1U);
+  EXPECT_EQ(report().reason, Reason::kBudgetSpent);
+  EXPECT_EQ(report().plans[0].hits, 1U);
+}
+
+TEST_F(TieredGraphTest, FourteenRanksSpendABudgetOfTwelve) {
+  make("policy=reference,compile=blocking,profiled_runs=1,max_plans=20");
+  for (size_t rank = 1; rank <= 14; ++rank) {
+    for (int i = 0; i < 2; ++i) {
+      IntVector sizes;
+      for (size_t d = 0; d < rank; ++d) sizes.push_back(1);
+      EXPECT_EQ(call({filled(sizes, 2), filled(sizes, 3)}).to_tensor().data<float>()[0], 72.0F);
+    }
+  }
+  EXPECT_EQ(report().plans_made, 12U);
+}
+
+TEST_F(TieredGraphTest, ProfilesAsManyRunsAsAsked) {
+  make("policy=reference,compile=blocking,profiled_runs=2");
+  call_length(4);
+  EXPECT_EQ(report().plans_made, 0U);
+  call_length(4);
+  call_length(4);
+  EXPECT_EQ(report().plans_made, 1U);
+  EXPECT_EQ(report().tier0_calls, 2U);
+}
+
+TEST_F(TieredGraphTest, AdaptiveServesAnyLengthWithOnePlanMadeInTheBackground) {
+  make("compile=background,profiled_runs=2");
+  call_length(4);
+  call_length(5);
+  tiers_->wait_for_jobs();
+  for (const int64_t length : {6, 7, 100}) call_length(length);
+  EXPECT_EQ(report().plans_made, 1U);
+  EXPECT_EQ(report().plans[0].hits, 3U);
+}
+
+TEST_F(TieredGraphTest, NoCallWaitsForAJob) {
+  make("compile=background,profiled_runs=1,compile_delay_ms=300");
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) call_length(4);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
+  EXPECT_EQ(report().plans_made, 0U);
+  EXPECT_EQ(report().reason, Reason::kJobQueued);
+}
+
+TEST_F(TieredGraphTest, AFlushDropsPlansAndJobsAndBeginsAnew) {
+  make("compile=background,profiled_runs=1");
+  call_length(4);
+  tiers_->wait_for_jobs();
+  ASSERT_EQ(report().plans.size(), 1U);
+  tiers_->flush();
+  EXPECT_TRUE(report().plans.empty());
+  call_length(4);
+  tiers_->flush();
+  tiers_->wait_for_jobs();
+  EXPECT_TRUE(report().plans.empty());
+  call_length(4);
+  tiers_->wait_for_jobs();
+  EXPECT_EQ(report().plans.size(), 1U);
+}
+
+TEST_F(TieredGraphTest, GradModeHasPlansOfItsOwn) {
+  make("compile=blocking,profiled_runs=1");
+  call_length(4);
+  call({filled({4}, 2), filled({4}, 3)}, true);
+  EXPECT_EQ(report().guard_failures[static_cast<size_t>(runtime::GuardOutcome::kPolicy)], 1U);
+}
+
+TEST_F(TieredGraphTest, GuardsThatAlwaysFailLeaveEveryCallToTierZero) {
+  make("compile=blocking,profiled_runs=1,guards_fail=on");
+  for (int i = 0; i < 5; ++i) call_length(4);
+  EXPECT_EQ(report().tier0_calls, 5U);
+}
+
+TEST_F(TieredGraphTest, ProfilesGoAfterTheReleaseDelay) {
+  make("compile=background,profiled_runs=1,release_delay_ms=50");
+  call_length(4);
+  tiers_->wait_for_jobs();
+  EXPECT_FALSE(report().profile.empty());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!report().profile.empty() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(report().profile.empty());
+  EXPECT_EQ(report().plans.size(), 1U);
+}
+
+TEST_F(TieredGraphTest, LiveChecksFindNothingInARightPlan) {
+  make("compile=blocking,profiled_runs=1,verify_rate=1");
+  for (int i = 0; i < 5; ++i) call_length(4);
+  tiers_->wait_for_jobs();
+  EXPECT_EQ(report().checked_calls, 5U);
+  EXPECT_EQ(report().reason, Reason::kNone);
+}
+
+TEST_F(TieredGraphTest, ADemotedGraphRunsAtTierZeroWithItsReason) {
+  make("compile=blocking,profiled_runs=1");
+  call_length(4);
+  graph_->demote("[0]: element 3 differs");
+  call_length(4);
+  EXPECT_EQ(report().reason, Reason::kMismatch);
+  EXPECT_EQ(report().detail, "[0]: element 3 differs");
+  EXPECT_TRUE(report().plans.empty());
+}
+
+TEST_F(TieredGraphTest, AnErrorOfTheModelIsRaisedOnceAndProfilesNothing) {
+  make("compile=blocking,profiled_runs=1");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(call({filled({4}, 2), filled({5}, 3)}), Error);
+  }
+  EXPECT_EQ(report().plans_made, 0U);
+  call_length(4);
+  EXPECT_EQ(report().plans_made, 1U);
+}
+
+TEST_F(TieredGraphTest, AnEffectOfARehearsedCallHappensOnce) {
+  make("compile=blocking,profiled_runs=1", R"(graph @main(%a : Tensor) {
+  %one : int = prim::Constant[value=1]()
+  %r : Tensor = aten::add_.Scalar(%a, %one, %one)
+  return (%r)
+})");
+  const IValue counter = filled({2}, 0);
+  for (int i = 1; i <= 3; ++i) {
+    call({counter});
+    EXPECT_EQ(counter.to_tensor().data<float>()[0], static_cast<float>(i));
+  }
+  EXPECT_EQ(report().plans_made, 1U);
+}
+
+TEST_F(TieredGraphTest, ManyThreadsFromColdGetRightAnswersAndOnePlan) {
+  make("compile=background,profiled_runs=2");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([this, t] {
+      for (int64_t i = 0; i < 200; ++i) call_length(1 + (t + i) % 5);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  tiers_->wait_for_jobs();
+  EXPECT_EQ(report().plans_made, 1U);
+  EXPECT_EQ(report().calls, 1600U);
+}
+
+}  // namespace
+}  // namespace tierup::tier
