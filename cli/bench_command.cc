@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
+#include "node_bench.h"
 #include "tierup/api/model_cases.h"
 
 namespace tierup::cli {
@@ -25,6 +26,7 @@ struct BenchArguments {
   std::vector<std::string> inputs;
   double seconds = 3;
   int callers = 1;
+  bool nodes = false;
   bool json = false;
 };
 
@@ -57,9 +59,10 @@ class Calls {
     }
   }
 
-  IValue make(size_t number) const {
+  IValue make(size_t number, const api::RunOptions& options = {}) const {
     const api::CaseCall& call = *calls_[number % calls_.size()];
-    return call.method == "forward" ? model_.call(call.args) : model_.run(call.method, call.args);
+    return call.method == "forward" ? model_.call(call.args, {}, options)
+                                    : model_.run(call.method, call.args, {}, options);
   }
 
   double deviation(size_t number, const IValue& result) const {
@@ -139,7 +142,16 @@ Figures measure(const BenchArguments& arguments) {
   return figures;
 }
 
+int run_node_bench(const BenchArguments& arguments) {
+  const Ref<api::Model> model = arguments.model.load();
+  const Calls calls(*model, arguments.inputs);
+  bench_nodes([&](size_t number, const api::RunOptions& options) { calls.make(number, options); },
+              arguments.seconds, arguments.json);
+  return kOk;
+}
+
 int run_bench(const BenchArguments& arguments) {
+  if (arguments.nodes) return run_node_bench(arguments);
   const Figures figures = measure(arguments);
   const std::pair<const char*, double> rows[] = {
       {"load_ms", figures.load_ms},
@@ -177,6 +189,8 @@ void add_bench_command(CLI::App& app, Action& action) {
       ->required();
   command->add_option("-t", arguments->seconds, "Seconds of steady calls (default: 3)");
   command->add_option("-c", arguments->callers, "Threads that call at once (default: 1)");
+  command->add_flag("--nodes", arguments->nodes,
+                    "Time, share, kind, shapes, GFLOP/s and GB/s of each node instead");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->callback([arguments, &action] {
     action = {[arguments] { return run_bench(*arguments); }, arguments->json};

@@ -20,6 +20,7 @@ struct Action {
 
 void add_run_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
+void add_compare_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_explain_command(CLI::App& app, Action& action);

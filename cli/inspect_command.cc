@@ -106,7 +106,57 @@ int print_operators(const api::Model& model, bool json) {
   return missing.empty() ? kOk : kMismatch;
 }
 
+void write_lines(JsonWriter& writer, const char* key, const std::vector<std::string>& lines) {
+  writer.key(key).begin_array();
+  for (const std::string& line : lines) writer.string(line);
+  writer.end_array();
+}
+
+// The calling convention of a torch.export program: names, dtypes, symbolic sizes and ranges.
+void print_exported(const api::Model& model, bool json) {
+  const auto& program = *model.exported();
+  const auto models = frontend::exported::exported_models(*model.module().archive);
+  const auto tensors = frontend::torchscript::named_tensors(*model.root());
+  size_t parameters = 0;
+  for (const auto& named : tensors) {
+    if (named.is_parameter) parameters += static_cast<size_t>(named.tensor.numel());
+  }
+  const char* dialect = program.is_training_dialect ? "training" : "ATen";
+  const std::vector<std::string> inputs = program.checks->describe();
+  const std::vector<std::string> ranges = program.checks->describe_ranges();
+  if (json) {
+    JsonWriter writer;
+    writer.begin_object();
+    writer.key("format").string("torch.export");
+    writer.key("torch_version").string(program.torch_version);
+    writer.key("schema").string(fmt::format("8.{}", program.schema_minor));
+    writer.key("dialect").string(dialect);
+    writer.key("model").string(program.model);
+    write_lines(writer, "models", models);
+    writer.key("parameters").number(parameters);
+    writer.key("tensors").number(tensors.size());
+    writer.key("signature").string(program.signature());
+    write_lines(writer, "inputs", inputs);
+    write_lines(writer, "outputs", program.outputs);
+    write_lines(writer, "ranges", ranges);
+    write_lines(writer, "missing_weights", program.missing_weights);
+    write_lines(writer, "warnings", program.warnings);
+    fmt::print("{}\n", writer.end_object().text());
+    return;
+  }
+  fmt::print("torch.export by PyTorch {}, schema 8.{}, {} dialect, model '{}' of {}\n",
+             program.torch_version, program.schema_minor, dialect, program.model, models.size());
+  fmt::print("{} parameters in {} tensors\n", parameters, tensors.size());
+  fmt::print("{}\n", program.signature());
+  for (const std::string& line : inputs) fmt::print("  in   {}\n", line);
+  for (const std::string& line : program.outputs) fmt::print("  out  {}\n", line);
+  for (const std::string& line : ranges) fmt::print("  with {}\n", line);
+  for (const std::string& name : program.missing_weights) fmt::print("  no data for {}\n", name);
+  for (const std::string& line : program.warnings) fmt::print("  note: {}\n", line);
+}
+
 void print_summary(const api::Model& model, bool json) {
+  if (model.exported() != nullptr) return print_exported(model, json);
   const archive::ModelArchive& archive = *model.module().archive;
   const auto tensors = frontend::torchscript::named_tensors(*model.root());
   size_t parameters = 0;
@@ -167,7 +217,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command =
       app.add_subcommand("inspect", "Show what is in a model, without running its code");
-  command->add_option("model", arguments->path, "TorchScript archive (.pt)")->required();
+  command->add_option("model", arguments->path, "TorchScript or torch.export archive")->required();
   CLI::Option_group* what = command->add_option_group("what");
   what->add_flag("--code", arguments->code, "The source files of the archive");
   what->add_flag("--graph", arguments->graph, "The graph of each method");

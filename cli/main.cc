@@ -62,6 +62,7 @@ int run_command_line(int argc, char** argv) {
   Action action;
   add_run_command(app, action);
   add_check_command(app, action);
+  add_compare_command(app, action);
   add_bench_command(app, action);
   add_inspect_command(app, action);
   add_explain_command(app, action);

@@ -47,6 +47,27 @@ expect 0 "figures" "$tierup" bench "${model[@]}" -t 0.05 -c 2 --json
 for key in load_ms first_ms warm_ms p50_ms p90_ms p99_ms p999_ms max_ms rss_mib error throughput; do
   says out "\"$key\":"
 done
+expect 0 "times of nodes" "$tierup" bench "${model[@]}" -t 0.05 --nodes
+says out "aten::linear float32["
+says out "GFLOP/s"
+expect 0 "times of nodes in JSON" "$tierup" bench "${model[@]}" -t 0.05 --nodes --json
+for key in nodes kinds us_per_run share gflop_per_s gb_per_s shapes place; do says out "\"$key\":"; done
+expect 0 "the same model by both front ends" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
+  --inputs "$zoo/mlp3.case0.safetensors" --inputs "$zoo/mlp3.case1.safetensors"
+says out "call 0: largest absolute error"
+expect 1 "two models that differ" "$tierup" compare "$zoo/resnet18.pt" "$zoo/resnet50.pt2" \
+  --inputs "$zoo/resnet18.case0.safetensors" --json
+says out '"equal": false'
+says out 'instead of'
+expect 3 "a comparison with nothing" "$tierup" compare "$zoo/mlp3.pt" "$work/none.pt" \
+  --inputs "$zoo/mlp3.case0.safetensors" --json
+says err '"code": "not_found"'
+expect 0 "the signature of an exported program" "$tierup" inspect "$zoo/mlp3.pt2"
+says out "torch.export by PyTorch 2."
+says out "in   x: float32["
+says out "with "
+expect 0 "the same in JSON" "$tierup" inspect "$zoo/mlp3.pt2" --json
+for key in schema dialect signature inputs outputs ranges; do says out "\"$key\":"; done
 expect 0 "a summary" "$tierup" inspect "$zoo/mlp3.pt"
 says out "forward(Tensor x) -> Tensor"
 expect 0 "the source" "$tierup" inspect "$zoo/mlp3.pt" --code

@@ -188,6 +188,7 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
   auto state = make_ref<runtime::RunState>();
   state->cancelled = options.cancelled;
   state->max_call_depth = options_.max_call_depth;
+  state->observer = options.observer;
   const int64_t limit = options.time_limit_ms.value_or(options_.time_limit_ms);
   if (options.deadline) {
     state->deadline = options.deadline;

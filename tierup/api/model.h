@@ -47,6 +47,7 @@ struct RunOptions {
   std::shared_ptr<const std::atomic<bool>> cancelled;            // May be null.
   std::optional<int64_t> time_limit_ms;                          // Instead of the model's; 0: none.
   std::optional<runtime::RunState::Clock::time_point> deadline;  // Instead of both.
+  runtime::StepObserver* observer = nullptr;                     // For measuring: see NodeTimes.
 };
 
 struct ModelStats {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "tierup/runtime/program.h"
+#include "tierup/runtime/step_observer.h"
 
 namespace tierup::runtime {
 namespace {
@@ -127,9 +128,20 @@ void Interpreter::run_op(const Step& step) {
   for (uint32_t i = 0; i < count; ++i) new (inputs_ + i) IValue(read_operand(from[i], slots_));
   live_inputs_ = count;
   ops::OpCall call{{inputs_, count}, {slots_ + step.output, step.output_count}, context_};
-  step.data.kernel(call);
+  if (state_->observer != nullptr) [[unlikely]] {
+    run_observed(step, call);
+  } else {
+    step.data.kernel(call);
+  }
   live_inputs_ = 0;
   std::destroy_n(inputs_, count);
+}
+
+void Interpreter::run_observed(const Step& step, ops::OpCall& call) {
+  const Plan& plan = *stack_.back().plan;
+  state_->observer->before(plan, step, call.args);
+  step.data.kernel(call);
+  state_->observer->after(plan, step, call.results);
 }
 
 // Enters a plan with the inputs of this step as its parameters, to go on at `resume` afterwards.

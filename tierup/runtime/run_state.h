@@ -10,6 +10,8 @@
 
 namespace tierup::runtime {
 
+class StepObserver;
+
 // Shared by a run and its forks; constant but for what `cancelled` points at.
 struct RunState final : public RefCounted {
   using Clock = std::chrono::steady_clock;
@@ -17,6 +19,7 @@ struct RunState final : public RefCounted {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
   std::optional<Clock::time_point> deadline;
   size_t max_call_depth = 10000;
+  StepObserver* observer = nullptr;  // Null but when measuring; outlives the run.
 
   // Throws kCancelled or kDeadlineExceeded if it is time to.
   void poll() const {

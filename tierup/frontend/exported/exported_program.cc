@@ -222,6 +222,7 @@ class ProgramLoader {
         case Kind::kUserOutput:
         case Kind::kLossOutput:
           results.push_back(builder.convert(spec.argument, nullptr, environment));
+          program_.outputs.push_back(describe_output(spec.argument));
           break;
         case Kind::kBufferMutation:
         case Kind::kParameterMutation: {
@@ -254,6 +255,21 @@ class ProgramLoader {
     ir::Node* node = editor.create(ir::NodeKind::kTupleConstruct, results);
     editor.add_return(&editor.graph().block(), editor.add_output(node, tuple));
     schema.returns.push_back(argument("", tuple));
+  }
+
+  std::string describe_output(const Argument& argument) {
+    const auto meta = data_.graph.tensor_values.find(argument.text);
+    if (argument.kind != Argument::Kind::kTensor || meta == data_.graph.tensor_values.end()) {
+      return argument.is_reference() ? argument.text : "a constant";
+    }
+    std::vector<std::string> sizes;
+    for (const SymInt& size : meta->second.sizes) {
+      sizes.push_back(size.is_static()
+                          ? std::to_string(size.value)
+                          : to_string(parse_srepr(size.expression, symbols_), symbols_));
+    }
+    return fmt::format("{}: {}[{}]", argument.text, dtype_name(meta->second.dtype),
+                       fmt::join(sizes, ", "));
   }
 
   static void write_back(ir::GraphEditor& editor,

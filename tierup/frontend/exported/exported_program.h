@@ -53,6 +53,7 @@ struct ExportedProgram {
   TreeSpec in_spec;
   TreeSpec out_spec;
   std::vector<std::string> argument_names;
+  std::vector<std::string> outputs;  // "relu: float32[s77, 10]", per leaf of the result.
   std::shared_ptr<const InputChecks> checks;
   CheckOptions check_options;
   std::vector<MissingOperator> missing;

@@ -307,6 +307,11 @@ std::vector<std::string> InputChecks::describe() const {
       sizes += (sizes.empty() ? "" : ", ") + to_string(size, symbols_);
     lines.push_back(fmt::format("{}: {}[{}]", leaf.path, dtype_name(leaf.dtype), sizes));
   }
+  return lines;
+}
+
+std::vector<std::string> InputChecks::describe_ranges() const {
+  std::vector<std::string> lines;
   for (const NamedRange& named : ranges_) {
     lines.push_back(
         fmt::format("{} in [{}, {}]", named.text, named.range.low.value_or(0),

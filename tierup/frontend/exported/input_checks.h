@@ -52,8 +52,10 @@ class InputChecks {
   // the values that the graph takes: all but the constants. Throws kInvalidArgument.
   std::vector<IValue> check(const std::vector<std::optional<IValue>>& values,
                             const CheckOptions& options) const;
-  // "x: float32[s77, 3] (s77 in [2, 64])" lines, for inspection.
+  // "x: float32[s77, 3]" per leaf, for inspection.
   std::vector<std::string> describe() const;
+  // "s77 in [2, 64]" per constrained symbol or expression.
+  std::vector<std::string> describe_ranges() const;
 
  private:
   struct Guard {
