@@ -92,8 +92,14 @@ std::optional<AttrName> attr_name_from_text(std::string_view text);
 using AttrValue = std::variant<int64_t, std::string, IValue, TypePtr, std::vector<TypePtr>,
                                Ref<Callable>, std::shared_ptr<const Graph>>;
 
+// A call by a function of this name. Its place becomes text only when an error shows it.
+struct CallPlace {
+  std::string caller;
+  SourceRange range;
+  std::string text() const { return caller + " at " + range.location(); }
+};
 // Calls through which an inlined node came, innermost first; shared among the nodes of one call.
-using CallChain = std::shared_ptr<const std::vector<std::string>>;
+using CallChain = std::shared_ptr<const std::vector<CallPlace>>;
 
 struct Use {
   Node* user;  // Null when the use is a return of `block`.
@@ -141,7 +147,7 @@ class Node {
   Node* next() const { return next_; }
   Node* previous() const { return previous_; }
   const SourceRange& range() const { return range_; }
-  // Calls through which an inlined node came, innermost first ("Net.forward at model.py:12").
+  // Calls through which an inlined node came, innermost first; null without any.
   const CallChain& call_chain() const { return call_chain_; }
 
   bool has_attr(AttrName name) const { return find(name) != nullptr; }

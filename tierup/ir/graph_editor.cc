@@ -302,7 +302,7 @@ const CallChain& GraphEditor::ChainCache::extend(const CallChain& inner, const C
   if (outer == nullptr || outer->empty()) return inner;
   CallChain& joined = joined_[inner.get()];
   if (joined == nullptr) {
-    auto calls = std::make_shared<std::vector<std::string>>(*inner);
+    auto calls = std::make_shared<std::vector<CallPlace>>(*inner);
     calls->insert(calls->end(), outer->begin(), outer->end());
     joined = std::move(calls);
   }

@@ -184,6 +184,24 @@ void gemm_without_depth(const GemmProblem& p) {
   }
 }
 
+// Matrices that stay in the nearest caches: there our own kernel takes no longer than a library's,
+// and a first call does not wait for the library to generate code.
+constexpr int64_t kMaxOwnRowElements = int64_t{1} << 18;
+
+bool is_small_row(const GemmProblem& p) {
+  return p.batch == 1 && p.m == 1 && p.k * p.n <= kMaxOwnRowElements &&
+         (p.a.col_stride == 1 || p.k == 1) && (p.b.row_stride == 1 || p.b.col_stride == 1);
+}
+
+void gemm_row(const GemmProblem& p) {
+  auto* out = static_cast<float*>(thread_scratch(static_cast<size_t>(p.n) * sizeof(float)));
+  block_kernels().row_f32({p.n, p.k, static_cast<const float*>(p.a.data),
+                           static_cast<const float*>(p.b.data), p.b.row_stride, p.b.col_stride,
+                           out});
+  finish_block<float, float>(p, out, p.n, static_cast<float*>(p.c), 1, p.n,
+                             static_cast<const float*>(p.bias));
+}
+
 bool is_fast(const GemmProblem& p) {
   const auto batch_fits = [&](const MatrixOperand& x, int64_t size) {
     return p.batch == 1 || x.batch_stride == 0 || x.batch_stride >= size;
@@ -211,6 +229,7 @@ void gemm(const GemmProblem& problem) {
     if constexpr (!std::is_same_v<T, bool>) {
       if (problem.k == 0) return gemm_without_depth<T>(problem);
       if constexpr (std::is_same_v<T, float>) {
+        if (is_small_row(problem)) return gemm_row(problem);
         if (is_fast(problem)) return gemm_onednn(problem);
       }
       gemm_blocked<T>(problem);

@@ -21,6 +21,16 @@ struct GemmBlock {
 };
 using GemmBlockFn = void (*)(const GemmBlock& block);
 
+// out (n) = x (k, dense) * B (k x n, one of its strides 1): reads B once, where it stands.
+struct GemmRow {
+  int64_t n, k;
+  const float* x;
+  const float* b;
+  int64_t b_row, b_col;
+  float* out;
+};
+using GemmRowFn = void (*)(const GemmRow& row);
+
 inline constexpr int64_t kGemmBlockRows = 96;
 inline constexpr int64_t kGemmBlockCols = 192;
 inline constexpr int64_t kGemmBlockDepth = 256;
@@ -33,6 +43,7 @@ struct GemmBlockKernels {
   GemmBlockFn f64;
   GemmBlockFn f16;   // f32 accumulator
   GemmBlockFn bf16;  // f32 accumulator
+  GemmRowFn row_f32;
 };
 
 GemmBlockKernels gemm_block_base();

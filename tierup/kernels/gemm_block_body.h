@@ -186,8 +186,81 @@ void run_block(const GemmBlock& block) {
   }
 }
 
+constexpr int kFloatLanes = kVectorBytes / static_cast<int>(sizeof(float));
+
+inline FloatVector load_floats(const float* data) {
+  FloatVector result;
+  std::memcpy(&result, data, sizeof(result));
+  return result;
+}
+
+inline float sum_of(FloatVector vector) {
+  float lanes[kFloatLanes];
+  std::memcpy(lanes, &vector, sizeof(lanes));
+  for (int width = kFloatLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+
+// kCount columns that each stand in one piece. The order of a column's sum does not depend on
+// kCount.
+template <int kCount>
+void dot_columns(const GemmRow& row, int64_t first) {
+  const float* b = row.b + first * row.b_col;
+  FloatVector sums[kCount][2] = {};
+  int64_t p = 0;
+  for (; p + 2 * kFloatLanes <= row.k; p += 2 * kFloatLanes) {
+    const FloatVector x0 = load_floats(row.x + p);
+    const FloatVector x1 = load_floats(row.x + p + kFloatLanes);
+#pragma GCC unroll 4
+    for (int c = 0; c < kCount; ++c) {
+      const float* column = b + c * row.b_col + p;
+      sums[c][0] = multiply_add(x0, load_floats(column), sums[c][0]);
+      sums[c][1] = multiply_add(x1, load_floats(column + kFloatLanes), sums[c][1]);
+    }
+  }
+  for (int c = 0; c < kCount; ++c) {
+    float sum = sum_of(sums[c][0] + sums[c][1]);
+    for (int64_t i = p; i < row.k; ++i) sum += row.x[i] * b[c * row.b_col + i];
+    row.out[first + c] = sum;
+  }
+}
+
+// kCount vectors of columns that stand side by side.
+template <int kCount>
+void scale_rows(const GemmRow& row, int64_t first) {
+  FloatVector sums[kCount] = {};
+  for (int64_t p = 0; p < row.k; ++p) {
+    const FloatVector x = row.x[p] - FloatVector{};
+    const float* source = row.b + p * row.b_row + first;
+#pragma GCC unroll 4
+    for (int c = 0; c < kCount; ++c) {
+      sums[c] = multiply_add(x, load_floats(source + c * kFloatLanes), sums[c]);
+    }
+  }
+  std::memcpy(row.out + first, sums, sizeof(sums));
+}
+
+void run_row_f32(const GemmRow& row) {
+  int64_t j = 0;
+  if (row.b_col != 1) {
+    for (; j + 4 <= row.n; j += 4) dot_columns<4>(row, j);
+    for (; j < row.n; ++j) dot_columns<1>(row, j);
+    return;
+  }
+  for (; j + 4 * kFloatLanes <= row.n; j += 4 * kFloatLanes) scale_rows<4>(row, j);
+  for (; j + kFloatLanes <= row.n; j += kFloatLanes) scale_rows<1>(row, j);
+  for (; j < row.n; ++j) {
+    float sum = 0;
+    for (int64_t p = 0; p < row.k; ++p) sum += row.x[p] * row.b[p * row.b_row + j];
+    row.out[j] = sum;
+  }
+}
+
 constexpr GemmBlockKernels kKernels{&run_block<float, float>, &run_block<double, double>,
-                                    &run_block<Half, float>, &run_block<BFloat16, float>};
+                                    &run_block<Half, float>, &run_block<BFloat16, float>,
+                                    &run_row_f32};
 
 }  // namespace
 }  // namespace tierup::kernels

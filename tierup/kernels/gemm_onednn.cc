@@ -136,6 +136,7 @@ void run_row(const GemmProblem& p) {
 
 void sgemm(bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
            int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+  onednn_engine();  // Its settings go for this entry too.
   dnnl_sgemm('N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 

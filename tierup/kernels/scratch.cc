@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tierup/base/error.h"
+#include "tierup/tensor/block_memory.h"
 
 namespace tierup::kernels {
 namespace {
@@ -25,7 +26,7 @@ void* thread_scratch(size_t bytes) {
     const size_t rounded = (bytes + 4095) / 4096 * 4096;
     scratch.block.reset();
     scratch.bytes = 0;
-    void* block = std::aligned_alloc(64, rounded);
+    void* block = allocate_block(rounded);
     require(block != nullptr, ErrorCode::kOutOfMemory, "no memory for {} bytes of scratch space",
             bytes);
     scratch.block.reset(block);

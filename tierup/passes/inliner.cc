@@ -2,8 +2,6 @@
 // with the callee on the stack: so recursion shows as a callee that is already there.
 #include "tierup/passes/inliner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "tierup/ir/function.h"
@@ -74,12 +72,12 @@ class Inliner {
 
   void replace(Node* call, const ir::Graph& body) {
     const std::string& caller = stack_.empty() ? context_.graph().name() : stack_.back()->name();
-    std::vector<std::string> chain = {fmt::format("{} at {}", caller, call->range().location())};
+    std::vector<ir::CallPlace> chain = {{caller, call->range()}};
     if (call->call_chain() != nullptr) {
       chain.insert(chain.end(), call->call_chain()->begin(), call->call_chain()->end());
     }
     editor_.set_insert_before(call);
-    editor_.set_call_chain(std::make_shared<const std::vector<std::string>>(std::move(chain)));
+    editor_.set_call_chain(std::make_shared<const std::vector<ir::CallPlace>>(std::move(chain)));
     ir::ValueMap map;
     for (size_t i = 0; i < body.inputs().size(); ++i) map[body.inputs()[i]] = call->input(i);
     Value* result = editor_.inline_block(body.block(), map)[0];

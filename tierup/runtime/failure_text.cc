@@ -67,7 +67,9 @@ std::vector<std::string> describe_step(const Plan& plan, const Step& step,
   }
   if (!node->range().empty()) lines.push_back("at " + node->range().highlight());
   if (node->call_chain() != nullptr) {
-    for (const std::string& call : *node->call_chain()) lines.push_back("called from " + call);
+    for (const ir::CallPlace& call : *node->call_chain()) {
+      lines.push_back("called from " + call.text());
+    }
   }
   return lines;
 }
@@ -78,8 +80,8 @@ std::string describe_call(const Plan& plan, const Step& step) {
   std::string text;
   if (!node->range().empty()) text = "called at " + node->range().highlight();
   if (node->call_chain() != nullptr) {
-    for (const std::string& call : *node->call_chain()) {
-      text += (text.empty() ? "called from " : "\n  called from ") + call;
+    for (const ir::CallPlace& call : *node->call_chain()) {
+      text += (text.empty() ? "called from " : "\n  called from ") + call.text();
     }
   }
   return text;

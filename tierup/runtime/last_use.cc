@@ -1,6 +1,8 @@
 // One walk from the end of each block to its start, with the set of values read later on.
 #include "tierup/runtime/last_use.h"
 
+#include <bit>
+
 namespace tierup::runtime {
 
 using ir::Block;
@@ -8,9 +10,23 @@ using ir::Node;
 using ir::NodeKind;
 using ir::Value;
 
+void LastUses::LiveSet::insert_all(const LiveSet& other) {
+  for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+}
+
+std::vector<size_t> LastUses::LiveSet::without(const LiveSet& other) const {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < words_.size(); ++i) {
+    for (uint64_t rest = words_[i] & ~other.words_[i]; rest != 0; rest &= rest - 1) {
+      result.push_back(i * 64 + static_cast<size_t>(std::countr_zero(rest)));
+    }
+  }
+  return result;
+}
+
 LastUses::LastUses(const ir::Graph& graph) {
   number_values(graph.block());
-  walk(graph.block(), LiveSet(values_.size(), false));
+  walk(graph.block(), LiveSet(values_.size()));
 }
 
 void LastUses::number_values(const Block& block) {
@@ -30,65 +46,62 @@ LastUses::LiveSet LastUses::walk(const Block& block, LiveSet live) {
   ends.is_last.resize(block.returns().size());
   for (size_t i = block.returns().size(); i-- > 0;) {
     const size_t value = index(block.returns()[i]);
-    ends.is_last[i] = !live[value];
-    live[value] = true;
+    ends.is_last[i] = !live.contains(value);
+    live.insert(value);
   }
   for (const Node* node = block.last(); node != nullptr; node = node->previous()) {
     NodeUses uses;
     for (const Value* output : node->outputs()) {
-      if (!live[index(output)]) uses.dead_after.push_back(output);
-      live[index(output)] = false;
+      if (!live.contains(index(output))) uses.dead_after.push_back(output);
+      live.erase(index(output));
     }
     if (node->is(NodeKind::kIf)) walk_if(*node, live);
     if (node->is(NodeKind::kLoop)) walk_loop(*node, live, uses);
     uses.is_last.resize(node->inputs().size());
     for (size_t i = node->inputs().size(); i-- > 0;) {
       const size_t value = index(node->input(i));
-      uses.is_last[i] = !live[value];
-      live[value] = true;
+      uses.is_last[i] = !live.contains(value);
+      live.insert(value);
     }
     nodes_.emplace(node, std::move(uses));
   }
   for (const Value* param : block.params()) {
-    if (!live[index(param)]) ends.dead_at_start.push_back(param);
-    live[index(param)] = false;
+    if (!live.contains(index(param))) ends.dead_at_start.push_back(param);
+    live.erase(index(param));
   }
   blocks_[&block] = std::move(ends);
   return live;
 }
 
 void LastUses::walk_if(const Node& node, LiveSet& live) {
-  const LiveSet in_then = walk(*node.block(0), live);
-  const LiveSet in_else = walk(*node.block(1), live);
-  for (size_t i = 0; i < live.size(); ++i) {
-    if (in_then[i] && !in_else[i]) blocks_[node.block(1)].dead_at_start.push_back(values_[i]);
-    if (in_else[i] && !in_then[i]) blocks_[node.block(0)].dead_at_start.push_back(values_[i]);
-    live[i] = in_then[i] || in_else[i];
-  }
+  LiveSet in_then = walk(*node.block(0), live);
+  const LiveSet in_else = walk(*node.block(1), std::move(live));
+  for (const size_t i : in_then.without(in_else))
+    blocks_[node.block(1)].dead_at_start.push_back(values_[i]);
+  for (const size_t i : in_else.without(in_then))
+    blocks_[node.block(0)].dead_at_start.push_back(values_[i]);
+  in_then.insert_all(in_else);
+  live = std::move(in_then);
 }
 
 void LastUses::walk_loop(const Node& node, LiveSet& live, NodeUses& uses) {
-  LiveSet used(live.size(), false);
+  LiveSet used(values_.size());
   collect_uses(*node.block(0), used);
-  LiveSet throughout = live;
-  for (size_t i = 0; i < live.size(); ++i) {
-    if (used[i] && !live[i]) uses.dead_after.push_back(values_[i]);
-    throughout[i] = live[i] || used[i];
-  }
-  walk(*node.block(0), throughout);
-  live = throughout;
+  for (const size_t i : used.without(live)) uses.dead_after.push_back(values_[i]);
+  live.insert_all(used);
+  walk(*node.block(0), live);
 }
 
 // Values read in the block or deeper, but defined outside of it.
 void LastUses::collect_uses(const Block& block, LiveSet& used) const {
   for (const Node* node : block.nodes()) {
-    for (const Value* input : node->inputs()) used[index(input)] = true;
+    for (const Value* input : node->inputs()) used.insert(index(input));
     for (const Block* inner : node->blocks()) collect_uses(*inner, used);
   }
-  for (const Value* value : block.returns()) used[index(value)] = true;
-  for (const Value* param : block.params()) used[index(param)] = false;
+  for (const Value* value : block.returns()) used.insert(index(value));
+  for (const Value* param : block.params()) used.erase(index(param));
   for (const Node* node : block.nodes()) {
-    for (const Value* output : node->outputs()) used[index(output)] = false;
+    for (const Value* output : node->outputs()) used.erase(index(output));
   }
 }
 

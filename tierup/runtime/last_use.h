@@ -5,6 +5,7 @@
 // of an If reads is dropped at the start of the other.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
@@ -28,7 +29,20 @@ class LastUses {
   const BlockUses& of(const ir::Block& block) const { return blocks_.at(&block); }
 
  private:
-  using LiveSet = std::vector<bool>;
+  // Of value indices, as words: branches are compared and joined 64 values at a time.
+  class LiveSet {
+   public:
+    explicit LiveSet(size_t size) : words_((size + 63) / 64) {}
+    bool contains(size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+    void insert(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
+    void erase(size_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
+    void insert_all(const LiveSet& other);
+    // What stands here and not in `other`, in order.
+    std::vector<size_t> without(const LiveSet& other) const;
+
+   private:
+    std::vector<uint64_t> words_;
+  };
 
   void number_values(const ir::Block& block);
   LiveSet walk(const ir::Block& block, LiveSet live);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tierup/base/error.h"
+#include "tierup/tensor/block_memory.h"
 
 namespace tierup {
 namespace {
@@ -121,10 +122,7 @@ void* allocate_bytes(size_t bytes) {
     if (cache != nullptr) block = cache->take(size);
     if (block == nullptr) {
       c.system_calls.fetch_add(1, std::memory_order_relaxed);
-      // The standard wants a multiple of the alignment.
-      const size_t rounded =
-          (size.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-      block = std::aligned_alloc(kTensorAlignment, rounded);
+      block = allocate_block(size.bytes);
     }
   }
   if (block == nullptr) {
