@@ -162,6 +162,19 @@ void print_default(std::string& out, const IValue& value) {
   }
 }
 
+// "int[2] stride=1": one number for a list of so many equal ones, as PyTorch prints it.
+bool is_one_for_all(const Argument& argument) {
+  if (!argument.broadcast_size || *argument.broadcast_size < 2 || !argument.spelling.empty() ||
+      !argument.default_value->is_list()) {
+    return false;
+  }
+  const std::vector<IValue>& items = argument.default_value->to_list().items;
+  return items.size() == static_cast<size_t>(*argument.broadcast_size) &&
+         std::all_of(items.begin(), items.end(), [&](const IValue& item) {
+           return item.is_int() && item.to_int() == items[0].to_int();
+         });
+}
+
 void print_argument(std::string& out, const Argument& argument) {
   out += TypePrinter(argument).print();
   if (!argument.name.empty()) {
@@ -170,7 +183,8 @@ void print_argument(std::string& out, const Argument& argument) {
   }
   if (argument.default_value) {
     out += '=';
-    print_default(out, *argument.default_value);
+    print_default(out, is_one_for_all(argument) ? argument.default_value->to_list().items[0]
+                                                : *argument.default_value);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "tierup/kernels/class_loss.h"
+#include "tierup/kernels/ctc_loss.h"
 #include "tierup/kernels/distance.h"
 #include "tierup/kernels/pointwise_loss.h"
 #include "tierup/ops/boxing.h"
@@ -44,6 +45,18 @@ constexpr auto kRows = std::to_array<OpRow>({
      "SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), "
      "Tensor(b!))",
      out_variant<&kernels::nll_loss_forward>},
+    {"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
+     "target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+     boxed<&kernels::ctc_loss>},
+    {"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor "
+     "target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+     boxed<&kernels::ctc_loss_tensor>},
+    {"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
+     "target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+     boxed<&kernels::ctc_loss_forward>},
+    {"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor "
+     "target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+     boxed<&kernels::ctc_loss_forward_tensor>},
     {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
      boxed<&kernels::mse_loss>},
     {"aten::mse_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> "
