@@ -19,6 +19,8 @@ TEST(Schema, PrintsBackExactly) {
            "bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
            "aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) "
            "-> Tensor",
+           "aten::conv(Tensor x, int[3] stride=1, int[2] pad=[0, 1], int[1] dim=[0], SymInt[2] "
+           "size=[1, 1]) -> Tensor",
            "aten::wait(Future(t) self) -> t",
            "aten::format(str self, ...) -> str",
            "prim::rpc_async(...) -> ...",

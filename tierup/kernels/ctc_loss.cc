@@ -27,7 +27,7 @@ struct Batch {
 };
 
 IntVector lengths_of(const Tensor& tensor, std::string_view name) {
-  require(is_integral(tensor.dtype()), kBad, "{} must be integral", name);
+  require(is_integral(tensor.dtype(), false), kBad, "{} must be integral", name);
   const Tensor wide = contiguous(to_dtype(tensor, ScalarType::kLong));
   const int64_t* data = wide.data<int64_t>();
   return IntVector(data, data + wide.numel());

@@ -194,11 +194,19 @@ bool is_small_row(const GemmProblem& p) {
 }
 
 void gemm_row(const GemmProblem& p) {
-  auto* out = static_cast<float*>(thread_scratch(static_cast<size_t>(p.n) * sizeof(float)));
-  block_kernels().row_f32({p.n, p.k, static_cast<const float*>(p.a.data),
-                           static_cast<const float*>(p.b.data), p.b.row_stride, p.b.col_stride,
-                           out});
-  finish_block<float, float>(p, out, p.n, static_cast<float*>(p.c), 1, p.n,
+  GemmRow row{p.n,
+              p.k,
+              static_cast<const float*>(p.a.data),
+              static_cast<const float*>(p.b.data),
+              p.b.row_stride,
+              p.b.col_stride,
+              static_cast<const float*>(p.bias),
+              static_cast<float*>(p.c)};
+  if (p.alpha.to<float>() == 1 && p.beta.to<float>() == 0) return block_kernels().row_f32(row);
+  row.bias = nullptr;
+  row.out = static_cast<float*>(thread_scratch(static_cast<size_t>(p.n) * sizeof(float)));
+  block_kernels().row_f32(row);
+  finish_block<float, float>(p, row.out, p.n, static_cast<float*>(p.c), 1, p.n,
                              static_cast<const float*>(p.bias));
 }
 

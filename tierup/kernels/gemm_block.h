@@ -21,12 +21,13 @@ struct GemmBlock {
 };
 using GemmBlockFn = void (*)(const GemmBlock& block);
 
-// out (n) = x (k, dense) * B (k x n, one of its strides 1): reads B once, where it stands.
+// out (n) = x (k, dense) * B (k x n, one of its strides 1) + bias: reads B once, where it stands.
 struct GemmRow {
   int64_t n, k;
   const float* x;
   const float* b;
   int64_t b_row, b_col;
+  const float* bias;  // Of n elements, or null.
   float* out;
 };
 using GemmRowFn = void (*)(const GemmRow& row);

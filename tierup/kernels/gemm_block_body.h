@@ -195,12 +195,18 @@ inline FloatVector load_floats(const float* data) {
 }
 
 inline float sum_of(FloatVector vector) {
-  float lanes[kFloatLanes];
-  std::memcpy(lanes, &vector, sizeof(lanes));
-  for (int width = kFloatLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps(vector);
+#elif defined(__AVX2__)
+  const __m128 quarter =
+      _mm_add_ps(_mm256_castps256_ps128(vector), _mm256_extractf128_ps(vector, 1));
+  const __m128 pair = _mm_add_ps(quarter, _mm_movehl_ps(quarter, quarter));
+  return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
+#else
+  float sum = 0;
+  for (int i = 0; i < kFloatLanes; ++i) sum += vector[i];
+  return sum;
+#endif
 }
 
 // kCount columns that each stand in one piece. The order of a column's sum does not depend on
@@ -223,7 +229,7 @@ void dot_columns(const GemmRow& row, int64_t first) {
   for (int c = 0; c < kCount; ++c) {
     float sum = sum_of(sums[c][0] + sums[c][1]);
     for (int64_t i = p; i < row.k; ++i) sum += row.x[i] * b[c * row.b_col + i];
-    row.out[first + c] = sum;
+    row.out[first + c] = row.bias != nullptr ? sum + row.bias[first + c] : sum;
   }
 }
 
@@ -239,7 +245,10 @@ void scale_rows(const GemmRow& row, int64_t first) {
       sums[c] = multiply_add(x, load_floats(source + c * kFloatLanes), sums[c]);
     }
   }
-  std::memcpy(row.out + first, sums, sizeof(sums));
+  for (int c = 0; c < kCount; ++c) {
+    if (row.bias != nullptr) sums[c] += load_floats(row.bias + first + c * kFloatLanes);
+    std::memcpy(row.out + first + c * kFloatLanes, &sums[c], sizeof(sums[c]));
+  }
 }
 
 void run_row_f32(const GemmRow& row) {
@@ -254,7 +263,7 @@ void run_row_f32(const GemmRow& row) {
   for (; j < row.n; ++j) {
     float sum = 0;
     for (int64_t p = 0; p < row.k; ++p) sum += row.x[p] * row.b[p * row.b_row + j];
-    row.out[j] = sum;
+    row.out[j] = row.bias != nullptr ? sum + row.bias[j] : sum;
   }
 }
 

@@ -41,6 +41,7 @@ TEST(Matmul, MultipliesEveryDtypeInEveryLayout) {
     for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 1, 1},
                                   {1, 5, 7},
                                   {7, 5, 1},
+                                  {1, 70, 150},
                                   {3, 0, 4},
                                   {13, 9, 29},
                                   {20, 40, 50}}) {
