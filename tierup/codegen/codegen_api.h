@@ -11,7 +11,7 @@
 
 namespace tierup::codegen {
 
-inline constexpr int kCodegenApiVersion = 1;
+inline constexpr int kCodegenApiVersion = 2;
 
 // One compiled kernel; opaque, freed by release().
 struct CompiledObject;

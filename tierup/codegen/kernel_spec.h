@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "tierup/kernels/expression_node.h"
+#include "tierup/kernels/fused_kernel.h"
 
 namespace tierup::codegen {
 
@@ -20,7 +21,12 @@ using kernels::Opcode;
 enum class ElementType : uint8_t { kF32, kF64, kI32, kI64, kBool, kBF16 };
 
 // How an operand moves along the innermost dimension; kernels are compiled for it.
-enum class Access : uint8_t { kContiguous, kBroadcast, kStrided };
+enum class Access : uint8_t {
+  kContiguous,
+  kBroadcast,  // One element for all.
+  kSplat,      // Contiguous; or kSplatBytes filled with one element, if its stride is 0.
+  kStrided,
+};
 
 struct OperandSpec {
   ElementType element;
@@ -39,10 +45,7 @@ struct KernelSpec {
   uint32_t scalar_count;
 };
 
-// data: the address of each operand's first element; strides: of each operand in bytes, read only
-// for kStrided; scalars: 64-bit words. Inputs may be the same memory as an output of the same
-// access.
-using KernelFunction = void (*)(char* const* data, const int64_t* strides, const uint64_t* scalars,
-                                int64_t count);
+// `strides` are read only for kSplat and kStrided.
+using KernelFunction = kernels::FusedFunction;
 
 }  // namespace tierup::codegen

@@ -53,6 +53,7 @@ TIERUP_INLINE Quarter reduce_quarter(Wide x) {
       start + (((Wide(1) - start) - half) + (z * z * polynomial(z, kCosine) - r * rest));
   return {sine, cosine, n.integer};
 }
+#if !defined(TIERUP_EXPRESSION_LANES)  // Sine and cosine look at single lanes.
 TIERUP_INLINE Mask<double> is_odd(Wide::IntNative n) { return {-(n & 1)}; }
 TIERUP_INLINE Wide flip_sign(Wide x, Wide::IntNative n) {
   return Wide::from_bits(x.bits() ^ ((n & 2) << 62));
@@ -85,6 +86,7 @@ TIERUP_INLINE Wide tan(Wide x) {
   const Wide value = select(odd, -q.cosine, q.sine) / select(odd, q.sine, q.cosine);
   return far_lanes(x, select(x == Wide(0), x, value), static_cast<double (*)(double)>(&::tan));
 }
+#endif
 
 TIERUP_INLINE Wide atan(Wide x) {
   const Wide a = abs(x);
@@ -159,7 +161,9 @@ TIERUP_INLINE Wide atanh(Wide x) {
   TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
     return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
   }
+#if !defined(TIERUP_EXPRESSION_LANES)
 TIERUP_FLOAT_THROUGH_DOUBLE(tan)
+#endif
 TIERUP_FLOAT_THROUGH_DOUBLE(atan)
 TIERUP_FLOAT_THROUGH_DOUBLE(asin)
 TIERUP_FLOAT_THROUGH_DOUBLE(acos)
@@ -169,6 +173,8 @@ TIERUP_FLOAT_THROUGH_DOUBLE(asinh)
 TIERUP_FLOAT_THROUGH_DOUBLE(acosh)
 TIERUP_FLOAT_THROUGH_DOUBLE(atanh)
 #undef TIERUP_FLOAT_THROUGH_DOUBLE
+
+#if !defined(TIERUP_EXPRESSION_LANES)
 // The reduction of floats is done in double, the series in float.
 inline constexpr double kSineFloat[] = {-0x1.555556p-3, 0x1.11110ep-7, -0x1.a013a2p-13,
                                         0x1.6dbbeep-19};
@@ -225,6 +231,8 @@ TIERUP_INLINE Vec<float> cos(Vec<float> x) {
   return far_lanes(x, quadrant(q.cosine, q.sine, q.n + ((q.n & 1) << 1)), q.far,
                    static_cast<double (*)(double)>(&::cos));
 }
+#endif
+
 TIERUP_INLINE Vec<float> atan2(Vec<float> y, Vec<float> x) {
   return through_double(y, x, [](Wide a, Wide b) TIERUP_LAMBDA { return atan2(a, b); });
 }

@@ -172,13 +172,18 @@ void StridedLoop::run_range(int64_t begin, int64_t end, RunBody body, const void
   }
 }
 
-Tensor empty_pointwise(IntSpan shape, ScalarType dtype, std::span<const Tensor* const> inputs) {
-  bool plain = true;
-  for (const Tensor* input : inputs) {
-    plain = plain &&
-            (input->dim() == 0 || (input->is_contiguous() && same_shape(input->sizes(), shape)));
-  }
-  if (plain || shape.size() < 2) return Tensor::empty(shape, dtype);
+namespace {
+
+bool are_plain(IntSpan shape, std::span<const Tensor* const> inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [&](const Tensor* input) {
+    return input->dim() == 0 || (input->is_contiguous() && same_shape(input->sizes(), shape));
+  });
+}
+
+}  // namespace
+
+IntVector pointwise_strides(IntSpan shape, std::span<const Tensor* const> inputs) {
+  if (shape.size() < 2 || are_plain(shape, inputs)) return contiguous_strides(shape);
   SmallVector<size_t, 8> order(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) order[i] = shape.size() - 1 - i;
   sort_dimensions(
@@ -191,7 +196,12 @@ Tensor empty_pointwise(IntSpan shape, ScalarType dtype, std::span<const Tensor* 
     strides[d] = step;
     step *= std::max<int64_t>(shape[d], 1);
   }
-  return Tensor::empty_strided(shape, {strides.data(), strides.size()}, dtype);
+  return strides;
+}
+
+Tensor empty_pointwise(IntSpan shape, ScalarType dtype, std::span<const Tensor* const> inputs) {
+  if (shape.size() < 2 || are_plain(shape, inputs)) return Tensor::empty(shape, dtype);
+  return Tensor::empty_strided(shape, pointwise_strides(shape, inputs), dtype);
 }
 
 }  // namespace tierup::kernels

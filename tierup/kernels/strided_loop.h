@@ -22,7 +22,7 @@ inline constexpr int64_t kPointwiseGrain = 32768;
 
 class StridedLoop {
  public:
-  static constexpr size_t kMaxOperands = 8;
+  static constexpr size_t kMaxOperands = 16;
   static constexpr size_t kMaxRank = 64;
 
   // Operands must be broadcastable to `shape` (outputs first, and of exactly that shape). They are
@@ -34,6 +34,9 @@ class StridedLoop {
 
   int64_t numel() const { return numel_; }
   size_t rank() const { return rank_; }  // After merging; 1 for a single run.
+  // Of an operand within every run, in bytes; and how long runs are.
+  int64_t inner_stride(size_t operand) const { return strides_[0][operand]; }
+  int64_t inner_size() const { return sizes_[0]; }
 
   // Calls body(char* const* pointers, const int64_t* byte_strides, int64_t count) over runs that
   // cover all elements once, in parallel above `grain` elements.
@@ -68,6 +71,9 @@ class StridedLoop {
   std::array<StrideRow, kMaxRank> strides_;
 };
 
+// The strides of a dense tensor of `shape` with dimensions in the order that PyTorch gives the
+// result of a point-wise operator on these inputs.
+IntVector pointwise_strides(IntSpan shape, std::span<const Tensor* const> inputs);
 // A fresh tensor of `shape` laid out as PyTorch lays out the result of a point-wise operator on
 // these inputs: dense, with dimensions in the order of the inputs' strides.
 Tensor empty_pointwise(IntSpan shape, ScalarType dtype, std::span<const Tensor* const> inputs);

@@ -1,10 +1,14 @@
 // Runs made from a scalar body over vector lanes, for the instruction set of the including file.
 #pragma once
 
+#include "tierup/kernels/simd.h"
+
+#if defined(TIERUP_EXPRESSION_LANES)
+#include "tierup/kernels/expression_run.h"
+#else
 #include <utility>
 
 #include "tierup/kernels/pointwise_runs.h"
-#include "tierup/kernels/simd.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
 
@@ -117,3 +121,4 @@ inline void set_real_predicate(RunTable& table, Body body) {
 }
 
 }  // namespace tierup::kernels::TIERUP_SIMD
+#endif

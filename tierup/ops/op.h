@@ -28,17 +28,26 @@ using KernelFn = void (*)(OpCall& call);
 
 struct ShapeContext;  // Filled by analysis: shapes and constants of the arguments, symbols.
 using ShapeFn = void (*)(ShapeContext& context);
-struct ScalarBody;  // The per-element meaning; see kernels/scalar_bodies.h.
+struct ScalarBody;  // The per-element meaning of a point-wise operator; see pointwise_rows.h.
 struct GradContext;
 using GradFn = void (*)(GradContext& context);
+
+// What a row does: a kernel, and for pure point-wise operators the meaning that the kernel runs.
+struct RowKernel {
+  // NOLINTBEGIN(google-explicit-constructor): rows name a kernel, and perhaps more.
+  constexpr RowKernel(KernelFn kernel = nullptr) : call(kernel) {}
+  constexpr RowKernel(KernelFn kernel, const ScalarBody* meaning) : call(kernel), body(meaning) {}
+  // NOLINTEND(google-explicit-constructor)
+  KernelFn call;
+  const ScalarBody* body = nullptr;
+};
 
 // As written in the family files.
 struct OpRow {
   const char* schema;
-  KernelFn kernel = nullptr;
+  RowKernel kernel = nullptr;
   uint8_t effects = ir::kNoEffect;
   ShapeFn shape = nullptr;
-  const ScalarBody* body = nullptr;
   GradFn grad = nullptr;  // Null: not differentiable (yet).
 };
 
@@ -49,7 +58,9 @@ class Op final : public ir::Operator {
  public:
   explicit Op(const OpRow& row);  // Parses the schema.
   const OpRow& row() const { return *row_; }
-  KernelFn kernel() const { return row_->kernel; }
+  KernelFn kernel() const { return row_->kernel.call; }
+  // Null unless the operator is pure and point-wise.
+  const ScalarBody* body() const { return row_->kernel.body; }
   Role role() const { return role_; }
 
  private:

@@ -26,6 +26,10 @@ bool is_plain(const Tensor& target) {
 
 }  // namespace
 
+PointwiseCall describe_body(OpCall& call, const PointwiseOp& op) {
+  return unbox_call(call, op, call.args.size());
+}
+
 void call_body(OpCall& call, const PointwiseOp& op) {
   call.results[0] = IValue(kernels::evaluate(unbox_call(call, op, call.args.size())));
 }

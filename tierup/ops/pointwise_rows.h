@@ -14,6 +14,13 @@ namespace tierup::ops {
 using kernels::Body;
 using kernels::Promote;
 
+// The per-element meaning of a row: which body its kernel would run on which operands, in which
+// type. The description of a call depends on its numbers (pow with 2 is a square) and on the dtypes
+// of its tensors, never on their elements or sizes. It may throw what the kernel would.
+struct ScalarBody {
+  kernels::PointwiseCall (*describe)(OpCall& call);
+};
+
 namespace detail {
 
 template <>
@@ -28,6 +35,7 @@ struct Unbox<kernels::Operand> {
 };
 
 // All arguments of the call (before the written tensor of an out= variant) are operands.
+kernels::PointwiseCall describe_body(OpCall& call, const kernels::PointwiseOp& op);
 void call_body(OpCall& call, const kernels::PointwiseOp& op);
 void call_body_inplace(OpCall& call, const kernels::PointwiseOp& op);
 void call_body_out(OpCall& call, const kernels::PointwiseOp& op);
@@ -38,6 +46,8 @@ void store_out(OpCall& call, size_t index, const kernels::PointwiseCall& describ
 template <Body kBody, Promote kPromote, uint8_t kPromoted>
 struct BodyRow {
   static constexpr kernels::PointwiseOp kOp{kBody, kPromote, kPromoted};
+  static kernels::PointwiseCall describe(OpCall& call) { return describe_body(call, kOp); }
+  static constexpr ScalarBody kBodyOfRow{&describe};
   static void plain(OpCall& call) { call_body(call, kOp); }
   static void inplace(OpCall& call) { call_body_inplace(call, kOp); }
   static void out(OpCall& call) { call_body_out(call, kOp); }
@@ -46,6 +56,8 @@ struct BodyRow {
 template <auto Kernel>
 struct PointwiseRow {
   using Adapted = Boxed<Kernel>;
+  static kernels::PointwiseCall describe(OpCall& call) { return Adapted::invoke(call); }
+  static constexpr ScalarBody kBodyOfRow{&describe};
   static void plain(OpCall& call) {
     call.results[0] = IValue(kernels::evaluate(Adapted::invoke(call)));
   }
@@ -59,14 +71,16 @@ struct PointwiseRow {
 }  // namespace detail
 
 template <Body kBody, Promote kPromote = Promote::kSame, uint8_t kPromoted = 0>
-inline constexpr KernelFn body_row = &detail::BodyRow<kBody, kPromote, kPromoted>::plain;
+inline constexpr RowKernel body_row = {&detail::BodyRow<kBody, kPromote, kPromoted>::plain,
+                                       &detail::BodyRow<kBody, kPromote, kPromoted>::kBodyOfRow};
 template <Body kBody, Promote kPromote = Promote::kSame, uint8_t kPromoted = 0>
 inline constexpr KernelFn body_inplace = &detail::BodyRow<kBody, kPromote, kPromoted>::inplace;
 template <Body kBody, Promote kPromote = Promote::kSame, uint8_t kPromoted = 0>
 inline constexpr KernelFn body_out = &detail::BodyRow<kBody, kPromote, kPromoted>::out;
 
 template <auto Kernel>
-inline constexpr KernelFn pointwise_row = &detail::PointwiseRow<Kernel>::plain;
+inline constexpr RowKernel pointwise_row = {&detail::PointwiseRow<Kernel>::plain,
+                                            &detail::PointwiseRow<Kernel>::kBodyOfRow};
 template <auto Kernel>
 inline constexpr KernelFn pointwise_inplace = &detail::PointwiseRow<Kernel>::inplace;
 template <auto Kernel>

@@ -23,6 +23,8 @@ enum class Role : uint8_t {
   kSize,            // (tensor, dim) -> int
   kSizes,           // (tensor) -> int[]
   kElementType,     // (tensor) -> int, the ScalarType's code
+  kRowReduction,    // (tensor, dim[], ..., keepdim...) -> one element for each row
+  kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
 };
 
 // By qualified name: "aten::expand".

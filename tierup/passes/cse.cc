@@ -101,7 +101,9 @@ class Merger {
   }
 
   bool is_mergeable_op(const Node& node) const {
-    constexpr uint8_t kDistinct = ir::kRandom | ir::kSideEffect | ir::kNondeterministic;
+    // Between two reads of the policy something may change it.
+    constexpr uint8_t kDistinct =
+        ir::kRandom | ir::kSideEffect | ir::kNondeterministic | ir::kReadsPolicy;
     if ((node.op()->effects() & kDistinct) != 0 || node.op()->schema().is_mutating() ||
         node.outputs().empty()) {
       return false;

@@ -85,6 +85,7 @@ class TensorMutation {
     Value* result = pure->output();
     editor_.set_type(result, node->output()->type());
     editor_.set_name(result, node->output()->name());
+    context_.hints().copy(node->output(), result);
     editor_.replace_uses(node->output(), result);
     replace_later_uses(target, result, node);
     editor_.remove(node);

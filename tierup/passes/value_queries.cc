@@ -17,6 +17,24 @@ const IValue* constant_of(const Value* value) {
   return &node->attr<IValue>(ir::AttrName::kValue);
 }
 
+std::optional<IValue> known_argument(const Value* value) {
+  if (const IValue* constant = constant_of(value)) {
+    if (constant->is_tensor()) return std::nullopt;
+    return *constant;
+  }
+  const Node* node = value->node();
+  if (node == nullptr || !node->is(NodeKind::kListConstruct) || !is_only_read(value)) {
+    return std::nullopt;
+  }
+  IntVector items;
+  for (const Value* input : node->inputs()) {
+    const IValue* item = constant_of(input);
+    if (item == nullptr || !item->is_int()) return std::nullopt;
+    items.push_back(item->to_int());
+  }
+  return IValue(make_int_list(items));
+}
+
 bool is_plain(const IValue& value) {
   switch (value.tag()) {
     case IValue::Tag::kNone:

@@ -1,6 +1,8 @@
 // Small questions about values that several passes ask.
 #pragma once
 
+#include <optional>
+
 #include "tierup/ir/graph.h"
 #include "tierup/ops/op.h"
 #include "tierup/ops/role.h"
@@ -9,6 +11,8 @@ namespace tierup::passes {
 
 // The constant behind a value; null if it is none.
 const IValue* constant_of(const ir::Value* value);
+// A constant that is no tensor, or a list of int constants that is only read.
+std::optional<IValue> known_argument(const ir::Value* value);
 // Whether a constant can be shared and folded: no part of it can be written or has identity.
 bool is_plain(const IValue& value);
 // Whether all that ever happens to a list (or dict) is that operators read it: it is not written,

@@ -4,8 +4,10 @@
 
 #include <chrono>
 
+#include "tierup/codegen/compile_groups.h"
 #include "tierup/ops/op_table.h"
 #include "tierup/passes/freeze_attributes.h"
+#include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/pass_runner.h"
 #include "tierup/passes/pipeline.h"
 #include "tierup/runtime/lower.h"
@@ -38,6 +40,24 @@ void collect_notes(const passes::PipelineReport& report, std::vector<std::string
   }
 }
 
+// Last of all: what is left of point-wise operators becomes groups with compiled kernels.
+void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOptions& pass_options,
+          const std::atomic<bool>& cancelled, std::vector<std::string>& notes) {
+  const passes::Pass passes[] = {{"fuse_pointwise",
+                                  [&](passes::PassContext& context) {
+                                    passes::fuse_pointwise(context, {options.fusion_group_min});
+                                  }},
+                                 // Lists that only members read.
+                                 *passes::find_pass("dead_code_elimination")};
+  collect_notes(run_passes(graph, passes, pass_options), notes);
+  const codegen::GroupReport report = codegen::compile_groups(graph, &codegen::Library::instance,
+                                                              codegen::CompileOptions{}, cancelled);
+  if (report.groups == 0) return;
+  notes.push_back(fmt::format("{} fusion groups, {} kernels ({} compiled, {:.1f} ms)",
+                              report.groups, report.kernels, report.compiled, report.compile_ms));
+  if (!report.refusal.empty()) notes.push_back("not compiled: " + report.refusal);
+}
+
 }  // namespace
 
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
@@ -68,6 +88,8 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   }
   if (cancelled.load()) return nullptr;
   collect_notes(passes::run_specialized_pipeline(*graph, pass_options), installed->notes);
+  if (cancelled.load()) return nullptr;
+  if (options.fusion) fuse(*graph, options, pass_options, cancelled, installed->notes);
   if (cancelled.load()) return nullptr;
   installed->plan = runtime::lower(graph);
   installed->compile_ms =

@@ -68,6 +68,11 @@ class KernelEmitter {
     }
   }
 
+  bool has_stride(uint32_t operand) const {
+    const Access access = spec_.operands[operand].access;
+    return access == Access::kStrided || access == Access::kSplat;
+  }
+
   static uint32_t operand_count(Opcode opcode) {
     switch (opcode) {
       case Opcode::kInput:
@@ -95,7 +100,7 @@ class KernelEmitter {
       Value* place = builder_.CreateConstInBoundsGEP1_64(pointer, function.getArg(0), i);
       data_.push_back(builder_.CreateLoad(pointer, place));
       Value* stride = nullptr;
-      if (spec_.operands[i].access == Access::kStrided) {
+      if (has_stride(i)) {
         stride = builder_.CreateLoad(
             i64, builder_.CreateConstInBoundsGEP1_64(i64, function.getArg(1), i));
       }
@@ -183,7 +188,7 @@ class KernelEmitter {
                                                   : builder_.CreateLoad(element, data_[operand]);
       return splat(value, width);
     }
-    if (access == Access::kContiguous || width == 1) {
+    if (access != Access::kStrided || width == 1) {
       return builder_.CreateAlignedLoad(widen(element, width), address(operand, index),
                                         llvm::Align(1));
     }

@@ -1,0 +1,127 @@
+#include "tierup/codegen/compile_groups.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "tierup/codegen/group_kernel.h"
+#include "tierup/codegen/group_stages.h"
+#include "tierup/ops/fusion_group.h"
+#include "tierup/ops/role.h"
+
+namespace tierup::codegen {
+namespace {
+
+class MachineCode final : public RefCounted {
+ public:
+  MachineCode(const CodegenApi* api, CompiledObject* object) : api_(api), object_(object) {}
+  ~MachineCode() override { api_->release(object_); }
+
+ private:
+  const CodegenApi* api_;
+  CompiledObject* object_;
+};
+
+struct Compiled {
+  kernels::FusedFunction function = nullptr;
+  Ref<RefCounted> code;
+};
+
+class GroupCompiler {
+ public:
+  GroupCompiler(const std::function<const Library&()>& library, const CompileOptions& options)
+      : library_(library), options_(options) {}
+
+  void visit(const ir::Block& block, const std::atomic<bool>& cancelled) {
+    for (const ir::Node* node : block.nodes()) {
+      if (cancelled.load()) return;
+      for (const ir::Block* inner : node->blocks()) visit(*inner, cancelled);
+      if (!node->is(ir::NodeKind::kOp) ||
+          ops::op_of(*node->op()).role() != ops::Role::kFusionGroup) {
+        continue;
+      }
+      const ir::Node* capsule = node->inputs().back()->node();
+      if (capsule == nullptr || !capsule->is(ir::NodeKind::kConstant)) continue;
+      compile(ops::fusion_group_of(capsule->attr<IValue>(ir::AttrName::kValue)));
+    }
+  }
+
+  GroupReport take_report() { return std::move(report_); }
+
+ private:
+  void compile(ops::FusionGroup& group) {
+    ++report_.groups;
+    if (group.kernel_count() > 0) return;  // Two nodes of unrolled code may share one.
+    std::vector<bool> any;                 // But what has no dimensions is one element for certain.
+    for (const ops::ValueForm& form : group.expected()) {
+      any.push_back(form.standing != ops::Standing::kDimensioned);
+    }
+    if (group.expected_uniform() != any) install(group, group.expected_uniform());
+    install(group, any);
+    if (group.kernel_count() == 0 && report_.refusal.empty()) report_.refusal = group.refusal();
+  }
+
+  void install(ops::FusionGroup& group, const std::vector<bool>& uniform) {
+    const ops::GroupProgram& program = group.program();
+    GroupForms forms = forms_of(program, group.expected());
+    if (!forms.refusal.empty()) return group.refuse(std::move(forms.refusal));
+    ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, {}, 0};
+    size_t nodes = 0;
+    for (const GroupStage& stage : stages_of(program, uniform)) {
+      made.rows.push_back(stage.rows);
+      made.stages.push_back({stage.inputs, stage.outputs, nullptr, nullptr});
+      if (stage.outputs.empty()) continue;
+      const GroupKernel kernel =
+          build_group_kernel(program, made.inputs, made.members, stage.inputs, stage.outputs);
+      const Compiled& compiled = find(kernel, group);
+      if (compiled.function == nullptr) return;
+      made.stages.back().function = compiled.function;
+      made.stages.back().code = compiled.code;
+      nodes += kernel.expressions.nodes().size();
+    }
+    made.grain = std::max<int64_t>(2048, 32768 / (1 + static_cast<int64_t>(nodes) / 16));
+    group.install(std::move(made));
+    ++report_.kernels;
+  }
+
+  const Compiled& find(const GroupKernel& kernel, ops::FusionGroup& group) {
+    Compiled& compiled = known_[kernel.key()];
+    if (compiled.function == nullptr) compiled = compile(kernel, group);
+    return compiled;
+  }
+
+  Compiled compile(const GroupKernel& kernel, ops::FusionGroup& group) {
+    const CodegenApi* api = library_().api();
+    if (api == nullptr) {
+      group.refuse(library_().error());
+      return {};
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const KernelSpec spec = kernel.spec("fused");
+    const CompileResult result = api->compile(&spec, &options_);
+    report_.compile_ms +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (result.object == nullptr) {
+      group.refuse(result.error);
+      return {};
+    }
+    ++report_.compiled;
+    return {result.function, Ref<RefCounted>(new MachineCode(api, result.object))};
+  }
+
+  const std::function<const Library&()>& library_;
+  const CompileOptions& options_;
+  std::map<std::string, Compiled> known_;
+  GroupReport report_;
+};
+
+}  // namespace
+
+GroupReport compile_groups(ir::Graph& graph, const std::function<const Library&()>& library,
+                           const CompileOptions& options, const std::atomic<bool>& cancelled) {
+  GroupCompiler compiler(library, options);
+  compiler.visit(graph.block(), cancelled);
+  return compiler.take_report();
+}
+
+}  // namespace tierup::codegen

@@ -1,0 +1,72 @@
+// For tests: fusion groups made by hand, compiled and run.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tierup/codegen/compile_groups.h"
+#include "tierup/codegen/group_kernel.h"
+#include "tierup/ir/graph_editor.h"
+#include "tierup/ops/fusion_group.h"
+#include "tierup/ops/op_table.h"
+
+namespace tierup::codegen {
+
+inline ops::GroupArgument input(uint32_t index) {
+  return {ops::GroupArgument::Source::kInput, index, {}};
+}
+inline ops::GroupArgument member(uint32_t index) {
+  return {ops::GroupArgument::Source::kMember, index, {}};
+}
+inline ops::GroupArgument constant(IValue value) {
+  return {ops::GroupArgument::Source::kConstant, 0, std::move(value)};
+}
+inline ops::GroupMember call(std::string_view op, std::vector<ops::GroupArgument> arguments) {
+  const ops::Op* found = ops::OpTable::instance().find(op);
+  EXPECT_NE(found, nullptr) << op;
+  return {found, std::move(arguments)};
+}
+
+// A group whose kernels are made for inputs like these.
+inline Ref<ops::FusionGroup> compiled_group(ops::GroupProgram program,
+                                            const std::vector<Tensor>& like,
+                                            const Library& library = Library::instance()) {
+  auto group = make_ref<ops::FusionGroup>(std::move(program));
+  std::vector<ops::ValueForm> forms;
+  for (const Tensor& tensor : like) forms.push_back(ops::form_of(*tensor.impl()));
+  group->expect(std::move(forms), std::vector<bool>(like.size(), false));
+  ir::Graph graph;
+  ir::GraphEditor editor(graph);
+  ir::Value* capsule = editor.constant(IValue::capsule(group));
+  ir::Node* step = editor.create_bare_op(*ops::OpTable::instance().find("tierup::fusion_group"));
+  editor.add_input(step, capsule);
+  compile_groups(
+      graph, [&]() -> const Library& { return library; }, {}, std::atomic<bool>(false));
+  return group;
+}
+
+// The outputs of a run; `twin` runs the members one by one.
+inline std::vector<Tensor> run_group(const ops::FusionGroup& group, std::vector<Tensor> inputs,
+                                     bool twin = false) {
+  std::vector<IValue> args(inputs.begin(), inputs.end());
+  inputs.clear();
+  std::vector<IValue> results(group.program().outputs.size());
+  ops::RunContext context;
+  ops::OpCall call{args, results, context};
+  twin ? group.run_twin(call) : group.run(call);
+  std::vector<Tensor> tensors;
+  for (const IValue& result : results) tensors.push_back(result.to_tensor());
+  return tensors;
+}
+
+// Same dtype, shape and strides, and the same bits but for which NaN.
+void expect_same(const Tensor& a, const Tensor& b, const std::string& what);
+
+// Whether compiled kernels can be had here at all.
+inline bool has_library() { return Library::instance().api() != nullptr; }
+
+}  // namespace tierup::codegen

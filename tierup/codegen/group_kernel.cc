@@ -1,0 +1,233 @@
+// The members' scalar bodies are instantiated one after another over the expressions of their
+// arguments. Every intermediate value has the bits that tier 0 would have stored: f16 and bf16
+// results are rounded where they would have been written.
+#include "tierup/codegen/group_kernel.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "tierup/kernels/expression_table.h"
+
+namespace tierup::codegen {
+namespace {
+
+using kernels::ExprValue;
+using ops::GroupArgument;
+using ops::ValueForm;
+
+std::optional<ElementType> element_type(ScalarType type) {
+  switch (type) {
+    case ScalarType::kFloat: return ElementType::kF32;
+    case ScalarType::kDouble: return ElementType::kF64;
+    case ScalarType::kInt: return ElementType::kI32;
+    case ScalarType::kLong: return ElementType::kI64;
+    case ScalarType::kBool: return ElementType::kBool;
+    case ScalarType::kBFloat16: return ElementType::kBF16;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<LaneType> lane_of_element(ScalarType type) {
+  return kernels::lane_type(type == ScalarType::kBFloat16 ? ScalarType::kFloat : type);
+}
+
+// To nearest even; every NaN becomes the one that BFloat16 has.
+ExprValue rounded_to_bfloat(const ExprValue& value) {
+  const auto binary = [](Opcode opcode, const ExprValue& a, int64_t b) {
+    return expr_binary(opcode, LaneType::kI32, a, kernels::expr_integer(LaneType::kI32, b));
+  };
+  const ExprValue bits = expr_unary(Opcode::kBitcast, LaneType::kI32, value);
+  const ExprValue odd = binary(Opcode::kAnd, binary(Opcode::kShiftRightLogical, bits, 16), 1);
+  const ExprValue up =
+      binary(Opcode::kAdd, expr_binary(Opcode::kAdd, LaneType::kI32, bits, odd), 0x7fff);
+  const ExprValue rounded = binary(Opcode::kAnd, up, 0xffff0000);
+  const ExprValue is_nan = expr_binary(Opcode::kNotEqual, LaneType::kMask, value, value);
+  const ExprValue result =
+      expr_select(is_nan, kernels::expr_integer(LaneType::kI32, 0x7fc00000), rounded);
+  return expr_unary(Opcode::kBitcast, LaneType::kF32, result);
+}
+
+ExprValue number_as(const Scalar& number, ScalarType type) {
+  switch (type) {
+    case ScalarType::kFloat:
+      return kernels::expr_constant(LaneType::kF32, static_cast<double>(number.to<float>()));
+    case ScalarType::kDouble: return kernels::expr_constant(LaneType::kF64, number.to<double>());
+    case ScalarType::kInt: return kernels::expr_integer(LaneType::kI32, number.to<int32_t>());
+    case ScalarType::kLong: return kernels::expr_integer(LaneType::kI64, number.to<int64_t>());
+    default: return kernels::expr_integer(LaneType::kMask, number.to<bool>() ? 1 : 0);
+  }
+}
+
+ops::PointwiseMeaning meaning_in(const ops::GroupMember& member,
+                                 const std::vector<ValueForm>& inputs,
+                                 const std::vector<ValueForm>& members) {
+  std::vector<ops::MeaningArgument> arguments;
+  for (const GroupArgument& argument : member.arguments) {
+    switch (argument.source) {
+      case GroupArgument::Source::kInput: arguments.push_back({inputs[argument.index], {}}); break;
+      case GroupArgument::Source::kMember:
+        arguments.push_back({members[argument.index], {}});
+        break;
+      default: arguments.push_back({std::nullopt, argument.constant});
+    }
+  }
+  return meaning_of(*member.op, arguments);
+}
+
+class Builder {
+ public:
+  Builder(const ops::GroupProgram& program, const std::vector<ValueForm>& input_forms,
+          const std::vector<ValueForm>& member_forms, kernels::ExprBuilder& expressions)
+      : program_(program),
+        input_forms_(input_forms),
+        member_forms_(member_forms),
+        expressions_(expressions),
+        inputs_(input_forms.size()),
+        members_(program.members.size()) {}
+
+  // A value that is read from memory.
+  void set_leaf(const ops::KernelInput& leaf, uint32_t operand) {
+    const bool is_input = leaf.source == GroupArgument::Source::kInput;
+    const ValueForm& form = is_input ? input_forms_[leaf.index] : member_forms_[leaf.index];
+    (is_input ? inputs_ : members_)[leaf.index] =
+        expressions_.input(operand, *lane_of_element(form.dtype));
+  }
+
+  const ExprValue& member(uint32_t index) {
+    std::optional<ExprValue>& value = members_[index];
+    if (!value) value = made(program_.members[index]);
+    return *value;
+  }
+
+ private:
+  ExprValue made(const ops::GroupMember& member) {
+    const ops::PointwiseMeaning meaning = meaning_in(member, input_forms_, member_forms_);
+    const kernels::Variant& variant =
+        *kernels::RunTable::instance().find(meaning.body, meaning.compute);
+    std::array<ExprValue, kernels::kMaxInputs> operands;
+    for (size_t k = 0; k < meaning.operands.size(); ++k) {
+      operands[k] = operand_of(member, meaning, k, variant);
+    }
+    const ExprValue result = meaning.build(operands.data());
+    return meaning.result.dtype == ScalarType::kBFloat16 ? rounded_to_bfloat(result) : result;
+  }
+
+  ExprValue operand_of(const ops::GroupMember& member, const ops::PointwiseMeaning& meaning,
+                       size_t k, const kernels::Variant& variant) {
+    if (const auto* number = std::get_if<Scalar>(&meaning.operands[k])) {
+      // A comparison sees the number as narrow as the elements are.
+      if (meaning.common != meaning.compute && variant.out == ScalarType::kBool) {
+        return number_node(Scalar(static_cast<double>(number->to<BFloat16>())), variant.in[k]);
+      }
+      return number_node(*number, variant.in[k]);
+    }
+    const GroupArgument& argument = member.arguments[std::get<size_t>(meaning.operands[k])];
+    const ExprValue& value = argument.source == GroupArgument::Source::kInput
+                                 ? inputs_[argument.index].value()
+                                 : this->member(argument.index);
+    return kernels::convert_lanes(value, *kernels::lane_type(variant.in[k]));
+  }
+
+  ExprValue number_node(const Scalar& number, ScalarType type) {
+    const ExprValue value = number_as(number, type);
+    return expressions_.constant(value.type, value.bits);
+  }
+
+  const ops::GroupProgram& program_;
+  const std::vector<ValueForm>& input_forms_;
+  const std::vector<ValueForm>& member_forms_;
+  kernels::ExprBuilder& expressions_;
+  std::vector<std::optional<ExprValue>> inputs_;
+  std::vector<std::optional<ExprValue>> members_;
+};
+
+template <typename T>
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+}  // namespace
+
+GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueForm>& inputs) {
+  GroupForms forms;
+  for (const ValueForm& input : inputs) {
+    if (!element_type(input.dtype)) {
+      forms.refusal = fmt::format("{} has no lanes", scalar_type_name(input.dtype));
+      return forms;
+    }
+  }
+  for (const ops::GroupMember& member : program.members) {
+    if (member.by_rows) {
+      const GroupArgument& self = member.arguments[0];
+      forms.members.push_back(self.source == GroupArgument::Source::kInput
+                                  ? inputs[self.index]
+                                  : forms.members[self.index]);
+      if (forms.members.back().dtype == ScalarType::kFloat) continue;
+      forms.refusal = member.op->schema().name + ": rows are only taken in float";
+      return forms;
+    }
+    const ops::PointwiseMeaning meaning = meaning_in(member, inputs, forms.members);
+    if (!meaning.refusal.empty()) {
+      forms.refusal = member.op->schema().name + ": " + meaning.refusal;
+      return forms;
+    }
+    forms.members.push_back(meaning.result);
+  }
+  return forms;
+}
+
+GroupKernel build_group_kernel(const ops::GroupProgram& program,
+                               const std::vector<ValueForm>& input_forms,
+                               const std::vector<ValueForm>& member_forms,
+                               const std::vector<ops::KernelInput>& inputs,
+                               const std::vector<uint32_t>& outputs) {
+  GroupKernel kernel;
+  Builder builder(program, input_forms, member_forms, kernel.expressions);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    builder.set_leaf(inputs[i], static_cast<uint32_t>(outputs.size() + i));
+  }
+  for (const uint32_t output : outputs) {
+    kernel.operands.push_back({*element_type(member_forms[output].dtype), Access::kContiguous});
+    kernel.results.push_back(kernel.expressions.node_of(builder.member(output)));
+  }
+  for (const ops::KernelInput& input : inputs) {
+    const ValueForm& form = input.source == GroupArgument::Source::kInput
+                                ? input_forms[input.index]
+                                : member_forms[input.index];
+    kernel.operands.push_back(
+        {*element_type(form.dtype), input.uniform ? Access::kBroadcast : Access::kSplat});
+  }
+  return kernel;
+}
+
+KernelSpec GroupKernel::spec(const char* name) const {
+  KernelSpec spec{};
+  spec.name = name;
+  spec.operands = operands.data();
+  spec.output_count = static_cast<uint32_t>(results.size());
+  spec.operand_count = static_cast<uint32_t>(operands.size());
+  spec.nodes = expressions.nodes().data();
+  spec.node_count = static_cast<uint32_t>(expressions.nodes().size());
+  spec.results = results.data();
+  return spec;
+}
+
+std::string GroupKernel::key() const {
+  std::string bytes;
+  append(bytes, results.size());
+  for (const OperandSpec& operand : operands) {
+    append(bytes, operand.element);
+    append(bytes, operand.access);
+  }
+  for (const kernels::ExprNode& node : expressions.nodes()) {
+    append(bytes, node.opcode);
+    append(bytes, node.type);
+    append(bytes, node.operands);
+    append(bytes, node.immediate);
+  }
+  for (const uint32_t result : results) append(bytes, result);
+  return bytes;
+}
+
+}  // namespace tierup::codegen

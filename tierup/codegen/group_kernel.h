@@ -1,0 +1,38 @@
+// GroupKernel: a fusion group as a KernelSpec for inputs of certain forms.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tierup/codegen/kernel_spec.h"
+#include "tierup/kernels/expression.h"
+#include "tierup/ops/fusion_group.h"
+
+namespace tierup::codegen {
+
+// The types of every member's result for inputs of certain forms.
+struct GroupForms {
+  std::vector<ops::ValueForm> members;
+  std::string refusal;  // Why there are none; else empty.
+};
+GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ops::ValueForm>& inputs);
+
+struct GroupKernel {
+  std::vector<OperandSpec> operands;  // Outputs first, then inputs.
+  kernels::ExprBuilder expressions;
+  std::vector<uint32_t> results;
+
+  // Points into this object. `name` must outlive it.
+  KernelSpec spec(const char* name) const;
+  // All that decides the machine code, as bytes.
+  std::string key() const;
+};
+
+// The members `outputs` in terms of `inputs`, which must cut them off from everything else.
+GroupKernel build_group_kernel(const ops::GroupProgram& program,
+                               const std::vector<ops::ValueForm>& input_forms,
+                               const std::vector<ops::ValueForm>& member_forms,
+                               const std::vector<ops::KernelInput>& inputs,
+                               const std::vector<uint32_t>& outputs);
+
+}  // namespace tierup::codegen

@@ -1,0 +1,28 @@
+// Library: the code generator's shared object, loaded on first need.
+//
+// Loading it brings LLVM into the process (tens of milliseconds), so only compile jobs ask for it.
+#pragma once
+
+#include <string>
+
+#include "tierup/codegen/codegen_api.h"
+
+namespace tierup::codegen {
+
+class Library {
+ public:
+  // The one beside this program or library, or on the loader's path; loaded by the first call.
+  static const Library& instance();
+  // A given file. What cannot be loaded gives a library without an api, and why.
+  explicit Library(const std::string& path);
+
+  // Null if it could not be loaded.
+  const CodegenApi* api() const { return api_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  const CodegenApi* api_ = nullptr;
+  std::string error_;
+};
+
+}  // namespace tierup::codegen

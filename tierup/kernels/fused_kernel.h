@@ -1,0 +1,18 @@
+// The machine code of a fused kernel, as those see it that run it.
+#pragma once
+
+#include <cstdint>
+
+namespace tierup::kernels {
+
+// Over `count` elements of one innermost dimension. data: the address of each operand's first
+// element, outputs first; strides: of each operand in bytes. How an operand may be laid out was
+// fixed when the kernel was compiled (codegen/kernel_spec.h). Inputs may be the same memory as an
+// output of the same strides. scalars: 64-bit words, null if the kernel has none.
+using FusedFunction = void (*)(char* const* data, const int64_t* strides, const uint64_t* scalars,
+                               int64_t count);
+
+// An input that is the same for all elements of a run points to this many bytes filled with it.
+inline constexpr int64_t kSplatBytes = 64;
+
+}  // namespace tierup::kernels

@@ -1,0 +1,219 @@
+// Vec<T>: the lanes of one vector register.
+//
+// The including file is compiled for one instruction set (its name ends in _sse42, _avx2 or
+// _avx512); everything here lies in a namespace of that instruction set and is always inlined, so
+// that no instruction of one set leaks into code meant for another. Only operations with one
+// correct result are used, and no fused multiply-add: all sets give the same bits.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cmath>
+#include <cstdint>
+
+#if defined(__AVX512F__)
+#define TIERUP_SIMD simd_avx512
+#define TIERUP_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define TIERUP_SIMD simd_avx2
+#define TIERUP_VECTOR_BYTES 32
+#else
+#define TIERUP_SIMD simd_sse42
+#define TIERUP_VECTOR_BYTES 16
+#endif
+#define TIERUP_INLINE inline __attribute__((always_inline))
+#define TIERUP_LAMBDA __attribute__((always_inline))
+
+namespace tierup::kernels::TIERUP_SIMD {
+
+template <typename T>
+struct LaneTraits;
+template <>
+struct LaneTraits<float> {
+  using Int = int32_t;
+  static constexpr int kMantissaBits = 23;
+  static constexpr int kBias = 127;
+  static constexpr float kMagic = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer.
+};
+template <>
+struct LaneTraits<double> {
+  using Int = int64_t;
+  static constexpr int kMantissaBits = 52;
+  static constexpr int kBias = 1023;
+  static constexpr double kMagic = 6755399441055744.0;
+};
+
+// All ones where true.
+template <typename T>
+struct Mask {
+  using Int = typename LaneTraits<T>::Int;
+  typedef Int Native __attribute__((vector_size(TIERUP_VECTOR_BYTES)));
+  Native m;
+
+  friend TIERUP_INLINE Mask operator|(Mask a, Mask b) { return {a.m | b.m}; }
+  friend TIERUP_INLINE Mask operator&(Mask a, Mask b) { return {a.m & b.m}; }
+  friend TIERUP_INLINE Mask operator!(Mask a) { return {~a.m}; }
+};
+
+template <typename T>
+struct Vec {
+  static constexpr int kLanes = TIERUP_VECTOR_BYTES / static_cast<int>(sizeof(T));
+  using Traits = LaneTraits<T>;
+  using Int = typename Traits::Int;
+  typedef T Native __attribute__((vector_size(TIERUP_VECTOR_BYTES)));
+  typedef Int IntNative __attribute__((vector_size(TIERUP_VECTOR_BYTES)));
+  Native v;
+
+  Vec() = default;
+  TIERUP_INLINE Vec(Native native) : v(native) {}  // NOLINT(google-explicit-constructor)
+  TIERUP_INLINE explicit Vec(double constant) : v(static_cast<T>(constant) - Native{}) {}
+  static TIERUP_INLINE Vec load(const T* from) {
+    Vec result;
+    __builtin_memcpy(&result.v, from, sizeof(Native));
+    return result;
+  }
+  TIERUP_INLINE void store(T* to) const { __builtin_memcpy(to, &v, sizeof(Native)); }
+  // Reinterpreted as integers of the same width, and back.
+  TIERUP_INLINE IntNative bits() const { return (IntNative)v; }
+  static TIERUP_INLINE Vec from_bits(IntNative bits) { return Vec((Native)bits); }
+
+  friend TIERUP_INLINE Vec operator+(Vec a, Vec b) { return a.v + b.v; }
+  friend TIERUP_INLINE Vec operator-(Vec a, Vec b) { return a.v - b.v; }
+  friend TIERUP_INLINE Vec operator*(Vec a, Vec b) { return a.v * b.v; }
+  friend TIERUP_INLINE Vec operator/(Vec a, Vec b) { return a.v / b.v; }
+  friend TIERUP_INLINE Vec operator-(Vec a) { return -a.v; }
+  friend TIERUP_INLINE Mask<T> operator<(Vec a, Vec b) { return {a.v < b.v}; }
+  friend TIERUP_INLINE Mask<T> operator<=(Vec a, Vec b) { return {a.v <= b.v}; }
+  friend TIERUP_INLINE Mask<T> operator>(Vec a, Vec b) { return {a.v > b.v}; }
+  friend TIERUP_INLINE Mask<T> operator>=(Vec a, Vec b) { return {a.v >= b.v}; }
+  friend TIERUP_INLINE Mask<T> operator==(Vec a, Vec b) { return {a.v == b.v}; }
+  friend TIERUP_INLINE Mask<T> operator!=(Vec a, Vec b) { return {a.v != b.v}; }
+};
+
+template <typename T>
+TIERUP_INLINE Vec<T> select(Mask<T> condition, Vec<T> yes, Vec<T> no) {
+  return condition.m ? yes.v : no.v;
+}
+template <typename T>
+TIERUP_INLINE typename Vec<T>::IntNative sign_bits() {
+  return Vec<T>(-0.0).bits();
+}
+template <typename T>
+TIERUP_INLINE Vec<T> abs(Vec<T> x) {
+  return Vec<T>::from_bits(x.bits() & ~sign_bits<T>());
+}
+template <typename T>
+TIERUP_INLINE Vec<T> copysign(Vec<T> x, Vec<T> sign) {
+  return Vec<T>::from_bits((x.bits() & ~sign_bits<T>()) | (sign.bits() & sign_bits<T>()));
+}
+
+enum class Rounding { kEven, kDown, kUp, kZero };
+template <Rounding kMode, typename T>
+TIERUP_INLINE Vec<T> round_to(Vec<T> x) {
+  constexpr int kCode = static_cast<int>(kMode) | _MM_FROUND_NO_EXC;
+#if TIERUP_VECTOR_BYTES == 64
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>(typename Vec<T>::Native(_mm512_roundscale_ps((__m512)x.v, kCode)));
+  } else {
+    return Vec<T>(typename Vec<T>::Native(_mm512_roundscale_pd((__m512d)x.v, kCode)));
+  }
+#elif TIERUP_VECTOR_BYTES == 32
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>(typename Vec<T>::Native(_mm256_round_ps((__m256)x.v, kCode)));
+  } else {
+    return Vec<T>(typename Vec<T>::Native(_mm256_round_pd((__m256d)x.v, kCode)));
+  }
+#else
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>(typename Vec<T>::Native(_mm_round_ps((__m128)x.v, kCode)));
+  } else {
+    return Vec<T>(typename Vec<T>::Native(_mm_round_pd((__m128d)x.v, kCode)));
+  }
+#endif
+}
+template <typename T>
+TIERUP_INLINE Vec<T> round_even(Vec<T> x) {
+  return round_to<Rounding::kEven>(x);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> floor(Vec<T> x) {
+  return round_to<Rounding::kDown>(x);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> ceil(Vec<T> x) {
+  return round_to<Rounding::kUp>(x);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> trunc(Vec<T> x) {
+  return round_to<Rounding::kZero>(x);
+}
+
+template <typename T>
+TIERUP_INLINE Vec<T> sqrt(Vec<T> x) {
+#if TIERUP_VECTOR_BYTES == 64
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(typename Vec<T>::Native(_mm512_sqrt_ps((__m512)x.v)));
+  else
+    return Vec<T>(typename Vec<T>::Native(_mm512_sqrt_pd((__m512d)x.v)));
+#elif TIERUP_VECTOR_BYTES == 32
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(typename Vec<T>::Native(_mm256_sqrt_ps((__m256)x.v)));
+  else
+    return Vec<T>(typename Vec<T>::Native(_mm256_sqrt_pd((__m256d)x.v)));
+#else
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(typename Vec<T>::Native(_mm_sqrt_ps((__m128)x.v)));
+  else
+    return Vec<T>(typename Vec<T>::Native(_mm_sqrt_pd((__m128d)x.v)));
+#endif
+}
+
+// The halves of a float vector and the whole of two halves, without a detour through memory.
+typedef float HalfFloats __attribute__((vector_size(TIERUP_VECTOR_BYTES / 2)));
+#if TIERUP_VECTOR_BYTES == 64
+#define TIERUP_LOW_LANES 0, 1, 2, 3, 4, 5, 6, 7
+#define TIERUP_HIGH_LANES 8, 9, 10, 11, 12, 13, 14, 15
+#elif TIERUP_VECTOR_BYTES == 32
+#define TIERUP_LOW_LANES 0, 1, 2, 3
+#define TIERUP_HIGH_LANES 4, 5, 6, 7
+#else
+#define TIERUP_LOW_LANES 0, 1
+#define TIERUP_HIGH_LANES 2, 3
+#endif
+TIERUP_INLINE Vec<double> low_half(Vec<float> x) {
+  return Vec<double>(__builtin_convertvector(__builtin_shufflevector(x.v, x.v, TIERUP_LOW_LANES),
+                                             Vec<double>::Native));
+}
+TIERUP_INLINE Vec<double> high_half(Vec<float> x) {
+  return Vec<double>(__builtin_convertvector(__builtin_shufflevector(x.v, x.v, TIERUP_HIGH_LANES),
+                                             Vec<double>::Native));
+}
+TIERUP_INLINE Vec<float> join_halves(Vec<double> low, Vec<double> high) {
+  const HalfFloats a = __builtin_convertvector(low.v, HalfFloats);
+  const HalfFloats b = __builtin_convertvector(high.v, HalfFloats);
+  return Vec<float>(__builtin_shufflevector(a, b, TIERUP_LOW_LANES, TIERUP_HIGH_LANES));
+}
+
+// f over the lanes of a float vector, computed in double and rounded once.
+template <typename F>
+TIERUP_INLINE Vec<float> through_double(Vec<float> x, const F& f) {
+  return join_halves(f(low_half(x)), f(high_half(x)));
+}
+template <typename F>
+TIERUP_INLINE Vec<float> through_double(Vec<float> x, Vec<float> y, const F& f) {
+  return join_halves(f(low_half(x), low_half(y)), f(high_half(x), high_half(y)));
+}
+
+// Whether any lane is set.
+template <typename T>
+TIERUP_INLINE bool any(Mask<T> mask) {
+#if TIERUP_VECTOR_BYTES == 64
+  return _mm512_test_epi32_mask((__m512i)mask.m, (__m512i)mask.m) != 0;
+#elif TIERUP_VECTOR_BYTES == 32
+  return _mm256_testz_si256((__m256i)mask.m, (__m256i)mask.m) == 0;
+#else
+  return _mm_testz_si128((__m128i)mask.m, (__m128i)mask.m) == 0;
+#endif
+}
+
+}  // namespace tierup::kernels::TIERUP_SIMD

@@ -1,0 +1,61 @@
+// FusedLoop: one run of a compiled group of point-wise members over actual tensors.
+//
+// The traversal is that of every point-wise kernel (strided_loop.h). A kernel reads dense elements,
+// or the same element again and again; operands that are laid out otherwise are brought into that
+// form in blocks on the stack.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "tierup/kernels/strided_loop.h"
+#include "tierup/ops/fusion_group.h"
+
+namespace tierup::ops {
+
+// One run of kernels over dense elements: operands move by their width, or not at all.
+struct KernelRun {
+  const CompiledKernel* kernel = nullptr;
+  size_t outputs = 0;
+  size_t operands = 0;  // Outputs first.
+  std::array<int64_t, kernels::StridedLoop::kMaxOperands> widths{};
+
+  // Splats are made for operands that do not move.
+  void run(char* const* pointers, const int64_t* strides, int64_t count) const;
+};
+
+class FusedLoop {
+ public:
+  static constexpr size_t kMaxOperands = kernels::StridedLoop::kMaxOperands;
+
+  // Takes the input tensors out of `inputs`; they go back if the loop does not run.
+  FusedLoop(const CompiledGroup& kernel, const GroupProgram& program,
+            const std::vector<std::vector<uint32_t>>& support, std::span<IValue> inputs);
+  FusedLoop(const FusedLoop&) = delete;
+  FusedLoop& operator=(const FusedLoop&) = delete;
+  ~FusedLoop();
+
+  // False, with nothing done, if the shapes do not broadcast to one that all outputs have, or the
+  // inputs' layout is not the kernel's. Else the outputs go to `results`.
+  bool run(std::span<IValue> results);
+
+ private:
+  bool find_shape();
+  bool has_shape(const std::vector<uint32_t>& support) const;
+  bool is_uniform_enough(const kernels::StridedLoop& loop) const;
+  void make_outputs();
+  Tensor reuse_input(ScalarType dtype);
+  std::vector<IntVector> output_strides() const;
+
+  const CompiledGroup& kernel_;
+  const GroupProgram& program_;
+  const std::vector<std::vector<uint32_t>>& support_;
+  std::span<IValue> homes_;
+  SmallVector<Tensor, 8> inputs_;
+  SmallVector<Tensor, 2> outputs_;
+  IntVector shape_;
+  bool all_plain_ = true;  // Every input is contiguous and of the loop's shape, or a 0-dim one.
+};
+
+}  // namespace tierup::ops

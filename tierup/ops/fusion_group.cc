@@ -1,0 +1,160 @@
+#include "tierup/ops/fusion_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tierup/ops/families.h"
+#include "tierup/ops/fused_loop.h"
+#include "tierup/ops/row_loop.h"
+
+namespace tierup::ops {
+namespace {
+
+constexpr uint32_t kNoUse = UINT32_MAX;
+
+bool is_plain(const TensorImpl& tensor) {
+  return !tensor.conjugate && !tensor.negative && tensor.storage->device().type == DeviceType::kCpu;
+}
+
+// The inputs that each output depends on.
+std::vector<std::vector<uint32_t>> find_support(const GroupProgram& program) {
+  std::vector<std::vector<uint32_t>> of_members;
+  for (const GroupMember& member : program.members) {
+    std::vector<uint32_t> inputs;
+    for (const GroupArgument& argument : member.arguments) {
+      if (argument.source == GroupArgument::Source::kInput) inputs.push_back(argument.index);
+      if (argument.source != GroupArgument::Source::kMember) continue;
+      const auto& more = of_members[argument.index];
+      inputs.insert(inputs.end(), more.begin(), more.end());
+    }
+    std::sort(inputs.begin(), inputs.end());
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+    of_members.push_back(std::move(inputs));
+  }
+  std::vector<std::vector<uint32_t>> support;
+  for (const uint32_t output : program.outputs) support.push_back(of_members[output]);
+  return support;
+}
+
+std::string describe_member(const GroupProgram& program, uint32_t index) {
+  const GroupMember& member = program.members[index];
+  std::string text = member.op->schema().name;
+  text = text.substr(text.rfind(':') + 1) + "(";
+  bool first = true;
+  for (const GroupArgument& argument : member.arguments) {
+    if (!first) text += ", ";
+    first = false;
+    switch (argument.source) {
+      case GroupArgument::Source::kInput: text += fmt::format("%{}", argument.index); break;
+      case GroupArgument::Source::kMember: text += fmt::format("#{}", argument.index); break;
+      case GroupArgument::Source::kConstant:
+        text += argument.constant.is_tensor() ? "tensor" : to_text(argument.constant);
+    }
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+FusionGroup::FusionGroup(GroupProgram program)
+    : program_(std::move(program)),
+      support_(find_support(program_)),
+      last_use_(program_.members.size(), kNoUse) {
+  for (uint32_t i = 0; i < program_.members.size(); ++i) {
+    for (const GroupArgument& argument : program_.members[i].arguments) {
+      if (argument.source == GroupArgument::Source::kMember) last_use_[argument.index] = i;
+    }
+  }
+  for (const uint32_t output : program_.outputs) last_use_[output] = kNoUse;
+}
+
+void FusionGroup::run(OpCall& call) const {
+  for (const CompiledGroup& kernel : kernels_) {
+    if (!run_kernel(kernel, call)) continue;
+    compiled_runs_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  twin_runs_.fetch_add(1, std::memory_order_relaxed);
+  run_twin(call);
+}
+
+bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const TensorImpl* tensor = call.args[i].tensor_impl();
+    if (tensor == nullptr || !is_plain(*tensor) || form_of(*tensor) != kernel.inputs[i]) {
+      return false;
+    }
+  }
+  if (kernel.stages.size() == 1) {
+    FusedLoop loop(kernel, program_, support_, call.args.first(kernel.inputs.size()));
+    return loop.run(call.results);
+  }
+  RowLoop loop(kernel, program_, call.args.first(kernel.inputs.size()));
+  return loop.run(call);
+}
+
+void FusionGroup::run_twin(OpCall& call) const {
+  std::vector<IValue> values(program_.members.size());
+  std::vector<IValue> arguments;
+  for (uint32_t i = 0; i < program_.members.size(); ++i) {
+    const GroupMember& member = program_.members[i];
+    arguments.clear();
+    for (const GroupArgument& argument : member.arguments) {
+      switch (argument.source) {
+        case GroupArgument::Source::kInput: arguments.push_back(call.args[argument.index]); break;
+        case GroupArgument::Source::kMember: arguments.push_back(values[argument.index]); break;
+        case GroupArgument::Source::kConstant: arguments.push_back(argument.constant); break;
+      }
+    }
+    for (const GroupArgument& argument : member.arguments) {
+      if (argument.source == GroupArgument::Source::kMember && last_use_[argument.index] == i) {
+        values[argument.index] = IValue();
+      }
+    }
+    OpCall inner{arguments, {&values[i], 1}, call.context};
+    member.op->kernel()(inner);
+  }
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    call.results[i] = values[program_.outputs[i]];
+  }
+}
+
+std::string FusionGroup::to_string() const {
+  std::string text;
+  for (uint32_t i = 0; i < program_.members.size(); ++i) {
+    const bool is_output =
+        std::find(program_.outputs.begin(), program_.outputs.end(), i) != program_.outputs.end();
+    text += fmt::format("{}#{}{} = {}", i == 0 ? "" : "; ", i, is_output ? "!" : "",
+                        describe_member(program_, i));
+  }
+  return text;
+}
+
+FusionGroup& fusion_group_of(const IValue& capsule) {
+  auto* group = capsule.is_capsule() ? dynamic_cast<FusionGroup*>(capsule.to_capsule()) : nullptr;
+  require(group != nullptr, ErrorCode::kTypeError, "the last argument is no fusion group");
+  return *group;
+}
+
+namespace {
+
+void fusion_group(OpCall& call) {
+  require(!call.args.empty(), ErrorCode::kInvalidArgument, "a fusion group without arguments");
+  const FusionGroup& group = fusion_group_of(call.args.back());
+  require(call.args.size() == group.program().input_count + 1 &&
+              call.results.size() == group.program().outputs.size(),
+          ErrorCode::kInvalidArgument, "a fusion group with arguments that are not its own");
+  group.run(call);
+}
+
+constexpr OpRow kRows[] = {
+    // The inputs, then the capsule that holds the group.
+    {"tierup::fusion_group(...) -> ...", &fusion_group},
+};
+
+}  // namespace
+
+std::span<const OpRow> fusion_rows() { return kRows; }
+
+}  // namespace tierup::ops

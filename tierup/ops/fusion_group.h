@@ -1,0 +1,115 @@
+// FusionGroup: several point-wise calls as one step, and the kernels compiled for it.
+//
+// The step `tierup::fusion_group` holds one as its last argument. It looks at the actual inputs: if
+// a kernel was compiled for their dtypes, it works out the shape by broadcasting, allocates the
+// outputs and runs it in tiles over threads; else the *twin* runs: the members one by one through
+// their rows' kernels, as if they had never been fused. The members are pure, so either gives the
+// same and nothing is ever run twice.
+//
+// Kernels are installed by the compile job before the plan that holds the group is published; after
+// that a group is constant but for its counters.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "tierup/kernels/fused_kernel.h"
+#include "tierup/ops/pointwise_meaning.h"
+
+namespace tierup::ops {
+
+struct GroupArgument {
+  enum class Source : uint8_t { kInput, kMember, kConstant };
+  Source source = Source::kConstant;
+  uint32_t index = 0;  // Of the input, or of the earlier member.
+  IValue constant;
+};
+struct GroupMember {
+  const Op* op = nullptr;
+  std::vector<GroupArgument> arguments;
+  bool by_rows = false;  // Not point-wise: one of the operators with a row role.
+};
+// Members in an order of dependence.
+struct GroupProgram {
+  uint32_t input_count = 0;
+  std::vector<GroupMember> members;
+  std::vector<uint32_t> outputs;  // Members.
+};
+
+// A value that a kernel reads: an input of the group, or what a member gave before.
+struct KernelInput {
+  GroupArgument::Source source = GroupArgument::Source::kInput;
+  uint32_t index = 0;
+  // Whether it must be the same for all elements of an innermost run; else it may be.
+  bool uniform = false;
+};
+struct CompiledKernel {
+  std::vector<KernelInput> inputs;
+  std::vector<uint32_t> outputs;  // Members.
+  kernels::FusedFunction function = nullptr;
+  Ref<RefCounted> code;  // Keeps the machine code.
+};
+
+// Machine code for inputs of certain forms.
+//
+// Members that work on whole rows of the last dimension (means, sums...) part the others into
+// stages: stage s holds the kernel of what depends on s such members in a row, and runs before the
+// row members of level s + 1. A group without row members has one stage.
+struct CompiledGroup {
+  std::vector<ValueForm> inputs;
+  std::vector<ValueForm> members;
+  std::vector<CompiledKernel> stages;       // A stage without outputs has no function.
+  std::vector<std::vector<uint32_t>> rows;  // Row members that run before stage s; none before 0.
+  int64_t grain = 0;                        // Elements that are worth a thread.
+};
+
+class FusionGroup final : public RefCounted {
+ public:
+  explicit FusionGroup(GroupProgram program);
+
+  const GroupProgram& program() const { return program_; }
+  // What the inputs are expected to be, from which kernels are compiled.
+  const std::vector<ValueForm>& expected() const { return expected_; }
+  // Which inputs are expected to be the same for all elements of an innermost run.
+  const std::vector<bool>& expected_uniform() const { return expected_uniform_; }
+  void expect(std::vector<ValueForm> forms, std::vector<bool> uniform) {
+    expected_ = std::move(forms);
+    expected_uniform_ = std::move(uniform);
+  }
+
+  // In the compile job, before the group is run by anybody. Kernels are tried in order.
+  void install(CompiledGroup kernel) { kernels_.push_back(std::move(kernel)); }
+  // Why no kernel was made; for explain.
+  void refuse(std::string reason) { refusal_ = std::move(reason); }
+  const std::string& refusal() const { return refusal_; }
+  size_t kernel_count() const { return kernels_.size(); }
+
+  // Arguments: the inputs, perhaps more. Results: the outputs.
+  void run(OpCall& call) const;
+  // The members one by one.
+  void run_twin(OpCall& call) const;
+
+  uint64_t compiled_runs() const { return compiled_runs_.load(std::memory_order_relaxed); }
+  uint64_t twin_runs() const { return twin_runs_.load(std::memory_order_relaxed); }
+  // "add(mul(0, 1), 2)": the outputs as expressions of the inputs.
+  std::string to_string() const;
+
+ private:
+  bool run_kernel(const CompiledGroup& kernel, OpCall& call) const;
+
+  GroupProgram program_;
+  std::vector<std::vector<uint32_t>> support_;  // Of each output: the inputs it depends on.
+  std::vector<uint32_t> last_use_;              // Of each member: the last member that reads it.
+  std::vector<ValueForm> expected_;
+  std::vector<bool> expected_uniform_;
+  std::vector<CompiledGroup> kernels_;
+  std::string refusal_;
+  mutable std::atomic<uint64_t> compiled_runs_{0};
+  mutable std::atomic<uint64_t> twin_runs_{0};
+};
+
+// The group behind a call's last argument.
+FusionGroup& fusion_group_of(const IValue& capsule);
+
+}  // namespace tierup::ops

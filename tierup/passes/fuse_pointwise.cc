@@ -1,0 +1,277 @@
+// For each block: plan the groups (fusion_groups.h), put the nodes into an order in which every
+// group can stand in one place, then replace its members.
+#include "tierup/passes/fuse_pointwise.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tierup/ops/fusion_group.h"
+#include "tierup/passes/fusion_groups.h"
+#include "tierup/passes/value_queries.h"
+
+namespace tierup::passes {
+namespace {
+
+using ir::Node;
+using ir::Value;
+using ops::GroupArgument;
+
+using Members = std::vector<Node*>;
+
+bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
+
+// Moves nodes so that the members of each group stand together, in order. What depends on a group
+// that is not complete yet waits until it is; the planner has made sure that it may.
+class Gatherer {
+ public:
+  Gatherer(PassContext& context, const std::vector<const Members*>& groups) : context_(context) {
+    for (const Members* group : groups) {
+      for (const Node* member : *group) group_of_[member] = group;
+    }
+  }
+
+  void run(const ir::Block& block) {
+    std::vector<Node*> nodes;
+    std::unordered_map<const Members*, size_t> missing;
+    for (Node* node : block.nodes()) nodes.push_back(node);
+    for (const Node* node : nodes) pending_.insert(node);
+    for (Node* node : nodes) {
+      const auto group = group_of_.find(node);
+      if (group == group_of_.end()) {
+        place({node});
+      } else if (++missing[group->second] == group->second->size()) {
+        place(in_order(*group->second, nodes));
+      }
+    }
+    TIERUP_CHECK(waiting_.empty());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      if (order_[i] != nodes[i]) return rearrange(block);
+    }
+  }
+
+ private:
+  static Members in_order(const Members& members, const std::vector<Node*>& nodes) {
+    const std::unordered_set<const Node*> wanted(members.begin(), members.end());
+    Members result;
+    std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(result),
+                 [&](const Node* node) { return wanted.contains(node); });
+    return result;
+  }
+
+  void place(Members unit) {
+    if (!is_ready(unit)) {
+      waiting_.push_back(std::move(unit));
+      return;
+    }
+    take(unit);
+    for (size_t i = 0; i < waiting_.size();) {
+      if (!is_ready(waiting_[i])) {
+        ++i;
+        continue;
+      }
+      take(waiting_[i]);
+      waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
+      i = 0;
+    }
+  }
+  bool is_ready(const Members& unit) const {
+    const std::unordered_set<const Node*> own(unit.begin(), unit.end());
+    for (const Node* node : unit) {
+      for (const Value* value : values_read(*node)) {
+        const Node* producer = value->node();
+        if (producer != nullptr && !own.contains(producer) && pending_.contains(producer)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+  void take(const Members& unit) {
+    for (Node* node : unit) {
+      pending_.erase(node);
+      order_.push_back(node);
+    }
+  }
+  void rearrange(const ir::Block& block) {
+    for (Node* node : order_) {
+      context_.editor().move_to_end(node, const_cast<ir::Block*>(&block));
+    }
+  }
+
+  PassContext& context_;
+  std::unordered_map<const Node*, const Members*> group_of_;
+  std::unordered_set<const Node*> pending_;
+  std::deque<Members> waiting_;
+  Members order_;
+};
+
+// Replaces the members of one group, which stand together, by its step.
+class GroupMaker {
+ public:
+  GroupMaker(PassContext& context, ValueForms& forms) : context_(context), forms_(forms) {}
+
+  void make(const Members& members) {
+    const ir::Operator* op = context_.table().find("tierup::fusion_group");
+    std::unordered_map<const Node*, uint32_t> index;
+    for (uint32_t i = 0; i < members.size(); ++i) index[members[i]] = i;
+    ops::GroupProgram program;
+    std::vector<Value*> inputs;
+    for (const Node* member : members) {
+      program.members.push_back({&ops::op_of(*member->op()), {}, folds_rows(*member)});
+      for (Value* input : member->inputs()) {
+        program.members.back().arguments.push_back(argument_of(input, index, inputs));
+      }
+    }
+    program.input_count = static_cast<uint32_t>(inputs.size());
+    std::vector<Value*> results;
+    for (uint32_t i = 0; i < members.size(); ++i) {
+      const auto uses = members[i]->output()->uses();
+      if (std::any_of(uses.begin(), uses.end(),
+                      [&](const ir::Use& use) { return !index.contains(use.user); })) {
+        program.outputs.push_back(i);
+        results.push_back(members[i]->output());
+      }
+    }
+    auto group = make_ref<ops::FusionGroup>(std::move(program));
+    expect(*group, inputs, results);
+    emit(*op, members, inputs, results, std::move(group));
+  }
+
+ private:
+  static GroupArgument argument_of(Value* input,
+                                   const std::unordered_map<const Node*, uint32_t>& index,
+                                   std::vector<Value*>& inputs) {
+    if (!is_tensor(input)) return {GroupArgument::Source::kConstant, 0, *known_argument(input)};
+    const auto member = index.find(input->node());
+    if (input->node() != nullptr && member != index.end()) {
+      return {GroupArgument::Source::kMember, member->second, {}};
+    }
+    const auto known = std::find(inputs.begin(), inputs.end(), input);
+    const auto place = static_cast<uint32_t>(known - inputs.begin());
+    if (known == inputs.end()) inputs.push_back(input);
+    return {GroupArgument::Source::kInput, place, {}};
+  }
+
+  void expect(ops::FusionGroup& group, const std::vector<Value*>& inputs,
+              const std::vector<Value*>& results) {
+    Shape whole;  // Of the widest result.
+    for (const Value* result : results) {
+      const Shape& shape = forms_.shape(result);
+      const Dim one{Dim::Kind::kStatic, 1};
+      if (!whole || (shape && !shape->empty() && shape->back() != one)) whole = shape;
+    }
+    std::vector<ops::ValueForm> expected;
+    std::vector<bool> uniform;
+    for (const Value* input : inputs) {
+      expected.push_back(forms_.form(input));
+      uniform.push_back(is_uniform(expected.back(), forms_.shape(input), whole));
+    }
+    group.expect(std::move(expected), std::move(uniform));
+  }
+
+  // Whether the input is one element along the innermost dimension of the whole.
+  static bool is_uniform(const ops::ValueForm& form, const Shape& shape, const Shape& whole) {
+    if (form.standing != ops::Standing::kDimensioned) return true;
+    const Dim one{Dim::Kind::kStatic, 1};
+    const auto is_known = [&](const Dim& dim) { return dim.kind != Dim::Kind::kUnknown; };
+    return shape && whole && !shape->empty() && !whole->empty() && shape->back() == one &&
+           is_known(whole->back()) && whole->back() != one;
+  }
+
+  void emit(const ir::Operator& op, const Members& members, const std::vector<Value*>& inputs,
+            const std::vector<Value*>& results, Ref<ops::FusionGroup> group) {
+    ir::GraphEditor& editor = context_.editor();
+    const Node* last = members.back();
+    editor.set_insert_before(members.back());
+    editor.set_range(last->range());
+    editor.set_call_chain(last->call_chain());
+    const std::string text = group->to_string();
+    Value* capsule = editor.constant(IValue::capsule(std::move(group)));
+    Node* step = editor.create_bare_op(op);
+    for (Value* input : inputs) editor.add_input(step, input);
+    editor.add_input(step, capsule);
+    editor.set_attr(step, ir::AttrName::kNote, text);
+    for (Value* result : results) {
+      Value* output = editor.add_output(step, result->type(), result->name());
+      forms_.set(output, ops::ValueForm(forms_.form(result)), Shape(forms_.shape(result)));
+      context_.hints().copy(result, output);
+      editor.replace_uses(result, output);
+    }
+    for (auto member = members.rbegin(); member != members.rend(); ++member) {
+      editor.remove(*member);
+    }
+    context_.count("groups");
+    context_.count("fused", static_cast<int64_t>(members.size()));
+  }
+
+  PassContext& context_;
+  ValueForms& forms_;
+};
+
+class Fuser {
+ public:
+  Fuser(PassContext& context, const FusionOptions& options)
+      : context_(context), options_(options), forms_(context.hints()) {}
+
+  // Plans everything first, by the alias sets of the graph as it stands, and edits afterwards.
+  void run() {
+    plan(context_.graph().block());
+    for (const auto& [block, planner] : plans_) edit(*block, *planner);
+  }
+
+ private:
+  void plan(const ir::Block& block) {
+    for (const Value* param : block.params()) forms_.form(param);
+    auto planner = std::make_unique<FusionPlanner>(context_.alias(), forms_);
+    planner->plan(block);
+    plans_.emplace_back(&block, std::move(planner));
+    for (const Node* node : block.nodes()) {
+      for (const ir::Block* inner : node->blocks()) plan(*inner);
+    }
+  }
+
+  void edit(const ir::Block& block, const FusionPlanner& planner) {
+    std::vector<const Members*> chosen;
+    for (const PlannedGroup& group : planner.groups()) {
+      if (group.members.size() - group.row_members >= std::max<size_t>(options_.min_size, 1)) {
+        chosen.push_back(&group.members);
+      } else {
+        for (Node* member : group.members) refuse(member, "no neighbour to fuse with");
+      }
+    }
+    for (const auto& [node, reason] : planner.refused()) refuse(node, reason);
+    if (chosen.empty()) return;
+    Gatherer gatherer(context_, chosen);
+    gatherer.run(block);
+    GroupMaker maker(context_, forms_);
+    std::unordered_map<const Node*, size_t> position;
+    for (const Node* node : block.nodes()) position.emplace(node, position.size());
+    for (const Members* group : chosen) {
+      Members members = *group;
+      std::sort(members.begin(), members.end(),
+                [&](const Node* a, const Node* b) { return position[a] < position[b]; });
+      maker.make(members);
+    }
+  }
+
+  void refuse(Node* node, const std::string& reason) {
+    if (folds_rows(*node)) return;
+    context_.editor().set_attr(node, ir::AttrName::kNote, "not fused: " + reason);
+    context_.count("refused");
+  }
+
+  PassContext& context_;
+  const FusionOptions& options_;
+  ValueForms forms_;
+  std::vector<std::pair<const ir::Block*, std::unique_ptr<FusionPlanner>>> plans_;
+};
+
+}  // namespace
+
+void fuse_pointwise(PassContext& context, const FusionOptions& options) {
+  Fuser(context, options).run();
+}
+
+}  // namespace tierup::passes

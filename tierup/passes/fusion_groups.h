@@ -1,0 +1,77 @@
+// FusionPlanner: which nodes of one block stand in which group.
+//
+// Nodes are taken in program order and join the groups of their producers. A group must not depend
+// on itself through nodes outside of it: for each group we keep the groups that it reaches upwards,
+// and ask before a node joins. All members end up where the last one stands, so whatever lies in
+// between and depends on the group must be free to move behind it.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tierup/passes/pass.h"
+#include "tierup/passes/value_forms.h"
+
+namespace tierup::passes {
+
+struct PlannedGroup {
+  std::vector<ir::Node*> members;  // In program order; empty if merged into another.
+  Shape shape;                     // Of all of them, as far as known.
+  // How many fold rows of the last dimension; others then may have one element for each row.
+  size_t row_members = 0;
+};
+
+class FusionPlanner {
+ public:
+  FusionPlanner(const analysis::AliasAnalysis& alias, ValueForms& forms)
+      : alias_(alias), forms_(forms) {}
+
+  // The forms of the block's values are set on the way.
+  void plan(const ir::Block& block);
+  const std::vector<PlannedGroup>& groups() const { return groups_; }
+  // Operators with a body that stand alone, and why.
+  const std::vector<std::pair<ir::Node*, std::string>>& refused() const { return refused_; }
+
+ private:
+  using GroupSet = std::set<uint32_t>;
+
+  void visit(ir::Node* node);
+  std::string refusal_of(const ir::Node& node);
+  bool is_row_member(const ir::Node& node);
+  bool fits(const ir::Node& node, const PlannedGroup& group) const;
+  const Shape& space_of(const ir::Node& node) const;
+  std::string meaning_refusal(const ir::Node& node);
+  bool reads_only_kept_memory(const ir::Node& node) const;
+  bool can_move(const ir::Node& node) const;
+  void join(ir::Node* node);
+  bool may_join(const ir::Node& node, uint32_t group) const;
+  bool may_merge(uint32_t a, uint32_t b) const;
+  bool reaches(const ir::Value* value, uint32_t group) const;
+  void merge(uint32_t into, uint32_t from);
+  uint32_t group_of(const ir::Node* node) const;
+  GroupSet above(const ir::Node& node) const;
+  GroupSet closure(GroupSet groups) const;
+  bool has_room(const std::vector<const std::vector<ir::Node*>*>& parts) const;
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+  const analysis::AliasAnalysis& alias_;
+  ValueForms& forms_;
+  uint32_t segment_ = 0;  // Nodes on both sides of an effect stay apart.
+  std::vector<PlannedGroup> groups_;
+  std::vector<uint32_t> segments_;     // Of groups.
+  std::vector<bool> pinned_;           // Something that cannot move depends on the group.
+  std::vector<GroupSet> group_above_;  // Groups that a group depends on.
+  std::unordered_map<const ir::Node*, uint32_t> member_of_;
+  std::unordered_map<const ir::Node*, GroupSet> node_above_;  // Of nodes outside of groups.
+  std::vector<std::pair<ir::Node*, std::string>> refused_;
+};
+
+// Whether a node folds rows: see ops::Role::kRowReduction.
+bool folds_rows(const ir::Node& node);
+// Everything that a node, or a node inside its blocks, reads.
+std::vector<const ir::Value*> values_read(const ir::Node& node);
+
+}  // namespace tierup::passes
