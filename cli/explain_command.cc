@@ -27,6 +27,15 @@ void print_plan(const tier::PlanReport& plan, bool with_graph) {
     guard = end == std::string_view::npos ? std::string_view() : guard.substr(end + 1);
   }
   for (const std::string& note : plan.notes) fmt::print("    {}\n", note);
+  for (const tier::MemoryReport& memory : plan.memory) {
+    fmt::print(
+        "    memory: {} tensors in {:.1f} KiB, {:.3f} of the lower bound; {:.1f} KiB side by "
+        "side\n",
+        memory.blocks, static_cast<double>(memory.arena_bytes) / 1024,
+        static_cast<double>(memory.arena_bytes) /
+            static_cast<double>(std::max<size_t>(memory.lower_bound, 1)),
+        static_cast<double>(memory.total_bytes) / 1024);
+  }
   if (with_graph) fmt::print("{}\n", plan.graph);
 }
 
@@ -56,6 +65,16 @@ void write_plan(JsonWriter& writer, const tier::PlanReport& plan, bool with_grap
   writer.key("guard").string(plan.guard);
   writer.key("notes").begin_array();
   for (const std::string& note : plan.notes) writer.string(note);
+  writer.end_array();
+  writer.key("memory").begin_array();
+  for (const tier::MemoryReport& memory : plan.memory) {
+    writer.begin_object();
+    writer.key("tensors").number(memory.blocks);
+    writer.key("arena_bytes").number(memory.arena_bytes);
+    writer.key("lower_bound_bytes").number(memory.lower_bound);
+    writer.key("total_bytes").number(memory.total_bytes);
+    writer.end_object();
+  }
   writer.end_array();
   if (with_graph) writer.key("graph").string(plan.graph);
   writer.end_object();

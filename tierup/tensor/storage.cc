@@ -6,10 +6,14 @@
 
 #include "tierup/base/error.h"
 #include "tierup/tensor/allocator.h"
+#include "tierup/tensor/block_release.h"
 
 namespace tierup {
 
 Ref<Storage> Storage::allocate(size_t bytes) {
+  if (AllocationScope* scope = AllocationScope::current(); scope != nullptr && bytes > 0) {
+    if (Ref<Storage> placed = scope->allocate(bytes)) return placed;
+  }
   Ref<Storage> storage(new Storage());
   storage->data_ = allocate_bytes(bytes);
   storage->bytes_ = bytes;
@@ -33,10 +37,18 @@ Storage::~Storage() {
 }
 
 void Storage::resize(size_t bytes) {
-  require(owned_, ErrorCode::kInvalidArgument, "cannot resize a storage that tierup does not own");
+  const bool in_block = release_.target<BlockRelease>() != nullptr;
+  require(owned_ || in_block, ErrorCode::kInvalidArgument,
+          "cannot resize a storage that tierup does not own");
   void* fresh = allocate_bytes(bytes);
   if (bytes_ > 0 && bytes > 0) std::memcpy(fresh, data_, std::min(bytes, bytes_));
-  free_bytes(data_, bytes_);
+  if (in_block) {
+    release_();
+    release_ = nullptr;
+    owned_ = true;
+  } else {
+    free_bytes(data_, bytes_);
+  }
   data_ = fresh;
   bytes_ = bytes;
 }

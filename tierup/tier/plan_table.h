@@ -17,6 +17,7 @@
 #include "tierup/base/ref.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/runtime/entry_guard.h"
+#include "tierup/runtime/memory_plan.h"
 #include "tierup/runtime/plan.h"
 
 namespace tierup::tier {
@@ -32,6 +33,7 @@ struct InstalledPlan final : public RefCounted {
   // What it was made from, so that it can be made again for other weights.
   std::shared_ptr<const profile::GraphProfile> profile;
   ops::Policy policy;
+  mutable runtime::MemoryPlans memory;
   mutable std::atomic<uint64_t> hits{0};
   mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
 };

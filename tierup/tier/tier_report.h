@@ -22,6 +22,14 @@ enum class Reason : uint8_t {
 };
 std::string_view reason_text(Reason reason);
 
+// One arena layout of a plan, for one set of argument sizes.
+struct MemoryReport {
+  size_t blocks = 0;
+  size_t arena_bytes = 0;
+  size_t lower_bound = 0;  // The most bytes alive at once.
+  size_t total_bytes = 0;  // Of all blocks: what they would take side by side.
+};
+
 struct PlanReport {
   uint32_t serial = 0;
   bool is_static = false;
@@ -30,6 +38,7 @@ struct PlanReport {
   std::string guard;
   std::vector<std::string> notes;
   std::string graph;  // The specialised graph's text.
+  std::vector<MemoryReport> memory;
 };
 
 struct GraphReport {

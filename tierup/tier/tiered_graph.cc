@@ -9,6 +9,25 @@
 
 namespace tierup::tier {
 
+namespace {
+
+std::vector<MemoryReport> memory_report(const InstalledPlan& plan) {
+  std::vector<MemoryReport> reports;
+  for (const runtime::MemoryPlan* memory : plan.memory.all()) {
+    MemoryReport& report = reports.emplace_back();
+    report.arena_bytes = memory->arena_bytes();
+    report.lower_bound = memory->lower_bound();
+    for (const runtime::MemoryPlan::Block& block : memory->blocks()) {
+      if (block.escapes) continue;
+      ++report.blocks;
+      report.total_bytes += block.bytes;
+    }
+  }
+  return reports;
+}
+
+}  // namespace
+
 std::string_view reason_text(Reason reason) {
   switch (reason) {
     case Reason::kNone: return "a specialised plan stands";
@@ -63,13 +82,62 @@ IValue TieredGraph::run_specialized(const Ref<const InstalledPlan>& plan, const 
       return run_checked(plan, call);
     }
   }
-  return program_.run_single(*plan->plan, call.args, call.context, call.state);
+  return run_plan(plan, call);
+}
+
+IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& call) {
+  const auto run = [&] {
+    return program_.run_single(*plan->plan, call.args, call.context, call.state);
+  };
+  if (!options_.memory_plan) return run();
+  const auto signature = runtime::MemoryPlans::signature_of(call.args);
+  if (runtime::MemoryPlan* memory = plan->memory.find(signature)) {
+    const runtime::ArenaScope scope(*memory, options_.poison);
+    return run();
+  }
+  if (!plan->memory.wants(signature)) return run();
+  const runtime::RecordingScope scope;
+  IValue result = run();
+  plan_memory(plan, signature, scope.lives());
+  return result;
+}
+
+void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan,
+                              runtime::MemoryPlans::Signature signature,
+                              std::vector<runtime::BlockLife> lives) {
+  if (options_.compile == CompileMode::kBlocking) {
+    plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(std::move(lives)));
+    return;
+  }
+  CompileJob job;
+  job.owner = this;
+  job.run = [plan, signature, lives = std::move(lives)](const std::atomic<bool>&) {
+    plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(lives));
+  };
+  queue_.push(std::move(job));
+  if (!trim_pending_.exchange(true)) trim_when_idle(calls_.load());
+}
+
+void TieredGraph::trim_when_idle(uint64_t calls_before) {
+  CompileJob job;
+  job.owner = this;
+  job.not_before =
+      CompileQueue::Clock::now() + std::chrono::milliseconds(options_.release_delay_ms);
+  job.run = [self = shared_from_this(), calls_before](const std::atomic<bool>& cancelled) {
+    if (cancelled.load()) return;
+    const uint64_t calls = self->calls_.load();
+    if (calls == calls_before) {
+      for (const Ref<const InstalledPlan>& plan : self->plans()) plan->memory.trim();
+    }
+    self->trim_when_idle(calls);
+  };
+  queue_.push(std::move(job));
 }
 
 // The caller gets its answer as ever; tier 0 runs in a job, on copies of what went in and came out.
 IValue TieredGraph::run_checked(const Ref<const InstalledPlan>& plan, const Call& call) {
   auto check = std::make_shared<LiveCheck>(program_, slot_, plan, self_, call.args, call.context);
-  IValue result = program_.run_single(*plan->plan, call.args, call.context, call.state);
+  IValue result = run_plan(plan, call);
   check->set_result(result);
   CompileJob job;
   job.owner = this;
@@ -312,7 +380,8 @@ GraphReport TieredGraph::report() const {
   }
   for (const Ref<const InstalledPlan>& plan : table_.plans()) {
     report.plans.push_back({plan->serial, plan->is_static, plan->compile_ms, plan->hits.load(),
-                            plan->guard.to_string(), plan->notes, plan->plan->graph().to_string()});
+                            plan->guard.to_string(), plan->notes, plan->plan->graph().to_string(),
+                            memory_report(*plan)});
   }
   return report;
 }

@@ -53,6 +53,11 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   }
   IValue run_profiled(const Call& call);
   IValue run_specialized(const Ref<const InstalledPlan>& plan, const Call& call);
+  IValue run_plan(const Ref<const InstalledPlan>& plan, const Call& call);
+  void plan_memory(const Ref<const InstalledPlan>& plan, runtime::MemoryPlans::Signature signature,
+                   std::vector<runtime::BlockLife> lives);
+  // Gives the arenas back once a release delay passed without a call.
+  void trim_when_idle(uint64_t calls_before);
   IValue run_checked(const Ref<const InstalledPlan>& plan, const Call& call);
   // Profiles the call on copies of its arguments, and compiles before it returns.
   void rehearse(const Call& call);
@@ -86,6 +91,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::array<std::atomic<uint64_t>, runtime::kGuardOutcomeCount> guard_failures_{};
   std::atomic<bool> pinned_{false};  // No profiling, no jobs; the table may still hold plans.
   std::atomic<bool> job_pending_{false};
+  std::atomic<bool> trim_pending_{false};
   std::atomic<uint64_t> misses_to_skip_{0};
   std::once_flag layout_made_;
   std::optional<runtime::ProfileLayout> layout_;

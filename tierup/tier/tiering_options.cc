@@ -94,6 +94,10 @@ void set_option(TieringOptions& options, std::string_view key, std::string_view 
     options.release_delay_ms = parse_number<uint32_t>(key, value);
   } else if (key == "verify_rate") {
     options.verify_rate = parse_number<double>(key, value);
+  } else if (key == "memory_plan") {
+    options.memory_plan = parse_bool(key, value);
+  } else if (key == "poison") {
+    options.poison = parse_bool(key, value);
   } else if (key == "guards_fail") {
     options.guards_fail = parse_bool(key, value);
   } else if (key == "verify_passes") {
@@ -148,11 +152,12 @@ std::string TieringOptions::to_string() const {
       "policy={},compile={},profiled_runs={},fusion_strategy={},max_plans={},fusion={},fusion_"
       "group_min={},"
       "accuracy={},compile_threads={},compile_cpu_share={},compile_delay_ms={},release_delay_ms={},"
-      "verify_rate={},guards_fail={},verify_passes={},disable_passes={}",
+      "verify_rate={},memory_plan={},poison={},guards_fail={},verify_passes={},disable_passes={}",
       policy == Policy::kAdaptive ? "adaptive" : "reference", mode, profiled_runs, strategy,
       max_plans, fusion ? "on" : "off", fusion_group_min, accurate ? "exact" : "fast",
       compile_threads, compile_cpu_share, compile_delay_ms, release_delay_ms, verify_rate,
-      guards_fail ? "on" : "off", verify_passes ? "on" : "off", fmt::join(disabled_passes, "+"));
+      memory_plan ? "on" : "off", poison ? "on" : "off", guards_fail ? "on" : "off",
+      verify_passes ? "on" : "off", fmt::join(disabled_passes, "+"));
 }
 
 }  // namespace tierup::tier

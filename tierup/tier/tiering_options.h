@@ -21,8 +21,7 @@ enum class CompileMode : uint8_t { kBackground, kBlocking, kOff };
 
 struct TieringOptions {
   Policy policy = Policy::kAdaptive;
-  // Off until tier 1 has more than frozen weights to offer: see CHANGELOG.
-  CompileMode compile = CompileMode::kOff;
+  CompileMode compile = CompileMode::kBackground;
   uint32_t profiled_runs = 2;  // Runs at tier 0 before the first specialisation.
   // (is static, how many), in order. Its sum is the re-specialisation budget of a graph.
   std::vector<std::pair<bool, uint32_t>> fusion_strategy = {{true, 2}, {false, 10}};
@@ -35,6 +34,8 @@ struct TieringOptions {
   uint32_t compile_delay_ms = 0;      // A test aid: each job takes so much longer.
   uint32_t release_delay_ms = 60000;  // After which profiles of a graph with a standing plan go.
   double verify_rate = 0;             // Share of tier-1 calls that also run tier 0 and compare.
+  bool memory_plan = true;            // Intermediate tensors of plans lie in one arena.
+  bool poison = false;                // A test aid: NaNs in memory that is handed out again.
   bool guards_fail = false;           // A test aid: every entry guard fails.
   bool verify_passes = false;         // Verify the graph after each pass.
   std::vector<std::string> disabled_passes;

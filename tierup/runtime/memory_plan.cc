@@ -1,0 +1,271 @@
+#include "tierup/runtime/memory_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "tierup/tensor/allocator.h"
+
+namespace tierup::runtime {
+namespace {
+
+size_t aligned(size_t bytes) {
+  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+
+bool overlap_in_time(const BlockLife& a, const BlockLife& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
+}  // namespace
+
+class Arena final : public BlockOwner {
+ public:
+  Arena(size_t bytes, size_t blocks)
+      : bytes_(bytes),
+        data_(static_cast<char*>(allocate_bytes(bytes))),
+        alive_(std::make_unique<std::atomic<bool>[]>(blocks)) {}
+  ~Arena() override { free_bytes(data_, bytes_); }
+
+  void* at(size_t offset) const { return data_ + offset; }
+  bool is_alive(uint32_t block) const { return alive_[block].load(std::memory_order_acquire); }
+  void set_alive(uint32_t block) { alive_[block].store(true, std::memory_order_relaxed); }
+  void on_release(uint32_t block) noexcept override {
+    alive_[block].store(false, std::memory_order_release);
+  }
+
+ private:
+  size_t bytes_;
+  char* data_;
+  std::unique_ptr<std::atomic<bool>[]> alive_;
+};
+
+// --- MemoryPlan ---
+
+MemoryPlan::MemoryPlan(std::vector<BlockLife> lives) : lives_(std::move(lives)) {
+  blocks_.resize(lives_.size());
+  for (size_t i = 0; i < lives_.size(); ++i) {
+    blocks_[i].bytes = lives_[i].bytes;
+    blocks_[i].escapes = lives_[i].end == BlockLife::kForever;
+  }
+  place_blocks();
+  find_predecessors();
+}
+
+MemoryPlan::~MemoryPlan() { trim(); }
+
+// Largest first; each into the lowest gap between the blocks that are alive at the same time.
+void MemoryPlan::place_blocks() {
+  std::vector<uint32_t> order(lives_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::erase_if(order, [&](uint32_t i) { return blocks_[i].escapes; });
+  std::map<uint32_t, int64_t> changes;  // Of the bytes alive, by time.
+  for (const uint32_t i : order) {
+    changes[lives_[i].begin] += static_cast<int64_t>(aligned(lives_[i].bytes));
+    changes[lives_[i].end] -= static_cast<int64_t>(aligned(lives_[i].bytes));
+  }
+  int64_t alive = 0;
+  for (const auto& [time, change] : changes) {
+    alive += change;
+    lower_bound_ = std::max(lower_bound_, static_cast<size_t>(alive));
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return lives_[a].bytes > lives_[b].bytes; });
+  std::vector<uint32_t> placed;  // By offset.
+  for (const uint32_t i : order) {
+    size_t offset = 0;
+    for (const uint32_t other : placed) {
+      if (!overlap_in_time(lives_[i], lives_[other])) continue;
+      if (blocks_[other].offset >= offset + aligned(lives_[i].bytes)) break;
+      offset = std::max(offset, blocks_[other].offset + aligned(blocks_[other].bytes));
+    }
+    blocks_[i].offset = offset;
+    arena_bytes_ = std::max(arena_bytes_, offset + aligned(lives_[i].bytes));
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                   [&](uint32_t a, uint32_t b) {
+                                     return blocks_[a].offset < blocks_[b].offset;
+                                   }),
+                  i);
+  }
+}
+
+// The last block before each one over any part of its bytes: while those are dead, so is all that
+// lay there before them, for they could not have been handed out otherwise.
+void MemoryPlan::find_predecessors() {
+  std::map<size_t, uint32_t> owners;  // From an offset on: the block that last lay there.
+  constexpr uint32_t kNobody = UINT32_MAX;
+  owners[0] = kNobody;
+  const auto split = [&](size_t offset) {
+    const auto after = owners.upper_bound(offset);
+    return owners.emplace(offset, std::prev(after)->second).first;
+  };
+  for (uint32_t i = 0; i < blocks_.size(); ++i) {
+    Block& block = blocks_[i];
+    block.before_begin = static_cast<uint32_t>(before_.size());
+    if (!block.escapes) {
+      const size_t stop = block.offset + aligned(block.bytes);
+      split(stop);
+      const auto first = split(block.offset);
+      for (auto at = first; at->first < stop; ++at) {
+        if (at->second != kNobody) before_.push_back(at->second);
+      }
+      owners.erase(std::next(first), owners.find(stop));
+      first->second = i;
+    }
+    std::sort(before_.begin() + block.before_begin, before_.end());
+    before_.erase(std::unique(before_.begin() + block.before_begin, before_.end()), before_.end());
+    block.before_end = static_cast<uint32_t>(before_.size());
+  }
+}
+
+Ref<Arena> MemoryPlan::acquire() {
+  for (auto& kept : kept_) {
+    if (kept.load(std::memory_order_relaxed) == nullptr) continue;
+    if (Arena* arena = kept.exchange(nullptr, std::memory_order_acquire)) {
+      return Ref<Arena>::adopt(arena);
+    }
+  }
+  return make_ref<Arena>(arena_bytes_, blocks_.size());
+}
+
+void MemoryPlan::keep(Ref<Arena> arena) {
+  if (arena->use_count() > 1) return;  // Something in it is still alive; it goes with that.
+  for (auto& kept : kept_) {
+    Arena* expected = nullptr;
+    if (kept.load(std::memory_order_relaxed) == nullptr &&
+        kept.compare_exchange_strong(expected, arena.get(), std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+      std::move(arena).leak();
+      return;
+    }
+  }
+}
+
+size_t MemoryPlan::trim() {
+  size_t freed = 0;
+  for (auto& kept : kept_) {
+    Arena* arena = kept.exchange(nullptr, std::memory_order_acquire);
+    if (arena == nullptr) continue;
+    const Ref<Arena> last = Ref<Arena>::adopt(arena);
+    ++freed;
+  }
+  return freed;
+}
+
+// --- RecordingScope ---
+
+class RecordingScope::Recorder final : public BlockOwner {
+ public:
+  Ref<Storage> allocate(size_t bytes) {
+    void* data = allocate_bytes(bytes);
+    uint32_t block = 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      block = static_cast<uint32_t>(lives_.size());
+      lives_.push_back({bytes, clock_++, BlockLife::kForever});
+      data_.push_back(data);
+    }
+    return storage_of_block(Ref<BlockOwner>(this), block, data, bytes);
+  }
+  void on_release(uint32_t block) noexcept override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lives_[block].end = clock_++;
+    free_bytes(data_[block], lives_[block].bytes);
+  }
+  std::vector<BlockLife> lives() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return lives_;
+  }
+
+ private:
+  mutable std::mutex mutex_;  // Storages may go in other threads.
+  uint32_t clock_ = 0;
+  std::vector<BlockLife> lives_;
+  std::vector<void*> data_;
+};
+
+RecordingScope::RecordingScope() : recorder_(make_ref<Recorder>()) {}
+RecordingScope::~RecordingScope() = default;
+Ref<Storage> RecordingScope::allocate(size_t bytes) { return recorder_->allocate(bytes); }
+std::vector<BlockLife> RecordingScope::lives() const { return recorder_->lives(); }
+
+// --- ArenaScope ---
+
+ArenaScope::ArenaScope(MemoryPlan& plan, bool poison)
+    : plan_(plan), arena_(plan.acquire()), poison_(poison) {}
+ArenaScope::~ArenaScope() { plan_.keep(std::move(arena_)); }
+
+Ref<Storage> ArenaScope::allocate(size_t bytes) {
+  if (diverged_ || next_ == plan_.blocks().size() || plan_.blocks()[next_].bytes != bytes) {
+    diverged_ = true;
+    return nullptr;
+  }
+  const auto number = static_cast<uint32_t>(next_++);
+  const MemoryPlan::Block& block = plan_.blocks()[number];
+  if (block.escapes) return nullptr;
+  for (const uint32_t earlier : plan_.before(block)) {
+    if (arena_->is_alive(earlier)) {
+      diverged_ = true;  // Later blocks rely on this one having taken its place.
+      return nullptr;
+    }
+  }
+  if (poison_) std::memset(arena_->at(block.offset), 0xff, bytes);
+  Ref<Storage> storage = storage_of_block(arena_, number, arena_->at(block.offset), bytes);
+  arena_->set_alive(number);
+  return storage;
+}
+
+// --- MemoryPlans ---
+
+MemoryPlans::~MemoryPlans() = default;
+
+MemoryPlans::Signature MemoryPlans::signature_of(std::span<const IValue> arguments) {
+  Signature hash = 0xcbf29ce484222325ULL;
+  const auto mix = [&](uint64_t word) { hash = (hash ^ word) * 0x100000001b3ULL; };
+  for (const IValue& argument : arguments) {
+    const TensorImpl* tensor = argument.tensor_impl();
+    if (tensor == nullptr) continue;
+    mix(tensor->sizes.size() + 1);
+    for (const int64_t size : tensor->sizes) mix(static_cast<uint64_t>(size));
+  }
+  return hash;
+}
+
+MemoryPlan* MemoryPlans::find(Signature signature) const {
+  const size_t count = count_.load(std::memory_order_acquire);
+  for (size_t i = 0; i < count; ++i) {
+    if (entries_[i].signature == signature) return entries_[i].plan.get();
+  }
+  return nullptr;
+}
+
+bool MemoryPlans::wants(Signature signature) {
+  if (count_.load(std::memory_order_relaxed) == kMaxPlans) return false;
+  return last_new_.exchange(signature, std::memory_order_relaxed) == signature;
+}
+
+void MemoryPlans::add(Signature signature, std::unique_ptr<MemoryPlan> plan) {
+  const std::lock_guard<std::mutex> lock(writers_);
+  const size_t count = count_.load(std::memory_order_relaxed);
+  if (count == kMaxPlans || find(signature) != nullptr) return;
+  entries_[count].signature = signature;
+  entries_[count].plan = std::move(plan);
+  count_.store(count + 1, std::memory_order_release);
+}
+
+std::vector<const MemoryPlan*> MemoryPlans::all() const {
+  std::vector<const MemoryPlan*> plans;
+  const size_t count = count_.load(std::memory_order_acquire);
+  for (size_t i = 0; i < count; ++i) plans.push_back(entries_[i].plan.get());
+  return plans;
+}
+
+size_t MemoryPlans::trim() const {
+  size_t freed = 0;
+  const size_t count = count_.load(std::memory_order_acquire);
+  for (size_t i = 0; i < count; ++i) freed += entries_[i].plan->trim();
+  return freed;
+}
+
+}  // namespace tierup::runtime

@@ -1,0 +1,146 @@
+// MemoryPlan: where the intermediate tensors of a run lie in one arena.
+//
+// A run with given argument sizes is recorded once: each allocation with its size and its place in
+// time. Blocks whose lives do not overlap share memory (greedy by size, as Pisarchyk and Lee 2020,
+// "Efficient Memory Management for Deep Neural Net Inference"). Later runs replay the plan: the
+// n-th allocation gets the n-th block. What outlives the recorded run (outputs) comes from the
+// allocator, always.
+//
+// Nothing rests on a run repeating itself: an allocation of another size ends the replay (the
+// allocator serves the rest), a block is handed out only if nothing that it overlaps is still
+// alive, and an arena of which anything is alive after its run is never used again.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "tierup/tensor/block_owner.h"
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup::runtime {
+
+// One allocation of a recorded run. Times count allocations and releases.
+struct BlockLife {
+  size_t bytes;
+  uint32_t begin;
+  uint32_t end;  // kForever: alive when the run ended.
+  static constexpr uint32_t kForever = UINT32_MAX;
+};
+
+class Arena;  // The memory of one run at a time.
+
+// Constant but for its pool of arenas. Thread rule: any thread, no locks.
+class MemoryPlan {
+ public:
+  explicit MemoryPlan(std::vector<BlockLife> lives);
+  ~MemoryPlan();
+  MemoryPlan(const MemoryPlan&) = delete;
+  MemoryPlan& operator=(const MemoryPlan&) = delete;
+
+  struct Block {
+    size_t bytes = 0;
+    size_t offset = 0;
+    bool escapes = false;  // Comes from the allocator.
+    // Earlier blocks that last lay where this one does: [first, last) of before().
+    uint32_t before_begin = 0;
+    uint32_t before_end = 0;
+  };
+  const std::vector<Block>& blocks() const { return blocks_; }
+  std::span<const uint32_t> before(const Block& block) const {
+    return {before_.data() + block.before_begin, before_.data() + block.before_end};
+  }
+  const std::vector<BlockLife>& lives() const { return lives_; }
+  size_t arena_bytes() const { return arena_bytes_; }
+  // The most bytes alive at one time: no plan can do with less.
+  size_t lower_bound() const { return lower_bound_; }
+
+  // Frees the arenas kept for the next runs; returns how many.
+  size_t trim();
+
+ private:
+  friend class ArenaScope;
+  void place_blocks();
+  void find_predecessors();
+  Ref<Arena> acquire();
+  void keep(Ref<Arena> arena);
+
+  static constexpr size_t kKept = 16;
+  std::vector<BlockLife> lives_;
+  std::vector<Block> blocks_;
+  std::vector<uint32_t> before_;
+  size_t arena_bytes_ = 0;
+  size_t lower_bound_ = 0;
+  std::array<std::atomic<Arena*>, kKept> kept_{};
+};
+
+// Records the allocations of this thread while it lives.
+class RecordingScope final : public AllocationScope {
+ public:
+  RecordingScope();
+  ~RecordingScope() override;
+  Ref<Storage> allocate(size_t bytes) override;
+  // What was recorded; whatever is alive now is taken to live for ever.
+  std::vector<BlockLife> lives() const;
+
+ private:
+  class Recorder;
+  Ref<Recorder> recorder_;
+};
+
+// Serves the allocations of this thread by a plan while it lives.
+class ArenaScope final : public AllocationScope {
+ public:
+  // `poison`, a test aid: blocks are filled with NaNs when they are handed out.
+  explicit ArenaScope(MemoryPlan& plan, bool poison = false);
+  ~ArenaScope() override;
+  Ref<Storage> allocate(size_t bytes) override;
+
+ private:
+  MemoryPlan& plan_;
+  Ref<Arena> arena_;
+  const bool poison_;
+  size_t next_ = 0;
+  bool diverged_ = false;
+};
+
+// The memory plans of one specialised plan, by the sizes of its arguments.
+// Thread rule: any thread; finding takes no lock. At most kMaxPlans; none is ever replaced.
+class MemoryPlans {
+ public:
+  using Signature = uint64_t;
+  // Of all tensors among the arguments.
+  static Signature signature_of(std::span<const IValue> arguments);
+
+  MemoryPlans() = default;
+  ~MemoryPlans();
+  MemoryPlans(const MemoryPlans&) = delete;
+  MemoryPlans& operator=(const MemoryPlans&) = delete;
+
+  // Null if these sizes have no plan yet.
+  MemoryPlan* find(Signature signature) const;
+  // True when a run of these sizes should be recorded: they come a second time, and there is room.
+  bool wants(Signature signature);
+  // Does nothing if there is one already, or no room.
+  void add(Signature signature, std::unique_ptr<MemoryPlan> plan);
+  std::vector<const MemoryPlan*> all() const;
+  size_t trim() const;
+
+ private:
+  static constexpr size_t kMaxPlans = 8;
+  struct Entry {
+    Signature signature = 0;
+    std::unique_ptr<MemoryPlan> plan;
+  };
+  std::array<Entry, kMaxPlans> entries_;
+  std::atomic<size_t> count_{0};  // Entries that readers may see.
+  std::atomic<Signature> last_new_{0};
+  std::mutex writers_;
+};
+
+}  // namespace tierup::runtime
