@@ -146,6 +146,26 @@ TEST(PublicApi, everything_unsupported_is_listed_at_load) {
   EXPECT_TRUE(load(archive, options).has_method("forward"));
 }
 
+TEST(PublicApi, running_out_of_memory_is_an_error_and_the_next_call_works) {
+  const Module module =
+      load(make_archive("  def forward(self: __torch__.M,\n    n: int) -> int:\n"
+                        "    _0 = torch.zeros([n], dtype=6)\n    return torch.len(_0)\n"));
+  set_memory_limit(int64_t{64} << 20);
+  const Error error = error_of([&] { module.forward({int64_t{1} << 30}); });
+  EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(module.forward({1000}).to_int(), 1000);
+  set_memory_limit(0);
+}
+
+// optimize_for_inference bakes oneDNN's packed weights into the code.
+TEST(PublicApi, models_packed_for_another_runtime_are_refused_by_name) {
+  const Error error =
+      error_of([] { Module::load(std::string("tests/data/modules/refused_optimized.pt")); });
+  EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+  EXPECT_TRUE(says(error, "prim::ConstantMKLDNNTensor")) << error.what();
+  EXPECT_TRUE(says(error, "prim::mkldnn_convolution")) << error.what();
+}
+
 TEST(PublicApi, hooks_run_in_call_but_not_in_forward) {
   const Module module = load(make_archive(
       "  __forward_pre_hooks__ = [\"before\", ]\n  __forward_hooks__ = [\"after\", ]\n"

@@ -1,0 +1,59 @@
+// The allocator: alignment, accounting, what comes back, and refusals that leave it usable.
+#include "tierup/tensor/allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "tierup/base/error.h"
+
+namespace tierup {
+namespace {
+
+constexpr size_t kMegabyte = size_t{1} << 20;
+
+std::optional<ErrorCode> refusal_of(size_t bytes) {
+  try {
+    free_bytes(allocate_bytes(bytes), bytes);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return std::nullopt;
+}
+
+TEST(Allocator, BlocksOfAllSizesAreAlignedAndWhole) {
+  for (const size_t bytes :
+       {size_t{1}, size_t{65}, size_t{5000}, 2 * kMegabyte, 5 * kMegabyte + 7}) {
+    void* block = allocate_bytes(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % kTensorAlignment, 0U) << bytes;
+    std::memset(block, 1, bytes);
+    free_bytes(block, bytes);
+  }
+  EXPECT_EQ(allocate_bytes(0), nullptr);
+}
+
+TEST(Allocator, CountsWhatLivesAndTakesBlocksAgain) {
+  const AllocatorStats before = allocator_stats();
+  void* first = allocate_bytes(3 * kMegabyte);
+  EXPECT_EQ(allocator_stats().live_bytes, before.live_bytes + static_cast<int64_t>(3 * kMegabyte));
+  free_bytes(first, 3 * kMegabyte);
+  EXPECT_EQ(allocator_stats().live_bytes, before.live_bytes);
+  void* second = allocate_bytes(3 * kMegabyte);
+  EXPECT_EQ(second, first);
+  free_bytes(second, 3 * kMegabyte);
+  release_thread_cache();
+}
+
+TEST(Allocator, RefusalsAreErrorsAndLeaveItUsable) {
+  EXPECT_EQ(refusal_of(size_t{1} << 50), ErrorCode::kOutOfMemory);
+  set_memory_limit(allocator_stats().live_bytes + static_cast<int64_t>(kMegabyte));
+  EXPECT_EQ(refusal_of(2 * kMegabyte), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(refusal_of(kMegabyte / 2), std::nullopt);
+  set_memory_limit(0);
+  EXPECT_EQ(refusal_of(2 * kMegabyte), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tierup

@@ -1,0 +1,178 @@
+"""Writes tests/data/modules: modules of PyTorch's module database, and archives in other forms.
+
+Needs a Python with torch, safetensors and expecttest; nothing else in the repository does. By hand:
+    python tools/make_module_cases.py tests/data/modules
+Each NAME.pt has NAME.case0.safetensors beside it: arguments, and what the eager module gives. Of
+every module of the database the first sample that can be scripted is kept, in its training mode if
+it has one of its own; random modules, and those whose forward is overloaded (which PyTorch cannot
+call once they are saved), are left out.
+"""
+import copy
+import inspect
+import json
+import os
+import random
+import sys
+import warnings
+from typing import Dict, List, Optional
+
+import numpy
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from torch import nn
+from torch.testing._internal.common_modules import module_db
+from torch.utils import _pytree as pytree
+
+RANDOM = {"nn.FractionalMaxPool2d", "nn.FractionalMaxPool3d"}
+OVERLOADED = {"nn.RNN", "nn.GRU", "nn.LSTM"}
+
+
+def encode(value, prefix, tensors):
+    if isinstance(value, torch.Tensor):
+        name = f"{prefix}.{len(tensors)}"
+        tensors[name] = value.detach().clone(memory_format=torch.contiguous_format)
+        return {"t": name}
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return {"float": repr(value)}
+    if isinstance(value, (list, tuple)):
+        items = [encode(item, prefix, tensors) for item in value]
+        return items if isinstance(value, list) else {"tuple": items}
+    return value
+
+
+def write_case(folder, name, args, expected, tolerance=(1e-4, 1e-5)):
+    inputs, outputs = {}, {}
+    metadata = {"inputs": json.dumps(encode(list(args), "in", inputs)),
+                "outputs": json.dumps(encode(expected, "out", outputs)),
+                "rtol": str(tolerance[0]), "atol": str(tolerance[1]),
+                "archives": json.dumps([name + ".pt"])}
+    save_file({**inputs, **outputs}, f"{folder}/{name}.case0.safetensors", metadata)
+
+
+def detached(tree):
+    return pytree.tree_map_only(torch.Tensor, lambda t: t.detach().clone(), tree)
+
+
+def without_dropout(module):
+    for part in module.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = 0.0
+        if isinstance(getattr(part, "dropout", None), float):
+            part.dropout = 0.0
+    return module
+
+
+def scripted_sample(info, sample, training):
+    """(archive bytes' module, arguments, result) of a sample, or None if it cannot be scripted."""
+    args, kwargs = sample.forward_input.args, sample.forward_input.kwargs
+    torch.manual_seed(2)
+    module = info.module_cls(*sample.constructor_input.args, **sample.constructor_input.kwargs)
+    module = without_dropout(module.requires_grad_(False).train(training))
+    if kwargs:
+        bound = inspect.signature(module.forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        args = tuple(bound.arguments.values())
+    if any(isinstance(arg, tuple) for arg in args):
+        return None
+    try:
+        script = torch.jit.script(copy.deepcopy(module))
+    except Exception:  # Whatever keeps PyTorch from scripting it.
+        return None
+    return script, detached(args), detached(module(*detached(args)))
+
+
+def write_database(folder):
+    for info in module_db:
+        if info.name in RANDOM | OVERLOADED or "Lazy" in info.name:
+            continue
+        torch.manual_seed(1), random.seed(1), numpy.random.seed(1)
+        training = info.train_and_eval_differ
+        samples = info.module_inputs_func(info, device="cpu", dtype=torch.float32,
+                                          requires_grad=False, training=training)
+        for sample in samples:
+            made = scripted_sample(info, sample, training) if sample.forward_input else None
+            if made is None:
+                continue
+            name = info.name.replace(".", "_")
+            made[0].save(f"{folder}/{name}.pt")
+            write_case(folder, name, *made[1:])
+            break
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.linear = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Linear(4, 2)
+        self.names: List[str] = ["a", "b"]
+        self.table: Dict[str, int] = {"x": 3}
+        self.norm.running_mean.uniform_()
+        self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        y = self.norm(self.conv(x)).relu().mean([2, 3])
+        for name in self.names:
+            y = y + len(name)
+        return self.linear(y) * self.table["x"]
+
+
+class FromShapes(nn.Module):
+    def forward(self, x):
+        rows, half = x.size(0), x.shape[1] // 2
+        steps = torch.arange(rows * half).float()[:, None] * float(half)
+        return x.reshape(rows * half, -1) + steps, x[:, :half].sum() / rows
+
+
+class Interpolations(nn.Module):
+    def forward(self, x):
+        line, volume = x[:, :, :, 0], x[:, :, None]
+        return [
+            F.interpolate(x, scale_factor=2.0, mode="nearest"),
+            F.interpolate(x, size=[5, 7], mode="bilinear", align_corners=False),
+            F.interpolate(x, size=[5, 7], mode="bilinear", align_corners=True),
+            F.interpolate(x, scale_factor=1.5, mode="bicubic", recompute_scale_factor=True),
+            F.interpolate(x, size=3, mode="area"),
+            F.interpolate(x, size=[5, 7], mode="nearest-exact"),
+            F.interpolate(line, size=5, mode="linear", align_corners=False),
+            F.interpolate(volume, scale_factor=[2.0, 1.5, 0.5], mode="trilinear"),
+            F.interpolate(x, size=[4, 4], mode="bilinear", antialias=True),
+            F.interpolate(x, size=[4, 4], mode="bicubic", antialias=True),
+        ]
+
+
+def product(ops: torch.Tensor, k: int = 2, names: Optional[List[str]] = None) -> torch.Tensor:
+    return ops * k
+
+
+def write_forms(folder):
+    """Frozen, traced over shapes, saved for mobiles, a function by itself, a deep one."""
+    torch.manual_seed(0)
+    small, x = Small().eval(), torch.rand(2, 3, 8, 8)
+    torch.jit.freeze(torch.jit.script(small)).save(f"{folder}/frozen.pt")
+    write_case(folder, "frozen", (x,), small(x))
+    torch.jit.script(small)._save_for_lite_interpreter(f"{folder}/mobile.pt")
+    write_case(folder, "mobile", (x,), small(x))
+    torch.jit.script(product).save(f"{folder}/function.pt")
+    write_case(folder, "function", (x, 3, None), x * 3)
+    traced = torch.jit.trace(FromShapes(), x[0], check_trace=False)
+    traced.save(f"{folder}/traced_shapes.pt")
+    longer = torch.rand(4, 6, 5)
+    write_case(folder, "traced_shapes", (longer,), traced(longer))
+    torch.jit.script(Interpolations()).save(f"{folder}/interpolate.pt")
+    write_case(folder, "interpolate", (x,), Interpolations()(x))
+    # What the runtime refuses by name has no case: tests of the API load it.
+    torch.jit.optimize_for_inference(torch.jit.script(small)).save(f"{folder}/refused_optimized.pt")
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    write_database(folder)
+    write_forms(folder)
+
+
+if __name__ == "__main__":
+    main()
