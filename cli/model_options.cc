@@ -13,6 +13,8 @@ void ModelArguments::add_to(CLI::App& command) {
   command.add_option("--tiering", tiering,
                      "Tiering options, key=value,... (policy, compile, profiled_runs...)");
   command.add_option("--model-name", exported_model, "Which of several models of a .pt2 archive");
+  command.add_option("--ops", plugins, "Shared object with operators or delegates; repeatable")
+      ->expected(1);
   command.add_flag("--allow-unsupported", allow_unsupported,
                    "Load a model although it needs something unsupported");
 }
@@ -24,6 +26,7 @@ api::ModelOptions ModelArguments::options() const {
   if (seed >= 0) options.seed = static_cast<uint64_t>(seed);
   options.allow_unsupported = allow_unsupported;
   options.exported_model = exported_model;
+  options.plugins = plugins;
   options.tiering.apply(tiering);
   return options;
 }

@@ -17,6 +17,7 @@ struct ModelArguments {
   bool allow_unsupported = false;
   std::string tiering;
   std::string exported_model;
+  std::vector<std::string> plugins;
 
   void add_to(CLI::App& command);
   api::ModelOptions options() const;

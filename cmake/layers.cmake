@@ -7,6 +7,7 @@
 set(TIERUP_THIRD_PARTY_base fmt::fmt OpenMP::OpenMP_CXX Threads::Threads Boost::headers)
 set(TIERUP_THIRD_PARTY_kernels DNNL::dnnl ${CMAKE_DL_LIBS})
 set(TIERUP_THIRD_PARTY_codegen ${CMAKE_DL_LIBS})
+set(TIERUP_THIRD_PARTY_executor ${CMAKE_DL_LIBS})
 set(TIERUP_THIRD_PARTY_archive ZLIB::ZLIB simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_frontend simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_api simdjson::simdjson)

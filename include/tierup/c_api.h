@@ -176,6 +176,8 @@ typedef struct tierup_options {
   void (*print)(const char* text, void* context); /* NULL: stdout. */
   void (*warn)(const char* text, void* context);  /* NULL: stderr. */
   void* context;
+  const char* const* plugins; /* Shared objects with operators and delegates: tierup/plugin.h. */
+  size_t plugin_count;
 } tierup_options;
 TIERUP_C_API void tierup_options_init(tierup_options* options);
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tierup/export.h"
 
@@ -30,6 +31,9 @@ struct Options {
   bool allow_unsupported = false;
   // Let classes restore themselves by their __setstate__; false: refuse such models.
   bool run_model_code_at_load = true;
+  // Shared objects with operators and delegates (tierup/plugin.h). Native code: name only what you
+  // trust.
+  std::vector<std::string> plugins;
   // Receive what the model prints, with its newline, and its warnings; null: stdout, stderr.
   std::function<void(const std::string&)> print;
   std::function<void(const std::string&)> warn;

@@ -35,6 +35,7 @@ Options options_of(const tierup_options* given) {
   };
   if (c.print != nullptr) options.print = text_sink(c.print);
   if (c.warn != nullptr) options.warn = text_sink(c.warn);
+  for (size_t i = 0; i < c.plugin_count; ++i) options.plugins.emplace_back(c.plugins[i]);
   return options;
 }
 

@@ -35,11 +35,14 @@ std::string list_missing(const std::vector<MissingOperator>& missing) {
 Model::Model(ModelOptions options)
     : options_(std::move(options)), generator_(make_ref<kernels::Generator>()) {
   if (options_.seed) generator_->set_seed(*options_.seed);
+  if (!options_.plugins.empty()) {
+    plugins_ = std::make_shared<const executor::Plugins>(options_.plugins);
+  }
   runtime::ProgramOptions program_options;
   program_options.fork_threads = fork_thread_count(options_);
   program_ = std::make_shared<runtime::Program>(
-      [to_cpu = options_.devices_to_cpu](const ir::Function& function) {
-        return prepare_graph(function, {.devices_to_cpu = to_cpu});
+      [to_cpu = options_.devices_to_cpu, plugins = plugins_](const ir::Function& function) {
+        return prepare_graph(function, {.devices_to_cpu = to_cpu, .plugins = plugins.get()});
       },
       program_options);
   tiered_ = std::make_unique<tier::TieredProgram>(*program_, options_.tiering);
@@ -48,6 +51,7 @@ Model::Model(ModelOptions options)
 Model::Model(const Model& older, Ref<ObjectValue> root)
     : options_(older.options_),
       generator_(older.generator_),
+      plugins_(older.plugins_),
       module_(older.module_),
       exported_(older.exported_),
       program_(older.program_),
@@ -82,6 +86,7 @@ void Model::read(Ref<archive::ByteSource> source) {
 
 void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
   frontend::torchscript::LoadOptions options;
+  if (plugins_) options.operators = &plugins_->operators();
   if (options_.run_model_code) {
     options.run = [this](const ir::Function& function, std::vector<IValue> args) {
       const ThreadCountScope threads(options_.threads);
@@ -95,6 +100,7 @@ void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
 void Model::read_exported(Ref<archive::ModelArchive> archive) {
   frontend::exported::ExportedOptions options;
   options.model = options_.exported_model;
+  if (plugins_) options.operators = &plugins_->operators();
   if (options_.devices_to_cpu) {
     for (const DeviceType type :
          {DeviceType::kCuda, DeviceType::kMps, DeviceType::kXpu, DeviceType::kOther}) {

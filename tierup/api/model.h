@@ -15,6 +15,7 @@
 
 #include "tierup/api/arguments.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/executor/delegation.h"
 #include "tierup/executor/servable.h"
 #include "tierup/frontend/exported/exported_program.h"
 #include "tierup/frontend/torchscript/module_loader.h"
@@ -37,6 +38,8 @@ struct ModelOptions {
   bool run_model_code = true;      // False: refuse models that run code while they are loaded.
   // Of several models in a torch.export archive; empty: the only one.
   std::string exported_model;
+  // Shared objects with operators and delegates (include/tierup/plugin.h): native code.
+  std::vector<std::string> plugins;
   tier::TieringOptions tiering = tier::TieringOptions::from_environment();
   TextCallback print;  // Null: stdout.
   TextCallback warn;   // Null: stderr.
@@ -139,6 +142,7 @@ class Model final : public executor::Servable {
 
   const ModelOptions options_;
   Ref<kernels::Generator> generator_;
+  std::shared_ptr<const executor::Plugins> plugins_;  // Null without; before all that uses it.
   frontend::torchscript::LoadedModule module_;
   std::shared_ptr<const frontend::exported::ExportedProgram> exported_;
   // Shared by generations. Before the module: its plans use the code.

@@ -30,6 +30,7 @@ std::shared_ptr<const ir::Graph> prepare_graph(const ir::Function& function,
     ir::GraphEditor editor(*graph);
     move_devices_to_cpu(editor, graph->block());
   }
+  if (options.plugins != nullptr) options.plugins->delegate_nodes(*graph);
   return graph;
 }
 

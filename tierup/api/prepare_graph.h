@@ -3,12 +3,14 @@
 
 #include <memory>
 
+#include "tierup/executor/delegation.h"
 #include "tierup/ir/function.h"
 
 namespace tierup::api {
 
 struct PrepareOptions {
-  bool devices_to_cpu = true;  // Constants that name a CUDA device become the CPU.
+  bool devices_to_cpu = true;                  // Constants that name a CUDA device become the CPU.
+  const executor::Plugins* plugins = nullptr;  // Whose delegates take groups of nodes.
 };
 
 std::shared_ptr<const ir::Graph> prepare_graph(const ir::Function& function,

@@ -16,6 +16,7 @@ api::ModelOptions model_options(const Options& options) {
   result.devices_to_cpu = options.devices_to_cpu;
   result.allow_unsupported = options.allow_unsupported;
   result.run_model_code = options.run_model_code_at_load;
+  result.plugins = options.plugins;
   result.print = options.print;
   result.warn = options.warn;
   return result;

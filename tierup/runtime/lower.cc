@@ -9,6 +9,7 @@
 #include "tierup/runtime/lower.h"
 
 #include "tierup/base/error.h"
+#include "tierup/ops/external.h"
 #include "tierup/runtime/last_use.h"
 
 namespace tierup::runtime {
@@ -54,8 +55,17 @@ class Lowering {
         none_slot_ = static_cast<uint32_t>(plan_->constants_.size());
         plan_->constants_.emplace_back();
       }
+      if (node->is(NodeKind::kOp)) find_target(ops::op_of(*node->op()));
       for (const Block* inner : node->blocks()) find_constants(*inner);
     }
+  }
+
+  // What the kernel of an external operator calls is one more constant of its steps.
+  void find_target(const ops::Op& op) {
+    const Ref<ops::ExternalTarget>* target = ops::external_target(op);
+    if (target == nullptr || targets_.contains(&op)) return;
+    targets_.emplace(&op, static_cast<uint32_t>(plan_->constants_.size()));
+    plan_->constants_.push_back(IValue::capsule(Ref<RefCounted>(target->get())));
   }
 
   uint32_t slot_of(const Value* value) const { return slots_.at(value); }
@@ -206,7 +216,14 @@ class Lowering {
     if (op.schema().is_mutating() || op.has_effect(ir::kRandom) || op.has_effect(ir::kSideEffect)) {
       plan_->is_pure_ = false;
     }
-    emit_simple(StepKind::kOp, node).data.kernel = op.kernel();
+    Step& step = emit(StepKind::kOp, node.inputs(), uses_.of(node).is_last);
+    if (const auto found = targets_.find(&op); found != targets_.end()) {
+      plan_->operands_.push_back({found->second, 0});
+      close(step);
+    }
+    step.output_count = static_cast<uint16_t>(node.outputs().size());
+    step.output = assign_slots(node.outputs());
+    step.data.kernel = op.kernel();
   }
 
   // --- Control flow ---
@@ -333,6 +350,7 @@ class Lowering {
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
   LastUses uses_;
   std::unordered_map<const Value*, uint32_t> slots_;
+  std::unordered_map<const ops::Op*, uint32_t> targets_;  // Slots of external operators' targets.
   std::optional<uint32_t> none_slot_;
   const Node* origin_ = nullptr;
   uint32_t next_slot_ = 0;

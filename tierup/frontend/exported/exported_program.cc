@@ -149,7 +149,7 @@ class ProgramLoader {
 
   void make_graph() {
     auto graph = std::make_shared<ir::Graph>("forward");
-    GraphBuilder builder(*graph, symbols_);
+    GraphBuilder builder(*graph, symbols_, options_.operators);
     ir::GraphEditor& editor = builder.editor();
     ir::Value* self = editor.add_param(&graph->block(), class_, "self");
     ir::Schema schema;

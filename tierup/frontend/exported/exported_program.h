@@ -18,6 +18,7 @@
 #include "tierup/frontend/exported/tree_spec.h"
 #include "tierup/frontend/missing_operator.h"
 #include "tierup/ir/function.h"
+#include "tierup/ops/external.h"
 
 namespace tierup::frontend::exported {
 
@@ -40,6 +41,8 @@ struct ExportedOptions {
   // refused.
   std::vector<std::pair<Device, Device>> placement;
   CheckOptions checks;
+  // Operators besides the table's; outlive the program.
+  const ops::ExternalOperators* operators = nullptr;
 };
 
 struct ExportedProgram {

@@ -204,6 +204,7 @@ void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
                                 const GraphData& graph, Environment& environment) {
   const std::string name = operator_name(target);
   const ops::Op* op = ops::OpTable::instance().find(name);
+  if (op == nullptr && operators_ != nullptr) op = operators_->find(name);
   if (op == nullptr) {
     add_trap(node, name, "the operator is not in this build's table", graph, environment);
     return;

@@ -14,6 +14,7 @@
 #include "tierup/frontend/exported/symbolic_expression.h"
 #include "tierup/frontend/missing_operator.h"
 #include "tierup/ir/graph_editor.h"
+#include "tierup/ops/external.h"
 
 namespace tierup::frontend::exported {
 
@@ -22,7 +23,9 @@ using Environment = std::unordered_map<std::string, ir::Value*>;
 
 class GraphBuilder {
  public:
-  GraphBuilder(ir::Graph& graph, SymbolTable& symbols) : editor_(graph), symbols_(symbols) {}
+  // `operators`: those besides the table's; may be null.
+  GraphBuilder(ir::Graph& graph, SymbolTable& symbols, const ops::ExternalOperators* operators)
+      : editor_(graph), symbols_(symbols), operators_(operators) {}
 
   ir::GraphEditor& editor() { return editor_; }
   const std::vector<MissingOperator>& missing() const { return missing_; }
@@ -61,6 +64,7 @@ class GraphBuilder {
 
   ir::GraphEditor editor_;
   SymbolTable& symbols_;
+  const ops::ExternalOperators* operators_;
   std::vector<MissingOperator> missing_;
 };
 

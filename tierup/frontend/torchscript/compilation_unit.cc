@@ -148,7 +148,11 @@ TypePtr CompilationUnit::define_enum(const std::string& name,
 
 const std::vector<const ops::Op*>& CompilationUnit::overloads(const std::string& name) {
   const auto [found, inserted] = overloads_.try_emplace(name);
-  if (inserted) found->second = ops::OpTable::instance().overloads(name);
+  if (!inserted) return found->second;
+  found->second = ops::OpTable::instance().overloads(name);
+  if (options_.operators != nullptr) {
+    for (const ops::Op* op : options_.operators->overloads(name)) found->second.push_back(op);
+  }
   return found->second;
 }
 

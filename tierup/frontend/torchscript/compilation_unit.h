@@ -15,6 +15,7 @@
 #include "tierup/frontend/torchscript/script_function.h"
 #include "tierup/frontend/torchscript/source_index.h"
 #include "tierup/frontend/torchscript/type_resolver.h"
+#include "tierup/ops/external.h"
 #include "tierup/ops/op_table.h"
 
 namespace tierup::frontend::torchscript {
@@ -23,6 +24,7 @@ struct CompileOptions {
   int64_t version = 3;  // Of the archive: selects old operator semantics.
   // Give free functions the old semantics too; PyTorch's loader does so for methods only.
   bool upgrade_free_functions = false;
+  const ops::ExternalOperators* operators = nullptr;  // Besides the table's; outlives the unit.
 };
 
 // What a qualified name means: at most one of the two is set.

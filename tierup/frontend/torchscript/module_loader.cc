@@ -119,6 +119,7 @@ LoadedModule load_torchscript(Ref<archive::ModelArchive> archive, const LoadOpti
   CompileOptions compile;
   compile.version = archive->version();
   compile.upgrade_free_functions = options.upgrade_free_functions;
+  compile.operators = options.operators;
   LoadedModule result;
   result.unit = CompilationUnit::make(index_of(archive), compile);
   CodeClasses classes(*result.unit, options);

@@ -20,6 +20,8 @@ struct LoadOptions {
   // Give free functions of old files the old operator semantics too; PyTorch does so for methods
   // only.
   bool upgrade_free_functions = false;
+  // Operators besides the table's; outlive the module.
+  const ops::ExternalOperators* operators = nullptr;
   // Runs a function of the model on complete arguments. Null: modules with __setstate__ are
   // refused.
   std::function<IValue(const ir::Function& function, std::vector<IValue> arguments)> run;

@@ -1,0 +1,143 @@
+// Operators and delegates of a plugin under TorchScript and exported models.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tierup/archive/zip_builder.h"
+#include "tierup/tierup.h"
+
+namespace {
+
+using namespace tierup::v1;
+
+// An archive whose root has the methods of `body`.
+std::string make_archive(const std::string& body) {
+  tierup::archive::testing::PickleBuilder pickle;
+  pickle.global("__torch__", "M").op(")\x81}(").str("training");
+  pickle.op("\x88ub");
+  tierup::archive::testing::ZipBuilder zip;
+  zip.add("m/data.pkl", pickle.finish());
+  zip.add(
+      "m/code/__torch__.py",
+      "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n" + body);
+  zip.add("m/constants.pkl", "\x80\x02).");
+  zip.add("m/version", "3\n");
+  return zip.finish();
+}
+
+Module load(const std::string& body, const std::vector<std::string>& plugins) {
+  const std::string archive = make_archive(body);
+  Options options;
+  options.plugins = plugins;
+  return Module::load(std::as_bytes(std::span(archive.data(), archive.size())), options);
+}
+
+std::string failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return std::string(error_code_name(error.code())) + ": " + error.what();
+  }
+  return "no error";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Tensor floats(std::vector<float> values) {
+  const std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
+  return Tensor::of<float>(values, shape);
+}
+
+std::vector<float> values(const Value& value) {
+  const Tensor tensor = value.to_tensor().contiguous();
+  return {tensor.data<float>(), tensor.data<float>() + tensor.element_count()};
+}
+
+const char* const kScaleTwice =
+    "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+    "    return ops.my.scale(ops.my.scale(x), 0.25)\n";
+
+TEST(PluginOperators, run_with_defaults_and_without) {
+  const Module module = load(kScaleTwice, {TEST_OPERATORS});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(values(module({floats({1, -2, 3})})), (std::vector<float>{0.5F, -1, 1.5F}));
+  }
+}
+
+TEST(PluginOperators, take_and_give_numbers_and_lists) {
+  const Module module = load(
+      "  def forward(self: __torch__.M,\n    x: Tensor) -> Tuple[float, int]:\n"
+      "    a, b = ops.my.sum_and_count(x, [1, 10])\n    return (a, b)\n",
+      {TEST_OPERATORS});
+  const std::vector<Value> result = module({floats({1, 2, 3})}).items();
+  EXPECT_EQ(result[0].to_float(), 1 + 20 + 3);
+  EXPECT_EQ(result[1].to_int(), 3);
+}
+
+TEST(PluginOperators, that_write_their_argument_are_kept_in_order) {
+  const Module module = load(
+      "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+      "    y = torch.clone(x)\n    z = torch.add(y, 1)\n    _0 = ops.my.fill_(y, 5.)\n"
+      "    return torch.add(z, y)\n",
+      {TEST_OPERATORS});
+  EXPECT_EQ(values(module({floats({1, 2})})), (std::vector<float>{7, 8}));
+}
+
+TEST(PluginOperators, failures_carry_the_plugins_words) {
+  const Module module = load(kScaleTwice, {TEST_OPERATORS});
+  const std::string failure = failure_of([&] { module({floats({1}).to(DType::kFloat64)}); });
+  EXPECT_TRUE(has(failure, "my::scale: x must be float32")) << failure;
+}
+
+TEST(PluginOperators, that_are_absent_are_listed_at_load) {
+  const std::string failure = failure_of([] {
+    load(
+        "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+        "    y = ops.my.scale(x)\n    z = ops.other.thing(x)\n    return torch.add(y, z)\n",
+        {});
+  });
+  EXPECT_TRUE(has(failure, "unsupported")) << failure;
+  EXPECT_TRUE(has(failure, "my::scale")) << failure;
+  EXPECT_TRUE(has(failure, "other::thing")) << failure;
+}
+
+TEST(PluginLibraries, that_are_none_are_refused) {
+  EXPECT_TRUE(has(failure_of([] { load(kScaleTwice, {"/no/such/plugin.so"}); }),
+                  "not_found: cannot load the plugin /no/such/plugin.so"));
+  EXPECT_TRUE(has(failure_of([] { load(kScaleTwice, {TEST_OTHER_ABI}); }),
+                  "follows ABI 99, this build has 1"));
+  EXPECT_TRUE(has(failure_of([] {
+                    load(kScaleTwice, {TEST_OPERATORS, TEST_OPERATORS});
+                  }),
+                  "the operator my::scale is there already"));
+}
+
+TEST(PluginOperators, serve_an_exported_program) {
+  Options options;
+  options.plugins = {TEST_OPERATORS};
+  const Executor executor("tests/data/plugin/custom_op.pt2", {}, options);
+  EXPECT_EQ(values(executor.run_flat({floats({1, 2, 3})})[0]), (std::vector<float>{6, 12, 18}));
+  EXPECT_TRUE(has(failure_of([] { Executor("tests/data/plugin/custom_op.pt2"); }), "my::scale"));
+}
+
+const char* const kChain =
+    "  def forward(self: __torch__.M,\n    x: Tensor,\n    y: Tensor) -> Tuple[Tensor, int]:\n"
+    "    a = torch.add(x, y)\n    b = torch.relu(a)\n    c = torch.add(b, x)\n"
+    "    return (c, ops.my.delegated())\n";
+
+TEST(PluginDelegates, run_a_subgraph_or_decline_it) {
+  const Module module = load(kChain, {TEST_DELEGATE});
+  const auto runs = [](const Value& result) { return result.items()[1].to_int(); };
+  const Value first = module({floats({1, -5, 2}), floats({1, 1, -3})});
+  EXPECT_EQ(values(first.items()[0]), (std::vector<float>{3, -5, 2}));
+  const Value second = module({floats({1, -5, 2}), floats({1, 1, -3})});
+  EXPECT_EQ(runs(second), runs(first) + 1);
+  // Broadcasting is beyond it: the host computes the same nodes.
+  const Value third = module({floats({1, -5, 2}), floats({1})});
+  EXPECT_EQ(values(third.items()[0]), (std::vector<float>{3, -5, 5}));
+  EXPECT_EQ(runs(third), runs(second));
+}
+
+}  // namespace

@@ -1,0 +1,199 @@
+#include "tierup/executor/delegation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tierup/base/error.h"
+#include "tierup/ir/graph_editor.h"
+
+namespace tierup::executor {
+namespace {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+
+// What a delegate made of a group; goes with the last plan that has it.
+class CompiledSubgraph final : public RefCounted {
+ public:
+  CompiledSubgraph(const Delegate& delegate, tierup_plugin_graph graph)
+      : delegate_(delegate), graph_(std::move(graph)) {
+    compiled_ = delegate_.table->compile(&plugin_host(), &graph_, delegate_.table->context);
+  }
+  ~CompiledSubgraph() override {
+    if (compiled_ != nullptr && delegate_.table->destroy != nullptr) {
+      delegate_.table->destroy(compiled_, delegate_.table->context);
+    }
+  }
+  bool is_taken() const { return compiled_ != nullptr; }
+
+  void run(std::span<IValue> args, std::span<IValue> results, ops::RunContext& context) const {
+    tierup_plugin_call call{args, results, {}, {}};
+    const int status =
+        delegate_.table->run(&plugin_host(), &call, compiled_, delegate_.table->context);
+    if (status == TIERUP_PLUGIN_DECLINED) return graph_.run(args, results, context);
+    check_status(status, call, delegate_.table->name);
+    for (const IValue& result : results) {
+      require(!result.is_none(), ErrorCode::kInvalidArgument,
+              "the delegate {} left a result of its subgraph unmade", delegate_.table->name);
+    }
+  }
+
+ private:
+  const Delegate delegate_;
+  const tierup_plugin_graph graph_;
+  void* compiled_ = nullptr;
+};
+
+// The kernel of the nodes that stand for groups: the last argument says which.
+class DelegateTarget final : public ops::ExternalTarget {
+ public:
+  void call(ops::OpCall& call) const override {
+    const auto* group = static_cast<const CompiledSubgraph*>(call.args.back().to_capsule());
+    group->run(call.args.first(call.args.size() - 1), call.results, call.context);
+  }
+};
+
+bool is_plain(const ir::Schema& schema) {
+  const auto fresh = [](const ir::Argument& result) {
+    return result.alias.empty() && result.element_alias.empty() &&
+           result.type->is(TypeKind::kTensor);
+  };
+  return !schema.is_vararg && !schema.is_varret && !schema.is_mutating() &&
+         !schema.returns.empty() &&
+         std::all_of(schema.returns.begin(), schema.returns.end(), fresh);
+}
+
+class Delegation {
+ public:
+  Delegation(ir::Graph& graph, const Delegate& delegate) : editor_(graph), delegate_(delegate) {}
+
+  size_t visit(ir::Block& block) {
+    size_t taken = 0;
+    std::vector<Node*> group;
+    for (Node* node = block.first(); node != nullptr;) {
+      Node* next = node->next();
+      for (ir::Block* inner : node->blocks()) taken += visit(*inner);
+      if (is_eligible(*node)) {
+        group.push_back(node);
+      } else if (!may_stay_between(*node)) {
+        taken += take(group);
+        group.clear();
+      }
+      node = next;
+    }
+    return taken + take(group);
+  }
+
+ private:
+  bool is_eligible(const Node& node) const {
+    if (!node.is(NodeKind::kOp) || node.op()->effects() != ir::kNoEffect) return false;
+    const ir::Schema& schema = node.op()->schema();
+    return is_plain(schema) && delegate_.table->supports(schema.qualified_name().c_str(),
+                                                         delegate_.table->context) != 0;
+  }
+
+  // Nodes that neither read what a group makes nor see whether it has run.
+  static bool may_stay_between(const Node& node) {
+    if (node.is(NodeKind::kConstant) || node.is(NodeKind::kGetAttr)) return true;
+    if (!node.is(NodeKind::kListConstruct)) return false;
+    return std::all_of(node.inputs().begin(), node.inputs().end(),
+                       [](const Value* v) { return !v->type()->is(TypeKind::kTensor); });
+  }
+
+  bool take(const std::vector<Node*>& group) {
+    if (group.empty() || group.size() < delegate_.table->min_nodes) return false;
+    const std::unordered_set<const Node*> members(group.begin(), group.end());
+    std::vector<Value*> inputs;
+    std::vector<Value*> outputs;
+    auto compiled =
+        make_ref<CompiledSubgraph>(delegate_, describe(group, members, inputs, outputs));
+    if (!compiled->is_taken()) return false;
+    replace(group, inputs, outputs, std::move(compiled));
+    return true;
+  }
+
+  static tierup_plugin_graph describe(const std::vector<Node*>& group,
+                                      const std::unordered_set<const Node*>& members,
+                                      std::vector<Value*>& inputs, std::vector<Value*>& outputs) {
+    std::vector<const Value*> constants;
+    std::unordered_map<const Value*, uint32_t> numbers;
+    for (const Node* node : group) {
+      for (Value* input : node->inputs()) {
+        if (members.contains(input->node()) || !numbers.try_emplace(input, 0).second) continue;
+        if (input->node() != nullptr && input->node()->is(NodeKind::kConstant)) {
+          constants.push_back(input);
+        } else {
+          inputs.push_back(input);
+        }
+      }
+    }
+    tierup_plugin_graph graph;
+    uint32_t next = 0;
+    for (const Value* input : inputs) graph.inputs.push_back(numbers[input] = next++);
+    graph.first_constant = next;
+    for (const Value* constant : constants) {
+      numbers[constant] = next++;
+      graph.constants.push_back(constant->node()->attr<IValue>(ir::AttrName::kValue));
+    }
+    for (const Node* node : group) {
+      tierup_plugin_graph::Node& entry = graph.nodes.emplace_back();
+      entry.op = &ops::op_of(*node->op());
+      entry.name = node->op()->schema().qualified_name();
+      for (const Value* input : node->inputs()) entry.inputs.push_back(numbers.at(input));
+      for (Value* output : node->outputs()) {
+        entry.outputs.push_back(numbers[output] = next++);
+        const bool leaves =
+            std::any_of(output->uses().begin(), output->uses().end(),
+                        [&](const ir::Use& use) { return !members.contains(use.user); });
+        if (leaves) {
+          outputs.push_back(output);
+          graph.outputs.push_back(numbers[output]);
+        }
+      }
+    }
+    graph.value_count = next;
+    return graph;
+  }
+
+  void replace(const std::vector<Node*>& group, std::vector<Value*> inputs,
+               const std::vector<Value*>& outputs, Ref<CompiledSubgraph> compiled) {
+    editor_.set_insert_before(group.back());
+    editor_.set_range(group.back()->range());
+    inputs.push_back(editor_.constant(IValue::capsule(std::move(compiled))));
+    Node* node = editor_.create_bare_op(*delegate_.op);
+    for (Value* input : inputs) editor_.add_input(node, input);
+    for (Value* output : outputs) {
+      editor_.replace_uses(output, editor_.add_output(node, output->type()));
+    }
+    for (auto member = group.rbegin(); member != group.rend(); ++member) editor_.remove(*member);
+  }
+
+  ir::GraphEditor editor_;
+  const Delegate& delegate_;
+};
+
+}  // namespace
+
+Plugins::Plugins(const std::vector<std::string>& paths) : libraries_(load_plugins(paths)) {
+  add_operators(libraries_, operators_);
+  for (const auto& library : libraries_) {
+    for (const tierup_plugin_delegate* table : library->delegates()) {
+      const ops::Op& op = operators_.add(fmt::format("delegate::{}(...) -> ...", table->name),
+                                         ir::kNoEffect, make_ref<DelegateTarget>());
+      delegates_.push_back({library, table, &op});
+    }
+  }
+}
+
+size_t Plugins::delegate_nodes(ir::Graph& graph) const {
+  size_t taken = 0;
+  for (const Delegate& delegate : delegates_)
+    taken += Delegation(graph, delegate).visit(graph.block());
+  return taken;
+}
+
+}  // namespace tierup::executor

@@ -1,0 +1,103 @@
+#include "tierup/executor/plugin_library.h"
+
+#include <dlfcn.h>
+
+#include <cstddef>
+
+#include "tierup/base/error.h"
+
+namespace tierup::executor {
+namespace {
+
+class PluginOperator final : public ops::ExternalTarget {
+ public:
+  PluginOperator(std::shared_ptr<const PluginLibrary> library, const tierup_plugin_operator& from)
+      : library_(std::move(library)), from_(from) {
+    const std::string_view schema = from.schema;
+    name_ = schema.substr(0, schema.find('('));
+  }
+
+  void call(ops::OpCall& call) const override {
+    tierup_plugin_call plugin_call{call.args, call.results, {}, {}};
+    if (from_.shape != nullptr) {
+      check_status(from_.shape(&plugin_host(), &plugin_call, from_.context), plugin_call, name_);
+    }
+    check_status(from_.kernel(&plugin_host(), &plugin_call, from_.context), plugin_call, name_);
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      require(!call.results[i].is_none(), ErrorCode::kInvalidArgument,
+              "{}: the kernel made no result {}", name_, i);
+    }
+  }
+
+ private:
+  const std::shared_ptr<const PluginLibrary> library_;
+  const tierup_plugin_operator& from_;
+  std::string name_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PluginLibrary> PluginLibrary::load(const std::string& path) {
+  std::shared_ptr<PluginLibrary> library(new PluginLibrary(path));
+  library->open();
+  return library;
+}
+
+PluginLibrary::~PluginLibrary() {
+  if (handle_ != nullptr) dlclose(handle_);
+}
+
+void PluginLibrary::open() {
+  handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) {
+    const char* reason = dlerror();
+    fail(ErrorCode::kNotFound, "cannot load the plugin {}: {}", path_,
+         reason == nullptr ? "unknown reason" : reason);
+  }
+  const auto entry = reinterpret_cast<tierup_plugin_main_fn>(dlsym(handle_, TIERUP_PLUGIN_MAIN));
+  require(entry != nullptr, ErrorCode::kUnsupported, "{} is no plugin of tierup: it has no {}",
+          path_, TIERUP_PLUGIN_MAIN);
+  const tierup_plugin* plugin = entry(&plugin_host());
+  require(plugin != nullptr, ErrorCode::kUnsupported, "the plugin {} refuses this host (ABI {})",
+          path_, TIERUP_PLUGIN_ABI);
+  require(plugin->abi == TIERUP_PLUGIN_ABI && plugin->size >= sizeof(tierup_plugin),
+          ErrorCode::kUnsupported, "the plugin {} follows ABI {}, this build has {}", path_,
+          plugin->abi, TIERUP_PLUGIN_ABI);
+  name_ = plugin->name == nullptr ? path_ : plugin->name;
+  for (size_t i = 0; i < plugin->operator_count; ++i) {
+    const tierup_plugin_operator* one = plugin->operators[i];
+    require(one != nullptr && one->size >= sizeof(*one) && one->schema != nullptr &&
+                one->kernel != nullptr,
+            ErrorCode::kUnsupported, "the plugin {} declares operator {} incompletely", path_, i);
+    operators_.push_back(one);
+  }
+  for (size_t i = 0; i < plugin->delegate_count; ++i) {
+    const tierup_plugin_delegate* one = plugin->delegates[i];
+    require(one != nullptr && one->size >= sizeof(*one) && one->name != nullptr &&
+                one->supports != nullptr && one->compile != nullptr && one->run != nullptr,
+            ErrorCode::kUnsupported, "the plugin {} declares delegate {} incompletely", path_, i);
+    delegates_.push_back(one);
+  }
+}
+
+PluginLibraries load_plugins(const std::vector<std::string>& paths) {
+  PluginLibraries libraries;
+  for (const std::string& path : paths) libraries.push_back(PluginLibrary::load(path));
+  return libraries;
+}
+
+void add_operators(const PluginLibraries& libraries, ops::ExternalOperators& operators) {
+  for (const auto& library : libraries) {
+    for (const tierup_plugin_operator* one : library->operators()) {
+      try {
+        operators.add(one->schema, static_cast<uint8_t>(one->effects),
+                      make_ref<PluginOperator>(library, *one));
+      } catch (Error& error) {
+        error.add_context("in the plugin " + library->path());
+        throw;
+      }
+    }
+  }
+}
+
+}  // namespace tierup::executor
