@@ -1,10 +1,15 @@
 // tierup explain: runs a model on a case for a while and tells how each graph runs, and why so.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <fstream>
+
 #include "commands.h"
+#include "explanation.h"
 #include "json_writer.h"
 #include "model_options.h"
 #include "tierup/api/model_cases.h"
+#include "tierup/base/error.h"
 
 namespace tierup::cli {
 namespace {
@@ -15,6 +20,8 @@ struct ExplainArguments {
   int calls = 10;
   bool graph = false;
   bool json = false;
+  std::string html;
+  std::string trace;
 };
 
 void print_plan(const tier::PlanReport& plan, bool with_graph) {
@@ -108,16 +115,56 @@ void print_json(const tier::TierReport& report, bool with_graph) {
   fmt::print("{}\n", writer.text());
 }
 
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+uint64_t tier0_calls(const api::Model& model) {
+  uint64_t calls = 0;
+  for (const tier::GraphReport& graph : model.tiers().report().graphs) calls += graph.tier0_calls;
+  return calls;
+}
+
+// Runs one call, then waits for the compilation that it may have caused.
+CallRecord record_call(const api::Model& model, const api::CaseCall& call,
+                       const api::ModelCase& model_case) {
+  const uint64_t before = tier0_calls(model);
+  const double begin = now_ms();
+  api::run_case_call(model, call, model_case);
+  const double end = now_ms();
+  model.tiers().wait_for_jobs();
+  return {begin, end - begin, now_ms() - end, tier0_calls(model) == before};
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  require(file.good(), ErrorCode::kNotFound, "cannot write '{}'", path);
+}
+
 int explain(const ExplainArguments& arguments) {
   const Ref<api::Model> model = arguments.model.load();
   std::vector<api::ModelCase> cases;
   for (const std::string& path : arguments.inputs) cases.push_back(api::read_model_case(path));
+  Explanation explanation;
+  explanation.model = arguments.model.path;
   for (int i = 0; i < arguments.calls; ++i) {
     const api::ModelCase& model_case = cases[static_cast<size_t>(i) % cases.size()];
-    for (const api::CaseCall& call : model_case.calls) api::run_case_call(*model, call, model_case);
-    model->tiers().wait_for_jobs();
+    for (const api::CaseCall& call : model_case.calls) {
+      explanation.calls.push_back(record_call(*model, call, model_case));
+    }
   }
-  const tier::TierReport report = model->tiers().report();
+  if (!explanation.calls.empty()) {
+    const double begin = explanation.calls.front().begin_ms;
+    for (CallRecord& call : explanation.calls) call.begin_ms -= begin;
+  }
+  explanation.report = model->tiers().report();
+  if (!arguments.html.empty()) write_text(arguments.html, explanation_page(explanation));
+  if (!arguments.trace.empty()) write_text(arguments.trace, explanation_trace(explanation));
+  const tier::TierReport& report = explanation.report;
   arguments.json ? print_json(report, arguments.graph) : print_report(report, arguments.graph);
   return kOk;
 }
@@ -132,6 +179,8 @@ void add_explain_command(CLI::App& app, Action& action) {
   command->add_option("--calls", arguments->calls, "Calls to make before the report")
       ->check(CLI::Range(1, 1000000));
   command->add_flag("--graph", arguments->graph, "Print the specialised graphs");
+  command->add_option("--html", arguments->html, "Write a page: one file, no network needed");
+  command->add_option("--trace", arguments->trace, "Write a trace for Perfetto");
   command->add_flag("--json", arguments->json, "One JSON object");
   command->callback([arguments, &action] {
     action.json = arguments->json;

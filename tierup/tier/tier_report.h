@@ -22,12 +22,21 @@ enum class Reason : uint8_t {
 };
 std::string_view reason_text(Reason reason);
 
+// A tensor's place in an arena; times count allocations and releases.
+struct BlockReport {
+  size_t offset;
+  size_t bytes;
+  uint32_t begin;
+  uint32_t end;
+};
+
 // One arena layout of a plan, for one set of argument sizes.
 struct MemoryReport {
   size_t blocks = 0;
   size_t arena_bytes = 0;
   size_t lower_bound = 0;  // The most bytes alive at once.
   size_t total_bytes = 0;  // Of all blocks: what they would take side by side.
+  std::vector<BlockReport> layout;
 };
 
 struct PlanReport {

@@ -17,10 +17,13 @@ std::vector<MemoryReport> memory_report(const InstalledPlan& plan) {
     MemoryReport& report = reports.emplace_back();
     report.arena_bytes = memory->arena_bytes();
     report.lower_bound = memory->lower_bound();
-    for (const runtime::MemoryPlan::Block& block : memory->blocks()) {
+    for (size_t i = 0; i < memory->blocks().size(); ++i) {
+      const runtime::MemoryPlan::Block& block = memory->blocks()[i];
       if (block.escapes) continue;
       ++report.blocks;
       report.total_bytes += block.bytes;
+      const runtime::BlockLife& life = memory->lives()[i];
+      report.layout.push_back({block.offset, block.bytes, life.begin, life.end});
     }
   }
   return reports;
