@@ -306,6 +306,16 @@ class ProgramLoader {
     require(leaves == outputs, ErrorCode::kCorruptArchive,
             "the result has {} leaves, the graph {} user outputs", leaves, outputs);
     program_.checks = std::move(checks);
+    program_.fast_checks = FastChecks::make(*program_.checks, program_.check_options);
+    program_.is_flat = takes_only_leaves(program_.in_spec);
+  }
+
+  // The convention is tuple(args, kwargs).
+  static bool takes_only_leaves(const TreeSpec& in_spec) {
+    if (in_spec.children.size() != 2 || !in_spec.children[1].children.empty()) return false;
+    const auto& args = in_spec.children[0].children;
+    return std::all_of(args.begin(), args.end(),
+                       [](const TreeSpec& arg) { return arg.kind == TreeSpec::Kind::kLeaf; });
   }
 
   const ExportedOptions& options_;
@@ -342,6 +352,7 @@ ExportedProgram load_exported(const archive::ModelArchive& archive,
 std::vector<IValue> ExportedProgram::flatten_inputs(
     const std::vector<IValue>& args,
     const std::vector<std::pair<std::string, IValue>>& kwargs) const {
+  if (is_flat && kwargs.empty() && fast_checks && fast_checks->hold(args)) return args;
   std::vector<std::optional<IValue>> leaves;
   flatten_call(
       in_spec, argument_names, args, kwargs,
@@ -350,6 +361,7 @@ std::vector<IValue> ExportedProgram::flatten_inputs(
 }
 
 std::vector<IValue> ExportedProgram::check_leaves(std::vector<IValue> leaves) const {
+  if (fast_checks && fast_checks->hold(leaves)) return leaves;
   std::vector<std::optional<IValue>> values;
   size_t next = 0;
   for (const InputLeaf& leaf : checks->leaves()) {

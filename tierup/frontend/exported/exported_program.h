@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tierup/archive/model_archive.h"
+#include "tierup/frontend/exported/fast_checks.h"
 #include "tierup/frontend/exported/input_checks.h"
 #include "tierup/frontend/exported/tree_spec.h"
 #include "tierup/frontend/missing_operator.h"
@@ -59,6 +60,8 @@ struct ExportedProgram {
   std::vector<std::string> outputs;  // "relu: float32[s77, 10]", per leaf of the result.
   std::shared_ptr<const InputChecks> checks;
   CheckOptions check_options;
+  std::optional<FastChecks> fast_checks;  // Of a call whose arguments are the leaves.
+  bool is_flat = false;                   // The convention: positional tensors and nothing else.
   std::vector<MissingOperator> missing;
   std::vector<std::string> missing_weights;  // Named by the signature, without data in the archive.
   std::vector<std::string> warnings;

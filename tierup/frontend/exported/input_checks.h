@@ -58,6 +58,7 @@ class InputChecks {
   std::vector<std::string> describe_ranges() const;
 
  private:
+  friend class FastChecks;
   struct Guard {
     std::string text;
     Expression expression;

@@ -1,0 +1,247 @@
+// Archives of exported programs that are damaged in one place each: the error says which.
+#include "tierup/frontend/exported/exported_program.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tierup/archive/zip_builder.h"
+#include "tierup/base/error.h"
+
+namespace tierup::frontend::exported {
+namespace {
+
+using archive::ModelArchive;
+using archive::testing::ZipBuilder;
+
+const char* const kProgram = "models/model.json";
+
+// A small program written by PyTorch 2.10: `x: float32[s, 5]`, s in [2, 64].
+Ref<ModelArchive> whole() { return ModelArchive::open("tests/data/exported/torch_2_10_mlp.pt2"); }
+
+// The archive with each record as `change` makes it; an empty name drops the record.
+using Change = std::function<void(std::string& name, std::string& content)>;
+Ref<ModelArchive> changed(const Change& change) {
+  const Ref<ModelArchive> archive = whole();
+  ZipBuilder builder;
+  for (const auto& entry : archive->zip().entries()) {
+    std::string name = entry.name.substr(entry.name.find('/') + 1);
+    std::string content = archive->zip().read(entry);
+    change(name, content);
+    if (!name.empty()) builder.add("m/" + name, std::move(content));
+  }
+  return ModelArchive::read(archive::own_bytes(builder.finish()));
+}
+
+std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The program's JSON with one text in place of another.
+Ref<ModelArchive> with_json(const std::string& from, const std::string& to) {
+  return changed([&](const std::string& name, std::string& content) {
+    if (name == kProgram) content = replace_all(content, from, to);
+  });
+}
+
+std::string failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+    return std::string(error_code_name(error.code())) + ": " + error.what();
+  }
+  return "no error";
+}
+
+std::string load_failure(const Ref<ModelArchive>& archive) {
+  return failure_of([&] { load_exported(*archive, {}); });
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
+
+TEST(ExportedProgram, LoadsWhole) { EXPECT_EQ(load_failure(whole()), "no error"); }
+
+TEST(ExportedProgram, AMissingWeightsRecordIsNamed) {
+  const auto archive = changed([](std::string& name, const std::string&) {
+    if (name == "data/weights/weight_0") name.clear();
+  });
+  EXPECT_SAYS(load_failure(archive), "weight_0");
+}
+
+TEST(ExportedProgram, AWeightMissingFromTheConfigurationIsNamed) {
+  const auto archive = changed([](const std::string& name, std::string& content) {
+    if (name.ends_with("_weights_config.json"))
+      content = replace_all(content, "\"layers.0.weight\"", "\"layers.9.weight\"");
+  });
+  EXPECT_SAYS(load_failure(archive), "not_found: weight 'layers.0.weight'");
+}
+
+TEST(ExportedProgram, ATooShortWeightIsNamed) {
+  const auto archive = changed([](const std::string& name, std::string& content) {
+    if (name == "data/weights/weight_0") content.resize(8);
+  });
+  EXPECT_SAYS(load_failure(archive), "its layout does not fit record");
+}
+
+TEST(ExportedProgram, ARecordThatIsNoWholeNumberOfElementsIsNamed) {
+  const auto archive = changed([](const std::string& name, std::string& content) {
+    if (name == "data/weights/weight_0") content.resize(content.size() - 1);
+  });
+  EXPECT_SAYS(load_failure(archive), "is no whole number of float32 elements");
+}
+
+TEST(ExportedProgram, AnotherDtypeNeedsMoreBytesThanThereAre) {
+  const auto archive = changed([](const std::string& name, std::string& content) {
+    if (name.ends_with("_weights_config.json")) {
+      content = replace_all(content, "\"dtype\": 7", "\"dtype\": 8");
+    }
+  });
+  EXPECT_SAYS(load_failure(archive), "weight 'layers.");
+}
+
+TEST(ExportedProgram, ANewerMajorSchemaIsRefused) {
+  EXPECT_SAYS(load_failure(with_json("\"major\": 8", "\"major\": 9")), "unsupported: schema 9.");
+}
+
+TEST(ExportedProgram, ANewerMinorSchemaIsAWarning) {
+  const auto archive = changed([](const std::string& name, std::string& content) {
+    if (name != kProgram) return;
+    const size_t at = content.find("\"minor\": ");
+    content.replace(at, content.find_first_of(",}", at) - at, "\"minor\": 99");
+  });
+  const ExportedProgram program = load_exported(*archive, {});
+  ASSERT_FALSE(program.warnings.empty());
+  EXPECT_SAYS(program.warnings[0], "schema 8.99 is newer");
+}
+
+TEST(ExportedProgram, DanglingNamesAreNamed) {
+  EXPECT_SAYS(
+      load_failure(with_json("\"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1",
+                             "\"arg\": {\"as_tensor\": {\"name\": \"void\"}}, \"kind\": 1")),
+      "void");
+}
+
+TEST(ExportedProgram, AnOperatorThatReadsItsOwnResultIsNoProgram) {
+  const std::string failure =
+      load_failure(with_json("\"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1",
+                             "\"arg\": {\"as_tensor\": {\"name\": \"linear\"}}, \"kind\": 1"));
+  EXPECT_SAYS(failure, "corrupt_archive");
+  EXPECT_SAYS(failure, "linear");
+}
+
+TEST(ExportedProgram, EveryAbsentOperatorIsListed) {
+  const auto archive = changed([](const std::string& name, std::string& content) {
+    if (name != kProgram) return;
+    content = replace_all(content, "torch.ops.aten.relu.default", "torch.ops.my.first.default");
+    content = replace_all(content, "torch.ops.aten.mul.Tensor", "torch.ops.my.second.default");
+  });
+  const ExportedProgram program = load_exported(*archive, {});
+  ASSERT_EQ(program.missing.size(), 2U);
+  EXPECT_EQ(program.missing[0].name, "my::first");
+  EXPECT_EQ(program.missing[1].name, "my::second");
+}
+
+TEST(ExportedProgram, DeepNestingEndsInAnError) {
+  std::string nested;
+  for (int i = 0; i < 100000; ++i) nested += "Add(";
+  const auto archive = changed([&](const std::string& name, std::string& content) {
+    if (name != kProgram) return;
+    const size_t at = content.find("\"expr_str\": \"") + 13;
+    content.replace(at, content.find('"', at) - at, nested);
+  });
+  EXPECT_SAYS(load_failure(archive), "corrupt_archive");
+}
+
+TEST(ExportedProgram, AModelThatIsNotThereListsThoseThatAre) {
+  EXPECT_SAYS(failure_of([] { load_exported(*whole(), {.model = "other"}); }),
+              "no model 'other'; the archive has: model");
+}
+
+TEST(ExportedProgram, AnArchiveOfCompiledCodeSaysWhatToDo) {
+  const auto archive = changed([](std::string& name, const std::string&) {
+    if (name == kProgram) name = "data/aotinductor/model/model.so";
+  });
+  EXPECT_SAYS(load_failure(archive), "save it with torch.export.save");
+}
+
+class ExportedInputs : public testing::Test {
+ protected:
+  std::string failure(std::vector<int64_t> sizes, ScalarType dtype = ScalarType::kFloat) {
+    return failure_of([&] { program_.flatten_inputs({Tensor::empty(sizes, dtype)}, {}); });
+  }
+  const Ref<ModelArchive> archive_ = whole();
+  const ExportedProgram program_ = load_exported(*archive_, {});
+};
+
+TEST_F(ExportedInputs, InRangePass) {
+  EXPECT_EQ(failure({2, 5}), "no error");
+  EXPECT_EQ(failure({64, 5}), "no error");
+}
+
+TEST_F(ExportedInputs, OutsideOfTheRangeNameDimensionValueAndRange) {
+  const std::string text = failure({65, 5});
+  EXPECT_SAYS(text, "input 'x': dimension 0 is 65, must be at most 64");
+  EXPECT_SAYS(text, "declared range [2, 64]");
+}
+
+TEST_F(ExportedInputs, OfAnotherSizeRankOrDtypeNameBoth) {
+  EXPECT_SAYS(failure({3, 6}), "5");
+  EXPECT_SAYS(failure({3, 6}), "6");
+  EXPECT_SAYS(failure({3}), "'x'");
+  EXPECT_SAYS(failure({3, 5}, ScalarType::kDouble), "float32");
+  EXPECT_SAYS(failure({3, 5}, ScalarType::kDouble), "float64");
+}
+
+// The short cut says yes only where the full check does, and to all that is right here.
+TEST_F(ExportedInputs, FastChecksAgree) {
+  ASSERT_TRUE(program_.fast_checks.has_value());
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kLong}) {
+    for (const int64_t batch : {0, 1, 2, 3, 63, 64, 65, 1000}) {
+      for (const int64_t features : {1, 4, 5, 6}) {
+        const std::vector<int64_t> sizes = {batch, features};
+        const IValue value = Tensor::empty(sizes, dtype);
+        EXPECT_EQ(program_.fast_checks->hold({&value, 1}), failure(sizes, dtype) == "no error")
+            << batch << " " << features;
+      }
+    }
+  }
+  const IValue other = Tensor::empty(std::array<int64_t, 1>{5}, ScalarType::kFloat);
+  EXPECT_FALSE(program_.fast_checks->hold({&other, 1}));
+  const IValue none;
+  EXPECT_FALSE(program_.fast_checks->hold({&none, 1}));
+  EXPECT_FALSE(program_.fast_checks->hold({}));
+}
+
+// Two inputs whose sizes the exporter's guards tie together.
+TEST(ExportedGuards, FastChecksAgree) {
+  const ExportedProgram program =
+      load_exported(*ModelArchive::open("tests/data/zoo/bert_base.pt2"), {});
+  ASSERT_TRUE(program.fast_checks.has_value());
+  for (const int64_t a : {1, 2, 64, 65}) {
+    for (const int64_t b : {1, 2, 64}) {
+      std::vector<IValue> inputs;
+      for (const int64_t length : {a, a, b}) {
+        inputs.emplace_back(Tensor::empty(std::array<int64_t, 2>{2, length}, ScalarType::kLong));
+      }
+      std::vector<std::optional<IValue>> values(inputs.begin(), inputs.end());
+      const std::string failure =
+          failure_of([&] { program.checks->check(values, program.check_options); });
+      EXPECT_EQ(program.fast_checks->hold(inputs), failure == "no error") << a << " " << b;
+    }
+  }
+}
+
+TEST_F(ExportedInputs, WrongInNumberOrName) {
+  const Tensor x = Tensor::empty(std::array<int64_t, 2>{3, 5}, ScalarType::kFloat);
+  EXPECT_SAYS(failure_of([&] { program_.flatten_inputs({x, x}, {}); }), "invalid_argument");
+  EXPECT_SAYS(failure_of([&] { program_.flatten_inputs({}, {{"nobody", x}}); }), "nobody");
+  EXPECT_SAYS(failure_of([&] { program_.flatten_inputs({}, {}); }), "missing argument 'x'");
+}
+
+}  // namespace
+}  // namespace tierup::frontend::exported
