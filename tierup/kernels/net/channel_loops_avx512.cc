@@ -1,0 +1,8 @@
+// The channel loops for one instruction set; see channel_loops_body.h.
+#include "tierup/kernels/net/channel_loops_body.h"
+
+namespace tierup::kernels::net {
+
+ChannelLoops channel_loops_avx512() { return kChannelLoops; }
+
+}  // namespace tierup::kernels::net

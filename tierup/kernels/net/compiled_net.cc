@@ -1,0 +1,160 @@
+// Running what the emitter made; see compiled_net.h.
+#include "tierup/kernels/net/compiled_net.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "tierup/kernels/copy.h"
+#include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/onednn_engine.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+// The memory of one run, and the primitives' arguments over it.
+class Arena {
+ public:
+  Arena(const Emitted& net, size_t bytes) : block_(aligned_block(bytes)) {
+    bases_.resize(net.buffers.size());
+    for (size_t i = 0; i < net.buffers.size(); ++i) {
+      const Buffer& buffer = net.buffers[i];
+      if (buffer.where == Where::kArena) bases_[i] = block_.get() + buffer.offset;
+      if (buffer.where == Where::kConstant)
+        bases_[i] = static_cast<char*>(const_cast<void*>(buffer.data));
+      if (buffer.where == Where::kInput || buffer.where == Where::kOutput) outer_.push_back(i);
+    }
+    for (const Action& action : net.actions) bind(net, action);
+  }
+
+  // Places the caller's tensors.
+  void enter(const Emitted& net, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    for (const size_t i : outer_) {
+      const Buffer& buffer = net.buffers[i];
+      const auto& tensors = buffer.where == Where::kInput ? inputs : outputs;
+      bases_[i] = static_cast<char*>(tensors[buffer.index].raw());
+    }
+    for (Moving& moving : moving_) {
+      memories_[moving.memory].set_data_handle(bases_[static_cast<size_t>(moving.buffer)] +
+                                               moving.offset);
+    }
+  }
+
+  void run(const Emitted& net) {
+    const dnnl::stream& stream = onednn_stream();
+    for (size_t i = 0; i < net.actions.size(); ++i) {
+      const Action& action = net.actions[i];
+      if (action.loop) {
+        action.loop(bases_.data());
+        continue;
+      }
+      const auto [begin, end] = ranges_[i];
+      const dnnl_status_t status = dnnl_primitive_execute(
+          action.primitive.get(), stream.get(), static_cast<int>(end - begin),
+          arguments_.data() + begin);
+      require(status == dnnl_success, ErrorCode::kInternal, "a oneDNN primitive failed: {}",
+              static_cast<int>(status));
+    }
+    onednn_stream().wait();
+  }
+
+ private:
+  struct Moving {
+    size_t memory;
+    int buffer;
+    size_t offset;
+  };
+
+  void bind(const Emitted& net, const Action& action) {
+    const size_t begin = arguments_.size();
+    for (const Argument& argument : action.arguments) {
+      const Home& home = argument.home;
+      const Buffer& buffer = net.buffers[static_cast<size_t>(home.buffer)];
+      char* base = bases_[static_cast<size_t>(home.buffer)];
+      if (base != nullptr) base += home.offset;
+      memories_.emplace_back(home.layout, onednn_engine(), base);
+      if (buffer.where == Where::kInput || buffer.where == Where::kOutput)
+        moving_.push_back({memories_.size() - 1, home.buffer, home.offset});
+      arguments_.push_back({argument.name, memories_.back().get()});
+    }
+    ranges_.emplace_back(begin, arguments_.size());
+  }
+
+  std::shared_ptr<char[]> block_;
+  std::vector<char*> bases_;
+  std::vector<size_t> outer_;
+  std::vector<memory> memories_;
+  std::vector<Moving> moving_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+  std::vector<std::pair<size_t, size_t>> ranges_;
+};
+
+class Net final : public CompiledNet {
+ public:
+  explicit Net(Emitted net) : net_(std::move(net)), bytes_(plan_memory(net_.buffers)) {}
+
+  std::vector<Tensor> run(std::span<const IValue> inputs) const override {
+    std::vector<Tensor> given(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].is_tensor()) continue;
+      given[i] = inputs[i].to_tensor();
+      if (!given[i].is_contiguous()) given[i] = clone(given[i], MemoryFormat::kContiguous);
+    }
+    std::vector<Tensor> results;
+    results.reserve(net_.outputs.size());
+    for (const Home& home : net_.outputs) {
+      results.push_back(Tensor::empty_strided(sizes_of(home.layout), strides_of(home.layout),
+                                              ScalarType::kFloat));
+    }
+    std::unique_ptr<Arena> arena = take();
+    arena->enter(net_, given, results);
+    arena->run(net_);
+    give_back(std::move(arena));
+    return results;
+  }
+  const std::vector<std::string>& notes() const override { return net_.notes; }
+  size_t arena_bytes() const override { return bytes_; }
+
+ private:
+  static constexpr size_t kMostIdle = 4;
+
+  std::unique_ptr<Arena> take() const {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Arena> arena = std::move(idle_.back());
+        idle_.pop_back();
+        return arena;
+      }
+    }
+    return std::make_unique<Arena>(net_, bytes_);
+  }
+  void give_back(std::unique_ptr<Arena> arena) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.size() < kMostIdle) idle_.push_back(std::move(arena));
+  }
+
+  Emitted net_;
+  size_t bytes_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Arena>> idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
+                                         const CompileOptions& options,
+                                         const std::shared_ptr<WeightStore>& weights) {
+  LayerNet net = resolve(program, inputs);
+  for (const Value& value : net.values) {
+    require(!value.sizes.empty() && numel_of(value.sizes) > 0, ErrorCode::kUnsupported,
+            "a tensor without elements or dimensions");
+  }
+  fuse(net);
+  try {
+    return std::make_unique<Net>(Emitter(net, options, *weights).run());
+  } catch (const dnnl::error& error) {
+    fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a layer: {}", error.what());
+  }
+}
+
+}  // namespace tierup::kernels::net

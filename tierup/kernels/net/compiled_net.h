@@ -1,0 +1,45 @@
+// CompiledNet: a program compiled for inputs of given sizes and a given number of threads.
+//
+// Layers became oneDNN primitives and own loops over one arena, planned by life times; weights are
+// packed for the primitives that read them, in a store that all nets of one program share.
+// A net is constant; any number of threads may run it, each run with its own arena from a pool.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tierup/kernels/net/program.h"
+
+namespace tierup::kernels::net {
+
+struct CompileOptions {
+  int threads = 1;
+  bool is_fast = true;    // Algorithms with other rounding (Winograd) may be chosen.
+  bool measures = false;  // Time the algorithms that could do a layer, and keep the fastest.
+  // How the caller wants each output to lie; empty: row-major.
+  std::vector<IntVector> output_strides;
+};
+
+// Packed weights of one program. Thread-safe.
+class WeightStore;
+std::shared_ptr<WeightStore> make_weight_store();
+size_t packed_bytes(const WeightStore& store);
+
+class CompiledNet {
+ public:
+  virtual ~CompiledNet() = default;
+  // `inputs` have the dtypes and sizes that the net was compiled for; any strides.
+  virtual std::vector<Tensor> run(std::span<const IValue> inputs) const = 0;
+  // One line per choice that was made: what for, and how long each candidate took.
+  virtual const std::vector<std::string>& notes() const = 0;
+  virtual size_t arena_bytes() const = 0;
+};
+
+// Throws kUnsupported where the program, with these inputs, holds what is not compiled.
+std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
+                                         const CompileOptions& options,
+                                         const std::shared_ptr<WeightStore>& weights);
+
+}  // namespace tierup::kernels::net

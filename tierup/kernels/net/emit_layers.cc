@@ -1,0 +1,280 @@
+// The layers that are neither convolutions nor products.
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/attention_floats.h"
+#include "tierup/kernels/net/channel_loops.h"
+#include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/post_operations.h"
+#include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/row_kernels.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+memory::dims last_two(const PoolWindow::Triple& triple) { return {triple[1], triple[2]}; }
+
+}  // namespace
+
+void Emitter::emit(const Layer& layer) {
+  switch (layer.kind) {
+    case LayerKind::kConv: return convolution(layer);
+    case LayerKind::kGemm: return product(layer);
+    case LayerKind::kAffine: return affine(layer);
+    case LayerKind::kActivate: return activation(layer);
+    case LayerKind::kBinary: return binary(layer);
+    case LayerKind::kPool: return pool(layer);
+    case LayerKind::kMean: return mean(layer);
+    case LayerKind::kLayerNorm: return layer_norm(layer);
+    case LayerKind::kAttention: return attention(layer);
+    case LayerKind::kView: return view(layer);
+    case LayerKind::kPermute: return permute(layer);
+    case LayerKind::kSlice: return slice(layer);
+  }
+}
+
+void Emitter::activation(const Layer& layer) {
+  const Home source = any_home(layer.inputs[0]);
+  const Eltwise e = eltwise_of(layer.activation);
+  const dnnl::eltwise_forward::primitive_desc pd(
+      {dnnl::prop_kind::forward_inference, e.algorithm, source.layout, e.alpha, e.beta},
+      user_scratchpad(), onednn_engine());
+  const Home target = over(layer.inputs[0], source);
+  act(dnnl::eltwise_forward(pd), {{DNNL_ARG_SRC, source},
+                                  {DNNL_ARG_DST, target},
+                                  scratch(pd.scratchpad_desc())});
+  settle(layer.output, target);
+}
+
+// The channel innermost, so that a point is a row.
+void Emitter::affine(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const bool is_last = layer.axis + 1 == sizes.size();
+  require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
+  const Home source =
+      home_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const Home scale = vector_of(layer.id * 2, layer.scale);
+  const Home shift = vector_of(layer.id * 2 + 1, layer.shift);
+  const int64_t channels = sizes[layer.axis];
+  const int64_t rows = numel_of(sizes) / channels;
+  act(
+      [=](Bases bases) {
+        const auto loop = row_kernels<float>().affine_by_column;
+        parallel_for(0, rows, std::max<int64_t>(1, 16384 / channels), [&](int64_t b, int64_t e) {
+          for (int64_t i = b; i < e; ++i) {
+            loop(at(bases, source) + i * channels, channels, at(bases, scale), at(bases, shift),
+                 at(bases, target) + i * channels);
+          }
+        });
+      },
+      {source, target, scale, shift});
+  settle(layer.output, target);
+}
+
+void Emitter::binary(const Layer& layer) {
+  const int a = layer.inputs[0];
+  const int b = layer.inputs[1];
+  const IntVector& sizes = value(a).sizes;
+  IntVector small(value(b).sizes);
+  small.insert(small.begin(), sizes.size() - small.size(), 1);
+  const bool is_whole = std::equal(sizes.begin(), sizes.end(), small.begin(), small.end());
+  const bool is_apart = root_[static_cast<size_t>(a)] != root_[static_cast<size_t>(b)];
+  const bool per_channel = layer.multiplies && sizes.size() > 2 && !is_whole &&
+                           small[0] == sizes[0] && small[1] == sizes[1] &&
+                           numel_of(small) == small[0] * small[1];
+  if (per_channel && is_apart) {
+    const Home source = home_in(a, channels_last(sizes));
+    const Home factors = home_in(b, row_major(value(b).sizes));
+    const Home target = over(a, source);
+    const int64_t channels = sizes[1];
+    const int64_t points = numel_of(sizes) / sizes[0] / channels;
+    const int64_t batch = sizes[0];
+    act(
+        [=](Bases bases) {
+          scale_channels(at(bases, source), at(bases, factors), batch, points, channels,
+                         at(bases, target));
+        },
+        {source, factors, target});
+    return settle(layer.output, target);
+  }
+  Home left = any_home(a);
+  Home right = is_whole ? home_in(b, left.layout) : home_in(b, row_major(value(b).sizes));
+  if (!is_whole) {
+    if (!is_plain(left.layout)) left = plain_home(a);
+    right.layout = row_major(small);
+  }
+  const auto algorithm =
+      layer.multiplies ? dnnl::algorithm::binary_mul : dnnl::algorithm::binary_add;
+  const dnnl::binary::primitive_desc pd({algorithm, left.layout, right.layout, left.layout},
+                                        user_scratchpad(), onednn_engine());
+  const Home target = is_apart ? over(a, left) : fresh(left.layout);
+  act(dnnl::binary(pd), {{DNNL_ARG_SRC_0, left},
+                         {DNNL_ARG_SRC_1, right},
+                         {DNNL_ARG_DST, target},
+                         scratch(pd.scratchpad_desc())});
+  settle(layer.output, target);
+}
+
+void Emitter::pool(const Layer& layer) {
+  const PoolWindow& w = layer.pool;
+  Home source = any_home(layer.inputs[0]);
+  if (is_plain(source.layout)) source = home_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
+  memory::dims after;
+  for (const size_t d : {size_t{1}, size_t{2}}) {
+    after.push_back((w.out[d] - 1) * w.stride[d] + w.kernel[d] - w.in[d] - w.padding[d]);
+  }
+  const auto algorithm = layer.is_max ? dnnl::algorithm::pooling_max
+                         : layer.counts_padding ? dnnl::algorithm::pooling_avg_include_padding
+                                                : dnnl::algorithm::pooling_avg_exclude_padding;
+  const dnnl::pooling_forward::primitive_desc pd(
+      {dnnl::prop_kind::forward_inference, algorithm, source.layout,
+       any_layout(value(layer.output).sizes), last_two(w.stride), last_two(w.kernel),
+       last_two(w.padding), after},
+      user_scratchpad(), onednn_engine());
+  const Home target = fresh(pd.dst_desc());
+  act(dnnl::pooling_forward(pd), {{DNNL_ARG_SRC, source},
+                                  {DNNL_ARG_DST, target},
+                                  scratch(pd.scratchpad_desc())});
+  settle(layer.output, target);
+}
+
+void Emitter::mean(const Layer& layer) {
+  const IntVector& sizes = value(layer.inputs[0]).sizes;
+  const Home source = home_in(layer.inputs[0], channels_last(sizes));
+  const Home target = fresh(row_major(value(layer.output).sizes));
+  const int64_t batch = sizes[0];
+  const int64_t channels = sizes[1];
+  const int64_t points = numel_of(sizes) / batch / channels;
+  act(
+      [=](Bases bases) {
+        mean_of_points(at(bases, source), batch, points, channels, at(bases, target));
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
+void Emitter::layer_norm(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const int64_t width = sizes.back();
+  const int64_t rows = numel_of(sizes) / width;
+  const float* gamma = layer.weight.defined() ? layer.weight.data<float>() : nullptr;
+  const float* beta = layer.bias.defined() ? layer.bias.data<float>() : nullptr;
+  out_.tensors.push_back(layer.weight);
+  out_.tensors.push_back(layer.bias);
+  const auto eps = static_cast<float>(layer.eps);
+  act(
+      [=](Bases bases) {
+        const RowKernels<float>& kernels = row_kernels<float>();
+        parallel_for(0, rows, std::max<int64_t>(1, 16384 / width), [&](int64_t b, int64_t e) {
+          for (int64_t i = b; i < e; ++i) {
+            const float* x = at(bases, source) + i * width;
+            float mean = 0;
+            float variance = 0;
+            kernels.moments(x, width, &mean, &variance);
+            kernels.normalize(x, width, mean, 1 / std::sqrt(variance + eps), gamma, beta,
+                              at(bases, target) + i * width);
+          }
+        });
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
+void Emitter::attention(const Layer& layer) {
+  AttentionProblem problem;
+  const auto operand = [&](size_t i) {
+    const int id = layer.inputs[i];
+    Home home = plain_home(id);
+    if (i < 3 && strides_of(home.layout).back() != 1) home = home_in(id, row_major(value(id).sizes));
+    return home;
+  };
+  const Home q = operand(0);
+  const Home k = operand(1);
+  const Home v = operand(2);
+  const IntVector& sizes = value(layer.output).sizes;
+  // Heads beside their depth, so that the way back is a view.
+  const IntVector stored{sizes[0], sizes[2], sizes[1], sizes[3]};
+  Home target = fresh(row_major(stored));
+  const IntVector order{0, 2, 1, 3};
+  target.layout = *permuted(target.layout, order);
+  const bool has_mask = layer.inputs.size() > 3;
+  Home mask = has_mask ? any_home(layer.inputs[3]) : Home();
+  problem.batch = sizes[0];
+  problem.heads = sizes[1];
+  problem.queries = sizes[2];
+  problem.width = sizes[3];
+  problem.depth = value(layer.inputs[0]).sizes[3];
+  problem.keys = value(layer.inputs[1]).sizes[2];
+  problem.scale = layer.attention_scale;
+  problem.is_causal = layer.is_causal;
+  const auto set = [](int64_t (&to)[4], const memory::desc& layout) {
+    const IntVector strides = strides_of(layout);
+    std::copy(strides.begin(), strides.end(), to);
+  };
+  set(problem.query_strides, q.layout);
+  set(problem.key_strides, k.layout);
+  set(problem.value_strides, v.layout);
+  set(problem.out_strides, target.layout);
+  if (has_mask) {
+    const IntVector& given = value(layer.inputs[3]).sizes;
+    IntVector wanted{problem.batch, problem.heads, problem.queries, problem.keys};
+    require(given.size() <= 4, ErrorCode::kUnsupported, "a mask of higher rank");
+    const IntVector strides = strides_of(mask.layout);
+    for (size_t d = 0; d < 4; ++d) {
+      const size_t lead = 4 - given.size();
+      const bool spreads = d < lead || given[d - lead] == 1;
+      require(spreads || given[d - lead] == wanted[d], ErrorCode::kUnsupported,
+              "a mask of another shape");
+      problem.mask_strides[d] = spreads ? 0 : strides[d - lead];
+    }
+    problem.mask_is_bool = value(layer.inputs[3]).dtype == ScalarType::kBool;
+  }
+  const OwnLoop loop = [=](Bases bases) {
+    attend_floats(problem, at(bases, q), at(bases, k), at(bases, v),
+                  has_mask ? at<void>(bases, mask) : nullptr, at(bases, target));
+  };
+  if (has_mask) {
+    act(loop, {q, k, v, mask, target});
+  } else {
+    act(loop, {q, k, v, target});
+  }
+  settle(layer.output, target);
+}
+
+void Emitter::view(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const int input = layer.inputs[0];
+  any_home(input);
+  for (const Home& home : homes_[static_cast<size_t>(input)]) {
+    if (const auto layout = viewed(home.layout, sizes)) {
+      return settle(layer.output, {*layout, home.buffer, home.offset});
+    }
+  }
+  const Home dense = home_in(input, row_major(value(input).sizes));
+  settle(layer.output, {row_major(sizes), dense.buffer, dense.offset});
+}
+
+void Emitter::permute(const Layer& layer) {
+  const Home home = plain_home(layer.inputs[0]);
+  settle(layer.output, {*permuted(home.layout, layer.order), home.buffer, home.offset});
+}
+
+void Emitter::slice(const Layer& layer) {
+  const Home home = plain_home(layer.inputs[0]);
+  const IntVector strides = strides_of(home.layout);
+  const auto skipped = static_cast<size_t>(layer.first * strides[layer.axis]) * sizeof(float);
+  settle(layer.output, {strided(value(layer.output).sizes, strides), home.buffer,
+                        home.offset + skipped});
+}
+
+}  // namespace tierup::kernels::net

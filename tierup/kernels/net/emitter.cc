@@ -1,0 +1,224 @@
+#include "tierup/kernels/net/emitter.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/copy.h"
+
+namespace tierup::kernels::net {
+
+Emitter::Emitter(const LayerNet& net, const CompileOptions& options, WeightStore& weights)
+    : net_(net), options_(options), weights_(weights), homes_(net.values.size()) {}
+
+Emitted Emitter::run() {
+  for (const auto& [index, id] : net_.inputs) {
+    const Value& input = value(id);
+    Buffer buffer;
+    buffer.where = Where::kInput;
+    buffer.index = index;
+    out_.buffers.push_back(buffer);
+    settle(id, {row_major(input.sizes, input.dtype), static_cast<int>(out_.buffers.size()) - 1, 0});
+  }
+  find_last_uses();
+  for (const Layer& layer : net_.layers) {
+    emit(layer);
+    ++layer_;
+  }
+  finish_outputs();
+  return std::move(out_);
+}
+
+// Views share their operand's memory, so reads of them are reads of the root.
+void Emitter::find_last_uses() {
+  const size_t count = net_.values.size();
+  root_.resize(count);
+  for (size_t i = 0; i < count; ++i) root_[i] = static_cast<int>(i);
+  last_use_.assign(count, -1);
+  const auto use = [&](int id, int layer) {
+    int& last = last_use_[static_cast<size_t>(root_[static_cast<size_t>(id)])];
+    last = std::max(last, layer);
+  };
+  int index = 0;
+  for (const Layer& layer : net_.layers) {
+    for (const int input : layer.inputs) use(input, index);
+    for (const Epilogue& e : layer.epilogue) {
+      if (e.summand >= 0) use(e.summand, index);
+    }
+    const bool is_view = layer.kind == LayerKind::kView || layer.kind == LayerKind::kPermute ||
+                         layer.kind == LayerKind::kSlice;
+    if (is_view) {
+      root_[static_cast<size_t>(layer.output)] = root_[static_cast<size_t>(layer.inputs[0])];
+    }
+    ++index;
+  }
+  for (const int output : net_.outputs) use(output, INT_MAX);
+}
+
+int Emitter::new_buffer(size_t bytes) {
+  Buffer buffer;
+  buffer.bytes = bytes;
+  out_.buffers.push_back(buffer);
+  return static_cast<int>(out_.buffers.size()) - 1;
+}
+
+int Emitter::constant_buffer(const void* data, size_t bytes) {
+  Buffer buffer;
+  buffer.where = Where::kConstant;
+  buffer.bytes = bytes;
+  buffer.data = data;
+  out_.buffers.push_back(buffer);
+  return static_cast<int>(out_.buffers.size()) - 1;
+}
+
+Home Emitter::any_home(int id) {
+  auto& homes = homes_[static_cast<size_t>(id)];
+  if (homes.empty()) {
+    TIERUP_CHECK(value(id).constant.defined());
+    const Tensor dense = clone(value(id).constant, MemoryFormat::kContiguous);
+    out_.tensors.push_back(dense);
+    settle(id, {row_major(dense.sizes(), dense.dtype()),
+                constant_buffer(dense.raw(), dense.bytes()), 0});
+  }
+  return homes.front();
+}
+
+Home Emitter::home_in(int id, const memory::desc& layout) {
+  const Home first = any_home(id);
+  for (const Home& home : homes_[static_cast<size_t>(id)]) {
+    if (same_layout(home.layout, layout)) return {layout, home.buffer, home.offset};
+  }
+  const Home moved = fresh(layout);
+  copy(first, moved);
+  settle(id, moved);
+  return moved;
+}
+
+Home Emitter::plain_home(int id) {
+  any_home(id);
+  for (const Home& home : homes_[static_cast<size_t>(id)]) {
+    if (is_plain(home.layout)) return home;
+  }
+  const IntVector& sizes = value(id).sizes;
+  return home_in(id, sizes.size() > 2 ? channels_last(sizes) : row_major(sizes));
+}
+
+bool Emitter::may_overwrite(int id, const Home& home) const {
+  const Buffer& buffer = out_.buffers[static_cast<size_t>(home.buffer)];
+  return buffer.where == Where::kArena &&
+         last_use_[static_cast<size_t>(root_[static_cast<size_t>(id)])] <= layer_;
+}
+
+Home Emitter::over(int operand, const Home& home) {
+  return may_overwrite(operand, home) ? home : fresh(home.layout);
+}
+
+void Emitter::touch(const Home& home) {
+  Buffer& buffer = out_.buffers[static_cast<size_t>(home.buffer)];
+  const int now = static_cast<int>(out_.actions.size());
+  if (buffer.first < 0) buffer.first = now;
+  buffer.last = now;
+}
+
+void Emitter::act(dnnl::primitive primitive, std::vector<Argument> arguments) {
+  for (const Argument& argument : arguments) touch(argument.home);
+  out_.actions.push_back({std::move(primitive), std::move(arguments), nullptr});
+}
+
+void Emitter::act(OwnLoop loop, std::initializer_list<Home> homes) {
+  for (const Home& home : homes) touch(home);
+  out_.actions.push_back({{}, {}, std::move(loop)});
+}
+
+void Emitter::copy(const Home& from, const Home& to) {
+  const auto& engine = onednn_engine();
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::reorder::primitive_desc pd(engine, from.layout, engine, to.layout, attributes);
+  act(dnnl::reorder(pd), {{DNNL_ARG_FROM, from},
+                          {DNNL_ARG_TO, to},
+                          scratch(pd.scratchpad_desc())});
+}
+
+Argument Emitter::scratch(const memory::desc& layout) {
+  return {DNNL_ARG_SCRATCHPAD, {layout, new_buffer(layout.get_size()), 0}};
+}
+
+Home Emitter::packed(int id, const Tensor& tensor, const memory::desc& wanted,
+                     const memory::desc& outer) {
+  const auto block = weights_.get(id, wanted, [&](char* to) {
+    memory from(outer, onednn_engine(), tensor.raw());
+    memory target(wanted, onednn_engine(), to);
+    dnnl::reorder(from, target).execute(onednn_stream(), from, target);
+    onednn_stream().wait();
+  });
+  out_.blocks.push_back(block);
+  return {wanted, constant_buffer(block.get(), wanted.get_size()), 0};
+}
+
+Home Emitter::vector_of(int id, const std::vector<float>& numbers) {
+  const auto count = static_cast<int64_t>(numbers.size());
+  const memory::desc layout = row_major(IntVector{count});
+  const auto block = weights_.get(id, layout, [&](char* to) {
+    std::memcpy(to, numbers.data(), numbers.size() * sizeof(float));
+  });
+  out_.blocks.push_back(block);
+  return {layout, constant_buffer(block.get(), layout.get_size()), 0};
+}
+
+// An output is written where the caller wants it if its buffer holds nothing else.
+void Emitter::finish_outputs() {
+  size_t index = 0;
+  for (const int id : net_.outputs) {
+    const Value& output = value(id);
+    const IntVector* strides =
+        index < options_.output_strides.size() ? &options_.output_strides[index] : nullptr;
+    const memory::desc wanted = strides == nullptr || strides->empty()
+                                    ? row_major(output.sizes)
+                                    : strided(output.sizes, *strides);
+    Home home = home_in(id, wanted);
+    const bool is_own = out_.buffers[static_cast<size_t>(home.buffer)].where == Where::kArena &&
+                        home.offset == 0 &&
+                        out_.buffers[static_cast<size_t>(home.buffer)].bytes == wanted.get_size();
+    if (!is_own) {
+      const Home apart = fresh(wanted);
+      copy(home, apart);
+      home = apart;
+    }
+    Buffer& buffer = out_.buffers[static_cast<size_t>(home.buffer)];
+    buffer.where = Where::kOutput;
+    buffer.index = index++;
+    home.layout = wanted;
+    out_.outputs.push_back(home);
+  }
+}
+
+size_t plan_memory(std::vector<Buffer>& buffers) {
+  std::vector<Buffer*> order;
+  for (Buffer& buffer : buffers) {
+    if (buffer.where == Where::kArena && buffer.first >= 0 && buffer.bytes > 0)
+      order.push_back(&buffer);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
+  std::vector<const Buffer*> placed;
+  size_t total = 0;
+  for (Buffer* buffer : order) {
+    size_t offset = 0;
+    const auto in_the_way = [&](const Buffer* other) {
+      return other->first <= buffer->last && buffer->first <= other->last &&
+             other->offset < offset + buffer->bytes && offset < other->offset + other->bytes;
+    };
+    for (auto other = std::find_if(placed.begin(), placed.end(), in_the_way);
+         other != placed.end(); other = std::find_if(placed.begin(), placed.end(), in_the_way)) {
+      offset = ((*other)->offset + (*other)->bytes + 63) / 64 * 64;
+    }
+    buffer->offset = offset;
+    total = std::max(total, offset + buffer->bytes);
+    placed.push_back(buffer);
+  }
+  return total;
+}
+
+}  // namespace tierup::kernels::net

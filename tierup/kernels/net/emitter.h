@@ -1,0 +1,135 @@
+// Emitter: layers to actions over numbered buffers.
+//
+// A value has one or more homes: a buffer, and how the value lies in it. A layer asks for its
+// operands in the layout it wants, and gets another home, by a reorder, where there is none. Buffers
+// are ranges of one arena, the caller's tensors, or constants.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tierup/kernels/net/compiled_net.h"
+#include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/net/layouts.h"
+#include "tierup/kernels/net/weight_store.h"
+
+namespace tierup::kernels::net {
+
+enum class Where : uint8_t { kArena, kInput, kOutput, kConstant };
+
+struct Buffer {
+  Where where = Where::kArena;
+  size_t bytes = 0;
+  size_t index = 0;        // Of the net's input or output.
+  size_t offset = 0;       // In the arena; set by the memory plan.
+  const void* data = nullptr;  // Of a constant.
+  int first = -1;          // The first and the last action that touch it.
+  int last = -1;
+};
+
+struct Home {
+  memory::desc layout;
+  int buffer = -1;
+  size_t offset = 0;  // Bytes into the buffer.
+};
+
+struct Argument {
+  int name;  // DNNL_ARG_*
+  Home home;
+};
+
+// Where the buffers of one run lie.
+using Bases = char* const*;
+using OwnLoop = std::function<void(Bases)>;
+
+// A oneDNN primitive, or a loop of our own.
+struct Action {
+  dnnl::primitive primitive;
+  std::vector<Argument> arguments;
+  OwnLoop loop;
+};
+
+struct Emitted {
+  std::vector<Buffer> buffers;
+  std::vector<Action> actions;
+  std::vector<Home> outputs;
+  std::vector<std::shared_ptr<char[]>> blocks;  // Constants.
+  std::vector<Tensor> tensors;
+  std::vector<std::string> notes;
+};
+
+template <typename T = float>
+T* at(Bases bases, const Home& home) {
+  return reinterpret_cast<T*>(bases[home.buffer] + home.offset);
+}
+
+class Emitter {
+ public:
+  Emitter(const LayerNet& net, const CompileOptions& options, WeightStore& weights);
+  Emitted run();
+
+ private:
+  // Homes (emitter.cc).
+  const Value& value(int id) const { return net_.values[static_cast<size_t>(id)]; }
+  int new_buffer(size_t bytes);
+  int constant_buffer(const void* data, size_t bytes);
+  Home fresh(const memory::desc& layout) { return {layout, new_buffer(layout.get_size()), 0}; }
+  void settle(int id, Home home) { homes_[static_cast<size_t>(id)].push_back(std::move(home)); }
+  // The value in whatever layout it has; the first one it was given.
+  Home any_home(int id);
+  Home home_in(int id, const memory::desc& layout);
+  Home plain_home(int id);
+  // Whether the layer at hand reads the value last, so that its buffer may be written over.
+  bool may_overwrite(int id, const Home& home) const;
+  // A home for the layer's result: the operand's own where that may be overwritten.
+  Home over(int operand, const Home& home);
+  void touch(const Home& home);
+  void act(dnnl::primitive primitive, std::vector<Argument> arguments);
+  void act(OwnLoop loop, std::initializer_list<Home> homes);
+  void copy(const Home& from, const Home& to);
+  Argument scratch(const memory::desc& layout);
+  Home packed(int id, const Tensor& tensor, const memory::desc& wanted,
+              const memory::desc& outer);
+  Home vector_of(int id, const std::vector<float>& numbers);
+  void find_last_uses();
+  void finish_outputs();
+
+  // Layers (emit_*.cc).
+  void emit(const Layer& layer);
+  void convolution(const Layer& layer);
+  void product(const Layer& layer);
+  void activation(const Layer& layer);
+  void affine(const Layer& layer);
+  void binary(const Layer& layer);
+  void pool(const Layer& layer);
+  void mean(const Layer& layer);
+  void layer_norm(const Layer& layer);
+  void attention(const Layer& layer);
+  void view(const Layer& layer);
+  void permute(const Layer& layer);
+  void slice(const Layer& layer);
+
+  // Epilogues as post-operations; the sum's operand lies in the result's buffer beforehand.
+  dnnl::primitive_attr attributes(const Layer& layer) const;
+  Home result_home(const Layer& layer, const memory::desc& layout);
+  dnnl::convolution_forward::primitive_desc describe(const Layer& layer, bool is_winograd) const;
+  bool prefers_winograd(const Layer& layer);
+  std::vector<float> folded_bias(const Layer& layer) const;
+
+  const LayerNet& net_;
+  const CompileOptions& options_;
+  WeightStore& weights_;
+  Emitted out_;
+  std::vector<std::vector<Home>> homes_;
+  std::vector<int> root_;      // The value whose memory a view shows.
+  std::vector<int> last_use_;  // The last layer that reads a root.
+  int layer_ = 0;              // At hand.
+  std::vector<std::pair<IntVector, bool>> measured_;
+};
+
+// Places the arena's buffers so that those alive at one time do not meet; returns the arena's size.
+size_t plan_memory(std::vector<Buffer>& buffers);
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,227 @@
+// Joining layers; see layers.h.
+//
+// Layers are taken in order. One that is only applied to the result of a convolution or product
+// goes into that layer, which then stands at the later place, where everything that it reads
+// (a summand) has been computed. Views between such a pair are moved behind: for element-wise
+// work f, f(view(x)) = view(f(x)), with a summand viewed the other way round.
+#include <algorithm>
+#include <deque>
+
+#include "tierup/kernels/net/layers.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+constexpr size_t kNowhere = SIZE_MAX;
+
+bool same_sizes(const IntVector& a, const IntVector& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+class Fuser {
+ public:
+  explicit Fuser(LayerNet& net) : net_(net) {}
+
+  void run() {
+    std::vector<Layer> given = std::move(net_.layers);
+    for (Layer& layer : given) place(std::move(layer));
+    net_.layers.clear();
+    for (Placed& placed : placed_) {
+      if (placed.stands) net_.layers.push_back(std::move(placed.layer));
+    }
+    remove_unread();
+  }
+
+ private:
+  struct Placed {
+    Layer layer;
+    bool stands = true;
+  };
+
+  Value& value(int id) { return net_.values[static_cast<size_t>(id)]; }
+  // The layer that makes a value which nothing else reads; null if there is none.
+  Placed* sole_producer(int id) {
+    if (value(id).uses != 1) return nullptr;
+    const auto at = static_cast<size_t>(id);
+    if (at >= producer_.size() || producer_[at] == kNowhere) return nullptr;
+    return &placed_[producer_[at]];
+  }
+  void append(Layer layer) {
+    const auto output = static_cast<size_t>(layer.output);
+    if (producer_.size() <= output) producer_.resize(output + 1, kNowhere);
+    producer_[output] = placed_.size();
+    placed_.push_back({std::move(layer), true});
+  }
+  int new_value(const IntVector& sizes) {
+    Value fresh;
+    fresh.sizes = sizes;
+    fresh.uses = 1;
+    net_.values.push_back(std::move(fresh));
+    return static_cast<int>(net_.values.size()) - 1;
+  }
+
+  void place(Layer layer) {
+    if (absorb(layer)) return;
+    if (move_before_view(layer)) return;
+    append(std::move(layer));
+  }
+
+  bool absorb(Layer& layer) {
+    switch (layer.kind) {
+      case LayerKind::kAffine: return fold_affine(layer);
+      case LayerKind::kActivate: return add_activation(layer);
+      case LayerKind::kBinary:
+        return !layer.multiplies && (add_sum(layer, 0) || add_sum(layer, 1));
+      default: return false;
+    }
+  }
+  static bool takes_epilogue(const Layer& layer) {
+    return layer.kind == LayerKind::kConv || layer.kind == LayerKind::kGemm;
+  }
+  // The producer goes on with the later layer's result, at the later place.
+  void take_over(Placed& placed, const Layer& later) {
+    Layer layer = std::move(placed.layer);
+    placed.stands = false;
+    layer.output = later.output;
+    append(std::move(layer));
+  }
+
+  bool fold_affine(const Layer& layer) {
+    Placed* producer = sole_producer(layer.inputs[0]);
+    if (producer == nullptr) return false;
+    Layer& p = producer->layer;
+    if (!(takes_epilogue(p) || p.kind == LayerKind::kAffine) || !p.epilogue.empty() ||
+        p.axis != layer.axis) {
+      return false;
+    }
+    if (p.scale.empty()) {
+      p.scale.assign(layer.scale.size(), 1);
+      p.shift.assign(layer.scale.size(), 0);
+    }
+    for (size_t i = 0; i < p.scale.size(); ++i) {
+      p.scale[i] *= layer.scale[i];
+      p.shift[i] = p.shift[i] * layer.scale[i] + layer.shift[i];
+    }
+    take_over(*producer, layer);
+    return true;
+  }
+
+  bool add_activation(const Layer& layer) {
+    Placed* producer = sole_producer(layer.inputs[0]);
+    if (producer == nullptr || !takes_epilogue(producer->layer)) return false;
+    producer->layer.epilogue.push_back({-1, layer.activation});
+    take_over(*producer, layer);
+    return true;
+  }
+
+  // `side`: the operand whose producer takes the other one in.
+  bool add_sum(const Layer& layer, size_t side) {
+    const int own = layer.inputs[side];
+    const int other = layer.inputs[1 - side];
+    if (own == other || !same_sizes(value(own).sizes, value(other).sizes)) return false;
+    Placed* producer = sole_producer(own);
+    if (producer == nullptr || !takes_epilogue(producer->layer)) return false;
+    const auto& done = producer->layer.epilogue;
+    if (std::any_of(done.begin(), done.end(), [](const Epilogue& e) { return e.summand >= 0; })) {
+      return false;
+    }
+    producer->layer.epilogue.push_back({other, {}});
+    take_over(*producer, layer);
+    return true;
+  }
+
+  // op(view(x)) becomes view(op(x)), if the view serves nothing else and something before it may
+  // take the operation in.
+  bool move_before_view(Layer& layer) {
+    const bool is_elementwise = layer.kind == LayerKind::kAffine ||
+                                layer.kind == LayerKind::kActivate ||
+                                (layer.kind == LayerKind::kBinary && !layer.multiplies);
+    if (!is_elementwise) return false;
+    for (size_t side = 0; side < layer.inputs.size(); ++side) {
+      Placed* producer = sole_producer(layer.inputs[side]);
+      if (producer == nullptr || !leads_to_product(producer->layer)) continue;
+      if (rewrite(layer, side, *producer)) return true;
+    }
+    return false;
+  }
+  // A view, or several, of a product that nothing else reads.
+  bool leads_to_product(const Layer& view) {
+    if (view.kind != LayerKind::kPermute && view.kind != LayerKind::kView) return false;
+    Placed* before = sole_producer(view.inputs[0]);
+    return before != nullptr && (takes_epilogue(before->layer) || leads_to_product(before->layer));
+  }
+
+  bool rewrite(Layer& layer, size_t side, Placed& placed) {
+    const Layer view = placed.layer;
+    const IntVector inner = value(view.inputs[0]).sizes;
+    if (layer.kind == LayerKind::kAffine) {
+      if (view.kind != LayerKind::kPermute) return false;
+      layer.axis = static_cast<size_t>(view.order[layer.axis]);
+    }
+    int other = -1;
+    if (layer.kind == LayerKind::kBinary) {
+      other = layer.inputs[1 - side];
+      if (other == layer.inputs[side] ||
+          !same_sizes(value(other).sizes, value(layer.inputs[side]).sizes)) {
+        return false;
+      }
+    }
+    placed.stands = false;
+    if (other >= 0) other = viewed_back(other, view, inner);
+    const int output = layer.output;
+    layer.inputs[side] = view.inputs[0];
+    if (other >= 0) layer.inputs[1 - side] = other;
+    layer.output = new_value(inner);
+    Layer after = view;
+    after.inputs[0] = layer.output;
+    after.output = output;
+    place(std::move(layer));
+    append(std::move(after));
+    return true;
+  }
+  // The view's inverse, of another value.
+  int viewed_back(int id, const Layer& view, const IntVector& sizes) {
+    Layer back;
+    back.kind = view.kind;
+    back.id = view.id;
+    back.inputs = {id};
+    back.output = new_value(sizes);
+    if (view.kind == LayerKind::kPermute) {
+      back.order.resize(view.order.size());
+      for (size_t i = 0; i < view.order.size(); ++i)
+        back.order[static_cast<size_t>(view.order[i])] = static_cast<int64_t>(i);
+    }
+    const int output = back.output;
+    append(std::move(back));
+    return output;
+  }
+
+  void remove_unread() {
+    for (size_t i = net_.layers.size(); i-- > 0;) {
+      const Layer& layer = net_.layers[i];
+      if (is_read(layer.output, i)) continue;
+      net_.layers.erase(net_.layers.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  bool is_read(int id, size_t after) const {
+    if (std::find(net_.outputs.begin(), net_.outputs.end(), id) != net_.outputs.end()) return true;
+    for (size_t i = after + 1; i < net_.layers.size(); ++i) {
+      const Layer& layer = net_.layers[i];
+      if (std::find(layer.inputs.begin(), layer.inputs.end(), id) != layer.inputs.end()) return true;
+      for (const Epilogue& e : layer.epilogue) {
+        if (e.summand == id) return true;
+      }
+    }
+    return false;
+  }
+
+  LayerNet& net_;
+  std::deque<Placed> placed_;  // Its elements stay where they are.
+  std::vector<size_t> producer_;
+};
+
+}  // namespace
+
+void fuse(LayerNet& net) { Fuser(net).run(); }
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,102 @@
+// Layers: a program for inputs of known sizes, in the few kinds of step that the emitter knows.
+//
+// resolve() works out every size and turns operators into layers; fuse() then joins layers with
+// what only they are read by. A program or input that does not fit is refused by an Error
+// of kUnsupported; the caller goes on with tier 0's operators.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tierup/kernels/convolution_geometry.h"
+#include "tierup/kernels/net/program.h"
+#include "tierup/kernels/pooling_window.h"
+
+namespace tierup::kernels::net {
+
+enum class LayerKind : uint8_t {
+  kConv,       // input, weight: [O, I / groups, *] with `conv`
+  kGemm,       // input [*, K, 1...], weight [K, N]: the channel axis is `axis`.
+  kAffine,     // input * scale[axis] + shift[axis]
+  kActivate,   // activation(input)
+  kBinary,     // a + b or a * b, broadcast
+  kPool,       // windows of `pool`
+  kMean,       // over all spatial points: [N, C, *] to [N, C, 1...] or [N, C]
+  kLayerNorm,  // over the last axis
+  kAttention,  // query, key, value, mask (negative: none)
+  kView,       // the same elements in order, other sizes
+  kPermute,    // `order` of dimensions
+  kSlice,      // `count` entries of `axis` from `first`
+};
+
+enum class Function : uint8_t {
+  kRelu,
+  kClip,    // to [alpha, beta]
+  kLinear,  // alpha x + beta
+  kSwish,
+  kHardswish,
+  kSigmoid,
+  kTanh,
+  kGeluErf,
+  kGeluTanh,
+};
+
+struct Activation {
+  Function function = Function::kRelu;
+  float alpha = 0;
+  float beta = 0;
+};
+
+// What is done to a convolution's or product's result before it is stored: an activation, or the
+// sum with another value.
+struct Epilogue {
+  int summand = -1;  // Negative: an activation.
+  Activation activation;
+};
+
+struct Layer {
+  LayerKind kind;
+  int id = 0;  // Of the operator it came from; names packed weights.
+  std::vector<int> inputs;
+  int output = -1;
+  Tensor weight, bias;  // Constants.
+  ConvGeometry conv;
+  PoolWindow pool;
+  bool is_max = false;
+  bool counts_padding = true;
+  bool multiplies = false;  // kBinary.
+  size_t axis = 0;          // The channel's, or kSlice's.
+  std::vector<float> scale, shift;
+  Activation activation;
+  IntVector order;
+  int64_t first = 0;
+  double eps = 0;
+  double attention_scale = 1;
+  bool is_causal = false;
+  std::vector<Epilogue> epilogue;
+};
+
+struct Value {
+  IntVector sizes;
+  ScalarType dtype = ScalarType::kFloat;
+  int uses = 0;     // By layers and as outputs.
+  Tensor constant;  // Where it is one.
+};
+
+struct LayerNet {
+  std::vector<Value> values;
+  std::vector<Layer> layers;
+  // Positions of the tensors among the program's inputs, and their values.
+  std::vector<std::pair<size_t, int>> inputs;
+  std::vector<int> outputs;
+};
+
+// `inputs` as the program wants them; of tensors only dtype and sizes matter.
+LayerNet resolve(const Program& program, std::span<const IValue> inputs);
+
+// Folds normalisations into weights, hangs activations and sums on the layers that feed them, and
+// moves views behind element-wise layers where that brings layers together.
+void fuse(LayerNet& net);
+
+}  // namespace tierup::kernels::net

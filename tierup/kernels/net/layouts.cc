@@ -1,0 +1,89 @@
+#include "tierup/kernels/net/layouts.h"
+
+#include "tierup/tensor/tensor.h"
+
+namespace tierup::kernels::net {
+
+memory::dims dims_of(IntSpan sizes) { return {sizes.begin(), sizes.end()}; }
+
+IntVector sizes_of(const memory::desc& desc) {
+  IntVector sizes;
+  for (int d = 0; d < desc.data.ndims; ++d) sizes.push_back(desc.data.dims[d]);
+  return sizes;
+}
+
+memory::data_type element_type(ScalarType dtype) {
+  return dtype == ScalarType::kBool ? memory::data_type::u8 : memory::data_type::f32;
+}
+
+memory::desc strided(IntSpan sizes, IntSpan strides, ScalarType dtype) {
+  if (sizes.empty()) return memory::desc({1}, element_type(dtype), memory::dims{1});
+  return memory::desc(dims_of(sizes), element_type(dtype), dims_of(strides));
+}
+
+memory::desc row_major(IntSpan sizes, ScalarType dtype) {
+  return strided(sizes, contiguous_strides(sizes), dtype);
+}
+
+memory::desc channels_last(IntSpan sizes) {
+  IntVector strides(sizes.begin(), sizes.end());
+  int64_t step = sizes[1];
+  strides[1] = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (d == 1) continue;
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  return strided(sizes, strides);
+}
+
+memory::desc any_layout(IntSpan sizes) {
+  return memory::desc(dims_of(sizes), memory::data_type::f32, memory::format_tag::any);
+}
+
+bool is_plain(const memory::desc& desc) {
+  return desc.data.format_kind == dnnl_blocked && desc.data.format_desc.blocking.inner_nblks == 0;
+}
+
+IntVector strides_of(const memory::desc& plain) {
+  const auto* strides = plain.data.format_desc.blocking.strides;
+  return IntVector(strides, strides + plain.data.ndims);
+}
+
+bool same_layout(const memory::desc& a, const memory::desc& b) {
+  if (a == b) return true;
+  if (!is_plain(a) || !is_plain(b) || a.data.ndims != b.data.ndims ||
+      a.data.data_type != b.data.data_type) {
+    return false;
+  }
+  for (int d = 0; d < a.data.ndims; ++d) {
+    if (a.data.dims[d] != b.data.dims[d]) return false;
+    if (a.data.dims[d] != 1 &&
+        a.data.format_desc.blocking.strides[d] != b.data.format_desc.blocking.strides[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<memory::desc> permuted(const memory::desc& desc, IntSpan order) {
+  if (!is_plain(desc)) return std::nullopt;
+  const IntVector sizes = sizes_of(desc);
+  const IntVector strides = strides_of(desc);
+  IntVector new_sizes;
+  IntVector new_strides;
+  for (const int64_t d : order) {
+    new_sizes.push_back(sizes[static_cast<size_t>(d)]);
+    new_strides.push_back(strides[static_cast<size_t>(d)]);
+  }
+  return strided(new_sizes, new_strides);
+}
+
+std::optional<memory::desc> viewed(const memory::desc& desc, IntSpan sizes) {
+  if (!is_plain(desc)) return std::nullopt;
+  const auto strides = view_strides(sizes_of(desc), strides_of(desc), sizes);
+  if (!strides) return std::nullopt;
+  return strided(sizes, *strides);
+}
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,35 @@
+// Layouts: oneDNN memory descriptors over PyTorch's order of dimensions.
+#pragma once
+
+#include <dnnl.hpp>
+#include <optional>
+
+#include "tierup/base/small_vector.h"
+#include "tierup/tensor/dtype.h"
+
+namespace tierup::kernels::net {
+
+using dnnl::memory;
+
+memory::dims dims_of(IntSpan sizes);
+IntVector sizes_of(const memory::desc& desc);
+memory::data_type element_type(ScalarType dtype);
+
+memory::desc strided(IntSpan sizes, IntSpan strides, ScalarType dtype = ScalarType::kFloat);
+memory::desc row_major(IntSpan sizes, ScalarType dtype = ScalarType::kFloat);
+// Dimension 1 innermost.
+memory::desc channels_last(IntSpan sizes);
+// To be chosen by a primitive.
+memory::desc any_layout(IntSpan sizes);
+
+// Described by strides alone, without blocks.
+bool is_plain(const memory::desc& desc);
+IntVector strides_of(const memory::desc& plain);
+// The same elements at the same places; strides of dimensions of size 1 do not count.
+bool same_layout(const memory::desc& a, const memory::desc& b);
+// The same memory seen with dimensions in another order, or with other sizes; nullopt if strides
+// cannot say it.
+std::optional<memory::desc> permuted(const memory::desc& desc, IntSpan order);
+std::optional<memory::desc> viewed(const memory::desc& desc, IntSpan sizes);
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,74 @@
+// Program: a straight line of tensor operators that is to be compiled as a whole.
+//
+// A pass (passes/neural_regions.cc) cuts such lines out of a graph: convolutions, linear layers and
+// what stands between them. Operators keep their arguments as the schema orders them; each is a
+// value of the line or a constant. Everything here is pure: what was in place in the graph has a
+// new value here. A program is constant after it was made.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup::kernels::net {
+
+// What an operator of a program is; the comment gives the schema's arguments.
+enum class OpKind : uint8_t {
+  kNone,
+  kConv,           // (input, weight, bias, stride, padding, dilation, groups)
+  kConvolution,    // (input, weight, bias, stride, padding, dilation, transposed, _, groups, ...)
+  kLinear,         // (input, weight, bias)
+  kAddmm,          // (self, mat1, mat2, beta, alpha)
+  kMatmul,         // (self, other)
+  kBatchNorm,      // (input, weight, bias, mean, var, training, momentum, eps, _)
+  kLayerNorm,      // (input, shape, weight, bias, eps, _)
+  kRelu,           // (self)
+  kRelu6,          // (self)
+  kHardtanh,       // (self, low, high)
+  kHardswish,      // (self)
+  kHardsigmoid,    // (self)
+  kSilu,           // (self)
+  kSigmoid,        // (self)
+  kTanh,           // (self)
+  kGelu,           // (self, approximate)
+  kAdd,            // (self, other, alpha)
+  kMul,            // (self, other)
+  kMaxPool,        // (self, kernel, stride, padding, dilation, ceil_mode)
+  kAvgPool,        // (self, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+  kAdaptivePool,   // (self, output_size)
+  kMean,           // (self, dims, keepdim, dtype)
+  kFlatten,        // (self, start, end)
+  kView,           // (self, sizes)
+  kPermute,        // (self, dims)
+  kTranspose,      // (self, dim0, dim1)
+  kUnsqueeze,      // (self, dim)
+  kContiguous,     // (self, memory_format)
+  kDropout,        // (self, p, train)
+  kAttention,      // (query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
+  kMultiHead,      // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
+  kSplit,          // (self, sizes, dim): one output per item of a list that is unpacked.
+};
+
+struct Arg {
+  int value = -1;   // A value of the program; negative: the constant.
+  IValue constant;
+  bool is_value() const { return value >= 0; }
+};
+
+struct Op {
+  OpKind kind = OpKind::kNone;
+  bool keeps_shape = false;  // Was in place: the result must have the first argument's geometry.
+  std::vector<Arg> args;
+  std::vector<int> outputs;
+};
+
+// Inputs may be tensors, or numbers and lists that sizes depend on; outputs are tensors.
+struct Program {
+  int value_count = 0;
+  std::vector<int> inputs;
+  std::vector<int> outputs;
+  std::vector<Op> ops;
+};
+
+}  // namespace tierup::kernels::net

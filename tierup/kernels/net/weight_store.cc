@@ -1,0 +1,38 @@
+#include "tierup/kernels/net/weight_store.h"
+
+#include <cstdlib>
+
+#include "tierup/base/error.h"
+#include "tierup/kernels/net/compiled_net.h"
+
+namespace tierup::kernels::net {
+
+std::shared_ptr<char[]> aligned_block(size_t bytes) {
+  auto* block = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64));
+  require(block != nullptr, ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
+  return std::shared_ptr<char[]>(block, [](char* p) { std::free(p); });
+}
+
+std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout,
+                                         const std::function<void(char*)>& fill) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.id == id && entry.layout == layout) return entry.block;
+  }
+  std::shared_ptr<char[]> block = aligned_block(layout.get_size());
+  fill(block.get());
+  entries_.push_back({id, layout, block});
+  return block;
+}
+
+size_t WeightStore::bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  size_t total = 0;
+  for (const Entry& entry : entries_) total += entry.layout.get_size();
+  return total;
+}
+
+std::shared_ptr<WeightStore> make_weight_store() { return std::make_shared<WeightStore>(); }
+size_t packed_bytes(const WeightStore& store) { return store.bytes(); }
+
+}  // namespace tierup::kernels::net
