@@ -25,6 +25,12 @@ namespace tierup::passes {
 
 using Counters = std::map<std::string, int64_t, std::less<>>;
 
+// What the code that comes out is to run on, and how exactly.
+struct CompileTarget {
+  int threads = 0;      // Of the callers; 0: not known, nothing is compiled ahead.
+  bool is_fast = true;  // Algorithms with other rounding than tier 0's may be chosen.
+};
+
 class PassContext {
  public:
   // `hints` may be null and must outlive this.
@@ -39,6 +45,9 @@ class PassContext {
   // a value in another's place copies its hint.
   ir::ValueHints& hints() { return *hints_; }
 
+  const CompileTarget& target() const { return target_; }
+  void set_target(const CompileTarget& target) { target_ = target; }
+
   // Analyses of the graph as it is now; made on first use, again after an edit. A reference holds
   // until the next call that follows an edit.
   const analysis::AliasAnalysis& alias();
@@ -47,6 +56,9 @@ class PassContext {
   // Adds to a counter of the running pass ("folded"); the runner collects them.
   void count(std::string_view name, int64_t amount = 1);
   Counters take_counters() { return std::exchange(counters_, {}); }
+  // A line for the report on the plan: what was chosen, and why.
+  void note(std::string line) { notes_.push_back(std::move(line)); }
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
  private:
   template <typename T>
@@ -64,6 +76,8 @@ class PassContext {
   Cached<analysis::AliasAnalysis> alias_;
   Cached<analysis::Liveness> liveness_;
   Counters counters_;
+  std::vector<std::string> notes_;
+  CompileTarget target_;
 };
 
 using PassFunction = std::function<void(PassContext&)>;
@@ -90,6 +104,7 @@ struct PassOptions {
   std::atomic<int64_t>* pass_budget = nullptr;
   const PassRegistry* user_passes = nullptr;
   ir::ValueHints* hints = nullptr;  // Of the graph's values; kept up to date by the passes.
+  CompileTarget target;
 };
 
 // What one pass did.
@@ -98,6 +113,7 @@ struct PassReport {
   bool changed = false;
   int64_t nanoseconds = 0;
   Counters counters;
+  std::vector<std::string> notes;
 };
 using PipelineReport = std::vector<PassReport>;
 

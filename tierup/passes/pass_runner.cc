@@ -17,7 +17,9 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 class Runner {
  public:
   Runner(ir::Graph& graph, const PassOptions& options)
-      : options_(options), context_(graph, ops::OpTable::instance(), options.hints) {}
+      : options_(options), context_(graph, ops::OpTable::instance(), options.hints) {
+    context_.set_target(options.target);
+  }
 
   void run(const Pass& pass) {
     if (contains(options_.disabled, pass.name)) return;
@@ -29,7 +31,7 @@ class Runner {
     const bool changed = context_.editor().edit_count() != edits;
     report_.push_back({pass.name, changed,
                        std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(),
-                       context_.take_counters()});
+                       context_.take_counters(), context_.take_notes()});
     if (changed && options_.verify_each) ir::verify_graph(context_.graph(), pass.name);
     const auto& after = options_.print_after;
     if (contains(after, pass.name) || contains(after, "all") ||

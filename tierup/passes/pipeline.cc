@@ -12,6 +12,7 @@
 #include "tierup/passes/inliner.h"
 #include "tierup/passes/loop_unrolling.h"
 #include "tierup/passes/lower_tuples.h"
+#include "tierup/passes/neural_regions.h"
 #include "tierup/passes/pass_runner.h"
 #include "tierup/passes/peephole.h"
 #include "tierup/passes/remove_expands.h"
@@ -48,6 +49,9 @@ std::span<const Pass> specialized_passes() {
       {"remove_tensor_mutation", remove_tensor_mutation},
       {"cse", cse},
       {"dead_code_elimination", dead_code_elimination},
+      // Before point-wise fusion, which would take apart what hangs on convolutions and products.
+      {"neural_regions", neural_regions},
+      {"dead_code_elimination", dead_code_elimination},
       {"constant_pooling", constant_pooling},
   };
   return passes;
@@ -64,6 +68,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"cse", cse});
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
+    all.push_back({"neural_regions", neural_regions});
     all.push_back({"peephole", peephole});
     all.push_back({"remove_list_mutation", remove_list_mutation});
     all.push_back({"remove_tensor_mutation", remove_tensor_mutation});

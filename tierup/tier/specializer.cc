@@ -37,6 +37,7 @@ void collect_notes(const passes::PipelineReport& report, std::vector<std::string
         fmt::format("{} ({:.2f} ms)", pass.name, 1e-6 * static_cast<double>(pass.nanoseconds));
     for (const auto& [name, amount] : pass.counters) line += fmt::format(" {}={}", name, amount);
     notes.push_back(std::move(line));
+    notes.insert(notes.end(), pass.notes.begin(), pass.notes.end());
   }
 }
 
@@ -75,6 +76,7 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
 
   passes::PassOptions pass_options;
   pass_options.hints = &hints;
+  pass_options.target = {request.threads, options.accurate == false};
   pass_options.verify_each = options.verify_passes;
   pass_options.disabled = options.disabled_passes;
   if (request.self) {

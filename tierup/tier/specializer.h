@@ -20,6 +20,7 @@ struct SpecializeRequest {
   profile::GraphProfile profile;
   ops::Policy policy;
   bool is_static = false;
+  int threads = 0;  // That the callers' operators may use.
 };
 
 // Throws what a pass throws; returns null if `cancelled` turned true on the way. The caller keeps

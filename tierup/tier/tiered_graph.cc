@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/generator.h"
 #include "tierup/tier/live_check.h"
 
@@ -264,6 +265,7 @@ SpecializeRequest TieredGraph::request_for(const profile::GraphProfile& profile,
   request.self = self_;
   request.profile = profile;
   request.policy = policy;
+  request.threads = intra_op_threads();
   return request;
 }
 

@@ -60,7 +60,9 @@ struct Op {
   OpKind kind = OpKind::kNone;
   bool keeps_shape = false;  // Was in place: the result must have the first argument's geometry.
   std::vector<Arg> args;
+  size_t result_count = 1;  // Of the operator's schema.
   std::vector<int> outputs;
+  std::vector<int> last_reads;  // Values that no later operator reads and that are no outputs.
 };
 
 // Inputs may be tensors, or numbers and lists that sizes depend on; outputs are tensors.

@@ -1,0 +1,102 @@
+// The one table of what operators are to compiled nets, sorted by name.
+#include <algorithm>
+
+#include "tierup/ops/neural_net.h"
+
+namespace tierup::ops {
+namespace {
+
+using kernels::net::OpKind;
+
+struct NamedKind {
+  std::string_view name;
+  OpKind kind;
+};
+constexpr auto kKinds = std::to_array<NamedKind>({
+    {"aten::_convolution", OpKind::kConvolution},
+    {"aten::_native_multi_head_attention", OpKind::kMultiHead},
+    {"aten::adaptive_avg_pool2d", OpKind::kAdaptivePool},
+    {"aten::add.Scalar", OpKind::kAdd},
+    {"aten::add.Tensor", OpKind::kAdd},
+    {"aten::addmm", OpKind::kAddmm},
+    {"aten::avg_pool2d", OpKind::kAvgPool},
+    {"aten::batch_norm", OpKind::kBatchNorm},
+    {"aten::contiguous", OpKind::kContiguous},
+    {"aten::conv2d", OpKind::kConv},
+    {"aten::convolution", OpKind::kConvolution},
+    {"aten::dropout", OpKind::kDropout},
+    {"aten::flatten.using_ints", OpKind::kFlatten},
+    {"aten::gelu", OpKind::kGelu},
+    {"aten::hardsigmoid", OpKind::kHardsigmoid},
+    {"aten::hardswish", OpKind::kHardswish},
+    {"aten::hardtanh", OpKind::kHardtanh},
+    {"aten::layer_norm", OpKind::kLayerNorm},
+    {"aten::linear", OpKind::kLinear},
+    {"aten::matmul", OpKind::kMatmul},
+    {"aten::max_pool2d", OpKind::kMaxPool},
+    {"aten::mean.dim", OpKind::kMean},
+    {"aten::mul.Scalar", OpKind::kMul},
+    {"aten::mul.Tensor", OpKind::kMul},
+    {"aten::permute", OpKind::kPermute},
+    {"aten::relu", OpKind::kRelu},
+    {"aten::relu6", OpKind::kRelu6},
+    {"aten::reshape", OpKind::kView},
+    {"aten::scaled_dot_product_attention", OpKind::kAttention},
+    {"aten::sigmoid", OpKind::kSigmoid},
+    {"aten::silu", OpKind::kSilu},
+    {"aten::split.Tensor", OpKind::kSplit},
+    {"aten::split_with_sizes", OpKind::kSplit},
+    {"aten::tanh", OpKind::kTanh},
+    {"aten::transpose.int", OpKind::kTranspose},
+    {"aten::unsqueeze", OpKind::kUnsqueeze},
+    {"aten::view", OpKind::kView},
+});
+static_assert(std::is_sorted(kKinds.begin(), kKinds.end(),
+                             [](const NamedKind& a, const NamedKind& b) {
+                               return a.name < b.name;
+                             }));
+
+constexpr uint32_t bits(std::initializer_list<int> places) {
+  uint32_t result = 0;
+  for (const int place : places) result |= 1U << static_cast<uint32_t>(place);
+  return result;
+}
+
+}  // namespace
+
+OpKind net_kind(std::string_view qualified_name) {
+  const auto found = std::lower_bound(
+      kKinds.begin(), kKinds.end(), qualified_name,
+      [](const NamedKind& entry, std::string_view name) { return entry.name < name; });
+  return found != kKinds.end() && found->name == qualified_name ? found->kind : OpKind::kNone;
+}
+
+uint32_t constant_arguments(OpKind kind) {
+  switch (kind) {
+    case OpKind::kConv: return bits({1, 2, 3, 4, 5, 6});
+    case OpKind::kConvolution: return bits({1, 2, 3, 4, 5, 6, 7, 8});
+    case OpKind::kLinear: return bits({1, 2});
+    case OpKind::kAddmm: return bits({0, 2, 3, 4});
+    case OpKind::kMatmul: return bits({1});
+    case OpKind::kBatchNorm: return bits({1, 2, 3, 4, 5, 6, 7, 8});
+    case OpKind::kLayerNorm: return bits({1, 2, 3, 4});
+    case OpKind::kMultiHead: return bits({3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    case OpKind::kDropout: return bits({1, 2});
+    case OpKind::kGelu: return bits({1});
+    default: return 0;
+  }
+}
+
+bool is_heavy(OpKind kind) {
+  switch (kind) {
+    case OpKind::kConv:
+    case OpKind::kConvolution:
+    case OpKind::kLinear:
+    case OpKind::kAddmm:
+    case OpKind::kMatmul:
+    case OpKind::kMultiHead: return true;
+    default: return false;
+  }
+}
+
+}  // namespace tierup::ops

@@ -1,0 +1,76 @@
+// NeuralNet: a straight line of operators that runs as one compiled net (kernels/net), and its
+// twin, the same operators one after the other.
+//
+// The object guards itself: it keeps one net for each set of sizes it was compiled for, and runs
+// the twin on anything else. Sizes that come again get a net of their own, up to a bound; what
+// cannot be compiled stays with the twin, and is never tried again.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tierup/kernels/net/compiled_net.h"
+#include "tierup/ops/op.h"
+
+namespace tierup::ops {
+
+// What the operator of this qualified name ("aten::conv2d") is to a net. In-place forms have the
+// kind of their functional twin. kNone: not done by nets.
+kernels::net::OpKind net_kind(std::string_view qualified_name);
+
+// Arguments of an operator of this kind that must be constants: bit i for argument i.
+uint32_t constant_arguments(kernels::net::OpKind kind);
+// Whether the kind is worth a net by itself: convolutions and products with constant weights.
+bool is_heavy(kernels::net::OpKind kind);
+
+class NeuralNet final : public RefCounted {
+ public:
+  // `kernels` stands beside program.ops: tier 0's kernel of each. An operator with several outputs
+  // and a kernel that gives one list has the list taken apart.
+  NeuralNet(kernels::net::Program program, std::vector<KernelFn> kernels, bool is_fast);
+  ~NeuralNet() override;
+
+  // One tensor per output of the program. Thread-safe.
+  std::vector<IValue> run(std::span<IValue> inputs, RunContext& context);
+
+  // In compile jobs: compiles for inputs like these, choosing algorithms by measurement, and
+  // compares with the twin on made-up numbers. False where it is refused; notes() say why.
+  bool prepare(std::span<const IValue> inputs, int threads);
+  std::vector<std::string> notes() const;
+
+  // For tests: nets compiled, and calls that took the twin.
+  size_t net_count() const;
+  int64_t twin_calls() const { return twin_calls_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Entry;
+  using Key = SmallVector<int64_t, 24>;
+  static constexpr size_t kMostEntries = 16;
+
+  static bool make_key(std::span<const IValue> inputs, int threads, Key& key);
+  const Entry* find(const Key& key) const;
+  std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
+  std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
+  std::unique_ptr<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads,
+                                 bool measures, bool is_fast, const std::vector<IntVector>& strides);
+  void install(std::unique_ptr<Entry> entry);
+  bool agrees(const Entry& entry, std::span<const IValue> inputs,
+              const std::vector<IValue>& expected);
+
+  const kernels::net::Program program_;
+  const std::vector<KernelFn> kernels_;
+  const bool is_fast_;
+  const std::shared_ptr<kernels::net::WeightStore> weights_;
+  std::array<std::atomic<const Entry*>, kMostEntries> entries_{};
+  std::atomic<int64_t> twin_calls_{0};
+  mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
+  std::vector<std::pair<Key, std::vector<IntVector>>> seen_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace tierup::ops

@@ -1,0 +1,416 @@
+// See neural_regions.h. Three parts: Region gathers nodes in order, closing takes care that what
+// leaves it is no view of something else, and building makes the program and the step.
+#include "tierup/passes/neural_regions.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tierup/ops/neural_net.h"
+#include "tierup/passes/estimate_value.h"
+#include "tierup/passes/value_queries.h"
+
+namespace tierup::passes {
+
+using ir::Block;
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+using kernels::net::OpKind;
+
+namespace {
+
+std::string functional_name(const ir::Schema& schema) {
+  std::string name = schema.name;
+  if (name.ends_with('_')) name.pop_back();
+  return schema.overload.empty() ? name : name + "." + schema.overload;
+}
+
+OpKind kind_of(const Node& node) {
+  return node.is(NodeKind::kOp) ? ops::net_kind(functional_name(node.op()->schema()))
+                                : OpKind::kNone;
+}
+
+bool is_in_place(const Node& node) {
+  const auto& arguments = node.op()->schema().arguments;
+  return !arguments.empty() && arguments[0].alias.is_write;
+}
+
+// A result that shares its first argument's memory without writing it.
+bool is_view(const Node& node) {
+  const ir::Schema& schema = node.op()->schema();
+  return !is_in_place(node) && !schema.returns.empty() &&
+         (!schema.returns[0].alias.empty() || !schema.returns[0].element_alias.empty());
+}
+
+// The unpacking of a list that nothing else reads; null if there is none.
+Node* sole_unpacking(const Node& node) {
+  if (node.outputs().size() != 1 || node.output()->uses().size() != 1) return nullptr;
+  Node* user = node.output()->uses()[0].user;
+  const bool fits = user != nullptr && user->is(NodeKind::kListUnpack) &&
+                    user->owner() == node.owner();
+  return fits ? user : nullptr;
+}
+
+struct Member {
+  Node* node;
+  OpKind kind;
+  Node* unpacking = nullptr;  // Of a list result.
+};
+
+class Regions {
+ public:
+  explicit Regions(PassContext& context) : context_(context), editor_(context.editor()) {}
+
+  void visit_block(const Block& block) {
+    reset();
+    std::vector<Node*> nodes;
+    for (Node* node : block.nodes()) nodes.push_back(node);
+    for (Node* node : nodes) {
+      if (!node->blocks().empty()) {
+        close();
+        for (const Block* inner : node->blocks()) visit_block(*inner);
+        continue;
+      }
+      if (!node->is(NodeKind::kConstant)) visit(node);
+    }
+    close();
+  }
+
+ private:
+  void reset() {
+    members_.clear();
+    made_.clear();
+    passed_.clear();
+    deferred_.clear();
+    roots_.clear();
+    unpackings_.clear();
+  }
+
+  void visit(Node* node) {
+    if (unpackings_.contains(node) || removed_.contains(node)) return;
+    if (depends_on(*node, passed_) && kind_of(*node) != OpKind::kNone && fits(*node)) close();
+    if (fits(*node) && join(node)) return;
+    stay_outside(node);
+  }
+
+  static bool depends_on(const Node& node, const std::unordered_set<const Value*>& values) {
+    return std::any_of(node.inputs().begin(), node.inputs().end(),
+                       [&](const Value* input) { return values.contains(input); });
+  }
+
+  // Whether constants stand where the kind needs them, and the rest is not known to be otherwise.
+  bool fits(const Node& node) {
+    const OpKind kind = kind_of(node);
+    if (kind == OpKind::kNone || node.inputs().empty()) return false;
+    const uint32_t constants = ops::constant_arguments(kind);
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      const Value* input = node.input(i);
+      if ((constants >> i & 1U) != 0 && constant_of(input) == nullptr) return false;
+      if (input->type()->is(TypeKind::kTensor) && constant_of(input) == nullptr &&
+          !may_be_float(input) && !(kind == OpKind::kAttention && i == 3)) {
+        return false;
+      }
+    }
+    if (kind == OpKind::kMultiHead) return node.output(1)->uses().empty();
+    if (kind == OpKind::kSplit) return sole_unpacking(node) != nullptr;
+    return node.outputs().size() == 1;
+  }
+  bool may_be_float(const Value* value) {
+    const TensorFacts* hint = context_.hints().find(value);
+    const auto& known = value->type()->facts().dtype;
+    if (known && *known != ScalarType::kFloat) return false;
+    return hint == nullptr || !hint->dtype || *hint->dtype == ScalarType::kFloat;
+  }
+
+  const Value* root_of(const Value* value) const {
+    const auto found = roots_.find(value);
+    return found == roots_.end() ? value : found->second;
+  }
+
+  bool join(Node* node) {
+    const OpKind kind = kind_of(*node);
+    if (is_in_place(*node) && !may_write(*node)) return false;
+    Member member{node, kind};
+    if (kind == OpKind::kSplit) {
+      member.unpacking = sole_unpacking(*node);
+      unpackings_.insert(member.unpacking);
+    }
+    members_.push_back(member);
+    const Node* giver = member.unpacking != nullptr ? member.unpacking : node;
+    const bool shares = is_in_place(*node) || is_view(*node);
+    for (const Value* output : giver->outputs()) {
+      made_.insert(output);
+      if (shares) roots_[output] = root_of(node->input(0));
+      if (is_view(*node)) viewed_.insert(root_of(node->input(0)));
+    }
+    return true;
+  }
+
+  // The target was made fresh in the region, nothing else shows its memory, and nobody outside has
+  // read it so far.
+  bool may_write(const Node& node) {
+    const Value* target = node.input(0);
+    const Value* root = root_of(target);
+    if (!made_.contains(target) || !made_.contains(root) || viewed_.contains(root)) return false;
+    if (std::any_of(node.inputs().begin() + 1, node.inputs().end(),
+                    [&](const Value* input) { return root_of(input) == root; })) {
+      return false;
+    }
+    return std::none_of(passed_readers_.begin(), passed_readers_.end(), [&](const Value* read) {
+      return root_of(read) == root;
+    });
+  }
+
+  // A node between members: what needs the region's results goes behind it, if that changes
+  // nothing.
+  void stay_outside(Node* node) {
+    if (members_.empty()) return;
+    const analysis::AliasAnalysis& alias = context_.alias();
+    const uint8_t effects = node->is(NodeKind::kOp) ? node->op()->effects() : uint8_t{0};
+    if (alias.has_effects(node) || alias.writes_anything(node) ||
+        (effects & ~ir::kMayRaise) != 0) {
+      return close();
+    }
+    if (!depends_on(*node, made_) && !depends_on(*node, passed_)) return;
+    deferred_.push_back(node);
+    for (const Value* input : node->inputs()) passed_readers_.insert(input);
+    for (const Value* output : node->outputs()) passed_.insert(output);
+  }
+
+  // What others see of the region: one value per memory, the last version of it.
+  struct Exit {
+    const Value* root;
+    Value* last;
+  };
+
+  void close() {
+    drop_views_of_inputs();
+    const bool is_worth = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+      return ops::is_heavy(member.kind);
+    });
+    std::vector<Exit> exits;
+    if (is_worth && members_.size() > 1 && find_exits(exits)) build(exits);
+    reset();
+    viewed_.clear();
+    passed_readers_.clear();
+  }
+
+  bool is_inside(const ir::Use& use) const {
+    return use.user != nullptr &&
+           std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+             return member.node == use.user || member.unpacking == use.user;
+           });
+  }
+  bool leaves(const Value* value) const {
+    return std::any_of(value->uses().begin(), value->uses().end(),
+                       [&](const ir::Use& use) { return !is_inside(use); });
+  }
+  static std::span<Value* const> outputs_of(const Member& member) {
+    return member.unpacking != nullptr ? member.unpacking->outputs() : member.node->outputs();
+  }
+
+  // A view of what the region did not make stays outside if others use it.
+  void drop_views_of_inputs() {
+    bool again = true;
+    while (again) {
+      again = false;
+      for (size_t i = members_.size(); i-- > 0;) {
+        const Member& member = members_[i];
+        const bool is_used = std::any_of(outputs_of(member).begin(), outputs_of(member).end(),
+                                         [&](const Value* v) { return leaves(v); });
+        if (!is_used || !is_view(*member.node) || made_.contains(root_of(member.node->input(0))))
+          continue;
+        for (const Value* output : outputs_of(member)) made_.erase(output);
+        members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
+        again = true;
+      }
+    }
+  }
+
+  // False if two results would have to share memory.
+  bool find_exits(std::vector<Exit>& exits) const {
+    for (const Member& member : members_) {
+      for (Value* output : outputs_of(member)) {
+        if (!leaves(output)) continue;
+        const Value* root = root_of(output);
+        if (!made_.contains(root)) return false;
+        const auto found = std::find_if(exits.begin(), exits.end(),
+                                        [&](const Exit& e) { return e.root == root; });
+        if (found == exits.end()) {
+          exits.push_back({root, output});
+        } else if (is_in_place(*member.node) && member.unpacking == nullptr) {
+          found->last = output;
+        } else {
+          return false;
+        }
+      }
+    }
+    // A later write inside that nobody outside reads by its own name still counts.
+    for (Exit& exit : exits) {
+      for (const Member& member : members_) {
+        if (is_in_place(*member.node) && root_of(member.node->output()) == exit.root)
+          exit.last = member.node->output();
+      }
+    }
+    return !exits.empty();
+  }
+
+  void build(const std::vector<Exit>& exits) {
+    kernels::net::Program program;
+    std::vector<ops::KernelFn> kernels;
+    std::vector<Value*> inputs;
+    make_program(program, kernels, inputs);
+    for (const Exit& exit : exits) program.outputs.push_back(numbers_.at(exit.last));
+    mark_last_reads(program);
+    auto net = make_ref<ops::NeuralNet>(std::move(program), std::move(kernels),
+                                        context_.target().is_fast);
+    prepare(*net, inputs);
+    insert(IValue::capsule(Ref<RefCounted>(net.get())), inputs, exits);
+    context_.count("regions");
+    context_.count("operators", static_cast<int64_t>(members_.size()));
+    for (const std::string& note : net->notes()) context_.note(note);
+  }
+
+  void make_program(kernels::net::Program& program, std::vector<ops::KernelFn>& kernels,
+                    std::vector<Value*>& inputs) {
+    numbers_.clear();
+    // In-place operators give their target's memory a new number.
+    std::unordered_map<const Value*, int> versions;
+    const auto number_of = [&](Value* value) {
+      const auto version = versions.find(root_of(value));
+      if (version != versions.end() && !is_viewed_name(value)) return version->second;
+      const auto found = numbers_.find(value);
+      if (found != numbers_.end()) return found->second;
+      inputs.push_back(value);
+      program.inputs.push_back(program.value_count);
+      return numbers_[value] = program.value_count++;
+    };
+    for (const Member& member : members_) {
+      kernels::net::Op op;
+      op.kind = member.kind;
+      op.keeps_shape = is_in_place(*member.node);
+      op.result_count = member.node->outputs().size();
+      for (Value* input : member.node->inputs()) {
+        if (const IValue* constant = constant_of(input)) {
+          op.args.push_back({-1, *constant});
+        } else {
+          op.args.push_back({number_of(input), IValue()});
+        }
+      }
+      for (Value* output : outputs_of(member)) {
+        const int number = program.value_count++;
+        numbers_[output] = number;
+        op.outputs.push_back(number);
+        if (is_in_place(*member.node)) versions[root_of(output)] = number;
+      }
+      program.ops.push_back(std::move(op));
+      kernels.push_back(ops::op_of(*member.node->op()).kernel());
+    }
+  }
+  // Made by a view: has a number of its own. Memory that is viewed is not written.
+  bool is_viewed_name(const Value* value) const {
+    return value->node() != nullptr && value->node()->is(NodeKind::kOp) && is_view(*value->node());
+  }
+
+  static void mark_last_reads(kernels::net::Program& program) {
+    std::vector<bool> is_read(static_cast<size_t>(program.value_count), false);
+    for (const int output : program.outputs) is_read[static_cast<size_t>(output)] = true;
+    for (size_t i = program.ops.size(); i-- > 0;) {
+      kernels::net::Op& op = program.ops[i];
+      const auto mark = [&](int value) {
+        if (is_read[static_cast<size_t>(value)]) return;
+        is_read[static_cast<size_t>(value)] = true;
+        op.last_reads.push_back(value);
+      };
+      for (const int output : op.outputs) mark(output);
+      for (const kernels::net::Arg& arg : op.args) {
+        if (arg.is_value()) mark(arg.value);
+      }
+    }
+  }
+
+  // Compiles for the sizes that the profile saw, if it is known what they were.
+  void prepare(ops::NeuralNet& net, const std::vector<Value*>& inputs) {
+    std::vector<IValue> samples;
+    for (Value* input : inputs) {
+      const auto sample = estimate_value(context_, input);
+      if (!sample) return context_.count("unknown_sizes");
+      samples.push_back(*sample);
+    }
+    if (context_.target().threads > 0)
+      context_.count(net.prepare(samples, context_.target().threads) ? "prepared" : "refused");
+  }
+
+  void insert(IValue net, const std::vector<Value*>& inputs, const std::vector<Exit>& exits) {
+    Node* last = members_.back().node;
+    editor_.set_insert_after(last);
+    editor_.set_range(last->range());
+    std::vector<Value*> operands{editor_.constant(std::move(net))};
+    operands.insert(operands.end(), inputs.begin(), inputs.end());
+    const bool is_single = exits.size() == 1;
+    const ops::Op* op =
+        context_.table().find(is_single ? "tierup::neural_net" : "tierup::neural_nets");
+    TIERUP_CHECK(op != nullptr);
+    Node* node = editor_.create_op(*op, operands);
+    Node* giver = node;
+    if (!is_single) {
+      giver = editor_.create(NodeKind::kListUnpack, {node->output()});
+      for (size_t i = 0; i < exits.size(); ++i) editor_.add_output(giver, Type::tensor());
+    }
+    for (size_t i = 0; i < exits.size(); ++i) take_place(exits[i], giver->output(i));
+    Node* position = giver;
+    for (Node* deferred : deferred_) {
+      move_after(deferred, position);
+      position = deferred;
+    }
+    editor_.set_range({});
+    remove_members();
+  }
+  void take_place(const Exit& exit, Value* result) {
+    editor_.set_name(result, exit.last->name());
+    context_.hints().copy(exit.last, result);
+    for (const Member& member : members_) {
+      for (Value* output : outputs_of(member)) {
+        if (root_of(output) == exit.root && (leaves(output))) editor_.replace_uses(output, result);
+      }
+    }
+  }
+  void move_after(Node* node, Node* position) {
+    if (position->next() != nullptr) {
+      editor_.move_before(node, position->next());
+    } else {
+      editor_.move_to_end(node, position->owner());
+    }
+  }
+  void remove_members() {
+    for (size_t i = members_.size(); i-- > 0;) {
+      if (Node* unpacking = members_[i].unpacking) {
+        removed_.insert(unpacking);
+        editor_.remove(unpacking);
+      }
+      editor_.remove(members_[i].node);
+    }
+  }
+
+  PassContext& context_;
+  ir::GraphEditor& editor_;
+  std::vector<Member> members_;
+  std::unordered_set<const Value*> made_;            // By members.
+  std::unordered_set<const Value*> passed_;          // Need the region's results.
+  std::unordered_set<const Value*> passed_readers_;  // What deferred nodes read.
+  std::unordered_set<const Value*> viewed_;          // Roots that a view shows.
+  std::unordered_set<const Node*> unpackings_;
+  std::unordered_set<const Node*> removed_;
+  std::vector<Node*> deferred_;
+  std::unordered_map<const Value*, const Value*> roots_;
+  std::unordered_map<const Value*, int> numbers_;
+};
+
+}  // namespace
+
+void neural_regions(PassContext& context) {
+  Regions(context).visit_block(context.graph().block());
+}
+
+}  // namespace tierup::passes
