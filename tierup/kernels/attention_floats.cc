@@ -84,8 +84,8 @@ void attend_floats(const AttentionProblem& p, const float* query, const float* k
   const int64_t work = block * p.keys * (p.depth + p.width);
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, work));
   parallel_for(0, p.batch * p.heads * blocks, grain, [&](int64_t begin, int64_t end) {
-    auto* scores = static_cast<float*>(
-        thread_scratch(static_cast<size_t>(block * p.keys) * sizeof(float)));
+    auto* scores =
+        static_cast<float*>(thread_scratch(static_cast<size_t>(block * p.keys) * sizeof(float)));
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % blocks * block;
       const int64_t head = i / blocks % p.heads;

@@ -225,8 +225,8 @@ bool NeuralNet::agrees(const Entry& entry, std::span<const IValue> inputs,
     const Tensor wanted = expected[i].to_tensor();
     if (wanted.dtype() != ScalarType::kFloat) return false;
     const double error = relative_error(wanted, results[i]);
-    notes_.push_back(fmt::format("largest difference from tier 0: {:.1e} of the largest value",
-                                 error));
+    notes_.push_back(
+        fmt::format("largest difference from tier 0: {:.1e} of the largest value", error));
     if (!(error < kBound)) return false;
   }
   return true;

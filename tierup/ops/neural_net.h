@@ -57,7 +57,8 @@ class NeuralNet final : public RefCounted {
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
   std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
   std::unique_ptr<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads,
-                                 bool measures, bool is_fast, const std::vector<IntVector>& strides);
+                                 bool measures, bool is_fast,
+                                 const std::vector<IntVector>& strides);
   void install(std::unique_ptr<Entry> entry);
   bool agrees(const Entry& entry, std::span<const IValue> inputs,
               const std::vector<IValue>& expected);

@@ -47,8 +47,8 @@ bool is_view(const Node& node) {
 Node* sole_unpacking(const Node& node) {
   if (node.outputs().size() != 1 || node.output()->uses().size() != 1) return nullptr;
   Node* user = node.output()->uses()[0].user;
-  const bool fits = user != nullptr && user->is(NodeKind::kListUnpack) &&
-                    user->owner() == node.owner();
+  const bool fits =
+      user != nullptr && user->is(NodeKind::kListUnpack) && user->owner() == node.owner();
   return fits ? user : nullptr;
 }
 
@@ -157,9 +157,8 @@ class Regions {
                     [&](const Value* input) { return root_of(input) == root; })) {
       return false;
     }
-    return std::none_of(passed_readers_.begin(), passed_readers_.end(), [&](const Value* read) {
-      return root_of(read) == root;
-    });
+    return std::none_of(passed_readers_.begin(), passed_readers_.end(),
+                        [&](const Value* read) { return root_of(read) == root; });
   }
 
   // A node between members: what needs the region's results goes behind it, if that changes
@@ -168,8 +167,7 @@ class Regions {
     if (members_.empty()) return;
     const analysis::AliasAnalysis& alias = context_.alias();
     const uint8_t effects = node->is(NodeKind::kOp) ? node->op()->effects() : uint8_t{0};
-    if (alias.has_effects(node) || alias.writes_anything(node) ||
-        (effects & ~ir::kMayRaise) != 0) {
+    if (alias.has_effects(node) || alias.writes_anything(node) || (effects & ~ir::kMayRaise) != 0) {
       return close();
     }
     if (!depends_on(*node, made_) && !depends_on(*node, passed_)) return;
@@ -235,8 +233,8 @@ class Regions {
         if (!leaves(output)) continue;
         const Value* root = root_of(output);
         if (!made_.contains(root)) return false;
-        const auto found = std::find_if(exits.begin(), exits.end(),
-                                        [&](const Exit& e) { return e.root == root; });
+        const auto found =
+            std::find_if(exits.begin(), exits.end(), [&](const Exit& e) { return e.root == root; });
         if (found == exits.end()) {
           exits.push_back({root, output});
         } else if (is_in_place(*member.node) && member.unpacking == nullptr) {
@@ -263,8 +261,8 @@ class Regions {
     make_program(program, kernels, inputs);
     for (const Exit& exit : exits) program.outputs.push_back(numbers_.at(exit.last));
     mark_last_reads(program);
-    auto net = make_ref<ops::NeuralNet>(std::move(program), std::move(kernels),
-                                        context_.target().is_fast);
+    auto net =
+        make_ref<ops::NeuralNet>(std::move(program), std::move(kernels), context_.target().is_fast);
     prepare(*net, inputs);
     insert(IValue::capsule(Ref<RefCounted>(net.get())), inputs, exits);
     context_.count("regions");
@@ -409,8 +407,6 @@ class Regions {
 
 }  // namespace
 
-void neural_regions(PassContext& context) {
-  Regions(context).visit_block(context.graph().block());
-}
+void neural_regions(PassContext& context) { Regions(context).visit_block(context.graph().block()); }
 
 }  // namespace tierup::passes

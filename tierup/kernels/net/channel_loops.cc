@@ -39,13 +39,12 @@ void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t chann
 void scale_channels(const float* x, const float* factors, int64_t batch, int64_t points,
                     int64_t channels, float* y) {
   const ChannelLoops body = loops();
-  parallel_for(0, batch * points, std::max<int64_t>(1, kGrain / channels),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   body.scale(x + i * channels, factors + i / points * channels, channels,
-                              y + i * channels);
-                 }
-               });
+  parallel_for(
+      0, batch * points, std::max<int64_t>(1, kGrain / channels), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          body.scale(x + i * channels, factors + i / points * channels, channels, y + i * channels);
+        }
+      });
 }
 
 }  // namespace tierup::kernels::net

@@ -48,9 +48,9 @@ class Arena {
         continue;
       }
       const auto [begin, end] = ranges_[i];
-      const dnnl_status_t status = dnnl_primitive_execute(
-          action.primitive.get(), stream.get(), static_cast<int>(end - begin),
-          arguments_.data() + begin);
+      const dnnl_status_t status =
+          dnnl_primitive_execute(action.primitive.get(), stream.get(),
+                                 static_cast<int>(end - begin), arguments_.data() + begin);
       require(status == dnnl_success, ErrorCode::kInternal, "a oneDNN primitive failed: {}",
               static_cast<int>(status));
     }

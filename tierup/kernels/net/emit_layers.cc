@@ -47,9 +47,8 @@ void Emitter::activation(const Layer& layer) {
       {dnnl::prop_kind::forward_inference, e.algorithm, source.layout, e.alpha, e.beta},
       user_scratchpad(), onednn_engine());
   const Home target = over(layer.inputs[0], source);
-  act(dnnl::eltwise_forward(pd), {{DNNL_ARG_SRC, source},
-                                  {DNNL_ARG_DST, target},
-                                  scratch(pd.scratchpad_desc())});
+  act(dnnl::eltwise_forward(pd),
+      {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, target}, scratch(pd.scratchpad_desc())});
   settle(layer.output, target);
 }
 
@@ -58,8 +57,7 @@ void Emitter::affine(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
   const bool is_last = layer.axis + 1 == sizes.size();
   require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
-  const Home source =
-      home_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
+  const Home source = home_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
   const Home target = over(layer.inputs[0], source);
   const Home scale = vector_of(layer.id * 2, layer.scale);
   const Home shift = vector_of(layer.id * 2 + 1, layer.shift);
@@ -126,12 +124,13 @@ void Emitter::binary(const Layer& layer) {
 void Emitter::pool(const Layer& layer) {
   const PoolWindow& w = layer.pool;
   Home source = any_home(layer.inputs[0]);
-  if (is_plain(source.layout)) source = home_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
+  if (is_plain(source.layout))
+    source = home_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
   memory::dims after;
   for (const size_t d : {size_t{1}, size_t{2}}) {
     after.push_back((w.out[d] - 1) * w.stride[d] + w.kernel[d] - w.in[d] - w.padding[d]);
   }
-  const auto algorithm = layer.is_max ? dnnl::algorithm::pooling_max
+  const auto algorithm = layer.is_max           ? dnnl::algorithm::pooling_max
                          : layer.counts_padding ? dnnl::algorithm::pooling_avg_include_padding
                                                 : dnnl::algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_forward::primitive_desc pd(
@@ -140,9 +139,8 @@ void Emitter::pool(const Layer& layer) {
        last_two(w.padding), after},
       user_scratchpad(), onednn_engine());
   const Home target = fresh(pd.dst_desc());
-  act(dnnl::pooling_forward(pd), {{DNNL_ARG_SRC, source},
-                                  {DNNL_ARG_DST, target},
-                                  scratch(pd.scratchpad_desc())});
+  act(dnnl::pooling_forward(pd),
+      {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, target}, scratch(pd.scratchpad_desc())});
   settle(layer.output, target);
 }
 
@@ -195,7 +193,8 @@ void Emitter::attention(const Layer& layer) {
   const auto operand = [&](size_t i) {
     const int id = layer.inputs[i];
     Home home = plain_home(id);
-    if (i < 3 && strides_of(home.layout).back() != 1) home = home_in(id, row_major(value(id).sizes));
+    if (i < 3 && strides_of(home.layout).back() != 1)
+      home = home_in(id, row_major(value(id).sizes));
     return home;
   };
   const Home q = operand(0);
@@ -217,7 +216,7 @@ void Emitter::attention(const Layer& layer) {
   problem.keys = value(layer.inputs[1]).sizes[2];
   problem.scale = layer.attention_scale;
   problem.is_causal = layer.is_causal;
-  const auto set = [](int64_t (&to)[4], const memory::desc& layout) {
+  const auto set = [](int64_t(&to)[4], const memory::desc& layout) {
     const IntVector strides = strides_of(layout);
     std::copy(strides.begin(), strides.end(), to);
   };
@@ -273,8 +272,8 @@ void Emitter::slice(const Layer& layer) {
   const Home home = plain_home(layer.inputs[0]);
   const IntVector strides = strides_of(home.layout);
   const auto skipped = static_cast<size_t>(layer.first * strides[layer.axis]) * sizeof(float);
-  settle(layer.output, {strided(value(layer.output).sizes, strides), home.buffer,
-                        home.offset + skipped});
+  settle(layer.output,
+         {strided(value(layer.output).sizes, strides), home.buffer, home.offset + skipped});
 }
 
 }  // namespace tierup::kernels::net

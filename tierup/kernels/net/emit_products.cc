@@ -1,8 +1,8 @@
 // Convolutions and matrix products, with what hangs on them.
 #include <time.h>
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
@@ -109,10 +109,9 @@ Home Emitter::result_home(const Layer& layer, const memory::desc& layout) {
   for (const Epilogue& e : layer.epilogue) {
     if (e.summand < 0) continue;
     const Home summand = home_in(e.summand, layout);
-    const bool is_read_too =
-        std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](int input) {
-          return root_[static_cast<size_t>(input)] == root_[static_cast<size_t>(e.summand)];
-        });
+    const bool is_read_too = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](int input) {
+      return root_[static_cast<size_t>(input)] == root_[static_cast<size_t>(e.summand)];
+    });
     if (!is_read_too && may_overwrite(e.summand, summand)) return summand;
     const Home own = fresh(layout);
     copy(summand, own);
@@ -160,13 +159,14 @@ bool Emitter::prefers_winograd(const Layer& layer) {
     const auto winograd = describe(layer, true);
     const double direct_ms = time_convolution(direct);
     const double winograd_ms = time_convolution(winograd);
-    const double moved = static_cast<double>(winograd.src_desc().get_size() +
-                                             winograd.dst_desc().get_size());
+    const double moved =
+        static_cast<double>(winograd.src_desc().get_size() + winograd.dst_desc().get_size());
     choice = winograd_ms + moved / 2 / 10e6 < direct_ms;
-    out_.notes.push_back(fmt::format(
-        "convolution {}x{}x{} to {} channels: direct {:.3f} ms, Winograd {:.3f} ms (one thread): {}",
-        g.in_channels, g.in[1], g.in[2], g.out_channels, direct_ms, winograd_ms,
-        choice ? "Winograd" : "direct"));
+    out_.notes.push_back(
+        fmt::format("convolution {}x{}x{} to {} channels: direct {:.3f} ms, Winograd {:.3f} ms "
+                    "(one thread): {}",
+                    g.in_channels, g.in[1], g.in[2], g.out_channels, direct_ms, winograd_ms,
+                    choice ? "Winograd" : "direct"));
   } catch (const dnnl::error&) {
     // This processor has no such implementation.
   }
@@ -218,8 +218,8 @@ void Emitter::product(const Layer& layer) {
     for (int64_t i = 0; i < weight.numel(); ++i)
       weight.data<float>()[i] *= layer.scale[static_cast<size_t>(i % n)];
   }
-  const Home weights = packed(layer.id * 2, weight, pd.weights_desc(),
-                              strided(weight.sizes(), weight.strides()));
+  const Home weights =
+      packed(layer.id * 2, weight, pd.weights_desc(), strided(weight.sizes(), weight.strides()));
   Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   bias.layout = bias_layout;
   const Home result = result_home(layer, row_major(out));

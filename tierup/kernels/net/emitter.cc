@@ -4,8 +4,8 @@
 #include <climits>
 #include <cstring>
 
-#include "tierup/kernels/onednn_engine.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/onednn_engine.h"
 
 namespace tierup::kernels::net {
 
@@ -136,9 +136,7 @@ void Emitter::copy(const Home& from, const Home& to) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc pd(engine, from.layout, engine, to.layout, attributes);
-  act(dnnl::reorder(pd), {{DNNL_ARG_FROM, from},
-                          {DNNL_ARG_TO, to},
-                          scratch(pd.scratchpad_desc())});
+  act(dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, scratch(pd.scratchpad_desc())});
 }
 
 Argument Emitter::scratch(const memory::desc& layout) {
@@ -210,8 +208,8 @@ size_t plan_memory(std::vector<Buffer>& buffers) {
       return other->first <= buffer->last && buffer->first <= other->last &&
              other->offset < offset + buffer->bytes && offset < other->offset + other->bytes;
     };
-    for (auto other = std::find_if(placed.begin(), placed.end(), in_the_way);
-         other != placed.end(); other = std::find_if(placed.begin(), placed.end(), in_the_way)) {
+    for (auto other = std::find_if(placed.begin(), placed.end(), in_the_way); other != placed.end();
+         other = std::find_if(placed.begin(), placed.end(), in_the_way)) {
       offset = ((*other)->offset + (*other)->bytes + 63) / 64 * 64;
     }
     buffer->offset = offset;

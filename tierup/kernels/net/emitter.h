@@ -1,8 +1,8 @@
 // Emitter: layers to actions over numbered buffers.
 //
 // A value has one or more homes: a buffer, and how the value lies in it. A layer asks for its
-// operands in the layout it wants, and gets another home, by a reorder, where there is none. Buffers
-// are ranges of one arena, the caller's tensors, or constants.
+// operands in the layout it wants, and gets another home, by a reorder, where there is none.
+// Buffers are ranges of one arena, the caller's tensors, or constants.
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ enum class Where : uint8_t { kArena, kInput, kOutput, kConstant };
 struct Buffer {
   Where where = Where::kArena;
   size_t bytes = 0;
-  size_t index = 0;        // Of the net's input or output.
-  size_t offset = 0;       // In the arena; set by the memory plan.
+  size_t index = 0;            // Of the net's input or output.
+  size_t offset = 0;           // In the arena; set by the memory plan.
   const void* data = nullptr;  // Of a constant.
-  int first = -1;          // The first and the last action that touch it.
+  int first = -1;              // The first and the last action that touch it.
   int last = -1;
 };
 
@@ -90,8 +90,7 @@ class Emitter {
   void act(OwnLoop loop, std::initializer_list<Home> homes);
   void copy(const Home& from, const Home& to);
   Argument scratch(const memory::desc& layout);
-  Home packed(int id, const Tensor& tensor, const memory::desc& wanted,
-              const memory::desc& outer);
+  Home packed(int id, const Tensor& tensor, const memory::desc& wanted, const memory::desc& outer);
   Home vector_of(int id, const std::vector<float>& numbers);
   void find_last_uses();
   void finish_outputs();

@@ -70,8 +70,7 @@ class Fuser {
     switch (layer.kind) {
       case LayerKind::kAffine: return fold_affine(layer);
       case LayerKind::kActivate: return add_activation(layer);
-      case LayerKind::kBinary:
-        return !layer.multiplies && (add_sum(layer, 0) || add_sum(layer, 1));
+      case LayerKind::kBinary: return !layer.multiplies && (add_sum(layer, 0) || add_sum(layer, 1));
       default: return false;
     }
   }
@@ -207,7 +206,8 @@ class Fuser {
     if (std::find(net_.outputs.begin(), net_.outputs.end(), id) != net_.outputs.end()) return true;
     for (size_t i = after + 1; i < net_.layers.size(); ++i) {
       const Layer& layer = net_.layers[i];
-      if (std::find(layer.inputs.begin(), layer.inputs.end(), id) != layer.inputs.end()) return true;
+      if (std::find(layer.inputs.begin(), layer.inputs.end(), id) != layer.inputs.end())
+        return true;
       for (const Epilogue& e : layer.epilogue) {
         if (e.summand == id) return true;
       }

@@ -1,0 +1,224 @@
+// Convolutions, products, attention and normalisations; see resolver.h.
+#include <cmath>
+
+#include "tierup/kernels/convolution_geometry.h"
+#include "tierup/kernels/net/resolver.h"
+#include "tierup/kernels/view.h"
+
+namespace tierup::kernels::net {
+
+bool Resolver::convolution(size_t groups) {
+  const int input = value(0);
+  const Tensor weight = constant(1);
+  const Tensor bias = constant(2);
+  if (!is_dense_float(weight) || (!bias.defined() && !plain(2).is_none()) || is_value(2) ||
+      (bias.defined() && bias.dtype() != ScalarType::kFloat) ||
+      sizes(input).size() != static_cast<size_t>(weight.dim()) || weight.dim() != 4) {
+    return false;
+  }
+  const IntVector stride = ints(3);
+  const IntVector padding = ints(4);
+  const IntVector dilation = ints(5);
+  const ConvGeometry g = conv_geometry(sizes(input), weight.sizes(), stride, padding, dilation,
+                                       false, {}, number_int(groups));
+  IntVector out{g.batch, g.out_channels};
+  for (int i = 3 - g.rank; i < 3; ++i) out.push_back(g.out[static_cast<size_t>(i)]);
+  const bool is_product =
+      g.groups == 1 && g.in_points() == 1 && g.kernel_points() == 1 && g.out_points() == 1;
+  Layer& layer = add(is_product ? LayerKind::kGemm : LayerKind::kConv, {input}, out);
+  layer.conv = g;
+  layer.axis = 1;
+  layer.weight = is_product ? kernels::transpose(
+                                  reshape(weight, IntVector{g.out_channels, g.in_channels}), 0, 1)
+                            : weight;
+  layer.bias = bias;
+  return set(layer.output);
+}
+
+int Resolver::product(int input, const Tensor& weight, const Tensor& bias) {
+  IntVector out(sizes(input).begin(), sizes(input).end());
+  require(!out.empty() && weight.dim() == 2 && is_dense_float(weight) &&
+              out.back() == weight.size(0) && is_float(input) &&
+              (!bias.defined() ||
+               (is_dense_float(bias) && bias.dim() == 1 && bias.size(0) == weight.size(1))),
+          kRefused, "a product with other operands");
+  out.back() = weight.size(1);
+  Layer& layer = add(LayerKind::kGemm, {input}, out);
+  layer.axis = out.size() - 1;
+  layer.weight = weight;
+  layer.bias = bias;
+  return layer.output;
+}
+
+bool Resolver::linear() {
+  const Tensor weight = constant(1);
+  if (!weight.defined() || weight.dim() != 2 || is_value(2)) return false;
+  return set(product(value(0), kernels::transpose(weight, 0, 1), constant(2)));
+}
+
+bool Resolver::addmm() {
+  if (!is_value(1) || is_value(0) || is_value(2) || number(3, 1) != 1 || number(4, 1) != 1) {
+    return false;
+  }
+  return set(product(value(1), constant(2), constant(0)));
+}
+
+bool Resolver::matmul() {
+  if (is_value(1)) return false;
+  return set(product(value(0), constant(1), Tensor()));
+}
+
+bool Resolver::affine(int input, size_t axis, std::vector<float> scale, std::vector<float> shift) {
+  Layer& layer =
+      add(LayerKind::kAffine, {input}, IntVector(net_.values[static_cast<size_t>(input)].sizes));
+  layer.axis = axis;
+  layer.scale = std::move(scale);
+  layer.shift = std::move(shift);
+  return set(layer.output);
+}
+
+bool Resolver::batch_norm() {
+  const int input = value(0);
+  const Tensor mean = constant(3);
+  const Tensor variance = constant(4);
+  if (flag(5) || !is_dense_float(mean) || !is_dense_float(variance) || sizes(input).size() < 2 ||
+      mean.numel() != sizes(input)[1] || variance.numel() != mean.numel()) {
+    return false;
+  }
+  const auto channels = static_cast<size_t>(mean.numel());
+  std::vector<float> scale(channels);
+  std::vector<float> shift(channels);
+  const Tensor weight = constant(1);
+  const Tensor bias = constant(2);
+  for (const Tensor* t : {&weight, &bias}) {
+    if (t->defined() && (!is_dense_float(*t) || t->numel() != mean.numel())) return false;
+  }
+  const double eps = number(7, 1e-5);
+  for (size_t c = 0; c < channels; ++c) {
+    const double factor =
+        (weight.defined() ? element(weight, c) : 1.0) / std::sqrt(element(variance, c) + eps);
+    scale[c] = static_cast<float>(factor);
+    shift[c] =
+        static_cast<float>((bias.defined() ? element(bias, c) : 0.0) - element(mean, c) * factor);
+  }
+  return affine(input, 1, std::move(scale), std::move(shift));
+}
+
+bool Resolver::layer_norm() {
+  const int input = value(0);
+  const IntVector shape = ints(1);
+  const Tensor weight = constant(2);
+  const Tensor bias = constant(3);
+  if (shape.size() != 1 || sizes(input).empty() || sizes(input).back() != shape[0]) return false;
+  for (const Tensor* t : {&weight, &bias}) {
+    if (t->defined() && (!is_dense_float(*t) || t->numel() != shape[0] || !t->is_contiguous()))
+      return false;
+  }
+  Layer& layer =
+      add(LayerKind::kLayerNorm, {input}, IntVector(net_.values[static_cast<size_t>(input)].sizes));
+  layer.weight = weight;
+  layer.bias = bias;
+  layer.eps = number(4, 1e-5);
+  return set(layer.output);
+}
+
+int Resolver::slice(int input, size_t axis, int64_t first, int64_t count) {
+  IntVector out(sizes(input).begin(), sizes(input).end());
+  out[axis] = count;
+  Layer& layer = add(LayerKind::kSlice, {input}, out);
+  layer.axis = axis;
+  layer.first = first;
+  return layer.output;
+}
+
+bool Resolver::split() {
+  const IntSpan in = sizes(value(0));
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(2), static_cast<int64_t>(in.size())));
+  const int64_t total = in[axis];
+  IntVector counts = ints(1);
+  if (plain(1).is_int()) {
+    if (counts[0] <= 0 || total % counts[0] != 0) return false;
+    counts.assign(static_cast<size_t>(total / counts[0]), counts[0]);
+  }
+  if (counts.size() != op_->outputs.size()) return false;
+  int64_t first = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (first + counts[i] > total || counts[i] < 0) return false;
+    set(slice(value(0), axis, first, counts[i]), i);
+    first += counts[i];
+  }
+  return first == total;
+}
+
+int Resolver::attend(int query, int key, int value, int mask, double scale, bool is_causal) {
+  const IntSpan q = sizes(query);
+  const IntSpan k = sizes(key);
+  const IntSpan v = sizes(value);
+  require(q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] && q[0] == v[0] &&
+              q[1] == k[1] && q[1] == v[1] && q[3] == k[3] && k[2] == v[2] && is_float(key) &&
+              is_float(value) && k[2] > 0 && q[3] > 0 && numel_of(q) > 0,
+          kRefused, "attention over other shapes");
+  const IntVector out{q[0], q[1], q[2], v[3]};
+  Layer& layer = add(LayerKind::kAttention, {query, key, value}, out);
+  if (mask >= 0) layer.inputs.push_back(mask);
+  layer.attention_scale = scale;
+  layer.is_causal = is_causal;
+  return layer.output;
+}
+
+bool Resolver::attention() {
+  if (!is_value(1) || !is_value(2) || number(4, 0) != 0 || flag(7)) return false;
+  int mask = -1;
+  if (is_value(3)) {
+    mask = value(3);
+  } else if (!plain(3).is_none()) {
+    if (!plain(3).is_tensor()) return false;
+    mask = add_constant(constant(3));
+  }
+  if (mask >= 0) {
+    const ScalarType dtype = net_.values[static_cast<size_t>(mask)].dtype;
+    if ((dtype != ScalarType::kBool && dtype != ScalarType::kFloat) || flag(5)) return false;
+  }
+  const IntSpan q = sizes(value(0));
+  const double scale =
+      number(6, 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, q.empty() ? 1 : q.back()))));
+  return set(attend(value(0), value(1), value(2), mask, scale, flag(5)));
+}
+
+bool Resolver::multi_head() {
+  const int input = value(0);
+  if (!is_value(1) || !is_value(2) || value(1) != input || value(2) != input ||
+      !plain(9).is_none() || is_value(9) || flag(10) || sizes(input).size() != 3) {
+    return false;
+  }
+  const int64_t embed = number_int(3);
+  const int64_t heads = number_int(4);
+  const IntVector in(sizes(input).begin(), sizes(input).end());
+  const Tensor qkv = constant(5);
+  const Tensor out = constant(7);
+  if (!qkv.defined() || !out.defined() || heads <= 0 || embed % heads != 0 || in[2] != embed ||
+      qkv.dim() != 2 || out.dim() != 2 || qkv.size(0) != 3 * embed) {
+    return false;
+  }
+  const int packed = product(input, kernels::transpose(qkv, 0, 1), constant(6));
+  const int64_t depth = embed / heads;
+  const int parts =
+      add(LayerKind::kView, {packed}, IntVector{in[0], in[1], 3, heads, depth}).output;
+  int part[3];
+  for (int i = 0; i < 3; ++i) {
+    const int one = slice(parts, 2, i, 1);
+    const int rows = add(LayerKind::kView, {one}, IntVector{in[0], in[1], heads, depth}).output;
+    Layer& layer = add(LayerKind::kPermute, {rows}, IntVector{in[0], heads, in[1], depth});
+    layer.order = {0, 2, 1, 3};
+    part[i] = layer.output;
+  }
+  const int mixed =
+      attend(part[0], part[1], part[2], -1, 1 / std::sqrt(static_cast<double>(depth)), false);
+  Layer& back = add(LayerKind::kPermute, {mixed}, IntVector{in[0], in[1], heads, depth});
+  back.order = {0, 2, 1, 3};
+  const int back_value = back.output;
+  const int joined = add(LayerKind::kView, {back_value}, in).output;
+  return set(product(joined, kernels::transpose(out, 0, 1), constant(8)));
+}
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,146 @@
+// Resolver: sizes forward through a program, operator by operator; see layers.h.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "tierup/kernels/net/layers.h"
+
+namespace tierup::kernels::net {
+
+class Resolver {
+ public:
+  Resolver(const Program& program, std::span<const IValue> inputs);
+  LayerNet run();
+
+ private:
+  static constexpr auto kRefused = ErrorCode::kUnsupported;
+
+  // Arguments of the operator at hand.
+  const IValue& plain(size_t i) const {
+    static const IValue none;
+    if (i >= op_->args.size()) return none;
+    const Arg& arg = op_->args[i];
+    return arg.is_value() ? known_[static_cast<size_t>(arg.value)] : arg.constant;
+  }
+  int value(size_t i) const {
+    const Arg& arg = op_->args[i];
+    return arg.is_value() ? ids_[static_cast<size_t>(arg.value)] : -1;
+  }
+  bool is_value(size_t i) const { return i < op_->args.size() && value(i) >= 0; }
+  Tensor constant(size_t i) const {
+    const IValue& v = plain(i);
+    return v.is_tensor() ? v.to_tensor() : Tensor();
+  }
+  IntVector ints(size_t i) const {
+    IntVector result;
+    const IValue& v = plain(i);
+    if (v.is_int()) result.push_back(v.to_int());
+    if (v.is_list()) {
+      for (const IValue& item : v.to_list().items) {
+        require(item.is_int(), kRefused, "a list of sizes holds something else");
+        result.push_back(item.to_int());
+      }
+    }
+    return result;
+  }
+  bool flag(size_t i) const { return plain(i).is_bool() && plain(i).to_bool(); }
+  double number(size_t i, double otherwise) const {
+    const IValue& v = plain(i);
+    return v.is_number() ? v.to_scalar().to_double() : otherwise;
+  }
+  IntSpan sizes(int id) const {
+    const IntVector& s = net_.values[static_cast<size_t>(id)].sizes;
+    return {s.data(), s.size()};
+  }
+  bool is_float(int id) const {
+    return net_.values[static_cast<size_t>(id)].dtype == ScalarType::kFloat;
+  }
+  static bool is_dense_float(const Tensor& t) {
+    return t.defined() && t.dtype() == ScalarType::kFloat;
+  }
+  int add_value(IntSpan sizes, ScalarType dtype = ScalarType::kFloat) {
+    Value value;
+    value.sizes.assign(sizes.begin(), sizes.end());
+    value.dtype = dtype;
+    net_.values.push_back(std::move(value));
+    return static_cast<int>(net_.values.size()) - 1;
+  }
+  int add_constant(const Tensor& tensor) {
+    const int id = add_value(tensor.sizes(), tensor.dtype());
+    net_.values.back().constant = tensor;
+    return id;
+  }
+  // Appends a layer of this kind; its result is a new value.
+  Layer& add(LayerKind kind, std::vector<int> inputs, IntSpan sizes) {
+    Layer layer;
+    layer.kind = kind;
+    layer.id = static_cast<int>(&*op_ - program_.ops.data()) * 16 + parts_++;
+    layer.inputs = std::move(inputs);
+    layer.output = add_value(sizes);
+    net_.layers.push_back(std::move(layer));
+    return net_.layers.back();
+  }
+  bool set(int id, size_t output = 0) {
+    if (op_->keeps_shape) {
+      const IntSpan before = sizes(value(0));
+      if (!std::equal(before.begin(), before.end(), sizes(id).begin(), sizes(id).end())) {
+        return false;
+      }
+    }
+    if (output < op_->outputs.size()) ids_[static_cast<size_t>(op_->outputs[output])] = id;
+    return true;
+  }
+  int64_t number_int(size_t i) const {
+    require(plain(i).is_int(), kRefused, "an argument is not a number");
+    return plain(i).to_int();
+  }
+
+  // Each takes the operator at hand; false: its arguments are not compiled.
+  bool visit();
+  bool convolution(size_t groups);
+  // input [*, K] x weight [K, N].
+  int product(int input, const Tensor& weight, const Tensor& bias);
+  bool linear();
+  bool addmm();
+  bool matmul();
+  bool affine(int input, size_t axis, std::vector<float> scale, std::vector<float> shift);
+  bool batch_norm();
+  // Of a tensor with one dimension that is not 1.
+  static double element(const Tensor& t, size_t i);
+  bool layer_norm();
+  bool activate(Activation activation);
+  bool hardsigmoid();
+  bool binary(bool multiplies);
+  int combine(int a, int b, bool multiplies);
+  bool with_constant(int input, const IValue& other, bool multiplies);
+  bool activate_value(int input, Activation activation);
+  // A tensor of these sizes without data, for functions that only look at sizes.
+  static Tensor shell(IntSpan sizes);
+  bool pool(const PoolWindow& window, bool is_max, bool counts_padding);
+  bool max_pool();
+  bool avg_pool();
+  bool adaptive_pool();
+  bool spatial_mean(bool keep);
+  bool mean();
+  bool view(IntVector wanted);
+  bool flatten();
+  bool unsqueeze();
+  bool permute(IntVector order);
+  bool transpose(int64_t a, int64_t b);
+  int slice(int input, size_t axis, int64_t first, int64_t count);
+  bool split();
+  int attend(int query, int key, int value, int mask, double scale, bool is_causal);
+  bool attention();
+  bool multi_head();
+  void count_uses();
+
+  const Program& program_;
+  const Op* op_ = nullptr;
+  int parts_ = 0;
+  std::vector<IValue> known_;
+  std::vector<int> ids_;
+  LayerNet net_;
+};
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,212 @@
+// A compiled net against its twin, over sizes, layouts and dtypes.
+#include "tierup/ops/neural_net.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tierup/base/parallel.h"
+#include "tierup/ops/op_table.h"
+
+namespace tierup::ops {
+namespace {
+
+namespace net = kernels::net;
+
+Tensor numbers(IntVector sizes, uint32_t seed, float scale = 1) {
+  const Tensor t = Tensor::empty(sizes, ScalarType::kFloat);
+  uint32_t state = seed * 747796405U + 1;
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    state = state * 1664525U + 1013904223U;
+    t.data<float>()[i] = scale * (static_cast<float>(state >> 8) / 8388608.0F - 1);
+  }
+  return t;
+}
+
+IValue ints(IntVector values) { return make_int_list(values); }
+
+// Operators one after the other; value 0 is the input.
+class Line {
+ public:
+  Line() {
+    program_.inputs = {0};
+    program_.value_count = 1;
+  }
+  // `args`: an int value prefixed by kValue means a value; everything else is a constant.
+  int add(const char* name, std::vector<net::Arg> args, size_t outputs = 1, bool in_place = false) {
+    net::Op op;
+    op.kind = net_kind(name);
+    EXPECT_NE(op.kind, net::OpKind::kNone) << name;
+    op.keeps_shape = in_place;
+    op.args = std::move(args);
+    for (size_t i = 0; i < outputs; ++i) op.outputs.push_back(program_.value_count++);
+    kernels_.push_back(OpTable::instance().find(name)->kernel());
+    program_.ops.push_back(std::move(op));
+    return program_.value_count - static_cast<int>(outputs);
+  }
+  int convolution(int input, const Tensor& weight, const Tensor& bias, int64_t stride,
+                  int64_t padding, int64_t dilation, int64_t groups) {
+    return add("aten::conv2d",
+               {v(input), c(weight), c(bias), c(ints({stride, stride})),
+                c(ints({padding, padding})), c(ints({dilation, dilation})), c(groups)});
+  }
+  static net::Arg v(int value) { return {value, {}}; }
+  static net::Arg c(IValue value) { return {-1, std::move(value)}; }
+  Ref<NeuralNet> make(std::vector<int> outputs) {
+    program_.outputs = std::move(outputs);
+    return make_ref<NeuralNet>(program_, kernels_, true);
+  }
+
+ private:
+  net::Program program_;
+  std::vector<KernelFn> kernels_;
+};
+
+void expect_close(const IValue& a, const IValue& b) {
+  const Tensor x = a.to_tensor();
+  const Tensor y = b.to_tensor();
+  ASSERT_EQ(shape_string(x.sizes()), shape_string(y.sizes()));
+  EXPECT_EQ(shape_string(x.strides()), shape_string(y.strides()));
+  double top = 1e-6;
+  for (int64_t i = 0; i < x.numel(); ++i)
+    top = std::max(top, std::abs(static_cast<double>(x.data<float>()[i])));
+  for (int64_t i = 0; i < x.numel(); ++i)
+    ASSERT_NEAR(x.data<float>()[i], y.data<float>()[i], 1e-5 * top) << "at " << i;
+}
+
+// The first call runs the twin, the second compiles, the third uses what was compiled.
+void expect_same_thrice(NeuralNet& object, const Tensor& input) {
+  RunContext context;
+  std::vector<IValue> one{input};
+  const std::vector<IValue> first = object.run(one, context);
+  const size_t before = object.net_count();
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<IValue> next = object.run(one, context);
+    ASSERT_EQ(next.size(), first.size());
+    for (size_t r = 0; r < next.size(); ++r) expect_close(first[r], next[r]);
+  }
+  EXPECT_EQ(object.net_count(), before + 1);
+}
+
+Ref<NeuralNet> block(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t padding,
+                     int64_t dilation, int64_t groups) {
+  Line line;
+  using L = Line;
+  const int y = line.convolution(0, numbers({out, in / groups, kernel, kernel}, 1, 0.3F), Tensor(),
+                                 stride, padding, dilation, groups);
+  Tensor variance = numbers({out}, 4);
+  for (int64_t i = 0; i < out; ++i) variance.data<float>()[i] += 1.5F;
+  const int n =
+      line.add("aten::batch_norm",
+               {L::v(y), L::c(numbers({out}, 2)), L::c(numbers({out}, 3)), L::c(numbers({out}, 5)),
+                L::c(variance), L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
+  const int r = line.add("aten::hardswish", {L::v(n)});
+  return line.make({r});
+}
+
+TEST(NeuralNet, convolutions_of_many_forms) {
+  const ThreadCountScope threads(2);
+  struct Form {
+    int64_t in, out, kernel, stride, padding, dilation, groups, size;
+  };
+  for (const Form& f : {Form{3, 16, 3, 2, 1, 1, 1, 17}, Form{16, 24, 1, 1, 0, 1, 1, 9},
+                        Form{24, 24, 3, 1, 1, 1, 24, 11}, Form{10, 7, 3, 1, 2, 2, 1, 13},
+                        Form{12, 8, 3, 1, 1, 1, 4, 8}, Form{5, 3, 5, 3, 2, 1, 1, 16},
+                        Form{16, 32, 1, 1, 0, 1, 1, 1}}) {
+    const auto object = block(f.in, f.out, f.kernel, f.stride, f.padding, f.dilation, f.groups);
+    for (const int64_t batch : {1, 3})
+      expect_same_thrice(*object, numbers({batch, f.in, f.size, f.size}, 9));
+  }
+}
+
+TEST(NeuralNet, the_twin_takes_what_was_not_compiled_for) {
+  const auto object = block(8, 8, 3, 1, 1, 1, 1);
+  RunContext context;
+  Tensor wide = Tensor::empty(IntVector{1, 8, 5, 5}, ScalarType::kDouble);
+  std::vector<IValue> doubles{wide};
+  EXPECT_THROW(object->run(doubles, context), Error);
+  EXPECT_THROW(object->run(doubles, context), Error);
+  std::vector<IValue> empty{Tensor::empty(IntVector{0, 8, 5, 5}, ScalarType::kFloat)};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(object->run(empty, context)[0].to_tensor().numel(), 0);
+  EXPECT_EQ(object->net_count(), 0U);
+}
+
+TEST(NeuralNet, results_lie_as_tier_0s_do) {
+  const auto object = block(8, 8, 3, 1, 1, 1, 1);
+  const Tensor rows = numbers({1, 6, 5, 8}, 3);
+  const Tensor last = rows.as_view(IntVector{1, 8, 6, 5}, IntVector{240, 1, 40, 8}, 0);
+  expect_same_thrice(*object, last);
+  expect_same_thrice(*object, numbers({1, 8, 6, 5}, 3));
+}
+
+TEST(NeuralNet, many_sizes_stay_bounded) {
+  const auto object = block(4, 4, 1, 1, 0, 1, 1);
+  RunContext context;
+  for (int round = 0; round < 3; ++round) {
+    for (int64_t n = 1; n < 40; ++n) {
+      std::vector<IValue> one{numbers({n, 4, 2, 2}, 1)};
+      EXPECT_EQ(object->run(one, context)[0].to_tensor().size(0), n);
+    }
+  }
+  EXPECT_LE(object->net_count(), 16U);
+  EXPECT_GT(object->net_count(), 8U);
+}
+
+TEST(NeuralNet, squeeze_and_excite_with_residual) {
+  using L = Line;
+  Line line;
+  const int x = line.convolution(0, numbers({20, 12, 1, 1}, 1), numbers({20}, 2), 1, 0, 1, 1);
+  const int a = line.add("aten::silu", {L::v(x)});
+  const int p = line.add("aten::adaptive_avg_pool2d", {L::v(a), L::c(ints({1, 1}))});
+  const int s = line.convolution(p, numbers({6, 20, 1, 1}, 3), numbers({6}, 4), 1, 0, 1, 1);
+  const int t = line.add("aten::relu", {L::v(s)});
+  const int u = line.convolution(t, numbers({20, 6, 1, 1}, 5), numbers({20}, 6), 1, 0, 1, 1);
+  const int g = line.add("aten::hardsigmoid", {L::v(u)});
+  const int m = line.add("aten::mul.Tensor", {L::v(g), L::v(a)});
+  const int y = line.convolution(m, numbers({12, 20, 1, 1}, 7), Tensor(), 1, 0, 1, 1);
+  const int z = line.add("aten::add.Tensor", {L::v(y), L::v(0), L::c(1)});
+  const int q = line.add("aten::max_pool2d", {L::v(z), L::c(ints({3, 3})), L::c(ints({2, 2})),
+                                              L::c(ints({1, 1})), L::c(ints({1, 1})), L::c(false)});
+  const auto object = line.make({q, z});
+  expect_same_thrice(*object, numbers({2, 12, 7, 7}, 8));
+}
+
+TEST(NeuralNet, a_transformer_block) {
+  using L = Line;
+  Line line;
+  constexpr int64_t kWidth = 24;
+  const int q = line.add("aten::linear",
+                         {L::v(0), L::c(numbers({kWidth, kWidth}, 1)), L::c(numbers({kWidth}, 2))});
+  const int h = line.add("aten::view", {L::v(q), L::c(ints({2, -1, 4, 6}))});
+  const int t = line.add("aten::transpose.int", {L::v(h), L::c(1), L::c(2)});
+  const int a =
+      line.add("aten::scaled_dot_product_attention",
+               {L::v(t), L::v(t), L::v(t), L::c({}), L::c(0.0), L::c(true), L::c({}), L::c(false)});
+  const int b = line.add("aten::transpose.int", {L::v(a), L::c(1), L::c(2)});
+  const int r = line.add("aten::reshape", {L::v(b), L::c(ints({2, -1, kWidth}))});
+  const int o = line.add("aten::linear", {L::v(r), L::c(numbers({kWidth, kWidth}, 3)), L::c({})});
+  const int s = line.add("aten::add.Tensor", {L::v(o), L::v(0), L::c(1)});
+  const int n =
+      line.add("aten::layer_norm", {L::v(s), L::c(ints({kWidth})), L::c(numbers({kWidth}, 4)),
+                                    L::c(numbers({kWidth}, 5)), L::c(1e-5), L::c(true)});
+  const int f =
+      line.add("aten::linear", {L::v(n), L::c(numbers({50, kWidth}, 6)), L::c(numbers({50}, 7))});
+  const int e = line.add("aten::gelu", {L::v(f), L::c("none")});
+  const auto object = line.make({e, n});
+  expect_same_thrice(*object, numbers({2, 7, kWidth}, 8));
+  expect_same_thrice(*object, numbers({2, 1, kWidth}, 8));
+}
+
+TEST(NeuralNet, prepared_sizes_run_compiled_at_once) {
+  const auto object = block(16, 16, 3, 1, 1, 1, 1);
+  const ThreadCountScope threads(2);
+  std::vector<IValue> one{numbers({1, 16, 12, 12}, 3)};
+  EXPECT_TRUE(object->prepare(one, 2)) << ::testing::PrintToString(object->notes());
+  RunContext context;
+  object->run(one, context);
+  EXPECT_EQ(object->twin_calls(), 0);
+  EXPECT_FALSE(object->notes().empty());
+}
+
+}  // namespace
+}  // namespace tierup::ops
