@@ -1,5 +1,6 @@
 // The one table of what operators are to compiled nets, sorted by name.
 #include <algorithm>
+#include <string>
 
 #include "tierup/ops/neural_net.h"
 
@@ -69,6 +70,43 @@ OpKind net_kind(std::string_view qualified_name) {
       kKinds.begin(), kKinds.end(), qualified_name,
       [](const NamedKind& entry, std::string_view name) { return entry.name < name; });
   return found != kKinds.end() && found->name == qualified_name ? found->kind : OpKind::kNone;
+}
+
+OpKind net_kind_of(const ir::Operator& op) {
+  const ir::Schema& schema = op.schema();
+  std::string name = schema.name;
+  if (name.ends_with('_')) name.pop_back();
+  if (!schema.overload.empty()) name += "." + schema.overload;
+  return net_kind(name);
+}
+
+RankRule rank_rule(const ir::Operator& op) {
+  switch (net_kind_of(op)) {
+    case OpKind::kConv:
+    case OpKind::kConvolution:
+    case OpKind::kLinear:
+    case OpKind::kBatchNorm:
+    case OpKind::kLayerNorm:
+    case OpKind::kRelu:
+    case OpKind::kRelu6:
+    case OpKind::kHardtanh:
+    case OpKind::kHardswish:
+    case OpKind::kHardsigmoid:
+    case OpKind::kSilu:
+    case OpKind::kSigmoid:
+    case OpKind::kTanh:
+    case OpKind::kGelu:
+    case OpKind::kMaxPool:
+    case OpKind::kAvgPool:
+    case OpKind::kAdaptivePool:
+    case OpKind::kPermute:
+    case OpKind::kTranspose:
+    case OpKind::kContiguous:
+    case OpKind::kDropout: return RankRule::kFirst;
+    case OpKind::kAdd:
+    case OpKind::kMul: return RankRule::kLarger;
+    default: return RankRule::kUnknown;
+  }
 }
 
 uint32_t constant_arguments(OpKind kind) {

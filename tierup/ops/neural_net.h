@@ -25,6 +25,17 @@ kernels::net::OpKind net_kind(std::string_view qualified_name);
 
 // Arguments of an operator of this kind that must be constants: bit i for argument i.
 uint32_t constant_arguments(kernels::net::OpKind kind);
+// The kind of an operator, in-place or not.
+kernels::net::OpKind net_kind_of(const ir::Operator& op);
+
+// The rank of an operator's result.
+enum class RankRule : uint8_t {
+  kUnknown,
+  kFirst,   // Of the first argument.
+  kLarger,  // The larger of the first two's.
+};
+RankRule rank_rule(const ir::Operator& op);
+
 // Whether the kind is worth a net by itself: convolutions and products with constant weights.
 bool is_heavy(kernels::net::OpKind kind);
 

@@ -20,15 +20,8 @@ using kernels::net::OpKind;
 
 namespace {
 
-std::string functional_name(const ir::Schema& schema) {
-  std::string name = schema.name;
-  if (name.ends_with('_')) name.pop_back();
-  return schema.overload.empty() ? name : name + "." + schema.overload;
-}
-
 OpKind kind_of(const Node& node) {
-  return node.is(NodeKind::kOp) ? ops::net_kind(functional_name(node.op()->schema()))
-                                : OpKind::kNone;
+  return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
 }
 
 bool is_in_place(const Node& node) {
@@ -130,7 +123,12 @@ class Regions {
 
   bool join(Node* node) {
     const OpKind kind = kind_of(*node);
-    if (is_in_place(*node) && !may_write(*node)) return false;
+    // Dropout that is off gives its argument itself.
+    const bool writes = is_in_place(*node) && kind != OpKind::kDropout;
+    if (writes && !may_write(*node)) return false;
+    if (kind == OpKind::kDropout && !constant_of(node->input(2))->is_bool()) return false;
+    if (kind == OpKind::kDropout && constant_of(node->input(2))->to_bool()) return false;
+    if (is_in_place(*node) && !made_.contains(node->input(0))) return false;
     Member member{node, kind};
     if (kind == OpKind::kSplit) {
       member.unpacking = sole_unpacking(*node);

@@ -8,6 +8,7 @@
 #include "tierup/passes/constant_propagation.h"
 #include "tierup/passes/cse.h"
 #include "tierup/passes/dead_code_elimination.h"
+#include "tierup/passes/fold_ranks.h"
 #include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/inliner.h"
 #include "tierup/passes/loop_unrolling.h"
@@ -44,6 +45,9 @@ std::span<const Pass> specialized_passes() {
   static const std::vector<Pass> passes = {
       // Frozen attributes decide branches ("if self.training"), which shrinks the rest.
       {"constant_propagation", constant_propagation},
+      // Checks of ranks become constants, and with them their branches.
+      {"fold_ranks", fold_ranks},
+      {"constant_propagation", constant_propagation},
       {"canonicalize", canonicalize},
       // What follows moves and merges pure operators; written memory would hold it back.
       {"remove_tensor_mutation", remove_tensor_mutation},
@@ -66,6 +70,7 @@ std::span<const Pass> all_passes() {
     const auto no_opt = no_opt_passes();
     std::vector<Pass> all(no_opt.begin(), no_opt.end());
     all.push_back({"cse", cse});
+    all.push_back({"fold_ranks", fold_ranks});
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});

@@ -86,7 +86,14 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
     const passes::Pass freeze{"freeze_attributes", [&](passes::PassContext& context) {
                                 passes::freeze_attributes(context, request.self, observer);
                               }};
-    collect_notes(run_passes(*graph, {&freeze, 1}, pass_options), installed->notes);
+    // Twice: flags decide branches, and what is left of them may no longer write to weights.
+    std::vector<passes::Pass> passes{freeze};
+    for (const char* name :
+         {"constant_propagation", "fold_ranks", "constant_propagation", "dead_code_elimination"}) {
+      passes.push_back(*passes::find_pass(name));
+    }
+    passes.push_back(freeze);
+    collect_notes(run_passes(*graph, passes, pass_options), installed->notes);
   }
   if (cancelled.load()) return nullptr;
   collect_notes(passes::run_specialized_pipeline(*graph, pass_options), installed->notes);
