@@ -14,6 +14,7 @@ struct NamedKind {
   OpKind kind;
 };
 constexpr auto kKinds = std::to_array<NamedKind>({
+    {"aten::Int.Tensor", OpKind::kSame},
     {"aten::_convolution", OpKind::kConvolution},
     {"aten::_native_multi_head_attention", OpKind::kMultiHead},
     {"aten::adaptive_avg_pool2d", OpKind::kAdaptivePool},
@@ -23,7 +24,9 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::avg_pool2d", OpKind::kAvgPool},
     {"aten::batch_norm", OpKind::kBatchNorm},
     {"aten::contiguous", OpKind::kContiguous},
+    {"aten::conv1d", OpKind::kConv},
     {"aten::conv2d", OpKind::kConv},
+    {"aten::conv3d", OpKind::kConv},
     {"aten::convolution", OpKind::kConvolution},
     {"aten::dropout", OpKind::kDropout},
     {"aten::flatten.using_ints", OpKind::kFlatten},
@@ -39,18 +42,21 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::mul.Scalar", OpKind::kMul},
     {"aten::mul.Tensor", OpKind::kMul},
     {"aten::permute", OpKind::kPermute},
+    {"aten::pow.Tensor_Scalar", OpKind::kPower},
     {"aten::relu", OpKind::kRelu},
     {"aten::relu6", OpKind::kRelu6},
     {"aten::reshape", OpKind::kView},
     {"aten::scaled_dot_product_attention", OpKind::kAttention},
     {"aten::sigmoid", OpKind::kSigmoid},
     {"aten::silu", OpKind::kSilu},
+    {"aten::size.int", OpKind::kSizeOf},
     {"aten::split.Tensor", OpKind::kSplit},
     {"aten::split_with_sizes", OpKind::kSplit},
     {"aten::tanh", OpKind::kTanh},
     {"aten::transpose.int", OpKind::kTranspose},
     {"aten::unsqueeze", OpKind::kUnsqueeze},
     {"aten::view", OpKind::kView},
+    {"prim::NumToTensor.Scalar", OpKind::kSame},
 });
 static_assert(std::is_sorted(kKinds.begin(), kKinds.end(),
                              [](const NamedKind& a, const NamedKind& b) {
@@ -120,9 +126,14 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kLayerNorm: return bits({1, 2, 3, 4});
     case OpKind::kMultiHead: return bits({3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
     case OpKind::kDropout: return bits({1, 2});
+    case OpKind::kPower:
     case OpKind::kGelu: return bits({1});
     default: return 0;
   }
+}
+
+bool is_number(OpKind kind) {
+  return kind == OpKind::kSizeOf || kind == OpKind::kSame || kind == OpKind::kList;
 }
 
 bool is_heavy(OpKind kind) {

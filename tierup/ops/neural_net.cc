@@ -158,6 +158,11 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
     arguments.clear();
     for (const net::Arg& arg : op.args)
       arguments.push_back(arg.is_value() ? values[static_cast<size_t>(arg.value)] : arg.constant);
+    if (op.kind == net::OpKind::kList) {
+      values[static_cast<size_t>(op.outputs[0])] =
+          make_ref<ListValue>(Type::simple(TypeKind::kInt), arguments);
+      continue;
+    }
     std::vector<IValue> results(op.result_count);
     OpCall call{.args = arguments, .results = results, .context = context};
     kernels_[i](call);

@@ -28,6 +28,9 @@ uint32_t constant_arguments(kernels::net::OpKind kind);
 // The kind of an operator, in-place or not.
 kernels::net::OpKind net_kind_of(const ir::Operator& op);
 
+// Whether the results are numbers that follow from sizes.
+bool is_number(kernels::net::OpKind kind);
+
 // The rank of an operator's result.
 enum class RankRule : uint8_t {
   kUnknown,
@@ -42,7 +45,7 @@ bool is_heavy(kernels::net::OpKind kind);
 class NeuralNet final : public RefCounted {
  public:
   // `kernels` stands beside program.ops: tier 0's kernel of each. An operator with several outputs
-  // and a kernel that gives one list has the list taken apart.
+  // and a kernel that gives one list has the list taken apart. Lists have no kernel.
   NeuralNet(kernels::net::Program program, std::vector<KernelFn> kernels, bool is_fast);
   ~NeuralNet() override;
 

@@ -46,7 +46,8 @@ class FoldRanks {
 
   // Written in place, a tensor keeps its rank.
   std::optional<int64_t> result_rank(const Node& node) const {
-    if (node.inputs().empty() || node.outputs().empty() || !node.output()->type()->is(TypeKind::kTensor))
+    if (node.inputs().empty() || node.outputs().empty() ||
+        !node.output()->type()->is(TypeKind::kTensor))
       return std::nullopt;
     switch (ops::rank_rule(*node.op())) {
       case ops::RankRule::kFirst: return rank_of(node.input(0));

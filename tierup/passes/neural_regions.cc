@@ -21,16 +21,23 @@ using kernels::net::OpKind;
 namespace {
 
 OpKind kind_of(const Node& node) {
+  if (node.is(NodeKind::kListConstruct)) {
+    const TypePtr& type = node.output()->type();
+    const bool is_sizes = type->is(TypeKind::kList) && type->element()->is(TypeKind::kInt);
+    return is_sizes && is_only_read(node.output()) ? OpKind::kList : OpKind::kNone;
+  }
   return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
 }
 
 bool is_in_place(const Node& node) {
+  if (!node.is(NodeKind::kOp)) return false;
   const auto& arguments = node.op()->schema().arguments;
   return !arguments.empty() && arguments[0].alias.is_write;
 }
 
 // A result that shares its first argument's memory without writing it.
 bool is_view(const Node& node) {
+  if (!node.is(NodeKind::kOp)) return false;
   const ir::Schema& schema = node.op()->schema();
   return !is_in_place(node) && !schema.returns.empty() &&
          (!schema.returns[0].alias.empty() || !schema.returns[0].element_alias.empty());
@@ -49,6 +56,7 @@ struct Member {
   Node* node;
   OpKind kind;
   Node* unpacking = nullptr;  // Of a list result.
+  bool stays = false;         // Is needed outside too, and follows the region.
 };
 
 class Regions {
@@ -82,7 +90,13 @@ class Regions {
 
   void visit(Node* node) {
     if (unpackings_.contains(node) || removed_.contains(node)) return;
-    if (depends_on(*node, passed_) && kind_of(*node) != OpKind::kNone && fits(*node)) close();
+    if (ops::is_number(kind_of(*node))) {
+      // Sizes of what the region makes are its own affair; others are inputs.
+      const bool is_inner = depends_on(*node, made_) && !depends_on(*node, passed_);
+      if (is_inner && is_exact(*node) && join(node)) return;
+      return stay_outside(node);
+    }
+    if (depends_on(*node, passed_) && fits(*node)) close();
     if (fits(*node) && join(node)) return;
     stay_outside(node);
   }
@@ -90,6 +104,13 @@ class Regions {
   static bool depends_on(const Node& node, const std::unordered_set<const Value*>& values) {
     return std::any_of(node.inputs().begin(), node.inputs().end(),
                        [&](const Value* input) { return values.contains(input); });
+  }
+
+  // A tensor is taken for a number only if a number was made into it.
+  bool is_exact(const Node& node) const {
+    if (kind_of(node) != OpKind::kSame) return true;
+    const Node* maker = node.input()->node();
+    return maker != nullptr && ops::is_number(kind_of(*maker));
   }
 
   // Whether constants stand where the kind needs them, and the rest is not known to be otherwise.
@@ -180,7 +201,16 @@ class Regions {
     Value* last;
   };
 
+  // A number that somebody outside needs is computed there, from what the region gives.
+  void keep_outer_numbers() {
+    for (size_t i = members_.size(); i-- > 0;) {
+      Member& member = members_[i];
+      if (ops::is_number(member.kind)) member.stays = leaves(member.node->output());
+    }
+  }
+
   void close() {
+    keep_outer_numbers();
     drop_views_of_inputs();
     const bool is_worth = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
       return ops::is_heavy(member.kind);
@@ -195,7 +225,7 @@ class Regions {
   bool is_inside(const ir::Use& use) const {
     return use.user != nullptr &&
            std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
-             return member.node == use.user || member.unpacking == use.user;
+             return !member.stays && (member.node == use.user || member.unpacking == use.user);
            });
   }
   bool leaves(const Value* value) const {
@@ -227,6 +257,7 @@ class Regions {
   // False if two results would have to share memory.
   bool find_exits(std::vector<Exit>& exits) const {
     for (const Member& member : members_) {
+      if (ops::is_number(member.kind)) continue;
       for (Value* output : outputs_of(member)) {
         if (!leaves(output)) continue;
         const Value* root = root_of(output);
@@ -301,7 +332,8 @@ class Regions {
         if (is_in_place(*member.node)) versions[root_of(output)] = number;
       }
       program.ops.push_back(std::move(op));
-      kernels.push_back(ops::op_of(*member.node->op()).kernel());
+      kernels.push_back(member.node->is(NodeKind::kOp) ? ops::op_of(*member.node->op()).kernel()
+                                                       : nullptr);
     }
   }
   // Made by a view: has a number of its own. Memory that is viewed is not written.
@@ -356,6 +388,11 @@ class Regions {
     }
     for (size_t i = 0; i < exits.size(); ++i) take_place(exits[i], giver->output(i));
     Node* position = giver;
+    for (const Member& member : members_) {
+      if (!member.stays) continue;
+      move_after(member.node, position);
+      position = member.node;
+    }
     for (Node* deferred : deferred_) {
       move_after(deferred, position);
       position = deferred;
@@ -381,6 +418,7 @@ class Regions {
   }
   void remove_members() {
     for (size_t i = members_.size(); i-- > 0;) {
+      if (members_[i].stays) continue;
       if (Node* unpacking = members_[i].unpacking) {
         removed_.insert(unpacking);
         editor_.remove(unpacking);

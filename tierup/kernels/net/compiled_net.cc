@@ -149,6 +149,7 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
     require(!value.sizes.empty() && numel_of(value.sizes) > 0, ErrorCode::kUnsupported,
             "a tensor without elements or dimensions");
   }
+  recognize(net);
   fuse(net);
   try {
     return std::make_unique<Net>(Emitter(net, options, *weights).run());

@@ -147,7 +147,8 @@ bool Emitter::prefers_winograd(const Layer& layer) {
   const ConvGeometry::Triple ones{1, 1, 1};
   const bool fits = g.rank == 2 && g.groups == 1 && g.kernel[1] == 3 && g.kernel[2] == 3 &&
                     g.stride == ones && g.dilation == ones && g.in_channels >= 16;
-  if (!fits || !options_.is_fast || !options_.measures) return false;
+  if (!fits || !options_.is_fast) return false;
+  if (!options_.measures) return weights_.is_winograd(layer.id);
   const IntVector key = geometry_key(layer);
   for (const auto& [known, choice] : measured_) {
     if (std::equal(known.begin(), known.end(), key.begin(), key.end())) return choice;
@@ -175,7 +176,9 @@ bool Emitter::prefers_winograd(const Layer& layer) {
 }
 
 void Emitter::convolution(const Layer& layer) {
-  const auto pd = describe(layer, prefers_winograd(layer));
+  const bool is_winograd = prefers_winograd(layer);
+  if (is_winograd && options_.measures) weights_.set_winograd(layer.id);
+  const auto pd = describe(layer, is_winograd);
   const ConvGeometry& g = layer.conv;
   const Home source = home_in(layer.inputs[0], pd.src_desc());
   Tensor weight = layer.weight;
@@ -186,6 +189,7 @@ void Emitter::convolution(const Layer& layer) {
     for (int64_t i = 0; i < weight.numel(); ++i)
       numbers[i] *= layer.scale[static_cast<size_t>(i / each)];
   }
+  if (!layer.scale.empty()) release_pages(layer.weight);
   if (!weight.is_contiguous()) weight = clone(weight, MemoryFormat::kContiguous);
   const Home weights = packed(layer.id * 2, weight, pd.weights_desc(), row_major(weight_sizes(g)));
   const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
@@ -207,9 +211,19 @@ void Emitter::product(const Layer& layer) {
   const IntVector source_sizes{m, k};
   const IntVector target_sizes{m, n};
   const memory::desc bias_layout({1, n}, memory::data_type::f32, memory::format_tag::ab);
-  const dnnl::matmul::primitive_desc pd(
-      {row_major(source_sizes), any_layout(IntVector{k, n}), bias_layout, row_major(target_sizes)},
-      attributes(layer), onednn_engine());
+  const auto describe_with = [&](const memory::desc& weights) {
+    return dnnl::matmul::primitive_desc(
+        {row_major(source_sizes), weights, bias_layout, row_major(target_sizes)}, attributes(layer),
+        onednn_engine());
+  };
+  const auto known = weights_.known_layout(layer.id * 2);
+  dnnl::matmul::primitive_desc pd;
+  try {
+    pd = describe_with(known ? *known : any_layout(IntVector{k, n}));
+  } catch (const dnnl::error&) {
+    if (!known) throw;
+    pd = describe_with(any_layout(IntVector{k, n}));
+  }
   Home source = home_in(layer.inputs[0], row_major(in));
   source.layout = row_major(source_sizes);
   Tensor weight = layer.weight;

@@ -150,6 +150,7 @@ Home Emitter::packed(int id, const Tensor& tensor, const memory::desc& wanted,
     memory target(wanted, onednn_engine(), to);
     dnnl::reorder(from, target).execute(onednn_stream(), from, target);
     onednn_stream().wait();
+    release_pages(tensor);
   });
   out_.blocks.push_back(block);
   return {wanted, constant_buffer(block.get(), wanted.get_size()), 0};

@@ -95,6 +95,9 @@ struct LayerNet {
 // `inputs` as the program wants them; of tensors only dtype and sizes matter.
 LayerNet resolve(const Program& program, std::span<const IValue> inputs);
 
+// Puts one activation where its formula is written out: the tanh form of gelu.
+void recognize(LayerNet& net);
+
 // Folds normalisations into weights, hangs activations and sums on the layers that feed them, and
 // moves views behind element-wise layers where that brings layers together.
 void fuse(LayerNet& net);

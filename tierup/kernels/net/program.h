@@ -48,6 +48,11 @@ enum class OpKind : uint8_t {
   kAttention,     // (query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
   kMultiHead,     // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
   kSplit,         // (self, sizes, dim): one output per item of a list that is unpacked.
+  kPower,         // (self, exponent)
+  // Numbers that follow from sizes; known when a program is compiled, computed by the twin.
+  kSizeOf,  // (self, dim)
+  kSame,    // (number): the number itself, as tensor or back.
+  kList,    // (numbers...): a list of them.
 };
 
 struct Arg {

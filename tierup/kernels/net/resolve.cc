@@ -38,6 +38,12 @@ LayerNet Resolver::run() {
 
 bool Resolver::visit() {
   parts_ = 0;
+  switch (op_->kind) {
+    case OpKind::kSizeOf: return size_of();
+    case OpKind::kSame: return know(plain(0));
+    case OpKind::kList: return list();
+    default: break;
+  }
   if (!is_value(0) && op_->kind != OpKind::kAddmm && op_->kind != OpKind::kAdd &&
       op_->kind != OpKind::kMul) {
     return false;
@@ -80,7 +86,11 @@ bool Resolver::visit() {
     case OpKind::kAttention: return attention();
     case OpKind::kMultiHead: return multi_head();
     case OpKind::kSplit: return split();
-    case OpKind::kNone: return false;
+    case OpKind::kPower: return power();
+    case OpKind::kNone:
+    case OpKind::kSizeOf:
+    case OpKind::kSame:
+    case OpKind::kList: return false;
   }
   return false;
 }
@@ -109,6 +119,35 @@ bool Resolver::hardsigmoid() {
                     IntVector(net_.values[static_cast<size_t>(middle)].sizes));
   clip.activation = {Function::kClip, 0, 1};
   return set(clip.output);
+}
+
+bool Resolver::know(const IValue& number) {
+  if (!number.is_int() && !number.is_list()) return false;
+  known_[static_cast<size_t>(op_->outputs[0])] = number;
+  return true;
+}
+bool Resolver::size_of() {
+  if (!is_value(0)) return false;
+  const IntSpan in = sizes(value(0));
+  const int64_t dim = wrap_dim(number_int(1), static_cast<int64_t>(in.size()));
+  return know(in[static_cast<size_t>(dim)]);
+}
+bool Resolver::list() {
+  std::vector<IValue> items;
+  for (size_t i = 0; i < op_->args.size(); ++i) {
+    if (!plain(i).is_int()) return false;
+    items.push_back(plain(i));
+  }
+  return know(make_ref<ListValue>(Type::simple(TypeKind::kInt), std::move(items)));
+}
+
+bool Resolver::power() {
+  const double exponent = number(1, 0);
+  if (exponent != 2 && exponent != 3) return false;
+  const int input = value(0);
+  int result = combine(input, input, true);
+  if (exponent == 3) result = combine(result, input, true);
+  return set(result);
 }
 
 bool Resolver::binary(bool multiplies) {

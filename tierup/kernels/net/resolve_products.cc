@@ -13,7 +13,8 @@ bool Resolver::convolution(size_t groups) {
   const Tensor bias = constant(2);
   if (!is_dense_float(weight) || (!bias.defined() && !plain(2).is_none()) || is_value(2) ||
       (bias.defined() && bias.dtype() != ScalarType::kFloat) ||
-      sizes(input).size() != static_cast<size_t>(weight.dim()) || weight.dim() != 4) {
+      sizes(input).size() != static_cast<size_t>(weight.dim()) || weight.dim() < 3 ||
+      weight.dim() > 5) {
     return false;
   }
   const IntVector stride = ints(3);

@@ -98,6 +98,10 @@ class Resolver {
 
   // Each takes the operator at hand; false: its arguments are not compiled.
   bool visit();
+  bool know(const IValue& number);
+  bool size_of();
+  bool list();
+  bool power();
   bool convolution(size_t groups);
   // input [*, K] x weight [K, N].
   int product(int input, const Tensor& weight, const Tensor& bias);

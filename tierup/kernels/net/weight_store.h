@@ -4,9 +4,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "tierup/kernels/net/layouts.h"
+#include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels::net {
 
@@ -15,6 +17,12 @@ class WeightStore {
   // The block named `id` in this layout; `fill` writes a missing one.
   std::shared_ptr<char[]> get(int id, const memory::desc& layout,
                               const std::function<void(char*)>& fill);
+  // A layout that the constant was packed in before; nets for other sizes take it again where they
+  // can, so that one copy serves all.
+  std::optional<memory::desc> known_layout(int id) const;
+  // Which convolutions measured faster by Winograd's algorithm, for nets that do not measure.
+  void set_winograd(int id);
+  bool is_winograd(int id) const;
   size_t bytes() const;
 
  private:
@@ -25,7 +33,12 @@ class WeightStore {
   };
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
+  std::vector<int> winograd_;
 };
+
+// Tells the system that the pages of a constant that lies in a mapped file, and has been packed,
+// need not stay resident. Reading them stays possible; memory of our own is left alone.
+void release_pages(const Tensor& tensor);
 
 // `bytes` of memory on a cache line's boundary.
 std::shared_ptr<char[]> aligned_block(size_t bytes);

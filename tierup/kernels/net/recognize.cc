@@ -1,0 +1,96 @@
+// Formulas that are one activation; see layers.h.
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/kernels/net/layers.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+// 0.5 x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
+class GeluFinder {
+ public:
+  explicit GeluFinder(LayerNet& net) : net_(net), producer_(net.values.size(), nullptr) {
+    for (Layer& layer : net.layers) producer_[static_cast<size_t>(layer.output)] = &layer;
+  }
+
+  void run() {
+    for (Layer& layer : net_.layers) {
+      if (!is_product(&layer)) continue;
+      if (!match(layer, layer.inputs[0], layer.inputs[1]))
+        match(layer, layer.inputs[1], layer.inputs[0]);
+    }
+    std::erase_if(net_.layers, [&](const Layer& layer) {
+      return std::find(dead_.begin(), dead_.end(), layer.output) != dead_.end();
+    });
+  }
+
+ private:
+  static bool is_product(const Layer* layer) {
+    return layer != nullptr && layer->kind == LayerKind::kBinary && layer->multiplies;
+  }
+  // The producer of a value that only the formula reads.
+  Layer* inner(int id, int uses = 1) {
+    if (net_.values[static_cast<size_t>(id)].uses != uses) return nullptr;
+    return producer_[static_cast<size_t>(id)];
+  }
+  // value = alpha * x + beta: gives x, or -1.
+  int line_of(int id, float alpha, float beta) {
+    const Layer* layer = inner(id);
+    if (layer == nullptr || layer->kind != LayerKind::kActivate ||
+        layer->activation.function != Function::kLinear ||
+        std::abs(layer->activation.alpha - alpha) > 1e-6F * std::abs(alpha) ||
+        layer->activation.beta != beta) {
+      return -1;
+    }
+    steps_.push_back(id);
+    return layer->inputs[0];
+  }
+  bool is_cube(int id, int x) {
+    const Layer* cube = inner(id);
+    if (!is_product(cube) || cube->inputs[1] != x) return false;
+    const Layer* square = inner(cube->inputs[0]);
+    if (!is_product(square) || square->inputs[0] != x || square->inputs[1] != x) return false;
+    steps_.push_back(id);
+    steps_.push_back(cube->inputs[0]);
+    return true;
+  }
+
+  bool match(Layer& layer, int half, int rest) {
+    steps_.clear();
+    const int x = line_of(half, 0.5F, 0);
+    const int bent = x < 0 ? -1 : line_of(rest, 1, 1);
+    const Layer* tanh = bent < 0 ? nullptr : inner(bent);
+    if (tanh == nullptr || tanh->kind != LayerKind::kActivate ||
+        tanh->activation.function != Function::kTanh) {
+      return false;
+    }
+    steps_.push_back(bent);
+    const int sum = line_of(tanh->inputs[0], std::sqrt(2.0F / static_cast<float>(M_PI)), 0);
+    const Layer* add = sum < 0 ? nullptr : inner(sum);
+    if (add == nullptr || add->kind != LayerKind::kBinary || add->multiplies) return false;
+    steps_.push_back(sum);
+    const size_t at = add->inputs[0] == x ? 1 : 0;
+    if (add->inputs[1 - at] != x) return false;
+    const int cube = line_of(add->inputs[at], 0.044715F, 0);
+    if (cube < 0 || !is_cube(cube, x)) return false;
+    layer.kind = LayerKind::kActivate;
+    layer.inputs = {x};
+    layer.activation = {Function::kGeluTanh};
+    // The formula read it five times: the half, the sum, and three factors.
+    net_.values[static_cast<size_t>(x)].uses -= 4;
+    dead_.insert(dead_.end(), steps_.begin(), steps_.end());
+    return true;
+  }
+
+  LayerNet& net_;
+  std::vector<Layer*> producer_;
+  std::vector<int> steps_;
+  std::vector<int> dead_;
+};
+
+}  // namespace
+
+void recognize(LayerNet& net) { GeluFinder(net).run(); }
+
+}  // namespace tierup::kernels::net
