@@ -1,6 +1,7 @@
 // Rows of matrix products.
 #include <array>
 
+#include "tierup/kernels/grouped_matmul.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/products.h"
 #include "tierup/ops/boxing.h"
@@ -24,6 +25,12 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", boxed<&kernels::bmm>},
     {"aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::bmm>},
+    {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
+     "ScalarType? out_dtype=None) -> Tensor",
+     boxed<&kernels::grouped_mm>},
+    // The transformers library's own operator for the same, in what it exports.
+    {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
+     boxed<&kernels::grouped_mm_rows>},
     {"aten::matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>},
     {"aten::matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::matmul>},
