@@ -14,6 +14,9 @@ struct FloatFolds {
   float (*min)(const float* x, int64_t n);
   // acc[j] += x[r * stride + j] for `rows` rows, in order, and 64 columns.
   void (*add_rows)(const float* x, int64_t rows, int64_t stride, float* acc);
+  // In double: the sum of x, and of the squares of x - center.
+  double (*wide_sum)(const float* x, int64_t n);
+  double (*wide_squares)(const float* x, int64_t n, double center);
 };
 
 FloatFolds float_folds_base();

@@ -63,7 +63,38 @@ void add_rows(const float* x, int64_t rows, int64_t stride, float* acc) {
   std::memcpy(acc, sum.data(), sizeof(sum));
 }
 
-constexpr FloatFolds kFolds{fold<Adder>, fold<Maximum>, fold<Minimum>, add_rows};
+using WideVector = double __attribute__((vector_size(64)));  // A quarter of the lanes.
+using Part = float __attribute__((vector_size(32)));
+
+// The sum of value(x[i]) in double; value takes a WideVector or a double.
+template <typename Value>
+double wide_fold(const float* x, int64_t n, const Value& value) {
+  std::array<WideVector, 4> sums{};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (size_t v = 0; v < sums.size(); ++v) {
+      Part part;
+      std::memcpy(&part, x + i + v * 8, sizeof(part));
+      sums[v] += value(__builtin_convertvector(part, WideVector));
+    }
+  }
+  std::array<double, kLanes> lane;
+  std::memcpy(lane.data(), sums.data(), sizeof(sums));
+  for (; i < n; ++i) lane[0] += value(static_cast<double>(x[i]));
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lane[j] += lane[j + width];
+  }
+  return lane[0];
+}
+double wide_sum(const float* x, int64_t n) {
+  return wide_fold(x, n, [](auto v) { return v; });
+}
+double wide_squares(const float* x, int64_t n, double center) {
+  return wide_fold(x, n, [center](auto v) { return (v - center) * (v - center); });
+}
+
+constexpr FloatFolds kFolds{fold<Adder>, fold<Maximum>, fold<Minimum>,
+                            add_rows,    wide_sum,      wide_squares};
 
 }  // namespace
 }  // namespace tierup::kernels

@@ -12,7 +12,8 @@ namespace tierup::kernels {
 using FusedFunction = void (*)(char* const* data, const int64_t* strides, const uint64_t* scalars,
                                int64_t count);
 
-// An input that is the same for all elements of a run points to this many bytes filled with it.
-inline constexpr int64_t kSplatBytes = 64;
+// An input that is the same for all elements of a run points to this many bytes filled with it: as
+// many as a kernel loads at once.
+inline constexpr int64_t kSplatBytes = 256;
 
 }  // namespace tierup::kernels

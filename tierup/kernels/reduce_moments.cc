@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tierup/kernels/float_folds.h"
 #include "tierup/kernels/reduce.h"
 
 namespace tierup::kernels {
@@ -29,6 +30,13 @@ struct MomentsReducer {
 
   Acc identity() const { return {}; }
   Acc block(const In* p, int64_t count, int64_t stride) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (stride == 1 && count >= 64) {
+        const FloatFolds& folds = float_folds();
+        const double mean = folds.wide_sum(p, count) / static_cast<double>(count);
+        return {mean, folds.wide_squares(p, count, mean), static_cast<double>(count)};
+      }
+    }
     const auto add = [](Mean a, Mean b) { return a + b; };
     const Mean total = fold_lanes(
         p, count, stride, Mean(0), [](Mean& a, In v) { a += static_cast<Mean>(v); }, add);

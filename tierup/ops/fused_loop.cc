@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "tierup/tensor/block_owner.h"
+
 namespace tierup::ops {
 namespace {
 
@@ -28,6 +30,13 @@ void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_st
     case 2: return copy(uint16_t{});
     case 4: return copy(uint32_t{});
     default: return copy(uint64_t{});
+  }
+}
+
+void fill_splat(char* splat, const char* value, int64_t width) {
+  std::memcpy(splat, value, static_cast<size_t>(width));
+  for (int64_t filled = width; filled < kSplatBytes; filled *= 2) {
+    std::memcpy(splat + filled, splat, static_cast<size_t>(filled));
   }
 }
 
@@ -75,7 +84,7 @@ void KernelRun::run(char* const* pointers, const int64_t* strides, int64_t count
   for (size_t k = 0; k < operands; ++k) {
     data[k] = pointers[k];
     if (k < outputs || strides[k] != 0 || kernel->inputs[k - outputs].uniform) continue;
-    copy_strided(splats[k], widths[k], pointers[k], 0, widths[k], kSplatBytes / widths[k]);
+    fill_splat(splats[k], pointers[k], widths[k]);
     data[k] = splats[k];
   }
   kernel->function(data.data(), strides, nullptr, count);
@@ -161,8 +170,10 @@ std::vector<IntVector> FusedLoop::output_strides() const {
   return result;
 }
 
-// An input's memory for a contiguous output, if nobody will read that input again.
+// An input's memory for a contiguous output, if nobody will read that input again. Where a run's
+// allocations are planned, they must not depend on who holds what, and blocks are shared anyway.
 Tensor FusedLoop::reuse_input(ScalarType dtype) {
+  if (AllocationScope::current() != nullptr) return {};
   for (const Tensor& input : inputs_) {
     if (!input.defined() || input.ref()->use_count() != 1) continue;
     const Ref<Storage>& storage = input.storage();

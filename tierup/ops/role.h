@@ -23,6 +23,8 @@ enum class Role : uint8_t {
   kSize,            // (tensor, dim) -> int
   kSizes,           // (tensor) -> int[]
   kElementType,     // (tensor) -> int, the ScalarType's code
+  kLinear,          // (input, weight, bias) -> input times the transposed weight, plus the bias
+  kSelect,          // (tensor, dim, index) -> its part without that dimension
   kRowReduction,    // (tensor, dim[], ..., keepdim...) -> one element for each row
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
 };

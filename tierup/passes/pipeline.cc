@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tierup/passes/batch_loop_products.h"
 #include "tierup/passes/canonicalize.h"
 #include "tierup/passes/constant_pooling.h"
 #include "tierup/passes/constant_propagation.h"
@@ -69,6 +70,7 @@ std::span<const Pass> all_passes() {
   static const std::vector<Pass> passes = [] {
     const auto no_opt = no_opt_passes();
     std::vector<Pass> all(no_opt.begin(), no_opt.end());
+    all.push_back({"batch_loop_products", batch_loop_products});
     all.push_back({"cse", cse});
     all.push_back({"fold_ranks", fold_ranks});
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});

@@ -6,6 +6,7 @@
 
 #include "tierup/codegen/compile_groups.h"
 #include "tierup/ops/op_table.h"
+#include "tierup/passes/batch_loop_products.h"
 #include "tierup/passes/freeze_attributes.h"
 #include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/pass_runner.h"
@@ -94,6 +95,11 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
     }
     passes.push_back(freeze);
     collect_notes(run_passes(*graph, passes, pass_options), installed->notes);
+  }
+  if (!options.accurate) {
+    // Before what makes other steps out of products.
+    const passes::Pass batch{"batch_loop_products", passes::batch_loop_products};
+    collect_notes(run_passes(*graph, {&batch, 1}, pass_options), installed->notes);
   }
   if (cancelled.load()) return nullptr;
   collect_notes(passes::run_specialized_pipeline(*graph, pass_options), installed->notes);

@@ -1,5 +1,8 @@
-// The function has two loops over one body: `width` lanes at a time, then one. Loads and stores
-// convert between element and lane types; every node becomes one or two instructions.
+// The function has three loops over one body: several registers of lanes at a time, one register,
+// one element. Long bodies are chains of dependent instructions, a polynomial after the other; the
+// first loop's vectors are wider than a register, so that the back end splits them and interleaves
+// as many chains as the processor can work on. Loads and stores convert between element and lane
+// types; every node becomes one or two instructions.
 #include "tierup/codegen/llvm/kernel_emitter.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -30,9 +33,18 @@ class KernelEmitter {
     builder_.SetInsertPoint(entry);
     load_arguments(*function);
     Value* count = function->getArg(3);
-    Value* whole = builder_.CreateSub(count, builder_.CreateURem(count, builder_.getInt64(width_)));
-    loop(*function, builder_.getInt64(0), whole, width_);
-    loop(*function, whole, count, 1);
+    const auto whole = [&](unsigned width) {
+      return builder_.CreateSub(count, builder_.CreateURem(count, builder_.getInt64(width)));
+    };
+    Value* begin = builder_.getInt64(0);
+    if (const unsigned chains = interleaved(); chains > 1) {
+      Value* end = whole(chains * width_);
+      loop(*function, begin, end, chains * width_);
+      begin = end;
+    }
+    Value* end = whole(width_);
+    loop(*function, begin, end, width_);
+    loop(*function, end, count, 1);
     builder_.CreateRetVoid();
     if (llvm::verifyFunction(*function))
       throw std::invalid_argument("the emitted function is broken");
@@ -47,6 +59,12 @@ class KernelEmitter {
       if (t == LaneType::kF64 || t == LaneType::kI64) bytes = 8;
     }
     return static_cast<unsigned>(vector_bits) / 8 / bytes;
+  }
+
+  // Registers of lanes to work on side by side.
+  unsigned interleaved() const {
+    if (spec_.node_count > 24) return 4;
+    return spec_.node_count > 8 ? 2 : 1;
   }
 
   void check() const {
