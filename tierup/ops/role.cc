@@ -22,6 +22,7 @@ constexpr auto kRoles = std::to_array<NamedRole>({
     {"aten::append.t", Role::kAppend},
     {"aten::dim", Role::kRank},
     {"aten::expand", Role::kExpand},
+    {"aten::gt.int", Role::kGreater},
     {"aten::len.t", Role::kListLength},
     {"aten::linear", Role::kLinear},
     {"aten::mean.dim", Role::kRowReduction},
@@ -45,6 +46,12 @@ Role role_of(std::string_view qualified_name) {
       kRoles.begin(), kRoles.end(), qualified_name,
       [](const NamedRole& entry, std::string_view name) { return entry.name < name; });
   return found != kRoles.end() && found->name == qualified_name ? found->role : Role::kNone;
+}
+
+std::string_view operator_with(Role role) {
+  return std::find_if(kRoles.begin(), kRoles.end(),
+                      [&](const NamedRole& entry) { return entry.role == role; })
+      ->name;
 }
 
 }  // namespace tierup::ops

@@ -23,6 +23,7 @@ enum class Role : uint8_t {
   kSize,            // (tensor, dim) -> int
   kSizes,           // (tensor) -> int[]
   kElementType,     // (tensor) -> int, the ScalarType's code
+  kGreater,         // (int, int) -> bool
   kLinear,          // (input, weight, bias) -> input times the transposed weight, plus the bias
   kSelect,          // (tensor, dim, index) -> its part without that dimension
   kRowReduction,    // (tensor, dim[], ..., keepdim...) -> one element for each row
@@ -31,5 +32,7 @@ enum class Role : uint8_t {
 
 // By qualified name: "aten::expand".
 Role role_of(std::string_view qualified_name);
+// The qualified name of an operator with this role, for passes that make one; it must have one.
+std::string_view operator_with(Role role);
 
 }  // namespace tierup::ops

@@ -113,7 +113,7 @@ class GroupMaker {
   GroupMaker(PassContext& context, ValueForms& forms) : context_(context), forms_(forms) {}
 
   void make(const Members& members) {
-    const ir::Operator* op = context_.table().find("tierup::fusion_group");
+    const ir::Operator* op = context_.table().find(ops::operator_with(ops::Role::kFusionGroup));
     std::unordered_map<const Node*, uint32_t> index;
     for (uint32_t i = 0; i < members.size(); ++i) index[members[i]] = i;
     ops::GroupProgram program;
