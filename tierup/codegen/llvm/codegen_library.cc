@@ -42,9 +42,10 @@ void unwrap(llvm::Error error) {
 
 class Jit {
  public:
+  // Never destroyed: kernels may be released, or still run, while the process ends.
   static Jit& instance() {
-    static Jit jit;
-    return jit;
+    static Jit* const jit = new Jit();
+    return *jit;
   }
 
   CompileResult compile(const KernelSpec& spec, const CompileOptions& options) {
