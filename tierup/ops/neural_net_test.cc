@@ -197,6 +197,25 @@ TEST(NeuralNet, a_transformer_block) {
   expect_same_thrice(*object, numbers({2, 1, kWidth}, 8));
 }
 
+// As tracing writes it: numbers are tensors of float64 without dimensions.
+TEST(NeuralNet, gelu_written_out) {
+  using L = Line;
+  Line line;
+  const auto number = [](double x) { return L::c(Tensor::scalar(x)); };
+  const int x = line.add("aten::addmm", {L::c(numbers({20}, 1)), L::v(0), L::c(numbers({8, 20}, 2)),
+                                         L::c(1), L::c(1)});
+  const int h = line.add("aten::mul.Tensor", {L::v(x), number(0.5)});
+  const int p = line.add("aten::pow.Tensor_Scalar", {L::v(x), L::c(3.0)});
+  const int q = line.add("aten::mul.Tensor", {L::v(p), number(0.044715)});
+  const int s = line.add("aten::add.Tensor", {L::v(x), L::v(q), L::c(1)});
+  const int t = line.add("aten::mul.Tensor", {L::v(s), number(0.7978845608028654)});
+  const int u = line.add("aten::tanh", {L::v(t)});
+  const int w = line.add("aten::add.Tensor", {L::v(u), number(1), L::c(1)});
+  const int z = line.add("aten::mul.Tensor", {L::v(h), L::v(w)});
+  const auto object = line.make({z});
+  expect_same_thrice(*object, numbers({5, 8}, 8));
+}
+
 TEST(NeuralNet, prepared_sizes_run_compiled_at_once) {
   const auto object = block(16, 16, 3, 1, 1, 1, 1);
   const ThreadCountScope threads(2);

@@ -179,6 +179,10 @@ bool Resolver::with_constant(int input, const IValue& other, bool multiplies) {
   }
   if (!other.is_tensor()) return false;
   const Tensor tensor = other.to_tensor();
+  // A number in a tensor without dimensions does not change the result's dtype.
+  if (tensor.dim() == 0 && !is_complex(tensor.dtype())) {
+    return with_constant(input, IValue(other.to_scalar()), multiplies);
+  }
   if (!is_dense_float(tensor)) return false;
   const auto rank = static_cast<int64_t>(sizes(input).size());
   // One dimension that is not 1: a factor or summand per channel.
