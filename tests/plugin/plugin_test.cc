@@ -122,6 +122,16 @@ TEST(PluginOperators, serve_an_exported_program) {
   EXPECT_TRUE(has(failure_of([] { Executor("tests/data/plugin/custom_op.pt2"); }), "my::scale"));
 }
 
+// After run_decompositions, PyTorch hands writing operators over as auto_functionalized_v2.
+TEST(PluginOperators, that_write_serve_a_functionalized_program) {
+  Options options;
+  options.plugins = {TEST_OPERATORS};
+  const Module module = Module::load("tests/data/plugin/functionalized.pt2", options);
+  EXPECT_EQ(values(module({floats({1, 2, 3})})), (std::vector<float>{4, 5, 6}));
+  EXPECT_TRUE(has(failure_of([] { Module::load("tests/data/plugin/functionalized.pt2"); }),
+                  "auto_functionalized_v2"));
+}
+
 const char* const kChain =
     "  def forward(self: __torch__.M,\n    x: Tensor,\n    y: Tensor) -> Tuple[Tensor, int]:\n"
     "    a = torch.add(x, y)\n    b = torch.relu(a)\n    c = torch.add(b, x)\n"

@@ -56,6 +56,16 @@ static int fill_kernel(const tierup_host* host, tierup_plugin_call* call, void* 
   return host->result_argument(call, 0, 0);
 }
 
+/* my::set_(Tensor(a!) x, float value) -> (): writes its argument, gives nothing. */
+static int set_kernel(const tierup_host* host, tierup_plugin_call* call, void* context) {
+  tierup_plugin_tensor x;
+  size_t i;
+  (void)context;
+  if (host->argument_tensor(call, 0, &x) != TIERUP_PLUGIN_OK) return TIERUP_PLUGIN_FAILED;
+  for (i = 0; i < count_of(&x); ++i) ((float*)x.data)[i] = (float)host->argument_float(call, 1);
+  return TIERUP_PLUGIN_OK;
+}
+
 static const tierup_plugin_operator kScale = {sizeof(tierup_plugin_operator),
                                               "my::scale(Tensor x, float by=2.0) -> Tensor",
                                               TIERUP_PLUGIN_PURE,
@@ -75,7 +85,13 @@ static const tierup_plugin_operator kFill = {sizeof(tierup_plugin_operator),
                                              NULL,
                                              NULL,
                                              fill_kernel};
-static const tierup_plugin_operator* const kOperators[] = {&kScale, &kSum, &kFill};
+static const tierup_plugin_operator kSet = {sizeof(tierup_plugin_operator),
+                                            "my::set_(Tensor(a!) x, float value) -> ()",
+                                            TIERUP_PLUGIN_PURE,
+                                            NULL,
+                                            NULL,
+                                            set_kernel};
+static const tierup_plugin_operator* const kOperators[] = {&kScale, &kSum, &kFill, &kSet};
 
 /* The delegate "chain": relu and additions of tensors of one shape, node by node. It declines
  * anything but contiguous float32 of equal sizes, and counts what it ran in my::delegated. */
@@ -198,7 +214,7 @@ __attribute__((visibility("default"))) const tierup_plugin* tierup_plugin_main(
   (void)kOperators;
 #else
   static const tierup_plugin plugin = {
-      sizeof(tierup_plugin), TIERUP_PLUGIN_ABI, "test operators", kOperators, 3, NULL, 0};
+      sizeof(tierup_plugin), TIERUP_PLUGIN_ABI, "test operators", kOperators, 4, NULL, 0};
   (void)kDelegated;
   (void)chain_supports;
   (void)chain_compile;

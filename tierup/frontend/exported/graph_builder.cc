@@ -200,11 +200,18 @@ void GraphBuilder::add_node(const NodeData& node, const GraphData& graph,
   }
 }
 
+const ops::Op* GraphBuilder::find_operator(std::string_view target) const {
+  constexpr std::string_view kOps = "torch.ops.";
+  const std::string name =
+      operator_name(target.starts_with(kOps) ? target.substr(kOps.size()) : target);
+  const ops::Op* op = ops::OpTable::instance().find(name);
+  return op == nullptr && operators_ != nullptr ? operators_->find(name) : op;
+}
+
 void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
                                 const GraphData& graph, Environment& environment) {
   const std::string name = operator_name(target);
-  const ops::Op* op = ops::OpTable::instance().find(name);
-  if (op == nullptr && operators_ != nullptr) op = operators_->find(name);
+  const ops::Op* op = find_operator(target);
   if (op == nullptr) {
     add_trap(node, name, "the operator is not in this build's table", graph, environment);
     return;

@@ -43,6 +43,8 @@ class GraphBuilder {
   // Binds `value` to the name of an output argument, refined by what the file knows of it.
   void bind(const Argument& output, ir::Value* value, const GraphData& graph,
             Environment& environment);
+  // The operator of a call target, "torch.ops.aten.add.Tensor"; null if there is none.
+  const ops::Op* find_operator(std::string_view target) const;
   // The type of a tensor value with the file's facts: dtype, device, sizes.
   TypePtr tensor_type(const TensorMeta& meta);
 

@@ -91,12 +91,65 @@ class HigherOrderBuilder {
     return builder_.inline_graph(graph(position), operands);
   }
 
+  // (operator; its arguments by name; `_NAME_base_index` for those it writes; `_all_bases`), or in
+  // the older form the written ones by name: the operator on copies. Results: the operator's, then
+  // the copies. Nothing if the operator is unknown, or writes to views of bases.
+  std::optional<Values> auto_functionalized() {
+    if (node_.inputs.empty() || node_.inputs[0].value.kind != Kind::kOperator) return std::nullopt;
+    const ops::Op* target = builder_.find_operator(node_.inputs[0].value.text);
+    if (target == nullptr) return std::nullopt;
+    size_t used = 1;
+    Values written;
+    if (const auto bases = find("_all_bases")) {
+      ++used;
+      for (ir::Value* base : list(*bases)) written.push_back(copy_of(base));
+    }
+    Values inputs;
+    for (const ir::Argument& formal : target->schema().arguments) {
+      if (const auto given = find(formal.name)) {
+        inputs.push_back(builder_.convert(node_.inputs[*given].value, formal.type, environment_));
+        if (formal.alias.is_write) written.push_back(inputs.back() = copy_of(inputs.back()));
+      } else if (const auto index = find("_" + formal.name + "_base_index")) {
+        const Argument& base = node_.inputs[*index].value;
+        const bool is_base = base.kind == Kind::kInt;
+        require(!is_base || static_cast<uint64_t>(base.integer) < written.size(),
+                ErrorCode::kCorruptArchive, "argument '{}' is base {} of {}", formal.name,
+                base.integer, written.size());
+        inputs.push_back(is_base ? written[static_cast<size_t>(base.integer)]
+                                 : editor_.constant(IValue(), Type::none()));
+      } else if (formal.default_value) {
+        inputs.push_back(editor_.constant(*formal.default_value, formal.type));
+        continue;
+      } else {
+        return std::nullopt;
+      }
+      ++used;
+    }
+    if (used != node_.inputs.size()) return std::nullopt;
+    const ir::Node* call = editor_.create_op(*target, inputs);
+    Values results(call->outputs().begin(), call->outputs().end());
+    if (results.empty()) results.push_back(editor_.constant(IValue(), Type::none()));
+    results.insert(results.end(), written.begin(), written.end());
+    return results;
+  }
+
   bool argument_is_false(size_t i) const {
     return i < node_.inputs.size() && node_.inputs[i].value.kind == Kind::kBool &&
            node_.inputs[i].value.integer == 0;
   }
 
  private:
+  std::optional<size_t> find(std::string_view name) const {
+    for (size_t i = 1; i < node_.inputs.size(); ++i) {
+      if (node_.inputs[i].name == name) return i;
+    }
+    return std::nullopt;
+  }
+
+  ir::Value* copy_of(ir::Value* tensor) {
+    return op("aten::clone", {tensor, editor_.constant(IValue(), Type::none())});
+  }
+
   void expect_arguments(size_t count) const {
     require(node_.inputs.size() >= count, ErrorCode::kCorruptArchive,
             "{} arguments where {} are needed", node_.inputs.size(), count);
@@ -216,6 +269,10 @@ bool build_higher_order(GraphBuilder& builder, std::string_view name, const Node
     results = higher.inlined(1);
   } else if (name == "wrap_with_autocast" && higher.argument_is_false(2)) {
     results = higher.inlined(4);
+  } else if (name == "auto_functionalized" || name == "auto_functionalized_v2") {
+    std::optional<Values> made = higher.auto_functionalized();
+    if (!made) return false;
+    results = std::move(*made);
   } else if (name == "strict_mode" || name == "hints_wrapper" || name == "wrap" ||
              name == "run_const_graph" || name == "tag_activation_checkpoint" ||
              name == "wrap_activation_checkpoint") {
