@@ -189,6 +189,12 @@ void add_bench_command(CLI::App& app, Action& action) {
       ->required();
   command->add_option("-t", arguments->seconds, "Seconds of steady calls (default: 3)");
   command->add_option("-c", arguments->callers, "Threads that call at once (default: 1)");
+  command->add_option_function<uint32_t>(
+      "--compile-delay",
+      [arguments](uint32_t milliseconds) {
+        arguments->model.tiering += fmt::format(",compile_delay_ms={}", milliseconds);
+      },
+      "A test aid: every compile job takes so many milliseconds longer");
   command->add_flag("--nodes", arguments->nodes,
                     "Time, share, kind, shapes, GFLOP/s and GB/s of each node instead");
   command->add_flag("--json", arguments->json, "Print JSON");

@@ -195,11 +195,18 @@ TEST_F(TieredGraphTest, GuardsThatAlwaysFailLeaveEveryCallToTierZero) {
   EXPECT_EQ(report().tier0_calls, 5U);
 }
 
+TEST_F(TieredGraphTest, ProfilesStayForTheReleaseDelay) {
+  make("compile=background,profiled_runs=1,release_delay_ms=3600000");
+  call_length(4);
+  tiers_->wait_for_jobs();
+  EXPECT_FALSE(report().profile.empty());
+}
+
 TEST_F(TieredGraphTest, ProfilesGoAfterTheReleaseDelay) {
   make("compile=background,profiled_runs=1,release_delay_ms=50");
   call_length(4);
   tiers_->wait_for_jobs();
-  EXPECT_FALSE(report().profile.empty());
+  ASSERT_EQ(report().plans.size(), 1U);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!report().profile.empty() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
