@@ -94,38 +94,77 @@ std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context
   return {std::make_move_iterator(results.begin()), std::make_move_iterator(results.end())};
 }
 
+NeuralNet::Sight* NeuralNet::find_sight(const Key& key) {
+  const auto found = std::find_if(seen_.begin(), seen_.end(),
+                                  [&](const Sight& sight) { return sight.key == key; });
+  return found == seen_.end() ? nullptr : &*found;
+}
+
 // The first sight of sizes runs the twin, whose results say how they are to lie; the second
-// compiles, unless somebody else is at it.
+// has them compiled for: in the background, if there is one, or else at once.
 std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inputs,
                                     RunContext& context) {
-  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock()) {
-    const auto found = std::find_if(seen_.begin(), seen_.end(),
-                                    [&](const auto& sight) { return sight.first == key; });
-    if (found != seen_.end() && entries_.back().load() == nullptr) {
-      auto entry = compile(key, inputs, intra_op_threads(), false, is_fast_, found->second);
-      seen_.erase(found);
-      const bool is_compiled = entry->compiled != nullptr;
-      std::vector<Tensor> results;
-      if (is_compiled) results = entry->compiled->run(inputs);
-      install(std::move(entry));
-      if (is_compiled)
-        return {std::make_move_iterator(results.begin()), std::make_move_iterator(results.end())};
-    } else if (found == seen_.end()) {
-      twin_calls_.fetch_add(1, std::memory_order_relaxed);
-      std::vector<IValue> results = run_twin(inputs, context);
-      std::vector<IntVector> strides;
-      for (const IValue& result : results) {
-        const TensorImpl* tensor = result.tensor_impl();
-        strides.push_back(tensor != nullptr ? tensor->strides : IntVector());
+  {
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    Sight* sight = lock.owns_lock() ? find_sight(key) : nullptr;
+    if (lock.owns_lock() && sight == nullptr) return first_sight(key, inputs, context);
+    if (sight != nullptr && !sight->is_pending && entries_.back().load() == nullptr) {
+      if (context.background != nullptr) {
+        sight->is_pending = true;
+        compile_later(*sight, inputs, *context.background);
+      } else {
+        compile_sight(*sight, inputs, intra_op_threads());
       }
-      if (seen_.size() >= 4 * kMostEntries) seen_.erase(seen_.begin());
-      seen_.emplace_back(key, std::move(strides));
-      return results;
     }
   }
+  const Entry* entry = find(key);
+  if (entry == nullptr || entry->compiled == nullptr) {
+    twin_calls_.fetch_add(1, std::memory_order_relaxed);
+    return run_twin(inputs, context);
+  }
+  std::vector<Tensor> results = entry->compiled->run(inputs);
+  return {std::make_move_iterator(results.begin()), std::make_move_iterator(results.end())};
+}
+
+std::vector<IValue> NeuralNet::first_sight(const Key& key, std::span<const IValue> inputs,
+                                           RunContext& context) {
   twin_calls_.fetch_add(1, std::memory_order_relaxed);
-  return run_twin(inputs, context);
+  std::vector<IValue> results = run_twin(inputs, context);
+  Sight sight{key, {}};
+  for (const IValue& result : results) {
+    const TensorImpl* tensor = result.tensor_impl();
+    sight.strides.push_back(tensor != nullptr ? tensor->strides : IntVector());
+  }
+  if (seen_.size() >= 4 * kMostEntries) seen_.erase(seen_.begin());
+  seen_.push_back(std::move(sight));
+  return results;
+}
+
+void NeuralNet::compile_sight(Sight& sight, std::span<const IValue> inputs, int threads) {
+  install(compile(sight.key, inputs, threads, false, is_fast_, sight.strides));
+  seen_.erase(seen_.begin() + (&sight - seen_.data()));
+}
+
+// Compiling reads sizes and strides alone: tensors like the inputs stand in for them, so that the
+// caller's are neither kept nor read after the call.
+void NeuralNet::compile_later(const Sight& sight, std::span<const IValue> inputs,
+                              BackgroundWork& work) {
+  std::vector<IValue> alike;
+  for (const IValue& input : inputs) {
+    const TensorImpl* tensor = input.tensor_impl();
+    alike.push_back(tensor == nullptr
+                        ? input
+                        : IValue(Tensor::empty_strided(
+                              {tensor->sizes.data(), tensor->sizes.size()},
+                              {tensor->strides.data(), tensor->strides.size()}, tensor->dtype)));
+  }
+  work.push([self = Ref<NeuralNet>(this), key = sight.key, alike = std::move(alike),
+             threads = intra_op_threads()] {
+    const std::lock_guard<std::mutex> lock(self->mutex_);
+    Sight* pending = self->find_sight(key);
+    const bool has_room = self->entries_.back().load() == nullptr;
+    if (pending != nullptr && has_room) self->compile_sight(*pending, alike, threads);
+  });
 }
 
 std::unique_ptr<NeuralNet::Entry> NeuralNet::compile(const Key& key, std::span<const IValue> inputs,

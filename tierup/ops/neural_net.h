@@ -70,6 +70,18 @@ class NeuralNet final : public RefCounted {
   const Entry* find(const Key& key) const;
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
   std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
+  // Sizes that came once, not yet compiled for.
+  struct Sight {
+    Key key;
+    std::vector<IntVector> strides;  // How tier 0's results lay.
+    bool is_pending = false;         // Background work for it is on its way.
+  };
+  Sight* find_sight(const Key& key);
+  std::vector<IValue> first_sight(const Key& key, std::span<const IValue> inputs,
+                                  RunContext& context);
+  // Compiles for a sight and drops it; the caller holds the mutex.
+  void compile_sight(Sight& sight, std::span<const IValue> inputs, int threads);
+  void compile_later(const Sight& sight, std::span<const IValue> inputs, BackgroundWork& work);
   std::unique_ptr<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads,
                                  bool measures, bool is_fast,
                                  const std::vector<IntVector>& strides);
@@ -84,7 +96,7 @@ class NeuralNet final : public RefCounted {
   std::array<std::atomic<const Entry*>, kMostEntries> entries_{};
   std::atomic<int64_t> twin_calls_{0};
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
-  std::vector<std::pair<Key, std::vector<IntVector>>> seen_;
+  std::vector<Sight> seen_;
   std::vector<std::string> notes_;
 };
 

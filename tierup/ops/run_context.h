@@ -20,8 +20,17 @@ struct Policy {
   bool deterministic = false;
 };
 
+// Where an operator leaves work that no caller should wait for, such as compiling for sizes that
+// came again. The work may run in another thread, later, or never.
+class BackgroundWork {
+ public:
+  virtual ~BackgroundWork() = default;
+  virtual void push(std::function<void()> work) = 0;
+};
+
 struct RunContext {
   Policy policy;
+  BackgroundWork* background = nullptr;     // Null: such work is done at once, in the call.
   kernels::Generator* generator = nullptr;  // Never null in a run.
   // Receives what the model prints (with its newline) and warns; null: stdout, stderr.
   std::function<void(const std::string&)> print;

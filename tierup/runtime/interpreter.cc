@@ -204,6 +204,7 @@ const Step* Interpreter::run_fork(const Step& step) {
   task->result = future;
   task->state = state_;
   task->context = context_;
+  task->context.background = nullptr;  // A task may outlast the run, and who does its work.
   pool->submit(std::move(task));
   slots_[step.output] = std::move(future);
   return &step + 1;

@@ -89,7 +89,21 @@ IValue TieredGraph::run_specialized(const Ref<const InstalledPlan>& plan, const 
   return run_plan(plan, call);
 }
 
+void TieredGraph::OperatorWork::push(std::function<void()> work) {
+  CompileJob job;
+  job.owner = &graph_;
+  job.run = [self = graph_.shared_from_this(),
+             work = std::move(work)](const std::atomic<bool>& cancelled) {
+    if (self->options_.compile_delay_ms > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(self->options_.compile_delay_ms));
+    }
+    if (!cancelled.load()) work();
+  };
+  graph_.queue_.push(std::move(job));
+}
+
 IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& call) {
+  if (options_.compile == CompileMode::kBackground) call.context.background = &operator_work_;
   const auto run = [&] {
     return program_.run_single(*plan->plan, call.args, call.context, call.state);
   };

@@ -48,6 +48,15 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
     ops::RunContext& context;
     const Ref<const runtime::RunState>& state;
   };
+  // Work of operators as jobs of the queue.
+  class OperatorWork final : public ops::BackgroundWork {
+   public:
+    explicit OperatorWork(TieredGraph& graph) : graph_(graph) {}
+    void push(std::function<void()> work) override;
+
+   private:
+    TieredGraph& graph_;
+  };
   IValue run_tier0(const Call& call) {
     return program_.run(slot_, call.args, call.context, call.state);
   }
@@ -82,6 +91,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // The adaptive policy, blocking: a call that may be specialised is, before it runs. The reference
   // policy compiles after a profiled call, as the executor it follows does before the next one.
   const bool rehearses_;
+  OperatorWork operator_work_{*this};
   PlanTable table_;
 
   std::atomic<uint64_t> calls_{0};
