@@ -7,7 +7,7 @@
 
 #include "tierup/kernels/complex_views.h"
 #include "tierup/kernels/copy.h"
-#include "tierup/kernels/generator.h"
+#include "tierup/tier/silent_context.h"
 
 namespace tierup::tier {
 namespace {
@@ -112,16 +112,10 @@ LiveCheck::LiveCheck(runtime::Program& program, runtime::Program::PlanSlot& slot
 }
 
 IValue LiveCheck::run(const runtime::Plan& plan) const {
-  std::vector<IValue> args;
-  for (const IValue& arg : args_) args.push_back(arg);
-  const Ref<kernels::Generator> generator = make_ref<kernels::Generator>();
-  ops::RunContext context;
-  context.policy = policy_;
-  context.generator = generator.get();
-  context.print = [](const std::string&) {};
-  context.warn = [](const std::string&) {};
+  std::vector<IValue> args = args_;
+  SilentContext silent(policy_);
   const Ref<const runtime::RunState> state(make_ref<runtime::RunState>().get());
-  return program_.run_single(plan, args, context, state);
+  return program_.run_single(plan, args, silent.context(), state);
 }
 
 std::optional<std::string> LiveCheck::difference() const {

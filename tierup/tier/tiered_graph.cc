@@ -5,8 +5,8 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/generator.h"
 #include "tierup/tier/live_check.h"
+#include "tierup/tier/silent_context.h"
 
 namespace tierup::tier {
 
@@ -89,17 +89,26 @@ IValue TieredGraph::run_specialized(const Ref<const InstalledPlan>& plan, const 
   return run_plan(plan, call);
 }
 
-void TieredGraph::OperatorWork::push(std::function<void()> work) {
+void TieredGraph::push_job(JobBody body, std::optional<std::chrono::milliseconds> delay) {
   CompileJob job;
-  job.owner = &graph_;
-  job.run = [self = graph_.shared_from_this(),
-             work = std::move(work)](const std::atomic<bool>& cancelled) {
-    if (self->options_.compile_delay_ms > 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(self->options_.compile_delay_ms));
-    }
+  job.owner = this;
+  if (delay) job.not_before = CompileQueue::Clock::now() + *delay;
+  job.run = [self = shared_from_this(), body = std::move(body)](
+                const std::atomic<bool>& cancelled) { body(*self, cancelled); };
+  queue_.push(std::move(job));
+}
+
+void TieredGraph::delay_compilation() const {
+  if (options_.compile_delay_ms > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(options_.compile_delay_ms));
+  }
+}
+
+void TieredGraph::OperatorWork::push(std::function<void()> work) {
+  graph_.push_job([work = std::move(work)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+    graph.delay_compilation();
     if (!cancelled.load()) work();
-  };
-  graph_.queue_.push(std::move(job));
+  });
 }
 
 IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& call) {
@@ -127,29 +136,22 @@ void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan,
     plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(std::move(lives)));
     return;
   }
-  CompileJob job;
-  job.owner = this;
-  job.run = [plan, signature, lives = std::move(lives)](const std::atomic<bool>&) {
+  push_job([plan, signature, lives = std::move(lives)](TieredGraph&, const std::atomic<bool>&) {
     plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(lives));
-  };
-  queue_.push(std::move(job));
+  });
   if (!trim_pending_.exchange(true)) trim_when_idle(calls_.load());
 }
 
 void TieredGraph::trim_when_idle(uint64_t calls_before) {
-  CompileJob job;
-  job.owner = this;
-  job.not_before =
-      CompileQueue::Clock::now() + std::chrono::milliseconds(options_.release_delay_ms);
-  job.run = [self = shared_from_this(), calls_before](const std::atomic<bool>& cancelled) {
+  const auto trim = [calls_before](TieredGraph& graph, const std::atomic<bool>& cancelled) {
     if (cancelled.load()) return;
-    const uint64_t calls = self->calls_.load();
+    const uint64_t calls = graph.calls_.load();
     if (calls == calls_before) {
-      for (const Ref<const InstalledPlan>& plan : self->plans()) plan->memory.trim();
+      for (const Ref<const InstalledPlan>& plan : graph.plans()) plan->memory.trim();
     }
-    self->trim_when_idle(calls);
+    graph.trim_when_idle(calls);
   };
-  queue_.push(std::move(job));
+  push_job(trim, std::chrono::milliseconds(options_.release_delay_ms));
 }
 
 // The caller gets its answer as ever; tier 0 runs in a job, on copies of what went in and came out.
@@ -157,16 +159,13 @@ IValue TieredGraph::run_checked(const Ref<const InstalledPlan>& plan, const Call
   auto check = std::make_shared<LiveCheck>(program_, slot_, plan, self_, call.args, call.context);
   IValue result = run_plan(plan, call);
   check->set_result(result);
-  CompileJob job;
-  job.owner = this;
-  job.run = [self = shared_from_this(), check](const std::atomic<bool>& cancelled) {
+  push_job([check](TieredGraph& graph, const std::atomic<bool>& cancelled) {
     if (cancelled.load()) return;
-    self->checked_calls_.fetch_add(1, std::memory_order_relaxed);
+    graph.checked_calls_.fetch_add(1, std::memory_order_relaxed);
     if (std::optional<std::string> difference = check->difference()) {
-      self->demote(std::move(*difference));
+      graph.demote(std::move(*difference));
     }
-  };
-  queue_.push(std::move(job));
+  });
   return result;
 }
 
@@ -193,15 +192,10 @@ void TieredGraph::rehearse(const Call& call) {
   const bool can_share = layout().plan().is_pure();
   std::vector<IValue> args =
       can_share ? originals.to_tuple().items : deep_copy(originals).to_tuple().items;
-  const Ref<kernels::Generator> generator = make_ref<kernels::Generator>();
-  ops::RunContext context;
-  context.policy = call.context.policy;
-  context.generator = generator.get();
-  context.print = [](const std::string&) {};
-  context.warn = [](const std::string&) {};
+  SilentContext silent(call.context.policy);
   runtime::RunProfiler profiler(layout(), args);
   try {
-    program_.run_single(layout().plan(), args, context, call.state, &profiler);
+    program_.run_single(layout().plan(), args, silent.context(), call.state, &profiler);
   } catch (const std::exception&) {
     return;  // The call itself will throw, at tier 0, with its effects.
   }
@@ -242,13 +236,10 @@ void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& po
   if (options_.compile == CompileMode::kBlocking) {
     return compile(*request, generation, std::atomic<bool>(false));
   }
-  CompileJob job;
-  job.owner = this;
-  job.run = [self = shared_from_this(), request = std::move(*request),
-             generation](const std::atomic<bool>& cancelled) {
-    self->compile(request, generation, cancelled);
-  };
-  queue_.push(std::move(job));
+  push_job([request = std::move(*request), generation](TieredGraph& graph,
+                                                       const std::atomic<bool>& cancelled) {
+    graph.compile(request, generation, cancelled);
+  });
 }
 
 bool TieredGraph::next_is_static() const {
@@ -288,9 +279,7 @@ void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
   Ref<InstalledPlan> plan;
   std::string failure;
   try {
-    if (options_.compile_delay_ms > 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(options_.compile_delay_ms));
-    }
+    delay_compilation();
     plan = specialize(request, options_, cancelled);
   } catch (const std::exception& error) {
     failure = error.what();
@@ -322,15 +311,11 @@ void TieredGraph::install(Ref<InstalledPlan> plan) {
 // What only explains a plan goes after a while; the plan itself needs none of it.
 void TieredGraph::release_profile_later() {
   if (options_.compile != CompileMode::kBackground) return;
-  CompileJob job;
-  job.owner = this;
-  job.not_before =
-      CompileQueue::Clock::now() + std::chrono::milliseconds(options_.release_delay_ms);
-  job.run = [self = shared_from_this(), made = made_](const std::atomic<bool>& cancelled) {
-    const std::lock_guard<std::mutex> lock(self->mutex_);
-    if (!cancelled.load() && self->made_ == made) self->profile_text_.clear();
+  const auto release = [made = made_](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+    const std::lock_guard<std::mutex> lock(graph.mutex_);
+    if (!cancelled.load() && graph.made_ == made) graph.profile_text_.clear();
   };
-  queue_.push(std::move(job));
+  push_job(release, std::chrono::milliseconds(options_.release_delay_ms));
 }
 
 void TieredGraph::pin(Reason reason, std::string detail) {

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -70,6 +72,12 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   IValue run_checked(const Ref<const InstalledPlan>& plan, const Call& call);
   // Profiles the call on copies of its arguments, and compiles before it returns.
   void rehearse(const Call& call);
+
+  // A job of this graph, which it keeps alive; put off by `delay`, if given.
+  using JobBody = std::function<void(TieredGraph& graph, const std::atomic<bool>& cancelled)>;
+  void push_job(JobBody body, std::optional<std::chrono::milliseconds> delay = std::nullopt);
+  // The test aid compile_delay_ms.
+  void delay_compilation() const;
 
   bool wants_profile(const PlanTable::Lookup& lookup);
   const runtime::ProfileLayout& layout();
