@@ -350,6 +350,7 @@ void TieredGraph::flush() {
   profile_text_.clear();
   misses_to_skip_.store(0);
   job_pending_.store(false);
+  trim_pending_.store(false);  // The timer was cancelled with the other jobs.
   pinned_.store(options_.compile == CompileMode::kOff);
   reason_ = options_.compile == CompileMode::kOff ? Reason::kCompileOff : Reason::kProfiling;
   detail_.clear();
