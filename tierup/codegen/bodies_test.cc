@@ -97,9 +97,7 @@ int check_all(ScalarType type) {
 
 class Bodies : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!has_library()) GTEST_SKIP() << Library::instance().error();
-  }
+  void SetUp() override { TIERUP_NEED_CODEGEN(); }
 };
 
 TEST_F(Bodies, give_the_bits_of_tier_0_in_float) { EXPECT_GT(check_all(ScalarType::kFloat), 150); }

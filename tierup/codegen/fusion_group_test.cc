@@ -31,7 +31,7 @@ ops::GroupProgram sample_program() {
 class Group : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_library()) GTEST_SKIP() << Library::instance().error();
+    TIERUP_NEED_CODEGEN();
     group_ = compiled_group(sample_program(), {numbers({2, 3}), numbers({2, 3})});
     ASSERT_GT(group_->kernel_count(), 0U) << group_->refusal();
   }

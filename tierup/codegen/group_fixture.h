@@ -69,4 +69,13 @@ void expect_same(const Tensor& a, const Tensor& b, const std::string& what);
 // Whether compiled kernels can be had here at all.
 inline bool has_library() { return Library::instance().api() != nullptr; }
 
+// In SetUp of tests of compiled kernels: a build without the code generator has nothing to test;
+// one that made it must be able to load it.
+#ifdef TIERUP_BUILDS_CODEGEN
+#define TIERUP_NEED_CODEGEN() ASSERT_TRUE(has_library()) << Library::instance().error()
+#else
+#define TIERUP_NEED_CODEGEN() \
+  if (!has_library()) GTEST_SKIP() << "built without the code generator"
+#endif
+
 }  // namespace tierup::codegen
