@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -97,18 +98,25 @@ TEST(CompileQueue, EndsAtOnceWithJobsWaitingAndPutOff) {
   EXPECT_EQ(ran.load(), 0);
 }
 
+double process_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// A thread that polls or spins uses time in every window; a busy machine, whose stolen time is
+// booked on whoever was there, in some.
 TEST(CompileQueue, IdleThreadsUseNoTime) {
   CompileQueue queue(2, 1.0);
   queue.push(job([](const std::atomic<bool>&) {}));
   queue.wait_idle();
-  timespec before{};
-  timespec after{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
-  std::this_thread::sleep_for(milliseconds(100));
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-  const double used = static_cast<double>(after.tv_sec - before.tv_sec) +
-                      1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
-  EXPECT_LT(used, 0.02);
+  double least = 1;
+  for (int window = 0; window < 20 && least >= 0.02; ++window) {
+    const double before = process_seconds();
+    std::this_thread::sleep_for(milliseconds(100));
+    least = std::min(least, process_seconds() - before);
+  }
+  EXPECT_LT(least, 0.02);
 }
 
 }  // namespace
