@@ -5,6 +5,8 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/floating_work.h"
+#include "tierup/kernels/pointwise_ops.h"
+#include "tierup/kernels/reduce_moments.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
 
@@ -96,12 +98,10 @@ Products products_of(const T* a, const T* b, int64_t n) {
 }  // namespace
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
-  const Pair pair = broadcast_pair(x1, x2);
-  const Tensor out = map_rows(pair, [=]<typename T>(const T* a, const T* b, int64_t n) {
-    return norm_of_difference(a, b, n, p, static_cast<T>(eps));
-  });
-  const Tensor result = to_dtype(out, pair.dtype);
-  return keepdim ? unsqueeze(result, -1) : result;
+  // As it is defined: integers wrap, and the sum of complex numbers is complex.
+  const Tensor difference = evaluate(sub(x1, x2, Scalar(1)));
+  return vector_norm(pointwise({Body::kAdd}, {difference, Scalar(eps)}), Scalar(p), IntVector{-1},
+                     keepdim, std::nullopt);
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
@@ -120,15 +120,6 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
   const Tensor out = map_rows(pair, [=]<typename T>(const T* a, const T* b, int64_t n) {
     const Products p = products_of(a, b, n);
     return static_cast<T>(p.ab / (std::max(std::sqrt(p.aa), eps) * std::max(std::sqrt(p.bb), eps)));
-  });
-  return to_dtype(out, pair.dtype);
-}
-
-Tensor cosine_of_rows(const Tensor& x1, const Tensor& x2, double eps) {
-  const Pair pair = broadcast_pair(x1, x2);
-  const Tensor out = map_rows(pair, [=]<typename T>(const T* a, const T* b, int64_t n) {
-    const Products p = products_of(a, b, n);
-    return static_cast<T>(p.ab / std::sqrt((p.aa + eps) * (p.bb + eps)));
   });
   return to_dtype(out, pair.dtype);
 }

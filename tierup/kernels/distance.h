@@ -11,8 +11,6 @@ namespace tierup::kernels {
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim);
 // aten::cosine_similarity along `dim` of the broadcast operands; norms are at least eps.
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps);
-// x1.x2 / sqrt((x1.x1 + eps)(x2.x2 + eps)) along the last dimension.
-Tensor cosine_of_rows(const Tensor& x1, const Tensor& x2, double eps);
 // aten::cdist: [*, P, M] and [*, R, M] to [*, P, R], batch dimensions broadcast.
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t> compute_mode);
 // aten::_euclidean_dist: cdist with p == 2.

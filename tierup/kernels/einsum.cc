@@ -6,6 +6,7 @@
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/products.h"
+#include "tierup/kernels/reduce_sum.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
 
@@ -171,6 +172,12 @@ Tensor spread(const Tensor& operand, const std::vector<int64_t>& labels, const L
   return operand.as_view(sizes, strides, operand.offset());
 }
 
+// As sum_keeping, but sums of integers are int64.
+Tensor sum_out(const Tensor& tensor, const IntVector& dims) {
+  if (dims.empty() || !is_integral(tensor.dtype(), true)) return sum_keeping(tensor, dims);
+  return sum(tensor, dims, true, std::nullopt);
+}
+
 // Multiplies two spread operands and sums over `summed`; dimensions of size 1 broadcast.
 Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
   const int64_t rank = a.dim();
@@ -202,8 +209,18 @@ Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
       cols.push_back(d);
     }
   }
-  a = sum_keeping(a, sum_a);
-  b = sum_keeping(b, sum_b);
+  a = sum_out(a, sum_a);
+  b = sum_out(b, sum_b);
+  if (a.dtype() != b.dtype()) {
+    // Sums of integers are int64, which a product promotes and a matrix product does not.
+    const bool matrix_product =
+        std::any_of(depth.begin(), depth.end(), [&](int64_t d) { return a.size(d) != 1; });
+    require(!matrix_product, ErrorCode::kTypeError, "expected scalar type {} but found {}",
+            scalar_type_name(a.dtype()), scalar_type_name(b.dtype()));
+    const ScalarType common = promote_types(a.dtype(), b.dtype());
+    a = to_dtype(a, common);
+    b = to_dtype(b, common);
+  }
   depth.insert(depth.end(), sum_a.begin(), sum_a.end());
   depth.insert(depth.end(), sum_b.begin(), sum_b.end());
   const auto product_of = [](const Tensor& t, const IntVector& dims) {
@@ -261,7 +278,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands) {
     if (i > 0) {
       result = contract(result, spread_operands[i], summed);
     } else if (operands.size() == 1) {
-      result = sum_keeping(result, summed);
+      result = sum_out(result, summed);
     }
   }
   IntVector sizes(result.sizes().begin(), result.sizes().begin() + order.output_rank);

@@ -66,7 +66,7 @@ int64_t index_of(T x, int64_t size) {
   return x >= 0 && x < static_cast<T>(size) ? static_cast<int64_t>(x) : -1;
 }
 
-constexpr int kMaxTaps = 16;
+constexpr int kMaxTaps = 64;  // Cubic in three dimensions.
 template <typename T>
 struct Taps {
   int count = 0;
@@ -136,20 +136,30 @@ std::array<T, 4> cubic_weights(T t) {
 
 template <typename T>
 Taps<T> cubic_taps(const Sampler& s, const T* p) {
-  const int64_t height = s.in[1];
-  const int64_t width = s.in[2];
-  const T x = unnormalize(p[0], width, s.align_corners);
-  const T y = unnormalize(p[1], height, s.align_corners);
-  const T left = std::floor(x);
-  const T top = std::floor(y);
-  const auto wx = cubic_weights(x - left);
-  const auto wy = cubic_weights(y - top);
+  constexpr int64_t kReach = 4;
+  std::array<std::array<T, kReach>, 3> weight{};
+  std::array<std::array<int64_t, kReach>, 3> offset{};
+  int64_t stride = 1;
+  for (size_t d = 0; d < static_cast<size_t>(s.rank); ++d) {
+    const int64_t size = s.in[2 - d];
+    const T x = unnormalize(p[d], size, s.align_corners);
+    const T low = std::floor(x);
+    weight[d] = cubic_weights(x - low);
+    for (size_t i = 0; i < kReach; ++i) {
+      const int64_t at = index_of(padded(low - 1 + static_cast<T>(i), size, s), size);
+      offset[d][i] = at < 0 ? -1 : at * stride;
+    }
+    stride *= size;
+  }
+  if (s.rank == 2) weight[2][0] = 1;
   Taps<T> taps;
-  for (size_t i = 0; i < 4; ++i) {
-    const int64_t row = index_of(padded(top - 1 + static_cast<T>(i), height, s), height);
-    for (size_t j = 0; j < 4; ++j) {
-      const int64_t col = index_of(padded(left - 1 + static_cast<T>(j), width, s), width);
-      if (row >= 0 && col >= 0) taps.add(row * width + col, wy[i] * wx[j]);
+  for (size_t k = 0; k < (s.rank == 2 ? 1 : kReach); ++k) {
+    for (size_t i = 0; i < kReach; ++i) {
+      for (size_t j = 0; j < kReach; ++j) {
+        if (offset[2][k] < 0 || offset[1][i] < 0 || offset[0][j] < 0) continue;
+        taps.add(offset[2][k] + offset[1][i] + offset[0][j],
+                 weight[2][k] * weight[1][i] * weight[0][j]);
+      }
     }
   }
   return taps;
@@ -213,8 +223,8 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolati
          "{}",
          s.rank, shape_string(grid.sizes()));
   }
-  require(interpolation_mode >= 0 && interpolation_mode <= (s.rank == 2 ? 2 : 1), kBad,
-          "grid_sampler(): bicubic interpolation only supports 4D input");
+  require(interpolation_mode >= 0 && interpolation_mode <= 2, kBad,
+          "grid_sampler(): unknown interpolation mode {}", interpolation_mode);
   require(padding_mode >= 0 && padding_mode <= 2, kBad, "grid_sampler(): unknown padding mode {}",
           padding_mode);
   s.channels = input.size(1);

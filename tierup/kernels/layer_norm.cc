@@ -6,6 +6,9 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/floating_work.h"
+#include "tierup/kernels/pointwise_ops.h"
+#include "tierup/kernels/reduce_moments.h"
+#include "tierup/kernels/reduce_sum.h"
 #include "tierup/kernels/row_kernels.h"
 
 namespace tierup::kernels {
@@ -115,6 +118,31 @@ double p_norm(const double* x, int64_t count, double p) {
   return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
 }
 
+Tensor complex_renorm(const Tensor& self, const Scalar& p, int64_t axis, double limit) {
+  IntVector others;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (d != axis) others.push_back(d);
+  }
+  const Tensor norms = vector_norm(self, p, others, true, std::nullopt);
+  const Tensor offset = pointwise({Body::kAdd}, {norms, Scalar(1e-7)});
+  const Tensor factors = pointwise({Body::kDiv}, {Scalar(limit), offset});
+  const Tensor too_long = pointwise({Body::kGt}, {norms, Scalar(limit)});
+  return pointwise({Body::kMul},
+                   {self, evaluate(where(too_long, Operand(factors), Operand(Scalar(1.0))))});
+}
+
+// The root mean square of complex numbers is that of their squares, not of their magnitudes.
+std::tuple<Tensor, Tensor> complex_rms_norm(const Tensor& input, int64_t normalized,
+                                            const Tensor& weight, double epsilon) {
+  IntVector dims;
+  for (int64_t d = input.dim() - normalized; d < input.dim(); ++d) dims.push_back(d);
+  const Tensor squares = mean(pointwise({Body::kSquare}, {input}), dims, true, std::nullopt);
+  const Tensor offset = pointwise({Body::kAdd}, {squares, Scalar(epsilon)});
+  const Tensor scales = pointwise({Body::kRsqrt}, {offset});
+  const Tensor out = pointwise({Body::kMul}, {input, scales});
+  return {weight.defined() ? pointwise({Body::kMul}, {out, weight}) : out, scales};
+}
+
 }  // namespace
 
 Tensor layer_norm(const Tensor& input, const IntVector& normalized_shape, const Tensor& weight,
@@ -138,6 +166,10 @@ Tensor rms_norm(const Tensor& input, const IntVector& normalized_shape, const Te
 std::tuple<Tensor, Tensor> fused_rms_norm(const Tensor& input, const IntVector& normalized_shape,
                                           const Tensor& weight, std::optional<double> eps) {
   const Rows rows = split_rows(input, normalized_shape, weight, Tensor());
+  if (is_complex(input.dtype())) {
+    return complex_rms_norm(input, static_cast<int64_t>(normalized_shape.size()), weight,
+                            eps.value_or(default_epsilon(real_type_of(input.dtype()))));
+  }
   const ScalarType work = work_type(input.dtype());
   const Tensor x = as_work(input, work);
   const Tensor gamma = as_work(weight, work);
@@ -240,9 +272,10 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
   require(limit >= 0, kBad, "renorm: expected maxnorm to be >= 0 but got {}", limit);
   require(self.dim() > 1, kBad, "renorm: input needs at least 2 dimensions, got {} dimensions",
           self.dim());
-  require(is_floating(self.dtype()), kBad, "renorm: expected a floating-point tensor, got {}",
-          scalar_type_name(self.dtype()));
+  require(is_floating(self.dtype()) || is_complex(self.dtype()), kBad,
+          "renorm: expected a floating-point tensor, got {}", scalar_type_name(self.dtype()));
   const int64_t axis = wrap_dim(dim, self.dim());
+  if (is_complex(self.dtype())) return complex_renorm(self, p, axis, limit);
   const Tensor out = clone(self, MemoryFormat::kContiguous);
   IntVector sizes(self.sizes().begin(), self.sizes().end());
   IntVector strides(out.strides().begin(), out.strides().end());

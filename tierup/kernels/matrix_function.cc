@@ -6,6 +6,7 @@
 
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/linalg_factor.h"
+#include "tierup/kernels/linalg_spectral.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/matrix_batch.h"
 #include "tierup/kernels/pointwise_ops.h"
@@ -16,9 +17,13 @@
 namespace tierup::kernels {
 namespace {
 
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+
 Tensor plus(const Tensor& a, const Tensor& b) { return pointwise({Body::kAdd}, {a, b}); }
 Tensor minus(const Tensor& a, const Tensor& b) { return pointwise({Body::kSub}, {a, b}); }
 Tensor times(const Tensor& a, const Operand& b) { return pointwise({Body::kMul}, {a, b}); }
+
+Tensor adjoint_of(const Tensor& a) { return resolve_lazy_bits(adjoint(a)); }
 
 Tensor identity_like(const Tensor& a) {
   Tensor eye = Tensor::empty(a.sizes(), a.dtype());
@@ -119,6 +124,30 @@ Tensor matrix_exp(const Tensor& self) {
   const ScalarType wide =
       is_complex(self.dtype()) ? ScalarType::kComplexDouble : ScalarType::kDouble;
   return to_dtype(exponential(to_dtype(self, wide)), self.dtype());
+}
+
+Tensor matrix_sqrth(const Tensor& self) {
+  require(self.dim() >= 2, kBad,
+          "linalg.matrix_sqrth: The input tensor A must have at least 2 dimensions.");
+  require(
+      self.size(-1) == self.size(-2), kBad,
+      "linalg.matrix_sqrth: A must be batches of square matrices, but they are {} by {} matrices",
+      self.size(-2), self.size(-1));
+  const auto [values, vectors] = eigh(self, "L");
+  const Tensor roots = pointwise({Body::kSqrt}, {evaluate(clamp(values, Scalar(0), std::nullopt))});
+  return matmul(times(vectors, unsqueeze(roots, -2)), adjoint_of(vectors));
+}
+
+std::tuple<Tensor, Tensor> polar_factors(const Tensor& a) {
+  require(a.dim() >= 2, kBad, "linalg.polar: The input tensor A must have at least 2 dimensions.");
+  require(
+      a.size(-2) >= a.size(-1), kBad,
+      "linalg.polar: input must have at least as many rows as columns, but got {} by {} matrices",
+      a.size(-2), a.size(-1));
+  const auto [u, s, vh] = svd(a, false, std::nullopt);
+  const Tensor stretch = matmul(times(adjoint_of(vh), unsqueeze(s, -2)), vh);
+  // Rounding is not allowed to make it less than Hermitian.
+  return {matmul(u, vh), times(plus(stretch, adjoint_of(stretch)), Scalar(0.5))};
 }
 
 Tensor tensorinv(const Tensor& self, int64_t ind) {

@@ -22,6 +22,9 @@ using SourceIndices = std::vector<int64_t>;
 
 SourceIndices source_indices(Border border, int64_t size, int64_t before, int64_t after) {
   SourceIndices from(static_cast<size_t>(size + before + after));
+  // Circular padding repeats what negative widths leave.
+  const int64_t first = std::max<int64_t>(-before, 0);
+  const int64_t left = size - first - std::max<int64_t>(-after, 0);
   for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
     int64_t j = i - before;
     switch (border) {
@@ -30,7 +33,7 @@ SourceIndices source_indices(Border border, int64_t size, int64_t before, int64_
         if (j >= size) j = 2 * (size - 1) - j;
         break;
       case Border::kReplicate: j = std::clamp<int64_t>(j, 0, size - 1); break;
-      case Border::kCircular: j = (j % size + size) % size; break;
+      case Border::kCircular: j = first + ((j - first) % left + left) % left; break;
     }
     from[i] = j;
   }
@@ -61,7 +64,9 @@ void check_widths(const Tensor& self, Border border, int64_t d, int64_t before, 
   int64_t total = 0;
   const bool overflow =
       __builtin_add_overflow(size, before, &total) || __builtin_add_overflow(total, after, &total);
-  if (!(!overflow && total >= (border == Border::kCircular ? 0 : 1))) {
+  const int64_t cropped = std::max<int64_t>(-before, 0) + std::max<int64_t>(-after, 0);
+  const bool any_left = border != Border::kCircular || total == 0 || cropped < size;
+  if (!(!overflow && total >= (border == Border::kCircular ? 0 : 1) && any_left)) {
     fail(ErrorCode::kInvalidArgument,
          "padding ({}, {}) of dimension {} of input {} leaves no elements", before, after, d,
          shape_string(self.sizes()));

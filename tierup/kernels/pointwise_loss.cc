@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tierup/kernels/distance.h"
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
@@ -82,10 +81,6 @@ Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   return pair_loss(self, target, reduction, [](auto x, auto t) { return (x - t) * (x - t); });
 }
 
-Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return pair_loss(self, target, reduction, [](auto x, auto t) { return std::abs(x - t); });
-}
-
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   require(beta >= 0, kBad, "smooth_l1_loss does not support negative values for beta.");
   return pair_loss(self, target, reduction, [beta](auto x, auto t) {
@@ -158,83 +153,6 @@ Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool 
     using T = decltype(x);
     const T entropy = t == 0 ? T{0} : t * std::log(t);
     return entropy - t * x;
-  });
-}
-
-Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return pair_loss(self, target, reduction,
-                   [](auto x, auto t) { return std::log1p(std::exp(-t * x)); });
-}
-
-Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input, bool full,
-                        double eps, int64_t reduction) {
-  return pair_loss(input, target, reduction, [=](auto x, auto t) {
-    using T = decltype(x);
-    T loss = log_input ? std::exp(x) - t * x : x - t * std::log(x + static_cast<T>(eps));
-    if (full && t > 1)
-      loss += t * std::log(t) - t + T{0.5} * std::log(static_cast<T>(2 * M_PI) * t);
-    return loss;
-  });
-}
-
-Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin,
-                            int64_t reduction) {
-  return pair_loss(self, target, reduction, [margin](auto x, auto t) {
-    using T = decltype(x);
-    const T apart = t != 1 ? std::max(static_cast<T>(margin) - x, T{0}) : T{0};
-    const T together = t != -1 ? x : T{0};
-    return apart + together;
-  });
-}
-
-Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
-                           double margin, int64_t reduction) {
-  const Tensor difference = elementwise(input1, input2, [](auto a, auto b) { return a - b; });
-  return pair_loss(difference, target, reduction, [margin](auto d, auto t) {
-    using T = decltype(d);
-    return std::max(-t * d + static_cast<T>(margin), T{0});
-  });
-}
-
-Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
-                             double margin, int64_t reduction) {
-  require(target.dim() == 0 || target.dim() == 1, kBad,
-          "0D or 1D target tensor expected, multi-target not supported");
-  const int64_t rank = target.dim() + 1;
-  if (!(input1.dim() == rank && input2.dim() == rank)) {
-    fail(kBad,
-         "cosine_embedding_loss: {}D target tensor expects {}D input tensors, but found inputs "
-         "with sizes {} and {}.",
-         target.dim(), rank, shape_string(input1.sizes()), shape_string(input2.sizes()));
-  }
-  // Squares are offset by this, so that zero vectors do not divide by zero.
-  constexpr double kEpsilon = 1e-12;
-  return pair_loss(cosine_of_rows(input1, input2, kEpsilon), target, reduction,
-                   [margin](auto c, auto t) {
-                     using T = decltype(c);
-                     if (t == 1) return 1 - c;
-                     return t == -1 ? std::max(c - static_cast<T>(margin), T{0}) : T{0};
-                   });
-}
-
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                           double margin, double p, double eps, bool swap, int64_t reduction) {
-  require(anchor.dim() == positive.dim() && positive.dim() == negative.dim(), kBad,
-          "The anchor, positive, and negative tensors are expected to have the same number of "
-          "dimensions, but got: "
-          "anchor {}D, positive {}D, and negative {}D inputs",
-          anchor.dim(), positive.dim(), negative.dim());
-  require(margin > 0, kBad, "triplet_margin_loss: expected margin to be greater than 0, got {}",
-          margin);
-  const Tensor near = pairwise_distance(anchor, positive, p, eps, false);
-  Tensor far = pairwise_distance(anchor, negative, p, eps, false);
-  if (swap) {
-    far = elementwise(far, pairwise_distance(positive, negative, p, eps, false),
-                      [](auto a, auto b) { return std::min(a, b); });
-  }
-  return pair_loss(near, far, reduction, [margin](auto a, auto b) {
-    using T = decltype(a);
-    return std::max(static_cast<T>(margin) + a - b, T{0});
   });
 }
 

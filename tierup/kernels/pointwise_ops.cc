@@ -1,9 +1,11 @@
 #include "tierup/kernels/pointwise_ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
 
@@ -46,6 +48,22 @@ void check_no_bools(const Operand& self, const Operand& other) {
           ErrorCode::kUnsupported,
           "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
           "to invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
+// self * 2^exponent without a power in between that could overflow.
+Tensor scaled(const Tensor& self, const Tensor& exponent) {
+  const ScalarType work = work_type(self.dtype());
+  const Tensor out = Tensor::empty(broadcast_shapes(self.sizes(), exponent.sizes()), work);
+  dispatch_work(work, "ldexp", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    map_elements<T, T, int64_t>(
+        out,
+        [](T x, int64_t e) {
+          return std::ldexp(x, static_cast<int>(std::clamp<int64_t>(e, -100000, 100000)));
+        },
+        to_dtype(self, work), to_dtype(exponent, ScalarType::kLong));
+  });
+  return to_dtype(out, self.dtype());
 }
 
 }  // namespace
@@ -146,6 +164,7 @@ PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Operand&
 }
 
 Tensor ldexp(const Tensor& self, const Tensor& other) {
+  if (is_floating(self.dtype()) && is_integral(other.dtype(), false)) return scaled(self, other);
   const Tensor power = pointwise({Body::kPow}, {Operand(Scalar(2.0)), Operand(other)});
   return pointwise({Body::kMul}, {Operand(self), Operand(power)});
 }
@@ -197,7 +216,8 @@ PointwiseCall round_decimals(const Tensor& self, int64_t decimals) {
 PointwiseCall nan_to_num(const Tensor& self, std::optional<double> nan,
                          std::optional<double> positive, std::optional<double> negative) {
   double top = std::numeric_limits<double>::max();
-  if (self.dtype() == ScalarType::kFloat) top = std::numeric_limits<float>::max();
+  const ScalarType real = real_type_of(self.dtype());
+  if (real == ScalarType::kFloat) top = std::numeric_limits<float>::max();
   if (self.dtype() == ScalarType::kHalf) top = 65504;
   if (self.dtype() == ScalarType::kBFloat16) top = 3.3895313892515355e+38;
   if (is_integral(self.dtype(), true)) top = 0;

@@ -119,8 +119,10 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   dispatch_all(type, "addr", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     using C = typename ComputeOf<T>::Type;
-    const C b = beta.to<C>();
-    const C a = alpha.to<C>();
+    // Narrow types round at every step, factors included.
+    const auto rounded = [](C value) { return static_cast<C>(static_cast<T>(value)); };
+    const C b = rounded(beta.to<C>());
+    const C a = rounded(alpha.to<C>());
     if constexpr (std::is_same_v<T, bool>) {
       map_elements<T, T, T, T>(
           out, [=](T s, T x, T y) { return (b && s) || (a && x && y); }, summand, column, row);
@@ -129,8 +131,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
       map_elements<T, T, T, T>(
           out,
           [=](T s, T x, T y) {
-            const C product = a * static_cast<C>(x) * static_cast<C>(y);
-            return static_cast<T>(read ? b * static_cast<C>(s) + product : product);
+            const C product = rounded(rounded(a * static_cast<C>(x)) * static_cast<C>(y));
+            return static_cast<T>(read ? rounded(b * static_cast<C>(s)) + product : product);
           },
           summand, column, row);
     }

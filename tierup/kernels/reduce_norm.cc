@@ -2,10 +2,15 @@
 #include <cmath>
 #include <limits>
 
+#include "tierup/kernels/complex_views.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/pointwise_ops.h"
 #include "tierup/kernels/reduce.h"
+#include "tierup/kernels/reduce_extremum.h"
 #include "tierup/kernels/reduce_moments.h"
+#include "tierup/kernels/reduce_sum.h"
 #include "tierup/kernels/type_promotion.h"
+#include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
 namespace {
@@ -140,6 +145,17 @@ void check_identity(const Tensor& self, double order, const ReduceDims& dims) {
           order);
 }
 
+// Relative to the largest real part, where that is finite.
+Tensor complex_logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
+  Tensor top = amax(real(self), dims, true);
+  const Tensor infinite = pointwise({Body::kIsInf}, {top});
+  top = evaluate(where(infinite, Operand(Scalar(0)), Operand(top)));
+  const Tensor powers = pointwise({Body::kExp}, {pointwise({Body::kSub}, {self, top})});
+  const Tensor logarithm = pointwise({Body::kLog}, {sum(powers, dims, true, std::nullopt)});
+  const Tensor result = pointwise({Body::kAdd}, {logarithm, top});
+  return keepdim ? result : squeeze_dims(result, dims);
+}
+
 }  // namespace
 
 Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims, bool keepdim,
@@ -160,6 +176,7 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims
 }
 
 Tensor logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
+  if (is_complex(self.dtype())) return complex_logsumexp(self, dims, keepdim);
   const Tensor input = to_dtype(self, to_floating(self.dtype()));
   return dispatch_floating(input.dtype(), "logsumexp", [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -44,6 +44,7 @@ Tensor mean(const Tensor& self, const ReduceDims& dims, bool keepdim,
 }
 
 Tensor sum_to_size(const Tensor& self, const IntVector& size) {
+  if (size.empty()) return sum(self, std::nullopt, false, std::nullopt);
   const auto lead = self.dim() - static_cast<int64_t>(size.size());
   IntVector dims;
   bool fits = lead >= 0;

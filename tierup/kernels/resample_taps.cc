@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tierup::kernels {
 namespace {
@@ -166,6 +167,27 @@ ResampleTaps antialias_taps(const ResampleDimension& d, FilterKind filter, bool 
                             bool in_double) {
   return in_double ? filter_taps<double>(d, filter, align_corners)
                    : filter_taps<float>(d, filter, align_corners);
+}
+
+FixedTaps fixed_taps(const ResampleTaps& taps) {
+  FixedTaps fixed{taps.count, taps.index, {}, 0};
+  std::vector<double> weight = taps.weight;
+  for (size_t first = 0; first < weight.size(); first += static_cast<size_t>(taps.count)) {
+    for (size_t k = first; k < first + static_cast<size_t>(taps.count); ++k) {
+      const auto begin = taps.index.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto same = static_cast<size_t>(std::find(begin, taps.index.end(), taps.index[k]) -
+                                            taps.index.begin());
+      if (same != k) weight[same] += std::exchange(weight[k], 0.0);
+    }
+  }
+  const double largest = weight.empty() ? 0 : *std::max_element(weight.begin(), weight.end());
+  while (fixed.shift < 22 && std::floor(0.5 + std::ldexp(largest, fixed.shift + 1)) < 32768)
+    ++fixed.shift;
+  for (const double w : weight) {
+    const double scaled = std::ldexp(w, fixed.shift);
+    fixed.weight.push_back(static_cast<int32_t>(w < 0 ? scaled - 0.5 : scaled + 0.5));
+  }
+  return fixed;
 }
 
 }  // namespace tierup::kernels

@@ -32,4 +32,14 @@ enum class FilterKind : uint8_t { kTriangle, kCubic, kLanczos3 };
 ResampleTaps antialias_taps(const ResampleDimension& d, FilterKind filter, bool align_corners,
                             bool in_double);
 
+// The same in fixed point, as bytes are resampled: weights are multiples of 2^-shift that fit into
+// 16 bits, and taps of one position that read the same input are one.
+struct FixedTaps {
+  int64_t count = 1;
+  std::vector<int64_t> index;
+  std::vector<int32_t> weight;
+  int shift = 0;
+};
+FixedTaps fixed_taps(const ResampleTaps& taps);
+
 }  // namespace tierup::kernels

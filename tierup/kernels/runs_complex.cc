@@ -91,6 +91,38 @@ struct ComplexLerp {
     return std::norm(w) < T(0.25) ? a + w * (b - a) : b - (b - a) * (T(1) - w);
   }
 };
+// Each part by itself, as for real numbers.
+struct ComplexNanToNum {
+  static constexpr size_t kArity = 4;
+  template <typename T>
+  static std::complex<T> apply(std::complex<T> z, std::complex<T> nan, std::complex<T> positive,
+                               std::complex<T> negative) {
+    const auto part = [&](T x) {
+      if (std::isnan(x)) return nan.real();
+      return std::isinf(x) ? (x > 0 ? positive : negative).real() : x;
+    };
+    return {part(z.real()), part(z.imag())};
+  }
+};
+// log(exp(a) + exp(b)) around the operand with the larger real part.
+struct ComplexLogaddexp {
+  static constexpr size_t kArity = 2;
+  template <typename T>
+  static std::complex<T> apply(std::complex<T> a, std::complex<T> b) {
+    const auto is_nan = [](std::complex<T> z) {
+      return std::isnan(z.real()) || std::isnan(z.imag());
+    };
+    if (is_nan(a) || is_nan(b)) return {T(NAN), T(NAN)};
+    const bool ascending = a.real() < b.real();
+    const std::complex<T> low = ascending ? a : b;
+    const std::complex<T> high = ascending ? b : a;
+    if (std::isinf(low.real()) && low.real() == high.real()) {
+      return low.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+    }
+    if (std::isinf(low.real()) || std::isinf(high.real())) return high;
+    return high + ComplexLog1p::apply(std::exp(low - high));
+  }
+};
 struct ComplexXlogy {
   static constexpr size_t kArity = 2;
   template <typename T>
@@ -127,7 +159,7 @@ void add_complex_functions(RunTable& table) {
   SAME(Exp), OWN(Exp2), OWN(Expm1), SAME(Log), OWN(Log2), SAME(Log10), OWN(Log1p), SAME(Sin);
   SAME(Cos), SAME(Tan), SAME(Asin), SAME(Acos), SAME(Atan), SAME(Sinh), SAME(Cosh), SAME(Tanh);
   SAME(Asinh), SAME(Acosh), SAME(Atanh), SAME(Sqrt), OWN(Rsqrt), OWN(Sigmoid), OWN(Silu), OWN(Sinc);
-  OWN(Pow), OWN(Xlogy);
+  OWN(Pow), OWN(Xlogy), OWN(Logaddexp);
 }
 
 }  // namespace
@@ -136,6 +168,7 @@ void add_complex_runs(RunTable& table) {
   add_complex_functions(table);
   SAME(Neg), SAME(Square), SAME(Cube), OWN(Reciprocal), SAME(Add), SAME(Sub), SAME(Mul), SAME(Div);
   SAME(AddScaled), SAME(SubScaled), SAME(Addcmul), SAME(Addcdiv), OWN(Lerp), OWN(Sgn), OWN(Conj);
+  OWN(NanToNum);
   set_complex_to_real<bodies::ComplexAbs>(table, Body::kAbs);
   set_complex_to_real<bodies::ComplexAngle>(table, Body::kAngle);
   set_complex_predicate<bodies::Eq>(table, Body::kEq);

@@ -50,6 +50,14 @@ TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
 TIERUP_REAL_BODY(Nextafter, std::nextafter(a, b));
 TIERUP_REAL_BODY(Hypot, std::hypot(a, b));
 
+struct RealPolygamma {
+  static constexpr size_t kArity = 2;
+  template <typename T>
+  static T apply(T n, T x) {
+    if (n == T{1}) return special::trigamma(x);
+    return static_cast<T>(special::polygamma(static_cast<double>(n), static_cast<double>(x)));
+  }
+};
 struct RealAngle {
   static constexpr size_t kArity = 1;
   template <typename T>
@@ -114,7 +122,7 @@ void add_special_runs(RunTable& table) {
   set_lifted<&special::ndtri>(table, Body::kNdtri);
   set_lifted<&special::log_ndtr>(table, Body::kLogNdtr);
   set_lifted<&special::zeta>(table, Body::kZeta);
-  set_lifted<&special::polygamma>(table, Body::kPolygamma);
+  set_scalar<bodies::RealPolygamma, float, double>(table, Body::kPolygamma);
   set_lifted<&special::igamma>(table, Body::kIgamma);
   set_lifted<&special::igammac>(table, Body::kIgammac);
   set_lifted<&special::i0>(table, Body::kI0);

@@ -81,11 +81,11 @@ Tensor times(const Tensor& a, const Tensor& b) { return pointwise({Body::kMul}, 
 
 // The sum of squared windows that each sample has seen.
 Tensor window_envelope(const Frames& frames, int64_t count, ScalarType dtype) {
-  Tensor squares = Tensor::empty(IntVector{frames.n_fft}, real_type_of(dtype));
+  Tensor squares;
   if (frames.window.defined()) {
-    const Tensor magnitude = pointwise({Body::kAbs}, {frames.window});
-    copy_into(squares, times(magnitude, magnitude));
+    squares = times(frames.window, frames.window);
   } else {
+    squares = Tensor::empty(IntVector{frames.n_fft}, real_type_of(dtype));
     fill(squares, Scalar(1));
   }
   return fold_frames(expand_to(squares, IntVector{1, count, frames.n_fft}), frames.hop);
@@ -168,12 +168,12 @@ Tensor istft(const Tensor& self, const FrameOptions& options, std::optional<int6
     end = total - frames.n_fft / 2;
   require(end >= start, ErrorCode::kInvalidArgument, "istft: the signal is too short");
   const Tensor seen = narrow(envelope, 1, start, end - start);
-  dispatch_floating(seen.dtype(), "istft", [&](auto tag) {
+  const Tensor magnitude = contiguous(pointwise({Body::kAbs}, {seen}));
+  dispatch_floating(magnitude.dtype(), "istft", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const Tensor dense = contiguous(seen);
-    for (int64_t i = 0; i < dense.numel(); ++i) {
-      require(std::abs(static_cast<double>(dense.data<T>()[i])) > 1e-11,
-              ErrorCode::kInvalidArgument, "window overlap add min: 1");
+    for (int64_t i = 0; i < magnitude.numel(); ++i) {
+      require(static_cast<double>(magnitude.data<T>()[i]) > 1e-11, ErrorCode::kInvalidArgument,
+              "window overlap add min: 1");
     }
   });
   Tensor out =

@@ -26,6 +26,27 @@ constexpr std::array<double, 12> kBernoulliTerms = {1.0 / 12,
 constexpr double kSumUpTo = 12;        // Terms are added one by one below this argument.
 constexpr double kLowestShift = -1e6;  // More terms than that are not worth their time.
 
+// Reflection at 1/2, recurrence to 6 and more, then three terms of the asymptotic series.
+template <typename T>
+T trigamma_of(T x) {
+  T reflected = 0;
+  const bool low = x < T{0.5};
+  if (low) {
+    const T sine = std::sin(static_cast<T>(M_PI) * x);
+    reflected = static_cast<T>(M_PI * M_PI) / (sine * sine);
+    x = 1 - x;
+  }
+  T sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    sum += 1 / (x * x);
+    x += 1;
+  }
+  const T inverse = 1 / (x * x);
+  const T series = T(1. / 6) - inverse * (T(1. / 30) - inverse * T(1. / 42));
+  sum += (1 + 1 / (2 * x) + inverse * series) / x;
+  return low ? reflected - sum : sum;
+}
+
 }  // namespace
 
 double erfinv(double x) {
@@ -96,8 +117,12 @@ double zeta(double s, double q) {
   return sum;
 }
 
+float trigamma(float x) { return trigamma_of(x); }
+double trigamma(double x) { return trigamma_of(x); }
+
 double polygamma(double n, double x) {
   if (n == 0) return digamma(x);
+  if (n == 1) return trigamma(x);
   const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
   return sign * std::exp(std::lgamma(n + 1)) * zeta(n + 1, x);
 }

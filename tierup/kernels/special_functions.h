@@ -13,6 +13,10 @@ double ndtri(double p);
 double log_ndtr(double x);
 double zeta(double s, double q);  // Hurwitz: the sum of (q + k)^-s.
 double polygamma(double n, double x);
+// polygamma(1, x), in the precision of its argument: near the poles at negative integers the sine
+// of the reflection decides.
+float trigamma(float x);
+double trigamma(double x);
 double igamma(double a, double x);   // Regularised lower incomplete gamma.
 double igammac(double a, double x);  // Upper.
 

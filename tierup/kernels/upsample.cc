@@ -158,6 +158,41 @@ Tensor resample_dim(const Tensor& tensor, size_t dim, const ResampleDimension& d
   return out;
 }
 
+// A pass over bytes: sums in fixed point, rounded half up to a byte again.
+void run_byte_pass(const Pass& p, const FixedTaps& taps, const uint8_t* in, uint8_t* out) {
+  const int32_t half = taps.shift > 0 ? 1 << (taps.shift - 1) : 0;
+  const int64_t grain = std::max<int64_t>(1, 16384 / (p.inner * taps.count));
+  parallel_for(0, p.outer * p.out, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const uint8_t* source = in + line / p.out * p.in * p.inner;
+      const int64_t first = line % p.out * taps.count;
+      for (int64_t j = 0; j < p.inner; ++j) {
+        int32_t sum = half;
+        for (int64_t k = first; k < first + taps.count; ++k) {
+          sum += taps.weight[static_cast<size_t>(k)] *
+                 source[taps.index[static_cast<size_t>(k)] * p.inner + j];
+        }
+        out[line * p.inner + j] = static_cast<uint8_t>(std::clamp(sum >> taps.shift, 0, 255));
+      }
+    }
+  });
+}
+
+Tensor resample_bytes(const Tensor& tensor, size_t dim, const ResampleDimension& d,
+                      const ResampleTaps& taps) {
+  if (d.in == d.out) return tensor;
+  const Pass p{numel_of(tensor.sizes().first(dim)), d.in, d.out,
+               numel_of(tensor.sizes().subspan(dim + 1))};
+  IntVector sizes(tensor.sizes().begin(), tensor.sizes().end());
+  sizes[dim] = d.out;
+  const Tensor out = Tensor::empty(sizes, ScalarType::kByte);
+  if (out.numel() > 0) {
+    run_byte_pass(p, fixed_taps(taps), static_cast<const uint8_t*>(tensor.raw()),
+                  static_cast<uint8_t*>(out.raw()));
+  }
+  return out;
+}
+
 // Rounds to the nearest integer of 0..255.
 Tensor to_bytes(const Tensor& tensor) {
   const Tensor out = Tensor::empty(tensor.sizes(), ScalarType::kByte);
@@ -187,22 +222,24 @@ Tensor resample(const Tensor& input, const IntVector& output_size, const Scales&
   }
   const bool moves = !options.antialias && (options.mode == ResampleMode::kNearest ||
                                             options.mode == ResampleMode::kNearestExact);
-  const bool is_byte = input.dtype() == ScalarType::kByte;
-  const ScalarType work = moves     ? input.dtype()
-                          : is_byte ? ScalarType::kFloat
-                                    : work_type(input.dtype());
+  const bool is_byte = input.dtype() == ScalarType::kByte && !moves;
+  const bool in_fixed_point = is_byte && rank == 2;
+  const ScalarType work = moves || in_fixed_point ? input.dtype()
+                          : is_byte               ? ScalarType::kFloat
+                                                  : work_type(input.dtype());
   Tensor result = as_work(input, work);
   for (size_t d = rank; d-- > 0;) {
     const ResampleDimension dimension{input.sizes()[d + 2], output_size[d], scales[d]};
-    const bool in_double = work == ScalarType::kDouble;
+    const bool in_double = work == ScalarType::kDouble || in_fixed_point;
     const ResampleTaps taps =
         options.antialias
             ? antialias_taps(dimension, *options.antialias, options.align_corners, in_double)
             : resample_taps(dimension, options.mode, options.align_corners, in_double);
-    result = resample_dim(result, d + 2, dimension, taps, moves);
+    result = in_fixed_point ? resample_bytes(result, d + 2, dimension, taps)
+                            : resample_dim(result, d + 2, dimension, taps, moves);
   }
   if (result.storage() == input.storage()) result = clone(result, MemoryFormat::kContiguous);
-  result = is_byte && !moves ? to_bytes(result) : to_dtype(result, input.dtype());
+  result = is_byte && !in_fixed_point ? to_bytes(result) : to_dtype(result, input.dtype());
   return contiguous(result, input.suggest_memory_format());
 }
 

@@ -128,6 +128,13 @@ constexpr OpRow kRows[] = {
     {"aten::matrix_power(Tensor self, int n) -> Tensor", boxed<&k::matrix_power>},
     {"aten::matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::matrix_power>},
+    {"aten::linalg_matrix_sqrth(Tensor self) -> Tensor", boxed<&k::matrix_sqrth>},
+    {"aten::linalg_matrix_sqrth.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+     out_variant<&k::matrix_sqrth>},
+    {"aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", boxed<&k::polar_factors>},
+    {"aten::linalg_polar.out(Tensor A, *, Tensor(a!) U, Tensor(b!) H) -> (Tensor(a!) U, Tensor(b!) "
+     "H)",
+     out_variant<&k::polar_factors>},
     {"aten::linalg_matrix_exp(Tensor self) -> Tensor", boxed<&k::matrix_exp>},
     {"aten::linalg_matrix_exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::matrix_exp>},

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "tierup/kernels/class_loss.h"
+#include "tierup/kernels/composite_loss.h"
 #include "tierup/kernels/ctc_loss.h"
 #include "tierup/kernels/distance.h"
 #include "tierup/kernels/pointwise_loss.h"

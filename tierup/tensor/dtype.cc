@@ -78,6 +78,7 @@ ScalarType promote_integral(ScalarType a, ScalarType b) {
 }
 
 ScalarType promote_floating(ScalarType a, ScalarType b) {
+  if (a == b) return a;
   if (item_size(a) != item_size(b)) return item_size(a) > item_size(b) ? a : b;
   return ScalarType::kFloat;  // f16 with bf16.
 }

@@ -46,6 +46,9 @@ TEST(Tensor, PromotionFollowsCategories) {
   EXPECT_EQ(promote_types(ScalarType::kHalf, ScalarType::kBFloat16), ScalarType::kFloat);
   EXPECT_EQ(promote_types(ScalarType::kComplexFloat, ScalarType::kDouble),
             ScalarType::kComplexDouble);
+  EXPECT_EQ(promote_types(ScalarType::kDouble, ScalarType::kComplexDouble),
+            ScalarType::kComplexDouble);
+  EXPECT_EQ(promote_types(ScalarType::kComplexHalf, ScalarType::kHalf), ScalarType::kComplexHalf);
 }
 
 TEST(Tensor, HalfRoundsToNearestEven) {
