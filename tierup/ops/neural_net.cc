@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tierup/base/parallel.h"
 #include "tierup/ops/boxing.h"
@@ -13,20 +12,20 @@ namespace tierup::ops {
 
 namespace net = kernels::net;
 
-struct NeuralNet::Entry {
-  Key key;
-  std::unique_ptr<net::CompiledNet> compiled;  // Null: refused.
-};
+namespace {
+
+constexpr size_t kMostEntries = 16;
+constexpr size_t kMostBytes = size_t{256} << 20;  // Of the arenas of one net's sizes.
+constexpr size_t kMostSights = 64;
+constexpr int kSightsToReplace = 4;
+
+}  // namespace
 
 NeuralNet::NeuralNet(net::Program program, std::vector<KernelFn> kernels, bool is_fast)
     : program_(std::move(program)),
       kernels_(std::move(kernels)),
       is_fast_(is_fast),
       weights_(net::make_weight_store()) {}
-
-NeuralNet::~NeuralNet() {
-  for (auto& entry : entries_) delete entry.load();
-}
 
 // False for inputs that no net takes: other values than dense numbers, and lists of ints.
 bool NeuralNet::make_key(std::span<const IValue> inputs, int threads, Key& key) {
@@ -61,21 +60,37 @@ bool NeuralNet::make_key(std::span<const IValue> inputs, int threads, Key& key) 
   return true;
 }
 
-const NeuralNet::Entry* NeuralNet::find(const Key& key) const {
-  for (const auto& slot : entries_) {
-    const Entry* entry = slot.load(std::memory_order_acquire);
-    if (entry == nullptr) return nullptr;
-    if (entry->key == key) return entry;
+Ref<const NeuralNet::Entry> NeuralNet::find(const Key& key) const {
+  const SnapshotCell<Entries>::Reader reader(entries_);
+  if (reader.get() == nullptr) return nullptr;
+  for (const Ref<const Entry>& entry : *reader.get()) {
+    if (entry->key != key) continue;
+    entry->last_use.store(look_ups_.fetch_add(1, std::memory_order_relaxed),
+                          std::memory_order_relaxed);
+    return entry;
   }
   return nullptr;
 }
 
-void NeuralNet::install(std::unique_ptr<Entry> entry) {
-  for (auto& slot : entries_) {
-    if (slot.load() != nullptr) continue;
-    slot.store(entry.release(), std::memory_order_release);
-    return;
+size_t NeuralNet::bytes_of(const Entries& entries) {
+  size_t bytes = 0;
+  for (const Ref<const Entry>& entry : entries)
+    bytes += entry->compiled != nullptr ? entry->compiled->arena_bytes() : 0;
+  return bytes;
+}
+
+void NeuralNet::install(Ref<const Entry> entry) {
+  const Entries* old = entries_.current();
+  auto next = old != nullptr ? std::make_unique<Entries>(*old) : std::make_unique<Entries>();
+  entry->last_use.store(look_ups_.fetch_add(1, std::memory_order_relaxed));
+  next->push_back(std::move(entry));
+  while (next->size() > 1 && (next->size() > kMostEntries || bytes_of(*next) > kMostBytes)) {
+    next->erase(std::min_element(next->begin(), next->end() - 1, [](const auto& a, const auto& b) {
+      return a->last_use.load(std::memory_order_relaxed) <
+             b->last_use.load(std::memory_order_relaxed);
+    }));
   }
+  entries_.replace(std::move(next));
 }
 
 std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context) {
@@ -84,7 +99,7 @@ std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context
     twin_calls_.fetch_add(1, std::memory_order_relaxed);
     return run_twin(inputs, context);
   }
-  const Entry* entry = find(key);
+  Ref<const Entry> entry = find(key);
   if (entry == nullptr) return miss(key, inputs, context);
   if (entry->compiled == nullptr) {
     twin_calls_.fetch_add(1, std::memory_order_relaxed);
@@ -108,7 +123,8 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     Sight* sight = lock.owns_lock() ? find_sight(key) : nullptr;
     if (lock.owns_lock() && sight == nullptr) return first_sight(key, inputs, context);
-    if (sight != nullptr && !sight->is_pending && entries_.back().load() == nullptr) {
+    if (sight != nullptr) ++sight->times;
+    if (sight != nullptr && !sight->is_pending && is_worth_compiling(*sight)) {
       if (context.background != nullptr) {
         sight->is_pending = true;
         compile_later(*sight, inputs, *context.background);
@@ -117,7 +133,7 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
       }
     }
   }
-  const Entry* entry = find(key);
+  Ref<const Entry> entry = find(key);
   if (entry == nullptr || entry->compiled == nullptr) {
     twin_calls_.fetch_add(1, std::memory_order_relaxed);
     return run_twin(inputs, context);
@@ -135,9 +151,15 @@ std::vector<IValue> NeuralNet::first_sight(const Key& key, std::span<const IValu
     const TensorImpl* tensor = result.tensor_impl();
     sight.strides.push_back(tensor != nullptr ? tensor->strides : IntVector());
   }
-  if (seen_.size() >= 4 * kMostEntries) seen_.erase(seen_.begin());
+  if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
   seen_.push_back(std::move(sight));
   return results;
+}
+
+bool NeuralNet::is_worth_compiling(const Sight& sight) const {
+  const Entries* entries = entries_.current();
+  const bool is_full = entries != nullptr && entries->size() >= kMostEntries;
+  return sight.times >= (is_full ? kSightsToReplace : 2);
 }
 
 void NeuralNet::compile_sight(Sight& sight, std::span<const IValue> inputs, int threads) {
@@ -162,15 +184,14 @@ void NeuralNet::compile_later(const Sight& sight, std::span<const IValue> inputs
              threads = intra_op_threads()] {
     const std::lock_guard<std::mutex> lock(self->mutex_);
     Sight* pending = self->find_sight(key);
-    const bool has_room = self->entries_.back().load() == nullptr;
-    if (pending != nullptr && has_room) self->compile_sight(*pending, alike, threads);
+    if (pending != nullptr) self->compile_sight(*pending, alike, threads);
   });
 }
 
-std::unique_ptr<NeuralNet::Entry> NeuralNet::compile(const Key& key, std::span<const IValue> inputs,
-                                                     int threads, bool measures, bool is_fast,
-                                                     const std::vector<IntVector>& strides) {
-  auto entry = std::make_unique<Entry>();
+Ref<NeuralNet::Entry> NeuralNet::compile(const Key& key, std::span<const IValue> inputs,
+                                         int threads, bool measures, bool is_fast,
+                                         const std::vector<IntVector>& strides) {
+  auto entry = make_ref<Entry>();
   entry->key = key;
   net::CompileOptions options;
   options.threads = threads;
@@ -220,105 +241,17 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
   return outputs;
 }
 
-namespace {
-
-// Numbers that look like activations, the same in every process.
-IValue made_up(const IValue& like, uint32_t seed) {
-  const TensorImpl* given = like.tensor_impl();
-  if (given == nullptr) return like;
-  const Tensor result = Tensor::empty({given->sizes.data(), given->sizes.size()}, given->dtype);
-  uint32_t state = seed * 2654435761U + 1;
-  const auto next = [&] {
-    state = state * 1664525U + 1013904223U;
-    return static_cast<float>(state >> 8) / 8388608.0F - 1.0F;
-  };
-  if (given->dtype == ScalarType::kFloat) {
-    for (int64_t i = 0; i < result.numel(); ++i) result.data<float>()[i] = 1.7F * next();
-  } else {
-    std::fill_n(static_cast<char*>(result.raw()), result.bytes(), '\1');
-  }
-  return result;
-}
-
-// The largest difference, relative to the largest value; infinite for other sizes or NaN.
-double relative_error(const Tensor& a, const Tensor& b) {
-  if (a.numel() != b.numel() || !std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin()))
-    return INFINITY;
-  if (!std::equal(a.strides().begin(), a.strides().end(), b.strides().begin())) return INFINITY;
-  double most = 0;
-  double top = 1e-30;
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    // Dense in the same order: places correspond.
-    const double x = a.data<float>()[i];
-    const double y = b.data<float>()[i];
-    const double difference = std::abs(x - y);
-    if (std::isnan(difference) && !(std::isnan(x) && std::isnan(y)) && x != y) return INFINITY;
-    if (difference > most) most = difference;
-    top = std::max(top, std::abs(x));
-  }
-  return most / top;
-}
-
-}  // namespace
-
-bool NeuralNet::agrees(const Entry& entry, std::span<const IValue> inputs,
-                       const std::vector<IValue>& expected) {
-  constexpr double kBound = 1e-4;  // Rounding of a deep net, on numbers without structure.
-  const std::vector<Tensor> results = entry.compiled->run(inputs);
-  for (size_t i = 0; i < results.size(); ++i) {
-    const Tensor wanted = expected[i].to_tensor();
-    if (wanted.dtype() != ScalarType::kFloat) return false;
-    const double error = relative_error(wanted, results[i]);
-    notes_.push_back(
-        fmt::format("largest difference from tier 0: {:.1e} of the largest value", error));
-    if (!(error < kBound)) return false;
-  }
-  return true;
-}
-
-bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Key key;
-  if (!make_key(inputs, threads, key)) return false;
-  if (const Entry* entry = find(key)) return entry->compiled != nullptr;
-  std::vector<IValue> samples;
-  for (const IValue& input : inputs)
-    samples.push_back(made_up(input, static_cast<uint32_t>(samples.size())));
-  RunContext context;
-  std::vector<IValue> expected;
-  try {
-    expected = run_twin(samples, context);
-  } catch (const Error& error) {
-    notes_.push_back(fmt::format("tier 0 raises on such inputs: {}", error.message()));
-    return false;
-  }
-  std::vector<IntVector> strides;
-  for (const IValue& value : expected) {
-    const TensorImpl* tensor = value.tensor_impl();
-    if (tensor == nullptr || !value.to_tensor().is_non_overlapping_and_dense()) return false;
-    strides.push_back(tensor->strides);
-  }
-  auto entry = compile(key, samples, threads, true, is_fast_, strides);
-  if (entry->compiled != nullptr && !agrees(*entry, samples, expected)) {
-    notes_.emplace_back("differs from tier 0: compiled again without Winograd");
-    entry = compile(key, samples, threads, false, false, strides);
-    if (entry->compiled != nullptr && !agrees(*entry, samples, expected)) entry->compiled = nullptr;
-  }
-  const bool is_compiled = entry->compiled != nullptr;
-  install(std::move(entry));
-  return is_compiled;
-}
-
 std::vector<std::string> NeuralNet::notes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return notes_;
 }
 
 size_t NeuralNet::net_count() const {
-  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& slot) {
-    const Entry* entry = slot.load();
-    return entry != nullptr && entry->compiled != nullptr;
-  }));
+  const SnapshotCell<Entries>::Reader reader(entries_);
+  if (reader.get() == nullptr) return 0;
+  return static_cast<size_t>(
+      std::count_if(reader.get()->begin(), reader.get()->end(),
+                    [](const auto& entry) { return entry->compiled != nullptr; }));
 }
 
 namespace {

@@ -2,11 +2,11 @@
 // twin, the same operators one after the other.
 //
 // The object guards itself: it keeps one net for each set of sizes it was compiled for, and runs
-// the twin on anything else. Sizes that come again get a net of their own, up to a bound; what
-// cannot be compiled stays with the twin, and is never tried again.
+// the twin on anything else. Sizes that come again get a net of their own; above a bound (of nets
+// and of their memory) the least recently used one goes. What cannot be compiled stays with the
+// twin, and is not tried again while it is known.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tierup/base/snapshot_cell.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/ops/op.h"
 
@@ -47,7 +48,6 @@ class NeuralNet final : public RefCounted {
   // `kernels` stands beside program.ops: tier 0's kernel of each. An operator with several outputs
   // and a kernel that gives one list has the list taken apart. Lists have no kernel.
   NeuralNet(kernels::net::Program program, std::vector<KernelFn> kernels, bool is_fast);
-  ~NeuralNet() override;
 
   // One tensor per output of the program. Thread-safe.
   std::vector<IValue> run(std::span<IValue> inputs, RunContext& context);
@@ -62,38 +62,49 @@ class NeuralNet final : public RefCounted {
   int64_t twin_calls() const { return twin_calls_.load(std::memory_order_relaxed); }
 
  private:
-  struct Entry;
   using Key = SmallVector<int64_t, 24>;
-  static constexpr size_t kMostEntries = 16;
+  struct Entry final : public RefCounted {
+    Key key;
+    std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.
+    mutable std::atomic<uint64_t> last_use{0};            // The look-up's number.
+  };
+  using Entries = std::vector<Ref<const Entry>>;
 
+  static size_t bytes_of(const Entries& entries);
   static bool make_key(std::span<const IValue> inputs, int threads, Key& key);
-  const Entry* find(const Key& key) const;
+  Ref<const Entry> find(const Key& key) const;
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
   std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
   // Sizes that came once, not yet compiled for.
   struct Sight {
     Key key;
     std::vector<IntVector> strides;  // How tier 0's results lay.
+    int times = 1;                   // That it came.
     bool is_pending = false;         // Background work for it is on its way.
   };
   Sight* find_sight(const Key& key);
   std::vector<IValue> first_sight(const Key& key, std::span<const IValue> inputs,
                                   RunContext& context);
+  // Whether it came often enough: where a net would have to go for it, more often.
+  bool is_worth_compiling(const Sight& sight) const;
   // Compiles for a sight and drops it; the caller holds the mutex.
   void compile_sight(Sight& sight, std::span<const IValue> inputs, int threads);
   void compile_later(const Sight& sight, std::span<const IValue> inputs, BackgroundWork& work);
-  std::unique_ptr<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads,
-                                 bool measures, bool is_fast,
-                                 const std::vector<IntVector>& strides);
-  void install(std::unique_ptr<Entry> entry);
+  Ref<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads, bool measures,
+                     bool is_fast, const std::vector<IntVector>& strides);
+  // The caller holds the mutex.
+  void install(Ref<const Entry> entry);
+  // The largest difference of any output, relative to that output's largest value.
+  static double deviation(const std::vector<IValue>& expected, const std::vector<Tensor>& results);
   bool agrees(const Entry& entry, std::span<const IValue> inputs,
-              const std::vector<IValue>& expected);
+              const std::vector<IValue>& expected, RunContext& context);
 
   const kernels::net::Program program_;
   const std::vector<KernelFn> kernels_;
   const bool is_fast_;
   const std::shared_ptr<kernels::net::WeightStore> weights_;
-  std::array<std::atomic<const Entry*>, kMostEntries> entries_{};
+  SnapshotCell<Entries> entries_;
+  mutable std::atomic<uint64_t> look_ups_{0};
   std::atomic<int64_t> twin_calls_{0};
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
   std::vector<Sight> seen_;

@@ -1,12 +1,6 @@
-// PlanTable: the installed plans of one graph, found without a lock.
-//
-// Readers see an immutable snapshot behind an atomic pointer. A reader announces itself in one of
-// two counters, copies a reference to the plan it wants, and leaves; a writer swaps the pointer and
-// waits until both counters were once empty before it frees the old snapshot. Only writers
-// (compile jobs, evictions, flushes) ever wait, and only for readers in those few instructions.
+// PlanTable: the installed plans of one graph, found without a lock (base/snapshot_cell.h).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -15,6 +9,7 @@
 #include <vector>
 
 #include "tierup/base/ref.h"
+#include "tierup/base/snapshot_cell.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/runtime/entry_guard.h"
 #include "tierup/runtime/memory_plan.h"
@@ -47,11 +42,6 @@ class PlanTable {
     Ref<const InstalledPlan> outdated;  // A plan whose weights changed.
   };
 
-  PlanTable() = default;
-  ~PlanTable();
-  PlanTable(const PlanTable&) = delete;
-  PlanTable& operator=(const PlanTable&) = delete;
-
   // Allocates nothing, takes no lock, waits for nobody.
   Lookup find(std::span<const IValue> arguments, const ops::Policy& policy) const;
   // Adds a plan in front; above `max_plans` the least recently used one goes. Returns how many
@@ -60,16 +50,12 @@ class PlanTable {
   void remove(const InstalledPlan* plan);
   void clear();
   std::vector<Ref<const InstalledPlan>> plans() const;
-  bool empty() const { return snapshot_.load(std::memory_order_acquire) == nullptr; }
+  bool empty() const { return plans_.empty(); }
 
  private:
-  using Snapshot = std::vector<Ref<const InstalledPlan>>;
-  class Reader;
-  void replace(std::unique_ptr<Snapshot> next);
+  using Plans = std::vector<Ref<const InstalledPlan>>;
 
-  std::atomic<const Snapshot*> snapshot_{nullptr};
-  mutable std::array<std::atomic<uint32_t>, 2> readers_{};
-  mutable std::atomic<uint32_t> phase_{0};
+  SnapshotCell<Plans> plans_;
   mutable std::atomic<uint64_t> look_ups_{0};
   std::mutex writers_;
 };

@@ -1,0 +1,131 @@
+// What a compile job does with a net: compile for the sizes seen, and compare with tier 0.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/ops/neural_net.h"
+
+namespace tierup::ops {
+namespace {
+
+// Numbers that look like activations, the same in every process.
+IValue made_up(const IValue& like, uint32_t seed) {
+  const TensorImpl* given = like.tensor_impl();
+  if (given == nullptr) return like;
+  const Tensor result = Tensor::empty({given->sizes.data(), given->sizes.size()}, given->dtype);
+  uint32_t state = seed * 2654435761U + 1;
+  const auto next = [&] {
+    state = state * 1664525U + 1013904223U;
+    return static_cast<float>(state >> 8) / 8388608.0F - 1.0F;
+  };
+  if (given->dtype == ScalarType::kFloat) {
+    for (int64_t i = 0; i < result.numel(); ++i) result.data<float>()[i] = 1.7F * next();
+  } else {
+    std::fill_n(static_cast<char*>(result.raw()), result.bytes(), '\1');
+  }
+  return result;
+}
+
+// The largest difference, relative to the largest value; infinite for other sizes or NaN.
+double relative_error(const Tensor& a, const Tensor& b) {
+  if (a.numel() != b.numel() || !std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin()))
+    return INFINITY;
+  if (!std::equal(a.strides().begin(), a.strides().end(), b.strides().begin())) return INFINITY;
+  double most = 0;
+  double top = 1e-30;
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    // Dense in the same order: places correspond.
+    const double x = a.data<float>()[i];
+    const double y = b.data<float>()[i];
+    const double difference = std::abs(x - y);
+    if (std::isnan(difference) && !(std::isnan(x) && std::isnan(y)) && x != y) return INFINITY;
+    if (difference > most) most = difference;
+    top = std::max(top, std::abs(x));
+  }
+  return most / top;
+}
+
+// Every number moved by at most its last bit, up or down.
+IValue last_bit_changed(const IValue& value, uint32_t seed) {
+  const TensorImpl* given = value.tensor_impl();
+  if (given == nullptr || given->dtype != ScalarType::kFloat) return value;
+  const Tensor noise = made_up(value, seed + 1000).to_tensor();
+  const Tensor original = value.to_tensor();
+  for (int64_t i = 0; i < noise.numel(); ++i) {
+    float& moved = noise.data<float>()[i];
+    moved = original.data<float>()[i] * (1 + std::copysign(1.2e-7F, moved));
+  }
+  return noise;
+}
+
+}  // namespace
+
+double NeuralNet::deviation(const std::vector<IValue>& expected,
+                            const std::vector<Tensor>& results) {
+  double most = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor wanted = expected[i].to_tensor();
+    if (wanted.dtype() != ScalarType::kFloat) return INFINITY;
+    most = std::max(most, relative_error(wanted, results[i]));
+  }
+  return most;
+}
+
+// A deep net may make much of the last bit of its inputs (ResNet-50 with untrained weights: 1e-4).
+// Rounding happens in every layer, so a net may deviate by a few times what that bit makes.
+bool NeuralNet::agrees(const Entry& entry, std::span<const IValue> inputs,
+                       const std::vector<IValue>& expected, RunContext& context) {
+  constexpr double kBound = 1e-5;
+  constexpr double kRoundings = 8;
+  const double error = deviation(expected, entry.compiled->run(inputs));
+  notes_.push_back(
+      fmt::format("largest difference from tier 0: {:.1e} of the largest value", error));
+  if (error < kBound) return true;
+  if (std::isinf(error)) return false;
+  std::vector<IValue> nudged;
+  for (const IValue& input : inputs)
+    nudged.push_back(last_bit_changed(input, static_cast<uint32_t>(nudged.size())));
+  std::vector<Tensor> moved;
+  for (const IValue& value : run_twin(nudged, context)) moved.push_back(value.to_tensor());
+  const double sensitivity = deviation(expected, moved);
+  notes_.push_back(
+      fmt::format("a change of its inputs' last bit moves tier 0's result by {:.1e}", sensitivity));
+  return error < kRoundings * sensitivity;
+}
+
+bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Key key;
+  if (!make_key(inputs, threads, key)) return false;
+  if (const Ref<const Entry> entry = find(key)) return entry->compiled != nullptr;
+  std::vector<IValue> samples;
+  for (const IValue& input : inputs)
+    samples.push_back(made_up(input, static_cast<uint32_t>(samples.size())));
+  RunContext context;
+  std::vector<IValue> expected;
+  try {
+    expected = run_twin(samples, context);
+  } catch (const Error& error) {
+    notes_.push_back(fmt::format("tier 0 raises on such inputs: {}", error.message()));
+    return false;
+  }
+  std::vector<IntVector> strides;
+  for (const IValue& value : expected) {
+    const TensorImpl* tensor = value.tensor_impl();
+    if (tensor == nullptr || !value.to_tensor().is_non_overlapping_and_dense()) return false;
+    strides.push_back(tensor->strides);
+  }
+  auto entry = compile(key, samples, threads, true, is_fast_, strides);
+  if (entry->compiled != nullptr && !agrees(*entry, samples, expected, context)) {
+    notes_.emplace_back("differs from tier 0: compiled again without Winograd");
+    entry = compile(key, samples, threads, false, false, strides);
+    if (entry->compiled != nullptr && !agrees(*entry, samples, expected, context))
+      entry->compiled = nullptr;
+  }
+  const bool is_compiled = entry->compiled != nullptr;
+  install(std::move(entry));
+  return is_compiled;
+}
+
+}  // namespace tierup::ops
