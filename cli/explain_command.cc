@@ -68,6 +68,7 @@ void write_plan(JsonWriter& writer, const tier::PlanReport& plan, bool with_grap
   writer.key("serial").number(static_cast<size_t>(plan.serial));
   writer.key("static").boolean(plan.is_static);
   writer.key("compile_ms").number(plan.compile_ms);
+  writer.key("held_bytes").number(plan.held_bytes);
   writer.key("hits").number(static_cast<size_t>(plan.hits));
   writer.key("guard").string(plan.guard);
   writer.key("notes").begin_array();

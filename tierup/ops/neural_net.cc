@@ -246,6 +246,11 @@ std::vector<std::string> NeuralNet::notes() const {
   return notes_;
 }
 
+size_t NeuralNet::held_bytes() const {
+  const SnapshotCell<Entries>::Reader reader(entries_);
+  return net::packed_bytes(*weights_) + (reader.get() != nullptr ? bytes_of(*reader.get()) : 0);
+}
+
 size_t NeuralNet::net_count() const {
   const SnapshotCell<Entries>::Reader reader(entries_);
   if (reader.get() == nullptr) return 0;

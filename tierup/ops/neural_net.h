@@ -16,6 +16,7 @@
 
 #include "tierup/base/snapshot_cell.h"
 #include "tierup/kernels/net/compiled_net.h"
+#include "tierup/ops/holds_memory.h"
 #include "tierup/ops/op.h"
 
 namespace tierup::ops {
@@ -43,7 +44,7 @@ RankRule rank_rule(const ir::Operator& op);
 // Whether the kind is worth a net by itself: convolutions and products with constant weights.
 bool is_heavy(kernels::net::OpKind kind);
 
-class NeuralNet final : public RefCounted {
+class NeuralNet final : public RefCounted, public HoldsMemory {
  public:
   // `kernels` stands beside program.ops: tier 0's kernel of each. An operator with several outputs
   // and a kernel that gives one list has the list taken apart. Lists have no kernel.
@@ -56,6 +57,8 @@ class NeuralNet final : public RefCounted {
   // compares with the twin on made-up numbers. False where it is refused; notes() say why.
   bool prepare(std::span<const IValue> inputs, int threads);
   std::vector<std::string> notes() const;
+  // The weights as packed, and one arena of each net.
+  size_t held_bytes() const override;
 
   // For tests: nets compiled, and calls that took the twin.
   size_t net_count() const;

@@ -24,7 +24,9 @@ class FoldRanks {
       for (const Block* inner : node->blocks()) visit_block(*inner);
       if (!node->is(NodeKind::kOp)) continue;
       if (role_of(*node) == ops::Role::kRank) {
-        fold(node);
+        fold(node, node->input(0));
+      } else if (const Value* counted = sizes_counted_by(*node)) {
+        fold(node, counted);
       } else if (const auto rank = result_rank(*node)) {
         ranks_[node->output()] = *rank;
       }
@@ -42,6 +44,15 @@ class FoldRanks {
     const auto& sizes = value->type()->facts().sizes;
     if (!sizes) return std::nullopt;
     return static_cast<int64_t>(sizes->size());
+  }
+
+  // The tensor whose list of sizes the node takes the length of; null if it is no such node.
+  static const Value* sizes_counted_by(const Node& node) {
+    if (role_of(node) != ops::Role::kListLength) return nullptr;
+    const Node* maker = node.input(0)->node();
+    const bool counts =
+        maker != nullptr && role_of(*maker) == ops::Role::kSizes && is_only_read(node.input(0));
+    return counts ? maker->input(0) : nullptr;
   }
 
   // Written in place, a tensor keeps its rank.
@@ -63,8 +74,8 @@ class FoldRanks {
     return std::nullopt;
   }
 
-  void fold(Node* node) {
-    const auto rank = rank_of(node->input(0));
+  void fold(Node* node, const Value* tensor) {
+    const auto rank = rank_of(tensor);
     if (!rank) return;
     ir::GraphEditor& editor = context_.editor();
     editor.set_insert_before(node);

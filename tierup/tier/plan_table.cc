@@ -4,6 +4,13 @@
 
 namespace tierup::tier {
 
+size_t InstalledPlan::held_bytes() const {
+  size_t bytes = 0;
+  for (const ops::HoldsMemory* holder : holders) bytes += holder->held_bytes();
+  for (const runtime::MemoryPlan* plan : memory.all()) bytes += plan->arena_bytes();
+  return bytes;
+}
+
 PlanTable::Lookup PlanTable::find(std::span<const IValue> arguments,
                                   const ops::Policy& policy) const {
   Lookup result{};
@@ -25,13 +32,18 @@ PlanTable::Lookup PlanTable::find(std::span<const IValue> arguments,
   return result;
 }
 
-size_t PlanTable::install(Ref<const InstalledPlan> plan, size_t max_plans) {
+size_t PlanTable::install(Ref<const InstalledPlan> plan, const PlanBounds& bounds) {
   const std::lock_guard<std::mutex> lock(writers_);
   const Plans* old = plans_.current();
   auto next = old != nullptr ? std::make_unique<Plans>(*old) : std::make_unique<Plans>();
   next->insert(next->begin(), std::move(plan));
   size_t evicted = 0;
-  while (next->size() > std::max<size_t>(max_plans, 1)) {
+  const auto held = [&] {
+    size_t bytes = 0;
+    for (const auto& each : *next) bytes += each->held_bytes();
+    return bytes;
+  };
+  while (next->size() > 1 && (next->size() > bounds.plans || held() > bounds.bytes)) {
     next->erase(std::min_element(next->begin() + 1, next->end(), [](const auto& a, const auto& b) {
       return a->last_use.load(std::memory_order_relaxed) <
              b->last_use.load(std::memory_order_relaxed);

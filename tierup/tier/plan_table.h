@@ -10,6 +10,7 @@
 
 #include "tierup/base/ref.h"
 #include "tierup/base/snapshot_cell.h"
+#include "tierup/ops/holds_memory.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/runtime/entry_guard.h"
 #include "tierup/runtime/memory_plan.h"
@@ -28,9 +29,20 @@ struct InstalledPlan final : public RefCounted {
   // What it was made from, so that it can be made again for other weights.
   std::shared_ptr<const profile::GraphProfile> profile;
   ops::Policy policy;
+  // The plan's constants that keep memory of their own; the plan keeps them.
+  std::vector<const ops::HoldsMemory*> holders;
   mutable runtime::MemoryPlans memory;
   mutable std::atomic<uint64_t> hits{0};
   mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
+
+  // What the plan packed, and the arenas it keeps.
+  size_t held_bytes() const;
+};
+
+// Of one table. The newest plan stays, whatever it holds.
+struct PlanBounds {
+  size_t plans = 12;
+  size_t bytes = SIZE_MAX;
 };
 
 class PlanTable {
@@ -44,9 +56,8 @@ class PlanTable {
 
   // Allocates nothing, takes no lock, waits for nobody.
   Lookup find(std::span<const IValue> arguments, const ops::Policy& policy) const;
-  // Adds a plan in front; above `max_plans` the least recently used one goes. Returns how many
-  // went.
-  size_t install(Ref<const InstalledPlan> plan, size_t max_plans);
+  // Adds a plan in front; above the bounds the least recently used ones go. Returns how many went.
+  size_t install(Ref<const InstalledPlan> plan, const PlanBounds& bounds);
   void remove(const InstalledPlan* plan);
   void clear();
   std::vector<Ref<const InstalledPlan>> plans() const;

@@ -27,8 +27,8 @@ uint32_t serial_found(const PlanTable& table, int64_t length) {
 
 TEST(PlanTable, FindsThePlanWhoseGuardHolds) {
   PlanTable table;
-  table.install(plan_for(3, 1), 4);
-  table.install(plan_for(5, 2), 4);
+  table.install(plan_for(3, 1), {.plans = 4});
+  table.install(plan_for(5, 2), {.plans = 4});
   EXPECT_EQ(serial_found(table, 3), 1U);
   EXPECT_EQ(serial_found(table, 5), 2U);
   EXPECT_EQ(serial_found(table, 4), 0U);
@@ -36,18 +36,39 @@ TEST(PlanTable, FindsThePlanWhoseGuardHolds) {
 
 TEST(PlanTable, EvictsTheLeastRecentlyUsed) {
   PlanTable table;
-  table.install(plan_for(1, 1), 2);
-  table.install(plan_for(2, 2), 2);
+  table.install(plan_for(1, 1), {.plans = 2});
+  table.install(plan_for(2, 2), {.plans = 2});
   EXPECT_EQ(serial_found(table, 2), 2U);
   EXPECT_EQ(serial_found(table, 1), 1U);
-  EXPECT_EQ(table.install(plan_for(3, 3), 2), 1U);
+  EXPECT_EQ(table.install(plan_for(3, 3), {.plans = 2}), 1U);
   EXPECT_EQ(serial_found(table, 2), 0U);
   EXPECT_EQ(serial_found(table, 1), 1U);
 }
 
+struct Holder final : ops::HoldsMemory {
+  size_t held_bytes() const override { return 100; }
+};
+
+TEST(PlanTable, EvictsWhatHoldsTooMuchMemoryButNeverTheNewest) {
+  const Holder holder;
+  PlanTable table;
+  const auto install = [&](int64_t length) {
+    Ref<InstalledPlan> plan = plan_for(length, static_cast<uint32_t>(length));
+    plan->holders.push_back(&holder);
+    return table.install(plan, {.plans = 9, .bytes = 250});
+  };
+  EXPECT_EQ(install(1), 0U);
+  EXPECT_EQ(install(2), 0U);
+  EXPECT_EQ(serial_found(table, 1), 1U);
+  EXPECT_EQ(install(3), 1U);
+  EXPECT_EQ(serial_found(table, 2), 0U);
+  EXPECT_EQ(table.install(plan_for(4, 4), {.plans = 9, .bytes = 0}), 2U);
+  EXPECT_EQ(serial_found(table, 4), 4U);
+}
+
 TEST(PlanTable, AReaderKeepsAPlanThatIsTakenAway) {
   PlanTable table;
-  table.install(plan_for(3, 1), 4);
+  table.install(plan_for(3, 1), {.plans = 4});
   const std::vector<IValue> arguments = {of_length(3)};
   const Ref<const InstalledPlan> held = table.find(arguments, {}).plan;
   table.clear();
@@ -60,7 +81,7 @@ TEST(PlanTable, NamesTheOutdatedPlan) {
   Ref<InstalledPlan> plan = plan_for(3, 1);
   const Tensor weight = of_length(2);
   plan->guard.observe(weight.storage());
-  table.install(plan, 4);
+  table.install(plan, {.plans = 4});
   EXPECT_EQ(serial_found(table, 3), 1U);
   weight.storage()->bump_version();
   const std::vector<IValue> arguments = {of_length(3)};
@@ -86,7 +107,7 @@ TEST(PlanTable, ReadersAndWritersAtOnceSeeWholeTables) {
     });
   }
   for (uint32_t i = 0; i < 500; ++i) {
-    table.install(plan_for(i % 8, i), 5);
+    table.install(plan_for(i % 8, i), {.plans = 5});
     if (i % 50 == 0) table.clear();
   }
   stop.store(true);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdio>
 
 #include "tierup/codegen/compile_groups.h"
 #include "tierup/ops/op_table.h"
@@ -11,6 +12,7 @@
 #include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/pass_runner.h"
 #include "tierup/passes/pipeline.h"
+#include "tierup/passes/value_queries.h"
 #include "tierup/runtime/lower.h"
 
 namespace tierup::tier {
@@ -60,6 +62,23 @@ void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOpt
   if (!report.refusal.empty()) notes.push_back("not compiled: " + report.refusal);
 }
 
+// Constants of the graph and of its forks' bodies that keep memory.
+void find_holders(const ir::Block& block, std::vector<const ops::HoldsMemory*>& holders) {
+  for (const ir::Node* node : block.nodes()) {
+    for (const ir::Block* inner : node->blocks()) find_holders(*inner, holders);
+    for (const auto& [name, value] : node->attrs()) {
+      if (const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value))
+        find_holders((*body)->block(), holders);
+    }
+    for (const ir::Value* output : node->outputs()) {
+      const IValue* constant = passes::constant_of(output);
+      if (constant == nullptr || !constant->is_capsule()) continue;
+      const auto* holder = dynamic_cast<const ops::HoldsMemory*>(constant->to_capsule());
+      if (holder != nullptr) holders.push_back(holder);
+    }
+  }
+}
+
 }  // namespace
 
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
@@ -80,6 +99,8 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   pass_options.target = {request.threads, options.accurate == false};
   pass_options.verify_each = options.verify_passes;
   pass_options.disabled = options.disabled_passes;
+  pass_options.print_after = options.print_after;
+  pass_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
   if (request.self) {
     const passes::ConstantObserver observer{
         [&](const Ref<Storage>& storage) { installed->guard.observe(storage); },
@@ -106,6 +127,7 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   if (cancelled.load()) return nullptr;
   if (options.fusion) fuse(*graph, options, pass_options, cancelled, installed->notes);
   if (cancelled.load()) return nullptr;
+  find_holders(graph->block(), installed->holders);
   installed->plan = runtime::lower(graph);
   installed->compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();

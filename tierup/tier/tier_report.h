@@ -44,6 +44,7 @@ struct PlanReport {
   bool is_static = false;
   double compile_ms = 0;
   uint64_t hits = 0;
+  size_t held_bytes = 0;  // Packed weights, and memory kept for the next calls.
   std::string guard;
   std::vector<std::string> notes;
   std::string graph;  // The specialised graph's text.

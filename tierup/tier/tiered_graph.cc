@@ -1,6 +1,9 @@
 #include "tierup/tier/tiered_graph.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include "tierup/base/error.h"
@@ -54,6 +57,10 @@ TieredGraph::TieredGraph(runtime::Program& program, runtime::Program::PlanSlot& 
       options_(options),
       rehearses_(options.compile == CompileMode::kBlocking && options.policy == Policy::kAdaptive) {
   if (options_.compile == CompileMode::kOff) pin(Reason::kCompileOff, "");
+}
+
+void TieredGraph::log(std::string_view event) const {
+  if (options_.log) fmt::print(stderr, "tierup: {}: {}\n", slot_.function().name(), event);
 }
 
 IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
@@ -211,6 +218,7 @@ bool TieredGraph::wants_profile(const PlanTable::Lookup& lookup) {
     table_.remove(lookup.outdated.get());
     const std::lock_guard<std::mutex> lock(mutex_);
     ++invalidations_;
+    log("a weight was written: its plan is withdrawn");
   }
   uint64_t skip = misses_to_skip_.load(std::memory_order_relaxed);
   if (skip == 0) return true;
@@ -232,6 +240,7 @@ void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& po
     generation = generation_;
     job_pending_.store(true);
     reason_ = Reason::kJobQueued;
+    log(fmt::format("profiled {} runs, to be compiled", profile_->run_count()));
   }
   if (options_.compile == CompileMode::kBlocking) {
     return compile(*request, generation, std::atomic<bool>(false));
@@ -301,7 +310,12 @@ void TieredGraph::install(Ref<InstalledPlan> plan) {
   // A weight was written while the job ran: the plan would never hold. Profile anew.
   if (!plan->guard.weights_hold()) return;
   plan->serial = ++made_;
-  evictions_ += static_cast<uint32_t>(table_.install(std::move(plan), options_.max_plans));
+  log(fmt::format("plan {} installed after {:.1f} ms, holds {} KiB", plan->serial, plan->compile_ms,
+                  plan->held_bytes() >> 10U));
+  const size_t evicted =
+      table_.install(std::move(plan), {options_.max_plans, size_t{options_.max_plan_mib} << 20});
+  if (evicted > 0) log(fmt::format("{} plans evicted", evicted));
+  evictions_ += static_cast<uint32_t>(evicted);
   misses_to_skip_.store(options_.policy == Policy::kAdaptive ? (uint64_t{1} << std::min(made_, 20U))
                                                              : 0);
   reason_ = Reason::kNone;
@@ -319,6 +333,7 @@ void TieredGraph::release_profile_later() {
 }
 
 void TieredGraph::pin(Reason reason, std::string detail) {
+  if (reason != Reason::kCompileOff) log(fmt::format("{} {}", reason_text(reason), detail));
   pinned_.store(true);
   reason_ = reason;
   detail_ = std::move(detail);
@@ -355,6 +370,7 @@ void TieredGraph::flush() {
   reason_ = options_.compile == CompileMode::kOff ? Reason::kCompileOff : Reason::kProfiling;
   detail_.clear();
   table_.clear();
+  log("flushed");
 }
 
 void TieredGraph::demote(std::string detail) {
@@ -385,8 +401,8 @@ GraphReport TieredGraph::report() const {
   }
   for (const Ref<const InstalledPlan>& plan : table_.plans()) {
     report.plans.push_back({plan->serial, plan->is_static, plan->compile_ms, plan->hits.load(),
-                            plan->guard.to_string(), plan->notes, plan->plan->graph().to_string(),
-                            memory_report(*plan)});
+                            plan->held_bytes(), plan->guard.to_string(), plan->notes,
+                            plan->plan->graph().to_string(), memory_report(*plan)});
   }
   return report;
 }

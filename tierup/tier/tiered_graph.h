@@ -90,6 +90,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void release_profile_later();
   bool next_is_static() const;
   void pin(Reason reason, std::string detail);
+  // One line on standard error, if the option asks for it.
+  void log(std::string_view event) const;
 
   runtime::Program& program_;
   runtime::Program::PlanSlot& slot_;

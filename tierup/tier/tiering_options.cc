@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <span>
 
 #include "tierup/base/error.h"
 
@@ -26,12 +28,6 @@ T parse_number(std::string_view key, std::string_view value) {
   return result;
 }
 
-bool parse_bool(std::string_view key, std::string_view value) {
-  if (value == "1" || value == "true" || value == "on") return true;
-  if (value == "0" || value == "false" || value == "off") return false;
-  fail_value(key, value, "on or off");
-}
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -42,74 +38,137 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+// One option: its key, how it is read from a value and how it is written as one.
+struct Option {
+  const char* key;
+  void (*set)(TieringOptions& options, std::string_view key, std::string_view value);
+  std::string (*get)(const TieringOptions& options);
+};
+
+template <auto kField>
+Option number(const char* key) {
+  return {key,
+          [](TieringOptions& options, std::string_view name, std::string_view value) {
+            using T = std::remove_reference_t<decltype(options.*kField)>;
+            options.*kField = parse_number<T>(name, value);
+          },
+          [](const TieringOptions& options) { return fmt::format("{}", options.*kField); }};
+}
+
+template <bool TieringOptions::*kField>
+Option flag(const char* key) {
+  return {
+      key,
+      [](TieringOptions& options, std::string_view name, std::string_view value) {
+        const bool is_on = value == "1" || value == "true" || value == "on";
+        if (!is_on && value != "0" && value != "false" && value != "off")
+          fail_value(name, value, "on or off");
+        options.*kField = is_on;
+      },
+      [](const TieringOptions& options) -> std::string { return options.*kField ? "on" : "off"; }};
+}
+
+template <std::vector<std::string> TieringOptions::*kField>
+Option names(const char* key) {
+  return {key,
+          [](TieringOptions& options, std::string_view, std::string_view value) {
+            (options.*kField).clear();
+            for (const std::string_view name : split(value, '+'))
+              (options.*kField).emplace_back(name);
+          },
+          [](const TieringOptions& options) {
+            return fmt::format("{}", fmt::join(options.*kField, "+"));
+          }};
+}
+
+void set_policy(TieringOptions& options, std::string_view key, std::string_view value) {
+  if (value != "adaptive" && value != "reference") fail_value(key, value, "adaptive or reference");
+  options.policy = value == "adaptive" ? Policy::kAdaptive : Policy::kReference;
+}
+std::string get_policy(const TieringOptions& options) {
+  return options.policy == Policy::kAdaptive ? "adaptive" : "reference";
+}
+
+void set_mode(TieringOptions& options, std::string_view key, std::string_view value) {
+  if (value == "background") {
+    options.compile = CompileMode::kBackground;
+  } else if (value == "blocking") {
+    options.compile = CompileMode::kBlocking;
+  } else if (value == "off") {
+    options.compile = CompileMode::kOff;
+  } else {
+    fail_value(key, value, "background, blocking or off");
+  }
+}
+std::string get_mode(const TieringOptions& options) {
+  if (options.compile == CompileMode::kBackground) return "background";
+  return options.compile == CompileMode::kBlocking ? "blocking" : "off";
+}
+
+void set_accuracy(TieringOptions& options, std::string_view key, std::string_view value) {
+  if (value != "exact" && value != "fast") fail_value(key, value, "exact or fast");
+  options.accurate = value == "exact";
+}
+std::string get_accuracy(const TieringOptions& options) {
+  return options.accurate ? "exact" : "fast";
+}
+
 // "static:2+dynamic:10"
-std::vector<std::pair<bool, uint32_t>> parse_strategy(std::string_view key,
-                                                      std::string_view value) {
-  std::vector<std::pair<bool, uint32_t>> strategy;
+void set_strategy(TieringOptions& options, std::string_view key, std::string_view value) {
+  options.fusion_strategy.clear();
   for (const std::string_view part : split(value, '+')) {
     const size_t colon = part.find(':');
     const std::string_view kind = part.substr(0, colon);
     if (colon == std::string_view::npos || (kind != "static" && kind != "dynamic")) {
       fail_value(key, value, "static:N and dynamic:N, joined by +");
     }
-    strategy.emplace_back(kind == "static", parse_number<uint32_t>(key, part.substr(colon + 1)));
+    options.fusion_strategy.emplace_back(kind == "static",
+                                         parse_number<uint32_t>(key, part.substr(colon + 1)));
   }
-  return strategy;
+}
+std::string get_strategy(const TieringOptions& options) {
+  std::string text;
+  for (const auto& [is_static, depth] : options.fusion_strategy) {
+    if (!text.empty()) text += '+';
+    text += fmt::format("{}:{}", is_static ? "static" : "dynamic", depth);
+  }
+  return text;
 }
 
-CompileMode parse_mode(std::string_view key, std::string_view value) {
-  if (value == "background") return CompileMode::kBackground;
-  if (value == "blocking") return CompileMode::kBlocking;
-  if (value == "off") return CompileMode::kOff;
-  fail_value(key, value, "background, blocking or off");
+std::span<const Option> all_options() {
+  using T = TieringOptions;
+  static const std::array kOptions = std::to_array<Option>({
+      {"policy", &set_policy, &get_policy},
+      {"compile", &set_mode, &get_mode},
+      number<&T::profiled_runs>("profiled_runs"),
+      {"fusion_strategy", &set_strategy, &get_strategy},
+      number<&T::max_plans>("max_plans"),
+      number<&T::max_plan_mib>("max_plan_mib"),
+      flag<&T::fusion>("fusion"),
+      number<&T::fusion_group_min>("fusion_group_min"),
+      {"accuracy", &set_accuracy, &get_accuracy},
+      number<&T::compile_threads>("compile_threads"),
+      number<&T::compile_cpu_share>("compile_cpu_share"),
+      number<&T::compile_delay_ms>("compile_delay_ms"),
+      number<&T::release_delay_ms>("release_delay_ms"),
+      number<&T::verify_rate>("verify_rate"),
+      flag<&T::memory_plan>("memory_plan"),
+      flag<&T::log>("log"),
+      flag<&T::poison>("poison"),
+      flag<&T::guards_fail>("guards_fail"),
+      flag<&T::verify_passes>("verify_passes"),
+      names<&T::disabled_passes>("disable_passes"),
+      names<&T::print_after>("print_after"),
+  });
+  return kOptions;
 }
 
 void set_option(TieringOptions& options, std::string_view key, std::string_view value) {
-  if (key == "policy") {
-    if (value != "adaptive" && value != "reference")
-      fail_value(key, value, "adaptive or reference");
-    options.policy = value == "adaptive" ? Policy::kAdaptive : Policy::kReference;
-  } else if (key == "accuracy") {
-    if (value != "exact" && value != "fast") fail_value(key, value, "exact or fast");
-    options.accurate = value == "exact";
-  } else if (key == "compile") {
-    options.compile = parse_mode(key, value);
-  } else if (key == "fusion_strategy") {
-    options.fusion_strategy = parse_strategy(key, value);
-  } else if (key == "profiled_runs") {
-    options.profiled_runs = parse_number<uint32_t>(key, value);
-  } else if (key == "max_plans") {
-    options.max_plans = parse_number<uint32_t>(key, value);
-  } else if (key == "fusion") {
-    options.fusion = parse_bool(key, value);
-  } else if (key == "fusion_group_min") {
-    options.fusion_group_min = parse_number<uint32_t>(key, value);
-  } else if (key == "compile_threads") {
-    options.compile_threads = parse_number<uint32_t>(key, value);
-  } else if (key == "compile_cpu_share") {
-    options.compile_cpu_share = parse_number<double>(key, value);
-  } else if (key == "compile_delay_ms") {
-    options.compile_delay_ms = parse_number<uint32_t>(key, value);
-  } else if (key == "release_delay_ms") {
-    options.release_delay_ms = parse_number<uint32_t>(key, value);
-  } else if (key == "verify_rate") {
-    options.verify_rate = parse_number<double>(key, value);
-  } else if (key == "memory_plan") {
-    options.memory_plan = parse_bool(key, value);
-  } else if (key == "poison") {
-    options.poison = parse_bool(key, value);
-  } else if (key == "guards_fail") {
-    options.guards_fail = parse_bool(key, value);
-  } else if (key == "verify_passes") {
-    options.verify_passes = parse_bool(key, value);
-  } else if (key == "disable_passes") {
-    options.disabled_passes.clear();
-    for (const std::string_view name : split(value, '+'))
-      options.disabled_passes.emplace_back(name);
-  } else {
-    fail(ErrorCode::kInvalidArgument, "unknown tiering option '{}'; known: {}", key,
-         TieringOptions().to_string());
+  for (const Option& option : all_options()) {
+    if (key == option.key) return option.set(options, key, value);
   }
+  fail(ErrorCode::kInvalidArgument, "unknown tiering option '{}'; known: {}", key,
+       TieringOptions().to_string());
 }
 
 }  // namespace
@@ -128,6 +187,8 @@ TieringOptions TieringOptions::from_environment() {
   static const TieringOptions defaults = [] {
     TieringOptions options;
     if (const char* text = std::getenv("TIERUP_TIERING")) options.apply(text);
+    const char* log = std::getenv("TIERUP_LOG");
+    if (log != nullptr && *log != '\0') options.apply(std::string("log=") + log);
     return options;
   }();
   return defaults;
@@ -140,24 +201,11 @@ uint32_t TieringOptions::budget() const {
 }
 
 std::string TieringOptions::to_string() const {
-  std::string strategy;
-  for (const auto& [is_static, depth] : fusion_strategy) {
-    if (!strategy.empty()) strategy += '+';
-    strategy += fmt::format("{}:{}", is_static ? "static" : "dynamic", depth);
+  std::string text;
+  for (const Option& option : all_options()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", option.key, option.get(*this));
   }
-  const char* mode = compile == CompileMode::kBackground
-                         ? "background"
-                         : (compile == CompileMode::kBlocking ? "blocking" : "off");
-  return fmt::format(
-      "policy={},compile={},profiled_runs={},fusion_strategy={},max_plans={},fusion={},fusion_"
-      "group_min={},"
-      "accuracy={},compile_threads={},compile_cpu_share={},compile_delay_ms={},release_delay_ms={},"
-      "verify_rate={},memory_plan={},poison={},guards_fail={},verify_passes={},disable_passes={}",
-      policy == Policy::kAdaptive ? "adaptive" : "reference", mode, profiled_runs, strategy,
-      max_plans, fusion ? "on" : "off", fusion_group_min, accurate ? "exact" : "fast",
-      compile_threads, compile_cpu_share, compile_delay_ms, release_delay_ms, verify_rate,
-      memory_plan ? "on" : "off", poison ? "on" : "off", guards_fail ? "on" : "off",
-      verify_passes ? "on" : "off", fmt::join(disabled_passes, "+"));
+  return text;
 }
 
 }  // namespace tierup::tier

@@ -25,7 +25,10 @@ struct TieringOptions {
   uint32_t profiled_runs = 2;  // Runs at tier 0 before the first specialisation.
   // (is static, how many), in order. Its sum is the re-specialisation budget of a graph.
   std::vector<std::pair<bool, uint32_t>> fusion_strategy = {{true, 2}, {false, 10}};
-  uint32_t max_plans = 12;        // Of one graph at a time; the least used one is evicted.
+  uint32_t max_plans = 12;  // Of one graph at a time; the least used one is evicted.
+  // Of one graph's plans: what they packed, and the memory they keep for the next calls. Above it
+  // the least used plans go, but for the newest.
+  uint32_t max_plan_mib = 1024;
   bool fusion = true;             // Compiled fusion groups.
   uint32_t fusion_group_min = 2;  // Nodes.
   bool accurate = false;  // "accuracy=exact": no algorithm that rounds otherwise than tier 0.
@@ -38,12 +41,16 @@ struct TieringOptions {
   bool poison = false;                // A test aid: NaNs in memory that is handed out again.
   bool guards_fail = false;           // A test aid: every entry guard fails.
   bool verify_passes = false;         // Verify the graph after each pass.
+  bool log = false;                   // A line on standard error for each event of a graph's life.
   std::vector<std::string> disabled_passes;
+  // Passes after which the graph is printed to standard error; also "all", "changed", "input".
+  std::vector<std::string> print_after;
 
   // Sets fields from "key=value,..."; lists are separated by "+". Throws kInvalidArgument naming
   // the key and what it takes.
   void apply(std::string_view text);
-  // Defaults, changed by the environment variable TIERUP_TIERING, read once per process.
+  // Defaults, changed by the environment variables TIERUP_TIERING (as apply() takes it) and
+  // TIERUP_LOG ("on"), read once per process.
   static TieringOptions from_environment();
   // Every field as apply() takes it.
   std::string to_string() const;
