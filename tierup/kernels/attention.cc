@@ -10,7 +10,11 @@
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/gemm.h"
 #include "tierup/kernels/gemm_onednn.h"
+#include "tierup/kernels/matmul.h"
+#include "tierup/kernels/pointwise_ops.h"
+#include "tierup/kernels/reduce_moments.h"
 #include "tierup/kernels/row_kernels.h"
+#include "tierup/kernels/triangle.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -239,6 +243,27 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   IntVector sizes = batch;
   sizes.insert(sizes.end(), {p.queries, p.width});
   return reshape(out, sizes);
+}
+
+Tensor attention_log_sums(const Tensor& query, const Tensor& key, const Tensor& mask,
+                          const AttentionOptions& options) {
+  const ScalarType work = work_type(query.dtype());
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+  Tensor scores = pointwise(
+      {Body::kMul},
+      {matmul(to_dtype(query, work), transpose(to_dtype(key, work), -2, -1)), Scalar(scale)});
+  const Operand hidden(Scalar(-std::numeric_limits<double>::infinity()));
+  if (options.is_causal) {
+    Tensor seen = Tensor::empty(IntVector{query.size(-2), key.size(-2)}, ScalarType::kBool);
+    fill(seen, Scalar(true));
+    scores = evaluate(where(tril(seen, 0), Operand(scores), hidden));
+  } else if (mask.defined() && mask.dtype() == ScalarType::kBool) {
+    scores = evaluate(where(mask, Operand(scores), hidden));
+  } else if (mask.defined()) {
+    scores = pointwise({Body::kAdd, Promote::kSame, 1}, {scores, mask});
+  }
+  const Tensor sums = logsumexp(scores, {-1}, false);
+  return sums.dim() >= 2 ? transpose(contiguous(transpose(sums, -2, -1)), -2, -1) : sums;
 }
 
 }  // namespace tierup::kernels

@@ -29,6 +29,11 @@ std::tuple<Tensor, Tensor> attention_with_weights(const Tensor& query, const Ten
                                                   const AttentionOptions& options, double dropout_p,
                                                   Generator* generator);
 
+// The log-sum-exp over keys of each query's scores, [*, L], laid out with the heads innermost; f32
+// for f16 and bf16.
+Tensor attention_log_sums(const Tensor& query, const Tensor& key, const Tensor& mask,
+                          const AttentionOptions& options);
+
 // The parameters of a fused multi-head attention: [3 * E, E], [3 * E], [E, E], [E].
 struct HeadWeights {
   int64_t embed_dim = 0;

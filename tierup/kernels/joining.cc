@@ -299,4 +299,31 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   return out;
 }
 
+Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first, double padding,
+                    std::string_view side) {
+  require(!sequences.empty(), ErrorCode::kInvalidArgument, "received an empty list of sequences");
+  require(side == "left" || side == "right", ErrorCode::kInvalidArgument,
+          "Expected padding_side to be one of left or right, but got {}.", side);
+  const Tensor& first = sequences[0];
+  require(first.dim() >= 1, ErrorCode::kInvalidArgument,
+          "pad_sequence: expected sequences with at least one dimension");
+  int64_t longest = 0;
+  for (const Tensor& one : sequences) {
+    require(one.dim() == first.dim(), ErrorCode::kInvalidArgument,
+            "pad_sequence: sequences of {} and {} dimensions", first.dim(), one.dim());
+    longest = std::max(longest, one.size(0));
+  }
+  const auto count = static_cast<int64_t>(sequences.size());
+  IntVector sizes = batch_first ? IntVector{count, longest} : IntVector{longest, count};
+  sizes.insert(sizes.end(), first.sizes().begin() + 1, first.sizes().end());
+  const Tensor out = Tensor::empty(sizes, first.dtype());
+  fill(out, Scalar(padding));
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor& one = sequences[static_cast<size_t>(i)];
+    const int64_t start = side == "left" ? longest - one.size(0) : 0;
+    copy_into(narrow(select(out, batch_first ? 0 : 1, i), 0, start, one.size(0)), one);
+  }
+  return out;
+}
+
 }  // namespace tierup::kernels

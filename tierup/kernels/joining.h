@@ -34,4 +34,9 @@ Tensor cartesian_prod(const std::vector<Tensor>& tensors);
 // aten::combinations: all r-element subsets of a vector in lexicographic order.
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement);
 
+// aten::pad_sequence: [L_i, *] to [longest, B, *], or [B, longest, *], the rest filled with
+// `padding` on the right or the left.
+Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first, double padding,
+                    std::string_view side);
+
 }  // namespace tierup::kernels

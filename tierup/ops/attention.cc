@@ -32,6 +32,14 @@ std::tuple<Tensor, Tensor> attend_math(RunContext& context, const Tensor& query,
                                          dropout_p, context.generator);
 }
 
+// The scores' log-sum-exp of each query [B, H, L] comes second, laid out as [B, L, H].
+std::tuple<Tensor, Tensor> attend_flash(RunContext& context, const Tensor& query, const Tensor& key,
+                                        const Tensor& value, double dropout_p, bool is_causal,
+                                        const Tensor& mask, std::optional<double> scale) {
+  const Tensor out = attend(context, query, key, value, mask, dropout_p, is_causal, scale, false);
+  return {out, kernels::attention_log_sums(query, key, mask, {is_causal, scale, false})};
+}
+
 std::tuple<Tensor, Tensor> multi_head(const Tensor& query, const Tensor& key, const Tensor& value,
                                       int64_t embed_dim, int64_t num_head, const Tensor& qkv_weight,
                                       const Tensor& qkv_bias, const Tensor& proj_weight,
@@ -62,11 +70,15 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
      "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool "
      "enable_gqa=False) -> Tensor",
-     boxed<&attend>},
+     boxed<&attend>, ir::kRandom},
     {"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? "
      "attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, "
      "float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
-     boxed<&attend_math>},
+     boxed<&attend_math>, ir::kRandom},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, "
+     "float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> "
+     "(Tensor output, Tensor logsumexp)",
+     boxed<&attend_flash>, ir::kRandom},
     {"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, "
      "int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
      "Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? "

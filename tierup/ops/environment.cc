@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "tierup/kernels/conversion.h"
 #include "tierup/kernels/generator.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
@@ -100,6 +101,23 @@ void assert_scalar(OpCall& call) {
   require(call.args[0].to_scalar().to_bool(), ErrorCode::kInvalidArgument, "{}",
           call.args[1].to_str());
 }
+void assert_tensor(OpCall& call) {
+  const Tensor& condition = call.args[0].to_tensor();
+  const bool has_text = call.args.size() > 1;
+  require(
+      kernels::item(condition).to_bool(), ErrorCode::kInvalidArgument, "{}",
+      has_text ? call.args[1].to_str() : "Expected Tensor with single nonzero value, but got zero");
+}
+// The functional forms pass a token along, which keeps their order.
+template <KernelFn kCheck>
+void check_and_pass_token(OpCall& call) {
+  IValue token = std::move(call.args.back());
+  kCheck(call);
+  call.results[0] = std::move(token);
+}
+void make_token(OpCall& call) {
+  call.results[0] = IValue(Tensor::empty(IntVector{0}, ScalarType::kFloat));
+}
 void constrain_range(OpCall& call) {
   const int64_t value = call.args[0].to_scalar().to_int();
   const bool low = call.args[1].is_none() || value >= call.args[1].to_int();
@@ -187,6 +205,21 @@ constexpr OpRow kRows[] = {
      &constrain_range, ir::kMayRaise},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()",
      &constrain_range, ir::kMayRaise},
+    {"aten::_assert_async(Tensor self) -> ()", &assert_tensor, ir::kMayRaise},
+    {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", &assert_tensor, ir::kMayRaise},
+    {"aten::_make_dep_token(*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+     &make_token},
+    {"aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor",
+     &check_and_pass_token<&assert_tensor>, ir::kMayRaise},
+    {"aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor",
+     &check_and_pass_token<&assert_scalar>, ir::kMayRaise},
+    {"aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> "
+     "Tensor",
+     &check_and_pass_token<&constrain_range>, ir::kMayRaise},
+    {"aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor "
+     "dep_token) -> Tensor",
+     &check_and_pass_token<&constrain_range>, ir::kMayRaise},
     {"aten::manual_seed(int seed) -> ()", &manual_seed, ir::kSideEffect},
     {"aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)", &seed_generator},
     {"aten::seed(Generator(a!) self) -> int", &seed_from_entropy, ir::kNondeterministic},

@@ -11,6 +11,9 @@ namespace {
 namespace k = kernels;
 
 constexpr OpRow kRows[] = {
+    {"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str "
+     "padding_side=\"right\") -> Tensor",
+     boxed<&k::pad_sequence>},
     {"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::cat>},
     {"aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::cat>},

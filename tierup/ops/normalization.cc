@@ -2,8 +2,10 @@
 #include <array>
 
 #include "tierup/kernels/batch_norm.h"
+#include "tierup/kernels/copy.h"
 #include "tierup/kernels/layer_norm.h"
 #include "tierup/kernels/softmax.h"
+#include "tierup/kernels/weight_norm.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/variants.h"
@@ -11,7 +13,64 @@
 namespace tierup::ops {
 namespace {
 
+// Training without writing: the running statistics come back as results.
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_functional(
+    const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+    const Tensor& running_var, bool training, double momentum, double eps) {
+  const Tensor mean = kernels::clone(running_mean);
+  const Tensor variance = kernels::clone(running_var);
+  auto [out, saved_mean, saved_rstd] =
+      kernels::native_batch_norm(input, weight, bias, mean, variance, training, momentum, eps);
+  return {out, saved_mean, saved_rstd, mean, variance};
+}
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_with_update_functional(
+    const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+    const Tensor& running_var, double momentum, double eps) {
+  auto [out, saved_mean, saved_rstd, mean, variance] =
+      batch_norm_functional(input, weight, bias, running_mean, running_var, true, momentum, eps);
+  return {out,  saved_mean, saved_rstd, Tensor::empty(IntVector{0}, ScalarType::kByte),
+          mean, variance};
+}
+std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_no_update(
+    const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+    const Tensor& running_var, double momentum, double eps) {
+  auto [out, saved_mean, saved_rstd] = kernels::native_batch_norm(
+      input, weight, bias, running_mean, running_var, false, momentum, eps);
+  return {out, saved_mean, saved_rstd, Tensor::empty(IntVector{0}, ScalarType::kByte)};
+}
+std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t> batch_norm_by_index(
+    const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+    const Tensor& running_var, bool training, double momentum, double eps, bool) {
+  auto [out, saved_mean, saved_rstd] = kernels::native_batch_norm(
+      input, weight, bias, running_mean, running_var, training, momentum, eps);
+  return {out, saved_mean, saved_rstd, Tensor::empty(IntVector{0}, ScalarType::kByte), 0};
+}
+
 constexpr auto kRows = std::to_array<OpRow>({
+    {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", boxed<&kernels::weight_norm>},
+    {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
+     boxed<&kernels::weight_norm_interface>},
+    {"aten::_weight_norm_interface.out(Tensor v, Tensor g, int dim=0, *, Tensor(a!) out0, "
+     "Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
+     out_variant<&kernels::weight_norm_interface>},
+    {"aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
+     boxed<&kernels::norm_except_dim>},
+    {"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+     "running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, "
+     "Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+     boxed<&batch_norm_functional>},
+    {"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+     "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, "
+     "Tensor, Tensor running_mean_out, Tensor running_var_out)",
+     boxed<&batch_norm_with_update_functional>},
+    {"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+     "running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, "
+     "Tensor)",
+     boxed<&batch_norm_no_update>},
+    {"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
+     "running_mean, Tensor? running_var, bool training, float momentum, float eps, bool "
+     "cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)",
+     boxed<&batch_norm_by_index>},
     {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      boxed<&kernels::softmax>},
     {"aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> "

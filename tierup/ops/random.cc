@@ -196,163 +196,217 @@ Tensor rrelu_with_noise(RunContext& c, const Tensor& self, const Tensor& noise, 
   return k::rrelu(self, noise, lower.to_double(), upper.to_double(), training, pick(c, g));
 }
 
+// Functional forms: the in-place operator on memory of its own.
+template <auto InPlace>
+struct Functional;
+template <typename... A, Tensor (*InPlace)(RunContext&, const Tensor&, A...)>
+struct Functional<InPlace> {
+  static Tensor call(RunContext& c, const Tensor& self, A... args) {
+    return InPlace(c, k::empty_like(self, self.dtype()), args...);
+  }
+};
+template <auto InPlace>
+inline constexpr auto functional = &Functional<InPlace>::call;
+
+std::tuple<Tensor, Tensor> rrelu_functional(RunContext& c, const Tensor& self, const Tensor& noise,
+                                            const Scalar& lower, const Scalar& upper, bool training,
+                                            const IValue& g) {
+  const Tensor drawn = k::clone(noise);
+  return {rrelu_with_noise(c, self, drawn, lower, upper, training, g), drawn};
+}
+
 constexpr OpRow kRows[] = {
+    {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> "
+     "Tensor",
+     boxed<functional<&uniform_>>, ir::kRandom},
+    {"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? "
+     "generator=None) -> Tensor",
+     boxed<functional<&normal_>>, ir::kRandom},
+    {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
+     boxed<functional<&exponential_>>, ir::kRandom},
+    {"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> "
+     "Tensor",
+     boxed<functional<&cauchy_>>, ir::kRandom},
+    {"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> "
+     "Tensor",
+     boxed<functional<&log_normal_>>, ir::kRandom},
+    {"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+     boxed<functional<&geometric_>>, ir::kRandom},
+    {"aten::random(Tensor self, *, Generator? generator=None) -> Tensor",
+     boxed<functional<&random_>>, ir::kRandom},
+    {"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor",
+     boxed<functional<&random_to>>, ir::kRandom},
+    {"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
+     boxed<functional<&random_range>>, ir::kRandom},
+    {"aten::_no_grad_uniform_(Tensor(a!) tensor, float a, float b, Generator? generator=None) -> "
+     "Tensor(a!)",
+     boxed<&uniform_>, ir::kRandom},
+    {"aten::_no_grad_normal_(Tensor(a!) tensor, float mean, float std, Generator? generator=None) "
+     "-> Tensor(a!)",
+     boxed<&normal_>, ir::kRandom},
+    {"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
+     "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, "
+     "Tensor noise_out)",
+     boxed<&rrelu_functional>, ir::kRandom},
     {"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&rand>},
+     boxed<&rand>, ir::kRandom},
     {"aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&rand_with>},
+     boxed<&rand_with>, ir::kRandom},
     {"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&randn>},
+     boxed<&randn>, ir::kRandom},
     {"aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&randn_with>},
+     boxed<&randn_with>, ir::kRandom},
     {"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed<&rand_like>},
+     boxed<&rand_like>, ir::kRandom},
     {"aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
      "memory_format=None) -> Tensor",
-     boxed<&rand_like_with>},
+     boxed<&rand_like_with>, ir::kRandom},
     {"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed<&randn_like>},
+     boxed<&randn_like>, ir::kRandom},
     {"aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
      "memory_format=None) -> Tensor",
-     boxed<&randn_like_with>},
+     boxed<&randn_like_with>, ir::kRandom},
     {"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&randint>},
+     boxed<&randint>, ir::kRandom},
     {"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? "
      "dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&randint_with>},
+     boxed<&randint_with>, ir::kRandom},
     {"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&randint_low>},
+     boxed<&randint_low>, ir::kRandom},
     {"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, "
      "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
      "Tensor",
-     boxed<&randint_low_with>},
+     boxed<&randint_low_with>, ir::kRandom},
     {"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed<&randint_like>},
+     boxed<&randint_like>, ir::kRandom},
     {"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) "
      "-> Tensor",
-     boxed<&randint_like>},
+     boxed<&randint_like>, ir::kRandom},
     {"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? "
      "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
      "memory_format=None) -> Tensor",
-     boxed<&randint_like_low>},
+     boxed<&randint_like_low>, ir::kRandom},
     {"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
-     boxed<&randperm>},
+     boxed<&randperm>, ir::kRandom},
     {"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&randperm_with>},
+     boxed<&randperm_with>, ir::kRandom},
     {"aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> "
      "Tensor(a!)",
-     boxed<&uniform_>},
+     boxed<&uniform_>, ir::kRandom},
     {"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> "
      "Tensor(a!)",
-     boxed<&normal_>},
+     boxed<&normal_>, ir::kRandom},
     {"aten::exponential_(Tensor(a!) self, float lambd=1., *, Generator? generator=None) -> "
      "Tensor(a!)",
-     boxed<&exponential_>},
+     boxed<&exponential_>, ir::kRandom},
     {"aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, Generator? "
      "generator=None) -> Tensor(a!)",
-     boxed<&cauchy_>},
+     boxed<&cauchy_>, ir::kRandom},
     {"aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., *, Generator? "
      "generator=None) -> Tensor(a!)",
-     boxed<&log_normal_>},
+     boxed<&log_normal_>, ir::kRandom},
     {"aten::geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
-     boxed<&geometric_>},
+     boxed<&geometric_>, ir::kRandom},
     {"aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> "
      "Tensor(a!)",
-     boxed<&random_range>},
+     boxed<&random_range>, ir::kRandom},
     {"aten::random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
-     boxed<&random_to>},
-    {"aten::random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", boxed<&random_>},
+     boxed<&random_to>, ir::kRandom},
+    {"aten::random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", boxed<&random_>,
+     ir::kRandom},
     {"aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> "
      "Tensor(a!)",
-     boxed<&bernoulli_tensor_>},
+     boxed<&bernoulli_tensor_>, ir::kRandom},
     {"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> "
      "Tensor(a!)",
-     boxed<&bernoulli_>},
-    {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", boxed<&bernoulli>},
+     boxed<&bernoulli_>, ir::kRandom},
+    {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", boxed<&bernoulli>,
+     ir::kRandom},
     {"aten::bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&bernoulli>},
+     out_variant<&bernoulli>, ir::kRandom},
     {"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-     boxed<&bernoulli_p>},
+     boxed<&bernoulli_p>, ir::kRandom},
     {"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
-     boxed<&bernoulli_like>},
+     boxed<&bernoulli_like>, ir::kRandom},
     {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? "
      "generator=None) -> Tensor",
-     boxed<&multinomial>},
+     boxed<&multinomial>, ir::kRandom},
     {"aten::multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? "
      "generator=None, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&multinomial>},
-    {"aten::poisson(Tensor self, Generator? generator=None) -> Tensor", boxed<&poisson>},
+     out_variant<&multinomial>, ir::kRandom},
+    {"aten::poisson(Tensor self, Generator? generator=None) -> Tensor", boxed<&poisson>,
+     ir::kRandom},
     {"aten::poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&poisson>},
+     out_variant<&poisson>, ir::kRandom},
     {"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
-     boxed<&normal_tensor_float>},
+     boxed<&normal_tensor_float>, ir::kRandom},
     {"aten::normal.Tensor_float_out(Tensor mean, float std=1., *, Generator? generator=None, "
      "Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&normal_tensor_float>},
+     out_variant<&normal_tensor_float>, ir::kRandom},
     {"aten::normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, "
      "Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&normal_float_tensor>},
+     out_variant<&normal_float_tensor>, ir::kRandom},
     {"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-     boxed<&normal_float_tensor>},
+     boxed<&normal_float_tensor>, ir::kRandom},
     {"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-     boxed<&normal_tensors>},
+     boxed<&normal_tensors>, ir::kRandom},
     {"aten::normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, "
      "Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&normal_tensors>},
+     out_variant<&normal_tensors>, ir::kRandom},
     {"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "
      "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
      "Tensor",
-     boxed<&normal_floats>},
+     boxed<&normal_floats>, ir::kRandom},
     {"aten::dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kPlain>>},
+     boxed<&dropout<DropoutKind::kPlain>>, ir::kRandom},
     {"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     inplace<&dropout<DropoutKind::kPlain>>},
+     inplace<&dropout<DropoutKind::kPlain>>, ir::kRandom},
     {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kFeature>>},
+     boxed<&dropout<DropoutKind::kFeature>>, ir::kRandom},
     {"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     inplace<&dropout<DropoutKind::kFeature>>},
+     inplace<&dropout<DropoutKind::kFeature>>, ir::kRandom},
     {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kAlpha>>},
+     boxed<&dropout<DropoutKind::kAlpha>>, ir::kRandom},
     {"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     inplace<&dropout<DropoutKind::kAlpha>>},
+     inplace<&dropout<DropoutKind::kAlpha>>, ir::kRandom},
     {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kFeatureAlpha>>},
+     boxed<&dropout<DropoutKind::kFeatureAlpha>>, ir::kRandom},
     {"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     inplace<&dropout<DropoutKind::kFeatureAlpha>>},
+     inplace<&dropout<DropoutKind::kFeatureAlpha>>, ir::kRandom},
     {"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
      boxed<&native_dropout_backward>},
     {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-     boxed<&native_dropout>},
+     boxed<&native_dropout>, ir::kRandom},
     {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
      "training=False, Generator? generator=None) -> Tensor",
-     boxed<&rrelu>},
+     boxed<&rrelu>, ir::kRandom},
     {"aten::rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
      "training=False, Generator? generator=None) -> Tensor(a!)",
-     inplace<&rrelu>},
+     inplace<&rrelu>, ir::kRandom},
     {"aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar "
      "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
-     boxed<&rrelu_with_noise>},
+     boxed<&rrelu_with_noise>, ir::kRandom},
     {"aten::rrelu_with_noise.out(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar "
      "upper=0.33333333333333331, bool training=False, Generator? generator=None, *, Tensor(a!) "
      "out) -> Tensor(a!)",
-     out_variant<&rrelu_with_noise>},
+     out_variant<&rrelu_with_noise>, ir::kRandom},
     {"aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar "
      "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)",
-     inplace<&rrelu_with_noise>},
+     inplace<&rrelu_with_noise>, ir::kRandom},
 };
 
 }  // namespace

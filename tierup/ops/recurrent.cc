@@ -77,33 +77,33 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int "
      "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "
      "Tensor, Tensor)",
-     boxed<&lstm_input>},
+     boxed<&lstm_input>, ir::kRandom},
     {"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool "
      "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, "
      "Tensor, Tensor)",
-     boxed<&lstm_data>},
+     boxed<&lstm_data>, ir::kRandom},
     {"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
      "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     boxed<&rnn_input<RecurrentKind::kGru>>},
+     boxed<&rnn_input<RecurrentKind::kGru>>, ir::kRandom},
     {"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, "
      "int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
-     boxed<&rnn_data<RecurrentKind::kGru>>},
+     boxed<&rnn_data<RecurrentKind::kGru>>, ir::kRandom},
     {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
      "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "
      "Tensor)",
-     boxed<&rnn_input<RecurrentKind::kTanh>>},
+     boxed<&rnn_input<RecurrentKind::kTanh>>, ir::kRandom},
     {"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
      "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, "
      "Tensor)",
-     boxed<&rnn_data<RecurrentKind::kTanh>>},
+     boxed<&rnn_data<RecurrentKind::kTanh>>, ir::kRandom},
     {"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
      "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "
      "Tensor)",
-     boxed<&rnn_input<RecurrentKind::kRelu>>},
+     boxed<&rnn_input<RecurrentKind::kRelu>>, ir::kRandom},
     {"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
      "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, "
      "Tensor)",
-     boxed<&rnn_data<RecurrentKind::kRelu>>},
+     boxed<&rnn_data<RecurrentKind::kRelu>>, ir::kRandom},
     {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
      "Tensor? b_hh=None) -> (Tensor, Tensor)",
      boxed<&kernels::lstm_cell>},

@@ -1,9 +1,12 @@
 // Copies of views: foo_copy operators, view scatters and the shuffles of image layers.
+#include "tierup/kernels/complex_views.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/pointwise_ops.h"
 #include "tierup/kernels/slicing.h"
 #include "tierup/kernels/view.h"
 #include "tierup/kernels/view_scatter.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/pointwise_rows.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -45,6 +48,10 @@ template <auto View>
 inline constexpr auto list_out = &ListOut<View>::call;
 
 constexpr OpRow kRows[] = {
+    {"aten::view_as_real_copy(Tensor self) -> Tensor", boxed<copy_of<&k::view_as_real>>},
+    {"aten::view_as_complex_copy(Tensor self) -> Tensor", boxed<copy_of<&k::view_as_complex>>},
+    {"aten::_conj_copy(Tensor self) -> Tensor", boxed<&k::conj_physical>},
+    {"aten::_neg_view_copy(Tensor self) -> Tensor", pointwise_row<&k::neg>},
     {"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", boxed<copy_of<&k::reshape>>},
     {"aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
      boxed<copy_of<&k::split>>},

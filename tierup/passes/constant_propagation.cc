@@ -1,6 +1,7 @@
 // One sweep in program order: a node's inputs are folded before the node, and the nodes of a
 // branch that was taken come next in the list.
 #include "tierup/passes/constant_propagation.h"
+#include "tierup/analysis/effects.h"
 
 #include <algorithm>
 
@@ -113,8 +114,8 @@ class ConstantPropagation {
   bool fold_op(Node* node) {
     const ops::Op& op = ops::op_of(*node->op());
     constexpr uint8_t kHarmless = ir::kMayRaise;
-    if (op.kernel() == nullptr || (op.effects() & ~kHarmless) != 0 || node->outputs().empty() ||
-        node->inputs().empty() || op.schema().is_mutating()) {
+    if (op.kernel() == nullptr || (analysis::effects_of(*node) & ~kHarmless) != 0 ||
+        node->outputs().empty() || node->inputs().empty() || op.schema().is_mutating()) {
       return false;
     }
     const auto fits = [](const Value* output) {

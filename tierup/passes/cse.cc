@@ -2,6 +2,7 @@
 // and takes them out on the way back. The alias analysis is made once; merging only takes nodes
 // away.
 #include "tierup/passes/cse.h"
+#include "tierup/analysis/effects.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -104,7 +105,7 @@ class Merger {
     // Between two reads of the policy something may change it.
     constexpr uint8_t kDistinct =
         ir::kRandom | ir::kSideEffect | ir::kNondeterministic | ir::kReadsPolicy;
-    if ((node.op()->effects() & kDistinct) != 0 || node.op()->schema().is_mutating() ||
+    if ((analysis::effects_of(node) & kDistinct) != 0 || node.op()->schema().is_mutating() ||
         node.outputs().empty()) {
       return false;
     }

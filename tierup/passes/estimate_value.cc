@@ -1,5 +1,6 @@
 // Tensors by their hints; numbers by running the operators that made them, on such tensors.
 #include "tierup/passes/estimate_value.h"
+#include "tierup/analysis/effects.h"
 
 #include <algorithm>
 
@@ -44,7 +45,8 @@ std::optional<std::vector<IValue>> estimate_inputs(PassContext& context, const N
 std::optional<IValue> run_operator(PassContext& context, const Value* value, int depth) {
   const Node& node = *value->node();
   const ops::Op& op = ops::op_of(*node.op());
-  if (op.kernel() == nullptr || (op.effects() & ~ir::kMayRaise) != 0 || op.schema().is_mutating())
+  if (op.kernel() == nullptr || (analysis::effects_of(node) & ~ir::kMayRaise) != 0 ||
+      op.schema().is_mutating())
     return std::nullopt;
   auto arguments = estimate_inputs(context, node, depth);
   if (!arguments) return std::nullopt;

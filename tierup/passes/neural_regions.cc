@@ -1,6 +1,7 @@
 // See neural_regions.h. Three parts: Region gathers nodes in order, closing takes care that what
 // leaves it is no view of something else, and building makes the program and the step.
 #include "tierup/passes/neural_regions.h"
+#include "tierup/analysis/effects.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -185,7 +186,7 @@ class Regions {
   void stay_outside(Node* node) {
     if (members_.empty()) return;
     const analysis::AliasAnalysis& alias = context_.alias();
-    const uint8_t effects = node->is(NodeKind::kOp) ? node->op()->effects() : uint8_t{0};
+    const uint8_t effects = analysis::effects_of(*node);
     if (alias.has_effects(node) || alias.writes_anything(node) || (effects & ~ir::kMayRaise) != 0) {
       return close();
     }

@@ -7,6 +7,7 @@
 //       -> (%go, %y)                       next   cond, r <- %go, %y; to L
 //                                   E:
 #include "tierup/runtime/lower.h"
+#include "tierup/analysis/effects.h"
 
 #include "tierup/base/error.h"
 #include "tierup/ops/external.h"
@@ -213,7 +214,8 @@ class Lowering {
       throw unsupported(node,
                         fmt::format("the operator {} has no kernel", op.schema().qualified_name()));
     }
-    if (op.schema().is_mutating() || op.has_effect(ir::kRandom) || op.has_effect(ir::kSideEffect)) {
+    constexpr uint8_t kImpure = ir::kRandom | ir::kSideEffect;
+    if (op.schema().is_mutating() || (analysis::effects_of(node) & kImpure) != 0) {
       plan_->is_pure_ = false;
     }
     Step& step = emit(StepKind::kOp, node.inputs(), uses_.of(node).is_last);
