@@ -373,6 +373,7 @@ class Regions {
 
   void insert(IValue net, const std::vector<Value*>& inputs, const std::vector<Exit>& exits) {
     Node* last = members_.back().node;
+    leave_what_follows(last);
     editor_.set_insert_after(last);
     editor_.set_range(last->range());
     std::vector<Value*> operands{editor_.constant(std::move(net))};
@@ -400,6 +401,13 @@ class Regions {
     }
     editor_.set_range({});
     remove_members();
+  }
+  // Deferred nodes behind the last member stand right, and may need others that do.
+  void leave_what_follows(const Node* last) {
+    std::unordered_set<const Node*> following;
+    for (const Node* node = last->next(); node != nullptr; node = node->next())
+      following.insert(node);
+    std::erase_if(deferred_, [&](const Node* node) { return following.contains(node); });
   }
   void take_place(const Exit& exit, Value* result) {
     editor_.set_name(result, exit.last->name());
