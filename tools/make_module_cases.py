@@ -5,7 +5,7 @@ Needs a Python with torch, safetensors and expecttest; nothing else in the repos
 Each NAME.pt has NAME.case0.safetensors beside it: arguments, and what the eager module gives. Of
 every module of the database the first sample that can be scripted is kept, in its training mode if
 it has one of its own; random modules, and those whose forward is overloaded (which PyTorch cannot
-call once they are saved), are left out.
+call once they are saved), are left out; `overloaded_forward` is one of them, which answers to its first overload.
 """
 import copy
 import inspect
@@ -160,6 +160,9 @@ def write_forms(folder):
     write_case(folder, "traced_shapes", (longer,), traced(longer))
     torch.jit.script(Interpolations()).save(f"{folder}/interpolate.pt")
     write_case(folder, "interpolate", (x,), Interpolations()(x))
+    recurrent, steps = nn.LSTM(3, 2), torch.rand(4, 2, 3)
+    torch.jit.script(recurrent).save(f"{folder}/overloaded_forward.pt")
+    write_case(folder, "overloaded_forward", (steps,), recurrent(steps))
     # What the runtime refuses by name has no case: tests of the API load it.
     torch.jit.optimize_for_inference(torch.jit.script(small)).save(f"{folder}/refused_optimized.pt")
 

@@ -163,10 +163,14 @@ void Model::add_method(std::string name, const ir::Function& function) {
   methods_.push_back({std::move(name), &function, &graph});
 }
 
-// The last of one name counts, as in Python.
+// The last of one name counts, as in Python. A method that was saved as overloads (nn.LSTM's
+// forward__0 for tensors, forward__1 for packed sequences) answers to its own name with the first
+// of them.
 const Model::Method& Model::entry(const std::string& name) const {
-  for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) {
-    if (method->name == name) return *method;
+  for (const std::string& wanted : {name, name + "__0"}) {
+    for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) {
+      if (method->name == wanted) return *method;
+    }
   }
   std::string known;
   for (const Method& method : methods_) known += (known.empty() ? "" : ", ") + method.name;

@@ -154,12 +154,12 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
           "diff expects input to be at least one-dimensional");
   require(n >= 0, ErrorCode::kInvalidArgument, "order must be non-negative but got {}", n);
   const int64_t d = wrap_dim(dim, self.dim());
+  if (n == 0) return clone(self);  // Without what would be put before and after.
   std::vector<Tensor> parts;
   if (prepend.defined()) parts.push_back(prepend);
   parts.push_back(self);
   if (append.defined()) parts.push_back(append);
   Tensor result = parts.size() > 1 ? cat(parts, d) : self;
-  if (n == 0) return clone(result);
   if (n > result.sizes()[d]) n = result.sizes()[d];
   for (int64_t i = 0; i < n; ++i) {
     if (result.dtype() == ScalarType::kBool) {

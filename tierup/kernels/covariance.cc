@@ -58,6 +58,11 @@ Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const
   if (weights.defined() && aweights.defined() && correction != 0) {
     const double squares = number(sum(times(weights, aweights), std::nullopt, false, std::nullopt));
     divisor = total - static_cast<double>(correction) * squares / total;
+    // In the weights' own precision, which shows where the difference is small.
+    if (real_type_of(weights.dtype()) == ScalarType::kFloat) {
+      const auto sum = static_cast<float>(total);
+      divisor = sum - static_cast<float>(correction) * static_cast<float>(squares) / sum;
+    }
   }
   const Tensor weighted = weights.defined() ? times(in, weights) : in;
   const Tensor average = over(sum(weighted, IntVector{1}, true, std::nullopt), Scalar(total));

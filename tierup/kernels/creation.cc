@@ -73,8 +73,7 @@ int64_t check_steps(int64_t steps) {
   return steps;
 }
 
-// The i-th of `steps` numbers from a to b, counted from the nearer end. Between integers the
-// steps are floats, as PyTorch takes them.
+// The i-th of `steps` numbers from a to b, counted from the nearer end.
 template <typename T>
 T between(T a, T b, int64_t steps, int64_t i) {
   using Real = std::conditional_t<std::is_same_v<T, float>, float, double>;
@@ -82,6 +81,14 @@ T between(T a, T b, int64_t steps, int64_t i) {
   const T step = (b - a) / static_cast<Real>(steps - 1);
   if (i < steps / 2) return a + step * static_cast<Real>(i);
   return b - step * static_cast<Real>(steps - 1 - i);
+}
+
+// Rounded once, which decides where truncation to an integer falls.
+double between_integers(double a, double b, int64_t steps, int64_t i) {
+  if (steps == 1) return a;
+  const double step = (b - a) / static_cast<double>(steps - 1);
+  if (i < steps / 2) return std::fma(step, static_cast<double>(i), a);
+  return std::fma(-step, static_cast<double>(steps - 1 - i), b);
 }
 
 ScalarType spaced_dtype(const Scalar& start, const Scalar& end, std::optional<ScalarType> dtype) {
@@ -107,10 +114,10 @@ Tensor spaced(const Scalar& start, const Scalar& end, int64_t steps, ScalarType 
     return out;
   }
   if (is_integral(dtype, true)) {
-    const auto a = static_cast<float>(start.to<int64_t>());
-    const auto b = static_cast<float>(end.to<int64_t>());
+    const auto a = static_cast<double>(start.to<int64_t>());
+    const auto b = static_cast<double>(end.to<int64_t>());
     return tabulate(steps, dtype, "linspace",
-                    [=](int64_t i) { return map(between(a, b, steps, i)); });
+                    [=](int64_t i) { return map(between_integers(a, b, steps, i)); });
   }
   const double a = start.to_double();
   const double b = end.to_double();
