@@ -7,6 +7,8 @@ namespace tierup::cli {
 void ModelArguments::add_to(CLI::App& command) {
   command.add_option("model", path, "TorchScript or torch.export archive (.pt, .pt2)")->required();
   command.add_option("--threads", threads, "Threads for one operator (default: the usable cores)");
+  command.add_option("--inter-op-threads", inter_op_threads,
+                     "Threads for independent branches of one call (default: 1)");
   command.add_option("--time-limit", time_limit_ms, "Milliseconds that one call may take");
   command.add_option("--memory-limit", memory_limit_mib, "MiB that tensors may take");
   command.add_option("--seed", seed, "Seed of the random generator");
@@ -27,6 +29,7 @@ api::ModelOptions ModelArguments::options() const {
   options.allow_unsupported = allow_unsupported;
   options.exported_model = exported_model;
   options.plugins = plugins;
+  if (inter_op_threads > 0) options.tiering.inter_op_threads = inter_op_threads;
   options.tiering.apply(tiering);
   return options;
 }

@@ -11,6 +11,7 @@ namespace tierup::cli {
 struct ModelArguments {
   std::string path;
   int threads = 0;
+  uint32_t inter_op_threads = 0;  // 0: as the tiering options say.
   int64_t time_limit_ms = 0;
   int64_t memory_limit_mib = 0;
   int64_t seed = -1;

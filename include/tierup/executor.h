@@ -27,6 +27,9 @@ struct ExecutorConfig {
   uint32_t max_frames = 0;
   // A run that finds no frame waits; false: it fails with kOutOfMemory.
   bool wait_for_frame = true;
+  // Threads on which independent branches of one run may run at the same time, as in Options; 0: as
+  // the options (or the module) say.
+  uint32_t inter_op_threads = 0;
   // Threads for run_async; 0: the cores the process may use.
   uint32_t async_threads = 0;
   // Runs that may wait for such a thread; more fail with kOutOfMemory.

@@ -19,6 +19,9 @@ struct Options {
   int threads = 0;
   // Threads for torch.jit.fork; 0: one less than those cores; -1: none.
   int fork_threads = 0;
+  // Threads on which independent branches of one call may run at the same time, the caller's
+  // included. Branches are handed over only where measured times say that it pays. 0 or 1: none.
+  uint32_t inter_op_threads = 0;
   // Milliseconds that a run may take; 0: no limit.
   int64_t time_limit_ms = 0;
   // Calls of the model's functions within each other.

@@ -16,6 +16,11 @@ using frontend::MissingOperator;
 namespace {
 
 size_t fork_thread_count(const ModelOptions& options) {
+  // Branches of a graph share the pool of the program's own forks.
+  if (options.tiering.inter_op_threads > 1) {
+    const int forks = std::max(options.fork_threads, 0);
+    return std::max<size_t>(static_cast<size_t>(forks), options.tiering.inter_op_threads - 1);
+  }
   if (options.fork_threads < 0) return 0;
   if (options.fork_threads > 0) return static_cast<size_t>(options.fork_threads);
   return static_cast<size_t>(std::max(1, usable_cores() - 1));

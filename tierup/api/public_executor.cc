@@ -30,6 +30,13 @@ executor::ExecutorConfig inner_config(const ExecutorConfig& config) {
   return result;
 }
 
+// The options of a model that is loaded for an executor.
+api::ModelOptions options_for(const ExecutorConfig& config, const Options& options) {
+  api::ModelOptions result = model_options(options);
+  if (config.inter_op_threads > 0) result.tiering.inter_op_threads = config.inter_op_threads;
+  return result;
+}
+
 // The time counts from here, so that waiting for a frame or a thread is part of it.
 executor::RunLimits limits_of(const RunOptions& options) {
   executor::RunLimits limits;
@@ -59,7 +66,7 @@ PreparedWeights& PreparedWeights::operator=(PreparedWeights&&) noexcept = defaul
 
 Executor::Executor(const std::string& path, const ExecutorConfig& config, const Options& options) {
   guarded([&] {
-    const api::ModelOptions inner = model_options(options);
+    const api::ModelOptions inner = options_for(config, options);
     impl_.reset(
         new Impl{{api::Model::load(archive::map_file(path), inner), inner_config(config)}, inner});
   });
@@ -68,7 +75,7 @@ Executor::Executor(const std::string& path, const ExecutorConfig& config, const 
 Executor::Executor(std::span<const std::byte> bytes, const ExecutorConfig& config,
                    const Options& options) {
   guarded([&] {
-    const api::ModelOptions inner = model_options(options);
+    const api::ModelOptions inner = options_for(config, options);
     std::string copy(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     impl_.reset(new Impl{
         {api::Model::load(archive::own_bytes(std::move(copy)), inner), inner_config(config)},
@@ -79,6 +86,12 @@ Executor::Executor(std::span<const std::byte> bytes, const ExecutorConfig& confi
 Executor::Executor(const Module& module, const ExecutorConfig& config) {
   guarded([&] {
     const Ref<api::Model>& model = Access::impl(module).model;
+    ::tierup::require(config.inter_op_threads == 0 ||
+                          config.inter_op_threads == model->options().tiering.inter_op_threads,
+                      ::tierup::ErrorCode::kInvalidArgument,
+                      "the module was loaded for {} inter-op threads, the executor asks for {}: "
+                      "give them to the module's Options",
+                      model->options().tiering.inter_op_threads, config.inter_op_threads);
     impl_.reset(new Impl{{model, inner_config(config)}, model->options()});
   });
 }

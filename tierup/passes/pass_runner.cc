@@ -58,12 +58,28 @@ class Runner {
         const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value);
         if (body == nullptr) continue;
         const std::shared_ptr<ir::Graph> copy = (*body)->clone();
+        copy_hints((*body)->block(), copy->block());
         for (PassReport& report : run_passes(*copy, passes, options_)) {
           report_.push_back(std::move(report));
         }
         context_.editor().set_attr(node, name, std::shared_ptr<const ir::Graph>(copy));
         break;  // set_attr may have moved the attributes.
       }
+    }
+  }
+
+  // A clone has the same nodes in the same order.
+  void copy_hints(const ir::Block& from, const ir::Block& to) {
+    const auto copy_all = [&](std::span<ir::Value* const> a, std::span<ir::Value* const> b) {
+      for (size_t i = 0; i < a.size(); ++i) context_.hints().copy(a[i], b[i]);
+    };
+    copy_all(from.params(), to.params());
+    const ir::Node* twin = to.first();
+    for (const ir::Node* node : from.nodes()) {
+      copy_all(node->outputs(), twin->outputs());
+      for (size_t i = 0; i < node->blocks().size(); ++i)
+        copy_hints(*node->block(i), *twin->block(i));
+      twin = twin->next();
     }
   }
 

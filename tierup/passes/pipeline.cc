@@ -10,6 +10,7 @@
 #include "tierup/passes/cse.h"
 #include "tierup/passes/dead_code_elimination.h"
 #include "tierup/passes/fold_ranks.h"
+#include "tierup/passes/fork_branches.h"
 #include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/inliner.h"
 #include "tierup/passes/loop_unrolling.h"
@@ -73,6 +74,9 @@ std::span<const Pass> all_passes() {
     all.push_back({"batch_loop_products", batch_loop_products});
     all.push_back({"cse", cse});
     all.push_back({"fold_ranks", fold_ranks});
+    // Without a profile, as if each operator took a millisecond.
+    all.push_back(
+        {"fork_branches", [](PassContext& context) { fork_branches(context, {}, {}, 1e6); }});
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});

@@ -145,6 +145,7 @@ void GraphProfile::merge(const GraphProfile& run) {
   if (run_count_ == 0) arguments_.resize(run.arguments_.size());
   if (values_.empty()) {
     values_.resize(run.values_.size());
+    times_.resize(run.times_.size());
     branches_.resize(run.branches_.size());
     loops_.resize(run.loops_.size());
   }
@@ -152,6 +153,11 @@ void GraphProfile::merge(const GraphProfile& run) {
   for (size_t i = 0; i < arguments_.size() && i < run.arguments_.size(); ++i)
     arguments_[i].merge(run.arguments_[i]);
   for (size_t i = 0; i < run.values_.size(); ++i) values_[i].merge(run.values_[i]);
+  for (size_t i = 0; i < run.times_.size(); ++i) {
+    const TimeProfile& seen = run.times_[i];
+    const bool is_first = times_[i].executions == 0;
+    if (seen.executions > 0 && (is_first || seen.each() < times_[i].each())) times_[i] = seen;
+  }
   for (size_t i = 0; i < run.branches_.size(); ++i) {
     branches_[i].taken += run.branches_[i].taken;
     branches_[i].left += run.branches_[i].left;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tierup/ir/value_hints.h"
@@ -66,12 +67,26 @@ struct TripProfile {
   uint64_t entries = 0;
 };
 
+// What the node that makes a value took, its kernel alone.
+struct TimeProfile {
+  double nanoseconds = 0;
+  uint64_t executions = 0;
+
+  double each() const {
+    return executions == 0 ? 0 : nanoseconds / static_cast<double>(executions);
+  }
+};
+
 // Thread rule: none; the owner locks.
 class GraphProfile {
  public:
   GraphProfile() = default;
   GraphProfile(size_t arguments, size_t values, size_t branches, size_t loops)
-      : arguments_(arguments), values_(values), branches_(branches), loops_(loops) {}
+      : arguments_(arguments),
+        values_(values),
+        times_(values),
+        branches_(branches),
+        loops_(loops) {}
 
   // A run of which only the arguments are known.
   void record(std::span<const IValue> arguments);
@@ -85,6 +100,9 @@ class GraphProfile {
   // By place in profiled_values(); empty if only arguments were recorded.
   const std::vector<ValueProfile>& values() const { return values_; }
   std::vector<ValueProfile>& values() { return values_; }
+  // By the place of a node's first value; of the fastest run.
+  const std::vector<TimeProfile>& times() const { return times_; }
+  std::vector<TimeProfile>& times() { return times_; }
   // Of Ifs and Loops in program order.
   const std::vector<BranchProfile>& branches() const { return branches_; }
   std::vector<BranchProfile>& branches() { return branches_; }
@@ -100,6 +118,7 @@ class GraphProfile {
   uint32_t run_count_ = 0;
   std::vector<ValueProfile> arguments_;
   std::vector<ValueProfile> values_;
+  std::vector<TimeProfile> times_;
   std::vector<BranchProfile> branches_;
   std::vector<TripProfile> loops_;
 };
@@ -110,5 +129,9 @@ std::vector<const ir::Value*> profiled_values(const ir::Graph& graph);
 // What a profile saw of each value of the graph, and of outputs and parameters of Ifs and Loops
 // what all their sources have in common.
 ir::ValueHints hints_of(const ir::Graph& graph, const GraphProfile& profile);
+// Nanoseconds of one execution of each node that makes values; of Ifs and Loops, of all that ran
+// inside them.
+std::unordered_map<const ir::Node*, double> costs_of(const ir::Graph& graph,
+                                                     const GraphProfile& profile);
 
 }  // namespace tierup::profile

@@ -1,4 +1,6 @@
-// From a profile to hints about the values of a graph.
+// From a profile to what is known of the values and nodes of a graph.
+#include <algorithm>
+
 #include "tierup/profile/graph_profile.h"
 
 namespace tierup::profile {
@@ -61,7 +63,57 @@ void join_blocks(ValueHints& hints, const Block& block) {
   }
 }
 
+// What the nodes of a block took together in a run, and how often the block ran.
+struct BlockTime {
+  double nanoseconds = 0;
+  uint64_t executions = 0;
+};
+
+class CostReader {
+ public:
+  CostReader(const ir::Graph& graph, const GraphProfile& profile) {
+    const std::vector<const Value*> values = profiled_values(graph);
+    for (size_t i = 0; i < values.size() && i < profile.times().size(); ++i) {
+      if (values[i]->index() == 0) times_[values[i]->node()] = profile.times()[i];
+    }
+    read(graph.block());
+  }
+
+  std::unordered_map<const Node*, double> take() { return std::move(costs_); }
+
+ private:
+  BlockTime read(const Block& block) {
+    BlockTime total;
+    std::vector<std::pair<const Node*, double>> nested;
+    for (const Node* node : block.nodes()) {
+      if (!node->blocks().empty()) {
+        double inside = 0;
+        for (const Block* inner : node->blocks()) inside += read(*inner).nanoseconds;
+        total.nanoseconds += inside;
+        nested.emplace_back(node, inside);
+        continue;
+      }
+      const auto found = times_.find(node);
+      if (found == times_.end()) continue;
+      costs_[node] = found->second.each();
+      total.nanoseconds += found->second.nanoseconds;
+      total.executions = std::max(total.executions, found->second.executions);
+    }
+    const double times = static_cast<double>(std::max<uint64_t>(total.executions, 1));
+    for (const auto& [node, inside] : nested) costs_[node] = inside / times;
+    return total;
+  }
+
+  std::unordered_map<const Node*, TimeProfile> times_;
+  std::unordered_map<const Node*, double> costs_;
+};
+
 }  // namespace
+
+std::unordered_map<const Node*, double> costs_of(const ir::Graph& graph,
+                                                 const GraphProfile& profile) {
+  return CostReader(graph, profile).take();
+}
 
 std::vector<const Value*> profiled_values(const ir::Graph& graph) {
   std::vector<const Value*> values;

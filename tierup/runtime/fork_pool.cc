@@ -23,6 +23,7 @@ ForkPool::~ForkPool() {
 void ForkPool::submit(Ref<ForkTask> task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    tasks_.fetch_add(1, std::memory_order_relaxed);
     const FutureValue* key = task->result.get();
     order_.push_back(key);
     unclaimed_.emplace(key, std::move(task));
@@ -37,6 +38,7 @@ Ref<ForkTask> ForkPool::claim(const FutureValue* future) {
   if (found == unclaimed_.end()) return nullptr;
   Ref<ForkTask> task = std::move(found->second);
   unclaimed_.erase(found);
+  tasks_.fetch_sub(1, std::memory_order_relaxed);
   return task;
 }
 
@@ -53,6 +55,7 @@ void ForkPool::work() {
     lock.unlock();
     run_(*task);
     task = nullptr;
+    tasks_.fetch_sub(1, std::memory_order_relaxed);
     lock.lock();
   }
 }

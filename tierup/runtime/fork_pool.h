@@ -5,6 +5,7 @@
 // really running, so that no cycle can arise that the program itself does not have.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -39,6 +40,8 @@ class ForkPool {
   ForkPool& operator=(const ForkPool&) = delete;
 
   void submit(Ref<ForkTask> task);
+  // Whether a thread would begin a task at once. May be out of date when it returns.
+  bool has_free_thread() const { return tasks_.load(std::memory_order_relaxed) < thread_count_; }
   // The task behind a future, if nobody has claimed it yet; null otherwise.
   Ref<ForkTask> claim(const FutureValue* future);
 
@@ -47,6 +50,7 @@ class ForkPool {
 
   const size_t thread_count_;
   const std::function<void(ForkTask&)> run_;
+  std::atomic<size_t> tasks_{0};  // Unclaimed, or being run by the pool's threads.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;

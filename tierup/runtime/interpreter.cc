@@ -76,6 +76,7 @@ void Interpreter::loop(std::span<IValue> results) {
     current_ = &step;
     switch (step.kind) {
       case StepKind::kOp:
+        if (profiler_ != nullptr) profiler_->on_start();
         run_op(step);
         if (is_watched()) profiler_->on_values(step, slots_);
         break;
@@ -182,51 +183,6 @@ bool Interpreter::finish(const Step& step, std::span<IValue> results) {
   for (uint32_t i = 0; i < step.input_count; ++i) outputs[i] = read_operand(from[i], slots_);
   leave();
   return is_bottom;
-}
-
-// A pure body goes to the pool; another runs at once, as a call whose result a future takes.
-const Step* Interpreter::run_fork(const Step& step) {
-  const Plan& body = *step.data.body;
-  auto future = make_ref<FutureValue>(body.graph().outputs()[0]->type());
-  ForkPool* pool = program_.forks();
-  if (pool == nullptr || !stack_.back().plan->is_pure()) {
-    IValue* slots = slots_;
-    const Step* first = enter_with(body, step, &step + 1, future);
-    slots[step.output] = std::move(future);
-    return first;
-  }
-  auto task = make_ref<ForkTask>();
-  task->body = &body;
-  const Operand* from = operands(step);
-  for (uint32_t i = 0; i < step.input_count; ++i) {
-    task->captures.push_back(read_operand(from[i], slots_));
-  }
-  task->result = future;
-  task->state = state_;
-  task->context = context_;
-  task->context.background = nullptr;  // A task may outlast the run, and who does its work.
-  pool->submit(std::move(task));
-  slots_[step.output] = std::move(future);
-  return &step + 1;
-}
-
-// A task that nobody has begun is run here, and the step repeated when it is done.
-const Step* Interpreter::run_wait(const Step& step) {
-  const Operand* from = operands(step);
-  const Ref<FutureValue> future = slots_[from->slot].future_ref();
-  if (!future->is_done() && program_.forks() != nullptr) {
-    if (const Ref<ForkTask> task = program_.forks()->claim(future.get())) {
-      stack_.back().next = &step;
-      enter(*task->body, future);
-      IValue* params = slots_ + task->body->first_param();
-      for (IValue& capture : task->captures) *params++ = std::move(capture);
-      return steps_;
-    }
-  }
-  IValue value = future->wait();
-  if (from->is_last_use != 0) slots_[from->slot] = IValue();
-  slots_[step.output] = std::move(value);
-  return &step + 1;
 }
 
 }  // namespace tierup::runtime

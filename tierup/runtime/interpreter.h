@@ -66,7 +66,11 @@ class Interpreter {
   }
   const Step* run_call(const Step& step, const IValue* receiver);
   const Step* run_fork(const Step& step);
+  bool try_hand_over(const Step& step, const Ref<FutureValue>& future);
   const Step* run_wait(const Step& step);
+  // Ends the branches (passes/fork_branches.h) that the top activation has handed over: nobody may
+  // work for a run that is over.
+  void join_branches();
   const Step* enter_with(const Plan& plan, const Step& step, const Step* resume,
                          Ref<FutureValue> boundary);
   // Everything that neither calls nor jumps (plain_steps.cc).
@@ -91,9 +95,10 @@ class Interpreter {
   IValue* inputs_ = nullptr;
   const Operand* operands_ = nullptr;
   const Step* steps_ = nullptr;
-  std::vector<std::pair<size_t, IValue>> entered_;  // Depth of the activation, object.
-  const Step* current_ = nullptr;                   // The step being run.
-  size_t live_inputs_ = 0;                          // Values in inputs_.
+  std::vector<std::pair<size_t, IValue>> entered_;             // Depth of the activation, object.
+  std::vector<std::pair<size_t, Ref<FutureValue>>> branches_;  // The same; not waited for yet.
+  const Step* current_ = nullptr;                              // The step being run.
+  size_t live_inputs_ = 0;                                     // Values in inputs_.
   uint32_t steps_until_poll_ = kPollInterval;
 
   static constexpr uint32_t kPollInterval = 16;

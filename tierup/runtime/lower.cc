@@ -336,6 +336,7 @@ class Lowering {
     plan_->is_pure_ = plan_->is_pure_ && body->is_pure();
     Step& step = emit_simple(StepKind::kFork, node);
     step.data.body = body.get();
+    step.target = node.has_attr(AttrName::kName) ? kBranch : 0;
     plan_->bodies_.push_back(std::move(body));
   }
 

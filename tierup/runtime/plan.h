@@ -45,7 +45,7 @@ enum class StepKind : uint8_t {
   kCallMethod,   // data.site
   kPushEntered,  // (object): its __exit__ is now due.
   kPopEntered,
-  kFork,  // data.body
+  kFork,  // data.body; target: kBranch, or 0
   kWait,
   kRaise,
   kUninitialized,
@@ -58,6 +58,9 @@ enum class StepKind : uint8_t {
   kTrap,
 };
 std::string_view step_kind_name(StepKind kind);
+
+// Of a fork that a pass made of a branch: independent of all that runs until it is awaited.
+inline constexpr uint32_t kBranch = 1;
 
 struct Operand {
   uint32_t slot : 31;

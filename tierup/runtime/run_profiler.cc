@@ -55,6 +55,11 @@ RunProfiler::RunProfiler(const ProfileLayout& layout, std::span<const IValue> ar
 void RunProfiler::on_values(const Step& step, const IValue* slots) {
   const uint32_t place = layout_.place(index_of(step));
   if (place == ProfileLayout::kNothing) return;
+  if (step.kind == StepKind::kOp) {
+    profile::TimeProfile& time = profile_.times()[place];
+    time.nanoseconds += std::chrono::duration<double, std::nano>(Clock::now() - start_).count();
+    ++time.executions;
+  }
   for (uint32_t i = 0; i < step.output_count; ++i)
     profile_.values()[place + i].record(slots[step.output + i]);
 }

@@ -4,6 +4,7 @@
 // plans called from there do is not watched.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -40,6 +41,8 @@ class RunProfiler {
   RunProfiler(const ProfileLayout& layout, std::span<const IValue> arguments);
 
   const Plan& plan() const { return layout_.plan(); }
+  // An operator's kernel is about to be called.
+  void on_start() { start_ = Clock::now(); }
   // After a step that made its outputs.
   void on_values(const Step& step, const IValue* slots);
   void on_branch(const Step& step, bool taken);
@@ -49,12 +52,14 @@ class RunProfiler {
   profile::GraphProfile take() { return std::move(profile_); }
 
  private:
+  using Clock = std::chrono::steady_clock;
   size_t index_of(const Step& step) const {
     return static_cast<size_t>(&step - layout_.plan().steps().data());
   }
 
   const ProfileLayout& layout_;
   profile::GraphProfile profile_;
+  Clock::time_point start_;
 };
 
 }  // namespace tierup::runtime

@@ -64,6 +64,7 @@ void Interpreter::unwind(std::exception_ptr failure) {
       entered_.pop_back();
       call_exit(object, exit_state);
     }
+    join_branches();
     const Ref<FutureValue> boundary = std::move(stack_.back().boundary);
     leave();
     if (boundary) {

@@ -15,6 +15,7 @@
 #include "tierup/runtime/entry_guard.h"
 #include "tierup/runtime/memory_plan.h"
 #include "tierup/runtime/plan.h"
+#include "tierup/tier/branch_trial.h"
 
 namespace tierup::tier {
 
@@ -32,6 +33,7 @@ struct InstalledPlan final : public RefCounted {
   // The plan's constants that keep memory of their own; the plan keeps them.
   std::vector<const ops::HoldsMemory*> holders;
   mutable runtime::MemoryPlans memory;
+  mutable BranchTrial branches;  // The same plan with branches at the same time, if that may pay.
   mutable std::atomic<uint64_t> hits{0};
   mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
 

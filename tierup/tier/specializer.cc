@@ -8,6 +8,7 @@
 #include "tierup/codegen/compile_groups.h"
 #include "tierup/ops/op_table.h"
 #include "tierup/passes/batch_loop_products.h"
+#include "tierup/passes/fork_branches.h"
 #include "tierup/passes/freeze_attributes.h"
 #include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/pass_runner.h"
@@ -42,6 +43,13 @@ void collect_notes(const passes::PipelineReport& report, std::vector<std::string
     notes.push_back(std::move(line));
     notes.insert(notes.end(), pass.notes.begin(), pass.notes.end());
   }
+}
+
+passes::BranchLimits limits_of(const TieringOptions& options) {
+  passes::BranchLimits limits{.threads = static_cast<int>(options.inter_op_threads)};
+  limits.least_nanoseconds = 1e3 * options.inter_op_grain_us;
+  if (options.inter_op_grain_us == 0) limits.handover_nanoseconds = 0;
+  return limits;
 }
 
 // Last of all: what is left of point-wise operators becomes groups with compiled kernels.
@@ -79,6 +87,87 @@ void find_holders(const ir::Block& block, std::vector<const ops::HoldsMemory*>& 
   }
 }
 
+class Specialization {
+ public:
+  Specialization(const SpecializeRequest& request, const TieringOptions& options,
+                 const std::atomic<bool>& cancelled, InstalledPlan& installed)
+      : request_(request),
+        options_(options),
+        cancelled_(cancelled),
+        installed_(installed),
+        graph_(request.graph->clone()) {
+    // Costs first: the passes only take nodes away and move them, mostly.
+    if (options.inter_op_threads > 1) costs_ = profile::costs_of(*graph_, request.profile);
+    set_input_types(*graph_, request);
+    hints_ = profile::hints_of(*graph_, request.profile);
+    pass_options_.hints = &hints_;
+    pass_options_.target = {request.threads, options.accurate == false};
+    pass_options_.verify_each = options.verify_passes;
+    pass_options_.disabled = options.disabled_passes;
+    pass_options_.print_after = options.print_after;
+    pass_options_.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  }
+
+  void freeze() {
+    if (!request_.self) return;
+    const passes::ConstantObserver observer{
+        [&](const Ref<Storage>& storage) { installed_.guard.observe(storage); },
+        [&](const Ref<ObjectValue>& object) { installed_.guard.observe(object); }};
+    const passes::Pass freeze{"freeze_attributes", [&](passes::PassContext& context) {
+                                passes::freeze_attributes(context, request_.self, observer);
+                              }};
+    // Twice: flags decide branches, and what is left of them may no longer write to weights.
+    std::vector<passes::Pass> passes{freeze};
+    for (const char* name :
+         {"constant_propagation", "fold_ranks", "constant_propagation", "dead_code_elimination"}) {
+      passes.push_back(*passes::find_pass(name));
+    }
+    passes.push_back(freeze);
+    run(passes);
+  }
+
+  // Makes forks of branches that are worth it; false if there are none.
+  bool fork() {
+    const passes::BranchLimits limits = limits_of(options_);
+    const passes::Pass fork{"fork_branches", [&](passes::PassContext& context) {
+                              passes::fork_branches(context, costs_, limits);
+                            }};
+    return run({&fork, 1}).front().changed;
+  }
+
+  // Null if cancelled on the way.
+  std::unique_ptr<runtime::Plan> finish() {
+    if (!options_.accurate) {
+      // Before what makes other steps out of products.
+      const passes::Pass batch{"batch_loop_products", passes::batch_loop_products};
+      run({&batch, 1});
+    }
+    if (cancelled_.load()) return nullptr;
+    run(passes::specialized_passes());
+    if (cancelled_.load()) return nullptr;
+    if (options_.fusion) fuse(*graph_, options_, pass_options_, cancelled_, installed_.notes);
+    if (cancelled_.load()) return nullptr;
+    find_holders(graph_->block(), installed_.holders);
+    return runtime::lower(graph_);
+  }
+
+ private:
+  passes::PipelineReport run(std::span<const passes::Pass> passes) {
+    passes::PipelineReport report = run_passes(*graph_, passes, pass_options_);
+    collect_notes(report, installed_.notes);
+    return report;
+  }
+
+  const SpecializeRequest& request_;
+  const TieringOptions& options_;
+  const std::atomic<bool>& cancelled_;
+  InstalledPlan& installed_;
+  const std::shared_ptr<ir::Graph> graph_;
+  passes::NodeCosts costs_;
+  ir::ValueHints hints_;
+  passes::PassOptions pass_options_;
+};
+
 }  // namespace
 
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
@@ -90,48 +179,35 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   installed->policy = request.policy;
   installed->guard =
       runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
-  const std::shared_ptr<ir::Graph> graph = request.graph->clone();
-  set_input_types(*graph, request);
-  ir::ValueHints hints = profile::hints_of(*graph, request.profile);
-
-  passes::PassOptions pass_options;
-  pass_options.hints = &hints;
-  pass_options.target = {request.threads, options.accurate == false};
-  pass_options.verify_each = options.verify_passes;
-  pass_options.disabled = options.disabled_passes;
-  pass_options.print_after = options.print_after;
-  pass_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
-  if (request.self) {
-    const passes::ConstantObserver observer{
-        [&](const Ref<Storage>& storage) { installed->guard.observe(storage); },
-        [&](const Ref<ObjectValue>& object) { installed->guard.observe(object); }};
-    const passes::Pass freeze{"freeze_attributes", [&](passes::PassContext& context) {
-                                passes::freeze_attributes(context, request.self, observer);
-                              }};
-    // Twice: flags decide branches, and what is left of them may no longer write to weights.
-    std::vector<passes::Pass> passes{freeze};
-    for (const char* name :
-         {"constant_propagation", "fold_ranks", "constant_propagation", "dead_code_elimination"}) {
-      passes.push_back(*passes::find_pass(name));
+  Specialization plain(request, options, cancelled, *installed);
+  plain.freeze();
+  installed->plan = plain.finish();
+  if (installed->plan == nullptr) return nullptr;
+  if (options.inter_op_threads > 1) {
+    Specialization branched(request, options, cancelled, *installed);
+    branched.freeze();
+    if (branched.fork()) {
+      std::unique_ptr<runtime::Plan> plan = branched.finish();
+      if (plan == nullptr) return nullptr;
+      installed->branches.offer(std::move(plan), options.inter_op_grain_us > 0);
     }
-    passes.push_back(freeze);
-    collect_notes(run_passes(*graph, passes, pass_options), installed->notes);
   }
-  if (!options.accurate) {
-    // Before what makes other steps out of products.
-    const passes::Pass batch{"batch_loop_products", passes::batch_loop_products};
-    collect_notes(run_passes(*graph, {&batch, 1}, pass_options), installed->notes);
-  }
-  if (cancelled.load()) return nullptr;
-  collect_notes(passes::run_specialized_pipeline(*graph, pass_options), installed->notes);
-  if (cancelled.load()) return nullptr;
-  if (options.fusion) fuse(*graph, options, pass_options, cancelled, installed->notes);
-  if (cancelled.load()) return nullptr;
-  find_holders(graph->block(), installed->holders);
-  installed->plan = runtime::lower(graph);
   installed->compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return installed;
+}
+
+std::unique_ptr<const runtime::Plan> fork_plan(const ir::Graph& graph,
+                                               const profile::GraphProfile& profile,
+                                               const TieringOptions& options) {
+  const std::shared_ptr<ir::Graph> copy = graph.clone();
+  const passes::NodeCosts costs = profile::costs_of(*copy, profile);
+  const passes::BranchLimits limits = limits_of(options);
+  const passes::Pass fork{"fork_branches", [&](passes::PassContext& context) {
+                            passes::fork_branches(context, costs, limits);
+                          }};
+  if (!passes::run_passes(*copy, {&fork, 1}, {}).front().changed) return nullptr;
+  return runtime::lower(copy);
 }
 
 }  // namespace tierup::tier

@@ -27,5 +27,9 @@ struct SpecializeRequest {
 // the plan's serial and installs it.
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
                               const std::atomic<bool>& cancelled);
+// Tier 0's graph with branches at the same time; null if none is worth it by the profile's times.
+std::unique_ptr<const runtime::Plan> fork_plan(const ir::Graph& graph,
+                                               const profile::GraphProfile& profile,
+                                               const TieringOptions& options);
 
 }  // namespace tierup::tier

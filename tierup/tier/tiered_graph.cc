@@ -55,7 +55,8 @@ TieredGraph::TieredGraph(runtime::Program& program, runtime::Program::PlanSlot& 
       self_(std::move(self)),
       queue_(queue),
       options_(options),
-      rehearses_(options.compile == CompileMode::kBlocking && options.policy == Policy::kAdaptive) {
+      rehearses_(options.compile == CompileMode::kBlocking && options.policy == Policy::kAdaptive),
+      runs_to_time_(options.inter_op_threads > 1 ? std::max(2U, options.profiled_runs) : 0) {
   if (options_.compile == CompileMode::kOff) pin(Reason::kCompileOff, "");
 }
 
@@ -69,7 +70,7 @@ IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
   calls_.fetch_add(1, std::memory_order_relaxed);
   if (options_.compile == CompileMode::kOff) {
     tier0_calls_.fetch_add(1, std::memory_order_relaxed);
-    return run_tier0(call);
+    return options_.inter_op_threads > 1 ? run_uncompiled(call) : run_tier0(call);
   }
   PlanTable::Lookup lookup = table_.find(args, context.policy);
   if (lookup.plan && !options_.guards_fail) return run_specialized(lookup.plan, call);
@@ -120,11 +121,67 @@ void TieredGraph::OperatorWork::push(std::function<void()> work) {
 
 IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& call) {
   if (options_.compile == CompileMode::kBackground) call.context.background = &operator_work_;
+  const bool has_branches = plan->branches.is_offered();
+  if (!options_.memory_plan && !has_branches) return run_planned(plan, call, 0);
+  const auto signature = runtime::MemoryPlans::signature_of(call.args);
+  if (!has_branches) return run_planned(plan, call, signature);
+  BranchTrial::Turn turn = plan->branches.begin(signature);
+  IValue result = turn.branched() == nullptr
+                      ? run_planned(plan, call, signature)
+                      : program_.run_single(*turn.branched(), call.args, call.context, call.state);
+  turn.finish();
+  return result;
+}
+
+IValue TieredGraph::run_uncompiled(const Call& call) {
+  if (runs_to_time_.load(std::memory_order_relaxed) > 0) {
+    runtime::RunProfiler profiler(layout(), call.args);
+    IValue result =
+        program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
+    offer_tier0_branches(profiler.take());
+    return result;
+  }
+  if (!tier0_branches_.is_offered()) return run_tier0(call);
+  BranchTrial::Turn turn = tier0_branches_.begin(runtime::MemoryPlans::signature_of(call.args));
+  IValue result = turn.branched() == nullptr
+                      ? run_tier0(call)
+                      : program_.run_single(*turn.branched(), call.args, call.context, call.state);
+  turn.finish();
+  return result;
+}
+
+void TieredGraph::offer_tier0_branches(const profile::GraphProfile& run) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (runs_to_time_.load() == 0) return;
+  if (!profile_) profile_.emplace();
+  profile_->merge(run);
+  if (runs_to_time_.fetch_sub(1) > 1) return;
+  if (auto plan = fork_plan(layout().plan().graph(), *profile_, options_)) {
+    tier0_branches_.offer(std::move(plan), options_.inter_op_grain_us > 0);
+  }
+  profile_.reset();
+}
+
+size_t TieredGraph::trim_frames() const {
+  size_t freed = tier0_branches_.trim_frames();
+  for (const Ref<const InstalledPlan>& plan : plans())
+    freed += plan->plan->trim_frames() + plan->branches.trim_frames();
+  return freed;
+}
+
+size_t TieredGraph::kept_frames() const {
+  size_t kept = tier0_branches_.kept_frames();
+  for (const Ref<const InstalledPlan>& plan : plans())
+    kept += plan->plan->kept_frames() + plan->branches.kept_frames();
+  return kept;
+}
+
+IValue TieredGraph::run_planned(const Ref<const InstalledPlan>& plan, const Call& call,
+                                runtime::MemoryPlans::Signature signature) {
   const auto run = [&] {
     return program_.run_single(*plan->plan, call.args, call.context, call.state);
   };
   if (!options_.memory_plan) return run();
-  const auto signature = runtime::MemoryPlans::signature_of(call.args);
   if (runtime::MemoryPlan* memory = plan->memory.find(signature)) {
     const runtime::ArenaScope scope(*memory, options_.poison);
     return run();
@@ -403,7 +460,10 @@ GraphReport TieredGraph::report() const {
     report.plans.push_back({plan->serial, plan->is_static, plan->compile_ms, plan->hits.load(),
                             plan->held_bytes(), plan->guard.to_string(), plan->notes,
                             plan->plan->graph().to_string(), memory_report(*plan)});
+    const std::string branches = plan->branches.to_string();
+    if (!branches.empty()) report.plans.back().notes.push_back(branches);
   }
+  if (report.detail.empty()) report.detail = tier0_branches_.to_string();
   return report;
 }
 

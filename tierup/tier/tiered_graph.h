@@ -43,6 +43,9 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void demote(std::string detail);
   GraphReport report() const;
   std::vector<Ref<const InstalledPlan>> plans() const { return table_.plans(); }
+  // Of specialised and branched plans: see runtime::FramePool. The rest are the program's.
+  size_t trim_frames() const;
+  size_t kept_frames() const;
 
  private:
   struct Call {
@@ -62,9 +65,14 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   IValue run_tier0(const Call& call) {
     return program_.run(slot_, call.args, call.context, call.state);
   }
+  // Tier 0 where it is all there is: with branches at the same time, if that is wanted and pays.
+  IValue run_uncompiled(const Call& call);
+  void offer_tier0_branches(const profile::GraphProfile& run);
   IValue run_profiled(const Call& call);
   IValue run_specialized(const Ref<const InstalledPlan>& plan, const Call& call);
   IValue run_plan(const Ref<const InstalledPlan>& plan, const Call& call);
+  IValue run_planned(const Ref<const InstalledPlan>& plan, const Call& call,
+                     runtime::MemoryPlans::Signature signature);
   void plan_memory(const Ref<const InstalledPlan>& plan, runtime::MemoryPlans::Signature signature,
                    std::vector<runtime::BlockLife> lives);
   // Gives the arenas back once a release delay passed without a call.
@@ -115,6 +123,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::atomic<uint64_t> misses_to_skip_{0};
   std::once_flag layout_made_;
   std::optional<runtime::ProfileLayout> layout_;
+  std::atomic<uint32_t> runs_to_time_;  // Of run_uncompiled.
+  BranchTrial tier0_branches_;
 
   mutable std::mutex mutex_;  // Guards what follows; held for microseconds, never by a job at work.
   std::optional<profile::GraphProfile> profile_;

@@ -35,18 +35,14 @@ TierReport TieredProgram::report() const {
 size_t TieredProgram::trim_frames() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t freed = 0;
-  for (const auto& graph : graphs_) {
-    for (const Ref<const InstalledPlan>& plan : graph->plans()) freed += plan->plan->trim_frames();
-  }
+  for (const auto& graph : graphs_) freed += graph->trim_frames();
   return freed;
 }
 
 size_t TieredProgram::kept_frames() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t kept = 0;
-  for (const auto& graph : graphs_) {
-    for (const Ref<const InstalledPlan>& plan : graph->plans()) kept += plan->plan->kept_frames();
-  }
+  for (const auto& graph : graphs_) kept += graph->kept_frames();
   return kept;
 }
 

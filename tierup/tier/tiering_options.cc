@@ -147,6 +147,8 @@ std::span<const Option> all_options() {
       flag<&T::fusion>("fusion"),
       number<&T::fusion_group_min>("fusion_group_min"),
       {"accuracy", &set_accuracy, &get_accuracy},
+      number<&T::inter_op_threads>("inter_op_threads"),
+      number<&T::inter_op_grain_us>("inter_op_grain_us"),
       number<&T::compile_threads>("compile_threads"),
       number<&T::compile_cpu_share>("compile_cpu_share"),
       number<&T::compile_delay_ms>("compile_delay_ms"),

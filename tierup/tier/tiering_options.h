@@ -32,6 +32,12 @@ struct TieringOptions {
   bool fusion = true;             // Compiled fusion groups.
   uint32_t fusion_group_min = 2;  // Nodes.
   bool accurate = false;  // "accuracy=exact": no algorithm that rounds otherwise than tier 0.
+  // Threads on which independent branches of one call may run, the caller's included; 1: none are
+  // looked for.
+  uint32_t inter_op_threads = 1;
+  // What a branch must take at least to be handed over. 0, a test aid: whatever is independent is
+  // handed over, untried.
+  uint32_t inter_op_grain_us = 40;
   uint32_t compile_threads = 1;
   double compile_cpu_share = 0.5;     // Of one core, while compile jobs run.
   uint32_t compile_delay_ms = 0;      // A test aid: each job takes so much longer.
