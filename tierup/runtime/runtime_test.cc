@@ -209,22 +209,5 @@ TEST_F(RuntimeTest, methods_are_found_by_the_class_of_the_receiver) {
   }
 }
 
-TEST_F(RuntimeTest, many_threads_run_one_program) {
-  const auto function = make_ref<TextFunction>("main", parse(kForkTwoNaps));
-  std::vector<std::thread> threads;
-  std::atomic<int> wrong{0};
-  for (int t = 0; t < 16; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 20; ++i) {
-        ops::RunContext context;
-        std::vector<IValue> args{t % 3};
-        if (program_.run(*function, args, context, state_).to_int() != 2 * (t % 3)) ++wrong;
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-}
-
 }  // namespace
 }  // namespace tierup::runtime
