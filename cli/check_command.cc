@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "isolated_worker.h"
 #include "json_writer.h"
+#include "tierup/api/lockstep_check.h"
 #include "tierup/api/model_cases.h"
 #include "tierup/api/op_cases.h"
 
@@ -27,6 +28,7 @@ struct CheckOptions {
   bool verbose = false;
   bool in_process = false;
   int timeout_s = 120;
+  int rounds = 0;  // Of each case against tier 0, beside the recorded results.
   std::string known;
 };
 
@@ -56,7 +58,7 @@ class OpItem final : public CheckItem {
 // A model archive with the case files beside it.
 class ModelItem final : public CheckItem {
  public:
-  explicit ModelItem(fs::path path) : path_(std::move(path)) {}
+  ModelItem(fs::path path, int rounds) : path_(std::move(path)), rounds_(rounds) {}
   std::string name() const override { return path_.filename().string(); }
   size_t open() override {
     cases_ = api::case_paths_of(path_.string());
@@ -67,11 +69,14 @@ class ModelItem final : public CheckItem {
     return fmt::format("{} on {}", name(), fs::path(cases_[index]).filename().string());
   }
   CaseOutcome run(size_t index) override {
-    return api::check_model_case(path_.string(), cases_[index]);
+    CaseOutcome outcome = api::check_model_case(path_.string(), cases_[index]);
+    if (rounds_ == 0 || outcome.status != CaseOutcome::Status::kPassed) return outcome;
+    return api::check_in_lockstep(path_.string(), cases_[index], rounds_);
   }
 
  private:
   fs::path path_;
+  int rounds_;
   std::vector<std::string> cases_;
 };
 
@@ -108,7 +113,7 @@ std::vector<std::unique_ptr<CheckItem>> collect_items(const CheckOptions& option
   for (const fs::path& path : files_below(options.paths)) {
     if (!matches(options.filter, path.stem().string())) continue;
     if (is_op_bundle(path)) items.push_back(std::make_unique<OpItem>(path));
-    if (is_model(path)) items.push_back(std::make_unique<ModelItem>(path));
+    if (is_model(path)) items.push_back(std::make_unique<ModelItem>(path, options.rounds));
   }
   return items;
 }
@@ -235,6 +240,8 @@ void add_check_command(CLI::App& app, Action& action) {
                     "Do not isolate the cases in a child process");
   command->add_option("--known", options->known,
                       "File with cases or operators, one a line, whose failures do not count");
+  command->add_option("--rounds", options->rounds,
+                      "Also go so often through the calls of a case and compare with tier 0");
   command->add_option("--timeout", options->timeout_s, "Seconds that one case may take");
   command->callback([options, &action] {
     action = {[options] { return run_check(*options); }, options->json};

@@ -411,6 +411,7 @@ class Regions {
   }
   void take_place(const Exit& exit, Value* result) {
     editor_.set_name(result, exit.last->name());
+    editor_.set_type(result, exit.last->type());
     context_.hints().copy(exit.last, result);
     for (const Member& member : members_) {
       for (Value* output : outputs_of(member)) {
