@@ -24,8 +24,11 @@ struct Outcome {
   api::Deviation deviation;
 };
 
+// On copies: a model may write to its inputs, which the other one is to see as they were.
 IValue make_call(const api::Model& model, const api::CaseCall& call) {
-  return call.method == "forward" ? model.call(call.args) : model.run(call.method, call.args);
+  std::vector<IValue> args = deep_copy(make_tuple(call.args)).to_tuple().items;
+  return call.method == "forward" ? model.call(std::move(args))
+                                  : model.run(call.method, std::move(args));
 }
 
 // The first result is what is expected of the second.

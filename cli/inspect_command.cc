@@ -17,6 +17,7 @@ namespace {
 
 struct InspectArguments {
   std::string path;
+  std::string exported_model;
   bool code = false;
   bool graph = false;
   bool plan = false;
@@ -196,6 +197,7 @@ int inspect(const InspectArguments& arguments) {
   api::ModelOptions options;
   options.run_model_code = false;
   options.allow_unsupported = true;
+  options.exported_model = arguments.exported_model;
   const auto model = api::Model::load(archive::map_file(arguments.path), options);
   if (arguments.graph) {
     print_graphs(*model);
@@ -218,6 +220,8 @@ void add_inspect_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("inspect", "Show what is in a model, without running its code");
   command->add_option("model", arguments->path, "TorchScript or torch.export archive")->required();
+  command->add_option("--model-name", arguments->exported_model,
+                      "Which of several models of a .pt2 archive");
   CLI::Option_group* what = command->add_option_group("what");
   what->add_flag("--code", arguments->code, "The source files of the archive");
   what->add_flag("--graph", arguments->graph, "The graph of each method");

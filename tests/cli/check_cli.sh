@@ -55,6 +55,22 @@ for key in nodes kinds us_per_run share gflop_per_s gb_per_s shapes place; do sa
 expect 0 "the same model by both front ends" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
   --inputs "$zoo/mlp3.case0.safetensors" --inputs "$zoo/mlp3.case1.safetensors"
 says out "call 0: largest absolute error"
+expect 0 "a model that writes to its inputs, by both front ends" "$tierup" compare \
+  "$zoo/inplace_views.pt" "$zoo/inplace_views.pt2" --inputs "$zoo/inplace_views.case1.safetensors"
+packages=$zoo/../packages
+expect 3 "an archive of several models without a choice" "$tierup" run "$packages/two_models.pt2" \
+  --inputs "$packages/encoder.case0.safetensors"
+says err "the archive has several models (encoder, parts/decoder); choose one"
+for name in encoder parts/decoder; do
+  for number in 0 1; do
+    expect 0 "the model $name of several" "$tierup" run "$packages/two_models.pt2" --check \
+      --model-name "$name" --inputs "$packages/$(basename "$name").case$number.safetensors"
+  done
+  expect 0 "the signature of $name" "$tierup" inspect "$packages/two_models.pt2" --model-name "$name"
+done
+says out "state"
+expect 3 "a model that is not in the archive" "$tierup" inspect "$packages/two_models.pt2" --model-name third
+says err "no model 'third'; the archive has: encoder, parts/decoder"
 expect 1 "two models that differ" "$tierup" compare "$zoo/resnet18.pt" "$zoo/resnet50.pt2" \
   --inputs "$zoo/resnet18.case0.safetensors" --json
 says out '"equal": false'

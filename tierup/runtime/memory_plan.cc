@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <random>
 
 #include "tierup/tensor/allocator.h"
 
@@ -13,6 +14,10 @@ namespace {
 size_t aligned(size_t bytes) {
   return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
+
+// What is tried of orders near the usual one: so many, and so many looks at pairs of blocks.
+constexpr size_t kMaxTries = 500;
+constexpr size_t kMaxPairs = 10'000'000;
 
 bool overlap_in_time(const BlockLife& a, const BlockLife& b) {
   return a.begin < b.end && b.begin < a.end;
@@ -55,11 +60,70 @@ MemoryPlan::MemoryPlan(std::vector<BlockLife> lives) : lives_(std::move(lives)) 
 
 MemoryPlan::~MemoryPlan() { trim(); }
 
-// Largest first; each into the lowest gap between the blocks that are alive at the same time.
+// Each into the lowest gap between the blocks that are alive at the same time, in this order.
+MemoryPlan::Placement MemoryPlan::place(const std::vector<uint32_t>& order) const {
+  Placement result;
+  result.offsets.resize(lives_.size());
+  std::vector<uint32_t> placed;  // By offset.
+  for (const uint32_t i : order) {
+    size_t offset = 0;
+    for (const uint32_t other : placed) {
+      if (!overlap_in_time(lives_[i], lives_[other])) continue;
+      if (result.offsets[other] >= offset + aligned(lives_[i].bytes)) break;
+      offset = std::max(offset, result.offsets[other] + aligned(lives_[other].bytes));
+    }
+    result.offsets[i] = offset;
+    const size_t end = offset + aligned(lives_[i].bytes);
+    if (end > result.bytes) {
+      result.bytes = end;
+      result.highest = i;
+    }
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                   [&](uint32_t a, uint32_t b) {
+                                     return result.offsets[a] < result.offsets[b];
+                                   }),
+                  i);
+  }
+  return result;
+}
+
+// Largest first, which is the best order mostly; where it leaves holes, orders near it are tried:
+// the block that ends highest goes to an earlier place.
 void MemoryPlan::place_blocks() {
   std::vector<uint32_t> order(lives_.size());
   std::iota(order.begin(), order.end(), 0U);
   std::erase_if(order, [&](uint32_t i) { return blocks_[i].escapes; });
+  find_lower_bound(order);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return lives_[a].bytes > lives_[b].bytes; });
+  Placement best = place(order);
+  std::minstd_rand random;  // Seeded alike, always: the same lives get the same plan.
+  const size_t pairs = std::max<size_t>(order.size() * order.size(), 1);
+  const size_t tries = std::min<size_t>(kMaxTries, kMaxPairs / pairs);
+  std::vector<uint32_t> current = order;
+  size_t current_bytes = best.bytes;
+  uint32_t highest = best.highest;
+  for (size_t i = 0; i < tries && best.bytes > lower_bound_; ++i) {
+    std::vector<uint32_t> next = current;
+    const auto from = std::find(next.begin(), next.end(), highest);
+    const auto to = next.begin() + static_cast<ptrdiff_t>(random() % next.size());
+    if (i % 2 == 0 && to < from) {
+      std::rotate(to, from, from + 1);
+    } else {
+      std::swap(*to, next[random() % next.size()]);
+    }
+    Placement tried = place(next);
+    if (tried.bytes > current_bytes) continue;
+    current = std::move(next);
+    current_bytes = tried.bytes;
+    highest = tried.highest;
+    if (tried.bytes < best.bytes) best = std::move(tried);
+  }
+  arena_bytes_ = best.bytes;
+  for (const uint32_t i : order) blocks_[i].offset = best.offsets[i];
+}
+
+void MemoryPlan::find_lower_bound(const std::vector<uint32_t>& order) {
   std::map<uint32_t, int64_t> changes;  // Of the bytes alive, by time.
   for (const uint32_t i : order) {
     changes[lives_[i].begin] += static_cast<int64_t>(aligned(lives_[i].bytes));
@@ -69,24 +133,6 @@ void MemoryPlan::place_blocks() {
   for (const auto& [time, change] : changes) {
     alive += change;
     lower_bound_ = std::max(lower_bound_, static_cast<size_t>(alive));
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return lives_[a].bytes > lives_[b].bytes; });
-  std::vector<uint32_t> placed;  // By offset.
-  for (const uint32_t i : order) {
-    size_t offset = 0;
-    for (const uint32_t other : placed) {
-      if (!overlap_in_time(lives_[i], lives_[other])) continue;
-      if (blocks_[other].offset >= offset + aligned(lives_[i].bytes)) break;
-      offset = std::max(offset, blocks_[other].offset + aligned(blocks_[other].bytes));
-    }
-    blocks_[i].offset = offset;
-    arena_bytes_ = std::max(arena_bytes_, offset + aligned(lives_[i].bytes));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](uint32_t a, uint32_t b) {
-                                     return blocks_[a].offset < blocks_[b].offset;
-                                   }),
-                  i);
   }
 }
 

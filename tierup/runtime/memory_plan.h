@@ -65,7 +65,14 @@ class MemoryPlan {
 
  private:
   friend class ArenaScope;
+  struct Placement {
+    std::vector<size_t> offsets;  // By block.
+    size_t bytes = 0;
+    uint32_t highest = 0;  // The block that ends there.
+  };
+  Placement place(const std::vector<uint32_t>& order) const;
   void place_blocks();
+  void find_lower_bound(const std::vector<uint32_t>& order);
   void find_predecessors();
   Ref<Arena> acquire();
   void keep(Ref<Arena> arena);

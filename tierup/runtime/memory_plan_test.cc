@@ -45,6 +45,15 @@ TEST(MemoryPlan, BlocksAliveTogetherNeverShareBytes) {
   }
 }
 
+TEST(MemoryPlan, PlansAreCloseToTheLowerBound) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    const MemoryPlan plan(random_lives(seed, 40));
+    EXPECT_LE(static_cast<double>(plan.arena_bytes()),
+              1.1 * static_cast<double>(plan.lower_bound()))
+        << "seed " << seed;
+  }
+}
+
 TEST(MemoryPlan, PredecessorsCoverWhateverLayThereLast) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const MemoryPlan plan(random_lives(seed, 60));

@@ -246,6 +246,11 @@ size_t IValueKeyHash::operator()(const IValue& key) const {
     case IValue::Tag::kFloat:
     case IValue::Tag::kBool: return std::hash<double>{}(key.to_complex().real());
     case IValue::Tag::kEnum: return std::hash<const void*>{}(&key.to_enum());
+    case IValue::Tag::kTuple: {
+      size_t hash = 0x345678;
+      for (const IValue& item : key.to_tuple().items) hash = hash * 1000003 ^ (*this)(item);
+      return hash;
+    }
     default:
       fail(ErrorCode::kTypeError, "a value of type '{}' cannot be a dict key", key.tag_name());
   }
@@ -253,7 +258,10 @@ size_t IValueKeyHash::operator()(const IValue& key) const {
 
 bool IValueKeyEqual::operator()(const IValue& a, const IValue& b) const {
   if (a.is_tensor() || b.is_tensor()) return a.is_same(b);
-  return values_equal(a, b);
+  if (!a.is_tuple() || !b.is_tuple()) return values_equal(a, b);
+  const auto& x = a.to_tuple().items;
+  const auto& y = b.to_tuple().items;
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), *this);
 }
 
 const IValue* DictValue::find(const IValue& k) const {

@@ -103,5 +103,19 @@ TEST(Type, SubtypesFollowTheFormat) {
   EXPECT_EQ(unify(Type::integer(), Type::floating()), nullptr);
 }
 
+TEST(DictKeys, TuplesAreFoundByTheirItems) {
+  const auto key = [](int64_t a, const char* b) { return make_tuple({IValue(a), IValue(b)}); };
+  const auto dict = make_ref<DictValue>(Type::any(), Type::any());
+  dict->set(key(1, "x"), IValue(10));
+  dict->set(key(2, "x"), IValue(20));
+  dict->set(key(1, "x"), IValue(30));
+  EXPECT_EQ(dict->entries().size(), 2U);
+  ASSERT_NE(dict->find(key(1, "x")), nullptr);
+  EXPECT_EQ(dict->find(key(1, "x"))->to_int(), 30);
+  EXPECT_EQ(dict->find(key(1, "y")), nullptr);
+  EXPECT_EQ(dict->find(make_tuple({IValue(1)})), nullptr);
+  EXPECT_TRUE(dict->erase(key(2, "x")));
+}
+
 }  // namespace
 }  // namespace tierup

@@ -56,7 +56,8 @@ TieredGraph::TieredGraph(runtime::Program& program, runtime::Program::PlanSlot& 
       queue_(queue),
       options_(options),
       rehearses_(options.compile == CompileMode::kBlocking && options.policy == Policy::kAdaptive),
-      runs_to_time_(options.inter_op_threads > 1 ? std::max(2U, options.profiled_runs) : 0) {
+      runs_to_time_(options.inter_op_threads > 1 ? std::max(2U, options.profiled_runs) : 0),
+      failures_left_(options.compile_failures) {
   if (options_.compile == CompileMode::kOff) pin(Reason::kCompileOff, "");
 }
 
@@ -341,11 +342,15 @@ SpecializeRequest TieredGraph::request_for(const profile::GraphProfile& profile,
 }
 
 void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
-                          const std::atomic<bool>& cancelled) {
+                          const std::atomic<bool>& cancelled, OnFailure on_failure) {
   Ref<InstalledPlan> plan;
   std::string failure;
   try {
     delay_compilation();
+    if (failures_left_.load() > 0) {
+      failures_left_.fetch_sub(1);
+      fail(ErrorCode::kInternal, "failed as compile_failures asks");
+    }
     plan = specialize(request, options_, cancelled);
   } catch (const std::exception& error) {
     failure = error.what();
@@ -356,6 +361,12 @@ void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
   if (generation != generation_) return;  // Stale: a flush took the pending mark off already.
   job_pending_.store(false);
   if (cancelled.load()) return;
+  if (!failure.empty() && on_failure == OnFailure::kProfileAnew) {
+    profile_.reset();
+    reason_ = Reason::kProfiling;
+    detail_ = "no plan for the new weights yet: " + failure;
+    return;
+  }
   if (!failure.empty()) return pin(Reason::kCompileFailed, std::move(failure));
   if (plan) install(std::move(plan));
 }
@@ -367,6 +378,7 @@ void TieredGraph::install(Ref<InstalledPlan> plan) {
   // A weight was written while the job ran: the plan would never hold. Profile anew.
   if (!plan->guard.weights_hold()) return;
   plan->serial = ++made_;
+  detail_.clear();
   log(fmt::format("plan {} installed after {:.1f} ms, holds {} KiB", plan->serial, plan->compile_ms,
                   plan->held_bytes() >> 10U));
   const size_t evicted =
@@ -410,7 +422,7 @@ void TieredGraph::adopt(const TieredGraph& older) {
       generation = generation_;
       job_pending_.store(true);
     }
-    compile(request, generation, std::atomic<bool>(false));
+    compile(request, generation, std::atomic<bool>(false), OnFailure::kProfileAnew);
   }
 }
 

@@ -92,8 +92,11 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void record(const profile::GraphProfile& run, const ops::Policy& policy);
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
   SpecializeRequest request_for(const profile::GraphProfile& profile, const ops::Policy& policy);
+  // What becomes of the graph if the plan cannot be made: tier 0 for good, or another try once it
+  // was profiled anew (what failed for the weights of a swap may do for the next ones).
+  enum class OnFailure : uint8_t { kPin, kProfileAnew };
   void compile(const SpecializeRequest& request, uint64_t generation,
-               const std::atomic<bool>& cancelled);
+               const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin);
   void install(Ref<InstalledPlan> plan);
   void release_profile_later();
   bool next_is_static() const;
@@ -124,6 +127,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::once_flag layout_made_;
   std::optional<runtime::ProfileLayout> layout_;
   std::atomic<uint32_t> runs_to_time_;  // Of run_uncompiled.
+  std::atomic<uint32_t> failures_left_;  // The test aid compile_failures.
   BranchTrial tier0_branches_;
 
   mutable std::mutex mutex_;  // Guards what follows; held for microseconds, never by a job at work.

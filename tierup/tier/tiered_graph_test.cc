@@ -92,6 +92,31 @@ TEST_F(TieredGraphTest, ReferenceTakesStaticThenDynamicByTheStrategy) {
   EXPECT_EQ(report().tier0_calls, 3U);
 }
 
+TEST_F(TieredGraphTest, AFailedAdoptionLeavesTheGraphToItsOwnCalls) {
+  make("compile=blocking,profiled_runs=1");
+  call_length(4);
+  ASSERT_EQ(report().plans.size(), 1U);
+  TieringOptions tiering;
+  tiering.apply("compile=blocking,profiled_runs=1,compile_failures=1");
+  TieredProgram next(*program_, tiering);
+  TieredGraph& adopting = next.add(program_->slot_of(*function_), nullptr);
+  adopting.adopt(*graph_);
+  EXPECT_EQ(adopting.report().plans.size(), 0U);
+  EXPECT_EQ(adopting.report().reason, Reason::kProfiling);
+  EXPECT_NE(adopting.report().detail.find("compile_failures"), std::string::npos);
+  graph_ = &adopting;
+  call_length(4);
+  EXPECT_EQ(report().plans.size(), 1U);
+  EXPECT_EQ(report().detail, "");
+}
+
+TEST_F(TieredGraphTest, AFailedCompilationPins) {
+  make("compile=blocking,profiled_runs=1,compile_failures=1");
+  for (int i = 0; i < 3; ++i) call_length(4);
+  EXPECT_EQ(report().plans.size(), 0U);
+  EXPECT_EQ(report().reason, Reason::kCompileFailed);
+}
+
 TEST_F(TieredGraphTest, ReferenceCompilesNoMoreOnceADynamicPlanStands) {
   make("policy=reference,compile=blocking,profiled_runs=1");
   for (const int64_t length : {4, 5, 6, 7, 8}) call_length(length);

@@ -157,6 +157,7 @@ std::span<const Option> all_options() {
       flag<&T::memory_plan>("memory_plan"),
       flag<&T::log>("log"),
       flag<&T::poison>("poison"),
+      number<&T::compile_failures>("compile_failures"),
       flag<&T::guards_fail>("guards_fail"),
       flag<&T::verify_passes>("verify_passes"),
       names<&T::disabled_passes>("disable_passes"),
