@@ -41,12 +41,12 @@ def encode(value, prefix, tensors):
     return value
 
 
-def write_case(folder, name, args, expected, tolerance=(1e-4, 1e-5)):
+def write_case(folder, name, args, expected, tolerance=(1e-4, 1e-5), kind="pt"):
     inputs, outputs = {}, {}
     metadata = {"inputs": json.dumps(encode(list(args), "in", inputs)),
                 "outputs": json.dumps(encode(expected, "out", outputs)),
                 "rtol": str(tolerance[0]), "atol": str(tolerance[1]),
-                "archives": json.dumps([name + ".pt"])}
+                "archives": json.dumps([f"{name}.{kind}"])}
     save_file({**inputs, **outputs}, f"{folder}/{name}.case0.safetensors", metadata)
 
 
@@ -140,6 +140,22 @@ class Interpolations(nn.Module):
         ]
 
 
+class TracedNumbers(nn.Module):
+    def forward(self, x):
+        whole = x.int()
+        return whole * 1.5, whole.sum() - 0.5, whole / 4, (1.0 - whole) * -10000.0
+
+
+class Decomposed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+        self.linear = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
+
+    def forward(self, x, sign):
+        return F.hinge_embedding_loss(self.linear(self.norm(x)), sign), self.norm.running_mean + 0
+
+
 def product(ops: torch.Tensor, k: int = 2, names: Optional[List[str]] = None) -> torch.Tensor:
     return ops * k
 
@@ -160,6 +176,12 @@ def write_forms(folder):
     write_case(folder, "traced_shapes", (longer,), traced(longer))
     torch.jit.script(Interpolations()).save(f"{folder}/interpolate.pt")
     write_case(folder, "interpolate", (x,), Interpolations()(x))
+    torch.jit.trace(TracedNumbers(), x[0], check_trace=False).save(f"{folder}/traced_numbers.pt")
+    write_case(folder, "traced_numbers", (x[0] * 9,), TracedNumbers()(x[0] * 9))
+    training, inputs = Decomposed(), (torch.rand(5, 4), torch.tensor([1.0, -1.0, 1.0]))
+    program = torch.export.export(copy.deepcopy(training), inputs).run_decompositions()
+    torch.export.save(program, f"{folder}/decomposed.pt2")
+    write_case(folder, "decomposed", inputs, training(*inputs), kind="pt2")
     recurrent, steps = nn.LSTM(3, 2), torch.rand(4, 2, 3)
     torch.jit.script(recurrent).save(f"{folder}/overloaded_forward.pt")
     write_case(folder, "overloaded_forward", (steps,), recurrent(steps))

@@ -26,6 +26,24 @@ Tensor empty_strided(Sizes size, Sizes stride, Dtype dtype, const IValue& layout
   check_layout(layout);
   return Tensor::empty_strided(size, stride, or_default(dtype));
 }
+// Dimensions from the outermost in memory to the innermost.
+Tensor empty_permuted(Sizes size, const IntVector& order, Dtype dtype, const IValue& layout,
+                      OptionalDevice device, Pin) {
+  IntVector strides(size.size(), 1);
+  IntVector seen(size.size(), 0);
+  require(order.size() == size.size(), ErrorCode::kInvalidArgument,
+          "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+          "len(size) = {} is not equal to len(physical_layout) = {}",
+          size.size(), order.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(wrap_dim(order[i], static_cast<int64_t>(size.size())));
+    require(seen[d]++ == 0, ErrorCode::kInvalidArgument, "Duplicate dim not allowed");
+    strides[d] = stride;
+    stride *= std::max<int64_t>(size[d], 1);
+  }
+  return empty_strided(size, strides, dtype, layout, device, {});
+}
 Tensor zeros(Sizes size, Dtype dtype, const IValue& layout, OptionalDevice device, Pin) {
   check_layout(layout);
   return k::full(size, 0, or_default(dtype), device);
@@ -184,6 +202,10 @@ constexpr OpRow kRows[] = {
     {"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
      boxed<&empty>},
+    {"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, "
+     "Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     boxed<&empty_permuted>},
     {"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      boxed<&empty_strided>},

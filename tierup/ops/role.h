@@ -27,6 +27,7 @@ enum class Role : uint8_t {
   kLinear,          // (input, weight, bias) -> input times the transposed weight, plus the bias
   kSelect,          // (tensor, dim, index) -> its part without that dimension
   kRowReduction,    // (tensor, dim[], ..., keepdim...) -> one element for each row
+  kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
 };
 

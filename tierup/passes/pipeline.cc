@@ -17,6 +17,7 @@
 #include "tierup/passes/lower_tuples.h"
 #include "tierup/passes/neural_regions.h"
 #include "tierup/passes/pass_runner.h"
+#include "tierup/passes/number_constants.h"
 #include "tierup/passes/peephole.h"
 #include "tierup/passes/remove_expands.h"
 #include "tierup/passes/remove_mutation.h"
@@ -31,6 +32,8 @@ std::span<const Pass> no_opt_passes() {
       {"lower_tuples", lower_tuples},
       // Arguments of inlined calls decide branches ("if bias is not None"), which shrinks the rest.
       {"constant_propagation", constant_propagation},
+      // The constants of traces, before anything asks which dtype a product has.
+      {"number_constants", number_constants},
       // Behind the branches: expand's `implicit` argument is a constant by now.
       {"remove_expands", remove_expands},
       // Unhooks unused outputs of Ifs and Loops, which elimination cannot do by itself.
