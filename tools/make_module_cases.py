@@ -156,6 +156,20 @@ class Decomposed(nn.Module):
         return F.hinge_embedding_loss(self.linear(self.norm(x)), sign), self.norm.running_mean + 0
 
 
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.linear(x)
+            z = F.mse_loss(y, x, reduction="none")
+            with torch.autocast("cpu", enabled=False):
+                w = x @ x.t()
+            return y, z, w, y @ x.t(), x + y
+
+
 def product(ops: torch.Tensor, k: int = 2, names: Optional[List[str]] = None) -> torch.Tensor:
     return ops * k
 
@@ -182,6 +196,9 @@ def write_forms(folder):
     program = torch.export.export(copy.deepcopy(training), inputs).run_decompositions()
     torch.export.save(program, f"{folder}/decomposed.pt2")
     write_case(folder, "decomposed", inputs, training(*inputs), kind="pt2")
+    mixed, rows = Mixed(), torch.rand(3, 4)
+    torch.export.save(torch.export.export(mixed, (rows,)), f"{folder}/autocast.pt2")
+    write_case(folder, "autocast", (rows,), mixed(rows), (1e-2, 1e-2), "pt2")
     recurrent, steps = nn.LSTM(3, 2), torch.rand(4, 2, 3)
     torch.jit.script(recurrent).save(f"{folder}/overloaded_forward.pt")
     write_case(folder, "overloaded_forward", (steps,), recurrent(steps))

@@ -133,16 +133,19 @@ ResampleTaps filter_taps(const ResampleDimension& d, FilterKind filter, bool ali
     const int64_t first = std::max<int64_t>(static_cast<int64_t>(center - support + T{0.5}), 0);
     const int64_t last = std::min(static_cast<int64_t>(center + support + T{0.5}), d.in);
     const int64_t count = std::clamp<int64_t>(last - first, 0, taps.count);
-    double total = 0;
+    T total = 0;  // In T, weights too: which way a tie is rounded later hangs on it.
     for (int64_t k = 0; k < count; ++k) {
       const auto at = static_cast<size_t>(i * taps.count + k);
       taps.index[at] = first + k;
-      taps.weight[at] = static_cast<double>(
-          filter_value(filter, (static_cast<T>(first + k) - center + T{0.5}) * inverse));
-      total += taps.weight[at];
+      const T weight =
+          filter_value(filter, (static_cast<T>(first + k) - center + T{0.5}) * inverse);
+      taps.weight[at] = static_cast<double>(weight);
+      total += weight;
     }
-    for (int64_t k = 0; k < count && total != 0; ++k)
-      taps.weight[static_cast<size_t>(i * taps.count + k)] /= total;
+    for (int64_t k = 0; k < count && total != 0; ++k) {
+      double& weight = taps.weight[static_cast<size_t>(i * taps.count + k)];
+      weight = static_cast<double>(static_cast<T>(weight) / total);
+    }
   }
   return taps;
 }

@@ -168,8 +168,13 @@ TIERUP_INLINE Vec<float> log10(Vec<float> x) {
 
 template <typename T>
 TIERUP_INLINE Vec<T> sigmoid(Vec<T> x) {
+  const Vec<T> one(1);
   const Vec<T> z = exp(-abs(x));
-  return select(x < Vec<T>(0), z, Vec<T>(1)) / (Vec<T>(1) + z);
+  const Vec<T> sum = one + z;
+  const Vec<T> lost = z - (sum - one);  // What rounding took from the sum.
+  const Vec<T> quotient = select(x < Vec<T>(0), z, one) / sum;
+  // 1 - z / 2 is near enough to 1 / sum for what is left.
+  return quotient - (quotient * lost) * (one - Vec<T>(0.5) * z);
 }
 
 // (tanh(x) / x - 1) / x^2 in x^2, for |x| < 0.625.

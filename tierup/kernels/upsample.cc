@@ -21,6 +21,12 @@ struct Pass {
   int64_t inner = 1;
 };
 
+// a * w + sum, rounded once (but for ties of ties): the product of floats is exact in double.
+template <typename T>
+T accumulate(T sum, T a, T w) {
+  return static_cast<T>(static_cast<double>(sum) + static_cast<double>(a) * static_cast<double>(w));
+}
+
 // Neighbours within a line.
 template <typename T>
 void resample_line(const Pass& p, const ResampleTaps& taps, const T* weights, const T* source,
@@ -36,7 +42,7 @@ void resample_line(const Pass& p, const ResampleTaps& taps, const T* weights, co
   for (int64_t i = 0; i < p.out; ++i) {
     T sum = 0;
     for (int64_t k = 0; k < taps.count; ++k)
-      sum += source[index[i * taps.count + k]] * weights[i * taps.count + k];
+      sum = accumulate(sum, source[index[i * taps.count + k]], weights[i * taps.count + k]);
     target[i] = sum;
   }
 }
@@ -59,7 +65,7 @@ void combine_lines(const Pass& p, const ResampleTaps& taps, const T* weights, in
   for (int64_t k = 0; k < taps.count; ++k) {
     const T* a = line(k);
     if (w[k] == T{0}) continue;
-    for (int64_t j = 0; j < p.inner; ++j) target[j] += a[j] * w[k];
+    for (int64_t j = 0; j < p.inner; ++j) target[j] = accumulate(target[j], a[j], w[k]);
   }
 }
 

@@ -81,7 +81,15 @@ Tensor conj_physical_copy(const Tensor& self) {
 Tensor autocast_full(const Tensor& self, bool, bool) { return self; }
 Tensor autocast_reduced(const Tensor& self, bool, bool, ScalarType, ScalarType) { return self; }
 
+// f16, bf16 and f32 become `dtype`; everything else stays.
+Tensor autocast(const Tensor& self, ScalarType dtype) {
+  const bool eligible =
+      self.defined() && is_floating(self.dtype()) && self.dtype() != ScalarType::kDouble;
+  return eligible ? k::convert_to(self, {dtype, {}, {}, false}) : self;
+}
+
 constexpr OpRow kRows[] = {
+    {"tierup::autocast(Tensor(a) self, ScalarType dtype) -> Tensor(a)", boxed<&autocast>},
     {"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
      "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
      boxed_lazy<&to_device>},

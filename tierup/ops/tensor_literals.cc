@@ -52,7 +52,14 @@ void read_numbers(const IValue& data, IntSpan shape, std::vector<Scalar>& number
 
 // The static element type of a list, through nested lists; an empty list still knows it.
 ScalarType element_dtype(const IValue& data, const std::vector<Scalar>& numbers) {
-  if (!numbers.empty()) return literal_dtype(numbers.front());
+  if (!numbers.empty()) {
+    const ScalarType dtype = literal_dtype(numbers.front());
+    for (const Scalar& number : numbers) {
+      require(literal_dtype(number) == dtype, ErrorCode::kTypeError,
+              "torch.tensor: expected numbers of one kind, got a mixture");
+    }
+    return dtype;
+  }
   TypePtr type = data.to_list().element;
   while (type && type->is(TypeKind::kList)) type = type->element();
   if (type && type->is(TypeKind::kInt)) return ScalarType::kLong;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tierup/base/error.h"
+#include "tierup/ops/autocast.h"
 #include "tierup/ops/op_table.h"
 
 namespace tierup::frontend::exported {
@@ -234,8 +235,23 @@ void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
   require(used == node.inputs.size(), ErrorCode::kCorruptArchive,
           "{} of the node's arguments are unknown to {}", node.inputs.size() - used,
           op->schema().to_string());
+  if (autocast_) cast_inputs(*op, inputs);
   const ir::Node* created = editor_.create_op(*op, inputs);
   bind_outputs(node, created->outputs(), graph, environment);
+}
+
+void GraphBuilder::cast_inputs(const ops::Op& op, std::vector<ir::Value*>& inputs) {
+  const ops::AutocastPolicy policy = ops::autocast_policy(op.schema().name);
+  if (policy == ops::AutocastPolicy::kNone) return;
+  const ScalarType dtype =
+      policy == ops::AutocastPolicy::kReduced ? *autocast_ : ScalarType::kFloat;
+  const ops::Op& cast = *ops::OpTable::instance().find("tierup::autocast");
+  for (ir::Value*& input : inputs) {
+    if (!input->type()->is(TypeKind::kTensor)) continue;
+    ir::Value* code = editor_.constant(IValue(static_cast<int64_t>(dtype)));
+    input = editor_.create_op(cast, std::vector<ir::Value*>{input, code})->outputs()[0];
+    editor_.set_type(input, Type::tensor());
+  }
 }
 
 void GraphBuilder::add_scalar_operator(const NodeData& node, const GraphData& graph,

@@ -5,9 +5,11 @@
 // reports all of them at once.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tierup/frontend/exported/program_data.h"
@@ -45,6 +47,11 @@ class GraphBuilder {
             Environment& environment);
   // The operator of a call target, "torch.ops.aten.add.Tensor"; null if there is none.
   const ops::Op* find_operator(std::string_view target) const;
+  // From here on, operators take their arguments as mixed precision wants them: in this dtype where
+  // it reduces them. Returns what held before.
+  std::optional<ScalarType> set_autocast(std::optional<ScalarType> reduced) {
+    return std::exchange(autocast_, reduced);
+  }
   // The type of a tensor value with the file's facts: dtype, device, sizes.
   TypePtr tensor_type(const TensorMeta& meta);
 
@@ -62,11 +69,14 @@ class GraphBuilder {
                  Environment& environment);
   ir::Value* convert_list(const Argument& argument, const TypePtr& formal,
                           const Environment& environment);
+  // The inputs of an operator as the policy of mixed precision wants them.
+  void cast_inputs(const ops::Op& op, std::vector<ir::Value*>& inputs);
   ir::Value* convert_number(const Argument& argument, const TypePtr& formal);
 
   ir::GraphEditor editor_;
   SymbolTable& symbols_;
   const ops::ExternalOperators* operators_;
+  std::optional<ScalarType> autocast_;
   std::vector<MissingOperator> missing_;
 };
 

@@ -91,6 +91,21 @@ class HigherOrderBuilder {
     return builder_.inline_graph(graph(position), operands);
   }
 
+  // (device, dtype, enabled, cache, graph, operands...)
+  Values autocast() {
+    expect_arguments(5);
+    require(node_.inputs[0].value.text == "cpu", ErrorCode::kUnsupported,
+            "autocast for device '{}'", node_.inputs[0].value.text);
+    const Argument& dtype = node_.inputs[1].value;
+    const ScalarType reduced =
+        dtype.kind == Kind::kNone ? ScalarType::kBFloat16 : static_cast<ScalarType>(dtype.integer);
+    const auto outer =
+        builder_.set_autocast(argument_is_false(2) ? std::nullopt : std::optional(reduced));
+    Values results = inlined(4);
+    builder_.set_autocast(outer);
+    return results;
+  }
+
   // (operator; its arguments by name; `_NAME_base_index` for those it writes; `_all_bases`), or in
   // the older form the written ones by name: the operator on copies. Results: the operator's, then
   // the copies. Nothing if the operator is unknown, or writes to views of bases.
@@ -267,8 +282,8 @@ bool build_higher_order(GraphBuilder& builder, std::string_view name, const Node
     results = higher.scan();
   } else if (name == "wrap_with_set_grad_enabled") {
     results = higher.inlined(1);
-  } else if (name == "wrap_with_autocast" && higher.argument_is_false(2)) {
-    results = higher.inlined(4);
+  } else if (name == "wrap_with_autocast") {
+    results = higher.autocast();
   } else if (name == "auto_functionalized" || name == "auto_functionalized_v2") {
     std::optional<Values> made = higher.auto_functionalized();
     if (!made) return false;
