@@ -1,4 +1,7 @@
-// What automatic mixed precision on the CPU does to the arguments of an operator.
+// What torch.autocast does to the floating arguments of an operator on the CPU.
+//
+// The lists are those of the operators that PyTorch registers for autocasting on the CPU, with the
+// composites whose parts are in them. Doubles, integers and bools are left as they are.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +9,16 @@
 
 namespace tierup::ops {
 
-enum class AutocastPolicy : uint8_t {
-  kNone,     // Nothing.
-  kReduced,  // Floating-point tensors become the region's dtype.
-  kFull,     // They become f32.
+enum class CastPolicy : uint8_t {
+  kNone,         // Runs in the dtypes that it is given.
+  kReduced,      // In the region's dtype: products and convolutions.
+  kFull,         // In float32: what loses too much otherwise.
+  kWidest,       // In the widest of its arguments' dtypes.
+  kPadding,      // kFull for the modes and ranks whose operator is in that list, else kNone.
+  kUnsupported,  // Its parts are cast one by one, in ways that are not rebuilt here.
 };
 
-// By the name without overload, "aten::linear".
-AutocastPolicy autocast_policy(std::string_view name);
+// By qualified name with the overload: "aten::conv2d.padding".
+CastPolicy autocast_policy(std::string_view qualified_name);
 
 }  // namespace tierup::ops

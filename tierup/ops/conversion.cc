@@ -77,9 +77,17 @@ Tensor conj_physical_copy(const Tensor& self) {
   const Tensor result = k::conj_physical(self);
   return result.is_same(self) ? k::clone(self) : result;
 }
-// Autocasting is off in a loaded program unless the caller asks for it.
-Tensor autocast_full(const Tensor& self, bool, bool) { return self; }
-Tensor autocast_reduced(const Tensor& self, bool, bool, ScalarType, ScalarType) { return self; }
+// What these operators look at: the tensors are on the CPU.
+Tensor autocast_full(const Tensor& self, bool, bool cpu_enabled) {
+  const bool is_reduced =
+      self.dtype() == ScalarType::kHalf || self.dtype() == ScalarType::kBFloat16;
+  return cpu_enabled && is_reduced ? k::convert_to(self, {ScalarType::kFloat}) : self;
+}
+Tensor autocast_reduced(const Tensor& self, bool, bool cpu_enabled, ScalarType,
+                        ScalarType cpu_dtype) {
+  return cpu_enabled && self.dtype() == ScalarType::kFloat ? k::convert_to(self, {cpu_dtype})
+                                                           : self;
+}
 
 // f16, bf16 and f32 become `dtype`; everything else stays.
 Tensor autocast(const Tensor& self, ScalarType dtype) {

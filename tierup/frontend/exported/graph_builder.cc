@@ -217,6 +217,10 @@ void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
     add_trap(node, name, "the operator is not in this build's table", graph, environment);
     return;
   }
+  if (autocast_ && ops::autocast_policy(name) == ops::CastPolicy::kUnsupported) {
+    add_trap(node, name, "autocasting is not supported for it", graph, environment);
+    return;
+  }
   std::vector<ir::Value*> inputs;
   size_t used = 0;
   for (size_t i = 0; i < op->schema().arguments.size(); ++i) {
@@ -238,20 +242,6 @@ void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
   if (autocast_) cast_inputs(*op, inputs);
   const ir::Node* created = editor_.create_op(*op, inputs);
   bind_outputs(node, created->outputs(), graph, environment);
-}
-
-void GraphBuilder::cast_inputs(const ops::Op& op, std::vector<ir::Value*>& inputs) {
-  const ops::AutocastPolicy policy = ops::autocast_policy(op.schema().name);
-  if (policy == ops::AutocastPolicy::kNone) return;
-  const ScalarType dtype =
-      policy == ops::AutocastPolicy::kReduced ? *autocast_ : ScalarType::kFloat;
-  const ops::Op& cast = *ops::OpTable::instance().find("tierup::autocast");
-  for (ir::Value*& input : inputs) {
-    if (!input->type()->is(TypeKind::kTensor)) continue;
-    ir::Value* code = editor_.constant(IValue(static_cast<int64_t>(dtype)));
-    input = editor_.create_op(cast, std::vector<ir::Value*>{input, code})->outputs()[0];
-    editor_.set_type(input, Type::tensor());
-  }
 }
 
 void GraphBuilder::add_scalar_operator(const NodeData& node, const GraphData& graph,

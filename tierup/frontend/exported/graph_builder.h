@@ -47,10 +47,10 @@ class GraphBuilder {
             Environment& environment);
   // The operator of a call target, "torch.ops.aten.add.Tensor"; null if there is none.
   const ops::Op* find_operator(std::string_view target) const;
-  // From here on, operators take their arguments as mixed precision wants them: in this dtype where
-  // it reduces them. Returns what held before.
-  std::optional<ScalarType> set_autocast(std::optional<ScalarType> reduced) {
-    return std::exchange(autocast_, reduced);
+  // Operators added from now on get their arguments as autocasting to this dtype gives them; none
+  // without one. Returns what stood before.
+  std::optional<ScalarType> set_autocast(std::optional<ScalarType> dtype) {
+    return std::exchange(autocast_, dtype);
   }
   // The type of a tensor value with the file's facts: dtype, device, sizes.
   TypePtr tensor_type(const TensorMeta& meta);
@@ -60,6 +60,8 @@ class GraphBuilder {
   void add_node(const NodeData& node, const GraphData& graph, Environment& environment);
   void add_operator(const NodeData& node, std::string_view target, const GraphData& graph,
                     Environment& environment);
+  // The arguments of an operator in an autocast region (autocast_casts.cc).
+  void cast_inputs(const ops::Op& op, std::vector<ir::Value*>& inputs);
   void add_scalar_operator(const NodeData& node, const GraphData& graph, Environment& environment);
   void add_trap(const NodeData& node, std::string name, std::string reason, const GraphData& graph,
                 Environment& environment);
@@ -76,8 +78,8 @@ class GraphBuilder {
   ir::GraphEditor editor_;
   SymbolTable& symbols_;
   const ops::ExternalOperators* operators_;
-  std::optional<ScalarType> autocast_;
   std::vector<MissingOperator> missing_;
+  std::optional<ScalarType> autocast_;
 };
 
 // Builds the nodes of one higher-order operator; false if it is not one that tierup knows.

@@ -91,21 +91,6 @@ class HigherOrderBuilder {
     return builder_.inline_graph(graph(position), operands);
   }
 
-  // (device, dtype, enabled, cache, graph, operands...)
-  Values autocast() {
-    expect_arguments(5);
-    require(node_.inputs[0].value.text == "cpu", ErrorCode::kUnsupported,
-            "autocast for device '{}'", node_.inputs[0].value.text);
-    const Argument& dtype = node_.inputs[1].value;
-    const ScalarType reduced =
-        dtype.kind == Kind::kNone ? ScalarType::kBFloat16 : static_cast<ScalarType>(dtype.integer);
-    const auto outer =
-        builder_.set_autocast(argument_is_false(2) ? std::nullopt : std::optional(reduced));
-    Values results = inlined(4);
-    builder_.set_autocast(outer);
-    return results;
-  }
-
   // (operator; its arguments by name; `_NAME_base_index` for those it writes; `_all_bases`), or in
   // the older form the written ones by name: the operator on copies. Results: the operator's, then
   // the copies. Nothing if the operator is unknown, or writes to views of bases.
@@ -148,12 +133,40 @@ class HigherOrderBuilder {
     return results;
   }
 
+  // (device, dtype, enabled, cache, graph, operands...): the graph's operators get their arguments
+  // cast. Nothing for other devices than the CPU, whose lists of operators are others.
+  std::optional<Values> autocast() {
+    expect_at_least(5);
+    if (argument_is_false(2)) return with_autocast(std::nullopt);
+    const Argument& device = node_.inputs[0].value;
+    const bool is_cpu = device.kind == Kind::kString && device.text == "cpu";
+    const Argument& dtype = node_.inputs[1].value;
+    if (!is_cpu || (dtype.kind != Kind::kScalarType && dtype.kind != Kind::kNone))
+      return std::nullopt;
+    const ScalarType reduced =
+        dtype.kind == Kind::kNone ? ScalarType::kBFloat16 : static_cast<ScalarType>(dtype.integer);
+    if (reduced != ScalarType::kBFloat16 && reduced != ScalarType::kHalf) return std::nullopt;
+    return with_autocast(reduced);
+  }
+
   bool argument_is_false(size_t i) const {
     return i < node_.inputs.size() && node_.inputs[i].value.kind == Kind::kBool &&
            node_.inputs[i].value.integer == 0;
   }
 
  private:
+  Values with_autocast(std::optional<ScalarType> dtype) {
+    const std::optional<ScalarType> outer = builder_.set_autocast(dtype);
+    Values results = inlined(4);
+    builder_.set_autocast(outer);
+    return results;
+  }
+
+  void expect_at_least(size_t count) const {
+    require(node_.inputs.size() >= count, ErrorCode::kCorruptArchive,
+            "{} has {} arguments instead of {} or more", node_.target, node_.inputs.size(), count);
+  }
+
   std::optional<size_t> find(std::string_view name) const {
     for (size_t i = 1; i < node_.inputs.size(); ++i) {
       if (node_.inputs[i].name == name) return i;
@@ -283,7 +296,9 @@ bool build_higher_order(GraphBuilder& builder, std::string_view name, const Node
   } else if (name == "wrap_with_set_grad_enabled") {
     results = higher.inlined(1);
   } else if (name == "wrap_with_autocast") {
-    results = higher.autocast();
+    std::optional<Values> made = higher.autocast();
+    if (!made) return false;
+    results = std::move(*made);
   } else if (name == "auto_functionalized" || name == "auto_functionalized_v2") {
     std::optional<Values> made = higher.auto_functionalized();
     if (!made) return false;

@@ -1,0 +1,91 @@
+"""Writes exported programs with enabled autocast regions, for tests/data/exported.
+
+    python tools/make_autocast_cases.py tests/data/exported
+
+Needs PyTorch 2.9 or later, safetensors, and make_export_versions.py beside it. in.N are the
+arguments, out.N the flattened results, as eager PyTorch gives them.
+"""
+
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from torch import nn
+
+from make_export_versions import rezip
+
+
+class Regions(nn.Module):
+    """bfloat16: products, what stays as it is, what goes up to float32, a region that is off inside."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+        self.norm = nn.LayerNorm(6)
+
+    def forward(self, x, wide):
+        before = self.linear(x)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.linear(x)
+            z = torch.softmax(y, -1)
+            n = self.norm(x)
+            product = torch.matmul(y.t(), x)
+            joined = torch.cat([y, x], 1)
+            reduced = torch.stack([y, z])
+            loss = F.mse_loss(y, z)
+            multiplied = y.prod(1)
+            doubles = torch.mm(wide, wide)
+            with torch.autocast("cpu", enabled=False):
+                off = torch.mm(x, product.float())
+            summed = torch.einsum("bi,bj->ij", x, z) + y.sum()
+        return before, y, z, n, product, joined, reduced, loss, multiplied, doubles, off, summed
+
+
+class Images(nn.Module):
+    """float16: convolutions, pooling, batch norm, attention."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution = nn.Conv2d(2, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4)
+        self.up = nn.ConvTranspose2d(4, 2, 2, stride=2)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.float16):
+            y = torch.relu(self.norm(self.convolution(x)))
+            padded = F.pad(y, (1, 1, 1, 1), mode="reflect")
+            rows = y.flatten(2)
+            attended = F.scaled_dot_product_attention(rows, rows, rows)
+            return y, padded, self.up(y), F.avg_pool2d(y, 2), attended
+
+
+PROGRAMS = {
+    "regions": (Regions, lambda size: (torch.randn(size, 6), torch.randn(4, 4, dtype=torch.float64))),
+    "images": (Images, lambda size: (torch.randn(size, 2, 6, 6),)),
+}
+
+
+def main(folder):
+    for name, (build, make) in PROGRAMS.items():
+        torch.manual_seed(0)
+        module = build().eval()
+        args = make(3)
+        dynamic = tuple({0: torch.export.Dim("batch", min=2, max=64)} if i == 0 else None
+                        for i in range(len(args)))
+        program = torch.export.export(module, args, dynamic_shapes=dynamic)
+        base = os.path.join(folder, f"autocast_{name}")
+        torch.export.save(program, base + ".pt2")
+        rezip(base + ".pt2")
+        for index, size in enumerate((2, 5)):
+            args = make(size)
+            with torch.no_grad():
+                leaves = torch.utils._pytree.tree_flatten(module(*args))[0]
+            tensors = {f"in.{i}": t.contiguous() for i, t in enumerate(args)}
+            tensors.update({f"out.{i}": t.clone().contiguous() for i, t in enumerate(leaves)})
+            save_file(tensors, f"{base}.case{index}.safetensors")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
