@@ -71,8 +71,6 @@ class GraphBuilder {
                  Environment& environment);
   ir::Value* convert_list(const Argument& argument, const TypePtr& formal,
                           const Environment& environment);
-  // The inputs of an operator as the policy of mixed precision wants them.
-  void cast_inputs(const ops::Op& op, std::vector<ir::Value*>& inputs);
   ir::Value* convert_number(const Argument& argument, const TypePtr& formal);
 
   ir::GraphEditor editor_;
