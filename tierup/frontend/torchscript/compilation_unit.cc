@@ -12,6 +12,39 @@
 
 namespace tierup::frontend::torchscript {
 
+namespace {
+
+// Whether a value of this type can hold one of class `target`, by the attributes of classes.
+bool reaches(const Type* start, const ClassType& target) {
+  std::set<const Type*> seen{start};
+  std::vector<const Type*> open{start};
+  while (!open.empty()) {
+    const Type* type = open.back();
+    open.pop_back();
+    if (type == &target) return true;
+    const auto visit = [&](const TypePtr& next) {
+      if (next != nullptr && seen.insert(next.get()).second) open.push_back(next.get());
+    };
+    for (const TypePtr& element : type->elements()) visit(element);
+    if (const ClassType* inner = type->as_class()) {
+      for (const ClassType::Attribute& attribute : inner->attributes()) visit(attribute.type);
+    }
+  }
+  return false;
+}
+
+// Attributes through which the class holds itself become untyped. No other is touched: threads
+// that hold objects of the class may be reading it.
+void break_circles(ClassType& type) {
+  for (ClassType::Attribute attribute : std::vector(type.attributes())) {
+    if (!reaches(attribute.type.get(), type)) continue;
+    attribute.type = Type::any();
+    type.add_attribute(std::move(attribute));
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<CompilationUnit> CompilationUnit::make(SourceIndex index, CompileOptions options) {
   return std::shared_ptr<CompilationUnit>(new CompilationUnit(std::move(index), options));
 }
@@ -20,6 +53,26 @@ CompilationUnit::CompilationUnit(SourceIndex index, CompileOptions options)
     : index_(std::move(index)),
       options_(options),
       types_([this](const std::string& name) { return find_type(name); }) {}
+
+CompilationUnit::~CompilationUnit() {
+  for (const auto& [name, definition] : definitions_) forget_code(definition.function);
+  for (const auto& [type, function] : sort_functions_) forget_code(function);
+  for (const std::shared_ptr<ClassType>& type : classes_) {
+    // Methods of classes of this unit are made by declare_methods alone.
+    for (const auto& [name, method] : type->methods()) {
+      forget_code(Ref<ScriptFunction>(static_cast<ScriptFunction*>(method.get())));
+    }
+    break_circles(*type);
+  }
+}
+
+void CompilationUnit::forget_code(const Ref<ScriptFunction>& function) {
+  if (!function) return;
+  function->has_graph_.store(false);
+  function->has_schema_.store(false);
+  function->graph_ = nullptr;
+  function->schema_ = {};
+}
 
 const Definition& CompilationUnit::find(std::string_view qualified_name) {
   const std::lock_guard lock(mutex_);
@@ -54,6 +107,7 @@ TypePtr CompilationUnit::define_class(const std::string& name,
   const bool is_interface = base == ClassBase::kInterface || base == ClassBase::kModuleInterface;
   const bool is_module = base == ClassBase::kModule || base == ClassBase::kModuleInterface;
   const std::shared_ptr<ClassType> type = ClassType::make(name, is_module, is_interface);
+  classes_.push_back(type);
   definitions_[name].type = type;  // The shell, before its attributes name other types.
   try {
     declare_attributes(*type, found);

@@ -3,6 +3,10 @@
 // Definitions are made when first asked for. A class is registered as an empty shell before its
 // attributes' types are resolved, since types may refer to each other in circles. Bodies are
 // compiled when a function's graph is first wanted.
+//
+// Classes and functions refer to each other in circles (a method's first argument is of its class),
+// which the unit takes apart when it goes: schemas and graphs go with it. Objects that outlive it
+// keep their class, whose methods then say that their module is gone.
 #pragma once
 
 #include <memory>
@@ -38,6 +42,9 @@ struct Definition {
 class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
  public:
   static std::shared_ptr<CompilationUnit> make(SourceIndex index, CompileOptions options = {});
+  ~CompilationUnit();
+  CompilationUnit(const CompilationUnit&) = delete;
+  CompilationUnit& operator=(const CompilationUnit&) = delete;
 
   const CompileOptions& options() const { return options_; }
   const TypeResolver& types() const { return types_; }
@@ -71,6 +78,8 @@ class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
   void declare_methods(const std::shared_ptr<ClassType>& type,
                        const SourceIndex::Definition& found);
 
+  static void forget_code(const Ref<ScriptFunction>& function);
+
   void build_schema(const ScriptFunction& function);
   void compile(const ScriptFunction& function);
   void compile_undeclared(const ScriptFunction& function);
@@ -80,6 +89,7 @@ class CompilationUnit : public std::enable_shared_from_this<CompilationUnit> {
   TypeResolver types_;
   std::recursive_mutex mutex_;
   std::unordered_map<std::string, Definition> definitions_;
+  std::vector<std::shared_ptr<ClassType>> classes_;  // Also those whose declaration was wrong.
   std::unordered_map<std::string, std::vector<const ops::Op*>> overloads_;
   std::unordered_map<const ClassType*, Ref<ScriptFunction>> sort_functions_;
   std::vector<IValue> constants_;

@@ -63,6 +63,44 @@ std::vector<std::string> operators_of(const ir::Block& block) {
 
 using Names = std::vector<std::string>;
 
+// A model that is loaded and dropped leaves nothing behind.
+TEST(CompilationUnit, takes_its_circles_apart_when_it_goes) {
+  std::weak_ptr<const Type> node;
+  std::weak_ptr<const ir::Graph> recursive;
+  {
+    const auto unit = unit_of(R"(
+class Node:
+  next : Optional[__torch__.Node]
+  value : int
+  def last(self: __torch__.Node) -> int:
+    next = self.next
+    if next is not None:
+      return next.last()
+    return self.value
+def down(n: int) -> int:
+  if n > 0:
+    return __torch__.down(n - 1)
+  return n
+)");
+    const TypePtr type = unit->find_type("__torch__.Node");
+    node = type;
+    ir::as_function(*type->as_class()->find_method("last")).graph();
+    recursive = unit->find("__torch__.down").function->graph();
+  }
+  EXPECT_TRUE(node.expired());
+  EXPECT_TRUE(recursive.expired());
+}
+
+TEST(CompilationUnit, methods_of_objects_that_outlive_it_say_so) {
+  TypePtr type;
+  {
+    const auto unit = unit_of("class A:\n  def f(self) -> int:\n    return 1\n");
+    type = unit->find_type("__torch__.A");
+    ir::as_function(*type->as_class()->find_method("f")).graph();
+  }
+  EXPECT_THROW(ir::as_function(*type->as_class()->find_method("f")).graph(), Error);
+}
+
 TEST(Emitter, PicksOverloadsByStaticType) {
   const auto graph = graph_of(
       "def f(x: Tensor, n: int, s: float) -> Tensor:\n"
