@@ -1,5 +1,7 @@
 #include "tierup/runtime/fork_pool.h"
 
+#include <system_error>
+
 #include "tierup/base/error.h"
 
 namespace tierup::runtime {
@@ -27,9 +29,18 @@ void ForkPool::submit(Ref<ForkTask> task) {
     const FutureValue* key = task->result.get();
     order_.push_back(key);
     unclaimed_.emplace(key, std::move(task));
-    if (threads_.size() < thread_count_) threads_.emplace_back([this] { work(); });
+    if (threads_.size() < thread_count_) start_thread();
   }
   changed_.notify_one();
+}
+
+// Where no thread is to be had, who waits for a task runs it.
+void ForkPool::start_thread() {
+  try {
+    threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    return;
+  }
 }
 
 Ref<ForkTask> ForkPool::claim(const FutureValue* future) {

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -22,7 +23,7 @@
 namespace tierup::runtime {
 
 struct ForkTask final : public RefCounted {
-  const Plan* body = nullptr;
+  std::shared_ptr<const Plan> body;  // The task may outlast the plan that forked it.
   std::vector<IValue> captures;
   Ref<FutureValue> result;
   Ref<const RunState> state;
@@ -47,6 +48,7 @@ class ForkPool {
 
  private:
   void work();
+  void start_thread();
 
   const size_t thread_count_;
   const std::function<void(ForkTask&)> run_;

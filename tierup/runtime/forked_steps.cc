@@ -9,35 +9,35 @@ namespace tierup::runtime {
 // call whose result a future takes.
 const Step* Interpreter::run_fork(const Step& step) {
   const Plan& body = *step.data.body;
-  auto future = make_ref<FutureValue>(body.graph().outputs()[0]->type());
-  if (try_hand_over(step, future)) {
+  auto task = make_ref<ForkTask>();
+  task->body = body.shared_from_this();
+  task->result = make_ref<FutureValue>(body.graph().outputs()[0]->type());
+  Ref<FutureValue> future = task->result;
+  if (try_hand_over(step, task)) {
     slots_[step.output] = std::move(future);
     return &step + 1;
   }
   IValue* slots = slots_;
-  const Step* first = enter_with(body, step, &step + 1, future);
+  const Step* first = enter_with(body, step, &step + 1, std::move(task));
   slots[step.output] = std::move(future);
   return first;
 }
 
-bool Interpreter::try_hand_over(const Step& step, const Ref<FutureValue>& future) {
+bool Interpreter::try_hand_over(const Step& step, const Ref<ForkTask>& task) {
   ForkPool* pool = program_.forks();
   const bool is_branch = step.target == kBranch;
   if (pool == nullptr || !(is_branch ? pool->has_free_thread() : stack_.back().plan->is_pure())) {
     return false;
   }
-  auto task = make_ref<ForkTask>();
-  task->body = step.data.body;
   const Operand* from = operands(step);
   for (uint32_t i = 0; i < step.input_count; ++i) {
     task->captures.push_back(read_operand(from[i], slots_));
   }
-  task->result = future;
   task->state = state_;
   task->context = context_;
   task->context.background = nullptr;  // A task may outlast the run, and who does its work.
-  if (is_branch) branches_.emplace_back(stack_.size(), future);
-  pool->submit(std::move(task));
+  if (is_branch) branches_.emplace_back(stack_.size(), task->result);
+  pool->submit(task);
   return true;
 }
 
@@ -46,9 +46,9 @@ const Step* Interpreter::run_wait(const Step& step) {
   const Operand* from = operands(step);
   const Ref<FutureValue> future = slots_[from->slot].future_ref();
   if (!future->is_done() && program_.forks() != nullptr) {
-    if (const Ref<ForkTask> task = program_.forks()->claim(future.get())) {
+    if (Ref<ForkTask> task = program_.forks()->claim(future.get())) {
       stack_.back().next = &step;
-      enter(*task->body, future);
+      enter(*task->body, task);
       IValue* params = slots_ + task->body->first_param();
       for (IValue& capture : task->captures) *params++ = std::move(capture);
       return steps_;

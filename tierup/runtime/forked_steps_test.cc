@@ -145,6 +145,23 @@ TEST_F(RuntimeTest, a_cancelled_run_takes_its_branches_along) {
   EXPECT_EQ(failure(text, {INT64_MAX}).code(), ErrorCode::kDeadlineExceeded);
 }
 
+// A specialised plan may be evicted, and its module freed, while a fork of its still runs.
+TEST_F(RuntimeTest, a_fork_may_outlast_the_plan_that_forked_it) {
+  auto plan = lower(parse(R"(graph @main(%n : int) {
+    %f : Future[int] = prim::fork[callee=graph @body(%m : int) {
+      %r : int = test::nap(%m)
+      %s : int = test::add(%r, %m)
+      %p : int = test::mul(%s, %s)
+      return (%p)
+    }](%n)
+    return (%f)
+  })"));
+  IValue args[] = {20};
+  const IValue result = program_.run_single(*plan, args, context_, state_);
+  plan = nullptr;
+  EXPECT_EQ(result.future_ref()->wait().to_int(), 1600);
+}
+
 TEST_F(RuntimeTest, forks_that_write_run_in_program_order) {
   const IValue result = run(R"(graph @main(%list : List[int], %one : int) {
     %f : Future[List[int]] = prim::fork[callee=graph @body(%l : List[int], %i : int) {

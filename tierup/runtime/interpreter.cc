@@ -32,7 +32,7 @@ Interpreter::~Interpreter() {
   while (!stack_.empty()) leave();
 }
 
-void Interpreter::enter(const Plan& plan, Ref<FutureValue> boundary) {
+void Interpreter::enter(const Plan& plan, Ref<ForkTask> boundary) {
   stack_.push_back({&plan, plan.frames().acquire(plan), nullptr, std::move(boundary)});
   reload();
 }
@@ -147,7 +147,7 @@ void Interpreter::run_observed(const Step& step, ops::OpCall& call) {
 
 // Enters a plan with the inputs of this step as its parameters, to go on at `resume` afterwards.
 const Step* Interpreter::enter_with(const Plan& plan, const Step& step, const Step* resume,
-                                    Ref<FutureValue> boundary) {
+                                    Ref<ForkTask> boundary) {
   state_->poll();
   require(stack_.size() < state_->max_call_depth, ErrorCode::kRecursionLimit,
           "maximum recursion depth exceeded: {} calls are active", stack_.size());
@@ -169,8 +169,8 @@ const Step* Interpreter::run_call(const Step& step, const IValue* receiver) {
 bool Interpreter::finish(const Step& step, std::span<IValue> results) {
   const Operand* from = operands(step);
   if (stack_.back().boundary) {
-    const Ref<FutureValue> boundary = std::move(stack_.back().boundary);
-    boundary->complete(read_operand(*from, slots_));
+    const Ref<ForkTask> boundary = std::move(stack_.back().boundary);
+    boundary->result->complete(read_operand(*from, slots_));
     leave();
     return false;
   }

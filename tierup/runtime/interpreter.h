@@ -13,6 +13,7 @@
 #include "tierup/base/error.h"
 #include "tierup/base/small_vector.h"
 #include "tierup/ops/run_context.h"
+#include "tierup/runtime/fork_pool.h"
 #include "tierup/runtime/plan.h"
 #include "tierup/runtime/run_profiler.h"
 #include "tierup/runtime/run_state.h"
@@ -46,13 +47,13 @@ class Interpreter {
   struct Activation {
     const Plan* plan;
     Frame* frame;
-    const Step* next;           // Where to go on once a callee returned.
-    Ref<FutureValue> boundary;  // Of a fork's body run here: takes the result or the error.
+    const Step* next;        // Where to go on once a callee returned.
+    Ref<ForkTask> boundary;  // Of a fork's body run here: takes the result or the error.
   };
 
   // Runs until the bottom activation returned.
   void loop(std::span<IValue> results);
-  void enter(const Plan& plan, Ref<FutureValue> boundary);
+  void enter(const Plan& plan, Ref<ForkTask> boundary);
   void leave();
   // Ends the activation on top; true if it was the bottom one.
   bool finish(const Step& step, std::span<IValue> results);
@@ -66,13 +67,13 @@ class Interpreter {
   }
   const Step* run_call(const Step& step, const IValue* receiver);
   const Step* run_fork(const Step& step);
-  bool try_hand_over(const Step& step, const Ref<FutureValue>& future);
+  bool try_hand_over(const Step& step, const Ref<ForkTask>& task);
   const Step* run_wait(const Step& step);
   // Ends the branches (passes/fork_branches.h) that the top activation has handed over: nobody may
   // work for a run that is over.
   void join_branches();
   const Step* enter_with(const Plan& plan, const Step& step, const Step* resume,
-                         Ref<FutureValue> boundary);
+                         Ref<ForkTask> boundary);
   // Everything that neither calls nor jumps (plain_steps.cc).
   void run_plain(const Step& step);
 

@@ -105,7 +105,8 @@ struct Step {
   } data;
 };
 
-class Plan {
+// Shared, because a task of a fork may outlast the plan that forked it.
+class Plan : public std::enable_shared_from_this<Plan> {
  public:
   Plan() = default;
   Plan(const Plan&) = delete;
@@ -144,7 +145,7 @@ class Plan {
   std::vector<const ir::Node*> origins_;
   std::deque<CallSite> sites_;
   std::deque<StepDetail> details_;
-  std::vector<std::unique_ptr<Plan>> bodies_;
+  std::vector<std::shared_ptr<Plan>> bodies_;  // Of forks.
   size_t param_count_ = 0;
   size_t slot_count_ = 0;
   size_t max_inputs_ = 0;

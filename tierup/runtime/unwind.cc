@@ -65,10 +65,10 @@ void Interpreter::unwind(std::exception_ptr failure) {
       call_exit(object, exit_state);
     }
     join_branches();
-    const Ref<FutureValue> boundary = std::move(stack_.back().boundary);
+    const Ref<ForkTask> boundary = std::move(stack_.back().boundary);
     leave();
     if (boundary) {
-      boundary->fail_with(std::make_exception_ptr(std::move(error)));
+      boundary->result->fail_with(std::make_exception_ptr(std::move(error)));
       return;
     }
     if (stack_.empty()) break;
