@@ -1,5 +1,9 @@
 #include "tierup/executor/work_pool.h"
 
+#include <system_error>
+
+#include "tierup/base/error.h"
+
 namespace tierup::executor {
 
 WorkPool::~WorkPool() {
@@ -15,10 +19,15 @@ bool WorkPool::submit(std::function<void()> task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (tasks_.size() >= max_queued_) return false;
-    tasks_.push_back(std::move(task));
-    if (idle_ < tasks_.size() && threads_.size() < max_threads_) {
-      threads_.emplace_back([this] { work(); });
+    if (idle_ <= tasks_.size() && threads_.size() < max_threads_) {
+      try {
+        threads_.emplace_back([this] { work(); });
+      } catch (const std::system_error& error) {
+        require(!threads_.empty(), ErrorCode::kOutOfMemory, "no thread could be started: {}",
+                error.what());
+      }
     }
+    tasks_.push_back(std::move(task));
   }
   wake_.notify_one();
   return true;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace tierup::tier {
 namespace {
@@ -23,13 +24,22 @@ void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_
 // Runs a job in a thread of its own and returns the processor time that it took, in seconds. The
 // OpenMP team that a job may start ends with its thread: while a team more than there are cores for
 // exists, libgomp lets the callers' threads sleep at every barrier instead of waiting a little.
+// Where no thread is to be had, the job runs in this one.
 double run_apart(const CompileJob& job, const std::atomic<bool>& cancelled) {
   double busy = 0;
-  std::thread([&] {
+  const auto run = [&] {
+    const double begin = thread_seconds();
     lower_priority();
     job.run(cancelled);
-    busy = thread_seconds();
-  }).join();
+    busy = thread_seconds() - begin;
+  };
+  std::thread thread;
+  try {
+    thread = std::thread(run);
+  } catch (const std::system_error&) {
+    run();
+  }
+  if (thread.joinable()) thread.join();
   return busy;
 }
 
@@ -49,20 +59,31 @@ CompileQueue::~CompileQueue() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void CompileQueue::push(CompileJob job) {
+bool CompileQueue::push(CompileJob job) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return;
+    if (stopping_) return true;
+    if (resting_ == 0 && threads_.size() < max_threads_) {
+      try {
+        threads_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        if (threads_.empty()) return false;
+      }
+    }
     jobs_.push_back(std::move(job));
-    if (resting_ == 0 && threads_.size() < max_threads_) threads_.emplace_back([this] { work(); });
   }
   wake_.notify_one();
+  return true;
 }
 
 void CompileQueue::cancel(const void* owner) {
+  std::vector<CompileJob> dropped;  // What they hold is freed without the lock.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::erase_if(jobs_, [&](const CompileJob& job) { return job.owner == owner; });
+    const auto kept = std::stable_partition(
+        jobs_.begin(), jobs_.end(), [&](const CompileJob& job) { return job.owner != owner; });
+    dropped.assign(std::make_move_iterator(kept), std::make_move_iterator(jobs_.end()));
+    jobs_.erase(kept, jobs_.end());
     for (const Running& running : running_) {
       if (running.owner == owner) running.cancelled->store(true);
     }
@@ -114,12 +135,13 @@ void CompileQueue::work() {
     }
     --resting_;
     if (stopping_) return;
-    const CompileJob job = std::move(*first);
+    CompileJob job = std::move(*first);
     jobs_.erase(first);
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
     running_.push_back({job.owner, cancelled});
     lock.unlock();
     const double busy = run_apart(job, *cancelled);
+    job.run = nullptr;  // What it holds is freed without the lock.
     lock.lock();
     std::erase_if(running_, [&](const Running& r) { return r.cancelled == cancelled; });
     idle_.notify_all();

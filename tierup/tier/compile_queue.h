@@ -38,7 +38,8 @@ class CompileQueue {
   CompileQueue(const CompileQueue&) = delete;
   CompileQueue& operator=(const CompileQueue&) = delete;
 
-  void push(CompileJob job);
+  // False if the job was dropped, because not one thread is to be had.
+  bool push(CompileJob job);
   // Drops the waiting jobs of an owner and tells its running ones to stop.
   void cancel(const void* owner);
   // Returns when nothing runs and nothing waits but for its time.

@@ -102,9 +102,21 @@ void TieredGraph::push_job(JobBody body, std::optional<std::chrono::milliseconds
   CompileJob job;
   job.owner = this;
   if (delay) job.not_before = CompileQueue::Clock::now() + *delay;
-  job.run = [self = shared_from_this(), body = std::move(body)](
-                const std::atomic<bool>& cancelled) { body(*self, cancelled); };
-  queue_.push(std::move(job));
+  job.run = [self = shared_from_this(),
+             body = std::move(body)](const std::atomic<bool>& cancelled) {
+    try {
+      body(*self, cancelled);
+    } catch (const std::exception& error) {
+      self->give_up(error.what());
+    }
+  };
+  if (!queue_.push(std::move(job))) give_up("no thread could be started for compile jobs");
+}
+
+void TieredGraph::give_up(std::string detail) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  job_pending_.store(false);
+  pin(Reason::kCompileFailed, std::move(detail));
 }
 
 void TieredGraph::delay_compilation() const {
@@ -357,26 +369,30 @@ void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
   } catch (...) {
     failure = "an unknown exception";
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (generation != generation_) return;  // Stale: a flush took the pending mark off already.
-  job_pending_.store(false);
-  if (cancelled.load()) return;
-  if (!failure.empty() && on_failure == OnFailure::kProfileAnew) {
-    profile_.reset();
-    reason_ = Reason::kProfiling;
-    detail_ = "no plan for the new weights yet: " + failure;
-    return;
+  std::optional<uint32_t> installed;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (generation != generation_) return;  // Stale: a flush took the pending mark off already.
+    job_pending_.store(false);
+    if (cancelled.load()) return;
+    if (!failure.empty() && on_failure == OnFailure::kProfileAnew) {
+      profile_.reset();
+      reason_ = Reason::kProfiling;
+      detail_ = "no plan for the new weights yet: " + failure;
+      return;
+    }
+    if (!failure.empty()) return pin(Reason::kCompileFailed, std::move(failure));
+    if (plan) installed = install(std::move(plan));
   }
-  if (!failure.empty()) return pin(Reason::kCompileFailed, std::move(failure));
-  if (plan) install(std::move(plan));
+  if (installed) release_profile_later(*installed);
 }
 
-void TieredGraph::install(Ref<InstalledPlan> plan) {
+std::optional<uint32_t> TieredGraph::install(Ref<InstalledPlan> plan) {
   profile_text_ = profile_ ? profile_->to_string() : "";
   profile_.reset();
   reason_ = table_.empty() ? Reason::kProfiling : Reason::kNone;
   // A weight was written while the job ran: the plan would never hold. Profile anew.
-  if (!plan->guard.weights_hold()) return;
+  if (!plan->guard.weights_hold()) return std::nullopt;
   plan->serial = ++made_;
   detail_.clear();
   log(fmt::format("plan {} installed after {:.1f} ms, holds {} KiB", plan->serial, plan->compile_ms,
@@ -388,13 +404,13 @@ void TieredGraph::install(Ref<InstalledPlan> plan) {
   misses_to_skip_.store(options_.policy == Policy::kAdaptive ? (uint64_t{1} << std::min(made_, 20U))
                                                              : 0);
   reason_ = Reason::kNone;
-  release_profile_later();
+  return made_;
 }
 
 // What only explains a plan goes after a while; the plan itself needs none of it.
-void TieredGraph::release_profile_later() {
+void TieredGraph::release_profile_later(uint32_t made) {
   if (options_.compile != CompileMode::kBackground) return;
-  const auto release = [made = made_](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+  const auto release = [made](TieredGraph& graph, const std::atomic<bool>& cancelled) {
     const std::lock_guard<std::mutex> lock(graph.mutex_);
     if (!cancelled.load() && graph.made_ == made) graph.profile_text_.clear();
   };

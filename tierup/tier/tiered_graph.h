@@ -84,6 +84,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // A job of this graph, which it keeps alive; put off by `delay`, if given.
   using JobBody = std::function<void(TieredGraph& graph, const std::atomic<bool>& cancelled)>;
   void push_job(JobBody body, std::optional<std::chrono::milliseconds> delay = std::nullopt);
+  // A job failed: no further ones. What plans there are go on serving.
+  void give_up(std::string detail);
   // The test aid compile_delay_ms.
   void delay_compilation() const;
 
@@ -97,8 +99,9 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   enum class OnFailure : uint8_t { kPin, kProfileAnew };
   void compile(const SpecializeRequest& request, uint64_t generation,
                const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin);
-  void install(Ref<InstalledPlan> plan);
-  void release_profile_later();
+  // The plan's serial number, unless weights changed meanwhile.
+  std::optional<uint32_t> install(Ref<InstalledPlan> plan);
+  void release_profile_later(uint32_t made);
   bool next_is_static() const;
   void pin(Reason reason, std::string detail);
   // One line on standard error, if the option asks for it.
@@ -126,7 +129,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::atomic<uint64_t> misses_to_skip_{0};
   std::once_flag layout_made_;
   std::optional<runtime::ProfileLayout> layout_;
-  std::atomic<uint32_t> runs_to_time_;  // Of run_uncompiled.
+  std::atomic<uint32_t> runs_to_time_;   // Of run_uncompiled.
   std::atomic<uint32_t> failures_left_;  // The test aid compile_failures.
   BranchTrial tier0_branches_;
 
