@@ -1,13 +1,10 @@
 // The tierup command.
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <string_view>
 
 #include "commands.h"
 #include "json_writer.h"
 #include "tierup/base/error.h"
-#include "tierup/kernels/instruction_set.h"
 
 namespace tierup::cli {
 namespace {
@@ -43,19 +40,7 @@ int run_action(const Action& action) {
   }
 }
 
-// TIERUP_INSTRUCTION_SET=base or avx2 keeps the kernels below what the processor has.
-void limit_kernels() {
-  const char* wanted = std::getenv("TIERUP_INSTRUCTION_SET");
-  if (wanted == nullptr) return;
-  if (std::string_view(wanted) == "base") {
-    kernels::limit_instruction_set(kernels::InstructionSet::kBase);
-  } else if (std::string_view(wanted) == "avx2") {
-    kernels::limit_instruction_set(kernels::InstructionSet::kAvx2);
-  }
-}
-
 int run_command_line(int argc, char** argv) {
-  limit_kernels();
   CLI::App app("Runs TorchScript and torch.export models without PyTorch.", "tierup");
   app.require_subcommand(1);
   app.set_version_flag("--version", TIERUP_VERSION);

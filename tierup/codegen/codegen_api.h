@@ -25,9 +25,10 @@ struct CompileResult {
 };
 
 struct CompileOptions {
-  bool print_ir;        // LLVM IR to stderr.
-  bool perf_map;        // Names in /tmp/perf-PID.map, for perf.
-  int max_vector_bits;  // 0: as the host has; 128, 256, 512 to force less.
+  bool print_ir;  // LLVM IR to stderr.
+  bool perf_map;  // Names in /tmp/perf-PID.map, for perf.
+  // 0: as the host has; 128: vectors and instructions of SSE4.2 alone, 256: of AVX2.
+  int max_vector_bits;
 };
 
 struct CodegenApi {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <string_view>
 
 namespace tierup::kernels {
 namespace {
@@ -17,8 +19,15 @@ InstructionSet detect() {
   return avx2 ? InstructionSet::kAvx2 : InstructionSet::kBase;
 }
 
+InstructionSet most_from_environment() {
+  const char* text = std::getenv("TIERUP_INSTRUCTION_SET");
+  const std::string_view wanted = text != nullptr ? text : "";
+  if (wanted == "base") return InstructionSet::kBase;
+  return wanted == "avx2" ? InstructionSet::kAvx2 : InstructionSet::kAvx512;
+}
+
 std::atomic<InstructionSet>& most_allowed() {
-  static std::atomic<InstructionSet> most = InstructionSet::kAvx512;
+  static std::atomic<InstructionSet> most = most_from_environment();
   return most;
 }
 

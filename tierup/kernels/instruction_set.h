@@ -8,7 +8,9 @@ namespace tierup::kernels {
 enum class InstructionSet : uint8_t { kBase, kAvx2, kAvx512 };
 
 // kAvx2 stands for AVX2, FMA, F16C and BMI2; kAvx512 adds F, DQ, BW and VL, as the build flags of
-// *_avx2.cc and *_avx512.cc do.
+// *_avx2.cc and *_avx512.cc do. The environment variable TIERUP_INSTRUCTION_SET=base or avx2, read
+// once, keeps the process below what the processor has: its kernels, oneDNN's and those that the
+// code generator makes.
 InstructionSet instruction_set();
 
 // Keeps all kernels of the process at `most` or below, for tests and comparisons; kernels already

@@ -2,14 +2,27 @@
 
 #include <dnnl.hpp>
 
+#include "tierup/kernels/instruction_set.h"
+
 namespace tierup::kernels {
 
 namespace {
 
+// Of code that oneDNN keeps for primitives made again: each takes up to 200 KB, and sizes that keep
+// changing would fill oneDNN's own limit of 1024. Threads keep as many that they use
+// (PrimitiveCache).
+constexpr int kKeptPrimitives = 128;
+
 // Announcing generated code to profilers looks for them through the whole library path (1 ms), and
 // then costs a call per primitive.
 dnnl::engine make_engine() {
+  switch (instruction_set()) {  // Must come before oneDNN first asks what the processor has.
+    case InstructionSet::kBase: dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41); break;
+    case InstructionSet::kAvx2: dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2); break;
+    case InstructionSet::kAvx512: break;
+  }
   dnnl::set_jit_profiling_flags(0);
+  dnnl::set_primitive_cache_capacity(kKeptPrimitives);
   return dnnl::engine(dnnl::engine::kind::cpu, 0);
 }
 

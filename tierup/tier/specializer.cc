@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "tierup/codegen/compile_groups.h"
+#include "tierup/kernels/instruction_set.h"
 #include "tierup/ops/op_table.h"
 #include "tierup/passes/batch_loop_products.h"
 #include "tierup/passes/fork_branches.h"
@@ -52,6 +53,16 @@ passes::BranchLimits limits_of(const TieringOptions& options) {
   return limits;
 }
 
+codegen::CompileOptions codegen_options() {
+  codegen::CompileOptions options{};
+  switch (kernels::instruction_set()) {
+    case kernels::InstructionSet::kBase: options.max_vector_bits = 128; break;
+    case kernels::InstructionSet::kAvx2: options.max_vector_bits = 256; break;
+    case kernels::InstructionSet::kAvx512: break;
+  }
+  return options;
+}
+
 // Last of all: what is left of point-wise operators becomes groups with compiled kernels.
 void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOptions& pass_options,
           const std::atomic<bool>& cancelled, std::vector<std::string>& notes) {
@@ -62,8 +73,8 @@ void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOpt
                                  // Lists that only members read.
                                  *passes::find_pass("dead_code_elimination")};
   collect_notes(run_passes(graph, passes, pass_options), notes);
-  const codegen::GroupReport report = codegen::compile_groups(graph, &codegen::Library::instance,
-                                                              codegen::CompileOptions{}, cancelled);
+  const codegen::GroupReport report =
+      codegen::compile_groups(graph, &codegen::Library::instance, codegen_options(), cancelled);
   if (report.groups == 0) return;
   notes.push_back(fmt::format("{} fusion groups, {} kernels ({} compiled, {:.1f} ms)",
                               report.groups, report.kernels, report.compiled, report.compile_ms));

@@ -54,7 +54,7 @@ class Jit {
     const int bits =
         options.max_vector_bits > 0 ? std::min(options.max_vector_bits, host_bits_) : host_bits_;
     std::unique_ptr<llvm::Module> module = emit_kernel(spec, *context, symbol, bits);
-    std::unique_ptr<llvm::TargetMachine> machine = unwrap(builder_->createTargetMachine());
+    std::unique_ptr<llvm::TargetMachine> machine = machine_for(bits);
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple().str());
     for (llvm::Function& function : *module) {
@@ -104,6 +104,16 @@ class Jit {
     const auto has = [&](const char* name) { return features.lookup(name); };
     host_bits_ = has("avx512f") && has("avx512vl") ? 512 : (has("avx2") ? 256 : 128);
     host_ = builder_->getCPU() + ";" + builder_->getFeatures().getString();
+  }
+
+  // With the instructions that go with vectors of so many bits.
+  std::unique_ptr<llvm::TargetMachine> machine_for(int bits) const {
+    llvm::orc::JITTargetMachineBuilder builder = *builder_;
+    if (bits < host_bits_) {
+      builder.setCPU(bits < 256 ? "x86-64-v2" : "x86-64-v3");
+      builder.getFeatures() = llvm::SubtargetFeatures();
+    }
+    return unwrap(builder.createTargetMachine());
   }
 
   static void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
