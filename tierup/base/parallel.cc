@@ -9,6 +9,17 @@
 #include <mutex>
 #include <string>
 
+#if defined(__SANITIZE_THREAD__)
+#define TIERUP_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TIERUP_THREAD_SANITIZER 1
+#endif
+#endif
+#ifdef TIERUP_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace tierup {
 namespace {
 
@@ -24,6 +35,16 @@ double cgroup_quota() {
   if (v1_quota >> value && v1_period >> period && value > 0 && period > 0) return value / period;
   return 0;
 }
+
+// The OpenMP runtime is not instrumented: the thread sanitizer is told here that what was done
+// before release() happened before what is done after acquire().
+#ifdef TIERUP_THREAD_SANITIZER
+void release(char& edge) { __tsan_release(&edge); }
+void acquire(char& edge) { __tsan_acquire(&edge); }
+#else
+void release(char&) {}
+void acquire(char&) {}
+#endif
 
 int count_usable_cores() {
   cpu_set_t mask;
@@ -61,8 +82,12 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
       static_cast<int>(std::min<int64_t>(intra_op_threads(), (total + grain - 1) / grain));
   std::exception_ptr failure;
   std::mutex failure_mutex;
+  char begins = 0;
+  char ends = 0;
+  release(begins);
 #pragma omp parallel num_threads(threads)
   {
+    acquire(begins);
     const int64_t count = omp_get_num_threads();
     const int64_t chunk = (total + count - 1) / count;
     const int64_t first = begin + omp_get_thread_num() * chunk;
@@ -73,7 +98,9 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
       const std::lock_guard<std::mutex> lock(failure_mutex);
       if (!failure) failure = std::current_exception();
     }
+    release(ends);
   }
+  acquire(ends);
   if (failure) std::rethrow_exception(failure);
 }
 

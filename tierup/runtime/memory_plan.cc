@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tierup/tensor/allocator.h"
+#include "tierup/tensor/block_marks.h"
 
 namespace tierup::runtime {
 namespace {
@@ -30,19 +31,35 @@ class Arena final : public BlockOwner {
   Arena(size_t bytes, size_t blocks)
       : bytes_(bytes),
         data_(static_cast<char*>(allocate_bytes(bytes))),
-        alive_(std::make_unique<std::atomic<bool>[]>(blocks)) {}
+        alive_(std::make_unique<std::atomic<bool>[]>(blocks)) {
+    if (!kBlocksAreMarked) return;
+    spans_.resize(blocks);
+    mark_unusable(data_, bytes_);
+  }
   ~Arena() override { free_bytes(data_, bytes_); }
 
-  void* at(size_t offset) const { return data_ + offset; }
   bool is_alive(uint32_t block) const { return alive_[block].load(std::memory_order_acquire); }
-  void set_alive(uint32_t block) { alive_[block].store(true, std::memory_order_relaxed); }
+  void* hand_out(uint32_t block, size_t offset, size_t bytes) {
+    alive_[block].store(true, std::memory_order_relaxed);
+    if (kBlocksAreMarked) spans_[block] = {offset, bytes};
+    mark_usable(at(offset), bytes);
+    return at(offset);
+  }
   void on_release(uint32_t block) noexcept override {
+    if (kBlocksAreMarked) mark_unusable(at(spans_[block].offset), spans_[block].bytes);
     alive_[block].store(false, std::memory_order_release);
   }
 
  private:
+  struct Span {
+    size_t offset = 0;
+    size_t bytes = 0;
+  };
+  void* at(size_t offset) const { return data_ + offset; }
+
   size_t bytes_;
   char* data_;
+  std::vector<Span> spans_;  // Of the blocks, for the address sanitizer.
   std::unique_ptr<std::atomic<bool>[]> alive_;
 };
 
@@ -256,10 +273,9 @@ Ref<Storage> ArenaScope::allocate(size_t bytes) {
       return nullptr;
     }
   }
-  if (poison_) std::memset(arena_->at(block.offset), 0xff, bytes);
-  Ref<Storage> storage = storage_of_block(arena_, number, arena_->at(block.offset), bytes);
-  arena_->set_alive(number);
-  return storage;
+  void* const data = arena_->hand_out(number, block.offset, bytes);
+  if (poison_) std::memset(data, 0xff, bytes);
+  return storage_of_block(arena_, number, data, bytes);
 }
 
 // --- MemoryPlans ---

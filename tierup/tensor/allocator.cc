@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tierup/base/error.h"
+#include "tierup/tensor/block_marks.h"
 #include "tierup/tensor/block_memory.h"
 
 namespace tierup {
@@ -61,6 +62,7 @@ class ThreadCache {
     if (size.index >= kClassCount || size.bytes > kMaxCachedBytes) return false;
     if (held_ + size.bytes > kMaxThreadCacheBytes) return false;
     bins_[size.index].push_back(block);
+    mark_unusable(block, size.bytes);
     account(static_cast<int64_t>(size.bytes));
     return true;
   }
@@ -129,6 +131,8 @@ void* allocate_bytes(size_t bytes) {
     c.live.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
     fail_memory(bytes, live - static_cast<int64_t>(bytes), limit);
   }
+  mark_unusable(block, size.bytes);
+  mark_usable(block, bytes);
   int64_t peak = c.peak.load(std::memory_order_relaxed);
   while (live > peak && !c.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
