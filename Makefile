@@ -3,10 +3,11 @@
 #   make test    set up, build, run all tests
 #   make lint    formatting, layering, style, clang-tidy
 #   make bench   micro benchmarks
+#   make variants  models and text programs under every way in which plans are made and run
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup demo test lint tidy bench sanitize fuzz coverage clean
+.PHONY: all build setup demo test lint tidy bench sanitize fuzz variants coverage clean
 all: build
 
 setup:
@@ -46,6 +47,9 @@ sanitize:
 fuzz:
 	@tools/setup.sh --ci
 	@tools/fuzz.sh
+
+variants: build
+	@BUILD=$(BUILD) tools/variants.sh
 
 coverage:
 	@$(MAKE) --no-print-directory build PRESET=coverage

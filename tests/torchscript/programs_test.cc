@@ -6,7 +6,7 @@
 //   #~ TEXT           as "#=", where tierup means to differ from PyTorch; "#~!" for an error
 //
 // Line ends and backslashes in a text are escaped. Every case runs on the graph as emitted, on
-// the graph of tier 0, and on the specialised one.
+// the graph of tier 0, on the specialised one, and through the tiers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,6 +97,7 @@ class Programs : public testing::TestWithParam<ProgramFile> {
 TEST_P(Programs, AsEmitted) { run_all(Preparation::kNone); }
 TEST_P(Programs, AtTierZero) { run_all(Preparation::kNoOpt); }
 TEST_P(Programs, Specialized) { run_all(Preparation::kSpecialized); }
+TEST_P(Programs, Tiered) { run_all(Preparation::kTiered); }
 
 INSTANTIATE_TEST_SUITE_P(All, Programs, testing::ValuesIn(all_programs()),
                          [](const auto& info) { return info.param.name; });

@@ -1,7 +1,9 @@
 // ScriptProgram: one code file with its cases, compiled and run without an archive around it.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +12,20 @@
 #include "tierup/kernels/generator.h"
 #include "tierup/passes/pipeline.h"
 #include "tierup/runtime/program.h"
+#include "tierup/tier/tiered_program.h"
 
 namespace tierup {
 
-// How a function's graph is treated before it is run.
-enum class Preparation : uint8_t { kNone, kNoOpt, kSpecialized };
+// How a function's graph is treated before it is run. kTiered: by plans, each made before its call
+// from what a rehearsal of it showed, or as the environment variable TIERUP_TIERING says.
+enum class Preparation : uint8_t { kNone, kNoOpt, kSpecialized, kTiered };
+
+inline tier::TieringOptions tiering_of_tests() {
+  if (std::getenv("TIERUP_TIERING") != nullptr) return tier::TieringOptions::from_environment();
+  tier::TieringOptions options;
+  options.apply("compile=blocking,profiled_runs=1,verify_passes=on,poison=on");
+  return options;
+}
 
 inline std::shared_ptr<const ir::Graph> prepare_graph(const ir::Function& function,
                                                       Preparation preparation) {
@@ -51,12 +62,17 @@ class ScriptProgram {
     context_.generator = generator_.get();
     context_.print = [this](const std::string& line) { printed_ += line; };
     context_.warn = [this](const std::string& line) { printed_ += "warning: " + line + "\n"; };
+    if (preparation == Preparation::kTiered) tiers_.emplace(program_, tiering_of_tests());
   }
 
   // Calls __torch__.NAME without arguments.
   IValue run(const std::string& name) {
     const auto& definition = unit_->find("__torch__." + name);
     require(static_cast<bool>(definition.function), ErrorCode::kNotFound, "no function {}", name);
+    if (tiers_) {
+      tier::TieredGraph& graph = tiers_->add(program_.slot_of(*definition.function), nullptr);
+      return graph.run({}, context_, state_);
+    }
     return program_.run(*definition.function, {}, context_, state_);
   }
   // What was printed since the last call.
@@ -81,6 +97,7 @@ class ScriptProgram {
   Ref<const runtime::RunState> state_{make_ref<runtime::RunState>()};
   std::string printed_;
   runtime::Program program_;
+  std::optional<tier::TieredProgram> tiers_;  // Its jobs end before the program goes.
 };
 
 }  // namespace tierup
