@@ -246,10 +246,10 @@ inline constexpr double kErfDouble[] = {
     0x1.565bcd0dbaa38p-8,  -0x1.c02db3dac435fp-11, 0x1.f9a321d5b8e1ep-14, -0x1.f4d1e3183f7aep-17,
     0x1.b9df224ca4b97p-20, -0x1.5f1ecb6f0764cp-23, 0x1.f7b4bf3b13964p-27, -0x1.389d4f2641625p-30,
     0x1.05ffd737fb32ep-34};
-// log(erfc(x)) in x - 2.5 for 1 <= x <= 4.
-inline constexpr double kLogErfc[] = {-0x1.f3a2dcp+2, -0x1.569252p+2,  -0x1.e3460ap-1,
-                                      -0x1.63d00cp-7, 0x1.1bcf88p-9,   -0x1.b887c8p-12,
-                                      0x1.442efcp-14, -0x1.bec71ap-17, 0x1.b77830p-20};
+// log(erfc(x)) in x - 1 for 1 <= x <= 4: most exact near 1, where erfc is largest.
+inline constexpr double kLogErfc[] = {-0x1.d97fc0p+0, -0x1.51c9b0p+1, -0x1.afabd0p-1,
+                                      -0x1.547570p-5, 0x1.48e9a4p-7,  -0x1.0653c4p-9,
+                                      0x1.295c18p-12, -0x1.56de3ep-16};
 // exp(x^2) erfc(x) (1 + 2x) in (x - 3) / (x + 3), for 1 <= x <= 6 and for 1 <= x <= 10.5.
 inline constexpr double kErfcxNear[] = {
     0x1.40c522d7e4987p+0,  -0x1.15c084bb9e8f6p-3,  -0x1.85a15c58aaf57p-5,  0x1.098366a5b48dep-3,
@@ -266,7 +266,7 @@ TIERUP_INLINE Vec<float> erf(Vec<float> x) {
   const Vec<float> a = abs(x);
   const Vec<float> z = x * x;
   const Vec<float> near = x + x * polynomial(z, kErfFloat);
-  const Vec<float> t = limit(a, 1, 4) - Vec<float>(2.5);
+  const Vec<float> t = limit(a, 1, 4) - Vec<float>(1);
   const Vec<float> far = copysign(Vec<float>(1) - exp(polynomial(t, kLogErfc)), x);
   return select(x != x, x, select(a < Vec<float>(1), near, far));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tierup/analysis/effects.h"
 #include "tierup/ops/op.h"
 
 namespace tierup::passes {
@@ -42,8 +43,8 @@ bool is_movable_kind(NodeKind kind) {
 bool is_movable(const Node& node) {
   if (!is_movable_kind(node.kind())) return false;
   if (node.is(NodeKind::kOp)) {
-    const ops::Op& op = ops::op_of(*node.op());
-    if (op.has_effect(ir::kRandom) || op.has_effect(ir::kSideEffect)) return false;
+    constexpr uint8_t kOrdered = ir::kRandom | ir::kSideEffect;
+    if ((analysis::effects_of(node) & kOrdered) != 0) return false;
   }
   for (const Block* block : node.blocks()) {
     for (const Node* inner : block->nodes()) {
