@@ -45,7 +45,7 @@ struct TieringOptions {
   double verify_rate = 0;             // Share of tier-1 calls that also run tier 0 and compare.
   bool memory_plan = true;            // Intermediate tensors of plans lie in one arena.
   bool poison = false;                // A test aid: NaNs in memory that is handed out again.
-  uint32_t compile_failures = 0;  // A test aid: so many compilations of each graph fail.
+  uint32_t compile_failures = 0;      // A test aid: so many compilations of each graph fail.
   bool guards_fail = false;           // A test aid: every entry guard fails.
   bool verify_passes = false;         // Verify the graph after each pass.
   bool log = false;                   // A line on standard error for each event of a graph's life.
