@@ -217,4 +217,29 @@ TEST(PublicExecutor, weights_can_be_shared_with_a_module) {
   EXPECT_EQ(values(executor({ones(2, 20)}).to_tensor()), values(module({ones(2, 20)}).to_tensor()));
 }
 
+TEST(PublicExecutor, branches_at_the_same_time_give_the_same) {
+  const Executor serial(kZoo + "mlp3.pt");
+  ExecutorConfig config;
+  config.inter_op_threads = 3;
+  const Executor executor(kZoo + "mlp3.pt", config);
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(values(executor({ones(2, 20)}).to_tensor()),
+              values(serial({ones(2, 20)}).to_tensor()));
+  }
+}
+
+TEST(PublicExecutor, a_module_keeps_the_threads_that_it_was_loaded_for) {
+  Options options;
+  options.inter_op_threads = 2;
+  const Module module = Module::load(kZoo + "mlp3.pt", options);
+  ExecutorConfig config;
+  config.inter_op_threads = 2;
+  EXPECT_EQ(failure_of([&] { const Executor fits(module, config); }), "no error");
+  config.inter_op_threads = 4;
+  EXPECT_NE(failure_of([&] {
+              const Executor other(module, config);
+            }).find("loaded for 2 inter-op threads, the executor asks for 4"),
+            std::string::npos);
+}
+
 }  // namespace

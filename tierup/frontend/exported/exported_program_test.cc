@@ -169,6 +169,29 @@ TEST(ExportedProgram, AnArchiveOfCompiledCodeSaysWhatToDo) {
   EXPECT_SAYS(load_failure(archive), "save it with torch.export.save");
 }
 
+const void* data_of(const ExportedProgram& program, std::string_view name) {
+  return program.root->get(name).to_tensor().data<float>();
+}
+
+TEST(ExportedPackages, ModelsOfOneArchiveShareRecordsAndTiedNames) {
+  const Ref<ModelArchive> package = ModelArchive::open("tests/data/packages/two_models.pt2");
+  EXPECT_EQ(exported_models(*package), (std::vector<std::string>{"encoder", "parts/decoder"}));
+  EXPECT_SAYS(load_failure(package), "several models (encoder, parts/decoder); choose one");
+  // As an archiver that stores the common embedding once would write it.
+  ZipBuilder builder;
+  for (const auto& entry : package->zip().entries()) {
+    std::string content = package->zip().read(entry);
+    if (entry.name.ends_with("decoder_weights_config.json"))
+      content = replace_all(content, "weight_3", "weight_0");
+    builder.add(entry.name, std::move(content));
+  }
+  const auto archive = ModelArchive::read(archive::own_bytes(builder.finish()));
+  const ExportedProgram encoder = load_exported(*archive, {.model = "encoder"});
+  const ExportedProgram decoder = load_exported(*archive, {.model = "parts/decoder"});
+  EXPECT_EQ(data_of(decoder, "embedding.weight"), data_of(decoder, "head.weight"));
+  EXPECT_EQ(data_of(encoder, "embedding.weight"), data_of(decoder, "embedding.weight"));
+}
+
 class ExportedInputs : public testing::Test {
  protected:
   std::string failure(std::vector<int64_t> sizes, ScalarType dtype = ScalarType::kFloat) {
