@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <simdjson.h>
 
 #include <algorithm>
 
@@ -16,12 +17,29 @@ namespace {
 
 constexpr std::string_view kFlatProgram = "serialized_exported_program.json";
 
+// " for cpu (AVX512 AVX512_VNNI)": what a compiled library was made for, as far as its archive
+// tells.
+std::string target_of_library(const archive::ModelArchive& archive) {
+  for (const std::string& record : archive.records("data/aotinductor/")) {
+    if (!record.ends_with("_metadata.json")) continue;
+    simdjson::dom::parser parser;
+    simdjson::dom::object metadata;
+    if (parser.parse(archive.read_record(record)).get(metadata) != simdjson::SUCCESS) continue;
+    std::string_view device;
+    std::string_view isa;
+    if (metadata["AOTI_DEVICE_KEY"].get(device) != simdjson::SUCCESS) continue;
+    const bool has_isa = metadata["AOTI_CPU_ISA"].get(isa) == simdjson::SUCCESS;
+    return has_isa ? fmt::format(" for {} ({})", device, isa) : fmt::format(" for {}", device);
+  }
+  return {};
+}
+
 std::string choose_model(const archive::ModelArchive& archive, const std::string& wanted) {
   const std::vector<std::string> models = exported_models(archive);
   require(!models.empty() || archive.records("data/aotinductor/").empty(), ErrorCode::kUnsupported,
-          "{}: this archive contains only an AOTInductor library; tierup needs the exported graph: "
-          "save it with torch.export.save, or with package_pt2(exported_programs=...)",
-          archive.name());
+          "{}: this archive contains only an AOTInductor library{}; tierup needs the exported "
+          "graph: save it with torch.export.save, or with package_pt2(exported_programs=...)",
+          archive.name(), target_of_library(archive));
   require(!models.empty(), ErrorCode::kCorruptArchive, "{}: the archive holds no exported program",
           archive.name());
   const auto has = [&](const std::string& name) {

@@ -192,6 +192,33 @@ TEST(ExportedPackages, ModelsOfOneArchiveShareRecordsAndTiedNames) {
   EXPECT_EQ(data_of(encoder, "embedding.weight"), data_of(decoder, "embedding.weight"));
 }
 
+// As PyTorch 2.13 packages a compiled model: metadata beside the library.
+Ref<ModelArchive> with_library(bool keeps_program) {
+  ZipBuilder builder;
+  const Ref<ModelArchive> archive = whole();
+  for (const auto& entry : archive->zip().entries()) {
+    const std::string name = entry.name.substr(entry.name.find('/') + 1);
+    if (name == kProgram && !keeps_program) continue;
+    builder.add("m/" + name, archive->zip().read(entry));
+  }
+  builder.add("m/data/aotinductor/model/c1.wrapper_metadata.json",
+              R"({"AOTI_DEVICE_KEY": "cpu", "AOTI_CPU_ISA": "AVX512 AVX512_VNNI"})");
+  builder.add("m/data/aotinductor/model/c1.wrapper.so",
+              "\x7f"
+              "ELF");
+  return ModelArchive::read(archive::own_bytes(builder.finish()));
+}
+
+TEST(ExportedPackages, ACompiledLibraryIsNamedWithWhatItIsFor) {
+  EXPECT_SAYS(
+      load_failure(with_library(false)),
+      "only an AOTInductor library for cpu (AVX512 AVX512_VNNI); tierup needs the exported");
+}
+
+TEST(ExportedPackages, TheGraphRunsWhateverLibraryStandsBesideIt) {
+  EXPECT_EQ(load_failure(with_library(true)), "no error");
+}
+
 class ExportedInputs : public testing::Test {
  protected:
   std::string failure(std::vector<int64_t> sizes, ScalarType dtype = ScalarType::kFloat) {
