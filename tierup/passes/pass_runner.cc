@@ -59,7 +59,9 @@ class Runner {
         if (body == nullptr) continue;
         const std::shared_ptr<ir::Graph> copy = (*body)->clone();
         copy_hints((*body)->block(), copy->block());
-        for (PassReport& report : run_passes(*copy, passes, options_)) {
+        PassOptions inner = options_;
+        inner.target.threads = std::min(inner.target.threads, 1);  // As the pool's threads run.
+        for (PassReport& report : run_passes(*copy, passes, inner)) {
           report_.push_back(std::move(report));
         }
         context_.editor().set_attr(node, name, std::shared_ptr<const ir::Graph>(copy));

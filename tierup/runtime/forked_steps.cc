@@ -35,8 +35,11 @@ bool Interpreter::try_hand_over(const Step& step, const Ref<ForkTask>& task) {
   }
   task->state = state_;
   task->context = context_;
-  task->context.background = nullptr;  // A task may outlast the run, and who does its work.
-  if (is_branch) branches_.emplace_back(stack_.size(), task->result);
+  if (is_branch) {
+    branches_.emplace_back(stack_.size(), task->result);
+  } else {
+    task->context.background = nullptr;  // A fork may outlast the run, and who does its work.
+  }
   pool->submit(task);
   return true;
 }
