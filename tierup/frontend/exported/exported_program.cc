@@ -396,4 +396,18 @@ IValue ExportedProgram::unflatten_outputs(const IValue& flat) const {
   return unflatten(out_spec, flat.to_tuple().items, next);
 }
 
+const std::shared_ptr<const ir::Graph>& ExportedFunction::graph() const {
+  require(graph_ != nullptr, ErrorCode::kNotFound, "the program that defines {} is gone", name());
+  return graph_;
+}
+
+void ExportedFunction::forget_code() {
+  schema_ = {};
+  graph_ = nullptr;
+}
+
+ExportedProgram::~ExportedProgram() {
+  if (forward) forward->forget_code();
+}
+
 }  // namespace tierup::frontend::exported

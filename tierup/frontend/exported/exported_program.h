@@ -28,7 +28,9 @@ class ExportedFunction final : public ir::Function {
   ExportedFunction(std::string name, ir::Schema schema, std::shared_ptr<const ir::Graph> graph)
       : ir::Function(std::move(name)), schema_(std::move(schema)), graph_(std::move(graph)) {}
   const ir::Schema& schema() const override { return schema_; }
-  const std::shared_ptr<const ir::Graph>& graph() const override { return graph_; }
+  const std::shared_ptr<const ir::Graph>& graph() const override;
+  // Gives up schema and graph, which name the class that holds this function as its method.
+  void forget_code();
 
  private:
   ir::Schema schema_;
@@ -46,7 +48,12 @@ struct ExportedOptions {
   const ops::ExternalOperators* operators = nullptr;
 };
 
+// Owner of the code: it must outlive every use of `forward`, whose graph goes with it.
 struct ExportedProgram {
+  ExportedProgram() = default;
+  ~ExportedProgram();
+  ExportedProgram(ExportedProgram&&) = default;
+
   std::string model;
   std::string torch_version;
   int64_t schema_minor = 0;

@@ -66,6 +66,19 @@ std::string load_failure(const Ref<ModelArchive>& archive) {
 
 TEST(ExportedProgram, LoadsWhole) { EXPECT_EQ(load_failure(whole()), "no error"); }
 
+// The class has the function as its method, whose first argument is of the class.
+TEST(ExportedProgram, TakesItsCircleApartWhenItGoes) {
+  std::weak_ptr<const ClassType> type;
+  Ref<ExportedFunction> forward;
+  {
+    const ExportedProgram program = load_exported(*whole(), {});
+    type = program.type;
+    forward = program.forward;
+  }
+  EXPECT_TRUE(type.expired());
+  EXPECT_THROW(forward->graph(), Error);
+}
+
 TEST(ExportedProgram, AMissingWeightsRecordIsNamed) {
   const auto archive = changed([](std::string& name, const std::string&) {
     if (name == "data/weights/weight_0") name.clear();
