@@ -20,27 +20,38 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::adaptive_avg_pool2d", OpKind::kAdaptivePool},
     {"aten::add.Scalar", OpKind::kAdd},
     {"aten::add.Tensor", OpKind::kAdd},
+    {"aten::add.int", OpKind::kIntAdd},
     {"aten::addmm", OpKind::kAddmm},
     {"aten::avg_pool2d", OpKind::kAvgPool},
     {"aten::batch_norm", OpKind::kBatchNorm},
+    {"aten::bmm", OpKind::kBatchMatmul},
+    {"aten::cat", OpKind::kCat},
+    {"aten::chunk", OpKind::kChunk},
+    {"aten::clamp", OpKind::kClamp},
     {"aten::contiguous", OpKind::kContiguous},
     {"aten::conv1d", OpKind::kConv},
     {"aten::conv2d", OpKind::kConv},
     {"aten::conv3d", OpKind::kConv},
     {"aten::convolution", OpKind::kConvolution},
+    {"aten::div.Scalar", OpKind::kDiv},
+    {"aten::div.Tensor", OpKind::kDiv},
     {"aten::dropout", OpKind::kDropout},
+    {"aten::elu", OpKind::kElu},
     {"aten::flatten.using_ints", OpKind::kFlatten},
+    {"aten::floordiv.int", OpKind::kIntFloorDiv},
     {"aten::gelu", OpKind::kGelu},
     {"aten::hardsigmoid", OpKind::kHardsigmoid},
     {"aten::hardswish", OpKind::kHardswish},
     {"aten::hardtanh", OpKind::kHardtanh},
     {"aten::layer_norm", OpKind::kLayerNorm},
+    {"aten::leaky_relu", OpKind::kLeakyRelu},
     {"aten::linear", OpKind::kLinear},
     {"aten::matmul", OpKind::kMatmul},
     {"aten::max_pool2d", OpKind::kMaxPool},
     {"aten::mean.dim", OpKind::kMean},
     {"aten::mul.Scalar", OpKind::kMul},
     {"aten::mul.Tensor", OpKind::kMul},
+    {"aten::mul.int", OpKind::kIntMul},
     {"aten::permute", OpKind::kPermute},
     {"aten::pow.Tensor_Scalar", OpKind::kPower},
     {"aten::relu", OpKind::kRelu},
@@ -50,9 +61,14 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::sigmoid", OpKind::kSigmoid},
     {"aten::silu", OpKind::kSilu},
     {"aten::size.int", OpKind::kSizeOf},
+    {"aten::softmax.int", OpKind::kSoftmax},
     {"aten::split.Tensor", OpKind::kSplit},
     {"aten::split_with_sizes", OpKind::kSplit},
+    {"aten::sub.Scalar", OpKind::kSub},
+    {"aten::sub.Tensor", OpKind::kSub},
+    {"aten::sub.int", OpKind::kIntSub},
     {"aten::tanh", OpKind::kTanh},
+    {"aten::to.dtype", OpKind::kTo},
     {"aten::transpose.int", OpKind::kTranspose},
     {"aten::unsqueeze", OpKind::kUnsqueeze},
     {"aten::view", OpKind::kView},
@@ -102,15 +118,26 @@ RankRule rank_rule(const ir::Operator& op) {
     case OpKind::kSigmoid:
     case OpKind::kTanh:
     case OpKind::kGelu:
+    case OpKind::kLeakyRelu:
+    case OpKind::kElu:
+    case OpKind::kClamp:
+    case OpKind::kSoftmax:
     case OpKind::kMaxPool:
     case OpKind::kAvgPool:
     case OpKind::kAdaptivePool:
     case OpKind::kPermute:
     case OpKind::kTranspose:
     case OpKind::kContiguous:
+    case OpKind::kTo:
+    case OpKind::kSplit:
+    case OpKind::kChunk:
     case OpKind::kDropout: return RankRule::kFirst;
+    case OpKind::kCat: return RankRule::kFirstOfList;
+    case OpKind::kView: return RankRule::kLengthOfSizes;
     case OpKind::kAdd:
-    case OpKind::kMul: return RankRule::kLarger;
+    case OpKind::kSub:
+    case OpKind::kMul:
+    case OpKind::kDiv: return RankRule::kLarger;
     default: return RankRule::kUnknown;
   }
 }
@@ -121,11 +148,18 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kConvolution: return bits({1, 2, 3, 4, 5, 6, 7, 8});
     case OpKind::kLinear: return bits({1, 2});
     case OpKind::kAddmm: return bits({0, 2, 3, 4});
-    case OpKind::kMatmul: return bits({1});
     case OpKind::kBatchNorm: return bits({1, 2, 3, 4, 5, 6, 7, 8});
     case OpKind::kLayerNorm: return bits({1, 2, 3, 4});
     case OpKind::kMultiHead: return bits({3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
     case OpKind::kDropout: return bits({1, 2});
+    case OpKind::kElu: return bits({1, 2, 3});
+    case OpKind::kTo: return bits({1, 2, 3, 4});
+    case OpKind::kClamp:
+    case OpKind::kSoftmax:
+    case OpKind::kChunk: return bits({1, 2});
+    case OpKind::kCat:
+    case OpKind::kDiv:
+    case OpKind::kLeakyRelu:
     case OpKind::kPower:
     case OpKind::kGelu: return bits({1});
     default: return 0;
@@ -133,7 +167,17 @@ uint32_t constant_arguments(OpKind kind) {
 }
 
 bool is_number(OpKind kind) {
-  return kind == OpKind::kSizeOf || kind == OpKind::kSame || kind == OpKind::kList;
+  switch (kind) {
+    case OpKind::kSizeOf:
+    case OpKind::kSame:
+    case OpKind::kList:
+    case OpKind::kIntAdd:
+    case OpKind::kIntSub:
+    case OpKind::kIntMul:
+    case OpKind::kIntFloorDiv:
+    case OpKind::kTensors: return true;
+    default: return false;
+  }
 }
 
 bool is_heavy(OpKind kind) {

@@ -115,14 +115,17 @@ NeuralNet::Sight* NeuralNet::find_sight(const Key& key) {
   return found == seen_.end() ? nullptr : &*found;
 }
 
-// The first sight of sizes runs the twin, whose results say how they are to lie; the second
-// has them compiled for: in the background, if there is one, or else at once.
+// The first sight of sizes runs the twin; the second has them compiled for: in the background, if
+// there is one, or else at once.
 std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inputs,
                                     RunContext& context) {
   {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     Sight* sight = lock.owns_lock() ? find_sight(key) : nullptr;
-    if (lock.owns_lock() && sight == nullptr) return first_sight(key, inputs, context);
+    if (lock.owns_lock() && sight == nullptr) {
+      if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
+      seen_.push_back({key});
+    }
     if (sight != nullptr) ++sight->times;
     if (sight != nullptr && !sight->is_pending && is_worth_compiling(*sight)) {
       if (context.background != nullptr) {
@@ -142,20 +145,6 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
   return {std::make_move_iterator(results.begin()), std::make_move_iterator(results.end())};
 }
 
-std::vector<IValue> NeuralNet::first_sight(const Key& key, std::span<const IValue> inputs,
-                                           RunContext& context) {
-  twin_calls_.fetch_add(1, std::memory_order_relaxed);
-  std::vector<IValue> results = run_twin(inputs, context);
-  Sight sight{key, {}};
-  for (const IValue& result : results) {
-    const TensorImpl* tensor = result.tensor_impl();
-    sight.strides.push_back(tensor != nullptr ? tensor->strides : IntVector());
-  }
-  if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
-  seen_.push_back(std::move(sight));
-  return results;
-}
-
 bool NeuralNet::is_worth_compiling(const Sight& sight) const {
   const Entries* entries = entries_.current();
   const bool is_full = entries != nullptr && entries->size() >= kMostEntries;
@@ -163,7 +152,7 @@ bool NeuralNet::is_worth_compiling(const Sight& sight) const {
 }
 
 void NeuralNet::compile_sight(Sight& sight, std::span<const IValue> inputs, int threads) {
-  install(compile(sight.key, inputs, threads, false, is_fast_, sight.strides));
+  install(make_entry(sight.key, inputs, threads, false));
   seen_.erase(seen_.begin() + (&sight - seen_.data()));
 }
 
@@ -203,7 +192,7 @@ Ref<NeuralNet::Entry> NeuralNet::compile(const Key& key, std::span<const IValue>
     entry->compiled = net::compile_net(program_, inputs, options, weights_);
     for (const std::string& note : entry->compiled->notes()) notes_.push_back(note);
   } catch (const Error& error) {
-    notes_.push_back(fmt::format("refused: {}", error.message()));
+    note_refusal(error);
   }
   return entry;
 }
@@ -218,9 +207,10 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
     arguments.clear();
     for (const net::Arg& arg : op.args)
       arguments.push_back(arg.is_value() ? values[static_cast<size_t>(arg.value)] : arg.constant);
-    if (op.kind == net::OpKind::kList) {
-      values[static_cast<size_t>(op.outputs[0])] =
-          make_ref<ListValue>(Type::simple(TypeKind::kInt), arguments);
+    if (op.kind == net::OpKind::kList || op.kind == net::OpKind::kTensors) {
+      const bool holds_ints = op.kind == net::OpKind::kList;
+      values[static_cast<size_t>(op.outputs[0])] = make_ref<ListValue>(
+          holds_ints ? Type::simple(TypeKind::kInt) : Type::tensor(), arguments);
       continue;
     }
     std::vector<IValue> results(op.result_count);
@@ -239,6 +229,11 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
   std::vector<IValue> outputs;
   for (const int output : program_.outputs) outputs.push_back(values[static_cast<size_t>(output)]);
   return outputs;
+}
+
+std::optional<size_t> NeuralNet::refused_operation() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return refused_operation_;
 }
 
 std::vector<std::string> NeuralNet::notes() const {

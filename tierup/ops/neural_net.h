@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,7 @@ uint32_t constant_arguments(kernels::net::OpKind kind);
 // The kind of an operator, in-place or not.
 kernels::net::OpKind net_kind_of(const ir::Operator& op);
 
-// Whether the results are numbers that follow from sizes.
+// Whether the results are no tensors: numbers that follow from sizes, lists.
 bool is_number(kernels::net::OpKind kind);
 
 // The rank of an operator's result.
@@ -38,6 +39,8 @@ enum class RankRule : uint8_t {
   kUnknown,
   kFirst,   // Of the first argument.
   kLarger,  // The larger of the first two's.
+  kFirstOfList,
+  kLengthOfSizes,  // The length of the second argument.
 };
 RankRule rank_rule(const ir::Operator& op);
 
@@ -57,6 +60,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   // compares with the twin on made-up numbers. False where it is refused; notes() say why.
   bool prepare(std::span<const IValue> inputs, int threads);
   std::vector<std::string> notes() const;
+  // The operator of the program for which compiling was last refused, if it was.
+  std::optional<size_t> refused_operation() const;
   // The weights as packed, and one arena of each net.
   size_t held_bytes() const override;
 
@@ -81,13 +86,10 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   // Sizes that came once, not yet compiled for.
   struct Sight {
     Key key;
-    std::vector<IntVector> strides;  // How tier 0's results lay.
-    int times = 1;                   // That it came.
-    bool is_pending = false;         // Background work for it is on its way.
+    int times = 1;            // That it came.
+    bool is_pending = false;  // Background work for it is on its way.
   };
   Sight* find_sight(const Key& key);
-  std::vector<IValue> first_sight(const Key& key, std::span<const IValue> inputs,
-                                  RunContext& context);
   // Whether it came often enough: where a net would have to go for it, more often.
   bool is_worth_compiling(const Sight& sight) const;
   // Compiles for a sight and drops it; the caller holds the mutex.
@@ -99,6 +101,13 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   void install(Ref<const Entry> entry);
   // The largest difference of any output, relative to that output's largest value.
   static double deviation(const std::vector<IValue>& expected, const std::vector<Tensor>& results);
+  bool is_compilable(std::span<const IValue> inputs);
+  void note_refusal(const Error& error);
+  std::optional<std::vector<IValue>> expected_of(std::span<const IValue> samples,
+                                                 RunContext& context);
+  // Compiles for inputs like these and compares with tier 0 on made-up numbers; an entry without a
+  // net where either fails. The caller holds the mutex.
+  Ref<Entry> make_entry(const Key& key, std::span<const IValue> inputs, int threads, bool measures);
   bool agrees(const Entry& entry, std::span<const IValue> inputs,
               const std::vector<IValue>& expected, RunContext& context);
 
@@ -112,6 +121,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
   std::vector<Sight> seen_;
   std::vector<std::string> notes_;
+  std::optional<size_t> refused_operation_;
+  bool is_distrusted_ = false;  // A net differed from tier 0: none is made any more.
 };
 
 }  // namespace tierup::ops

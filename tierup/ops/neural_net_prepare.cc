@@ -9,11 +9,15 @@
 namespace tierup::ops {
 namespace {
 
-// Numbers that look like activations, the same in every process.
+// Numbers that look like activations, the same in every process, lying as the given ones do.
 IValue made_up(const IValue& like, uint32_t seed) {
   const TensorImpl* given = like.tensor_impl();
   if (given == nullptr) return like;
-  const Tensor result = Tensor::empty({given->sizes.data(), given->sizes.size()}, given->dtype);
+  const Tensor original = like.to_tensor();
+  const Tensor result =
+      original.is_non_overlapping_and_dense()
+          ? Tensor::empty_strided(original.sizes(), original.strides(), given->dtype)
+          : Tensor::empty(original.sizes(), given->dtype);
   uint32_t state = seed * 2654435761U + 1;
   const auto next = [&] {
     state = state * 1664525U + 1013904223U;
@@ -94,38 +98,73 @@ bool NeuralNet::agrees(const Entry& entry, std::span<const IValue> inputs,
   return error < kRoundings * sensitivity;
 }
 
-bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Key key;
-  if (!make_key(inputs, threads, key)) return false;
-  if (const Ref<const Entry> entry = find(key)) return entry->compiled != nullptr;
-  std::vector<IValue> samples;
-  for (const IValue& input : inputs)
-    samples.push_back(made_up(input, static_cast<uint32_t>(samples.size())));
-  RunContext context;
+bool NeuralNet::is_compilable(std::span<const IValue> inputs) {
+  try {
+    kernels::net::check_program(program_, inputs);
+    return true;
+  } catch (const Error& error) {
+    note_refusal(error);
+    return false;
+  }
+}
+
+void NeuralNet::note_refusal(const Error& error) {
+  if (const auto* refusal = dynamic_cast<const kernels::net::Refused*>(&error))
+    refused_operation_ = refusal->operation();
+  notes_.push_back(fmt::format("refused: {}", error.message()));
+}
+
+// What tier 0 makes of the samples; nothing where it raises, or makes what no net's result can be.
+std::optional<std::vector<IValue>> NeuralNet::expected_of(std::span<const IValue> samples,
+                                                          RunContext& context) {
   std::vector<IValue> expected;
   try {
     expected = run_twin(samples, context);
   } catch (const Error& error) {
     notes_.push_back(fmt::format("tier 0 raises on such inputs: {}", error.message()));
-    return false;
+    return std::nullopt;
   }
-  std::vector<IntVector> strides;
   for (const IValue& value : expected) {
-    const TensorImpl* tensor = value.tensor_impl();
-    if (tensor == nullptr || !value.to_tensor().is_non_overlapping_and_dense()) return false;
-    strides.push_back(tensor->strides);
+    if (value.tensor_impl() == nullptr || !value.to_tensor().is_non_overlapping_and_dense())
+      return std::nullopt;
   }
-  auto entry = compile(key, samples, threads, true, is_fast_, strides);
-  if (entry->compiled != nullptr && !agrees(*entry, samples, expected, context)) {
-    notes_.emplace_back("differs from tier 0: compiled again without Winograd");
-    entry = compile(key, samples, threads, false, false, strides);
-    if (entry->compiled != nullptr && !agrees(*entry, samples, expected, context))
-      entry->compiled = nullptr;
+  return expected;
+}
+
+Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IValue> inputs,
+                                            int threads, bool measures) {
+  auto refused = make_ref<Entry>();
+  refused->key = key;
+  if (is_distrusted_) return refused;
+  std::vector<IValue> samples;
+  for (const IValue& input : inputs)
+    samples.push_back(made_up(input, static_cast<uint32_t>(samples.size())));
+  if (!is_compilable(samples)) return refused;
+  RunContext context;
+  const auto expected = expected_of(samples, context);
+  if (!expected) return refused;
+  std::vector<IntVector> strides;
+  for (const IValue& value : *expected) strides.push_back(value.tensor_impl()->strides);
+  auto entry = compile(key, samples, threads, measures, is_fast_, strides);
+  if (entry->compiled == nullptr || agrees(*entry, samples, *expected, context)) return entry;
+  notes_.emplace_back("differs from tier 0: compiled again without Winograd");
+  entry = compile(key, samples, threads, false, false, strides);
+  if (entry->compiled == nullptr || agrees(*entry, samples, *expected, context)) return entry;
+  notes_.emplace_back("differs from tier 0: no nets are made of this line");
+  is_distrusted_ = true;
+  return refused;
+}
+
+bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Key key;
+  if (!make_key(inputs, threads, key)) return false;
+  Ref<const Entry> entry = find(key);
+  if (entry == nullptr) {
+    entry = make_entry(key, inputs, threads, true);
+    install(entry);
   }
-  const bool is_compiled = entry->compiled != nullptr;
-  install(std::move(entry));
-  return is_compiled;
+  return entry->compiled != nullptr;
 }
 
 }  // namespace tierup::ops

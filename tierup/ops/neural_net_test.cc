@@ -56,6 +56,15 @@ class Line {
                {v(input), c(weight), c(bias), c(ints({stride, stride})),
                 c(ints({padding, padding})), c(ints({dilation, dilation})), c(groups)});
   }
+  int list(std::vector<int> values) {
+    net::Op op;
+    op.kind = net::OpKind::kTensors;
+    for (const int value : values) op.args.push_back(v(value));
+    op.outputs.push_back(program_.value_count++);
+    kernels_.push_back(nullptr);
+    program_.ops.push_back(std::move(op));
+    return program_.value_count - 1;
+  }
   static net::Arg v(int value) { return {value, {}}; }
   static net::Arg c(IValue value) { return {-1, std::move(value)}; }
   Ref<NeuralNet> make(std::vector<int> outputs) {
@@ -234,6 +243,63 @@ TEST(NeuralNet, a_transformer_block) {
   const auto object = line.make({e, n});
   expect_same_thrice(*object, numbers({2, 7, kWidth}, 8));
   expect_same_thrice(*object, numbers({2, 1, kWidth}, 8));
+}
+
+// Scores of attention written out, with what may stand between them and the weights.
+struct Scores {
+  bool is_scaled, is_capped, is_masked;
+};
+Ref<NeuralNet> attention_written_out(const Scores& scores) {
+  using L = Line;
+  Line line;
+  const auto heads = [&](uint32_t seed) {
+    const int y =
+        line.add("aten::linear", {L::v(0), L::c(numbers({24, 24}, seed)), L::c(numbers({24}, 2))});
+    const int h = line.add("aten::view", {L::v(y), L::c(ints({2, -1, 4, 6}))});
+    return line.add("aten::transpose.int", {L::v(h), L::c(1), L::c(2)});
+  };
+  const int q = heads(1);
+  const int k = heads(5);
+  const int t = line.add("aten::transpose.int", {L::v(k), L::c(2), L::c(3)});
+  int s = line.add("aten::matmul", {L::v(q), L::v(t)});
+  if (scores.is_scaled) s = line.add("aten::div.Tensor", {L::v(s), L::c(Tensor::scalar(2.4))});
+  if (scores.is_capped) {
+    s = line.add("aten::tanh", {L::v(s)});
+    s = line.add("aten::mul.Tensor", {L::v(s), L::c(3.0)});
+  }
+  if (scores.is_masked)
+    s = line.add("aten::add.Tensor", {L::v(s), L::c(numbers({2, 1, 7, 7}, 6)), L::c(1)});
+  const int w = line.add("aten::softmax.int", {L::v(s), L::c(-1), L::c({})});
+  const int m = line.add("aten::matmul", {L::v(w), L::v(heads(7))});
+  const int back = line.add("aten::transpose.int", {L::v(m), L::c(1), L::c(2)});
+  return line.make({line.add("aten::reshape", {L::v(back), L::c(ints({2, -1, 24}))})});
+}
+
+TEST(NeuralNet, attention_written_out_in_many_ways) {
+  for (const Scores& scores :
+       {Scores{false, false, false}, Scores{true, false, false}, Scores{false, false, true},
+        Scores{true, false, true}, Scores{true, true, false}, Scores{true, true, true}}) {
+    SCOPED_TRACE(::testing::Message() << scores.is_scaled << scores.is_capped << scores.is_masked);
+    expect_same_thrice(*attention_written_out(scores), numbers({2, 7, 24}, 8));
+  }
+}
+
+TEST(NeuralNet, parts_are_shuffled_and_joined) {
+  using L = Line;
+  Line line;
+  const int y = line.convolution(0, numbers({16, 8, 1, 1}, 1), numbers({16}, 2), 1, 0, 1, 1);
+  const int a = line.add("aten::chunk", {L::v(y), L::c(2), L::c(1)}, 2);
+  const int b = a + 1;
+  const int r = line.add("aten::leaky_relu", {L::v(b), L::c(0.2)});
+  const int e = line.add("aten::elu", {L::v(a), L::c(0.7), L::c(1), L::c(1)});
+  const int z = line.convolution(r, numbers({5, 8, 3, 3}, 3), Tensor(), 1, 1, 1, 1);
+  const int j = line.add("aten::cat", {L::v(line.list({z, e, 0})), L::c(-3)});
+  const int d = line.add("aten::sub.Tensor", {L::v(j), L::c(0.25), L::c(1)});
+  const int c = line.add("aten::clamp", {L::v(d), L::c(-0.5), L::c({})});
+  const int f = line.convolution(c, numbers({21, 21, 1, 1}, 4), Tensor(), 1, 0, 1, 1);
+  const int g = line.add("aten::sub.Tensor", {L::v(c), L::v(f), L::c(1)});
+  const auto object = line.make({g, line.add("aten::div.Tensor", {L::v(j), L::c(3)})});
+  expect_same_thrice(*object, numbers({2, 8, 6, 5}, 8));
 }
 
 // As tracing writes it: numbers are tensors of float64 without dimensions.

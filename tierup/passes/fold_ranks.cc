@@ -1,6 +1,7 @@
 // See fold_ranks.h.
 #include "tierup/passes/fold_ranks.h"
 
+#include <array>
 #include <unordered_map>
 
 #include "tierup/ops/neural_net.h"
@@ -22,6 +23,10 @@ class FoldRanks {
   void visit_block(const Block& block) {
     for (Node* node : block.nodes()) {
       for (const Block* inner : node->blocks()) visit_block(*inner);
+      if (node->is(NodeKind::kListUnpack)) {
+        unpack(node);
+        continue;
+      }
       if (!node->is(NodeKind::kOp)) continue;
       if (role_of(*node) == ops::Role::kRank) {
         fold(node, node->input(0));
@@ -69,9 +74,55 @@ class FoldRanks {
         if (!a || !b) return std::nullopt;
         return std::max(*a, *b);
       }
+      case ops::RankRule::kFirstOfList: {
+        const Node* list = maker_of(node.input(0), NodeKind::kListConstruct);
+        if (list == nullptr || list->inputs().empty()) return std::nullopt;
+        return rank_of(list->input(0));
+      }
+      case ops::RankRule::kLengthOfSizes: {
+        const Node* list = maker_of(node.input(1), NodeKind::kListConstruct);
+        if (list != nullptr) return static_cast<int64_t>(list->inputs().size());
+        const IValue* constant = constant_of(node.input(1));
+        if (constant == nullptr || !constant->is_list()) return std::nullopt;
+        return static_cast<int64_t>(constant->to_list().items.size());
+      }
       case ops::RankRule::kUnknown: return std::nullopt;
     }
     return std::nullopt;
+  }
+
+  // A list that is made here and then only read.
+  static const Node* maker_of(const Value* list, NodeKind kind) {
+    const Node* maker = list->node();
+    return maker != nullptr && maker->is(kind) && is_only_read(list) ? maker : nullptr;
+  }
+
+  // Parts of a tensor have its rank; sizes that are unpacked are asked for one by one.
+  void unpack(Node* node) {
+    const Node* maker = node->input(0)->node();
+    if (maker == nullptr || !maker->is(NodeKind::kOp) || !is_only_read(node->input(0))) return;
+    const auto rank = rank_of(maker->input(0));
+    if (!rank) return;
+    if (ops::rank_rule(*maker->op()) == ops::RankRule::kFirst) {
+      for (const Value* output : node->outputs()) ranks_[output] = *rank;
+    } else if (role_of(*maker) == ops::Role::kSizes &&
+               static_cast<size_t>(*rank) == node->outputs().size()) {
+      take_apart(node, maker->input(0));
+    }
+  }
+  void take_apart(Node* node, Value* tensor) {
+    ir::GraphEditor& editor = context_.editor();
+    const ops::Op* size = context_.table().find(ops::operator_with(ops::Role::kSize));
+    editor.set_insert_before(node);
+    editor.set_range(node->range());
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      Value* dim = editor.constant(IValue(static_cast<int64_t>(i)));
+      Node* one = editor.create_op(*size, std::array<Value*, 2>{tensor, dim});
+      editor.replace_uses(node->outputs()[i], one->output());
+    }
+    editor.set_range({});
+    editor.remove(node);
+    context_.count("unpacked");
   }
 
   void fold(Node* node, const Value* tensor) {

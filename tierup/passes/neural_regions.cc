@@ -3,6 +3,8 @@
 #include "tierup/passes/neural_regions.h"
 #include "tierup/analysis/effects.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,8 +26,9 @@ namespace {
 OpKind kind_of(const Node& node) {
   if (node.is(NodeKind::kListConstruct)) {
     const TypePtr& type = node.output()->type();
-    const bool is_sizes = type->is(TypeKind::kList) && type->element()->is(TypeKind::kInt);
-    return is_sizes && is_only_read(node.output()) ? OpKind::kList : OpKind::kNone;
+    if (!type->is(TypeKind::kList) || !is_only_read(node.output())) return OpKind::kNone;
+    if (type->element()->is(TypeKind::kInt)) return OpKind::kList;
+    return type->element()->is(TypeKind::kTensor) ? OpKind::kTensors : OpKind::kNone;
   }
   return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
 }
@@ -64,7 +67,18 @@ class Regions {
  public:
   explicit Regions(PassContext& context) : context_(context), editor_(context.editor()) {}
 
+  // Again without the operators that nets of their lines were refused for: what stands between
+  // them may do.
   void visit_block(const Block& block) {
+    size_t known = 0;
+    do {
+      known = unfit_.size();
+      visit_once(block);
+    } while (unfit_.size() > known);
+  }
+
+ private:
+  void visit_once(const Block& block) {
     reset();
     std::vector<Node*> nodes;
     for (Node* node : block.nodes()) nodes.push_back(node);
@@ -79,7 +93,6 @@ class Regions {
     close();
   }
 
- private:
   void reset() {
     members_.clear();
     made_.clear();
@@ -117,7 +130,8 @@ class Regions {
   // Whether constants stand where the kind needs them, and the rest is not known to be otherwise.
   bool fits(const Node& node) {
     const OpKind kind = kind_of(node);
-    if (kind == OpKind::kNone || node.inputs().empty()) return false;
+    if (kind == OpKind::kNone || node.inputs().empty() || unfit_.contains(&node)) return false;
+    if (kind == OpKind::kCat && !made_.contains(node.input(0))) return false;
     const uint32_t constants = ops::constant_arguments(kind);
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       const Value* input = node.input(i);
@@ -128,9 +142,10 @@ class Regions {
       }
     }
     if (kind == OpKind::kMultiHead) return node.output(1)->uses().empty();
-    if (kind == OpKind::kSplit) return sole_unpacking(node) != nullptr;
+    if (parts(kind)) return sole_unpacking(node) != nullptr;
     return node.outputs().size() == 1;
   }
+  static bool parts(OpKind kind) { return kind == OpKind::kSplit || kind == OpKind::kChunk; }
   bool may_be_float(const Value* value) {
     const TensorFacts* hint = context_.hints().find(value);
     const auto& known = value->type()->facts().dtype;
@@ -152,11 +167,15 @@ class Regions {
     if (kind == OpKind::kDropout && constant_of(node->input(2))->to_bool()) return false;
     if (is_in_place(*node) && !made_.contains(node->input(0))) return false;
     Member member{node, kind};
-    if (kind == OpKind::kSplit) {
+    if (parts(kind)) {
       member.unpacking = sole_unpacking(*node);
       unpackings_.insert(member.unpacking);
     }
     members_.push_back(member);
+    // A list of tensors shows their memory until it is read.
+    if (kind == OpKind::kTensors) {
+      for (const Value* input : node->inputs()) viewed_.insert(root_of(input));
+    }
     const Node* giver = member.unpacking != nullptr ? member.unpacking : node;
     const bool shares = is_in_place(*node) || is_view(*node);
     for (const Value* output : giver->outputs()) {
@@ -255,8 +274,8 @@ class Regions {
     }
   }
 
-  // False if two results would have to share memory.
-  bool find_exits(std::vector<Exit>& exits) const {
+  // False if two results would have to share memory: the later one is then left to others.
+  bool find_exits(std::vector<Exit>& exits) {
     for (const Member& member : members_) {
       if (ops::is_number(member.kind)) continue;
       for (Value* output : outputs_of(member)) {
@@ -270,15 +289,19 @@ class Regions {
         } else if (is_in_place(*member.node) && member.unpacking == nullptr) {
           found->last = output;
         } else {
+          if (is_view(*member.node)) unfit_.insert(member.node);
           return false;
         }
       }
     }
     // A later write inside that nobody outside reads by its own name still counts.
     for (Exit& exit : exits) {
+      bool is_later = false;
       for (const Member& member : members_) {
-        if (is_in_place(*member.node) && root_of(member.node->output()) == exit.root)
+        if (is_later && is_in_place(*member.node) && root_of(member.node->output()) == exit.root)
           exit.last = member.node->output();
+        const auto outputs = outputs_of(member);
+        is_later |= std::find(outputs.begin(), outputs.end(), exit.last) != outputs.end();
       }
     }
     return !exits.empty();
@@ -294,6 +317,15 @@ class Regions {
     auto net =
         make_ref<ops::NeuralNet>(std::move(program), std::move(kernels), context_.target().is_fast);
     prepare(*net, inputs);
+    if (const auto refused = net->refused_operation()) {
+      const Node* culprit = members_[*refused].node;
+      unfit_.insert(culprit);
+      context_.note(
+          fmt::format("{} goes into no net: {}",
+                      culprit->is(NodeKind::kOp) ? culprit->op()->schema().name : "a list",
+                      net->notes().back()));
+      return;
+    }
     insert(IValue::capsule(Ref<RefCounted>(net.get())), inputs, exits);
     context_.count("regions");
     context_.count("operators", static_cast<int64_t>(members_.size()));
@@ -446,6 +478,7 @@ class Regions {
   std::unordered_set<const Value*> viewed_;          // Roots that a view shows.
   std::unordered_set<const Node*> unpackings_;
   std::unordered_set<const Node*> removed_;
+  std::unordered_set<const Node*> unfit_;  // Operators that no net takes with their arguments.
   std::vector<Node*> deferred_;
   std::unordered_map<const Value*, const Value*> roots_;
   std::unordered_map<const Value*, int> numbers_;

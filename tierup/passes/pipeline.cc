@@ -50,6 +50,8 @@ std::span<const Pass> specialized_passes() {
   static const std::vector<Pass> passes = {
       // Frozen attributes decide branches ("if self.training"), which shrinks the rest.
       {"constant_propagation", constant_propagation},
+      // Lists of tensors that are joined (dense networks) become plain arguments.
+      {"remove_list_mutation", remove_list_mutation},
       // Checks of ranks become constants, and with them their branches.
       {"fold_ranks", fold_ranks},
       {"constant_propagation", constant_propagation},

@@ -43,21 +43,6 @@ const ops::Op* functional_twin(const ir::Operator& op, const ops::OpTable& table
   return twin;
 }
 
-bool is_before(const Node* a, const Node* b) {
-  for (const Node* node = a; node != nullptr; node = node->next()) {
-    if (node == b) return true;
-  }
-  return false;
-}
-
-// The node of `block` that holds a use; null for a return of the block itself.
-const Node* place_of(const ir::Use& use, const Block* block) {
-  const Node* node = use.user != nullptr ? use.user : use.block->parent();
-  if (use.user == nullptr && use.block == block) return nullptr;
-  while (node != nullptr && node->owner() != block) node = node->owner()->parent();
-  return node;
-}
-
 class TensorMutation {
  public:
   explicit TensorMutation(PassContext& context) : context_(context), editor_(context.editor()) {}
@@ -154,42 +139,10 @@ class TensorMutation {
   ir::GraphEditor& editor_;
 };
 
-void append_in_block(PassContext& context, const Block& block) {
-  ir::GraphEditor& editor = context.editor();
-  for (Node* node : block.nodes()) {
-    for (const Block* inner : node->blocks()) append_in_block(context, *inner);
-    if (role_of(*node) != ops::Role::kAppend) continue;
-    Value* list = node->input(0);
-    Node* construct = list->node();
-    if (construct == nullptr || !construct->is(NodeKind::kListConstruct) ||
-        construct->owner() != &block) {
-      continue;
-    }
-    // Every other use stands behind the append, so that nothing sees the shorter list.
-    const bool is_first =
-        std::all_of(list->uses().begin(), list->uses().end(), [&](const ir::Use& use) {
-          if (use.user == node) return use.index == 0;
-          const Node* place = place_of(use, &block);
-          return place == nullptr || is_before(node, place);
-        });
-    if (!is_first) continue;
-    // The list is made where it was appended to: the element is known there.
-    editor.add_input(construct, node->input(1));
-    editor.replace_uses(node->output(), list);
-    editor.move_before(construct, node);
-    editor.remove(node);
-    context.count("appended");
-  }
-}
-
 }  // namespace
 
 void remove_tensor_mutation(PassContext& context) {
   TensorMutation(context).visit_block(context.graph().block());
-}
-
-void remove_list_mutation(PassContext& context) {
-  append_in_block(context, context.graph().block());
 }
 
 }  // namespace tierup::passes

@@ -9,7 +9,8 @@
 // Requires   a verified graph.
 // Rewrites   an in-place operator on memory made in the same block by a fresh-result operator, seen
 //            through no other value, whose functional twin is in the table; appends to a list
-//            made in the same block, when nothing else touches the list in between.
+//            made in the same block, when nothing else touches the list in between, or when what
+//            does only reads it: each reader gets a list of the elements so far.
 // Preserves  values and the order of the remaining effects.
 // Leaves     memory known outside, views, memory written in another block than it was made.
 // Counts     rewritten, appended.

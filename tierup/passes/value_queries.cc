@@ -68,10 +68,26 @@ bool reads_only(const Node& user, size_t index) {
 
 }  // namespace
 
+bool is_only_read_by(const ir::Use& use) {
+  return use.user != nullptr && reads_only(*use.user, use.index);
+}
+
 bool is_only_read(const Value* container) {
-  return std::all_of(container->uses().begin(), container->uses().end(), [](const ir::Use& use) {
-    return use.user != nullptr && reads_only(*use.user, use.index);
-  });
+  return std::all_of(container->uses().begin(), container->uses().end(), is_only_read_by);
+}
+
+bool is_before(const Node* a, const Node* b) {
+  for (const Node* node = a; node != nullptr; node = node->next()) {
+    if (node == b) return true;
+  }
+  return false;
+}
+
+const Node* place_of(const ir::Use& use, const ir::Block* block) {
+  const Node* node = use.user != nullptr ? use.user : use.block->parent();
+  if (use.user == nullptr && use.block == block) return nullptr;
+  while (node != nullptr && node->owner() != block) node = node->owner()->parent();
+  return node;
 }
 
 ops::Role role_of(const Node& node) {

@@ -18,6 +18,12 @@ bool is_plain(const IValue& value);
 // Whether all that ever happens to a list (or dict) is that operators read it: it is not written,
 // kept, returned, viewed or passed on. Such a list may as well be a constant, if its elements are.
 bool is_only_read(const ir::Value* container);
+// Whether this use of a container only reads it.
+bool is_only_read_by(const ir::Use& use);
+// Whether `a` stands before `b`, in one block; a node stands before itself.
+bool is_before(const ir::Node* a, const ir::Node* b);
+// The node of `block` that holds a use; null for a return of the block itself.
+const ir::Node* place_of(const ir::Use& use, const ir::Block* block);
 // kNone for nodes that are no operators.
 ops::Role role_of(const ir::Node& node);
 

@@ -141,20 +141,39 @@ class Net final : public CompiledNet {
 
 }  // namespace
 
+namespace {
+
+LayerNet layers_of(const Program& program, std::span<const IValue> inputs) {
+  LayerNet net = resolve(program, inputs);
+  for (const Layer& layer : net.layers) {
+    const IntVector& sizes = net.values[static_cast<size_t>(layer.output)].sizes;
+    if (sizes.empty() || numel_of(sizes) == 0)
+      throw Refused(operation_of(layer), "a tensor without elements or dimensions");
+  }
+  for (const auto& [index, id] : net.inputs) {
+    const IntVector& sizes = net.values[static_cast<size_t>(id)].sizes;
+    require(!sizes.empty() && numel_of(sizes) > 0, ErrorCode::kUnsupported,
+            "an input without elements or dimensions");
+  }
+  return net;
+}
+
+}  // namespace
+
+void check_program(const Program& program, std::span<const IValue> inputs) {
+  layers_of(program, inputs);
+}
+
 std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
                                          const CompileOptions& options,
                                          const std::shared_ptr<WeightStore>& weights) {
-  LayerNet net = resolve(program, inputs);
-  for (const Value& value : net.values) {
-    require(!value.sizes.empty() && numel_of(value.sizes) > 0, ErrorCode::kUnsupported,
-            "a tensor without elements or dimensions");
-  }
+  LayerNet net = layers_of(program, inputs);
   recognize(net);
   fuse(net);
   try {
     return std::make_unique<Net>(Emitter(net, options, *weights).run());
   } catch (const dnnl::error& error) {
-    fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a layer: {}", error.what());
+    fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a result: {}", error.what());
   }
 }
 

@@ -37,7 +37,11 @@ class CompiledNet {
   virtual size_t arena_bytes() const = 0;
 };
 
-// Throws kUnsupported where the program, with these inputs, holds what is not compiled.
+// Throws Refused where an operator's arguments are not compiled; cheap.
+void check_program(const Program& program, std::span<const IValue> inputs);
+
+// Throws kUnsupported (Refused, where one operator is at fault) where the program, with these
+// inputs, holds what is not compiled.
 std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
                                          const CompileOptions& options,
                                          const std::shared_ptr<WeightStore>& weights);

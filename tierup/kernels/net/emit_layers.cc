@@ -27,16 +27,19 @@ void Emitter::emit(const Layer& layer) {
   switch (layer.kind) {
     case LayerKind::kConv: return convolution(layer);
     case LayerKind::kGemm: return product(layer);
+    case LayerKind::kBatchGemm: return batch_product(layer);
     case LayerKind::kAffine: return affine(layer);
     case LayerKind::kActivate: return activation(layer);
     case LayerKind::kBinary: return binary(layer);
     case LayerKind::kPool: return pool(layer);
     case LayerKind::kMean: return mean(layer);
     case LayerKind::kLayerNorm: return layer_norm(layer);
+    case LayerKind::kSoftmax: return softmax(layer);
     case LayerKind::kAttention: return attention(layer);
     case LayerKind::kView: return view(layer);
     case LayerKind::kPermute: return permute(layer);
     case LayerKind::kSlice: return slice(layer);
+    case LayerKind::kCat: return cat(layer);
   }
 }
 
@@ -188,6 +191,24 @@ void Emitter::layer_norm(const Layer& layer) {
   settle(layer.output, target);
 }
 
+void Emitter::softmax(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const int64_t width = sizes.back();
+  const int64_t rows = numel_of(sizes) / width;
+  act(
+      [=](Bases bases) {
+        const auto loop = row_kernels<float>().softmax;
+        parallel_for(0, rows, std::max<int64_t>(1, 4096 / width), [&](int64_t b, int64_t e) {
+          for (int64_t i = b; i < e; ++i)
+            loop(at(bases, source) + i * width, width, at(bases, target) + i * width);
+        });
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
 void Emitter::attention(const Layer& layer) {
   AttentionProblem problem;
   const auto operand = [&](size_t i) {
@@ -274,6 +295,26 @@ void Emitter::slice(const Layer& layer) {
   const auto skipped = static_cast<size_t>(layer.first * strides[layer.axis]) * sizeof(float);
   settle(layer.output,
          {strided(value(layer.output).sizes, strides), home.buffer, home.offset + skipped});
+}
+
+// Each part is moved to its place; channels lie innermost if they do in the first part.
+void Emitter::cat(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const memory::desc first = any_home(layer.inputs[0]).layout;
+  const bool by_channels =
+      sizes.size() > 2 &&
+      (!is_plain(first) || same_layout(first, channels_last(value(layer.inputs[0]).sizes)));
+  const Home target = fresh(by_channels ? channels_last(sizes) : row_major(sizes));
+  const IntVector strides = strides_of(target.layout);
+  int64_t done = 0;
+  for (const int input : layer.inputs) {
+    const IntVector& part = value(input).sizes;
+    const auto offset = static_cast<size_t>(done * strides[layer.axis]) * sizeof(float);
+    done += part[layer.axis];
+    if (numel_of(part) == 0) continue;
+    copy(any_home(input), {strided(part, strides), target.buffer, target.offset + offset});
+  }
+  settle(layer.output, target);
 }
 
 }  // namespace tierup::kernels::net

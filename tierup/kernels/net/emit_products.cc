@@ -247,4 +247,25 @@ void Emitter::product(const Layer& layer) {
   settle(layer.output, result);
 }
 
+// Operands are read where they lie if one of their last two dimensions is dense.
+void Emitter::batch_product(const Layer& layer) {
+  const auto operand = [&](int id) {
+    const Home home = plain_home(id);
+    const IntVector strides = strides_of(home.layout);
+    const size_t rank = strides.size();
+    const bool is_readable = strides[rank - 1] == 1 || strides[rank - 2] == 1;
+    return is_readable ? home : home_in(id, row_major(value(id).sizes));
+  };
+  const Home left = operand(layer.inputs[0]);
+  const Home right = operand(layer.inputs[1]);
+  const Home target = fresh(row_major(value(layer.output).sizes));
+  const dnnl::matmul::primitive_desc pd({left.layout, right.layout, target.layout},
+                                        attributes(layer), onednn_engine());
+  act(dnnl::matmul(pd), {{DNNL_ARG_SRC, left},
+                         {DNNL_ARG_WEIGHTS, right},
+                         {DNNL_ARG_DST, target},
+                         scratch(pd.scratchpad_desc())});
+  settle(layer.output, target);
+}
+
 }  // namespace tierup::kernels::net

@@ -23,7 +23,13 @@ Emitted Emitter::run() {
   }
   find_last_uses();
   for (const Layer& layer : net_.layers) {
-    emit(layer);
+    try {
+      emit(layer);
+    } catch (const dnnl::error& error) {
+      throw Refused(operation_of(layer), fmt::format("oneDNN has no primitive: {}", error.what()));
+    } catch (const Error& error) {
+      throw Refused(operation_of(layer), error.message());
+    }
     ++layer_;
   }
   finish_outputs();

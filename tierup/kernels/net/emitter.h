@@ -99,16 +99,19 @@ class Emitter {
   void emit(const Layer& layer);
   void convolution(const Layer& layer);
   void product(const Layer& layer);
+  void batch_product(const Layer& layer);
   void activation(const Layer& layer);
   void affine(const Layer& layer);
   void binary(const Layer& layer);
   void pool(const Layer& layer);
   void mean(const Layer& layer);
   void layer_norm(const Layer& layer);
+  void softmax(const Layer& layer);
   void attention(const Layer& layer);
   void view(const Layer& layer);
   void permute(const Layer& layer);
   void slice(const Layer& layer);
+  void cat(const Layer& layer);
 
   // Epilogues as post-operations; the sum's operand lies in the result's buffer beforehand.
   dnnl::primitive_attr attributes(const Layer& layer) const;

@@ -107,8 +107,23 @@ class Fuser {
 
   bool add_activation(const Layer& layer) {
     Placed* producer = sole_producer(layer.inputs[0]);
-    if (producer == nullptr || !takes_epilogue(producer->layer)) return false;
-    producer->layer.epilogue.push_back({-1, layer.activation});
+    if (producer == nullptr) return false;
+    if (!takes_epilogue(producer->layer) && producer->layer.kind != LayerKind::kBatchGemm)
+      return false;
+    auto& done = producer->layer.epilogue;
+    const auto is_same = [&](const Epilogue& e) {
+      return e.summand < 0 && e.activation.function == layer.activation.function;
+    };
+    // oneDNN 2.6 computes the second of two post-operations of one kind with the first's numbers.
+    const auto same = std::find_if(done.begin(), done.end(), is_same);
+    if (same != done.end()) {
+      if (layer.activation.function != Function::kLinear || same + 1 != done.end()) return false;
+      same->activation.alpha *= layer.activation.alpha;
+      same->activation.beta =
+          same->activation.beta * layer.activation.alpha + layer.activation.beta;
+    } else {
+      done.push_back({-1, layer.activation});
+    }
     take_over(*producer, layer);
     return true;
   }

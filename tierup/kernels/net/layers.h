@@ -1,8 +1,8 @@
 // Layers: a program for inputs of known sizes, in the few kinds of step that the emitter knows.
 //
 // resolve() works out every size and turns operators into layers; fuse() then joins layers with
-// what only they are read by. A program or input that does not fit is refused by an Error
-// of kUnsupported; the caller goes on with tier 0's operators.
+// what only they are read by. A program or input that does not fit is Refused; the caller goes on
+// with tier 0's operators.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,24 @@ namespace tierup::kernels::net {
 enum class LayerKind : uint8_t {
   kConv,       // input, weight: [O, I / groups, *] with `conv`
   kGemm,       // input [*, K, 1...], weight [K, N]: the channel axis is `axis`.
+  kBatchGemm,  // a [*, M, K] times b [*, K, N], of the same leading sizes
   kAffine,     // input * scale[axis] + shift[axis]
   kActivate,   // activation(input)
   kBinary,     // a + b or a * b, broadcast
   kPool,       // windows of `pool`
   kMean,       // over all spatial points: [N, C, *] to [N, C, 1...] or [N, C]
   kLayerNorm,  // over the last axis
+  kSoftmax,    // over the last axis
   kAttention,  // query, key, value, mask (negative: none)
   kView,       // the same elements in order, other sizes
   kPermute,    // `order` of dimensions
   kSlice,      // `count` entries of `axis` from `first`
+  kCat,        // inputs one after the other along `axis`
 };
 
 enum class Function : uint8_t {
-  kRelu,
+  kRelu,    // alpha x below zero
+  kElu,     // alpha (exp(x) - 1) below zero
   kClip,    // to [alpha, beta]
   kLinear,  // alpha x + beta
   kSwish,
@@ -76,6 +80,12 @@ struct Layer {
   bool is_causal = false;
   std::vector<Epilogue> epilogue;
 };
+
+// The operator of the program that a layer came from: each may become so many layers.
+constexpr int kLayersOfOperator = 16;
+inline size_t operation_of(const Layer& layer) {
+  return static_cast<size_t>(layer.id / kLayersOfOperator);
+}
 
 struct Value {
   IntVector sizes;

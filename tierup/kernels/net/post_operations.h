@@ -16,7 +16,8 @@ struct Eltwise {
 inline Eltwise eltwise_of(const Activation& a) {
   using dnnl::algorithm;
   switch (a.function) {
-    case Function::kRelu: return {algorithm::eltwise_relu, 0, 0};
+    case Function::kRelu: return {algorithm::eltwise_relu, a.alpha, 0};
+    case Function::kElu: return {algorithm::eltwise_elu, a.alpha, 0};
     case Function::kClip: return {algorithm::eltwise_clip, a.alpha, a.beta};
     case Function::kLinear: return {algorithm::eltwise_linear, a.alpha, a.beta};
     case Function::kSwish: return {algorithm::eltwise_swish, a.alpha, 0};

@@ -6,9 +6,12 @@
 // new value here. A program is constant after it was made.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <vector>
 
+#include "tierup/base/error.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::kernels::net {
@@ -21,6 +24,7 @@ enum class OpKind : uint8_t {
   kLinear,        // (input, weight, bias)
   kAddmm,         // (self, mat1, mat2, beta, alpha)
   kMatmul,        // (self, other)
+  kBatchMatmul,   // (self, mat2)
   kBatchNorm,     // (input, weight, bias, mean, var, training, momentum, eps, _)
   kLayerNorm,     // (input, shape, weight, bias, eps, _)
   kRelu,          // (self)
@@ -32,8 +36,14 @@ enum class OpKind : uint8_t {
   kSigmoid,       // (self)
   kTanh,          // (self)
   kGelu,          // (self, approximate)
+  kLeakyRelu,     // (self, slope)
+  kElu,           // (self, alpha, scale, input_scale)
+  kClamp,         // (self, min, max)
+  kSoftmax,       // (self, dim, dtype)
   kAdd,           // (self, other, alpha)
+  kSub,           // (self, other, alpha)
   kMul,           // (self, other)
+  kDiv,           // (self, other)
   kMaxPool,       // (self, kernel, stride, padding, dilation, ceil_mode)
   kAvgPool,       // (self, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
   kAdaptivePool,  // (self, output_size)
@@ -44,15 +54,24 @@ enum class OpKind : uint8_t {
   kTranspose,     // (self, dim0, dim1)
   kUnsqueeze,     // (self, dim)
   kContiguous,    // (self, memory_format)
+  kTo,            // (self, dtype, non_blocking, copy, memory_format)
   kDropout,       // (self, p, train)
   kAttention,     // (query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
   kMultiHead,     // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
   kSplit,         // (self, sizes, dim): one output per item of a list that is unpacked.
+  kChunk,         // (self, chunks, dim): as kSplit.
+  kCat,           // (tensors, dim)
   kPower,         // (self, exponent)
   // Numbers that follow from sizes; known when a program is compiled, computed by the twin.
   kSizeOf,  // (self, dim)
   kSame,    // (number): the number itself, as tensor or back.
   kList,    // (numbers...): a list of them.
+  kIntAdd,  // (int, int), as the next three.
+  kIntSub,
+  kIntMul,
+  kIntFloorDiv,
+  // (tensors...): a list of them, which members alone read.
+  kTensors,
 };
 
 struct Arg {
@@ -68,6 +87,18 @@ struct Op {
   size_t result_count = 1;  // Of the operator's schema.
   std::vector<int> outputs;
   std::vector<int> last_reads;  // Values that no later operator reads and that are no outputs.
+};
+
+// Why a program is not compiled for some inputs: the operator of it that is at fault.
+class Refused final : public Error {
+ public:
+  Refused(size_t operation, const std::string& why)
+      : Error(ErrorCode::kUnsupported, fmt::format("operator {} of the line: {}", operation, why)),
+        operation_(operation) {}
+  size_t operation() const { return operation_; }
+
+ private:
+  size_t operation_;
 };
 
 // Inputs may be tensors, or numbers and lists that sizes depend on; outputs are tensors.

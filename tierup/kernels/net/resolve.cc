@@ -1,6 +1,8 @@
-// Element-wise operators, pools and views; see resolver.h.
+// Element-wise operators and pools; see resolver.h.
 #include <cmath>
+#include <limits>
 
+#include "tierup/kernels/copy.h"
 #include "tierup/kernels/net/resolver.h"
 #include "tierup/kernels/view.h"
 
@@ -24,8 +26,12 @@ Resolver::Resolver(const Program& program, std::span<const IValue> inputs) : pro
 LayerNet Resolver::run() {
   for (const Op& op : program_.ops) {
     op_ = &op;
-    require(visit(), kRefused, "operator {} of the line has arguments that are not compiled",
-            &op - program_.ops.data());
+    const auto index = static_cast<size_t>(&op - program_.ops.data());
+    try {
+      require(visit(), kRefused, "its arguments are not compiled");
+    } catch (const Error& error) {
+      throw Refused(index, error.message());
+    }
   }
   for (const int output : program_.outputs) {
     const int id = ids_[static_cast<size_t>(output)];
@@ -42,19 +48,25 @@ bool Resolver::visit() {
     case OpKind::kSizeOf: return size_of();
     case OpKind::kSame: return know(plain(0));
     case OpKind::kList: return list();
+    case OpKind::kIntAdd:
+    case OpKind::kIntSub:
+    case OpKind::kIntMul:
+    case OpKind::kIntFloorDiv: return arithmetic();
+    case OpKind::kTensors: return tensors();
+    case OpKind::kCat: return cat();
     default: break;
   }
-  if (!is_value(0) && op_->kind != OpKind::kAddmm && op_->kind != OpKind::kAdd &&
-      op_->kind != OpKind::kMul) {
-    return false;
-  }
+  const bool may_start_with_constant = op_->kind == OpKind::kAddmm || op_->kind == OpKind::kAdd ||
+                                       op_->kind == OpKind::kSub || op_->kind == OpKind::kMul;
+  if (!is_value(0) && !may_start_with_constant) return false;
   if (is_value(0) && !is_float(value(0))) return false;
   switch (op_->kind) {
     case OpKind::kConv: return convolution(6);
     case OpKind::kConvolution: return !flag(6) && convolution(8);
     case OpKind::kLinear: return linear();
     case OpKind::kAddmm: return addmm();
-    case OpKind::kMatmul: return matmul();
+    case OpKind::kMatmul: return is_value(1) ? batch_matmul() : matmul();
+    case OpKind::kBatchMatmul: return is_value(1) && batch_matmul();
     case OpKind::kBatchNorm: return batch_norm();
     case OpKind::kLayerNorm: return layer_norm();
     case OpKind::kRelu: return activate({Function::kRelu});
@@ -70,8 +82,15 @@ bool Resolver::visit() {
     case OpKind::kGelu:
       return activate({plain(1).is_str() && plain(1).to_str() == "tanh" ? Function::kGeluTanh
                                                                         : Function::kGeluErf});
+    case OpKind::kLeakyRelu:
+      return activate({Function::kRelu, static_cast<float>(number(1, 0.01))});
+    case OpKind::kElu: return elu();
+    case OpKind::kClamp: return clamp();
+    case OpKind::kSoftmax: return softmax();
     case OpKind::kAdd: return binary(false);
+    case OpKind::kSub: return subtract();
     case OpKind::kMul: return binary(true);
+    case OpKind::kDiv: return divide();
     case OpKind::kMaxPool: return max_pool();
     case OpKind::kAvgPool: return avg_pool();
     case OpKind::kAdaptivePool: return adaptive_pool();
@@ -82,15 +101,24 @@ bool Resolver::visit() {
     case OpKind::kTranspose: return transpose(number_int(1), number_int(2));
     case OpKind::kUnsqueeze: return unsqueeze();
     case OpKind::kContiguous: return (plain(1).is_none() || number_int(1) == 0) && set(value(0));
+    case OpKind::kTo:
+      return is_float_code(plain(1)) && !flag(3) && plain(4).is_none() && set(value(0));
     case OpKind::kDropout: return plain(2).is_bool() && !flag(2) && set(value(0));
     case OpKind::kAttention: return attention();
     case OpKind::kMultiHead: return multi_head();
     case OpKind::kSplit: return split();
+    case OpKind::kChunk: return chunk();
     case OpKind::kPower: return power();
     case OpKind::kNone:
     case OpKind::kSizeOf:
     case OpKind::kSame:
-    case OpKind::kList: return false;
+    case OpKind::kList:
+    case OpKind::kIntAdd:
+    case OpKind::kIntSub:
+    case OpKind::kIntMul:
+    case OpKind::kIntFloorDiv:
+    case OpKind::kTensors:
+    case OpKind::kCat: return false;
   }
   return false;
 }
@@ -121,6 +149,31 @@ bool Resolver::hardsigmoid() {
   return set(clip.output);
 }
 
+bool Resolver::is_float_code(const IValue& dtype) {
+  return dtype.is_int() && dtype.to_int() == static_cast<int64_t>(ScalarType::kFloat);
+}
+
+bool Resolver::elu() {
+  if (number(2, 1) != 1 || number(3, 1) != 1) return false;
+  return activate({Function::kElu, static_cast<float>(number(1, 1))});
+}
+
+bool Resolver::clamp() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const size_t i : {size_t{1}, size_t{2}})
+    if (!plain(i).is_number() && !plain(i).is_none()) return false;
+  return activate({Function::kClip, static_cast<float>(number(1, -kInfinity)),
+                   static_cast<float>(number(2, kInfinity))});
+}
+
+bool Resolver::softmax() {
+  const IntSpan in = sizes(value(0));
+  const auto rank = static_cast<int64_t>(in.size());
+  const bool keeps_type = plain(2).is_none() || is_float_code(plain(2));
+  if (rank == 0 || !keeps_type || wrap_dim(number_int(1), rank) != rank - 1) return false;
+  return set(add(LayerKind::kSoftmax, {value(0)}, IntVector(in.begin(), in.end())).output);
+}
+
 bool Resolver::know(const IValue& number) {
   if (!number.is_int() && !number.is_list()) return false;
   known_[static_cast<size_t>(op_->outputs[0])] = number;
@@ -139,6 +192,22 @@ bool Resolver::list() {
     items.push_back(plain(i));
   }
   return know(make_ref<ListValue>(Type::simple(TypeKind::kInt), std::move(items)));
+}
+
+bool Resolver::arithmetic() {
+  const int64_t a = number_int(0);
+  const int64_t b = number_int(1);
+  int64_t result = 0;
+  bool overflows = false;
+  switch (op_->kind) {
+    case OpKind::kIntAdd: overflows = __builtin_add_overflow(a, b, &result); break;
+    case OpKind::kIntSub: overflows = __builtin_sub_overflow(a, b, &result); break;
+    case OpKind::kIntMul: overflows = __builtin_mul_overflow(a, b, &result); break;
+    default:
+      if (a < 0 || b <= 0) return false;  // No sizes.
+      result = a / b;
+  }
+  return !overflows && know(result);
 }
 
 bool Resolver::power() {
@@ -160,6 +229,42 @@ bool Resolver::binary(bool multiplies) {
   const size_t at = is_value(0) ? 0 : 1;
   if (!is_value(at) || !is_float(value(at))) return false;
   return with_constant(value(at), plain(1 - at), multiplies);
+}
+
+Tensor Resolver::scaled(const Tensor& tensor, float factor) {
+  const Tensor result = clone(tensor, MemoryFormat::kContiguous);
+  for (int64_t i = 0; i < result.numel(); ++i) result.data<float>()[i] *= factor;
+  return result;
+}
+
+// a - b as a + (-1) b.
+bool Resolver::subtract() {
+  if (op_->args.size() > 2 && number(2, 1) != 1) return false;
+  if (!is_value(1)) {
+    const IValue& other = plain(1);
+    if (!is_value(0)) return false;
+    if (other.is_number() && !other.is_complex())
+      return with_constant(value(0), IValue(-other.to_scalar().to_double()), false);
+    const Tensor tensor = constant(1);
+    return is_dense_float(tensor) && with_constant(value(0), scaled(tensor, -1), false);
+  }
+  if (!is_float(value(1))) return false;
+  Layer& turned = add(LayerKind::kActivate, {value(1)},
+                      IntVector(net_.values[static_cast<size_t>(value(1))].sizes));
+  turned.activation = {Function::kLinear, -1, 0};
+  const int negative = turned.output;
+  if (is_value(0)) return set(combine(value(0), negative, false));
+  return with_constant(negative, plain(0), false);
+}
+
+// By numbers alone: times their inverse.
+bool Resolver::divide() {
+  const IValue& other = plain(1);
+  if (other.is_number() && !other.is_complex())
+    return with_constant(value(0), IValue(1 / other.to_scalar().to_double()), true);
+  const Tensor tensor = constant(1);
+  if (!tensor.defined() || tensor.dim() != 0 || is_complex(tensor.dtype())) return false;
+  return with_constant(value(0), IValue(1 / other.to_scalar().to_double()), true);
 }
 
 int Resolver::combine(int a, int b, bool multiplies) {
@@ -274,76 +379,6 @@ bool Resolver::mean() {
   for (int64_t& d : dims) d = wrap_dim(d, rank);
   std::sort(dims.begin(), dims.end());
   return dims[0] == 2 && dims[1] == 3 && spatial_mean(flag(2));
-}
-
-bool Resolver::view(IntVector wanted) {
-  const int input = value(0);
-  int64_t known = 1;
-  int64_t* open = nullptr;
-  for (int64_t& size : wanted) {
-    if (size == -1) {
-      if (open != nullptr) return false;
-      open = &size;
-    } else {
-      known *= size;
-    }
-  }
-  const int64_t count = numel_of(sizes(input));
-  if (open != nullptr) {
-    if (known <= 0 || count % known != 0) return false;
-    *open = count / known;
-    known *= *open;
-  }
-  if (known != count) return false;
-  return set(add(LayerKind::kView, {input}, wanted).output);
-}
-
-bool Resolver::flatten() {
-  const IntSpan in = sizes(value(0));
-  const auto rank = static_cast<int64_t>(in.size());
-  if (rank == 0) return false;
-  const int64_t start = wrap_dim(number_int(1), rank);
-  const int64_t end = wrap_dim(number_int(2), rank);
-  if (start > end) return false;
-  IntVector out;
-  for (int64_t d = 0; d < rank; ++d) {
-    const int64_t size = in[static_cast<size_t>(d)];
-    if (d > start && d <= end) {
-      out.back() *= size;
-    } else {
-      out.push_back(size);
-    }
-  }
-  return view(out);
-}
-
-bool Resolver::unsqueeze() {
-  IntVector out(sizes(value(0)).begin(), sizes(value(0)).end());
-  const int64_t at = wrap_dim(number_int(1), static_cast<int64_t>(out.size()) + 1);
-  out.insert(out.begin() + at, 1);
-  return set(add(LayerKind::kView, {value(0)}, out).output);
-}
-
-bool Resolver::permute(IntVector order) {
-  const IntSpan in = sizes(value(0));
-  if (order.size() != in.size()) return false;
-  IntVector out;
-  for (int64_t& d : order) {
-    d = wrap_dim(d, static_cast<int64_t>(in.size()));
-    out.push_back(in[static_cast<size_t>(d)]);
-  }
-  Layer& layer = add(LayerKind::kPermute, {value(0)}, out);
-  layer.order = order;
-  return set(layer.output);
-}
-
-bool Resolver::transpose(int64_t a, int64_t b) {
-  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  IntVector order;
-  for (int64_t d = 0; d < rank; ++d) order.push_back(d);
-  std::swap(order[static_cast<size_t>(wrap_dim(a, rank))],
-            order[static_cast<size_t>(wrap_dim(b, rank))]);
-  return permute(order);
 }
 
 void Resolver::count_uses() {

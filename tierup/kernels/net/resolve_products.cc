@@ -69,6 +69,19 @@ bool Resolver::matmul() {
   return set(product(value(0), constant(1), Tensor()));
 }
 
+bool Resolver::batch_matmul() {
+  const IntSpan a = sizes(value(0));
+  const IntSpan b = sizes(value(1));
+  const size_t rank = a.size();
+  if (rank < 3 || b.size() != rank || !is_float(value(1)) || a[rank - 1] != b[rank - 2] ||
+      !std::equal(a.begin(), a.end() - 2, b.begin())) {
+    return false;
+  }
+  IntVector out(a.begin(), a.end());
+  out.back() = b[rank - 1];
+  return set(add(LayerKind::kBatchGemm, {value(0), value(1)}, out).output);
+}
+
 bool Resolver::affine(int input, size_t axis, std::vector<float> scale, std::vector<float> shift) {
   Layer& layer =
       add(LayerKind::kAffine, {input}, IntVector(net_.values[static_cast<size_t>(input)].sizes));
@@ -121,34 +134,6 @@ bool Resolver::layer_norm() {
   layer.bias = bias;
   layer.eps = number(4, 1e-5);
   return set(layer.output);
-}
-
-int Resolver::slice(int input, size_t axis, int64_t first, int64_t count) {
-  IntVector out(sizes(input).begin(), sizes(input).end());
-  out[axis] = count;
-  Layer& layer = add(LayerKind::kSlice, {input}, out);
-  layer.axis = axis;
-  layer.first = first;
-  return layer.output;
-}
-
-bool Resolver::split() {
-  const IntSpan in = sizes(value(0));
-  const auto axis = static_cast<size_t>(wrap_dim(number_int(2), static_cast<int64_t>(in.size())));
-  const int64_t total = in[axis];
-  IntVector counts = ints(1);
-  if (plain(1).is_int()) {
-    if (counts[0] <= 0 || total % counts[0] != 0) return false;
-    counts.assign(static_cast<size_t>(total / counts[0]), counts[0]);
-  }
-  if (counts.size() != op_->outputs.size()) return false;
-  int64_t first = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (first + counts[i] > total || counts[i] < 0) return false;
-    set(slice(value(0), axis, first, counts[i]), i);
-    first += counts[i];
-  }
-  return first == total;
 }
 
 int Resolver::attend(int query, int key, int value, int mask, double scale, bool is_causal) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 #include "tierup/kernels/net/layers.h"
@@ -75,7 +76,7 @@ class Resolver {
   Layer& add(LayerKind kind, std::vector<int> inputs, IntSpan sizes) {
     Layer layer;
     layer.kind = kind;
-    layer.id = static_cast<int>(&*op_ - program_.ops.data()) * 16 + parts_++;
+    layer.id = static_cast<int>(&*op_ - program_.ops.data()) * kLayersOfOperator + parts_++;
     layer.inputs = std::move(inputs);
     layer.output = add_value(sizes);
     net_.layers.push_back(std::move(layer));
@@ -101,6 +102,7 @@ class Resolver {
   bool know(const IValue& number);
   bool size_of();
   bool list();
+  bool arithmetic();
   bool power();
   bool convolution(size_t groups);
   // input [*, K] x weight [K, N].
@@ -108,6 +110,7 @@ class Resolver {
   bool linear();
   bool addmm();
   bool matmul();
+  bool batch_matmul();
   bool affine(int input, size_t axis, std::vector<float> scale, std::vector<float> shift);
   bool batch_norm();
   // Of a tensor with one dimension that is not 1.
@@ -115,7 +118,15 @@ class Resolver {
   bool layer_norm();
   bool activate(Activation activation);
   bool hardsigmoid();
+  static bool is_float_code(const IValue& dtype);
+  bool elu();
+  bool clamp();
+  bool softmax();
   bool binary(bool multiplies);
+  bool subtract();
+  bool divide();
+  // The constant times a number.
+  static Tensor scaled(const Tensor& tensor, float factor);
   int combine(int a, int b, bool multiplies);
   bool with_constant(int input, const IValue& other, bool multiplies);
   bool activate_value(int input, Activation activation);
@@ -134,6 +145,9 @@ class Resolver {
   bool transpose(int64_t a, int64_t b);
   int slice(int input, size_t axis, int64_t first, int64_t count);
   bool split();
+  bool chunk();
+  bool tensors();
+  bool cat();
   int attend(int query, int key, int value, int mask, double scale, bool is_causal);
   bool attention();
   bool multi_head();
@@ -144,6 +158,7 @@ class Resolver {
   int parts_ = 0;
   std::vector<IValue> known_;
   std::vector<int> ids_;
+  std::unordered_map<int, std::vector<int>> lists_;  // Of tensors, by the program's value.
   LayerNet net_;
 };
 

@@ -1,0 +1,149 @@
+// Views, and what parts or joins tensors; see resolver.h.
+#include "tierup/kernels/net/resolver.h"
+
+namespace tierup::kernels::net {
+
+bool Resolver::view(IntVector wanted) {
+  const int input = value(0);
+  int64_t known = 1;
+  int64_t* open = nullptr;
+  for (int64_t& size : wanted) {
+    if (size == -1) {
+      if (open != nullptr) return false;
+      open = &size;
+    } else {
+      known *= size;
+    }
+  }
+  const int64_t count = numel_of(sizes(input));
+  if (open != nullptr) {
+    if (known <= 0 || count % known != 0) return false;
+    *open = count / known;
+    known *= *open;
+  }
+  if (known != count) return false;
+  return set(add(LayerKind::kView, {input}, wanted).output);
+}
+
+bool Resolver::flatten() {
+  const IntSpan in = sizes(value(0));
+  const auto rank = static_cast<int64_t>(in.size());
+  if (rank == 0) return false;
+  const int64_t start = wrap_dim(number_int(1), rank);
+  const int64_t end = wrap_dim(number_int(2), rank);
+  if (start > end) return false;
+  IntVector out;
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t size = in[static_cast<size_t>(d)];
+    if (d > start && d <= end) {
+      out.back() *= size;
+    } else {
+      out.push_back(size);
+    }
+  }
+  return view(out);
+}
+
+bool Resolver::unsqueeze() {
+  IntVector out(sizes(value(0)).begin(), sizes(value(0)).end());
+  const int64_t at = wrap_dim(number_int(1), static_cast<int64_t>(out.size()) + 1);
+  out.insert(out.begin() + at, 1);
+  return set(add(LayerKind::kView, {value(0)}, out).output);
+}
+
+bool Resolver::permute(IntVector order) {
+  const IntSpan in = sizes(value(0));
+  if (order.size() != in.size()) return false;
+  IntVector out;
+  for (int64_t& d : order) {
+    d = wrap_dim(d, static_cast<int64_t>(in.size()));
+    out.push_back(in[static_cast<size_t>(d)]);
+  }
+  Layer& layer = add(LayerKind::kPermute, {value(0)}, out);
+  layer.order = order;
+  return set(layer.output);
+}
+
+bool Resolver::transpose(int64_t a, int64_t b) {
+  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
+  IntVector order;
+  for (int64_t d = 0; d < rank; ++d) order.push_back(d);
+  std::swap(order[static_cast<size_t>(wrap_dim(a, rank))],
+            order[static_cast<size_t>(wrap_dim(b, rank))]);
+  return permute(order);
+}
+
+int Resolver::slice(int input, size_t axis, int64_t first, int64_t count) {
+  IntVector out(sizes(input).begin(), sizes(input).end());
+  out[axis] = count;
+  Layer& layer = add(LayerKind::kSlice, {input}, out);
+  layer.axis = axis;
+  layer.first = first;
+  return layer.output;
+}
+
+bool Resolver::split() {
+  const IntSpan in = sizes(value(0));
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(2), static_cast<int64_t>(in.size())));
+  const int64_t total = in[axis];
+  IntVector counts = ints(1);
+  if (plain(1).is_int()) {
+    if (counts[0] <= 0 || total % counts[0] != 0) return false;
+    counts.assign(static_cast<size_t>(total / counts[0]), counts[0]);
+  }
+  if (counts.size() != op_->outputs.size()) return false;
+  int64_t first = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (first + counts[i] > total || counts[i] < 0) return false;
+    set(slice(value(0), axis, first, counts[i]), i);
+    first += counts[i];
+  }
+  return first == total;
+}
+
+bool Resolver::chunk() {
+  const IntSpan in = sizes(value(0));
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(2), static_cast<int64_t>(in.size())));
+  const int64_t total = in[axis];
+  const auto count = static_cast<int64_t>(op_->outputs.size());
+  if (number_int(1) <= 0 || total == 0) return false;
+  const int64_t each = (total + number_int(1) - 1) / number_int(1);
+  if ((total + each - 1) / each != count) return false;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t first = i * each;
+    set(slice(value(0), axis, first, std::min(each, total - first)), static_cast<size_t>(i));
+  }
+  return true;
+}
+
+bool Resolver::tensors() {
+  std::vector<int> items;
+  for (size_t i = 0; i < op_->args.size(); ++i) {
+    const Tensor tensor = constant(i);
+    if (!is_value(i) && !tensor.defined()) return false;
+    items.push_back(is_value(i) ? value(i) : add_constant(tensor));
+  }
+  lists_[op_->outputs[0]] = std::move(items);
+  return true;
+}
+
+bool Resolver::cat() {
+  const auto list = op_->args[0].is_value() ? lists_.find(op_->args[0].value) : lists_.end();
+  if (list == lists_.end() || list->second.empty()) return false;
+  const std::vector<int>& items = list->second;
+  IntVector out(sizes(items[0]).begin(), sizes(items[0]).end());
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(1), static_cast<int64_t>(out.size())));
+  out[axis] = 0;
+  for (const int item : items) {
+    const IntSpan in = sizes(item);
+    if (!is_float(item) || in.size() != out.size()) return false;
+    for (size_t d = 0; d < in.size(); ++d)
+      if (d != axis && in[d] != sizes(items[0])[d]) return false;
+    out[axis] += in[axis];
+  }
+  Layer& layer = add(LayerKind::kCat, items, out);
+  layer.axis = axis;
+  return set(layer.output);
+}
+
+}  // namespace tierup::kernels::net
