@@ -1,6 +1,6 @@
-"""Writes exported programs with enabled autocast regions, for tests/data/exported.
+"""Writes programs with enabled autocast regions, for tests/data/exported and tests/data/modules.
 
-    python tools/make_autocast_cases.py tests/data/exported
+    python tools/make_autocast_cases.py tests/data/exported tests/data/modules
 
 Needs PyTorch 2.9 or later, safetensors, and make_export_versions.py beside it. in.N are the
 arguments, out.N the flattened results, as eager PyTorch gives them.
@@ -61,6 +61,39 @@ class Images(nn.Module):
             return y, padded, self.up(y), F.avg_pool2d(y, 2), attended
 
 
+class Scripted(nn.Module):
+    """TorchScript's compiler casts by lists of its own; a region that is off, one in a branch."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, a, wide):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.linear(a)
+            z = torch.add(a, y)
+            joined = torch.cat([a, y], 0)
+            soft = torch.softmax(y, -1)
+            doubles = torch.mm(wide, wide)
+            total = torch.sum(y)
+            kept = torch.sum(y, dtype=torch.bfloat16)
+            twice = y * 2
+            normed = self.norm(y)
+            stacked = torch.stack([y, y])
+            with torch.autocast("cpu", enabled=False):
+                off = torch.mm(a, y.float().t())
+            if bool(a.sum() > 0):
+                branch = torch.mm(a, y.t())
+            else:
+                branch = y.exp()
+        after = torch.mm(a, a.t())
+        with torch.autocast("cuda", dtype=torch.float16):
+            other = torch.mm(a, a.t())
+        return (y, z, joined, soft, doubles, total, kept, twice, normed, stacked, off, branch, after,
+                other)
+
+
 PROGRAMS = {
     "regions": (Regions, lambda size: (torch.randn(size, 6), torch.randn(4, 4, dtype=torch.float64))),
     "images": (Images, lambda size: (torch.randn(size, 2, 6, 6),)),
@@ -87,5 +120,21 @@ def main(folder):
             save_file(tensors, f"{base}.case{index}.safetensors")
 
 
+def write_scripted(folder):
+    torch.manual_seed(0)
+    module = torch.jit.script(Scripted().eval())
+    base = os.path.join(folder, "autocast_scripted")
+    module.save(base + ".pt")
+    for index, sign in enumerate((1, -1)):
+        args = (sign * torch.rand(4, 4), torch.randn(3, 3, dtype=torch.float64))
+        with torch.no_grad():
+            for _ in range(3):
+                leaves = module(*args)
+        tensors = {f"in.{i}": t.contiguous() for i, t in enumerate(args)}
+        tensors.update({f"out.{i}": t.clone().contiguous() for i, t in enumerate(leaves)})
+        save_file(tensors, f"{base}.case{index}.safetensors")
+
+
 if __name__ == "__main__":
     main(sys.argv[1])
+    write_scripted(sys.argv[2])

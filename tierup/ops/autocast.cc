@@ -148,6 +148,112 @@ constexpr std::string_view kUnsupported[] = {
     "aten::rnn_tanh_cell",
 };
 
+constexpr std::string_view kScriptedReduced[] = {
+    "aten::_convolution",
+    "aten::_thnn_fused_gru_cell",
+    "aten::_thnn_fused_lstm_cell",
+    "aten::addbmm",
+    "aten::addmm",
+    "aten::addmv",
+    "aten::addr",
+    "aten::baddbmm",
+    "aten::bmm",
+    "aten::conv1d",
+    "aten::conv2d",
+    "aten::conv3d",
+    "aten::conv_tbc",
+    "aten::conv_transpose1d",
+    "aten::convolution",
+    "aten::cudnn_convolution",
+    "aten::cudnn_convolution_transpose",
+    "aten::gru_cell",
+    "aten::linalg_matmul",
+    "aten::linear",
+    "aten::lstm_cell",
+    "aten::matmul",
+    "aten::mm",
+    "aten::mv",
+    "aten::prelu",
+    "aten::rnn_relu_cell",
+    "aten::rnn_tanh_cell",
+};
+
+constexpr std::string_view kScriptedFull[] = {
+    "aten::acos",
+    "aten::add",
+    "aten::addcdiv",
+    "aten::addcmul",
+    "aten::arccos",
+    "aten::arcsin",
+    "aten::arctan2",
+    "aten::asin",
+    "aten::atan2",
+    "aten::bilinear",
+    "aten::binary_cross_entropy_with_logits",
+    "aten::cdist",
+    "aten::cosh",
+    "aten::cosine_embedding_loss",
+    "aten::cosine_similarity",
+    "aten::cross",
+    "aten::cumprod",
+    "aten::cumsum",
+    "aten::dist",
+    "aten::div",
+    "aten::divide",
+    "aten::dot",
+    "aten::equal",
+    "aten::erfinv",
+    "aten::exp",
+    "aten::expm1",
+    "aten::frobenius_norm",
+    "aten::gelu",
+    "aten::group_norm",
+    "aten::hinge_embedding_loss",
+    "aten::index_put",
+    "aten::kl_div",
+    "aten::l1_loss",
+    "aten::layer_norm",
+    "aten::log",
+    "aten::log10",
+    "aten::log1p",
+    "aten::log2",
+    "aten::log_softmax",
+    "aten::logsumexp",
+    "aten::margin_ranking_loss",
+    "aten::mse_loss",
+    "aten::mul",
+    "aten::multi_margin_loss",
+    "aten::multilabel_margin_loss",
+    "aten::multiply",
+    "aten::native_layer_norm",
+    "aten::nll_loss",
+    "aten::nll_loss2d",
+    "aten::nuclear_norm",
+    "aten::pdist",
+    "aten::pow",
+    "aten::prod",
+    "aten::reciprocal",
+    "aten::renorm",
+    "aten::rsqrt",
+    "aten::rsub",
+    "aten::sinh",
+    "aten::smooth_l1_loss",
+    "aten::soft_margin_loss",
+    "aten::softplus",
+    "aten::special_erfinv",
+    "aten::special_expm1",
+    "aten::special_log1p",
+    "aten::special_log_softmax",
+    "aten::special_logsumexp",
+    "aten::sub",
+    "aten::subtract",
+    "aten::sum",
+    "aten::tan",
+    "aten::tensordot",
+    "aten::triplet_margin_loss",
+    "aten::true_divide",
+};
+
 bool contains(std::span<const std::string_view> list, std::string_view name) {
   return std::binary_search(list.begin(), list.end(), name);
 }
@@ -161,6 +267,16 @@ CastPolicy autocast_policy(std::string_view qualified_name) {
   if (qualified_name == "aten::pad") return CastPolicy::kPadding;
   if (contains(kUnsupported, qualified_name)) return CastPolicy::kUnsupported;
   return CastPolicy::kNone;
+}
+
+CastPolicy scripted_autocast_policy(std::string_view name) {
+  if (contains(kScriptedReduced, name)) return CastPolicy::kReduced;
+  return contains(kScriptedFull, name) ? CastPolicy::kFull : CastPolicy::kNone;
+}
+
+std::string_view scripted_cast(CastPolicy policy) {
+  return policy == CastPolicy::kFull ? "aten::_autocast_to_full_precision"
+                                     : "aten::_autocast_to_reduced_precision";
 }
 
 }  // namespace tierup::ops

@@ -20,5 +20,11 @@ enum class CastPolicy : uint8_t {
 
 // By qualified name with the overload: "aten::conv2d.padding".
 CastPolicy autocast_policy(std::string_view qualified_name);
+// In TorchScript, whose compiler casts by lists of its own: by the name without the overload. kFull
+// there leaves operators alone that are given a dtype.
+CastPolicy scripted_autocast_policy(std::string_view name);
+// The operator that casts there: (tensor, on CUDA, on the CPU[, CUDA's dtype, the CPU's dtype]),
+// with the dtypes for kReduced.
+std::string_view scripted_cast(CastPolicy policy);
 
 }  // namespace tierup::ops

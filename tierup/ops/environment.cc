@@ -168,6 +168,13 @@ void new_generator(OpCall& call) {
   call.results[0] = IValue::capsule(std::move(generator));
 }
 
+// The default of each device: nobody sets another one here.
+void autocast_dtype(OpCall& call) {
+  const bool is_cpu = call.args[0].to_str() == "cpu";
+  const ScalarType dtype = is_cpu ? ScalarType::kBFloat16 : ScalarType::kHalf;
+  call.results[0] = IValue(static_cast<int64_t>(dtype));
+}
+
 void time_point(OpCall& call) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   call.results[0] = IValue(
@@ -183,6 +190,7 @@ constexpr OpRow kRows[] = {
     {"aten::has_torch_function(...) -> bool", &give_false},
     {"aten::is_autocast_enabled() -> bool", &give_false},
     {"aten::is_autocast_cpu_enabled() -> bool", &give_false},
+    {"aten::get_autocast_dtype(str device_type) -> ScalarType", &autocast_dtype},
     {"aten::is_vulkan_available() -> bool", &give_false},
     {"aten::_nnpack_available() -> bool", &give_false},
     {"aten::_use_cudnn_rnn_flatten_weight() -> bool", &give_false},

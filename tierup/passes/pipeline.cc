@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tierup/passes/autocast_regions.h"
 #include "tierup/passes/batch_loop_products.h"
 #include "tierup/passes/canonicalize.h"
 #include "tierup/passes/constant_pooling.h"
@@ -32,6 +33,8 @@ std::span<const Pass> no_opt_passes() {
       {"lower_tuples", lower_tuples},
       // Arguments of inlined calls decide branches ("if bias is not None"), which shrinks the rest.
       {"constant_propagation", constant_propagation},
+      // The regions' settings are constants by now.
+      {"autocast_regions", autocast_regions},
       // The constants of traces, before anything asks which dtype a product has.
       {"number_constants", number_constants},
       // Behind the branches: expand's `implicit` argument is a constant by now.
