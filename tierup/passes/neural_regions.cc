@@ -142,10 +142,18 @@ class Regions {
       }
     }
     if (kind == OpKind::kMultiHead) return node.output(1)->uses().empty();
+    // The gates of recurrent cells are chunks of rows. What is done with them is point-wise, and a
+    // fusion group does all of it in one kernel.
+    if (kind == OpKind::kChunk && seen_rank(node.input(0)) < 3) return false;
     if (parts(kind)) return sole_unpacking(node) != nullptr;
     return node.outputs().size() == 1;
   }
   static bool parts(OpKind kind) { return kind == OpKind::kSplit || kind == OpKind::kChunk; }
+  // 0: not known.
+  size_t seen_rank(const Value* value) {
+    const TensorFacts* hint = context_.hints().find(value);
+    return hint != nullptr && hint->sizes ? hint->sizes->size() : 0;
+  }
   bool may_be_float(const Value* value) {
     const TensorFacts* hint = context_.hints().find(value);
     const auto& known = value->type()->facts().dtype;
