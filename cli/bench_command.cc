@@ -150,7 +150,7 @@ Figures measure(const BenchArguments& arguments) {
   for (size_t i = 1; i < 10; ++i) early += timed_call(calls, i);
   figures.error = calls.deviation(0, result);
   if (arguments.settle) figures.settle_ms = settle(*model, calls);
-  // The top tier's answer counts too, where no call changes the next one's.
+  // The top tier's answer counts too. A case of several calls has state that these have changed.
   if (calls.size() == 1) figures.error = std::max(figures.error, calls.deviation(0, calls.make(0)));
   run_callers(arguments, calls, figures);
   figures.warm_ms = std::max(0.0, early - 9 * figures.percentile(0.5));

@@ -166,7 +166,7 @@ uint32_t constant_arguments(OpKind kind) {
   }
 }
 
-bool is_number(OpKind kind) {
+bool gives_no_tensor(OpKind kind) {
   switch (kind) {
     case OpKind::kSizeOf:
     case OpKind::kSame:

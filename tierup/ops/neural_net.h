@@ -32,7 +32,7 @@ uint32_t constant_arguments(kernels::net::OpKind kind);
 kernels::net::OpKind net_kind_of(const ir::Operator& op);
 
 // Whether the results are no tensors: numbers that follow from sizes, lists.
-bool is_number(kernels::net::OpKind kind);
+bool gives_no_tensor(kernels::net::OpKind kind);
 
 // The rank of an operator's result.
 enum class RankRule : uint8_t {

@@ -104,7 +104,7 @@ class Regions {
 
   void visit(Node* node) {
     if (unpackings_.contains(node) || removed_.contains(node)) return;
-    if (ops::is_number(kind_of(*node))) {
+    if (ops::gives_no_tensor(kind_of(*node))) {
       // Sizes of what the region makes are its own affair; others are inputs.
       const bool is_inner = depends_on(*node, made_) && !depends_on(*node, passed_);
       if (is_inner && is_exact(*node) && join(node)) return;
@@ -124,7 +124,7 @@ class Regions {
   bool is_exact(const Node& node) const {
     if (kind_of(node) != OpKind::kSame) return true;
     const Node* maker = node.input()->node();
-    return maker != nullptr && ops::is_number(kind_of(*maker));
+    return maker != nullptr && ops::gives_no_tensor(kind_of(*maker));
   }
 
   // Whether constants stand where the kind needs them, and the rest is not known to be otherwise.
@@ -233,7 +233,7 @@ class Regions {
   void keep_outer_numbers() {
     for (size_t i = members_.size(); i-- > 0;) {
       Member& member = members_[i];
-      if (ops::is_number(member.kind)) member.stays = leaves(member.node->output());
+      if (ops::gives_no_tensor(member.kind)) member.stays = leaves(member.node->output());
     }
   }
 
@@ -285,7 +285,7 @@ class Regions {
   // False if two results would have to share memory: the later one is then left to others.
   bool find_exits(std::vector<Exit>& exits) {
     for (const Member& member : members_) {
-      if (ops::is_number(member.kind)) continue;
+      if (ops::gives_no_tensor(member.kind)) continue;
       for (Value* output : outputs_of(member)) {
         if (!leaves(output)) continue;
         const Value* root = root_of(output);

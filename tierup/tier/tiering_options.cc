@@ -115,16 +115,16 @@ std::string get_accuracy(const TieringOptions& options) {
 
 // "static:2+dynamic:10"
 void set_strategy(TieringOptions& options, std::string_view key, std::string_view value) {
-  options.fusion_strategy.clear();
+  std::vector<std::pair<bool, uint32_t>> strategy;
   for (const std::string_view part : split(value, '+')) {
     const size_t colon = part.find(':');
     const std::string_view kind = part.substr(0, colon);
     if (colon == std::string_view::npos || (kind != "static" && kind != "dynamic")) {
       fail_value(key, value, "static:N and dynamic:N, joined by +");
     }
-    options.fusion_strategy.emplace_back(kind == "static",
-                                         parse_number<uint32_t>(key, part.substr(colon + 1)));
+    strategy.emplace_back(kind == "static", parse_number<uint32_t>(key, part.substr(colon + 1)));
   }
+  options.fusion_strategy = std::move(strategy);
 }
 std::string get_strategy(const TieringOptions& options) {
   std::string text;

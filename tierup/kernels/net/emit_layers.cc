@@ -21,6 +21,15 @@ dnnl::primitive_attr user_scratchpad() {
 
 memory::dims last_two(const PoolWindow::Triple& triple) { return {triple[1], triple[2]}; }
 
+// Calls row(from, to) for each of so many rows of `width`, in parallel by about `grain` numbers.
+template <typename Row>
+void each_row(const float* from, float* to, int64_t rows, int64_t width, int64_t grain,
+              const Row& row) {
+  parallel_for(0, rows, std::max<int64_t>(1, grain / width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) row(from + i * width, to + i * width);
+  });
+}
+
 }  // namespace
 
 void Emitter::emit(const Layer& layer) {
@@ -69,12 +78,10 @@ void Emitter::affine(const Layer& layer) {
   act(
       [=](Bases bases) {
         const auto loop = row_kernels<float>().affine_by_column;
-        parallel_for(0, rows, std::max<int64_t>(1, 16384 / channels), [&](int64_t b, int64_t e) {
-          for (int64_t i = b; i < e; ++i) {
-            loop(at(bases, source) + i * channels, channels, at(bases, scale), at(bases, shift),
-                 at(bases, target) + i * channels);
-          }
-        });
+        each_row(at(bases, source), at(bases, target), rows, channels, 16384,
+                 [&](const float* x, float* y) {
+                   loop(x, channels, at(bases, scale), at(bases, shift), y);
+                 });
       },
       {source, target, scale, shift});
   settle(layer.output, target);
@@ -176,16 +183,13 @@ void Emitter::layer_norm(const Layer& layer) {
   act(
       [=](Bases bases) {
         const RowKernels<float>& kernels = row_kernels<float>();
-        parallel_for(0, rows, std::max<int64_t>(1, 16384 / width), [&](int64_t b, int64_t e) {
-          for (int64_t i = b; i < e; ++i) {
-            const float* x = at(bases, source) + i * width;
-            float mean = 0;
-            float variance = 0;
-            kernels.moments(x, width, &mean, &variance);
-            kernels.normalize(x, width, mean, 1 / std::sqrt(variance + eps), gamma, beta,
-                              at(bases, target) + i * width);
-          }
-        });
+        const auto row = [&](const float* x, float* y) {
+          float mean = 0;
+          float variance = 0;
+          kernels.moments(x, width, &mean, &variance);
+          kernels.normalize(x, width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
+        };
+        each_row(at(bases, source), at(bases, target), rows, width, 16384, row);
       },
       {source, target});
   settle(layer.output, target);
@@ -200,10 +204,8 @@ void Emitter::softmax(const Layer& layer) {
   act(
       [=](Bases bases) {
         const auto loop = row_kernels<float>().softmax;
-        parallel_for(0, rows, std::max<int64_t>(1, 4096 / width), [&](int64_t b, int64_t e) {
-          for (int64_t i = b; i < e; ++i)
-            loop(at(bases, source) + i * width, width, at(bases, target) + i * width);
-        });
+        each_row(at(bases, source), at(bases, target), rows, width, 4096,
+                 [&](const float* x, float* y) { loop(x, width, y); });
       },
       {source, target});
   settle(layer.output, target);
