@@ -3,7 +3,9 @@
 #include "tierup/ir/graph_hash.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <unordered_map>
 
 namespace tierup::ir {
@@ -82,7 +84,7 @@ class Hasher {
     add(static_cast<uint64_t>(value.tag()));
     switch (value.tag()) {
       case IValue::Tag::kTensor: return tensor(value.to_tensor());
-      case IValue::Tag::kFloat: return add(std::bit_cast<uint64_t>(value.to_float()));
+      case IValue::Tag::kFloat: return number(value.to_float());
       case IValue::Tag::kObject: return add_text(value.to_object().type->name());
       case IValue::Tag::kFunction: return add_text(value.to_function().name());
       case IValue::Tag::kEnum: return add_text(value.to_enum().name);
@@ -98,6 +100,12 @@ class Hasher {
         return;
       default: add_text(to_text(value));
     }
+  }
+
+  // All NaNs are one number, as in a graph's text.
+  void number(double value) {
+    add(std::bit_cast<uint64_t>(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN()
+                                                  : value));
   }
 
   void items(const std::vector<IValue>& list) {

@@ -1,7 +1,10 @@
 // Edits keep uses and places right, and source places read as errors print them.
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "tierup/ir/graph_editor.h"
+#include "tierup/ir/graph_hash.h"
 #include "tierup/ir/text.h"
 #include "tierup/ir/verifier.h"
 
@@ -95,6 +98,18 @@ TEST(GraphText, RefusesEndlessNesting) {
   std::string lists;
   for (int i = 0; i < 5000; ++i) lists += "List[";
   EXPECT_THROW(parse_graph("graph @f(%a : " + lists + ") {}"), Error);
+}
+
+TEST(GraphHash, HoldsEveryNaNForTheSameNumber) {
+  const auto hash = [](uint64_t bits) {
+    Graph graph("f");
+    GraphEditor editor(graph);
+    editor.add_return(&graph.block(), editor.constant(std::bit_cast<double>(bits)));
+    return graph_hash(graph);
+  };
+  EXPECT_EQ(hash(0x7ff8000000000000), hash(0x7ff80000deadbeef));
+  EXPECT_EQ(hash(0x7ff8000000000000), hash(0xfff8000000000000));
+  EXPECT_NE(hash(0x7ff8000000000000), hash(0x7ff0000000000000));
 }
 
 TEST(SourceRange, ShowsThePlaceWithACaret) {
