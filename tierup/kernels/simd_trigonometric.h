@@ -270,7 +270,8 @@ TIERUP_INLINE Vec<float> erf(Vec<float> x) {
   const Vec<float> far = copysign(Vec<float>(1) - exp(polynomial(t, kLogErfc)), x);
   return select(x != x, x, select(a < Vec<float>(1), near, far));
 }
-// erf within 8 ulp by one quotient of polynomials in x^2: for activations, where it is added to 1.
+// erf within 8 ulp by one quotient of polynomials in x^2: for activations, where it is added to 1;
+// exactly 1 from where that is the nearest number.
 inline constexpr double kErfAbove[] = {0x1.20dd74p+0, 0x1.846faap-3,  0x1.af74c6p-5,
                                        0x1.e9fd04p-9, 0x1.2ae890p-12, 0x1.155b9cp-19};
 inline constexpr double kErfBelow[] = {0x1p+0,        0x1.00ba20p-1,  0x1.d23384p-4,
@@ -278,7 +279,9 @@ inline constexpr double kErfBelow[] = {0x1p+0,        0x1.00ba20p-1,  0x1.d23384
 TIERUP_INLINE Vec<float> erf_coarse(Vec<float> x) {
   const Vec<float> near = limit(x, -3.9, 3.9);
   const Vec<float> z = near * near;
-  return limit(near * (polynomial(z, kErfAbove) / polynomial(z, kErfBelow)), -1, 1);
+  const Vec<float> value =
+      limit(near * (polynomial(z, kErfAbove) / polynomial(z, kErfBelow)), -1, 1);
+  return select(abs(x) > Vec<float>(3.9F), copysign(Vec<float>(1), x), value);
 }
 // erfc(a) for a >= 1, relative to the range of the table.
 template <size_t N>

@@ -99,14 +99,18 @@ std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context
     twin_calls_.fetch_add(1, std::memory_order_relaxed);
     return run_twin(inputs, context);
   }
-  Ref<const Entry> entry = find(key);
-  if (entry == nullptr) return miss(key, inputs, context);
-  if (entry->compiled == nullptr) {
-    twin_calls_.fetch_add(1, std::memory_order_relaxed);
-    return run_twin(inputs, context);
+  const Ref<const Entry> entry = find(key);
+  return entry == nullptr ? miss(key, inputs, context) : run_entry(*entry, inputs, context);
+}
+
+std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IValue> inputs,
+                                         RunContext& context) {
+  if (entry.compiled != nullptr) {
+    if (auto results = entry.compiled->run(inputs))
+      return {std::make_move_iterator(results->begin()), std::make_move_iterator(results->end())};
   }
-  std::vector<Tensor> results = entry->compiled->run(inputs);
-  return {std::make_move_iterator(results.begin()), std::make_move_iterator(results.end())};
+  twin_calls_.fetch_add(1, std::memory_order_relaxed);
+  return run_twin(inputs, context);
 }
 
 NeuralNet::Sight* NeuralNet::find_sight(const Key& key) {
@@ -136,13 +140,9 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
       }
     }
   }
-  Ref<const Entry> entry = find(key);
-  if (entry == nullptr || entry->compiled == nullptr) {
-    twin_calls_.fetch_add(1, std::memory_order_relaxed);
-    return run_twin(inputs, context);
-  }
-  std::vector<Tensor> results = entry->compiled->run(inputs);
-  return {std::make_move_iterator(results.begin()), std::make_move_iterator(results.end())};
+  if (const Ref<const Entry> entry = find(key)) return run_entry(*entry, inputs, context);
+  twin_calls_.fetch_add(1, std::memory_order_relaxed);
+  return run_twin(inputs, context);
 }
 
 bool NeuralNet::is_worth_compiling(const Sight& sight) const {

@@ -81,6 +81,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   static size_t bytes_of(const Entries& entries);
   static bool make_key(std::span<const IValue> inputs, int threads, Key& key);
   Ref<const Entry> find(const Key& key) const;
+  std::vector<IValue> run_entry(const Entry& entry, std::span<const IValue> inputs,
+                                RunContext& context);
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
   std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
   // Sizes that came once, not yet compiled for.

@@ -2,8 +2,11 @@
 #include "tierup/kernels/net/compiled_net.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <mutex>
 
+#include "tierup/base/float_watch.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/onednn_engine.h"
@@ -90,9 +93,52 @@ class Arena {
 
 class Net final : public CompiledNet {
  public:
-  explicit Net(Emitted net) : net_(std::move(net)), bytes_(plan_memory(net_.buffers)) {}
+  Net(Emitted net, int threads)
+      : net_(std::move(net)), bytes_(plan_memory(net_.buffers)), threads_(threads) {}
 
-  std::vector<Tensor> run(std::span<const IValue> inputs) const override {
+  std::optional<std::vector<Tensor>> run(std::span<const IValue> inputs) const override {
+    if (meets_mostly_nans()) return std::nullopt;
+    runs_.fetch_add(1, std::memory_order_relaxed);
+    using Scope = FloatWatch::Scope;
+    const bool is_sure = meetings_.load(std::memory_order_relaxed) > 0;
+    const Scope workers = is_sure ? Scope::kWorkers : Scope::kWorkersAfter;
+    FloatWatch watch(uses_workers_ ? workers : Scope::kThread, threads_);
+    std::vector<Tensor> results = execute(inputs);
+    if (!watch.met_nan() && !(net_.spreads_nans && holds_nan(results))) return results;
+    // From now on it is made sure that the flags are this net's own.
+    meetings_.fetch_add(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+
+  std::vector<Tensor> rehearse(std::span<const IValue> inputs) override {
+    FloatWatch watch(threads_ > 1 ? FloatWatch::Scope::kWorkers : FloatWatch::Scope::kThread,
+                     threads_);
+    std::vector<Tensor> results = execute(inputs);
+    if (watch.met_nan() && !holds_nan(results))
+      net_.notes.emplace_back("meets NaNs on ordinary numbers");
+    uses_workers_ = watch.workers_worked();
+    return results;
+  }
+  const std::vector<std::string>& notes() const override { return net_.notes; }
+  size_t arena_bytes() const override { return bytes_; }
+
+ private:
+  static constexpr size_t kMostIdle = 4;
+  static constexpr uint64_t kMeetingsToGiveUp = 8;
+
+  // Where a model computes with NaNs all the time, running the net first is wasted.
+  bool meets_mostly_nans() const {
+    const uint64_t meetings = meetings_.load(std::memory_order_relaxed);
+    return meetings >= kMeetingsToGiveUp && 2 * meetings > runs_.load(std::memory_order_relaxed);
+  }
+  static bool holds_nan(const std::vector<Tensor>& results) {
+    return std::any_of(results.begin(), results.end(), [](const Tensor& result) {
+      const float* numbers = result.data<float>();
+      return std::any_of(numbers, numbers + result.numel(), [](float x) { return std::isnan(x); });
+    });
+  }
+
+  std::vector<Tensor> execute(std::span<const IValue> inputs) const {
     std::vector<Tensor> given(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].is_tensor()) continue;
@@ -111,11 +157,6 @@ class Net final : public CompiledNet {
     give_back(std::move(arena));
     return results;
   }
-  const std::vector<std::string>& notes() const override { return net_.notes; }
-  size_t arena_bytes() const override { return bytes_; }
-
- private:
-  static constexpr size_t kMostIdle = 4;
 
   std::unique_ptr<Arena> take() const {
     {
@@ -135,6 +176,10 @@ class Net final : public CompiledNet {
 
   Emitted net_;
   size_t bytes_;
+  const int threads_;
+  bool uses_workers_ = true;
+  mutable std::atomic<uint64_t> runs_{0};
+  mutable std::atomic<uint64_t> meetings_{0};  // Runs that met a NaN.
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Arena>> idle_;
 };
@@ -171,7 +216,7 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
   recognize(net);
   fuse(net);
   try {
-    return std::make_unique<Net>(Emitter(net, options, *weights).run());
+    return std::make_unique<Net>(Emitter(net, options, *weights).run(), options.threads);
   } catch (const dnnl::error& error) {
     fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a result: {}", error.what());
   }

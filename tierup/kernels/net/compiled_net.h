@@ -3,9 +3,14 @@
 // Layers became oneDNN primitives and own loops over one arena, planned by life times; weights are
 // packed for the primitives that read them, in a store that all nets of one program share.
 // A net is constant; any number of threads may run it, each run with its own arena from a pool.
+//
+// Steps of a net may lose or spread NaNs where tier 0's operators keep them in place (oneDNN's relu
+// makes 0 of NaN, Winograd spreads one over a tile). A run notices that it met one, and gives no
+// results.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,8 +35,12 @@ size_t packed_bytes(const WeightStore& store);
 class CompiledNet {
  public:
   virtual ~CompiledNet() = default;
-  // `inputs` have the dtypes and sizes that the net was compiled for; any strides.
-  virtual std::vector<Tensor> run(std::span<const IValue> inputs) const = 0;
+  // `inputs` have the dtypes and sizes that the net was compiled for; any strides. Nothing if a NaN
+  // was met or made.
+  virtual std::optional<std::vector<Tensor>> run(std::span<const IValue> inputs) const = 0;
+  // Before the net serves, over ordinary numbers: gives results in any case, and finds out which
+  // threads do the work.
+  virtual std::vector<Tensor> rehearse(std::span<const IValue> inputs) = 0;
   // One line per choice that was made: what for, and how long each candidate took.
   virtual const std::vector<std::string>& notes() const = 0;
   virtual size_t arena_bytes() const = 0;

@@ -178,6 +178,7 @@ bool Emitter::prefers_winograd(const Layer& layer) {
 void Emitter::convolution(const Layer& layer) {
   const bool is_winograd = prefers_winograd(layer);
   if (is_winograd && options_.measures) weights_.set_winograd(layer.id);
+  out_.spreads_nans |= is_winograd;
   const auto pd = describe(layer, is_winograd);
   const ConvGeometry& g = layer.conv;
   const Home source = home_in(layer.inputs[0], pd.src_desc());

@@ -58,6 +58,7 @@ struct Emitted {
   std::vector<std::shared_ptr<char[]>> blocks;  // Constants.
   std::vector<Tensor> tensors;
   std::vector<std::string> notes;
+  bool spreads_nans = false;  // A NaN may spread without being noticed (Winograd's tiles).
 };
 
 template <typename T = float>

@@ -1,0 +1,40 @@
+// FloatWatch: whether floating-point work on this thread, and on the workers of its parallel loops,
+// met a NaN or made one.
+//
+// Vector code drops NaNs on the way: the larger of NaN and 0 is 0 on x86. But the processor notes
+// in a flag that stays: every such comparison, and every operation that makes a NaN out of numbers
+// (inf - inf). Reading the flag takes a few nanoseconds; reading the workers' takes a parallel
+// region.
+#pragma once
+
+#include <cstdint>
+
+namespace tierup {
+
+class FloatWatch {
+ public:
+  enum class Scope : uint8_t {
+    kThread,        // This thread alone does the work.
+    kWorkersAfter,  // The workers' flags are read, and cleared for next time: may be old.
+    kWorkers,       // They are cleared before, too.
+  };
+
+  FloatWatch(Scope scope, int threads);
+  // The thread's own flags are as before, with what was raised since.
+  ~FloatWatch();
+  FloatWatch(const FloatWatch&) = delete;
+  FloatWatch& operator=(const FloatWatch&) = delete;
+
+  // To be called once. Whether a NaN was met or made since.
+  bool met_nan();
+  // After met_nan(): whether workers did any floating-point work (that was not exact).
+  bool workers_worked() const { return workers_worked_; }
+
+ private:
+  const Scope scope_;
+  const int threads_;
+  const uint32_t saved_;
+  bool workers_worked_ = false;
+};
+
+}  // namespace tierup
