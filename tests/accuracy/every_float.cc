@@ -85,21 +85,22 @@ std::vector<Worst> measure(const Function& function, uint64_t stride, Instructio
       x[count++] = std::bit_cast<float>(static_cast<uint32_t>(bits));
     }
     for (size_t i = 0; i < count; ++i) want[i] = function.truth(static_cast<double>(x[i]));
+    Worst here;  // Of this block, by the set before.
     for (size_t set = 0; set < worst.size(); ++set) {
       const auto* variant =
           RunTable::of(static_cast<InstructionSet>(set)).find(function.body, ScalarType::kFloat);
       const char* in = reinterpret_cast<const char*>(x.data());
       variant->run(reinterpret_cast<char*>(y.data()), &in, static_cast<int64_t>(count));
       // Mostly the bits are those of the set before.
-      if (set > 0 && std::memcmp(y.data(), before.data(), count * sizeof(float)) == 0) {
-        if (worst[set - 1].error > worst[set].error) worst[set] = worst[set - 1];
-        continue;
+      if (set == 0 || std::memcmp(y.data(), before.data(), count * sizeof(float)) != 0) {
+        before = y;
+        here = {};
+        for (size_t i = 0; i < count; ++i) {
+          const double error = ulps(y[i], want[i]);
+          if (error > here.error) here = {error, x[i]};
+        }
       }
-      before = y;
-      for (size_t i = 0; i < count; ++i) {
-        const double error = ulps(y[i], want[i]);
-        if (error > worst[set].error) worst[set] = {error, x[i]};
-      }
+      if (here.error > worst[set].error) worst[set] = here;
     }
   }
   return worst;
