@@ -189,8 +189,8 @@ void gemm_without_depth(const GemmProblem& p) {
 constexpr int64_t kMaxOwnRowElements = int64_t{1} << 18;
 
 bool is_small_row(const GemmProblem& p) {
-  return p.batch == 1 && p.m == 1 && p.k * p.n <= kMaxOwnRowElements &&
-         (p.a.col_stride == 1 || p.k == 1) && (p.b.row_stride == 1 || p.b.col_stride == 1);
+  return p.batch == 1 && p.m == 1 && is_row_work(p.k, p.n) && (p.a.col_stride == 1 || p.k == 1) &&
+         (p.b.row_stride == 1 || p.b.col_stride == 1);
 }
 
 void gemm_row(const GemmProblem& p) {
@@ -220,6 +220,8 @@ bool is_fast(const GemmProblem& p) {
 }
 
 }  // namespace
+
+bool is_row_work(int64_t k, int64_t n) { return k * n <= kMaxOwnRowElements; }
 
 bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
   if (rows == 1 && cols == 1) return true;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +34,7 @@ inline Tensor variances(int64_t count) {
 
 inline IValue ints(IntVector values) { return make_int_list(values); }
 
-// Operators one after the other; value 0 is the input.
+// Operators one after the other; value 0 is the first input.
 class Line {
  public:
   Line() {
@@ -57,6 +59,10 @@ class Line {
                {v(input), c(weight), c(bias), c(ints({stride, stride})),
                 c(ints({padding, padding})), c(ints({dilation, dilation})), c(groups)});
   }
+  int input() {
+    program_.inputs.push_back(program_.value_count);
+    return program_.value_count++;
+  }
   int list(std::vector<int> values) {
     net::Op op;
     op.kind = net::OpKind::kTensors;
@@ -77,5 +83,33 @@ class Line {
   net::Program program_;
   std::vector<KernelFn> kernels_;
 };
+
+inline void expect_close(const IValue& a, const IValue& b) {
+  const Tensor x = a.to_tensor();
+  const Tensor y = b.to_tensor();
+  ASSERT_EQ(shape_string(x.sizes()), shape_string(y.sizes()));
+  EXPECT_EQ(shape_string(x.strides()), shape_string(y.strides()));
+  double top = 1e-6;
+  for (int64_t i = 0; i < x.numel(); ++i)
+    top = std::max(top, std::abs(static_cast<double>(x.data<float>()[i])));
+  for (int64_t i = 0; i < x.numel(); ++i)
+    ASSERT_NEAR(x.data<float>()[i], y.data<float>()[i], 1e-5 * top) << "at " << i;
+}
+
+// The first call runs the twin, the second compiles, the third uses what was compiled.
+inline void expect_same_thrice(NeuralNet& object, std::vector<IValue> inputs) {
+  RunContext context;
+  const std::vector<IValue> first = object.run(inputs, context);
+  const size_t before = object.net_count();
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<IValue> next = object.run(inputs, context);
+    ASSERT_EQ(next.size(), first.size());
+    for (size_t r = 0; r < next.size(); ++r) expect_close(first[r], next[r]);
+  }
+  EXPECT_EQ(object.net_count(), before + 1);
+}
+inline void expect_same_thrice(NeuralNet& object, const Tensor& input) {
+  expect_same_thrice(object, std::vector<IValue>{input});
+}
 
 }  // namespace tierup::ops

@@ -3,39 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tierup/base/parallel.h"
 #include "tierup/ops/neural_net_fixture.h"
 
 namespace tierup::ops {
 namespace {
-
-void expect_close(const IValue& a, const IValue& b) {
-  const Tensor x = a.to_tensor();
-  const Tensor y = b.to_tensor();
-  ASSERT_EQ(shape_string(x.sizes()), shape_string(y.sizes()));
-  EXPECT_EQ(shape_string(x.strides()), shape_string(y.strides()));
-  double top = 1e-6;
-  for (int64_t i = 0; i < x.numel(); ++i)
-    top = std::max(top, std::abs(static_cast<double>(x.data<float>()[i])));
-  for (int64_t i = 0; i < x.numel(); ++i)
-    ASSERT_NEAR(x.data<float>()[i], y.data<float>()[i], 1e-5 * top) << "at " << i;
-}
-
-// The first call runs the twin, the second compiles, the third uses what was compiled.
-void expect_same_thrice(NeuralNet& object, const Tensor& input) {
-  RunContext context;
-  std::vector<IValue> one{input};
-  const std::vector<IValue> first = object.run(one, context);
-  const size_t before = object.net_count();
-  for (int i = 0; i < 2; ++i) {
-    const std::vector<IValue> next = object.run(one, context);
-    ASSERT_EQ(next.size(), first.size());
-    for (size_t r = 0; r < next.size(); ++r) expect_close(first[r], next[r]);
-  }
-  EXPECT_EQ(object.net_count(), before + 1);
-}
 
 Ref<NeuralNet> block(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t padding,
                      int64_t dilation, int64_t groups) {

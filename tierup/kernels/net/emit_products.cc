@@ -203,7 +203,17 @@ void Emitter::convolution(const Layer& layer) {
   settle(layer.output, target);
 }
 
+Tensor Emitter::scaled_weight(const Layer& layer) {
+  if (layer.scale.empty()) return layer.weight;
+  const Tensor weight = clone(layer.weight, MemoryFormat::kContiguous);
+  const auto columns = static_cast<int64_t>(layer.scale.size());
+  for (int64_t i = 0; i < weight.numel(); ++i)
+    weight.data<float>()[i] *= layer.scale[static_cast<size_t>(i % columns)];
+  return weight;
+}
+
 void Emitter::product(const Layer& layer) {
+  if (is_row_product(layer)) return row_product(layer);
   const IntVector& in = value(layer.inputs[0]).sizes;
   const IntVector& out = value(layer.output).sizes;
   const int64_t k = layer.weight.size(0);
@@ -227,12 +237,7 @@ void Emitter::product(const Layer& layer) {
   }
   Home source = home_in(layer.inputs[0], row_major(in));
   source.layout = row_major(source_sizes);
-  Tensor weight = layer.weight;
-  if (!layer.scale.empty()) {
-    weight = clone(weight, MemoryFormat::kContiguous);
-    for (int64_t i = 0; i < weight.numel(); ++i)
-      weight.data<float>()[i] *= layer.scale[static_cast<size_t>(i % n)];
-  }
+  const Tensor weight = scaled_weight(layer);
   const Home weights =
       packed(layer.id * 2, weight, pd.weights_desc(), strided(weight.sizes(), weight.strides()));
   Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));

@@ -110,6 +110,8 @@ Home Emitter::plain_home(int id) {
   return home_in(id, sizes.size() > 2 ? channels_last(sizes) : row_major(sizes));
 }
 
+Home Emitter::gapless_home(int id) { return home_in(id, dense_like(any_home(id).layout)); }
+
 bool Emitter::may_overwrite(int id, const Home& home) const {
   const Buffer& buffer = out_.buffers[static_cast<size_t>(home.buffer)];
   return buffer.where == Where::kArena &&
@@ -137,7 +139,28 @@ void Emitter::act(OwnLoop loop, std::initializer_list<Home> homes) {
   out_.actions.push_back({{}, {}, std::move(loop)});
 }
 
+// A call of oneDNN's takes longer than copying a few kilobytes.
+bool Emitter::copy_rows(const Home& from, const Home& to) {
+  constexpr int64_t kMostElements = 8192;
+  const auto rows = rows_of(from.layout, to.layout);
+  if (!rows || rows->count * rows->width > kMostElements ||
+      from.layout.data_type() != memory::data_type::f32 ||
+      to.layout.data_type() != memory::data_type::f32) {
+    return false;
+  }
+  act(
+      [=, rows = *rows](Bases bases) {
+        for (int64_t i = 0; i < rows.count; ++i) {
+          const float* row = at(bases, from) + i * rows.from_stride;
+          std::copy(row, row + rows.width, at(bases, to) + i * rows.to_stride);
+        }
+      },
+      {from, to});
+  return true;
+}
+
 void Emitter::copy(const Home& from, const Home& to) {
+  if (copy_rows(from, to)) return;
   const auto& engine = onednn_engine();
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

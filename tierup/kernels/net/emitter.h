@@ -82,6 +82,8 @@ class Emitter {
   Home any_home(int id);
   Home home_in(int id, const memory::desc& layout);
   Home plain_home(int id);
+  // In the order of its first home, without gaps between the elements.
+  Home gapless_home(int id);
   // Whether the layer at hand reads the value last, so that its buffer may be written over.
   bool may_overwrite(int id, const Home& home) const;
   // A home for the layer's result: the operand's own where that may be overwritten.
@@ -90,6 +92,7 @@ class Emitter {
   void act(dnnl::primitive primitive, std::vector<Argument> arguments);
   void act(OwnLoop loop, std::initializer_list<Home> homes);
   void copy(const Home& from, const Home& to);
+  bool copy_rows(const Home& from, const Home& to);
   Argument scratch(const memory::desc& layout);
   Home packed(int id, const Tensor& tensor, const memory::desc& wanted, const memory::desc& outer);
   Home vector_of(int id, const std::vector<float>& numbers);
@@ -100,6 +103,8 @@ class Emitter {
   void emit(const Layer& layer);
   void convolution(const Layer& layer);
   void product(const Layer& layer);
+  bool is_row_product(const Layer& layer) const;
+  void row_product(const Layer& layer);
   void batch_product(const Layer& layer);
   void activation(const Layer& layer);
   void affine(const Layer& layer);
@@ -119,6 +124,8 @@ class Emitter {
   Home result_home(const Layer& layer, const memory::desc& layout);
   dnnl::convolution_forward::primitive_desc describe(const Layer& layer, bool is_winograd) const;
   bool prefers_winograd(const Layer& layer);
+  // Of a product: with the normalisation's factors, and with what it adds.
+  static Tensor scaled_weight(const Layer& layer);
   std::vector<float> folded_bias(const Layer& layer) const;
 
   const LayerNet& net_;

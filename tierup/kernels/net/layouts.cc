@@ -1,5 +1,8 @@
 #include "tierup/kernels/net/layouts.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels::net {
@@ -50,6 +53,30 @@ IntVector strides_of(const memory::desc& plain) {
   return IntVector(strides, strides + plain.data.ndims);
 }
 
+namespace {
+
+std::vector<size_t> fast_to_slow(const IntVector& strides) {
+  std::vector<size_t> order(strides.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = order.size() - 1 - i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  return order;
+}
+
+}  // namespace
+
+memory::desc dense_like(const memory::desc& desc) {
+  if (!is_plain(desc)) return desc;
+  const IntVector sizes = sizes_of(desc);
+  IntVector strides = strides_of(desc);
+  int64_t step = 1;
+  for (const size_t d : fast_to_slow(strides)) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  return strided(sizes, strides);
+}
+
 bool same_layout(const memory::desc& a, const memory::desc& b) {
   if (a == b) return true;
   if (!is_plain(a) || !is_plain(b) || a.data.ndims != b.data.ndims ||
@@ -64,6 +91,27 @@ bool same_layout(const memory::desc& a, const memory::desc& b) {
     }
   }
   return true;
+}
+
+std::optional<Rows> rows_of(const memory::desc& from, const memory::desc& to) {
+  if (!is_plain(from) || !is_plain(to) || from.dims() != to.dims()) return std::nullopt;
+  const IntVector sizes = sizes_of(to);
+  const IntVector from_strides = strides_of(from);
+  const IntVector to_strides = strides_of(to);
+  Rows rows;
+  bool is_in_row = true;
+  for (const size_t d : fast_to_slow(to_strides)) {
+    if (sizes[d] == 1) continue;
+    is_in_row = is_in_row && from_strides[d] == rows.width && to_strides[d] == rows.width;
+    if (is_in_row) {
+      rows.width *= sizes[d];
+    } else if (rows.count == 1) {
+      rows = {sizes[d], rows.width, from_strides[d], to_strides[d]};
+    } else {
+      return std::nullopt;
+    }
+  }
+  return rows;
 }
 
 std::optional<memory::desc> permuted(const memory::desc& desc, IntSpan order) {

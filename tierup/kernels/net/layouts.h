@@ -22,11 +22,24 @@ memory::desc channels_last(IntSpan sizes);
 // To be chosen by a primitive.
 memory::desc any_layout(IntSpan sizes);
 
+// Dimensions in the same order from slow to fast, without gaps; itself where it has blocks.
+memory::desc dense_like(const memory::desc& desc);
+
 // Described by strides alone, without blocks.
 bool is_plain(const memory::desc& desc);
 IntVector strides_of(const memory::desc& plain);
 // The same elements at the same places; strides of dimensions of size 1 do not count.
 bool same_layout(const memory::desc& a, const memory::desc& b);
+// A copy between two layouts as rows of elements that lie side by side in both; strides in
+// elements. Nothing where it takes more than one loop over rows.
+struct Rows {
+  int64_t count = 1;
+  int64_t width = 1;
+  int64_t from_stride = 0;
+  int64_t to_stride = 0;
+};
+std::optional<Rows> rows_of(const memory::desc& from, const memory::desc& to);
+
 // The same memory seen with dimensions in another order, or with other sizes; nullopt if strides
 // cannot say it.
 std::optional<memory::desc> permuted(const memory::desc& desc, IntSpan order);
