@@ -31,6 +31,10 @@ struct ConvGeometry {
   int64_t in_points() const { return in[0] * in[1] * in[2]; }
   int64_t out_points() const { return out[0] * out[1] * out[2]; }
   int64_t kernel_points() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t multiplications() const {
+    const int64_t points = transposed ? in_points() : out_points();
+    return batch * points * out_channels * (in_channels / groups) * kernel_points();
+  }
 };
 
 // Geometry of input [N, C, *] with weight [O, C / groups, *], or [C, O / groups, *] transposed.

@@ -2,6 +2,7 @@
 
 #include <dnnl.hpp>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/instruction_set.h"
 
 namespace tierup::kernels {
@@ -36,6 +37,11 @@ const dnnl::engine& onednn_engine() {
 dnnl::stream& onednn_stream() {
   thread_local dnnl::stream stream(onednn_engine());
   return stream;
+}
+
+int threads_worth(int64_t multiplications) {
+  constexpr int64_t kMostForOne = int64_t{1} << 18;
+  return multiplications <= kMostForOne ? 1 : intra_op_threads();
 }
 
 }  // namespace tierup::kernels

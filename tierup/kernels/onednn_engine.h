@@ -25,6 +25,10 @@ const dnnl::engine& onednn_engine();
 // The calling thread's stream.
 dnnl::stream& onednn_stream();
 
+// Threads that so many multiplications are worth: the calling one alone for a few microseconds of
+// work, where bringing others in takes longer.
+int threads_worth(int64_t multiplications);
+
 // What a primitive depends on: sizes, strides, attributes, number of threads.
 using PrimitiveKey = SmallVector<int64_t, 40>;
 

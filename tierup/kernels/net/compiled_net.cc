@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "tierup/base/float_watch.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/onednn_engine.h"
@@ -50,6 +51,7 @@ class Arena {
         action.loop(bases_.data());
         continue;
       }
+      const ThreadCountScope threads(action.threads);
       const auto [begin, end] = ranges_[i];
       const dnnl_status_t status =
           dnnl_primitive_execute(action.primitive.get(), stream.get(),

@@ -45,7 +45,24 @@ void each_row(const float* from, float* to, int64_t rows, int64_t width, int64_t
 
 }  // namespace
 
+int64_t Emitter::multiplications(const Layer& layer) const {
+  const int64_t results = numel_of(value(layer.output).sizes);
+  switch (layer.kind) {
+    case LayerKind::kConv: return layer.conv.multiplications();
+    case LayerKind::kGemm: return results * layer.weight.size(0);
+    case LayerKind::kBatchGemm: return results * value(layer.inputs[0]).sizes.back();
+    default: return results * kForAnElement;
+  }
+}
+
+// Primitives keep the number of threads that they were made for.
 void Emitter::emit(const Layer& layer) {
+  threads_ = threads_worth(multiplications(layer));
+  const ThreadCountScope threads(threads_);
+  emit_kind(layer);
+}
+
+void Emitter::emit_kind(const Layer& layer) {
   switch (layer.kind) {
     case LayerKind::kConv: return convolution(layer);
     case LayerKind::kGemm: return product(layer);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <utility>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/onednn_engine.h"
 
@@ -131,12 +133,12 @@ void Emitter::touch(const Home& home) {
 
 void Emitter::act(dnnl::primitive primitive, std::vector<Argument> arguments) {
   for (const Argument& argument : arguments) touch(argument.home);
-  out_.actions.push_back({std::move(primitive), std::move(arguments), nullptr});
+  out_.actions.push_back({std::move(primitive), std::move(arguments), nullptr, threads_});
 }
 
 void Emitter::act(OwnLoop loop, std::initializer_list<Home> homes) {
   for (const Home& home : homes) touch(home);
-  out_.actions.push_back({{}, {}, std::move(loop)});
+  out_.actions.push_back({{}, {}, std::move(loop), 1});
 }
 
 // A call of oneDNN's takes longer than copying a few kilobytes.
@@ -161,11 +163,15 @@ bool Emitter::copy_rows(const Home& from, const Home& to) {
 
 void Emitter::copy(const Home& from, const Home& to) {
   if (copy_rows(from, to)) return;
+  const int layers_threads =
+      std::exchange(threads_, threads_worth(kForAnElement * numel_of(sizes_of(to.layout))));
+  const ThreadCountScope threads(threads_);
   const auto& engine = onednn_engine();
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc pd(engine, from.layout, engine, to.layout, attributes);
   act(dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, scratch(pd.scratchpad_desc())});
+  threads_ = layers_threads;
 }
 
 Argument Emitter::scratch(const memory::desc& layout) {

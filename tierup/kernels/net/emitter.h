@@ -40,6 +40,9 @@ struct Argument {
   Home home;
 };
 
+// Multiplications that take as long as moving or changing a number.
+inline constexpr int64_t kForAnElement = 8;
+
 // Where the buffers of one run lie.
 using Bases = char* const*;
 using OwnLoop = std::function<void(Bases)>;
@@ -49,6 +52,7 @@ struct Action {
   dnnl::primitive primitive;
   std::vector<Argument> arguments;
   OwnLoop loop;
+  int threads = 1;  // That the primitive was made for.
 };
 
 struct Emitted {
@@ -101,6 +105,9 @@ class Emitter {
 
   // Layers (emit_*.cc).
   void emit(const Layer& layer);
+  void emit_kind(const Layer& layer);
+  // Of numbers, or as many of them as other work takes as long as.
+  int64_t multiplications(const Layer& layer) const;
   void convolution(const Layer& layer);
   void product(const Layer& layer);
   bool is_row_product(const Layer& layer) const;
@@ -136,6 +143,7 @@ class Emitter {
   std::vector<int> root_;      // The value whose memory a view shows.
   std::vector<int> last_use_;  // The last layer that reads a root.
   int layer_ = 0;              // At hand.
+  int threads_ = 0;            // That its primitives are made for.
   std::vector<std::pair<IntVector, bool>> measured_;
 };
 
