@@ -33,7 +33,12 @@ struct ConvGeometry {
   int64_t kernel_points() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t multiplications() const {
     const int64_t points = transposed ? in_points() : out_points();
-    return batch * points * out_channels * (in_channels / groups) * kernel_points();
+    return points * batch * weights();
+  }
+  int64_t weights() const { return out_channels * (in_channels / groups) * kernel_points(); }
+  // Of the operands and the result.
+  int64_t numbers() const {
+    return weights() + batch * (in_channels * in_points() + out_channels * out_points());
   }
 };
 

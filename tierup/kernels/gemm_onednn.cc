@@ -71,7 +71,8 @@ CachedMatmul make_matmul(const GemmProblem& p, const MatrixOperand& a, const Mat
 }
 
 void run_matmul(const GemmProblem& p) {
-  const ThreadCountScope threads(threads_worth(p.batch * p.m * p.n * p.k));
+  const ThreadCountScope threads(
+      threads_worth(p.batch * p.m * p.n * p.k, p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)));
   MatrixOperand a = p.a;
   MatrixOperand b = p.b;
   normalize(p.m, p.k, a.row_stride, a.col_stride);

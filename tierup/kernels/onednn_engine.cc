@@ -39,9 +39,10 @@ dnnl::stream& onednn_stream() {
   return stream;
 }
 
-int threads_worth(int64_t multiplications) {
+int threads_worth(int64_t multiplications, int64_t numbers) {
   constexpr int64_t kMostForOne = int64_t{1} << 18;
-  return multiplications <= kMostForOne ? 1 : intra_op_threads();
+  constexpr int64_t kForANumber = 8;  // Multiplications that take as long as moving one.
+  return multiplications + kForANumber * numbers <= kMostForOne ? 1 : intra_op_threads();
 }
 
 }  // namespace tierup::kernels

@@ -25,9 +25,9 @@ const dnnl::engine& onednn_engine();
 // The calling thread's stream.
 dnnl::stream& onednn_stream();
 
-// Threads that so many multiplications are worth: the calling one alone for a few microseconds of
-// work, where bringing others in takes longer.
-int threads_worth(int64_t multiplications);
+// Threads that work is worth which multiplies so often and touches so many numbers: the calling one
+// alone for a few microseconds, where bringing others in takes longer.
+int threads_worth(int64_t multiplications, int64_t numbers);
 
 // What a primitive depends on: sizes, strides, attributes, number of threads.
 using PrimitiveKey = SmallVector<int64_t, 40>;

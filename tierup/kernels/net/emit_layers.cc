@@ -45,19 +45,24 @@ void each_row(const float* from, float* to, int64_t rows, int64_t width, int64_t
 
 }  // namespace
 
-int64_t Emitter::multiplications(const Layer& layer) const {
+int Emitter::threads_for(const Layer& layer) const {
   const int64_t results = numel_of(value(layer.output).sizes);
+  const auto numel = [&](size_t i) { return numel_of(value(layer.inputs[i]).sizes); };
   switch (layer.kind) {
-    case LayerKind::kConv: return layer.conv.multiplications();
-    case LayerKind::kGemm: return results * layer.weight.size(0);
-    case LayerKind::kBatchGemm: return results * value(layer.inputs[0]).sizes.back();
-    default: return results * kForAnElement;
+    case LayerKind::kConv: return threads_worth(layer.conv.multiplications(), layer.conv.numbers());
+    case LayerKind::kGemm:
+      return threads_worth(results * layer.weight.size(0),
+                           results + numel(0) + layer.weight.numel());
+    case LayerKind::kBatchGemm:
+      return threads_worth(results * value(layer.inputs[0]).sizes.back(),
+                           results + numel(0) + numel(1));
+    default: return threads_worth(0, results);
   }
 }
 
 // Primitives keep the number of threads that they were made for.
 void Emitter::emit(const Layer& layer) {
-  threads_ = threads_worth(multiplications(layer));
+  threads_ = threads_for(layer);
   const ThreadCountScope threads(threads_);
   emit_kind(layer);
 }

@@ -40,7 +40,8 @@ bool Emitter::is_row_product(const Layer& layer) const {
   const int64_t k = layer.weight.size(0);
   const int64_t n = layer.weight.size(1);
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
-  return is_row_work(k, n) && (rows == 1 || rows * k * n <= kMostSmallWork) &&
+  return threads_for(layer) == 1 && is_row_work(k, n) &&
+         (rows == 1 || rows * k * n <= kMostSmallWork) &&
          std::all_of(layer.epilogue.begin(), layer.epilogue.end(), [](const Epilogue& e) {
            return e.summand >= 0 || run_of(e.activation) != nullptr;
          });

@@ -164,7 +164,7 @@ bool Emitter::copy_rows(const Home& from, const Home& to) {
 void Emitter::copy(const Home& from, const Home& to) {
   if (copy_rows(from, to)) return;
   const int layers_threads =
-      std::exchange(threads_, threads_worth(kForAnElement * numel_of(sizes_of(to.layout))));
+      std::exchange(threads_, threads_worth(0, numel_of(sizes_of(to.layout))));
   const ThreadCountScope threads(threads_);
   const auto& engine = onednn_engine();
   dnnl::primitive_attr attributes;

@@ -40,9 +40,6 @@ struct Argument {
   Home home;
 };
 
-// Multiplications that take as long as moving or changing a number.
-inline constexpr int64_t kForAnElement = 8;
-
 // Where the buffers of one run lie.
 using Bases = char* const*;
 using OwnLoop = std::function<void(Bases)>;
@@ -106,8 +103,7 @@ class Emitter {
   // Layers (emit_*.cc).
   void emit(const Layer& layer);
   void emit_kind(const Layer& layer);
-  // Of numbers, or as many of them as other work takes as long as.
-  int64_t multiplications(const Layer& layer) const;
+  int threads_for(const Layer& layer) const;
   void convolution(const Layer& layer);
   void product(const Layer& layer);
   bool is_row_product(const Layer& layer) const;
