@@ -18,6 +18,7 @@ namespace {
 struct InspectArguments {
   std::string path;
   std::string exported_model;
+  std::vector<std::string> plugins;
   bool code = false;
   bool graph = false;
   bool plan = false;
@@ -123,8 +124,12 @@ void print_exported(const api::Model& model, bool json) {
     if (named.is_parameter) parameters += static_cast<size_t>(named.tensor.numel());
   }
   const char* dialect = program.is_training_dialect ? "training" : "ATen";
-  const std::vector<std::string> inputs = program.checks->describe();
-  const std::vector<std::string> ranges = program.checks->describe_ranges();
+  std::vector<std::string> inputs;  // Unknown of a compiled library without its program.
+  std::vector<std::string> ranges;
+  if (program.checks) {
+    inputs = program.checks->describe();
+    ranges = program.checks->describe_ranges();
+  }
   if (json) {
     JsonWriter writer;
     writer.begin_object();
@@ -198,6 +203,7 @@ int inspect(const InspectArguments& arguments) {
   options.run_model_code = false;
   options.allow_unsupported = true;
   options.exported_model = arguments.exported_model;
+  options.plugins = arguments.plugins;
   const auto model = api::Model::load(archive::map_file(arguments.path), options);
   if (arguments.graph) {
     print_graphs(*model);
@@ -222,6 +228,10 @@ void add_inspect_command(CLI::App& app, Action& action) {
   command->add_option("model", arguments->path, "TorchScript or torch.export archive")->required();
   command->add_option("--model-name", arguments->exported_model,
                       "Which of several models of a .pt2 archive");
+  command
+      ->add_option("--delegate", arguments->plugins,
+                   "Shared object with operators or delegates; repeatable")
+      ->expected(1);
   CLI::Option_group* what = command->add_option_group("what");
   what->add_flag("--code", arguments->code, "The source files of the archive");
   what->add_flag("--graph", arguments->graph, "The graph of each method");

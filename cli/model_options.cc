@@ -15,7 +15,9 @@ void ModelArguments::add_to(CLI::App& command) {
   command.add_option("--tiering", tiering,
                      "Tiering options, key=value,... (policy, compile, profiled_runs...)");
   command.add_option("--model-name", exported_model, "Which of several models of a .pt2 archive");
-  command.add_option("--ops", plugins, "Shared object with operators or delegates; repeatable")
+  command
+      .add_option("--ops,--delegate", plugins,
+                  "Shared object with operators or delegates; repeatable")
       ->expected(1);
   command.add_flag("--allow-unsupported", allow_unsupported,
                    "Load a model although it needs something unsupported");

@@ -44,9 +44,10 @@ typedef enum tierup_code {
   TIERUP_SYNTAX = 8,
   TIERUP_CANCELLED = 9,
   TIERUP_DEADLINE_EXCEEDED = 10,
-  TIERUP_OUT_OF_MEMORY = 11, /* Also: no frame is free, too many runs wait. */
+  TIERUP_OUT_OF_MEMORY = 11,
   TIERUP_RECURSION_LIMIT = 12,
-  TIERUP_INTERNAL = 13
+  TIERUP_INTERNAL = 13,
+  TIERUP_EXHAUSTED = 14 /* All frames in use, or too many runs waiting: may work later. */
 } tierup_code;
 
 typedef struct tierup_error tierup_error;
@@ -282,6 +283,7 @@ typedef struct tierup_executor_stats {
   uint64_t runs_queued;
   uint64_t generation;
   uint64_t generations_old;
+  uint64_t outputs_copied; /* By run_into, since they could not be computed where they go. */
 } tierup_executor_stats;
 TIERUP_C_API void tierup_executor_get_stats(const tierup_executor* executor,
                                             tierup_executor_stats* stats);

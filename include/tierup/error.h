@@ -25,6 +25,7 @@ enum class ErrorCode : unsigned char {
   kOutOfMemory,       // An allocation failed or passed its limit.
   kRecursionLimit,    // Call depth or nesting above the limit.
   kInternal,          // A bug in tierup.
+  kExhausted,         // All frames in use, or too many runs waiting: the same call may work later.
 };
 
 // "invalid_argument", "model_exception"...

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,14 +26,14 @@ namespace tierup::v1 {
 struct ExecutorConfig {
   // Runs that may be under way at once; 0: as many as come.
   uint32_t max_frames = 0;
-  // A run that finds no frame waits; false: it fails with kOutOfMemory.
+  // A run that finds no frame waits; false: it fails with kExhausted.
   bool wait_for_frame = true;
   // Threads on which independent branches of one run may run at the same time, as in Options; 0: as
   // the options (or the module) say.
   uint32_t inter_op_threads = 0;
   // Threads for run_async; 0: the cores the process may use.
   uint32_t async_threads = 0;
-  // Runs that may wait for such a thread; more fail with kOutOfMemory.
+  // Runs that may wait for such a thread; more fail with kExhausted.
   uint32_t max_queued = 1024;
   // Of one run, its waiting included; 0: none.
   int64_t time_limit_ms = 0;
@@ -57,6 +58,7 @@ struct ExecutorStats {
   uint64_t runs_queued;      // For a thread, now.
   uint64_t generation;       // Of the weights; 0 until the first swap.
   uint64_t generations_old;  // Replaced, and not yet freed.
+  uint64_t outputs_copied;   // By run_into, since they could not be computed where they go.
 };
 
 // Weights that were checked and made ready, and wait to be installed.
@@ -96,10 +98,18 @@ class TIERUP_API Executor {
   // The flattened arguments in order, without constants; gives the flattened result.
   std::vector<Value> run_flat(std::vector<Value> leaves, const RunOptions& options = {}) const;
   // IO binding: flattened inputs in the caller's memory (Tensor::borrow), results written into
-  // `outputs`, whose number, shapes and dtypes must be those of the flattened result.
-  void run_into(std::vector<Value> leaves, std::span<const Tensor> outputs,
+  // `outputs`, whose number, shapes and dtypes must be those of the flattened result. From the
+  // second run on, results are computed where they go if the buffer is contiguous, aligned
+  // to 64 bytes, and shares no memory with inputs or other buffers; a result that is a view, an
+  // input, or made by a model with forks is copied. After an error, what the buffers hold
+  // is not defined.
+  void run_into(std::span<const Value> leaves, std::span<const Tensor> outputs,
                 const RunOptions& options = {}) const;
-  // Runs in a thread of the executor's. Fails with kOutOfMemory if too many wait already.
+  void run_into(std::initializer_list<Value> leaves, std::span<const Tensor> outputs,
+                const RunOptions& options = {}) const {
+    run_into(std::span<const Value>(leaves.begin(), leaves.size()), outputs, options);
+  }
+  // Runs in a thread of the executor's. Fails with kExhausted if too many wait already.
   std::future<Value> run_async(std::vector<Value> args, NamedValues kwargs = {},
                                const RunOptions& options = {}) const;
   // The same; `done` gets the value, or the error (then `value` is None), in that thread.

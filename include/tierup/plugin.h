@@ -5,8 +5,9 @@
  * `tierup run --ops libmy.so`): it is native code, and runs with the rights of the process.
  *
  * Both tables begin with their size and the ABI they follow; later versions only add at the end, so
- * a plugin must not use fields of the host beyond host->size. Nothing may throw or longjmp through
- * a call. Kernels are called from any number of threads at once.
+ * a plugin must not use fields of the host beyond host->size, nor the host those of a plugin's.
+ * Nothing may throw or longjmp through a call. Kernels are called from any number of threads at
+ * once.
  */
 #ifndef TIERUP_PLUGIN_H
 #define TIERUP_PLUGIN_H
@@ -24,6 +25,8 @@ extern "C" {
  * only during the function that got them. */
 typedef struct tierup_plugin_call tierup_plugin_call;
 typedef struct tierup_plugin_graph tierup_plugin_graph;
+/* The files of a model that stands in the archive compiled already; valid during open_package. */
+typedef struct tierup_plugin_package tierup_plugin_package;
 
 typedef enum tierup_plugin_status {
   TIERUP_PLUGIN_OK = 0,
@@ -105,6 +108,23 @@ typedef struct tierup_host {
   uint32_t (*graph_output)(const tierup_plugin_graph* graph, size_t index);
   int64_t (*graph_constant_index)(const tierup_plugin_graph* graph, uint32_t value);
   tierup_plugin_call* (*graph_constants)(const tierup_plugin_graph* graph);
+
+  /* Packages: the model's name, and its files, named from the model's folder on. */
+  const char* (*package_model)(const tierup_plugin_package* package);
+  size_t (*package_file_count)(const tierup_plugin_package* package);
+  const char* (*package_file_name)(const tierup_plugin_package* package, size_t index);
+  /* A file's bytes, which stand until open_package returns. */
+  int (*package_file)(tierup_plugin_package* package, size_t index, const void** bytes,
+                      size_t* size);
+  /* A folder of its own with all files, which stands until the model is destroyed; NULL: it could
+   * not be written, and the message is kept. */
+  const char* (*package_folder)(tierup_plugin_package* package);
+  /* To be told by open_package: the tree specs of (args, kwargs) and of the result, in PyTorch's
+   * JSON ("[1, {...}]"). */
+  int (*package_convention)(tierup_plugin_package* package, const char* arguments,
+                            const char* result);
+  /* Keeps the message with which open_package fails; returns NULL. */
+  void* (*package_fail)(tierup_plugin_package* package, const char* message);
 } tierup_host;
 
 enum tierup_plugin_effects {
@@ -123,7 +143,9 @@ typedef struct tierup_plugin_operator {
   int (*kernel)(const tierup_host* host, tierup_plugin_call* call, void* context);
 } tierup_plugin_operator;
 
-/* Takes over runs of neighbouring operators that it supports and that have no effects. */
+/* Takes over runs of neighbouring operators that it supports and that have no effects (supports and
+ * compile), or models that stand in an archive compiled already (package_kind and open_package), or
+ * both. Functions of what it does not take may be NULL. */
 typedef struct tierup_plugin_delegate {
   size_t size;
   const char* name;
@@ -135,6 +157,11 @@ typedef struct tierup_plugin_delegate {
   /* Arguments are the subgraph's inputs, results its outputs. */
   int (*run)(const tierup_host* host, tierup_plugin_call* call, void* compiled, void* context);
   void (*destroy)(void* compiled, void* context);
+  /* "aotinductor": folders that PyTorch's AOTInductor wrote; NULL: takes no packages. */
+  const char* package_kind;
+  /* Loads one; NULL: it cannot, and package_fail says why. run() then gets the flattened arguments,
+   * and makes the flattened result. */
+  void* (*open_package)(const tierup_host* host, tierup_plugin_package* package, void* context);
 } tierup_plugin_delegate;
 
 typedef struct tierup_plugin {

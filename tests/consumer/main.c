@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   tierup_executor_config config;
   tierup_executor_stats stats;
   tierup_run_options run;
-  tierup_executor* executor;
+  tierup_executor *executor, *full;
   struct answer answer = {0, NULL, NULL};
   float before;
 
@@ -116,6 +116,17 @@ int main(int argc, char** argv) {
   tierup_error_free(error);
   error = NULL;
   tierup_token_free(run.token);
+
+  /* No run may wait for a thread: a code of its own, since the same call may work later. */
+  config.max_queued = 0;
+  full = tierup_executor_open(argv[1], &config, NULL, &error);
+  CHECK(full != NULL);
+  CHECK(tierup_executor_run_async(full, &input, 1, NULL, on_done, &answer, &error) ==
+        TIERUP_EXHAUSTED);
+  CHECK(tierup_error_code(error) == TIERUP_EXHAUSTED);
+  tierup_error_free(error);
+  error = NULL;
+  tierup_executor_free(full);
 
   /* Weights of zeros, by name, and back. */
   weights = tierup_executor_weights(executor, &error);

@@ -150,4 +150,57 @@ TEST(PluginDelegates, run_a_subgraph_or_decline_it) {
   EXPECT_EQ(runs(third), runs(second));
 }
 
+// An archive with a compiled model alone.
+std::string make_package(const std::string& program) {
+  tierup::archive::testing::ZipBuilder zip;
+  zip.add("m/archive_format", "pt2");
+  zip.add("m/archive_version", "0");
+  zip.add("m/data/aotinductor/model/program.so", program);
+  zip.add("m/data/aotinductor/model/program_metadata.json", R"({"AOTI_DEVICE_KEY": "cpu"})");
+  return zip.finish();
+}
+
+Module load_package(const std::string& program, const std::vector<std::string>& plugins) {
+  const std::string archive = make_package(program);
+  Options options;
+  options.plugins = plugins;
+  options.warn = [](const std::string&) {};
+  return Module::load(std::as_bytes(std::span(archive.data(), archive.size())), options);
+}
+
+TEST(PluginPackages, compiled_models_run_in_the_delegate_that_takes_them) {
+  const Module module = load_package("negate", {TEST_DELEGATE});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(values(module({floats({1, -2, 3})})), (std::vector<float>{-1, 2, -3}));
+  }
+  Executor executor(module);
+  EXPECT_EQ(values(executor.run_flat({floats({4})})[0]), (std::vector<float>{-4}));
+}
+
+TEST(PluginPackages, without_a_delegate_the_error_says_what_would_take_them) {
+  const std::string failure = failure_of([] { load_package("negate", {}); });
+  EXPECT_TRUE(has(failure, "unsupported: ")) << failure;
+  EXPECT_TRUE(has(failure, "only an AOTInductor library for cpu")) << failure;
+  EXPECT_TRUE(has(failure, "name a delegate that runs such libraries")) << failure;
+}
+
+TEST(PluginPackages, delegates_say_why_they_cannot_load_a_model) {
+  const std::string failure = failure_of([] { load_package("double", {TEST_DELEGATE}); });
+  EXPECT_TRUE(has(failure,
+                  "the delegate negated cannot load the compiled model 'model': the "
+                  "program is not 'negate'"))
+      << failure;
+}
+
+TEST(PluginPackages, wrong_calls_are_errors) {
+  const Module module = load_package("negate", {TEST_DELEGATE});
+  EXPECT_TRUE(has(failure_of([&] { module({Value(3)}); }), "must be a tensor"));
+  EXPECT_TRUE(has(failure_of([&] { module({}); }), "invalid_argument"));
+  EXPECT_TRUE(has(failure_of([&] { module({floats({1}).to(DType::kFloat64)}); }),
+                  "only float32 is negated"));
+  const Executor executor(module);
+  EXPECT_TRUE(has(failure_of([&] { executor.run_flat({}); }), "takes 1 flat inputs but got 0"));
+  EXPECT_TRUE(has(failure_of([&] { executor.swap_weights({{"w", floats({1})}}); }), "unexpected"));
+}
+
 }  // namespace

@@ -1,4 +1,6 @@
 /* Operators and a delegate for plugin_test.cc: what a user's shared object looks like. */
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <tierup/plugin.h>
 
@@ -188,17 +190,79 @@ static const tierup_plugin_operator kDelegated = {sizeof(tierup_plugin_operator)
                                                   NULL,
                                                   NULL,
                                                   delegated_kernel};
+/* The delegate "negated": models whose one file says "negate"; the result is -x for each input. */
+static void* negated_open(const tierup_host* host, tierup_plugin_package* package, void* context) {
+  static char folder[4096];
+  const void* bytes = NULL;
+  const char* leaves = "{\"type\": null, \"context\": null, \"children_spec\": []}";
+  char arguments[1024];
+  size_t size = 0, i, program = host->package_file_count(package);
+  (void)context;
+  for (i = 0; i < host->package_file_count(package); ++i) {
+    if (strcmp(host->package_file_name(package, i), "program.so") == 0) program = i;
+  }
+  if (host->package_file(package, program, &bytes, &size) != TIERUP_PLUGIN_OK) return NULL;
+  if (size != 6 || memcmp(bytes, "negate", 6) != 0) {
+    return host->package_fail(package, "the program is not 'negate'");
+  }
+  if (host->package_folder(package) == NULL) return NULL;
+  strncpy(folder, host->package_folder(package), sizeof(folder) - 1);
+  snprintf(arguments, sizeof(arguments),
+           "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": ["
+           "{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [%s]}, "
+           "{\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]",
+           leaves);
+  {
+    char result[256];
+    snprintf(result, sizeof(result), "[1, %s]", leaves);
+    host->package_convention(package, arguments, result);
+  }
+  return folder;
+}
+
+static int negated_run(const tierup_host* host, tierup_plugin_call* call, void* compiled,
+                       void* context) {
+  tierup_plugin_tensor x, result;
+  char path[4200];
+  FILE* file;
+  size_t i;
+  (void)context;
+  /* The folder must stand as long as the model does. */
+  snprintf(path, sizeof(path), "%s/program.so", (const char*)compiled);
+  file = fopen(path, "rb");
+  if (file == NULL) return host->fail(call, "the package's folder is gone");
+  fclose(file);
+  if (host->argument_contiguous(call, 0, &x) != TIERUP_PLUGIN_OK) return TIERUP_PLUGIN_FAILED;
+  if (x.dtype != 6) return host->fail(call, "only float32 is negated");
+  host->make_result(call, 0, x.dtype, x.sizes, x.rank, &result);
+  for (i = 0; i < count_of(&x); ++i) ((float*)result.data)[i] = -((const float*)x.data)[i];
+  return TIERUP_PLUGIN_OK;
+}
+
 #ifdef WITH_DELEGATE
 static const tierup_plugin_operator* const kDelegateOperators[] = {&kDelegated};
-static const tierup_plugin_delegate kChain = {sizeof(tierup_plugin_delegate),
+/* As a plugin that was made for a host without packages: the structure ends before them. */
+static const tierup_plugin_delegate kChain = {offsetof(tierup_plugin_delegate, package_kind),
                                               "chain",
                                               2,
                                               NULL,
                                               chain_supports,
                                               chain_compile,
                                               chain_run,
+                                              NULL,
+                                              "aotinductor",
                                               NULL};
-static const tierup_plugin_delegate* const kDelegates[] = {&kChain};
+static const tierup_plugin_delegate kNegated = {sizeof(tierup_plugin_delegate),
+                                                "negated",
+                                                1,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                negated_run,
+                                                NULL,
+                                                "aotinductor",
+                                                negated_open};
+static const tierup_plugin_delegate* const kDelegates[] = {&kChain, &kNegated};
 #endif
 
 __attribute__((visibility("default"))) const tierup_plugin* tierup_plugin_main(
@@ -210,7 +274,7 @@ __attribute__((visibility("default"))) const tierup_plugin* tierup_plugin_main(
                                        kDelegateOperators,
                                        1,
                                        kDelegates,
-                                       1};
+                                       2};
   (void)kOperators;
 #else
   static const tierup_plugin plugin = {
@@ -219,6 +283,8 @@ __attribute__((visibility("default"))) const tierup_plugin* tierup_plugin_main(
   (void)chain_supports;
   (void)chain_compile;
   (void)chain_run;
+  (void)negated_open;
+  (void)negated_run;
 #endif
 #ifdef OTHER_ABI
   static tierup_plugin other;

@@ -207,7 +207,7 @@ tierup_code tierup_executor_run_into(const tierup_executor* executor, tierup_val
     for (const Value& output : values_of(outputs, output_count)) {
       tensors.push_back(output.to_tensor());
     }
-    executor_of(executor).run_into(std::move(call.args), tensors, call.options);
+    executor_of(executor).run_into(std::span<const Value>(call.args), tensors, call.options);
     return TIERUP_OK;
   });
 }
@@ -263,10 +263,14 @@ tierup_code tierup_executor_swap_weights_file(const tierup_executor* executor, c
 void tierup_executor_get_stats(const tierup_executor* executor, tierup_executor_stats* stats) {
   if (executor == nullptr || stats == nullptr) return;
   const ExecutorStats now = executor->executor.stats();
-  const tierup_executor_stats full = {
-      stats->size,      now.runs,        now.errors,         now.frames_in_use,  now.frames_peak,
-      now.frames_limit, now.frames_idle, now.frames_trimmed, now.runs_waiting,   now.runs_waited,
-      now.runs_refused, now.runs_queued, now.generation,     now.generations_old};
+  const tierup_executor_stats full = {stats->size,       now.runs,
+                                      now.errors,        now.frames_in_use,
+                                      now.frames_peak,   now.frames_limit,
+                                      now.frames_idle,   now.frames_trimmed,
+                                      now.runs_waiting,  now.runs_waited,
+                                      now.runs_refused,  now.runs_queued,
+                                      now.generation,    now.generations_old,
+                                      now.outputs_copied};
   std::memcpy(stats, &full, std::min(stats->size, sizeof(full)));
 }
 

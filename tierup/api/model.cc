@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "tierup/api/open_compiled.h"
 #include "tierup/api/prepare_graph.h"
 #include "tierup/api/reachable_graphs.h"
 #include "tierup/base/error.h"
@@ -106,6 +107,11 @@ void Model::read_exported(Ref<archive::ModelArchive> archive) {
   frontend::exported::ExportedOptions options;
   options.model = options_.exported_model;
   if (plugins_) options.operators = &plugins_->operators();
+  if (plugins_ && plugins_->takes_packages(kAotInductor)) {
+    options.open_compiled = [this](const archive::ModelArchive& from, const std::string& model) {
+      return open_compiled(*plugins_, from, model);
+    };
+  }
   if (options_.devices_to_cpu) {
     for (const DeviceType type :
          {DeviceType::kCuda, DeviceType::kMps, DeviceType::kXpu, DeviceType::kOther}) {
@@ -204,6 +210,7 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
   state->cancelled = options.cancelled;
   state->max_call_depth = options_.max_call_depth;
   state->observer = options.observer;
+  state->outputs = options.outputs;
   const int64_t limit = options.time_limit_ms.value_or(options_.time_limit_ms);
   if (options.deadline) {
     state->deadline = options.deadline;

@@ -51,6 +51,7 @@ struct RunOptions {
   std::optional<int64_t> time_limit_ms;                          // Instead of the model's; 0: none.
   std::optional<runtime::RunState::Clock::time_point> deadline;  // Instead of both.
   runtime::StepObserver* observer = nullptr;                     // For measuring: see NodeTimes.
+  kernels::BoundOutputs* outputs = nullptr;                      // The caller's; may be null.
 };
 
 struct ModelStats {

@@ -10,6 +10,7 @@ RunOptions run_options(const executor::RunLimits& limits) {
   RunOptions options;
   options.cancelled = limits.cancelled;
   options.deadline = limits.deadline;
+  options.outputs = limits.outputs;
   return options;
 }
 

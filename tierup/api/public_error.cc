@@ -10,6 +10,8 @@ static_assert(static_cast<int>(ErrorCode::kInternal) ==
               static_cast<int>(::tierup::ErrorCode::kInternal));
 static_assert(static_cast<int>(ErrorCode::kModelException) ==
               static_cast<int>(::tierup::ErrorCode::kModelException));
+static_assert(static_cast<int>(ErrorCode::kExhausted) ==
+              static_cast<int>(::tierup::ErrorCode::kExhausted));
 
 struct Error::Texts {
   ErrorCode code;

@@ -118,12 +118,16 @@ std::vector<Value> Executor::run_flat(std::vector<Value> leaves, const RunOption
   });
 }
 
-void Executor::run_into(std::vector<Value> leaves, std::span<const Tensor> outputs,
+void Executor::run_into(std::span<const Value> leaves, std::span<const Tensor> outputs,
                         const RunOptions& options) const {
   guarded([&] {
     std::vector<::tierup::Tensor> buffers;
+    buffers.reserve(outputs.size());
     for (const Tensor& output : outputs) buffers.push_back(Access::unwrap(output));
-    impl_->executor.run_into(unwrap_all(std::move(leaves)), buffers, limits_of(options));
+    std::vector<IValue> values;
+    values.reserve(leaves.size());
+    for (const Value& leaf : leaves) values.push_back(Access::unwrap(leaf));
+    impl_->executor.run_into(std::move(values), buffers, limits_of(options));
   });
 }
 
@@ -197,10 +201,20 @@ uint64_t Executor::install(PreparedWeights weights) const {
 
 ExecutorStats Executor::stats() const {
   const executor::ExecutorStats stats = impl_->executor.stats();
-  return {stats.runs,           stats.errors,       stats.frames_in_use,  stats.frames_peak,
-          stats.frames_limit,   stats.frames_idle,  stats.frames_trimmed, stats.runs_waiting,
-          stats.runs_waited,    stats.runs_refused, stats.runs_queued,    stats.generation,
-          stats.generations_old};
+  return {stats.runs,
+          stats.errors,
+          stats.frames_in_use,
+          stats.frames_peak,
+          stats.frames_limit,
+          stats.frames_idle,
+          stats.frames_trimmed,
+          stats.runs_waiting,
+          stats.runs_waited,
+          stats.runs_refused,
+          stats.runs_queued,
+          stats.generation,
+          stats.generations_old,
+          stats.outputs_copied};
 }
 
 uint64_t Executor::trim() const { return impl_->executor.trim(); }

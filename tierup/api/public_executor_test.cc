@@ -1,6 +1,7 @@
 // v1::Executor on the models of the tiny zoo, .pt and .pt2.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -183,6 +184,56 @@ TEST_P(ExecutorOnZoo, idle_frames_go_back) {
   EXPECT_EQ(executor.stats().frames_idle, 0U);
 }
 
+// Frames are looked at once per idle time, so one used just after a look goes at the one after the
+// next. The quickest of three tries, since the machine may hold this process up.
+TEST_P(ExecutorOnZoo, frames_are_gone_twice_the_idle_time_after_the_load_ends) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kIdle(200);
+  const Executor executor(path_, {.frame_idle_ms = kIdle.count()});
+  Clock::duration quickest = Clock::duration::max();
+  for (int round = 0; round < 3 && quickest > 2 * kIdle + kIdle / 4; ++round) {
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i) {
+      callers.emplace_back([&] {
+        const auto stop = Clock::now() + kIdle + kIdle / 2;
+        while (Clock::now() < stop) executor({input_});
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    const auto end = Clock::now();
+    EXPECT_GT(executor.stats().frames_idle, 0U);
+    while (executor.stats().frames_idle > 0 && Clock::now() < end + std::chrono::seconds(20)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    quickest = std::min(quickest, Clock::now() - end);
+  }
+  EXPECT_EQ(executor.stats().frames_idle, 0U);
+  EXPECT_LE(std::chrono::duration_cast<std::chrono::milliseconds>(quickest).count(),
+            (2 * kIdle + kIdle / 4).count());
+}
+
+TEST_P(ExecutorOnZoo, bound_results_are_computed_where_they_go) {
+  const Executor executor(path_);
+  const std::vector<float> expected = values(executor({input_}).to_tensor());
+  const std::vector<int64_t> shape = {2, static_cast<int64_t>(expected.size()) / 2};
+  for (int i = 0; i < 50; ++i) {  // Through the tiers, each of which has its place to learn.
+    const Tensor output = ones(shape[0], shape[1], -7.0F);
+    executor.run_into({input_}, std::vector<Tensor>{output});
+    const std::vector<float> found = values(output);
+    for (size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-5);
+  }
+  EXPECT_LE(executor.stats().outputs_copied, 12U);
+  // An unaligned buffer takes a copy.
+  std::vector<float> memory(expected.size() + 17);
+  auto address = reinterpret_cast<uintptr_t>(memory.data());
+  float* unaligned = memory.data() + (64 - address % 64) / sizeof(float) + 1;
+  const uint64_t before = executor.stats().outputs_copied;
+  executor.run_into({input_},
+                    std::vector<Tensor>{Tensor::borrow(unaligned, shape, DType::kFloat32)});
+  EXPECT_NEAR(unaligned[0], expected[0], 1e-5);
+  EXPECT_EQ(executor.stats().outputs_copied, before + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Archives, ExecutorOnZoo, testing::Values("mlp3.pt", "mlp3.pt2"),
                          [](const auto& info) {
                            return std::string(info.param).ends_with("2") ? "exported"
@@ -209,6 +260,32 @@ TEST(PublicExecutor, a_cancelled_or_late_run_says_so) {
   options.cancellation = token;
   EXPECT_EQ(failure_of([&] { executor.run_async({ones(2, 20)}, {}, options).get(); }).substr(0, 9),
             "cancelled");
+}
+
+TEST(PublicExecutor, a_full_queue_and_frames_in_use_have_a_code_of_their_own) {
+  const Executor full(kZoo + "mlp3.pt", {.max_queued = 0});
+  EXPECT_EQ(failure_of([&] { full.run_async({ones(2, 20)}); }),
+            "exhausted: 0 runs wait in the executor's queue already");
+  EXPECT_EQ(error_code_name(ErrorCode::kExhausted), "exhausted");
+}
+
+// A run that fails while its memory is being recorded leaves everything as it was.
+TEST(PublicExecutor, an_error_in_any_early_run_spoils_no_later_one) {
+  const auto ids = [](int64_t value) {
+    const std::vector<int64_t> data(12, value);
+    return Tensor::of<int64_t>(data, std::vector<int64_t>{2, 6});
+  };
+  for (int failing = 0; failing < 6; ++failing) {
+    const Executor executor("tests/data/exported/torch_2_15_tied.pt2");
+    const std::vector<float> expected = values(executor({ids(3)}).to_tensor());
+    for (int i = 0; i < 12; ++i) {
+      if (i == failing) {
+        EXPECT_NE(failure_of([&] { executor({ids(7)}); }), "no error");
+      }
+      const std::vector<float> found = values(executor({ids(3)}).to_tensor());
+      for (size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-5);
+    }
+  }
 }
 
 TEST(PublicExecutor, weights_can_be_shared_with_a_module) {

@@ -17,6 +17,7 @@ std::string_view error_code_name(ErrorCode code) {
     case ErrorCode::kOutOfMemory: return "out_of_memory";
     case ErrorCode::kRecursionLimit: return "recursion_limit";
     case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kExhausted: return "exhausted";
   }
   return "internal";
 }

@@ -6,7 +6,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <utility>
+
+#include "tierup/base/object_memory.h"
 
 namespace tierup {
 
@@ -26,6 +29,15 @@ class RefCounted {
     }
   }
   uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
+
+  static void* operator new(size_t bytes) { return allocate_object(bytes); }
+  static void operator delete(void* object, size_t bytes) { free_object(object, bytes); }
+  static void* operator new(size_t bytes, std::align_val_t alignment) {
+    return ::operator new(bytes, alignment);
+  }
+  static void operator delete(void* object, size_t, std::align_val_t alignment) {
+    ::operator delete(object, alignment);
+  }
 
  private:
   mutable std::atomic<uint32_t> count_{0};

@@ -16,8 +16,21 @@ using ir::Node;
 using ir::NodeKind;
 using ir::Value;
 
-// What a delegate made of a group; goes with the last plan that has it.
-class CompiledSubgraph final : public RefCounted {
+// What a delegate made of a group or a package; goes with the last plan that has it.
+class Compiled : public RefCounted {
+ public:
+  virtual void run(std::span<IValue> args, std::span<IValue> results,
+                   ops::RunContext& context) const = 0;
+};
+
+void check_made(std::span<const IValue> results, const char* delegate) {
+  for (const IValue& result : results) {
+    require(!result.is_none(), ErrorCode::kInvalidArgument, "the delegate {} left a result unmade",
+            delegate);
+  }
+}
+
+class CompiledSubgraph final : public Compiled {
  public:
   CompiledSubgraph(const Delegate& delegate, tierup_plugin_graph graph)
       : delegate_(delegate), graph_(std::move(graph)) {
@@ -30,16 +43,14 @@ class CompiledSubgraph final : public RefCounted {
   }
   bool is_taken() const { return compiled_ != nullptr; }
 
-  void run(std::span<IValue> args, std::span<IValue> results, ops::RunContext& context) const {
+  void run(std::span<IValue> args, std::span<IValue> results,
+           ops::RunContext& context) const override {
     tierup_plugin_call call{args, results, {}, {}};
     const int status =
         delegate_.table->run(&plugin_host(), &call, compiled_, delegate_.table->context);
     if (status == TIERUP_PLUGIN_DECLINED) return graph_.run(args, results, context);
     check_status(status, call, delegate_.table->name);
-    for (const IValue& result : results) {
-      require(!result.is_none(), ErrorCode::kInvalidArgument,
-              "the delegate {} left a result of its subgraph unmade", delegate_.table->name);
-    }
+    check_made(results, delegate_.table->name);
   }
 
  private:
@@ -48,11 +59,46 @@ class CompiledSubgraph final : public RefCounted {
   void* compiled_ = nullptr;
 };
 
+class CompiledPackage final : public Compiled {
+ public:
+  CompiledPackage(const Delegate& delegate, PackageFiles files) : delegate_(delegate) {
+    package_.files = std::move(files);
+    compiled_ = delegate_.table->open_package(&plugin_host(), &package_, delegate_.table->context);
+    require(compiled_ != nullptr, ErrorCode::kUnsupported,
+            "the delegate {} cannot load the compiled model '{}': {}", delegate_.table->name,
+            package_.files.model, package_.message.empty() ? "no reason given" : package_.message);
+    package_.files.read = nullptr;
+    package_.contents.clear();
+  }
+  ~CompiledPackage() override {
+    if (compiled_ != nullptr && delegate_.table->destroy != nullptr) {
+      delegate_.table->destroy(compiled_, delegate_.table->context);
+    }
+  }
+  const tierup_plugin_package& package() const { return package_; }
+
+  void run(std::span<IValue> args, std::span<IValue> results, ops::RunContext&) const override {
+    tierup_plugin_call call{args, results, {}, {}};
+    const int status =
+        delegate_.table->run(&plugin_host(), &call, compiled_, delegate_.table->context);
+    require(status != TIERUP_PLUGIN_DECLINED, ErrorCode::kUnsupported,
+            "the delegate {} declines a call of a model that it alone can run",
+            delegate_.table->name);
+    check_status(status, call, delegate_.table->name);
+    check_made(results, delegate_.table->name);
+  }
+
+ private:
+  const Delegate delegate_;
+  tierup_plugin_package package_;
+  void* compiled_ = nullptr;
+};
+
 // The kernel of the nodes that stand for groups: the last argument says which.
 class DelegateTarget final : public ops::ExternalTarget {
  public:
   void call(ops::OpCall& call) const override {
-    const auto* group = static_cast<const CompiledSubgraph*>(call.args.back().to_capsule());
+    const auto* group = static_cast<const Compiled*>(call.args.back().to_capsule());
     group->run(call.args.first(call.args.size() - 1), call.results, call.context);
   }
 };
@@ -182,18 +228,41 @@ Plugins::Plugins(const std::vector<std::string>& paths) : libraries_(load_plugin
   add_operators(libraries_, operators_);
   for (const auto& library : libraries_) {
     for (const tierup_plugin_delegate* table : library->delegates()) {
-      const ops::Op& op = operators_.add(fmt::format("delegate::{}(...) -> ...", table->name),
-                                         ir::kNoEffect, make_ref<DelegateTarget>());
-      delegates_.push_back({library, table, &op});
+      Delegate& delegate = delegates_.emplace_back(Delegate{library, table});
+      delegate.op = &operators_.add(fmt::format("delegate::{}(...) -> ...", table->name),
+                                    ir::kNoEffect, make_ref<DelegateTarget>());
+      if (!executor::takes_packages(*table)) continue;
+      // What a compiled model does to its state is not known here.
+      delegate.package =
+          &operators_.add(fmt::format("delegate::{}.package(...) -> ...", table->name),
+                          ir::kSideEffect, make_ref<DelegateTarget>());
     }
   }
 }
 
 size_t Plugins::delegate_nodes(ir::Graph& graph) const {
   size_t taken = 0;
-  for (const Delegate& delegate : delegates_)
+  for (const Delegate& delegate : delegates_) {
+    if (delegate.table->supports == nullptr) continue;
     taken += Delegation(graph, delegate).visit(graph.block());
+  }
   return taken;
+}
+
+bool Plugins::takes_packages(std::string_view kind) const {
+  return std::ranges::any_of(delegates_, [&](const Delegate& delegate) {
+    return delegate.package != nullptr && kind == delegate.table->package_kind;
+  });
+}
+
+OpenedPackage Plugins::open_package(std::string_view kind, PackageFiles files) const {
+  for (const Delegate& delegate : delegates_) {
+    if (delegate.package == nullptr || kind != delegate.table->package_kind) continue;
+    const auto compiled = make_ref<CompiledPackage>(delegate, std::move(files));
+    return {delegate.package, IValue::capsule(compiled), compiled->package().arguments,
+            compiled->package().result};
+  }
+  fail(ErrorCode::kNotFound, "no delegate takes packages of the kind {}", kind);
 }
 
 }  // namespace tierup::executor

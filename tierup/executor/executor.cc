@@ -1,12 +1,9 @@
 #include "tierup/executor/executor.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
 
 namespace tierup::executor {
 namespace {
@@ -16,27 +13,6 @@ constexpr std::chrono::milliseconds kOldInterval(20);
 
 size_t async_thread_count(const ExecutorConfig& config) {
   return config.async_threads > 0 ? config.async_threads : static_cast<size_t>(usable_cores());
-}
-
-std::string describe(const Tensor& tensor) {
-  return fmt::format("{}{}", dtype_name(tensor.dtype()), shape_string(tensor.sizes()));
-}
-
-void copy_outputs(const std::vector<IValue>& results, const std::vector<Tensor>& outputs) {
-  require(results.size() == outputs.size(), ErrorCode::kInvalidArgument,
-          "the model gives {} outputs, {} buffers were bound", results.size(), outputs.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    require(results[i].is_tensor(), ErrorCode::kInvalidArgument,
-            "output {} is a {}, which no buffer can take", i, results[i].tag_name());
-    const Tensor result = results[i].to_tensor();
-    const bool fits = result.dtype() == outputs[i].dtype() &&
-                      std::ranges::equal(result.sizes(), outputs[i].sizes());
-    require(fits, ErrorCode::kInvalidArgument, "output {} is {}, its buffer {}", i,
-            describe(result), describe(outputs[i]));
-  }
-  for (size_t i = 0; i < results.size(); ++i) {
-    kernels::copy_into(outputs[i], results[i].to_tensor());
-  }
 }
 
 }  // namespace
@@ -104,11 +80,14 @@ std::vector<IValue> Executor::run_flat(std::vector<IValue> leaves, RunLimits lim
   });
 }
 
-void Executor::run_into(std::vector<IValue> leaves, const std::vector<Tensor>& outputs,
+void Executor::run_into(std::vector<IValue> leaves, std::span<const Tensor> outputs,
                         RunLimits limits) {
   limits = with_time_limit(std::move(limits));
   counted(limits, [&](const Generation& generation) {
-    copy_outputs(generation.model->serve_flat(std::move(leaves), limits), outputs);
+    kernels::BoundOutputs bound(output_places_, outputs, leaves);
+    limits.outputs = &bound;
+    const size_t copies = bound.finish(generation.model->serve_flat(std::move(leaves), limits));
+    outputs_copied_.fetch_add(copies, std::memory_order_relaxed);
   });
 }
 
@@ -126,7 +105,7 @@ void Executor::run_async(std::vector<IValue> args, NamedValues kwargs, RunLimits
     }
     done(std::move(outcome));
   });
-  require(queued, ErrorCode::kOutOfMemory, "{} runs wait in the executor's queue already",
+  require(queued, ErrorCode::kExhausted, "{} runs wait in the executor's queue already",
           config_.max_queued);
 }
 
@@ -164,6 +143,7 @@ ExecutorStats Executor::stats() const {
   stats.frames_peak = permits_.peak();
   stats.frames_limit = permits_.limit();
   stats.frames_trimmed = trimmed_.load();
+  stats.outputs_copied = outputs_copied_.load();
   stats.runs_waiting = permits_.waiting();
   stats.runs_waited = permits_.waited();
   stats.runs_refused = permits_.refused();

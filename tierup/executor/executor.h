@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "tierup/executor/run_permits.h"
 #include "tierup/executor/servable.h"
 #include "tierup/executor/work_pool.h"
+#include "tierup/kernels/bound_outputs.h"
 
 namespace tierup::executor {
 
@@ -46,6 +48,7 @@ struct ExecutorStats {
   uint64_t runs_queued = 0;
   uint64_t generation = 0;       // 0 until the first swap.
   uint64_t generations_old = 0;  // Replaced, and not yet freed.
+  uint64_t outputs_copied = 0;   // By run_into, of results that lay elsewhere.
 };
 
 using Clock = RunLimits::Clock;
@@ -74,11 +77,12 @@ class Executor {
              uint64_t* generation = nullptr);
   std::vector<IValue> run_flat(std::vector<IValue> leaves, RunLimits limits,
                                uint64_t* generation = nullptr);
-  // The leaves of the result are copied into `outputs`, which must have their number, shapes and
-  // dtypes; throws kInvalidArgument naming the output otherwise.
-  void run_into(std::vector<IValue> leaves, const std::vector<Tensor>& outputs, RunLimits limits);
+  // The leaves of the result come to lie in `outputs`, which must have their number, shapes and
+  // dtypes; throws kInvalidArgument naming the output otherwise. Copies what could not be
+  // computed there (kernels/bound_outputs.h).
+  void run_into(std::vector<IValue> leaves, std::span<const Tensor> outputs, RunLimits limits);
   // Returns at once; `done` is called in a thread of the executor's, once, and must not throw.
-  // Throws kOutOfMemory if the queue is full.
+  // Throws kExhausted if the queue is full.
   void run_async(std::vector<IValue> args, NamedValues kwargs, RunLimits limits,
                  std::function<void(RunOutcome)> done);
 
@@ -116,6 +120,8 @@ class Executor {
   std::atomic<uint64_t> runs_{0};
   std::atomic<uint64_t> errors_{0};
   std::atomic<uint64_t> trimmed_{0};
+  std::atomic<uint64_t> outputs_copied_{0};
+  kernels::OutputPlaces output_places_;
 
   mutable std::mutex house_mutex_;
   std::condition_variable house_wake_;

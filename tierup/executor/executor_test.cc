@@ -106,7 +106,7 @@ TEST_F(ExecutorTest, one_run_too_many_is_refused_by_option) {
   std::thread first([&] { executor.run({}, {}, {}); });
   wait_inside(1);
   EXPECT_EQ(failure_of([&] { executor.run({}, {}, {}); }),
-            "out_of_memory: all 1 frames of the executor are in use");
+            "exhausted: all 1 frames of the executor are in use");
   open();
   first.join();
   EXPECT_EQ(executor.run({}, {}, {}).to_int(), 0);
@@ -193,7 +193,7 @@ TEST_F(ExecutorTest, background_runs_answer_or_fail_and_the_queue_is_bounded) {
   executor.run_async({IValue()}, {}, {}, count);
   executor.run_async({}, {}, {}, count);
   EXPECT_EQ(failure_of([&] { executor.run_async({}, {}, {}, count); }),
-            "out_of_memory: 2 runs wait in the executor's queue already");
+            "exhausted: 2 runs wait in the executor's queue already");
   open();
   EXPECT_TRUE(comes_true([&] { return answers + failures == 3; }));
   EXPECT_EQ(failures, 1);
@@ -223,12 +223,12 @@ TEST_F(ExecutorTest, bound_outputs_must_fit) {
   const Tensor input = Tensor::empty(std::array<int64_t, 1>{3}, ScalarType::kFloat);
   const Tensor other = Tensor::empty(std::array<int64_t, 1>{4}, ScalarType::kFloat);
   for (int i = 0; i < 3; ++i) input.data<float>()[i] = 1.5F + static_cast<float>(i);
-  EXPECT_EQ(failure_of([&] { executor.run_into({input}, {other}, {}); }),
+  EXPECT_EQ(failure_of([&] { executor.run_into({input}, std::array{other}, {}); }),
             "invalid_argument: output 0 is float32[3], its buffer float32[4]");
   EXPECT_EQ(failure_of([&] { executor.run_into({input}, {}, {}); }),
             "invalid_argument: the model gives 1 outputs, 0 buffers were bound");
   const Tensor output = Tensor::empty(std::array<int64_t, 1>{3}, ScalarType::kFloat);
-  executor.run_into({input}, {output}, {});
+  executor.run_into({input}, std::array{output}, {});
   EXPECT_EQ(output.data<float>()[2], 3.5F);
 }
 

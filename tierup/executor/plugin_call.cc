@@ -3,6 +3,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/executor/plugin_graph.h"
+#include "tierup/executor/plugin_package.h"
 #include "tierup/kernels/copy.h"
 
 namespace tierup::executor {
@@ -173,6 +174,8 @@ constexpr tierup_host kHost = {
     result_int,           result_float,        result_bool,          fail_call,
     graph_node_count,     graph_node,          graph_input_count,    graph_input,
     graph_output_count,   graph_output,        graph_constant_index, graph_constants,
+    package_model,        package_file_count,  package_file_name,    package_file,
+    package_folder,       package_convention,  package_fail,
 };
 
 }  // namespace

@@ -35,7 +35,19 @@ class PluginOperator final : public ops::ExternalTarget {
   std::string name_;
 };
 
+bool is_complete(const tierup_plugin_delegate& delegate) {
+  if (delegate.size < offsetof(tierup_plugin_delegate, package_kind)) return false;
+  if (delegate.name == nullptr || delegate.run == nullptr) return false;
+  if ((delegate.supports == nullptr) != (delegate.compile == nullptr)) return false;
+  return delegate.supports != nullptr || takes_packages(delegate);
+}
+
 }  // namespace
+
+bool takes_packages(const tierup_plugin_delegate& delegate) {
+  return delegate.size >= sizeof(delegate) && delegate.package_kind != nullptr &&
+         delegate.open_package != nullptr;
+}
 
 std::shared_ptr<const PluginLibrary> PluginLibrary::load(const std::string& path) {
   std::shared_ptr<PluginLibrary> library(new PluginLibrary(path));
@@ -73,9 +85,8 @@ void PluginLibrary::open() {
   }
   for (size_t i = 0; i < plugin->delegate_count; ++i) {
     const tierup_plugin_delegate* one = plugin->delegates[i];
-    require(one != nullptr && one->size >= sizeof(*one) && one->name != nullptr &&
-                one->supports != nullptr && one->compile != nullptr && one->run != nullptr,
-            ErrorCode::kUnsupported, "the plugin {} declares delegate {} incompletely", path_, i);
+    require(one != nullptr && is_complete(*one), ErrorCode::kUnsupported,
+            "the plugin {} declares delegate {} incompletely", path_, i);
     delegates_.push_back(one);
   }
 }

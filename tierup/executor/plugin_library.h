@@ -37,6 +37,9 @@ class PluginLibrary {
   std::vector<const tierup_plugin_delegate*> delegates_;
 };
 
+// Delegates of plugins made for older hosts end before they could say so.
+bool takes_packages(const tierup_plugin_delegate& delegate);
+
 using PluginLibraries = std::vector<std::shared_ptr<const PluginLibrary>>;
 
 PluginLibraries load_plugins(const std::vector<std::string>& paths);

@@ -34,7 +34,7 @@ void RunPermits::acquire(const RunLimits& limits) {
   if (try_acquire()) return;
   if (!waits_) {
     refused_.fetch_add(1, std::memory_order_relaxed);
-    fail(ErrorCode::kOutOfMemory, "all {} frames of the executor are in use", limit_);
+    fail(ErrorCode::kExhausted, "all {} frames of the executor are in use", limit_);
   }
   wait(limits);
 }

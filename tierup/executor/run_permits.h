@@ -21,7 +21,7 @@ class RunPermits {
   RunPermits(const RunPermits&) = delete;
   RunPermits& operator=(const RunPermits&) = delete;
 
-  // One permit for its lifetime. Throws kOutOfMemory if refused, kCancelled or kDeadlineExceeded if
+  // One permit for its lifetime. Throws kExhausted if refused, kCancelled or kDeadlineExceeded if
   // the limits of the run end its waiting.
   class Permit {
    public:

@@ -16,16 +16,21 @@
 #include "tierup/base/ref.h"
 #include "tierup/tensor/ivalue.h"
 
+namespace tierup::kernels {
+class BoundOutputs;
+}
+
 namespace tierup::executor {
 
 using NamedValues = std::vector<std::pair<std::string, IValue>>;
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// What stops a run.
+// What stops a run, and where its results go.
 struct RunLimits {
   using Clock = std::chrono::steady_clock;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
   std::optional<Clock::time_point> deadline;
+  kernels::BoundOutputs* outputs = nullptr;  // See Executor::run_into; may be null.
 };
 
 // Thread rule: every method from any thread, any number at once.

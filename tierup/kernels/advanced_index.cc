@@ -50,6 +50,9 @@ std::vector<Tensor> expand_masks(const Tensor& self, const std::vector<Tensor>& 
   return result;
 }
 
+// Few indices need no memory of their own.
+using Offsets = SmallVector<int64_t, 64>;
+
 // What to read or write: blocks of "after" elements at base + before + offsets[i].
 struct Plan {
   IntVector shape;         // Of the result.
@@ -57,7 +60,7 @@ struct Plan {
   IntVector before_strides;
   IntVector after_sizes;  // Dimensions behind.
   IntVector after_strides;
-  std::vector<int64_t> offsets;  // In elements of self, one for each index element.
+  Offsets offsets;  // In elements of self, one for each index element.
   int64_t before = 1;
   int64_t after = 1;
 };
@@ -140,8 +143,8 @@ Plan make_plan(const Tensor& self, std::vector<Tensor> indices) {
 }
 
 // The element offsets of a strided block in row-major order.
-std::vector<int64_t> block_offsets(IntSpan sizes, IntSpan strides, int64_t count) {
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
+Offsets block_offsets(IntSpan sizes, IntSpan strides, int64_t count) {
+  Offsets offsets(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     int64_t rest = i;
     for (size_t d = sizes.size(); d-- > 0;) {
@@ -165,12 +168,10 @@ bool is_dense_block(const Plan& plan) {
 template <typename Move>
 void for_each_run(const Plan& plan, bool parallel, const Move& move) {
   const auto count = static_cast<int64_t>(plan.offsets.size());
-  const std::vector<int64_t> before =
-      block_offsets(plan.before_sizes, plan.before_strides, plan.before);
+  const Offsets before = block_offsets(plan.before_sizes, plan.before_strides, plan.before);
   const bool dense = is_dense_block(plan);
-  const std::vector<int64_t> after =
-      dense ? std::vector<int64_t>{}
-            : block_offsets(plan.after_sizes, plan.after_strides, plan.after);
+  const Offsets after =
+      dense ? Offsets{} : block_offsets(plan.after_sizes, plan.after_strides, plan.after);
   const int64_t rows = plan.before * count;
   const int64_t grain =
       parallel ? std::max<int64_t>(1, 16384 / std::max<int64_t>(plan.after, 1)) : rows;

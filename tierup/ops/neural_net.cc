@@ -7,6 +7,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/tensor/block_owner.h"
 
 namespace tierup::ops {
 
@@ -124,6 +125,7 @@ NeuralNet::Sight* NeuralNet::find_sight(const Key& key) {
 std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inputs,
                                     RunContext& context) {
   {
+    const LastingAllocations lasting;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     Sight* sight = lock.owns_lock() ? find_sight(key) : nullptr;
     if (lock.owns_lock() && sight == nullptr) {

@@ -70,7 +70,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   int64_t twin_calls() const { return twin_calls_.load(std::memory_order_relaxed); }
 
  private:
-  using Key = SmallVector<int64_t, 24>;
+  using Key = SmallVector<int64_t, 160>;
   struct Entry final : public RefCounted {
     Key key;
     std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.

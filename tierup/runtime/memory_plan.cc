@@ -7,7 +7,7 @@
 #include <random>
 
 #include "tierup/tensor/allocator.h"
-#include "tierup/tensor/block_marks.h"
+#include "tierup/base/block_marks.h"
 
 namespace tierup::runtime {
 namespace {

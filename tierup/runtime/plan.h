@@ -128,6 +128,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   // No step, and none of a fork's body, writes to anything that another thread could see, draws
   // random numbers, or calls code not known here: forks may run beside it.
   bool is_pure() const { return is_pure_; }
+  bool has_forks() const { return !bodies_.empty(); }
+  bool has_calls() const { return !sites_.empty(); }
   FramePool& frames() const { return frames_; }
   // The plan's frames and those of its forks' bodies: see FramePool.
   size_t trim_frames() const;

@@ -2,6 +2,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/bound_outputs.h"
 #include "tierup/runtime/interpreter.h"
 #include "tierup/runtime/lower.h"
 
@@ -86,6 +87,11 @@ IValue Program::run(PlanSlot& slot, std::span<IValue> args, ops::RunContext& con
 IValue Program::run_single(const Plan& plan, std::span<IValue> args, ops::RunContext& context,
                            const Ref<const RunState>& state, RunProfiler* profiler) {
   IValue result;
+  std::optional<kernels::BoundOutputs::Scope> bound;
+  // What a fork may still work on must not lie in the caller's memory.
+  if (state->outputs != nullptr && !plan.has_forks() && !plan.has_calls()) {
+    bound.emplace(*state->outputs);
+  }
   Interpreter(*this, state, context, profiler).run(plan, args, {&result, 1});
   return result;
 }

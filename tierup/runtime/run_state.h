@@ -8,6 +8,10 @@
 
 #include "tierup/base/ref.h"
 
+namespace tierup::kernels {
+class BoundOutputs;
+}
+
 namespace tierup::runtime {
 
 class StepObserver;
@@ -19,7 +23,8 @@ struct RunState final : public RefCounted {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
   std::optional<Clock::time_point> deadline;
   size_t max_call_depth = 10000;
-  StepObserver* observer = nullptr;  // Null but when measuring; outlives the run.
+  StepObserver* observer = nullptr;          // Null but when measuring; outlives the run.
+  kernels::BoundOutputs* outputs = nullptr;  // The caller's buffers for the results; may be null.
 
   // Throws kCancelled or kDeadlineExceeded if it is time to.
   void poll() const {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tierup/base/error.h"
-#include "tierup/tensor/block_marks.h"
+#include "tierup/base/block_marks.h"
 #include "tierup/tensor/block_memory.h"
 
 namespace tierup {

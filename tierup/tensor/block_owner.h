@@ -36,8 +36,18 @@ class AllocationScope {
   // A storage, or null: the allocator serves this one. `bytes` is not 0.
   virtual Ref<Storage> allocate(size_t bytes) = 0;
 
+ protected:
+  // The scope that this one stands in; null if there is none.
+  AllocationScope* outer() const { return outer_; }
+
  private:
   AllocationScope* const outer_;
+};
+
+// Lets the allocator serve everything: for what is made during a run and stays behind it.
+class LastingAllocations final : public AllocationScope {
+ public:
+  Ref<Storage> allocate(size_t) override { return nullptr; }
 };
 
 }  // namespace tierup

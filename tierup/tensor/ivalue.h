@@ -17,8 +17,11 @@
 #include "tierup/tensor/type.h"
 
 namespace tierup {
-
 class IValue;
+}
+TIERUP_OBJECT_ALLOCATOR(tierup::IValue)
+
+namespace tierup {
 
 struct StringValue final : public RefCounted {
   explicit StringValue(std::string t) : text(std::move(t)) {}

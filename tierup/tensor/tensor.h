@@ -10,11 +10,17 @@
 #include <optional>
 #include <string>
 
+#include "tierup/base/object_allocator.h"
 #include "tierup/base/ref.h"
 #include "tierup/base/small_vector.h"
 #include "tierup/tensor/dtype.h"
 #include "tierup/tensor/scalar.h"
 #include "tierup/tensor/storage.h"
+
+namespace tierup {
+class Tensor;
+}
+TIERUP_OBJECT_ALLOCATOR(tierup::Tensor)
 
 namespace tierup {
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "tierup/base/error.h"
+#include "tierup/frontend/exported/compiled_library.h"
 #include "tierup/frontend/exported/exported_weights.h"
 #include "tierup/frontend/exported/graph_builder.h"
 #include "tierup/ops/op_table.h"
@@ -17,28 +18,33 @@ namespace {
 
 constexpr std::string_view kFlatProgram = "serialized_exported_program.json";
 
-// " for cpu (AVX512 AVX512_VNNI)": what a compiled library was made for, as far as its archive
-// tells.
-std::string target_of_library(const archive::ModelArchive& archive) {
-  for (const std::string& record : archive.records("data/aotinductor/")) {
-    if (!record.ends_with("_metadata.json")) continue;
-    simdjson::dom::parser parser;
-    simdjson::dom::object metadata;
-    if (parser.parse(archive.read_record(record)).get(metadata) != simdjson::SUCCESS) continue;
-    std::string_view device;
-    std::string_view isa;
-    if (metadata["AOTI_DEVICE_KEY"].get(device) != simdjson::SUCCESS) continue;
-    const bool has_isa = metadata["AOTI_CPU_ISA"].get(isa) == simdjson::SUCCESS;
-    return has_isa ? fmt::format(" for {} ({})", device, isa) : fmt::format(" for {}", device);
-  }
-  return {};
+// The convention is tuple(args, kwargs).
+bool takes_only_leaves(const TreeSpec& in_spec) {
+  if (in_spec.children.size() != 2 || !in_spec.children[1].children.empty()) return false;
+  const auto& args = in_spec.children[0].children;
+  return std::all_of(args.begin(), args.end(),
+                     [](const TreeSpec& arg) { return arg.kind == TreeSpec::Kind::kLeaf; });
 }
 
-std::string choose_model(const archive::ModelArchive& archive, const std::string& wanted) {
-  const std::vector<std::string> models = exported_models(archive);
+// Every model of the archive that these options can run.
+std::vector<std::string> runnable_models(const archive::ModelArchive& archive,
+                                         const ExportedOptions& options) {
+  std::vector<std::string> models = exported_models(archive);
+  if (!options.open_compiled) return models;
+  for (const std::string& model : compiled_models(archive)) {
+    if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
+  }
+  return models;
+}
+
+std::string choose_model(const archive::ModelArchive& archive, const ExportedOptions& options) {
+  const std::string& wanted = options.model;
+  const std::vector<std::string> models = runnable_models(archive, options);
   require(!models.empty() || archive.records("data/aotinductor/").empty(), ErrorCode::kUnsupported,
           "{}: this archive contains only an AOTInductor library{}; tierup needs the exported "
-          "graph: save it with torch.export.save, or with package_pt2(exported_programs=...)",
+          "graph: save it with torch.export.save, or with package_pt2(exported_programs=...); or "
+          "name a delegate that runs such libraries (Options::plugins, --delegate), as "
+          "libtierup_aotinductor.so does",
           archive.name(), target_of_library(archive));
   require(!models.empty(), ErrorCode::kCorruptArchive, "{}: the archive holds no exported program",
           archive.name());
@@ -328,14 +334,6 @@ class ProgramLoader {
     program_.is_flat = takes_only_leaves(program_.in_spec);
   }
 
-  // The convention is tuple(args, kwargs).
-  static bool takes_only_leaves(const TreeSpec& in_spec) {
-    if (in_spec.children.size() != 2 || !in_spec.children[1].children.empty()) return false;
-    const auto& args = in_spec.children[0].children;
-    return std::all_of(args.begin(), args.end(),
-                       [](const TreeSpec& arg) { return arg.kind == TreeSpec::Kind::kLeaf; });
-  }
-
   const ExportedOptions& options_;
   ProgramData data_;
   ExportedWeights weights_;
@@ -360,7 +358,17 @@ ExportedProgram load_exported(const archive::ModelArchive& archive,
                               const ExportedOptions& options) {
   archive.require_kind(archive::ArchiveKind::kExported);
   try {
-    return ProgramLoader(archive, options, choose_model(archive, options.model)).load();
+    std::string model = choose_model(archive, options);
+    const bool is_compiled = options.open_compiled && has_library(archive, model);
+    std::optional<CompiledModel> compiled;
+    if (is_compiled) compiled = options.open_compiled(archive, model);
+    const std::vector<std::string> graphs = exported_models(archive);
+    if (std::find(graphs.begin(), graphs.end(), model) == graphs.end()) {
+      return program_of_library(std::move(model), *compiled);
+    }
+    ExportedProgram program = ProgramLoader(archive, options, std::move(model)).load();
+    if (compiled) compute_by(*compiled, program);
+    return program;
   } catch (Error& error) {
     error.add_context("while loading " + archive.name());
     throw;
@@ -371,6 +379,7 @@ std::vector<IValue> ExportedProgram::flatten_inputs(
     const std::vector<IValue>& args,
     const std::vector<std::pair<std::string, IValue>>& kwargs) const {
   if (is_flat && kwargs.empty() && fast_checks && fast_checks->hold(args)) return args;
+  if (!checks) return unchecked_inputs(*this, args, kwargs);
   std::vector<std::optional<IValue>> leaves;
   flatten_call(
       in_spec, argument_names, args, kwargs,
@@ -380,6 +389,11 @@ std::vector<IValue> ExportedProgram::flatten_inputs(
 
 std::vector<IValue> ExportedProgram::check_leaves(std::vector<IValue> leaves) const {
   if (fast_checks && fast_checks->hold(leaves)) return leaves;
+  if (!checks) {
+    require(leaves.size() == in_spec.leaf_count(), ErrorCode::kInvalidArgument,
+            "{} takes {} flat inputs but got {}", signature(), in_spec.leaf_count(), leaves.size());
+    return leaves;
+  }
   std::vector<std::optional<IValue>> values;
   size_t next = 0;
   for (const InputLeaf& leaf : checks->leaves()) {

@@ -7,6 +7,7 @@
 // and nested Python structures.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,15 @@ class ExportedFunction final : public ir::Function {
   std::shared_ptr<const ir::Graph> graph_;
 };
 
+// A model that stands in the archive compiled already, in the hands of a delegate: a node of `op`,
+// whose inputs are the flat inputs and `group`, gives the flat outputs.
+struct CompiledModel {
+  const ops::Op* op = nullptr;
+  IValue group;
+  std::string in_spec;  // Tree specs, as PyTorch writes them.
+  std::string out_spec;
+};
+
 struct ExportedOptions {
   // Which of several models in one archive; empty: the only one, or the one named "model".
   std::string model;
@@ -46,6 +56,9 @@ struct ExportedOptions {
   CheckOptions checks;
   // Operators besides the table's; outlive the program.
   const ops::ExternalOperators* operators = nullptr;
+  // Opens a model's compiled library; null: nobody runs those, and the graph is needed.
+  std::function<CompiledModel(const archive::ModelArchive&, const std::string& model)>
+      open_compiled;
 };
 
 // Owner of the code: it must outlive every use of `forward`, whose graph goes with it.
@@ -64,8 +77,8 @@ struct ExportedProgram {
   TreeSpec in_spec;
   TreeSpec out_spec;
   std::vector<std::string> argument_names;
-  std::vector<std::string> outputs;  // "relu: float32[s77, 10]", per leaf of the result.
-  std::shared_ptr<const InputChecks> checks;
+  std::vector<std::string> outputs;           // "relu: float32[s77, 10]", per leaf of the result.
+  std::shared_ptr<const InputChecks> checks;  // Null: a compiled model without its graph.
   CheckOptions check_options;
   std::optional<FastChecks> fast_checks;  // Of a call whose arguments are the leaves.
   bool is_flat = false;                   // The convention: positional tensors and nothing else.

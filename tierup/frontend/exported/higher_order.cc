@@ -133,6 +133,36 @@ class HigherOrderBuilder {
     return results;
   }
 
+  // (token, operator, its arguments): an operator with a side effect, which a decomposed program
+  // orders by tokens. Nodes with effects keep their order here, so that a token says nothing
+  // more. Nothing if the operator is unknown.
+  std::optional<Values> with_effects() {
+    if (node_.inputs.size() < 2 || node_.inputs[1].value.kind != Kind::kOperator)
+      return std::nullopt;
+    const ops::Op* target = builder_.find_operator(node_.inputs[1].value.text);
+    if (target == nullptr) return std::nullopt;
+    Values inputs;
+    size_t next = 2;
+    size_t named = 0;
+    for (const ir::Argument& formal : target->schema().arguments) {
+      const bool is_positional = next < node_.inputs.size() && node_.inputs[next].name.empty();
+      if (const auto given = is_positional ? std::optional<size_t>(next++) : find(formal.name)) {
+        named += is_positional ? 0 : 1;
+        inputs.push_back(builder_.convert(node_.inputs[*given].value, formal.type, environment_));
+      } else if (formal.default_value) {
+        inputs.push_back(editor_.constant(*formal.default_value, formal.type));
+      } else {
+        return std::nullopt;
+      }
+    }
+    if (next + named != node_.inputs.size()) return std::nullopt;
+    const ir::Node* call = editor_.create_op(*target, inputs);
+    Values results = {editor_.constant(IValue(), Type::none())};
+    results.insert(results.end(), call->outputs().begin(), call->outputs().end());
+    if (results.size() == 1) results.push_back(editor_.constant(IValue(), Type::none()));
+    return results;
+  }
+
   // (device, dtype, enabled, cache, graph, operands...): the graph's operators get their arguments
   // cast. Nothing for other devices than the CPU, whose lists of operators are others.
   std::optional<Values> autocast() {
@@ -301,6 +331,10 @@ bool build_higher_order(GraphBuilder& builder, std::string_view name, const Node
     results = std::move(*made);
   } else if (name == "auto_functionalized" || name == "auto_functionalized_v2") {
     std::optional<Values> made = higher.auto_functionalized();
+    if (!made) return false;
+    results = std::move(*made);
+  } else if (name == "with_effects") {
+    std::optional<Values> made = higher.with_effects();
     if (!made) return false;
     results = std::move(*made);
   } else if (name == "strict_mode" || name == "hints_wrapper" || name == "wrap" ||

@@ -1,0 +1,73 @@
+#include "tierup/base/object_memory.h"
+
+#include <array>
+#include <cstdint>
+#include <new>
+
+#include "tierup/base/block_marks.h"
+
+namespace tierup {
+namespace {
+
+constexpr size_t kStep = 32;  // Sizes are rounded up to a multiple of it.
+constexpr size_t kClasses = 16;
+constexpr uint32_t kMaxKept = 512;  // Blocks of one size and thread.
+
+struct Block {
+  Block* next;
+};
+
+// Plain data, so that reaching it takes no check; `keeper` below empties it when the thread ends.
+struct Lists {
+  std::array<Block*, kClasses> first;
+  std::array<uint32_t, kClasses> count;
+  bool has_keeper;
+  bool ended;  // Objects freed by later thread-local destructors go to the heap.
+};
+constinit thread_local Lists lists{};
+
+struct Keeper {
+  Keeper() { lists.has_keeper = true; }
+  ~Keeper() {
+    lists.ended = true;
+    for (Block*& first : lists.first) {
+      while (first != nullptr) {
+        Block* block = first;
+        first = block->next;
+        ::operator delete(block);
+      }
+    }
+    lists.count = {};
+  }
+};
+
+size_t class_of(size_t bytes) { return (bytes + kStep - 1) / kStep - 1; }
+bool is_small(size_t bytes) { return !kBlocksAreMarked && bytes > 0 && bytes <= kStep * kClasses; }
+
+}  // namespace
+
+void* allocate_object(size_t bytes) {
+  if (!is_small(bytes)) return ::operator new(bytes);
+  const size_t index = class_of(bytes);
+  Block* block = lists.first[index];
+  if (block == nullptr) return ::operator new((index + 1) * kStep);
+  lists.first[index] = block->next;
+  --lists.count[index];
+  return block;
+}
+
+void free_object(void* memory, size_t bytes) noexcept {
+  if (!is_small(bytes) || lists.ended || lists.count[class_of(bytes)] == kMaxKept) {
+    ::operator delete(memory);
+    return;
+  }
+  if (!lists.has_keeper) {
+    static thread_local Keeper keeper;
+    static_cast<void>(&keeper);
+  }
+  const size_t index = class_of(bytes);
+  lists.first[index] = new (memory) Block{lists.first[index]};
+  ++lists.count[index];
+}
+
+}  // namespace tierup

@@ -1,0 +1,169 @@
+"""Runs each exported program beside the same model as TorchScript, with several sizes of every dynamic dimension.
+
+    tools/check_dynamic_sizes.py --tierup build/release/tierup tests/data/zoo
+
+Inputs are those of the model's first case, repeated or cut to the wanted sizes; `tierup compare` tells the first
+difference. Sizes that both models refuse (an index that no longer fits) count as agreement. Standard library only.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+WANTED = (1, 2, 3, 4, 7, 16, 33)
+WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1, "C64": 8}
+
+
+def read_case(path):
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    metadata = header.pop("__metadata__", {})
+    body = data[8 + length:]
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        tensors[name] = (entry["dtype"], entry["shape"], body[begin:end])
+    return metadata, tensors
+
+
+def write_case(path, metadata, tensors):
+    header, body = {"__metadata__": metadata}, b""
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def resized(tensor, shape):
+    """The tensor with other sizes: repeated where they are larger, cut where they are smaller."""
+    dtype, old, data = tensor
+    width = WIDTHS[dtype]
+    for axis, size in enumerate(shape):
+        if old[axis] == size:
+            continue
+        inner = math.prod(old[axis + 1:]) * width
+        rows = [data[i:i + inner] for i in range(0, len(data), inner)] if inner else []
+        count = old[axis]
+        if count == 0:
+            return None
+        data = b"".join(rows[outer * count + i % count] for outer in range(math.prod(old[:axis])) for i in range(size))
+        old = old[:axis] + [size] + old[axis + 1:]
+    return dtype, list(old), data
+
+
+def leaf_names(tree):
+    if isinstance(tree, dict):
+        if "t" in tree:
+            return [tree["t"]]
+        inner = tree.get("tuple", [pair[1] for pair in tree.get("dict", [])])
+        return [name for item in inner for name in leaf_names(item)]
+    return [name for item in tree for name in leaf_names(item)] if isinstance(tree, list) else []
+
+
+class Model:
+    def __init__(self, tierup, exported):
+        self.exported = exported
+        self.twin = exported.with_suffix(".pt")
+        text = subprocess.run([tierup, "inspect", str(exported), "--json"], capture_output=True, text=True, check=True)
+        description = json.loads(text.stdout)
+        self.dims = []
+        for line in description["inputs"]:
+            found = re.match(r"[^:]*: \w+\[(.*)\]", line)
+            self.dims.append([part.strip() for part in found[1].split(",")] if found and found[1] else [])
+        self.ranges = {}
+        for line in description["ranges"]:
+            found = re.match(r"(s\d+) in \[(\d+), (\w+)\]", line)
+            if found:
+                high = 10**9 if found[3] == "unbounded" else int(found[3])
+                self.ranges[found[1]] = (int(found[2]), high)
+        self.symbols = sorted({s for dims in self.dims for dim in dims for s in re.findall(r"s\d+", dim)})
+
+    def sizes(self):
+        """For each symbol in turn every wanted size, the others as in the case; then all at once."""
+        for symbol in self.symbols:
+            low, high = self.ranges.get(symbol, (0, 10**9))
+            for size in WANTED:
+                if low <= size <= high:
+                    yield {symbol: size}
+        if len(self.symbols) > 1:
+            for size in WANTED[1:4]:
+                if all(low <= size <= high for low, high in self.ranges.values()):
+                    yield {symbol: size for symbol in self.symbols}
+
+    def case_with(self, metadata, tensors, names, chosen):
+        known = {dim: tensors[name][1][axis]
+                 for name, dims in zip(names, self.dims) for axis, dim in enumerate(dims) if dim in self.symbols}
+        known.update(chosen)
+        changed = {}
+        for name, dims in zip(names, self.dims):
+            shape = [int(eval(dim, {"__builtins__": {}}, known)) if re.search("[a-z]", dim) else int(dim) for dim in dims]
+            if len(shape) != len(tensors[name][1]):
+                return None
+            changed[name] = resized(tensors[name], shape)
+        return None if None in changed.values() else changed
+
+
+def check(tierup, model, folder, environment):
+    case = model.exported.with_name(model.exported.stem + ".case0.safetensors")
+    metadata, tensors = read_case(case)
+    names = leaf_names(json.loads(metadata.get("inputs", "[]")))
+    if len(names) != len(model.dims) or len(set(names)) != len(names):
+        return 0, 0, [f"{model.exported.name}: its case is not a flat list of its inputs"]
+    agreed, refused, problems = 0, 0, []
+    metadata.pop("outputs", None)
+    for chosen in model.sizes():
+        changed = model.case_with(metadata, tensors, names, chosen)
+        if changed is None:
+            continue
+        path = pathlib.Path(folder) / "sizes.safetensors"
+        write_case(path, metadata, changed)
+        result = subprocess.run([tierup, "compare", str(model.twin), str(model.exported), "--inputs", str(path)],
+                                capture_output=True, text=True, env=environment)
+        if result.returncode == 0:
+            agreed += 1
+            continue
+        runs = [subprocess.run([tierup, "run", str(one), "--inputs", str(path)], capture_output=True, text=True, env=environment)
+                for one in (model.twin, model.exported)]
+        if all(run.returncode == 3 for run in runs):
+            refused += 1
+        else:
+            problems.append(f"{model.exported.name} {chosen}: {(result.stdout + result.stderr).strip()[:600]}")
+    return agreed, refused, problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tierup", required=True)
+    parser.add_argument("--tiering", default="compile=off")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("models", nargs="*")
+    arguments = parser.parse_args()
+    totals, failures = [0, 0, 0], []
+    with tempfile.TemporaryDirectory() as folder:
+        for exported in sorted(arguments.folder.glob("*.pt2")):
+            if arguments.models and exported.stem not in arguments.models:
+                continue
+            if not exported.with_suffix(".pt").exists():
+                continue
+            model = Model(arguments.tierup, exported)
+            if not model.symbols:
+                continue
+            agreed, refused, problems = check(arguments.tierup, model, folder, {**os.environ, "TIERUP_TIERING": arguments.tiering})
+            totals = [a + b for a, b in zip(totals, (1, agreed, refused))]
+            failures += problems
+    print("\n".join(failures))
+    print(f"{totals[0]} models, {totals[1]} sizes agree, {totals[2]} refused by both, {len(failures)} problems")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
