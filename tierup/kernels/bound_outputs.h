@@ -26,7 +26,7 @@ class OutputPlaces {
   void learn(size_t output, uint32_t allocation);
 
  private:
-  static constexpr size_t kPlaces = 4;
+  static constexpr size_t kPlaces = 8;
   struct Places {
     std::array<std::atomic<uint32_t>, kPlaces> numbers{};  // From 1 on; 0: none.
     std::atomic<uint32_t> next{0};

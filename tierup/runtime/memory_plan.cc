@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
-#include "tierup/tensor/allocator.h"
 #include "tierup/base/block_marks.h"
+#include "tierup/tensor/allocator.h"
 
 namespace tierup::runtime {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tierup/base/error.h"
 #include "tierup/base/block_marks.h"
+#include "tierup/base/error.h"
 #include "tierup/tensor/block_memory.h"
 
 namespace tierup {
