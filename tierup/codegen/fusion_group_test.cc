@@ -1,5 +1,9 @@
 // The group step over inputs that it was and was not compiled for.
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "tierup/codegen/group_fixture.h"
 #include "tierup/kernels/conversion.h"
@@ -173,6 +177,22 @@ TEST(FusionGroup, says_why_it_has_no_kernel) {
   const Ref<ops::FusionGroup> group = compiled_group(program, {numbers({2})});
   EXPECT_EQ(group->kernel_count(), 0U);
   EXPECT_NE(group->refusal().find("Lgamma"), std::string::npos) << group->refusal();
+}
+
+TEST_F(Group, shows_its_code_and_names_it_for_perf_on_request) {
+  const std::string map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  testing::internal::CaptureStderr();
+  compiled_group(sample_program(), {numbers({3}), numbers({3})}, Library::instance(),
+                 {.print_ir = true, .perf_map = true, .max_vector_bits = 0});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("define void @fused_"), std::string::npos);
+  std::ifstream file(map);
+  std::string address;
+  std::string size;
+  std::string name;
+  ASSERT_TRUE(file >> address >> size >> name);
+  EXPECT_TRUE(name.starts_with("fused_")) << name;
+  EXPECT_NE(std::stoull(address, nullptr, 16), 0U);
+  std::filesystem::remove(map);
 }
 
 }  // namespace

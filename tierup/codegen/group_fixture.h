@@ -34,7 +34,8 @@ inline ops::GroupMember call(std::string_view op, std::vector<ops::GroupArgument
 // A group whose kernels are made for inputs like these.
 inline Ref<ops::FusionGroup> compiled_group(ops::GroupProgram program,
                                             const std::vector<Tensor>& like,
-                                            const Library& library = Library::instance()) {
+                                            const Library& library = Library::instance(),
+                                            const CompileOptions& options = {}) {
   auto group = make_ref<ops::FusionGroup>(std::move(program));
   std::vector<ops::ValueForm> forms;
   for (const Tensor& tensor : like) forms.push_back(ops::form_of(*tensor.impl()));
@@ -45,7 +46,7 @@ inline Ref<ops::FusionGroup> compiled_group(ops::GroupProgram program,
   ir::Node* step = editor.create_bare_op(*ops::OpTable::instance().find("tierup::fusion_group"));
   editor.add_input(step, capsule);
   compile_groups(
-      graph, [&]() -> const Library& { return library; }, {}, std::atomic<bool>(false));
+      graph, [&]() -> const Library& { return library; }, options, std::atomic<bool>(false));
   return group;
 }
 

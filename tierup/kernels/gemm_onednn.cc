@@ -154,6 +154,8 @@ void gemm_onednn(const GemmProblem& problem) {
     flipped.n = problem.m;
     flipped.a = {problem.b.data, 0, problem.k, 1};
     flipped.b = {problem.a.data, 0, problem.a.col_stride, problem.a.row_stride};
+    // A single row's own stride means nothing, but tells below how the matrix lies.
+    normalize(problem.k, problem.m, flipped.b.row_stride, flipped.b.col_stride);
     return run_row(flipped);
   }
   run_matmul(problem);

@@ -55,6 +55,27 @@ TEST(Matmul, MultipliesEveryDtypeInEveryLayout) {
   }
 }
 
+// Vectors that lie in every second or sixth place of others, in any role; what a dimension of size
+// 1 has as stride means nothing.
+TEST(Matmul, ReadsRowsAndColumnsByTheirStrides) {
+  const Tensor pool = numbers({4000}, ScalarType::kFloat, 1);
+  for (const int64_t length : {1, 5, 40}) {
+    for (const int64_t step : {1, 2, 6}) {
+      for (const int64_t other : {1, 3, 30, 90}) {
+        const Tensor row = pool.as_view(IntVector{1, length}, IntVector{other, step}, 7);
+        const Tensor column = pool.as_view(IntVector{length, 1}, IntVector{step, other}, 11);
+        const Tensor dense = numbers({length, 1}, ScalarType::kFloat, 2);
+        expect_product(row, dense);
+        expect_product(row, column);
+        expect_product(t(dense), column);
+        expect_product(row, numbers({length, 9}, ScalarType::kFloat, 3));
+        expect_product(numbers({9, length}, ScalarType::kFloat, 3), column);
+        expect_product(column, row);
+      }
+    }
+  }
+}
+
 TEST(Matmul, BlocksLargerThanOneTileAreSummedOverTheWholeDepth) {
   expect_product(numbers({130, 300}, ScalarType::kDouble, 0),
                  numbers({300, 210}, ScalarType::kDouble, 2));

@@ -37,7 +37,9 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::div.Tensor", OpKind::kDiv},
     {"aten::dropout", OpKind::kDropout},
     {"aten::elu", OpKind::kElu},
+    {"aten::expand", OpKind::kExpand},
     {"aten::flatten.using_ints", OpKind::kFlatten},
+    {"aten::floor_divide", OpKind::kIntFloorDiv},
     {"aten::floordiv.int", OpKind::kIntFloorDiv},
     {"aten::gelu", OpKind::kGelu},
     {"aten::hardsigmoid", OpKind::kHardsigmoid},
@@ -52,15 +54,19 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::mul.Scalar", OpKind::kMul},
     {"aten::mul.Tensor", OpKind::kMul},
     {"aten::mul.int", OpKind::kIntMul},
+    {"aten::neg", OpKind::kNeg},
     {"aten::permute", OpKind::kPermute},
     {"aten::pow.Tensor_Scalar", OpKind::kPower},
     {"aten::relu", OpKind::kRelu},
     {"aten::relu6", OpKind::kRelu6},
     {"aten::reshape", OpKind::kView},
+    {"aten::rms_norm", OpKind::kRmsNorm},
+    {"aten::rsqrt", OpKind::kRsqrt},
     {"aten::scaled_dot_product_attention", OpKind::kAttention},
     {"aten::sigmoid", OpKind::kSigmoid},
     {"aten::silu", OpKind::kSilu},
     {"aten::size.int", OpKind::kSizeOf},
+    {"aten::slice.Tensor", OpKind::kSlice},
     {"aten::softmax.int", OpKind::kSoftmax},
     {"aten::split.Tensor", OpKind::kSplit},
     {"aten::split_with_sizes", OpKind::kSplit},
@@ -129,6 +135,10 @@ RankRule rank_rule(const ir::Operator& op) {
     case OpKind::kTranspose:
     case OpKind::kContiguous:
     case OpKind::kTo:
+    case OpKind::kRsqrt:
+    case OpKind::kNeg:
+    case OpKind::kRmsNorm:
+    case OpKind::kSlice:
     case OpKind::kSplit:
     case OpKind::kChunk:
     case OpKind::kDropout: return RankRule::kFirst;
@@ -152,7 +162,10 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kLayerNorm: return bits({1, 2, 3, 4});
     case OpKind::kMultiHead: return bits({3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
     case OpKind::kDropout: return bits({1, 2});
-    case OpKind::kElu: return bits({1, 2, 3});
+    case OpKind::kElu:
+    case OpKind::kRmsNorm:
+    case OpKind::kMean: return bits({1, 2, 3});
+    case OpKind::kSlice: return bits({1, 4});
     case OpKind::kTo: return bits({1, 2, 3, 4});
     case OpKind::kClamp:
     case OpKind::kSoftmax:

@@ -107,6 +107,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   void note_refusal(const Error& error);
   std::optional<std::vector<IValue>> expected_of(std::span<const IValue> samples,
                                                  RunContext& context);
+  std::optional<size_t> maker_of_gaps(size_t output) const;
   // Compiles for inputs like these and compares with tier 0 on made-up numbers; an entry without a
   // net where either fails. The caller holds the mutex.
   Ref<Entry> make_entry(const Key& key, std::span<const IValue> inputs, int threads, bool measures);

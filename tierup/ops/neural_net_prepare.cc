@@ -124,11 +124,30 @@ std::optional<std::vector<IValue>> NeuralNet::expected_of(std::span<const IValue
     notes_.push_back(fmt::format("tier 0 raises on such inputs: {}", error.message()));
     return std::nullopt;
   }
-  for (const IValue& value : expected) {
-    if (value.tensor_impl() == nullptr || !value.to_tensor().is_non_overlapping_and_dense())
-      return std::nullopt;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].tensor_impl() == nullptr) return std::nullopt;
+    if (expected[i].to_tensor().is_non_overlapping_and_dense()) continue;
+    refused_operation_ = maker_of_gaps(i);
+    notes_.emplace_back("refused: a result would lie with gaps in another's memory");
+    return std::nullopt;
   }
   return expected;
+}
+
+// The operator that made a view with gaps of which output `i` is, or is a view: it is better left
+// outside.
+std::optional<size_t> NeuralNet::maker_of_gaps(size_t i) const {
+  using Kind = kernels::net::OpKind;
+  int value = program_.outputs[i];
+  for (size_t at = program_.ops.size(); at-- > 0;) {
+    const kernels::net::Op& op = program_.ops[at];
+    if (std::find(op.outputs.begin(), op.outputs.end(), value) == op.outputs.end()) continue;
+    for (const Kind kind : {Kind::kSlice, Kind::kSplit, Kind::kChunk, Kind::kExpand})
+      if (op.kind == kind) return at;
+    if (op.args.empty() || !op.args[0].is_value()) break;
+    value = op.args[0].value;
+  }
+  return std::nullopt;
 }
 
 Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IValue> inputs,

@@ -227,6 +227,45 @@ TEST(NeuralNet, gelu_written_out) {
   expect_same_thrice(*object, numbers({5, 8}, 8));
 }
 
+// x * rsqrt(mean(x^2) + eps), and a factor per column from either side; one layer of the net.
+TEST(NeuralNet, rms_norm_written_out) {
+  using L = Line;
+  for (const bool has_factors : {false, true}) {
+    Line line;
+    const int x =
+        line.add("aten::to.dtype", {L::v(0), L::c(6), L::c(false), L::c(false), L::c({})});
+    const int square = line.add("aten::pow.Tensor_Scalar", {L::v(x), L::c(2)});
+    const int mean =
+        line.add("aten::mean.dim", {L::v(square), L::c(ints({-1})), L::c(true), L::c({})});
+    const int sum = line.add("aten::add.Tensor", {L::v(mean), L::c(Tensor::scalar(1e-6)), L::c(1)});
+    const int root = line.add("aten::rsqrt", {L::v(sum)});
+    int y = line.add("aten::mul.Tensor", {L::v(x), L::v(root)});
+    if (has_factors) y = line.add("aten::mul.Tensor", {L::c(numbers({24}, 3)), L::v(y)});
+    const int z = line.add("aten::linear", {L::v(y), L::c(numbers({9, 24}, 1)), L::c({})});
+    expect_same_thrice(*line.make({z, y}), numbers({2, 7, 24}, 8));
+  }
+}
+
+// Halves are turned and joined (rotary embedding), heads are repeated (grouped queries).
+TEST(NeuralNet, parts_are_cut_turned_and_repeated) {
+  using L = Line;
+  Line line;
+  const auto part = [&](int value, IValue first, IValue end) {
+    return line.add("aten::slice.Tensor", {L::v(value), L::c(3), L::c(first), L::c(end), L::c(1)});
+  };
+  const int y = line.add("aten::linear", {L::v(0), L::c(numbers({24, 10}, 1)), L::c({})});
+  const int heads = line.add("aten::view", {L::v(y), L::c(ints({2, 7, 3, 8}))});
+  const int turned = line.add("aten::neg", {L::v(part(heads, 4, int64_t{1} << 62))});
+  const int joined =
+      line.add("aten::cat", {L::v(line.list({turned, part(heads, {}, -4)})), L::c(-1)});
+  const int tall = line.add("aten::unsqueeze", {L::v(joined), L::c(3)});
+  const int many =
+      line.add("aten::expand", {L::v(tall), L::c(ints({-1, 7, 3, 2, 8})), L::c(false)});
+  const int flat = line.add("aten::reshape", {L::v(many), L::c(ints({2, 7, 48}))});
+  const int z = line.add("aten::linear", {L::v(flat), L::c(numbers({5, 48}, 2)), L::c({})});
+  expect_same_thrice(*line.make({z}), numbers({2, 7, 10}, 8));
+}
+
 TEST(NeuralNet, prepared_sizes_run_compiled_at_once) {
   const auto object = block(16, 16, 3, 1, 1, 1, 1);
   const ThreadCountScope threads(2);

@@ -96,6 +96,8 @@ const std::vector<Step>& steps() {
       {"aten::pow.Tensor_Scalar", {L::c(2.0)}},
       {"aten::pow.Tensor_Scalar", {L::c(3.0)}},
       {"aten::softmax.int", {L::c(-1), L::c({})}},
+      {"aten::neg", {}},
+      {"aten::mean.dim", {L::c(ints({-1})), L::c(true), L::c({})}},
   };
   return steps;
 }
@@ -185,6 +187,12 @@ TEST(NeuralNetValues, of_pools_and_norms) {
   one("aten::mean.dim", {L::c(ints({2, 3})), L::c(true), L::c({})});
   one("aten::layer_norm",
       {L::c(ints({8})), L::c(numbers({8}, 2)), L::c(numbers({8}, 3)), L::c(1e-5), L::c(true)});
+  one("aten::rms_norm", {L::c(ints({8})), L::c(numbers({8}, 2)), L::c(1e-5)});
+  one("aten::rms_norm", {L::c(ints({8})), L::c({}), L::c({})});
+  Line roots;  // Of what is negative: NaN.
+  const auto net = roots.make({roots.add("aten::rsqrt", {L::v(0)})});
+  for (const auto& values : {kFinite, kNotFinite})
+    expect_tier_0(*net, with_values(values, {1, 9}, 4), false);
   one("aten::batch_norm", {L::c(numbers({6}, 2)), L::c(numbers({6}, 3)), L::c(numbers({6}, 5)),
                            L::c(variances(6)), L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
 }

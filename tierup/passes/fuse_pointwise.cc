@@ -195,6 +195,7 @@ class GroupMaker {
     editor.set_attr(step, ir::AttrName::kNote, text);
     for (Value* result : results) {
       Value* output = editor.add_output(step, result->type(), result->name());
+      editor.set_id(output, result->id());  // The same value, for who compares tiers.
       forms_.set(output, ops::ValueForm(forms_.form(result)), Shape(forms_.shape(result)));
       context_.hints().copy(result, output);
       editor.replace_uses(result, output);

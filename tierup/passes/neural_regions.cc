@@ -11,6 +11,7 @@
 
 #include "tierup/ops/neural_net.h"
 #include "tierup/passes/estimate_value.h"
+#include "tierup/passes/region_members.h"
 #include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
@@ -22,39 +23,6 @@ using ir::Value;
 using kernels::net::OpKind;
 
 namespace {
-
-OpKind kind_of(const Node& node) {
-  if (node.is(NodeKind::kListConstruct)) {
-    const TypePtr& type = node.output()->type();
-    if (!type->is(TypeKind::kList) || !is_only_read(node.output())) return OpKind::kNone;
-    if (type->element()->is(TypeKind::kInt)) return OpKind::kList;
-    return type->element()->is(TypeKind::kTensor) ? OpKind::kTensors : OpKind::kNone;
-  }
-  return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
-}
-
-bool is_in_place(const Node& node) {
-  if (!node.is(NodeKind::kOp)) return false;
-  const auto& arguments = node.op()->schema().arguments;
-  return !arguments.empty() && arguments[0].alias.is_write;
-}
-
-// A result that shares its first argument's memory without writing it.
-bool is_view(const Node& node) {
-  if (!node.is(NodeKind::kOp)) return false;
-  const ir::Schema& schema = node.op()->schema();
-  return !is_in_place(node) && !schema.returns.empty() &&
-         (!schema.returns[0].alias.empty() || !schema.returns[0].element_alias.empty());
-}
-
-// The unpacking of a list that nothing else reads; null if there is none.
-Node* sole_unpacking(const Node& node) {
-  if (node.outputs().size() != 1 || node.output()->uses().size() != 1) return nullptr;
-  Node* user = node.output()->uses()[0].user;
-  const bool fits =
-      user != nullptr && user->is(NodeKind::kListUnpack) && user->owner() == node.owner();
-  return fits ? user : nullptr;
-}
 
 struct Member {
   Node* node;
@@ -96,6 +64,7 @@ class Regions {
   void reset() {
     members_.clear();
     made_.clear();
+    numbers_made_.clear();
     passed_.clear();
     deferred_.clear();
     roots_.clear();
@@ -104,7 +73,7 @@ class Regions {
 
   void visit(Node* node) {
     if (unpackings_.contains(node) || removed_.contains(node)) return;
-    if (ops::gives_no_tensor(kind_of(*node))) {
+    if (ops::gives_no_tensor(kind_in_region(*node))) {
       // Sizes of what the region makes are its own affair; others are inputs.
       const bool is_inner = depends_on(*node, made_) && !depends_on(*node, passed_);
       if (is_inner && is_exact(*node) && join(node)) return;
@@ -121,10 +90,21 @@ class Regions {
   }
 
   // A tensor is taken for a number only if a number was made into it.
+  bool is_number(const Value* value) const {
+    if (!value->type()->is(TypeKind::kTensor) || constant_of(value) != nullptr) return true;
+    return numbers_made_.contains(value);
+  }
   bool is_exact(const Node& node) const {
-    if (kind_of(node) != OpKind::kSame) return true;
-    const Node* maker = node.input()->node();
-    return maker != nullptr && ops::gives_no_tensor(kind_of(*maker));
+    const OpKind kind = kind_of(node);
+    return kind == OpKind::kTensors || kind == OpKind::kSizeOf ||
+           std::all_of(node.inputs().begin(), node.inputs().end(),
+                       [&](const Value* input) { return is_number(input); });
+  }
+  // Traced programs compute with sizes as tensors without dimensions.
+  OpKind kind_in_region(const Node& node) const {
+    const OpKind kind = kind_of(node);
+    const bool has_number = depends_on(node, numbers_made_);
+    return has_number && is_exact(node) ? kind_over_numbers(node, kind) : kind;
   }
 
   // Whether constants stand where the kind needs them, and the rest is not known to be otherwise.
@@ -142,10 +122,13 @@ class Regions {
       }
     }
     if (kind == OpKind::kMultiHead) return node.output(1)->uses().empty();
-    // The gates of recurrent cells are chunks of rows. What is done with them is point-wise, and a
+    // The gates of recurrent cells are parts of rows. What is done with them is point-wise, and a
     // fusion group does all of it in one kernel.
-    if (kind == OpKind::kChunk && seen_rank(node.input(0)) < 3) return false;
-    if (parts(kind)) return sole_unpacking(node) != nullptr;
+    if (parts(kind)) {
+      const size_t rank = seen_rank(node.input(0));
+      const bool may_be_rows = rank < 3 && (rank > 0 || kind == OpKind::kChunk);
+      return !may_be_rows && sole_unpacking(node) != nullptr;
+    }
     return node.outputs().size() == 1;
   }
   static bool parts(OpKind kind) { return kind == OpKind::kSplit || kind == OpKind::kChunk; }
@@ -166,13 +149,13 @@ class Regions {
     return found == roots_.end() ? value : found->second;
   }
 
+  static bool is_off(const IValue& flag) { return flag.is_bool() && !flag.to_bool(); }
   bool join(Node* node) {
-    const OpKind kind = kind_of(*node);
+    const OpKind kind = kind_in_region(*node);
     // Dropout that is off gives its argument itself.
     const bool writes = is_in_place(*node) && kind != OpKind::kDropout;
     if (writes && !may_write(*node)) return false;
-    if (kind == OpKind::kDropout && !constant_of(node->input(2))->is_bool()) return false;
-    if (kind == OpKind::kDropout && constant_of(node->input(2))->to_bool()) return false;
+    if (kind == OpKind::kDropout && !is_off(*constant_of(node->input(2)))) return false;
     if (is_in_place(*node) && !made_.contains(node->input(0))) return false;
     Member member{node, kind};
     if (parts(kind)) {
@@ -188,6 +171,7 @@ class Regions {
     const bool shares = is_in_place(*node) || is_view(*node);
     for (const Value* output : giver->outputs()) {
       made_.insert(output);
+      if (ops::gives_no_tensor(kind) && kind != OpKind::kTensors) numbers_made_.insert(output);
       if (shares) roots_[output] = root_of(node->input(0));
       if (is_view(*node)) viewed_.insert(root_of(node->input(0)));
     }
@@ -429,16 +413,12 @@ class Regions {
       for (size_t i = 0; i < exits.size(); ++i) editor_.add_output(giver, Type::tensor());
     }
     for (size_t i = 0; i < exits.size(); ++i) take_place(exits[i], giver->output(i));
+    std::vector<Node*> followers;
+    for (const Member& member : members_)
+      if (member.stays) followers.push_back(member.node);
+    followers.insert(followers.end(), deferred_.begin(), deferred_.end());
     Node* position = giver;
-    for (const Member& member : members_) {
-      if (!member.stays) continue;
-      move_after(member.node, position);
-      position = member.node;
-    }
-    for (Node* deferred : deferred_) {
-      move_after(deferred, position);
-      position = deferred;
-    }
+    for (Node* follower : followers) move_after(follower, std::exchange(position, follower));
     editor_.set_range({});
     remove_members();
   }
@@ -451,6 +431,7 @@ class Regions {
   }
   void take_place(const Exit& exit, Value* result) {
     editor_.set_name(result, exit.last->name());
+    editor_.set_id(result, exit.last->id());  // The same value, for who compares tiers.
     editor_.set_type(result, exit.last->type());
     context_.hints().copy(exit.last, result);
     for (const Member& member : members_) {
@@ -481,6 +462,7 @@ class Regions {
   ir::GraphEditor& editor_;
   std::vector<Member> members_;
   std::unordered_set<const Value*> made_;            // By members.
+  std::unordered_set<const Value*> numbers_made_;    // Of these, numbers.
   std::unordered_set<const Value*> passed_;          // Need the region's results.
   std::unordered_set<const Value*> passed_readers_;  // What deferred nodes read.
   std::unordered_set<const Value*> viewed_;          // Roots that a view shows.

@@ -7,6 +7,7 @@
 
 #include "tierup/kernels/complex_views.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/tier/first_node.h"
 #include "tierup/tier/silent_context.h"
 
 namespace tierup::tier {
@@ -111,11 +112,13 @@ LiveCheck::LiveCheck(runtime::Program& program, runtime::Program::PlanSlot& slot
   }
 }
 
-IValue LiveCheck::run(const runtime::Plan& plan) const {
+IValue LiveCheck::run(const runtime::Plan& plan, runtime::StepObserver* observer) const {
   std::vector<IValue> args = args_;
   SilentContext silent(policy_);
-  const Ref<const runtime::RunState> state(make_ref<runtime::RunState>().get());
-  return program_.run_single(plan, args, silent.context(), state);
+  auto state = make_ref<runtime::RunState>();
+  state->observer = observer;
+  return program_.run_single(plan, args, silent.context(),
+                             Ref<const runtime::RunState>(state.get()));
 }
 
 std::optional<std::string> LiveCheck::difference() const {
@@ -126,6 +129,10 @@ std::optional<std::string> LiveCheck::difference() const {
     difference = fmt::format("tier 0 raised: {}", error.what());
   }
   if (!difference || !plan_->guard.weights_hold()) return std::nullopt;
+  const auto node = first_differing_node(
+      program_.plan_of(slot_), *plan_->plan,
+      [&](const runtime::Plan& plan, runtime::StepObserver& observer) { run(plan, &observer); });
+  if (node) *difference += "; first at " + *node;
   return difference;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tierup/runtime/program.h"
+#include "tierup/runtime/step_observer.h"
 #include "tierup/tier/plan_table.h"
 
 namespace tierup::tier {
@@ -25,11 +26,12 @@ class LiveCheck {
             Ref<const InstalledPlan> plan, const Ref<ObjectValue>& self,
             std::span<const IValue> args, const ops::RunContext& context);
   void set_result(const IValue& result) { result_ = deep_copy(result); }
-  // Runs tier 0. None if it agrees, or if a weight was written since; else what differs first.
+  // Runs tier 0. None if it agrees, or if a weight was written since; else what differs first, and
+  // at which node, found by running both tiers once more.
   std::optional<std::string> difference() const;
 
  private:
-  IValue run(const runtime::Plan& plan) const;
+  IValue run(const runtime::Plan& plan, runtime::StepObserver* observer = nullptr) const;
 
   runtime::Program& program_;
   runtime::Program::PlanSlot& slot_;

@@ -53,8 +53,10 @@ passes::BranchLimits limits_of(const TieringOptions& options) {
   return limits;
 }
 
-codegen::CompileOptions codegen_options() {
+codegen::CompileOptions codegen_options(const TieringOptions& tiering) {
   codegen::CompileOptions options{};
+  options.print_ir = tiering.print_ir;
+  options.perf_map = tiering.perf_map;
   switch (kernels::instruction_set()) {
     case kernels::InstructionSet::kBase: options.max_vector_bits = 128; break;
     case kernels::InstructionSet::kAvx2: options.max_vector_bits = 256; break;
@@ -73,8 +75,8 @@ void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOpt
                                  // Lists that only members read.
                                  *passes::find_pass("dead_code_elimination")};
   collect_notes(run_passes(graph, passes, pass_options), notes);
-  const codegen::GroupReport report =
-      codegen::compile_groups(graph, &codegen::Library::instance, codegen_options(), cancelled);
+  const codegen::GroupReport report = codegen::compile_groups(graph, &codegen::Library::instance,
+                                                              codegen_options(options), cancelled);
   if (report.groups == 0) return;
   notes.push_back(fmt::format("{} fusion groups, {} kernels ({} compiled, {:.1f} ms)",
                               report.groups, report.kernels, report.compiled, report.compile_ms));

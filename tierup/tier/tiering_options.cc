@@ -162,6 +162,8 @@ std::span<const Option> all_options() {
       flag<&T::verify_passes>("verify_passes"),
       names<&T::disabled_passes>("disable_passes"),
       names<&T::print_after>("print_after"),
+      flag<&T::print_ir>("print_ir"),
+      flag<&T::perf_map>("perf_map"),
   });
   return kOptions;
 }

@@ -52,6 +52,8 @@ struct TieringOptions {
   std::vector<std::string> disabled_passes;
   // Passes after which the graph is printed to standard error; also "all", "changed", "input".
   std::vector<std::string> print_after;
+  bool print_ir = false;  // LLVM's text of each fused kernel, to standard error.
+  bool perf_map = false;  // Fused kernels' names in /tmp/perf-PID.map, where `perf` looks for them.
 
   // Sets fields from "key=value,..."; lists are separated by "+". Throws kInvalidArgument naming
   // the key and what it takes.

@@ -9,7 +9,6 @@
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/onednn_engine.h"
 #include "tierup/kernels/pointwise.h"
-#include "tierup/kernels/row_kernels.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -32,15 +31,6 @@ Tensor tensor_at(Bases bases, const Home& home) {
   const auto storage = Storage::borrow(at(bases, home), home.layout.get_size(), nullptr);
   return Tensor::from_storage(storage, ScalarType::kFloat, sizes_of(home.layout),
                               strides_of(home.layout), 0);
-}
-
-// Calls row(from, to) for each of so many rows of `width`, in parallel by about `grain` numbers.
-template <typename Row>
-void each_row(const float* from, float* to, int64_t rows, int64_t width, int64_t grain,
-              const Row& row) {
-  parallel_for(0, rows, std::max<int64_t>(1, grain / width), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) row(from + i * width, to + i * width);
-  });
 }
 
 }  // namespace
@@ -77,13 +67,17 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kBinary: return binary(layer);
     case LayerKind::kPool: return pool(layer);
     case LayerKind::kMean: return mean(layer);
+    case LayerKind::kRowMean: return row_mean(layer);
+    case LayerKind::kRsqrt: return rsqrt(layer);
     case LayerKind::kLayerNorm: return layer_norm(layer);
+    case LayerKind::kRmsNorm: return rms_norm(layer);
     case LayerKind::kSoftmax: return softmax(layer);
     case LayerKind::kAttention: return attention(layer);
     case LayerKind::kView: return view(layer);
     case LayerKind::kPermute: return permute(layer);
     case LayerKind::kSlice: return slice(layer);
     case LayerKind::kCat: return cat(layer);
+    case LayerKind::kRepeat: return repeat(layer);
   }
 }
 
@@ -96,29 +90,6 @@ void Emitter::activation(const Layer& layer) {
   const Home target = over(layer.inputs[0], source);
   act(dnnl::eltwise_forward(pd),
       {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, target}, scratch(pd.scratchpad_desc())});
-  settle(layer.output, target);
-}
-
-// The channel innermost, so that a point is a row.
-void Emitter::affine(const Layer& layer) {
-  const IntVector& sizes = value(layer.output).sizes;
-  const bool is_last = layer.axis + 1 == sizes.size();
-  require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
-  const Home source = home_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
-  const Home target = over(layer.inputs[0], source);
-  const Home scale = vector_of(layer.id * 2, layer.scale);
-  const Home shift = vector_of(layer.id * 2 + 1, layer.shift);
-  const int64_t channels = sizes[layer.axis];
-  const int64_t rows = numel_of(sizes) / channels;
-  act(
-      [=](Bases bases) {
-        const auto loop = row_kernels<float>().affine_by_column;
-        each_row(at(bases, source), at(bases, target), rows, channels, 16384,
-                 [&](const float* x, float* y) {
-                   loop(x, channels, at(bases, scale), at(bases, shift), y);
-                 });
-      },
-      {source, target, scale, shift});
   settle(layer.output, target);
 }
 
@@ -211,48 +182,6 @@ void Emitter::mean(const Layer& layer) {
   act(
       [=](Bases bases) {
         mean_of_points(at(bases, source), batch, points, channels, at(bases, target));
-      },
-      {source, target});
-  settle(layer.output, target);
-}
-
-void Emitter::layer_norm(const Layer& layer) {
-  const IntVector& sizes = value(layer.output).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(sizes));
-  const Home target = over(layer.inputs[0], source);
-  const int64_t width = sizes.back();
-  const int64_t rows = numel_of(sizes) / width;
-  const float* gamma = layer.weight.defined() ? layer.weight.data<float>() : nullptr;
-  const float* beta = layer.bias.defined() ? layer.bias.data<float>() : nullptr;
-  out_.tensors.push_back(layer.weight);
-  out_.tensors.push_back(layer.bias);
-  const auto eps = static_cast<float>(layer.eps);
-  act(
-      [=](Bases bases) {
-        const RowKernels<float>& kernels = row_kernels<float>();
-        const auto row = [&](const float* x, float* y) {
-          float mean = 0;
-          float variance = 0;
-          kernels.moments(x, width, &mean, &variance);
-          kernels.normalize(x, width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
-        };
-        each_row(at(bases, source), at(bases, target), rows, width, 16384, row);
-      },
-      {source, target});
-  settle(layer.output, target);
-}
-
-void Emitter::softmax(const Layer& layer) {
-  const IntVector& sizes = value(layer.output).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(sizes));
-  const Home target = over(layer.inputs[0], source);
-  const int64_t width = sizes.back();
-  const int64_t rows = numel_of(sizes) / width;
-  act(
-      [=](Bases bases) {
-        const auto loop = row_kernels<float>().softmax;
-        each_row(at(bases, source), at(bases, target), rows, width, 4096,
-                 [&](const float* x, float* y) { loop(x, width, y); });
       },
       {source, target});
   settle(layer.output, target);
@@ -363,6 +292,28 @@ void Emitter::cat(const Layer& layer) {
     if (numel_of(part) == 0) continue;
     copy(any_home(input), {strided(part, strides), target.buffer, target.offset + offset});
   }
+  settle(layer.output, target);
+}
+
+void Emitter::repeat(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const Home target = fresh(row_major(sizes));
+  const int64_t times = sizes[layer.axis];
+  int64_t inner = 1;
+  for (size_t d = layer.axis + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  const int64_t outer = numel_of(sizes) / times / inner;
+  act(
+      [=](Bases bases) {
+        const float* from = at(bases, source);
+        float* to = at(bases, target);
+        parallel_for(0, outer * times, std::max<int64_t>(1, 32768 / inner),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i)
+                         std::copy_n(from + i / times * inner, inner, to + i * inner);
+                     });
+      },
+      {source, target});
   settle(layer.output, target);
 }
 

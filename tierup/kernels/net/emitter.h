@@ -114,13 +114,17 @@ class Emitter {
   void binary(const Layer& layer);
   void pool(const Layer& layer);
   void mean(const Layer& layer);
+  void row_mean(const Layer& layer);
+  void rsqrt(const Layer& layer);
   void layer_norm(const Layer& layer);
+  void rms_norm(const Layer& layer);
   void softmax(const Layer& layer);
   void attention(const Layer& layer);
   void view(const Layer& layer);
   void permute(const Layer& layer);
   void slice(const Layer& layer);
   void cat(const Layer& layer);
+  void repeat(const Layer& layer);
 
   // Epilogues as post-operations; the sum's operand lies in the result's buffer beforehand.
   dnnl::primitive_attr attributes(const Layer& layer) const;

@@ -24,13 +24,17 @@ enum class LayerKind : uint8_t {
   kBinary,     // a + b or a * b, broadcast
   kPool,       // windows of `pool`
   kMean,       // over all spatial points: [N, C, *] to [N, C, 1...] or [N, C]
+  kRowMean,    // over the last axis, which stays as 1
+  kRsqrt,      // 1 / sqrt(input)
   kLayerNorm,  // over the last axis
+  kRmsNorm,    // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1
   kSoftmax,    // over the last axis
   kAttention,  // query, key, value, mask (negative: none)
   kView,       // the same elements in order, other sizes
   kPermute,    // `order` of dimensions
   kSlice,      // `count` entries of `axis` from `first`
   kCat,        // inputs one after the other along `axis`
+  kRepeat,     // `axis`, which has one entry, so many times as the output's has
 };
 
 enum class Function : uint8_t {
@@ -105,7 +109,8 @@ struct LayerNet {
 // `inputs` as the program wants them; of tensors only dtype and sizes matter.
 LayerNet resolve(const Program& program, std::span<const IValue> inputs);
 
-// Puts one activation where its formula is written out: the tanh form of gelu.
+// Puts one layer where its formula is written out: the tanh form of gelu, attention, RMS
+// normalisation.
 void recognize(LayerNet& net);
 
 // Folds normalisations into weights, hangs activations and sums on the layers that feed them, and

@@ -176,10 +176,78 @@ class AttentionFinder {
   std::vector<int> dead_;
 };
 
+// x * rsqrt(mean(x * x) + eps), and a factor for each column after it.
+class RmsNormFinder {
+ public:
+  explicit RmsNormFinder(LayerNet& net) : net_(net), producer_(net.values.size(), nullptr) {
+    for (Layer& layer : net.layers) producer_[static_cast<size_t>(layer.output)] = &layer;
+  }
+
+  void run() {
+    for (Layer& layer : net_.layers) {
+      if (layer.kind == LayerKind::kBinary && layer.multiplies) match(layer);
+      if (layer.kind == LayerKind::kAffine) take_factors(layer);
+    }
+    std::erase_if(net_.layers, [&](const Layer& layer) {
+      return std::find(dead_.begin(), dead_.end(), layer.output) != dead_.end();
+    });
+  }
+
+ private:
+  // The producer, of this kind, of a value that nothing else reads.
+  Layer* inner(int id, LayerKind kind) {
+    Layer* layer = producer_[static_cast<size_t>(id)];
+    const bool fits =
+        layer != nullptr && layer->kind == kind && net_.values[static_cast<size_t>(id)].uses == 1;
+    return fits ? layer : nullptr;
+  }
+
+  void match(Layer& layer) {
+    const int x = layer.inputs[0];
+    const Layer* root = inner(layer.inputs[1], LayerKind::kRsqrt);
+    const Layer* sum = root == nullptr ? nullptr : inner(root->inputs[0], LayerKind::kActivate);
+    if (sum == nullptr || sum->activation.function != Function::kLinear ||
+        sum->activation.alpha != 1) {
+      return;
+    }
+    const Layer* mean = inner(sum->inputs[0], LayerKind::kRowMean);
+    const Layer* square = mean == nullptr ? nullptr : inner(mean->inputs[0], LayerKind::kBinary);
+    if (square == nullptr || !square->multiplies || square->inputs[0] != x ||
+        square->inputs[1] != x) {
+      return;
+    }
+    dead_.insert(dead_.end(), {root->output, sum->output, mean->output, square->output});
+    layer.kind = LayerKind::kRmsNorm;
+    layer.eps = static_cast<double>(sum->activation.beta);
+    layer.inputs = {x};
+    // The formula read it three times.
+    net_.values[static_cast<size_t>(x)].uses -= 2;
+  }
+
+  void take_factors(Layer& layer) {
+    const Layer* norm = inner(layer.inputs[0], LayerKind::kRmsNorm);
+    const size_t rank = net_.values[static_cast<size_t>(layer.output)].sizes.size();
+    if (norm == nullptr || !norm->scale.empty() || layer.axis + 1 != rank ||
+        std::any_of(layer.shift.begin(), layer.shift.end(), [](float x) { return x != 0; })) {
+      return;
+    }
+    dead_.push_back(norm->output);
+    layer.kind = LayerKind::kRmsNorm;
+    layer.eps = norm->eps;
+    layer.inputs = norm->inputs;
+    layer.shift.clear();
+  }
+
+  LayerNet& net_;
+  std::vector<Layer*> producer_;
+  std::vector<int> dead_;
+};
+
 }  // namespace
 
 void recognize(LayerNet& net) {
   GeluFinder(net).run();
+  RmsNormFinder(net).run();
   AttentionFinder(net).run();
 }
 

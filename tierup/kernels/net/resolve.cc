@@ -95,11 +95,16 @@ bool Resolver::visit() {
     case OpKind::kAvgPool: return avg_pool();
     case OpKind::kAdaptivePool: return adaptive_pool();
     case OpKind::kMean: return mean();
+    case OpKind::kRsqrt: return rsqrt();
+    case OpKind::kNeg: return activate({Function::kLinear, -1, 0});
+    case OpKind::kRmsNorm: return rms_norm();
     case OpKind::kFlatten: return flatten();
     case OpKind::kView: return view(ints(1));
     case OpKind::kPermute: return permute(ints(1));
     case OpKind::kTranspose: return transpose(number_int(1), number_int(2));
     case OpKind::kUnsqueeze: return unsqueeze();
+    case OpKind::kSlice: return slice_of();
+    case OpKind::kExpand: return expand();
     case OpKind::kContiguous: return (plain(1).is_none() || number_int(1) == 0) && set(value(0));
     case OpKind::kTo:
       return is_float_code(plain(1)) && !flag(3) && plain(4).is_none() && set(value(0));
@@ -375,7 +380,9 @@ bool Resolver::spatial_mean(bool keep) {
 bool Resolver::mean() {
   IntVector dims = ints(1);
   const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  if (rank != 4 || dims.size() != 2 || !plain(3).is_none()) return false;
+  if (!plain(3).is_none() && !is_float_code(plain(3))) return false;
+  if (dims.size() == 1 && rank > 0 && wrap_dim(dims[0], rank) == rank - 1) return row_mean();
+  if (rank != 4 || dims.size() != 2) return false;
   for (int64_t& d : dims) d = wrap_dim(d, rank);
   std::sort(dims.begin(), dims.end());
   return dims[0] == 2 && dims[1] == 3 && spatial_mean(flag(2));

@@ -82,6 +82,44 @@ int Resolver::slice(int input, size_t axis, int64_t first, int64_t count) {
   return layer.output;
 }
 
+// By numbers that may follow from sizes.
+bool Resolver::slice_of() {
+  const int input = value(0);
+  const IntSpan in = sizes(input);
+  if (in.empty() || number_int(4) != 1) return false;
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(1), static_cast<int64_t>(in.size())));
+  const int64_t size = in[axis];
+  const auto bound = [&](size_t i, int64_t otherwise) {
+    const int64_t at = plain(i).is_none() ? otherwise : number_int(i);
+    return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  const int64_t first = bound(2, 0);
+  const int64_t end = bound(3, size);
+  if (end <= first) return false;
+  if (first == 0 && end == size) return set(input);
+  return set(slice(input, axis, first, end - first));
+}
+
+bool Resolver::expand() {
+  int input = value(0);
+  IntVector wanted = ints(1);
+  IntVector in(sizes(input).begin(), sizes(input).end());
+  if (wanted.size() < in.size()) return false;
+  if (wanted.size() > in.size()) {
+    in.insert(in.begin(), wanted.size() - in.size(), 1);
+    input = add(LayerKind::kView, {input}, in).output;
+  }
+  for (size_t d = 0; d < in.size(); ++d) {
+    if (wanted[d] == -1 || wanted[d] == in[d]) continue;
+    if (in[d] != 1 || wanted[d] < 1) return false;
+    in[d] = wanted[d];
+    Layer& layer = add(LayerKind::kRepeat, {input}, in);
+    layer.axis = d;
+    input = layer.output;
+  }
+  return set(input);
+}
+
 bool Resolver::split() {
   const IntSpan in = sizes(value(0));
   const auto axis = static_cast<size_t>(wrap_dim(number_int(2), static_cast<int64_t>(in.size())));

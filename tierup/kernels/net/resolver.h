@@ -92,9 +92,13 @@ class Resolver {
     if (output < op_->outputs.size()) ids_[static_cast<size_t>(op_->outputs[output])] = id;
     return true;
   }
+  // Of traced programs, also a tensor without dimensions.
   int64_t number_int(size_t i) const {
-    require(plain(i).is_int(), kRefused, "an argument is not a number");
-    return plain(i).to_int();
+    const IValue& v = plain(i);
+    if (v.is_tensor() && v.to_tensor().dim() == 0 && is_integral(v.to_tensor().dtype(), false))
+      return v.to_scalar().to_int();
+    require(v.is_int(), kRefused, "an argument is not a number");
+    return v.to_int();
   }
 
   // Each takes the operator at hand; false: its arguments are not compiled.
@@ -138,6 +142,11 @@ class Resolver {
   bool adaptive_pool();
   bool spatial_mean(bool keep);
   bool mean();
+  bool row_mean();
+  bool rsqrt();
+  bool rms_norm();
+  bool slice_of();
+  bool expand();
   bool view(IntVector wanted);
   bool flatten();
   bool unsqueeze();

@@ -1,0 +1,149 @@
+// Layers that go over rows: normalisations, softmax, means over the last dimension.
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/row_kernels.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+// Calls row(from, to) for each of so many rows of `width`, in parallel by about `grain` numbers.
+template <typename Row>
+void each_row(const float* from, float* to, int64_t rows, int64_t width, int64_t grain,
+              const Row& row) {
+  parallel_for(0, rows, std::max<int64_t>(1, grain / width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) row(from + i * width, to + i * width);
+  });
+}
+
+}  // namespace
+
+// The channel innermost, so that a point is a row.
+void Emitter::affine(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const bool is_last = layer.axis + 1 == sizes.size();
+  require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
+  const Home source = home_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const Home scale = vector_of(layer.id * 2, layer.scale);
+  const Home shift = vector_of(layer.id * 2 + 1, layer.shift);
+  const int64_t channels = sizes[layer.axis];
+  const int64_t rows = numel_of(sizes) / channels;
+  act(
+      [=](Bases bases) {
+        const auto loop = row_kernels<float>().affine_by_column;
+        each_row(at(bases, source), at(bases, target), rows, channels, 16384,
+                 [&](const float* x, float* y) {
+                   loop(x, channels, at(bases, scale), at(bases, shift), y);
+                 });
+      },
+      {source, target, scale, shift});
+  settle(layer.output, target);
+}
+
+void Emitter::layer_norm(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const int64_t width = sizes.back();
+  const int64_t rows = numel_of(sizes) / width;
+  const float* gamma = layer.weight.defined() ? layer.weight.data<float>() : nullptr;
+  const float* beta = layer.bias.defined() ? layer.bias.data<float>() : nullptr;
+  out_.tensors.push_back(layer.weight);
+  out_.tensors.push_back(layer.bias);
+  const auto eps = static_cast<float>(layer.eps);
+  act(
+      [=](Bases bases) {
+        const RowKernels<float>& kernels = row_kernels<float>();
+        const auto row = [&](const float* x, float* y) {
+          float mean = 0;
+          float variance = 0;
+          kernels.moments(x, width, &mean, &variance);
+          kernels.normalize(x, width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
+        };
+        each_row(at(bases, source), at(bases, target), rows, width, 16384, row);
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
+void Emitter::softmax(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const int64_t width = sizes.back();
+  const int64_t rows = numel_of(sizes) / width;
+  act(
+      [=](Bases bases) {
+        const auto loop = row_kernels<float>().softmax;
+        each_row(at(bases, source), at(bases, target), rows, width, 4096,
+                 [&](const float* x, float* y) { loop(x, width, y); });
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
+void Emitter::rms_norm(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const int64_t width = sizes.back();
+  const int64_t rows = numel_of(sizes) / width;
+  const bool has_scale = !layer.scale.empty();
+  const Home scale = has_scale ? vector_of(layer.id * 2, layer.scale) : source;
+  const auto eps = static_cast<float>(layer.eps);
+  act(
+      [=](Bases bases) {
+        const RowKernels<float>& kernels = row_kernels<float>();
+        const float* gamma = has_scale ? at(bases, scale) : nullptr;
+        const auto row = [&](const float* x, float* y) {
+          const float mean = kernels.sum_of_squares(x, width) / static_cast<float>(width);
+          kernels.normalize(x, width, 0, 1 / std::sqrt(mean + eps), gamma, nullptr, y);
+        };
+        each_row(at(bases, source), at(bases, target), rows, width, 16384, row);
+      },
+      {source, target, scale});
+  settle(layer.output, target);
+}
+
+void Emitter::row_mean(const Layer& layer) {
+  const IntVector& sizes = value(layer.inputs[0]).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const Home target = fresh(row_major(value(layer.output).sizes));
+  const int64_t width = sizes.back();
+  const int64_t rows = numel_of(sizes) / width;
+  act(
+      [=](Bases bases) {
+        const RowKernels<float>& kernels = row_kernels<float>();
+        const float* from = at(bases, source);
+        float* to = at(bases, target);
+        parallel_for(0, rows, std::max<int64_t>(1, 16384 / width), [&](int64_t begin, int64_t end) {
+          float variance = 0;
+          for (int64_t i = begin; i < end; ++i)
+            kernels.moments(from + i * width, width, to + i, &variance);
+        });
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
+void Emitter::rsqrt(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const Home target = over(layer.inputs[0], source);
+  const int64_t count = numel_of(sizes);
+  act(
+      [=](Bases bases) {
+        const float* from = at(bases, source);
+        float* to = at(bases, target);
+        parallel_for(0, count, 8192, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) to[i] = 1 / std::sqrt(from[i]);
+        });
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
+}  // namespace tierup::kernels::net

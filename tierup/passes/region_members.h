@@ -1,0 +1,20 @@
+// What a node may be to a compiled net: see neural_regions.h.
+#pragma once
+
+#include "tierup/ir/graph.h"
+#include "tierup/ops/neural_net.h"
+
+namespace tierup::passes {
+
+kernels::net::OpKind kind_of(const ir::Node& node);
+// The kind of a node of kind `kind`, where its arguments are numbers, as tensors without
+// dimensions.
+kernels::net::OpKind kind_over_numbers(const ir::Node& node, kernels::net::OpKind kind);
+
+bool is_in_place(const ir::Node& node);
+// A result that shares its first argument's memory without writing it.
+bool is_view(const ir::Node& node);
+// The unpacking of a list that nothing else reads; null if there is none.
+ir::Node* sole_unpacking(const ir::Node& node);
+
+}  // namespace tierup::passes
