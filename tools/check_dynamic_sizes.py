@@ -70,7 +70,8 @@ def leaf_names(tree):
 
 
 class Model:
-    def __init__(self, tierup, exported):
+    def __init__(self, tierup, exported, wanted):
+        self.wanted = wanted
         self.exported = exported
         self.twin = exported.with_suffix(".pt")
         text = subprocess.run([tierup, "inspect", str(exported), "--json"], capture_output=True, text=True, check=True)
@@ -91,11 +92,11 @@ class Model:
         """For each symbol in turn every wanted size, the others as in the case; then all at once."""
         for symbol in self.symbols:
             low, high = self.ranges.get(symbol, (0, 10**9))
-            for size in WANTED:
+            for size in self.wanted:
                 if low <= size <= high:
                     yield {symbol: size}
         if len(self.symbols) > 1:
-            for size in WANTED[1:4]:
+            for size in self.wanted[1:4]:
                 if all(low <= size <= high for low, high in self.ranges.values()):
                     yield {symbol: size for symbol in self.symbols}
 
@@ -146,6 +147,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tierup", required=True)
     parser.add_argument("--tiering", default="compile=off")
+    parser.add_argument("--sizes", type=int, nargs="+", default=WANTED)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("models", nargs="*")
     arguments = parser.parse_args()
@@ -156,7 +158,7 @@ def main():
                 continue
             if not exported.with_suffix(".pt").exists():
                 continue
-            model = Model(arguments.tierup, exported)
+            model = Model(arguments.tierup, exported, arguments.sizes)
             if not model.symbols:
                 continue
             agreed, refused, problems = check(arguments.tierup, model, folder, {**os.environ, "TIERUP_TIERING": arguments.tiering})
