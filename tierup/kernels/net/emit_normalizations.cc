@@ -43,12 +43,15 @@ void Emitter::affine(const Layer& layer) {
   settle(layer.output, target);
 }
 
-void Emitter::layer_norm(const Layer& layer) {
+Emitter::RowHomes Emitter::row_homes(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
   const Home source = home_in(layer.inputs[0], row_major(sizes));
-  const Home target = over(layer.inputs[0], source);
   const int64_t width = sizes.back();
-  const int64_t rows = numel_of(sizes) / width;
+  return {source, over(layer.inputs[0], source), numel_of(sizes) / width, width};
+}
+
+void Emitter::layer_norm(const Layer& layer) {
+  const auto [source, target, rows, width] = row_homes(layer);
   const float* gamma = layer.weight.defined() ? layer.weight.data<float>() : nullptr;
   const float* beta = layer.bias.defined() ? layer.bias.data<float>() : nullptr;
   out_.tensors.push_back(layer.weight);
@@ -70,11 +73,7 @@ void Emitter::layer_norm(const Layer& layer) {
 }
 
 void Emitter::softmax(const Layer& layer) {
-  const IntVector& sizes = value(layer.output).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(sizes));
-  const Home target = over(layer.inputs[0], source);
-  const int64_t width = sizes.back();
-  const int64_t rows = numel_of(sizes) / width;
+  const auto [source, target, rows, width] = row_homes(layer);
   act(
       [=](Bases bases) {
         const auto loop = row_kernels<float>().softmax;
@@ -86,11 +85,7 @@ void Emitter::softmax(const Layer& layer) {
 }
 
 void Emitter::rms_norm(const Layer& layer) {
-  const IntVector& sizes = value(layer.output).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(sizes));
-  const Home target = over(layer.inputs[0], source);
-  const int64_t width = sizes.back();
-  const int64_t rows = numel_of(sizes) / width;
+  const auto [source, target, rows, width] = row_homes(layer);
   const bool has_scale = !layer.scale.empty();
   const Home scale = has_scale ? vector_of(layer.id * 2, layer.scale) : source;
   const auto eps = static_cast<float>(layer.eps);

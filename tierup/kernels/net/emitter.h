@@ -116,6 +116,12 @@ class Emitter {
   void mean(const Layer& layer);
   void row_mean(const Layer& layer);
   void rsqrt(const Layer& layer);
+  // The layer's operand, row-major, and the place of its result: as many rows along the last axis.
+  struct RowHomes {
+    Home source, target;
+    int64_t rows, width;
+  };
+  RowHomes row_homes(const Layer& layer);
   void layer_norm(const Layer& layer);
   void rms_norm(const Layer& layer);
   void softmax(const Layer& layer);
