@@ -193,6 +193,23 @@ bool is_small_row(const GemmProblem& p) {
          (p.b.row_stride == 1 || p.b.col_stride == 1);
 }
 
+// Columns in parallel, so that each core keeps its part of the matrix near.
+void run_row(const GemmRow& row) {
+  constexpr int64_t kElementsForOne = 32768;
+  constexpr int64_t kColumns = 64;
+  const int64_t blocks = (row.n + kColumns - 1) / kColumns;
+  const int64_t grain = std::max<int64_t>(1, kElementsForOne / (kColumns * row.k));
+  parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kColumns;
+    GemmRow part = row;
+    part.n = std::min(end * kColumns, row.n) - first;
+    part.b += first * row.b_col;
+    if (row.bias != nullptr) part.bias += first;
+    part.out += first;
+    block_kernels().row_f32(part);
+  });
+}
+
 void gemm_row(const GemmProblem& p) {
   GemmRow row{p.n,
               p.k,
@@ -202,10 +219,10 @@ void gemm_row(const GemmProblem& p) {
               p.b.col_stride,
               static_cast<const float*>(p.bias),
               static_cast<float*>(p.c)};
-  if (p.alpha.to<float>() == 1 && p.beta.to<float>() == 0) return block_kernels().row_f32(row);
+  if (p.alpha.to<float>() == 1 && p.beta.to<float>() == 0) return run_row(row);
   row.bias = nullptr;
   row.out = static_cast<float*>(thread_scratch(static_cast<size_t>(p.n) * sizeof(float)));
-  block_kernels().row_f32(row);
+  run_row(row);
   finish_block<float, float>(p, row.out, p.n, static_cast<float*>(p.c), 1, p.n,
                              static_cast<const float*>(p.bias));
 }

@@ -38,6 +38,9 @@ class Regions {
   // Again without the operators that nets of their lines were refused for: what stands between
   // them may do.
   void visit_block(const Block& block) {
+    const std::vector<const Node*> recurring = recurring_products(block, context_.hints());
+    unfit_.insert(recurring.begin(), recurring.end());
+    if (!recurring.empty()) context_.count("recurring", static_cast<int64_t>(recurring.size()));
     size_t known = 0;
     do {
       known = unfit_.size();

@@ -1,7 +1,10 @@
 // What a node may be to a compiled net: see neural_regions.h.
 #pragma once
 
+#include <vector>
+
 #include "tierup/ir/graph.h"
+#include "tierup/ir/value_hints.h"
 #include "tierup/ops/neural_net.h"
 
 namespace tierup::passes {
@@ -16,5 +19,10 @@ bool is_in_place(const ir::Node& node);
 bool is_view(const ir::Node& node);
 // The unpacking of a list that nothing else reads; null if there is none.
 ir::Node* sole_unpacking(const ir::Node& node);
+
+// Products of single rows that read one matrix again and again: a loop written out. As it stands
+// the matrix stays in the nearest cache, where each net would bring a packed copy of its own.
+std::vector<const ir::Node*> recurring_products(const ir::Block& block,
+                                                const ir::ValueHints& hints);
 
 }  // namespace tierup::passes
