@@ -187,9 +187,11 @@ void gemm_without_depth(const GemmProblem& p) {
 // Matrices that stay in the nearest caches: there our own kernel takes no longer than a library's,
 // and a first call does not wait for the library to generate code.
 constexpr int64_t kMaxOwnRowElements = int64_t{1} << 18;
+// Multiplications of several rows that take no longer than a library's call.
+constexpr int64_t kMaxOwnRowsWork = 32768;
 
-bool is_small_row(const GemmProblem& p) {
-  return p.batch == 1 && p.m == 1 && is_row_work(p.k, p.n) && (p.a.col_stride == 1 || p.k == 1) &&
+bool is_by_rows(const GemmProblem& p) {
+  return is_row_work(p.batch * p.m, p.k, p.n) && (p.a.col_stride == 1 || p.k == 1) &&
          (p.b.row_stride == 1 || p.b.col_stride == 1);
 }
 
@@ -227,6 +229,21 @@ void gemm_row(const GemmProblem& p) {
                              static_cast<const float*>(p.bias));
 }
 
+void gemm_by_rows(const GemmProblem& p) {
+  GemmProblem row = p;
+  row.batch = 1;
+  row.m = 1;
+  for (int64_t batch = 0; batch < p.batch; ++batch) {
+    row.b.data = static_cast<const float*>(p.b.data) + batch * p.b.batch_stride;
+    for (int64_t i = 0; i < p.m; ++i) {
+      row.a.data =
+          static_cast<const float*>(p.a.data) + batch * p.a.batch_stride + i * p.a.row_stride;
+      row.c = static_cast<float*>(p.c) + batch * p.c_batch_stride + i * p.c_row_stride;
+      gemm_row(row);
+    }
+  }
+}
+
 bool is_fast(const GemmProblem& p) {
   const auto batch_fits = [&](const MatrixOperand& x, int64_t size) {
     return p.batch == 1 || x.batch_stride == 0 || x.batch_stride >= size;
@@ -238,7 +255,9 @@ bool is_fast(const GemmProblem& p) {
 
 }  // namespace
 
-bool is_row_work(int64_t k, int64_t n) { return k * n <= kMaxOwnRowElements; }
+bool is_row_work(int64_t rows, int64_t k, int64_t n) {
+  return rows == 1 ? k * n <= kMaxOwnRowElements : rows * k * n <= kMaxOwnRowsWork;
+}
 
 bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
   if (rows == 1 && cols == 1) return true;
@@ -256,7 +275,7 @@ void gemm(const GemmProblem& problem) {
     if constexpr (!std::is_same_v<T, bool>) {
       if (problem.k == 0) return gemm_without_depth<T>(problem);
       if constexpr (std::is_same_v<T, float>) {
-        if (is_small_row(problem)) return gemm_row(problem);
+        if (is_by_rows(problem)) return gemm_by_rows(problem);
         if (is_fast(problem)) return gemm_onednn(problem);
       }
       gemm_blocked<T>(problem);

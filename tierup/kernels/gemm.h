@@ -41,9 +41,9 @@ struct GemmProblem {
 // B. Throws kInvalidArgument for bool and other dtypes without arithmetic.
 void gemm(const GemmProblem& problem);
 
-// Whether a row times a matrix of this size is done by the own kernel, if one of the matrix's
-// strides is 1.
-bool is_row_work(int64_t k, int64_t n);
+// Whether so many rows times a matrix of this size are done by the own kernel for a row, one after
+// the other, if they are dense and one of the matrix's strides is 1.
+bool is_row_work(int64_t rows, int64_t k, int64_t n);
 
 // Whether gemm() takes a matrix of these strides without slowing down (one of them is 1).
 bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride);

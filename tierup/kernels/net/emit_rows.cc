@@ -10,11 +10,6 @@
 namespace tierup::kernels::net {
 namespace {
 
-// Matrices with fewer columns are read along the depth.
-constexpr int64_t kColumnsToSpreadOver = 16;
-// Multiplications, of several rows.
-constexpr int64_t kMostSmallWork = 32768;
-
 BlockRun run_of(Body body) { return RunTable::instance().find(body, ScalarType::kFloat)->run; }
 
 // Null for a function that has no loop of its own.
@@ -40,8 +35,7 @@ bool Emitter::is_row_product(const Layer& layer) const {
   const int64_t k = layer.weight.size(0);
   const int64_t n = layer.weight.size(1);
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
-  return threads_for(layer) == 1 && is_row_work(k, n) &&
-         (rows == 1 || rows * k * n <= kMostSmallWork) &&
+  return threads_for(layer) == 1 && is_row_work(rows, k, n) &&
          std::all_of(layer.epilogue.begin(), layer.epilogue.end(), [](const Epilogue& e) {
            return e.summand >= 0 || run_of(e.activation) != nullptr;
          });
@@ -53,14 +47,15 @@ void Emitter::row_product(const Layer& layer) {
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
   const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const Tensor weight = scaled_weight(layer);
-  const IntVector strides = n < kColumnsToSpreadOver ? IntVector{1, k} : IntVector{n, 1};
+  // Summed in the order that tier 0 sums in, which follows from how the matrix lies.
+  const IntVector strides = weight.stride(0) == 1 ? IntVector{1, k} : IntVector{n, 1};
   // Packed for primitives under another name, which must not take up this layout.
   const Home weights = packed(-1 - layer.id, weight, strided(weight.sizes(), strides),
                               strided(weight.sizes(), weight.strides()));
   const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const Home target = fresh(row_major(value(layer.output).sizes));
   GemmProblem problem;
-  problem.m = 1;
+  problem.m = rows;
   problem.n = n;
   problem.k = k;
   problem.a = {nullptr, 0, k, 1};
@@ -68,14 +63,12 @@ void Emitter::row_product(const Layer& layer) {
   problem.c_row_stride = n;
   act(
       [=](Bases bases) {
-        GemmProblem row = problem;
-        row.b.data = at(bases, weights);
-        row.bias = at(bases, bias);
-        for (int64_t i = 0; i < rows; ++i) {
-          row.a.data = at(bases, source) + i * k;
-          row.c = at(bases, target) + i * n;
-          gemm(row);
-        }
+        GemmProblem product = problem;
+        product.a.data = at(bases, source);
+        product.b.data = at(bases, weights);
+        product.bias = at(bases, bias);
+        product.c = at(bases, target);
+        gemm(product);
       },
       {source, weights, bias, target});
   for (const Epilogue& e : layer.epilogue) {
