@@ -95,8 +95,7 @@ class HigherOrderBuilder {
   // the older form the written ones by name: the operator on copies. Results: the operator's, then
   // the copies. Nothing if the operator is unknown, or writes to views of bases.
   std::optional<Values> auto_functionalized() {
-    if (node_.inputs.empty() || node_.inputs[0].value.kind != Kind::kOperator) return std::nullopt;
-    const ops::Op* target = builder_.find_operator(node_.inputs[0].value.text);
+    const ops::Op* target = operator_at(0);
     if (target == nullptr) return std::nullopt;
     size_t used = 1;
     Values written;
@@ -137,9 +136,7 @@ class HigherOrderBuilder {
   // orders by tokens. Nodes with effects keep their order here, so that a token says nothing
   // more. Nothing if the operator is unknown.
   std::optional<Values> with_effects() {
-    if (node_.inputs.size() < 2 || node_.inputs[1].value.kind != Kind::kOperator)
-      return std::nullopt;
-    const ops::Op* target = builder_.find_operator(node_.inputs[1].value.text);
+    const ops::Op* target = operator_at(1);
     if (target == nullptr) return std::nullopt;
     Values inputs;
     size_t next = 2;
@@ -195,6 +192,13 @@ class HigherOrderBuilder {
   void expect_at_least(size_t count) const {
     require(node_.inputs.size() >= count, ErrorCode::kCorruptArchive,
             "{} has {} arguments instead of {} or more", node_.target, node_.inputs.size(), count);
+  }
+
+  // The operator that an argument names; null if it names none, or an unknown one.
+  const ops::Op* operator_at(size_t index) const {
+    if (index >= node_.inputs.size() || node_.inputs[index].value.kind != Kind::kOperator)
+      return nullptr;
+    return builder_.find_operator(node_.inputs[index].value.text);
   }
 
   std::optional<size_t> find(std::string_view name) const {

@@ -52,8 +52,7 @@ int Emitter::threads_for(const Layer& layer) const {
 
 // Primitives keep the number of threads that they were made for.
 void Emitter::emit(const Layer& layer) {
-  threads_ = threads_for(layer);
-  const ThreadCountScope threads(threads_);
+  const ThreadCountScope threads(threads_for(layer));
   emit_kind(layer);
 }
 

@@ -4,6 +4,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/pointwise_runs.h"
 #include "tierup/kernels/row_kernels.h"
 
 namespace tierup::kernels::net {
@@ -131,10 +132,10 @@ void Emitter::rsqrt(const Layer& layer) {
   const int64_t count = numel_of(sizes);
   act(
       [=](Bases bases) {
-        const float* from = at(bases, source);
-        float* to = at(bases, target);
+        const BlockRun run = RunTable::instance().find(Body::kRsqrt, ScalarType::kFloat)->run;
         parallel_for(0, count, 8192, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) to[i] = 1 / std::sqrt(from[i]);
+          const char* const from = reinterpret_cast<const char*>(at(bases, source) + begin);
+          run(reinterpret_cast<char*>(at(bases, target) + begin), &from, end - begin);
         });
       },
       {source, target});

@@ -3,6 +3,7 @@
 // on it, on the result as it lies.
 #include <algorithm>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/pointwise_runs.h"
@@ -35,7 +36,7 @@ bool Emitter::is_row_product(const Layer& layer) const {
   const int64_t k = layer.weight.size(0);
   const int64_t n = layer.weight.size(1);
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
-  return threads_for(layer) == 1 && is_row_work(rows, k, n) &&
+  return intra_op_threads() == 1 && is_row_work(rows, k, n) &&
          std::all_of(layer.epilogue.begin(), layer.epilogue.end(), [](const Epilogue& e) {
            return e.summand >= 0 || run_of(e.activation) != nullptr;
          });

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <utility>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
@@ -133,7 +132,7 @@ void Emitter::touch(const Home& home) {
 
 void Emitter::act(dnnl::primitive primitive, std::vector<Argument> arguments) {
   for (const Argument& argument : arguments) touch(argument.home);
-  out_.actions.push_back({std::move(primitive), std::move(arguments), nullptr, threads_});
+  out_.actions.push_back({std::move(primitive), std::move(arguments), nullptr, intra_op_threads()});
 }
 
 void Emitter::act(OwnLoop loop, std::initializer_list<Home> homes) {
@@ -163,15 +162,12 @@ bool Emitter::copy_rows(const Home& from, const Home& to) {
 
 void Emitter::copy(const Home& from, const Home& to) {
   if (copy_rows(from, to)) return;
-  const int layers_threads =
-      std::exchange(threads_, threads_worth(0, numel_of(sizes_of(to.layout))));
-  const ThreadCountScope threads(threads_);
+  const ThreadCountScope threads(threads_worth(0, numel_of(sizes_of(to.layout))));
   const auto& engine = onednn_engine();
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc pd(engine, from.layout, engine, to.layout, attributes);
   act(dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, scratch(pd.scratchpad_desc())});
-  threads_ = layers_threads;
 }
 
 Argument Emitter::scratch(const memory::desc& layout) {

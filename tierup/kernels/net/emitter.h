@@ -149,7 +149,6 @@ class Emitter {
   std::vector<int> root_;      // The value whose memory a view shows.
   std::vector<int> last_use_;  // The last layer that reads a root.
   int layer_ = 0;              // At hand.
-  int threads_ = 0;            // That its primitives are made for.
   std::vector<std::pair<IntVector, bool>> measured_;
 };
 

@@ -7,12 +7,40 @@
 namespace tierup::kernels::net {
 namespace {
 
-// 0.5 x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
-class GeluFinder {
+// What the finders of formulas share: who made a value, and layers that a formula takes the place
+// of.
+class Finder {
  public:
-  explicit GeluFinder(LayerNet& net) : net_(net), producer_(net.values.size(), nullptr) {
+  explicit Finder(LayerNet& net) : net_(net), producer_(net.values.size(), nullptr) {
     for (Layer& layer : net.layers) producer_[static_cast<size_t>(layer.output)] = &layer;
   }
+
+ protected:
+  // The producer of a value that only the formula reads.
+  Layer* inner(int id, int uses = 1) const {
+    if (net_.values[static_cast<size_t>(id)].uses != uses) return nullptr;
+    return producer_[static_cast<size_t>(id)];
+  }
+  // The same if it is of this kind.
+  Layer* inner(int id, LayerKind kind) const {
+    Layer* layer = inner(id);
+    return layer != nullptr && layer->kind == kind ? layer : nullptr;
+  }
+  void remove_dead() {
+    std::erase_if(net_.layers, [&](const Layer& layer) {
+      return std::find(dead_.begin(), dead_.end(), layer.output) != dead_.end();
+    });
+  }
+
+  LayerNet& net_;
+  std::vector<Layer*> producer_;
+  std::vector<int> dead_;
+};
+
+// 0.5 x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
+class GeluFinder : private Finder {
+ public:
+  using Finder::Finder;
 
   void run() {
     for (Layer& layer : net_.layers) {
@@ -20,19 +48,12 @@ class GeluFinder {
       if (!match(layer, layer.inputs[0], layer.inputs[1]))
         match(layer, layer.inputs[1], layer.inputs[0]);
     }
-    std::erase_if(net_.layers, [&](const Layer& layer) {
-      return std::find(dead_.begin(), dead_.end(), layer.output) != dead_.end();
-    });
+    remove_dead();
   }
 
  private:
   static bool is_product(const Layer* layer) {
     return layer != nullptr && layer->kind == LayerKind::kBinary && layer->multiplies;
-  }
-  // The producer of a value that only the formula reads.
-  Layer* inner(int id, int uses = 1) {
-    if (net_.values[static_cast<size_t>(id)].uses != uses) return nullptr;
-    return producer_[static_cast<size_t>(id)];
   }
   // value = alpha * x + beta: gives x, or -1.
   int line_of(int id, float alpha, float beta) {
@@ -83,38 +104,23 @@ class GeluFinder {
     return true;
   }
 
-  LayerNet& net_;
-  std::vector<Layer*> producer_;
   std::vector<int> steps_;
-  std::vector<int> dead_;
 };
 
 // softmax(scale * q k^T + mask) v, written out, with scale and mask in either order or absent.
-class AttentionFinder {
+class AttentionFinder : private Finder {
  public:
-  explicit AttentionFinder(LayerNet& net) : net_(net), producer_(net.values.size(), nullptr) {
-    for (Layer& layer : net.layers) producer_[static_cast<size_t>(layer.output)] = &layer;
-  }
+  using Finder::Finder;
 
   void run() {
     for (Layer& layer : net_.layers) {
       if (layer.kind == LayerKind::kBatchGemm && rank_of(layer.output) == 4) match(layer);
     }
-    std::erase_if(net_.layers, [&](const Layer& layer) {
-      return std::find(dead_.begin(), dead_.end(), layer.output) != dead_.end();
-    });
+    remove_dead();
   }
 
  private:
   size_t rank_of(int id) const { return net_.values[static_cast<size_t>(id)].sizes.size(); }
-  // The producer, of this kind, of a value that nothing else reads.
-  const Layer* inner(int id, LayerKind kind) const {
-    const Layer* layer = producer_[static_cast<size_t>(id)];
-    const bool fits =
-        layer != nullptr && layer->kind == kind && net_.values[static_cast<size_t>(id)].uses == 1;
-    return fits ? layer : nullptr;
-  }
-
   void match(Layer& layer) {
     std::vector<int> steps{layer.inputs[0]};
     const Layer* weights = inner(layer.inputs[0], LayerKind::kSoftmax);
@@ -170,38 +176,22 @@ class AttentionFinder {
       if (small[d] != 1 && small[d] != large[d + lead]) return false;
     return true;
   }
-
-  LayerNet& net_;
-  std::vector<Layer*> producer_;
-  std::vector<int> dead_;
 };
 
 // x * rsqrt(mean(x * x) + eps), and a factor for each column after it.
-class RmsNormFinder {
+class RmsNormFinder : private Finder {
  public:
-  explicit RmsNormFinder(LayerNet& net) : net_(net), producer_(net.values.size(), nullptr) {
-    for (Layer& layer : net.layers) producer_[static_cast<size_t>(layer.output)] = &layer;
-  }
+  using Finder::Finder;
 
   void run() {
     for (Layer& layer : net_.layers) {
       if (layer.kind == LayerKind::kBinary && layer.multiplies) match(layer);
       if (layer.kind == LayerKind::kAffine) take_factors(layer);
     }
-    std::erase_if(net_.layers, [&](const Layer& layer) {
-      return std::find(dead_.begin(), dead_.end(), layer.output) != dead_.end();
-    });
+    remove_dead();
   }
 
  private:
-  // The producer, of this kind, of a value that nothing else reads.
-  Layer* inner(int id, LayerKind kind) {
-    Layer* layer = producer_[static_cast<size_t>(id)];
-    const bool fits =
-        layer != nullptr && layer->kind == kind && net_.values[static_cast<size_t>(id)].uses == 1;
-    return fits ? layer : nullptr;
-  }
-
   void match(Layer& layer) {
     const int x = layer.inputs[0];
     const Layer* root = inner(layer.inputs[1], LayerKind::kRsqrt);
@@ -237,10 +227,6 @@ class RmsNormFinder {
     layer.inputs = norm->inputs;
     layer.shift.clear();
   }
-
-  LayerNet& net_;
-  std::vector<Layer*> producer_;
-  std::vector<int> dead_;
 };
 
 }  // namespace
