@@ -2,8 +2,8 @@
 
     tools/check_dynamic_sizes.py --tierup build/release/tierup tests/data/zoo
 
-Inputs are those of the model's first case, repeated or cut to the wanted sizes; `tierup compare` tells the first
-difference. Sizes that both models refuse (an index that no longer fits) or that the exporter's guards exclude count as refused. Standard library only.
+Inputs are those of the first case that the exported program takes (all its calls), repeated or cut to the wanted sizes;
+`tierup compare` tells the first difference. Sizes that both models refuse (an index that no longer fits) or that the exporter's guards exclude count as refused. Standard library only.
 """
 
 import argparse
@@ -61,12 +61,24 @@ def resized(tensor, shape):
 
 
 def leaf_names(tree):
+    """The tensors' names in the order of the inputs; None for what is no tensor (fixed at export)."""
     if isinstance(tree, dict):
         if "t" in tree:
             return [tree["t"]]
-        inner = tree.get("tuple", [pair[1] for pair in tree.get("dict", [])])
-        return [name for item in inner for name in leaf_names(item)]
-    return [name for item in tree for name in leaf_names(item)] if isinstance(tree, list) else []
+        if "tuple" not in tree and "dict" not in tree:
+            return [None]
+        tree = tree.get("tuple", [pair[1] for pair in tree.get("dict", [])])
+    return [name for item in tree for name in leaf_names(item)] if isinstance(tree, list) else [None]
+
+
+def case_of(exported):
+    """The first case that the exported program takes: metadata, tensors, and the leaves of each call."""
+    for path in sorted(exported.parent.glob(exported.stem + ".case*.safetensors")):
+        metadata, tensors = read_case(path)
+        if exported.name in json.loads(metadata.get("archives", json.dumps([exported.name]))):
+            calls = json.loads(metadata["calls"]) if "calls" in metadata else [{"inputs": json.loads(metadata["inputs"])}]
+            return metadata, tensors, [leaf_names(call["inputs"]) for call in calls]
+    raise SystemExit(f"{exported}: no case")
 
 
 class Model:
@@ -100,30 +112,36 @@ class Model:
                 if all(low <= size <= high for low, high in self.ranges.values()):
                     yield {symbol: size for symbol in self.symbols}
 
-    def case_with(self, metadata, tensors, names, chosen):
+    def resized_call(self, tensors, names, chosen):
+        pairs = [(name, dims) for name, dims in zip(names, self.dims) if name is not None]
         known = {dim: tensors[name][1][axis]
-                 for name, dims in zip(names, self.dims) for axis, dim in enumerate(dims) if dim in self.symbols}
+                 for name, dims in pairs for axis, dim in enumerate(dims) if dim in self.symbols}
         known.update(chosen)
         changed = {}
-        for name, dims in zip(names, self.dims):
+        for name, dims in pairs:
             shape = [int(eval(dim, {"__builtins__": {}}, known)) if re.search("[a-z]", dim) else int(dim) for dim in dims]
-            if len(shape) != len(tensors[name][1]):
-                return None
-            changed[name] = resized(tensors[name], shape)
+            changed[name] = resized(tensors[name], shape) if len(shape) == len(tensors[name][1]) else None
+        return changed
+
+    def case_with(self, tensors, calls, chosen):
+        changed = {}
+        for names in calls:
+            changed.update(self.resized_call(tensors, names, chosen))
         return None if None in changed.values() else changed
 
 
 def check(tierup, model, folder, environment):
-    case = model.exported.with_name(model.exported.stem + ".case0.safetensors")
-    metadata, tensors = read_case(case)
-    names = leaf_names(json.loads(metadata.get("inputs", "[]")))
-    if len(names) != len(model.dims) or len(set(names)) != len(names):
-        print(f"{model.exported.name}: its case is not a flat list of its inputs, not run")
-        return 0, 0, []
+    metadata, tensors, calls = case_of(model.exported)
     agreed, refused, problems = 0, 0, []
+    if any(len(names) != len(model.dims) for names in calls):
+        return 0, 0, [f"{model.exported.name}: the calls of its case have {[len(names) for names in calls]} inputs, "
+                      f"the program has {len(model.dims)}"]
     metadata.pop("outputs", None)
+    if "calls" in metadata:
+        bare = [{key: value for key, value in call.items() if key != "outputs"} for call in json.loads(metadata["calls"])]
+        metadata["calls"] = json.dumps(bare)
     for chosen in model.sizes():
-        changed = model.case_with(metadata, tensors, names, chosen)
+        changed = model.case_with(tensors, calls, chosen)
         if changed is None:
             continue
         path = pathlib.Path(folder) / "sizes.safetensors"

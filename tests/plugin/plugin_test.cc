@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "tierup/archive/model_archive.h"
 #include "tierup/archive/zip_builder.h"
 #include "tierup/tierup.h"
 
@@ -114,6 +115,17 @@ TEST(PluginLibraries, that_are_none_are_refused) {
                   "the operator my::scale is there already"));
 }
 
+TEST(PluginLibraries, that_are_absent_are_all_named_in_one_error) {
+  const std::string failure = failure_of([] {
+    load(kScaleTwice, {"/no/such/first.so", TEST_OPERATORS, TEST_OTHER_ABI, "/no/such/second.so"});
+  });
+  EXPECT_TRUE(has(failure, "not_found: 3 plugins cannot be used")) << failure;
+  EXPECT_TRUE(has(failure, "cannot load the plugin /no/such/first.so: ")) << failure;
+  EXPECT_TRUE(has(failure, "follows ABI 99, this build has 1")) << failure;
+  EXPECT_TRUE(has(failure, "cannot load the plugin /no/such/second.so: ")) << failure;
+  EXPECT_FALSE(has(failure, TEST_OPERATORS)) << failure;
+}
+
 TEST(PluginOperators, serve_an_exported_program) {
   Options options;
   options.plugins = {TEST_OPERATORS};
@@ -190,6 +202,42 @@ TEST(PluginPackages, delegates_say_why_they_cannot_load_a_model) {
                   "the delegate negated cannot load the compiled model 'model': the "
                   "program is not 'negate'"))
       << failure;
+}
+
+// The exported program custom_op (6x by my::scale, three numbers) and a compiled library of the
+// same model ("negate", so that it shows which of them ran) in one archive.
+Module load_program_and_library(const std::vector<std::string>& plugins) {
+  const auto program = tierup::archive::ModelArchive::open("tests/data/plugin/custom_op.pt2");
+  tierup::archive::testing::ZipBuilder zip;
+  for (const auto& entry : program->zip().entries()) {
+    zip.add("m/" + entry.name.substr(entry.name.find('/') + 1), program->zip().read(entry));
+  }
+  zip.add("m/data/aotinductor/model/program.so", "negate");
+  zip.add("m/data/aotinductor/model/program_metadata.json", R"({"AOTI_DEVICE_KEY": "cpu"})");
+  const std::string archive = zip.finish();
+  Options options;
+  options.plugins = plugins;
+  return Module::load(std::as_bytes(std::span(archive.data(), archive.size())), options);
+}
+
+TEST(PluginPackages, a_delegate_computes_a_program_by_the_library_beside_it) {
+  for (const std::vector<std::string>& plugins :
+       {std::vector<std::string>{TEST_DELEGATE}, {TEST_OPERATORS, TEST_DELEGATE}}) {
+    const Module module = load_program_and_library(plugins);
+    EXPECT_EQ(values(module({floats({1, -2, 3})})), (std::vector<float>{-1, 2, -3}));
+    // The program's signature checks what the library would take.
+    EXPECT_TRUE(has(failure_of([&] { module({floats({1, 2})}); }), "dimension 0 is 2"));
+    EXPECT_TRUE(has(failure_of([&] { module({}); }), "'x'"));
+    EXPECT_EQ(values(Executor(module).run_flat({floats({4, 5, 6})})[0]),
+              (std::vector<float>{-4, -5, -6}));
+  }
+}
+
+TEST(PluginPackages, without_a_delegate_the_program_runs_whatever_library_stands_beside_it) {
+  const Module module = load_program_and_library({TEST_OPERATORS});
+  EXPECT_EQ(values(module({floats({1, -2, 3})})), (std::vector<float>{6, -12, 18}));
+  const std::string failure = failure_of([] { load_program_and_library({}); });
+  EXPECT_TRUE(has(failure, "my::scale")) << failure;
 }
 
 TEST(PluginPackages, wrong_calls_are_errors) {

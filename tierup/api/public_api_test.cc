@@ -157,6 +157,46 @@ TEST(PublicApi, running_out_of_memory_is_an_error_and_the_next_call_works) {
   set_memory_limit(0);
 }
 
+// TorchScript declares neither, so the operator that cannot take them speaks, with its line.
+TEST(PublicApi, wrong_ranks_sizes_and_dtypes_are_named_with_operator_and_line) {
+  const Module module =
+      load(make_archive("  def forward(self: __torch__.M,\n    x: Tensor,\n    y: Tensor) -> "
+                        "Tensor:\n    return torch.mm(x, y)\n"));
+  const auto ones = [](std::vector<int64_t> shape, DType dtype) {
+    return Tensor::zeros(shape, dtype);
+  };
+  const Tensor good = ones({2, 3}, DType::kFloat32);
+  for (int i = 0; i < 4; ++i) {  // Also where plans are made.
+    for (const Tensor& bad : {ones({3}, DType::kFloat32), ones({4, 2}, DType::kFloat32),
+                              ones({3, 2}, DType::kFloat64), ones({3, 2}, DType::kInt64)}) {
+      const Error error = error_of([&] { module({good, bad}); });
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+      EXPECT_TRUE(says(error, "aten::mm(Tensor self, Tensor mat2) -> Tensor")) << error.what();
+      EXPECT_TRUE(says(error, bad.describe())) << error.what();
+      EXPECT_TRUE(says(error, "return torch.mm(x, y)")) << error.what();
+    }
+    EXPECT_EQ(module({good, ones({3, 2}, DType::kFloat32)}).to_tensor().shape()[1], 2);
+  }
+}
+
+const char* const kOnCuda =
+    "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+    "    y = torch.zeros([3], dtype=6, layout=0, device=torch.device(\"cuda:1\"))\n"
+    "    return torch.add(torch.to(x, torch.device(\"cuda:1\")), y)\n";
+
+TEST(PublicApi, code_for_cuda_runs_on_the_cpu_or_is_refused_by_name) {
+  const std::vector<int64_t> shape = {3};
+  const Value input = Tensor::of<float>(std::vector<float>(3, 2.0F), shape);
+  EXPECT_EQ(load(make_archive(kOnCuda))({input}).to_tensor().data<float>()[2], 2.0F);
+  Options options;
+  options.devices_to_cpu = false;
+  const Module module = load(make_archive(kOnCuda), options);
+  const Error error = error_of([&] { module({input}); });
+  EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+  EXPECT_TRUE(says(error, "cuda:1")) << error.what();
+  EXPECT_TRUE(says(error, "device=torch.device(\"cuda:1\")")) << error.what();
+}
+
 // optimize_for_inference bakes oneDNN's packed weights into the code.
 TEST(PublicApi, models_packed_for_another_runtime_are_refused_by_name) {
   const Error error =

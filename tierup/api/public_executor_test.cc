@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include "tierup/archive/safetensors.h"
@@ -260,6 +261,21 @@ TEST(PublicExecutor, a_cancelled_or_late_run_says_so) {
   options.cancellation = token;
   EXPECT_EQ(failure_of([&] { executor.run_async({ones(2, 20)}, {}, options).get(); }).substr(0, 9),
             "cancelled");
+  // One frame, held by a call that waits for the callback's end.
+  const Executor narrow(kZoo + "mlp3.pt", {.max_frames = 1, .async_threads = 1});
+  std::promise<void> held;
+  std::promise<void> go;
+  narrow.run_async({ones(2, 20)}, {}, {}, [&](const Value&, const Error*) {
+    held.set_value();
+    go.get_future().wait();
+  });
+  held.get_future().wait();
+  RunOptions late;
+  late.time_limit_ms = 20;
+  auto waiting = narrow.run_async({ones(2, 20)}, {}, late);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  go.set_value();
+  EXPECT_EQ(failure_of([&] { waiting.get(); }).substr(0, 17), "deadline_exceeded");
 }
 
 TEST(PublicExecutor, a_full_queue_and_frames_in_use_have_a_code_of_their_own) {

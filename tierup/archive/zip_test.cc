@@ -158,6 +158,22 @@ TEST(Zip, refuses_repeated_and_overlapping_entries) {
       "overlap");
 }
 
+// Its directory and end record are found by nobody, also where the outer ones are cut off.
+TEST(Zip, takes_a_zip_inside_of_an_entry_for_bytes) {
+  const std::string inner = ZipBuilder().add("evil", "code").finish();
+  for (const bool deflate : {false, true}) {
+    const std::string outer = ZipBuilder()
+                                  .add("m/before", std::string(100, 'b'))
+                                  .add({.name = "m/zip", .content = inner, .deflate = deflate})
+                                  .finish();
+    EXPECT_EQ(content(outer, "m/zip"), inner);
+    EXPECT_EQ(content(outer, "evil"), "no entry");
+    for (size_t n = 0; n < outer.size(); ++n) {
+      EXPECT_EQ(failure_of(outer.substr(0, n)).code, ErrorCode::kCorruptArchive) << n;
+    }
+  }
+}
+
 TEST(Zip, refuses_sizes_that_cannot_be) {
   expect_corrupt(ZipBuilder().add({.name = "a", .content = "1", .bytes = 2}).finish(), "two sizes");
   expect_corrupt(

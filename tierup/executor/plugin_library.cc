@@ -1,6 +1,7 @@
 #include "tierup/executor/plugin_library.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <cstddef>
 
@@ -93,8 +94,19 @@ void PluginLibrary::open() {
 
 PluginLibraries load_plugins(const std::vector<std::string>& paths) {
   PluginLibraries libraries;
-  for (const std::string& path : paths) libraries.push_back(PluginLibrary::load(path));
-  return libraries;
+  std::vector<Error> failures;
+  for (const std::string& path : paths) {
+    try {
+      libraries.push_back(PluginLibrary::load(path));
+    } catch (const Error& error) {
+      failures.push_back(error);
+    }
+  }
+  if (failures.size() == 1) throw failures[0];
+  if (failures.empty()) return libraries;
+  std::string all = fmt::format("{} plugins cannot be used:", failures.size());
+  for (const Error& failure : failures) all += "\n  " + failure.message();
+  throw Error(failures[0].code(), std::move(all));
 }
 
 void add_operators(const PluginLibraries& libraries, ops::ExternalOperators& operators) {

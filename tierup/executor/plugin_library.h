@@ -42,6 +42,8 @@ bool takes_packages(const tierup_plugin_delegate& delegate);
 
 using PluginLibraries = std::vector<std::shared_ptr<const PluginLibrary>>;
 
+// All of them, in order. Throws as PluginLibrary::load; if several fail, one error says why each
+// did, with the first one's code.
 PluginLibraries load_plugins(const std::vector<std::string>& paths);
 // Adds the operators of all libraries. Throws as ExternalOperators::add, naming the library.
 void add_operators(const PluginLibraries& libraries, ops::ExternalOperators& operators);

@@ -117,6 +117,17 @@ TEST_F(TieredGraphTest, AFailedCompilationPins) {
   EXPECT_EQ(report().reason, Reason::kCompileFailed);
 }
 
+TEST_F(TieredGraphTest, AFailedCompilationInTheBackgroundPinsAndAnswersGoOn) {
+  make("compile=background,profiled_runs=1,compile_failures=1");
+  for (int i = 0; i < 3; ++i) {
+    call_length(4);
+    tiers_->wait_for_jobs();
+  }
+  EXPECT_EQ(report().tier0_calls, 3U);
+  EXPECT_EQ(report().reason, Reason::kCompileFailed);
+  EXPECT_NE(report().detail, "");
+}
+
 TEST_F(TieredGraphTest, ReferenceCompilesNoMoreOnceADynamicPlanStands) {
   make("policy=reference,compile=blocking,profiled_runs=1");
   for (const int64_t length : {4, 5, 6, 7, 8}) call_length(length);

@@ -67,9 +67,11 @@ std::string choose_model(const archive::ModelArchive& archive, const ExportedOpt
 // Builds type, object and graph of one program.
 class ProgramLoader {
  public:
+  // `by_library`: what the graph computes, and reads, is a compiled library's matter.
   ProgramLoader(const archive::ModelArchive& archive, const ExportedOptions& options,
-                std::string model)
+                std::string model, bool by_library)
       : options_(options),
+        by_library_(by_library),
         data_(parse_program(archive.read_record(archive.contains(kFlatProgram)
                                                     ? std::string(kFlatProgram)
                                                     : "models/" + model + ".json"))),
@@ -316,7 +318,7 @@ class ProgramLoader {
     std::string unused;
     for (size_t i = 0; i < checks->leaves().size(); ++i) {
       if (checks->leaves()[i].is_constant) continue;
-      const bool used = !user_inputs_[next++]->uses().empty();
+      const bool used = !user_inputs_[next++]->uses().empty() || by_library_;
       checks->set_used(i, used);
       if (!used) unused += (unused.empty() ? "" : ", ") + checks->leaves()[i].path;
     }
@@ -335,6 +337,7 @@ class ProgramLoader {
   }
 
   const ExportedOptions& options_;
+  const bool by_library_;
   ProgramData data_;
   ExportedWeights weights_;
   SymbolTable symbols_;
@@ -366,7 +369,7 @@ ExportedProgram load_exported(const archive::ModelArchive& archive,
     if (std::find(graphs.begin(), graphs.end(), model) == graphs.end()) {
       return program_of_library(std::move(model), *compiled);
     }
-    ExportedProgram program = ProgramLoader(archive, options, std::move(model)).load();
+    ExportedProgram program = ProgramLoader(archive, options, std::move(model), is_compiled).load();
     if (compiled) compute_by(*compiled, program);
     return program;
   } catch (Error& error) {

@@ -132,6 +132,25 @@ TEST(ExportedProgram, ANewerMinorSchemaIsAWarning) {
   EXPECT_SAYS(program.warnings[0], "schema 8.99 is newer");
 }
 
+// Made on another machine: every value and weight is there until the caller says where to instead.
+TEST(ExportedProgram, AProgramOfAnotherDeviceIsNamedUnlessItIsPlaced) {
+  const auto archive = changed([](const std::string& name, std::string& content) {
+    if (name != kProgram && !name.ends_with("_weights_config.json")) return;
+    content = replace_all(content, R"({"type": "cpu", "index": null})",
+                          R"({"type": "cuda", "index": 1})");
+  });
+  EXPECT_SAYS(load_failure(archive), "unsupported: the program places '");
+  EXPECT_SAYS(load_failure(archive),
+              "' on cuda:1; tierup runs on the CPU: load it with the "
+              "placement cuda:1=cpu");
+  const auto placed = [&](const Device& from) {
+    return failure_of([&] { load_exported(*archive, {.placement = {{from, Device{}}}}); });
+  };
+  EXPECT_EQ(placed({DeviceType::kCuda, 1}), "no error");
+  EXPECT_EQ(placed({DeviceType::kCuda, -1}), "no error");
+  EXPECT_SAYS(placed({DeviceType::kCuda, 0}), "on cuda:1");
+}
+
 TEST(ExportedProgram, DanglingNamesAreNamed) {
   EXPECT_SAYS(
       load_failure(with_json("\"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1",

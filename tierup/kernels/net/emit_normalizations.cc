@@ -52,7 +52,7 @@ Emitter::RowHomes Emitter::row_homes(const Layer& layer) {
 }
 
 void Emitter::layer_norm(const Layer& layer) {
-  const auto [source, target, rows, width] = row_homes(layer);
+  const RowHomes homes = row_homes(layer);
   const float* gamma = layer.weight.defined() ? layer.weight.data<float>() : nullptr;
   const float* beta = layer.bias.defined() ? layer.bias.data<float>() : nullptr;
   out_.tensors.push_back(layer.weight);
@@ -64,44 +64,47 @@ void Emitter::layer_norm(const Layer& layer) {
         const auto row = [&](const float* x, float* y) {
           float mean = 0;
           float variance = 0;
-          kernels.moments(x, width, &mean, &variance);
-          kernels.normalize(x, width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
+          kernels.moments(x, homes.width, &mean, &variance);
+          kernels.normalize(x, homes.width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
         };
-        each_row(at(bases, source), at(bases, target), rows, width, 16384, row);
+        each_row(at(bases, homes.source), at(bases, homes.target), homes.rows, homes.width, 16384,
+                 row);
       },
-      {source, target});
-  settle(layer.output, target);
+      {homes.source, homes.target});
+  settle(layer.output, homes.target);
 }
 
 void Emitter::softmax(const Layer& layer) {
-  const auto [source, target, rows, width] = row_homes(layer);
+  const RowHomes homes = row_homes(layer);
   act(
       [=](Bases bases) {
         const auto loop = row_kernels<float>().softmax;
-        each_row(at(bases, source), at(bases, target), rows, width, 4096,
-                 [&](const float* x, float* y) { loop(x, width, y); });
+        each_row(at(bases, homes.source), at(bases, homes.target), homes.rows, homes.width, 4096,
+                 [&](const float* x, float* y) { loop(x, homes.width, y); });
       },
-      {source, target});
-  settle(layer.output, target);
+      {homes.source, homes.target});
+  settle(layer.output, homes.target);
 }
 
 void Emitter::rms_norm(const Layer& layer) {
-  const auto [source, target, rows, width] = row_homes(layer);
+  const RowHomes homes = row_homes(layer);
   const bool has_scale = !layer.scale.empty();
-  const Home scale = has_scale ? vector_of(layer.id * 2, layer.scale) : source;
+  const Home scale = has_scale ? vector_of(layer.id * 2, layer.scale) : homes.source;
   const auto eps = static_cast<float>(layer.eps);
   act(
       [=](Bases bases) {
         const RowKernels<float>& kernels = row_kernels<float>();
         const float* gamma = has_scale ? at(bases, scale) : nullptr;
         const auto row = [&](const float* x, float* y) {
-          const float mean = kernels.sum_of_squares(x, width) / static_cast<float>(width);
-          kernels.normalize(x, width, 0, 1 / std::sqrt(mean + eps), gamma, nullptr, y);
+          const float mean =
+              kernels.sum_of_squares(x, homes.width) / static_cast<float>(homes.width);
+          kernels.normalize(x, homes.width, 0, 1 / std::sqrt(mean + eps), gamma, nullptr, y);
         };
-        each_row(at(bases, source), at(bases, target), rows, width, 16384, row);
+        each_row(at(bases, homes.source), at(bases, homes.target), homes.rows, homes.width, 16384,
+                 row);
       },
-      {source, target, scale});
-  settle(layer.output, target);
+      {homes.source, homes.target, scale});
+  settle(layer.output, homes.target);
 }
 
 void Emitter::row_mean(const Layer& layer) {

@@ -1,0 +1,169 @@
+// What must not happen when plans are made, guards fail and weights change: effects done twice or
+// lost, and plans that answer with weights of before. Tier 0 is the truth throughout.
+#include <gtest/gtest.h>
+
+#include "tierup/api/comparison.h"
+#include "tierup/api/model.h"
+#include "tierup/archive/zip_builder.h"
+#include "tierup/base/error.h"
+#include "tierup/kernels/conversion.h"
+
+namespace tierup::api {
+namespace {
+
+using archive::testing::PickleBuilder;
+using archive::testing::ZipBuilder;
+
+constexpr const char* kEveryEffect =
+    "class M(Module):\n  __parameters__ = []\n  __buffers__ = [\"total\", ]\n"
+    "  total : Tensor\n  lengths : List[int]\n  count : int\n  training : bool\n"
+    "  def forward(self: __torch__.M,\n    x: Tensor,\n    fails: bool) -> Tensor:\n"
+    "    count = self.count\n"
+    "    self.count = torch.add(count, 1)\n"
+    "    lengths = self.lengths\n"
+    "    _0 = torch.append(lengths, torch.len(x))\n"
+    "    total = self.total\n"
+    "    _1 = torch.add_(total, 1)\n"
+    "    noise = torch.rand([torch.len(x)], dtype=6, layout=0, device=torch.device(\"cpu\"))\n"
+    "    if fails:\n"
+    "      ops.prim.RaiseException(\"as told\", \"builtins.ValueError\")\n"
+    "    else:\n      pass\n"
+    "    y = torch.mul(torch.add(x, noise), total)\n"
+    "    z = torch.relu(torch.mul(y, x))\n"
+    "    return torch.add(z, y)\n";
+
+// Writes an attribute, appends to a list, writes to a buffer, draws numbers, raises.
+std::string model_of_every_effect() {
+  PickleBuilder pickle;
+  pickle.global("__torch__", "M").op(")\x81}(");
+  pickle.str("total").tensor("FloatStorage", "0", 1, 0, {}, {});
+  pickle.str("lengths").global("torch.jit._pickle", "build_intlist").op("]\x85R");
+  pickle.str("count").integer(0).str("training").op("\x89ub");
+  return ZipBuilder()
+      .add("m/data.pkl", pickle.finish())
+      .add("m/data/0", std::string(4, '\0'))
+      .add("m/code/__torch__.py", kEveryEffect)
+      .add("m/constants.pkl", "\x80\x02).")
+      .add("m/version", "3\n")
+      .finish();
+}
+
+ModelOptions with_tiering(const std::string& text) {
+  ModelOptions options;
+  options.tiering = {};
+  options.tiering.apply(text);
+  return options;
+}
+
+uint32_t plans_made(const Model& model) {
+  model.tiers().wait_for_jobs();
+  uint32_t count = 0;
+  for (const tier::GraphReport& graph : model.tiers().report().graphs) count += graph.plans_made;
+  return count;
+}
+
+IValue ramp(IntVector sizes, float step) {
+  const Tensor tensor = Tensor::empty(std::move(sizes), ScalarType::kFloat);
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    tensor.data<float>()[i] = step * static_cast<float>(i + 1);
+  }
+  return tensor;
+}
+
+// The answer, or the error's words, and the whole state behind it.
+std::string outcome(const Model& model, int64_t length, bool fails) {
+  std::string text;
+  try {
+    text = to_text(model.call({ramp({length}, 0.25F), fails}));
+  } catch (const Error& error) {
+    text = error.message();
+  }
+  for (const char* name : {"count", "lengths", "total"}) {
+    text += " | " + to_text(model.attribute(name));
+  }
+  return text;
+}
+
+class TierPromises : public testing::TestWithParam<const char*> {};
+
+TEST_P(TierPromises, every_effect_happens_once_in_every_call) {
+  const std::string bytes = model_of_every_effect();
+  const auto load = [&](const std::string& tiering) {
+    return Model::load(archive::own_bytes(bytes), with_tiering(tiering));
+  };
+  const Ref<Model> truth = load("compile=off");
+  const Ref<Model> model = load(GetParam());
+  const std::vector<int64_t> lengths = {4, 4, 4, 5, 4, 1, 6, 7, 0, 4, 5, 33};
+  for (int round = 0; round < 4; ++round) {
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      const bool fails = i % 5 == static_cast<size_t>(round);
+      ASSERT_EQ(outcome(*model, lengths[i], fails), outcome(*truth, lengths[i], fails))
+          << "round " << round << " call " << i;
+      if (i == 4) model->tiers().wait_for_jobs();
+    }
+  }
+  EXPECT_EQ(model->attribute("count").to_int(), 4 * static_cast<int64_t>(lengths.size()));
+  EXPECT_GE(plans_made(*model), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tiering, TierPromises,
+    testing::Values("compile=blocking,profiled_runs=1", "compile=background,profiled_runs=1",
+                    "compile=blocking,profiled_runs=1,guards_fail=on",
+                    "policy=reference,compile=blocking,profiled_runs=1",
+                    "policy=reference,compile=blocking,profiled_runs=1,fusion_strategy=static:1",
+                    "compile=blocking,profiled_runs=1,verify_rate=1",
+                    "compile=blocking,profiled_runs=1,poison=on,verify_passes=on"),
+    [](const auto& info) { return "tiering_" + std::to_string(info.index); });
+
+class ChangedWeights : public testing::TestWithParam<const char*> {
+ protected:
+  static Ref<Model> load(const std::string& tiering) {
+    return Model::load(archive::map_file(std::string("tests/data/zoo/") + GetParam()),
+                       with_tiering(tiering));
+  }
+  // The same change on both, then the same answers, also of plans made since.
+  template <typename Change>
+  static void expect_followed(const Change& change) {
+    const Ref<Model> model = load("compile=blocking,profiled_runs=1");
+    const IValue input = ramp({2, 20}, 0.125F);
+    for (int i = 0; i < 3; ++i) model->call({input});
+    ASSERT_GE(plans_made(*model), 1U);
+    const Ref<Model> truth = load("compile=off");
+    const IValue before = truth->call({input});
+    change(*model);
+    change(*truth);
+    const IValue expected = truth->call({input});
+    ASSERT_GT(relative_deviation(before, expected), 0.1);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_LT(relative_deviation(model->call({input}), expected), 1e-5) << "call " << i;
+    }
+  }
+};
+
+TEST_P(ChangedWeights, of_a_state_dict_are_those_that_answer) {
+  expect_followed([](const Model& model) {
+    archive::NamedTensors state;
+    for (const auto& [name, tensor] : model.state()) {
+      const Tensor copy = Tensor::empty(tensor.sizes(), tensor.dtype());
+      kernels::fill_(copy, Scalar(0.125));
+      state.emplace_back(name, copy);
+    }
+    model.load_state(state, true);
+  });
+}
+
+TEST_P(ChangedWeights, written_in_place_are_those_that_answer) {
+  expect_followed([](const Model& model) {
+    for (const auto& [name, tensor] : model.state()) kernels::fill_(tensor, Scalar(-0.25));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, ChangedWeights, testing::Values("mlp3.pt", "mlp3.pt2"),
+                         [](const auto& info) {
+                           return std::string(info.param).ends_with("2") ? "exported"
+                                                                         : "torchscript";
+                         });
+
+}  // namespace
+}  // namespace tierup::api
