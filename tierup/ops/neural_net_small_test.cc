@@ -52,6 +52,21 @@ TEST(NeuralNet, heads_are_rotated_and_scaled) {
   }
 }
 
+// A loop written out: each product reads the same matrix, which is packed once.
+TEST(NeuralNet, products_of_one_matrix_share_its_packed_form) {
+  const Tensor matrix = numbers({256, 256}, 1, 0.1F);
+  const Tensor other = numbers({256, 256}, 2, 0.1F);
+  const auto held_by = [&](const Tensor& second) {
+    Line line;
+    const int y = line.add("aten::linear", {L::v(0), L::c(matrix), L::c({})});
+    const int t = line.add("aten::tanh", {L::v(y)});
+    const auto object = line.make({line.add("aten::linear", {L::v(t), L::c(second), L::c({})})});
+    expect_same_thrice(*object, numbers({1, 256}, 8));
+    return static_cast<double>(object->held_bytes());
+  };
+  EXPECT_NEAR(held_by(other), 2 * held_by(matrix), 16384);
+}
+
 // A factor for each position, as root mean square norms have.
 TEST(NeuralNet, positions_are_scaled) {
   Line line;

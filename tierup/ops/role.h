@@ -25,7 +25,12 @@ enum class Role : uint8_t {
   kElementType,     // (tensor) -> int, the ScalarType's code
   kGreater,         // (int, int) -> bool
   kLinear,          // (input, weight, bias) -> input times the transposed weight, plus the bias
+  kMatmul,          // (a, b) -> their matrix product
   kSelect,          // (tensor, dim, index) -> its part without that dimension
+  kSlice,           // (tensor, dim, start, end, step) -> its part
+  kUnbind,          // (tensor, dim) -> all its entries of that dimension
+  kParts,           // (tensor, sizes or number, dim) -> ranges of that dimension
+  kTranspose,       // (tensor, dim0, dim1)
   kRowReduction,    // (tensor, dim[], ..., keepdim...) -> one element for each row
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h

@@ -11,7 +11,9 @@
 
 #include "tierup/ops/neural_net.h"
 #include "tierup/passes/estimate_value.h"
+#include "tierup/passes/gate_work.h"
 #include "tierup/passes/region_members.h"
+#include "tierup/passes/shared_nets.h"
 #include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
@@ -33,14 +35,12 @@ struct Member {
 
 class Regions {
  public:
-  explicit Regions(PassContext& context) : context_(context), editor_(context.editor()) {}
+  explicit Regions(PassContext& context)
+      : context_(context), editor_(context.editor()), gate_work_(context.hints()) {}
 
   // Again without the operators that nets of their lines were refused for: what stands between
   // them may do.
   void visit_block(const Block& block) {
-    const std::vector<const Node*> recurring = recurring_products(block, context_.hints());
-    unfit_.insert(recurring.begin(), recurring.end());
-    if (!recurring.empty()) context_.count("recurring", static_cast<int64_t>(recurring.size()));
     size_t known = 0;
     do {
       known = unfit_.size();
@@ -82,6 +82,7 @@ class Regions {
       if (is_inner && is_exact(*node) && join(node)) return;
       return stay_outside(node);
     }
+    if (gate_work_.visit(*node)) return stay_outside(node);
     if (depends_on(*node, passed_) && fits(*node)) close();
     if (fits(*node) && join(node)) return;
     stay_outside(node);
@@ -125,8 +126,7 @@ class Regions {
       }
     }
     if (kind == OpKind::kMultiHead) return node.output(1)->uses().empty();
-    // The gates of recurrent cells are parts of rows. What is done with them is point-wise, and a
-    // fusion group does all of it in one kernel.
+    // The gates of recurrent cells are parts of rows.
     if (parts(kind)) {
       const size_t rank = seen_rank(node.input(0));
       const bool may_be_rows = rank < 3 && (rank > 0 || kind == OpKind::kChunk);
@@ -134,7 +134,6 @@ class Regions {
     }
     return node.outputs().size() == 1;
   }
-  static bool parts(OpKind kind) { return kind == OpKind::kSplit || kind == OpKind::kChunk; }
   // 0: not known.
   size_t seen_rank(const Value* value) {
     const TensorFacts* hint = context_.hints().find(value);
@@ -309,8 +308,14 @@ class Regions {
     make_program(program, kernels, inputs);
     for (const Exit& exit : exits) program.outputs.push_back(numbers_.at(exit.last));
     mark_last_reads(program);
-    auto net =
-        make_ref<ops::NeuralNet>(std::move(program), std::move(kernels), context_.target().is_fast);
+    std::vector<TensorFacts> seen;
+    for (const Value* input : inputs) seen.push_back(seen_facts(input, context_.hints()));
+    Ref<ops::NeuralNet> net = nets_.find(program, kernels, seen);
+    if (net != nullptr) {
+      context_.count("shared");
+      return finish(*net, inputs, exits);
+    }
+    net = make_ref<ops::NeuralNet>(program, kernels, context_.target().is_fast);
     prepare(*net, inputs);
     if (const auto refused = net->refused_operation()) {
       const Node* culprit = members_[*refused].node;
@@ -321,10 +326,15 @@ class Regions {
                       net->notes().back()));
       return;
     }
-    insert(IValue::capsule(Ref<RefCounted>(net.get())), inputs, exits);
+    for (const std::string& note : net->notes()) context_.note(note);
+    nets_.add(program, kernels, std::move(seen), net);
+    finish(*net, inputs, exits);
+  }
+  void finish(ops::NeuralNet& net, const std::vector<Value*>& inputs,
+              const std::vector<Exit>& exits) {
+    insert(IValue::capsule(Ref<RefCounted>(&net)), inputs, exits);
     context_.count("regions");
     context_.count("operators", static_cast<int64_t>(members_.size()));
-    for (const std::string& note : net->notes()) context_.note(note);
   }
 
   void make_program(kernels::net::Program& program, std::vector<ops::KernelFn>& kernels,
@@ -472,6 +482,8 @@ class Regions {
   std::unordered_set<const Node*> unpackings_;
   std::unordered_set<const Node*> removed_;
   std::unordered_set<const Node*> unfit_;  // Operators that no net takes with their arguments.
+  SharedNets nets_;
+  GateWork gate_work_;
   std::vector<Node*> deferred_;
   std::unordered_map<const Value*, const Value*> roots_;
   std::unordered_map<const Value*, int> numbers_;

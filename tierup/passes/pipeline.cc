@@ -14,6 +14,7 @@
 #include "tierup/passes/fork_branches.h"
 #include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/inliner.h"
+#include "tierup/passes/join_products.h"
 #include "tierup/passes/loop_unrolling.h"
 #include "tierup/passes/lower_tuples.h"
 #include "tierup/passes/neural_regions.h"
@@ -62,6 +63,8 @@ std::span<const Pass> specialized_passes() {
       // What follows moves and merges pure operators; written memory would hold it back.
       {"remove_tensor_mutation", remove_tensor_mutation},
       {"cse", cse},
+      // Equal operands are one value by now; before what makes other steps out of products.
+      {"join_products", join_products},
       {"dead_code_elimination", dead_code_elimination},
       // Before point-wise fusion, which would take apart what hangs on convolutions and products.
       {"neural_regions", neural_regions},
@@ -86,6 +89,7 @@ std::span<const Pass> all_passes() {
     all.push_back(
         {"fork_branches", [](PassContext& context) { fork_branches(context, {}, {}, 1e6); }});
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
+    all.push_back({"join_products", join_products});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});
     all.push_back({"peephole", peephole});

@@ -1,8 +1,5 @@
 #include "tierup/passes/region_members.h"
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
@@ -21,6 +18,8 @@ OpKind kind_of(const Node& node) {
   }
   return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
 }
+
+bool parts(OpKind kind) { return kind == OpKind::kSplit || kind == OpKind::kChunk; }
 
 bool is_in_place(const Node& node) {
   if (!node.is(NodeKind::kOp)) return false;
@@ -55,40 +54,9 @@ OpKind kind_over_numbers(const Node& node, OpKind kind) {
   }
 }
 
-namespace {
-
-// Of one row, by its type or by what was seen.
-bool is_row(const Value* value, const ir::ValueHints& hints) {
+TensorFacts seen_facts(const Value* value, const ir::ValueHints& hints) {
   const TensorFacts* hint = hints.find(value);
-  const auto& sizes = hint != nullptr && hint->sizes ? hint->sizes : value->type()->facts().sizes;
-  return sizes && !sizes->empty() &&
-         std::all_of(sizes->begin(), sizes->end() - 1, [](const Dim& dim) {
-           return dim == Dim{Dim::Kind::kStatic, 1};
-         });
-}
-
-}  // namespace
-
-std::vector<const Node*> recurring_products(const ir::Block& block, const ir::ValueHints& hints) {
-  constexpr size_t kMostReadings = 8;
-  std::unordered_map<const void*, std::vector<const Node*>> readers;
-  for (const Node* node : block.nodes()) {
-    const OpKind kind = kind_of(*node);
-    const bool is_product = kind == OpKind::kLinear || kind == OpKind::kAddmm;
-    if (!is_product || !is_row(node->output(), hints)) continue;
-    for (const Value* input : node->inputs()) {
-      const IValue* constant = constant_of(input);
-      if (constant == nullptr || constant->tensor_impl() == nullptr) continue;
-      if (constant->tensor_impl()->sizes.size() == 2)
-        readers[constant->to_tensor().raw()].push_back(node);
-    }
-  }
-  std::vector<const Node*> recurring;
-  for (const auto& [matrix, nodes] : readers) {
-    if (nodes.size() >= kMostReadings)
-      recurring.insert(recurring.end(), nodes.begin(), nodes.end());
-  }
-  return recurring;
+  return hint != nullptr ? *hint : value->type()->facts();
 }
 
 }  // namespace tierup::passes

@@ -1,8 +1,6 @@
 // What a node may be to a compiled net: see neural_regions.h.
 #pragma once
 
-#include <vector>
-
 #include "tierup/ir/graph.h"
 #include "tierup/ir/value_hints.h"
 #include "tierup/ops/neural_net.h"
@@ -14,15 +12,16 @@ kernels::net::OpKind kind_of(const ir::Node& node);
 // dimensions.
 kernels::net::OpKind kind_over_numbers(const ir::Node& node, kernels::net::OpKind kind);
 
+// Whether operators of this kind take a tensor apart.
+bool parts(kernels::net::OpKind kind);
+
 bool is_in_place(const ir::Node& node);
 // A result that shares its first argument's memory without writing it.
 bool is_view(const ir::Node& node);
 // The unpacking of a list that nothing else reads; null if there is none.
 ir::Node* sole_unpacking(const ir::Node& node);
 
-// Products of single rows that read one matrix again and again: a loop written out. As it stands
-// the matrix stays in the nearest cache, where each net would bring a packed copy of its own.
-std::vector<const ir::Node*> recurring_products(const ir::Block& block,
-                                                const ir::ValueHints& hints);
+// What was seen of a value, or what its type says.
+TensorFacts seen_facts(const ir::Value* value, const ir::ValueHints& hints);
 
 }  // namespace tierup::passes

@@ -117,6 +117,8 @@ class Specialization {
     pass_options_.target = {request.threads, options.accurate == false};
     pass_options_.verify_each = options.verify_passes;
     pass_options_.disabled = options.disabled_passes;
+    // Their products sum in another order than tier 0's.
+    if (options.accurate) pass_options_.disabled.emplace_back("join_products");
     pass_options_.print_after = options.print_after;
     pass_options_.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
   }

@@ -227,7 +227,7 @@ void Emitter::product(const Layer& layer) {
         {row_major(source_sizes), weights, bias_layout, row_major(target_sizes)}, attributes(layer),
         onednn_engine());
   };
-  const auto known = weights_.known_layout(layer.id * 2);
+  const auto known = weights_.known_layout(layer.weights_id * 2);
   dnnl::matmul::primitive_desc pd;
   try {
     pd = describe_with(known ? *known : any_layout(IntVector{k, n}));
@@ -239,8 +239,8 @@ void Emitter::product(const Layer& layer) {
   source.layout = row_major(source_sizes);
   const Tensor weight = scaled_weight(layer);
   const Home weights =
-      packed(layer.id * 2, weight, pd.weights_desc(), strided(weight.sizes(), weight.strides()));
-  Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+      packed(layer.weights_id * 2, weight, pd.weights_desc(), strided(weight.sizes(), weight.strides()));
+  Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   bias.layout = bias_layout;
   const Home result = result_home(layer, row_major(out));
   Home target = result;

@@ -51,9 +51,9 @@ void Emitter::row_product(const Layer& layer) {
   // Summed in the order that tier 0 sums in, which follows from how the matrix lies.
   const IntVector strides = weight.stride(0) == 1 ? IntVector{1, k} : IntVector{n, 1};
   // Packed for primitives under another name, which must not take up this layout.
-  const Home weights = packed(-1 - layer.id, weight, strided(weight.sizes(), strides),
+  const Home weights = packed(-1 - layer.weights_id, weight, strided(weight.sizes(), strides),
                               strided(weight.sizes(), weight.strides()));
-  const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+  const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const Home target = fresh(row_major(value(layer.output).sizes));
   GemmProblem problem;
   problem.m = rows;

@@ -30,6 +30,7 @@ class Fuser {
       if (placed.stands) net_.layers.push_back(std::move(placed.layer));
     }
     remove_unread();
+    share_weights();
   }
 
  private:
@@ -228,6 +229,27 @@ class Fuser {
       }
     }
     return false;
+  }
+
+  // A loop that was written out reads the same weights in each of its products.
+  void share_weights() {
+    for (size_t i = 0; i < net_.layers.size(); ++i) {
+      Layer& layer = net_.layers[i];
+      layer.weights_id = layer.id;
+      if (layer.kind != LayerKind::kGemm || !layer.scale.empty()) continue;
+      const auto first = std::find_if(
+          net_.layers.begin(), net_.layers.begin() + static_cast<std::ptrdiff_t>(i),
+          [&](const Layer& other) {
+            return other.kind == LayerKind::kGemm && other.scale.empty() &&
+                   same_memory(other.weight, layer.weight) && same_memory(other.bias, layer.bias);
+          });
+      layer.weights_id = first->weights_id;
+    }
+  }
+  static bool same_memory(const Tensor& a, const Tensor& b) {
+    if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+    return a.raw() == b.raw() && std::ranges::equal(a.sizes(), b.sizes()) &&
+           std::ranges::equal(a.strides(), b.strides());
   }
 
   LayerNet& net_;

@@ -65,7 +65,9 @@ struct Epilogue {
 
 struct Layer {
   LayerKind kind;
-  int id = 0;  // Of the operator it came from; names packed weights.
+  int id = 0;  // Of the operator it came from; names packed weights of convolutions.
+  // Names packed weights of products: the id of the first one with the same.
+  int weights_id = 0;
   std::vector<int> inputs;
   int output = -1;
   Tensor weight, bias;  // Constants.
