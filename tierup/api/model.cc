@@ -9,6 +9,7 @@
 #include "tierup/api/reachable_graphs.h"
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/base/wait_policy.h"
 
 namespace tierup::api {
 
@@ -223,6 +224,7 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
 IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
                       const RunOptions& options) const {
   const ThreadCountScope threads(options_.threads);
+  const WaitPolicyScope waits(intra_op_threads());
   ops::RunContext run_context = context();
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {

@@ -238,8 +238,8 @@ void Emitter::product(const Layer& layer) {
   Home source = home_in(layer.inputs[0], row_major(in));
   source.layout = row_major(source_sizes);
   const Tensor weight = scaled_weight(layer);
-  const Home weights =
-      packed(layer.weights_id * 2, weight, pd.weights_desc(), strided(weight.sizes(), weight.strides()));
+  const Home weights = packed(layer.weights_id * 2, weight, pd.weights_desc(),
+                              strided(weight.sizes(), weight.strides()));
   Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   bias.layout = bias_layout;
   const Home result = result_home(layer, row_major(out));

@@ -1,0 +1,230 @@
+#include "tierup/base/wait_policy.h"
+
+#include <fcntl.h>
+#include <omp.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace tierup {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;  // ns
+constexpr int64_t kSampleInterval = 10 * kMillisecond;
+constexpr int64_t kLeastWindow = 20 * kMillisecond;  // Of runs, over which losses are judged.
+constexpr int64_t kLeastHold = 100 * kMillisecond;
+constexpr int64_t kMostHold = 3200 * kMillisecond;
+constexpr int64_t kSecond = 1000 * kMillisecond;
+
+int64_t now_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// For how long this thread had a core, ever.
+int64_t thread_cpu_ns() {
+  timespec time{};
+  return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 ? time.tv_sec * kSecond + time.tv_nsec
+                                                            : 0;
+}
+
+// What the whole process shares: libgomp's count is the process's too.
+class WaitPolicy {
+ public:
+  static WaitPolicy& of_process() {
+    static WaitPolicy policy;
+    return policy;
+  }
+
+  // Whether the run is to be watched.
+  bool run_begins(int threads, int64_t now) {
+    if (file_ < 0) return false;
+    // The workers of a run that ended a moment ago may still spin: they would count as others.
+    if (now - last_end_.load(std::memory_order_relaxed) > 2 * kSampleInterval)
+      sample(threads, 1, now);
+    return long_runs_.load(std::memory_order_relaxed) || is_due(now);
+  }
+
+  // `lost`: how much of `ran` the thread did not have its core; both 0 for a run that was not
+  // watched.
+  void run_ends(int threads, int64_t now, int64_t ran, int64_t lost) {
+    if (file_ < 0) return;
+    last_end_.store(now, std::memory_order_relaxed);
+    if (ran > 0) {
+      long_runs_.store(ran > kMillisecond / 2, std::memory_order_relaxed);
+      ran_.fetch_add(ran, std::memory_order_relaxed);
+      lost_.fetch_add(lost, std::memory_order_relaxed);
+    }
+    // Now they certainly do, unless a team is parked.
+    sample(threads, parked_now_.load(std::memory_order_relaxed) ? 1 : threads, now);
+  }
+
+  ~WaitPolicy() {
+    if (file_ >= 0) close(file_);
+  }
+
+ private:
+  WaitPolicy() {
+    if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) {
+      return;
+    }
+    cores_ = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    file_ = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+  }
+
+  bool is_due(int64_t now) const { return now >= next_sample_.load(std::memory_order_relaxed); }
+
+  // `ours`: threads of the run that are awake.
+  void sample(int threads, int ours, int64_t now) {
+    if (!is_due(now)) return;
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock || !is_due(now)) return;
+    next_sample_.store(now + kSampleInterval, std::memory_order_relaxed);
+    if (const std::optional<int> runnable = read_runnable()) {
+      decide({now, *runnable - ours > cores_ - threads, ran_.exchange(0), lost_.exchange(0)},
+             threads);
+    }
+  }
+
+  std::optional<int> read_runnable() const {
+    std::array<char, 128> text{};
+    const ssize_t size = pread(file_, text.data(), text.size(), 0);
+    if (size <= 0) return std::nullopt;
+    return runnable_threads({text.data(), static_cast<size_t>(size)});
+  }
+
+  void decide(const CoreSample& sample, int threads) {
+    const bool crowded = cores_crowded_.note(sample);
+    if (crowded && !parked_) {
+      leaving_.reset();
+      // Enough to make libgomp count more threads than there are processors.
+      parked_ = std::make_unique<ParkedTeam>(std::max(2, omp_get_num_procs() - threads + 2));
+    } else if (!crowded && parked_) {
+      parked_->leave();
+      leaving_ = std::move(parked_);
+    }
+    parked_now_.store(parked_ != nullptr, std::memory_order_relaxed);
+  }
+
+  int file_ = -1;
+  int cores_ = 1;
+  std::atomic<int64_t> next_sample_{0};
+  std::atomic<int64_t> last_end_{0};
+  std::atomic<int64_t> ran_{0};
+  std::atomic<int64_t> lost_{0};
+  std::atomic<bool> long_runs_{true};
+  std::atomic<bool> parked_now_{false};
+  std::mutex mutex_;  // Of what follows.
+  CrowdedCores cores_crowded_;
+  std::unique_ptr<ParkedTeam> parked_;
+  std::unique_ptr<ParkedTeam> leaving_;
+};
+
+}  // namespace
+
+ParkedTeam::ParkedTeam(int threads)
+    : thread_([this, threads] {
+// A region in which nothing is done would be compiled to no region.
+#pragma omp parallel num_threads(threads)
+        members_.fetch_add(1);
+        std::unique_lock<std::mutex> lock(mutex_);
+        changed_.wait(lock, [this] { return leave_; });
+      }) {
+}
+
+ParkedTeam::~ParkedTeam() {
+  leave();
+  thread_.join();
+}
+
+void ParkedTeam::leave() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    leave_ = true;
+  }
+  changed_.notify_one();
+}
+
+std::optional<int> runnable_threads(std::string_view load_average) {
+  const size_t slash = load_average.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const size_t space = load_average.rfind(' ', slash);
+  if (space == std::string_view::npos) return std::nullopt;
+  int count = 0;
+  const char* end = load_average.data() + slash;
+  const auto [rest, error] = std::from_chars(load_average.data() + space + 1, end, count);
+  if (error != std::errc() || rest != end || count < 0) return std::nullopt;
+  return count;
+}
+
+bool CrowdedCores::note(const CoreSample& sample) {
+  if (std::exchange(first_, false)) {
+    changed_ = sample.time;
+    if (sample.others_wait) sleep(sample.time);
+    return asleep_;
+  }
+  return asleep_ ? note_asleep(sample) : note_awake(sample);
+}
+
+bool CrowdedCores::note_asleep(const CoreSample& sample) {
+  constexpr int kQuietSamples = 3;
+  quiet_samples_ = sample.others_wait ? 0 : quiet_samples_ + 1;
+  if (quiet_samples_ == kQuietSamples || sample.time - changed_ >= hold_) wake(sample.time);
+  return asleep_;
+}
+
+bool CrowdedCores::note_awake(const CoreSample& sample) {
+  ran_ += sample.ran;
+  lost_ += sample.lost;
+  if (ran_ < kLeastWindow) return false;
+  // The first window of a trial is still slow: the parked team is leaving.
+  constexpr int kBadWindows = 3;
+  bad_windows_ = sample.others_wait && lost_ > ran_ / 10 ? bad_windows_ + 1 : 0;
+  ran_ = lost_ = 0;
+  if (bad_windows_ == kBadWindows) {
+    sleep(sample.time);
+  } else if (sample.time - changed_ >= kSecond) {
+    hold_ = 0;
+  }
+  return asleep_;
+}
+
+void CrowdedCores::sleep(int64_t time) {
+  asleep_ = true;
+  quiet_samples_ = 0;
+  changed_ = time;
+  hold_ = std::clamp(2 * hold_, kLeastHold, kMostHold);
+}
+
+void CrowdedCores::wake(int64_t time) {
+  asleep_ = false;
+  changed_ = time;
+  ran_ = lost_ = 0;
+  bad_windows_ = 0;
+}
+
+WaitPolicyScope::WaitPolicyScope(int threads) : threads_(threads) {
+  if (threads_ == 1) return;
+  const int64_t now = now_ns();
+  if (!WaitPolicy::of_process().run_begins(threads_, now)) return;
+  began_ = now;
+  cpu_began_ = thread_cpu_ns();
+}
+
+WaitPolicyScope::~WaitPolicyScope() {
+  if (threads_ == 1) return;
+  const int64_t now = now_ns();
+  const int64_t ran = began_ > 0 ? now - began_ : 0;
+  const int64_t lost = ran > 0 ? std::max<int64_t>(0, ran - (thread_cpu_ns() - cpu_began_)) : 0;
+  WaitPolicy::of_process().run_ends(threads_, now, ran, lost);
+}
+
+}  // namespace tierup

@@ -1,0 +1,101 @@
+// wait_policy: how long OpenMP's threads wait awake for one another.
+//
+// libgomp spins for about 10 ms at a barrier before it sleeps. While every core is free that is
+// what makes short parallel loops cheap. But once others want the cores as much as we do, the
+// thread that is waited for may be the one that cannot run *because* its core is spun on: each
+// barrier then costs a time slice, and a call becomes ten to a hundred times slower. libgomp spins
+// a few microseconds only when it counts more threads than cores; there is no call to say so, but
+// it counts those of a team that does nothing as well.
+//
+// So an idle team is kept ("parked") while cores are crowded. That is found out from two numbers:
+// runnable threads on the machine (/proc/loadavg), and the share of a run's time in which the
+// calling thread did not have its core. The first alone does not do: others of low priority take
+// little, and spinning keeps the cores from them. Where the first cannot be read, or the
+// environment says how OpenMP is to wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT), nothing is done.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+namespace tierup {
+
+// An OpenMP team that sleeps. Neither making one nor leave() waits for its threads; the end does.
+class ParkedTeam {
+ public:
+  explicit ParkedTeam(int threads);
+  ~ParkedTeam();
+  // Ends its threads, soon.
+  void leave();
+  // Threads that have come so far.
+  int members() const { return members_.load(); }
+  ParkedTeam(const ParkedTeam&) = delete;
+  ParkedTeam& operator=(const ParkedTeam&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool leave_ = false;
+  std::atomic<int> members_{0};
+  std::thread thread_;
+};
+
+// The number of runnable threads in the text of /proc/loadavg ("0.20 0.18 0.12 3/80 1206": 3), the
+// reading one included.
+std::optional<int> runnable_threads(std::string_view load_average);
+
+// What is seen of the machine at the begin or end of a run. Times in nanoseconds.
+struct CoreSample {
+  int64_t time = 0;
+  bool others_wait = false;  // More threads want to run than the cores that the run leaves.
+  int64_t ran = 0;           // For how long runs were watched since the last sample,
+  int64_t lost = 0;          // and for how long of it their thread did not have its core.
+};
+
+// Decides from samples whether threads are to sleep rather than spin.
+//
+// Begins asleep if others wait at the first sample, as a first call suffers most. Wakes when three
+// samples in a row saw no others, and for a trial when a while has passed. Sleeps again when others
+// wait and a tenth was lost of each of three windows, 20 ms of runs each; each time for twice as
+// long, 0.1 to 3.2 s, until a second of waking went well.
+class CrowdedCores {
+ public:
+  bool note(const CoreSample& sample);
+
+ private:
+  bool note_asleep(const CoreSample& sample);
+  bool note_awake(const CoreSample& sample);
+  void sleep(int64_t time);
+  void wake(int64_t time);
+
+  bool first_ = true;
+  bool asleep_ = false;
+  int quiet_samples_ = 0;
+  int bad_windows_ = 0;
+  int64_t changed_ = 0;
+  int64_t hold_ = 0;
+  int64_t ran_ = 0;
+  int64_t lost_ = 0;
+};
+
+// Stands around a run that may use `threads` threads of OpenMP; looks at the machine at most every
+// 10 ms over all runs of the process (3 us each time, two readings of the clock otherwise). Never
+// waits for another thread. Ends in the thread in which it began.
+class WaitPolicyScope {
+ public:
+  explicit WaitPolicyScope(int threads);
+  ~WaitPolicyScope();
+  WaitPolicyScope(const WaitPolicyScope&) = delete;
+  WaitPolicyScope& operator=(const WaitPolicyScope&) = delete;
+
+ private:
+  const int threads_;
+  int64_t began_ = 0;  // 0: this run is not watched.
+  int64_t cpu_began_ = 0;
+};
+
+}  // namespace tierup
