@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tierup/api/open_compiled.h"
@@ -224,7 +225,8 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
 IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
                       const RunOptions& options) const {
   const ThreadCountScope threads(options_.threads);
-  const WaitPolicyScope waits(intra_op_threads());
+  const WaitPolicyScope waits(
+      std::max(intra_op_threads(), static_cast<int>(options_.tiering.inter_op_threads)));
   ops::RunContext run_context = context();
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {

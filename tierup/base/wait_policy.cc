@@ -67,6 +67,8 @@ class WaitPolicy {
     sample(threads, parked_now_.load(std::memory_order_relaxed) ? 1 : threads, now);
   }
 
+  bool is_crowded() const { return parked_now_.load(std::memory_order_relaxed); }
+
   ~WaitPolicy() {
     if (file_ >= 0) close(file_);
   }
@@ -210,6 +212,16 @@ void CrowdedCores::wake(int64_t time) {
   ran_ = lost_ = 0;
   bad_windows_ = 0;
 }
+
+void detail::pause_briefly() {
+#if defined(__x86_64__)
+  for (int i = 0; i < 32; ++i) __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+bool cores_are_crowded() { return WaitPolicy::of_process().is_crowded(); }
 
 WaitPolicyScope::WaitPolicyScope(int threads) : threads_(threads) {
   if (threads_ == 1) return;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -97,5 +98,28 @@ class WaitPolicyScope {
   int64_t began_ = 0;  // 0: this run is not watched.
   int64_t cpu_began_ = 0;
 };
+
+namespace detail {
+// About a microsecond, in which the core's other thread may work.
+void pause_briefly();
+}  // namespace detail
+
+// Whether threads sleep now instead of spinning, by what runs saw. Any thread.
+bool cores_are_crowded();
+
+// Waits awake until `done()`, for at most a millisecond, and not at all where cores are crowded.
+// For what another thread is about to do: waking a sleeping thread takes up to 0.1 ms on virtual
+// machines. Whether it is done.
+template <typename Done>
+bool wait_awake(Done done) {
+  using Clock = std::chrono::steady_clock;
+  if (cores_are_crowded()) return done();
+  const Clock::time_point last = Clock::now() + std::chrono::milliseconds(1);
+  while (!done()) {
+    detail::pause_briefly();
+    if (Clock::now() > last) return done();
+  }
+  return true;
+}
 
 }  // namespace tierup

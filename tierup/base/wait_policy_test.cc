@@ -116,5 +116,15 @@ TEST(WaitPolicyScope, StandsAroundRunsOfAnyThreadCount) {
   }
 }
 
+TEST(WaitAwake, EndsWhenDoneOrAfterAWhile) {
+  EXPECT_TRUE(wait_awake([] { return true; }));
+  EXPECT_FALSE(wait_awake([] { return false; }));
+  std::atomic<bool> done{false};
+  std::thread other([&] { done.store(true); });
+  wait_awake([&] { return done.load(); });
+  other.join();
+  EXPECT_TRUE(wait_awake([&] { return done.load(); }));
+}
+
 }  // namespace
 }  // namespace tierup

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "tierup/base/error.h"
+#include "tierup/base/wait_policy.h"
 
 namespace tierup::runtime {
 
@@ -14,6 +15,7 @@ ForkPool::~ForkPool() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
+    waits_.store(1, std::memory_order_relaxed);
     dropped.swap(unclaimed_);
   }
   changed_.notify_all();
@@ -28,6 +30,7 @@ void ForkPool::submit(Ref<ForkTask> task) {
     tasks_.fetch_add(1, std::memory_order_relaxed);
     const FutureValue* key = task->result.get();
     order_.push_back(key);
+    waits_.store(order_.size(), std::memory_order_relaxed);
     unclaimed_.emplace(key, std::move(task));
     if (threads_.size() < thread_count_) start_thread();
   }
@@ -56,10 +59,15 @@ Ref<ForkTask> ForkPool::claim(const FutureValue* future) {
 void ForkPool::work() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
+    // The next call's task often comes soon.
+    lock.unlock();
+    wait_awake([this] { return waits_.load(std::memory_order_relaxed) > 0; });
+    lock.lock();
     changed_.wait(lock, [&] { return stopping_ || !order_.empty(); });
     if (stopping_) return;
     const auto found = unclaimed_.find(order_.front());
     order_.pop_front();
+    waits_.store(order_.size(), std::memory_order_relaxed);
     if (found == unclaimed_.end()) continue;
     Ref<ForkTask> task = std::move(found->second);
     unclaimed_.erase(found);

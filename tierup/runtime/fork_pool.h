@@ -53,6 +53,7 @@ class ForkPool {
   const size_t thread_count_;
   const std::function<void(ForkTask&)> run_;
   std::atomic<size_t> tasks_{0};  // Unclaimed, or being run by the pool's threads.
+  std::atomic<size_t> waits_{0};  // Of order_, or that the pool ends: what a thread looks for.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;

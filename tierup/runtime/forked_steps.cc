@@ -1,5 +1,6 @@
 // Steps that begin and await forks: those of programs, and branches of a graph that a pass made
 // forks of.
+#include "tierup/base/wait_policy.h"
 #include "tierup/runtime/interpreter.h"
 #include "tierup/runtime/program.h"
 
@@ -57,6 +58,7 @@ const Step* Interpreter::run_wait(const Step& step) {
       return steps_;
     }
   }
+  wait_awake([&] { return future->is_done(); });
   IValue value = future->wait();
   std::erase_if(branches_, [&](const auto& branch) { return branch.second == future; });
   if (from->is_last_use != 0) slots_[from->slot] = IValue();
