@@ -65,18 +65,17 @@ class GroupCompiler {
     const ops::GroupProgram& program = group.program();
     GroupForms forms = forms_of(program, group.expected());
     if (!forms.refusal.empty()) return group.refuse(std::move(forms.refusal));
-    ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, {}, 0};
+    ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, 0};
     size_t nodes = 0;
-    for (const GroupStage& stage : stages_of(program, uniform)) {
-      made.rows.push_back(stage.rows);
-      made.stages.push_back({stage.inputs, stage.outputs, nullptr, nullptr});
+    made.stages = stages_of(program, uniform);
+    for (ops::CompiledKernel& stage : made.stages) {
       if (stage.outputs.empty()) continue;
       const GroupKernel kernel =
           build_group_kernel(program, made.inputs, made.members, stage.inputs, stage.outputs);
       const Compiled& compiled = find(kernel, group);
       if (compiled.function == nullptr) return;
-      made.stages.back().function = compiled.function;
-      made.stages.back().code = compiled.code;
+      stage.function = compiled.function;
+      stage.code = compiled.code;
       nodes += kernel.expressions.nodes().size();
     }
     made.grain = std::max<int64_t>(2048, 32768 / (1 + static_cast<int64_t>(nodes) / 16));

@@ -119,7 +119,9 @@ ops::GroupProgram row_program() {
       call("aten::mul.Tensor", {member(5), input(1)}),
       call("aten::sigmoid", {member(6)})};
   program.members[0].by_rows = true;
+  program.members[0].space = ops::RowSpace::kColumn;
   program.members[1].by_rows = true;
+  program.members[1].space = ops::RowSpace::kColumn;
   program.outputs = {0, 7};
   return program;
 }
@@ -135,7 +137,9 @@ ops::GroupProgram softmax_program() {
       call("aten::sum.dim_IntList", {member(2), constant(last), constant(true), constant({})}),
       call("aten::div.Tensor", {member(2), member(3)})};
   program.members[0].by_rows = true;
+  program.members[0].space = ops::RowSpace::kColumn;
   program.members[3].by_rows = true;
+  program.members[3].space = ops::RowSpace::kColumn;
   program.outputs = {4};
   return program;
 }

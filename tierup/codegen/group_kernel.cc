@@ -59,9 +59,9 @@ ExprValue number_as(const Scalar& number, ScalarType type) {
   }
 }
 
-ops::PointwiseMeaning meaning_in(const ops::GroupMember& member,
-                                 const std::vector<ValueForm>& inputs,
-                                 const std::vector<ValueForm>& members) {
+std::vector<ops::MeaningArgument> arguments_in(const ops::GroupMember& member,
+                                               const std::vector<ValueForm>& inputs,
+                                               const std::vector<ValueForm>& members) {
   std::vector<ops::MeaningArgument> arguments;
   for (const GroupArgument& argument : member.arguments) {
     switch (argument.source) {
@@ -69,10 +69,10 @@ ops::PointwiseMeaning meaning_in(const ops::GroupMember& member,
       case GroupArgument::Source::kMember:
         arguments.push_back({members[argument.index], {}});
         break;
-      default: arguments.push_back({std::nullopt, argument.constant});
+      default: arguments.push_back({std::nullopt, argument.on_rows()});
     }
   }
-  return meaning_of(*member.op, arguments);
+  return arguments;
 }
 
 class Builder {
@@ -102,7 +102,8 @@ class Builder {
 
  private:
   ExprValue made(const ops::GroupMember& member) {
-    const ops::PointwiseMeaning meaning = meaning_in(member, input_forms_, member_forms_);
+    const ops::PointwiseMeaning meaning =
+        meaning_of(*member.op, arguments_in(member, input_forms_, member_forms_));
     const kernels::Variant& variant =
         *kernels::RunTable::instance().find(meaning.body, meaning.compute);
     std::array<ExprValue, kernels::kMaxInputs> operands;
@@ -158,21 +159,24 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
     }
   }
   for (const ops::GroupMember& member : program.members) {
+    const auto arguments = arguments_in(member, inputs, forms.members);
+    std::string refusal;
     if (member.by_rows) {
-      const GroupArgument& self = member.arguments[0];
-      forms.members.push_back(self.source == GroupArgument::Source::kInput
-                                  ? inputs[self.index]
-                                  : forms.members[self.index]);
-      if (forms.members.back().dtype == ScalarType::kFloat) continue;
-      forms.refusal = member.op->schema().name + ": rows are only taken in float";
-      return forms;
+      ops::RowMeaning meaning = row_meaning_of(*member.op, arguments);
+      refusal = std::move(meaning.refusal);
+      if (refusal.empty() &&
+          (meaning.space != member.space || meaning.row_rank != program.row_rank)) {
+        refusal = "its rows are others";
+      }
+      forms.members.push_back(meaning.result);
+    } else {
+      ops::PointwiseMeaning meaning = meaning_of(*member.op, arguments);
+      refusal = std::move(meaning.refusal);
+      forms.members.push_back(meaning.result);
     }
-    const ops::PointwiseMeaning meaning = meaning_in(member, inputs, forms.members);
-    if (!meaning.refusal.empty()) {
-      forms.refusal = member.op->schema().name + ": " + meaning.refusal;
-      return forms;
-    }
-    forms.members.push_back(meaning.result);
+    if (refusal.empty()) continue;
+    forms.refusal = member.op->schema().name + ": " + refusal;
+    return forms;
   }
   return forms;
 }

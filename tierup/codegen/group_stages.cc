@@ -5,16 +5,21 @@
 namespace tierup::codegen {
 namespace {
 
+using ops::CompiledKernel;
 using ops::GroupArgument;
 using ops::GroupMember;
+using ops::RowSpace;
 
 class StageMaker {
  public:
   StageMaker(const ops::GroupProgram& program, const std::vector<bool>& uniform)
       : program_(program), uniform_(uniform), stored_(program.members.size(), false) {}
 
-  std::vector<GroupStage> run() {
-    find_levels();
+  std::vector<CompiledKernel> run() {
+    for (const GroupMember& member : program_.members) {
+      levels_.push_back(level_of(member));
+      spaces_.push_back(space_of(member));
+    }
     for (const uint32_t output : program_.outputs) stored_[output] = true;
     for (const GroupMember& member : program_.members) {
       if (!member.by_rows) continue;
@@ -22,37 +27,61 @@ class StageMaker {
         if (argument.source == GroupArgument::Source::kMember) stored_[argument.index] = true;
       }
     }
-    std::vector<GroupStage> stages(1 + *std::max_element(levels_.begin(), levels_.end()));
-    for (uint32_t i = 0; i < program_.members.size(); ++i) {
-      GroupStage& stage = stages[levels_[i]];
-      if (program_.members[i].by_rows) {
-        stage.rows.push_back(i);
-      } else if (stored_[i]) {
-        stage.outputs.push_back(i);
-      }
-    }
-    for (size_t s = 0; s < stages.size(); ++s) {
-      visited_.assign(program_.members.size(), false);
-      for (const uint32_t output : stages[s].outputs) collect(output, s, stages[s]);
-    }
-    return stages;
+    const uint32_t last = *std::max_element(levels_.begin(), levels_.end());
+    for (uint32_t level = 0; level <= last; ++level) add_level(level);
+    return std::move(stages_);
   }
 
  private:
-  void find_levels() {
-    for (const GroupMember& member : program_.members) {
-      uint32_t level = 0;
-      for (const GroupArgument& argument : member.arguments) {
-        if (argument.source == GroupArgument::Source::kMember) {
-          level = std::max(level, levels_[argument.index]);
+  uint32_t level_of(const GroupMember& member) const {
+    uint32_t level = 0;
+    for (const GroupArgument& argument : member.arguments) {
+      if (argument.source == GroupArgument::Source::kMember) {
+        level = std::max(level, levels_[argument.index]);
+      }
+    }
+    return level + (member.by_rows ? 1 : 0);
+  }
+
+  // What a member is expected to have for each row.
+  RowSpace space_of(const GroupMember& member) const {
+    if (member.by_rows || member.space == RowSpace::kFlat) return member.space;
+    for (const GroupArgument& argument : member.arguments) {
+      const bool is_wide =
+          (argument.source == GroupArgument::Source::kInput && !uniform_[argument.index]) ||
+          (argument.source == GroupArgument::Source::kMember &&
+           spaces_[argument.index] == RowSpace::kFull);
+      if (is_wide) return RowSpace::kFull;
+    }
+    return RowSpace::kColumn;
+  }
+
+  // Row members stand before the level's first kernel.
+  void add_level(uint32_t level) {
+    std::vector<uint32_t> rows;
+    for (uint32_t i = 0; i < program_.members.size(); ++i) {
+      if (program_.members[i].by_rows && levels_[i] == level) rows.push_back(i);
+    }
+    for (const RowSpace space : {RowSpace::kFull, RowSpace::kColumn, RowSpace::kFlat}) {
+      CompiledKernel stage;
+      stage.space = space;
+      for (uint32_t i = 0; i < program_.members.size(); ++i) {
+        if (!program_.members[i].by_rows && stored_[i] && levels_[i] == level &&
+            spaces_[i] == space) {
+          stage.outputs.push_back(i);
         }
       }
-      levels_.push_back(level + (member.by_rows ? 1 : 0));
+      const bool is_last_chance = space == RowSpace::kFlat && !rows.empty();
+      if (stage.outputs.empty() && !is_last_chance) continue;
+      stage.rows = std::exchange(rows, {});
+      visited_.assign(program_.members.size(), false);
+      for (const uint32_t output : stage.outputs) collect(output, level, stage);
+      stages_.push_back(std::move(stage));
     }
   }
 
   // The leaves of a member's expression.
-  void collect(uint32_t member, size_t level, GroupStage& stage) {
+  void collect(uint32_t member, uint32_t level, CompiledKernel& stage) {
     if (visited_[member]) return;
     visited_[member] = true;
     for (const GroupArgument& argument : program_.members[member].arguments) {
@@ -63,7 +92,8 @@ class StageMaker {
         continue;
       }
       const bool uniform =
-          is_input ? uniform_[argument.index] : program_.members[argument.index].by_rows;
+          stage.space == RowSpace::kFull &&
+          (is_input ? uniform_[argument.index] : spaces_[argument.index] != RowSpace::kFull);
       const bool known =
           std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const ops::KernelInput& input) {
             return input.source == argument.source && input.index == argument.index;
@@ -71,27 +101,29 @@ class StageMaker {
       if (!known) stage.inputs.push_back({argument.source, argument.index, uniform});
     }
   }
-  bool is_leaf(uint32_t member, size_t level) const {
+  bool is_leaf(uint32_t member, uint32_t level) const {
     return program_.members[member].by_rows || (stored_[member] && levels_[member] < level);
   }
 
   const ops::GroupProgram& program_;
   const std::vector<bool>& uniform_;
   std::vector<uint32_t> levels_;
+  std::vector<RowSpace> spaces_;
   std::vector<bool> stored_;
   std::vector<bool> visited_;
+  std::vector<CompiledKernel> stages_;
 };
 
 }  // namespace
 
-std::vector<GroupStage> stages_of(const ops::GroupProgram& program,
-                                  const std::vector<bool>& uniform) {
+std::vector<CompiledKernel> stages_of(const ops::GroupProgram& program,
+                                      const std::vector<bool>& uniform) {
   if (std::any_of(program.members.begin(), program.members.end(),
                   [](const GroupMember& member) { return member.by_rows; })) {
     return StageMaker(program, uniform).run();
   }
   // The kernel reads every input, in order.
-  GroupStage stage;
+  CompiledKernel stage;
   stage.outputs = program.outputs;
   for (uint32_t i = 0; i < program.input_count; ++i) {
     stage.inputs.push_back({GroupArgument::Source::kInput, i, uniform[i]});

@@ -1,8 +1,9 @@
 // Stages: which kernels a group with row members falls into.
 //
-// A member's level is the number of row members in a row that it depends on. The kernel of a stage
-// makes what row members of the next level, or the outside, read; all else is computed anew where
-// it is needed, which costs less than going through memory.
+// A member's level is the number of row members in a row that it depends on. The kernels of a level
+// make what row members of the next level, or the outside, read; all else is computed anew where
+// it is needed, which costs less than going through memory. What has one element for each row is
+// made by a kernel of its own, which goes from row to row.
 #pragma once
 
 #include <vector>
@@ -11,14 +12,9 @@
 
 namespace tierup::codegen {
 
-struct GroupStage {
-  std::vector<uint32_t> rows;     // Row members that run before the kernel.
-  std::vector<uint32_t> outputs;  // Members that the kernel makes; may be empty.
-  std::vector<ops::KernelInput> inputs;
-};
-
-// `uniform`: by input, whether it is the same for all elements of a run. A row member's result is.
-std::vector<GroupStage> stages_of(const ops::GroupProgram& program,
-                                  const std::vector<bool>& uniform);
+// `uniform`: by input, whether it is the same for all elements of a run. The stages have no
+// functions yet.
+std::vector<ops::CompiledKernel> stages_of(const ops::GroupProgram& program,
+                                           const std::vector<bool>& uniform);
 
 }  // namespace tierup::codegen

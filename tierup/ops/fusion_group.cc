@@ -37,6 +37,20 @@ std::vector<std::vector<uint32_t>> find_support(const GroupProgram& program) {
   return support;
 }
 
+std::vector<InputUse> find_uses(const GroupProgram& program) {
+  std::vector<InputUse> uses(program.input_count, InputUse::kParameter);
+  for (const GroupMember& member : program.members) {
+    const bool is_flat = !member.by_rows && member.space == RowSpace::kFlat;
+    for (size_t i = 0; i < member.arguments.size(); ++i) {
+      const GroupArgument& argument = member.arguments[i];
+      if (argument.source != GroupArgument::Source::kInput || (member.by_rows && i > 0)) continue;
+      InputUse& use = uses[argument.index];
+      if (use != InputUse::kFlat) use = is_flat ? InputUse::kFlat : InputUse::kWide;
+    }
+  }
+  return uses;
+}
+
 std::string describe_member(const GroupProgram& program, uint32_t index) {
   const GroupMember& member = program.members[index];
   std::string text = member.op->schema().name;
@@ -59,6 +73,9 @@ std::string describe_member(const GroupProgram& program, uint32_t index) {
 
 FusionGroup::FusionGroup(GroupProgram program)
     : program_(std::move(program)),
+      has_row_members_(std::any_of(program_.members.begin(), program_.members.end(),
+                                   [](const GroupMember& member) { return member.by_rows; })),
+      uses_(find_uses(program_)),
       support_(find_support(program_)),
       last_use_(program_.members.size(), kNoUse) {
   for (uint32_t i = 0; i < program_.members.size(); ++i) {
@@ -86,11 +103,11 @@ bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
       return false;
     }
   }
-  if (kernel.stages.size() == 1) {
+  if (!has_row_members_) {
     FusedLoop loop(kernel, program_, support_, call.args.first(kernel.inputs.size()));
     return loop.run(call.results);
   }
-  RowLoop loop(kernel, program_, call.args.first(kernel.inputs.size()));
+  RowLoop loop(kernel, program_, uses_, call.args.first(kernel.inputs.size()));
   return loop.run(call);
 }
 

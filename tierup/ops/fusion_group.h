@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tierup/kernels/fused_kernel.h"
-#include "tierup/ops/pointwise_meaning.h"
+#include "tierup/ops/row_meaning.h"
 
 namespace tierup::ops {
 
@@ -24,17 +24,27 @@ struct GroupArgument {
   Source source = Source::kConstant;
   uint32_t index = 0;  // Of the input, or of the earlier member.
   IValue constant;
+  // Of a row member whose dimensions count from the first one: the same, counted from the last one
+  // of `GroupProgram::rank` dimensions.
+  IValue from_back;
+
+  const IValue& on_rows() const { return from_back.is_none() ? constant : from_back; }
 };
 struct GroupMember {
   const Op* op = nullptr;
   std::vector<GroupArgument> arguments;
-  bool by_rows = false;  // Not point-wise: one of the operators with a row role.
+  bool by_rows = false;  // Not point-wise: its role is kRows.
+  // What a row member gives for each row. A point-wise member of values without the rows'
+  // dimensions (kFlat) is flat as well; all others are as wide as what they read.
+  RowSpace space = RowSpace::kFull;
 };
 // Members in an order of dependence.
 struct GroupProgram {
   uint32_t input_count = 0;
   std::vector<GroupMember> members;
   std::vector<uint32_t> outputs;  // Members.
+  uint32_t row_rank = 1;          // How many of the last dimensions row members go over.
+  uint32_t rank = 0;  // The dimensions of their space; 0 if kernels do not depend on it.
 };
 
 // A value that a kernel reads: an input of the group, or what a member gave before.
@@ -45,23 +55,30 @@ struct KernelInput {
   bool uniform = false;
 };
 struct CompiledKernel {
+  std::vector<uint32_t> rows;  // Row members that run before it.
   std::vector<KernelInput> inputs;
-  std::vector<uint32_t> outputs;  // Members.
+  std::vector<uint32_t> outputs;     // Members; if there are none, there is no function.
+  RowSpace space = RowSpace::kFull;  // Of the outputs; but for kFull a run goes from row to row.
   kernels::FusedFunction function = nullptr;
   Ref<RefCounted> code;  // Keeps the machine code.
 };
 
 // Machine code for inputs of certain forms.
 //
-// Members that work on whole rows of the last dimension (means, sums...) part the others into
-// stages: stage s holds the kernel of what depends on s such members in a row, and runs before the
-// row members of level s + 1. A group without row members has one stage.
+// Members that work on whole rows (means, softmaxes, norms...) part the others into stages, which
+// run one after another. A group without row members has one.
 struct CompiledGroup {
   std::vector<ValueForm> inputs;
   std::vector<ValueForm> members;
-  std::vector<CompiledKernel> stages;       // A stage without outputs has no function.
-  std::vector<std::vector<uint32_t>> rows;  // Row members that run before stage s; none before 0.
-  int64_t grain = 0;                        // Elements that are worth a thread.
+  std::vector<CompiledKernel> stages;
+  int64_t grain = 0;  // Elements that are worth a thread.
+};
+
+// How an input of a group with row members is read.
+enum class InputUse : uint8_t {
+  kWide,       // As part of the space [..., row].
+  kFlat,       // By members without the rows' dimensions.
+  kParameter,  // As a row member's parameter alone.
 };
 
 class FusionGroup final : public RefCounted {
@@ -69,6 +86,7 @@ class FusionGroup final : public RefCounted {
   explicit FusionGroup(GroupProgram program);
 
   const GroupProgram& program() const { return program_; }
+  bool has_row_members() const { return has_row_members_; }
   // What the inputs are expected to be, from which kernels are compiled.
   const std::vector<ValueForm>& expected() const { return expected_; }
   // Which inputs are expected to be the same for all elements of an innermost run.
@@ -99,6 +117,8 @@ class FusionGroup final : public RefCounted {
   bool run_kernel(const CompiledGroup& kernel, OpCall& call) const;
 
   GroupProgram program_;
+  bool has_row_members_;
+  std::vector<InputUse> uses_;
   std::vector<std::vector<uint32_t>> support_;  // Of each output: the inputs it depends on.
   std::vector<uint32_t> last_use_;              // Of each member: the last member that reads it.
   std::vector<ValueForm> expected_;

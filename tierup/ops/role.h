@@ -31,7 +31,7 @@ enum class Role : uint8_t {
   kUnbind,          // (tensor, dim) -> all its entries of that dimension
   kParts,           // (tensor, sizes or number, dim) -> ranges of that dimension
   kTranspose,       // (tensor, dim0, dim1)
-  kRowReduction,    // (tensor, dim[], ..., keepdim...) -> one element for each row
+  kRows,            // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
 };

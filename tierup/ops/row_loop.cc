@@ -11,6 +11,7 @@ namespace tierup::ops {
 namespace {
 
 constexpr int64_t kTileElements = 16384;
+constexpr size_t kMaxRank = 64;
 
 bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
@@ -19,7 +20,7 @@ bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.
 // The values of one tile.
 class RowLoop::Tile {
  public:
-  Tile(const RowLoop& loop, RunContext& context, int64_t first, int64_t rows)
+  Tile(RowLoop& loop, RunContext& context, int64_t first, int64_t rows)
       : loop_(loop),
         context_(context),
         first_(first),
@@ -27,198 +28,328 @@ class RowLoop::Tile {
         values_(loop.program_.members.size()) {}
 
   void run() {
-    const CompiledGroup& kernel = loop_.kernel_;
-    for (size_t s = 0; s < kernel.stages.size(); ++s) {
-      for (const uint32_t member : kernel.rows[s]) run_row_member(member);
-      if (kernel.stages[s].function != nullptr) run_stage(kernel.stages[s]);
+    for (const CompiledKernel& stage : loop_.kernel_.stages) {
+      for (const uint32_t member : stage.rows) run_row_member(member);
+      if (stage.function == nullptr) continue;
+      stage.space == RowSpace::kFull ? run_stage(stage) : run_narrow_stage(stage);
     }
   }
 
  private:
-  IntVector tile_sizes(Spread spread) const {
-    switch (spread) {
-      case Spread::kFull: return {rows_, loop_.width_};
-      case Spread::kColumn: return {rows_, 1};
-      case Spread::kRow: return {loop_.width_};
-      default: return {};
+  bool is_whole() const { return rows_ == loop_.rows_; }
+
+  IntVector tile_sizes(RowSpace space) const {
+    if (is_whole()) return loop_.sizes_of(space);
+    IntVector sizes{rows_};
+    if (space == RowSpace::kFlat) return sizes;
+    for (size_t d = loop_.outer_rank(); d < loop_.shape_.size(); ++d) {
+      sizes.push_back(space == RowSpace::kFull ? loop_.shape_[d] : 1);
     }
+    return sizes;
   }
 
-  // The rows of this tile in a tensor of all rows.
-  Tensor rows_of(const Tensor& whole, Spread spread) const {
-    const IntVector sizes = tile_sizes(spread);
-    const int64_t per_row =
-        spread == Spread::kFull ? loop_.width_ : (spread == Spread::kColumn ? 1 : 0);
+  // The rows of this tile in a dense tensor of all rows.
+  Tensor rows_of(const Tensor& whole, RowSpace space) const {
+    if (is_whole()) return whole;
+    const IntVector sizes = tile_sizes(space);
+    const int64_t per_row = space == RowSpace::kFull ? loop_.width_ : 1;
     return Tensor::from_storage(whole.storage(), whole.dtype(), sizes, contiguous_strides(sizes),
                                 whole.offset() + first_ * per_row);
   }
 
-  Tensor value_of(GroupArgument::Source source, uint32_t index) const {
-    return source == GroupArgument::Source::kInput
-               ? rows_of(*loop_.inputs_[index], loop_.input_spreads_[index])
-               : values_[index];
-  }
-  Spread spread_of(GroupArgument::Source source, uint32_t index) const {
-    return source == GroupArgument::Source::kInput ? loop_.input_spreads_[index]
-                                                   : loop_.member_spreads_[index];
+  // An argument of a row member: the rows of this tile, or a parameter.
+  IValue argument_of(const GroupArgument& argument, bool is_self) const {
+    switch (argument.source) {
+      case GroupArgument::Source::kConstant: return argument.on_rows();
+      case GroupArgument::Source::kMember: return IValue(values_[argument.index]);
+      case GroupArgument::Source::kInput: break;
+    }
+    const Tensor& input = loop_.inputs_[argument.index];
+    return IValue(is_self ? rows_of(input, RowSpace::kFull) : input);
   }
 
   void run_row_member(uint32_t index) {
     const GroupMember& member = loop_.program_.members[index];
-    std::vector<IValue> arguments;
-    for (const GroupArgument& argument : member.arguments) {
-      arguments.push_back(argument.source == GroupArgument::Source::kConstant
-                              ? argument.constant
-                              : IValue(value_of(argument.source, argument.index)));
+    SmallVector<IValue, 8> arguments;
+    for (size_t i = 0; i < member.arguments.size(); ++i) {
+      arguments.push_back(argument_of(member.arguments[i], i == 0));
     }
     IValue result;
-    OpCall call{arguments, {&result, 1}, context_};
+    OpCall call{{arguments.data(), arguments.size()}, {&result, 1}, context_};
     member.op->kernel()(call);
-    values_[index] = result.to_tensor();
+    values_[index] = std::move(result).to_tensor();
     const int output = loop_.output_of_[index];
     if (output < 0) return;
-    const Tensor& whole = loop_.outputs_[static_cast<size_t>(output)];
-    std::memcpy(rows_of(whole, loop_.member_spreads_[index]).raw(), values_[index].raw(),
-                values_[index].bytes());
+    Tensor& whole = loop_.outputs_[static_cast<size_t>(output)];
+    if (is_whole()) {
+      whole = values_[index];
+      return;
+    }
+    std::memcpy(rows_of(whole, member.space).raw(), values_[index].raw(), values_[index].bytes());
   }
 
+  // Where a kernel's input begins for a row of this tile; steps are those between its rows.
+  struct Place {
+    char* data = nullptr;
+    int64_t item = 0;
+    int64_t step = 0;
+    int64_t input = -1;  // Set if there is no such step.
+  };
+  Place place_of(const KernelInput& input) const {
+    if (input.source == GroupArgument::Source::kMember) {
+      const Tensor& value = values_[input.index];
+      const auto item = static_cast<int64_t>(value.item_size());
+      const bool wide = loop_.space_of(input.index) == RowSpace::kFull;
+      return {static_cast<char*>(value.raw()), item, item * (wide ? loop_.width_ : 1)};
+    }
+    const Tensor& tensor = loop_.inputs_[input.index];
+    const int64_t step = loop_.lays_[input.index].step;
+    const auto item = static_cast<int64_t>(tensor.item_size());
+    Place place{static_cast<char*>(tensor.raw()), item, item * step};
+    place.input = step < 0 ? int64_t{input.index} : -1;
+    if (step >= 0) place.data += first_ * place.step;
+    return place;
+  }
+
+  Tensor make_value(uint32_t member, RowSpace space) const {
+    const int output = loop_.output_of_[member];
+    if (output >= 0) return rows_of(loop_.outputs_[static_cast<size_t>(output)], space);
+    return Tensor::empty(tile_sizes(space), loop_.kernel_.members[member].dtype);
+  }
+
+  // Row by row.
   void run_stage(const CompiledKernel& stage) {
     KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
+    std::array<Place, FusedLoop::kMaxOperands> places;
+    std::array<int64_t, FusedLoop::kMaxOperands> inner;
     std::array<char*, FusedLoop::kMaxOperands> pointers;
-    std::array<int64_t, FusedLoop::kMaxOperands> inner;  // Bytes from element to element...
-    std::array<int64_t, FusedLoop::kMaxOperands> outer;  // ...and from row to row.
-    const auto set = [&](size_t k, const Tensor& tensor, Spread spread) {
-      const auto item = static_cast<int64_t>(tensor.item_size());
-      plan.widths[k] = item;
-      pointers[k] = static_cast<char*>(tensor.raw());
-      inner[k] = spread == Spread::kFull || spread == Spread::kRow ? item : 0;
-      outer[k] =
-          spread == Spread::kFull ? item * loop_.width_ : (spread == Spread::kColumn ? item : 0);
-    };
-    for (size_t k = 0; k < stage.outputs.size(); ++k) {
-      const uint32_t member = stage.outputs[k];
-      values_[member] = make_value(member);
-      set(k, values_[member], loop_.member_spreads_[member]);
+    for (size_t k = 0; k < plan.operands; ++k) {
+      bool wide = true;
+      if (k < plan.outputs) {
+        Tensor& value = values_[stage.outputs[k]];
+        value = make_value(stage.outputs[k], RowSpace::kFull);
+        const auto item = static_cast<int64_t>(value.item_size());
+        places[k] = {static_cast<char*>(value.raw()), item, item * loop_.width_};
+      } else {
+        const KernelInput& input = stage.inputs[k - plan.outputs];
+        places[k] = place_of(input);
+        wide = loop_.is_wide(loop_.extent(input.source, input.index));
+      }
+      plan.widths[k] = places[k].item;
+      inner[k] = wide ? places[k].item : 0;
     }
-    for (size_t k = 0; k < stage.inputs.size(); ++k) {
-      const KernelInput& input = stage.inputs[k];
-      const Tensor value = value_of(input.source, input.index);
-      set(stage.outputs.size() + k, value, spread_of(input.source, input.index));
-    }
-    for (int64_t row = 0; row < rows_; ++row) {
-      plan.run(pointers.data(), inner.data(), loop_.width_);
-      for (size_t k = 0; k < plan.operands; ++k) pointers[k] += outer[k];
+    const bool is_dense =
+        std::all_of(places.begin(), places.begin() + plan.operands, [&](auto& place) {
+          const auto k = static_cast<size_t>(&place - places.data());
+          return place.input < 0 && place.step == inner[k] * loop_.width_;
+        });
+    const int64_t runs = is_dense ? 1 : rows_;  // One for all rows, or one for each.
+    const int64_t count = is_dense ? rows_ * loop_.width_ : loop_.width_;
+    for (int64_t row = 0; row < runs; ++row) {
+      for (size_t k = 0; k < plan.operands; ++k) {
+        const Place& place = places[k];
+        const int64_t offset =
+            place.input < 0
+                ? row * place.step
+                : place.item * loop_.offset_of(static_cast<size_t>(place.input), first_ + row);
+        pointers[k] = place.data + offset;
+      }
+      plan.run(pointers.data(), inner.data(), count);
     }
   }
 
-  Tensor make_value(uint32_t member) const {
-    const Spread spread = loop_.member_spreads_[member];
-    const int output = loop_.output_of_[member];
-    if (output >= 0) return rows_of(loop_.outputs_[static_cast<size_t>(output)], spread);
-    return Tensor::empty(tile_sizes(spread), loop_.kernel_.members[member].dtype);
+  // One run over the rows, of which each has one element.
+  void run_narrow_stage(const CompiledKernel& stage) {
+    KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
+    std::array<int64_t, FusedLoop::kMaxOperands> steps;
+    std::array<char*, FusedLoop::kMaxOperands> pointers;
+    for (size_t k = 0; k < plan.operands; ++k) {
+      if (k < plan.outputs) {
+        Tensor& value = values_[stage.outputs[k]];
+        value = make_value(stage.outputs[k], stage.space);
+        plan.widths[k] = static_cast<int64_t>(value.item_size());
+        steps[k] = plan.widths[k];
+        pointers[k] = static_cast<char*>(value.raw());
+      } else {
+        const Place place = place_of(stage.inputs[k - plan.outputs]);
+        plan.widths[k] = place.item;
+        steps[k] = place.step;
+        pointers[k] = place.data;
+      }
+    }
+    plan.run(pointers.data(), steps.data(), rows_);
   }
 
-  const RowLoop& loop_;
+  RowLoop& loop_;
   RunContext& context_;
   int64_t first_;
   int64_t rows_;
-  std::vector<Tensor> values_;
+  SmallVector<Tensor, 16> values_;
 };
 
-RowLoop::RowLoop(const CompiledGroup& kernel, const GroupProgram& program, std::span<IValue> inputs)
-    : kernel_(kernel), program_(program) {
-  for (const IValue& input : inputs) holders_.push_back(input.to_tensor());
-  for (const Tensor& holder : holders_) inputs_.push_back(&holder);
+RowLoop::RowLoop(const CompiledGroup& kernel, const GroupProgram& program,
+                 const std::vector<InputUse>& uses, std::span<IValue> inputs)
+    : kernel_(kernel), program_(program), uses_(uses) {
+  for (const IValue& input : inputs) inputs_.push_back(input.to_tensor());
 }
 
-// The shape of all rows: that of the inputs, broadcast.
+// The space: that of the inputs, broadcast.
 bool RowLoop::find_shape() {
-  for (const Tensor* input : inputs_) {
-    if (!input->is_contiguous()) return false;
-    if (input->dim() > static_cast<int64_t>(shape_.size()) ||
-        (input->dim() == static_cast<int64_t>(shape_.size()) &&
-         input->numel() > numel_of(shape_))) {
-      shape_.assign(input->sizes().begin(), input->sizes().end());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].is_contiguous()) return false;
+    if (uses_[i] != InputUse::kWide) continue;
+    const IntSpan sizes = inputs_[i].sizes();
+    const IntSpan known(shape_.data(), shape_.size());
+    const size_t common = std::min(sizes.size(), known.size());
+    for (size_t d = 1; d <= common; ++d) {
+      const int64_t a = sizes[sizes.size() - d];
+      const int64_t b = known[known.size() - d];
+      if (a != b && a != 1 && b != 1) return false;
     }
+    if (!same_sizes(sizes, known)) shape_ = broadcast_shapes(known, sizes);
   }
-  if (shape_.empty()) return false;
-  width_ = shape_.back();
-  const int64_t elements = numel_of(shape_);
-  if (elements == 0) return false;
-  rows_ = elements / width_;
+  if (shape_.size() <= program_.row_rank || shape_.size() > kMaxRank) return false;
+  if (program_.rank != 0 && shape_.size() != program_.rank) return false;
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    if (shape_[d] == 0) return false;
+    const bool is_outer = d < outer_rank();
+    (is_outer ? rows_ : width_) *= shape_[d];
+    if (shape_[d] > 1) (is_outer ? outer_dims_ : row_dims_) |= uint64_t{1} << d;
+  }
   return true;
 }
 
-RowLoop::Spread RowLoop::joined(Spread a, Spread b) {
-  if (a == b) return a;
-  if (a == Spread::kSingle) return b;
-  if (b == Spread::kSingle) return a;
-  return Spread::kFull;
+// Where an input varies, and its strides from row to row.
+bool RowLoop::find_extent(size_t input) {
+  const Tensor& tensor = inputs_[input];
+  const IntSpan sizes = tensor.sizes();
+  Extent extent{0, sizes.size(), uses_[input] == InputUse::kFlat};
+  Lay lay;
+  lay.strides.assign(outer_rank(), 0);
+  const size_t end = extent.is_flat ? outer_rank() : shape_.size();  // Where the last one stands.
+  if (sizes.size() > end) return false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const size_t place = end - sizes.size() + d;
+    if (sizes[d] == 1) continue;
+    if (sizes[d] != shape_[place]) return false;
+    extent.dims |= uint64_t{1} << place;
+    if (place < outer_rank()) lay.strides[place] = tensor.strides()[d];
+  }
+  const uint64_t in_row = extent.dims & row_dims_;
+  if (in_row != 0 && in_row != row_dims_) return false;
+  const uint64_t outer = extent.dims & outer_dims_;
+  if (outer == 0 || outer == outer_dims_) {
+    lay.step = outer == 0 ? 0 : (in_row != 0 ? width_ : 1);
+  }
+  input_extents_.push_back(extent);
+  lays_.push_back(std::move(lay));
+  return true;
 }
 
-bool RowLoop::find_spreads() {
-  IntVector column = shape_;
-  column.back() = 1;
-  for (const Tensor* input : inputs_) {
-    const IntSpan sizes = input->sizes();
-    if (same_sizes(sizes, shape_)) {
-      input_spreads_.push_back(Spread::kFull);
-    } else if (same_sizes(sizes, column)) {
-      input_spreads_.push_back(Spread::kColumn);
-    } else if (sizes.empty()) {
-      input_spreads_.push_back(Spread::kSingle);
-    } else if (sizes.size() == 1 && sizes[0] == width_ && shape_.size() > 1) {
-      input_spreads_.push_back(Spread::kRow);
-    } else {
+bool RowLoop::find_extents() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!find_extent(i)) return false;
+  }
+  for (const GroupMember& member : program_.members) {
+    Extent extent{0, 0, member.space == RowSpace::kFlat};
+    for (const GroupArgument& argument : member.arguments) {
+      if (argument.source == GroupArgument::Source::kConstant) continue;
+      const Extent& of = this->extent(argument.source, argument.index);
+      const bool has_dims = of.rank > 0;  // Numbers go with anything.
+      if (!member.by_rows && has_dims && of.is_flat != extent.is_flat) return false;
+      extent.dims |= of.dims;
+      extent.rank = std::max(extent.rank, of.rank);
+      if (member.by_rows) break;  // By its first argument alone.
+    }
+    if (member.by_rows) {
+      if (!can_run_row_member(member)) return false;
+      if (member.space != RowSpace::kFull) extent.dims &= outer_dims_;
+      if (extent.is_flat) extent.rank = outer_rank();
+    }
+    member_extents_.push_back(extent);
+  }
+  return true;
+}
+
+// It takes all rows, and parameters of a row's shape.
+bool RowLoop::can_run_row_member(const GroupMember& member) const {
+  for (size_t i = 0; i < member.arguments.size(); ++i) {
+    const GroupArgument& argument = member.arguments[i];
+    if (argument.source == GroupArgument::Source::kConstant) continue;
+    const Extent& of = extent(argument.source, argument.index);
+    if (i == 0) {
+      if (of.is_flat || !has_all(of) || of.rank != shape_.size()) return false;
+    } else if (argument.source != GroupArgument::Source::kInput ||
+               !same_sizes(inputs_[argument.index].sizes(),
+                           IntSpan(shape_.data(), shape_.size()).subspan(outer_rank()))) {
       return false;
     }
   }
-  for (const GroupMember& member : program_.members) {
-    Spread spread = Spread::kSingle;
-    for (const GroupArgument& argument : member.arguments) {
-      if (argument.source == GroupArgument::Source::kConstant) continue;
-      const Spread of = argument.source == GroupArgument::Source::kInput
-                            ? input_spreads_[argument.index]
-                            : member_spreads_[argument.index];
-      spread = joined(spread, of);
+  return true;
+}
+
+bool RowLoop::can_run_stage(const CompiledKernel& stage) const {
+  const bool is_full = stage.space == RowSpace::kFull;
+  for (const KernelInput& input : stage.inputs) {
+    const Extent& of = extent(input.source, input.index);
+    if ((input.uniform || !is_full) && is_wide(of)) return false;
+    if (!is_full && input.source == GroupArgument::Source::kInput && lays_[input.index].step < 0) {
+      return false;
     }
-    // A row member takes all rows; what it gives has one element for each.
-    if (member.by_rows && spread != Spread::kFull) return false;
-    member_spreads_.push_back(member.by_rows ? Spread::kColumn : spread);
+  }
+  for (const uint32_t output : stage.outputs) {
+    const Extent& of = member_extents_[output];
+    if (of.dims != (is_full ? row_dims_ | outer_dims_ : outer_dims_)) return false;
   }
   return true;
 }
 
-void RowLoop::make_outputs() {
+IntVector RowLoop::sizes_of(RowSpace space) const {
+  IntVector sizes = shape_;
+  const auto rows = sizes.begin() + static_cast<ptrdiff_t>(outer_rank());
+  if (space == RowSpace::kFlat) sizes.resize(outer_rank());
+  if (space == RowSpace::kColumn) std::fill(rows, sizes.end(), 1);
+  return sizes;
+}
+
+void RowLoop::make_outputs(bool one_tile) {
   output_of_.assign(program_.members.size(), -1);
   for (const uint32_t member : program_.outputs) {
-    IntVector sizes = shape_;
-    if (member_spreads_[member] == Spread::kColumn) sizes.back() = 1;
     output_of_[member] = static_cast<int>(outputs_.size());
-    outputs_.push_back(Tensor::empty(sizes, kernel_.members[member].dtype));
+    // In one tile, what a row member gives is the output.
+    const bool is_made = !(one_tile && program_.members[member].by_rows);
+    outputs_.push_back(
+        is_made ? Tensor::empty(sizes_of(space_of(member)), kernel_.members[member].dtype)
+                : Tensor());
   }
 }
 
+int64_t RowLoop::offset_of(size_t input, int64_t row) const {
+  const IntVector& strides = lays_[input].strides;
+  int64_t offset = 0;
+  for (size_t d = strides.size(); d-- > 0;) {
+    if (shape_[d] == 1) continue;
+    offset += row % shape_[d] * strides[d];
+    row /= shape_[d];
+  }
+  return offset;
+}
+
 bool RowLoop::run(OpCall& call) {
-  if (!find_shape() || !find_spreads()) return false;
+  if (!find_shape() || !find_extents()) return false;
   for (const CompiledKernel& stage : kernel_.stages) {
-    for (const KernelInput& input : stage.inputs) {
-      const Spread spread = input.source == GroupArgument::Source::kInput
-                                ? input_spreads_[input.index]
-                                : member_spreads_[input.index];
-      if (input.uniform && (spread == Spread::kFull || spread == Spread::kRow)) return false;
-    }
-    for (const uint32_t output : stage.outputs) {
-      if (member_spreads_[output] != Spread::kFull) return false;
-    }
+    if (!can_run_stage(stage)) return false;
   }
   for (const uint32_t output : program_.outputs) {
-    const Spread spread = member_spreads_[output];
-    if (spread != Spread::kFull && spread != Spread::kColumn) return false;
+    const Extent& of = member_extents_[output];
+    const uint64_t row_part = of.dims & row_dims_;
+    const bool covers =
+        (of.dims & outer_dims_) == outer_dims_ && (row_part == 0 || row_part == row_dims_);
+    if (!covers || of.rank != (of.is_flat ? outer_rank() : shape_.size())) return false;
   }
-  make_outputs();
   const int64_t tile = std::max<int64_t>(1, kTileElements / width_);
   const int64_t grain = std::max(tile, kernel_.grain / width_);
+  make_outputs(rows_ <= tile);
   parallel_for(0, rows_, grain, [&](int64_t begin, int64_t end) {
     for (int64_t first = begin; first < end; first += tile) {
       Tile(*this, call.context, first, std::min(tile, end - first)).run();

@@ -20,6 +20,9 @@ using ops::GroupArgument;
 
 using Members = std::vector<Node*>;
 
+// Of which each member takes longer than a step does to be called.
+constexpr int64_t kManyElements = 4096;
+
 bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
 
 // Moves nodes so that the members of each group stand together, in order. What depends on a group
@@ -110,7 +113,8 @@ class Gatherer {
 // Replaces the members of one group, which stand together, by its step.
 class GroupMaker {
  public:
-  GroupMaker(PassContext& context, ValueForms& forms) : context_(context), forms_(forms) {}
+  GroupMaker(PassContext& context, ValueForms& forms, const FusionPlanner& planner)
+      : context_(context), forms_(forms), planner_(planner) {}
 
   void make(const Members& members) {
     const ir::Operator* op = context_.table().find(ops::operator_with(ops::Role::kFusionGroup));
@@ -119,9 +123,20 @@ class GroupMaker {
     ops::GroupProgram program;
     std::vector<Value*> inputs;
     for (const Node* member : members) {
-      program.members.push_back({&ops::op_of(*member->op()), {}, folds_rows(*member)});
-      for (Value* input : member->inputs()) {
-        program.members.back().arguments.push_back(argument_of(input, index, inputs));
+      const RowCall* call = planner_.row_call(member);
+      program.members.push_back({&ops::op_of(*member->op()), {}, call != nullptr});
+      ops::GroupMember& made = program.members.back();
+      if (planner_.is_flat(member)) made.space = ops::RowSpace::kFlat;
+      if (call != nullptr) {
+        made.space = call->meaning.space;
+        program.row_rank = static_cast<uint32_t>(call->meaning.row_rank);
+      }
+      for (size_t i = 0; i < member->inputs().size(); ++i) {
+        made.arguments.push_back(argument_of(member->input(i), index, inputs));
+        if (call != nullptr && call->rank != 0) {
+          made.arguments.back().from_back = call->arguments[i].value;
+          program.rank = call->rank;
+        }
       }
     }
     program.input_count = static_cast<uint32_t>(inputs.size());
@@ -209,6 +224,7 @@ class GroupMaker {
 
   PassContext& context_;
   ValueForms& forms_;
+  const FusionPlanner& planner_;
 };
 
 class Fuser {
@@ -236,7 +252,7 @@ class Fuser {
   void edit(const ir::Block& block, const FusionPlanner& planner) {
     std::vector<const Members*> chosen;
     for (const PlannedGroup& group : planner.groups()) {
-      if (group.members.size() - group.row_members >= std::max<size_t>(options_.min_size, 1)) {
+      if (is_worth_it(group)) {
         chosen.push_back(&group.members);
       } else {
         for (Node* member : group.members) refuse(member, "no neighbour to fuse with");
@@ -246,7 +262,7 @@ class Fuser {
     if (chosen.empty()) return;
     Gatherer gatherer(context_, chosen);
     gatherer.run(block);
-    GroupMaker maker(context_, forms_);
+    GroupMaker maker(context_, forms_, planner);
     std::unordered_map<const Node*, size_t> position;
     for (const Node* node : block.nodes()) position.emplace(node, position.size());
     for (const Members* group : chosen) {
@@ -257,8 +273,24 @@ class Fuser {
     }
   }
 
+  // Row members alone gain nothing, and going through rows costs about as much as three steps do.
+  bool is_worth_it(const PlannedGroup& group) const {
+    if (group.members.size() <= group.row_members) return false;
+    const bool is_small = group.row_members > 0 && known_elements(group.shape) < kManyElements;
+    return group.members.size() >= std::max<size_t>(options_.min_size, is_small ? 4 : 1);
+  }
+  static int64_t known_elements(const Shape& shape) {
+    if (!shape) return kManyElements;
+    int64_t elements = 1;
+    for (const Dim& dim : *shape) {
+      if (dim.kind != Dim::Kind::kStatic || elements >= kManyElements) return kManyElements;
+      elements *= dim.value;
+    }
+    return elements;
+  }
+
   void refuse(Node* node, const std::string& reason) {
-    if (folds_rows(*node)) return;
+    if (has_row_role(*node)) return;
     context_.editor().set_attr(node, ir::AttrName::kNote, "not fused: " + reason);
     context_.count("refused");
   }

@@ -3,7 +3,8 @@
 //   %a = aten::mul(%x, %y)                =>    %b = tierup::fusion_group(%x, %y, %g)
 //   %b = aten::tanh(%a)                         where the capsule %g holds mul and tanh
 //
-// Reductions over the last dimension that keep it join in: the group then works row by row.
+// Reductions, softmaxes and norms over the last dimensions join in: the group then works row by
+// row.
 //
 // Requires   effects and alias marks; types and hints, if they are there.
 // Rewrites   connected operators whose rows have a scalar body with an expression, in one block.

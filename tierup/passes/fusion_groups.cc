@@ -28,17 +28,35 @@ bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor)
 
 constexpr Dim kOne{Dim::Kind::kStatic, 1};
 
-// Whether two known shapes differ in the last dimension alone, where one has a single element.
-bool same_rows(const Shape& a, const Shape& b) {
-  if (!a || !b || a->size() != b->size() || a->size() < 2) return false;
-  if (a->back() != kOne && b->back() != kOne) return false;
-  return std::equal(a->begin(), a->end() - 1, b->begin(),
+bool is_one_row(const std::vector<Dim>& shape, size_t row_rank) {
+  return std::all_of(shape.end() - static_cast<ptrdiff_t>(row_rank), shape.end(),
+                     [](const Dim& dim) { return dim == kOne; });
+}
+
+bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b, size_t count) {
+  return std::equal(a.begin(), a.begin() + static_cast<ptrdiff_t>(count), b.begin(),
                     [](const Dim& x, const Dim& y) { return !differ(x, y); });
 }
 
-// Takes what is known of `more`, and its last dimension if that is the longer one.
-void widen(Shape& shape, const Shape& more) {
-  if (!shape || (more && !more->empty() && !shape->empty() && shape->back() == kOne)) shape = more;
+// Whether two known shapes differ in the dimensions of rows alone, where one has single elements.
+bool same_rows(const Shape& a, const Shape& b, size_t row_rank) {
+  if (!a || !b || a->size() != b->size() || a->size() <= row_rank) return false;
+  if (!is_one_row(*a, row_rank) && !is_one_row(*b, row_rank)) return false;
+  return same_dims(*a, *b, a->size() - row_rank);
+}
+
+// Whether `flat` may be `whole` without the dimensions of rows.
+bool fits_flat(const Shape& flat, const Shape& whole, size_t row_rank) {
+  if (!flat || !whole) return true;
+  return flat->size() + row_rank == whole->size() && same_dims(*flat, *whole, flat->size());
+}
+
+// Takes what is known of `more`, and its rows if those are longer ones.
+void widen(Shape& shape, const Shape& more, size_t row_rank) {
+  if (!shape || (more && more->size() == shape->size() && shape->size() >= row_rank &&
+                 is_one_row(*shape, row_rank))) {
+    shape = more;
+  }
 }
 
 }  // namespace
@@ -98,47 +116,79 @@ bool FusionPlanner::reads_only_kept_memory(const Node& node) const {
          !alias_.has_writers(node.output());
 }
 
-bool folds_rows(const Node& node) { return role_of(node) == ops::Role::kRowReduction; }
+bool has_row_role(const Node& node) { return role_of(node) == ops::Role::kRows; }
 
-// Over the last dimension, which stays with one element, of a float tensor of known shape.
+const RowCall* FusionPlanner::row_call(const Node* member) const {
+  const auto found = row_calls_.find(member);
+  return found == row_calls_.end() ? nullptr : &found->second;
+}
+
+// Over the last dimensions of a tensor whose rank is known. Also notes the result's form and shape.
 bool FusionPlanner::is_row_member(const Node& node) {
-  if (!folds_rows(node) || !reads_only_kept_memory(node)) return false;
+  if (!has_row_role(node) || node.op()->effects() != ir::kNoEffect ||
+      !reads_only_kept_memory(node)) {
+    return false;
+  }
   const Value* self = node.input(0);
   const Shape& shape = forms_.shape(self);
-  if (forms_.form(self).dtype != ScalarType::kFloat || !shape || shape->size() < 2) return false;
-  const auto& arguments = node.op()->schema().arguments;
-  for (size_t i = 1; i < node.inputs().size(); ++i) {
-    const std::optional<IValue> value = known_argument(node.input(i));
-    if (!value) return false;
-    const std::string& name = arguments[i].name;
-    if (name == "dim") {
-      if (!value->is_list() || value->to_list().items.size() != 1 ||
-          value->to_list().items[0].to_int() != -1) {
-        return false;
-      }
-    } else if (name == "keepdim") {
-      if (!value->to_bool()) return false;
-    } else if (name == "dtype" && !value->is_none()) {
-      return false;
+  if (!is_tensor(self) || !shape) return false;
+  RowCall call;
+  for (const Value* input : node.inputs()) {
+    if (is_tensor(input)) {
+      if (constant_of(input) != nullptr && !constant_of(input)->is_tensor()) return false;
+      call.arguments.push_back({forms_.form(input), IValue()});
+      continue;
     }
+    std::optional<IValue> value = known_argument(input);
+    if (!value) return false;
+    call.arguments.push_back({std::nullopt, std::move(*value)});
   }
+  const ops::Op& op = ops::op_of(*node.op());
+  if (ops::count_from_back(op, call.arguments, static_cast<int64_t>(shape->size()))) {
+    call.rank = static_cast<uint32_t>(shape->size());
+  }
+  call.meaning = row_meaning_of(op, call.arguments);
+  if (!call.meaning.refusal.empty() || shape->size() <= call.meaning.row_rank) return false;
   std::vector<Dim> result = *shape;
-  result.back() = {Dim::Kind::kStatic, 1};
-  forms_.set(node.output(), ops::ValueForm(forms_.form(self)), std::move(result));
+  const auto rows = result.end() - static_cast<ptrdiff_t>(call.meaning.row_rank);
+  if (call.meaning.space == ops::RowSpace::kColumn) std::fill(rows, result.end(), kOne);
+  if (call.meaning.space == ops::RowSpace::kFlat) result.erase(rows, result.end());
+  forms_.set(node.output(), call.meaning.result, std::move(result));
+  row_calls_.emplace(&node, std::move(call));
   return true;
 }
 
 // The shape of what a node goes over.
 const Shape& FusionPlanner::space_of(const Node& node) const {
-  return forms_.known_shape(folds_rows(node) ? node.input(0) : node.output());
+  return forms_.known_shape(row_call(&node) != nullptr ? node.input(0) : node.output());
 }
 
-// Whether a node's shape is the group's; where rows are folded, it may have one element a row.
-bool FusionPlanner::fits(const Node& node, const PlannedGroup& group) const {
+// Whether a node's shape is the group's; where there are rows, it may have one element for each.
+bool FusionPlanner::fits(const Node& node, const PlannedGroup& group, bool is_flat) const {
   const Shape& own = space_of(node);
+  if (is_flat) return fits_flat(own, group.shape, group.row_rank);
+  const RowCall* call = row_call(&node);
+  if (call != nullptr && group.row_members > 0 && call->meaning.row_rank != group.row_rank) {
+    return false;
+  }
   if (!differ(own, group.shape)) return true;
-  if (group.row_members == 0 && !folds_rows(node)) return false;
-  return same_rows(own, group.shape);
+  if (group.row_members == 0 && call == nullptr) return false;
+  return same_rows(own, group.shape, call != nullptr ? call->meaning.row_rank : group.row_rank);
+}
+
+// Whether what a node reads of these groups lacks the dimensions of rows; none if it cannot say: if
+// some does and some does not, or a row member reads anything but whole rows.
+std::optional<bool> FusionPlanner::reads_flat(const Node& node, const GroupSet& groups) const {
+  std::optional<bool> result;
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const Node* producer = node.input(i)->node();
+    if (producer == nullptr || !groups.contains(group_of(producer))) continue;
+    const bool flat = is_flat(producer);
+    if (row_call(&node) != nullptr && (i > 0 || flat)) return std::nullopt;
+    if (result.value_or(flat) != flat) return std::nullopt;
+    result = flat;
+  }
+  return result.value_or(false);
 }
 
 // Also notes the result's form and shape.
@@ -216,16 +266,24 @@ bool FusionPlanner::reaches(const Value* value, uint32_t group) const {
 bool FusionPlanner::may_join(const Node& node, uint32_t group) const {
   if (pinned_[group] || segments_[group] != segment_) return false;
   if (groups_[group].members.size() >= kMaxMembers) return false;
-  if (!fits(node, groups_[group])) return false;
+  const std::optional<bool> flat = reads_flat(node, {group});
+  if (!flat || !fits(node, groups_[group], *flat)) return false;
   return std::none_of(node.inputs().begin(), node.inputs().end(),
                       [&](const Value* input) { return reaches(input, group); });
 }
 
 bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
   if (groups_[a].members.size() + groups_[b].members.size() > kMaxMembers) return false;
+  const size_t row_rank = std::max(groups_[a].row_rank, groups_[b].row_rank);
+  for (const uint32_t group : {a, b}) {
+    if (groups_[group].row_members > 0 && groups_[group].row_rank != row_rank) return false;
+    for (const Node* member : groups_[group].members) {
+      const std::optional<bool> flat = reads_flat(*member, {a, b});
+      if (!flat || (row_call(member) == nullptr && *flat != is_flat(member))) return false;
+    }
+  }
   if (differ(groups_[a].shape, groups_[b].shape) &&
-      (groups_[a].row_members + groups_[b].row_members == 0 ||
-       !same_rows(groups_[a].shape, groups_[b].shape))) {
+      (row_rank == 0 || !same_rows(groups_[a].shape, groups_[b].shape, row_rank))) {
     return false;
   }
   const auto depends = [&](uint32_t from, uint32_t on) {
@@ -268,13 +326,14 @@ void FusionPlanner::join(Node* node) {
     if (joined == kNone) {
       if (has_room({&alone, &groups_[group].members})) joined = group;
     } else if (may_merge(joined, group) &&
+               reads_flat(*node, {joined, group}) == reads_flat(*node, {joined}) &&
                has_room({&alone, &groups_[joined].members, &groups_[group].members})) {
       merge(joined, group);
     }
   }
   if (joined == kNone) {
     joined = static_cast<uint32_t>(groups_.size());
-    groups_.push_back({{}, space_of(*node), 0});
+    groups_.push_back({{}, space_of(*node), 0, 0});
     segments_.push_back(segment_);
     pinned_.push_back(false);
     group_above_.emplace_back();
@@ -282,8 +341,16 @@ void FusionPlanner::join(Node* node) {
   GroupSet reached = above(*node);
   reached.erase(joined);
   group_above_[joined].insert(reached.begin(), reached.end());
-  widen(groups_[joined].shape, space_of(*node));
-  groups_[joined].row_members += folds_rows(*node) ? 1 : 0;
+  const RowCall* call = row_call(node);
+  const bool reads_flat_values = *reads_flat(*node, {joined});
+  if (call != nullptr) {
+    ++groups_[joined].row_members;
+    groups_[joined].row_rank = call->meaning.row_rank;
+  }
+  if (!reads_flat_values) widen(groups_[joined].shape, space_of(*node), groups_[joined].row_rank);
+  if (call != nullptr ? call->meaning.space == ops::RowSpace::kFlat : reads_flat_values) {
+    flat_.insert(node);
+  }
   groups_[joined].members.push_back(node);
   member_of_[node] = joined;
 }
@@ -300,7 +367,8 @@ void FusionPlanner::merge(uint32_t into, uint32_t from) {
   members = std::move(both);
   groups_[from].members.clear();
   const size_t row_members = std::exchange(groups_[from].row_members, 0);
-  widen(groups_[into].shape, groups_[from].shape);
+  groups_[into].row_rank = std::max(groups_[into].row_rank, groups_[from].row_rank);
+  widen(groups_[into].shape, groups_[from].shape, groups_[into].row_rank);
   groups_[into].row_members += row_members;
   group_above_[into].insert(group_above_[from].begin(), group_above_[from].end());
   const auto rename = [&](GroupSet& set) {

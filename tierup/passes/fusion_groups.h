@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tierup/ops/row_meaning.h"
 #include "tierup/passes/pass.h"
 #include "tierup/passes/value_forms.h"
 
@@ -20,8 +21,16 @@ namespace tierup::passes {
 struct PlannedGroup {
   std::vector<ir::Node*> members;  // In program order; empty if merged into another.
   Shape shape;                     // Of all of them, as far as known.
-  // How many fold rows of the last dimension; others then may have one element for each row.
+  // How many work on rows of the last dimensions; others then may have one element for each row.
   size_t row_members = 0;
+  size_t row_rank = 0;  // How many dimensions those are, if there are such members.
+};
+
+// A call of an operator that works on rows.
+struct RowCall {
+  ops::RowMeaning meaning;
+  std::vector<ops::MeaningArgument> arguments;  // Dimensions count from the last one...
+  uint32_t rank = 0;                            // ...of so many, if they did not before.
 };
 
 class FusionPlanner {
@@ -34,6 +43,10 @@ class FusionPlanner {
   const std::vector<PlannedGroup>& groups() const { return groups_; }
   // Operators with a body that stand alone, and why.
   const std::vector<std::pair<ir::Node*, std::string>>& refused() const { return refused_; }
+  // Null for a point-wise member.
+  const RowCall* row_call(const ir::Node* member) const;
+  // Whether a member's result lacks the dimensions of the rows.
+  bool is_flat(const ir::Node* member) const { return flat_.contains(member); }
 
  private:
   using GroupSet = std::set<uint32_t>;
@@ -41,7 +54,8 @@ class FusionPlanner {
   void visit(ir::Node* node);
   std::string refusal_of(const ir::Node& node);
   bool is_row_member(const ir::Node& node);
-  bool fits(const ir::Node& node, const PlannedGroup& group) const;
+  bool fits(const ir::Node& node, const PlannedGroup& group, bool is_flat) const;
+  std::optional<bool> reads_flat(const ir::Node& node, const std::set<uint32_t>& groups) const;
   const Shape& space_of(const ir::Node& node) const;
   std::string meaning_refusal(const ir::Node& node);
   bool reads_only_kept_memory(const ir::Node& node) const;
@@ -65,12 +79,14 @@ class FusionPlanner {
   std::vector<bool> pinned_;           // Something that cannot move depends on the group.
   std::vector<GroupSet> group_above_;  // Groups that a group depends on.
   std::unordered_map<const ir::Node*, uint32_t> member_of_;
+  std::unordered_map<const ir::Node*, RowCall> row_calls_;
+  std::set<const ir::Node*> flat_;
   std::unordered_map<const ir::Node*, GroupSet> node_above_;  // Of nodes outside of groups.
   std::vector<std::pair<ir::Node*, std::string>> refused_;
 };
 
-// Whether a node folds rows: see ops::Role::kRowReduction.
-bool folds_rows(const ir::Node& node);
+// Whether a node may work on rows: see ops::Role::kRows.
+bool has_row_role(const ir::Node& node);
 // Everything that a node, or a node inside its blocks, reads.
 std::vector<const ir::Value*> values_read(const ir::Node& node);
 
