@@ -6,6 +6,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/onednn_engine.h"
 #include "tierup/kernels/scratch.h"
+#include "tierup/kernels/spare_pages.h"
 
 namespace tierup::kernels {
 namespace {
@@ -231,6 +232,7 @@ void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* inp
   execute(conv.primitive, arguments, count);
   reorder(conv.output, true);
   onednn_stream().wait();
+  give_back_after_reading(weight);
 }
 
 }  // namespace tierup::kernels

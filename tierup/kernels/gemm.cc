@@ -8,6 +8,7 @@
 #include "tierup/kernels/gemm_onednn.h"
 #include "tierup/kernels/instruction_set.h"
 #include "tierup/kernels/scratch.h"
+#include "tierup/kernels/spare_pages.h"
 
 namespace tierup::kernels {
 namespace {
@@ -266,7 +267,9 @@ bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_
   return (col_stride == 1 && row_stride >= cols) || (row_stride == 1 && col_stride >= rows);
 }
 
-void gemm(const GemmProblem& problem) {
+namespace {
+
+void multiply(const GemmProblem& problem) {
   require(problem.dtype != ScalarType::kBool, ErrorCode::kInvalidArgument,
           "matrix product not implemented for 'Bool'");
   if (problem.batch == 0 || problem.m == 0 || problem.n == 0) return;
@@ -281,6 +284,14 @@ void gemm(const GemmProblem& problem) {
       gemm_blocked<T>(problem);
     }
   });
+}
+
+}  // namespace
+
+void gemm(const GemmProblem& problem) {
+  multiply(problem);
+  give_back_after_reading(problem.a.data);
+  give_back_after_reading(problem.b.data);
 }
 
 }  // namespace tierup::kernels

@@ -9,6 +9,7 @@
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/spare_pages.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -190,7 +191,7 @@ void Emitter::convolution(const Layer& layer) {
     for (int64_t i = 0; i < weight.numel(); ++i)
       numbers[i] *= layer.scale[static_cast<size_t>(i / each)];
   }
-  if (!layer.scale.empty()) release_pages(layer.weight);
+  if (!layer.scale.empty()) give_back_pages(layer.weight);
   if (!weight.is_contiguous()) weight = clone(weight, MemoryFormat::kContiguous);
   const Home weights = packed(layer.id * 2, weight, pd.weights_desc(), row_major(weight_sizes(g)));
   const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));

@@ -7,6 +7,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/spare_pages.h"
 
 namespace tierup::kernels::net {
 
@@ -181,7 +182,7 @@ Home Emitter::packed(int id, const Tensor& tensor, const memory::desc& wanted,
     memory target(wanted, onednn_engine(), to);
     dnnl::reorder(from, target).execute(onednn_stream(), from, target);
     onednn_stream().wait();
-    release_pages(tensor);
+    give_back_pages(tensor);
   });
   out_.blocks.push_back(block);
   return {wanted, constant_buffer(block.get(), wanted.get_size()), 0};

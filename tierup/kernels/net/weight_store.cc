@@ -1,7 +1,5 @@
 #include "tierup/kernels/net/weight_store.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -45,20 +43,6 @@ void WeightStore::set_winograd(int id) {
 bool WeightStore::is_winograd(int id) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return std::find(winograd_.begin(), winograd_.end(), id) != winograd_.end();
-}
-
-void release_pages(const Tensor& tensor) {
-#if defined(MADV_PAGEOUT)
-  if (tensor.storage()->owns_memory()) return;
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(tensor.raw());
-  const uintptr_t first = (begin + page - 1) / page * page;
-  const uintptr_t last = (begin + tensor.bytes()) / page * page;
-  // A hint: where the system cannot follow it, the pages just stay.
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_PAGEOUT);
-#else
-  static_cast<void>(tensor);
-#endif
 }
 
 size_t WeightStore::bytes() const {

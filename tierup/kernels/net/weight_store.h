@@ -36,10 +36,6 @@ class WeightStore {
   std::vector<int> winograd_;
 };
 
-// Tells the system that the pages of a constant that lies in a mapped file, and has been packed,
-// need not stay resident. Reading them stays possible; memory of our own is left alone.
-void release_pages(const Tensor& tensor);
-
 // `bytes` of memory on a cache line's boundary.
 std::shared_ptr<char[]> aligned_block(size_t bytes);
 

@@ -1,0 +1,94 @@
+#include "tierup/kernels/spare_pages.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "tierup/kernels/gemm.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr int64_t kSide = 2048;
+constexpr size_t kBytes = kSide * kSide * sizeof(float);
+
+// MiB of mapped files that are resident in this process.
+int64_t resident_mib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssFile:")) return std::stoll(line.substr(8)) / 1024;
+  }
+  return -1;
+}
+
+// A weight of 16 MiB in a mapped file.
+class SparePages : public testing::Test {
+ protected:
+  SparePages() {
+    char name[] = "spare_pages_XXXXXX";
+    const int file = mkstemp(name);
+    unlink(name);
+    if (ftruncate(file, kBytes) != 0) std::abort();
+    const std::string ones(kBytes, '\0');
+    if (pwrite(file, ones.data(), kBytes, 0) != static_cast<ssize_t>(kBytes)) std::abort();
+    fsync(file);  // Pages that are not written yet cannot be given back.
+    data_ = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, file, 0);
+    close(file);
+    weight_ = Tensor::from_storage(Storage::borrow(data_, kBytes, nullptr), ScalarType::kFloat,
+                                   IntVector{kSide, kSide}, IntVector{kSide, 1}, 0);
+  }
+  ~SparePages() override { munmap(data_, kBytes); }
+
+  float multiply() const {
+    float row[kSide] = {1};
+    float result[kSide];
+    GemmProblem p;
+    p.m = 1;
+    p.n = p.k = kSide;
+    p.a = {row, 0, kSide, 1};
+    p.b = {weight_.raw(), 0, kSide, 1};
+    p.c = result;
+    p.c_row_stride = kSide;
+    gemm(p);
+    return result[0];
+  }
+
+  void* data_ = nullptr;
+  Tensor weight_;
+};
+
+TEST_F(SparePages, LeaveWhenGivenBackAndAfterEachOfTheNextReaders) {
+  multiply();
+  const int64_t before = resident_mib();
+  give_back_pages(weight_);
+  if (resident_mib() > before - 12) GTEST_SKIP() << "this system keeps the pages of a mapped file";
+  for (int reader = 0; reader < 16; ++reader) {
+    EXPECT_EQ(multiply(), 0);
+    EXPECT_LT(resident_mib(), before - 12) << reader;
+  }
+  multiply();  // Read so often, it seems to be needed.
+  EXPECT_GT(resident_mib(), before - 4);
+}
+
+TEST_F(SparePages, StayWhereNothingWasGivenBack) {
+  multiply();
+  const int64_t before = resident_mib();
+  give_back_after_reading(weight_.raw());
+  EXPECT_GE(resident_mib(), before - 1);
+}
+
+TEST(OwnMemory, IsNotGivenBack) {
+  const Tensor own = Tensor::empty(IntVector{kSide, kSide}, ScalarType::kFloat);
+  std::fill_n(own.data<float>(), own.numel(), 3.0F);
+  give_back_pages(own);
+  give_back_after_reading(own.raw());
+  EXPECT_EQ(own.data<float>()[kSide], 3.0F);
+}
+
+}  // namespace
+}  // namespace tierup::kernels
