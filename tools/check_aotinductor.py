@@ -1,4 +1,5 @@
-"""Compiles small models by AOTInductor, runs them through tierup with its delegate, and compares with eager PyTorch.
+"""Compiles small models by AOTInductor, runs them through tierup with its delegate, and compares with eager PyTorch:
+the library alone in its archive, and beside the exported program.
 
 What AOTInductor writes fits one machine and one version of PyTorch, so nothing of it is kept in the
 repository: this needs the PyTorch that the delegate was built for, and a C++ compiler.
@@ -11,6 +12,7 @@ import sys
 
 import torch
 from safetensors.torch import save_file
+from torch.export.pt2_archive._package import package_pt2
 
 
 class Mlp(torch.nn.Module):
@@ -66,23 +68,42 @@ def run(arguments, *command):
     return result.returncode, result.stdout + result.stderr
 
 
+def passes(arguments, what, package, case, *options):
+    code, text = run(arguments, "run", package, "--inputs", case, "--check", *options)
+    print(f"{what}: {text.strip()}")
+    return code == 0
+
+
+def refuses(arguments, what, command, words):
+    package, case, *options = command
+    code, text = run(arguments, "run", package, "--inputs", case, *options)
+    if code != 0 and words in text:
+        return True
+    print(f"{what} should be refused with '{words}': {text.strip()}")
+    return False
+
+
 def check(arguments, name, module, dynamic_shapes, inputs):
     module.eval()
     program = torch.export.export(module, inputs[0], dynamic_shapes=dynamic_shapes)
     package = str(arguments.folder / f"{name}.pt2")
     torch._inductor.aoti_compile_and_package(program, package_path=package)
+    files = torch._inductor.aot_compile(program.module(), inputs[0], options={"aot_inductor.package": True})
+    both = str(arguments.folder / f"{name}_both.pt2")
+    package_pt2(both, exported_programs={"model": program}, aoti_files={"model": files})
     failures = 0
     for index, example in enumerate(inputs):
         case = str(arguments.folder / f"{name}.case{index}.safetensors")
         with torch.no_grad():
             write_case(case, example, module(*example))
-        code, text = run(arguments, "run", package, "--inputs", case, "--check", "--delegate", arguments.delegate)
-        print(f"{name} case {index}: {text.strip()}")
-        failures += code != 0
-    code, text = run(arguments, "run", package, "--inputs", case)
-    if code == 0 or "name a delegate that runs such libraries" not in text:
-        print(f"{name} without the delegate: {text.strip()}")
-        failures += 1
+        failures += not passes(arguments, f"{name} case {index}", package, case, "--delegate", arguments.delegate)
+        failures += not passes(arguments, f"{name} case {index}, program beside", both, case, "--delegate", arguments.delegate)
+        failures += not passes(arguments, f"{name} case {index}, program alone", both, case)
+    failures += not refuses(arguments, name, (package, case), "name a delegate that runs such libraries")
+    # The library alone knows no names; with the program beside it, what is wrong is named before it runs.
+    wrong = str(arguments.folder / f"{name}.wrong.safetensors")
+    write_case(wrong, [one.double() for one in inputs[0]], torch.zeros(1))
+    failures += not refuses(arguments, name, (both, wrong, "--delegate", arguments.delegate), "expected dtype float32, got float64")
     return failures
 
 
