@@ -33,16 +33,18 @@ Tensor randperm(int64_t n, ScalarType dtype, Generator& generator);
 Tensor multinomial(const Tensor& weights, int64_t count, bool replacement, Generator& generator);
 Tensor poisson(const Tensor& rates, Generator& generator);
 
+// What follows draws only while training, and from no generator otherwise: it may be null then.
+//
 // Zeroes elements (whole channels for feature_*) with probability p and scales the rest; the
 // alpha_ forms keep mean and variance of SELU. Follow: dropout, feature_dropout, alpha_dropout.
 enum class DropoutKind : uint8_t { kPlain, kFeature, kAlpha, kFeatureAlpha };
-Tensor dropout(const Tensor& input, double p, bool train, DropoutKind kind, Generator& generator);
+Tensor dropout(const Tensor& input, double p, bool train, DropoutKind kind, Generator* generator);
 // Result and mask. Follows: native_dropout.
 std::pair<Tensor, Tensor> native_dropout(const Tensor& input, double p, bool train,
-                                         Generator& generator);
+                                         Generator* generator);
 // Leaky ReLU with slopes drawn from [lower, upper] when training; their mean otherwise. `noise`
 // (may be undefined) receives the slopes, 1 for positive elements.
 Tensor rrelu(const Tensor& self, const Tensor& noise, double lower, double upper, bool training,
-             Generator& generator);
+             Generator* generator);
 
 }  // namespace tierup::kernels

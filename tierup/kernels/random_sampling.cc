@@ -136,7 +136,7 @@ Tensor multinomial(const Tensor& weights, int64_t count, bool replacement, Gener
   return result;
 }
 
-Tensor dropout(const Tensor& input, double p, bool train, DropoutKind kind, Generator& generator) {
+Tensor dropout(const Tensor& input, double p, bool train, DropoutKind kind, Generator* generator) {
   require(p >= 0 && p <= 1, ErrorCode::kInvalidArgument,
           "dropout probability has to be between 0 and 1, but got {}", p);
   if (p == 0 || !train || input.numel() == 0) return input;
@@ -146,7 +146,7 @@ Tensor dropout(const Tensor& input, double p, bool train, DropoutKind kind, Gene
   const IntVector shape = mask_shape(input, by_feature);
   const Tensor noise =
       by_feature ? Tensor::empty(shape, input.dtype()) : empty_like(input, input.dtype());
-  bernoulli_(noise, 1 - p, generator);
+  bernoulli_(noise, 1 - p, *generator);
   if (!by_alpha) {
     pointwise_into(noise, {Body::kDiv}, {noise, Operand(Scalar(1 - p))});
     return pointwise({Body::kMul}, {input, noise});
@@ -161,7 +161,7 @@ Tensor dropout(const Tensor& input, double p, bool train, DropoutKind kind, Gene
 }
 
 std::pair<Tensor, Tensor> native_dropout(const Tensor& input, double p, bool train,
-                                         Generator& generator) {
+                                         Generator* generator) {
   const Tensor mask = empty_like(input, ScalarType::kBool);
   if (!train || input.numel() == 0) {
     fill(mask, true);
@@ -171,12 +171,12 @@ std::pair<Tensor, Tensor> native_dropout(const Tensor& input, double p, bool tra
     fill(mask, false);
     return {scaled(input, 0), mask};
   }
-  bernoulli_(mask, 1 - p, generator);
+  bernoulli_(mask, 1 - p, *generator);
   return {scaled(pointwise({Body::kMul}, {input, mask}), 1 / (1 - p)), mask};
 }
 
 Tensor rrelu(const Tensor& self, const Tensor& noise, double lower, double upper, bool training,
-             Generator& generator) {
+             Generator* generator) {
   require(lower <= upper, ErrorCode::kInvalidArgument,
           "Lower bound should be less than or equal to the upper bound, got {} and {}", lower,
           upper);
@@ -188,11 +188,11 @@ Tensor rrelu(const Tensor& self, const Tensor& noise, double lower, double upper
   const Tensor slopes = Tensor::empty(self.sizes(), self.dtype());
   dispatch_floating(self.dtype(), "rrelu_with_noise", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto lock = generator.lock();
+    const auto lock = generator->lock();
     for (int64_t i = 0; i < dense.numel(); ++i) {
       const bool negative = static_cast<double>(dense.data<T>()[i]) <= 0;
       const double slope =
-          negative ? draw_uniform<double>(generator) * (upper - lower) + lower : 1.0;
+          negative ? draw_uniform<double>(*generator) * (upper - lower) + lower : 1.0;
       slopes.data<T>()[i] = static_cast<T>(slope);
     }
   });

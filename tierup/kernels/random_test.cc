@@ -67,11 +67,23 @@ TEST(Random, DropsOutAsPyTorch) {
   Generator generator(5);
   const Tensor ones = empty(8);
   std::fill_n(ones.data<float>(), 8, 1.0F);
-  const Tensor kept = dropout(ones, 0.3, true, DropoutKind::kPlain, generator);
+  const Tensor kept = dropout(ones, 0.3, true, DropoutKind::kPlain, &generator);
   const std::vector<bool> want{true, true, true, true, true, false, true, false};
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(kept.data<float>()[i] != 0, want[i]);
-  EXPECT_TRUE(dropout(ones, 0.3, false, DropoutKind::kPlain, generator).is_same(ones));
-  EXPECT_THROW(dropout(ones, 1.5, true, DropoutKind::kPlain, generator), Error);
+  EXPECT_TRUE(dropout(ones, 0.3, false, DropoutKind::kPlain, nullptr).is_same(ones));
+  EXPECT_THROW(dropout(ones, 1.5, true, DropoutKind::kPlain, &generator), Error);
+}
+
+// Compilers try out operators without a run, and so without its generator.
+TEST(Random, DrawsFromNobodyUnlessTraining) {
+  const Tensor ones = empty(8);
+  std::fill_n(ones.data<float>(), 8, -1.0F);
+  for (const DropoutKind kind : {DropoutKind::kPlain, DropoutKind::kFeature, DropoutKind::kAlpha,
+                                 DropoutKind::kFeatureAlpha}) {
+    EXPECT_TRUE(dropout(ones, 0.3, false, kind, nullptr).is_same(ones));
+  }
+  EXPECT_EQ(native_dropout(ones, 0.3, false, nullptr).first.data<float>()[7], -1.0F);
+  EXPECT_EQ(rrelu(ones, {}, 0.25, 0.75, false, nullptr).data<float>()[7], -0.5F);
 }
 
 }  // namespace

@@ -177,11 +177,11 @@ Tensor normal_floats(RunContext& c, double mean, double deviation, Sizes size, c
 
 template <DropoutKind kKind>
 Tensor dropout(RunContext& c, const Tensor& input, double p, bool train) {
-  return k::dropout(input, p, train, kKind, *c.generator);
+  return k::dropout(input, p, train, kKind, c.generator);
 }
 std::tuple<Tensor, Tensor> native_dropout(RunContext& c, const Tensor& input, double p,
                                           std::optional<bool> train) {
-  return k::native_dropout(input, p, train.value_or(true), *c.generator);
+  return k::native_dropout(input, p, train.value_or(true), c.generator);
 }
 Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
   const Tensor kept = k::pointwise({k::Body::kMul}, {grad, mask});
@@ -189,11 +189,13 @@ Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double sc
 }
 Tensor rrelu(RunContext& c, const Tensor& self, const Scalar& lower, const Scalar& upper,
              bool training, const IValue& g) {
-  return k::rrelu(self, {}, lower.to_double(), upper.to_double(), training, pick(c, g));
+  return k::rrelu(self, {}, lower.to_double(), upper.to_double(), training,
+                  training ? &pick(c, g) : nullptr);
 }
 Tensor rrelu_with_noise(RunContext& c, const Tensor& self, const Tensor& noise, const Scalar& lower,
                         const Scalar& upper, bool training, const IValue& g) {
-  return k::rrelu(self, noise, lower.to_double(), upper.to_double(), training, pick(c, g));
+  return k::rrelu(self, noise, lower.to_double(), upper.to_double(), training,
+                  training ? &pick(c, g) : nullptr);
 }
 
 // Functional forms: the in-place operator on memory of its own.
