@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tierup/analysis/alias.h"
+#include "tierup/analysis/effects.h"
 
 namespace tierup::analysis {
 
@@ -95,6 +96,7 @@ void AliasAnalysis::visit_block(const Block& block) {
 }
 
 void AliasAnalysis::visit_node(const Node& node) {
+  if (is_region_mark(node)) return;
   switch (node.kind()) {
     case NodeKind::kOp: return visit_op(node);
     case NodeKind::kIf: return visit_if(node);
@@ -345,6 +347,13 @@ void AliasAnalysis::record_node(const Node& node) {
         insert_all(access.reads, locations(input));
       }
       break;
+    case NodeKind::kEnter:
+    case NodeKind::kExit:
+      if (is_region_mark(node)) {
+        access.has_effects = true;
+        break;
+      }
+      [[fallthrough]];
     default:  // Unknown code reaches everything its arguments and the outside hold.
       for (const Block* block : node.blocks()) record_block(*block, access);
       for (const Value* input : node.inputs()) {

@@ -36,4 +36,14 @@ uint8_t effects_of(const ir::Node& node) {
   return effects;
 }
 
+bool is_strict_fusion(const ir::Value* object) {
+  return object->type()->is(TypeKind::kClass) &&
+         object->type()->as_class()->name() == "__torch__.torch.jit.strict_fusion";
+}
+
+bool is_region_mark(const ir::Node& node) {
+  const bool is_mark = node.is(ir::NodeKind::kEnter) || node.is(ir::NodeKind::kExit);
+  return is_mark && is_strict_fusion(node.input());
+}
+
 }  // namespace tierup::analysis

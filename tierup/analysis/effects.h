@@ -10,4 +10,10 @@ namespace tierup::analysis {
 // are constants that say otherwise. Of a node that is no operator: none.
 uint8_t effects_of(const ir::Node& node);
 
+// Whether an object is a `torch.jit.strict_fusion`: entering and leaving it does nothing but mark a
+// region, which operators do not leave.
+bool is_strict_fusion(const ir::Value* object);
+// Whether a node enters or leaves such a region.
+bool is_region_mark(const ir::Node& node);
+
 }  // namespace tierup::analysis

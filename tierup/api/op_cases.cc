@@ -7,6 +7,7 @@
 #include "tierup/archive/safetensors.h"
 #include "tierup/kernels/generator.h"
 #include "tierup/ops/op_table.h"
+#include "tierup/ops/shape_check.h"
 
 namespace tierup::api {
 
@@ -45,8 +46,10 @@ class OpCase {
     context.generator = &generator;
     context.warn = [](const std::string&) {};
     ops::OpCall call{args, results, context};
+    ops::ShapeCheck shapes(op_, args);
     op_.kernel()(call);
     std::string difference = check_outputs(results);
+    if (difference.empty()) difference = shapes.mistake(results);
     if (difference.empty()) difference = check_written();
     return difference.empty() ? CaseOutcome::passed() : CaseOutcome::failed(difference);
   }

@@ -1,6 +1,7 @@
 // Activations.
 #include "tierup/ops/families.h"
 #include "tierup/ops/pointwise_rows.h"
+#include "tierup/ops/shape_functions.h"
 
 namespace tierup::ops {
 namespace {
@@ -74,9 +75,12 @@ constexpr OpRow kRows[] = {
      body_out<Body::kThreshold, Promote::kSame, 1>},
     {"aten::threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
      body_inplace<Body::kThreshold, Promote::kSame, 1>},
-    {"aten::prelu(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu>},
-    {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu_kernel>},
-    {"aten::glu(Tensor self, int dim=-1) -> Tensor", pointwise_row<&k::glu>},
+    {"aten::prelu(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu>, ir::kNoEffect,
+     &shapes::same},
+    {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu_kernel>,
+     ir::kNoEffect, &shapes::same},
+    {"aten::glu(Tensor self, int dim=-1) -> Tensor", pointwise_row<&k::glu>, ir::kNoEffect,
+     &shapes::glue},
     {"aten::glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
      pointwise_out<&k::glu>},
 };

@@ -6,6 +6,7 @@
 #include "tierup/kernels/ragged.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -70,7 +71,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
      "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool "
      "enable_gqa=False) -> Tensor",
-     boxed<&attend>, ir::kRandom},
+     boxed<&attend>, ir::kRandom, &shapes::attention},
     {"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? "
      "attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, "
      "float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",

@@ -3,6 +3,7 @@
 #include "tierup/kernels/segment.h"
 #include "tierup/kernels/triangle.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -106,11 +107,13 @@ constexpr OpRow kRows[] = {
      out_variant<&k::dist>},
     {"aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", boxed<&k::vander>},
     {"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", boxed<&k::linalg_vander>},
-    {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", boxed<&k::tril>},
+    {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", boxed<&k::tril>, ir::kNoEffect,
+     &shapes::same},
     {"aten::tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::tril>},
     {"aten::tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", inplace<&k::tril>},
-    {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", boxed<&k::triu>},
+    {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", boxed<&k::triu>, ir::kNoEffect,
+     &shapes::same},
     {"aten::triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::triu>},
     {"aten::triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", inplace<&k::triu>},

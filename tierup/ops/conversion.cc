@@ -5,6 +5,7 @@
 #include "tierup/kernels/copy.h"
 #include "tierup/ops/factory_arguments.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -100,37 +101,39 @@ constexpr OpRow kRows[] = {
     {"tierup::autocast(Tensor(a) self, ScalarType dtype) -> Tensor(a)", boxed<&autocast>},
     {"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
      "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-     boxed_lazy<&to_device>},
+     boxed_lazy<&to_device>, ir::kNoEffect, &shapes::same},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
-     boxed_lazy<&to_dtype>},
+     boxed_lazy<&to_dtype>, ir::kNoEffect, &shapes::same},
     {"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
-     boxed_lazy<&to_other>},
+     boxed_lazy<&to_other>, ir::kNoEffect, &shapes::same},
     {"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
-     boxed_lazy<&to_dtype_layout>},
+     boxed_lazy<&to_dtype_layout>, ir::kNoEffect, &shapes::same},
     {"aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool "
      "non_blocking=False, bool copy=False) -> Tensor(b|a)",
-     boxed_lazy<&to_prim_device>},
+     boxed_lazy<&to_prim_device>, ir::kNoEffect, &shapes::same},
     {"aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool "
      "copy=False) -> Tensor(b|a)",
-     boxed_lazy<&to_prim_dtype>},
+     boxed_lazy<&to_prim_dtype>, ir::kNoEffect, &shapes::same},
     {"aten::to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
-     boxed_lazy<&to_prim_other>},
+     boxed_lazy<&to_prim_other>, ir::kNoEffect, &shapes::same},
     {"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
      "memory_format=None) -> Tensor",
-     boxed_lazy<&to_copy>},
+     boxed_lazy<&to_copy>, ir::kNoEffect, &shapes::same},
     {"aten::_to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? "
      "memory_format=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&to_copy_out>},
-    {"aten::cpu(Tensor(a) self) -> Tensor(b|a)", boxed_lazy<&cpu>},
-    {"aten::type_as(Tensor self, Tensor other) -> Tensor", boxed_lazy<&type_as>},
+    {"aten::cpu(Tensor(a) self) -> Tensor(b|a)", boxed_lazy<&cpu>, ir::kNoEffect, &shapes::same},
+    {"aten::type_as(Tensor self, Tensor other) -> Tensor", boxed_lazy<&type_as>, ir::kNoEffect,
+     &shapes::same},
     {"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-     boxed<&contiguous>},
-    {"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", boxed_lazy<&clone>},
+     boxed<&contiguous>, ir::kNoEffect, &shapes::same},
+    {"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", boxed_lazy<&clone>,
+     ir::kNoEffect, &shapes::same},
     {"aten::clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&clone>},
@@ -139,14 +142,17 @@ constexpr OpRow kRows[] = {
     {"aten::copy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", boxed_lazy<&copy_other>},
     {"aten::copy_.int(Tensor(a!) self, int other) -> Tensor(a!)", boxed_lazy<&copy_other>},
     {"aten::copy_.float(Tensor(a!) self, float other) -> Tensor(a!)", boxed_lazy<&copy_other>},
-    {"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", boxed<&copy>},
+    {"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", boxed<&copy>,
+     ir::kNoEffect, &shapes::same},
     {"aten::copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&copy>},
     {"aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", boxed_lazy<&k::fill_>},
     {"aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", boxed_lazy<&k::fill_from>},
-    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", boxed<&fill>},
-    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", boxed<&fill_tensor>},
+    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", boxed<&fill>, ir::kNoEffect,
+     &shapes::same},
+    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", boxed<&fill_tensor>, ir::kNoEffect,
+     &shapes::same},
     {"aten::fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&fill>},
     {"aten::fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
@@ -154,10 +160,13 @@ constexpr OpRow kRows[] = {
     {"aten::zero_(Tensor(a!) self) -> Tensor(a!)", boxed_lazy<&zero_>},
     {"aten::zero(Tensor self) -> Tensor", boxed<&zero>},
     {"aten::zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&zero>},
-    {"aten::detach(Tensor(a) self) -> Tensor(a)", boxed_lazy<&detach>},
+    {"aten::detach(Tensor(a) self) -> Tensor(a)", boxed_lazy<&detach>, ir::kNoEffect,
+     &shapes::same},
     {"aten::detach_(Tensor(a!) self) -> Tensor(a!)", boxed_lazy<&detach_>},
-    {"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", boxed_lazy<&itself>},
-    {"aten::lift_fresh_copy(Tensor self) -> Tensor", boxed_lazy<&fresh_copy>},
+    {"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", boxed_lazy<&itself>, ir::kNoEffect,
+     &shapes::same},
+    {"aten::lift_fresh_copy(Tensor self) -> Tensor", boxed_lazy<&fresh_copy>, ir::kNoEffect,
+     &shapes::same},
     {"aten::lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&fresh_copy>},
     {"aten::item(Tensor self) -> Scalar", boxed<&k::item>},

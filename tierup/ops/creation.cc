@@ -5,6 +5,7 @@
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/ops/factory_arguments.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -201,7 +202,7 @@ void eye_out(OpCall& call) {
 constexpr OpRow kRows[] = {
     {"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed<&empty>},
+     boxed<&empty>, ir::kNoEffect, &shapes::filled},
     {"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, "
      "Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -211,15 +212,15 @@ constexpr OpRow kRows[] = {
      boxed<&empty_strided>},
     {"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&zeros>},
+     boxed<&zeros>, ir::kNoEffect, &shapes::filled},
     {"aten::zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", &filled_out<0>},
     {"aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&ones>},
+     boxed<&ones>, ir::kNoEffect, &shapes::filled},
     {"aten::ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", &filled_out<1>},
     {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&full>},
+     boxed<&full>, ir::kNoEffect, &shapes::filled},
     {"aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
      &full_out},
     {"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? "
@@ -227,17 +228,17 @@ constexpr OpRow kRows[] = {
      boxed<&scalar_tensor>},
     {"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed_lazy<&empty_like>},
+     boxed_lazy<&empty_like>, ir::kNoEffect, &shapes::same},
     {"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) "
      "-> Tensor",
-     boxed_lazy<&full_like>},
+     boxed_lazy<&full_like>, ir::kNoEffect, &shapes::same},
     {"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed_lazy<&zeros_like>},
+     boxed_lazy<&zeros_like>, ir::kNoEffect, &shapes::same},
     {"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed_lazy<&ones_like>},
+     boxed_lazy<&ones_like>, ir::kNoEffect, &shapes::same},
     {"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
      boxed_lazy<&new_empty>},
@@ -255,13 +256,13 @@ constexpr OpRow kRows[] = {
      boxed_lazy<&new_ones>},
     {"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&arange>},
+     boxed<&arange>, ir::kNoEffect, &shapes::one_dimension},
     {"aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&arange_start>},
+     boxed<&arange_start>, ir::kNoEffect, &shapes::one_dimension},
     {"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&arange_step>},
+     boxed<&arange_step>, ir::kNoEffect, &shapes::one_dimension},
     {"aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      &arange_start_out},

@@ -5,6 +5,7 @@
 
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -47,7 +48,7 @@ BagResult bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets
 constexpr auto kRows = std::to_array<OpRow>({
     {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
      "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-     boxed<&kernels::embedding>},
+     boxed<&kernels::embedding>, ir::kNoEffect, &shapes::embedding},
     {"aten::embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
      "scale_grad_by_freq=False, bool sparse=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::embedding>},

@@ -5,6 +5,7 @@
 #include "tierup/kernels/masking.h"
 #include "tierup/kernels/scatter.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -55,7 +56,7 @@ constexpr OpRow kRows[] = {
      boxed<&k::index>},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
      "Tensor",
-     on_copy<&k::index_put_>},
+     on_copy<&k::index_put_>, ir::kNoEffect, &shapes::same},
     {"aten::index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      on_copy_out<&k::index_put_>},
@@ -86,11 +87,12 @@ constexpr OpRow kRows[] = {
     {"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, "
      "Tensor values) -> Tensor",
      boxed<&k::masked_index_put_accumulate>},
-    {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", boxed<&k::index_select>},
+    {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", boxed<&k::index_select>,
+     ir::kNoEffect, &shapes::index_select},
     {"aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::index_select>},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-     boxed<&gather>},
+     boxed<&gather>, ir::kNoEffect, &shapes::gather},
     {"aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) "
      "out) -> Tensor(a!)",
      out_variant<&gather>},
@@ -104,7 +106,7 @@ constexpr OpRow kRows[] = {
      out_variant<&k::take_along_dim>},
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
      "Tensor",
-     on_copy<&k::index_add_>},
+     on_copy<&k::index_add_>, ir::kNoEffect, &shapes::same},
     {"aten::index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, "
      "Tensor(a!) out) -> Tensor(a!)",
      on_copy_out<&k::index_add_>},
@@ -112,14 +114,14 @@ constexpr OpRow kRows[] = {
      "-> Tensor(a!)",
      in_place<&k::index_add_>},
     {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-     on_copy<&k::index_copy_>},
+     on_copy<&k::index_copy_>, ir::kNoEffect, &shapes::same},
     {"aten::index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) "
      "-> Tensor(a!)",
      on_copy_out<&k::index_copy_>},
     {"aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
      in_place<&k::index_copy_>},
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-     on_copy<&k::index_fill_tensor_>},
+     on_copy<&k::index_fill_tensor_>, ir::kNoEffect, &shapes::same},
     {"aten::index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      on_copy_out<&k::index_fill_tensor_>},
@@ -127,7 +129,7 @@ constexpr OpRow kRows[] = {
      "Tensor(a!)",
      in_place<&k::index_fill_tensor_>},
     {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-     on_copy<&k::index_fill_scalar_>},
+     on_copy<&k::index_fill_scalar_>, ir::kNoEffect, &shapes::same},
     {"aten::index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      on_copy_out<&k::index_fill_scalar_>},
@@ -144,9 +146,9 @@ constexpr OpRow kRows[] = {
      "bool include_self=True) -> Tensor(a!)",
      in_place<&k::index_reduce_>},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-     on_copy<&k::scatter_value_>},
+     on_copy<&k::scatter_value_>, ir::kNoEffect, &shapes::same},
     {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-     on_copy<&k::scatter_src_>},
+     on_copy<&k::scatter_src_>, ir::kNoEffect, &shapes::same},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> "
      "Tensor",
      on_copy<&k::scatter_src_reduce_>},
@@ -176,7 +178,7 @@ constexpr OpRow kRows[] = {
      "reduce) -> Tensor(a!)",
      in_place<&k::scatter_value_reduce_>},
     {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-     on_copy<&k::scatter_add_>},
+     on_copy<&k::scatter_add_>, ir::kNoEffect, &shapes::same},
     {"aten::scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      on_copy_out<&k::scatter_add_>},

@@ -3,6 +3,7 @@
 #include "tierup/kernels/padding.h"
 #include "tierup/kernels/rearrange.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -14,16 +15,20 @@ constexpr OpRow kRows[] = {
     {"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str "
      "padding_side=\"right\") -> Tensor",
      boxed<&k::pad_sequence>},
-    {"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::cat>},
+    {"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::cat>, ir::kNoEffect,
+     &shapes::cat},
     {"aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::cat>},
-    {"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::cat>},
+    {"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::cat>, ir::kNoEffect,
+     &shapes::cat},
     {"aten::concat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::cat>},
-    {"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::cat>},
+    {"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::cat>, ir::kNoEffect,
+     &shapes::cat},
     {"aten::concatenate.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::cat>},
-    {"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::stack>},
+    {"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", boxed<&k::stack>, ir::kNoEffect,
+     &shapes::stack},
     {"aten::stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::stack>},
     {"aten::hstack(Tensor[] tensors) -> Tensor", boxed<&k::hstack>},
@@ -69,25 +74,27 @@ constexpr OpRow kRows[] = {
     {"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
      "output_size=None) -> Tensor",
      boxed<&k::repeat_interleave_int>},
-    {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", boxed<&k::roll>},
+    {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", boxed<&k::roll>,
+     ir::kNoEffect, &shapes::same},
     {"aten::roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::roll>},
-    {"aten::flip(Tensor self, int[] dims) -> Tensor", boxed<&k::flip>},
+    {"aten::flip(Tensor self, int[] dims) -> Tensor", boxed<&k::flip>, ir::kNoEffect,
+     &shapes::same},
     {"aten::flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::flip>},
-    {"aten::fliplr(Tensor self) -> Tensor", boxed<&k::fliplr>},
-    {"aten::flipud(Tensor self) -> Tensor", boxed<&k::flipud>},
+    {"aten::fliplr(Tensor self) -> Tensor", boxed<&k::fliplr>, ir::kNoEffect, &shapes::same},
+    {"aten::flipud(Tensor self) -> Tensor", boxed<&k::flipud>, ir::kNoEffect, &shapes::same},
     {"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", boxed<&k::rot90>},
     {"aten::rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::rot90>},
     {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-     boxed<&k::pad>},
+     boxed<&k::pad>, ir::kNoEffect, &shapes::pad},
     {"aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
      boxed<&k::pad_enum>},
     {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", boxed<&k::circular_pad>},
     {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-     boxed<&k::constant_pad_nd>},
+     boxed<&k::constant_pad_nd>, ir::kNoEffect, &shapes::pad},
     {"aten::constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::constant_pad_nd>},

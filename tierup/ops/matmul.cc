@@ -6,6 +6,7 @@
 #include "tierup/kernels/products.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -19,10 +20,12 @@ void addbmm_inplace(OpCall& call) {
 }
 
 constexpr auto kRows = std::to_array<OpRow>({
-    {"aten::mm(Tensor self, Tensor mat2) -> Tensor", boxed<&kernels::mm>},
+    {"aten::mm(Tensor self, Tensor mat2) -> Tensor", boxed<&kernels::mm>, ir::kNoEffect,
+     &shapes::matrix_product},
     {"aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::mm>},
-    {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", boxed<&kernels::bmm>},
+    {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", boxed<&kernels::bmm>, ir::kNoEffect,
+     &shapes::batch_product},
     {"aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::bmm>},
     {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
@@ -31,20 +34,22 @@ constexpr auto kRows = std::to_array<OpRow>({
     // The transformers library's own operator for the same, in what it exports.
     {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
      boxed<&kernels::grouped_mm_rows>},
-    {"aten::matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>},
+    {"aten::matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>, ir::kNoEffect,
+     &shapes::matmul},
     {"aten::matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::matmul>},
-    {"aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>},
+    {"aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>,
+     ir::kNoEffect, &shapes::matmul},
     {"aten::linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::matmul>},
     {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-     boxed<&kernels::linear>},
+     boxed<&kernels::linear>, ir::kNoEffect, &shapes::linear},
     {"aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::linear>},
     {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor",
-     boxed<&kernels::addmm>},
+     boxed<&kernels::addmm>, ir::kNoEffect, &shapes::added_product},
     {"aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::addmm>},
@@ -59,10 +64,10 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::addbmm>},
     {"aten::addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
      "alpha=1) -> Tensor(a!)",
-     &addbmm_inplace},
+     &addbmm_inplace, ir::kNoEffect, &shapes::new_geometry},
     {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
      "-> Tensor",
-     boxed<&kernels::baddbmm>},
+     boxed<&kernels::baddbmm>, ir::kNoEffect, &shapes::added_batch_product},
     {"aten::baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
      "alpha=1, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::baddbmm>},
@@ -77,10 +82,12 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor(a!)",
      inplace<&kernels::addmv>},
-    {"aten::mv(Tensor self, Tensor vec) -> Tensor", boxed<&kernels::mv>},
+    {"aten::mv(Tensor self, Tensor vec) -> Tensor", boxed<&kernels::mv>, ir::kNoEffect,
+     &shapes::matmul},
     {"aten::mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::mv>},
-    {"aten::dot(Tensor self, Tensor tensor) -> Tensor", boxed<&kernels::dot>},
+    {"aten::dot(Tensor self, Tensor tensor) -> Tensor", boxed<&kernels::dot>, ir::kNoEffect,
+     &shapes::matmul},
     {"aten::dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::dot>},
     {"aten::vdot(Tensor self, Tensor other) -> Tensor", boxed<&kernels::vdot>},

@@ -108,50 +108,6 @@ OpKind net_kind_of(const ir::Operator& op) {
   return net_kind(name);
 }
 
-RankRule rank_rule(const ir::Operator& op) {
-  switch (net_kind_of(op)) {
-    case OpKind::kConv:
-    case OpKind::kConvolution:
-    case OpKind::kLinear:
-    case OpKind::kBatchNorm:
-    case OpKind::kLayerNorm:
-    case OpKind::kRelu:
-    case OpKind::kRelu6:
-    case OpKind::kHardtanh:
-    case OpKind::kHardswish:
-    case OpKind::kHardsigmoid:
-    case OpKind::kSilu:
-    case OpKind::kSigmoid:
-    case OpKind::kTanh:
-    case OpKind::kGelu:
-    case OpKind::kLeakyRelu:
-    case OpKind::kElu:
-    case OpKind::kClamp:
-    case OpKind::kSoftmax:
-    case OpKind::kMaxPool:
-    case OpKind::kAvgPool:
-    case OpKind::kAdaptivePool:
-    case OpKind::kPermute:
-    case OpKind::kTranspose:
-    case OpKind::kContiguous:
-    case OpKind::kTo:
-    case OpKind::kRsqrt:
-    case OpKind::kNeg:
-    case OpKind::kRmsNorm:
-    case OpKind::kSlice:
-    case OpKind::kSplit:
-    case OpKind::kChunk:
-    case OpKind::kDropout: return RankRule::kFirst;
-    case OpKind::kCat: return RankRule::kFirstOfList;
-    case OpKind::kView: return RankRule::kLengthOfSizes;
-    case OpKind::kAdd:
-    case OpKind::kSub:
-    case OpKind::kMul:
-    case OpKind::kDiv: return RankRule::kLarger;
-    default: return RankRule::kUnknown;
-  }
-}
-
 uint32_t constant_arguments(OpKind kind) {
   switch (kind) {
     case OpKind::kConv: return bits({1, 2, 3, 4, 5, 6});

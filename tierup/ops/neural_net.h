@@ -34,16 +34,6 @@ kernels::net::OpKind net_kind_of(const ir::Operator& op);
 // Whether the results are no tensors: numbers that follow from sizes, lists.
 bool gives_no_tensor(kernels::net::OpKind kind);
 
-// The rank of an operator's result.
-enum class RankRule : uint8_t {
-  kUnknown,
-  kFirst,   // Of the first argument.
-  kLarger,  // The larger of the first two's.
-  kFirstOfList,
-  kLengthOfSizes,  // The length of the second argument.
-};
-RankRule rank_rule(const ir::Operator& op);
-
 // Whether the kind is worth a net by itself: convolutions and products with constant weights.
 bool is_heavy(kernels::net::OpKind kind);
 

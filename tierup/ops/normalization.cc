@@ -8,6 +8,7 @@
 #include "tierup/kernels/weight_norm.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -72,22 +73,22 @@ constexpr auto kRows = std::to_array<OpRow>({
      "cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)",
      boxed<&batch_norm_by_index>},
     {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     boxed<&kernels::softmax>},
+     boxed<&kernels::softmax>, ir::kNoEffect, &shapes::same},
     {"aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::softmax>},
     {"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     boxed<&kernels::log_softmax>},
+     boxed<&kernels::log_softmax>, ir::kNoEffect, &shapes::same},
     {"aten::log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) "
      "-> Tensor(a!)",
      out_variant<&kernels::log_softmax>},
     {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     boxed<&kernels::softmax_raw>},
+     boxed<&kernels::softmax_raw>, ir::kNoEffect, &shapes::same},
     {"aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::softmax_raw>},
     {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     boxed<&kernels::log_softmax_raw>},
+     boxed<&kernels::log_softmax_raw>, ir::kNoEffect, &shapes::same},
     {"aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::log_softmax_raw>},
@@ -111,7 +112,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::log_softmax_backward>},
     {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
      "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     boxed<&kernels::batch_norm>},
+     boxed<&kernels::batch_norm>, ir::kNoEffect, &shapes::same},
     {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      boxed<&kernels::native_batch_norm>},
@@ -155,10 +156,10 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> "
      "Tensor",
-     boxed<&kernels::instance_norm>},
+     boxed<&kernels::instance_norm>, ir::kNoEffect, &shapes::same},
     {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
      "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-     boxed<&kernels::group_norm>},
+     boxed<&kernels::group_norm>, ir::kNoEffect, &shapes::same},
     {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
      "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
      boxed<&kernels::native_group_norm>},
@@ -168,7 +169,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::native_group_norm>},
     {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
      "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-     boxed<&kernels::layer_norm>},
+     boxed<&kernels::layer_norm>, ir::kNoEffect, &shapes::same},
     {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
      "bias, float eps) -> (Tensor, Tensor, Tensor)",
      boxed<&kernels::native_layer_norm>},
@@ -178,12 +179,12 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::native_layer_norm>},
     {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "
      "eps=None) -> Tensor",
-     boxed<&kernels::rms_norm>},
+     boxed<&kernels::rms_norm>, ir::kNoEffect, &shapes::same},
     {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> "
      "(Tensor, Tensor)",
      boxed<&kernels::fused_rms_norm>},
     {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-     boxed<&kernels::renorm>},
+     boxed<&kernels::renorm>, ir::kNoEffect, &shapes::same},
     {"aten::renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::renorm>},

@@ -15,6 +15,7 @@
 #include "tierup/kernels/view.h"
 #include "tierup/ops/factory_arguments.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -199,10 +200,10 @@ constexpr auto kRows = std::to_array<OpRow>({
      boxed<&k::embedding_renorm>},
     {"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> "
      "Tensor(a!)",
-     boxed<&resize_>},
+     boxed<&resize_>, ir::kNoEffect, &shapes::new_geometry},
     {"aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) "
      "-> Tensor(a!)",
-     boxed<&resize_as_>},
+     boxed<&resize_as_>, ir::kNoEffect, &shapes::new_geometry},
     {"aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)", boxed<&itself>},
 });
 

@@ -6,6 +6,7 @@
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/ops/factory_arguments.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -252,26 +253,26 @@ constexpr OpRow kRows[] = {
      boxed<&rrelu_functional>, ir::kRandom},
     {"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&rand>, ir::kRandom},
+     boxed<&rand>, ir::kRandom, &shapes::filled},
     {"aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      boxed<&rand_with>, ir::kRandom},
     {"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&randn>, ir::kRandom},
+     boxed<&randn>, ir::kRandom, &shapes::filled},
     {"aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      boxed<&randn_with>, ir::kRandom},
     {"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed<&rand_like>, ir::kRandom},
+     boxed<&rand_like>, ir::kRandom, &shapes::same},
     {"aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
      "memory_format=None) -> Tensor",
      boxed<&rand_like_with>, ir::kRandom},
     {"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed<&randn_like>, ir::kRandom},
+     boxed<&randn_like>, ir::kRandom, &shapes::same},
     {"aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? "
      "memory_format=None) -> Tensor",
@@ -337,7 +338,7 @@ constexpr OpRow kRows[] = {
      "Tensor(a!)",
      boxed<&bernoulli_>, ir::kRandom},
     {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", boxed<&bernoulli>,
-     ir::kRandom},
+     ir::kRandom, &shapes::same},
     {"aten::bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&bernoulli>, ir::kRandom},
     {"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
@@ -374,28 +375,28 @@ constexpr OpRow kRows[] = {
      "Tensor",
      boxed<&normal_floats>, ir::kRandom},
     {"aten::dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kPlain>>, ir::kRandom},
+     boxed<&dropout<DropoutKind::kPlain>>, ir::kRandom, &shapes::same},
     {"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
      inplace<&dropout<DropoutKind::kPlain>>, ir::kRandom},
     {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kFeature>>, ir::kRandom},
+     boxed<&dropout<DropoutKind::kFeature>>, ir::kRandom, &shapes::same},
     {"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
      inplace<&dropout<DropoutKind::kFeature>>, ir::kRandom},
     {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kAlpha>>, ir::kRandom},
+     boxed<&dropout<DropoutKind::kAlpha>>, ir::kRandom, &shapes::same},
     {"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
      inplace<&dropout<DropoutKind::kAlpha>>, ir::kRandom},
     {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kFeatureAlpha>>, ir::kRandom},
+     boxed<&dropout<DropoutKind::kFeatureAlpha>>, ir::kRandom, &shapes::same},
     {"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
      inplace<&dropout<DropoutKind::kFeatureAlpha>>, ir::kRandom},
     {"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
      boxed<&native_dropout_backward>},
     {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-     boxed<&native_dropout>, ir::kRandom},
+     boxed<&native_dropout>, ir::kRandom, &shapes::all_same},
     {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
      "training=False, Generator? generator=None) -> Tensor",
-     boxed<&rrelu>, ir::kRandom},
+     boxed<&rrelu>, ir::kRandom, &shapes::same},
     {"aten::rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
      "training=False, Generator? generator=None) -> Tensor(a!)",
      inplace<&rrelu>, ir::kRandom},

@@ -4,6 +4,7 @@
 #include "tierup/kernels/reduce_moments.h"
 #include "tierup/kernels/reduce_sum.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -68,48 +69,53 @@ Tensor frobenius_norm(const Tensor& self, const IntVector& dims, bool keepdim) {
 constexpr OpRow kRows[] = {
     {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
-     boxed<&k::sum>},
+     boxed<&k::sum>, ir::kNoEffect, &shapes::reduce},
     {"aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::sum>},
-    {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", boxed<&sum_all>},
+    {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", boxed<&sum_all>, ir::kNoEffect,
+     &shapes::reduce_all},
     {"aten::sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sum_all>},
-    {"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", boxed<&mean_all>},
+    {"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", boxed<&mean_all>,
+     ir::kNoEffect, &shapes::reduce_all},
     {"aten::mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&mean_all>},
     {"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
      "Tensor",
-     boxed<&k::mean>},
+     boxed<&k::mean>, ir::kNoEffect, &shapes::reduce},
     {"aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::mean>},
     {"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
      "-> Tensor",
-     boxed<&k::nansum>},
+     boxed<&k::nansum>, ir::kNoEffect, &shapes::reduce},
     {"aten::nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
      "dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::nansum>},
     {"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
      "-> Tensor",
-     boxed<&k::nanmean>},
+     boxed<&k::nanmean>, ir::kNoEffect, &shapes::reduce},
     {"aten::nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
      "dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::nanmean>},
-    {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", boxed<&prod_all>},
+    {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", boxed<&prod_all>,
+     ir::kNoEffect, &shapes::reduce_all},
     {"aten::prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&prod_all>},
     {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
      "Tensor",
-     boxed<&prod_dim>},
+     boxed<&prod_dim>, ir::kNoEffect, &shapes::reduce},
     {"aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&prod_dim>},
-    {"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amax>},
+    {"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amax>,
+     ir::kNoEffect, &shapes::reduce},
     {"aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::amax>},
-    {"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amin>},
+    {"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amin>,
+     ir::kNoEffect, &shapes::reduce},
     {"aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::amin>},
@@ -127,71 +133,77 @@ constexpr OpRow kRows[] = {
     {"aten::_aminmax.dim_out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out0, "
      "Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
      out_variant<&aminmax_dim>},
-    {"aten::max(Tensor self) -> Tensor", boxed<&k::max>},
+    {"aten::max(Tensor self) -> Tensor", boxed<&k::max>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::max>},
     {"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     boxed<&k::max_dim>},
+     boxed<&k::max_dim>, ir::kNoEffect, &shapes::reduce},
     {"aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) "
      "max_values) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::max_dim>},
-    {"aten::min(Tensor self) -> Tensor", boxed<&k::min>},
+    {"aten::min(Tensor self) -> Tensor", boxed<&k::min>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::min>},
     {"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     boxed<&k::min_dim>},
+     boxed<&k::min_dim>, ir::kNoEffect, &shapes::reduce},
     {"aten::min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) "
      "min_indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::min_dim>},
-    {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", boxed<&k::argmax>},
+    {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", boxed<&k::argmax>,
+     ir::kNoEffect, &shapes::reduce},
     {"aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::argmax>},
-    {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", boxed<&k::argmin>},
+    {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", boxed<&k::argmin>,
+     ir::kNoEffect, &shapes::reduce},
     {"aten::argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::argmin>},
-    {"aten::any(Tensor self) -> Tensor", boxed<&k::any>},
+    {"aten::any(Tensor self) -> Tensor", boxed<&k::any>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::any>},
-    {"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", boxed<&k::any_dim>},
+    {"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", boxed<&k::any_dim>,
+     ir::kNoEffect, &shapes::reduce},
     {"aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::any_dim>},
     {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-     boxed<&k::any_dims>},
+     boxed<&k::any_dims>, ir::kNoEffect, &shapes::reduce},
     {"aten::any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::any_dims>},
-    {"aten::all(Tensor self) -> Tensor", boxed<&k::all>},
+    {"aten::all(Tensor self) -> Tensor", boxed<&k::all>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::all>},
-    {"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", boxed<&k::all_dim>},
+    {"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", boxed<&k::all_dim>,
+     ir::kNoEffect, &shapes::reduce},
     {"aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::all_dim>},
     {"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-     boxed<&k::all_dims>},
+     boxed<&k::all_dims>, ir::kNoEffect, &shapes::reduce},
     {"aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::all_dims>},
     {"aten::_is_any_true(Tensor self) -> Tensor", boxed<&k::any>},
     {"aten::_is_all_true(Tensor self) -> Tensor", boxed<&k::all>},
-    {"aten::std(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::std_deviation>>},
+    {"aten::std(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::std_deviation>>,
+     ir::kNoEffect, &shapes::reduce_all},
     {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-     boxed<&of_dims<&k::std_deviation>>},
+     boxed<&of_dims<&k::std_deviation>>, ir::kNoEffect, &shapes::reduce},
     {"aten::std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&of_dims<&k::std_deviation>>},
     {"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> Tensor",
-     boxed<&k::std_deviation>},
+     boxed<&k::std_deviation>, ir::kNoEffect, &shapes::reduce},
     {"aten::std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::std_deviation>},
-    {"aten::var(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::var>>},
+    {"aten::var(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::var>>, ir::kNoEffect,
+     &shapes::reduce_all},
     {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-     boxed<&of_dims<&k::var>>},
+     boxed<&of_dims<&k::var>>, ir::kNoEffect, &shapes::reduce},
     {"aten::var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&of_dims<&k::var>>},
     {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> Tensor",
-     boxed<&k::var>},
+     boxed<&k::var>, ir::kNoEffect, &shapes::reduce},
     {"aten::var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::var>},
@@ -217,17 +229,18 @@ constexpr OpRow kRows[] = {
     {"aten::var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
      "bool keepdim=False, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
      out_variant<&k::var_mean>},
-    {"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", boxed<&norm>},
+    {"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", boxed<&norm>, ir::kNoEffect,
+     &shapes::reduce_all},
     {"aten::norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&norm>},
     {"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-     boxed<&norm_dim>},
+     boxed<&norm_dim>, ir::kNoEffect, &shapes::reduce},
     {"aten::norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&norm_dim>},
     {"aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, "
      "ScalarType dtype) -> Tensor",
-     boxed<&norm_dim_dtype>},
+     boxed<&norm_dim_dtype>, ir::kNoEffect, &shapes::reduce},
     {"aten::norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&norm_dim_dtype>},
@@ -243,12 +256,12 @@ constexpr OpRow kRows[] = {
      out_variant<&frobenius_norm>},
     {"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
      "ScalarType? dtype=None) -> Tensor",
-     boxed<&k::vector_norm>},
+     boxed<&k::vector_norm>, ir::kNoEffect, &shapes::reduce},
     {"aten::linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
      "keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::vector_norm>},
-    {"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-     boxed<&k::logsumexp>},
+    {"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", boxed<&k::logsumexp>,
+     ir::kNoEffect, &shapes::reduce},
     {"aten::logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::logsumexp>},
@@ -261,34 +274,35 @@ constexpr OpRow kRows[] = {
     {"aten::count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&count_nonzero>},
     {"aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-     boxed<&count_nonzero_dims>},
+     boxed<&count_nonzero_dims>, ir::kNoEffect, &shapes::reduce},
     {"aten::count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&count_nonzero_dims>},
-    {"aten::median(Tensor self) -> Tensor", boxed<&k::median>},
+    {"aten::median(Tensor self) -> Tensor", boxed<&k::median>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::median>},
     {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
      "indices)",
-     boxed<&k::median_dim>},
+     boxed<&k::median_dim>, ir::kNoEffect, &shapes::reduce},
     {"aten::median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, "
      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::median_dim>},
-    {"aten::nanmedian(Tensor self) -> Tensor", boxed<&k::nanmedian>},
+    {"aten::nanmedian(Tensor self) -> Tensor", boxed<&k::nanmedian>, ir::kNoEffect,
+     &shapes::reduce_all},
     {"aten::nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::nanmedian>},
     {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor "
      "indices)",
-     boxed<&k::nanmedian_dim>},
+     boxed<&k::nanmedian_dim>, ir::kNoEffect, &shapes::reduce},
     {"aten::nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, "
      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::nanmedian_dim>},
     {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     boxed<&k::mode>},
+     boxed<&k::mode>, ir::kNoEffect, &shapes::reduce},
     {"aten::mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, "
      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::mode>},
     {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, "
      "Tensor indices)",
-     boxed<&k::kthvalue>},
+     boxed<&k::kthvalue>, ir::kNoEffect, &shapes::reduce},
     {"aten::kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) "
      "values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::kthvalue>},

@@ -6,6 +6,7 @@
 #include "tierup/kernels/upsample.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -83,10 +84,10 @@ Tensor by_factors_aligned(const Tensor& input, std::optional<IntVector> output_s
 
 constexpr auto kRows = std::to_array<OpRow>({
     {"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-     boxed<&sized1<ModeSpec<ResampleMode::kNearest, 1>>>},
+     boxed<&sized1<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
-     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 1>>>},
+     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized1<ModeSpec<ResampleMode::kNearest, 1>>>},
@@ -101,10 +102,10 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&sized1<ModeSpec<ResampleMode::kNearestExact, 1>>>},
     {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
      "scales_w=None) -> Tensor",
-     boxed<&sized2<ModeSpec<ResampleMode::kNearest, 2>>>},
+     boxed<&sized2<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
-     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 2>>>},
+     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized2<ModeSpec<ResampleMode::kNearest, 2>>>},
@@ -122,10 +123,10 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&sized2<ModeSpec<ResampleMode::kNearestExact, 2>>>},
     {"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
      "scales_h=None, float? scales_w=None) -> Tensor",
-     boxed<&sized3<ModeSpec<ResampleMode::kNearest, 3>>>},
+     boxed<&sized3<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
-     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 3>>>},
+     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, "
      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized3<ModeSpec<ResampleMode::kNearest, 3>>>},
@@ -140,19 +141,21 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&sized3<ModeSpec<ResampleMode::kNearestExact, 3>>>},
     {"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? "
      "scales=None) -> Tensor",
-     boxed<&sized1_aligned<ModeSpec<ResampleMode::kLinear, 1>>>},
+     boxed<&sized1_aligned<ModeSpec<ResampleMode::kLinear, 1>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
-     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 1>>>},
+     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 1>>>, ir::kNoEffect,
+     &shapes::resample},
     {"aten::upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? "
      "scales=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized1_aligned<ModeSpec<ResampleMode::kLinear, 1>>>},
     {"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
      "scales_h=None, float? scales_w=None) -> Tensor",
-     boxed<&sized2_aligned<ModeSpec<ResampleMode::kLinear, 2>>>},
+     boxed<&sized2_aligned<ModeSpec<ResampleMode::kLinear, 2>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
-     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 2>>>},
+     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 2>>>, ir::kNoEffect,
+     &shapes::resample},
     {"aten::upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? "
      "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized2_aligned<ModeSpec<ResampleMode::kLinear, 2>>>},
@@ -161,20 +164,22 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 2>>>},
     {"aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? "
      "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-     boxed<&sized3_aligned<ModeSpec<ResampleMode::kLinear, 3>>>},
+     boxed<&sized3_aligned<ModeSpec<ResampleMode::kLinear, 3>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
-     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 3>>>},
+     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 3>>>, ir::kNoEffect,
+     &shapes::resample},
     {"aten::upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, "
      "float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&sized3_aligned<ModeSpec<ResampleMode::kLinear, 3>>>},
     {"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
      "scales_h=None, float? scales_w=None) -> Tensor",
-     boxed<&sized2_aligned<ModeSpec<ResampleMode::kCubic, 2>>>},
+     boxed<&sized2_aligned<ModeSpec<ResampleMode::kCubic, 2>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
-     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kCubic, 2>>>},
+     boxed<&by_factors_aligned<ModeSpec<ResampleMode::kCubic, 2>>>, ir::kNoEffect,
+     &shapes::resample},
     {"aten::upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? "
      "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized2_aligned<ModeSpec<ResampleMode::kCubic, 2>>>},

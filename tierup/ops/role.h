@@ -24,6 +24,9 @@ enum class Role : uint8_t {
   kSizes,           // (tensor) -> int[]
   kElementType,     // (tensor) -> int, the ScalarType's code
   kGreater,         // (int, int) -> bool
+  kEqual,           // (int, int) -> bool
+  kNotEqual,        // (int, int) -> bool
+  kView,            // (tensor, sizes) -> the same elements
   kLinear,          // (input, weight, bias) -> input times the transposed weight, plus the bias
   kMatmul,          // (a, b) -> their matrix product
   kSelect,          // (tensor, dim, index) -> its part without that dimension
@@ -34,6 +37,7 @@ enum class Role : uint8_t {
   kRows,            // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
+  kNeuralNet,       // (capsule, inputs...) -> outputs; see neural_net.h
 };
 
 // By qualified name: "aten::expand".

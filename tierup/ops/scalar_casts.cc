@@ -6,6 +6,7 @@
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/number_kernels.h"
+#include "tierup/ops/shape_functions.h"
 
 namespace tierup::ops {
 namespace {
@@ -125,7 +126,7 @@ void unwrap_optional(OpCall& call) {
 }
 
 constexpr OpRow kRows[] = {
-    {"aten::Int.Tensor(Tensor a) -> int", &int_of_number, ir::kMayRaise},
+    {"aten::Int.Tensor(Tensor a) -> int", &int_of_number, ir::kMayRaise, &shapes::number_itself},
     {"aten::Int.bool(bool a) -> int", &int_of_number},
     {"aten::Int.float(float a) -> int", &int_of_number},
     {"aten::Int.Scalar(Scalar a) -> int", &int_of_number, ir::kMayRaise},
@@ -160,7 +161,8 @@ constexpr OpRow kRows[] = {
     {"aten::FloatImplicit(Tensor a) -> float", &float_implicit, ir::kMayRaise},
     {"aten::ComplexImplicit(Tensor a) -> complex", &complex_implicit, ir::kMayRaise},
     {"aten::ScalarImplicit(Tensor a) -> Scalar", &scalar_implicit, ir::kMayRaise},
-    {"prim::NumToTensor.Scalar(Scalar a) -> Tensor", &tensor_of_number},
+    {"prim::NumToTensor.Scalar(Scalar a) -> Tensor", &tensor_of_number, ir::kNoEffect,
+     &shapes::number_itself},
     {"prim::NumToTensor.bool(bool a) -> Tensor", &tensor_of_number},
     {"aten::str(t elem) -> str", &text_of_value},
     {"prim::EnumName(AnyEnumType enum) -> str", &enum_name},

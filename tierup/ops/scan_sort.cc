@@ -2,6 +2,7 @@
 #include "tierup/kernels/scan.h"
 #include "tierup/kernels/sorting.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -19,43 +20,48 @@ Tensor argsort_stable(const Tensor& self, bool /*stable*/, int64_t dim, bool des
 }
 
 constexpr OpRow kRows[] = {
-    {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", boxed<&k::cumsum>},
+    {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", boxed<&k::cumsum>,
+     ir::kNoEffect, &shapes::same},
     {"aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::cumsum>},
     {"aten::cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
      inplace<&k::cumsum>},
-    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-     boxed<&k::cumprod>},
+    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", boxed<&k::cumprod>,
+     ir::kNoEffect, &shapes::same},
     {"aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::cumprod>},
     {"aten::cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
      inplace<&k::cumprod>},
-    {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", boxed<&k::cummax>},
+    {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", boxed<&k::cummax>,
+     ir::kNoEffect, &shapes::all_same},
     {"aten::cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
      "(Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::cummax>},
-    {"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", boxed<&k::cummin>},
+    {"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", boxed<&k::cummin>,
+     ir::kNoEffect, &shapes::all_same},
     {"aten::cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
      "(Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::cummin>},
-    {"aten::logcumsumexp(Tensor self, int dim) -> Tensor", boxed<&k::logcumsumexp>},
+    {"aten::logcumsumexp(Tensor self, int dim) -> Tensor", boxed<&k::logcumsumexp>, ir::kNoEffect,
+     &shapes::same},
     {"aten::logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::logcumsumexp>},
     {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
      "indices)",
-     boxed<&k::sort>},
+     boxed<&k::sort>, ir::kNoEffect, &shapes::all_same},
     {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> "
      "(Tensor values, Tensor indices)",
-     boxed<&sort_stable>},
+     boxed<&sort_stable>, ir::kNoEffect, &shapes::all_same},
     {"aten::sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, "
      "Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&sort_stable>},
     {"aten::sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, "
      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::sort>},
-    {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", boxed<&k::argsort>},
+    {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", boxed<&k::argsort>,
+     ir::kNoEffect, &shapes::same},
     {"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> "
      "Tensor",
      boxed<&argsort_stable>},
@@ -66,7 +72,7 @@ constexpr OpRow kRows[] = {
     {"aten::msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::msort>},
     {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
      "(Tensor values, Tensor indices)",
-     boxed<&k::topk>},
+     boxed<&k::topk>, ir::kNoEffect, &shapes::top},
     {"aten::topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, "
      "Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::topk>},

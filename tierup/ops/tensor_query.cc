@@ -4,6 +4,7 @@
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/shape_functions.h"
 
 namespace tierup::ops {
 namespace {
@@ -134,17 +135,20 @@ constexpr OpRow kRows[] = {
     {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
      "ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
      &assert_tensor_metadata, ir::kMayRaise},
-    {"aten::size(Tensor self) -> int[]", boxed_lazy<&size>},
-    {"aten::size.int(Tensor self, int dim) -> int", boxed_lazy<&size_int>},
-    {"aten::sym_size(Tensor self) -> SymInt[]", boxed_lazy<&size>},
-    {"aten::sym_size.int(Tensor self, int dim) -> SymInt", boxed_lazy<&size_int>},
+    {"aten::size(Tensor self) -> int[]", boxed_lazy<&size>, ir::kNoEffect, &shapes::sizes},
+    {"aten::size.int(Tensor self, int dim) -> int", boxed_lazy<&size_int>, ir::kNoEffect,
+     &shapes::size},
+    {"aten::sym_size(Tensor self) -> SymInt[]", boxed_lazy<&size>, ir::kNoEffect, &shapes::sizes},
+    {"aten::sym_size.int(Tensor self, int dim) -> SymInt", boxed_lazy<&size_int>, ir::kNoEffect,
+     &shapes::size},
     {"aten::stride(Tensor self) -> int[]", boxed_lazy<&stride>},
     {"aten::stride.int(Tensor self, int dim) -> int", boxed_lazy<&stride_int>},
     {"aten::sym_stride(Tensor self) -> SymInt[]", boxed_lazy<&stride>},
     {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", boxed_lazy<&stride_int>},
-    {"aten::dim(Tensor self) -> int", boxed_lazy<&dim>},
-    {"aten::numel(Tensor self) -> int", boxed_lazy<&numel>},
-    {"aten::sym_numel(Tensor self) -> SymInt", boxed_lazy<&numel>},
+    {"aten::dim(Tensor self) -> int", boxed_lazy<&dim>, ir::kNoEffect, &shapes::rank},
+    {"aten::numel(Tensor self) -> int", boxed_lazy<&numel>, ir::kNoEffect, &shapes::element_count},
+    {"aten::sym_numel(Tensor self) -> SymInt", boxed_lazy<&numel>, ir::kNoEffect,
+     &shapes::element_count},
     {"aten::len.Tensor(Tensor t) -> int", boxed_lazy<&len>},
     {"aten::storage_offset(Tensor self) -> int", boxed_lazy<&storage_offset>},
     {"aten::sym_storage_offset(Tensor self) -> SymInt", boxed_lazy<&storage_offset>},

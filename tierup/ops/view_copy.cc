@@ -7,6 +7,7 @@
 #include "tierup/kernels/view_scatter.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/pointwise_rows.h"
+#include "tierup/ops/shape_functions.h"
 #include "tierup/ops/variants.h"
 
 namespace tierup::ops {
@@ -119,7 +120,8 @@ constexpr OpRow kRows[] = {
     {"aten::pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::pixel_unshuffle>},
-    {"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", boxed<&k::channel_shuffle>},
+    {"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", boxed<&k::channel_shuffle>,
+     ir::kNoEffect, &shapes::same},
     {"aten::channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::channel_shuffle>},
     {"aten::permute_copy(Tensor self, int[] dims) -> Tensor", boxed<copy_of<&k::permute>>},

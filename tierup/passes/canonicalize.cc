@@ -38,7 +38,7 @@ class Canonicalizer {
   }
 
   void remove_cast(Node* node) {
-    if (!equal(node->input()->type(), node->output()->type())) return;
+    if (!is_subtype(node->input()->type(), node->output()->type())) return;
     editor_.replace_uses(node->output(), node->input());
     editor_.remove(node);
     context_.count("casts");
@@ -64,7 +64,7 @@ class Canonicalizer {
                     unpack->outputs().end())) {
       return;
     }
-    if (!equal(unpack->input()->type(), node->output()->type())) return;
+    if (!is_subtype(unpack->input()->type(), node->output()->type())) return;
     editor_.replace_uses(node->output(), unpack->input());
     editor_.remove(node);
     context_.count("tuples");
@@ -84,7 +84,8 @@ class Canonicalizer {
     for (size_t i = node->outputs().size(); i-- > 0;) {
       Value* param = body->params()[i + 1];
       Value* next = body->returns()[i + 1];
-      const bool is_constant = next == param && equal(param->type(), node->input(i + 2)->type());
+      const bool is_constant =
+          next == param && is_subtype(node->input(i + 2)->type(), param->type());
       if (is_constant) {
         editor_.replace_uses(param, node->input(i + 2));
         editor_.replace_uses(node->output(i), node->input(i + 2));

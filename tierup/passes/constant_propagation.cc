@@ -215,7 +215,7 @@ class ConstantPropagation {
       const IValue* x = constant_of(a);
       const IValue* y = constant_of(b);
       if (a == b) {
-        if (equal(a->type(), output->type())) editor_.replace_uses(output, a);
+        if (is_subtype(a->type(), output->type())) editor_.replace_uses(output, a);
       } else if (x != nullptr && y != nullptr && is_plain(*x) && x->tag() == y->tag() &&
                  !x->is_tuple() && !x->is_float() && !x->is_complex() && values_equal(*x, *y)) {
         editor_.set_insert_after(node);

@@ -1,4 +1,5 @@
 #include "tierup/passes/freeze_attributes.h"
+#include "tierup/analysis/effects.h"
 
 #include <algorithm>
 #include <set>
@@ -61,8 +62,9 @@ class Freezer {
     each_node(context_.graph().block(), [&](const Node* node) {
       if (node->is(NodeKind::kSetAttr)) written_.insert(node->attr<std::string>(AttrName::kName));
       closed = closed && !node->is(NodeKind::kCallFunction) && !node->is(NodeKind::kCallMethod) &&
-               !node->is(NodeKind::kFork) && !node->is(NodeKind::kEnter) &&
-               !node->is(NodeKind::kExit);
+               !node->is(NodeKind::kFork) &&
+               (analysis::is_region_mark(*node) ||
+                (!node->is(NodeKind::kEnter) && !node->is(NodeKind::kExit)));
     });
     if (!closed) context_.count("kept");
     return closed;

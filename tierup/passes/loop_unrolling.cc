@@ -65,12 +65,21 @@ class Unroller {
       map[body.params()[0]] = editor_.constant(trip);
       for (size_t i = 0; i < carried.size(); ++i) map[body.params()[i + 1]] = carried[i];
       std::vector<Value*> next = editor_.inline_block(body, map);
+      for (const auto& [original, copy] : map) take_over(original, copy);
       carried.assign(next.begin() + 1, next.end());
     }
     for (size_t i = 0; i < carried.size(); ++i) {
       editor_.replace_uses(loop->output(i), carried[i]);
     }
     editor_.remove(loop);
+  }
+
+  // What was seen of a value in all trips was seen of each copy, but a size's symbol names another
+  // size in each trip.
+  void take_over(const Value* original, Value* copy) {
+    if (original == copy || copy->node() == nullptr || original->node() == nullptr) return;
+    context_.hints().copy(original, copy);
+    editor_.set_type(copy, without_sizes(copy->type()));
   }
 
   // Values from around the loop stand for themselves in the copies.

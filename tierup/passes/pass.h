@@ -44,9 +44,14 @@ class PassContext {
   // What the values looked like when the graph was profiled; empty if it was not. A pass that puts
   // a value in another's place copies its hint.
   ir::ValueHints& hints() { return *hints_; }
+  const ir::ValueHints& hints() const { return *hints_; }
 
   const CompileTarget& target() const { return target_; }
   void set_target(const CompileTarget& target) { target_ = target; }
+
+  // Whether passes are to compare what they find with what was seen (a debugging aid).
+  bool is_verifying() const { return is_verifying_; }
+  void set_verifying(bool on) { is_verifying_ = on; }
 
   // Analyses of the graph as it is now; made on first use, again after an edit. A reference holds
   // until the next call that follows an edit.
@@ -78,6 +83,7 @@ class PassContext {
   Counters counters_;
   std::vector<std::string> notes_;
   CompileTarget target_;
+  bool is_verifying_ = false;
 };
 
 using PassFunction = std::function<void(PassContext&)>;

@@ -88,6 +88,26 @@ TEST(PassRunner, NamesThePassThatBrokeTheGraph) {
   }
 }
 
+// As if relu's shape function were wrong: the profile saw another size.
+TEST(PassRunner, ComparesShapesWithWhatRan) {
+  const auto graph =
+      parse("graph @f(%x : Float(*, 2)) {\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n}");
+  const auto seen = [](int64_t rows) {
+    TensorFacts facts;
+    facts.sizes = {{Dim::Kind::kStatic, rows}, {Dim::Kind::kStatic, 2}};
+    return facts;
+  };
+  ir::ValueHints hints;
+  hints.set(graph->inputs()[0], seen(3));
+  PassOptions options;
+  options.verify_each = true;
+  options.hints = &hints;
+  hints.set(graph->outputs()[0], seen(3));
+  run_passes(*graph, {find_pass("propagate_shapes"), 1}, options);
+  hints.set(graph->outputs()[0], seen(4));
+  EXPECT_THROW(run_passes(*graph, {find_pass("propagate_shapes"), 1}, options), Error);
+}
+
 TEST(PassRunner, ReportsCountersAndChanges) {
   const auto graph = parse(kText);
   const PipelineReport report = run_no_opt_pipeline(*graph);

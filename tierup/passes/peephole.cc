@@ -2,6 +2,8 @@
 #include "tierup/passes/peephole.h"
 
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 
 #include "tierup/passes/value_queries.h"
 
@@ -16,11 +18,18 @@ namespace {
 
 class Peephole {
  public:
-  explicit Peephole(PassContext& context) : context_(context), editor_(context.editor()) {}
+  explicit Peephole(PassContext& context)
+      : context_(context), editor_(context.editor()), alias_(context.alias()) {
+    for (Value* input : context.graph().inputs()) note_symbols(input);
+  }
 
   void visit_block(const Block& block) {
     for (Node* node : block.nodes()) {
       for (const Block* inner : node->blocks()) visit_block(*inner);
+      if (node->is(NodeKind::kListUnpack)) {
+        take_apart(node);
+        continue;
+      }
       Value* result = simpler(*node);
       if (result == nullptr) continue;
       editor_.replace_uses(node->output(), result);
@@ -42,6 +51,10 @@ class Peephole {
       case ops::Role::kSize: return of_size(node);
       case ops::Role::kSizes: return of_sizes(node);
       case ops::Role::kElementType: return of_element_type(node);
+      case ops::Role::kEqual: return of_comparison(node, true);
+      case ops::Role::kNotEqual: return of_comparison(node, false);
+      case ops::Role::kView:
+      case ops::Role::kExpand: return of_view(node);
       default: return nullptr;
     }
   }
@@ -66,7 +79,18 @@ class Peephole {
     return is_made && is_read_by_items(list) ? node : nullptr;
   }
 
+  // Which input has a size of this name.
+  void note_symbols(Value* input) {
+    const auto& sizes = input->type()->facts().sizes;
+    for (size_t i = 0; sizes && i < sizes->size(); ++i) {
+      const Dim& dim = (*sizes)[i];
+      if (dim.kind == Dim::Kind::kSymbol)
+        symbols_.try_emplace(dim.value, input, static_cast<int64_t>(i));
+    }
+  }
+
   Value* of_length(const Node& node) {
+    if (const Node* sizes = sizes_behind(node.input())) return of_rank(*sizes);
     const Node* construct = construct_of(node.input());
     if (construct == nullptr) return nullptr;
     return editor_.constant(static_cast<int64_t>(construct->inputs().size()));
@@ -80,7 +104,7 @@ class Peephole {
     const int64_t at = index->to_int() < 0 ? index->to_int() + size : index->to_int();
     if (at < 0 || at >= size) return nullptr;
     Value* element = construct->input(static_cast<size_t>(at));
-    return equal(element->type(), node.output()->type()) ? element : nullptr;
+    return is_subtype(element->type(), node.output()->type()) ? element : nullptr;
   }
 
   // As is_only_read, but the list's own items may be taken out of it.
@@ -99,12 +123,43 @@ class Peephole {
 
   static const TensorFacts& facts_of(const Node& node) { return node.input(0)->type()->facts(); }
 
+  // The operator that made a list of sizes that is only read; null if there is none.
+  static Node* sizes_behind(const Value* list) {
+    Node* node = list->node();
+    const bool is_sizes = node != nullptr && role_of(*node) == ops::Role::kSizes;
+    return is_sizes && is_only_read(list) ? node : nullptr;
+  }
+
+  // Sizes that are unpacked are asked for one by one.
+  void take_apart(Node* node) {
+    const Node* sizes = sizes_behind(node->input());
+    if (sizes == nullptr || !facts_of(*sizes).sizes ||
+        facts_of(*sizes).sizes->size() != node->outputs().size()) {
+      return;
+    }
+    editor_.set_insert_before(node);
+    editor_.set_range(node->range());
+    const ops::Op* size = context_.table().find(ops::operator_with(ops::Role::kSize));
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      Value* dim = editor_.constant(IValue(static_cast<int64_t>(i)));
+      Node* one = editor_.create_op(*size, std::array<Value*, 2>{sizes->input(0), dim});
+      editor_.set_insert_before(one);
+      Value* known = of_size(*one);
+      editor_.set_insert_before(node);
+      editor_.replace_uses(node->output(i), known != nullptr ? known : one->output());
+    }
+    editor_.set_range({});
+    editor_.remove(node);
+    context_.count("unpacked");
+  }
+
   Value* of_rank(const Node& node) {
     if (!facts_of(node).sizes) return nullptr;
     return editor_.constant(static_cast<int64_t>(facts_of(node).sizes->size()));
   }
 
-  Value* of_size(const Node& node) {
+  // A number, or the size of an input that is the same.
+  Value* of_size(Node& node) {
     const IValue* index = constant_of(node.input(1));
     if (!facts_of(node).sizes || index == nullptr) return nullptr;
     const auto& sizes = *facts_of(node).sizes;
@@ -112,7 +167,60 @@ class Peephole {
     const int64_t at = index->to_int() < 0 ? index->to_int() + rank : index->to_int();
     if (at < 0 || at >= rank) return nullptr;
     const Dim& dim = sizes[static_cast<size_t>(at)];
-    return dim.kind == Dim::Kind::kStatic ? editor_.constant(dim.value) : nullptr;
+    if (dim.kind == Dim::Kind::kStatic) return editor_.constant(dim.value);
+    const auto same = symbols_.find(dim.value);
+    if (dim.kind != Dim::Kind::kSymbol || same == symbols_.end()) return nullptr;
+    const auto [input, place] = same->second;
+    if (node.input(0) != input || index->to_int() != place) {
+      editor_.set_input(&node, 0, input);
+      editor_.set_input(&node, 1, editor_.constant(place));
+      context_.count("sizes");
+    }
+    return nullptr;
+  }
+
+  // Of one number, or of one size of one tensor, with itself.
+  Value* of_comparison(const Node& node, bool is_equal) {
+    return is_same_number(node.input(0), node.input(1)) ? editor_.constant(is_equal) : nullptr;
+  }
+  static bool is_same_number(const Value* a, const Value* b) {
+    if (a == b) return true;
+    const Node* x = a->node();
+    const Node* y = b->node();
+    if (x == nullptr || y == nullptr || role_of(*x) != ops::Role::kSize ||
+        role_of(*y) != ops::Role::kSize || x->input(0) != y->input(0)) {
+      return false;
+    }
+    const IValue* i = constant_of(x->input(1));
+    const IValue* j = constant_of(y->input(1));
+    return facts_of(*x).sizes && i != nullptr && j != nullptr && same_constant(*i, *j);
+  }
+
+  // Whether all that ever happens to a tensor is that operators read it, or views of it.
+  static bool is_private(const Value* tensor) {
+    return std::all_of(tensor->uses().begin(), tensor->uses().end(), [](const ir::Use& use) {
+      if (is_only_read_by(use)) return true;
+      return use.user != nullptr && makes_view(role_of(*use.user)) &&
+             is_private(use.user->output());
+    });
+  }
+  static bool makes_view(ops::Role role) {
+    return role == ops::Role::kView || role == ops::Role::kExpand || role == ops::Role::kSelect ||
+           role == ops::Role::kSlice || role == ops::Role::kTranspose;
+  }
+
+  // A view of the same sizes, of memory that nobody writes, and that nobody outside gets to see.
+  Value* of_view(const Node& node) {
+    Value* viewed = node.input(0);
+    const auto& sizes = node.output()->type()->facts().sizes;
+    const auto is_known = [](const Dim& dim) { return dim.kind != Dim::Kind::kUnknown; };
+    if (!sizes || sizes != facts_of(node).sizes ||
+        !std::all_of(sizes->begin(), sizes->end(), is_known)) {
+      return nullptr;
+    }
+    const bool may_go = !alias_.has_writers(node.output()) && is_private(node.output()) &&
+                        is_subtype(viewed->type(), node.output()->type());
+    return may_go ? viewed : nullptr;
   }
 
   Value* of_sizes(const Node& node) {
@@ -133,6 +241,8 @@ class Peephole {
 
   PassContext& context_;
   ir::GraphEditor& editor_;
+  const analysis::AliasAnalysis& alias_;  // Nodes only go away, or read another tensor's size.
+  std::unordered_map<int64_t, std::pair<Value*, int64_t>> symbols_;  // Inputs' sizes by name.
 };
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include "tierup/passes/autocast_regions.h"
 #include "tierup/passes/batch_loop_products.h"
 #include "tierup/passes/canonicalize.h"
+#include "tierup/passes/check_strict_fusion.h"
 #include "tierup/passes/constant_pooling.h"
 #include "tierup/passes/constant_propagation.h"
 #include "tierup/passes/cse.h"
 #include "tierup/passes/dead_code_elimination.h"
-#include "tierup/passes/fold_ranks.h"
 #include "tierup/passes/fork_branches.h"
 #include "tierup/passes/fuse_pointwise.h"
 #include "tierup/passes/inliner.h"
@@ -21,6 +21,7 @@
 #include "tierup/passes/number_constants.h"
 #include "tierup/passes/pass_runner.h"
 #include "tierup/passes/peephole.h"
+#include "tierup/passes/propagate_shapes.h"
 #include "tierup/passes/remove_expands.h"
 #include "tierup/passes/remove_mutation.h"
 
@@ -56,8 +57,18 @@ std::span<const Pass> specialized_passes() {
       {"constant_propagation", constant_propagation},
       // Lists of tensors that are joined (dense networks) become plain arguments.
       {"remove_list_mutation", remove_list_mutation},
-      // Checks of ranks become constants, and with them their branches.
-      {"fold_ranks", fold_ranks},
+      // Ranks and sizes, so that checks of them become constants, and with them their branches.
+      {"propagate_shapes", propagate_shapes},
+      {"peephole", peephole},
+      {"constant_propagation", constant_propagation},
+      // Trip counts are constants by now, as far as they ever are; before mutation goes, since what
+      // the copies do to lists and memory can be told apart.
+      {"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }},
+      // Again, for the copies, whose counters are constants.
+      {"constant_propagation", constant_propagation},
+      {"remove_list_mutation", remove_list_mutation},
+      {"propagate_shapes", propagate_shapes},
+      {"peephole", peephole},
       {"constant_propagation", constant_propagation},
       {"canonicalize", canonicalize},
       // What follows moves and merges pure operators; written memory would hold it back.
@@ -83,8 +94,8 @@ std::span<const Pass> all_passes() {
     const auto no_opt = no_opt_passes();
     std::vector<Pass> all(no_opt.begin(), no_opt.end());
     all.push_back({"batch_loop_products", batch_loop_products});
+    all.push_back({"check_strict_fusion", check_strict_fusion});
     all.push_back({"cse", cse});
-    all.push_back({"fold_ranks", fold_ranks});
     // Without a profile, as if each operator took a millisecond.
     all.push_back(
         {"fork_branches", [](PassContext& context) { fork_branches(context, {}, {}, 1e6); }});
@@ -93,6 +104,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});
     all.push_back({"peephole", peephole});
+    all.push_back({"propagate_shapes", propagate_shapes});
     all.push_back({"remove_list_mutation", remove_list_mutation});
     all.push_back({"remove_tensor_mutation", remove_tensor_mutation});
     return all;

@@ -98,6 +98,29 @@ bool is_only_read(const Value* container) {
   return std::all_of(container->uses().begin(), container->uses().end(), is_only_read_by);
 }
 
+TypePtr without_sizes(const TypePtr& type) {
+  if (type->is(TypeKind::kTensor)) {
+    TensorFacts facts = type->facts();
+    if (!facts.sizes && !facts.strides) return type;
+    facts.sizes.reset();
+    facts.strides.reset();
+    return Type::tensor_with(std::move(facts));
+  }
+  std::vector<TypePtr> elements;
+  for (const TypePtr& element : type->elements()) elements.push_back(without_sizes(element));
+  if (elements == type->elements()) return type;
+  switch (type->kind()) {
+    case TypeKind::kList: return Type::list(elements[0]);
+    case TypeKind::kOptional: return Type::optional(elements[0]);
+    case TypeKind::kDict: return Type::dict(elements[0], elements[1]);
+    case TypeKind::kTuple:
+      return type->fields().empty()
+                 ? Type::tuple(std::move(elements))
+                 : Type::named_tuple(type->name(), type->fields(), std::move(elements));
+    default: return type;
+  }
+}
+
 bool is_before(const Node* a, const Node* b) {
   for (const Node* node = a; node != nullptr; node = node->next()) {
     if (node == b) return true;

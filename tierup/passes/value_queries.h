@@ -22,6 +22,8 @@ bool same_constant(const IValue& a, const IValue& b);
 bool is_only_read(const ir::Value* container);
 // Whether this use of a container only reads it.
 bool is_only_read_by(const ir::Use& use);
+// The type without what tensors in it know of their sizes and strides.
+TypePtr without_sizes(const TypePtr& type);
 // Whether `a` stands before `b`, in one block; a node stands before itself.
 bool is_before(const ir::Node* a, const ir::Node* b);
 // The node of `block` that holds a use; null for a return of the block itself.

@@ -133,8 +133,8 @@ class Specialization {
                               }};
     // Twice: flags decide branches, and what is left of them may no longer write to weights.
     std::vector<passes::Pass> passes{freeze};
-    for (const char* name :
-         {"constant_propagation", "fold_ranks", "constant_propagation", "dead_code_elimination"}) {
+    for (const char* name : {"constant_propagation", "propagate_shapes", "peephole",
+                             "constant_propagation", "dead_code_elimination"}) {
       passes.push_back(*passes::find_pass(name));
     }
     passes.push_back(freeze);
@@ -162,11 +162,21 @@ class Specialization {
     if (cancelled_.load()) return nullptr;
     if (options_.fusion) fuse(*graph_, options_, pass_options_, cancelled_, installed_.notes);
     if (cancelled_.load()) return nullptr;
+    check_strict_fusion();
     find_holders(graph_->block(), installed_.holders);
     return runtime::lower(graph_);
   }
 
  private:
+  // What is amiss is a note on the plan; who asks for the reference's policy gets no plan, as
+  // there.
+  void check_strict_fusion() {
+    const passes::PipelineReport report = run({passes::find_pass("check_strict_fusion"), 1});
+    if (report.empty() || report.front().notes.empty()) return;
+    if (options_.policy == Policy::kReference)
+      fail(ErrorCode::kUnsupported, "{}", fmt::join(report.front().notes, "\n"));
+  }
+
   passes::PipelineReport run(std::span<const passes::Pass> passes) {
     passes::PipelineReport report = run_passes(*graph_, passes, pass_options_);
     collect_notes(report, installed_.notes);

@@ -1,0 +1,243 @@
+// See propagate_shapes.h. One walk in program order; blocks see the values around them.
+#include "tierup/passes/propagate_shapes.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "tierup/ops/shape_check.h"
+#include "tierup/passes/value_queries.h"
+
+namespace tierup::passes {
+
+using ir::Block;
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+using ops::ShapeValue;
+using ops::Sizes;
+
+namespace {
+
+class Propagation {
+ public:
+  explicit Propagation(PassContext& context)
+      : context_(context), editor_(context.editor()), alias_(context.alias()) {}
+
+  void run() {
+    Block& block = context_.graph().block();
+    find_new_geometry(block);
+    for (const Value* input : block.params()) name_past(input->type()->facts());
+    for (Value* input : block.params()) take_input(input);
+    visit(block);
+    for (const auto& [value, sizes] : found_) mark(value, sizes);
+    if (context_.is_verifying()) compare();
+  }
+
+ private:
+  // Nodes that may give tensors another geometry.
+  void find_new_geometry(const Block& block) {
+    for (const Node* node : block.nodes()) {
+      for (const Block* inner : node->blocks()) find_new_geometry(*inner);
+      const bool is_op = node->is(NodeKind::kOp);
+      if (is_op ? ops::changes_geometry(*node->op())
+                : node->blocks().empty() && alias_.writes_anything(node)) {
+        reshaping_.push_back(node);
+      }
+    }
+  }
+  bool is_steady(const Value* value) const {
+    return std::none_of(reshaping_.begin(), reshaping_.end(),
+                        [&](const Node* node) { return alias_.writes(node, value); });
+  }
+
+  void name_past(const TensorFacts& facts) {
+    if (!facts.sizes) return;
+    for (const Dim& dim : *facts.sizes)
+      if (dim.kind == Dim::Kind::kSymbol) symbols_ = std::max(symbols_, dim.value + 1);
+  }
+
+  void take_input(Value* input) {
+    const auto& sizes = input->type()->facts().sizes;
+    if (!input->type()->is(TypeKind::kTensor) || !sizes) return;
+    if (!is_steady(input)) return drop_sizes(input);
+    Sizes named = *sizes;
+    for (Dim& dim : named) {
+      if (dim.kind == Dim::Kind::kUnknown) dim = {Dim::Kind::kSymbol, symbols_++};
+    }
+    set(input, {.is_tensor = true, .sizes = std::move(named)});
+  }
+
+  void drop_sizes(Value* value) {
+    const TypePtr plain = without_sizes(value->type());
+    if (plain != value->type()) editor_.set_type(value, plain);
+  }
+
+  const ShapeValue& of(const Value* value) const {
+    static const ShapeValue kNothing{};
+    const auto found = values_.find(value);
+    return found == values_.end() ? kNothing : found->second;
+  }
+
+  void set(Value* value, ShapeValue shape) {
+    shape.is_tensor = value->type()->is(TypeKind::kTensor);
+    if (shape.is_tensor && shape.sizes && is_steady(value))
+      found_.emplace_back(value, *shape.sizes);
+    if (shape.is_tensor && !is_steady(value)) shape = {.is_tensor = true};
+    values_[value] = std::move(shape);
+  }
+
+  void visit(const Block& block) {
+    for (Node* node : block.nodes()) {
+      for (Value* output : node->outputs()) drop_sizes(output);
+      visit(*node);
+    }
+  }
+
+  void visit(Node& node) {
+    switch (node.kind()) {
+      case NodeKind::kConstant:
+        return set(node.output(), ops::shape_of_constant(node.attr<IValue>(ir::AttrName::kValue)));
+      case NodeKind::kListConstruct: return visit_list(node);
+      case NodeKind::kListUnpack: return visit_unpacking(node);
+      case NodeKind::kIf: return visit_if(node);
+      case NodeKind::kLoop: return visit_loop(node);
+      case NodeKind::kOp: return visit_op(node);
+      default:
+        for (const Block* inner : node.blocks()) visit(*inner);
+    }
+  }
+
+  void visit_list(const Node& node) {
+    const TypePtr& type = node.output()->type();
+    if (!type->is(TypeKind::kList) || !is_only_read(node.output())) return;
+    ShapeValue list;
+    if (type->element()->is(TypeKind::kInt)) {
+      list.numbers.emplace();
+      for (const Value* item : node.inputs())
+        list.numbers->push_back(of(item).number.value_or(Dim{}));
+    } else if (type->element()->is(TypeKind::kTensor)) {
+      list.parts.emplace();
+      for (const Value* item : node.inputs()) list.parts->push_back(of(item).sizes);
+    }
+    values_[node.output()] = std::move(list);
+  }
+
+  void visit_unpacking(const Node& node) {
+    if (!is_only_read(node.input())) return;
+    const ShapeValue list = of(node.input());
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      if (list.numbers && list.numbers->size() == node.outputs().size())
+        set(node.output(i), {.number = (*list.numbers)[i]});
+      if (list.parts && list.parts->size() == node.outputs().size())
+        set(node.output(i), {.sizes = (*list.parts)[i]});
+    }
+  }
+
+  // What both branches agree on.
+  void visit_if(const Node& node) {
+    for (const Block* inner : node.blocks()) visit(*inner);
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      const ShapeValue& a = of(node.block(0)->returns()[i]);
+      const ShapeValue& b = of(node.block(1)->returns()[i]);
+      ShapeValue both;
+      if (a.number == b.number) both.number = a.number;
+      if (a.sizes && b.sizes && a.sizes->size() == b.sizes->size()) {
+        both.sizes = a.sizes;
+        for (size_t d = 0; d < a.sizes->size(); ++d) {
+          if ((*a.sizes)[d] != (*b.sizes)[d]) (*both.sizes)[d] = {Dim::Kind::kSymbol, symbols_++};
+        }
+      }
+      // The output's type is one for both: it cannot name what neither branch returns.
+      if (both.sizes == a.sizes && both.sizes == b.sizes) {
+        set(node.output(i), std::move(both));
+      } else if (is_steady(node.output(i))) {
+        values_[node.output(i)] = std::move(both);
+      }
+    }
+  }
+
+  // Of carried values, those that no trip changes.
+  void visit_loop(const Node& node) {
+    const Block& body = *node.block();
+    for (Value* param : body.params()) drop_sizes(param);
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      Value* param = body.params()[i + 1];
+      if (body.returns()[i + 1] != param) continue;
+      const ShapeValue start = of(node.input(i + 2));
+      set(param, start);
+      set(node.output(i), start);
+    }
+    visit(body);
+  }
+
+  void visit_op(const Node& node) {
+    const ir::Schema& schema = node.op()->schema();
+    if (node.outputs().empty() || schema.is_vararg ||
+        node.inputs().size() != schema.arguments.size())
+      return;
+    std::vector<ShapeValue> args;
+    for (const Value* input : node.inputs()) {
+      args.push_back(of(input));
+      args.back().is_tensor = args.back().is_tensor || input->type()->is(TypeKind::kTensor);
+    }
+    std::vector<ShapeValue> results(node.outputs().size());
+    if (!args.empty() && schema.arguments[0].alias.is_write) {
+      // In place a tensor keeps its sizes, or nothing is known of it.
+      results[0].sizes = args[0].sizes;
+    } else if (const ops::ShapeFn function = ops::shape_function(ops::op_of(*node.op()))) {
+      ops::ShapeContext shape{schema, args, results, symbols_, wanted_parts(node)};
+      function(shape);
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      const bool is_list = results[i].numbers || results[i].parts;
+      if (!is_list || is_only_read(node.output(i))) set(node.output(i), std::move(results[i]));
+    }
+  }
+
+  static size_t wanted_parts(const Node& node) {
+    const auto uses = node.output()->uses();
+    const bool is_unpacked =
+        uses.size() == 1 && uses[0].user != nullptr && uses[0].user->is(NodeKind::kListUnpack);
+    return is_unpacked ? uses[0].user->outputs().size() : 0;
+  }
+
+  void mark(Value* value, const Sizes& sizes) {
+    TensorFacts facts = value->type()->facts();
+    facts.sizes = sizes;
+    editor_.set_type(value, Type::tensor_with(std::move(facts)));
+    context_.count("known");
+  }
+
+  // What ran must be what the functions say.
+  void compare() const {
+    ops::BoundSymbols bound;
+    for (const auto& [value, sizes] : found_) {
+      const TensorFacts* seen = context_.hints().find(value);
+      if (seen == nullptr || !seen->sizes) continue;
+      bool fits = seen->sizes->size() == sizes.size();
+      for (size_t i = 0; fits && i < sizes.size(); ++i) {
+        const Dim& dim = (*seen->sizes)[i];
+        fits = dim.kind != Dim::Kind::kStatic || bound.admits(sizes[i], dim.value);
+      }
+      if (!fits) {
+        fail(ErrorCode::kInternal, "%{} of {} is {} by its shape function, but was {}", value->id(),
+             value->node() != nullptr ? value->node()->display_name() : "the caller",
+             value->type()->to_string(), Type::tensor_with(*seen)->to_string());
+      }
+    }
+  }
+
+  PassContext& context_;
+  ir::GraphEditor& editor_;
+  const analysis::AliasAnalysis& alias_;
+  int64_t symbols_ = 0;
+  std::vector<const Node*> reshaping_;
+  std::unordered_map<const Value*, ShapeValue> values_;
+  std::vector<std::pair<Value*, Sizes>> found_;  // In program order.
+};
+
+}  // namespace
+
+void propagate_shapes(PassContext& context) { Propagation(context).run(); }
+
+}  // namespace tierup::passes
