@@ -1,10 +1,13 @@
 // number_constants: constant tensors that stand for numbers in arithmetic count as numbers.
 //
 //   %y : Tensor = aten::mul.Tensor(%x, %c)    with %c a constant Double[]
-//   =>  the same with a constant that is weak in promotion: an int tensor times 1.5 is float32
+//   =>  %y : Tensor = aten::mul.Scalar(%x, 1.5): an int tensor times 1.5 is float32
+//
+// Where the operator has no overload for numbers, the constant becomes one that is weak in
+// promotion.
 //
 // Tracing records Python's numbers as such tensors, and PyTorch's executor takes them for numbers
-// again.
+// again; torch.export does so too. Passes and fused kernels then meet one form of a number.
 //
 // Requires   a verified graph.
 // Rewrites   the second operand of sums, differences, products and quotients, if it is a constant
