@@ -2,6 +2,8 @@
 #pragma once
 
 #include <complex>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "tierup/tensor/dtype.h"
@@ -17,8 +19,17 @@ inline constexpr bool kIsComplex<complex128> = true;
 template <typename T>
 inline constexpr bool kIsReduced = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
+// Cut off towards zero as the processor does it: NaN and what does not fit (which the language
+// leaves open) become the smallest number.
+template <typename To, typename From>
+inline To truncated(From value) {
+  constexpr From kEnd = -static_cast<From>(std::numeric_limits<To>::min());
+  return value >= -kEnd && value < kEnd ? static_cast<To>(value) : std::numeric_limits<To>::min();
+}
+
 // One element converted as PyTorch converts it: complex to real keeps the real part, anything to
-// bool asks for "not zero", floating to a small unsigned type goes through int64.
+// bool asks for "not zero", floating to an unsigned type goes through int64, to a small
+// signed one through int32.
 template <typename To, typename From>
 inline To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -38,8 +49,9 @@ inline To convert(From value) {
     return To(static_cast<typename To::value_type>(value), 0);
   } else if constexpr (kIsReduced<To>) {
     return To(static_cast<float>(value));
-  } else if constexpr (std::is_unsigned_v<To> && std::is_floating_point_v<From>) {
-    return static_cast<To>(static_cast<int64_t>(value));
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    using Wide = std::conditional_t<std::is_unsigned_v<To> || sizeof(To) == 8, int64_t, int32_t>;
+    return static_cast<To>(truncated<Wide>(value));
   } else {
     return static_cast<To>(value);
   }

@@ -14,6 +14,22 @@ TEST(Tensor, EmptyIsContiguousAndAligned) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(t.raw()) % 64, 0U);
 }
 
+// Addresses of views are computed from a storage's, also where it has no bytes.
+TEST(Tensor, ViewsOfNothingHaveAddresses) {
+  const Tensor empty = Tensor::empty(IntVector{0, 4}, ScalarType::kFloat);
+  const Tensor column = empty.as_view(IntVector{0}, IntVector{4}, 3);
+  ASSERT_NE(empty.raw(), nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(empty.raw()) % 64, 0U);
+  EXPECT_EQ(column.data<float>(), empty.data<float>() + 3);
+  const Ref<Storage> grown = Storage::allocate(0);
+  grown->resize(8);
+  static_cast<char*>(grown->data())[7] = 1;
+  grown->resize(0);
+  EXPECT_NE(Storage::borrow(nullptr, 0, {})->data(), nullptr);
+  const Device meta{DeviceType::kMeta};
+  EXPECT_EQ(Storage::borrow(nullptr, 0, {}, meta)->data(), nullptr);
+}
+
 TEST(Tensor, ChannelsLastIsSuggestedBack) {
   const Tensor t =
       Tensor::empty(IntVector{2, 3, 4, 5}, ScalarType::kFloat, MemoryFormat::kChannelsLast);
