@@ -1,12 +1,15 @@
 #include "tierup/kernels/spare_pages.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace tierup::kernels {
 namespace {
@@ -16,14 +19,77 @@ constexpr int kReaders = 16;
 // More weights than this are not kept in mind.
 constexpr size_t kMaxWeights = 1U << 14U;
 
-void page_out(const void* data, size_t bytes) {
-#if defined(MADV_PAGEOUT)
+// The part of some memory that is whole pages.
+struct PageRange {
+  char* begin = nullptr;
+  size_t bytes = 0;
+};
+
+PageRange whole_pages(const void* data, size_t bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(data);
   const uintptr_t first = (begin + page - 1) / page * page;
   const uintptr_t last = (begin + bytes) / page * page;
-  // Where the system cannot follow, the pages just stay.
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_PAGEOUT);
+  if (last <= first) return {};
+  return {reinterpret_cast<char*>(first), last - first};
+}
+
+// What /proc/self/pagemap says of each page.
+class PageMap {
+ public:
+  PageMap() : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
+  ~PageMap() {
+    if (file_ >= 0) close(file_);
+  }
+  PageMap(const PageMap&) = delete;
+  PageMap& operator=(const PageMap&) = delete;
+
+  // The pages that were written, so that the process has its own copy; nothing if that is unknown.
+  std::optional<std::vector<size_t>> written(PageRange range) const {
+    constexpr uint64_t kPresent = uint64_t{1} << 63U;
+    constexpr uint64_t kSwapped = uint64_t{1} << 62U;
+    constexpr uint64_t kOfFile = uint64_t{1} << 61U;
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    std::vector<uint64_t> entries(range.bytes / page);
+    const auto wanted = static_cast<ssize_t>(entries.size() * sizeof(uint64_t));
+    const auto place = reinterpret_cast<uintptr_t>(range.begin) / page * sizeof(uint64_t);
+    if (file_ < 0 || pread(file_, entries.data(), entries.size() * sizeof(uint64_t),
+                           static_cast<off_t>(place)) != wanted) {
+      return std::nullopt;
+    }
+    std::vector<size_t> result;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const bool own = (entries[i] & kPresent) != 0 && (entries[i] & kOfFile) == 0;
+      if (own || (entries[i] & kSwapped) != 0) result.push_back(i * page);
+    }
+    return result;
+  }
+
+ private:
+  const int file_;
+};
+
+// Takes the pages out of the process, not out of the system's cache of files: other processes, and
+// later ones, find them there. (MADV_PAGEOUT drops them from the cache too; MADV_DONTNEED forgets
+// what was written to pages of a private mapping.) The pages are moved away in one step, so that
+// nothing written in that moment is lost: if any of them turns out to be a copy of the process's
+// own, it is moved back. (That leaves one race: a thread that writes the same page both before and
+// after it was moved, within microseconds. It would race with the job that packs the weight, too.)
+void drop_pages(const void* data, size_t bytes) {
+#if defined(MREMAP_DONTUNMAP)
+  const PageRange range = whole_pages(data, bytes);
+  if (range.bytes == 0) return;
+  const PageMap pages;
+  const auto before = pages.written(range);
+  if (!before || !before->empty()) return;
+  void* moved = mremap(range.begin, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+  if (moved == MAP_FAILED) return;
+  const PageRange away{static_cast<char*>(moved), range.bytes};
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (const size_t offset : pages.written(away).value_or(std::vector<size_t>())) {
+    mremap(away.begin + offset, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, range.begin + offset);
+  }
+  munmap(away.begin, away.bytes);
 #else
   static_cast<void>(data);
   static_cast<void>(bytes);
@@ -71,11 +137,11 @@ class SparePages {
 void give_back_pages(const Tensor& weight) {
   if (weight.storage()->owns_memory()) return;
   SparePages::of_process().add(weight.raw(), weight.bytes());
-  page_out(weight.raw(), weight.bytes());
+  drop_pages(weight.raw(), weight.bytes());
 }
 
 void give_back_after_reading(const void* weight) {
-  if (const size_t bytes = SparePages::of_process().take(weight)) page_out(weight, bytes);
+  if (const size_t bytes = SparePages::of_process().take(weight)) drop_pages(weight, bytes);
 }
 
 }  // namespace tierup::kernels

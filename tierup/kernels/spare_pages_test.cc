@@ -5,9 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tierup/kernels/gemm.h"
 
@@ -36,8 +38,7 @@ class SparePages : public testing::Test {
     if (ftruncate(file, kBytes) != 0) std::abort();
     const std::string ones(kBytes, '\0');
     if (pwrite(file, ones.data(), kBytes, 0) != static_cast<ssize_t>(kBytes)) std::abort();
-    fsync(file);  // Pages that are not written yet cannot be given back.
-    data_ = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, file, 0);
+    data_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
     close(file);
     weight_ = Tensor::from_storage(Storage::borrow(data_, kBytes, nullptr), ScalarType::kFloat,
                                    IntVector{kSide, kSide}, IntVector{kSide, 1}, 0);
@@ -58,6 +59,19 @@ class SparePages : public testing::Test {
     return result[0];
   }
 
+  Tensor rows_from(int64_t row) const {
+    return Tensor::from_storage(weight_.storage(), ScalarType::kFloat, IntVector{256, kSide},
+                                IntVector{kSide, 1}, row * kSide);
+  }
+
+  // The share of the file's pages that the system's cache holds.
+  double cached() const {
+    std::vector<unsigned char> pages(kBytes / static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+    if (mincore(data_, kBytes, pages.data()) != 0) std::abort();
+    const auto count = std::count_if(pages.begin(), pages.end(), [](auto x) { return x & 1; });
+    return static_cast<double>(count) / static_cast<double>(pages.size());
+  }
+
   void* data_ = nullptr;
   Tensor weight_;
 };
@@ -73,6 +87,39 @@ TEST_F(SparePages, LeaveWhenGivenBackAndAfterEachOfTheNextReaders) {
   }
   multiply();  // Read so often, it seems to be needed.
   EXPECT_GT(resident_mib(), before - 4);
+}
+
+TEST_F(SparePages, StayInTheSystemsCache) {
+  multiply();
+  give_back_pages(weight_);
+  EXPECT_EQ(cached(), 1);
+}
+
+TEST_F(SparePages, KeepWhatWasWrittenToThem) {
+  multiply();
+  auto* numbers = static_cast<float*>(data_);
+  numbers[kSide * 1000] = 7;
+  give_back_pages(weight_);
+  give_back_after_reading(weight_.raw());
+  EXPECT_EQ(numbers[kSide * 1000], 7);
+  EXPECT_EQ(numbers[kSide * 1000 + 1], 0);
+}
+
+// A thread writes each number in turn while the pages are let go of again and again.
+TEST_F(SparePages, KeepWhatIsWrittenMeanwhile) {
+  auto* numbers = static_cast<volatile float*>(data_);
+  std::thread writer([&] {
+    for (int64_t i = 0; i < kSide * kSide; i += 1024) numbers[i] = static_cast<float>(i + 1);
+  });
+  for (int round = 0; round < 300; ++round) {
+    for (int64_t row = 0; row < kSide; row += 256) {
+      give_back_pages(rows_from(row));
+    }
+  }
+  writer.join();
+  for (int64_t i = 0; i < kSide * kSide; i += 1024) {
+    ASSERT_EQ(numbers[i], static_cast<float>(i + 1)) << i;
+  }
 }
 
 TEST_F(SparePages, StayWhereNothingWasGivenBack) {
