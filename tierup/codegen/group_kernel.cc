@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 
 #include "tierup/kernels/expression_table.h"
@@ -59,7 +60,8 @@ ExprValue number_as(const Scalar& number, ScalarType type) {
   }
 }
 
-std::vector<ops::MeaningArgument> arguments_in(const ops::GroupMember& member,
+std::vector<ops::MeaningArgument> arguments_in(const ops::GroupProgram& program,
+                                               const ops::GroupMember& member,
                                                const std::vector<ValueForm>& inputs,
                                                const std::vector<ValueForm>& members) {
   std::vector<ops::MeaningArgument> arguments;
@@ -71,51 +73,68 @@ std::vector<ops::MeaningArgument> arguments_in(const ops::GroupMember& member,
         break;
       default: arguments.push_back({std::nullopt, argument.on_rows()});
     }
+    if (argument.is_viewed()) {
+      arguments.back().tensor->standing = program.chains[argument.chain].standing;
+    }
   }
   return arguments;
 }
 
+// The views through which a value is read, outermost last.
+using Path = std::vector<ops::LoadStep>;
+
 class Builder {
  public:
   Builder(const ops::GroupProgram& program, const std::vector<ValueForm>& input_forms,
-          const std::vector<ValueForm>& member_forms, kernels::ExprBuilder& expressions)
+          const std::vector<ValueForm>& member_forms, GroupKernel& kernel)
       : program_(program),
         input_forms_(input_forms),
         member_forms_(member_forms),
-        expressions_(expressions),
-        inputs_(input_forms.size()),
-        members_(program.members.size()) {}
+        kernel_(kernel) {}
 
   // A value that is read from memory.
   void set_leaf(const ops::KernelInput& leaf, uint32_t operand) {
     const bool is_input = leaf.source == GroupArgument::Source::kInput;
     const ValueForm& form = is_input ? input_forms_[leaf.index] : member_forms_[leaf.index];
-    (is_input ? inputs_ : members_)[leaf.index] =
-        expressions_.input(operand, *lane_of_element(form.dtype));
+    (is_input ? inputs_ : members_)[{leaf.index, {}}] =
+        kernel_.expressions.input(operand, *lane_of_element(form.dtype));
   }
 
-  const ExprValue& member(uint32_t index) {
-    std::optional<ExprValue>& value = members_[index];
-    if (!value) value = made(program_.members[index]);
-    return *value;
+  const ExprValue& member(uint32_t index, const Path& path = {}) {
+    const auto known = members_.find({index, path});
+    if (known != members_.end()) return known->second;
+    return members_[{index, path}] = made(program_.members[index], path);
   }
 
  private:
-  ExprValue made(const ops::GroupMember& member) {
+  using Values = std::map<std::pair<uint32_t, Path>, ExprValue>;
+
+  // Inputs that are not set are loads, numbered as they are met.
+  const ExprValue& input(uint32_t index, const Path& path) {
+    const auto known = inputs_.find({index, path});
+    if (known != inputs_.end()) return known->second;
+    const auto operand = static_cast<uint32_t>(program_.outputs.size() + kernel_.loads.size());
+    kernel_.loads.push_back({index, path});
+    return inputs_[{index, path}] =
+               kernel_.expressions.input(operand, *lane_of_element(input_forms_[index].dtype));
+  }
+
+  ExprValue made(const ops::GroupMember& member, const Path& path) {
     const ops::PointwiseMeaning meaning =
-        meaning_of(*member.op, arguments_in(member, input_forms_, member_forms_));
+        meaning_of(*member.op, arguments_in(program_, member, input_forms_, member_forms_));
     const kernels::Variant& variant =
         *kernels::RunTable::instance().find(meaning.body, meaning.compute);
     std::array<ExprValue, kernels::kMaxInputs> operands;
     for (size_t k = 0; k < meaning.operands.size(); ++k) {
-      operands[k] = operand_of(member, meaning, k, variant);
+      operands[k] = operand_of(member, path, meaning, k, variant);
     }
     const ExprValue result = meaning.build(operands.data());
     return meaning.result.dtype == ScalarType::kBFloat16 ? rounded_to_bfloat(result) : result;
   }
 
-  ExprValue operand_of(const ops::GroupMember& member, const ops::PointwiseMeaning& meaning,
-                       size_t k, const kernels::Variant& variant) {
+  ExprValue operand_of(const ops::GroupMember& member, const Path& path,
+                       const ops::PointwiseMeaning& meaning, size_t k,
+                       const kernels::Variant& variant) {
     if (const auto* number = std::get_if<Scalar>(&meaning.operands[k])) {
       // A comparison sees the number as narrow as the elements are.
       if (meaning.common != meaning.compute && variant.out == ScalarType::kBool) {
@@ -124,23 +143,28 @@ class Builder {
       return number_node(*number, variant.in[k]);
     }
     const GroupArgument& argument = member.arguments[std::get<size_t>(meaning.operands[k])];
-    const ExprValue& value = argument.source == GroupArgument::Source::kInput
-                                 ? inputs_[argument.index].value()
-                                 : this->member(argument.index);
+    const bool is_input = argument.source == GroupArgument::Source::kInput;
+    Path through;
+    if (argument.is_viewed()) {
+      through.push_back({is_input ? UINT32_MAX : argument.index, argument.chain});
+    }
+    through.insert(through.end(), path.begin(), path.end());
+    const ExprValue& value =
+        is_input ? input(argument.index, through) : this->member(argument.index, through);
     return kernels::convert_lanes(value, *kernels::lane_type(variant.in[k]));
   }
 
   ExprValue number_node(const Scalar& number, ScalarType type) {
     const ExprValue value = number_as(number, type);
-    return expressions_.constant(value.type, value.bits);
+    return kernel_.expressions.constant(value.type, value.bits);
   }
 
   const ops::GroupProgram& program_;
   const std::vector<ValueForm>& input_forms_;
   const std::vector<ValueForm>& member_forms_;
-  kernels::ExprBuilder& expressions_;
-  std::vector<std::optional<ExprValue>> inputs_;
-  std::vector<std::optional<ExprValue>> members_;
+  GroupKernel& kernel_;
+  Values inputs_;
+  Values members_;
 };
 
 template <typename T>
@@ -159,7 +183,7 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
     }
   }
   for (const ops::GroupMember& member : program.members) {
-    const auto arguments = arguments_in(member, inputs, forms.members);
+    const auto arguments = arguments_in(program, member, inputs, forms.members);
     std::string refusal;
     if (member.by_rows) {
       ops::RowMeaning meaning = row_meaning_of(*member.op, arguments);
@@ -187,13 +211,16 @@ GroupKernel build_group_kernel(const ops::GroupProgram& program,
                                const std::vector<ops::KernelInput>& inputs,
                                const std::vector<uint32_t>& outputs) {
   GroupKernel kernel;
-  Builder builder(program, input_forms, member_forms, kernel.expressions);
+  Builder builder(program, input_forms, member_forms, kernel);
   for (size_t i = 0; i < inputs.size(); ++i) {
     builder.set_leaf(inputs[i], static_cast<uint32_t>(outputs.size() + i));
   }
   for (const uint32_t output : outputs) {
     kernel.operands.push_back({*element_type(member_forms[output].dtype), Access::kContiguous});
     kernel.results.push_back(kernel.expressions.node_of(builder.member(output)));
+  }
+  for (const ops::Load& load : kernel.loads) {
+    kernel.operands.push_back({*element_type(input_forms[load.input].dtype), Access::kSplat});
   }
   for (const ops::KernelInput& input : inputs) {
     const ValueForm& form = input.source == GroupArgument::Source::kInput

@@ -21,6 +21,7 @@ struct GroupKernel {
   std::vector<OperandSpec> operands;  // Outputs first, then inputs.
   kernels::ExprBuilder expressions;
   std::vector<uint32_t> results;
+  std::vector<ops::Load> loads;  // If no inputs were given: those that were found.
 
   // Points into this object. `name` must outlive it.
   KernelSpec spec(const char* name) const;
@@ -28,7 +29,8 @@ struct GroupKernel {
   std::string key() const;
 };
 
-// The members `outputs` in terms of `inputs`, which must cut them off from everything else.
+// The members `outputs` in terms of `inputs`, which must cut them off from everything else; without
+// any, in terms of loads of the group's inputs.
 GroupKernel build_group_kernel(const ops::GroupProgram& program,
                                const std::vector<ops::ValueForm>& input_forms,
                                const std::vector<ops::ValueForm>& member_forms,

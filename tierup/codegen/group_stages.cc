@@ -122,9 +122,10 @@ std::vector<CompiledKernel> stages_of(const ops::GroupProgram& program,
                   [](const GroupMember& member) { return member.by_rows; })) {
     return StageMaker(program, uniform).run();
   }
-  // The kernel reads every input, in order.
   CompiledKernel stage;
   stage.outputs = program.outputs;
+  if (!program.chains.empty()) return {stage};  // Its loads are found when it is built.
+  // The kernel reads every input, in order.
   for (uint32_t i = 0; i < program.input_count; ++i) {
     stage.inputs.push_back({GroupArgument::Source::kInput, i, uniform[i]});
   }

@@ -67,15 +67,6 @@ void run_packed(const KernelRun& plan, char* const* pointers, const int64_t* str
   }
 }
 
-// A tensor without data, for questions about layout.
-Tensor outline(IntVector sizes, IntVector strides) {
-  auto impl = make_ref<TensorImpl>();
-  impl->contiguous = same_sizes(strides, contiguous_strides(sizes));
-  impl->sizes = std::move(sizes);
-  impl->strides = std::move(strides);
-  return Tensor(std::move(impl));
-}
-
 }  // namespace
 
 void KernelRun::run(char* const* pointers, const int64_t* strides, int64_t count) const {
@@ -100,9 +91,24 @@ FusedLoop::~FusedLoop() {
   for (size_t i = 0; i < inputs_.size(); ++i) homes_[i] = IValue(std::move(inputs_[i]));
 }
 
+// False if views do not fit: then the operators say why, or go another way.
+bool FusedLoop::find_operands() {
+  operands_ = {inputs_.data(), inputs_.size()};
+  if (kernel_.loads.empty()) return true;
+  try {
+    viewed_.emplace(kernel_, program_, operands_);
+  } catch (const Error&) {
+    return false;
+  }
+  if (!viewed_->fits()) return false;
+  loads_ = viewed_->take_loads();
+  operands_ = {loads_.data(), loads_.size()};
+  return true;
+}
+
 bool FusedLoop::find_shape() {
   bool first = true;
-  for (const Tensor& input : inputs_) {
+  for (const Tensor& input : operands_) {
     const IntSpan sizes = input.sizes();
     if (sizes.empty()) continue;
     if (first) {
@@ -119,6 +125,11 @@ bool FusedLoop::find_shape() {
       shape_ = broadcast_shapes(shape_, sizes);
     }
     all_plain_ = all_plain_ && input.is_contiguous();
+  }
+  if (viewed_) {
+    return std::all_of(program_.outputs.begin(), program_.outputs.end(), [&](uint32_t output) {
+      return same_sizes(viewed_->member(output).sizes(), shape_);
+    });
   }
   return std::all_of(support_.begin(), support_.end(),
                      [&](const auto& support) { return has_shape(support); });
@@ -138,7 +149,7 @@ bool FusedLoop::has_shape(const std::vector<uint32_t>& support) const {
 }
 
 bool FusedLoop::is_uniform_enough(const StridedLoop& loop) const {
-  for (size_t i = 0; i < inputs_.size(); ++i) {
+  for (size_t i = 0; i < operands_.size(); ++i) {
     if (kernel_.stages[0].inputs[i].uniform && loop.inner_stride(outputs_.size() + i) != 0 &&
         loop.inner_size() > 1)
       return false;
@@ -148,6 +159,14 @@ bool FusedLoop::is_uniform_enough(const StridedLoop& loop) const {
 
 // Each member's layout follows from its arguments', as if it had run alone.
 std::vector<IntVector> FusedLoop::output_strides() const {
+  std::vector<IntVector> result;
+  const auto add = [&](const Tensor& tensor) {
+    result.emplace_back(tensor.strides().begin(), tensor.strides().end());
+  };
+  if (viewed_) {
+    for (const uint32_t output : program_.outputs) add(viewed_->member(output));
+    return result;
+  }
   std::vector<Tensor> outlines;
   for (const GroupMember& member : program_.members) {
     std::vector<const Tensor*> tensors;
@@ -159,14 +178,10 @@ std::vector<IntVector> FusedLoop::output_strides() const {
     }
     IntVector sizes;
     for (const Tensor* tensor : tensors) sizes = broadcast_shapes(sizes, tensor->sizes());
-    IntVector strides = kernels::pointwise_strides(sizes, tensors);
-    outlines.push_back(outline(std::move(sizes), std::move(strides)));
+    const IntVector strides = kernels::pointwise_strides(sizes, tensors);
+    outlines.push_back(outline(sizes, strides, ScalarType::kFloat));
   }
-  std::vector<IntVector> result;
-  for (const uint32_t output : program_.outputs) {
-    const IntSpan strides = outlines[output].strides();
-    result.emplace_back(strides.begin(), strides.end());
-  }
+  for (const uint32_t output : program_.outputs) add(outlines[output]);
   return result;
 }
 
@@ -189,10 +204,10 @@ Tensor FusedLoop::reuse_input(ScalarType dtype) {
 
 void FusedLoop::make_outputs() {
   std::vector<IntVector> strides;
-  if (!all_plain_) strides = output_strides();
+  if (!all_plain_ || viewed_) strides = output_strides();
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const ScalarType dtype = kernel_.members[program_.outputs[i]].dtype;
-    const bool is_plain = all_plain_ || same_sizes(strides[i], contiguous_strides(shape_));
+    const bool is_plain = strides.empty() || same_sizes(strides[i], contiguous_strides(shape_));
     // Once reused, the storage has a second owner and is not found again.
     Tensor output = is_plain ? reuse_input(dtype) : Tensor();
     if (!output.defined()) {
@@ -204,12 +219,12 @@ void FusedLoop::make_outputs() {
 }
 
 bool FusedLoop::run(std::span<IValue> results) {
-  if (!find_shape()) return false;
+  if (!find_operands() || !find_shape()) return false;
   make_outputs();
-  KernelRun plan{&kernel_.stages[0], outputs_.size(), outputs_.size() + inputs_.size(), {}};
+  KernelRun plan{&kernel_.stages[0], outputs_.size(), outputs_.size() + operands_.size(), {}};
   std::array<const Tensor*, kMaxOperands> tensors;
   for (size_t k = 0; k < plan.operands; ++k) {
-    tensors[k] = k < plan.outputs ? &outputs_[k] : &inputs_[k - plan.outputs];
+    tensors[k] = k < plan.outputs ? &outputs_[k] : &operands_[k - plan.outputs];
     plan.widths[k] = static_cast<int64_t>(tensors[k]->item_size());
   }
   const StridedLoop loop(shape_, std::span<const Tensor* const>(tensors.data(), plan.operands));

@@ -6,11 +6,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "tierup/kernels/strided_loop.h"
-#include "tierup/ops/fusion_group.h"
+#include "tierup/ops/group_loads.h"
 
 namespace tierup::ops {
 
@@ -41,6 +42,7 @@ class FusedLoop {
   bool run(std::span<IValue> results);
 
  private:
+  bool find_operands();
   bool find_shape();
   bool has_shape(const std::vector<uint32_t>& support) const;
   bool is_uniform_enough(const kernels::StridedLoop& loop) const;
@@ -53,6 +55,9 @@ class FusedLoop {
   const std::vector<std::vector<uint32_t>>& support_;
   std::span<IValue> homes_;
   SmallVector<Tensor, 8> inputs_;
+  std::optional<GroupLoads> viewed_;  // If some are read through views.
+  SmallVector<Tensor, 8> loads_;
+  std::span<const Tensor> operands_;  // The loads, or the inputs as they are.
   SmallVector<Tensor, 2> outputs_;
   IntVector shape_;
   bool all_plain_ = true;  // Every input is contiguous and of the loop's shape, or a 0-dim one.

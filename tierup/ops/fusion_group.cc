@@ -51,10 +51,14 @@ std::vector<InputUse> find_uses(const GroupProgram& program) {
   return uses;
 }
 
+std::string short_name(const Op& op) {
+  const std::string& name = op.schema().name;
+  return name.substr(name.rfind(':') + 1);
+}
+
 std::string describe_member(const GroupProgram& program, uint32_t index) {
   const GroupMember& member = program.members[index];
-  std::string text = member.op->schema().name;
-  text = text.substr(text.rfind(':') + 1) + "(";
+  std::string text = short_name(*member.op) + "(";
   bool first = true;
   for (const GroupArgument& argument : member.arguments) {
     if (!first) text += ", ";
@@ -64,6 +68,11 @@ std::string describe_member(const GroupProgram& program, uint32_t index) {
       case GroupArgument::Source::kMember: text += fmt::format("#{}", argument.index); break;
       case GroupArgument::Source::kConstant:
         text += argument.constant.is_tensor() ? "tensor" : to_text(argument.constant);
+    }
+    if (!argument.is_viewed()) continue;
+    for (const ViewStep& step : program.chains[argument.chain].steps) {
+      text += "." + short_name(*step.op);
+      if (step.part >= 0) text += fmt::format("[{}]", step.part);
     }
   }
   return text + ")";
@@ -123,6 +132,9 @@ void FusionGroup::run_twin(OpCall& call) const {
         case GroupArgument::Source::kMember: arguments.push_back(values[argument.index]); break;
         case GroupArgument::Source::kConstant: arguments.push_back(argument.constant); break;
       }
+      if (!argument.is_viewed()) continue;
+      IValue& value = arguments.back();
+      value = IValue(through_views(value.to_tensor(), program_.chains[argument.chain]));
     }
     for (const GroupArgument& argument : member.arguments) {
       if (argument.source == GroupArgument::Source::kMember && last_use_[argument.index] == i) {

@@ -19,16 +19,30 @@
 
 namespace tierup::ops {
 
+// An operator that gives a view of its first argument, or a list of views.
+struct ViewStep {
+  const Op* op = nullptr;
+  std::vector<IValue> rest;  // Its other arguments.
+  int64_t part = -1;         // Which of the list; -1 if it is none.
+};
+// What a member reads a value through.
+struct ViewChain {
+  std::vector<ViewStep> steps;
+  Standing standing = Standing::kDimensioned;  // Of the last view, as it is expected.
+};
+
 struct GroupArgument {
   enum class Source : uint8_t { kInput, kMember, kConstant };
   Source source = Source::kConstant;
   uint32_t index = 0;  // Of the input, or of the earlier member.
   IValue constant;
+  uint32_t chain = UINT32_MAX;  // Of views, if there is one.
   // Of a row member whose dimensions count from the first one: the same, counted from the last one
   // of `GroupProgram::rank` dimensions.
   IValue from_back;
 
   const IValue& on_rows() const { return from_back.is_none() ? constant : from_back; }
+  bool is_viewed() const { return chain != UINT32_MAX; }
 };
 struct GroupMember {
   const Op* op = nullptr;
@@ -43,8 +57,21 @@ struct GroupProgram {
   uint32_t input_count = 0;
   std::vector<GroupMember> members;
   std::vector<uint32_t> outputs;  // Members.
+  std::vector<ViewChain> chains;  // In groups without row members only.
   uint32_t row_rank = 1;          // How many of the last dimensions row members go over.
   uint32_t rank = 0;  // The dimensions of their space; 0 if kernels do not depend on it.
+};
+
+// An input as kernels read it: views of it, each perhaps of its broadcast to a member's shape. What
+// members compute of the views of a value is computed of views of what that value is made of.
+struct LoadStep {
+  uint32_t member = UINT32_MAX;
+  uint32_t chain = 0;
+  friend auto operator<=>(const LoadStep&, const LoadStep&) = default;
+};
+struct Load {
+  uint32_t input = 0;
+  std::vector<LoadStep> steps;
 };
 
 // A value that a kernel reads: an input of the group, or what a member gave before.
@@ -71,7 +98,8 @@ struct CompiledGroup {
   std::vector<ValueForm> inputs;
   std::vector<ValueForm> members;
   std::vector<CompiledKernel> stages;
-  int64_t grain = 0;  // Elements that are worth a thread.
+  std::vector<Load> loads;  // If there are chains of views: what stands for the kernels' inputs.
+  int64_t grain = 0;        // Elements that are worth a thread.
 };
 
 // How an input of a group with row members is read.

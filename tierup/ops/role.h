@@ -26,7 +26,7 @@ enum class Role : uint8_t {
   kGreater,         // (int, int) -> bool
   kEqual,           // (int, int) -> bool
   kNotEqual,        // (int, int) -> bool
-  kView,            // (tensor, sizes) -> the same elements
+  kView,            // (tensor, sizes) -> the same elements; perhaps a copy of them
   kLinear,          // (input, weight, bias) -> input times the transposed weight, plus the bias
   kMatmul,          // (a, b) -> their matrix product
   kSelect,          // (tensor, dim, index) -> its part without that dimension
@@ -34,6 +34,8 @@ enum class Role : uint8_t {
   kUnbind,          // (tensor, dim) -> all its entries of that dimension
   kParts,           // (tensor, sizes or number, dim) -> ranges of that dimension
   kTranspose,       // (tensor, dim0, dim1)
+  kRearrangement,   // (tensor, ...) -> a view of its elements in other dimensions, or of a part
+  kFlatten,         // (tensor, first, last) -> these dimensions as one
   kRows,            // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h

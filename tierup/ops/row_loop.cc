@@ -196,7 +196,7 @@ RowLoop::RowLoop(const CompiledGroup& kernel, const GroupProgram& program,
 // The space: that of the inputs, broadcast.
 bool RowLoop::find_shape() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (!inputs_[i].is_contiguous()) return false;
+    is_dense_ = is_dense_ && inputs_[i].is_contiguous();
     if (uses_[i] != InputUse::kWide) continue;
     const IntSpan sizes = inputs_[i].sizes();
     const IntSpan known(shape_.data(), shape_.size());
@@ -219,6 +219,30 @@ bool RowLoop::find_shape() {
   return true;
 }
 
+// Whether the elements of a row lie one after another.
+bool RowLoop::has_dense_rows(const Tensor& tensor) const {
+  int64_t dense = 1;
+  const IntSpan sizes = tensor.sizes();
+  for (size_t d = sizes.size(); d-- > sizes.size() - program_.row_rank;) {
+    if (sizes[d] > 1 && tensor.strides()[d] != dense) return false;
+    dense *= sizes[d];
+  }
+  return true;
+}
+
+// From row to row, if that is the same everywhere; else -1.
+int64_t RowLoop::step_of(const IntVector& strides) const {
+  int64_t step = 0;
+  int64_t next = -1;  // What the stride of the next dimension must be.
+  for (size_t d = outer_rank(); d-- > 0;) {
+    if (shape_[d] == 1) continue;
+    if (next < 0) step = strides[d];
+    if (next >= 0 && strides[d] != next) return -1;
+    next = strides[d] * shape_[d];
+  }
+  return step;
+}
+
 // Where an input varies, and its strides from row to row.
 bool RowLoop::find_extent(size_t input) {
   const Tensor& tensor = inputs_[input];
@@ -236,11 +260,8 @@ bool RowLoop::find_extent(size_t input) {
     if (place < outer_rank()) lay.strides[place] = tensor.strides()[d];
   }
   const uint64_t in_row = extent.dims & row_dims_;
-  if (in_row != 0 && in_row != row_dims_) return false;
-  const uint64_t outer = extent.dims & outer_dims_;
-  if (outer == 0 || outer == outer_dims_) {
-    lay.step = outer == 0 ? 0 : (in_row != 0 ? width_ : 1);
-  }
+  if (in_row != 0 && (in_row != row_dims_ || !has_dense_rows(tensor))) return false;
+  lay.step = step_of(lay.strides);
   input_extents_.push_back(extent);
   lays_.push_back(std::move(lay));
   return true;
@@ -277,9 +298,11 @@ bool RowLoop::can_run_row_member(const GroupMember& member) const {
     const GroupArgument& argument = member.arguments[i];
     if (argument.source == GroupArgument::Source::kConstant) continue;
     const Extent& of = extent(argument.source, argument.index);
+    const bool is_input = argument.source == GroupArgument::Source::kInput;
+    if (is_input && !inputs_[argument.index].is_contiguous()) return false;
     if (i == 0) {
       if (of.is_flat || !has_all(of) || of.rank != shape_.size()) return false;
-    } else if (argument.source != GroupArgument::Source::kInput ||
+    } else if (!is_input ||
                !same_sizes(inputs_[argument.index].sizes(),
                            IntSpan(shape_.data(), shape_.size()).subspan(outer_rank()))) {
       return false;
@@ -293,13 +316,36 @@ bool RowLoop::can_run_stage(const CompiledKernel& stage) const {
   for (const KernelInput& input : stage.inputs) {
     const Extent& of = extent(input.source, input.index);
     if ((input.uniform || !is_full) && is_wide(of)) return false;
-    if (!is_full && input.source == GroupArgument::Source::kInput && lays_[input.index].step < 0) {
+    if (!is_full && input.source == GroupArgument::Source::kInput &&
+        (lays_[input.index].step < 0 || lays_[input.index].step > 1)) {
       return false;
     }
   }
   for (const uint32_t output : stage.outputs) {
     const Extent& of = member_extents_[output];
     if (of.dims != (is_full ? row_dims_ | outer_dims_ : outer_dims_)) return false;
+  }
+  return true;
+}
+
+// Whether all results are laid out in order, as if their members had run alone on these inputs.
+bool RowLoop::gives_dense_results() const {
+  SmallVector<Tensor, 16> members;
+  for (const GroupMember& member : program_.members) {
+    IntVector sizes;
+    SmallVector<const Tensor*, 4> operands;
+    for (const GroupArgument& argument : member.arguments) {
+      if (argument.source == GroupArgument::Source::kConstant) continue;
+      const bool is_input = argument.source == GroupArgument::Source::kInput;
+      operands.push_back(is_input ? &inputs_[argument.index] : &members[argument.index]);
+      sizes = broadcast_shapes(sizes, operands.back()->sizes());
+    }
+    if (member.by_rows) sizes = sizes_of(member.space);
+    const IntVector dense = contiguous_strides(sizes);
+    members.push_back(outline(sizes, dense, ScalarType::kFloat));
+    if (!member.by_rows && !same_sizes(kernels::pointwise_strides(sizes, operands), dense)) {
+      return false;
+    }
   }
   return true;
 }
@@ -340,6 +386,7 @@ bool RowLoop::run(OpCall& call) {
   for (const CompiledKernel& stage : kernel_.stages) {
     if (!can_run_stage(stage)) return false;
   }
+  if (!is_dense_ && !gives_dense_results()) return false;
   for (const uint32_t output : program_.outputs) {
     const Extent& of = member_extents_[output];
     const uint64_t row_part = of.dims & row_dims_;

@@ -39,11 +39,14 @@ class RowLoop {
   };
 
   bool find_shape();
+  bool has_dense_rows(const Tensor& tensor) const;
+  int64_t step_of(const IntVector& strides) const;
   bool find_extents();
   bool find_extent(size_t input);
   Extent extent_of(const GroupArgument& argument) const;
   bool can_run_row_member(const GroupMember& member) const;
   bool can_run_stage(const CompiledKernel& stage) const;
+  bool gives_dense_results() const;
   IntVector sizes_of(RowSpace space) const;
   void make_outputs(bool one_tile);
 
@@ -75,6 +78,7 @@ class RowLoop {
   uint64_t outer_dims_ = 0;
   int64_t rows_ = 1;
   int64_t width_ = 1;
+  bool is_dense_ = true;  // All inputs are contiguous.
 };
 
 }  // namespace tierup::ops

@@ -118,11 +118,36 @@ class GroupMaker {
 
   void make(const Members& members) {
     const ir::Operator* op = context_.table().find(ops::operator_with(ops::Role::kFusionGroup));
-    std::unordered_map<const Node*, uint32_t> index;
-    for (uint32_t i = 0; i < members.size(); ++i) index[members[i]] = i;
-    ops::GroupProgram program;
+    const std::unordered_set<const Node*> all(members.begin(), members.end());
+    Members computed;
+    std::copy_if(members.begin(), members.end(), std::back_inserter(computed),
+                 [&](const Node* node) { return !planner_.is_view_member(node); });
     std::vector<Value*> inputs;
-    for (const Node* member : members) {
+    ops::GroupProgram program = program_of(computed, all, inputs);
+    std::vector<Value*> results;
+    for (uint32_t i = 0; i < computed.size(); ++i) {
+      const auto uses = computed[i]->output()->uses();
+      if (std::any_of(uses.begin(), uses.end(),
+                      [&](const ir::Use& use) { return !all.contains(use.user); })) {
+        program.outputs.push_back(i);
+        results.push_back(computed[i]->output());
+      }
+    }
+    auto group = make_ref<ops::FusionGroup>(std::move(program));
+    expect(*group, inputs, results);
+    emit(*op, members, inputs, results, std::move(group));
+  }
+
+ private:
+  using Index = std::unordered_map<const Node*, uint32_t>;
+
+  ops::GroupProgram program_of(const Members& computed, const std::unordered_set<const Node*>& all,
+                               std::vector<Value*>& inputs) {
+    ops::GroupProgram program;
+    Index index;
+    std::unordered_map<const Value*, uint32_t> chains;
+    for (uint32_t i = 0; i < computed.size(); ++i) index[computed[i]] = i;
+    for (const Node* member : computed) {
       const RowCall* call = planner_.row_call(member);
       program.members.push_back({&ops::op_of(*member->op()), {}, call != nullptr});
       ops::GroupMember& made = program.members.back();
@@ -132,7 +157,10 @@ class GroupMaker {
         program.row_rank = static_cast<uint32_t>(call->meaning.row_rank);
       }
       for (size_t i = 0; i < member->inputs().size(); ++i) {
-        made.arguments.push_back(argument_of(member->input(i), index, inputs));
+        Value* input = member->input(i);
+        const bool is_view = all.contains(input->node()) && !index.contains(input->node());
+        made.arguments.push_back(is_view ? viewed_argument(input, index, chains, program)
+                                         : argument_of(input, index, inputs));
         if (call != nullptr && call->rank != 0) {
           made.arguments.back().from_back = call->arguments[i].value;
           program.rank = call->rank;
@@ -140,24 +168,24 @@ class GroupMaker {
       }
     }
     program.input_count = static_cast<uint32_t>(inputs.size());
-    std::vector<Value*> results;
-    for (uint32_t i = 0; i < members.size(); ++i) {
-      const auto uses = members[i]->output()->uses();
-      if (std::any_of(uses.begin(), uses.end(),
-                      [&](const ir::Use& use) { return !index.contains(use.user); })) {
-        program.outputs.push_back(i);
-        results.push_back(members[i]->output());
-      }
-    }
-    auto group = make_ref<ops::FusionGroup>(std::move(program));
-    expect(*group, inputs, results);
-    emit(*op, members, inputs, results, std::move(group));
+    return program;
   }
 
- private:
-  static GroupArgument argument_of(Value* input,
-                                   const std::unordered_map<const Node*, uint32_t>& index,
-                                   std::vector<Value*>& inputs) {
+  GroupArgument viewed_argument(const Value* value, const Index& index,
+                                std::unordered_map<const Value*, uint32_t>& chains,
+                                ops::GroupProgram& program) {
+    ViewChain chain = *planner_.chain_of(value);
+    GroupArgument argument{GroupArgument::Source::kMember, index.at(chain.source->node()), {}};
+    const auto [known, is_new] =
+        chains.emplace(value, static_cast<uint32_t>(program.chains.size()));
+    if (is_new) {
+      program.chains.push_back({std::move(chain.steps), forms_.form(value).standing});
+    }
+    argument.chain = known->second;
+    return argument;
+  }
+
+  static GroupArgument argument_of(Value* input, const Index& index, std::vector<Value*>& inputs) {
     if (!is_tensor(input)) return {GroupArgument::Source::kConstant, 0, *known_argument(input)};
     const auto member = index.find(input->node());
     if (input->node() != nullptr && member != index.end()) {

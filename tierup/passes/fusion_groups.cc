@@ -13,9 +13,6 @@ using ir::Value;
 
 namespace {
 
-constexpr size_t kMaxMembers = 64;
-constexpr size_t kMaxOperands = 16;  // Inputs and outputs of a kernel.
-
 void collect_reads(const Node& node, std::vector<const Value*>& values) {
   values.insert(values.end(), node.inputs().begin(), node.inputs().end());
   for (const ir::Block* block : node.blocks()) {
@@ -69,6 +66,7 @@ std::vector<const Value*> values_read(const Node& node) {
 
 void FusionPlanner::plan(const ir::Block& block) {
   for (Node* node : block.nodes()) visit(node);
+  for (uint32_t group = 0; group < groups_.size(); ++group) merge_through_views(group);
 }
 
 void FusionPlanner::visit(Node* node) {
@@ -265,7 +263,7 @@ bool FusionPlanner::reaches(const Value* value, uint32_t group) const {
 
 bool FusionPlanner::may_join(const Node& node, uint32_t group) const {
   if (pinned_[group] || segments_[group] != segment_) return false;
-  if (groups_[group].members.size() >= kMaxMembers) return false;
+  if (groups_[group].members.size() >= kMaxGroupMembers) return false;
   const std::optional<bool> flat = reads_flat(node, {group});
   if (!flat || !fits(node, groups_[group], *flat)) return false;
   return std::none_of(node.inputs().begin(), node.inputs().end(),
@@ -273,7 +271,7 @@ bool FusionPlanner::may_join(const Node& node, uint32_t group) const {
 }
 
 bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
-  if (groups_[a].members.size() + groups_[b].members.size() > kMaxMembers) return false;
+  if (groups_[a].members.size() + groups_[b].members.size() > kMaxGroupMembers) return false;
   const size_t row_rank = std::max(groups_[a].row_rank, groups_[b].row_rank);
   for (const uint32_t group : {a, b}) {
     if (groups_[group].row_members > 0 && groups_[group].row_rank != row_rank) return false;
@@ -313,7 +311,7 @@ bool FusionPlanner::has_room(const std::vector<const std::vector<Node*>*>& parts
                    ? 1
                    : 0;
   }
-  return inputs.size() + outputs <= kMaxOperands;
+  return inputs.size() + outputs <= kMaxGroupOperands;
 }
 
 void FusionPlanner::join(Node* node) {

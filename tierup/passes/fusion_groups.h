@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,12 +16,14 @@
 #include "tierup/ops/row_meaning.h"
 #include "tierup/passes/pass.h"
 #include "tierup/passes/value_forms.h"
+#include "tierup/passes/view_chains.h"
 
 namespace tierup::passes {
 
 struct PlannedGroup {
-  std::vector<ir::Node*> members;  // In program order; empty if merged into another.
-  Shape shape;                     // Of all of them, as far as known.
+  // In program order; empty if merged into another. Some are views between the others.
+  std::vector<ir::Node*> members;
+  Shape shape;  // Of all of them, as far as known.
   // How many work on rows of the last dimensions; others then may have one element for each row.
   size_t row_members = 0;
   size_t row_rank = 0;  // How many dimensions those are, if there are such members.
@@ -45,6 +48,10 @@ class FusionPlanner {
   const std::vector<std::pair<ir::Node*, std::string>>& refused() const { return refused_; }
   // Null for a point-wise member.
   const RowCall* row_call(const ir::Node* member) const;
+  // Whether a member is a view, or a list of them.
+  bool is_view_member(const ir::Node* member) const { return views_.contains(member); }
+  // From a view member's result to the point-wise member that it shows.
+  std::optional<ViewChain> chain_of(const ir::Value* value) const;
   // Whether a member's result lacks the dimensions of the rows.
   bool is_flat(const ir::Node* member) const { return flat_.contains(member); }
 
@@ -65,6 +72,13 @@ class FusionPlanner {
   bool may_merge(uint32_t a, uint32_t b) const;
   bool reaches(const ir::Value* value, uint32_t group) const;
   void merge(uint32_t into, uint32_t from);
+  void merge_through_views(uint32_t into);
+  bool may_merge_through(const std::map<const ir::Value*, ViewChain>& chains, uint32_t from,
+                         uint32_t into) const;
+  bool has_room_through(size_t chains, uint32_t from, uint32_t into) const;
+  bool shows_each_once(const std::map<const ir::Value*, ViewChain>& chains) const;
+  void take_views(const std::map<const ir::Value*, ViewChain>& chains, uint32_t from,
+                  uint32_t into);
   uint32_t group_of(const ir::Node* node) const;
   GroupSet above(const ir::Node& node) const;
   GroupSet closure(GroupSet groups) const;
@@ -81,12 +95,15 @@ class FusionPlanner {
   std::unordered_map<const ir::Node*, uint32_t> member_of_;
   std::unordered_map<const ir::Node*, RowCall> row_calls_;
   std::set<const ir::Node*> flat_;
+  std::set<const ir::Node*> views_;
   std::unordered_map<const ir::Node*, GroupSet> node_above_;  // Of nodes outside of groups.
   std::vector<std::pair<ir::Node*, std::string>> refused_;
 };
 
 // Whether a node may work on rows: see ops::Role::kRows.
 bool has_row_role(const ir::Node& node);
+inline constexpr size_t kMaxGroupMembers = 64;
+inline constexpr size_t kMaxGroupOperands = 16;  // Inputs and outputs of a kernel.
 // Everything that a node, or a node inside its blocks, reads.
 std::vector<const ir::Value*> values_read(const ir::Node& node);
 
