@@ -144,8 +144,13 @@ int check(const ops::Op& op, const std::vector<IntVector>& rows_of_one_rank, boo
     const uint64_t before = group->compiled_runs();
     const auto fused = run_group(*group, inputs);
     EXPECT_EQ(group->compiled_runs(), before + 1) << what;
+    const ThreadCountScope one_thread(1);
+    const auto alone = run_group(*group, inputs);
     const auto plain = run_group(*group, inputs, true);
-    for (size_t i = 0; i < fused.size(); ++i) expect_same(fused[i], plain[i], what);
+    for (size_t i = 0; i < fused.size(); ++i) {
+      expect_same(fused[i], plain[i], what);
+      expect_same(alone[i], plain[i], what + ", in one thread");
+    }
   }
   return 1;
 }
@@ -189,9 +194,35 @@ TEST_F(Rows, give_the_bits_of_tier_0_with_sse42) {
   kernels::limit_instruction_set(InstructionSet::kBase);
   EXPECT_GT(check_all(ScalarType::kFloat, 128), 30);
 }
-TEST_F(Rows, give_the_bits_of_tier_0_in_one_thread) {
-  const ThreadCountScope threads(1);
-  EXPECT_GT(check_all(ScalarType::kFloat, 0), 30);
+// Results or errors, of no rows and of rows without elements.
+void expect_the_same_of_nothing(const ops::FusionGroup& group, const std::vector<Tensor>& inputs,
+                                const std::string& what) {
+  std::vector<Tensor> plain;
+  try {
+    plain = run_group(group, inputs, true);
+  } catch (const Error& error) {
+    EXPECT_THROW(run_group(group, inputs), Error) << what << ": " << error.message();
+    return;
+  }
+  const auto fused = run_group(group, inputs);
+  for (size_t i = 0; i < fused.size(); ++i) expect_same(fused[i], plain[i], what);
+}
+
+TEST_F(Rows, of_nothing_are_answered_as_at_tier_0) {
+  for (const ops::Op* op : ops::OpTable::instance().all()) {
+    if (op->role() != ops::Role::kRows) continue;
+    for (const bool keepdim : {true, false}) {
+      const auto group = group_of(*op, {{7}, keepdim}, ScalarType::kFloat, 0);
+      if (!group) continue;
+      std::vector<Tensor> inputs = inputs_for(group->program(), {7}, ScalarType::kFloat);
+      for (const IntVector& sizes : {IntVector{0, 11, 7}, IntVector{3, 0, 7}, IntVector{3, 11, 0},
+                                     IntVector{0, 7}, IntVector{7}, IntVector{0}}) {
+        inputs[0] = rows(sizes, ScalarType::kFloat, 9);
+        expect_the_same_of_nothing(*group, inputs,
+                                   op->schema().qualified_name() + shape_string(sizes));
+      }
+    }
+  }
 }
 
 // softmax(x + y) * z, with y and z of many shapes.
