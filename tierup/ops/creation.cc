@@ -241,19 +241,19 @@ constexpr OpRow kRows[] = {
      boxed_lazy<&ones_like>, ir::kNoEffect, &shapes::same},
     {"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed_lazy<&new_empty>},
+     boxed_lazy<&new_empty>, ir::kNoEffect, &shapes::filled},
     {"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? "
      "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      boxed_lazy<&new_empty_strided>},
     {"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed_lazy<&new_full>},
+     boxed_lazy<&new_full>, ir::kNoEffect, &shapes::filled},
     {"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed_lazy<&new_zeros>},
+     boxed_lazy<&new_zeros>, ir::kNoEffect, &shapes::filled},
     {"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     boxed_lazy<&new_ones>},
+     boxed_lazy<&new_ones>, ir::kNoEffect, &shapes::filled},
     {"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
      boxed<&arange>, ir::kNoEffect, &shapes::one_dimension},

@@ -183,8 +183,9 @@ void broadcast(ShapeContext& context) {
 }
 
 void filled(ShapeContext& context) {
-  if (!context.args[0].numbers) return;
-  Sizes sizes = *context.args[0].numbers;
+  const ShapeValue* asked = context.named("size");
+  if (asked == nullptr || !asked->numbers) return;
+  Sizes sizes = *asked->numbers;
   for (Dim& dim : sizes) {
     if (dim.kind == Dim::Kind::kUnknown) dim = context.fresh();
   }

@@ -50,10 +50,13 @@ void pool(ShapeContext& context);
 void adaptive_pool(ShapeContext& context);
 void resample(ShapeContext& context);
 
+void recurrent_cell(ShapeContext& context);  // Its results are as large as the states, "hx".
+void recurrent(ShapeContext& context);       // The same behind all steps' outputs.
+
 void embedding(ShapeContext& context);
 void index_select(ShapeContext& context);
 void gather(ShapeContext& context);
-void filled(ShapeContext& context);  // Of the sizes that the first argument lists.
+void filled(ShapeContext& context);  // Of the sizes that the argument "size" lists.
 void one_dimension(ShapeContext& context);
 
 // Numbers.

@@ -226,6 +226,30 @@ void top(ShapeContext& context) {
   for (ShapeValue& result : context.results) result.sizes = sizes;
 }
 
+namespace {
+
+void give_states(ShapeContext& context, size_t from) {
+  const ShapeValue* states = context.named("hx");
+  if (states == nullptr) return;
+  for (size_t i = from; i < context.results.size(); ++i) {
+    if (states->is_tensor) context.results[i].sizes = states->sizes;
+    if (states->parts && i - from < states->parts->size())
+      context.results[i].sizes = (*states->parts)[i - from];
+  }
+}
+
+}  // namespace
+
+void recurrent_cell(ShapeContext& context) { give_states(context, 0); }
+
+void recurrent(ShapeContext& context) {
+  if (!self(context) || self(context)->empty()) return;
+  Sizes sizes = *self(context);
+  sizes.back() = context.fresh();
+  give(context, std::move(sizes));
+  give_states(context, 1);
+}
+
 void embedding(ShapeContext& context) {
   const auto& table = context.args[0].sizes;
   const auto& indices = context.args[1].sizes;

@@ -61,6 +61,8 @@ std::span<const Pass> specialized_passes() {
       {"propagate_shapes", propagate_shapes},
       {"peephole", peephole},
       {"constant_propagation", constant_propagation},
+      // Casts that the branches left; tuples behind them come apart next.
+      {"canonicalize", canonicalize},
       // Trip counts are constants by now, as far as they ever are; before mutation goes, since what
       // the copies do to lists and memory can be told apart.
       {"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }},

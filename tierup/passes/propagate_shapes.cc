@@ -88,7 +88,10 @@ class Propagation {
 
   void visit(const Block& block) {
     for (Node* node : block.nodes()) {
-      for (Value* output : node->outputs()) drop_sizes(output);
+      for (Value* output : node->outputs()) {
+        drop_sizes(output);
+        values_.erase(output);
+      }
       visit(*node);
     }
   }
@@ -141,33 +144,90 @@ class Propagation {
       const ShapeValue& b = of(node.block(1)->returns()[i]);
       ShapeValue both;
       if (a.number == b.number) both.number = a.number;
-      if (a.sizes && b.sizes && a.sizes->size() == b.sizes->size()) {
-        both.sizes = a.sizes;
-        for (size_t d = 0; d < a.sizes->size(); ++d) {
-          if ((*a.sizes)[d] != (*b.sizes)[d]) (*both.sizes)[d] = {Dim::Kind::kSymbol, symbols_++};
-        }
-      }
-      // The output's type is one for both: it cannot name what neither branch returns.
-      if (both.sizes == a.sizes && both.sizes == b.sizes) {
-        set(node.output(i), std::move(both));
-      } else if (is_steady(node.output(i))) {
-        values_[node.output(i)] = std::move(both);
-      }
+      both.sizes = common_sizes(typed_sizes(node.block(0)->returns()[i]),
+                                typed_sizes(node.block(1)->returns()[i]));
+      set_joined(node.output(i), std::move(both));
     }
   }
 
-  // Of carried values, those that no trip changes.
+  // Sizes that two sources of a value have in common; what differs is unknown.
+  static std::optional<Sizes> common_sizes(const std::optional<Sizes>& a,
+                                           const std::optional<Sizes>& b) {
+    if (!a || !b || a->size() != b->size()) return std::nullopt;
+    Sizes sizes = *a;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] != (*b)[d]) sizes[d] = Dim{};
+    }
+    return sizes;
+  }
+
+  // Its type knows only what holds for each source; operators that read it are given names for the
+  // rest.
+  void set_joined(Value* value, ShapeValue joined) {
+    set(value, joined);
+    ShapeValue& named = values_[value];
+    joined_.erase(value);
+    if (!named.sizes) return;
+    joined_[value] = *named.sizes;
+    for (Dim& dim : *named.sizes) {
+      if (dim.kind == Dim::Kind::kUnknown) dim = {Dim::Kind::kSymbol, symbols_++};
+    }
+  }
+
+  // As the type gives them.
+  std::optional<Sizes> typed_sizes(const Value* value) const {
+    const auto found = joined_.find(value);
+    return found == joined_.end() ? of(value).sizes : std::optional(found->second);
+  }
+
+  // Carried values are taken to keep the sizes that they start with. Where a trip gives others,
+  // what it changed is given up, and the body gone over again: at most once for each size and rank.
   void visit_loop(const Node& node) {
     const Block& body = *node.block();
-    for (Value* param : body.params()) drop_sizes(param);
-    for (size_t i = 0; i < node.outputs().size(); ++i) {
-      Value* param = body.params()[i + 1];
-      if (body.returns()[i + 1] != param) continue;
-      const ShapeValue start = of(node.input(i + 2));
-      set(param, start);
-      set(node.output(i), start);
+    const size_t count = node.outputs().size();
+    std::vector<ShapeValue> carried = starts_of(node);
+    const size_t found = found_.size();
+    ++depth_;
+    for (bool again = true; again;) {
+      found_.resize(found);
+      for (Value* param : body.params()) drop_sizes(param);
+      for (size_t i = 0; i < count; ++i) set_joined(body.params()[i + 1], carried[i]);
+      visit(body);
+      again = false;
+      for (size_t i = 0; i < count; ++i) {
+        const bool changes = body.returns()[i + 1] != body.params()[i + 1];
+        again |= changes && weaken(carried[i], typed_sizes(body.returns()[i + 1]));
+      }
     }
-    visit(body);
+    --depth_;
+    for (size_t i = 0; i < count; ++i) set_joined(node.output(i), std::move(carried[i]));
+  }
+  // What is known of carried values before the first trip. Of those that a trip may change only
+  // sizes are followed, and not deep inside of other loops, whose bodies are gone over again too.
+  std::vector<ShapeValue> starts_of(const Node& loop) const {
+    constexpr int kDeepest = 3;
+    const Block& body = *loop.block();
+    std::vector<ShapeValue> starts;
+    for (size_t i = 0; i < loop.outputs().size(); ++i) {
+      ShapeValue start = of(loop.input(i + 2));
+      start.sizes = typed_sizes(loop.input(i + 2));
+      const bool changes = body.returns()[i + 1] != body.params()[i + 1];
+      if (!changes) {
+        starts.push_back(start);
+      } else if (depth_ < kDeepest) {
+        starts.push_back({.sizes = start.sizes});
+      } else {
+        starts.push_back({});
+      }
+    }
+    return starts;
+  }
+  // Whether the next trip's value is another one.
+  static bool weaken(ShapeValue& carried, const std::optional<Sizes>& next) {
+    std::optional<Sizes> common = common_sizes(carried.sizes, next);
+    if (common == carried.sizes) return false;
+    carried.sizes = std::move(common);
+    return true;
   }
 
   void visit_op(const Node& node) {
@@ -231,9 +291,11 @@ class Propagation {
   ir::GraphEditor& editor_;
   const analysis::AliasAnalysis& alias_;
   int64_t symbols_ = 0;
+  int depth_ = 0;  // Of loops around the place.
   std::vector<const Node*> reshaping_;
   std::unordered_map<const Value*, ShapeValue> values_;
-  std::vector<std::pair<Value*, Sizes>> found_;  // In program order.
+  std::unordered_map<const Value*, Sizes> joined_;  // Of Ifs and Loops, before they were named.
+  std::vector<std::pair<Value*, Sizes>> found_;     // In program order.
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 // Requires   a verified graph; facts of the inputs' types that are true.
 // Rewrites   types of tensors alone. What they said of sizes before, other than the inputs', was
 //            somebody else's claim (an exporter's), and is dropped.
+//            Of Ifs and Loops types say what holds for each branch and each trip.
 // Leaves     tensors that something gives another geometry in place: nothing is known of them.
 // Verifying  compares with what was seen when the graph was profiled; throws kInternal where a
 //            shape function is wrong.

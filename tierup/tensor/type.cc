@@ -99,12 +99,22 @@ bool tuple_subtype(const TypePtr& a, const TypePtr& b) {
   return true;
 }
 
+// Where `want` knows the rank alone, or some of the sizes.
+bool sizes_hold(const std::optional<std::vector<Dim>>& have,
+                const std::optional<std::vector<Dim>>& want) {
+  if (!want) return true;
+  return have && std::equal(have->begin(), have->end(), want->begin(), want->end(),
+                            [](const Dim& a, const Dim& b) {
+                              return b.kind == Dim::Kind::kUnknown || a == b;
+                            });
+}
+
 // Known facts of b must be those of a.
 bool facts_subtype(const TensorFacts& a, const TensorFacts& b) {
   const auto holds = [](const auto& have, const auto& want) { return !want || have == want; };
   return holds(a.dtype, b.dtype) && holds(a.device, b.device) &&
          holds(a.requires_grad, b.requires_grad) && holds(a.undefined, b.undefined) &&
-         holds(a.sizes, b.sizes) && holds(a.strides, b.strides);
+         sizes_hold(a.sizes, b.sizes) && holds(a.strides, b.strides);
 }
 
 void flatten_union(const TypePtr& type, std::vector<TypePtr>& members) {
