@@ -21,6 +21,16 @@ size_t count_nodes(const Block& block) {
   return count;
 }
 
+bool has_waits(const Block& block) {
+  for (const Node* node : block.nodes()) {
+    if (node->is(NodeKind::kWait)) return true;
+    for (const Block* inner : node->blocks()) {
+      if (has_waits(*inner)) return true;
+    }
+  }
+  return false;
+}
+
 bool is_true(const Value* value) {
   const IValue* constant = constant_of(value);
   return constant != nullptr && constant->is_bool() && constant->to_bool();
@@ -43,7 +53,7 @@ class Unroller {
     const IValue* trips = constant_of(loop->input(0));
     const Block& body = *loop->block();
     if (trips == nullptr || !trips->is_int() || !is_true(loop->input(1)) ||
-        !is_true(body.returns()[0])) {
+        !is_true(body.returns()[0]) || has_waits(body)) {
       return;
     }
     const int64_t count = std::max<int64_t>(trips->to_int(), 0);

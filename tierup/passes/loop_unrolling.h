@@ -7,7 +7,10 @@
 // Unrolls    loops with a constant trip count of at most max_trips and a constant true condition,
 //            when the copies come to at most max_nodes nodes. The counter becomes a constant.
 // Preserves  effects and their order.
-// Leaves     loops that may stop early; run constant_propagation again behind it.
+// Leaves     loops that wait for forks: writing them out brings nothing, and changes which threads
+// run
+//            the forks, each of which keeps its own primitives;
+//            loops that may stop early; run constant_propagation again behind it.
 // Counts     unrolled.
 #pragma once
 
