@@ -9,6 +9,7 @@
 
 #include "tierup/ops/fusion_group.h"
 #include "tierup/passes/fusion_groups.h"
+#include "tierup/passes/shared_groups.h"
 #include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
@@ -135,7 +136,9 @@ class GroupMaker {
     }
     auto group = make_ref<ops::FusionGroup>(std::move(program));
     expect(*group, inputs, results);
-    emit(*op, members, inputs, results, std::move(group));
+    const Ref<ops::FusionGroup> shared = groups_.shared(group);
+    if (shared != group) context_.count("shared");
+    emit(*op, members, inputs, results, shared);
   }
 
  private:
@@ -253,6 +256,7 @@ class GroupMaker {
   PassContext& context_;
   ValueForms& forms_;
   const FusionPlanner& planner_;
+  SharedGroups groups_;
 };
 
 class Fuser {

@@ -13,7 +13,7 @@
 // Preserves  values bit for bit; the order of everything that is not pure.
 // Leaves     what writes or reads written memory, arguments that are no constants, groups below
 //            `min_size`. Each left operator with a body carries a note that says why.
-// Counts     groups, fused, and refusals by reason.
+// Counts     groups, fused, shared (groups equal to an earlier one), and refusals by reason.
 #pragma once
 
 #include "tierup/passes/pass.h"

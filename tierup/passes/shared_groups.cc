@@ -1,0 +1,50 @@
+// See shared_groups.h.
+#include "tierup/passes/shared_groups.h"
+
+#include <algorithm>
+
+#include "tierup/passes/value_queries.h"
+
+namespace tierup::passes {
+
+using ops::FusionGroup;
+using ops::GroupArgument;
+using ops::GroupMember;
+using ops::GroupProgram;
+
+namespace {
+
+bool same_argument(const GroupArgument& a, const GroupArgument& b) {
+  return a.source == b.source && a.index == b.index && a.chain == b.chain &&
+         same_constant(a.constant, b.constant) && same_constant(a.from_back, b.from_back);
+}
+
+bool same_member(const GroupMember& a, const GroupMember& b) {
+  return a.op == b.op && a.by_rows == b.by_rows && a.space == b.space &&
+         std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
+                    same_argument);
+}
+
+// Groups that read through views are taken for different.
+bool same_program(const GroupProgram& a, const GroupProgram& b) {
+  return a.chains.empty() && b.chains.empty() && a.input_count == b.input_count &&
+         a.outputs == b.outputs && a.row_rank == b.row_rank && a.rank == b.rank &&
+         std::equal(a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
+                    same_member);
+}
+
+}  // namespace
+
+Ref<FusionGroup> SharedGroups::shared(Ref<FusionGroup> group) {
+  const auto known =
+      std::find_if(groups_.begin(), groups_.end(), [&](const Ref<FusionGroup>& other) {
+        return other->expected() == group->expected() &&
+               other->expected_uniform() == group->expected_uniform() &&
+               same_program(other->program(), group->program());
+      });
+  if (known != groups_.end()) return *known;
+  groups_.push_back(group);
+  return group;
+}
+
+}  // namespace tierup::passes
