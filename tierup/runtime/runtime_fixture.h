@@ -77,6 +77,11 @@ class TextFunction final : public ir::Function {
 
 class RuntimeTest : public testing::Test {
  protected:
+  // Functions that call themselves, and methods of the class that they take, hold themselves.
+  void TearDown() override {
+    for (const auto& [name, function] : functions_) function->set_graph(nullptr);
+  }
+
   std::shared_ptr<const ir::Graph> parse(const std::string& text) {
     ir::TextContext context;
     context.operators = &lookup_;
