@@ -20,9 +20,28 @@
 namespace tierup::tier {
 namespace {
 
+// Tuples, and what goes into and out of blocks, may be inputs as they came: sizes that the front
+// end knew by its own symbols are no longer those of their types.
+void drop_sizes_around(ir::GraphEditor& editor, const ir::Block& block) {
+  const auto drop = [&](ir::Value* value) {
+    const TypePtr plain = passes::without_sizes(value->type());
+    if (plain != value->type()) editor.set_type(value, plain);
+  };
+  for (ir::Node* node : block.nodes()) {
+    for (ir::Value* output : node->outputs()) {
+      if (!node->blocks().empty() || !output->type()->is(TypeKind::kTensor)) drop(output);
+    }
+    for (const ir::Block* inner : node->blocks()) {
+      for (ir::Value* param : inner->params()) drop(param);
+      drop_sizes_around(editor, *inner);
+    }
+  }
+}
+
 // What the entry guard checks, as types of the graph's inputs.
 void set_input_types(ir::Graph& graph, const SpecializeRequest& request) {
   ir::GraphEditor editor(graph);
+  drop_sizes_around(editor, graph.block());
   const auto& arguments = request.profile.arguments();
   for (size_t i = 0; i < graph.inputs().size() && i < arguments.size(); ++i) {
     ir::Value* input = graph.inputs()[i];

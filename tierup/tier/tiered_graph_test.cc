@@ -289,6 +289,16 @@ TEST_F(TieredGraphTest, ADemotedGraphRunsAtTierZeroWithItsReason) {
   EXPECT_TRUE(report().plans.empty());
 }
 
+// An exporter's symbols stand in types; the profile gives the inputs' types anew.
+TEST_F(TieredGraphTest, AnInputInATupleWithSizesOfTheFrontEndIsSpecialised) {
+  make("compile=blocking,profiled_runs=1,verify_passes=on", R"(graph @main(%a : Float(s0, 3)) {
+  %t : Tuple[Float(s0, 3), Float(s0, 3)] = prim::TupleConstruct(%a, %a)
+  return (%t)
+})");
+  for (int i = 0; i < 2; ++i) call({filled({2, 3}, 1)});
+  EXPECT_EQ(report().plans_made, 1U) << report().detail;
+}
+
 TEST_F(TieredGraphTest, AnErrorOfTheModelIsRaisedOnceAndProfilesNothing) {
   make("compile=blocking,profiled_runs=1");
   for (int i = 0; i < 3; ++i) {
