@@ -127,7 +127,9 @@ class JsonFields : public testing::TestWithParam<std::pair<const char*, const ch
 TEST_P(JsonFields, AnyDamageIsRefusedOrHarmless) {
   size_t refused = 0;
   size_t harmless = 0;
-  for (const auto& [name, content] : records_) {
+  for (const auto& record : records_) {
+    const std::string& name = record.first;
+    const std::string& content = record.second;
     if (!is_read(name)) continue;
     for (const Field& field : FieldFinder(content).run()) {
       const auto try_one = [&](size_t begin, size_t end, const char* text) {
