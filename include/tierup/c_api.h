@@ -180,6 +180,7 @@ typedef struct tierup_options {
   const char* const* plugins; /* Shared objects with operators and delegates: tierup/plugin.h. */
   size_t plugin_count;
   uint32_t inter_op_threads; /* For independent branches of one call; 0 or 1: none. */
+  const char* tiering;       /* "key=value,...": Options::tiering of options.h; NULL: none. */
 } tierup_options;
 TIERUP_C_API void tierup_options_init(tierup_options* options);
 

@@ -22,6 +22,11 @@ struct Options {
   // Threads on which independent branches of one call may run at the same time, the caller's
   // included. Branches are handed over only where measured times say that it pays. 0 or 1: none.
   uint32_t inter_op_threads = 0;
+  // How plans are made, over what the environment's TIERUP_TIERING says: "key=value,..." with the
+  // keys and values that `tierup explain` prints, e.g. "compile=off" (the interpreter alone),
+  // "policy=reference", "accuracy=exact", "max_plan_mib=64". Another key or value fails at load
+  // with kInvalidArgument.
+  std::string tiering;
   // Milliseconds that a run may take; 0: no limit.
   int64_t time_limit_ms = 0;
   // Calls of the model's functions within each other.

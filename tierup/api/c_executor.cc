@@ -25,6 +25,7 @@ Options options_of(const tierup_options* given) {
   options.threads = c.threads;
   options.fork_threads = c.fork_threads;
   options.inter_op_threads = c.inter_op_threads;
+  if (c.tiering != nullptr) options.tiering = c.tiering;
   options.time_limit_ms = c.time_limit_ms;
   options.max_call_depth = c.max_call_depth;
   if (c.has_seed != 0) options.seed = c.seed;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include "tierup/api/public_convert.h"
 #include "tierup/archive/zip_builder.h"
 #include "tierup/tierup.h"
 
@@ -299,6 +300,20 @@ TEST(PublicApi, applies_a_state_dict_or_says_all_that_does_not_fit) {
   EXPECT_EQ(outputs_of(module), before);
   module.load_state_dict(state);
   EXPECT_NE(outputs_of(module), before);
+}
+
+TEST(PublicApi, tiering_is_set_for_one_module_and_checked_at_load) {
+  Options options;
+  options.tiering = "compile=off,max_plans=3";
+  EXPECT_EQ(model_options(options).tiering.compile, tierup::tier::CompileMode::kOff);
+  EXPECT_EQ(model_options(options).tiering.max_plans, 3U);
+  EXPECT_EQ(outputs_of(Module::load("tests/data/zoo/mlp3.pt", options)),
+            outputs_of(Module::load("tests/data/zoo/mlp3.pt")));
+  options.tiering = "compile=sometimes";
+  EXPECT_TRUE(
+      says(error_of([&] { Module::load("tests/data/zoo/mlp3.pt", options); }), "sometimes"));
+  options.tiering = "speed=11";
+  EXPECT_TRUE(says(error_of([&] { Module::load("tests/data/zoo/mlp3.pt", options); }), "speed"));
 }
 
 TEST(PublicApi, sixteen_threads_get_right_answers) {

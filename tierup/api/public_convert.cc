@@ -10,6 +10,7 @@ api::ModelOptions model_options(const Options& options) {
   api::ModelOptions result;
   result.threads = options.threads;
   result.fork_threads = options.fork_threads;
+  result.tiering.apply(options.tiering);
   if (options.inter_op_threads > 0) result.tiering.inter_op_threads = options.inter_op_threads;
   result.time_limit_ms = options.time_limit_ms;
   result.max_call_depth = static_cast<size_t>(std::max<int64_t>(1, options.max_call_depth));
