@@ -177,7 +177,9 @@ class NodeChecker {
       const TypePtr& param = body.params()[i + 1]->type();
       expect_subtype(node_.input(i + 2)->type(), param, "a carried value's start");
       expect_subtype(body.returns()[i + 1]->type(), param, "a carried value's next");
-      expect_subtype(param, output_type(i), "a carried value");
+      // What is known of a tensor behind the loop may be more than what is known inside.
+      if (!param->is(TypeKind::kTensor) || !output_type(i)->is(TypeKind::kTensor))
+        expect_subtype(param, output_type(i), "a carried value");
     }
   }
 
@@ -308,8 +310,14 @@ class NodeChecker {
     }
   }
 
+  static bool is_number(const Type& type) {
+    return type.is(TypeKind::kInt) || type.is(TypeKind::kFloat) || type.is(TypeKind::kBool) ||
+           type.is(TypeKind::kNumber);
+  }
+
   // Whether an operator takes a value of type `have` for a formal of type `want`. Type variables
-  // bind to the first type they meet. Numbers are taken where a Scalar is wanted, as kernels do.
+  // bind to the first type they meet. Numbers are taken where a Scalar is wanted, and where a
+  // tensor is (exported programs multiply tensors by sizes), as kernels do.
   bool fits(const TypePtr& have, const TypePtr& want) {
     if (want->is(TypeKind::kVar)) {
       const auto [bound, is_new] = variables_.emplace(want->name(), have);
@@ -320,6 +328,7 @@ class NodeChecker {
       return fits(have->is(TypeKind::kOptional) ? have->element() : have, want->element());
     }
     if (want->is(TypeKind::kNumber)) return have->is(TypeKind::kBool);
+    if (want->is(TypeKind::kTensor)) return is_number(*have);
     if (want->is(TypeKind::kUnion)) {
       return std::any_of(want->elements().begin(), want->elements().end(),
                          [&](const TypePtr& member) { return fits(have, member); });
