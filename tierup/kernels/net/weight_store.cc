@@ -1,6 +1,5 @@
 #include "tierup/kernels/net/weight_store.h"
 
-
 #include <algorithm>
 #include <cstdlib>
 
