@@ -290,8 +290,9 @@ void multiply(const GemmProblem& problem) {
 
 void gemm(const GemmProblem& problem) {
   multiply(problem);
-  give_back_after_reading(problem.a.data);
-  give_back_after_reading(problem.b.data);
+  const auto bytes = static_cast<size_t>(problem.k) * item_size(problem.dtype);
+  give_back_after_reading(problem.a.data, static_cast<size_t>(problem.m) * bytes);
+  give_back_after_reading(problem.b.data, static_cast<size_t>(problem.n) * bytes);
 }
 
 }  // namespace tierup::kernels

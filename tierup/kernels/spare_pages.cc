@@ -136,12 +136,14 @@ class SparePages {
 
 void give_back_pages(const Tensor& weight) {
   if (weight.storage()->owns_memory()) return;
-  SparePages::of_process().add(weight.raw(), weight.bytes());
+  if (weight.bytes() >= kLeastSpareBytes)
+    SparePages::of_process().add(weight.raw(), weight.bytes());
   drop_pages(weight.raw(), weight.bytes());
 }
 
-void give_back_after_reading(const void* weight) {
-  if (const size_t bytes = SparePages::of_process().take(weight)) drop_pages(weight, bytes);
+void give_back_after_reading(const void* weight, size_t bytes) {
+  if (bytes < kLeastSpareBytes) return;
+  if (const size_t spare = SparePages::of_process().take(weight)) drop_pages(weight, spare);
 }
 
 }  // namespace tierup::kernels

@@ -17,8 +17,12 @@ namespace tierup::kernels {
 // own is left alone. The numbers stay what they are. Any thread.
 void give_back_pages(const Tensor& weight);
 
-// Called by products and convolutions with the address of each operand that they have read. Costs a
-// load where nothing is spare. Any thread.
-void give_back_after_reading(const void* weight);
+// Weights of fewer bytes are let go of once only: looking for them would cost small products more
+// than they weigh.
+inline constexpr size_t kLeastSpareBytes = size_t{1} << 18U;
+
+// Called by products and convolutions with each operand that they have read, and its bytes. Any
+// thread.
+void give_back_after_reading(const void* weight, size_t bytes);
 
 }  // namespace tierup::kernels

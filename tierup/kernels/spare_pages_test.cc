@@ -100,7 +100,7 @@ TEST_F(SparePages, KeepWhatWasWrittenToThem) {
   auto* numbers = static_cast<float*>(data_);
   numbers[kSide * 1000] = 7;
   give_back_pages(weight_);
-  give_back_after_reading(weight_.raw());
+  give_back_after_reading(weight_.raw(), weight_.bytes());
   EXPECT_EQ(numbers[kSide * 1000], 7);
   EXPECT_EQ(numbers[kSide * 1000 + 1], 0);
 }
@@ -125,7 +125,7 @@ TEST_F(SparePages, KeepWhatIsWrittenMeanwhile) {
 TEST_F(SparePages, StayWhereNothingWasGivenBack) {
   multiply();
   const int64_t before = resident_mib();
-  give_back_after_reading(weight_.raw());
+  give_back_after_reading(weight_.raw(), weight_.bytes());
   EXPECT_GE(resident_mib(), before - 1);
 }
 
@@ -133,7 +133,7 @@ TEST(OwnMemory, IsNotGivenBack) {
   const Tensor own = Tensor::empty(IntVector{kSide, kSide}, ScalarType::kFloat);
   std::fill_n(own.data<float>(), own.numel(), 3.0F);
   give_back_pages(own);
-  give_back_after_reading(own.raw());
+  give_back_after_reading(own.raw(), own.bytes());
   EXPECT_EQ(own.data<float>()[kSide], 3.0F);
 }
 

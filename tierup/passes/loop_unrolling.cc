@@ -89,7 +89,7 @@ class Unroller {
   void take_over(const Value* original, Value* copy) {
     if (original == copy || copy->node() == nullptr || original->node() == nullptr) return;
     context_.hints().copy(original, copy);
-    editor_.set_type(copy, without_sizes(copy->type()));
+    drop_sizes(editor_, copy);
   }
 
   // Values from around the loop stand for themselves in the copies.

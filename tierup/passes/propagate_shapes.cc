@@ -59,17 +59,12 @@ class Propagation {
   void take_input(Value* input) {
     const auto& sizes = input->type()->facts().sizes;
     if (!input->type()->is(TypeKind::kTensor) || !sizes) return;
-    if (!is_steady(input)) return drop_sizes(input);
+    if (!is_steady(input)) return drop_sizes(editor_, input);
     Sizes named = *sizes;
     for (Dim& dim : named) {
       if (dim.kind == Dim::Kind::kUnknown) dim = {Dim::Kind::kSymbol, symbols_++};
     }
     set(input, {.is_tensor = true, .sizes = std::move(named)});
-  }
-
-  void drop_sizes(Value* value) {
-    const TypePtr plain = without_sizes(value->type());
-    if (plain != value->type()) editor_.set_type(value, plain);
   }
 
   const ShapeValue& of(const Value* value) const {
@@ -89,7 +84,7 @@ class Propagation {
   void visit(const Block& block) {
     for (Node* node : block.nodes()) {
       for (Value* output : node->outputs()) {
-        drop_sizes(output);
+        drop_sizes(editor_, output);
         values_.erase(output);
       }
       visit(*node);
@@ -190,7 +185,7 @@ class Propagation {
     ++depth_;
     for (bool again = true; again;) {
       found_.resize(found);
-      for (Value* param : body.params()) drop_sizes(param);
+      for (Value* param : body.params()) drop_sizes(editor_, param);
       for (size_t i = 0; i < count; ++i) set_joined(body.params()[i + 1], carried[i]);
       visit(body);
       again = false;

@@ -121,6 +121,11 @@ TypePtr without_sizes(const TypePtr& type) {
   }
 }
 
+void drop_sizes(ir::GraphEditor& editor, Value* value) {
+  const TypePtr plain = without_sizes(value->type());
+  if (plain != value->type()) editor.set_type(value, plain);
+}
+
 bool is_before(const Node* a, const Node* b) {
   for (const Node* node = a; node != nullptr; node = node->next()) {
     if (node == b) return true;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tierup/ir/graph.h"
+#include "tierup/ir/graph_editor.h"
 #include "tierup/ops/op.h"
 #include "tierup/ops/role.h"
 
@@ -24,6 +25,8 @@ bool is_only_read(const ir::Value* container);
 bool is_only_read_by(const ir::Use& use);
 // The type without what tensors in it know of their sizes and strides.
 TypePtr without_sizes(const TypePtr& type);
+// Gives the value such a type.
+void drop_sizes(ir::GraphEditor& editor, ir::Value* value);
 // Whether `a` stands before `b`, in one block; a node stands before itself.
 bool is_before(const ir::Node* a, const ir::Node* b);
 // The node of `block` that holds a use; null for a return of the block itself.

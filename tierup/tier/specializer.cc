@@ -23,16 +23,13 @@ namespace {
 // Tuples, and what goes into and out of blocks, may be inputs as they came: sizes that the front
 // end knew by its own symbols are no longer those of their types.
 void drop_sizes_around(ir::GraphEditor& editor, const ir::Block& block) {
-  const auto drop = [&](ir::Value* value) {
-    const TypePtr plain = passes::without_sizes(value->type());
-    if (plain != value->type()) editor.set_type(value, plain);
-  };
   for (ir::Node* node : block.nodes()) {
     for (ir::Value* output : node->outputs()) {
-      if (!node->blocks().empty() || !output->type()->is(TypeKind::kTensor)) drop(output);
+      if (!node->blocks().empty() || !output->type()->is(TypeKind::kTensor))
+        passes::drop_sizes(editor, output);
     }
     for (const ir::Block* inner : node->blocks()) {
-      for (ir::Value* param : inner->params()) drop(param);
+      for (ir::Value* param : inner->params()) passes::drop_sizes(editor, param);
       drop_sizes_around(editor, *inner);
     }
   }
