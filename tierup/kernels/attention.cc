@@ -9,11 +9,12 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/gemm.h"
-#include "tierup/kernels/gemm_onednn.h"
+#include "tierup/kernels/gemm_block.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/pointwise_ops.h"
 #include "tierup/kernels/reduce_moments.h"
 #include "tierup/kernels/row_kernels.h"
+#include "tierup/kernels/scratch.h"
 #include "tierup/kernels/triangle.h"
 #include "tierup/kernels/view.h"
 
@@ -43,12 +44,13 @@ T* matrix_at(const Tensor& t, int64_t batch, int64_t head) {
   return t.data<T>() + batch * t.strides()[0] + head * t.strides()[1];
 }
 
-void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-              int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
-  sgemm(transpose_b, m, n, k, alpha, a, lda, b, ldb, 0, c, ldc);
+void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+              const float* b, int64_t ldb, float* c, int64_t ldc) {
+  multiply_floats(transpose_b, m, n, k, a, lda, b, ldb, c, ldc,
+                  thread_scratch(kGemmWorkspaceBytes));
 }
-void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
-              int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc) {
+void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
+              const double* b, int64_t ldb, double* c, int64_t ldc) {
   GemmProblem p;
   p.dtype = ScalarType::kDouble;
   p.m = m;
@@ -58,7 +60,6 @@ void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha, c
   p.b = {b, 0, transpose_b ? 1 : ldb, transpose_b ? ldb : 1};
   p.c = c;
   p.c_row_stride = ldc;
-  p.alpha = alpha;
   gemm(p);
 }
 
@@ -92,12 +93,13 @@ void attend_block(const Problem& p, int64_t batch, int64_t head, int64_t first, 
   const int64_t keys = p.is_causal ? std::min(p.keys, first + rows) : p.keys;
   const T* q = matrix_at<T>(p.query, batch, head) + first * p.query.strides()[2];
   T* out = matrix_at<T>(p.out, batch, head) + first * p.out.strides()[2];
-  multiply(true, rows, keys, p.depth, static_cast<T>(p.scale), q, p.query.strides()[2],
-           matrix_at<T>(p.key, batch, key_head), p.key.strides()[2], scores, keys);
+  multiply(true, rows, keys, p.depth, q, p.query.strides()[2], matrix_at<T>(p.key, batch, key_head),
+           p.key.strides()[2], scores, keys);
   T sums[128];
   for (int64_t r = 0; r < rows; ++r) {
     T* row = scores + r * keys;
     const int64_t seen = p.is_causal ? std::min(keys, first + r + 1) : keys;
+    kernels.scale(row, seen, static_cast<T>(p.scale), row);
     if (p.mask.defined()) apply_mask(p.mask, batch, head, first + r, seen, row);
     const T top = kernels.max(row, seen);
     if (top == -std::numeric_limits<T>::infinity()) {
@@ -108,7 +110,7 @@ void attend_block(const Problem& p, int64_t batch, int64_t head, int64_t first, 
     sums[r] = kernels.exp_shifted(row, seen, top);
     std::fill(row + seen, row + keys, T{0});
   }
-  multiply(false, rows, p.width, keys, T{1}, scores, keys, matrix_at<T>(p.value, batch, key_head),
+  multiply(false, rows, p.width, keys, scores, keys, matrix_at<T>(p.value, batch, key_head),
            p.value.strides()[2], out, p.out.strides()[2]);
   for (int64_t r = 0; r < rows; ++r) {
     kernels.scale(out + r * p.out.strides()[2], p.width, T{1} / sums[r],

@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/gemm_onednn.h"
+#include "tierup/kernels/gemm.h"
+#include "tierup/kernels/gemm_block.h"
 #include "tierup/kernels/row_kernels.h"
 #include "tierup/kernels/scratch.h"
 
@@ -41,17 +42,18 @@ void apply_mask(const AttentionProblem& p, const void* mask, int64_t first, int6
 }
 
 void attend_block(const AttentionProblem& p, const Operands& o, int64_t batch, int64_t head,
-                  int64_t first, int64_t rows, float* scores) {
+                  int64_t first, int64_t rows, float* scores, void* workspace) {
   const RowKernels<float>& kernels = row_kernels<float>();
   const int64_t keys = p.is_causal ? std::min(p.keys, first + rows) : p.keys;
   float* out = o.out + place(p.out_strides, batch, head, first);
-  sgemm(true, rows, keys, p.depth, static_cast<float>(p.scale),
-        o.query + place(p.query_strides, batch, head, first), p.query_strides[2],
-        o.key + place(p.key_strides, batch, head, 0), p.key_strides[2], 0, scores, keys);
+  multiply_floats(true, rows, keys, p.depth, o.query + place(p.query_strides, batch, head, first),
+                  p.query_strides[2], o.key + place(p.key_strides, batch, head, 0),
+                  p.key_strides[2], scores, keys, workspace);
   float sums[kMostRows];
   for (int64_t r = 0; r < rows; ++r) {
     float* row = scores + r * keys;
     const int64_t seen = p.is_causal ? std::min(keys, first + r + 1) : keys;
+    kernels.scale(row, seen, static_cast<float>(p.scale), row);
     if (o.mask != nullptr) {
       apply_mask(p, o.mask, place(p.mask_strides, batch, head, first + r), seen, row);
     }
@@ -64,9 +66,9 @@ void attend_block(const AttentionProblem& p, const Operands& o, int64_t batch, i
     sums[r] = kernels.exp_shifted(row, seen, top);
     std::fill(row + seen, row + keys, 0.0F);
   }
-  sgemm(false, rows, p.width, keys, 1, scores, keys,
-        o.value + place(p.value_strides, batch, head, 0), p.value_strides[2], 0, out,
-        p.out_strides[2]);
+  multiply_floats(false, rows, p.width, keys, scores, keys,
+                  o.value + place(p.value_strides, batch, head, 0), p.value_strides[2], out,
+                  p.out_strides[2], workspace);
   for (int64_t r = 0; r < rows; ++r) {
     kernels.scale(out + r * p.out_strides[2], p.width, 1 / sums[r], out + r * p.out_strides[2]);
   }
@@ -84,13 +86,14 @@ void attend_floats(const AttentionProblem& p, const float* query, const float* k
   const int64_t work = block * p.keys * (p.depth + p.width);
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, work));
   parallel_for(0, p.batch * p.heads * blocks, grain, [&](int64_t begin, int64_t end) {
-    auto* scores =
-        static_cast<float*>(thread_scratch(static_cast<size_t>(block * p.keys) * sizeof(float)));
+    const size_t score_bytes = (static_cast<size_t>(block * p.keys) * sizeof(float) + 63) / 64 * 64;
+    auto* scratch = static_cast<char*>(thread_scratch(score_bytes + kGemmWorkspaceBytes));
+    auto* scores = reinterpret_cast<float*>(scratch);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % blocks * block;
       const int64_t head = i / blocks % p.heads;
       attend_block(p, operands, i / blocks / p.heads, head, first,
-                   std::min(block, p.queries - first), scores);
+                   std::min(block, p.queries - first), scores, scratch + score_bytes);
     }
   });
 }

@@ -185,15 +185,35 @@ void gemm_without_depth(const GemmProblem& p) {
   }
 }
 
-// Matrices that stay in the nearest caches: there our own kernel takes no longer than a library's,
-// and a first call does not wait for the library to generate code.
+// Matrices that stay in the nearest caches: there a row takes no longer than a library's call.
 constexpr int64_t kMaxOwnRowElements = int64_t{1} << 18;
 // Multiplications of several rows that take no longer than a library's call.
 constexpr int64_t kMaxOwnRowsWork = 32768;
 
+bool are_rows(const GemmProblem& p) {
+  return (p.a.col_stride == 1 || p.k == 1) && (p.b.row_stride == 1 || p.b.col_stride == 1);
+}
+
+// A single row reads its matrix once, whatever the size: as fast as memory, by the own kernel too,
+// and without waiting for a library to generate code.
 bool is_by_rows(const GemmProblem& p) {
-  return is_row_work(p.batch * p.m, p.k, p.n) && (p.a.col_stride == 1 || p.k == 1) &&
-         (p.b.row_stride == 1 || p.b.col_stride == 1);
+  const bool single = p.batch == 1 && p.m == 1;
+  return (single || is_row_work(p.batch * p.m, p.k, p.n)) && are_rows(p);
+}
+
+// A column of results is the row that the transposed product makes.
+bool is_column(const GemmProblem& p) {
+  return p.batch == 1 && p.n == 1 && p.c_row_stride == 1 && p.bias == nullptr &&
+         (p.b.row_stride == 1 || p.k == 1) && (p.a.row_stride == 1 || p.a.col_stride == 1);
+}
+
+GemmProblem transposed_column(const GemmProblem& p) {
+  GemmProblem row = p;
+  row.m = 1;
+  row.n = p.m;
+  row.a = {p.b.data, 0, p.k, 1};
+  row.b = {p.a.data, 0, p.a.col_stride, p.a.row_stride};
+  return row;
 }
 
 // Columns in parallel, so that each core keeps its part of the matrix near.
@@ -279,6 +299,7 @@ void multiply(const GemmProblem& problem) {
       if (problem.k == 0) return gemm_without_depth<T>(problem);
       if constexpr (std::is_same_v<T, float>) {
         if (is_by_rows(problem)) return gemm_by_rows(problem);
+        if (is_column(problem)) return gemm_by_rows(transposed_column(problem));
         if (is_fast(problem)) return gemm_onednn(problem);
       }
       gemm_blocked<T>(problem);
@@ -287,6 +308,25 @@ void multiply(const GemmProblem& problem) {
 }
 
 }  // namespace
+
+void multiply_floats(bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                     const float* b, int64_t ldb, float* c, int64_t ldc, void* workspace) {
+  if (k == 0) {
+    for (int64_t row = 0; row < m; ++row) std::fill_n(c + row * ldc, n, 0.0F);
+    return;
+  }
+  constexpr int64_t kPacked = kGemmBlockDepth * kGemmBlockCols;
+  const int64_t block_cols = kPacked / std::min(k, kGemmBlockDepth) / 16 * 16;
+  const int64_t b_row = transpose_b ? 1 : ldb;
+  const int64_t b_col = transpose_b ? ldb : 1;
+  for (int64_t row = 0; row < m; row += kGemmBlockRows) {
+    for (int64_t col = 0; col < n; col += block_cols) {
+      block_kernels().f32({std::min(kGemmBlockRows, m - row), std::min(block_cols, n - col), k,
+                           a + row * lda, lda, 1, b + col * b_col, b_row, b_col,
+                           c + row * ldc + col, ldc, workspace});
+    }
+  }
+}
 
 void gemm(const GemmProblem& problem) {
   multiply(problem);

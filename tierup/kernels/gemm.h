@@ -1,8 +1,9 @@
 // gemm: C = alpha * A B + beta * C + bias, the one entry of all matrix products.
 //
-// f32 goes to oneDNN, but for small problems, which a register-tiled kernel of our own does without
-// the cost of a library call; f64, f16, bf16 and integers always take the own kernel (halves
-// accumulate in f32, integers modulo 2^64), complex numbers a plain loop.
+// f32 goes to oneDNN, but for single rows and columns and small problems, which kernels of our own
+// do without the cost of a library call or of its first one, which generates code; f64, f16, bf16
+// and integers always take the own kernel (halves accumulate in f32, integers modulo 2^64), complex
+// numbers a plain loop.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,12 @@ struct GemmProblem {
 // Any strides are taken; f32 is fast where each matrix has one stride of 1. C must not overlap A,
 // B. Throws kInvalidArgument for bool and other dtypes without arithmetic.
 void gemm(const GemmProblem& problem);
+
+// C (m x n) = A (m x k) op(B) of row-major f32 matrices with leading dimensions, in the calling
+// thread: for inner blocks of other kernels. The workspace has kGemmWorkspaceBytes (gemm_block.h),
+// at a multiple of 64, and holds nothing afterwards.
+void multiply_floats(bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                     const float* b, int64_t ldb, float* c, int64_t ldc, void* workspace);
 
 // Whether so many rows times a matrix of this size are done by the own kernel for a row, one after
 // the other, if they are dense and one of the matrix's strides is 1.

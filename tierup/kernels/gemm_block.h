@@ -8,7 +8,8 @@
 
 namespace tierup::kernels {
 
-// acc (m x n, row stride ld) = A (m x k) * B (k x n), in the accumulator's type.
+// acc (m x n, row stride ld) = A (m x k) * B (k x n), in the accumulator's type. m is at most
+// kGemmBlockRows; n is at most kGemmBlockCols, or so much more as k is less than kGemmBlockDepth.
 struct GemmBlock {
   int64_t m, n, k;
   const void* a;

@@ -1,8 +1,8 @@
 // The body of gemm_block_*.cc: everything is local to the including file, so that code for one
 // instruction set never leaks into another.
 //
-// B is packed into panels of kCols columns and A into panels of kRows rows, depth by depth; one
-// tile of C then lives in registers while a panel pair streams by.
+// B is packed into panels of columns and A into panels of kRows rows, depth by depth; one tile of C
+// then lives in registers while a panel pair streams by.
 #pragma once
 
 #if defined(__AVX2__)
@@ -66,9 +66,6 @@ inline Vector multiply_add(Vector a, Vector b, Vector c) {
 }
 #endif
 
-template <typename Acc>
-constexpr int kCols = kVectors* kVectorBytes / static_cast<int>(sizeof(Acc));
-
 inline float widen(float v) { return v; }
 inline double widen(double v) { return v; }
 inline float widen(BFloat16 v) {
@@ -85,85 +82,177 @@ inline float widen(Half v) {
 #endif
 }
 
+template <typename Acc>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Acc));
+
+// Vectors in the next panel of B where so many columns are left: full ones, but two halves rather
+// than a full one and a rest too narrow to keep the multipliers busy.
+template <typename Acc>
+int panel_vectors(int64_t columns) {
+  const int64_t left = (columns + kLanes<Acc> - 1) / kLanes<Acc>;
+  if (left == kVectors + 1) return static_cast<int>(left + 1) / 2;
+  return static_cast<int>(left < kVectors ? left : kVectors);
+}
+
+typedef float FloatQuad __attribute__((vector_size(16)));
+
+inline FloatQuad load_quad(const float* data) {
+  FloatQuad result;
+  std::memcpy(&result, data, sizeof(result));
+  return result;
+}
+
+// Four lines that each stand in one piece, four elements of each: packed[p * width + line].
+inline void pack_quads(const float* source, int64_t stride, float* packed, int64_t width) {
+  const FloatQuad a = load_quad(source);
+  const FloatQuad b = load_quad(source + stride);
+  const FloatQuad c = load_quad(source + 2 * stride);
+  const FloatQuad d = load_quad(source + 3 * stride);
+  const FloatQuad low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const FloatQuad high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const FloatQuad low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const FloatQuad high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const FloatQuad first = __builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5);
+  const FloatQuad second = __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7);
+  const FloatQuad third = __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5);
+  const FloatQuad fourth = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
+  std::memcpy(packed, &first, sizeof(first));
+  std::memcpy(packed + width, &second, sizeof(second));
+  std::memcpy(packed + 2 * width, &third, sizeof(third));
+  std::memcpy(packed + 3 * width, &fourth, sizeof(fourth));
+}
+
+// Lines of a matrix, rows of A or columns of B: element p of line i stands at i * line + p * step.
+template <typename Storage>
+struct Lines {
+  const Storage* start;
+  int64_t line;
+  int64_t step;
+};
+
+// packed[p * width + i] for `count` lines, which may stand anywhere.
+template <typename Storage, typename Acc>
+void pack_lines(const Lines<Storage>& lines, int64_t count, int64_t depth, int64_t width,
+                Acc* packed) {
+  int64_t quads = 0;  // Lines done to the depth `done`.
+  int64_t done = 0;
+  if constexpr (std::is_same_v<Storage, float> && std::is_same_v<Acc, float>) {
+    if (lines.step == 1) {
+      done = depth - depth % 4;
+      for (; quads + 4 <= count; quads += 4) {
+        for (int64_t p = 0; p < done; p += 4) {
+          pack_quads(lines.start + quads * lines.line + p, lines.line, packed + p * width + quads,
+                     width);
+        }
+      }
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t p = i < quads ? done : 0; p < depth; ++p) {
+      packed[p * width + i] = widen(lines.start[i * lines.line + p * lines.step]);
+    }
+  }
+}
+
 // Panels of kRows rows: panel[p * kRows + i], zero beyond the last row.
 template <typename Storage, typename Acc>
 void pack_a(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
   const auto* a = static_cast<const Storage*>(block.a) + first * block.a_col;
   for (int64_t row = 0; row < block.m; row += kRows, packed += depth * kRows) {
     const int64_t rows = block.m - row < kRows ? block.m - row : kRows;
-    const Storage* source = a + row * block.a_row;
     if (rows < kRows) std::memset(packed, 0, sizeof(Acc) * static_cast<size_t>(depth * kRows));
-    if (rows == kRows) {
-      for (int64_t p = 0; p < depth; ++p) {
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) {
-          packed[p * kRows + i] = widen(source[i * block.a_row + p * block.a_col]);
-        }
-      }
-      continue;
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t p = 0; p < depth; ++p) {
-        packed[p * kRows + i] = widen(source[i * block.a_row + p * block.a_col]);
-      }
+    pack_lines<Storage>({a + row * block.a_row, block.a_row, block.a_col}, rows, depth, kRows,
+                        packed);
+  }
+}
+
+// Columns that stand side by side.
+template <typename Storage, typename Acc>
+void pack_side_by_side(const Storage* source, const GemmBlock& block, int64_t cols, int64_t depth,
+                       int64_t width, Acc* packed) {
+  for (int64_t p = 0; p < depth; ++p, source += block.b_row, packed += width) {
+    if constexpr (std::is_same_v<Storage, Acc>) {
+      std::memcpy(packed, source, sizeof(Acc) * static_cast<size_t>(cols));
+    } else {
+      for (int64_t j = 0; j < cols; ++j) packed[j] = widen(source[j]);
     }
   }
 }
 
-// Panels of kCols columns: panel[p * kCols + j], zero beyond the last column.
+// Panels of columns, each as wide as panel_vectors() says: panel[p * width + j], zero beyond the
+// last column.
 template <typename Storage, typename Acc>
 void pack_b(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
   const auto* b = static_cast<const Storage*>(block.b) + first * block.b_row;
-  for (int64_t col = 0; col < block.n; col += kCols<Acc>, packed += depth * kCols<Acc>) {
-    const int64_t cols = block.n - col < kCols<Acc> ? block.n - col : kCols<Acc>;
+  for (int64_t col = 0; col < block.n;) {
+    const int64_t width = panel_vectors<Acc>(block.n - col) * kLanes<Acc>;
+    const int64_t cols = block.n - col < width ? block.n - col : width;
+    if (cols < width) std::memset(packed, 0, sizeof(Acc) * static_cast<size_t>(depth * width));
     const Storage* source = b + col * block.b_col;
-    if (cols < kCols<Acc>)
-      std::memset(packed, 0, sizeof(Acc) * static_cast<size_t>(depth * kCols<Acc>));
-    if (std::is_same_v<Storage, Acc> && block.b_col == 1 && cols == kCols<Acc>) {
-      for (int64_t p = 0; p < depth; ++p) {
-        std::memcpy(packed + p * kCols<Acc>, source + p * block.b_row, sizeof(Acc) * kCols<Acc>);
-      }
-    } else if (block.b_col == 1) {
-      for (int64_t p = 0; p < depth; ++p) {
-        for (int64_t j = 0; j < cols; ++j)
-          packed[p * kCols<Acc> + j] = widen(source[p * block.b_row + j]);
-      }
+    if (block.b_col == 1) {
+      pack_side_by_side(source, block, cols, depth, width, packed);
     } else {
-      for (int64_t j = 0; j < cols; ++j) {
-        for (int64_t p = 0; p < depth; ++p)
-          packed[p * kCols<Acc> + j] = widen(source[p * block.b_row + j * block.b_col]);
-      }
+      pack_lines<Storage>({source, block.b_col, block.b_row}, cols, depth, width, packed);
     }
+    packed += depth * width;
+    col += width;
   }
 }
 
-// One tile of kRows x kCols; rows and cols say how much of it is wanted.
-template <typename Acc>
+// One tile of kRows rows and kCount vectors of columns; rows and cols say how much of it is wanted.
+template <int kCount, typename Acc>
 void tile(const Acc* a, const Acc* b, int64_t depth, Acc* out, int64_t ld, int64_t rows,
           int64_t cols, bool accumulate) {
   using Vector = typename VectorOf<Acc>::Type;
-  constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Acc));
-  Vector sums[kRows][kVectors] = {};
-  for (int64_t p = 0; p < depth; ++p, a += kRows, b += kCols<Acc>) {
-    Vector column[kVectors];
+  constexpr int kWidth = kCount * kLanes<Acc>;
+  Vector sums[kRows][kCount] = {};
+  for (int64_t p = 0; p < depth; ++p, a += kRows, b += kWidth) {
+    Vector column[kCount];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) std::memcpy(&column[v], b + v * kLanes, sizeof(Vector));
+    for (int v = 0; v < kCount; ++v) {
+      std::memcpy(&column[v], b + v * kLanes<Acc>, sizeof(Vector));
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
       const Vector row = a[i] - Vector{};
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[i][v] = multiply_add(row, column[v], sums[i][v]);
+      for (int v = 0; v < kCount; ++v) sums[i][v] = multiply_add(row, column[v], sums[i][v]);
     }
   }
-  Acc flat[kRows][kCols<Acc>];
+  if (rows == kRows && cols == kWidth) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kCount; ++v) {
+        Acc* target = out + i * ld + v * kLanes<Acc>;
+        Vector sum = sums[i][v];
+        if (accumulate) {
+          Vector before;
+          std::memcpy(&before, target, sizeof(before));
+          sum = before + sum;
+        }
+        std::memcpy(target, &sum, sizeof(sum));
+      }
+    }
+    return;
+  }
+  Acc flat[kRows][kWidth];
   std::memcpy(flat, sums, sizeof(flat));
   for (int64_t i = 0; i < rows; ++i) {
     Acc* target = out + i * ld;
-    if (accumulate) {
-      for (int64_t j = 0; j < cols; ++j) target[j] += flat[i][j];
-    } else {
-      std::memcpy(target, flat[i], sizeof(Acc) * static_cast<size_t>(cols));
+    for (int64_t j = 0; j < cols; ++j) {
+      target[j] = accumulate ? target[j] + flat[i][j] : flat[i][j];
     }
+  }
+}
+
+template <typename Acc>
+void tile_of(int vectors, const Acc* a, const Acc* b, int64_t depth, Acc* out, int64_t ld,
+             int64_t rows, int64_t cols, bool accumulate) {
+  switch (vectors) {
+    case 1: return tile<1>(a, b, depth, out, ld, rows, cols, accumulate);
+    case 2: return tile<2>(a, b, depth, out, ld, rows, cols, accumulate);
+    default: return tile<kVectors>(a, b, depth, out, ld, rows, cols, accumulate);
   }
 }
 
@@ -175,13 +264,17 @@ void run_block(const GemmBlock& block) {
     const int64_t depth = block.k - first < kGemmBlockDepth ? block.k - first : kGemmBlockDepth;
     pack_a<Storage>(block, first, depth, packed_a);
     pack_b<Storage>(block, first, depth, packed_b);
-    for (int64_t col = 0; col < block.n; col += kCols<Acc>) {
+    for (int64_t col = 0; col < block.n;) {
+      const int vectors = panel_vectors<Acc>(block.n - col);
+      const int64_t width = vectors * kLanes<Acc>;
+      const int64_t cols = block.n - col < width ? block.n - col : width;
       for (int64_t row = 0; row < block.m; row += kRows) {
         const int64_t rows = block.m - row < kRows ? block.m - row : kRows;
-        const int64_t cols = block.n - col < kCols<Acc> ? block.n - col : kCols<Acc>;
-        tile(packed_a + row * depth, packed_b + col * depth, depth,
-             static_cast<Acc*>(block.acc) + row * block.ld + col, block.ld, rows, cols, first > 0);
+        tile_of(vectors, packed_a + row * depth, packed_b + col * depth, depth,
+                static_cast<Acc*>(block.acc) + row * block.ld + col, block.ld, rows, cols,
+                first > 0);
       }
+      col += width;
     }
   }
 }
@@ -251,12 +344,37 @@ void scale_rows(const GemmRow& row, int64_t first) {
   }
 }
 
+// The rows of B a few at a time, each from end to end, as memory likes them; sums stand in `out`
+// meanwhile. A column's sum takes its products in the same order as by scale_rows().
+void sum_rows(const GemmRow& row) {
+  constexpr int kAtOnce = 8;
+  const int64_t whole = row.n - row.n % kFloatLanes;
+  for (int64_t first = 0; first < row.k; first += kAtOnce) {
+    const int64_t rows = row.k - first < kAtOnce ? row.k - first : kAtOnce;
+    const float* source = row.b + first * row.b_row;
+    for (int64_t j = 0; j < whole; j += kFloatLanes) {
+      FloatVector sum = first == 0 ? FloatVector{} : load_floats(row.out + j);
+      for (int64_t p = 0; p < rows; ++p) {
+        const FloatVector x = row.x[first + p] - FloatVector{};
+        sum = multiply_add(x, load_floats(source + p * row.b_row + j), sum);
+      }
+      std::memcpy(row.out + j, &sum, sizeof(sum));
+    }
+  }
+  for (int64_t j = 0; row.bias != nullptr && j < whole; ++j) row.out[j] += row.bias[j];
+}
+
 void run_row_f32(const GemmRow& row) {
   int64_t j = 0;
   if (row.b_col != 1) {
     for (; j + 4 <= row.n; j += 4) dot_columns<4>(row, j);
     for (; j < row.n; ++j) dot_columns<1>(row, j);
     return;
+  }
+  constexpr int64_t kNearFloats = int64_t{1} << 16;  // What the nearer caches hold of B.
+  if (row.n * row.k > kNearFloats) {
+    sum_rows(row);
+    j = row.n - row.n % kFloatLanes;
   }
   for (; j + 4 * kFloatLanes <= row.n; j += 4 * kFloatLanes) scale_rows<4>(row, j);
   for (; j + kFloatLanes <= row.n; j += kFloatLanes) scale_rows<1>(row, j);

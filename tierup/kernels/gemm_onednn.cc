@@ -1,9 +1,8 @@
-// oneDNN has two entries: dnnl_sgemm, better for a single row (measured: 1x64x64 in 0.4 us against
-// 0.9 us), and the matmul primitive, better elsewhere, above all for B stored transposed.
+// The matmul primitive. oneDNN's other entry, dnnl_sgemm, generates all its kernels in its first
+// call (7 ms for a row, 57 ms more for a matrix, measured), whatever is asked of it.
 #include "tierup/kernels/gemm_onednn.h"
 
 #include <bit>
-#include <cstring>
 #include <dnnl.hpp>
 
 #include "tierup/base/parallel.h"
@@ -70,7 +69,9 @@ CachedMatmul make_matmul(const GemmProblem& p, const MatrixOperand& a, const Mat
   return result;
 }
 
-void run_matmul(const GemmProblem& p) {
+}  // namespace
+
+void gemm_onednn(const GemmProblem& p) {
   const ThreadCountScope threads(
       threads_worth(p.batch * p.m * p.n * p.k, p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)));
   MatrixOperand a = p.a;
@@ -118,47 +119,6 @@ void run_matmul(const GemmProblem& p) {
   require(status == dnnl_success, ErrorCode::kInternal, "oneDNN matmul failed with status {}",
           static_cast<int>(status));
   stream.wait();
-}
-
-// One row by sgemm; bias goes in as the initial C.
-void run_row(const GemmProblem& p) {
-  float beta = p.beta.to<float>();
-  if (p.bias != nullptr) {
-    std::memcpy(p.c, p.bias, static_cast<size_t>(p.n) * sizeof(float));
-    beta = 1.0F;
-  }
-  const bool transposed = p.b.col_stride != 1;
-  const int64_t ld = transposed ? std::max(p.b.col_stride, p.k) : std::max(p.b.row_stride, p.n);
-  dnnl_sgemm('N', transposed ? 'T' : 'N', 1, p.n, p.k, p.alpha.to<float>(),
-             static_cast<const float*>(p.a.data), p.k, static_cast<const float*>(p.b.data), ld,
-             beta, static_cast<float*>(p.c), p.n);
-}
-
-}  // namespace
-
-void sgemm(bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-           int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
-  onednn_engine();  // Its settings go for this entry too.
-  dnnl_sgemm('N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
-void gemm_onednn(const GemmProblem& problem) {
-  const bool row =
-      problem.batch == 1 && problem.m == 1 && (problem.a.col_stride == 1 || problem.k == 1);
-  const bool column = problem.batch == 1 && problem.n == 1 && problem.c_row_stride == 1 &&
-                      (problem.b.row_stride == 1 || problem.k == 1) && problem.bias == nullptr;
-  if (row && problem.n > 1) return run_row(problem);
-  if (column) {
-    GemmProblem flipped = problem;
-    flipped.m = 1;
-    flipped.n = problem.m;
-    flipped.a = {problem.b.data, 0, problem.k, 1};
-    flipped.b = {problem.a.data, 0, problem.a.col_stride, problem.a.row_stride};
-    // A single row's own stride means nothing, but tells below how the matrix lies.
-    normalize(problem.k, problem.m, flipped.b.row_stride, flipped.b.col_stride);
-    return run_row(flipped);
-  }
-  run_matmul(problem);
 }
 
 }  // namespace tierup::kernels
