@@ -14,6 +14,7 @@
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/layouts.h"
 #include "tierup/kernels/net/weight_store.h"
+#include "tierup/kernels/net/winograd.h"
 
 namespace tierup::kernels::net {
 
@@ -135,8 +136,13 @@ class Emitter {
   // Epilogues as post-operations; the sum's operand lies in the result's buffer beforehand.
   dnnl::primitive_attr attributes(const Layer& layer) const;
   Home result_home(const Layer& layer, const memory::desc& layout);
-  dnnl::convolution_forward::primitive_desc describe(const Layer& layer, bool is_winograd) const;
-  bool prefers_winograd(const Layer& layer);
+  dnnl::convolution_forward::primitive_desc describe(const Layer& layer) const;
+  // The convolution's weight, dense and with the normalisation's factors; its pages may go.
+  Tensor dense_weight(const Layer& layer) const;
+  // The tile of Winograd's that is fastest for the layer; 0 where oneDNN's direct convolution is.
+  int winograd_tile(const Layer& layer);
+  int fastest_tile(const Layer& layer, const std::vector<StoreStep>& steps);
+  void winograd(const Layer& layer, int tile);
   // Of a product: with the normalisation's factors, and with what it adds.
   static Tensor scaled_weight(const Layer& layer);
   std::vector<float> folded_bias(const Layer& layer) const;
@@ -146,10 +152,10 @@ class Emitter {
   WeightStore& weights_;
   Emitted out_;
   std::vector<std::vector<Home>> homes_;
-  std::vector<int> root_;      // The value whose memory a view shows.
-  std::vector<int> last_use_;  // The last layer that reads a root.
-  int layer_ = 0;              // At hand.
-  std::vector<std::pair<IntVector, bool>> measured_;
+  std::vector<int> root_;                            // The value whose memory a view shows.
+  std::vector<int> last_use_;                        // The last layer that reads a root.
+  int layer_ = 0;                                    // At hand.
+  std::vector<std::pair<IntVector, int>> measured_;  // Winograd's tile by geometry.
 };
 
 // Places the arena's buffers so that those alive at one time do not meet; returns the arena's size.

@@ -34,14 +34,16 @@ std::optional<memory::desc> WeightStore::known_layout(int id) const {
   return std::nullopt;
 }
 
-void WeightStore::set_winograd(int id) {
+void WeightStore::set_winograd_tile(int id, int tile) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  winograd_.push_back(id);
+  winograd_tiles_.emplace_back(id, tile);
 }
 
-bool WeightStore::is_winograd(int id) const {
+int WeightStore::winograd_tile(int id) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::find(winograd_.begin(), winograd_.end(), id) != winograd_.end();
+  const auto found = std::find_if(winograd_tiles_.begin(), winograd_tiles_.end(),
+                                  [id](const auto& entry) { return entry.first == id; });
+  return found == winograd_tiles_.end() ? 0 : found->second;
 }
 
 size_t WeightStore::bytes() const {

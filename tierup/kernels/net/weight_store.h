@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tierup/kernels/net/layouts.h"
@@ -20,9 +21,10 @@ class WeightStore {
   // A layout that the constant was packed in before; nets for other sizes take it again where they
   // can, so that one copy serves all.
   std::optional<memory::desc> known_layout(int id) const;
-  // Which convolutions measured faster by Winograd's algorithm, for nets that do not measure.
-  void set_winograd(int id);
-  bool is_winograd(int id) const;
+  // The tile of Winograd's with which a convolution measured fastest (0: without), for nets that do
+  // not measure.
+  void set_winograd_tile(int id, int tile);
+  int winograd_tile(int id) const;
   size_t bytes() const;
 
  private:
@@ -33,7 +35,7 @@ class WeightStore {
   };
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::vector<int> winograd_;
+  std::vector<std::pair<int, int>> winograd_tiles_;
 };
 
 // `bytes` of memory on a cache line's boundary.

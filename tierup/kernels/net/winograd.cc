@@ -1,0 +1,108 @@
+#include "tierup/kernels/net/winograd.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/instruction_set.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+WinogradPartFn part_function() {
+  switch (instruction_set()) {
+    case InstructionSet::kAvx512: return winograd_part_avx512();
+    case InstructionSet::kAvx2: return winograd_part_avx2();
+    case InstructionSet::kBase: break;
+  }
+  return winograd_part_base();
+}
+
+int64_t points_of(int tile) { return int64_t{tile + 2} * (tile + 2); }
+int64_t rounded_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
+
+}  // namespace
+
+int64_t winograd_weight_count(int64_t in_channels, int64_t out_channels) {
+  return rounded_up(out_channels, kWinogradPanel) * in_channels * 9;
+}
+
+void pack_winograd_weight(const float* weight, int64_t in_channels, int64_t out_channels,
+                          float* packed) {
+  for (int64_t first = 0; first < out_channels; first += kWinogradPanel) {
+    const int64_t count = std::min(kWinogradPanel, out_channels - first);
+    for (int64_t c = 0; c < in_channels; ++c) {
+      for (int64_t k = 0; k < 9; ++k, packed += kWinogradPanel) {
+        std::fill_n(packed, kWinogradPanel, 0.0F);
+        for (int64_t o = 0; o < count; ++o)
+          packed[o] = weight[((first + o) * in_channels + c) * 9 + k];
+      }
+    }
+  }
+}
+
+WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels) {
+  constexpr int64_t kCached = 220'000;  // Floats that stay in the second-level cache.
+  constexpr int64_t kKept = 160'000;    // Of weights among them.
+  const int64_t points = points_of(problem.tile);
+  const int64_t columns = rounded_up(channels, kWinogradPanel);
+  const int64_t block_weights = points * winograd_apart(kWinogradDepth * kWinogradPanel);
+  const int64_t all_weights = (problem.in_channels + kWinogradDepth - 1) / kWinogradDepth *
+                              (columns / kWinogradPanel) * block_weights;
+  const bool keeps = all_weights <= kKept;
+  const int64_t weights = keeps ? all_weights : block_weights;
+  const int64_t each = points * (kWinogradDepth + columns);
+  const int64_t most = std::max<int64_t>(14, (kCached - weights) / each);
+  const int64_t blocks = (tiles + most - 1) / most;
+  const int64_t at_a_time = (tiles + blocks - 1) / blocks;
+  return {at_a_time, keeps,
+          weights + points * (winograd_apart(at_a_time * kWinogradDepth) +
+                              winograd_apart(at_a_time * columns))};
+}
+
+// Over output channels where there are weights for it: each part then reads its own ones, and only
+// the inputs' transform is done more than once.
+WinogradPlan plan_winograd(const Winograd& problem, int threads) {
+  constexpr int64_t kChannelsOfPart = 64;
+  WinogradPlan plan;
+  const int64_t panels = (problem.out_channels + kWinogradPanel - 1) / kWinogradPanel;
+  const bool by_tiles = problem.out_channels < kChannelsOfPart * threads;
+  if (by_tiles) {
+    plan.tile_parts = std::min<int64_t>(threads, problem.tiles());
+  } else {
+    plan.channel_parts = std::min<int64_t>(threads, panels);
+  }
+  const int64_t tiles = (problem.tiles() + plan.tile_parts - 1) / plan.tile_parts;
+  const int64_t channels = (panels + plan.channel_parts - 1) / plan.channel_parts * kWinogradPanel;
+  plan.scratch_of_part = rounded_up(winograd_block(problem, tiles, channels).scratch, 16);
+  return plan;
+}
+
+void run_winograd(const Winograd& problem, const WinogradPlan& plan, const float* source,
+                  const float* weights, const float* bias, std::span<const StoreStep> steps,
+                  float* target, float* scratch) {
+  const WinogradPartFn run = part_function();
+  const int64_t panels = (problem.out_channels + kWinogradPanel - 1) / kWinogradPanel;
+  parallel_for(0, plan.parts(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t tile_part = i / plan.channel_parts;
+      const int64_t channel_part = i % plan.channel_parts;
+      WinogradPart part{};
+      part.problem = &problem;
+      part.first_tile = problem.tiles() * tile_part / plan.tile_parts;
+      part.last_tile = problem.tiles() * (tile_part + 1) / plan.tile_parts;
+      part.first_channel = panels * channel_part / plan.channel_parts * kWinogradPanel;
+      part.last_channel = std::min(
+          problem.out_channels, panels * (channel_part + 1) / plan.channel_parts * kWinogradPanel);
+      part.source = source;
+      part.weights = weights;
+      part.bias = bias;
+      part.steps = steps;
+      part.target = target;
+      part.scratch = scratch + i * plan.scratch_of_part;
+      run(part);
+    }
+  });
+}
+
+}  // namespace tierup::kernels::net

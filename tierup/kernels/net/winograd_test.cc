@@ -1,0 +1,185 @@
+#include "tierup/kernels/net/winograd.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/net/weight_store.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+std::vector<float> numbers(int64_t count, uint32_t seed) {
+  std::vector<float> result(static_cast<size_t>(count));
+  for (float& x : result) {
+    seed = seed * 1664525U + 1013904223U;
+    x = static_cast<float>(seed >> 8) / 8388608.0F - 1.0F;
+  }
+  return result;
+}
+
+struct Case {
+  Winograd problem;
+  std::vector<float> source, weight, bias, before;
+  std::vector<StoreStep> steps;
+};
+
+Case case_of(const Winograd& problem) {
+  return {problem,
+          numbers(problem.source_count(), 1),
+          numbers(problem.out_channels * problem.in_channels * 9, 2),
+          numbers(problem.out_channels, 3),
+          numbers(problem.target_count(), 4),
+          {}};
+}
+
+double apply(const std::vector<StoreStep>& steps, double x, double before) {
+  for (const StoreStep& step : steps) {
+    switch (step.kind) {
+      case StoreStep::Kind::kSum: x += before; break;
+      case StoreStep::Kind::kRelu: x = std::max(x, 0.0); break;
+      case StoreStep::Kind::kClip: x = std::clamp<double>(x, step.alpha, step.beta); break;
+      case StoreStep::Kind::kLinear: x = x * step.alpha + step.beta; break;
+    }
+  }
+  return x;
+}
+
+// The sum over one window, in double.
+double window_sum(const Case& c, int64_t n, int64_t row, int64_t column, int64_t o) {
+  const Winograd& p = c.problem;
+  double sum = c.bias[static_cast<size_t>(o)];
+  for (int64_t i = 0; i < 9; ++i) {
+    const int64_t y = row + i / 3 - p.pad_top;
+    const int64_t x = column + i % 3 - p.pad_left;
+    if (y < 0 || y >= p.height || x < 0 || x >= p.width) continue;
+    const int64_t point = ((n * p.height + y) * p.width + x) * p.in_channels;
+    for (int64_t k = 0; k < p.in_channels; ++k) {
+      sum += static_cast<double>(c.source[static_cast<size_t>(point + k)]) *
+             c.weight[static_cast<size_t>((o * p.in_channels + k) * 9 + i)];
+    }
+  }
+  return sum;
+}
+
+std::vector<double> direct(const Case& c) {
+  const Winograd& p = c.problem;
+  std::vector<double> result;
+  for (int64_t i = 0; i < p.target_count(); ++i) {
+    const int64_t point = i / p.out_channels;
+    const double sum =
+        window_sum(c, point / (p.out_width * p.out_height), point / p.out_width % p.out_height,
+                   point % p.out_width, i % p.out_channels);
+    result.push_back(apply(c.steps, sum, c.before[static_cast<size_t>(i)]));
+  }
+  return result;
+}
+
+// Blocks on a cache line's boundary, as nets have them.
+std::shared_ptr<char[]> block_of(const std::vector<float>& values) {
+  auto block = aligned_block(values.size() * sizeof(float));
+  std::copy(values.begin(), values.end(), reinterpret_cast<float*>(block.get()));
+  return block;
+}
+float* floats(const std::shared_ptr<char[]>& block) {
+  return reinterpret_cast<float*>(block.get());
+}
+
+double largest_error(const Case& c, const std::vector<double>& wanted, int threads) {
+  const Winograd& p = c.problem;
+  const ThreadCountScope scope(threads);
+  const WinogradPlan plan = plan_winograd(p, threads);
+  std::vector<float> packed(
+      static_cast<size_t>(winograd_weight_count(p.in_channels, p.out_channels)));
+  pack_winograd_weight(c.weight.data(), p.in_channels, p.out_channels, packed.data());
+  const auto source = block_of(c.source);
+  const auto weights = block_of(packed);
+  const auto bias = block_of(c.bias);
+  std::vector<float> room_for_target = c.before;
+  room_for_target.push_back(77);
+  const auto target = block_of(room_for_target);
+  const std::vector<float> junk(static_cast<size_t>(plan.parts() * plan.scratch_of_part),
+                                std::nanf(""));
+  const auto scratch = block_of(junk);
+  run_winograd(p, plan, floats(source), floats(weights), floats(bias), c.steps, floats(target),
+               floats(scratch));
+  EXPECT_EQ(floats(target)[p.target_count()], 77);
+  double most = 0;
+  double top = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double difference = std::abs(wanted[i] - floats(target)[i]);
+    if (std::isnan(difference)) return difference;
+    most = std::max(most, difference);
+    top = std::max(top, std::abs(wanted[i]));
+  }
+  return most / top;
+}
+
+class OnEachInstructionSet : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override { limit_instruction_set(GetParam()); }
+  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
+};
+
+TEST_P(OnEachInstructionSet, AwkwardSizesGiveWhatDirectConvolutionGives) {
+  // batch, height, width, in channels, out height, out width, out channels, padding
+  const std::vector<Winograd> problems{
+      {1, 1, 1, 16, 1, 1, 16, 1, 1, 0},     {1, 3, 3, 16, 1, 1, 48, 0, 0, 0},
+      {2, 5, 7, 48, 5, 7, 80, 1, 1, 0},     {1, 13, 9, 80, 13, 9, 32, 1, 1, 0},
+      {3, 6, 4, 144, 4, 2, 16, 0, 0, 0},    {1, 17, 30, 16, 19, 32, 96, 2, 2, 0},
+      {1, 7, 7, 192, 7, 7, 208, 1, 1, 0},   {1, 4, 31, 32, 3, 30, 160, 0, 1, 0},
+      {1, 30, 30, 64, 30, 30, 64, 1, 1, 0},
+  };
+  for (Winograd problem : problems) {
+    for (const int tile : {2, 4}) {
+      problem.tile = tile;
+      const Case c = case_of(problem);
+      const std::vector<double> wanted = direct(c);
+      for (const int threads : {1, 2, 3}) {
+        EXPECT_LT(largest_error(c, wanted, threads), 4e-6)
+            << problem.height << "x" << problem.width << " " << problem.in_channels << " to "
+            << problem.out_channels << " tile " << tile << " threads " << threads;
+      }
+    }
+  }
+}
+
+TEST_P(OnEachInstructionSet, StoresThroughEachStep) {
+  using Kind = StoreStep::Kind;
+  const std::vector<std::vector<StoreStep>> lines{
+      {{Kind::kRelu}},
+      {{Kind::kSum}, {Kind::kRelu}},
+      {{Kind::kRelu}, {Kind::kSum}},
+      {{Kind::kClip, -0.5F, 6}},
+      {{Kind::kLinear, 0.5F, 3}, {Kind::kClip, 0, 2}, {Kind::kSum}},
+  };
+  for (const int tile : {2, 4}) {
+    Case c = case_of({1, 9, 10, 32, 9, 10, 48, 1, 1, tile});
+    for (const auto& steps : lines) {
+      c.steps = steps;
+      EXPECT_LT(largest_error(c, direct(c), 2), 4e-6);
+    }
+  }
+}
+
+// Relu and clip keep a NaN: a net looks for them in its results.
+TEST_P(OnEachInstructionSet, KeepsNaN) {
+  using Kind = StoreStep::Kind;
+  for (const int tile : {2, 4}) {
+    Case c = case_of({1, 4, 4, 16, 4, 4, 16, 1, 1, tile});
+    c.source[5] = std::nanf("");
+    c.steps = {{Kind::kRelu}, {Kind::kClip, 0, 6}};
+    EXPECT_TRUE(std::isnan(largest_error(c, direct(c), 1)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Winograd, OnEachInstructionSet,
+                         ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
+                                           InstructionSet::kAvx512));
+
+}  // namespace
+}  // namespace tierup::kernels::net
