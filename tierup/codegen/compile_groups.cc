@@ -58,18 +58,19 @@ class GroupCompiler {
       any.push_back(form.standing != ops::Standing::kDimensioned);
     }
     const bool views = !group.program().chains.empty();  // Of which nothing is known to be uniform.
-    if (!views && group.expected_uniform() != any) install(group, group.expected_uniform());
-    install(group, any);
+    if (!views && group.expected_uniform() != any) install(group, group.expected_uniform(), any);
+    install(group, any, any);
     if (group.kernel_count() == 0 && report_.refusal.empty()) report_.refusal = group.refusal();
   }
 
-  void install(ops::FusionGroup& group, const std::vector<bool>& uniform) {
+  void install(ops::FusionGroup& group, const std::vector<bool>& uniform,
+               const std::vector<bool>& single) {
     const ops::GroupProgram& program = group.program();
     GroupForms forms = forms_of(program, group.expected());
     if (!forms.refusal.empty()) return group.refuse(std::move(forms.refusal));
     ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, {}, 0};
     size_t nodes = 0;
-    made.stages = stages_of(program, uniform);
+    made.stages = stages_of(program, uniform, single);
     for (ops::CompiledKernel& stage : made.stages) {
       if (stage.outputs.empty()) continue;
       const GroupKernel kernel =

@@ -12,8 +12,12 @@ using ops::RowSpace;
 
 class StageMaker {
  public:
-  StageMaker(const ops::GroupProgram& program, const std::vector<bool>& uniform)
-      : program_(program), uniform_(uniform), stored_(program.members.size(), false) {}
+  StageMaker(const ops::GroupProgram& program, const std::vector<bool>& uniform,
+             const std::vector<bool>& single)
+      : program_(program),
+        uniform_(uniform),
+        single_(single),
+        stored_(program.members.size(), false) {}
 
   std::vector<CompiledKernel> run() {
     for (const GroupMember& member : program_.members) {
@@ -91,9 +95,9 @@ class StageMaker {
         collect(argument.index, level, stage);
         continue;
       }
-      const bool uniform =
-          stage.space == RowSpace::kFull &&
-          (is_input ? uniform_[argument.index] : spaces_[argument.index] != RowSpace::kFull);
+      const bool is_full = stage.space == RowSpace::kFull;
+      const bool uniform = is_input ? (is_full ? uniform_ : single_)[argument.index]
+                                    : is_full && spaces_[argument.index] != RowSpace::kFull;
       const bool known =
           std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const ops::KernelInput& input) {
             return input.source == argument.source && input.index == argument.index;
@@ -106,7 +110,8 @@ class StageMaker {
   }
 
   const ops::GroupProgram& program_;
-  const std::vector<bool>& uniform_;
+  const std::vector<bool>& uniform_;  // Of a row.
+  const std::vector<bool>& single_;   // Of everything.
   std::vector<uint32_t> levels_;
   std::vector<RowSpace> spaces_;
   std::vector<bool> stored_;
@@ -117,10 +122,11 @@ class StageMaker {
 }  // namespace
 
 std::vector<CompiledKernel> stages_of(const ops::GroupProgram& program,
-                                      const std::vector<bool>& uniform) {
+                                      const std::vector<bool>& uniform,
+                                      const std::vector<bool>& single) {
   if (std::any_of(program.members.begin(), program.members.end(),
                   [](const GroupMember& member) { return member.by_rows; })) {
-    return StageMaker(program, uniform).run();
+    return StageMaker(program, uniform, single).run();
   }
   CompiledKernel stage;
   stage.outputs = program.outputs;

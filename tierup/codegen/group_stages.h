@@ -12,9 +12,10 @@
 
 namespace tierup::codegen {
 
-// `uniform`: by input, whether it is the same for all elements of a run. The stages have no
-// functions yet.
+// By input: `uniform`, whether it is the same for all elements of a row, and `single`, whether it
+// is one element for certain. The stages have no functions yet.
 std::vector<ops::CompiledKernel> stages_of(const ops::GroupProgram& program,
-                                           const std::vector<bool>& uniform);
+                                           const std::vector<bool>& uniform,
+                                           const std::vector<bool>& single);
 
 }  // namespace tierup::codegen

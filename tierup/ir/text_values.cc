@@ -37,8 +37,8 @@ class TypeParser {
       if (TypePtr found = parametric(name, depth)) return found;
     }
     if (TypePtr found = simple(name)) return found;
-    if (const auto dtype = scalar_type_from_name(name)) return tensor(*dtype);
     if (name == "Tensor") return tensor(std::nullopt);
+    if (const auto dtype = scalar_type_from_name(name)) return tensor(*dtype);
     if (context_.types) {
       if (TypePtr found = context_.types(name)) return found;
     }

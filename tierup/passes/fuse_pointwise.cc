@@ -3,7 +3,7 @@
 #include "tierup/passes/fuse_pointwise.h"
 
 #include <algorithm>
-#include <deque>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -32,70 +32,55 @@ class Gatherer {
  public:
   Gatherer(PassContext& context, const std::vector<const Members*>& groups) : context_(context) {
     for (const Members* group : groups) {
-      for (const Node* member : *group) group_of_[member] = group;
+      units_.push_back({{}, {}, 0, 0, group->size()});
+      for (const Node* member : *group) unit_of_[member] = units_.size() - 1;
     }
   }
 
   void run(const ir::Block& block) {
-    std::vector<Node*> nodes;
-    std::unordered_map<const Members*, size_t> missing;
-    for (Node* node : block.nodes()) nodes.push_back(node);
-    for (const Node* node : nodes) pending_.insert(node);
-    for (Node* node : nodes) {
-      const auto group = group_of_.find(node);
-      if (group == group_of_.end()) {
-        place({node});
-      } else if (++missing[group->second] == group->second->size()) {
-        place(in_order(*group->second, nodes));
-      }
+    for (Node* node : block.nodes()) add(node);
+    for (const Node* node : block.nodes()) {
+      const size_t unit = unit_of_.at(node);
+      if (--units_[unit].to_come == 0 && units_[unit].missing == 0) take(unit);
     }
-    TIERUP_CHECK(waiting_.empty());
-    for (size_t i = 0; i < order_.size(); ++i) {
-      if (order_[i] != nodes[i]) return rearrange(block);
-    }
+    TIERUP_CHECK(order_.size() == seen_);
+    const auto& nodes = block.nodes();
+    if (!std::equal(order_.begin(), order_.end(), nodes.begin())) rearrange(block);
   }
 
  private:
-  static Members in_order(const Members& members, const std::vector<Node*>& nodes) {
-    const std::unordered_set<const Node*> wanted(members.begin(), members.end());
-    Members result;
-    std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(result),
-                 [&](const Node* node) { return wanted.contains(node); });
-    return result;
-  }
+  // A group, or a node outside of all.
+  struct Unit {
+    Members nodes;
+    std::vector<size_t> readers;
+    size_t last = 0;     // Where its last node stood.
+    size_t missing = 0;  // How many of the units that it reads are not taken yet.
+    size_t to_come = 0;  // How many of its nodes are still to be met.
+  };
 
-  void place(Members unit) {
-    if (!is_ready(unit)) {
-      waiting_.push_back(std::move(unit));
-      return;
-    }
-    take(unit);
-    for (size_t i = 0; i < waiting_.size();) {
-      if (!is_ready(waiting_[i])) {
-        ++i;
-        continue;
-      }
-      take(waiting_[i]);
-      waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
-      i = 0;
+  void add(Node* node) {
+    const auto [entry, is_alone] = unit_of_.emplace(node, units_.size());
+    if (is_alone) units_.push_back({{}, {}, 0, 0, 1});
+    const size_t unit = entry->second;
+    units_[unit].last = seen_++;
+    units_[unit].nodes.push_back(node);
+    for (const Value* value : values_read(*node)) {
+      const auto producer = unit_of_.find(value->node());
+      if (producer == unit_of_.end() || producer->second == unit) continue;
+      units_[producer->second].readers.push_back(unit);
+      ++units_[unit].missing;
     }
   }
-  bool is_ready(const Members& unit) const {
-    const std::unordered_set<const Node*> own(unit.begin(), unit.end());
-    for (const Node* node : unit) {
-      for (const Value* value : values_read(*node)) {
-        const Node* producer = value->node();
-        if (producer != nullptr && !own.contains(producer) && pending_.contains(producer)) {
-          return false;
-        }
+  // And what waited for it.
+  void take(size_t first) {
+    std::set<std::pair<size_t, size_t>> ready{{units_[first].last, first}};
+    while (!ready.empty()) {
+      const size_t unit = ready.extract(ready.begin()).value().second;
+      order_.insert(order_.end(), units_[unit].nodes.begin(), units_[unit].nodes.end());
+      for (const size_t reader : units_[unit].readers) {
+        if (--units_[reader].missing > 0 || units_[reader].to_come > 0) continue;
+        ready.emplace(units_[reader].last, reader);
       }
-    }
-    return true;
-  }
-  void take(const Members& unit) {
-    for (Node* node : unit) {
-      pending_.erase(node);
-      order_.push_back(node);
     }
   }
   void rearrange(const ir::Block& block) {
@@ -105,9 +90,9 @@ class Gatherer {
   }
 
   PassContext& context_;
-  std::unordered_map<const Node*, const Members*> group_of_;
-  std::unordered_set<const Node*> pending_;
-  std::deque<Members> waiting_;
+  std::unordered_map<const Node*, size_t> unit_of_;
+  std::vector<Unit> units_;
+  size_t seen_ = 0;
   Members order_;
 };
 

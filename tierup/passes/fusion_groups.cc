@@ -13,14 +13,6 @@ using ir::Value;
 
 namespace {
 
-void collect_reads(const Node& node, std::vector<const Value*>& values) {
-  values.insert(values.end(), node.inputs().begin(), node.inputs().end());
-  for (const ir::Block* block : node.blocks()) {
-    for (const Node* inner : block->nodes()) collect_reads(*inner, values);
-    values.insert(values.end(), block->returns().begin(), block->returns().end());
-  }
-}
-
 bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
 
 constexpr Dim kOne{Dim::Kind::kStatic, 1};
@@ -58,12 +50,6 @@ void widen(Shape& shape, const Shape& more, size_t row_rank) {
 
 }  // namespace
 
-std::vector<const Value*> values_read(const Node& node) {
-  std::vector<const Value*> values;
-  collect_reads(node, values);
-  return values;
-}
-
 void FusionPlanner::plan(const ir::Block& block) {
   for (Node* node : block.nodes()) visit(node);
   for (uint32_t group = 0; group < groups_.size(); ++group) merge_through_views(group);
@@ -79,11 +65,9 @@ void FusionPlanner::visit(Node* node) {
     refused_.emplace_back(node, std::move(refusal));
   }
   for (const Value* output : node->outputs()) forms_.form(output);
-  GroupSet reached = closure(above(*node));
-  if (!can_move(*node)) {
-    for (const uint32_t group : reached) pinned_[group] = true;
-  }
-  node_above_.emplace(node, std::move(reached));
+  reach_.add(*node);
+  if (can_move(*node)) return;
+  for (const uint32_t group : reach_.take_above(*node)) pinned_[group] = true;
 }
 
 std::string FusionPlanner::refusal_of(const Node& node) {
@@ -222,52 +206,13 @@ uint32_t FusionPlanner::group_of(const Node* node) const {
   return found == member_of_.end() ? kNone : found->second;
 }
 
-// The groups directly or through outside nodes above a node.
-FusionPlanner::GroupSet FusionPlanner::above(const Node& node) const {
-  GroupSet result;
-  for (const Value* value : values_read(node)) {
-    if (value->node() == nullptr) continue;
-    const uint32_t group = group_of(value->node());
-    if (group != kNone) result.insert(group);
-    const auto known = node_above_.find(value->node());
-    if (known != node_above_.end()) result.insert(known->second.begin(), known->second.end());
-  }
-  return result;
-}
-
-FusionPlanner::GroupSet FusionPlanner::closure(GroupSet groups) const {
-  std::vector<uint32_t> open(groups.begin(), groups.end());
-  while (!open.empty()) {
-    const uint32_t group = open.back();
-    open.pop_back();
-    for (const uint32_t next : group_above_[group]) {
-      if (groups.insert(next).second) open.push_back(next);
-    }
-  }
-  return groups;
-}
-
-// Whether computing `value` needs the group, other than by being its member.
-bool FusionPlanner::reaches(const Value* value, uint32_t group) const {
-  if (value->node() == nullptr) return false;
-  const uint32_t own = group_of(value->node());
-  if (own == group) return false;
-  GroupSet start;
-  if (own != kNone) {
-    start.insert(own);
-  } else if (const auto known = node_above_.find(value->node()); known != node_above_.end()) {
-    start = known->second;
-  }
-  return closure(std::move(start)).contains(group);
-}
-
 bool FusionPlanner::may_join(const Node& node, uint32_t group) const {
   if (pinned_[group] || segments_[group] != segment_) return false;
   if (groups_[group].members.size() >= kMaxGroupMembers) return false;
   const std::optional<bool> flat = reads_flat(node, {group});
   if (!flat || !fits(node, groups_[group], *flat)) return false;
   return std::none_of(node.inputs().begin(), node.inputs().end(),
-                      [&](const Value* input) { return reaches(input, group); });
+                      [&](const Value* input) { return reach_.reaches(input, group); });
 }
 
 bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
@@ -287,7 +232,7 @@ bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
   const auto depends = [&](uint32_t from, uint32_t on) {
     for (const Node* member : groups_[from].members) {
       for (const Value* input : member->inputs()) {
-        if (reaches(input, on)) return true;
+        if (reach_.reaches(input, on)) return true;
       }
     }
     return false;
@@ -320,12 +265,13 @@ void FusionPlanner::join(Node* node) {
   for (const Value* input : node->inputs()) {
     if (input->node() == nullptr || input->node()->owner() != node->owner()) continue;
     const uint32_t group = group_of(input->node());
-    if (group == kNone || group == joined || !may_join(*node, group)) continue;
+    if (group == kNone || group == joined) continue;
     if (joined == kNone) {
-      if (has_room({&alone, &groups_[group].members})) joined = group;
-    } else if (may_merge(joined, group) &&
+      const bool joins = has_room({&alone, &groups_[group].members}) && may_join(*node, group);
+      if (joins) joined = group;
+    } else if (has_room({&alone, &groups_[joined].members, &groups_[group].members}) &&
                reads_flat(*node, {joined, group}) == reads_flat(*node, {joined}) &&
-               has_room({&alone, &groups_[joined].members, &groups_[group].members})) {
+               may_join(*node, group) && may_merge(joined, group)) {
       merge(joined, group);
     }
   }
@@ -334,11 +280,8 @@ void FusionPlanner::join(Node* node) {
     groups_.push_back({{}, space_of(*node), 0, 0});
     segments_.push_back(segment_);
     pinned_.push_back(false);
-    group_above_.emplace_back();
   }
-  GroupSet reached = above(*node);
-  reached.erase(joined);
-  group_above_[joined].insert(reached.begin(), reached.end());
+  reach_.join(*node, joined);
   const RowCall* call = row_call(node);
   const bool reads_flat_values = *reads_flat(*node, {joined});
   if (call != nullptr) {
@@ -356,6 +299,7 @@ void FusionPlanner::join(Node* node) {
 // Nothing names `from` afterwards.
 void FusionPlanner::merge(uint32_t into, uint32_t from) {
   auto& members = groups_[into].members;
+  reach_.merge(into, from);
   for (Node* member : groups_[from].members) member_of_[member] = into;
   std::vector<Node*> both;
   both.reserve(members.size() + groups_[from].members.size());
@@ -368,13 +312,6 @@ void FusionPlanner::merge(uint32_t into, uint32_t from) {
   groups_[into].row_rank = std::max(groups_[into].row_rank, groups_[from].row_rank);
   widen(groups_[into].shape, groups_[from].shape, groups_[into].row_rank);
   groups_[into].row_members += row_members;
-  group_above_[into].insert(group_above_[from].begin(), group_above_[from].end());
-  const auto rename = [&](GroupSet& set) {
-    if (set.erase(from) > 0) set.insert(into);
-  };
-  for (GroupSet& set : group_above_) rename(set);
-  for (auto& [node, set] : node_above_) rename(set);
-  group_above_[into].erase(into);
 }
 
 }  // namespace tierup::passes

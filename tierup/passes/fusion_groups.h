@@ -1,9 +1,9 @@
 // FusionPlanner: which nodes of one block stand in which group.
 //
 // Nodes are taken in program order and join the groups of their producers. A group must not depend
-// on itself through nodes outside of it: for each group we keep the groups that it reaches upwards,
-// and ask before a node joins. All members end up where the last one stands, so whatever lies in
-// between and depends on the group must be free to move behind it.
+// on itself through nodes outside of it, which is asked before a node joins (group_reach.h). All
+// members end up where the last one stands, so whatever lies in between and depends on the group
+// must be free to move behind it.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tierup/ops/row_meaning.h"
+#include "tierup/passes/group_reach.h"
 #include "tierup/passes/pass.h"
 #include "tierup/passes/value_forms.h"
 #include "tierup/passes/view_chains.h"
@@ -70,7 +71,6 @@ class FusionPlanner {
   void join(ir::Node* node);
   bool may_join(const ir::Node& node, uint32_t group) const;
   bool may_merge(uint32_t a, uint32_t b) const;
-  bool reaches(const ir::Value* value, uint32_t group) const;
   void merge(uint32_t into, uint32_t from);
   void merge_through_views(uint32_t into);
   bool may_merge_through(const std::map<const ir::Value*, ViewChain>& chains, uint32_t from,
@@ -80,8 +80,6 @@ class FusionPlanner {
   void take_views(const std::map<const ir::Value*, ViewChain>& chains, uint32_t from,
                   uint32_t into);
   uint32_t group_of(const ir::Node* node) const;
-  GroupSet above(const ir::Node& node) const;
-  GroupSet closure(GroupSet groups) const;
   bool has_room(const std::vector<const std::vector<ir::Node*>*>& parts) const;
 
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -89,14 +87,13 @@ class FusionPlanner {
   ValueForms& forms_;
   uint32_t segment_ = 0;  // Nodes on both sides of an effect stay apart.
   std::vector<PlannedGroup> groups_;
-  std::vector<uint32_t> segments_;     // Of groups.
-  std::vector<bool> pinned_;           // Something that cannot move depends on the group.
-  std::vector<GroupSet> group_above_;  // Groups that a group depends on.
+  std::vector<uint32_t> segments_;  // Of groups.
+  std::vector<bool> pinned_;        // Something that cannot move depends on the group.
+  GroupReach reach_;
   std::unordered_map<const ir::Node*, uint32_t> member_of_;
   std::unordered_map<const ir::Node*, RowCall> row_calls_;
   std::set<const ir::Node*> flat_;
   std::set<const ir::Node*> views_;
-  std::unordered_map<const ir::Node*, GroupSet> node_above_;  // Of nodes outside of groups.
   std::vector<std::pair<ir::Node*, std::string>> refused_;
 };
 
@@ -104,7 +101,5 @@ class FusionPlanner {
 bool has_row_role(const ir::Node& node);
 inline constexpr size_t kMaxGroupMembers = 64;
 inline constexpr size_t kMaxGroupOperands = 16;  // Inputs and outputs of a kernel.
-// Everything that a node, or a node inside its blocks, reads.
-std::vector<const ir::Value*> values_read(const ir::Node& node);
 
 }  // namespace tierup::passes

@@ -255,10 +255,21 @@ class KernelEmitter {
                           : builder_.CreateZExt(value, target);
     }
     if (is_float(from))
-      return is_float(to) ? builder_.CreateFPCast(value, target)
-                          : builder_.CreateFPToSI(value, target);
+      return is_float(to) ? builder_.CreateFPCast(value, target) : truncated(value, to, width);
     return is_float(to) ? builder_.CreateSIToFP(value, target)
                         : builder_.CreateSExtOrTrunc(value, target);
+  }
+
+  // As kernels::truncated: NaN and what does not fit become the smallest number.
+  Value* truncated(Value* value, LaneType to, unsigned width) {
+    llvm::Type* target = widen(scalar_type(to), width);
+    const double end = to == LaneType::kI32 ? 0x1p31 : 0x1p63;
+    const auto bits = to == LaneType::kI32 ? uint64_t{1} << 31 : uint64_t{1} << 63;
+    Value* fits = builder_.CreateAnd(
+        builder_.CreateFCmpOGE(value, llvm::ConstantFP::get(value->getType(), -end)),
+        builder_.CreateFCmpOLT(value, llvm::ConstantFP::get(value->getType(), end)));
+    return builder_.CreateSelect(fits, builder_.CreateFPToSI(value, target),
+                                 llvm::ConstantInt::get(target, bits));
   }
 
   void store(uint32_t output, Value* value, LaneType from, Value* index, unsigned width) {
