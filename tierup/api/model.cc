@@ -89,7 +89,9 @@ void Model::read(Ref<archive::ByteSource> source) {
   for (const auto& [name, callable] : root()->type->methods()) {
     add_method(name, ir::as_function(*callable));
   }
-  if (!options_.allow_unsupported) check_support();
+  if (options_.allow_unsupported) return;
+  check_support();
+  plan_forward();
 }
 
 void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
@@ -169,6 +171,17 @@ void Model::check_support() const {
   require(list.empty(), ErrorCode::kUnsupported,
           "the model uses {} operator(s) or construct(s) that tierup does not support:{}",
           list.size(), list_missing(list));
+}
+
+// What a first call would wait for otherwise. A plan that can't be made is told by that call.
+void Model::plan_forward() {
+  const auto forward = std::find_if(methods_.begin(), methods_.end(),
+                                    [](const Method& method) { return method.name == "forward"; });
+  if (forward == methods_.end()) return;
+  try {
+    program_->plan_of(*forward->function);
+  } catch (const Error&) {
+  }
 }
 
 void Model::add_method(std::string name, const ir::Function& function) {
