@@ -1,5 +1,9 @@
-// tierup compare: two models on the same inputs, and the first value in which they differ.
+// tierup compare: two models on the same inputs, the first value in which they differ, and how long
+// they take by turns.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
 
 #include "commands.h"
 #include "json_writer.h"
@@ -15,6 +19,7 @@ struct CompareArguments {
   std::vector<std::string> inputs;
   double rtol = -1;
   double atol = -1;
+  double seconds = 0;  // Of calls by turns; 0: none.
   bool json = false;
 };
 
@@ -41,9 +46,60 @@ Outcome compare_call(const api::Model& first, const api::Model& second, const ap
   return outcome;
 }
 
+ModelArguments second_model(const CompareArguments& arguments) {
+  ModelArguments second = arguments.first;
+  second.path = arguments.second;
+  return second;
+}
+
+struct Times {
+  std::vector<double> first_ms;
+  std::vector<double> second_ms;
+};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double timed_call(const api::Model& model, const api::CaseCall& call) {
+  const auto start = std::chrono::steady_clock::now();
+  const IValue result = make_call(model, call);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+void settle(const api::Model& model, const api::CaseCall& call) {
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 3; ++i) make_call(model, call);
+    model.tiers().wait_for_jobs();
+  }
+}
+
+// Both at the tier they reach, in the order first, second, second, first, so that neither a drift
+// of the machine's speed nor the place after the other favours one.
+Times time_by_turns(const CompareArguments& arguments) {
+  const api::ModelCase model_case = api::read_model_case(arguments.inputs.front());
+  const api::CaseCall& call = model_case.calls.front();
+  const Ref<api::Model> first = arguments.first.load();
+  const Ref<api::Model> second = second_model(arguments).load();
+  settle(*first, call);
+  settle(*second, call);
+  Times times;
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(arguments.seconds);
+  while (times.first_ms.size() < 10 || std::chrono::steady_clock::now() < end) {
+    times.first_ms.push_back(timed_call(*first, call));
+    times.second_ms.push_back(timed_call(*second, call));
+    times.second_ms.push_back(timed_call(*second, call));
+    times.first_ms.push_back(timed_call(*first, call));
+  }
+  return times;
+}
+
 std::vector<Outcome> compare_all(const CompareArguments& arguments) {
-  ModelArguments second_arguments = arguments.first;
-  second_arguments.path = arguments.second;
+  const ModelArguments second_arguments = second_model(arguments);
   std::vector<Outcome> outcomes;
   for (const std::string& path : arguments.inputs) {
     const api::ModelCase model_case = api::read_model_case(path);
@@ -67,28 +123,46 @@ std::vector<Outcome> compare_all(const CompareArguments& arguments) {
   return outcomes;
 }
 
+void print_json(const std::vector<Outcome>& outcomes, bool differs, const Times& times) {
+  JsonWriter json;
+  json.begin_object().key("equal").boolean(!differs).key("calls").begin_array();
+  for (const Outcome& outcome : outcomes) {
+    json.begin_object();
+    json.key("call").string(outcome.label);
+    json.key("difference").string(outcome.difference);
+    json.key("max_absolute_error").number(outcome.deviation.max_absolute);
+    json.key("max_relative_error").number(outcome.deviation.max_relative);
+    json.end_object();
+  }
+  json.end_array();
+  if (!times.first_ms.empty()) {
+    json.key("first_p50_ms").number(median(times.first_ms));
+    json.key("second_p50_ms").number(median(times.second_ms));
+    json.key("timed_calls").number(times.first_ms.size());
+  }
+  json.end_object();
+  fmt::print("{}\n", json.text());
+}
+
 int run_compare(const CompareArguments& arguments) {
   const std::vector<Outcome> outcomes = compare_all(arguments);
   const bool differs = !outcomes.empty() && !outcomes.back().difference.empty();
+  const Times times = arguments.seconds > 0 ? time_by_turns(arguments) : Times{};
   if (arguments.json) {
-    JsonWriter json;
-    json.begin_object().key("equal").boolean(!differs).key("calls").begin_array();
-    for (const Outcome& outcome : outcomes) {
-      json.begin_object();
-      json.key("call").string(outcome.label);
-      json.key("difference").string(outcome.difference);
-      json.key("max_absolute_error").number(outcome.deviation.max_absolute);
-      json.key("max_relative_error").number(outcome.deviation.max_relative);
-      json.end_object();
-    }
-    json.end_array().end_object();
-    fmt::print("{}\n", json.text());
-  } else {
-    for (const Outcome& outcome : outcomes) {
-      fmt::print("{}: largest absolute error {:.3g}, relative {:.3g}: {}\n", outcome.label,
-                 outcome.deviation.max_absolute, outcome.deviation.max_relative,
-                 outcome.difference.empty() ? "equal" : outcome.difference);
-    }
+    print_json(outcomes, differs, times);
+    return differs ? kMismatch : kOk;
+  }
+  for (const Outcome& outcome : outcomes) {
+    fmt::print("{}: largest absolute error {:.3g}, relative {:.3g}: {}\n", outcome.label,
+               outcome.deviation.max_absolute, outcome.deviation.max_relative,
+               outcome.difference.empty() ? "equal" : outcome.difference);
+  }
+  if (!times.first_ms.empty()) {
+    const double first = median(times.first_ms);
+    const double second = median(times.second_ms);
+    fmt::print(
+        "by turns, {} calls of each: median {:.4g} ms and {:.4g} ms, second / first {:.3f}\n",
+        times.first_ms.size(), first, second, second / first);
   }
   return differs ? kMismatch : kOk;
 }
@@ -106,6 +180,9 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--rtol", arguments->rtol, "Relative tolerance instead of the case's");
   command->add_option("--atol", arguments->atol, "Absolute tolerance instead of the case's");
+  command->add_option(
+      "-t", arguments->seconds,
+      "Also time both by turns for so many seconds, on the first case's first call");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->callback([arguments, &action] {
     action = {[arguments] { return run_compare(*arguments); }, arguments->json};

@@ -55,6 +55,12 @@ for key in nodes kinds us_per_run share gflop_per_s gb_per_s shapes place; do sa
 expect 0 "the same model by both front ends" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
   --inputs "$zoo/mlp3.case0.safetensors" --inputs "$zoo/mlp3.case1.safetensors"
 says out "call 0: largest absolute error"
+expect 0 "their times by turns" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
+  --inputs "$zoo/mlp3.case0.safetensors" -t 0.05
+says out "second / first"
+expect 0 "their times in JSON" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
+  --inputs "$zoo/mlp3.case0.safetensors" -t 0.05 --json
+for key in equal first_p50_ms second_p50_ms timed_calls; do says out "\"$key\":"; done
 expect 0 "a model that writes to its inputs, by both front ends" "$tierup" compare \
   "$zoo/inplace_views.pt" "$zoo/inplace_views.pt2" --inputs "$zoo/inplace_views.case1.safetensors"
 packages=$zoo/../packages

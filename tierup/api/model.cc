@@ -193,10 +193,15 @@ void Model::add_method(std::string name, const ir::Function& function) {
 // forward__0 for tensors, forward__1 for packed sequences) answers to its own name with the first
 // of them.
 const Model::Method& Model::entry(const std::string& name) const {
-  for (const std::string& wanted : {name, name + "__0"}) {
-    for (auto method = methods_.rbegin(); method != methods_.rend(); ++method) {
-      if (method->name == wanted) return *method;
-    }
+  const auto named = [&](std::string_view suffix) {
+    return std::find_if(methods_.rbegin(), methods_.rend(), [&](const Method& method) {
+      const std::string_view own = method.name;
+      return own.size() == name.size() + suffix.size() && own.starts_with(name) &&
+             own.ends_with(suffix);
+    });
+  };
+  for (const std::string_view suffix : {"", "__0"}) {
+    if (const auto method = named(suffix); method != methods_.rend()) return *method;
   }
   std::string known;
   for (const Method& method : methods_) known += (known.empty() ? "" : ", ") + method.name;
@@ -252,7 +257,7 @@ IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
 
 IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues kwargs,
                   const RunOptions& options) const {
-  if (exported_ && name == "forward") return run_exported(args, kwargs, options);
+  if (exported_ && name == "forward") return run_exported(std::move(args), kwargs, options);
   const Method& method = entry(name);
   return execute(
       *method.graph,
@@ -260,9 +265,9 @@ IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues
       options);
 }
 
-IValue Model::run_exported(const std::vector<IValue>& args, const NamedValues& kwargs,
+IValue Model::run_exported(std::vector<IValue> args, const NamedValues& kwargs,
                            const RunOptions& options) const {
-  std::vector<IValue> leaves = exported_->flatten_inputs(args, kwargs);
+  std::vector<IValue> leaves = exported_->flatten_inputs(std::move(args), kwargs);
   leaves.insert(leaves.begin(), IValue(root()));
   return exported_->unflatten_outputs(execute(*entry("forward").graph, std::move(leaves), options));
 }

@@ -63,8 +63,8 @@ struct ModelStats {
 // need the caller's order, as in PyTorch.
 class Model final : public executor::Servable {
  public:
-  // Also makes the plan of `forward`, if there is one. Throws what the archive reader, the front end
-  // or a __setstate__ throws, and kUnsupported with the complete list of what is missing.
+  // Also makes the plan of `forward`, if there is one. Throws what the archive reader, the front
+  // end or a __setstate__ throws, and kUnsupported with the complete list of what is missing.
   static Ref<Model> load(Ref<archive::ByteSource> source, ModelOptions options = {});
   ~Model() override;
 
@@ -124,7 +124,7 @@ class Model final : public executor::Servable {
   void read(Ref<archive::ByteSource> source);
   void read_torchscript(Ref<archive::ModelArchive> archive);
   void read_exported(Ref<archive::ModelArchive> archive);
-  IValue run_exported(const std::vector<IValue>& args, const NamedValues& kwargs,
+  IValue run_exported(std::vector<IValue> args, const NamedValues& kwargs,
                       const RunOptions& options) const;
   void check_support() const;
   void plan_forward();

@@ -379,8 +379,7 @@ ExportedProgram load_exported(const archive::ModelArchive& archive,
 }
 
 std::vector<IValue> ExportedProgram::flatten_inputs(
-    const std::vector<IValue>& args,
-    const std::vector<std::pair<std::string, IValue>>& kwargs) const {
+    std::vector<IValue> args, const std::vector<std::pair<std::string, IValue>>& kwargs) const {
   if (is_flat && kwargs.empty() && fast_checks && fast_checks->hold(args)) return args;
   if (!checks) return unchecked_inputs(*this, args, kwargs);
   std::vector<std::optional<IValue>> leaves;

@@ -88,8 +88,7 @@ struct ExportedProgram {
 
   // Checked leaves for forward (without self). Throws as InputChecks::check and flatten_call do.
   std::vector<IValue> flatten_inputs(
-      const std::vector<IValue>& args,
-      const std::vector<std::pair<std::string, IValue>>& kwargs) const;
+      std::vector<IValue> args, const std::vector<std::pair<std::string, IValue>>& kwargs) const;
   // The same from leaves in order, without those that are constants of the program.
   std::vector<IValue> check_leaves(std::vector<IValue> leaves) const;
   IValue unflatten_outputs(const IValue& flat) const;
