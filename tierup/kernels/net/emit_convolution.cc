@@ -1,4 +1,5 @@
 // Convolutions: by oneDNN, or by Winograd's algorithm of our own where that measures faster.
+#include <emmintrin.h>
 #include <fmt/format.h>
 #include <time.h>
 
@@ -38,19 +39,10 @@ double thread_time() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-// The best of a few runs.
-template <typename Run>
-double best_time(const Run& run) {
-  double best = 1e30;
-  double spent = 0;
-  for (int i = 0; i < 2 || (i < 6 && spent < 10); ++i) {
-    const double begin = thread_time();
-    run();
-    const double time = thread_time() - begin;
-    spent += time;
-    if (i > 0) best = std::min(best, time);
-  }
-  return best;
+// Puts memory out of the processor's caches.
+void leave_cache(const char* data, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) _mm_clflush(data + i);
+  _mm_mfence();
 }
 
 std::shared_ptr<char[]> zeros(size_t bytes) {
@@ -59,44 +51,90 @@ std::shared_ptr<char[]> zeros(size_t bytes) {
   return block;
 }
 
-double time_convolution(const convolution_forward::primitive_desc& pd) {
-  const auto& engine = onednn_engine();
-  std::vector<std::pair<int, memory::desc>> parts{{DNNL_ARG_SRC, pd.src_desc()},
-                                                  {DNNL_ARG_WEIGHTS, pd.weights_desc()},
-                                                  {DNNL_ARG_BIAS, pd.bias_desc()},
-                                                  {DNNL_ARG_DST, pd.dst_desc()},
-                                                  {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}};
-  std::vector<std::shared_ptr<char[]>> blocks;
-  std::unordered_map<int, memory> arguments;
-  for (const auto& [name, desc] : parts) {
-    blocks.push_back(zeros(desc.get_size()));
-    arguments.emplace(name, memory(desc, engine, blocks.back().get()));
+// What a convolution reads and writes while it is timed.
+struct Trial {
+  std::shared_ptr<char[]> source, weights, bias, target, room;
+  size_t weight_bytes;
+  bool stays_cached;  // Where not, its weights come from memory, as they will between other layers.
+};
+
+float* floats(const std::shared_ptr<char[]>& block) {
+  return reinterpret_cast<float*>(block.get());
+}
+
+// The best of two or three runs; a candidate that is far behind at once runs once.
+template <typename Run>
+double best_time(const Trial& trial, double time_to_beat, const Run& run) {
+  constexpr size_t kCold = size_t{1} << 20;  // Fewer bytes come from memory in no time.
+  double best = 1e30;
+  double spent = 0;
+  for (int i = 0; i < 2 || (i < 3 && spent < 3); ++i) {
+    if (!trial.stays_cached && trial.weight_bytes > kCold)
+      leave_cache(trial.weights.get(), trial.weight_bytes);
+    const double begin = thread_time();
+    run();
+    const double time = thread_time() - begin;
+    spent += time;
+    best = std::min(best, time);
+    if (time > 2 * time_to_beat) break;
   }
+  return best;
+}
+
+double time_convolution(const convolution_forward::primitive_desc& pd, bool stays_cached) {
+  const auto& engine = onednn_engine();
+  const Trial t{zeros(pd.src_desc().get_size()),
+                zeros(pd.weights_desc().get_size()),
+                zeros(pd.bias_desc().get_size()),
+                zeros(pd.dst_desc().get_size()),
+                zeros(pd.scratchpad_desc().get_size()),
+                pd.weights_desc().get_size(),
+                stays_cached};
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, memory(pd.src_desc(), engine, t.source.get())},
+      {DNNL_ARG_WEIGHTS, memory(pd.weights_desc(), engine, t.weights.get())},
+      {DNNL_ARG_BIAS, memory(pd.bias_desc(), engine, t.bias.get())},
+      {DNNL_ARG_DST, memory(pd.dst_desc(), engine, t.target.get())},
+      {DNNL_ARG_SCRATCHPAD, memory(pd.scratchpad_desc(), engine, t.room.get())}};
   const convolution_forward primitive(pd);
-  return best_time([&] {
+  return best_time(t, 1e30, [&] {
     primitive.execute(onednn_stream(), arguments);
     onednn_stream().wait();
   });
 }
 
-std::shared_ptr<char[]> zero_floats(int64_t count) {
-  return zeros(static_cast<size_t>(count) * sizeof(float));
-}
-float* floats(const std::shared_ptr<char[]>& block) {
-  return reinterpret_cast<float*>(block.get());
+template <typename Problem>
+Trial trial_of(const Problem& problem, int64_t weights, int64_t room, bool stays_cached) {
+  const auto bytes = [](int64_t count) { return static_cast<size_t>(count) * sizeof(float); };
+  return {zeros(bytes(problem.source_count())),
+          zeros(bytes(weights)),
+          zeros(bytes(problem.out_channels)),
+          zeros(bytes(problem.target_count())),
+          zeros(bytes(room)),
+          bytes(weights),
+          stays_cached};
 }
 
-double time_winograd(const Winograd& problem, const std::vector<StoreStep>& steps) {
+double time_winograd(const Winograd& problem, const std::vector<StoreStep>& steps,
+                     bool stays_cached, double time_to_beat) {
   const WinogradPlan plan = plan_winograd(problem, 1);
-  const auto source = zero_floats(problem.source_count());
-  const auto target = zero_floats(problem.target_count());
-  const auto weights =
-      zero_floats(winograd_weight_count(problem.in_channels, problem.out_channels));
-  const auto bias = zero_floats(problem.out_channels);
-  const auto scratch = zero_floats(plan.parts() * plan.scratch_of_part);
-  return best_time([&] {
-    run_winograd(problem, plan, floats(source), floats(weights), floats(bias), steps,
-                 floats(target), floats(scratch));
+  const Trial t =
+      trial_of(problem, winograd_weight_count(problem.in_channels, problem.out_channels),
+               plan.parts() * plan.scratch_of_part, stays_cached);
+  return best_time(t, time_to_beat, [&] {
+    run_winograd(problem, plan, floats(t.source), floats(t.weights), floats(t.bias), steps,
+                 floats(t.target), floats(t.room));
+  });
+}
+
+double time_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps,
+                   bool stays_cached, double time_to_beat) {
+  const ConvolutionPlan plan = plan_convolution(problem, 1);
+  const Trial t = trial_of(problem, convolution_weight_count(problem),
+                           plan.parts() * plan.scratch_of_part, stays_cached);
+  return best_time(t, time_to_beat, [&] {
+    run_convolution(problem, plan, floats(t.source), floats(t.weights), floats(t.bias), steps,
+                    floats(t.target), floats(t.room));
   });
 }
 
@@ -104,7 +142,7 @@ IntVector geometry_key(const Layer& layer) {
   const ConvGeometry& g = layer.conv;
   IntVector key{g.batch, g.in_channels, g.out_channels,
                 static_cast<int64_t>(layer.epilogue.size())};
-  for (const auto* triple : {&g.in, &g.kernel, &g.padding})
+  for (const auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
     key.insert(key.end(), triple->begin(), triple->end());
   return key;
 }
@@ -112,6 +150,12 @@ IntVector geometry_key(const Layer& layer) {
 Winograd winograd_problem(const ConvGeometry& g, int tile) {
   return {g.batch,  g.in[1],        g.in[2],      g.in_channels, g.out[1],
           g.out[2], g.out_channels, g.padding[1], g.padding[2],  tile};
+}
+
+PanelConvolution panel_problem(const ConvGeometry& g) {
+  return {g.batch,     g.in[1],        g.in[2],       g.in_channels, g.out[1],
+          g.out[2],    g.out_channels, g.kernel[1],   g.kernel[2],   g.stride[1],
+          g.stride[2], g.dilation[1],  g.dilation[2], g.padding[1],  g.padding[2]};
 }
 
 // The epilogue, if our own loops have all of it.
@@ -155,43 +199,90 @@ convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const 
   return make(any_layout(in), any_layout(out));
 }
 
-int Emitter::winograd_tile(const Layer& layer) {
-  const ConvGeometry& g = layer.conv;
+namespace {
+
+// What could be fastest. Panels are for few rows with many weights, where oneDNN waits for memory;
+// few large tiles, or many small ones, never pay.
+std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
+  constexpr int64_t kFewRows = 100;
+  constexpr int64_t kManyWeights = 64 << 10;
+  std::vector<Algorithm> result{Algorithm::kOneDnn};
+  if (g.rank != 2 || g.groups != 1 || g.transposed) return result;
   const ConvGeometry::Triple ones{1, 1, 1};
-  const bool fits = g.rank == 2 && g.groups == 1 && g.kernel[1] == 3 && g.kernel[2] == 3 &&
-                    g.stride == ones && g.dilation == ones &&
-                    g.in_channels % kWinogradChannels == 0 &&
-                    g.out_channels % kWinogradChannels == 0;
-  if (!fits || !options_.is_fast) return 0;
-  const auto steps = store_steps(layer);
-  if (!steps) return 0;
-  if (!options_.measures) return weights_.winograd_tile(layer.id);
-  const IntVector key = geometry_key(layer);
-  for (const auto& [known, tile] : measured_) {
-    if (std::equal(known.begin(), known.end(), key.begin(), key.end())) return tile;
+  if (g.out_channels % kConvolutionChannels == 0 && g.weights() >= kManyWeights &&
+      panel_problem(g).rows() <= kFewRows) {
+    result.push_back(Algorithm::kPanels);
   }
-  const int tile = fastest_tile(layer, *steps);
-  measured_.emplace_back(key, tile);
-  return tile;
+  const bool fits = g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
+                    g.dilation == ones && g.in_channels % kWinogradChannels == 0 &&
+                    g.out_channels % kWinogradChannels == 0;
+  if (!fits || !is_fast) return result;
+  const int64_t large_tiles = winograd_problem(g, 4).tiles();
+  if (large_tiles < 32) result.push_back(Algorithm::kWinograd2);
+  if (large_tiles >= 9) result.push_back(Algorithm::kWinograd4);
+  return result;
+}
+
+const char* name_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kOneDnn: return "oneDNN";
+    case Algorithm::kPanels: return "panels";
+    case Algorithm::kWinograd2: return "Winograd by tiles of 2";
+    case Algorithm::kWinograd4: return "Winograd by tiles of 4";
+  }
+  return "";
+}
+
+}  // namespace
+
+Algorithm Emitter::algorithm_for(const Layer& layer) {
+  const std::vector<Algorithm> candidates = candidates_for(layer.conv, options_.is_fast);
+  if (candidates.size() == 1 || !store_steps(layer)) return Algorithm::kOneDnn;
+  if (!options_.measures) {
+    const Algorithm known = weights_.algorithm(layer.id).value_or(Algorithm::kOneDnn);
+    const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
+    return fits ? known : candidates.back();
+  }
+  const IntVector key = geometry_key(layer);
+  auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
+    return std::equal(entry.first.begin(), entry.first.end(), key.begin(), key.end());
+  });
+  if (found == measured_.end()) found = measured_.insert(found, {key, fastest(layer, candidates)});
+  const Algorithm chosen = found->second;
+  weights_.set_algorithm(layer.id, chosen);
+  return chosen;
 }
 
 // By measurement on one thread.
-int Emitter::fastest_tile(const Layer& layer, const std::vector<StoreStep>& steps) {
+Algorithm Emitter::fastest(const Layer& layer, const std::vector<Algorithm>& candidates) {
   const ThreadCountScope one_thread(1);
   const ConvGeometry& g = layer.conv;
-  double best = time_convolution(describe(layer));
-  int fastest = 0;
-  std::string times = fmt::format("direct {:.3f} ms", best);
-  for (const int tile : {2, 4}) {
-    const double time = time_winograd(winograd_problem(g, tile), steps);
-    times += fmt::format(", Winograd by tiles of {} {:.3f} ms", tile, time);
+  const std::vector<StoreStep> steps = *store_steps(layer);
+  double best = 1e30;
+  Algorithm fastest = Algorithm::kOneDnn;
+  std::string times;
+  for (const Algorithm candidate : candidates) {
+    double time = 0;
+    switch (candidate) {
+      case Algorithm::kOneDnn: time = time_convolution(describe(layer), stays_cached_); break;
+      case Algorithm::kPanels:
+        time = time_panels(panel_problem(g), steps, stays_cached_, best);
+        break;
+      case Algorithm::kWinograd2:
+        time = time_winograd(winograd_problem(g, 2), steps, stays_cached_, best);
+        break;
+      case Algorithm::kWinograd4:
+        time = time_winograd(winograd_problem(g, 4), steps, stays_cached_, best);
+        break;
+    }
+    times += fmt::format("{} {:.3f} ms, ", name_of(candidate), time);
     if (time >= best) continue;
     best = time;
-    fastest = tile;
+    fastest = candidate;
   }
-  out_.notes.push_back(fmt::format("convolution {}x{}x{} to {} channels: {} (one thread): {}",
-                                   g.in_channels, g.in[1], g.in[2], g.out_channels, times,
-                                   fastest == 0 ? "direct" : fmt::format("tiles of {}", fastest)));
+  out_.notes.push_back(fmt::format("convolution {}x{}x{} to {}x{}x{}: {}on one thread: {}",
+                                   g.in_channels, g.in[1], g.in[2], g.out_channels, g.out[1],
+                                   g.out[2], times, name_of(fastest)));
   return fastest;
 }
 
@@ -210,7 +301,15 @@ Tensor Emitter::dense_weight(const Layer& layer) const {
 }
 
 void Emitter::convolution(const Layer& layer) {
-  if (const int tile = winograd_tile(layer)) return winograd(layer, tile);
+  switch (algorithm_for(layer)) {
+    case Algorithm::kOneDnn: return onednn_convolution(layer);
+    case Algorithm::kPanels: return panels(layer);
+    case Algorithm::kWinograd2: return winograd(layer, 2);
+    case Algorithm::kWinograd4: return winograd(layer, 4);
+  }
+}
+
+void Emitter::onednn_convolution(const Layer& layer) {
   const auto pd = describe(layer);
   const Home source = home_in(layer.inputs[0], pd.src_desc());
   const Home weights = packed(layer.id * 2, dense_weight(layer), pd.weights_desc(),
@@ -225,34 +324,56 @@ void Emitter::convolution(const Layer& layer) {
   settle(layer.output, target);
 }
 
-void Emitter::winograd(const Layer& layer, int tile) {
-  if (options_.measures) weights_.set_winograd_tile(layer.id, tile);
-  out_.spreads_nans = true;
-  const ConvGeometry& g = layer.conv;
-  const Winograd problem = winograd_problem(g, tile);
-  const WinogradPlan plan = plan_winograd(problem, intra_op_threads());
-  const std::vector<StoreStep> steps = *store_steps(layer);
+Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const IntVector& weights_as,
+                                     const std::function<void(const float*, float*)>& pack,
+                                     int64_t room) {
   const Home source = home_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
-  const memory::desc packed_layout =
-      row_major(IntVector{winograd_weight_count(g.in_channels, g.out_channels)});
-  const auto block = weights_.get(layer.id * 2, packed_layout, [&](char* to) {
+  const memory::desc layout = row_major(weights_as);
+  const auto block = weights_.get(layer.id * 2, layout, [&](char* to) {
     const Tensor weight = dense_weight(layer);
-    pack_winograd_weight(weight.data<float>(), g.in_channels, g.out_channels,
-                         reinterpret_cast<float*>(to));
+    pack(weight.data<float>(), reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
   out_.blocks.push_back(block);
-  const Home weights{packed_layout, constant_buffer(block.get(), packed_layout.get_size()), 0};
+  const Home weights{layout, constant_buffer(block.get(), layout.get_size()), 0};
   const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const Home target = result_home(layer, channels_last(value(layer.output).sizes));
-  const Home room = fresh(row_major(IntVector{plan.parts() * plan.scratch_of_part}));
+  return {source, weights, bias, target, fresh(row_major(IntVector{room}))};
+}
+
+void Emitter::winograd(const Layer& layer, int tile) {
+  out_.spreads_nans = true;
+  const Winograd problem = winograd_problem(layer.conv, tile);
+  const WinogradPlan plan = plan_winograd(problem, intra_op_threads());
+  const int64_t in = problem.in_channels;
+  const int64_t out = problem.out_channels;
+  const OwnHomes h = own_homes(
+      layer, IntVector{winograd_weight_count(in, out) / 9, 9},
+      [&](const float* weight, float* to) { pack_winograd_weight(weight, in, out, to); },
+      plan.parts() * plan.scratch_of_part);
   act(
-      [=](Bases bases) {
-        run_winograd(problem, plan, at(bases, source), at(bases, weights), at(bases, bias), steps,
-                     at(bases, target), at(bases, room));
+      [=, steps = *store_steps(layer)](Bases bases) {
+        run_winograd(problem, plan, at(bases, h.source), at(bases, h.weights), at(bases, h.bias),
+                     steps, at(bases, h.target), at(bases, h.room));
       },
-      {source, weights, bias, target, room});
-  settle(layer.output, target);
+      {h.source, h.weights, h.bias, h.target, h.room});
+  settle(layer.output, h.target);
+}
+
+void Emitter::panels(const Layer& layer) {
+  const PanelConvolution problem = panel_problem(layer.conv);
+  const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
+  const OwnHomes h = own_homes(
+      layer, IntVector{convolution_weight_count(problem)},
+      [&](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); },
+      plan.parts() * plan.scratch_of_part);
+  act(
+      [=, steps = *store_steps(layer)](Bases bases) {
+        run_convolution(problem, plan, at(bases, h.source), at(bases, h.weights), at(bases, h.bias),
+                        steps, at(bases, h.target), at(bases, h.room));
+      },
+      {h.source, h.weights, h.bias, h.target, h.room});
+  settle(layer.output, h.target);
 }
 
 }  // namespace tierup::kernels::net

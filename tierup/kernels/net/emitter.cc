@@ -24,6 +24,11 @@ Emitted Emitter::run() {
     settle(id, {row_major(input.sizes, input.dtype), static_cast<int>(out_.buffers.size()) - 1, 0});
   }
   find_last_uses();
+  constexpr int64_t kCachedWeights = 4 << 20;
+  int64_t weights = 0;
+  for (const Layer& layer : net_.layers)
+    weights += layer.weight.defined() ? layer.weight.numel() : 0;
+  stays_cached_ = weights <= kCachedWeights;
   for (const Layer& layer : net_.layers) {
     try {
       emit(layer);

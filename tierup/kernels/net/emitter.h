@@ -13,6 +13,7 @@
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/layouts.h"
+#include "tierup/kernels/net/panel_convolution.h"
 #include "tierup/kernels/net/weight_store.h"
 #include "tierup/kernels/net/winograd.h"
 
@@ -139,10 +140,18 @@ class Emitter {
   dnnl::convolution_forward::primitive_desc describe(const Layer& layer) const;
   // The convolution's weight, dense and with the normalisation's factors; its pages may go.
   Tensor dense_weight(const Layer& layer) const;
-  // The tile of Winograd's that is fastest for the layer; 0 where oneDNN's direct convolution is.
-  int winograd_tile(const Layer& layer);
-  int fastest_tile(const Layer& layer, const std::vector<StoreStep>& steps);
+  Algorithm algorithm_for(const Layer& layer);
+  Algorithm fastest(const Layer& layer, const std::vector<Algorithm>& candidates);
+  void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, int tile);
+  void panels(const Layer& layer);
+  // What our own convolutions read and write beside their source.
+  struct OwnHomes {
+    Home source, weights, bias, target, room;
+  };
+  // `weights_as` names how they are packed.
+  OwnHomes own_homes(const Layer& layer, const IntVector& weights_as,
+                     const std::function<void(const float*, float*)>& pack, int64_t room);
   // Of a product: with the normalisation's factors, and with what it adds.
   static Tensor scaled_weight(const Layer& layer);
   std::vector<float> folded_bias(const Layer& layer) const;
@@ -152,10 +161,11 @@ class Emitter {
   WeightStore& weights_;
   Emitted out_;
   std::vector<std::vector<Home>> homes_;
-  std::vector<int> root_;                            // The value whose memory a view shows.
-  std::vector<int> last_use_;                        // The last layer that reads a root.
-  int layer_ = 0;                                    // At hand.
-  std::vector<std::pair<IntVector, int>> measured_;  // Winograd's tile by geometry.
+  std::vector<int> root_;                                  // The value whose memory a view shows.
+  std::vector<int> last_use_;                              // The last layer that reads a root.
+  int layer_ = 0;                                          // At hand.
+  std::vector<std::pair<IntVector, Algorithm>> measured_;  // By geometry.
+  bool stays_cached_ = true;  // All weights may stay in the cache from run to run.
 };
 
 // Places the arena's buffers so that those alive at one time do not meet; returns the arena's size.

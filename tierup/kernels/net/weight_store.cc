@@ -34,16 +34,17 @@ std::optional<memory::desc> WeightStore::known_layout(int id) const {
   return std::nullopt;
 }
 
-void WeightStore::set_winograd_tile(int id, int tile) {
+void WeightStore::set_algorithm(int id, Algorithm algorithm) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  winograd_tiles_.emplace_back(id, tile);
+  algorithms_.emplace_back(id, algorithm);
 }
 
-int WeightStore::winograd_tile(int id) const {
+std::optional<Algorithm> WeightStore::algorithm(int id) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = std::find_if(winograd_tiles_.begin(), winograd_tiles_.end(),
+  const auto found = std::find_if(algorithms_.begin(), algorithms_.end(),
                                   [id](const auto& entry) { return entry.first == id; });
-  return found == winograd_tiles_.end() ? 0 : found->second;
+  if (found == algorithms_.end()) return std::nullopt;
+  return found->second;
 }
 
 size_t WeightStore::bytes() const {

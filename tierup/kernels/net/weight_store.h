@@ -1,6 +1,7 @@
 // WeightStore: constants in the layouts that primitives want, each made once per program.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,9 @@
 
 namespace tierup::kernels::net {
 
+// Of a convolution; Winograd's with the side of its tiles.
+enum class Algorithm : uint8_t { kOneDnn, kPanels, kWinograd2, kWinograd4 };
+
 class WeightStore {
  public:
   // The block named `id` in this layout; `fill` writes a missing one.
@@ -21,10 +25,9 @@ class WeightStore {
   // A layout that the constant was packed in before; nets for other sizes take it again where they
   // can, so that one copy serves all.
   std::optional<memory::desc> known_layout(int id) const;
-  // The tile of Winograd's with which a convolution measured fastest (0: without), for nets that do
-  // not measure.
-  void set_winograd_tile(int id, int tile);
-  int winograd_tile(int id) const;
+  // How a convolution was done when it was measured, for nets that do not measure.
+  void set_algorithm(int id, Algorithm algorithm);
+  std::optional<Algorithm> algorithm(int id) const;
   size_t bytes() const;
 
  private:
@@ -35,7 +38,7 @@ class WeightStore {
   };
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::vector<std::pair<int, int>> winograd_tiles_;
+  std::vector<std::pair<int, Algorithm>> algorithms_;
 };
 
 // `bytes` of memory on a cache line's boundary.

@@ -10,15 +10,9 @@
 #include <cstdint>
 #include <span>
 
-namespace tierup::kernels::net {
+#include "tierup/kernels/net/store_step.h"
 
-// What is done to a result before it is stored.
-struct StoreStep {
-  enum class Kind : uint8_t { kSum, kRelu, kClip, kLinear };
-  Kind kind;  // kSum adds what lies in the result's place.
-  float alpha = 0;
-  float beta = 0;
-};
+namespace tierup::kernels::net {
 
 struct Winograd {
   int64_t batch, height, width, in_channels;

@@ -164,12 +164,20 @@ class PartRunner {
                    kWeightStep;
       if (is_first_block || !block_.keeps_weights)
         transform_weights(channel, depth, column, weights);
-      Ahead ahead = next_weights(channel, depth, column);
+      PanelProduct product{};
+      product.ahead = reinterpret_cast<const char*>(next_weights(channel, depth, column));
+      product.ahead_bytes = block_.keeps_weights ? 0 : depth * 9 * kPanelColumns * 4 / kPoints;
+      product.rows = count_;
+      product.depth = depth;
+      product.sums_stride = product.c_stride = columns_;
       for (int point = 0; point < kPoints; ++point) {
-        multiply_panel<kDepth>(inputs_ + point * input_step_, weights + point * kWeightStep,
-                               weights + (point + 1 < kPoints ? point + 1 : 0) * kWeightStep,
-                               count_, depth, products_ + point * product_step_ + column, columns_,
-                               channel > 0, ahead);
+        product.a = inputs_ + point * input_step_;
+        product.b = weights + point * kWeightStep;
+        product.next_b = weights + (point + 1 < kPoints ? point + 1 : 0) * kWeightStep;
+        product.c = products_ + point * product_step_ + column;
+        product.sums = channel > 0 ? product.c : nullptr;
+        multiply_panel<kDepth>(product);
+        product.ahead += product.ahead_bytes;
       }
     }
   }
@@ -178,15 +186,10 @@ class PartRunner {
     const int64_t panel = (part_.first_channel + column) / kPanelColumns;
     return part_.weights + (panel * p_.in_channels + channel) * 9 * kPanelColumns;
   }
-  // What is transformed next; beyond the end it is what stands there, which does no harm.
-  Ahead next_weights(int64_t channel, int64_t depth, int64_t column) const {
-    const bool is_last = column + kPanelColumns >= columns_;
-    const float* next = is_last ? given_weights(channel + depth, 0)
-                                : given_weights(channel, column + kPanelColumns);
-    const bool is_end = is_last && channel + depth >= p_.in_channels;
-    if (is_end || block_.keeps_weights)
-      return {reinterpret_cast<const char*>(given_weights(channel, column)), 0};
-    return {reinterpret_cast<const char*>(next), 64};
+  // What is transformed next.
+  const float* next_weights(int64_t channel, int64_t depth, int64_t column) const {
+    if (column + kPanelColumns < columns_) return given_weights(channel, column + kPanelColumns);
+    return given_weights(channel + depth < p_.in_channels ? channel + depth : channel, 0);
   }
 
   void transform_tile(int64_t t, int64_t channel, int64_t depth) {

@@ -119,13 +119,13 @@ double largest_error(const Case& c, const std::vector<double>& wanted, int threa
   return most / top;
 }
 
-class OnEachInstructionSet : public ::testing::TestWithParam<InstructionSet> {
+class WinogradOn : public ::testing::TestWithParam<InstructionSet> {
  protected:
   void SetUp() override { limit_instruction_set(GetParam()); }
   void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
 };
 
-TEST_P(OnEachInstructionSet, AwkwardSizesGiveWhatDirectConvolutionGives) {
+TEST_P(WinogradOn, AwkwardSizesGiveWhatDirectConvolutionGives) {
   // batch, height, width, in channels, out height, out width, out channels, padding
   const std::vector<Winograd> problems{
       {1, 1, 1, 16, 1, 1, 16, 1, 1, 0},     {1, 3, 3, 16, 1, 1, 48, 0, 0, 0},
@@ -148,7 +148,7 @@ TEST_P(OnEachInstructionSet, AwkwardSizesGiveWhatDirectConvolutionGives) {
   }
 }
 
-TEST_P(OnEachInstructionSet, StoresThroughEachStep) {
+TEST_P(WinogradOn, StoresThroughEachStep) {
   using Kind = StoreStep::Kind;
   const std::vector<std::vector<StoreStep>> lines{
       {{Kind::kRelu}},
@@ -167,7 +167,7 @@ TEST_P(OnEachInstructionSet, StoresThroughEachStep) {
 }
 
 // Relu and clip keep a NaN: a net looks for them in its results.
-TEST_P(OnEachInstructionSet, KeepsNaN) {
+TEST_P(WinogradOn, KeepsNaN) {
   using Kind = StoreStep::Kind;
   for (const int tile : {2, 4}) {
     Case c = case_of({1, 4, 4, 16, 4, 4, 16, 1, 1, tile});
@@ -177,7 +177,7 @@ TEST_P(OnEachInstructionSet, KeepsNaN) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Winograd, OnEachInstructionSet,
+INSTANTIATE_TEST_SUITE_P(EachInstructionSet, WinogradOn,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));
 

@@ -1,0 +1,142 @@
+#include "tierup/kernels/net/panel_convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/net/weight_store.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+std::vector<float> numbers(int64_t count, uint32_t seed) {
+  std::vector<float> result(static_cast<size_t>(count));
+  for (float& x : result) {
+    seed = seed * 1664525U + 1013904223U;
+    x = static_cast<float>(seed >> 8) / 8388608.0F - 1.0F;
+  }
+  return result;
+}
+
+std::shared_ptr<char[]> block_of(const std::vector<float>& values) {
+  auto block = aligned_block(values.size() * sizeof(float));
+  std::copy(values.begin(), values.end(), reinterpret_cast<float*>(block.get()));
+  return block;
+}
+float* floats(const std::shared_ptr<char[]>& block) {
+  return reinterpret_cast<float*>(block.get());
+}
+
+struct Case {
+  PanelConvolution problem;
+  std::vector<float> source, weight, bias, before;
+};
+
+Case case_of(const PanelConvolution& p) {
+  return {p, numbers(p.source_count(), 1), numbers(p.out_channels * p.depth(), 2),
+          numbers(p.out_channels, 3), numbers(p.target_count(), 4)};
+}
+
+// The sum over one window, in double.
+double window_sum(const Case& c, int64_t row, int64_t o) {
+  const PanelConvolution& p = c.problem;
+  const int64_t windows = p.kernel_height * p.kernel_width;
+  double sum = c.bias[static_cast<size_t>(o)];
+  for (int64_t i = 0; i < windows; ++i) {
+    const int64_t y = row / p.out_width % p.out_height * p.stride_y +
+                      i / p.kernel_width * p.dilation_y - p.pad_top;
+    const int64_t x =
+        row % p.out_width * p.stride_x + i % p.kernel_width * p.dilation_x - p.pad_left;
+    if (y < 0 || y >= p.height || x < 0 || x >= p.width) continue;
+    const int64_t image = row / (p.out_width * p.out_height);
+    const int64_t point = ((image * p.height + y) * p.width + x) * p.in_channels;
+    for (int64_t k = 0; k < p.in_channels; ++k) {
+      sum += static_cast<double>(c.source[static_cast<size_t>(point + k)]) *
+             c.weight[static_cast<size_t>((o * p.in_channels + k) * windows + i)];
+    }
+  }
+  return sum;
+}
+
+// Results over a target that held `before`, one number behind it that stays, and scratch of NaNs.
+std::vector<float> run(const Case& c, const std::vector<StoreStep>& steps, int threads) {
+  const PanelConvolution& p = c.problem;
+  const ThreadCountScope scope(threads);
+  const ConvolutionPlan plan = plan_convolution(p, threads);
+  std::vector<float> packed(static_cast<size_t>(convolution_weight_count(p)));
+  pack_convolution_weight(p, c.weight.data(), packed.data());
+  const auto source = block_of(c.source);
+  const auto weights = block_of(packed);
+  const auto bias = block_of(c.bias);
+  std::vector<float> room = c.before;
+  room.push_back(77);
+  const auto target = block_of(room);
+  const auto scratch = block_of(
+      std::vector<float>(static_cast<size_t>(plan.parts() * plan.scratch_of_part), std::nanf("")));
+  run_convolution(p, plan, floats(source), floats(weights), floats(bias), steps, floats(target),
+                  floats(scratch));
+  EXPECT_EQ(floats(target)[p.target_count()], 77);
+  return {floats(target), floats(target) + p.target_count()};
+}
+
+class PanelConvolutionOn : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override { limit_instruction_set(GetParam()); }
+  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
+};
+
+TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
+  // batch, height, width, in; out height, width, channels; kernel; stride; dilation; padding
+  const std::vector<PanelConvolution> problems{
+      {1, 1, 1, 1, 1, 1, 32, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 7, 7, 512, 7, 7, 64, 1, 1, 1, 1, 1, 1, 0, 0},
+      {2, 5, 9, 130, 3, 5, 96, 3, 3, 2, 2, 1, 1, 1, 1},
+      {1, 6, 5, 3, 3, 3, 160, 7, 7, 2, 2, 1, 1, 3, 3},
+      {3, 8, 4, 17, 8, 4, 32, 3, 1, 1, 1, 2, 1, 2, 0},
+      {1, 9, 9, 40, 3, 9, 224, 1, 5, 3, 1, 1, 1, 0, 2},
+      {1, 30, 31, 16, 30, 31, 128, 1, 1, 1, 1, 1, 1, 0, 0},
+  };
+  for (const PanelConvolution& problem : problems) {
+    const Case c = case_of(problem);
+    for (const int threads : {1, 2, 3}) {
+      const std::vector<float> got = run(c, {}, threads);
+      for (int64_t i = 0; i < problem.target_count(); ++i) {
+        const double wanted = window_sum(c, i / problem.out_channels, i % problem.out_channels);
+        ASSERT_NEAR(got[static_cast<size_t>(i)], wanted, 2e-4)
+            << i << " of " << problem.in_channels;
+      }
+    }
+  }
+}
+
+TEST_P(PanelConvolutionOn, StoresThroughEachStep) {
+  using Kind = StoreStep::Kind;
+  const Case c = case_of({1, 7, 5, 200, 7, 5, 64, 1, 1, 1, 1, 1, 1, 0, 0});
+  const std::vector<StoreStep> steps{
+      {Kind::kLinear, 0.5F, 3}, {Kind::kSum}, {Kind::kRelu}, {Kind::kClip, 1, 6}};
+  const std::vector<float> got = run(c, steps, 2);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const double x = window_sum(c, at / 64, at % 64) * 0.5 + 3 + c.before[i];
+    ASSERT_NEAR(got[i], std::clamp(std::max(x, 0.0), 1.0, 6.0), 2e-4);
+  }
+}
+
+TEST_P(PanelConvolutionOn, StepsKeepNaN) {
+  using Kind = StoreStep::Kind;
+  Case c = case_of({1, 2, 2, 8, 2, 2, 32, 1, 1, 1, 1, 1, 1, 0, 0});
+  c.source[8] = std::nanf("");
+  const std::vector<float> got = run(c, {{Kind::kRelu}, {Kind::kClip, 0, 6}}, 1);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(std::isnan(got[i]), i / 32 == 1) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(EachInstructionSet, PanelConvolutionOn,
+                         ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
+                                           InstructionSet::kAvx512));
+
+}  // namespace
+}  // namespace tierup::kernels::net
