@@ -69,12 +69,33 @@ class PageMap {
   const int file_;
 };
 
+// Takes what a page that was moved away holds besides the file's numbers back to its place. The
+// page itself may not go back: a thread whose write made this copy of the file's page, but came to
+// write only after it was gone, has got another copy there. Bytes alone, as neighbours may be
+// written now.
+#if defined(MREMAP_DONTUNMAP)
+[[gnu::no_sanitize("thread")]] void put_back(char* moved, volatile char* place, size_t page) {
+  void* copy = mremap(moved, page, page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+  if (copy == MAP_FAILED) {
+    mremap(moved, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, const_cast<char*>(place));
+    return;
+  }
+  const auto* written = static_cast<const char*>(copy);
+  const char* of_file = moved;  // Where the copy was, the file's page is again.
+  for (size_t i = 0; i < page; ++i) {
+    if (written[i] != of_file[i] && place[i] == of_file[i]) place[i] = written[i];
+  }
+  munmap(copy, page);
+}
+#endif
+
 // Takes the pages out of the process, not out of the system's cache of files: other processes, and
 // later ones, find them there. (MADV_PAGEOUT drops them from the cache too; MADV_DONTNEED forgets
 // what was written to pages of a private mapping.) The pages are moved away in one step, so that
-// nothing written in that moment is lost: if any of them turns out to be a copy of the process's
-// own, it is moved back. (That leaves one race: a thread that writes the same page both before and
-// after it was moved, within microseconds. It would race with the job that packs the weight, too.)
+// nothing written in that moment is lost: what turns out to be in copies of the process's own is
+// put back. (For microseconds it is not there. That leaves one race: a thread that writes the same
+// byte both before and after it was moved may find the first number. It would race with the job
+// that packs the weight, too.)
 void drop_pages(const void* data, size_t bytes) {
 #if defined(MREMAP_DONTUNMAP)
   const PageRange range = whole_pages(data, bytes);
@@ -87,7 +108,7 @@ void drop_pages(const void* data, size_t bytes) {
   const PageRange away{static_cast<char*>(moved), range.bytes};
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (const size_t offset : pages.written(away).value_or(std::vector<size_t>())) {
-    mremap(away.begin + offset, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, range.begin + offset);
+    put_back(away.begin + offset, range.begin + offset, page);
   }
   munmap(away.begin, away.bytes);
 #else
