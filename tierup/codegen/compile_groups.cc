@@ -57,7 +57,8 @@ class GroupCompiler {
     for (const ops::ValueForm& form : group.expected()) {
       any.push_back(form.standing != ops::Standing::kDimensioned);
     }
-    const bool views = !group.program().chains.empty();  // Of which nothing is known to be uniform.
+    // Of views, nothing is known to be uniform.
+    const bool views = !group.program().chains.empty() || join_parts_of(group.program()) > 0;
     if (!views && group.expected_uniform() != any) install(group, group.expected_uniform(), any);
     install(group, any, any);
     if (group.kernel_count() == 0 && report_.refusal.empty()) report_.refusal = group.refusal();
@@ -68,20 +69,22 @@ class GroupCompiler {
     const ops::GroupProgram& program = group.program();
     GroupForms forms = forms_of(program, group.expected());
     if (!forms.refusal.empty()) return group.refuse(std::move(forms.refusal));
-    ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, {}, 0};
+    ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, 0};
     size_t nodes = 0;
     made.stages = stages_of(program, uniform, single);
-    for (ops::CompiledKernel& stage : made.stages) {
+    for (uint32_t s = 0; s < made.stages.size(); ++s) {
+      ops::CompiledKernel& stage = made.stages[s];
       if (stage.outputs.empty()) continue;
       const GroupKernel kernel =
-          build_group_kernel(program, made.inputs, made.members, stage.inputs, stage.outputs);
+          build_group_kernel(program, made.inputs, made.members, stage.inputs, stage.outputs, s);
+      if (!kernel.refusal.empty()) return group.refuse(kernel.refusal);
       if (kernel.operands.size() > ops::FusedLoop::kMaxOperands) {
         return group.refuse("its views make too many operands");
       }
       for (uint32_t i = 0; i < kernel.loads.size(); ++i) {
         stage.inputs.push_back({ops::GroupArgument::Source::kInput, i, false});
       }
-      made.loads = kernel.loads;
+      stage.loads = kernel.loads;
       const Compiled& compiled = find(kernel, group);
       if (compiled.function == nullptr) return;
       stage.function = compiled.function;

@@ -86,11 +86,14 @@ using Path = std::vector<ops::LoadStep>;
 class Builder {
  public:
   Builder(const ops::GroupProgram& program, const std::vector<ValueForm>& input_forms,
-          const std::vector<ValueForm>& member_forms, GroupKernel& kernel)
+          const std::vector<ValueForm>& member_forms, uint32_t part, GroupKernel& kernel)
       : program_(program),
         input_forms_(input_forms),
         member_forms_(member_forms),
-        kernel_(kernel) {}
+        part_(part),
+        kernel_(kernel) {
+    if (join_parts_of(program) > 0) whole_.push_back({program.outputs[0], UINT32_MAX, part});
+  }
 
   // A value that is read from memory.
   void set_leaf(const ops::KernelInput& leaf, uint32_t operand) {
@@ -100,14 +103,28 @@ class Builder {
         kernel_.expressions.input(operand, *lane_of_element(form.dtype));
   }
 
-  const ExprValue& member(uint32_t index, const Path& path = {}) {
-    const auto known = members_.find({index, path});
-    if (known != members_.end()) return known->second;
-    return members_[{index, path}] = made(program_.members[index], path);
-  }
+  const ExprValue& output(uint32_t index) { return member(index, whole_); }
 
  private:
   using Values = std::map<std::pair<uint32_t, Path>, ExprValue>;
+
+  const ExprValue& member(uint32_t index, const Path& path) {
+    const auto known = members_.find({index, path});
+    if (known != members_.end()) return known->second;
+    const ops::GroupMember& made_of = program_.members[index];
+    return members_[{index, path}] = made_of.joins ? joined(made_of, path) : made(made_of, path);
+  }
+
+  // The one part of a joined value that is looked at, as it is.
+  ExprValue joined(const ops::GroupMember& member, const Path& path) {
+    if (path != whole_) {
+      kernel_.refusal = "a joined value is read through views";
+      return kernels::expr_constant(LaneType::kF32, 0);
+    }
+    const GroupArgument& argument = member.arguments[part_];
+    const bool is_input = argument.source == GroupArgument::Source::kInput;
+    return is_input ? input(argument.index, {}) : this->member(argument.index, {});
+  }
 
   // Inputs that are not set are loads, numbered as they are met.
   const ExprValue& input(uint32_t index, const Path& path) {
@@ -162,10 +179,24 @@ class Builder {
   const ops::GroupProgram& program_;
   const std::vector<ValueForm>& input_forms_;
   const std::vector<ValueForm>& member_forms_;
+  const uint32_t part_;
+  Path whole_;  // From all of an output to what is made: nothing, or a part.
   GroupKernel& kernel_;
   Values inputs_;
   Values members_;
 };
+
+// Kernels convert nothing on the way.
+std::string join_refusal(const std::vector<ops::MeaningArgument>& arguments) {
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+    if (!arguments[i].tensor || arguments[i].tensor != arguments[0].tensor) {
+      return "its tensors are of several dtypes";
+    }
+  }
+  return arguments[0].tensor->standing == ops::Standing::kDimensioned
+             ? ""
+             : "its tensors have no dimensions";
+}
 
 template <typename T>
 void append(std::string& bytes, const T& value) {
@@ -185,7 +216,10 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
   for (const ops::GroupMember& member : program.members) {
     const auto arguments = arguments_in(program, member, inputs, forms.members);
     std::string refusal;
-    if (member.by_rows) {
+    if (member.joins) {
+      forms.members.push_back(arguments[0].tensor.value_or(ValueForm{}));
+      refusal = join_refusal(arguments);
+    } else if (member.by_rows) {
       ops::RowMeaning meaning = row_meaning_of(*member.op, arguments);
       refusal = std::move(meaning.refusal);
       if (refusal.empty() &&
@@ -209,15 +243,15 @@ GroupKernel build_group_kernel(const ops::GroupProgram& program,
                                const std::vector<ValueForm>& input_forms,
                                const std::vector<ValueForm>& member_forms,
                                const std::vector<ops::KernelInput>& inputs,
-                               const std::vector<uint32_t>& outputs) {
+                               const std::vector<uint32_t>& outputs, uint32_t part) {
   GroupKernel kernel;
-  Builder builder(program, input_forms, member_forms, kernel);
+  Builder builder(program, input_forms, member_forms, part, kernel);
   for (size_t i = 0; i < inputs.size(); ++i) {
     builder.set_leaf(inputs[i], static_cast<uint32_t>(outputs.size() + i));
   }
   for (const uint32_t output : outputs) {
     kernel.operands.push_back({*element_type(member_forms[output].dtype), Access::kContiguous});
-    kernel.results.push_back(kernel.expressions.node_of(builder.member(output)));
+    kernel.results.push_back(kernel.expressions.node_of(builder.output(output)));
   }
   for (const ops::Load& load : kernel.loads) {
     kernel.operands.push_back({*element_type(input_forms[load.input].dtype), Access::kSplat});

@@ -22,6 +22,7 @@ struct GroupKernel {
   kernels::ExprBuilder expressions;
   std::vector<uint32_t> results;
   std::vector<ops::Load> loads;  // If no inputs were given: those that were found.
+  std::string refusal;           // Why there is no kernel; else empty.
 
   // Points into this object. `name` must outlive it.
   KernelSpec spec(const char* name) const;
@@ -30,11 +31,12 @@ struct GroupKernel {
 };
 
 // The members `outputs` in terms of `inputs`, which must cut them off from everything else; without
-// any, in terms of loads of the group's inputs.
+// any, in terms of loads of the group's inputs; where values are joined, of the part that stands
+// beside their part `part`.
 GroupKernel build_group_kernel(const ops::GroupProgram& program,
                                const std::vector<ops::ValueForm>& input_forms,
                                const std::vector<ops::ValueForm>& member_forms,
                                const std::vector<ops::KernelInput>& inputs,
-                               const std::vector<uint32_t>& outputs);
+                               const std::vector<uint32_t>& outputs, uint32_t part = 0);
 
 }  // namespace tierup::codegen

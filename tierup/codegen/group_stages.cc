@@ -130,7 +130,9 @@ std::vector<CompiledKernel> stages_of(const ops::GroupProgram& program,
   }
   CompiledKernel stage;
   stage.outputs = program.outputs;
-  if (!program.chains.empty()) return {stage};  // Its loads are found when it is built.
+  // Loads are found when kernels are built.
+  if (const size_t parts = join_parts_of(program); parts > 0) return {parts, stage};
+  if (!program.chains.empty()) return {stage};
   // The kernel reads every input, in order.
   for (uint32_t i = 0; i < program.input_count; ++i) {
     stage.inputs.push_back({GroupArgument::Source::kInput, i, uniform[i]});

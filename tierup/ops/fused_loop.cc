@@ -92,23 +92,30 @@ FusedLoop::~FusedLoop() {
 }
 
 // False if views do not fit: then the operators say why, or go another way.
-bool FusedLoop::find_operands() {
-  operands_ = {inputs_.data(), inputs_.size()};
-  if (kernel_.loads.empty()) return true;
+bool FusedLoop::find_views() {
+  if (kernel_.stages[0].loads.empty()) return true;
   try {
-    viewed_.emplace(kernel_, program_, operands_);
+    viewed_.emplace(kernel_, program_, std::span<const Tensor>(inputs_.data(), inputs_.size()));
+    for (const CompiledKernel& stage : kernel_.stages) loads_.push_back(viewed_->loads_of(stage));
   } catch (const Error&) {
     return false;
   }
-  if (!viewed_->fits()) return false;
-  loads_ = viewed_->take_loads();
-  operands_ = {loads_.data(), loads_.size()};
-  return true;
+  return viewed_->fits();
+}
+
+// That of the first output, as it would be if its member ran alone; the others' must be the same.
+bool FusedLoop::find_viewed_shape() {
+  const IntSpan sizes = viewed_->member(program_.outputs[0]).sizes();
+  shape_.assign(sizes.begin(), sizes.end());
+  return std::all_of(program_.outputs.begin(), program_.outputs.end(), [&](uint32_t output) {
+    return same_sizes(viewed_->member(output).sizes(), shape_);
+  });
 }
 
 bool FusedLoop::find_shape() {
+  if (viewed_) return find_viewed_shape();
   bool first = true;
-  for (const Tensor& input : operands_) {
+  for (const Tensor& input : inputs_) {
     const IntSpan sizes = input.sizes();
     if (sizes.empty()) continue;
     if (first) {
@@ -125,11 +132,6 @@ bool FusedLoop::find_shape() {
       shape_ = broadcast_shapes(shape_, sizes);
     }
     all_plain_ = all_plain_ && input.is_contiguous();
-  }
-  if (viewed_) {
-    return std::all_of(program_.outputs.begin(), program_.outputs.end(), [&](uint32_t output) {
-      return same_sizes(viewed_->member(output).sizes(), shape_);
-    });
   }
   return std::all_of(support_.begin(), support_.end(),
                      [&](const auto& support) { return has_shape(support); });
@@ -148,9 +150,9 @@ bool FusedLoop::has_shape(const std::vector<uint32_t>& support) const {
   return true;
 }
 
-bool FusedLoop::is_uniform_enough(const StridedLoop& loop) const {
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    if (kernel_.stages[0].inputs[i].uniform && loop.inner_stride(outputs_.size() + i) != 0 &&
+bool FusedLoop::is_uniform_enough(const CompiledKernel& stage, const StridedLoop& loop) const {
+  for (size_t i = 0; i < stage.inputs.size(); ++i) {
+    if (stage.inputs[i].uniform && loop.inner_stride(outputs_.size() + i) != 0 &&
         loop.inner_size() > 1)
       return false;
   }
@@ -209,7 +211,7 @@ void FusedLoop::make_outputs() {
     const ScalarType dtype = kernel_.members[program_.outputs[i]].dtype;
     const bool is_plain = strides.empty() || same_sizes(strides[i], contiguous_strides(shape_));
     // Once reused, the storage has a second owner and is not found again.
-    Tensor output = is_plain ? reuse_input(dtype) : Tensor();
+    Tensor output = is_plain && !viewed_ ? reuse_input(dtype) : Tensor();
     if (!output.defined()) {
       output = is_plain ? Tensor::empty(shape_, dtype)
                         : Tensor::empty_strided(shape_, strides[i], dtype);
@@ -218,17 +220,16 @@ void FusedLoop::make_outputs() {
   }
 }
 
-bool FusedLoop::run(std::span<IValue> results) {
-  if (!find_operands() || !find_shape()) return false;
-  make_outputs();
-  KernelRun plan{&kernel_.stages[0], outputs_.size(), outputs_.size() + operands_.size(), {}};
+bool FusedLoop::run_stage(const CompiledKernel& stage, IntSpan shape,
+                          std::span<const Tensor> outputs, std::span<const Tensor> operands) const {
+  KernelRun plan{&stage, outputs.size(), outputs.size() + operands.size(), {}};
   std::array<const Tensor*, kMaxOperands> tensors;
   for (size_t k = 0; k < plan.operands; ++k) {
-    tensors[k] = k < plan.outputs ? &outputs_[k] : &operands_[k - plan.outputs];
+    tensors[k] = k < plan.outputs ? &outputs[k] : &operands[k - plan.outputs];
     plan.widths[k] = static_cast<int64_t>(tensors[k]->item_size());
   }
-  const StridedLoop loop(shape_, std::span<const Tensor* const>(tensors.data(), plan.operands));
-  if (!is_uniform_enough(loop)) return false;
+  const StridedLoop loop(shape, std::span<const Tensor* const>(tensors.data(), plan.operands));
+  if (!is_uniform_enough(stage, loop)) return false;
   bool is_dense = true;
   for (size_t k = 0; k < plan.operands; ++k) {
     const int64_t stride = loop.inner_stride(k);
@@ -237,6 +238,32 @@ bool FusedLoop::run(std::span<IValue> results) {
   loop.run(kernel_.grain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
     is_dense ? plan.run(pointers, strides, count) : run_packed(plan, pointers, strides, count);
   });
+  return true;
+}
+
+// The outputs' parts that stand beside one part of the joined values.
+bool FusedLoop::run_part(uint32_t part) const {
+  SmallVector<Tensor, 2> outputs;
+  for (const Tensor& output : outputs_) outputs.push_back(viewed_->part_of(output, part));
+  const SmallVector<Tensor, 8>& loads = loads_[part];
+  return run_stage(kernel_.stages[part], outputs[0].sizes(), {outputs.data(), outputs.size()},
+                   {loads.data(), loads.size()});
+}
+
+bool FusedLoop::run(std::span<IValue> results) {
+  if (!find_views() || !find_shape()) return false;
+  make_outputs();
+  if (kernel_.stages.size() > 1) {
+    for (uint32_t part = 0; part < kernel_.stages.size(); ++part) {
+      if (!run_part(part)) return false;
+    }
+  } else {
+    const SmallVector<Tensor, 8>& operands = viewed_ ? loads_[0] : inputs_;
+    const std::span<const Tensor> outputs(outputs_.data(), outputs_.size());
+    if (!run_stage(kernel_.stages[0], shape_, outputs, {operands.data(), operands.size()})) {
+      return false;
+    }
+  }
   for (size_t i = 0; i < outputs_.size(); ++i) results[i] = IValue(std::move(outputs_[i]));
   return true;
 }

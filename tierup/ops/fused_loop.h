@@ -42,10 +42,14 @@ class FusedLoop {
   bool run(std::span<IValue> results);
 
  private:
-  bool find_operands();
+  bool find_views();
   bool find_shape();
+  bool find_viewed_shape();
   bool has_shape(const std::vector<uint32_t>& support) const;
-  bool is_uniform_enough(const kernels::StridedLoop& loop) const;
+  bool is_uniform_enough(const CompiledKernel& stage, const kernels::StridedLoop& loop) const;
+  bool run_stage(const CompiledKernel& stage, IntSpan shape, std::span<const Tensor> outputs,
+                 std::span<const Tensor> operands) const;
+  bool run_part(uint32_t part) const;
   void make_outputs();
   Tensor reuse_input(ScalarType dtype);
   std::vector<IntVector> output_strides() const;
@@ -55,9 +59,8 @@ class FusedLoop {
   const std::vector<std::vector<uint32_t>>& support_;
   std::span<IValue> homes_;
   SmallVector<Tensor, 8> inputs_;
-  std::optional<GroupLoads> viewed_;  // If some are read through views.
-  SmallVector<Tensor, 8> loads_;
-  std::span<const Tensor> operands_;  // The loads, or the inputs as they are.
+  std::optional<GroupLoads> viewed_;           // If there are views or joined values.
+  std::vector<SmallVector<Tensor, 8>> loads_;  // Then what stands for each stage's inputs.
   SmallVector<Tensor, 2> outputs_;
   IntVector shape_;
   bool all_plain_ = true;  // Every input is contiguous and of the loop's shape, or a 0-dim one.

@@ -51,6 +51,16 @@ std::vector<InputUse> find_uses(const GroupProgram& program) {
   return uses;
 }
 
+// The tensors before the dimension become a list, as the operator takes them.
+void join_arguments(std::vector<IValue>& arguments) {
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) tensors.push_back(arguments[i].to_tensor());
+  IValue dim = std::move(arguments.back());
+  arguments.clear();
+  arguments.emplace_back(make_tensor_list(std::move(tensors)));
+  arguments.push_back(std::move(dim));
+}
+
 std::string short_name(const Op& op) {
   const std::string& name = op.schema().name;
   return name.substr(name.rfind(':') + 1);
@@ -79,6 +89,13 @@ std::string describe_member(const GroupProgram& program, uint32_t index) {
 }
 
 }  // namespace
+
+size_t join_parts_of(const GroupProgram& program) {
+  for (const GroupMember& member : program.members) {
+    if (member.joins) return member.arguments.size() - 1;
+  }
+  return 0;
+}
 
 FusionGroup::FusionGroup(GroupProgram program)
     : program_(std::move(program)),
@@ -141,6 +158,7 @@ void FusionGroup::run_twin(OpCall& call) const {
         values[argument.index] = IValue();
       }
     }
+    if (member.joins) join_arguments(arguments);
     OpCall inner{arguments, {&values[i], 1}, call.context};
     member.op->kernel()(inner);
   }

@@ -48,6 +48,9 @@ struct GroupMember {
   const Op* op = nullptr;
   std::vector<GroupArgument> arguments;
   bool by_rows = false;  // Not point-wise: its role is kRows.
+  // Not point-wise: a join (join_kinds.h). The tensors of its list are its first arguments;
+  // kernels go over them one after another.
+  bool joins = false;
   // What a row member gives for each row. A point-wise member of values without the rows'
   // dimensions (kFlat) is flat as well; all others are as wide as what they read.
   RowSpace space = RowSpace::kFull;
@@ -62,11 +65,16 @@ struct GroupProgram {
   uint32_t rank = 0;  // The dimensions of their space; 0 if kernels do not depend on it.
 };
 
+// Into how many parts joined values fall; 0 if there are none.
+size_t join_parts_of(const GroupProgram& program);
+
 // An input as kernels read it: views of it, each perhaps of its broadcast to a member's shape. What
-// members compute of the views of a value is computed of views of what that value is made of.
+// members compute of the views of a value is computed of views of what that value is made of. The
+// part of all that is made beside one part of a joined value is such a view as well.
 struct LoadStep {
   uint32_t member = UINT32_MAX;
-  uint32_t chain = 0;
+  uint32_t chain = UINT32_MAX;
+  uint32_t part = UINT32_MAX;  // If there is no chain.
   friend auto operator<=>(const LoadStep&, const LoadStep&) = default;
 };
 struct Load {
@@ -86,6 +94,8 @@ struct CompiledKernel {
   std::vector<KernelInput> inputs;
   std::vector<uint32_t> outputs;     // Members; if there are none, there is no function.
   RowSpace space = RowSpace::kFull;  // Of the outputs; but for kFull a run goes from row to row.
+  // If there are chains of views, or joined values: what stands for `inputs`.
+  std::vector<Load> loads;
   kernels::FusedFunction function = nullptr;
   Ref<RefCounted> code;  // Keeps the machine code.
 };
@@ -93,13 +103,12 @@ struct CompiledKernel {
 // Machine code for inputs of certain forms.
 //
 // Members that work on whole rows (means, softmaxes, norms...) part the others into stages, which
-// run one after another. A group without row members has one.
+// run one after another. A group that joins values has one for each part; other groups have one.
 struct CompiledGroup {
   std::vector<ValueForm> inputs;
   std::vector<ValueForm> members;
   std::vector<CompiledKernel> stages;
-  std::vector<Load> loads;  // If there are chains of views: what stands for the kernels' inputs.
-  int64_t grain = 0;        // Elements that are worth a thread.
+  int64_t grain = 0;  // Elements that are worth a thread.
 };
 
 // How an input of a group with row members is read.

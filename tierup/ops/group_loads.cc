@@ -1,6 +1,10 @@
 #include "tierup/ops/group_loads.h"
 
+#include <numeric>
+
+#include "tierup/kernels/slicing.h"
 #include "tierup/kernels/strided_loop.h"
+#include "tierup/ops/join_kinds.h"
 #include "tierup/ops/role.h"
 
 namespace tierup::ops {
@@ -42,26 +46,54 @@ GroupLoads::GroupLoads(const CompiledGroup& kernel, const GroupProgram& program,
                        std::span<const Tensor> inputs)
     : program_(program), inputs_(inputs) {
   for (size_t i = 0; i < program.members.size() && fits_; ++i) {
-    outline_member(program.members[i], kernel.members[i].dtype);
+    const GroupMember& member = program.members[i];
+    member.joins ? outline_join(member, kernel.members[i].dtype)
+                 : outline_member(member, kernel.members[i].dtype);
   }
+  // Every result has to fall apart as the joined values do.
+  for (const uint32_t output : program.outputs) {
+    if (!cut_ || !fits_) break;
+    const IntSpan sizes = members_[output].sizes();
+    const int64_t dim = members_[output].dim() + cut_->from_back;
+    fits_ = dim >= 0 && sizes[static_cast<size_t>(dim)] ==
+                            std::accumulate(cut_->lengths.begin(), cut_->lengths.end(), int64_t{0});
+  }
+}
+
+SmallVector<Tensor, 8> GroupLoads::loads_of(const CompiledKernel& kernel) {
+  SmallVector<Tensor, 8> loads;
   for (size_t i = 0; i < kernel.loads.size() && fits_; ++i) {
-    Tensor tensor = inputs[kernel.loads[i].input];
+    Tensor tensor = inputs_[kernel.loads[i].input];
     for (const LoadStep& step : kernel.loads[i].steps) {
       if (step.member != UINT32_MAX) tensor = expand_to(tensor, members_[step.member].sizes());
-      tensor = viewed(std::move(tensor), program.chains[step.chain]);
+      tensor = step.chain == UINT32_MAX ? part_of(tensor, step.part)
+                                        : viewed(std::move(tensor), program_.chains[step.chain]);
     }
-    loads_.push_back(std::move(tensor));
+    loads.push_back(std::move(tensor));
   }
+  return loads;
+}
+
+Tensor GroupLoads::part_of(const Tensor& whole, uint32_t part) const {
+  const int64_t dim = whole.dim() + cut_->from_back;
+  if (cut_->is_stack) return kernels::select(whole, dim, part);
+  const auto& lengths = cut_->lengths;
+  const int64_t start = std::accumulate(lengths.begin(), lengths.begin() + part, int64_t{0});
+  return kernels::narrow(whole, dim, start, lengths[part]);
+}
+
+const Tensor& GroupLoads::value_of(const GroupArgument& argument) const {
+  const bool is_input = argument.source == GroupArgument::Source::kInput;
+  return is_input ? inputs_[argument.index] : members_[argument.index];
 }
 
 void GroupLoads::outline_member(const GroupMember& member, ScalarType dtype) {
   SmallVector<Tensor, 4> operands;
   for (const GroupArgument& argument : member.arguments) {
     if (argument.source == GroupArgument::Source::kConstant) continue;
-    const bool is_input = argument.source == GroupArgument::Source::kInput;
-    const Tensor& value = is_input ? inputs_[argument.index] : members_[argument.index];
-    operands.push_back(argument.is_viewed() ? viewed(value, program_.chains[argument.chain])
-                                            : value);
+    operands.push_back(argument.is_viewed()
+                           ? viewed(value_of(argument), program_.chains[argument.chain])
+                           : value_of(argument));
   }
   IntVector sizes;
   SmallVector<const Tensor*, 4> pointers;
@@ -70,6 +102,38 @@ void GroupLoads::outline_member(const GroupMember& member, ScalarType dtype) {
     pointers.push_back(&operand);
   }
   members_.push_back(outline(sizes, kernels::pointwise_strides(sizes, pointers), dtype));
+}
+
+// What would be an error, or laid out otherwise than in order, is the operator's to answer for.
+void GroupLoads::outline_join(const GroupMember& member, ScalarType dtype) {
+  const size_t parts = member.arguments.size() - 1;
+  const bool is_stack = join_kind_of(*member.op) == JoinKind::kStack;
+  const Tensor& first = value_of(member.arguments[0]);
+  const int64_t rank = first.dim() + (is_stack ? 1 : 0);
+  const int64_t given = member.arguments[parts].constant.to_int();
+  const int64_t dim = given < 0 ? given + rank : given;
+  fits_ = fits_ && dim >= 0 && dim < rank && (is_stack || rank > 0);
+  if (!fits_) return;
+  Cut cut{dim - rank, is_stack, {}};
+  int64_t total = 0;
+  bool is_in_order = is_stack;
+  for (size_t i = 0; i < parts; ++i) {
+    const Tensor& part = value_of(member.arguments[i]);
+    fits_ = fits_ && part.dim() == first.dim();
+    for (int64_t d = 0; d < first.dim() && fits_; ++d) {
+      fits_ = part.size(d) == first.size(d) || (d == dim && !is_stack);
+    }
+    if (!fits_) return;
+    cut.lengths.push_back(is_stack ? 1 : part.size(dim));
+    total += cut.lengths.back();
+    is_in_order = is_in_order || part.suggest_memory_format() == MemoryFormat::kContiguous;
+  }
+  IntVector sizes(first.sizes().begin(), first.sizes().end());
+  if (is_stack) sizes.insert(sizes.begin() + dim, 0);
+  sizes[static_cast<size_t>(dim)] = total;
+  members_.push_back(outline(sizes, contiguous_strides(sizes), dtype));
+  fits_ = is_in_order && (!cut_ || *cut_ == cut);
+  cut_ = std::move(cut);
 }
 
 // What would have to be copied has no outline, and is better computed where it lies.

@@ -2,8 +2,11 @@
 //
 // Members are not computed here: they are outlines, tensors without data, on which the operators
 // that give views are called as they would be on data. An input that is read through views of a
-// member's value is broadcast to that member's shape first.
+// member's value is broadcast to that member's shape first. Where members join values, each part is
+// a run of its own, over the part of everything that stands beside it.
 #pragma once
+
+#include <optional>
 
 #include "tierup/ops/fusion_group.h"
 
@@ -25,17 +28,29 @@ class GroupLoads {
   bool fits() const { return fits_; }
   // The members' layout, each as if it had run alone.
   const Tensor& member(uint32_t index) const { return members_[index]; }
-  // What stands for the kernels' inputs.
-  SmallVector<Tensor, 8> take_loads() { return std::move(loads_); }
+  // What stands for a kernel's inputs. May throw Error where a view does not fit.
+  SmallVector<Tensor, 8> loads_of(const CompiledKernel& kernel);
+  // What a part of the joined values takes of a tensor of the outputs' shape.
+  Tensor part_of(const Tensor& whole, uint32_t part) const;
 
  private:
+  // Where joined values fall apart.
+  struct Cut {
+    int64_t from_back = 0;  // The dimension, counted from the last one.
+    bool is_stack = false;  // Parts have no such dimension.
+    IntVector lengths;
+    friend bool operator==(const Cut&, const Cut&) = default;
+  };
+
+  const Tensor& value_of(const GroupArgument& argument) const;
   void outline_member(const GroupMember& member, ScalarType dtype);
+  void outline_join(const GroupMember& member, ScalarType dtype);
   Tensor viewed(Tensor tensor, const ViewChain& chain);
 
   const GroupProgram& program_;
   std::span<const Tensor> inputs_;
   SmallVector<Tensor, 16> members_;
-  SmallVector<Tensor, 8> loads_;
+  std::optional<Cut> cut_;
   bool fits_ = true;
 };
 

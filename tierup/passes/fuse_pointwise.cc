@@ -107,7 +107,9 @@ class GroupMaker {
     const std::unordered_set<const Node*> all(members.begin(), members.end());
     Members computed;
     std::copy_if(members.begin(), members.end(), std::back_inserter(computed),
-                 [&](const Node* node) { return !planner_.is_view_member(node); });
+                 [&](const Node* node) {
+                   return !planner_.is_view_member(node) && !planner_.is_list_member(node);
+                 });
     std::vector<Value*> inputs;
     ops::GroupProgram program = program_of(computed, all, inputs);
     std::vector<Value*> results;
@@ -139,13 +141,15 @@ class GroupMaker {
       const RowCall* call = planner_.row_call(member);
       program.members.push_back({&ops::op_of(*member->op()), {}, call != nullptr});
       ops::GroupMember& made = program.members.back();
+      made.joins = planner_.is_join_member(member);
       if (planner_.is_flat(member)) made.space = ops::RowSpace::kFlat;
       if (call != nullptr) {
         made.space = call->meaning.space;
         program.row_rank = static_cast<uint32_t>(call->meaning.row_rank);
       }
-      for (size_t i = 0; i < member->inputs().size(); ++i) {
-        Value* input = member->input(i);
+      const std::vector<Value*> arguments = arguments_of(*member);
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        Value* input = arguments[i];
         const bool is_view = all.contains(input->node()) && !index.contains(input->node());
         made.arguments.push_back(is_view ? viewed_argument(input, index, chains, program)
                                          : argument_of(input, index, inputs));
@@ -157,6 +161,16 @@ class GroupMaker {
     }
     program.input_count = static_cast<uint32_t>(inputs.size());
     return program;
+  }
+
+  // Those of a joining member are the elements of its list, and the rest.
+  std::vector<Value*> arguments_of(const Node& member) const {
+    std::vector<Value*> arguments(member.inputs().begin(), member.inputs().end());
+    if (!planner_.is_join_member(&member)) return arguments;
+    const Node* list = arguments[0]->node();
+    arguments.erase(arguments.begin());
+    arguments.insert(arguments.begin(), list->inputs().begin(), list->inputs().end());
+    return arguments;
   }
 
   GroupArgument viewed_argument(const Value* value, const Index& index,

@@ -53,6 +53,7 @@ void widen(Shape& shape, const Shape& more, size_t row_rank) {
 void FusionPlanner::plan(const ir::Block& block) {
   for (Node* node : block.nodes()) visit(node);
   for (uint32_t group = 0; group < groups_.size(); ++group) merge_through_views(group);
+  plan_joins(block);
 }
 
 void FusionPlanner::visit(Node* node) {
@@ -173,19 +174,22 @@ std::optional<bool> FusionPlanner::reads_flat(const Node& node, const GroupSet& 
   return result.value_or(false);
 }
 
+ops::PointwiseMeaning FusionPlanner::point_meaning(const Node& node) {
+  std::vector<ops::MeaningArgument> arguments;
+  for (const Value* input : node.inputs()) {
+    is_tensor(input) ? arguments.push_back({forms_.form(input), IValue()})
+                     : arguments.push_back({std::nullopt, *constant_of(input)});
+  }
+  return meaning_of(ops::op_of(*node.op()), arguments);
+}
+
 // Also notes the result's form and shape.
 std::string FusionPlanner::meaning_refusal(const Node& node) {
-  std::vector<ops::MeaningArgument> arguments;
   Shape shape = std::vector<Dim>{};
   for (const Value* input : node.inputs()) {
-    if (!is_tensor(input)) {
-      arguments.push_back({std::nullopt, *constant_of(input)});
-      continue;
-    }
-    arguments.push_back({forms_.form(input), IValue()});
-    shape = broadcast(shape, forms_.shape(input));
+    if (is_tensor(input)) shape = broadcast(shape, forms_.shape(input));
   }
-  const ops::PointwiseMeaning meaning = meaning_of(ops::op_of(*node.op()), arguments);
+  const ops::PointwiseMeaning meaning = point_meaning(node);
   if (!meaning.refusal.empty()) return meaning.refusal;
   const Shape& seen = forms_.shape(node.output());
   forms_.set(node.output(), meaning.result, seen ? Shape(seen) : shape);
@@ -250,6 +254,7 @@ bool FusionPlanner::has_room(const std::vector<const std::vector<Node*>*>& parts
     for (const Value* input : member->inputs()) {
       if (is_tensor(input) && !members.contains(input->node())) inputs.insert(input);
     }
+    if (lists_.contains(member)) continue;
     const auto uses = member->output()->uses();
     outputs += std::any_of(uses.begin(), uses.end(),
                            [&](const ir::Use& use) { return !members.contains(use.user); })

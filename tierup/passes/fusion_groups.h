@@ -22,7 +22,8 @@
 namespace tierup::passes {
 
 struct PlannedGroup {
-  // In program order; empty if merged into another. Some are views between the others.
+  // In program order; empty if merged into another. Some are views between the others, or lists of
+  // what is joined.
   std::vector<ir::Node*> members;
   Shape shape;  // Of all of them, as far as known.
   // How many work on rows of the last dimensions; others then may have one element for each row.
@@ -49,8 +50,10 @@ class FusionPlanner {
   const std::vector<std::pair<ir::Node*, std::string>>& refused() const { return refused_; }
   // Null for a point-wise member.
   const RowCall* row_call(const ir::Node* member) const;
-  // Whether a member is a view, or a list of them.
+  // Whether a member is a view or a list, of which nothing is computed.
   bool is_view_member(const ir::Node* member) const { return views_.contains(member); }
+  bool is_list_member(const ir::Node* member) const { return lists_.contains(member); }
+  bool is_join_member(const ir::Node* member) const { return joins_.contains(member); }
   // From a view member's result to the point-wise member that it shows.
   std::optional<ViewChain> chain_of(const ir::Value* value) const;
   // Whether a member's result lacks the dimensions of the rows.
@@ -79,6 +82,14 @@ class FusionPlanner {
   bool shows_each_once(const std::map<const ir::Value*, ViewChain>& chains) const;
   void take_views(const std::map<const ir::Value*, ViewChain>& chains, uint32_t from,
                   uint32_t into);
+  void plan_joins(const ir::Block& block);
+  std::string join_refusal(const ir::Node& node);
+  uint32_t reader_of(const ir::Node& node) const;
+  int64_t run_length(const ir::Node& node) const;
+  size_t work_of(uint32_t group);
+  ops::PointwiseMeaning point_meaning(const ir::Node& node);
+  bool is_only_read_by(uint32_t group, const ir::Node* list) const;
+  void join_parts(ir::Node* node);
   uint32_t group_of(const ir::Node* node) const;
   bool has_room(const std::vector<const std::vector<ir::Node*>*>& parts) const;
 
@@ -94,6 +105,8 @@ class FusionPlanner {
   std::unordered_map<const ir::Node*, RowCall> row_calls_;
   std::set<const ir::Node*> flat_;
   std::set<const ir::Node*> views_;
+  std::set<const ir::Node*> joins_;
+  std::set<const ir::Node*> lists_;  // Of what they join.
   std::vector<std::pair<ir::Node*, std::string>> refused_;
 };
 
