@@ -9,6 +9,7 @@
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
+#include "tierup/kernels/net/swish.h"
 #include "tierup/kernels/onednn_engine.h"
 #include "tierup/kernels/spare_pages.h"
 
@@ -171,6 +172,10 @@ std::optional<std::vector<StoreStep>> store_steps(const Layer& layer) {
       steps.push_back({StoreStep::Kind::kClip, a.alpha, a.beta});
     } else if (a.function == Function::kLinear) {
       steps.push_back({StoreStep::Kind::kLinear, a.alpha, a.beta});
+    } else if (a.function == Function::kSwish && a.alpha == 1) {
+      steps.push_back({StoreStep::Kind::kSwish});
+    } else if (a.function == Function::kHardswish) {
+      steps.push_back({StoreStep::Kind::kHardswish});
     } else {
       return std::nullopt;
     }
@@ -309,7 +314,23 @@ void Emitter::convolution(const Layer& layer) {
   }
 }
 
-void Emitter::onednn_convolution(const Layer& layer) {
+namespace {
+
+// Whether the epilogue ends with a swish over so much that a pass of its own pays.
+bool ends_with_large_swish(const Layer& layer, int64_t results) {
+  constexpr int64_t kLarge = 16384;
+  return !layer.epilogue.empty() && layer.epilogue.back().summand < 0 && results >= kLarge &&
+         layer.epilogue.back().activation.function == Function::kSwish &&
+         layer.epilogue.back().activation.alpha == 1;
+}
+
+}  // namespace
+
+void Emitter::onednn_convolution(const Layer& given) {
+  Layer layer = given;
+  const int64_t results = numel_of(value(layer.output).sizes);
+  const bool swishes = ends_with_large_swish(layer, results);
+  if (swishes) layer.epilogue.pop_back();
   const auto pd = describe(layer);
   const Home source = home_in(layer.inputs[0], pd.src_desc());
   const Home weights = packed(layer.id * 2, dense_weight(layer), pd.weights_desc(),
@@ -321,6 +342,11 @@ void Emitter::onednn_convolution(const Layer& layer) {
                                 {DNNL_ARG_BIAS, bias},
                                 {DNNL_ARG_DST, target},
                                 scratch(pd.scratchpad_desc())});
+  if (swishes) {
+    // Padding of channels, if there is any, takes part.
+    const auto count = static_cast<int64_t>(pd.dst_desc().get_size() / sizeof(float));
+    act([=](Bases bases) { swish_in_place(at(bases, target), count); }, {target});
+  }
   settle(layer.output, target);
 }
 

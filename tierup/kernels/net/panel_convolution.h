@@ -29,7 +29,7 @@ struct PanelConvolution {
 
 constexpr int64_t kConvolutionPanel = 32;
 // Output channels come in such groups; others are not convolved so.
-constexpr int64_t kConvolutionChannels = 32;
+constexpr int64_t kConvolutionChannels = 16;
 // The part of a row that is multiplied at a time.
 constexpr int64_t kConvolutionDepth = 128;
 

@@ -43,6 +43,7 @@ class ConvolutionRunner {
     product.c_stride = is_last ? p_.out_channels : channels_;
     if (is_last) product.finish.steps = part_.steps;
     for (int64_t column = 0; column < channels_; column += kPanelColumns) {
+      product.columns = static_cast<int>(std::min<int64_t>(kPanelColumns, channels_ - column));
       product.b = weights_at(from, column);
       product.next_b = next_weights(from, column, depth, 1);
       product.ahead = reinterpret_cast<const char*>(next_weights(from, column, depth, 2));
@@ -56,13 +57,13 @@ class ConvolutionRunner {
   }
 
   const float* weights_at(int64_t from, int64_t column) const {
-    return part_.weights + ((part_.first_channel + column) * depth_ + from * kPanelColumns);
+    return part_.weights + (part_.first_channel + column) * depth_ + from * kPanelColumns;
   }
   // So many panels later; at the end it begins again.
   const float* next_weights(int64_t from, int64_t column, int64_t depth, int64_t later) const {
     column += later * kPanelColumns;
     if (column < channels_) return weights_at(from, column);
-    column = std::min(column - channels_, channels_ - kPanelColumns);
+    column = later == 1 || channels_ <= kPanelColumns ? 0 : kPanelColumns;
     return weights_at(from + depth < depth_ ? from + depth : 0, column);
   }
 

@@ -98,7 +98,9 @@ TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
       {1, 6, 5, 3, 3, 3, 160, 7, 7, 2, 2, 1, 1, 3, 3},
       {3, 8, 4, 17, 8, 4, 32, 3, 1, 1, 1, 2, 1, 2, 0},
       {1, 9, 9, 40, 3, 9, 224, 1, 5, 3, 1, 1, 1, 0, 2},
-      {1, 30, 31, 16, 30, 31, 128, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 30, 31, 16, 30, 31, 144, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 3, 5, 300, 3, 5, 16, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 7, 7, 140, 7, 7, 112, 1, 1, 1, 1, 1, 1, 0, 0},
   };
   for (const PanelConvolution& problem : problems) {
     const Case c = case_of(problem);
@@ -123,6 +125,19 @@ TEST_P(PanelConvolutionOn, StoresThroughEachStep) {
     const auto at = static_cast<int64_t>(i);
     const double x = window_sum(c, at / 64, at % 64) * 0.5 + 3 + c.before[i];
     ASSERT_NEAR(got[i], std::clamp(std::max(x, 0.0), 1.0, 6.0), 2e-4);
+  }
+}
+
+TEST_P(PanelConvolutionOn, StoresThroughGates) {
+  using Kind = StoreStep::Kind;
+  const Case c = case_of({1, 3, 5, 40, 3, 5, 48, 1, 1, 1, 1, 1, 1, 0, 0});
+  const std::vector<float> swish = run(c, {{Kind::kSwish}}, 2);
+  const std::vector<float> hardswish = run(c, {{Kind::kHardswish}}, 2);
+  for (size_t i = 0; i < swish.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const double x = window_sum(c, at / 48, at % 48);
+    ASSERT_NEAR(swish[i], x / (1 + std::exp(-x)), 2e-5);
+    ASSERT_NEAR(hardswish[i], x * std::clamp(x + 3, 0.0, 6.0) / 6, 2e-5);
   }
 }
 

@@ -6,7 +6,7 @@
 namespace tierup::kernels::net {
 
 struct StoreStep {
-  enum class Kind : uint8_t { kSum, kRelu, kClip, kLinear };
+  enum class Kind : uint8_t { kSum, kRelu, kClip, kLinear, kSwish, kHardswish };
   Kind kind;  // kSum adds what lies in the result's place.
   float alpha = 0;
   float beta = 0;

@@ -95,17 +95,11 @@ struct Transforms<4> {
   }
 };
 
-inline Lanes store_step(const StoreStep& step, const Lanes& x, const float* target) {
-  switch (step.kind) {
-    case StoreStep::Kind::kSum: return x + load(target);
-    case StoreStep::Kind::kRelu: return larger(x, broadcast(0));
-    case StoreStep::Kind::kClip: {
-      const Lanes zero = broadcast(0);
-      const Lanes low = larger(x, broadcast(step.alpha));
-      return zero - larger(zero - low, broadcast(-step.beta));
-    }
-    case StoreStep::Kind::kLinear: return x * broadcast(step.alpha) + broadcast(step.beta);
-  }
+inline Lanes store_step(const StoreStep& step, Lanes x, const float* target) {
+  if (step.kind == StoreStep::Kind::kSum) return x + load(target);
+  with_step(step, [&](const auto& change) {
+    for (int i = 0; i < kParts; ++i) x.part[i] = change(x.part[i]);
+  });
   return x;
 }
 
@@ -169,6 +163,7 @@ class PartRunner {
       product.ahead_bytes = block_.keeps_weights ? 0 : depth * 9 * kPanelColumns * 4 / kPoints;
       product.rows = count_;
       product.depth = depth;
+      product.columns = kPanelColumns;
       product.sums_stride = product.c_stride = columns_;
       for (int point = 0; point < kPoints; ++point) {
         product.a = inputs_ + point * input_step_;

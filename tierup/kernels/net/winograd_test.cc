@@ -44,6 +44,8 @@ double apply(const std::vector<StoreStep>& steps, double x, double before) {
       case StoreStep::Kind::kRelu: x = std::max(x, 0.0); break;
       case StoreStep::Kind::kClip: x = std::clamp<double>(x, step.alpha, step.beta); break;
       case StoreStep::Kind::kLinear: x = x * step.alpha + step.beta; break;
+      case StoreStep::Kind::kSwish: x = x / (1 + std::exp(-x)); break;
+      case StoreStep::Kind::kHardswish: x = x * std::clamp(x + 3, 0.0, 6.0) / 6; break;
     }
   }
   return x;
@@ -155,6 +157,8 @@ TEST_P(WinogradOn, StoresThroughEachStep) {
       {{Kind::kSum}, {Kind::kRelu}},
       {{Kind::kRelu}, {Kind::kSum}},
       {{Kind::kClip, -0.5F, 6}},
+      {{Kind::kSwish}},
+      {{Kind::kHardswish}},
       {{Kind::kLinear, 0.5F, 3}, {Kind::kClip, 0, 2}, {Kind::kSum}},
   };
   for (const int tile : {2, 4}) {

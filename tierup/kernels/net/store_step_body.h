@@ -1,0 +1,101 @@
+// The steps of store_step.h on vectors. Compiled once per instruction set; everything is local to
+// the including file.
+#pragma once
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include <cstring>
+#include <limits>
+
+#include "tierup/kernels/lanes_body.h"
+#include "tierup/kernels/net/store_step.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+constexpr int kVectorFloats = kLaneVectorBytes / 4;
+
+inline LaneVector load_vector(const float* x) {
+  LaneVector result;
+  std::memcpy(&result, x, sizeof(result));
+  return result;
+}
+
+inline void store_vector(float* x, LaneVector value) { std::memcpy(x, &value, sizeof(value)); }
+
+inline LaneVector multiply_add(LaneVector a, LaneVector b, LaneVector c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__AVX2__)
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+// NaN where x is.
+inline LaneVector larger_lanes(LaneVector x, LaneVector y) { return ((x > y) | (x != x)) ? x : y; }
+inline LaneVector smaller_lanes(LaneVector x, LaneVector y) { return ((x < y) | (x != x)) ? x : y; }
+
+// 1 / x for 1 <= x < 1e38, within 2 units of the last place.
+inline LaneVector reciprocal(LaneVector x) {
+#if defined(__AVX512F__)
+  const LaneVector guess = _mm512_rcp14_ps(x);
+  return multiply_add(guess, multiply_add(-x, guess, 1.0F - LaneVector{}), guess);
+#else
+  return 1.0F / x;
+#endif
+}
+
+// x / (1 + exp(-x)), within 5 units of the last place of results that are normal numbers; NaN for
+// -infinity, as the formula has it.
+inline LaneVector swish_lanes(LaneVector x) {
+  const LaneVector most = 87.0F - LaneVector{};
+  // exp(-v) = 2^n exp(r). Its other bound is the one that keeps 2^n a normal number.
+  LaneVector v = x > most ? most : x;
+  v = v < -most ? -most : v;
+  const LaneVector magic = 12582912.0F - LaneVector{};  // 1.5 * 2^23: adding it rounds.
+  const LaneVector shifted = multiply_add(v, -1.44269504F - LaneVector{}, magic);
+  const LaneVector n = shifted - magic;
+  LaneVector r = multiply_add(n, -0.693359375F - LaneVector{}, -v);
+  r = multiply_add(n, 2.12194440e-4F - LaneVector{}, r);
+  LaneVector p = multiply_add(r, 1.3981999507e-3F - LaneVector{}, 8.3334519073e-3F - LaneVector{});
+  p = multiply_add(p, r, 4.1665795894e-2F - LaneVector{});
+  p = multiply_add(p, r, 1.6666665459e-1F - LaneVector{});
+  p = multiply_add(p, r, 5.0000001201e-1F - LaneVector{});
+  p = multiply_add(p, r * r, r) + 1.0F;
+  // The whole number stands in the last bits of `shifted`.
+  const LaneInts exponent = reinterpret_cast<LaneInts>(shifted) << 23;
+  const LaneVector power = reinterpret_cast<LaneVector>(reinterpret_cast<LaneInts>(p) + exponent);
+  const LaneVector factor = reciprocal(power + 1.0F);
+  return x * (x < -most ? LaneVector{} : factor);
+}
+
+// Calls use(change), change being the step on one vector; not for sums.
+template <typename Use>
+inline void with_step(const StoreStep& step, const Use& use) {
+  const LaneVector alpha = step.alpha - LaneVector{};
+  const LaneVector beta = step.beta - LaneVector{};
+  switch (step.kind) {
+    case StoreStep::Kind::kSum: break;
+    case StoreStep::Kind::kRelu:
+      use([](LaneVector x) { return larger_lanes(x, LaneVector{}); });
+      break;
+    case StoreStep::Kind::kClip:
+      use([=](LaneVector x) { return smaller_lanes(larger_lanes(x, alpha), beta); });
+      break;
+    case StoreStep::Kind::kLinear: use([=](LaneVector x) { return x * alpha + beta; }); break;
+    case StoreStep::Kind::kSwish: use([](LaneVector x) { return swish_lanes(x); }); break;
+    case StoreStep::Kind::kHardswish:
+      use([](LaneVector x) {
+        const LaneVector six = 6.0F - LaneVector{};
+        return x * smaller_lanes(larger_lanes(x + 3.0F, LaneVector{}), six) / 6.0F;
+      });
+      break;
+  }
+}
+
+}  // namespace
+}  // namespace tierup::kernels::net
