@@ -188,7 +188,14 @@ void gemm_without_depth(const GemmProblem& p) {
 // Matrices that stay in the nearest caches: there a row takes no longer than a library's call.
 constexpr int64_t kMaxOwnRowElements = int64_t{1} << 18;
 // Multiplications of several rows that take no longer than a library's call.
-constexpr int64_t kMaxOwnRowsWork = 32768;
+constexpr int64_t kMaxOwnRowsWork = int64_t{1} << 16;
+
+// Whether rows one by one are faster than tiles of rows (measured): tiles copy the matrix first,
+// rows turn one that lies column by column each time anew.
+bool is_better_by_rows(const GemmProblem& p) {
+  if (p.m == 1) return true;
+  return p.b.col_stride == 1 && p.n >= 16 ? p.m < 16 || p.k * p.n <= 4096 : p.m < 6;
+}
 
 bool are_rows(const GemmProblem& p) {
   return (p.a.col_stride == 1 || p.k == 1) && (p.b.row_stride == 1 || p.b.col_stride == 1);
@@ -298,7 +305,9 @@ void multiply(const GemmProblem& problem) {
     if constexpr (!std::is_same_v<T, bool>) {
       if (problem.k == 0) return gemm_without_depth<T>(problem);
       if constexpr (std::is_same_v<T, float>) {
-        if (is_by_rows(problem)) return gemm_by_rows(problem);
+        if (is_by_rows(problem)) {
+          return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
+        }
         if (is_column(problem)) return gemm_by_rows(transposed_column(problem));
         if (is_fast(problem)) return gemm_onednn(problem);
       }

@@ -5,65 +5,24 @@
 // then lives in registers while a panel pair streams by.
 #pragma once
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#include <cstring>
+#include <algorithm>
 #include <type_traits>
 
-#include "tierup/kernels/gemm_block.h"
+#include "tierup/kernels/gemm_row_body.h"
 #include "tierup/tensor/half.h"
 
 namespace tierup::kernels {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
 constexpr int kRows = 8;
 constexpr int kVectors = 3;
 #elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
 constexpr int kRows = 4;
 constexpr int kVectors = 3;
 #else
-constexpr int kVectorBytes = 16;
 constexpr int kRows = 4;
 constexpr int kVectors = 2;
-#endif
-
-typedef float FloatVector __attribute__((vector_size(kVectorBytes)));
-typedef double DoubleVector __attribute__((vector_size(kVectorBytes)));
-template <typename Acc>
-struct VectorOf;
-template <>
-struct VectorOf<float> {
-  using Type = FloatVector;
-};
-template <>
-struct VectorOf<double> {
-  using Type = DoubleVector;
-};
-
-#if defined(__AVX512F__)
-inline FloatVector multiply_add(FloatVector a, FloatVector b, FloatVector c) {
-  return _mm512_fmadd_ps(a, b, c);
-}
-inline DoubleVector multiply_add(DoubleVector a, DoubleVector b, DoubleVector c) {
-  return _mm512_fmadd_pd(a, b, c);
-}
-#elif defined(__AVX2__)
-inline FloatVector multiply_add(FloatVector a, FloatVector b, FloatVector c) {
-  return _mm256_fmadd_ps(a, b, c);
-}
-inline DoubleVector multiply_add(DoubleVector a, DoubleVector b, DoubleVector c) {
-  return _mm256_fmadd_pd(a, b, c);
-}
-#else
-template <typename Vector>
-inline Vector multiply_add(Vector a, Vector b, Vector c) {
-  return a * b + c;
-}
 #endif
 
 inline float widen(float v) { return v; }
@@ -166,16 +125,29 @@ void pack_a(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
   }
 }
 
-// Columns that stand side by side.
+// Columns that stand side by side, as many as the panel is wide.
+template <int kCount, typename Acc>
+void pack_whole_rows(const Acc* source, int64_t step, int64_t depth, Acc* packed) {
+  constexpr int kWidth = kCount * kLanes<Acc>;
+  for (int64_t p = 0; p < depth; ++p, source += step, packed += kWidth) {
+    std::memcpy(packed, source, kWidth * sizeof(Acc));
+  }
+}
+
 template <typename Storage, typename Acc>
 void pack_side_by_side(const Storage* source, const GemmBlock& block, int64_t cols, int64_t depth,
                        int64_t width, Acc* packed) {
-  for (int64_t p = 0; p < depth; ++p, source += block.b_row, packed += width) {
-    if constexpr (std::is_same_v<Storage, Acc>) {
-      std::memcpy(packed, source, sizeof(Acc) * static_cast<size_t>(cols));
-    } else {
-      for (int64_t j = 0; j < cols; ++j) packed[j] = widen(source[j]);
+  if constexpr (std::is_same_v<Storage, Acc>) {
+    if (cols == width) {
+      switch (width / kLanes<Acc>) {
+        case 1: return pack_whole_rows<1>(source, block.b_row, depth, packed);
+        case 2: return pack_whole_rows<2>(source, block.b_row, depth, packed);
+        default: return pack_whole_rows<kVectors>(source, block.b_row, depth, packed);
+      }
     }
+  }
+  for (int64_t p = 0; p < depth; ++p, source += block.b_row, packed += width) {
+    for (int64_t j = 0; j < cols; ++j) packed[j] = widen(source[j]);
   }
 }
 
@@ -200,12 +172,23 @@ void pack_b(const GemmBlock& block, int64_t first, int64_t depth, Acc* packed) {
 }
 
 // One tile of kRows rows and kCount vectors of columns; rows and cols say how much of it is wanted.
+// Sums go on where C stands if they accumulate: in order of depth, as in gemm_row_body.h.
 template <int kCount, typename Acc>
 void tile(const Acc* a, const Acc* b, int64_t depth, Acc* out, int64_t ld, int64_t rows,
           int64_t cols, bool accumulate) {
   using Vector = typename VectorOf<Acc>::Type;
   constexpr int kWidth = kCount * kLanes<Acc>;
+  const bool whole = rows == kRows && cols == kWidth;
+  Acc edge[kRows][kWidth];  // What is there of a tile at the end of C.
   Vector sums[kRows][kCount] = {};
+  if (accumulate && whole) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) std::memcpy(sums[i], out + i * ld, sizeof(sums[i]));
+  } else if (accumulate) {
+    std::memset(edge, 0, sizeof(edge));
+    for (int64_t i = 0; i < rows; ++i) std::copy_n(out + i * ld, cols, edge[i]);
+    std::memcpy(sums, edge, sizeof(sums));
+  }
   for (int64_t p = 0; p < depth; ++p, a += kRows, b += kWidth) {
     Vector column[kCount];
 #pragma GCC unroll 8
@@ -219,31 +202,13 @@ void tile(const Acc* a, const Acc* b, int64_t depth, Acc* out, int64_t ld, int64
       for (int v = 0; v < kCount; ++v) sums[i][v] = multiply_add(row, column[v], sums[i][v]);
     }
   }
-  if (rows == kRows && cols == kWidth) {
+  if (whole) {
 #pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kCount; ++v) {
-        Acc* target = out + i * ld + v * kLanes<Acc>;
-        Vector sum = sums[i][v];
-        if (accumulate) {
-          Vector before;
-          std::memcpy(&before, target, sizeof(before));
-          sum = before + sum;
-        }
-        std::memcpy(target, &sum, sizeof(sum));
-      }
-    }
+    for (int i = 0; i < kRows; ++i) std::memcpy(out + i * ld, sums[i], sizeof(sums[i]));
     return;
   }
-  Acc flat[kRows][kWidth];
-  std::memcpy(flat, sums, sizeof(flat));
-  for (int64_t i = 0; i < rows; ++i) {
-    Acc* target = out + i * ld;
-    for (int64_t j = 0; j < cols; ++j) {
-      target[j] = accumulate ? target[j] + flat[i][j] : flat[i][j];
-    }
-  }
+  std::memcpy(edge, sums, sizeof(edge));
+  for (int64_t i = 0; i < rows; ++i) std::copy_n(edge[i], cols, out + i * ld);
 }
 
 template <typename Acc>
@@ -276,112 +241,6 @@ void run_block(const GemmBlock& block) {
       }
       col += width;
     }
-  }
-}
-
-constexpr int kFloatLanes = kVectorBytes / static_cast<int>(sizeof(float));
-
-inline FloatVector load_floats(const float* data) {
-  FloatVector result;
-  std::memcpy(&result, data, sizeof(result));
-  return result;
-}
-
-inline float sum_of(FloatVector vector) {
-#if defined(__AVX512F__)
-  return _mm512_reduce_add_ps(vector);
-#elif defined(__AVX2__)
-  const __m128 quarter =
-      _mm_add_ps(_mm256_castps256_ps128(vector), _mm256_extractf128_ps(vector, 1));
-  const __m128 pair = _mm_add_ps(quarter, _mm_movehl_ps(quarter, quarter));
-  return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
-#else
-  float sum = 0;
-  for (int i = 0; i < kFloatLanes; ++i) sum += vector[i];
-  return sum;
-#endif
-}
-
-// kCount columns that each stand in one piece. The order of a column's sum does not depend on
-// kCount.
-template <int kCount>
-void dot_columns(const GemmRow& row, int64_t first) {
-  const float* b = row.b + first * row.b_col;
-  FloatVector sums[kCount][2] = {};
-  int64_t p = 0;
-  for (; p + 2 * kFloatLanes <= row.k; p += 2 * kFloatLanes) {
-    const FloatVector x0 = load_floats(row.x + p);
-    const FloatVector x1 = load_floats(row.x + p + kFloatLanes);
-#pragma GCC unroll 4
-    for (int c = 0; c < kCount; ++c) {
-      const float* column = b + c * row.b_col + p;
-      sums[c][0] = multiply_add(x0, load_floats(column), sums[c][0]);
-      sums[c][1] = multiply_add(x1, load_floats(column + kFloatLanes), sums[c][1]);
-    }
-  }
-  for (int c = 0; c < kCount; ++c) {
-    float sum = sum_of(sums[c][0] + sums[c][1]);
-    for (int64_t i = p; i < row.k; ++i) sum += row.x[i] * b[c * row.b_col + i];
-    row.out[first + c] = row.bias != nullptr ? sum + row.bias[first + c] : sum;
-  }
-}
-
-// kCount vectors of columns that stand side by side.
-template <int kCount>
-void scale_rows(const GemmRow& row, int64_t first) {
-  FloatVector sums[kCount] = {};
-  for (int64_t p = 0; p < row.k; ++p) {
-    const FloatVector x = row.x[p] - FloatVector{};
-    const float* source = row.b + p * row.b_row + first;
-#pragma GCC unroll 4
-    for (int c = 0; c < kCount; ++c) {
-      sums[c] = multiply_add(x, load_floats(source + c * kFloatLanes), sums[c]);
-    }
-  }
-  for (int c = 0; c < kCount; ++c) {
-    if (row.bias != nullptr) sums[c] += load_floats(row.bias + first + c * kFloatLanes);
-    std::memcpy(row.out + first + c * kFloatLanes, &sums[c], sizeof(sums[c]));
-  }
-}
-
-// The rows of B a few at a time, each from end to end, as memory likes them; sums stand in `out`
-// meanwhile. A column's sum takes its products in the same order as by scale_rows().
-void sum_rows(const GemmRow& row) {
-  constexpr int kAtOnce = 8;
-  const int64_t whole = row.n - row.n % kFloatLanes;
-  for (int64_t first = 0; first < row.k; first += kAtOnce) {
-    const int64_t rows = row.k - first < kAtOnce ? row.k - first : kAtOnce;
-    const float* source = row.b + first * row.b_row;
-    for (int64_t j = 0; j < whole; j += kFloatLanes) {
-      FloatVector sum = first == 0 ? FloatVector{} : load_floats(row.out + j);
-      for (int64_t p = 0; p < rows; ++p) {
-        const FloatVector x = row.x[first + p] - FloatVector{};
-        sum = multiply_add(x, load_floats(source + p * row.b_row + j), sum);
-      }
-      std::memcpy(row.out + j, &sum, sizeof(sum));
-    }
-  }
-  for (int64_t j = 0; row.bias != nullptr && j < whole; ++j) row.out[j] += row.bias[j];
-}
-
-void run_row_f32(const GemmRow& row) {
-  int64_t j = 0;
-  if (row.b_col != 1) {
-    for (; j + 4 <= row.n; j += 4) dot_columns<4>(row, j);
-    for (; j < row.n; ++j) dot_columns<1>(row, j);
-    return;
-  }
-  constexpr int64_t kNearFloats = int64_t{1} << 16;  // What the nearer caches hold of B.
-  if (row.n * row.k > kNearFloats) {
-    sum_rows(row);
-    j = row.n - row.n % kFloatLanes;
-  }
-  for (; j + 4 * kFloatLanes <= row.n; j += 4 * kFloatLanes) scale_rows<4>(row, j);
-  for (; j + kFloatLanes <= row.n; j += kFloatLanes) scale_rows<1>(row, j);
-  for (; j < row.n; ++j) {
-    float sum = 0;
-    for (int64_t p = 0; p < row.k; ++p) sum += row.x[p] * row.b[p * row.b_row + j];
-    row.out[j] = row.bias != nullptr ? sum + row.bias[j] : sum;
   }
 }
 

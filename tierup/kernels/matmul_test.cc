@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/gemm.h"
+#include "tierup/kernels/rearrange.h"
+#include "tierup/kernels/slicing.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -15,6 +19,22 @@ Tensor numbers(const IntVector& sizes, ScalarType dtype, int64_t seed) {
   const Tensor result = Tensor::empty(sizes, ScalarType::kLong);
   for (int64_t i = 0; i < result.numel(); ++i) result.data<int64_t>()[i] = (i * 7 + seed) % 5 - 2;
   return to_dtype(result, dtype);
+}
+
+// Values whose products and sums are rounded.
+Tensor fractions(const IntVector& sizes) {
+  const Tensor result = Tensor::empty(sizes, ScalarType::kFloat);
+  for (int64_t i = 0; i < result.numel(); ++i) {
+    result.data<float>()[i] = std::sin(static_cast<float>(i + 1) * 1.7F);
+  }
+  return result;
+}
+
+std::vector<uint32_t> bits_of(const Tensor& tensor) {
+  const Tensor dense = contiguous(tensor);
+  std::vector<uint32_t> bits(static_cast<size_t>(dense.numel()));
+  std::memcpy(bits.data(), dense.data<float>(), bits.size() * sizeof(uint32_t));
+  return bits;
 }
 
 void expect_product(const Tensor& a, const Tensor& b) {
@@ -81,6 +101,30 @@ TEST(Matmul, BlocksLargerThanOneTileAreSummedOverTheWholeDepth) {
                  numbers({300, 210}, ScalarType::kDouble, 2));
   expect_product(numbers({130, 300}, ScalarType::kFloat, 0),
                  numbers({300, 210}, ScalarType::kFloat, 2));
+}
+
+// Tiers, exporters and callers with other batches lay matrices and rows out differently.
+TEST(Matmul, SmallProductsHaveTheSameBitsHoweverTheMatrixLiesAndHoweverManyRowsThereAre) {
+  for (const int64_t k : {1, 3, 15, 16, 20, 33, 300}) {
+    for (const int64_t n : {1, 5, 16, 37}) {
+      constexpr int64_t kRowCount = 5;
+      const Tensor a = fractions({kRowCount, k});
+      const Tensor b = fractions({k, n});
+      const Tensor turned = transpose(clone(transpose(b, 0, 1), MemoryFormat::kContiguous), 0, 1);
+      const Tensor all = mm(a, b);
+      EXPECT_EQ(bits_of(mm(a, turned)), bits_of(all)) << k << "x" << n;
+      const int64_t times = is_row_work(4 * kRowCount, k, n) ? 4 : 1;  // Larger ones: oneDNN's.
+      const Tensor many = mm(repeat(a, {times, 1}), b);
+      for (int64_t row = 0; row < kRowCount; ++row) {
+        const Tensor one = narrow(a, 0, row, 1);
+        const Tensor wanted = narrow(all, 0, row, 1);
+        EXPECT_EQ(bits_of(mm(one, b)), bits_of(wanted)) << k << "x" << n;
+        EXPECT_EQ(bits_of(mm(one, turned)), bits_of(wanted)) << k << "x" << n;
+        EXPECT_EQ(bits_of(narrow(many, 0, kRowCount * (times - 1) + row, 1)), bits_of(wanted))
+            << k << "x" << n;
+      }
+    }
+  }
 }
 
 TEST(Matmul, BatchDimensionsBroadcast) {

@@ -33,10 +33,12 @@ BlockRun run_of(const Activation& activation) {
 }  // namespace
 
 bool Emitter::is_row_product(const Layer& layer) const {
+  constexpr int64_t kMostWork = 16384;  // Beyond, packed weights in a primitive are faster.
   const int64_t k = layer.weight.size(0);
   const int64_t n = layer.weight.size(1);
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
   return intra_op_threads() == 1 && is_row_work(rows, k, n) &&
+         (rows == 1 || rows * k * n <= kMostWork) &&
          std::all_of(layer.epilogue.begin(), layer.epilogue.end(), [](const Epilogue& e) {
            return e.summand >= 0 || run_of(e.activation) != nullptr;
          });
@@ -48,8 +50,8 @@ void Emitter::row_product(const Layer& layer) {
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
   const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const Tensor weight = scaled_weight(layer);
-  // Summed in the order that tier 0 sums in, which follows from how the matrix lies.
-  const IntVector strides = weight.stride(0) == 1 ? IntVector{1, k} : IntVector{n, 1};
+  // Rows of columns side by side need no turning; tier 0 sums in the same order however they lie.
+  const IntVector strides{n, 1};
   // Packed for primitives under another name, which must not take up this layout.
   const Home weights = packed(-1 - layer.weights_id, weight, strided(weight.sizes(), strides),
                               strided(weight.sizes(), weight.strides()));

@@ -21,6 +21,24 @@ WinogradPartFn part_function() {
 int64_t points_of(int tile) { return int64_t{tile + 2} * (tile + 2); }
 int64_t rounded_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
+struct Range {
+  int64_t begin, end;
+};
+
+Range tiles_of(const Winograd& problem, const WinogradPlan& plan, int64_t part) {
+  const int64_t place = part / plan.channel_parts;
+  return {problem.tiles() * place / plan.tile_parts,
+          problem.tiles() * (place + 1) / plan.tile_parts};
+}
+
+Range channels_of(const Winograd& problem, const WinogradPlan& plan, int64_t part) {
+  const int64_t panels = (problem.out_channels + kWinogradPanel - 1) / kWinogradPanel;
+  const int64_t place = part % plan.channel_parts;
+  return {
+      panels * place / plan.channel_parts * kWinogradPanel,
+      std::min(problem.out_channels, panels * (place + 1) / plan.channel_parts * kWinogradPanel)};
+}
+
 }  // namespace
 
 int64_t winograd_weight_count(int64_t in_channels, int64_t out_channels) {
@@ -72,9 +90,14 @@ WinogradPlan plan_winograd(const Winograd& problem, int threads) {
   } else {
     plan.channel_parts = std::min<int64_t>(threads, panels);
   }
-  const int64_t tiles = (problem.tiles() + plan.tile_parts - 1) / plan.tile_parts;
-  const int64_t channels = (panels + plan.channel_parts - 1) / plan.channel_parts * kWinogradPanel;
-  plan.scratch_of_part = rounded_up(winograd_block(problem, tiles, channels).scratch, 16);
+  // A smaller part may take more: one whose weights fit keeps them all.
+  for (int64_t i = 0; i < plan.parts(); ++i) {
+    const Range tiles = tiles_of(problem, plan, i);
+    const Range channels = channels_of(problem, plan, i);
+    const WinogradBlock block =
+        winograd_block(problem, tiles.end - tiles.begin, channels.end - channels.begin);
+    plan.scratch_of_part = std::max(plan.scratch_of_part, rounded_up(block.scratch, 16));
+  }
   return plan;
 }
 
@@ -82,18 +105,16 @@ void run_winograd(const Winograd& problem, const WinogradPlan& plan, const float
                   const float* weights, const float* bias, std::span<const StoreStep> steps,
                   float* target, float* scratch) {
   const WinogradPartFn run = part_function();
-  const int64_t panels = (problem.out_channels + kWinogradPanel - 1) / kWinogradPanel;
   parallel_for(0, plan.parts(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t tile_part = i / plan.channel_parts;
-      const int64_t channel_part = i % plan.channel_parts;
+      const Range tiles = tiles_of(problem, plan, i);
+      const Range channels = channels_of(problem, plan, i);
       WinogradPart part{};
       part.problem = &problem;
-      part.first_tile = problem.tiles() * tile_part / plan.tile_parts;
-      part.last_tile = problem.tiles() * (tile_part + 1) / plan.tile_parts;
-      part.first_channel = panels * channel_part / plan.channel_parts * kWinogradPanel;
-      part.last_channel = std::min(
-          problem.out_channels, panels * (channel_part + 1) / plan.channel_parts * kWinogradPanel);
+      part.first_tile = tiles.begin;
+      part.last_tile = tiles.end;
+      part.first_channel = channels.begin;
+      part.last_channel = channels.end;
       part.source = source;
       part.weights = weights;
       part.bias = bias;

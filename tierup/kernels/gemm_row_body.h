@@ -1,0 +1,116 @@
+// One row times a matrix, for gemm_block_*.cc; see gemm_block_body.h.
+//
+// However the matrix lies, a column's sum begins with zero and takes its products one by one in the
+// order of the depth, as tile() does too: which kernel does a product, and whether the matrix was
+// packed before, never shows in the result.
+#pragma once
+
+#include "tierup/kernels/gemm_block.h"
+#include "tierup/kernels/gemm_vectors.h"
+
+namespace tierup::kernels {
+namespace {
+
+inline void finish_row(const GemmRow& row, int64_t first, int64_t count, FloatVector sum) {
+  if (count == kFloatLanes) {
+    if (row.bias != nullptr) sum += load_floats(row.bias + first);
+    store_floats(row.out + first, sum);
+    return;
+  }
+  if (row.bias != nullptr) sum += load_part(row.bias + first, count);
+  store_part(row.out + first, count, sum);
+}
+
+// A vector of columns that each stand in one piece: squares are transposed in registers.
+inline void turn_columns(const GemmRow& row, int64_t first) {
+  const int64_t count = row.n - first < kFloatLanes ? row.n - first : kFloatLanes;
+  const float* columns[kFloatLanes];
+  for (int64_t i = 0; i < kFloatLanes; ++i) {
+    columns[i] = row.b + (first + (i < count ? i : 0)) * row.b_col;
+  }
+  FloatVector sum{};
+  FloatVector square[kFloatLanes];
+  int64_t p = 0;
+  for (; p + kFloatLanes <= row.k; p += kFloatLanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kFloatLanes; ++i) square[i] = load_floats(columns[i] + p);
+    transpose(square);
+#pragma GCC unroll 16
+    for (int i = 0; i < kFloatLanes; ++i) {
+      sum = multiply_add(row.x[p + i] - FloatVector{}, square[i], sum);
+    }
+  }
+  if (const int64_t left = row.k - p; left > 0) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kFloatLanes; ++i) square[i] = load_part(columns[i] + p, left);
+    transpose(square);
+    for (int64_t i = 0; i < left; ++i) {
+      sum = multiply_add(row.x[p + i] - FloatVector{}, square[i], sum);
+    }
+  }
+  finish_row(row, first, count, sum);
+}
+
+// kCount vectors of columns that stand side by side.
+template <int kCount>
+void scale_rows(const GemmRow& row, int64_t first) {
+  FloatVector sums[kCount] = {};
+  for (int64_t p = 0; p < row.k; ++p) {
+    const FloatVector x = row.x[p] - FloatVector{};
+    const float* source = row.b + p * row.b_row + first;
+#pragma GCC unroll 4
+    for (int c = 0; c < kCount; ++c) {
+      sums[c] = multiply_add(x, load_floats(source + c * kFloatLanes), sums[c]);
+    }
+  }
+  for (int c = 0; c < kCount; ++c) finish_row(row, first + c * kFloatLanes, kFloatLanes, sums[c]);
+}
+
+// The last columns, fewer than a vector has.
+inline void scale_last(const GemmRow& row, int64_t first) {
+  const int64_t count = row.n - first;
+  FloatVector sum{};
+  for (int64_t p = 0; p < row.k; ++p) {
+    sum = multiply_add(row.x[p] - FloatVector{}, load_part(row.b + p * row.b_row + first, count),
+                       sum);
+  }
+  finish_row(row, first, count, sum);
+}
+
+// The rows of B a few at a time, each from end to end, as memory likes them; sums stand in `out`
+// meanwhile. Of whole vectors of columns.
+inline void sum_rows(const GemmRow& row, int64_t columns) {
+  constexpr int kAtOnce = 8;
+  for (int64_t first = 0; first < row.k; first += kAtOnce) {
+    const int64_t rows = row.k - first < kAtOnce ? row.k - first : kAtOnce;
+    const float* source = row.b + first * row.b_row;
+    for (int64_t j = 0; j < columns; j += kFloatLanes) {
+      FloatVector sum = first == 0 ? FloatVector{} : load_floats(row.out + j);
+      for (int64_t p = 0; p < rows; ++p) {
+        sum = multiply_add(row.x[first + p] - FloatVector{},
+                           load_floats(source + p * row.b_row + j), sum);
+      }
+      store_floats(row.out + j, sum);
+    }
+  }
+  for (int64_t j = 0; row.bias != nullptr && j < columns; ++j) row.out[j] += row.bias[j];
+}
+
+inline void run_row_f32(const GemmRow& row) {
+  constexpr int64_t kNearFloats = int64_t{1} << 16;  // What the nearer caches hold of B.
+  int64_t j = 0;
+  if (row.b_col != 1) {
+    for (; j < row.n; j += kFloatLanes) turn_columns(row, j);
+    return;
+  }
+  if (row.n * row.k > kNearFloats) {
+    j = row.n - row.n % kFloatLanes;
+    sum_rows(row, j);
+  }
+  for (; j + 4 * kFloatLanes <= row.n; j += 4 * kFloatLanes) scale_rows<4>(row, j);
+  for (; j + kFloatLanes <= row.n; j += kFloatLanes) scale_rows<1>(row, j);
+  if (j < row.n) scale_last(row, j);
+}
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,0 +1,135 @@
+// The vectors that the matrix kernels of one instruction set are written in; see gemm_block_body.h.
+#pragma once
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+#include <cstring>
+
+namespace tierup::kernels {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+typedef float FloatVector __attribute__((vector_size(kVectorBytes)));
+typedef double DoubleVector __attribute__((vector_size(kVectorBytes)));
+template <typename Acc>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  using Type = FloatVector;
+};
+template <>
+struct VectorOf<double> {
+  using Type = DoubleVector;
+};
+
+#if defined(__AVX512F__)
+inline FloatVector multiply_add(FloatVector a, FloatVector b, FloatVector c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+inline DoubleVector multiply_add(DoubleVector a, DoubleVector b, DoubleVector c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+#elif defined(__AVX2__)
+inline FloatVector multiply_add(FloatVector a, FloatVector b, FloatVector c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+inline DoubleVector multiply_add(DoubleVector a, DoubleVector b, DoubleVector c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+#else
+template <typename Vector>
+inline Vector multiply_add(Vector a, Vector b, Vector c) {
+  return a * b + c;
+}
+#endif
+
+constexpr int kFloatLanes = kVectorBytes / static_cast<int>(sizeof(float));
+
+inline FloatVector load_floats(const float* data) {
+  FloatVector result;
+  std::memcpy(&result, data, sizeof(result));
+  return result;
+}
+
+inline void store_floats(float* data, FloatVector vector) {
+  std::memcpy(data, &vector, sizeof(vector));
+}
+
+// The first `count` floats, of 1 to kFloatLanes, and zeros.
+inline FloatVector load_part(const float* data, int64_t count) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), data);
+#else
+  FloatVector result{};
+  std::memcpy(&result, data, static_cast<size_t>(count) * sizeof(float));
+  return result;
+#endif
+}
+
+inline void store_part(float* data, int64_t count, FloatVector vector) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(data, static_cast<__mmask16>((1U << count) - 1), vector);
+#else
+  std::memcpy(data, &vector, static_cast<size_t>(count) * sizeof(float));
+#endif
+}
+
+#if defined(__AVX512F__)
+inline FloatVector interleave_low(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+inline FloatVector interleave_high(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
+}
+#elif defined(__AVX2__)
+inline FloatVector interleave_low(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+inline FloatVector interleave_high(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+#else
+inline FloatVector interleave_low(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+inline FloatVector interleave_high(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+#endif
+
+// One step of the perfect shuffle; log2(kFloatLanes) of them transpose the square.
+inline void shuffle_step(const FloatVector (&from)[kFloatLanes], FloatVector (&to)[kFloatLanes]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kFloatLanes / 2; ++i) {
+    to[2 * i] = interleave_low(from[i], from[i + kFloatLanes / 2]);
+    to[2 * i + 1] = interleave_high(from[i], from[i + kFloatLanes / 2]);
+  }
+}
+
+inline void transpose(FloatVector (&square)[kFloatLanes]) {
+  FloatVector other[kFloatLanes];
+  shuffle_step(square, other);
+  shuffle_step(other, square);
+#if defined(__AVX512F__)
+  shuffle_step(square, other);
+  shuffle_step(other, square);
+#elif defined(__AVX2__)
+  shuffle_step(square, other);
+#pragma GCC unroll 8
+  for (int i = 0; i < kFloatLanes; ++i) square[i] = other[i];
+#endif
+}
+
+}  // namespace
+}  // namespace tierup::kernels
