@@ -63,26 +63,26 @@ float* floats(const std::shared_ptr<char[]>& block) {
   return reinterpret_cast<float*>(block.get());
 }
 
-// The best of two or three runs; a candidate that is far behind at once runs once.
+// The second of two runs, or better ones of short layers; a candidate that is far behind runs once.
 template <typename Run>
 double best_time(const Trial& trial, double time_to_beat, const Run& run) {
   constexpr size_t kCold = size_t{1} << 20;  // Fewer bytes come from memory in no time.
+  constexpr double kShort = 0.5;
+  const bool is_cold = !trial.stays_cached && trial.weight_bytes > kCold;
   double best = 1e30;
-  double spent = 0;
-  for (int i = 0; i < 2 || (i < 3 && spent < 3); ++i) {
-    if (!trial.stays_cached && trial.weight_bytes > kCold)
-      leave_cache(trial.weights.get(), trial.weight_bytes);
+  for (int i = 0; i < 2 || (i < 4 && !is_cold && best < kShort); ++i) {
+    if (i > 0 && is_cold) leave_cache(trial.weights.get(), trial.weight_bytes);
     const double begin = thread_time();
     run();
     const double time = thread_time() - begin;
-    spent += time;
-    best = std::min(best, time);
-    if (time > 2 * time_to_beat) break;
+    if (time > 2 * time_to_beat) return time;
+    if (i > 0) best = std::min(best, time);
   }
   return best;
 }
 
-double time_convolution(const convolution_forward::primitive_desc& pd, bool stays_cached) {
+double time_convolution(const convolution_forward::primitive_desc& pd, bool stays_cached,
+                        double time_to_beat) {
   const auto& engine = onednn_engine();
   const Trial t{zeros(pd.src_desc().get_size()),
                 zeros(pd.weights_desc().get_size()),
@@ -98,7 +98,7 @@ double time_convolution(const convolution_forward::primitive_desc& pd, bool stay
       {DNNL_ARG_DST, memory(pd.dst_desc(), engine, t.target.get())},
       {DNNL_ARG_SCRATCHPAD, memory(pd.scratchpad_desc(), engine, t.room.get())}};
   const convolution_forward primitive(pd);
-  return best_time(t, 1e30, [&] {
+  return best_time(t, time_to_beat, [&] {
     primitive.execute(onednn_stream(), arguments);
     onednn_stream().wait();
   });
@@ -206,25 +206,26 @@ convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const 
 
 namespace {
 
-// What could be fastest. Panels are for few rows with many weights, where oneDNN waits for memory;
-// few large tiles, or many small ones, never pay.
+// What could be fastest, the likeliest first: one that is far behind is timed once. Panels are for
+// few rows with many weights, where oneDNN waits for memory; few large tiles, or many small ones,
+// never pay.
 std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
   constexpr int64_t kFewRows = 100;
   constexpr int64_t kManyWeights = 64 << 10;
-  std::vector<Algorithm> result{Algorithm::kOneDnn};
-  if (g.rank != 2 || g.groups != 1 || g.transposed) return result;
+  if (g.rank != 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
   const ConvGeometry::Triple ones{1, 1, 1};
+  const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
+                    g.dilation == ones && g.in_channels % kWinogradChannels == 0 &&
+                    g.out_channels % kWinogradChannels == 0;
+  const int64_t large_tiles = winograd_problem(g, 4).tiles();
+  std::vector<Algorithm> result;
+  if (fits && large_tiles >= 9) result.push_back(Algorithm::kWinograd4);
+  if (fits && large_tiles < 32) result.push_back(Algorithm::kWinograd2);
   if (g.out_channels % kConvolutionChannels == 0 && g.weights() >= kManyWeights &&
       panel_problem(g).rows() <= kFewRows) {
     result.push_back(Algorithm::kPanels);
   }
-  const bool fits = g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
-                    g.dilation == ones && g.in_channels % kWinogradChannels == 0 &&
-                    g.out_channels % kWinogradChannels == 0;
-  if (!fits || !is_fast) return result;
-  const int64_t large_tiles = winograd_problem(g, 4).tiles();
-  if (large_tiles < 32) result.push_back(Algorithm::kWinograd2);
-  if (large_tiles >= 9) result.push_back(Algorithm::kWinograd4);
+  result.push_back(Algorithm::kOneDnn);
   return result;
 }
 
@@ -246,7 +247,7 @@ Algorithm Emitter::algorithm_for(const Layer& layer) {
   if (!options_.measures) {
     const Algorithm known = weights_.algorithm(layer.id).value_or(Algorithm::kOneDnn);
     const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
-    return fits ? known : candidates.back();
+    return fits ? known : candidates.front();
   }
   const IntVector key = geometry_key(layer);
   auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
@@ -269,7 +270,7 @@ Algorithm Emitter::fastest(const Layer& layer, const std::vector<Algorithm>& can
   for (const Algorithm candidate : candidates) {
     double time = 0;
     switch (candidate) {
-      case Algorithm::kOneDnn: time = time_convolution(describe(layer), stays_cached_); break;
+      case Algorithm::kOneDnn: time = time_convolution(describe(layer), stays_cached_, best); break;
       case Algorithm::kPanels:
         time = time_panels(panel_problem(g), steps, stays_cached_, best);
         break;

@@ -57,7 +57,7 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
   // Of one depth, rows are read once and for all, so that a few serve; they stay nearer.
   constexpr int64_t kFewRows = 112;
   const bool is_deep = problem.depth() > kConvolutionDepth;
-  const int64_t each = kConvolutionDepth + (is_deep ? channels : 0);
+  const int64_t each = kConvolutionStride + (is_deep ? channels : 0);
   const int64_t most = is_deep ? kCached / each / 14 * 14 : kFewRows;
   plan.rows_at_a_time = std::min(rows, std::max<int64_t>(14, most));
   plan.scratch_of_part = (plan.rows_at_a_time * each + 15) / 16 * 16;

@@ -31,7 +31,9 @@ constexpr int64_t kConvolutionPanel = 32;
 // Output channels come in such groups; others are not convolved so.
 constexpr int64_t kConvolutionChannels = 16;
 // The part of a row that is multiplied at a time.
-constexpr int64_t kConvolutionDepth = 128;
+constexpr int64_t kConvolutionDepth = 256;
+// From row to row: rows of a power of two would meet in the cache.
+constexpr int64_t kConvolutionStride = kConvolutionDepth + 16;
 
 // Of the packed weights, in floats: [panel][window][in channel][32].
 int64_t convolution_weight_count(const PanelConvolution& problem);

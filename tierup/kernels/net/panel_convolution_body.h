@@ -17,7 +17,7 @@ class ConvolutionRunner {
         depth_(p_.depth()),
         channels_(part.last_channel - part.first_channel),
         gathered_(part.scratch),
-        sums_(gathered_ + part.rows_at_a_time * kConvolutionDepth) {}
+        sums_(gathered_ + part.rows_at_a_time * kConvolutionStride) {}
 
   void run() {
     const int64_t rows = part_.last_row - part_.first_row;
@@ -33,7 +33,7 @@ class ConvolutionRunner {
   void multiply(int64_t from) {
     const int64_t depth = std::min(kConvolutionDepth, depth_ - from);
     for (int64_t r = 0; r < count_; ++r)
-      gather(first_ + r, from, depth, gathered_ + r * kConvolutionDepth);
+      gather(first_ + r, from, depth, gathered_ + r * kConvolutionStride);
     const bool is_last = from + depth == depth_;
     PanelProduct product{};
     product.a = gathered_;
@@ -52,7 +52,7 @@ class ConvolutionRunner {
       const int64_t channel = part_.first_channel + column;
       product.c = is_last ? part_.target + first_ * p_.out_channels + channel : sums_ + column;
       product.finish.bias = is_last ? part_.bias + channel : nullptr;
-      multiply_panel<kConvolutionDepth>(product);
+      multiply_panel<kConvolutionStride>(product);
     }
   }
 
@@ -103,7 +103,7 @@ class ConvolutionRunner {
   const int64_t channels_;
   int64_t first_ = 0;  // Of the rows at hand.
   int64_t count_ = 0;
-  float* gathered_;  // [row][kConvolutionDepth]
+  float* gathered_;  // [row][kConvolutionStride]
   float* sums_;      // [row][channels_]
 };
 
