@@ -18,7 +18,8 @@ size_t async_thread_count(const ExecutorConfig& config) {
 }  // namespace
 
 Executor::Executor(Ref<Servable> model, ExecutorConfig config)
-    : config_(config), permits_(config.max_frames, config.wait_for_frame), current_{model, 0} {
+    : config_(config), permits_(config.max_frames, config.wait_for_frame) {
+  current_.replace(std::make_unique<Generation>(Generation{model, 0}));
   pool_ = std::make_unique<WorkPool>(async_thread_count(config_), config_.max_queued);
   housekeeper_ = std::thread([this] { keep_house(); });
 }
@@ -34,8 +35,7 @@ Executor::~Executor() {
 }
 
 Executor::Generation Executor::take() const {
-  const std::lock_guard<std::mutex> lock(current_mutex_);
-  return current_;
+  return *SnapshotCell<Generation>::Reader(current_).get();
 }
 
 Ref<Servable> Executor::current() const { return take().model; }
@@ -117,17 +117,16 @@ Ref<Servable> Executor::prepare(const NamedTensors& weights, bool strict) const 
 }
 
 uint64_t Executor::install(Ref<Servable> next) {
-  uint64_t number = 0;
+  Generation before;
   {
-    const std::lock_guard<std::mutex> lock(current_mutex_);
-    number = current_.number + 1;
-    current_.model.swap(next);
-    current_.number = number;
+    const std::lock_guard<std::mutex> lock(install_mutex_);
+    before = *current_.current();
+    current_.replace(std::make_unique<Generation>(Generation{std::move(next), before.number + 1}));
   }
   const std::lock_guard<std::mutex> lock(house_mutex_);
-  old_.push_back(std::move(next));
+  old_.push_back(std::move(before.model));
   house_wake_.notify_all();
-  return number;
+  return before.number + 1;
 }
 
 uint64_t Executor::swap_weights(const NamedTensors& weights, bool strict) {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "tierup/base/snapshot_cell.h"
 #include "tierup/executor/run_permits.h"
 #include "tierup/executor/servable.h"
 #include "tierup/executor/work_pool.h"
@@ -114,8 +115,8 @@ class Executor {
 
   const ExecutorConfig config_;
   RunPermits permits_;
-  mutable std::mutex current_mutex_;  // Held for one copy or one assignment.
-  Generation current_;
+  SnapshotCell<Generation> current_;
+  std::mutex install_mutex_;  // Between those who replace it.
   std::mutex swap_mutex_;
   std::atomic<uint64_t> runs_{0};
   std::atomic<uint64_t> errors_{0};

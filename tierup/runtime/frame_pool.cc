@@ -30,56 +30,30 @@ void Frame::clear() {
   for (uint32_t i = constant_count_; i < slot_count_; ++i) slots()[i] = IValue();
 }
 
-FramePool::~FramePool() {
-  for (auto& kept : kept_) {
-    if (Frame* frame = kept.load(std::memory_order_acquire)) Frame::destroy(frame);
-  }
-}
+FramePool::~FramePool() { kept_.take_each(&Frame::destroy); }
 
 Frame* FramePool::acquire(const Plan& plan) {
-  for (auto& kept : kept_) {
-    if (kept.load(std::memory_order_relaxed) == nullptr) continue;
-    if (Frame* frame = kept.exchange(nullptr, std::memory_order_acquire)) return frame;
-  }
-  return Frame::make(plan);
+  Frame* frame = kept_.take();
+  return frame != nullptr ? frame : Frame::make(plan);
 }
 
 void FramePool::release(Frame* frame) {
   frame->set_last_round(round_.load(std::memory_order_relaxed));
-  for (auto& kept : kept_) {
-    Frame* expected = nullptr;
-    if (kept.load(std::memory_order_relaxed) == nullptr &&
-        kept.compare_exchange_strong(expected, frame, std::memory_order_release,
-                                     std::memory_order_relaxed)) {
-      return;
-    }
-  }
-  Frame::destroy(frame);
+  if (!kept_.put(frame)) Frame::destroy(frame);
 }
 
 // Takes each frame out, so that no run can have it meanwhile, and puts back those that were used.
 size_t FramePool::trim() {
   const uint32_t round = round_.fetch_add(1, std::memory_order_relaxed);
   size_t freed = 0;
-  for (auto& kept : kept_) {
-    Frame* frame = kept.exchange(nullptr, std::memory_order_acquire);
-    if (frame == nullptr) continue;
-    Frame* expected = nullptr;
-    if (frame->last_round() == round &&
-        kept.compare_exchange_strong(expected, frame, std::memory_order_release,
-                                     std::memory_order_relaxed)) {
-      continue;
-    }
+  kept_.take_each([&](Frame* frame) {
+    if (frame->last_round() == round && kept_.put(frame)) return;
     Frame::destroy(frame);
     ++freed;
-  }
+  });
   return freed;
 }
 
-size_t FramePool::kept() const {
-  size_t count = 0;
-  for (const auto& kept : kept_) count += kept.load(std::memory_order_relaxed) != nullptr ? 1 : 0;
-  return count;
-}
+size_t FramePool::kept() const { return kept_.count(); }
 
 }  // namespace tierup::runtime

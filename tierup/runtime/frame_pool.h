@@ -1,11 +1,11 @@
 // Frame: the slots of one run of a plan; FramePool: a few frames kept for the next runs.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <span>
 
+#include "tierup/base/idle_slots.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::runtime {
@@ -52,7 +52,7 @@ class FramePool {
 
  private:
   static constexpr size_t kKept = 16;
-  std::array<std::atomic<Frame*>, kKept> kept_{};
+  IdleSlots<Frame, kKept> kept_;
   std::atomic<uint32_t> round_{1};
 };
 

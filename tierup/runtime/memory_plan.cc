@@ -183,36 +183,21 @@ void MemoryPlan::find_predecessors() {
 }
 
 Ref<Arena> MemoryPlan::acquire() {
-  for (auto& kept : kept_) {
-    if (kept.load(std::memory_order_relaxed) == nullptr) continue;
-    if (Arena* arena = kept.exchange(nullptr, std::memory_order_acquire)) {
-      return Ref<Arena>::adopt(arena);
-    }
-  }
+  if (Arena* arena = kept_.take()) return Ref<Arena>::adopt(arena);
   return make_ref<Arena>(arena_bytes_, blocks_.size());
 }
 
 void MemoryPlan::keep(Ref<Arena> arena) {
   if (arena->use_count() > 1) return;  // Something in it is still alive; it goes with that.
-  for (auto& kept : kept_) {
-    Arena* expected = nullptr;
-    if (kept.load(std::memory_order_relaxed) == nullptr &&
-        kept.compare_exchange_strong(expected, arena.get(), std::memory_order_release,
-                                     std::memory_order_relaxed)) {
-      std::move(arena).leak();
-      return;
-    }
-  }
+  if (kept_.put(arena.get())) std::move(arena).leak();
 }
 
 size_t MemoryPlan::trim() {
   size_t freed = 0;
-  for (auto& kept : kept_) {
-    Arena* arena = kept.exchange(nullptr, std::memory_order_acquire);
-    if (arena == nullptr) continue;
+  kept_.take_each([&](Arena* arena) {
     const Ref<Arena> last = Ref<Arena>::adopt(arena);
     ++freed;
-  }
+  });
   return freed;
 }
 

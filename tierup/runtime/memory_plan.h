@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "tierup/base/idle_slots.h"
 #include "tierup/tensor/block_owner.h"
 #include "tierup/tensor/ivalue.h"
 
@@ -83,7 +84,7 @@ class MemoryPlan {
   std::vector<uint32_t> before_;
   size_t arena_bytes_ = 0;
   size_t lower_bound_ = 0;
-  std::array<std::atomic<Arena*>, kKept> kept_{};
+  IdleSlots<Arena, kKept> kept_;
 };
 
 // Records the allocations of this thread while it lives.

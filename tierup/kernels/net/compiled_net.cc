@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <mutex>
+#include <memory>
 
 #include "tierup/base/float_watch.h"
+#include "tierup/base/idle_slots.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/net/emitter.h"
@@ -97,6 +98,9 @@ class Net final : public CompiledNet {
  public:
   Net(Emitted net, int threads)
       : net_(std::move(net)), bytes_(plan_memory(net_.buffers)), threads_(threads) {}
+  ~Net() override {
+    idle_.take_each([](Arena* arena) { const std::unique_ptr<Arena> last(arena); });
+  }
 
   std::optional<std::vector<Tensor>> run(std::span<const IValue> inputs) const override {
     if (meets_mostly_nans()) return std::nullopt;
@@ -161,19 +165,11 @@ class Net final : public CompiledNet {
   }
 
   std::unique_ptr<Arena> take() const {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Arena> arena = std::move(idle_.back());
-        idle_.pop_back();
-        return arena;
-      }
-    }
-    return std::make_unique<Arena>(net_, bytes_);
+    std::unique_ptr<Arena> arena(idle_.take());
+    return arena != nullptr ? std::move(arena) : std::make_unique<Arena>(net_, bytes_);
   }
   void give_back(std::unique_ptr<Arena> arena) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (idle_.size() < kMostIdle) idle_.push_back(std::move(arena));
+    if (idle_.put(arena.get())) static_cast<void>(arena.release());
   }
 
   Emitted net_;
@@ -182,8 +178,7 @@ class Net final : public CompiledNet {
   bool uses_workers_ = true;
   mutable std::atomic<uint64_t> runs_{0};
   mutable std::atomic<uint64_t> meetings_{0};  // Runs that met a NaN.
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Arena>> idle_;
+  mutable IdleSlots<Arena, kMostIdle> idle_;
 };
 
 }  // namespace
