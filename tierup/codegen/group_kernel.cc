@@ -220,7 +220,7 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
       forms.members.push_back(arguments[0].tensor.value_or(ValueForm{}));
       refusal = join_refusal(arguments);
     } else if (member.by_rows) {
-      ops::RowMeaning meaning = row_meaning_of(*member.op, arguments);
+      ops::RowMeaning meaning = row_meaning_of(*member.op, arguments, member.result);
       refusal = std::move(meaning.refusal);
       if (refusal.empty() &&
           (meaning.space != member.space || meaning.row_rank != program.row_rank)) {

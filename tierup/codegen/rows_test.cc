@@ -72,10 +72,12 @@ bool fill_call(const ops::Op& op, const Form& form, ops::GroupProgram& program,
     } else if (argument.name == "keepdim") {
       has_keepdim = true;
       made.arguments.push_back(constant(form.keepdim));
-    } else if (argument.name == "weight" || argument.name == "bias") {
+    } else if (argument.name == "weight" || argument.name == "bias" || argument.name == "index") {
       made.arguments.push_back(input(program.input_count++));
     } else if (argument.default_value) {
       made.arguments.push_back(constant(*argument.default_value));
+    } else if (argument.name == "eps") {
+      made.arguments.push_back(constant(1e-5));
     } else if (argument.name == "p") {
       made.arguments.push_back(constant(2));
     } else if (argument.name == "half_to_float") {
@@ -88,11 +90,27 @@ bool fill_call(const ops::Op& op, const Form& form, ops::GroupProgram& program,
   return has_keepdim || form.keepdim;  // The forms differ by it alone.
 }
 
+// Where in a row an index points to.
+Tensor places(const IntVector& sizes, int64_t width) {
+  const Tensor index = Tensor::empty(sizes, ScalarType::kLong);
+  for (int64_t i = 0; i < index.numel(); ++i) {
+    index.data<int64_t>()[i] = i * 7 % std::max<int64_t>(width, 1);
+  }
+  return index;
+}
+
 std::vector<Tensor> inputs_for(const ops::GroupProgram& program, const IntVector& row,
                                ScalarType type) {
   IntVector sizes{3, 11};
   sizes.insert(sizes.end(), row.begin(), row.end());
   std::vector<Tensor> inputs{rows(sizes, type, 1)};
+  const ops::GroupMember& call = program.members[1];
+  for (size_t i = 1; i < call.arguments.size(); ++i) {
+    if (call.arguments[i].source == ops::GroupArgument::Source::kInput &&
+        is_for_each_row(*call.op, i)) {
+      inputs.push_back(places({3, 11, 1}, row.back()));
+    }
+  }
   while (inputs.size() < program.input_count) {
     inputs.push_back(rows(row, type, static_cast<uint32_t>(inputs.size() + 5)));
   }
@@ -107,21 +125,36 @@ Ref<ops::FusionGroup> group_of(const ops::Op& op, const Form& form, ScalarType t
   ops::GroupMember made;
   if (!fill_call(op, form, program, made)) return {};
   std::vector<ops::MeaningArgument> arguments;
-  for (const ops::GroupArgument& argument : made.arguments) {
+  for (size_t i = 0; i < made.arguments.size(); ++i) {
+    const ops::GroupArgument& argument = made.arguments[i];
     const bool is_tensor = argument.source != ops::GroupArgument::Source::kConstant;
+    const ScalarType of = is_for_each_row(op, i) ? ScalarType::kLong : type;
     arguments.push_back(
-        {is_tensor ? std::optional(ops::ValueForm{type}) : std::nullopt, argument.constant});
+        {is_tensor ? std::optional(ops::ValueForm{of}) : std::nullopt, argument.constant});
   }
   const ops::RowMeaning meaning = row_meaning_of(op, arguments);
   if (!meaning.refusal.empty()) return {};
   made.space = meaning.space;
+  std::vector<ops::GroupMember> results{made};
+  while (results.size() < op.schema().returns.size()) {
+    ops::GroupMember more = made;
+    more.result = static_cast<uint32_t>(results.size());
+    const ops::RowMeaning its = row_meaning_of(op, arguments, more.result);
+    if (!its.refusal.empty()) return {};
+    more.space = its.space;
+    results.push_back(std::move(more));
+  }
   const auto change = [](ScalarType of, const char* name) {
     return of == ScalarType::kBool ? "aten::logical_not" : name;
   };
-  program.members = {call(change(type, "aten::neg"), {input(0)}), made,
-                     call(change(meaning.result.dtype, "aten::abs"), {member(1)})};
-  if (made.space == RowSpace::kFlat) program.members[2].space = RowSpace::kFlat;
-  program.outputs = {1, 2};
+  program.members = {call(change(type, "aten::neg"), {input(0)})};
+  for (const ops::GroupMember& result : results) {
+    program.outputs.push_back(static_cast<uint32_t>(program.members.size()));
+    program.members.push_back(result);
+  }
+  program.outputs.push_back(static_cast<uint32_t>(program.members.size()));
+  program.members.push_back(call(change(meaning.result.dtype, "aten::abs"), {member(1)}));
+  if (made.space == RowSpace::kFlat) program.members.back().space = RowSpace::kFlat;
   const std::vector<Tensor> like = inputs_for(program, form.row, type);
   auto group = compiled_group(std::move(program), like, Library::instance(),
                               {.print_ir = false, .perf_map = false, .max_vector_bits = bits});
@@ -221,6 +254,48 @@ TEST_F(Rows, of_nothing_are_answered_as_at_tier_0) {
         expect_the_same_of_nothing(*group, inputs,
                                    op->schema().qualified_name() + shape_string(sizes));
       }
+    }
+  }
+}
+
+// -log_softmax(x)[target]: an index out of range raises what tier 0 raises.
+TEST_F(Rows, pick_one_element_of_each) {
+  ops::GroupProgram program;
+  program.input_count = 2;
+  program.members = {call("aten::exp", {input(0)}),
+                     call("aten::log_softmax.int", {member(0), constant(-1), constant({})}),
+                     call("aten::gather", {member(1), constant(-1), input(1), constant(false)}),
+                     call("aten::neg", {member(2)})};
+  program.members[1].by_rows = program.members[2].by_rows = true;
+  program.members[2].space = RowSpace::kColumn;
+  program.outputs = {3};
+  const Tensor x = rows({7, 100, 300}, ScalarType::kFloat, 1);
+  const Tensor index = places({7, 100, 1}, 300);
+  const auto group = compiled_group(program, {x, index});
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  expect_same(run_group(*group, {x, index})[0], run_group(*group, {x, index}, true)[0], "all");
+  EXPECT_EQ(group->compiled_runs(), 1U);
+  // Fewer rows, several elements of a row, other dtypes: left to the twin.
+  for (const IntVector& sizes : {IntVector{7, 99, 1}, IntVector{1, 100, 1}, IntVector{7, 100, 4}}) {
+    const Tensor other = places(sizes, 300);
+    expect_same(run_group(*group, {x, other})[0], run_group(*group, {x, other}, true)[0],
+                shape_string(sizes));
+  }
+  EXPECT_EQ(group->compiled_runs(), 1U);
+  for (const int64_t bad : {int64_t{300}, int64_t{-1}}) {
+    index.data<int64_t>()[650] = bad;
+    std::string said;
+    try {
+      run_group(*group, {x, index}, true);
+    } catch (const Error& error) {
+      said = error.message();
+    }
+    EXPECT_NE(said.find("out of bounds"), std::string::npos);
+    try {
+      run_group(*group, {x, index});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.message(), said);
     }
   }
 }

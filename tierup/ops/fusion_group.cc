@@ -43,7 +43,10 @@ std::vector<InputUse> find_uses(const GroupProgram& program) {
     const bool is_flat = !member.by_rows && member.space == RowSpace::kFlat;
     for (size_t i = 0; i < member.arguments.size(); ++i) {
       const GroupArgument& argument = member.arguments[i];
-      if (argument.source != GroupArgument::Source::kInput || (member.by_rows && i > 0)) continue;
+      if (argument.source != GroupArgument::Source::kInput ||
+          (member.by_rows && i > 0 && !is_for_each_row(*member.op, i))) {
+        continue;
+      }
       InputUse& use = uses[argument.index];
       if (use != InputUse::kFlat) use = is_flat ? InputUse::kFlat : InputUse::kWide;
     }
@@ -68,7 +71,9 @@ std::string short_name(const Op& op) {
 
 std::string describe_member(const GroupProgram& program, uint32_t index) {
   const GroupMember& member = program.members[index];
-  std::string text = short_name(*member.op) + "(";
+  std::string text = short_name(*member.op);
+  if (member.result > 0) text += fmt::format(".{}", member.result);
+  text += "(";
   bool first = true;
   for (const GroupArgument& argument : member.arguments) {
     if (!first) text += ", ";
@@ -89,6 +94,15 @@ std::string describe_member(const GroupProgram& program, uint32_t index) {
 }
 
 }  // namespace
+
+size_t results_of(const GroupProgram& program, uint32_t member) {
+  size_t count = 1;
+  while (member + count < program.members.size() &&
+         program.members[member + count].result == count) {
+    ++count;
+  }
+  return count;
+}
 
 size_t join_parts_of(const GroupProgram& program) {
   for (const GroupMember& member : program.members) {
@@ -142,6 +156,7 @@ void FusionGroup::run_twin(OpCall& call) const {
   std::vector<IValue> arguments;
   for (uint32_t i = 0; i < program_.members.size(); ++i) {
     const GroupMember& member = program_.members[i];
+    if (member.result > 0) continue;
     arguments.clear();
     for (const GroupArgument& argument : member.arguments) {
       switch (argument.source) {
@@ -159,7 +174,7 @@ void FusionGroup::run_twin(OpCall& call) const {
       }
     }
     if (member.joins) join_arguments(arguments);
-    OpCall inner{arguments, {&values[i], 1}, call.context};
+    OpCall inner{arguments, {&values[i], results_of(program_, i)}, call.context};
     member.op->kernel()(inner);
   }
   for (size_t i = 0; i < program_.outputs.size(); ++i) {

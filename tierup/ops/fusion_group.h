@@ -54,6 +54,9 @@ struct GroupMember {
   // What a row member gives for each row. A point-wise member of values without the rows'
   // dimensions (kFlat) is flat as well; all others are as wide as what they read.
   RowSpace space = RowSpace::kFull;
+  // Which result of the call. Those after the first one follow it, with the same arguments, and
+  // are made with it.
+  uint32_t result = 0;
 };
 // Members in an order of dependence.
 struct GroupProgram {
@@ -65,6 +68,8 @@ struct GroupProgram {
   uint32_t rank = 0;  // The dimensions of their space; 0 if kernels do not depend on it.
 };
 
+// How many results a member's call has that are members: it and those after it.
+size_t results_of(const GroupProgram& program, uint32_t member);
 // Into how many parts joined values fall; 0 if there are none.
 size_t join_parts_of(const GroupProgram& program);
 

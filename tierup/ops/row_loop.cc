@@ -58,26 +58,37 @@ class RowLoop::Tile {
   }
 
   // An argument of a row member: the rows of this tile, or a parameter.
-  IValue argument_of(const GroupArgument& argument, bool is_self) const {
+  IValue argument_of(const GroupMember& member, size_t place) const {
+    const GroupArgument& argument = member.arguments[place];
     switch (argument.source) {
       case GroupArgument::Source::kConstant: return argument.on_rows();
       case GroupArgument::Source::kMember: return IValue(values_[argument.index]);
       case GroupArgument::Source::kInput: break;
     }
     const Tensor& input = loop_.inputs_[argument.index];
-    return IValue(is_self ? rows_of(input, RowSpace::kFull) : input);
+    if (place == 0) return IValue(rows_of(input, RowSpace::kFull));
+    return IValue(is_for_each_row(*member.op, place) ? rows_of(input, RowSpace::kColumn) : input);
   }
 
   void run_row_member(uint32_t index) {
     const GroupMember& member = loop_.program_.members[index];
+    if (member.result > 0) return;  // Made with the first one.
     SmallVector<IValue, 8> arguments;
     for (size_t i = 0; i < member.arguments.size(); ++i) {
-      arguments.push_back(argument_of(member.arguments[i], i == 0));
+      arguments.push_back(argument_of(member, i));
     }
-    IValue result;
-    OpCall call{{arguments.data(), arguments.size()}, {&result, 1}, context_};
+    SmallVector<IValue, 4> results;
+    results.resize(results_of(loop_.program_, index));
+    OpCall call{{arguments.data(), arguments.size()}, {results.data(), results.size()}, context_};
     member.op->kernel()(call);
-    values_[index] = std::move(result).to_tensor();
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      keep_rows(index + i, std::move(results[i]).to_tensor());
+    }
+  }
+
+  void keep_rows(uint32_t index, Tensor made) {
+    const GroupMember& member = loop_.program_.members[index];
+    values_[index] = std::move(made);
     const int output = loop_.output_of_[index];
     if (output < 0) return;
     Tensor& whole = loop_.outputs_[static_cast<size_t>(output)];
@@ -302,6 +313,8 @@ bool RowLoop::can_run_row_member(const GroupMember& member) const {
     if (is_input && !inputs_[argument.index].is_contiguous()) return false;
     if (i == 0) {
       if (of.is_flat || !has_all(of) || of.rank != shape_.size()) return false;
+    } else if (is_for_each_row(*member.op, i)) {
+      if (!is_input || of.dims != outer_dims_ || of.rank != shape_.size()) return false;
     } else if (!is_input ||
                !same_sizes(inputs_[argument.index].sizes(),
                            IntSpan(shape_.data(), shape_.size()).subspan(outer_rank()))) {
@@ -397,11 +410,15 @@ bool RowLoop::run(OpCall& call) {
   const int64_t tile = std::max<int64_t>(1, kTileElements / width_);
   const int64_t grain = std::max(tile, kernel_.grain / width_);
   make_outputs(rows_ <= tile);
-  parallel_for(0, rows_, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin; first < end; first += tile) {
-      Tile(*this, call.context, first, std::min(tile, end - first)).run();
-    }
-  });
+  try {
+    parallel_for(0, rows_, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin; first < end; first += tile) {
+        Tile(*this, call.context, first, std::min(tile, end - first)).run();
+      }
+    });
+  } catch (const Error&) {
+    return false;  // Of a tile; the twin says what tier 0 would.
+  }
   for (size_t i = 0; i < outputs_.size(); ++i) call.results[i] = IValue(std::move(outputs_[i]));
   return true;
 }

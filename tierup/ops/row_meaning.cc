@@ -65,22 +65,28 @@ bool has_sizes(const Tensor& tensor, const IntVector& sizes) {
 
 // Runs the call on rows of zeros.
 Tensor tried(const Op& op, const std::vector<MeaningArgument>& arguments, const IntVector& whole,
-             const IntVector& row) {
+             const IntVector& column, const IntVector& row, size_t which) {
   std::vector<IValue> values;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto& form = arguments[i].tensor;
-    values.push_back(form ? IValue(zeros(i == 0 ? whole : row, form->dtype)) : arguments[i].value);
+    const IntVector& sizes = i == 0 ? whole : is_for_each_row(op, i) ? column : row;
+    values.push_back(form ? IValue(zeros(sizes, form->dtype)) : arguments[i].value);
   }
-  IValue result;
+  std::vector<IValue> results(op.schema().returns.size());
   RunContext context;
-  OpCall call{values, {&result, 1}, context};
+  OpCall call{values, results, context};
   op.kernel()(call);
-  return result.to_tensor();
+  return results.at(which).to_tensor();
 }
 
 }  // namespace
 
-RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments) {
+bool is_for_each_row(const Op& op, size_t argument) {
+  return op.schema().arguments[argument].name == "index";
+}
+
+RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments,
+                          size_t which) {
   RowMeaning meaning;
   const std::optional<IntVector> row = row_sizes(op, arguments);
   if (!row || !arguments[0].tensor || !has_lanes(arguments[0].tensor->dtype)) {
@@ -95,7 +101,7 @@ RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& argu
     column.push_back(1);
   }
   try {
-    const Tensor result = tried(op, arguments, whole, *row);
+    const Tensor result = tried(op, arguments, whole, column, *row, which);
     meaning.result = {result.dtype(), Standing::kDimensioned};
     if (has_sizes(result, whole)) {
       meaning.space = RowSpace::kFull;

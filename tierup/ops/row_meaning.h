@@ -28,9 +28,12 @@ struct RowMeaning {
   std::string refusal;
 };
 
-// Of a call of `op`, whose role is kRows and whose dimensions count from the last one; tensors
-// beyond the first are parameters of the shape of a row.
-RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments);
+// Of a result of a call of `op`, whose role is kRows and whose dimensions count from the last one;
+// tensors beyond the first are parameters of the shape of a row, or have one element for each row.
+RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments,
+                          size_t result = 0);
+// Whether an argument has one element for each row: the index of a gather.
+bool is_for_each_row(const Op& op, size_t argument);
 // Rewrites the dimensions of a call on a tensor of `rank` dimensions; whether there was one that
 // counted from the first.
 bool count_from_back(const Op& op, std::vector<MeaningArgument>& arguments, int64_t rank);

@@ -113,12 +113,16 @@ class GroupMaker {
     std::vector<Value*> inputs;
     ops::GroupProgram program = program_of(computed, all, inputs);
     std::vector<Value*> results;
-    for (uint32_t i = 0; i < computed.size(); ++i) {
-      const auto uses = computed[i]->output()->uses();
-      if (std::any_of(uses.begin(), uses.end(),
-                      [&](const ir::Use& use) { return !all.contains(use.user); })) {
-        program.outputs.push_back(i);
-        results.push_back(computed[i]->output());
+    uint32_t place = 0;
+    for (const Node* node : computed) {
+      for (Value* value : node->outputs()) {
+        const auto uses = value->uses();
+        if (std::any_of(uses.begin(), uses.end(),
+                        [&](const ir::Use& use) { return !all.contains(use.user); })) {
+          program.outputs.push_back(place);
+          results.push_back(value);
+        }
+        ++place;
       }
     }
     auto group = make_ref<ops::FusionGroup>(std::move(program));
@@ -129,14 +133,18 @@ class GroupMaker {
   }
 
  private:
-  using Index = std::unordered_map<const Node*, uint32_t>;
+  using Index = std::unordered_map<const Value*, uint32_t>;  // The members by their results.
 
   ops::GroupProgram program_of(const Members& computed, const std::unordered_set<const Node*>& all,
                                std::vector<Value*>& inputs) {
     ops::GroupProgram program;
     Index index;
     std::unordered_map<const Value*, uint32_t> chains;
-    for (uint32_t i = 0; i < computed.size(); ++i) index[computed[i]] = i;
+    for (const Node* member : computed) {
+      for (const Value* value : member->outputs()) {
+        index.emplace(value, static_cast<uint32_t>(index.size()));
+      }
+    }
     for (const Node* member : computed) {
       const RowCall* call = planner_.row_call(member);
       program.members.push_back({&ops::op_of(*member->op()), {}, call != nullptr});
@@ -150,13 +158,19 @@ class GroupMaker {
       const std::vector<Value*> arguments = arguments_of(*member);
       for (size_t i = 0; i < arguments.size(); ++i) {
         Value* input = arguments[i];
-        const bool is_view = all.contains(input->node()) && !index.contains(input->node());
+        const bool is_view = all.contains(input->node()) && !index.contains(input);
         made.arguments.push_back(is_view ? viewed_argument(input, index, chains, program)
                                          : argument_of(input, index, inputs));
         if (call != nullptr && call->rank != 0) {
           made.arguments.back().from_back = call->arguments[i].value;
           program.rank = call->rank;
         }
+      }
+      for (uint32_t i = 1; i < member->outputs().size(); ++i) {
+        ops::GroupMember more = program.members.back();
+        more.space = call->more[i - 1].space;
+        more.result = i;
+        program.members.push_back(std::move(more));
       }
     }
     program.input_count = static_cast<uint32_t>(inputs.size());
@@ -177,7 +191,7 @@ class GroupMaker {
                                 std::unordered_map<const Value*, uint32_t>& chains,
                                 ops::GroupProgram& program) {
     ViewChain chain = *planner_.chain_of(value);
-    GroupArgument argument{GroupArgument::Source::kMember, index.at(chain.source->node()), {}};
+    GroupArgument argument{GroupArgument::Source::kMember, index.at(chain.source), {}};
     const auto [known, is_new] =
         chains.emplace(value, static_cast<uint32_t>(program.chains.size()));
     if (is_new) {
@@ -189,8 +203,8 @@ class GroupMaker {
 
   static GroupArgument argument_of(Value* input, const Index& index, std::vector<Value*>& inputs) {
     if (!is_tensor(input)) return {GroupArgument::Source::kConstant, 0, *known_argument(input)};
-    const auto member = index.find(input->node());
-    if (input->node() != nullptr && member != index.end()) {
+    const auto member = index.find(input);
+    if (member != index.end()) {
       return {GroupArgument::Source::kMember, member->second, {}};
     }
     const auto known = std::find(inputs.begin(), inputs.end(), input);

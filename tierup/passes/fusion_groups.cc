@@ -40,6 +40,12 @@ bool fits_flat(const Shape& flat, const Shape& whole, size_t row_rank) {
   return flat->size() + row_rank == whole->size() && same_dims(*flat, *whole, flat->size());
 }
 
+// Whether `column` has one element for each row of `whole`.
+bool is_column(const Shape& column, const std::vector<Dim>& whole) {
+  return column && column->size() == whole.size() && !whole.empty() && column->back() == kOne &&
+         same_dims(*column, whole, whole.size() - 1);
+}
+
 // Takes what is known of `more`, and its rows if those are longer ones.
 void widen(Shape& shape, const Shape& more, size_t row_rank) {
   if (!shape || (more && more->size() == shape->size() && shape->size() >= row_rank &&
@@ -96,7 +102,8 @@ bool FusionPlanner::reads_only_kept_memory(const Node& node) const {
     return is_tensor(value) && constant_of(value) == nullptr && alias_.has_writers(value);
   };
   return std::none_of(node.inputs().begin(), node.inputs().end(), is_written) &&
-         !alias_.has_writers(node.output());
+         std::none_of(node.outputs().begin(), node.outputs().end(),
+                      [&](const Value* value) { return alias_.has_writers(value); });
 }
 
 bool has_row_role(const Node& node) { return role_of(node) == ops::Role::kRows; }
@@ -119,6 +126,11 @@ bool FusionPlanner::is_row_member(const Node& node) {
   for (const Value* input : node.inputs()) {
     if (is_tensor(input)) {
       if (constant_of(input) != nullptr && !constant_of(input)->is_tensor()) return false;
+      const size_t place = call.arguments.size();
+      if (place > 0 && is_for_each_row(ops::op_of(*node.op()), place) &&
+          !is_column(forms_.shape(input), *shape)) {
+        return false;
+      }
       call.arguments.push_back({forms_.form(input), IValue()});
       continue;
     }
@@ -132,11 +144,23 @@ bool FusionPlanner::is_row_member(const Node& node) {
   }
   call.meaning = row_meaning_of(op, call.arguments);
   if (!call.meaning.refusal.empty() || shape->size() <= call.meaning.row_rank) return false;
-  std::vector<Dim> result = *shape;
-  const auto rows = result.end() - static_cast<ptrdiff_t>(call.meaning.row_rank);
-  if (call.meaning.space == ops::RowSpace::kColumn) std::fill(rows, result.end(), kOne);
-  if (call.meaning.space == ops::RowSpace::kFlat) result.erase(rows, result.end());
-  forms_.set(node.output(), call.meaning.result, std::move(result));
+  for (size_t i = 1; i < node.outputs().size(); ++i) {
+    call.more.push_back(row_meaning_of(op, call.arguments, i));
+    const bool is_flat = call.more.back().space == ops::RowSpace::kFlat;
+    if (!call.more.back().refusal.empty() ||
+        is_flat != (call.meaning.space == ops::RowSpace::kFlat)) {
+      return false;
+    }
+  }
+  const std::vector<Dim> whole = *shape;
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const ops::RowMeaning& meaning = i == 0 ? call.meaning : call.more[i - 1];
+    std::vector<Dim> result = whole;
+    const auto rows = result.end() - static_cast<ptrdiff_t>(meaning.row_rank);
+    if (meaning.space == ops::RowSpace::kColumn) std::fill(rows, result.end(), kOne);
+    if (meaning.space == ops::RowSpace::kFlat) result.erase(rows, result.end());
+    forms_.set(node.outputs()[i], meaning.result, std::move(result));
+  }
   row_calls_.emplace(&node, std::move(call));
   return true;
 }
@@ -255,11 +279,13 @@ bool FusionPlanner::has_room(const std::vector<const std::vector<Node*>*>& parts
       if (is_tensor(input) && !members.contains(input->node())) inputs.insert(input);
     }
     if (lists_.contains(member)) continue;
-    const auto uses = member->output()->uses();
-    outputs += std::any_of(uses.begin(), uses.end(),
-                           [&](const ir::Use& use) { return !members.contains(use.user); })
-                   ? 1
-                   : 0;
+    for (const Value* output : member->outputs()) {
+      const auto uses = output->uses();
+      outputs += std::any_of(uses.begin(), uses.end(),
+                             [&](const ir::Use& use) { return !members.contains(use.user); })
+                     ? 1
+                     : 0;
+    }
   }
   return inputs.size() + outputs <= kMaxGroupOperands;
 }

@@ -33,7 +33,8 @@ struct PlannedGroup {
 
 // A call of an operator that works on rows.
 struct RowCall {
-  ops::RowMeaning meaning;
+  ops::RowMeaning meaning;                      // Of the first result...
+  std::vector<ops::RowMeaning> more;            // ...and the others.
   std::vector<ops::MeaningArgument> arguments;  // Dimensions count from the last one...
   uint32_t rank = 0;                            // ...of so many, if they did not before.
 };
