@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tierup/kernels/advanced_index.h"
 #include "tierup/kernels/index_select.h"
 #include "tierup/kernels/joining.h"
@@ -83,6 +85,14 @@ TEST(Scatter, MeansWithAndWithoutTheOldValue) {
   scatter_reduce_(without, 0, longs({0, 0}), src, "mean", false);
   EXPECT_EQ(values_of<float>(with), (Floats{3, 5}));
   EXPECT_EQ(values_of<float>(without), (Floats{4, 5}));
+}
+
+TEST(Scatter, WrapsIntegersAround) {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  const Tensor x = longs({most, most});
+  scatter_add_(x, 0, longs({0}), longs({1}));
+  scatter_reduce_(x, 0, longs({1}), longs({2}), "prod", true);
+  EXPECT_EQ(values_of<int64_t>(x), (std::vector<int64_t>{std::numeric_limits<int64_t>::min(), -2}));
 }
 
 TEST(Scatter, RefusesToWriteThroughExpandedMemory) {

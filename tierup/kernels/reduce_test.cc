@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/instruction_set.h"
@@ -83,6 +84,19 @@ TEST(Sum, OfBoolsIsLong) {
   const Tensor x = make_tensor<bool>({3}, {true, false, true});
   EXPECT_EQ(values_of<int64_t>(sum(x, std::nullopt, false, std::nullopt)),
             (std::vector<int64_t>{2}));
+}
+
+TEST(Totals, OfIntegersWrapAround) {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  const Tensor x = make_tensor<int64_t>({3}, {most, 2, 2});
+  EXPECT_EQ(values_of<int64_t>(sum(x, std::nullopt, false, std::nullopt)),
+            (std::vector<int64_t>{std::numeric_limits<int64_t>::min() + 3}));
+  EXPECT_EQ(values_of<int64_t>(prod(x, std::nullopt, false, std::nullopt)),
+            (std::vector<int64_t>{-4}));
+  EXPECT_EQ(values_of<int64_t>(cumsum(x, 0, std::nullopt)),
+            (std::vector<int64_t>{most, std::numeric_limits<int64_t>::min() + 1,
+                                  std::numeric_limits<int64_t>::min() + 3}));
+  EXPECT_EQ(values_of<int64_t>(cumprod(x, 0, std::nullopt)), (std::vector<int64_t>{most, -2, -4}));
 }
 
 TEST(Extremum, LetsNanWin) {

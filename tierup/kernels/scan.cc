@@ -15,10 +15,10 @@ namespace {
 template <typename T>
 inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
-// What a running total is kept in.
+// What a running total is kept in: integers wrap around.
 template <typename T>
 using ScanType = std::conditional_t<
-    std::is_integral_v<T>, int64_t,
+    std::is_integral_v<T>, uint64_t,
     std::conditional_t<
         kIsComplex<T>, complex128,
         std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, double>>>;

@@ -57,6 +57,18 @@ bool is_nan(T value) {
     return std::isnan(static_cast<double>(value));
 }
 
+// Integers wrap around.
+template <typename T>
+using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+template <typename T>
+T added(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+}
+template <typename T>
+T multiplied(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+}
+
 template <typename T>
 void combine_lanes(const LaneLoop& loop, int64_t count, int64_t dim, int64_t size,
                    ScatterMode mode) {
@@ -64,8 +76,8 @@ void combine_lanes(const LaneLoop& loop, int64_t count, int64_t dim, int64_t siz
   switch (mode) {
     case ScatterMode::kAssign: visit([](T& to, T from) { to = from; }); return;
     case ScatterMode::kSum:
-    case ScatterMode::kMean: visit([](T& to, T from) { to = static_cast<T>(to + from); }); return;
-    case ScatterMode::kProd: visit([](T& to, T from) { to = static_cast<T>(to * from); }); return;
+    case ScatterMode::kMean: visit([](T& to, T from) { to = added(to, from); }); return;
+    case ScatterMode::kProd: visit([](T& to, T from) { to = multiplied(to, from); }); return;
     default: break;
   }
   if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {

@@ -11,10 +11,11 @@ namespace tierup::kernels {
 template <typename T>
 inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
-// What an element type is summed in: int64 for integers, float for narrow floats.
+// What an element type is summed in: 64 bits that wrap around for integers, float for narrow
+// floats.
 template <typename T>
 using SumType = std::conditional_t<
-    std::is_integral_v<T>, int64_t,
+    std::is_integral_v<T>, uint64_t,
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>>;
 template <typename T>
 using SumResult = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
@@ -51,7 +52,7 @@ struct SumReducer {
   Acc merge(Acc a, Acc b) const { return a + b; }
   Out finish(Acc acc) const {
     if constexpr (std::is_integral_v<T>) {
-      return acc;
+      return static_cast<Out>(acc);
     } else {
       if (scale == 1) return static_cast<Out>(acc);
       using Real = decltype(std::abs(acc));
