@@ -142,6 +142,7 @@ class Emitter {
   Tensor dense_weight(const Layer& layer) const;
   Algorithm algorithm_for(const Layer& layer);
   Algorithm fastest(const Layer& layer, const std::vector<Algorithm>& candidates);
+  double time_onednn(const Layer& layer, double time_to_beat) const;
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, int tile);
   void panels(const Layer& layer);
