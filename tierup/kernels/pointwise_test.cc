@@ -29,6 +29,16 @@ TEST(Pointwise, PromotesMixedOperandsWithoutTemporaries) {
   EXPECT_EQ(quotient.data<float>()[0], 0.5F);
 }
 
+// The square of the largest number of each width: 2^(2n) - 2^(n + 1) + 1.
+TEST(Pointwise, WrapsIntegersOfEachWidth) {
+  const auto square_of = [](const Tensor& x) { return pointwise({Body::kMul}, {x, x}); };
+  EXPECT_EQ(*square_of(make<uint8_t>({1}, {255})).data<uint8_t>(), 1);
+  EXPECT_EQ(*square_of(make<int8_t>({1}, {127})).data<int8_t>(), 1);
+  EXPECT_EQ(*square_of(make<int16_t>({1}, {-1})).data<int16_t>(), 1);
+  EXPECT_EQ(*square_of(make<int16_t>({1}, {32767})).data<int16_t>(), 1);
+  EXPECT_EQ(*square_of(make<int32_t>({1}, {2147483647})).data<int32_t>(), 1);
+}
+
 TEST(Pointwise, BroadcastsRowsAndColumns) {
   const Tensor row = make<float>({3}, {1, 2, 3});
   const Tensor column = make<float>({2, 1}, {10, 20});

@@ -1,6 +1,7 @@
 // Runs made from a scalar body by a plain loop over one C++ type.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include "tierup/kernels/pointwise_runs.h"
@@ -16,12 +17,27 @@ void scalar_loop(char* out, const char* const* in, int64_t count, std::index_seq
   }
 }
 
+// Narrow integers are widened, without a sign: as such they would be multiplied as signed ints.
+template <typename Op, typename T, size_t... I>
+void wrapping_loop(char* out, const char* const* in, int64_t count, std::index_sequence<I...>) {
+  using Wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+  for (int64_t i = 0; i < count; ++i) {
+    reinterpret_cast<T*>(out)[i] =
+        static_cast<T>(Op::apply(static_cast<Wide>(reinterpret_cast<const T*>(in[I])[i])...));
+  }
+}
+
 }  // namespace detail
 
 // A body with kArity inputs of type T and a result of type Out.
 template <typename Op, typename T, typename Out = T>
 void scalar_run(char* out, const char* const* in, int64_t count) {
   detail::scalar_loop<Op, T, Out>(out, in, count, std::make_index_sequence<Op::kArity>{});
+}
+
+template <typename Op, typename T>
+void wrapping_run(char* out, const char* const* in, int64_t count) {
+  detail::wrapping_loop<Op, T>(out, in, count, std::make_index_sequence<Op::kArity>{});
 }
 
 template <typename Out, typename T>
@@ -46,12 +62,10 @@ void set_predicate(RunTable& table, Body body) {
   (table.set(body, kDTypeOf<T>, make_variant<bool, T>(&scalar_run<Op, T, bool>, Op::kArity)), ...);
 }
 
-// Integer arithmetic that wraps around: computed in the unsigned type of the same width.
+// Integer arithmetic that wraps around: computed without a sign.
 template <typename Op, typename... T>
 void set_wrapping(RunTable& table, Body body) {
-  (table.set(body, kDTypeOf<T>,
-             make_variant<T, T>(&scalar_run<Op, std::make_unsigned_t<T>>, Op::kArity)),
-   ...);
+  (table.set(body, kDTypeOf<T>, make_variant<T, T>(&wrapping_run<Op, T>, Op::kArity)), ...);
 }
 
 }  // namespace tierup::kernels
