@@ -14,12 +14,11 @@
 #include "json_writer.h"
 #include "model_options.h"
 #include "node_bench.h"
+#include "settling.h"
 #include "tierup/api/model_cases.h"
 
 namespace tierup::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct BenchArguments {
   ModelArguments model;
@@ -46,10 +45,6 @@ struct Figures {
     return steady_ms[std::min(index, steady_ms.size() - 1)];
   }
 };
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // The cases' arguments, gone through in turn.
 class Calls {
@@ -126,17 +121,6 @@ void run_callers(const BenchArguments& arguments, const Calls& calls, Figures& f
   std::sort(figures.steady_ms.begin(), figures.steady_ms.end());
 }
 
-// Waits for the plans that the calls so far asked for; their first calls may ask for more.
-double settle(const api::Model& model, const Calls& calls) {
-  const auto start = Clock::now();
-  for (int round = 0; round < 3; ++round) {
-    model.tiers().wait_for_jobs();
-    for (size_t i = 0; i < 3; ++i) calls.make(i);
-  }
-  model.tiers().wait_for_jobs();
-  return milliseconds_since(start);
-}
-
 Figures measure(const BenchArguments& arguments) {
   Figures figures;
   auto start = Clock::now();
@@ -149,7 +133,9 @@ Figures measure(const BenchArguments& arguments) {
   double early = 0;
   for (size_t i = 1; i < 10; ++i) early += timed_call(calls, i);
   figures.error = calls.deviation(0, result);
-  if (arguments.settle) figures.settle_ms = settle(*model, calls);
+  if (arguments.settle) {
+    figures.settle_ms = settle(*model, [&](size_t number) { calls.make(number); });
+  }
   // The top tier's answer counts too. A case of several calls has state that these have changed.
   if (calls.size() == 1) figures.error = std::max(figures.error, calls.deviation(0, calls.make(0)));
   run_callers(arguments, calls, figures);

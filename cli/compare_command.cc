@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
+#include "settling.h"
 #include "tierup/api/model_cases.h"
 
 namespace tierup::cli {
@@ -29,11 +29,18 @@ struct Outcome {
   api::Deviation deviation;
 };
 
-// On copies: a model may write to its inputs, which the other one is to see as they were.
-IValue make_call(const api::Model& model, const api::CaseCall& call) {
-  std::vector<IValue> args = deep_copy(make_tuple(call.args)).to_tuple().items;
+// Copies: a model may write to its inputs, which the other one is to see as they were.
+std::vector<IValue> copied_arguments(const api::CaseCall& call) {
+  return deep_copy(make_tuple(call.args)).to_tuple().items;
+}
+
+IValue make_call(const api::Model& model, const api::CaseCall& call, std::vector<IValue> args) {
   return call.method == "forward" ? model.call(std::move(args))
                                   : model.run(call.method, std::move(args));
+}
+
+IValue make_call(const api::Model& model, const api::CaseCall& call) {
+  return make_call(model, call, copied_arguments(call));
 }
 
 // The first result is what is expected of the second.
@@ -63,18 +70,12 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+// Of the model alone, without the copies.
 double timed_call(const api::Model& model, const api::CaseCall& call) {
-  const auto start = std::chrono::steady_clock::now();
-  const IValue result = make_call(model, call);
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-void settle(const api::Model& model, const api::CaseCall& call) {
-  for (int round = 0; round < 4; ++round) {
-    for (int i = 0; i < 3; ++i) make_call(model, call);
-    model.tiers().wait_for_jobs();
-  }
+  std::vector<IValue> args = copied_arguments(call);
+  const auto start = Clock::now();
+  const IValue result = make_call(model, call, std::move(args));
+  return milliseconds_since(start);
 }
 
 // Both at the tier they reach, in the order first, second, second, first, so that neither a drift
@@ -84,12 +85,11 @@ Times time_by_turns(const CompareArguments& arguments) {
   const api::CaseCall& call = model_case.calls.front();
   const Ref<api::Model> first = arguments.first.load();
   const Ref<api::Model> second = second_model(arguments).load();
-  settle(*first, call);
-  settle(*second, call);
+  settle(*first, [&](size_t) { make_call(*first, call); });
+  settle(*second, [&](size_t) { make_call(*second, call); });
   Times times;
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(arguments.seconds);
-  while (times.first_ms.size() < 10 || std::chrono::steady_clock::now() < end) {
+  const auto end = Clock::now() + std::chrono::duration<double>(arguments.seconds);
+  while (times.first_ms.size() < 10 || Clock::now() < end) {
     times.first_ms.push_back(timed_call(*first, call));
     times.second_ms.push_back(timed_call(*second, call));
     times.second_ms.push_back(timed_call(*second, call));

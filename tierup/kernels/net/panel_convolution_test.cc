@@ -8,28 +8,10 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/instruction_set.h"
-#include "tierup/kernels/net/weight_store.h"
+#include "tierup/kernels/net/convolution_fixture.h"
 
 namespace tierup::kernels::net {
 namespace {
-
-std::vector<float> numbers(int64_t count, uint32_t seed) {
-  std::vector<float> result(static_cast<size_t>(count));
-  for (float& x : result) {
-    seed = seed * 1664525U + 1013904223U;
-    x = static_cast<float>(seed >> 8) / 8388608.0F - 1.0F;
-  }
-  return result;
-}
-
-std::shared_ptr<char[]> block_of(const std::vector<float>& values) {
-  auto block = aligned_block(values.size() * sizeof(float));
-  std::copy(values.begin(), values.end(), reinterpret_cast<float*>(block.get()));
-  return block;
-}
-float* floats(const std::shared_ptr<char[]>& block) {
-  return reinterpret_cast<float*>(block.get());
-}
 
 struct Case {
   PanelConvolution problem;

@@ -1,0 +1,19 @@
+#include "settling.h"
+
+namespace tierup::cli {
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double settle(const api::Model& model, const std::function<void(size_t)>& call) {
+  const auto start = Clock::now();
+  for (int round = 0; round < 3; ++round) {
+    model.tiers().wait_for_jobs();
+    for (size_t i = 0; i < 3; ++i) call(i);
+  }
+  model.tiers().wait_for_jobs();
+  return milliseconds_since(start);
+}
+
+}  // namespace tierup::cli
