@@ -58,6 +58,13 @@ void OutputPlaces::learn(size_t output, uint32_t allocation) {
   places.numbers[next % kPlaces].store(allocation, std::memory_order_relaxed);
 }
 
+void OutputPlaces::unlearn(size_t output, uint32_t allocation) {
+  for (std::atomic<uint32_t>& number : outputs_[output].numbers) {
+    uint32_t expected = allocation;  // Another run may have put another one there.
+    number.compare_exchange_strong(expected, 0, std::memory_order_relaxed);
+  }
+}
+
 BoundOutputs::BoundOutputs(OutputPlaces& places, std::span<const Tensor> outputs,
                            std::span<const IValue> inputs)
     : places_(places), outputs_(outputs), owner_(make_ref<BufferOwner>()) {
@@ -73,7 +80,7 @@ BoundOutputs::BoundOutputs(OutputPlaces& places, std::span<const Tensor> outputs
     for (size_t k = 0; k < outputs.size() && !meets; ++k) {
       meets = k != i && outputs[k].defined() && overlap(extent, storage_extent(outputs[k]));
     }
-    if (!meets) buffers_[i] = {outputs[i].raw(), outputs[i].bytes(), nullptr};
+    if (!meets) buffers_[i] = {outputs[i].raw(), outputs[i].bytes(), nullptr, 0};
   }
 }
 
@@ -107,7 +114,7 @@ Ref<Storage> BoundOutputs::allocate(size_t bytes) {
     if (buffer.data == nullptr || buffer.bytes != bytes) continue;
     could_be_result = true;
     const bool is_free = buffer.handed == nullptr || buffer.handed->use_count() == 1;
-    if (is_free && places_.has(i, number)) return hand_out(i);
+    if (is_free && places_.has(i, number)) return hand_out(i, number);
   }
   if (!could_be_result) return nullptr;
   is_asking_ = true;
@@ -117,8 +124,9 @@ Ref<Storage> BoundOutputs::allocate(size_t bytes) {
   return storage;
 }
 
-Ref<Storage> BoundOutputs::hand_out(size_t output) {
+Ref<Storage> BoundOutputs::hand_out(size_t output, uint32_t number) {
   Buffer& buffer = buffers_[output];
+  buffer.number = number;
   buffer.handed =
       storage_of_block(owner_, static_cast<uint32_t>(output), buffer.data, buffer.bytes);
   return buffer.handed;
@@ -147,8 +155,21 @@ void BoundOutputs::check(const std::vector<IValue>& results) const {
   }
 }
 
+// A place that was learnt for another plan and comes before the right one would keep the buffer
+// from it in every run.
+void BoundOutputs::unlearn(size_t output, const Tensor& result) {
+  if (output >= buffers_.size()) return;
+  const Buffer& buffer = buffers_[output];
+  const bool was_wrong = buffer.handed != nullptr && result.storage() != buffer.handed;
+  if (was_wrong) places_.unlearn(output, buffer.number);
+}
+
 void BoundOutputs::learn(size_t output, const Tensor& result) {
   if (output >= buffers_.size() || result.offset() != 0 || !result.is_contiguous()) return;
+  for (const Buffer& other : buffers_) {
+    const bool lies_there = other.handed != nullptr && result.storage() == other.handed;
+    if (lies_there) return places_.learn(output, other.number);
+  }
   const void* data = result.storage()->data();
   const size_t kept = std::min(seen_count_, kSeen);
   for (size_t back = 1; back <= kept; ++back) {  // The newest over this memory is the living one.
@@ -174,6 +195,7 @@ size_t BoundOutputs::finish(std::vector<IValue> results) {
   for (size_t i = 0; i < results.size(); ++i) {
     const Tensor result = results[i].to_tensor();
     if (is_in_place(i, result)) continue;
+    unlearn(i, result);
     learn(i, result);
     to_copy[i] = result;
     ++copies;

@@ -2,8 +2,9 @@
 //
 // OutputPlaces remembers which allocations of a run became its results: the n-th that the arena did
 // not serve. In later runs those allocations get the caller's buffers. Nothing rests on the
-// guess being right: a result that came to lie elsewhere is copied and its place learnt, and
-// what else came to lie in a buffer is dead by the end, or is moved out of it.
+// guess being right: a result that came to lie elsewhere is copied, its place learnt and the one
+// that misled forgotten; what else came to lie in a buffer is dead by the end, or is moved out of
+// it.
 #pragma once
 
 #include <array>
@@ -24,6 +25,7 @@ class OutputPlaces {
   static constexpr size_t kMaxOutputs = 16;  // Results beyond are copied.
   bool has(size_t output, uint32_t allocation) const;
   void learn(size_t output, uint32_t allocation);
+  void unlearn(size_t output, uint32_t allocation);
 
  private:
   static constexpr size_t kPlaces = 8;
@@ -64,6 +66,7 @@ class BoundOutputs {
     void* data = nullptr;  // Null: written by copying.
     size_t bytes = 0;
     Ref<Storage> handed;  // Over `data`, since this run asked for it.
+    uint32_t number = 0;  // Of the allocation that got it.
   };
   // An allocation that could have been a result.
   struct Seen {
@@ -74,10 +77,11 @@ class BoundOutputs {
 
   void begin_run();
   Ref<Storage> allocate(size_t bytes);
-  Ref<Storage> hand_out(size_t output);
+  Ref<Storage> hand_out(size_t output, uint32_t number);
   void check(const std::vector<IValue>& results) const;
   bool is_in_place(size_t output, const Tensor& result) const;
   void learn(size_t output, const Tensor& result);
+  void unlearn(size_t output, const Tensor& result);
   void move_out();
 
   OutputPlaces& places_;
