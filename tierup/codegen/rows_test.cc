@@ -12,6 +12,7 @@
 #include "tierup/kernels/conversion.h"
 #include "tierup/kernels/instruction_set.h"
 #include "tierup/ops/role.h"
+#include "tierup/tensor/allocator.h"
 
 namespace tierup::codegen {
 namespace {
@@ -375,6 +376,32 @@ TEST_F(Rows, go_on_with_one_element_for_each) {
     const std::vector<Tensor> inputs{x, rows(y, ScalarType::kFloat, 2)};
     expect_same(run_group(*group, inputs)[0], run_group(*group, inputs, true)[0], shape_string(y));
   }
+}
+
+// What stops a run is not tried again by the twin, which would need still more memory.
+TEST_F(Rows, stop_where_memory_ends) {
+  ops::GroupProgram program;
+  program.input_count = 1;
+  program.members = {call("aten::exp", {input(0)}),
+                     call("aten::softmax.int", {member(0), constant(-1), constant({})}),
+                     call("aten::neg", {member(1)})};
+  program.members[1].by_rows = true;
+  program.outputs = {2};
+  const Tensor x = rows({512, 512}, ScalarType::kFloat, 1);
+  const auto group = compiled_group(program, {x});
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  const ThreadCountScope one_thread(1);
+  run_group(*group, {x});
+  const int64_t needed = static_cast<int64_t>(x.bytes()) + 16384;  // The result, and no tile.
+  set_memory_limit(allocator_stats().live_bytes + needed);
+  try {
+    run_group(*group, {x});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+  }
+  set_memory_limit(0);
+  EXPECT_EQ(group->twin_runs(), 0U);
 }
 
 }  // namespace

@@ -15,6 +15,12 @@ constexpr size_t kMaxRank = 64;
 
 bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
+// What is no operator's answer to its arguments, and would only be met again by the twin.
+bool stops_a_run(ErrorCode code) {
+  return code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded ||
+         code == ErrorCode::kOutOfMemory;
+}
+
 }  // namespace
 
 // The values of one tile.
@@ -416,7 +422,8 @@ bool RowLoop::run(OpCall& call) {
         Tile(*this, call.context, first, std::min(tile, end - first)).run();
       }
     });
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (stops_a_run(error.code())) throw;
     return false;  // Of a tile; the twin says what tier 0 would.
   }
   for (size_t i = 0; i < outputs_.size(); ++i) call.results[i] = IValue(std::move(outputs_[i]));
