@@ -63,7 +63,8 @@ Model::Model(const Model& older, Ref<ObjectValue> root)
       module_(older.module_),
       exported_(older.exported_),
       program_(older.program_),
-      tiered_(std::make_unique<tier::TieredProgram>(*program_, options_.tiering)) {
+      tiered_(std::make_unique<tier::TieredProgram>(*program_, options_.tiering,
+                                                    older.tiered_->queue())) {
   module_.root = std::move(root);
   for (const Method& method : older.methods_) add_method(method.name, *method.function);
 }

@@ -2,6 +2,7 @@
 #include "tierup/api/generation.h"
 #include "tierup/api/model.h"
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
 
 namespace tierup::api {
 namespace {
@@ -56,6 +57,7 @@ Ref<executor::Servable> Model::with_weights(const archive::NamedTensors& weights
 
 void Model::prepare_like(const executor::Servable& older) const {
   const auto& other = static_cast<const Model&>(older);  // with_weights() makes no other kind.
+  const ThreadCountScope threads(options_.threads);  // As calls have it: kernels are made for it.
   for (size_t i = 0; i < methods_.size(); ++i) methods_[i].graph->adopt(*other.methods_[i].graph);
 }
 

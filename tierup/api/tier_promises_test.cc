@@ -163,6 +163,29 @@ TEST_P(ChangedWeights, written_in_place_are_those_that_answer) {
   });
 }
 
+// Kernels are made for a number of threads, and the thread that swaps has another one.
+TEST_P(ChangedWeights, of_a_new_generation_are_compiled_before_its_first_call) {
+  ModelOptions options = with_tiering("compile=background,profiled_runs=1");
+  options.threads = 1;
+  const Ref<Model> model =
+      Model::load(archive::map_file(std::string("tests/data/zoo/") + GetParam()), options);
+  const IValue input = ramp({2, 20}, 0.125F);
+  for (int i = 0; i < 6; ++i) {
+    model->call({input});
+    model->tiers().wait_for_jobs();
+  }
+  const Ref<executor::Servable> next = model->with_weights(model->state(), true);
+  next->prepare_like(*model);
+  const std::shared_ptr<tier::CompileQueue>& queue = model->tiers().queue();
+  const uint64_t before = queue->compilations();
+  ASSERT_GE(before, 1U);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_LT(relative_deviation(next->serve({input}, {}, {}), model->call({input})), 1e-6);
+    queue->wait_idle();
+  }
+  EXPECT_EQ(queue->compilations(), before);
+}
+
 INSTANTIATE_TEST_SUITE_P(Zoo, ChangedWeights, testing::Values("mlp3.pt", "mlp3.pt2"),
                          [](const auto& info) {
                            return std::string(info.param).ends_with("2") ? "exported"

@@ -5,8 +5,9 @@
 namespace tierup {
 namespace {
 
+thread_local uint64_t regions_entered = 0;
+
 constexpr uint32_t kInvalid = _MM_EXCEPT_INVALID;
-constexpr uint32_t kInexact = _MM_EXCEPT_INEXACT;
 constexpr uint32_t kAll = _MM_EXCEPT_MASK;
 
 // The flags raised on this thread, which are then cleared.
@@ -30,19 +31,20 @@ uint32_t take_workers_flags(int threads) {
 }  // namespace
 
 FloatWatch::FloatWatch(Scope scope, int threads)
-    : scope_(scope), threads_(threads), saved_(take_flags()) {
+    : scope_(scope), threads_(threads), saved_(take_flags()), regions_before_(regions_entered) {
   if (scope_ == Scope::kWorkers) take_workers_flags(threads_);
 }
 
 FloatWatch::~FloatWatch() { _mm_setcsr(_mm_getcsr() | saved_); }
 
+void FloatWatch::note_region() { ++regions_entered; }
+
 bool FloatWatch::met_nan() {
   uint32_t flags = _mm_getcsr();
-  if (scope_ != Scope::kThread) {
+  entered_regions_ = regions_entered != regions_before_;
+  if (entered_regions_ && scope_ != Scope::kThread) {
     const uint32_t own = take_flags();
-    const uint32_t workers = take_workers_flags(threads_);
-    workers_worked_ = (workers & kInexact) != 0;
-    flags = own | workers;
+    flags = own | take_workers_flags(threads_);
     _mm_setcsr(_mm_getcsr() | own);
   }
   return (flags & kInvalid) != 0;

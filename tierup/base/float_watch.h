@@ -15,7 +15,8 @@ class FloatWatch {
  public:
   enum class Scope : uint8_t {
     kThread,        // This thread alone does the work.
-    kWorkersAfter,  // The workers' flags are read, and cleared for next time: may be old.
+    kWorkersAfter,  // If it entered parallel regions, the workers' flags are read, and cleared for
+                    // next time: may be old.
     kWorkers,       // They are cleared before, too.
   };
 
@@ -27,14 +28,18 @@ class FloatWatch {
 
   // To be called once. Whether a NaN was met or made since.
   bool met_nan();
-  // After met_nan(): whether workers did any floating-point work (that was not exact).
-  bool workers_worked() const { return workers_worked_; }
+  // After met_nan(): whether this thread entered a parallel region since.
+  bool entered_regions() const { return entered_regions_; }
+
+  // This thread is about to enter a parallel region.
+  static void note_region();
 
  private:
   const Scope scope_;
   const int threads_;
   const uint32_t saved_;
-  bool workers_worked_ = false;
+  const uint64_t regions_before_;
+  bool entered_regions_ = false;
 };
 
 }  // namespace tierup

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string>
 
+#include "tierup/base/float_watch.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define TIERUP_THREAD_SANITIZER 1
 #elif defined(__has_feature)
@@ -85,6 +87,7 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   char begins = 0;
   char ends = 0;
   release(begins);
+  FloatWatch::note_region();
 #pragma omp parallel num_threads(threads)
   {
     acquire(begins);

@@ -289,16 +289,19 @@ MemoryPlan* MemoryPlans::find(Signature signature) const {
 
 bool MemoryPlans::wants(Signature signature) {
   if (count_.load(std::memory_order_relaxed) == kMaxPlans) return false;
-  return last_new_.exchange(signature, std::memory_order_relaxed) == signature;
+  if (last_new_.exchange(signature, std::memory_order_relaxed) != signature) return false;
+  return !is_recorded_.exchange(true, std::memory_order_acquire);
 }
 
 void MemoryPlans::add(Signature signature, std::unique_ptr<MemoryPlan> plan) {
   const std::lock_guard<std::mutex> lock(writers_);
   const size_t count = count_.load(std::memory_order_relaxed);
-  if (count == kMaxPlans || find(signature) != nullptr) return;
-  entries_[count].signature = signature;
-  entries_[count].plan = std::move(plan);
-  count_.store(count + 1, std::memory_order_release);
+  if (count < kMaxPlans && find(signature) == nullptr) {
+    entries_[count].signature = signature;
+    entries_[count].plan = std::move(plan);
+    count_.store(count + 1, std::memory_order_release);
+  }
+  is_recorded_.store(false, std::memory_order_release);
 }
 
 std::vector<const MemoryPlan*> MemoryPlans::all() const {

@@ -132,10 +132,13 @@ class MemoryPlans {
 
   // Null if these sizes have no plan yet.
   MemoryPlan* find(Signature signature) const;
-  // True when a run of these sizes should be recorded: they come a second time, and there is room.
+  // True when the run of these sizes that asks should be recorded: they come a second time, there
+  // is room, and no other run is recorded. add() or give_up() must follow.
   bool wants(Signature signature);
   // Does nothing if there is one already, or no room.
   void add(Signature signature, std::unique_ptr<MemoryPlan> plan);
+  // The recorded run failed.
+  void give_up() { is_recorded_.store(false, std::memory_order_release); }
   std::vector<const MemoryPlan*> all() const;
   size_t trim() const;
 
@@ -148,6 +151,7 @@ class MemoryPlans {
   std::array<Entry, kMaxPlans> entries_;
   std::atomic<size_t> count_{0};  // Entries that readers may see.
   std::atomic<Signature> last_new_{0};
+  std::atomic<bool> is_recorded_{false};  // A run, or its plan is being made.
   std::mutex writers_;
 };
 

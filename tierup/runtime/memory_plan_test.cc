@@ -153,6 +153,19 @@ TEST(ArenaScope, AResizedBlockMovesToMemoryOfItsOwn) {
   EXPECT_EQ(static_cast<char*>(storage->data())[255], 42);
 }
 
+// Many callers run the same new sizes: one of them records, not each until the plan stands.
+TEST(MemoryPlans, OneRunAtATimeIsRecorded) {
+  MemoryPlans plans;
+  EXPECT_FALSE(plans.wants(1));
+  EXPECT_TRUE(plans.wants(1));
+  EXPECT_FALSE(plans.wants(1));
+  plans.give_up();
+  EXPECT_TRUE(plans.wants(1));
+  plans.add(1, std::make_unique<MemoryPlan>(std::vector<BlockLife>{{64, 0, 1}}));
+  EXPECT_FALSE(plans.wants(2));
+  EXPECT_TRUE(plans.wants(2));
+}
+
 TEST(MemoryPlans, RecordsSizesThatComeTwiceAndKeepsEight) {
   MemoryPlans plans;
   EXPECT_FALSE(plans.wants(1));

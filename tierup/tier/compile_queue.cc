@@ -21,25 +21,29 @@ double thread_seconds() {
 // The lowest priority that still gets what nobody else wants; Linux applies it to the one thread.
 void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 19); }
 
-// Runs a job in a thread of its own and returns the processor time that it took, in seconds. The
-// OpenMP team that a job may start ends with its thread: while a team more than there are cores for
-// exists, libgomp lets the callers' threads sleep at every barrier instead of waiting a little.
-// Where no thread is to be had, the job runs in this one.
+// Runs a job and returns the processor time that it took, in seconds.
+double run_timed(const CompileJob& job, const std::atomic<bool>& cancelled) {
+  const double begin = thread_seconds();
+  job.run(cancelled);
+  return thread_seconds() - begin;
+}
+
+// The same in a thread of its own. The OpenMP team that a job may start ends with its thread: while
+// a team more than there are cores for exists, libgomp lets the callers' threads sleep at every
+// barrier instead of waiting a little. And the queue's own thread keeps its priority: one of low
+// priority would be stopped while it holds the lock that callers need. Where no thread is to be
+// had, the job runs in this one.
 double run_apart(const CompileJob& job, const std::atomic<bool>& cancelled) {
   double busy = 0;
-  const auto run = [&] {
-    const double begin = thread_seconds();
-    lower_priority();
-    job.run(cancelled);
-    busy = thread_seconds() - begin;
-  };
-  std::thread thread;
   try {
-    thread = std::thread(run);
+    std::thread thread([&] {
+      lower_priority();
+      busy = run_timed(job, cancelled);
+    });
+    thread.join();
   } catch (const std::system_error&) {
-    run();
+    busy = run_timed(job, cancelled);
   }
-  if (thread.joinable()) thread.join();
   return busy;
 }
 
@@ -91,6 +95,17 @@ void CompileQueue::cancel(const void* owner) {
   idle_.notify_all();
 }
 
+void CompileQueue::end(const void* owner) {
+  cancel(owner);
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    idle_.wait(lock, [&] {
+      return std::ranges::none_of(running_, [&](const Running& r) { return r.owner == owner; });
+    });
+  }
+  cancel(owner);  // What they pushed before they were told.
+}
+
 void CompileQueue::wait_idle() {
   std::unique_lock<std::mutex> lock(mutex_);
   idle_.wait(lock, [&] { return is_idle(); });
@@ -139,8 +154,9 @@ void CompileQueue::work() {
     jobs_.erase(first);
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
     running_.push_back({job.owner, cancelled});
+    if (!job.is_light) compilations_.fetch_add(1);
     lock.unlock();
-    const double busy = run_apart(job, *cancelled);
+    const double busy = job.is_light ? run_timed(job, *cancelled) : run_apart(job, *cancelled);
     job.run = nullptr;  // What it holds is freed without the lock.
     lock.lock();
     std::erase_if(running_, [&](const Running& r) { return r.cancelled == cancelled; });

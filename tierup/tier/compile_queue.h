@@ -23,11 +23,15 @@ struct CompileJob {
   uint32_t priority = 0;  // Higher first.
   std::optional<std::chrono::steady_clock::time_point> not_before;
   const void* owner = nullptr;
+  // Takes microseconds and enters no parallel region: runs in the queue's own thread, at the
+  // priority of the process.
+  bool is_light = false;
   // Runs the job; `cancelled` turns true if nobody wants it any more. Must not throw.
   std::function<void(const std::atomic<bool>& cancelled)> run;
 };
 
-// Thread rule: any thread. Threads start with the first job; idle ones sleep.
+// Programs may share one. Thread rule: any thread. Threads start with the first job; idle ones
+// sleep.
 class CompileQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,9 +46,13 @@ class CompileQueue {
   bool push(CompileJob job);
   // Drops the waiting jobs of an owner and tells its running ones to stop.
   void cancel(const void* owner);
+  // cancel(), and returns when none of the owner's jobs runs. Not to be called by a job.
+  void end(const void* owner);
   // Returns when nothing runs and nothing waits but for its time.
   void wait_idle();
   size_t waiting() const;
+  // Jobs begun so far that are not light.
+  uint64_t compilations() const { return compilations_.load(); }
 
  private:
   struct Running {
@@ -64,6 +72,7 @@ class CompileQueue {
   std::vector<CompileJob> jobs_;
   std::vector<Running> running_;
   std::vector<std::thread> threads_;
+  std::atomic<uint64_t> compilations_{0};
   size_t resting_ = 0;  // Threads that wait for a job.
   bool stopping_ = false;
 };

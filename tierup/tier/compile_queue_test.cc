@@ -98,6 +98,46 @@ TEST(CompileQueue, EndsAtOnceWithJobsWaitingAndPutOff) {
   EXPECT_EQ(ran.load(), 0);
 }
 
+TEST(CompileQueue, EndWaitsForTheOwnersJobsAndDropsWhatTheyPush) {
+  CompileQueue queue(2, 1.0);
+  const int owner = 0;
+  std::atomic<bool> begun{false};
+  std::atomic<bool> ended{false};
+  std::atomic<bool> pushed_ran{false};
+  queue.push(job(
+      [&](const std::atomic<bool>& cancelled) {
+        begun.store(true);
+        while (!cancelled.load()) std::this_thread::sleep_for(milliseconds(1));
+        CompileJob next = job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, 0, &owner);
+        next.not_before = CompileQueue::Clock::now() + milliseconds(20);
+        queue.push(std::move(next));
+        ended.store(true);
+      },
+      0, &owner));
+  while (!begun.load()) std::this_thread::sleep_for(milliseconds(1));
+  queue.end(&owner);
+  EXPECT_TRUE(ended.load());
+  EXPECT_EQ(queue.waiting(), 0U);
+  std::this_thread::sleep_for(milliseconds(40));
+  EXPECT_FALSE(pushed_ran.load());
+}
+
+TEST(CompileQueue, LightJobsShareTheQueuesThread) {
+  CompileQueue queue(1, 1.0);
+  std::vector<std::thread::id> threads;
+  for (const bool is_light : {true, true, false, true}) {
+    CompileJob one =
+        job([&](const std::atomic<bool>&) { threads.push_back(std::this_thread::get_id()); });
+    one.is_light = is_light;
+    queue.push(std::move(one));
+    queue.wait_idle();
+  }
+  ASSERT_EQ(threads.size(), 4U);
+  EXPECT_EQ(threads[0], threads[1]);
+  EXPECT_NE(threads[1], threads[2]);
+  EXPECT_EQ(threads[0], threads[3]);
+}
+
 double process_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

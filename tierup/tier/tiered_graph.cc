@@ -13,28 +13,6 @@
 
 namespace tierup::tier {
 
-namespace {
-
-std::vector<MemoryReport> memory_report(const InstalledPlan& plan) {
-  std::vector<MemoryReport> reports;
-  for (const runtime::MemoryPlan* memory : plan.memory.all()) {
-    MemoryReport& report = reports.emplace_back();
-    report.arena_bytes = memory->arena_bytes();
-    report.lower_bound = memory->lower_bound();
-    for (size_t i = 0; i < memory->blocks().size(); ++i) {
-      const runtime::MemoryPlan::Block& block = memory->blocks()[i];
-      if (block.escapes) continue;
-      ++report.blocks;
-      report.total_bytes += block.bytes;
-      const runtime::BlockLife& life = memory->lives()[i];
-      report.layout.push_back({block.offset, block.bytes, life.begin, life.end});
-    }
-  }
-  return reports;
-}
-
-}  // namespace
-
 std::string_view reason_text(Reason reason) {
   switch (reason) {
     case Reason::kNone: return "a specialised plan stands";
@@ -98,9 +76,11 @@ IValue TieredGraph::run_specialized(const Ref<const InstalledPlan>& plan, const 
   return run_plan(plan, call);
 }
 
-void TieredGraph::push_job(JobBody body, std::optional<std::chrono::milliseconds> delay) {
+void TieredGraph::push_job(JobBody body, JobWeight weight,
+                           std::optional<std::chrono::milliseconds> delay) {
   CompileJob job;
   job.owner = this;
+  job.is_light = weight == JobWeight::kLight;
   if (delay) job.not_before = CompileQueue::Clock::now() + *delay;
   job.run = [self = shared_from_this(),
              body = std::move(body)](const std::atomic<bool>& cancelled) {
@@ -200,10 +180,15 @@ IValue TieredGraph::run_planned(const Ref<const InstalledPlan>& plan, const Call
     return run();
   }
   if (!plan->memory.wants(signature)) return run();
-  const runtime::RecordingScope scope;
-  IValue result = run();
-  plan_memory(plan, signature, scope.lives());
-  return result;
+  try {
+    const runtime::RecordingScope scope;
+    IValue result = run();
+    plan_memory(plan, signature, scope.lives());
+    return result;
+  } catch (...) {
+    plan->memory.give_up();
+    throw;
+  }
 }
 
 void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan,
@@ -213,9 +198,11 @@ void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan,
     plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(std::move(lives)));
     return;
   }
-  push_job([plan, signature, lives = std::move(lives)](TieredGraph&, const std::atomic<bool>&) {
+  const auto add = [plan, signature, lives = std::move(lives)](TieredGraph&,
+                                                               const std::atomic<bool>&) {
     plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(lives));
-  });
+  };
+  push_job(add, JobWeight::kLight);
   if (!trim_pending_.exchange(true)) trim_when_idle(calls_.load());
 }
 
@@ -228,7 +215,7 @@ void TieredGraph::trim_when_idle(uint64_t calls_before) {
     }
     graph.trim_when_idle(calls);
   };
-  push_job(trim, std::chrono::milliseconds(options_.release_delay_ms));
+  push_job(trim, JobWeight::kLight, std::chrono::milliseconds(options_.release_delay_ms));
 }
 
 // The caller gets its answer as ever; tier 0 runs in a job, on copies of what went in and came out.
@@ -414,7 +401,7 @@ void TieredGraph::release_profile_later(uint32_t made) {
     const std::lock_guard<std::mutex> lock(graph.mutex_);
     if (!cancelled.load() && graph.made_ == made) graph.profile_text_.clear();
   };
-  push_job(release, std::chrono::milliseconds(options_.release_delay_ms));
+  push_job(release, JobWeight::kLight, std::chrono::milliseconds(options_.release_delay_ms));
 }
 
 void TieredGraph::pin(Reason reason, std::string detail) {
@@ -464,35 +451,6 @@ void TieredGraph::demote(std::string detail) {
   job_pending_.store(false);
   pin(Reason::kMismatch, std::move(detail));
   table_.clear();
-}
-
-GraphReport TieredGraph::report() const {
-  GraphReport report;
-  report.name = slot_.function().name();
-  report.calls = calls_.load();
-  report.tier0_calls = tier0_calls_.load();
-  report.checked_calls = checked_calls_.load();
-  for (size_t i = 0; i < report.guard_failures.size(); ++i)
-    report.guard_failures[i] = guard_failures_[i].load();
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    report.plans_made = made_;
-    report.budget_left = options_.budget() - std::min(made_, options_.budget());
-    report.evictions = evictions_;
-    report.invalidations = invalidations_;
-    report.reason = reason_;
-    report.detail = detail_;
-    report.profile = profile_ ? profile_->to_string() : profile_text_;
-  }
-  for (const Ref<const InstalledPlan>& plan : table_.plans()) {
-    report.plans.push_back({plan->serial, plan->is_static, plan->compile_ms, plan->hits.load(),
-                            plan->held_bytes(), plan->guard.to_string(), plan->notes,
-                            plan->plan->graph().to_string(), memory_report(*plan)});
-    const std::string branches = plan->branches.to_string();
-    if (!branches.empty()) report.plans.back().notes.push_back(branches);
-  }
-  if (report.detail.empty()) report.detail = tier0_branches_.to_string();
-  return report;
 }
 
 }  // namespace tierup::tier

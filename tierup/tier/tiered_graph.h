@@ -83,7 +83,9 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
 
   // A job of this graph, which it keeps alive; put off by `delay`, if given.
   using JobBody = std::function<void(TieredGraph& graph, const std::atomic<bool>& cancelled)>;
-  void push_job(JobBody body, std::optional<std::chrono::milliseconds> delay = std::nullopt);
+  enum class JobWeight : uint8_t { kHeavy, kLight };  // CompileJob::is_light.
+  void push_job(JobBody body, JobWeight weight = JobWeight::kHeavy,
+                std::optional<std::chrono::milliseconds> delay = std::nullopt);
   // A job failed: no further ones. What plans there are go on serving.
   void give_up(std::string detail);
   // The test aid compile_delay_ms.

@@ -2,21 +2,28 @@
 
 namespace tierup::tier {
 
-TieredProgram::TieredProgram(runtime::Program& program, TieringOptions options)
+TieredProgram::TieredProgram(runtime::Program& program, TieringOptions options,
+                             std::shared_ptr<CompileQueue> queue)
     : program_(program),
       options_(std::move(options)),
-      queue_(options_.compile_threads, options_.compile_cpu_share) {}
+      queue_(queue ? std::move(queue)
+                   : std::make_shared<CompileQueue>(options_.compile_threads,
+                                                    options_.compile_cpu_share)) {}
+
+TieredProgram::~TieredProgram() {
+  for (const auto& graph : graphs_) queue_->end(graph.get());
+}
 
 TieredGraph& TieredProgram::add(runtime::Program::PlanSlot& slot, Ref<ObjectValue> self) {
   const std::lock_guard<std::mutex> lock(mutex_);
   return *graphs_.emplace_back(
-      std::make_shared<TieredGraph>(program_, slot, std::move(self), queue_, options_));
+      std::make_shared<TieredGraph>(program_, slot, std::move(self), *queue_, options_));
 }
 
 void TieredProgram::flush() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& graph : graphs_) {
-    queue_.cancel(graph.get());
+    queue_->cancel(graph.get());
     graph->flush();
   }
 }

@@ -14,18 +14,25 @@ namespace tierup::tier {
 // Thread rule: any thread, any number at once. Must outlive every run.
 class TieredProgram {
  public:
-  // `program` runs tier 0 and must outlive this.
-  TieredProgram(runtime::Program& program, TieringOptions options);
+  // `program` runs tier 0 and must outlive this. Jobs go to `queue`, that of an older generation of
+  // the same program, or to one of its own.
+  TieredProgram(runtime::Program& program, TieringOptions options,
+                std::shared_ptr<CompileQueue> queue = nullptr);
+  // Waits for its jobs that run.
+  ~TieredProgram();
+  TieredProgram(const TieredProgram&) = delete;
+  TieredProgram& operator=(const TieredProgram&) = delete;
 
   // A function that is called from outside, always on `self` (null: a free function), whose weights
   // specialised plans take for constant while nobody writes them. Cheap: nothing is compiled.
   TieredGraph& add(runtime::Program::PlanSlot& slot, Ref<ObjectValue> self);
 
   const TieringOptions& options() const { return options_; }
+  const std::shared_ptr<CompileQueue>& queue() const { return queue_; }
   // Drops all plans and profiles; calls in flight end as they began.
   void flush();
-  // Waits until no compile job is left (for tests and warm-up).
-  void wait_for_jobs() { queue_.wait_idle(); }
+  // Waits until no compile job is left in the queue (for tests and warm-up).
+  void wait_for_jobs() { queue_->wait_idle(); }
   TierReport report() const;
   // Over the specialised plans: see runtime::FramePool. Those of tier 0 are the program's.
   size_t trim_frames() const;
@@ -36,7 +43,7 @@ class TieredProgram {
   const TieringOptions options_;
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<TieredGraph>> graphs_;
-  CompileQueue queue_;  // Last: its threads stop before the graphs go.
+  const std::shared_ptr<CompileQueue> queue_;  // Last: its threads stop before the graphs go.
 };
 
 }  // namespace tierup::tier
