@@ -7,6 +7,7 @@
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/gemm.h"
 #include "tierup/kernels/im2col.h"
+#include "tierup/kernels/plane_convolution.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -121,21 +122,18 @@ MemoryFormat output_format(const Tensor& input, const Tensor& weight) {
   return weight.suggest_memory_format();
 }
 
-// A 1x1 convolution of row-major tensors is a product of matrices as they lie, and one with a large
-// weight and few points would spend its time on reordering the weight for oneDNN.
-bool prefers_gemm(const ConvGeometry& g) {
-  if (g.transposed || g.groups != 1) return false;
-  if (is_pointwise(g)) return true;
-  const int64_t weight = g.out_channels * g.in_channels * g.kernel_points();
-  const int64_t moved = g.in_channels * g.kernel_points() * g.out_points() * g.batch;
-  return weight > 2 * moved;
-}
-
 void convolve_f32(const ConvGeometry& g, const Operands& o, MemoryFormat format) {
   const bool channels_last = format != MemoryFormat::kContiguous;
-  if (!channels_last && prefers_gemm(g)) return convolve_by_gemm(g, o);
-  convolve_onednn(g, channels_last, o.input.data<float>(), o.weight.data<float>(),
-                  o.bias.defined() ? o.bias.data<float>() : nullptr, o.output.data<float>());
+  const float* bias = o.bias.defined() ? o.bias.data<float>() : nullptr;
+  if (!channels_last && !g.transposed && g.groups == 1 && g.out_points() == 1 && is_pointwise(g)) {
+    return convolve_by_gemm(g, o);
+  }
+  if (!channels_last && can_convolve_planes(g)) {
+    return convolve_planes(g, o.input.data<float>(), o.weight.data<float>(), bias,
+                           o.output.data<float>());
+  }
+  convolve_onednn(g, channels_last, o.input.data<float>(), o.weight.data<float>(), bias,
+                  o.output.data<float>());
 }
 
 Tensor convolve(const ConvGeometry& g, const Tensor& input, const Tensor& weight,

@@ -1,9 +1,9 @@
 // Convolutions in one, two and three dimensions, and their transposes.
 //
 // Input [N, C, *] or [C, *], weight [O, C / groups, *] (transposed: [C, O / groups, *]), optional
-// bias [O]. The result is channels-last where PyTorch's is: if input or weight is. f32 goes to
-// oneDNN or to a matrix product; halves compute in f32; f64, integers and complex by patches and
-// gemm.
+// bias [O]. The result is channels-last where PyTorch's is: if input or weight is. f32 planes go to
+// plane_convolution.h, what that does not take to oneDNN; halves compute in f32; f64, integers and
+// complex by patches and gemm.
 #pragma once
 
 #include <string_view>

@@ -1,0 +1,186 @@
+// One part of a convolution of planes; see plane_convolution.h. Compiled once per instruction set.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "tierup/kernels/plane_convolution.h"
+#include "tierup/kernels/plane_strip_body.h"
+#include "tierup/kernels/plane_tile_body.h"
+#include "tierup/kernels/scratch.h"
+#include "tierup/kernels/single_plane_body.h"
+
+namespace tierup::kernels {
+namespace {
+
+// A run of points that lie side by side both in a panel and in the strip, at most a vector long.
+struct Piece {
+  int32_t to;
+  int32_t from;
+};
+
+class PlaneRunner {
+ public:
+  explicit PlaneRunner(const PlanePart& part) : p_(part), is_direct_(is_direct(part)) {}
+
+  void run() {
+    for (int64_t from = p_.first_point; from < p_.last_point; from += count_) {
+      first_ = from;
+      count_ = std::min(kPlaneBlock, p_.last_point - from);
+      // Long rows are cut, so that no strip is as long.
+      if (p_.out_width > kPlaneBlock) {
+        count_ = std::min(count_, p_.out_width - from % p_.out_width);
+      }
+      run_block();
+    }
+  }
+
+ private:
+  static bool is_direct(const PlanePart& p) {
+    return p.kernel_points() == 1 && p.stride_y == 1 && p.stride_x == 1 && p.pad_top == 0 &&
+           p.pad_left == 0 && p.out_height == p.height && p.out_width == p.width;
+  }
+
+  void run_block() {
+    vectors_ = (count_ + kFloatLanes - 1) / kFloatLanes;
+    const int64_t points = p_.kernel_points();
+    const int64_t fitting = kPanelFloats / (vectors_ * kFloatLanes * points);
+    const int64_t most = std::clamp<int64_t>(fitting, 1, p_.in_channels);
+    const int64_t chunks = (p_.in_channels + most - 1) / most;
+    const int64_t channels = (p_.in_channels + chunks - 1) / chunks;
+    int64_t strip_floats = 0;
+    if (!is_direct_) {
+      const int64_t top = first_ / p_.out_width;
+      const int64_t rows = (first_ + count_ - 1) / p_.out_width - top + 1;
+      strip_ = rows == 1 ? strip_of(p_, top, 1, first_ % p_.out_width, count_)
+                         : strip_of(p_, top, rows, 0, p_.out_width);
+      strip_floats = strip_.plane() * channels + kFloatLanes;
+      find_pieces();
+      strip_.offsets(p_, offsets_);
+    }
+    const int64_t room = vectors_ * kFloatLanes * points * channels + kFloatLanes;
+    panels_ = static_cast<float*>(
+        thread_scratch(static_cast<size_t>(room + strip_floats) * sizeof(float)));
+    strip_floats_ = panels_ + room;
+    for (int64_t channel = 0; channel < p_.in_channels; channel += channels) {
+      run_channels(channel, std::min(channels, p_.in_channels - channel));
+    }
+  }
+
+  void run_channels(int64_t channel, int64_t channels) {
+    const int64_t depth = channels * p_.kernel_points();
+    const float* planes = p_.input + channel * p_.height * p_.width;
+    if (!is_direct_) fill_strip(p_, strip_, planes, channels, strip_floats_);
+    float* panel = panels_;
+    int64_t piece = 0;
+    for (int64_t v = 0; v < vectors_;) {
+      const int64_t wide = panel_vectors(vectors_ - v);
+      if (is_direct_) {
+        copy_panel(planes, v, wide, depth, panel);
+      } else {
+        piece = gather_panel(piece, wide * kFloatLanes, channels, panel);
+      }
+      multiply(channel, depth, v, wide, panel);
+      panel += wide * kFloatLanes * depth;
+      v += wide;
+    }
+  }
+
+  // All output channels for one panel.
+  void multiply(int64_t channel, int64_t depth, int64_t v, int64_t wide, const float* panel) {
+    const int64_t from = channel * p_.kernel_points();
+    const bool is_last = from + depth == p_.depth();
+    TileProduct t{};
+    t.a_stride = p_.depth();
+    t.panel = panel;
+    t.depth = depth;
+    t.out_stride = p_.out_points();
+    t.columns = std::min(wide * kFloatLanes, count_ - v * kFloatLanes);
+    t.continues = from > 0;
+    for (int64_t row = 0; row < p_.rows; row += kTileRows) {
+      t.rows = std::min<int64_t>(kTileRows, p_.rows - row);
+      t.a = p_.weight + row * t.a_stride + from;
+      t.ahead = row + 2 * kTileRows <= p_.rows ? t.a + kTileRows * t.a_stride : t.a;
+      t.out = p_.output + row * t.out_stride + first_ + v * kFloatLanes;
+      t.bias = is_last && p_.bias != nullptr ? p_.bias + row : nullptr;
+      multiply_panel(t, wide);
+    }
+  }
+
+  // A 1x1 window reads the planes as they lie.
+  void copy_panel(const float* planes, int64_t v, int64_t wide, int64_t depth, float* panel) const {
+    const int64_t plane = p_.height * p_.width;
+    const float* source = planes + first_ + v * kFloatLanes;
+    const int64_t whole = std::min(wide, (count_ - v * kFloatLanes) / kFloatLanes);
+    const int64_t left = count_ - (v + whole) * kFloatLanes;
+    for (int64_t c = 0; c < depth; ++c, source += plane, panel += wide * kFloatLanes) {
+      for (int64_t i = 0; i < whole; ++i) {
+        store_floats(panel + i * kFloatLanes, load_floats(source + i * kFloatLanes));
+      }
+      if (whole < wide) {
+        store_floats(panel + whole * kFloatLanes, load_part(source + whole * kFloatLanes, left));
+      }
+    }
+  }
+
+  // Cuts the block's points at the ends of rows, of panels and of vectors.
+  void find_pieces() {
+    int64_t count = 0;
+    int64_t panel_start = 0;
+    int64_t panel_end = 0;
+    int64_t vector = 0;
+    for (int64_t i = 0; i < count_;) {
+      if (i == panel_end) {
+        panel_start = panel_end;
+        const int64_t wide = panel_vectors(vectors_ - vector);
+        vector += wide;
+        panel_end = std::min(count_, panel_end + wide * kFloatLanes);
+      }
+      const int64_t column = (first_ + i) % p_.out_width;
+      const int64_t row = (first_ + i) / p_.out_width - first_ / p_.out_width;
+      const int64_t length = std::min<int64_t>({kFloatLanes, p_.out_width - column, panel_end - i});
+      pieces_[count++] = {
+          static_cast<int32_t>(i - panel_start),
+          static_cast<int32_t>(row * p_.stride_y * strip_.pitch + column - strip_.first_column)};
+      i += length;
+    }
+    piece_count_ = count;
+  }
+
+  // Whole vectors are stored in order: what one has too much the next one overwrites. Returns the
+  // first piece of the next panel.
+  int64_t gather_panel(int64_t piece, int64_t width, int64_t channels, float* panel) const {
+    int64_t end = piece + 1;
+    while (end < piece_count_ && pieces_[end].to != 0) ++end;
+    const int64_t points = p_.kernel_points();
+    const float* plane = strip_floats_;
+    for (int64_t c = 0; c < channels; ++c, plane += strip_.plane()) {
+      for (int64_t k = 0; k < points; ++k, panel += width) {
+        const float* source = plane + offsets_[k];
+        for (int64_t i = piece; i < end; ++i) {
+          store_floats(panel + pieces_[i].to, load_floats(source + pieces_[i].from));
+        }
+      }
+    }
+    return end;
+  }
+
+  static constexpr int64_t kPanelFloats = kPlaneBlock * 192;  // Half of a near cache.
+  const PlanePart& p_;
+  const bool is_direct_;
+  int64_t first_ = 0;  // Of the points at hand.
+  int64_t count_ = 0;
+  int64_t vectors_ = 0;
+  Strip strip_{};
+  int64_t piece_count_ = 0;
+  Piece pieces_[kPlaneBlock];
+  int32_t offsets_[kMostKernelPoints];  // In the strip, of each number of a window.
+  float* panels_ = nullptr;
+  float* strip_floats_ = nullptr;
+};
+
+constexpr PlaneKernels kPlaneKernels{[](const PlanePart& part) { PlaneRunner(part).run(); },
+                                     [](const PlanePart& part) { SinglePlaneRunner(part).run(); }};
+
+}  // namespace
+}  // namespace tierup::kernels
