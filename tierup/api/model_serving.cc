@@ -3,6 +3,7 @@
 #include "tierup/api/model.h"
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/frontend/exported/flat_signature.h"
 
 namespace tierup::api {
 namespace {
@@ -46,8 +47,8 @@ std::vector<IValue> Model::serve_flat(std::vector<IValue> leaves,
   }
   std::vector<IValue> args = exported_->check_leaves(std::move(leaves));
   args.insert(args.begin(), IValue(root()));
-  const IValue flat = execute(*entry("forward").graph, std::move(args), run_options(limits));
-  return flat.to_tuple().items;
+  return frontend::exported::flat_outputs(
+      execute(*entry("forward").graph, std::move(args), run_options(limits)));
 }
 
 Ref<executor::Servable> Model::with_weights(const archive::NamedTensors& weights,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tierup/base/error.h"
+#include "tierup/frontend/exported/flat_signature.h"
 #include "tierup/ir/graph_editor.h"
 
 namespace tierup::frontend::exported {
@@ -13,14 +14,7 @@ namespace {
 
 constexpr std::string_view kLibraries = "data/aotinductor/";
 
-ir::Argument argument(std::string name, TypePtr type) {
-  ir::Argument result;
-  result.name = std::move(name);
-  result.type = std::move(type);
-  return result;
-}
-
-// forward(self, inputs...) -> tuple of tensors, as one node.
+// forward(self, inputs...) -> its tensors, as one node.
 void set_forward(const CompiledModel& compiled, const std::vector<std::string>& inputs,
                  size_t output_count, ExportedProgram& program) {
   const auto type = ClassType::make("__torch__.exported." + program.model, true);
@@ -39,14 +33,10 @@ void set_forward(const CompiledModel& compiled, const std::vector<std::string>& 
   ir::Node* node = editor.create_bare_op(*compiled.op);
   for (ir::Value* value : values) editor.add_input(node, value);
   std::vector<ir::Value*> results;
-  std::vector<TypePtr> types(output_count, Type::tensor());
   for (size_t i = 0; i < output_count; ++i) {
     results.push_back(editor.add_output(node, Type::tensor()));
   }
-  const TypePtr tuple = Type::tuple(std::move(types));
-  ir::Node* packed = editor.create(ir::NodeKind::kTupleConstruct, results);
-  editor.add_return(&graph->block(), editor.add_output(packed, tuple));
-  schema.returns.push_back(argument("", tuple));
+  add_flat_outputs(editor, results, schema);
   if (program.forward) program.forward->forget_code();
   program.forward = make_ref<ExportedFunction>(type->name() + ".forward", std::move(schema), graph);
   type->add_method("forward", program.forward);
@@ -123,7 +113,7 @@ void compute_by(const CompiledModel& compiled, ExportedProgram& program) {
             schema.arguments[i].name);
     inputs.push_back(schema.arguments[i].name);
   }
-  const auto outputs = schema.returns[0].type->elements();
+  const std::vector<TypePtr> outputs = flat_output_types(schema);
   require(std::all_of(outputs.begin(), outputs.end(), is_tensor), ErrorCode::kUnsupported,
           "the compiled model '{}' gives results that are no tensors", program.model);
   set_forward(compiled, inputs, outputs.size(), program);

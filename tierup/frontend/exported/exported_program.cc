@@ -10,6 +10,7 @@
 #include "tierup/base/error.h"
 #include "tierup/frontend/exported/compiled_library.h"
 #include "tierup/frontend/exported/exported_weights.h"
+#include "tierup/frontend/exported/flat_signature.h"
 #include "tierup/frontend/exported/graph_builder.h"
 #include "tierup/ops/op_table.h"
 
@@ -194,13 +195,6 @@ class ProgramLoader {
     class_->add_method("forward", program_.forward);
   }
 
-  static ir::Argument argument(std::string name, TypePtr type) {
-    ir::Argument result;
-    result.name = std::move(name);
-    result.type = std::move(type);
-    return result;
-  }
-
   void bind_input(GraphBuilder& builder, const InputSpec& spec, ir::Value* self,
                   Environment& environment, ir::Schema& schema) {
     using Kind = InputSpec::Kind;
@@ -236,7 +230,7 @@ class ProgramLoader {
     }
   }
 
-  // Mutations are written back after all nodes; user outputs become one tuple.
+  // Mutations are written back after all nodes; several user outputs become one tuple.
   void add_outputs(GraphBuilder& builder, ir::Value* self, Environment& environment,
                    ir::Schema& schema) {
     using Kind = OutputSpec::Kind;
@@ -275,12 +269,7 @@ class ProgramLoader {
       }
     }
     write_back(editor, writes);
-    std::vector<TypePtr> types;
-    for (const ir::Value* result : results) types.push_back(result->type());
-    const TypePtr tuple = Type::tuple(std::move(types));
-    ir::Node* node = editor.create(ir::NodeKind::kTupleConstruct, results);
-    editor.add_return(&editor.graph().block(), editor.add_output(node, tuple));
-    schema.returns.push_back(argument("", tuple));
+    add_flat_outputs(editor, results, schema);
   }
 
   std::string describe_output(const Argument& argument) {
@@ -328,7 +317,7 @@ class ProgramLoader {
       program_.warnings.push_back("guard not understood and not checked: " + guard);
     }
     const size_t leaves = program_.out_spec.leaf_count();
-    const size_t outputs = program_.forward->schema().returns[0].type->elements().size();
+    const size_t outputs = program_.outputs.size();
     require(leaves == outputs, ErrorCode::kCorruptArchive,
             "the result has {} leaves, the graph {} user outputs", leaves, outputs);
     program_.checks = std::move(checks);
@@ -407,9 +396,10 @@ std::vector<IValue> ExportedProgram::check_leaves(std::vector<IValue> leaves) co
   return checks->check(values, check_options);
 }
 
-IValue ExportedProgram::unflatten_outputs(const IValue& flat) const {
+IValue ExportedProgram::unflatten_outputs(IValue result) const {
+  if (out_spec.kind == TreeSpec::Kind::kLeaf && !result.is_tuple()) return result;
   size_t next = 0;
-  return unflatten(out_spec, flat.to_tuple().items, next);
+  return unflatten(out_spec, flat_outputs(std::move(result)), next);
 }
 
 const std::shared_ptr<const ir::Graph>& ExportedFunction::graph() const {

@@ -3,8 +3,8 @@
 // Parameters, buffers and constants are attributes of the object, by their fully qualified names,
 // so that all that works on TorchScript modules (state dicts, plans, observed constants) works
 // here. The method takes the flat leaves of the calling convention that are no constants and
-// gives a tuple of the flat outputs; flatten_inputs() and unflatten_outputs() stand between it
-// and nested Python structures.
+// gives the flat output, or a tuple of several; flatten_inputs() and unflatten_outputs() stand
+// between it and nested Python structures.
 #pragma once
 
 #include <functional>
@@ -91,7 +91,8 @@ struct ExportedProgram {
       std::vector<IValue> args, const std::vector<std::pair<std::string, IValue>>& kwargs) const;
   // The same from leaves in order, without those that are constants of the program.
   std::vector<IValue> check_leaves(std::vector<IValue> leaves) const;
-  IValue unflatten_outputs(const IValue& flat) const;
+  // What forward gave, in the structure that the program was exported with.
+  IValue unflatten_outputs(IValue result) const;
   // "forward(x, y)", for messages.
   std::string signature() const { return call_signature(in_spec, argument_names); }
 };
