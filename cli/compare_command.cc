@@ -16,6 +16,7 @@ namespace {
 struct CompareArguments {
   ModelArguments first;
   std::string second;
+  std::string second_tiering;  // Over first.tiering.
   std::vector<std::string> inputs;
   double rtol = -1;
   double atol = -1;
@@ -56,6 +57,8 @@ Outcome compare_call(const api::Model& first, const api::Model& second, const ap
 ModelArguments second_model(const CompareArguments& arguments) {
   ModelArguments second = arguments.first;
   second.path = arguments.second;
+  if (!second.tiering.empty() && !arguments.second_tiering.empty()) second.tiering += ',';
+  second.tiering += arguments.second_tiering;
   return second;
 }
 
@@ -176,6 +179,10 @@ void add_compare_command(CLI::App& app, Action& action) {
   arguments->first.add_to(*command);
   command->add_option("other", arguments->second, "The model to compare with the first")
       ->required();
+  command
+      ->add_option("--other-tiering", arguments->second_tiering,
+                   "Tiering options of the other model, over --tiering")
+      ->check(tiering_failure);
   command->add_option("--inputs", arguments->inputs, "Case file; may be given several times")
       ->required();
   command->add_option("--rtol", arguments->rtol, "Relative tolerance instead of the case's");

@@ -1,8 +1,18 @@
 #include "model_options.h"
 
+#include "tierup/base/error.h"
 #include "tierup/tensor/allocator.h"
 
 namespace tierup::cli {
+
+std::string tiering_failure(const std::string& text) {
+  try {
+    tier::TieringOptions().apply(text);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return {};
+}
 
 void ModelArguments::add_to(CLI::App& command) {
   command.add_option("model", path, "TorchScript or torch.export archive (.pt, .pt2)")->required();
@@ -12,8 +22,10 @@ void ModelArguments::add_to(CLI::App& command) {
   command.add_option("--time-limit", time_limit_ms, "Milliseconds that one call may take");
   command.add_option("--memory-limit", memory_limit_mib, "MiB that tensors may take");
   command.add_option("--seed", seed, "Seed of the random generator");
-  command.add_option("--tiering", tiering,
-                     "Tiering options, key=value,... (policy, compile, profiled_runs...)");
+  command
+      .add_option("--tiering", tiering,
+                  "Tiering options, key=value,... (policy, compile, profiled_runs...)")
+      ->check(tiering_failure);
   command.add_option("--model-name", exported_model, "Which of several models of a .pt2 archive");
   command
       .add_option("--ops,--delegate", plugins,

@@ -26,4 +26,7 @@ struct ModelArguments {
   Ref<api::Model> load() const;
 };
 
+// What is wrong with the text of an option like --tiering; empty: nothing.
+std::string tiering_failure(const std::string& text);
+
 }  // namespace tierup::cli

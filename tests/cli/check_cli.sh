@@ -61,6 +61,14 @@ says out "second / first"
 expect 0 "their times in JSON" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
   --inputs "$zoo/mlp3.case0.safetensors" -t 0.05 --json
 for key in equal first_p50_ms second_p50_ms timed_calls; do says out "\"$key\":"; done
+expect 0 "one model under two settings" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt" \
+  --inputs "$zoo/mlp3.case0.safetensors" --tiering compile=off --other-tiering inter_op_threads=2
+says out "equal"
+for option in --tiering --other-tiering; do
+  expect 2 "a setting that is not there" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt" \
+    --inputs "$zoo/mlp3.case0.safetensors" "$option" what=2
+  says err "unknown tiering option 'what'; known: policy="
+done
 expect 0 "a model that writes to its inputs, by both front ends" "$tierup" compare \
   "$zoo/inplace_views.pt" "$zoo/inplace_views.pt2" --inputs "$zoo/inplace_views.case1.safetensors"
 packages=$zoo/../packages
