@@ -19,6 +19,7 @@ constexpr size_t kMostEntries = 16;
 constexpr size_t kMostBytes = size_t{256} << 20;  // Of the arenas of one net's sizes.
 constexpr size_t kMostSights = 64;
 constexpr int kSightsToReplace = 4;
+constexpr uint64_t kMostDoublings = 12;
 
 }  // namespace
 
@@ -90,6 +91,7 @@ void NeuralNet::install(Ref<const Entry> entry) {
       return a->last_use.load(std::memory_order_relaxed) <
              b->last_use.load(std::memory_order_relaxed);
     }));
+    replacements_.fetch_add(1, std::memory_order_relaxed);
   }
   entries_.replace(std::move(next));
 }
@@ -150,7 +152,8 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
 bool NeuralNet::is_worth_compiling(const Sight& sight) const {
   const Entries* entries = entries_.current();
   const bool is_full = entries != nullptr && entries->size() >= kMostEntries;
-  return sight.times >= (is_full ? kSightsToReplace : 2);
+  if (!is_full) return sight.times >= 2;
+  return sight.times >= kSightsToReplace << std::min(replacements() / kMostEntries, kMostDoublings);
 }
 
 void NeuralNet::compile_sight(Sight& sight, std::span<const IValue> inputs, int threads) {

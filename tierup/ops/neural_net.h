@@ -55,8 +55,9 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   // The weights as packed, and one arena of each net.
   size_t held_bytes() const override;
 
-  // For tests: nets compiled, and calls that took the twin.
+  // For tests: nets that stand, those that went for others, and calls that took the twin.
   size_t net_count() const;
+  uint64_t replacements() const { return replacements_.load(std::memory_order_relaxed); }
   int64_t twin_calls() const { return twin_calls_.load(std::memory_order_relaxed); }
 
  private:
@@ -82,7 +83,9 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
     bool is_pending = false;  // Background work for it is on its way.
   };
   Sight* find_sight(const Key& key);
-  // Whether it came often enough: where a net would have to go for it, more often.
+  // Whether it came often enough: where a net would have to go for it, more often, and twice as
+  // often after every time that all have gone. Sizes that take turns are not compiled for again and
+  // again, and others that come to stay are.
   bool is_worth_compiling(const Sight& sight) const;
   // Compiles for a sight and drops it; the caller holds the mutex.
   void compile_sight(Sight& sight, std::span<const IValue> inputs, int threads);
@@ -110,6 +113,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   const std::shared_ptr<kernels::net::WeightStore> weights_;
   SnapshotCell<Entries> entries_;
   mutable std::atomic<uint64_t> look_ups_{0};
+  std::atomic<uint64_t> replacements_{0};
   std::atomic<int64_t> twin_calls_{0};
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
   std::vector<Sight> seen_;

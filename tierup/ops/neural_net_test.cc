@@ -89,6 +89,19 @@ TEST(NeuralNet, sizes_in_use_take_the_place_of_those_no_longer_used) {
   EXPECT_LE(object->net_count(), 16U);
 }
 
+TEST(NeuralNet, sizes_that_take_turns_are_not_compiled_for_again_and_again) {
+  const auto object = block(4, 4, 1, 1, 0, 1, 1);
+  RunContext context;
+  for (int round = 0; round < 600; ++round) {
+    for (int64_t n = 1; n <= 32; ++n) {
+      std::vector<IValue> one{numbers({n, 4, 2, 2}, 1)};
+      object->run(one, context);
+    }
+  }
+  EXPECT_GE(object->replacements(), 16U);
+  EXPECT_LE(object->replacements(), 160U);
+}
+
 // A steep function of sums near zero makes much of their last bits, whatever order they are in.
 TEST(NeuralNet, a_net_may_differ_by_what_the_last_bit_of_its_inputs_makes) {
   using L = Line;
