@@ -6,15 +6,15 @@
 #pragma once
 
 #include "tierup/kernels/gemm_block.h"
-#include "tierup/kernels/gemm_vectors.h"
+#include "tierup/kernels/vectors_body.h"
 
 namespace tierup::kernels {
 namespace {
 
 inline void finish_row(const GemmRow& row, int64_t first, int64_t count, FloatVector sum) {
-  if (count == kFloatLanes) {
-    if (row.bias != nullptr) sum += load_floats(row.bias + first);
-    store_floats(row.out + first, sum);
+  if (count == kVectorFloats) {
+    if (row.bias != nullptr) sum += load_vector(row.bias + first);
+    store_vector(row.out + first, sum);
     return;
   }
   if (row.bias != nullptr) sum += load_part(row.bias + first, count);
@@ -23,26 +23,26 @@ inline void finish_row(const GemmRow& row, int64_t first, int64_t count, FloatVe
 
 // A vector of columns that each stand in one piece: squares are transposed in registers.
 inline void turn_columns(const GemmRow& row, int64_t first) {
-  const int64_t count = row.n - first < kFloatLanes ? row.n - first : kFloatLanes;
-  const float* columns[kFloatLanes];
-  for (int64_t i = 0; i < kFloatLanes; ++i) {
+  const int64_t count = row.n - first < kVectorFloats ? row.n - first : kVectorFloats;
+  const float* columns[kVectorFloats];
+  for (int64_t i = 0; i < kVectorFloats; ++i) {
     columns[i] = row.b + (first + (i < count ? i : 0)) * row.b_col;
   }
   FloatVector sum{};
-  FloatVector square[kFloatLanes];
+  FloatVector square[kVectorFloats];
   int64_t p = 0;
-  for (; p + kFloatLanes <= row.k; p += kFloatLanes) {
+  for (; p + kVectorFloats <= row.k; p += kVectorFloats) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kFloatLanes; ++i) square[i] = load_floats(columns[i] + p);
+    for (int i = 0; i < kVectorFloats; ++i) square[i] = load_vector(columns[i] + p);
     transpose(square);
 #pragma GCC unroll 16
-    for (int i = 0; i < kFloatLanes; ++i) {
+    for (int i = 0; i < kVectorFloats; ++i) {
       sum = multiply_add(row.x[p + i] - FloatVector{}, square[i], sum);
     }
   }
   if (const int64_t left = row.k - p; left > 0) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kFloatLanes; ++i) square[i] = load_part(columns[i] + p, left);
+    for (int i = 0; i < kVectorFloats; ++i) square[i] = load_part(columns[i] + p, left);
     transpose(square);
     for (int64_t i = 0; i < left; ++i) {
       sum = multiply_add(row.x[p + i] - FloatVector{}, square[i], sum);
@@ -60,10 +60,11 @@ void scale_rows(const GemmRow& row, int64_t first) {
     const float* source = row.b + p * row.b_row + first;
 #pragma GCC unroll 4
     for (int c = 0; c < kCount; ++c) {
-      sums[c] = multiply_add(x, load_floats(source + c * kFloatLanes), sums[c]);
+      sums[c] = multiply_add(x, load_vector(source + c * kVectorFloats), sums[c]);
     }
   }
-  for (int c = 0; c < kCount; ++c) finish_row(row, first + c * kFloatLanes, kFloatLanes, sums[c]);
+  for (int c = 0; c < kCount; ++c)
+    finish_row(row, first + c * kVectorFloats, kVectorFloats, sums[c]);
 }
 
 // The last columns, fewer than a vector has.
@@ -84,13 +85,13 @@ inline void sum_rows(const GemmRow& row, int64_t columns) {
   for (int64_t first = 0; first < row.k; first += kAtOnce) {
     const int64_t rows = row.k - first < kAtOnce ? row.k - first : kAtOnce;
     const float* source = row.b + first * row.b_row;
-    for (int64_t j = 0; j < columns; j += kFloatLanes) {
-      FloatVector sum = first == 0 ? FloatVector{} : load_floats(row.out + j);
+    for (int64_t j = 0; j < columns; j += kVectorFloats) {
+      FloatVector sum = first == 0 ? FloatVector{} : load_vector(row.out + j);
       for (int64_t p = 0; p < rows; ++p) {
         sum = multiply_add(row.x[first + p] - FloatVector{},
-                           load_floats(source + p * row.b_row + j), sum);
+                           load_vector(source + p * row.b_row + j), sum);
       }
-      store_floats(row.out + j, sum);
+      store_vector(row.out + j, sum);
     }
   }
   for (int64_t j = 0; row.bias != nullptr && j < columns; ++j) row.out[j] += row.bias[j];
@@ -100,15 +101,15 @@ inline void run_row_f32(const GemmRow& row) {
   constexpr int64_t kNearFloats = int64_t{1} << 16;  // What the nearer caches hold of B.
   int64_t j = 0;
   if (row.b_col != 1) {
-    for (; j < row.n; j += kFloatLanes) turn_columns(row, j);
+    for (; j < row.n; j += kVectorFloats) turn_columns(row, j);
     return;
   }
   if (row.n * row.k > kNearFloats) {
-    j = row.n - row.n % kFloatLanes;
+    j = row.n - row.n % kVectorFloats;
     sum_rows(row, j);
   }
-  for (; j + 4 * kFloatLanes <= row.n; j += 4 * kFloatLanes) scale_rows<4>(row, j);
-  for (; j + kFloatLanes <= row.n; j += kFloatLanes) scale_rows<1>(row, j);
+  for (; j + 4 * kVectorFloats <= row.n; j += 4 * kVectorFloats) scale_rows<4>(row, j);
+  for (; j + kVectorFloats <= row.n; j += kVectorFloats) scale_rows<1>(row, j);
   if (j < row.n) scale_last(row, j);
 }
 

@@ -8,21 +8,16 @@
 #include <cstring>
 #include <limits>
 
+#include "tierup/kernels/vectors_body.h"
+
 namespace tierup::kernels {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLaneVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kLaneVectorBytes = 32;
-#else
-constexpr int kLaneVectorBytes = 16;
-#endif
 constexpr int kLanes = 16;
-constexpr int kParts = kLanes * 4 / kLaneVectorBytes;
+constexpr int kParts = kLanes * 4 / kVectorBytes;
 
-typedef float LaneVector __attribute__((vector_size(kLaneVectorBytes)));
-typedef int32_t LaneInts __attribute__((vector_size(kLaneVectorBytes)));
+using LaneVector = FloatVector;
+typedef int32_t LaneInts __attribute__((vector_size(kVectorBytes)));
 
 struct Lanes {
   LaneVector part[kParts];
@@ -95,8 +90,8 @@ inline float reduce_lanes(Lanes lanes, const Combine& combine) {
       lanes.part[i] = combine(lanes.part[i], lanes.part[i + parts / 2]);
   }
   LaneVector v = lanes.part[0];
-  if constexpr (kLaneVectorBytes >= 64) v = combine(v, rotated<8>(v));
-  if constexpr (kLaneVectorBytes >= 32) v = combine(v, rotated<4>(v));
+  if constexpr (kVectorBytes >= 64) v = combine(v, rotated<8>(v));
+  if constexpr (kVectorBytes >= 32) v = combine(v, rotated<4>(v));
   v = combine(v, rotated<2>(v));
   v = combine(v, rotated<1>(v));
   return v[0];

@@ -42,9 +42,9 @@ class PlaneRunner {
   }
 
   void run_block() {
-    vectors_ = (count_ + kFloatLanes - 1) / kFloatLanes;
+    vectors_ = (count_ + kVectorFloats - 1) / kVectorFloats;
     const int64_t points = p_.kernel_points();
-    const int64_t fitting = kPanelFloats / (vectors_ * kFloatLanes * points);
+    const int64_t fitting = kPanelFloats / (vectors_ * kVectorFloats * points);
     const int64_t most = std::clamp<int64_t>(fitting, 1, p_.in_channels);
     const int64_t chunks = (p_.in_channels + most - 1) / most;
     const int64_t channels = (p_.in_channels + chunks - 1) / chunks;
@@ -54,11 +54,11 @@ class PlaneRunner {
       const int64_t rows = (first_ + count_ - 1) / p_.out_width - top + 1;
       strip_ = rows == 1 ? strip_of(p_, top, 1, first_ % p_.out_width, count_)
                          : strip_of(p_, top, rows, 0, p_.out_width);
-      strip_floats = strip_.plane() * channels + kFloatLanes;
+      strip_floats = strip_.plane() * channels + kVectorFloats;
       find_pieces();
       strip_.offsets(p_, offsets_);
     }
-    const int64_t room = vectors_ * kFloatLanes * points * channels + kFloatLanes;
+    const int64_t room = vectors_ * kVectorFloats * points * channels + kVectorFloats;
     panels_ = static_cast<float*>(
         thread_scratch(static_cast<size_t>(room + strip_floats) * sizeof(float)));
     strip_floats_ = panels_ + room;
@@ -78,10 +78,10 @@ class PlaneRunner {
       if (is_direct_) {
         copy_panel(planes, v, wide, depth, panel);
       } else {
-        piece = gather_panel(piece, wide * kFloatLanes, channels, panel);
+        piece = gather_panel(piece, wide * kVectorFloats, channels, panel);
       }
       multiply(channel, depth, v, wide, panel);
-      panel += wide * kFloatLanes * depth;
+      panel += wide * kVectorFloats * depth;
       v += wide;
     }
   }
@@ -95,13 +95,13 @@ class PlaneRunner {
     t.panel = panel;
     t.depth = depth;
     t.out_stride = p_.out_points();
-    t.columns = std::min(wide * kFloatLanes, count_ - v * kFloatLanes);
+    t.columns = std::min(wide * kVectorFloats, count_ - v * kVectorFloats);
     t.continues = from > 0;
     for (int64_t row = 0; row < p_.rows; row += kTileRows) {
       t.rows = std::min<int64_t>(kTileRows, p_.rows - row);
       t.a = p_.weight + row * t.a_stride + from;
       t.ahead = row + 2 * kTileRows <= p_.rows ? t.a + kTileRows * t.a_stride : t.a;
-      t.out = p_.output + row * t.out_stride + first_ + v * kFloatLanes;
+      t.out = p_.output + row * t.out_stride + first_ + v * kVectorFloats;
       t.bias = is_last && p_.bias != nullptr ? p_.bias + row : nullptr;
       multiply_panel(t, wide);
     }
@@ -110,15 +110,16 @@ class PlaneRunner {
   // A 1x1 window reads the planes as they lie.
   void copy_panel(const float* planes, int64_t v, int64_t wide, int64_t depth, float* panel) const {
     const int64_t plane = p_.height * p_.width;
-    const float* source = planes + first_ + v * kFloatLanes;
-    const int64_t whole = std::min(wide, (count_ - v * kFloatLanes) / kFloatLanes);
-    const int64_t left = count_ - (v + whole) * kFloatLanes;
-    for (int64_t c = 0; c < depth; ++c, source += plane, panel += wide * kFloatLanes) {
+    const float* source = planes + first_ + v * kVectorFloats;
+    const int64_t whole = std::min(wide, (count_ - v * kVectorFloats) / kVectorFloats);
+    const int64_t left = count_ - (v + whole) * kVectorFloats;
+    for (int64_t c = 0; c < depth; ++c, source += plane, panel += wide * kVectorFloats) {
       for (int64_t i = 0; i < whole; ++i) {
-        store_floats(panel + i * kFloatLanes, load_floats(source + i * kFloatLanes));
+        store_vector(panel + i * kVectorFloats, load_vector(source + i * kVectorFloats));
       }
       if (whole < wide) {
-        store_floats(panel + whole * kFloatLanes, load_part(source + whole * kFloatLanes, left));
+        store_vector(panel + whole * kVectorFloats,
+                     load_part(source + whole * kVectorFloats, left));
       }
     }
   }
@@ -134,11 +135,12 @@ class PlaneRunner {
         panel_start = panel_end;
         const int64_t wide = panel_vectors(vectors_ - vector);
         vector += wide;
-        panel_end = std::min(count_, panel_end + wide * kFloatLanes);
+        panel_end = std::min(count_, panel_end + wide * kVectorFloats);
       }
       const int64_t column = (first_ + i) % p_.out_width;
       const int64_t row = (first_ + i) / p_.out_width - first_ / p_.out_width;
-      const int64_t length = std::min<int64_t>({kFloatLanes, p_.out_width - column, panel_end - i});
+      const int64_t length =
+          std::min<int64_t>({kVectorFloats, p_.out_width - column, panel_end - i});
       pieces_[count++] = {
           static_cast<int32_t>(i - panel_start),
           static_cast<int32_t>(row * p_.stride_y * strip_.pitch + column - strip_.first_column)};
@@ -158,7 +160,7 @@ class PlaneRunner {
       for (int64_t k = 0; k < points; ++k, panel += width) {
         const float* source = plane + offsets_[k];
         for (int64_t i = piece; i < end; ++i) {
-          store_floats(panel + pieces_[i].to, load_floats(source + pieces_[i].from));
+          store_vector(panel + pieces_[i].to, load_vector(source + pieces_[i].from));
         }
       }
     }

@@ -87,22 +87,23 @@ inline FloatVector load_first(const float* from, int64_t count) {
 inline void copy_apart(const float* from, int64_t stride, int64_t count, float* to) {
   int64_t i = 0;
   if (stride == 1) {
-    for (; i + kFloatLanes <= count; i += kFloatLanes) store_floats(to + i, load_floats(from + i));
+    for (; i + kVectorFloats <= count; i += kVectorFloats)
+      store_vector(to + i, load_vector(from + i));
 #if defined(__AVX512F__)
     if (i < count) store_part(to + i, count - i, load_part(from + i, count - i));
     return;
 #endif
   }
   if (stride == 2) {
-    for (; i + kFloatLanes < count; i += kFloatLanes) {
+    for (; i + kVectorFloats < count; i += kVectorFloats) {
       const float* source = from + 2 * i;
-      store_floats(to + i, take_even(load_floats(source), load_floats(source + kFloatLanes)));
+      store_vector(to + i, take_even(load_vector(source), load_vector(source + kVectorFloats)));
     }
 #if defined(__AVX512F__)
     if (const int64_t left = 2 * (count - i) - 1; left > 0) {
       const float* source = from + 2 * i;
       const FloatVector even = take_even(load_columns(source, left),
-                                         load_first(source + kFloatLanes, left - kFloatLanes));
+                                         load_first(source + kVectorFloats, left - kVectorFloats));
       store_columns(to + i, count - i, even);
     }
     return;

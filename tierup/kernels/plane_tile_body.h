@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tierup/kernels/gemm_vectors.h"
+#include "tierup/kernels/vectors_body.h"
 
 namespace tierup::kernels {
 namespace {
@@ -27,7 +27,7 @@ inline int64_t panel_vectors(int64_t left) {
   return std::min<int64_t>(left, kPanelVectors);
 }
 
-// rows (at most kTileRows) x depth times a panel: [depth][vectors * kFloatLanes].
+// rows (at most kTileRows) x depth times a panel: [depth][vectors * kVectorFloats].
 struct TileProduct {
   const float* a;
   int64_t a_stride;
@@ -43,11 +43,11 @@ struct TileProduct {
 };
 
 inline FloatVector load_columns(const float* from, int64_t count) {
-  return count >= kFloatLanes ? load_floats(from) : load_part(from, count);
+  return count >= kVectorFloats ? load_vector(from) : load_part(from, count);
 }
 
 inline void store_columns(float* to, int64_t count, FloatVector vector) {
-  if (count >= kFloatLanes) return store_floats(to, vector);
+  if (count >= kVectorFloats) return store_vector(to, vector);
   store_part(to, count, vector);
 }
 
@@ -70,8 +70,8 @@ void multiply_tile(const TileProduct& t) {
 #pragma GCC unroll 8
       for (int v = 0; v < kCount; ++v) {
         if (i < t.rows) {
-          sums[i][v] =
-              load_columns(t.out + i * t.out_stride + v * kFloatLanes, t.columns - v * kFloatLanes);
+          sums[i][v] = load_columns(t.out + i * t.out_stride + v * kVectorFloats,
+                                    t.columns - v * kVectorFloats);
         }
       }
     }
@@ -80,10 +80,10 @@ void multiply_tile(const TileProduct& t) {
   for (int64_t from = 0; from < t.depth; from += kLine) {
     prefetch_rows(t, from);
     const int64_t end = std::min(from + kLine, t.depth);
-    for (int64_t p = from; p < end; ++p, panel += kCount * kFloatLanes) {
+    for (int64_t p = from; p < end; ++p, panel += kCount * kVectorFloats) {
       FloatVector column[kCount];
 #pragma GCC unroll 8
-      for (int v = 0; v < kCount; ++v) column[v] = load_floats(panel + v * kFloatLanes);
+      for (int v = 0; v < kCount; ++v) column[v] = load_vector(panel + v * kVectorFloats);
 #pragma GCC unroll 8
       for (int i = 0; i < kTileRows; ++i) {
         const FloatVector weight = a[i][p] - FloatVector{};
@@ -98,7 +98,7 @@ void multiply_tile(const TileProduct& t) {
     for (int v = 0; v < kCount; ++v) {
       if (i < t.rows) {
         if (t.bias != nullptr) sums[i][v] += t.bias[i];
-        store_columns(t.out + i * t.out_stride + v * kFloatLanes, t.columns - v * kFloatLanes,
+        store_columns(t.out + i * t.out_stride + v * kVectorFloats, t.columns - v * kVectorFloats,
                       sums[i][v]);
       }
     }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "tierup/kernels/gemm_vectors.h"
 #include "tierup/kernels/plane_convolution.h"
 #include "tierup/kernels/plane_strip_body.h"
 #include "tierup/kernels/plane_tile_body.h"
 #include "tierup/kernels/scratch.h"
+#include "tierup/kernels/vectors_body.h"
 
 namespace tierup::kernels {
 namespace {
@@ -26,12 +26,12 @@ class SinglePlaneRunner {
   void run() {
     constexpr int kWide = 2;
     constexpr int kRows = 4;
-    const int64_t floats = strip_.plane() + kWide * kFloatLanes;
+    const int64_t floats = strip_.plane() + kWide * kVectorFloats;
     numbers_ = static_cast<float*>(thread_scratch(static_cast<size_t>(floats) * sizeof(float)));
     fill_strip(p_, strip_, p_.input, 1, numbers_);
     strip_.offsets(p_, offsets_);
     int64_t column = 0;
-    for (; p_.out_width - column > kFloatLanes; column += kWide * kFloatLanes) {
+    for (; p_.out_width - column > kVectorFloats; column += kWide * kVectorFloats) {
       for (int64_t row = 0; row < rows_; row += kRows) sum<kRows, kWide>(row, column);
     }
     if (column < p_.out_width) {
@@ -54,7 +54,7 @@ class SinglePlaneRunner {
       for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
         for (int v = 0; v < kWide; ++v) {
-          sums[i][v] = multiply_add(weight, load_floats(source + i * row_step_ + v * kFloatLanes),
+          sums[i][v] = multiply_add(weight, load_vector(source + i * row_step_ + v * kVectorFloats),
                                     sums[i][v]);
         }
       }
@@ -67,8 +67,8 @@ class SinglePlaneRunner {
       for (int v = 0; v < kWide; ++v) {
         if (row + i < rows_) {
           const FloatVector total = p_.bias != nullptr ? sums[i][v] + bias : sums[i][v];
-          store_columns(to + i * p_.out_width + v * kFloatLanes,
-                        p_.out_width - column - v * kFloatLanes, total);
+          store_columns(to + i * p_.out_width + v * kVectorFloats,
+                        p_.out_width - column - v * kVectorFloats, total);
         }
       }
     }

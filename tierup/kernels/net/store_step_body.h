@@ -2,11 +2,6 @@
 // the including file.
 #pragma once
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#include <cstring>
 #include <limits>
 
 #include "tierup/kernels/lanes_body.h"
@@ -14,26 +9,6 @@
 
 namespace tierup::kernels::net {
 namespace {
-
-constexpr int kVectorFloats = kLaneVectorBytes / 4;
-
-inline LaneVector load_vector(const float* x) {
-  LaneVector result;
-  std::memcpy(&result, x, sizeof(result));
-  return result;
-}
-
-inline void store_vector(float* x, LaneVector value) { std::memcpy(x, &value, sizeof(value)); }
-
-inline LaneVector multiply_add(LaneVector a, LaneVector b, LaneVector c) {
-#if defined(__AVX512F__)
-  return _mm512_fmadd_ps(a, b, c);
-#elif defined(__AVX2__)
-  return _mm256_fmadd_ps(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 
 // NaN where x is.
 inline LaneVector larger_lanes(LaneVector x, LaneVector y) { return ((x > y) | (x != x)) ? x : y; }

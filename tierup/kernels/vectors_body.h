@@ -1,4 +1,5 @@
-// The vectors that the matrix kernels of one instruction set are written in; see gemm_block_body.h.
+// Vectors of the instruction set that the including file is compiled for. Everything is local to
+// that file, so that code for one instruction set never leaks into another.
 #pragma once
 
 #if defined(__AVX2__)
@@ -53,19 +54,19 @@ inline Vector multiply_add(Vector a, Vector b, Vector c) {
 }
 #endif
 
-constexpr int kFloatLanes = kVectorBytes / static_cast<int>(sizeof(float));
+constexpr int kVectorFloats = kVectorBytes / static_cast<int>(sizeof(float));
 
-inline FloatVector load_floats(const float* data) {
+inline FloatVector load_vector(const float* data) {
   FloatVector result;
   std::memcpy(&result, data, sizeof(result));
   return result;
 }
 
-inline void store_floats(float* data, FloatVector vector) {
+inline void store_vector(float* data, FloatVector vector) {
   std::memcpy(data, &vector, sizeof(vector));
 }
 
-// The first `count` floats, of 1 to kFloatLanes, and zeros.
+// The first `count` floats, of 1 to kVectorFloats, and zeros.
 inline FloatVector load_part(const float* data, int64_t count) {
 #if defined(__AVX512F__)
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), data);
@@ -108,17 +109,18 @@ inline FloatVector interleave_high(FloatVector a, FloatVector b) {
 }
 #endif
 
-// One step of the perfect shuffle; log2(kFloatLanes) of them transpose the square.
-inline void shuffle_step(const FloatVector (&from)[kFloatLanes], FloatVector (&to)[kFloatLanes]) {
+// One step of the perfect shuffle; log2(kVectorFloats) of them transpose the square.
+inline void shuffle_step(const FloatVector (&from)[kVectorFloats],
+                         FloatVector (&to)[kVectorFloats]) {
 #pragma GCC unroll 8
-  for (int i = 0; i < kFloatLanes / 2; ++i) {
-    to[2 * i] = interleave_low(from[i], from[i + kFloatLanes / 2]);
-    to[2 * i + 1] = interleave_high(from[i], from[i + kFloatLanes / 2]);
+  for (int i = 0; i < kVectorFloats / 2; ++i) {
+    to[2 * i] = interleave_low(from[i], from[i + kVectorFloats / 2]);
+    to[2 * i + 1] = interleave_high(from[i], from[i + kVectorFloats / 2]);
   }
 }
 
-inline void transpose(FloatVector (&square)[kFloatLanes]) {
-  FloatVector other[kFloatLanes];
+inline void transpose(FloatVector (&square)[kVectorFloats]) {
+  FloatVector other[kVectorFloats];
   shuffle_step(square, other);
   shuffle_step(other, square);
 #if defined(__AVX512F__)
@@ -127,7 +129,7 @@ inline void transpose(FloatVector (&square)[kFloatLanes]) {
 #elif defined(__AVX2__)
   shuffle_step(square, other);
 #pragma GCC unroll 8
-  for (int i = 0; i < kFloatLanes; ++i) square[i] = other[i];
+  for (int i = 0; i < kVectorFloats; ++i) square[i] = other[i];
 #endif
 }
 
