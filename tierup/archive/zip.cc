@@ -314,7 +314,9 @@ void ZipArchive::inflate_into(const Entry& entry, char* out) const {
     const auto step = static_cast<uInt>(std::min<uint64_t>(room, 1U << 30));
     stream.avail_out = step;
     const uInt in_before = stream.avail_in;
-    state = inflate(&stream, Z_NO_FLUSH);
+    // Told that all is there, zlib keeps no window of what it wrote.
+    const bool is_all = left == 0 && step == room;
+    state = inflate(&stream, is_all ? Z_FINISH : Z_NO_FLUSH);
     room -= step - stream.avail_out;
     if (state == Z_OK && in_before == stream.avail_in && step == stream.avail_out) break;
   }

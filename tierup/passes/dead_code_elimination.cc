@@ -1,6 +1,6 @@
-// A graph that writes nothing needs one backward sweep by use lists. Otherwise nodes are marked
-// live from the roots until nothing changes: a write is live once its memory is live, and memory is
-// live once a live node reads it or it is returned.
+// One backward sweep by use lists is all that a graph needs which writes nothing. Otherwise nodes
+// are then marked live from the roots until nothing changes: a write is live once its memory is
+// live, and memory is live once a live node reads it or it is returned.
 #include "tierup/passes/dead_code_elimination.h"
 
 #include <algorithm>
@@ -176,10 +176,9 @@ class Sweeper {
 
 void dead_code_elimination(PassContext& context) {
   const ir::Graph& graph = context.graph();
-  if (!writes_memory(graph.block())) {
-    Sweeper(context, nullptr).visit_block(graph.block());
-    return;
-  }
+  // Most of what is dead is seen without the analysis, which then has less to look at.
+  Sweeper(context, nullptr).visit_block(graph.block());
+  if (!writes_memory(graph.block())) return;
   const Marker marker(graph, context.alias());
   Sweeper(context, &marker).visit_block(graph.block());
 }

@@ -1,7 +1,15 @@
 // Size classes are powers of two with four steps between them (waste below 25 %); every block
 // is rounded to its class, so free_bytes(pointer, bytes) finds the class again without a header.
+//
+// Where no block of the class is there, a large one may be lent that is up to eight times as large:
+// a fresh page costs more to come by (a microsecond on virtual machines) than to work on, and
+// memory that was just used is near. What is kept is no more for that: blocks are only made of the
+// wanted size, and one that was lent goes back to its own class (the heap knows its size).
 #include "tierup/tensor/allocator.h"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -18,6 +26,8 @@ namespace {
 constexpr size_t kMaxCachedBytes = size_t{32} << 20;
 constexpr size_t kMaxThreadCacheBytes = size_t{128} << 20;
 constexpr size_t kClassCount = 4 * 26;
+constexpr size_t kLeastLentBytes = size_t{16} << 10;
+constexpr size_t kLentClasses = 4 * 3;  // So many above.
 
 struct Counters {
   std::atomic<int64_t> live{0};
@@ -46,19 +56,39 @@ SizeClass size_class(size_t bytes) {
   return {(power - 6) * 4 + steps, (size_t{1} << power) + steps * step};
 }
 
+size_t bytes_of_class(size_t index) {
+  if (index == 0) return 64;
+  const size_t power = (index - 1) / 4 + 6;
+  return (size_t{1} << power) + ((index - 1) % 4 + 1) * (size_t{1} << (power - 2));
+}
+
+// The class that a block serves which was made for this one or a larger one.
+SizeClass class_of_block(void* block, const SizeClass& least) {
+  if (least.bytes < kLeastLentBytes) return least;
+  const SizeClass above = size_class(malloc_usable_size(block));
+  const size_t index = above.bytes == malloc_usable_size(block) ? above.index : above.index - 1;
+  return index > least.index ? SizeClass{index, bytes_of_class(index)} : least;
+}
+
 class ThreadCache {
  public:
   ~ThreadCache() { clear(); }
 
   void* take(const SizeClass& size) {
-    if (size.index >= kClassCount || bins_[size.index].empty()) return nullptr;
-    void* block = bins_[size.index].back();
-    bins_[size.index].pop_back();
-    account(-static_cast<int64_t>(size.bytes));
-    return block;
+    const size_t more = size.bytes >= kLeastLentBytes ? kLentClasses : 0;
+    const size_t end = std::min(size.index + more + 1, kClassCount);
+    for (size_t index = size.index; index < end; ++index) {
+      if (bins_[index].empty()) continue;
+      void* block = bins_[index].back();
+      bins_[index].pop_back();
+      account(-static_cast<int64_t>(bytes_of_class(index)));
+      return block;
+    }
+    return nullptr;
   }
 
-  bool put(void* block, const SizeClass& size) {
+  bool put(void* block, const SizeClass& least) {
+    const SizeClass size = class_of_block(block, least);
     if (size.index >= kClassCount || size.bytes > kMaxCachedBytes) return false;
     if (held_ + size.bytes > kMaxThreadCacheBytes) return false;
     bins_[size.index].push_back(block);

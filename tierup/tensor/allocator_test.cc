@@ -46,6 +46,33 @@ TEST(Allocator, CountsWhatLivesAndTakesBlocksAgain) {
   release_thread_cache();
 }
 
+TEST(Allocator, LendsLargerBlocksThatGoBackToTheirClass) {
+  release_thread_cache();
+  void* large = allocate_bytes(kMegabyte);
+  free_bytes(large, kMegabyte);
+  const AllocatorStats before = allocator_stats();
+  void* lent = allocate_bytes(kMegabyte / 4);
+  EXPECT_EQ(lent, large);
+  EXPECT_EQ(allocator_stats().cached_bytes, 0);
+  std::memset(lent, 1, kMegabyte / 4);
+  void* other = allocate_bytes(kMegabyte);  // Of its own size: the large one is away.
+  EXPECT_NE(other, large);
+  free_bytes(lent, kMegabyte / 4);
+  free_bytes(other, kMegabyte);
+  EXPECT_EQ(allocator_stats().cached_bytes, static_cast<int64_t>(2 * kMegabyte));
+  EXPECT_EQ(allocator_stats().system_count, before.system_count + 1);
+  void* small = allocate_bytes(kMegabyte / 64);  // Sixty-four times as large is too much.
+  EXPECT_NE(small, lent);
+  EXPECT_NE(small, other);
+  free_bytes(small, kMegabyte / 64);
+  void* again = allocate_bytes(kMegabyte);
+  std::memset(again, 1, kMegabyte);
+  EXPECT_TRUE(again == large || again == other);
+  free_bytes(again, kMegabyte);
+  release_thread_cache();
+  EXPECT_EQ(allocator_stats().cached_bytes, 0);
+}
+
 TEST(Allocator, RefusalsAreErrorsAndLeaveItUsable) {
   EXPECT_EQ(refusal_of(size_t{1} << 50), ErrorCode::kOutOfMemory);
   set_memory_limit(allocator_stats().live_bytes + static_cast<int64_t>(kMegabyte));

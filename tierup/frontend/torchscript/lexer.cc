@@ -56,6 +56,8 @@ class Lexer {
       : source_(source), text_(source.text()), at_(range.begin), end_(range.end) {}
 
   TokenList run() {
+    constexpr size_t kBytesOfToken = 4;  // About.
+    result_.tokens.reserve((end_ - at_) / kBytesOfToken);
     skip_byte_order_mark();
     while (at_ < end_) {
       if (at_line_start_) {
