@@ -156,6 +156,23 @@ class Decomposed(nn.Module):
         return F.hinge_embedding_loss(self.linear(self.norm(x)), sign), self.norm.running_mean + 0
 
 
+class LookUps(nn.Module):
+    """Of so many elements that look-ups go into fused kernels."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(50, 64), nn.Embedding(160, 64)
+        self.norm = nn.LayerNorm(64)
+
+    def forward(self, ids, table):
+        at = torch.arange(160)[None]
+        summed = self.norm(self.words(ids) + self.places(at))
+        rows = ids.reshape(-1)
+        picked = torch.gather(summed.reshape(-1, 64), 1, (torch.arange(20480) * 7 % 64).view(320, 64))
+        return (torch.sigmoid(table[rows - 25] * 2.0), (picked * 0.5 + 1.0).mean(-1),
+                torch.index_select(summed, 1, rows).relu().amax(-1), (table.t()[:, rows] + 1.0).sum(-1))
+
+
 class Mixed(nn.Module):
     def __init__(self):
         super().__init__()
@@ -199,6 +216,10 @@ def write_forms(folder):
     mixed, rows = Mixed(), torch.rand(3, 4)
     torch.export.save(torch.export.export(mixed, (rows,)), f"{folder}/autocast.pt2")
     write_case(folder, "autocast", (rows,), mixed(rows), (1e-2, 1e-2), "pt2")
+    look_ups, ids = LookUps().eval(), torch.randint(0, 50, (2, 160))
+    torch.jit.script(look_ups).save(f"{folder}/look_ups.pt")
+    table = torch.rand(50, 64)
+    write_case(folder, "look_ups", (ids, table), look_ups(ids, table))
     recurrent, steps = nn.LSTM(3, 2), torch.rand(4, 2, 3)
     torch.jit.script(recurrent).save(f"{folder}/overloaded_forward.pt")
     write_case(folder, "overloaded_forward", (steps,), recurrent(steps))

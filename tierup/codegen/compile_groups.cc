@@ -13,6 +13,9 @@
 namespace tierup::codegen {
 namespace {
 
+// Expression nodes beyond which kernels work on several registers at a time.
+constexpr size_t kLongBody = 24;
+
 class MachineCode final : public RefCounted {
  public:
   MachineCode(const CodegenApi* api, CompiledObject* object) : api_(api), object_(object) {}
@@ -58,8 +61,8 @@ class GroupCompiler {
       any.push_back(form.standing != ops::Standing::kDimensioned);
     }
     // Of views, nothing is known to be uniform.
-    const bool views = !group.program().chains.empty() || join_parts_of(group.program()) > 0;
-    if (!views && group.expected_uniform() != any) install(group, group.expected_uniform(), any);
+    if (!reads_loads(group.program()) && group.expected_uniform() != any)
+      install(group, group.expected_uniform(), any);
     install(group, any, any);
     if (group.kernel_count() == 0 && report_.refusal.empty()) report_.refusal = group.refusal();
   }
@@ -89,7 +92,9 @@ class GroupCompiler {
       if (compiled.function == nullptr) return;
       stage.function = compiled.function;
       stage.code = compiled.code;
-      nodes += kernel.expressions.nodes().size();
+      const size_t body = kernel.expressions.nodes().size();
+      stage.short_run = body > kLongBody ? 128 : 32;
+      nodes += body;
     }
     made.grain = std::max<int64_t>(2048, 32768 / (1 + static_cast<int64_t>(nodes) / 16));
     group.install(std::move(made));

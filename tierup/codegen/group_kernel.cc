@@ -98,9 +98,8 @@ class Builder {
   // A value that is read from memory.
   void set_leaf(const ops::KernelInput& leaf, uint32_t operand) {
     const bool is_input = leaf.source == GroupArgument::Source::kInput;
-    const ValueForm& form = is_input ? input_forms_[leaf.index] : member_forms_[leaf.index];
-    (is_input ? inputs_ : members_)[{leaf.index, {}}] =
-        kernel_.expressions.input(operand, *lane_of_element(form.dtype));
+    (is_input ? inputs_ : members_)[{leaf.index, {}}] = kernel_.expressions.input(
+        operand, *lane_of_element(form_of(leaf.source, leaf.index).dtype));
   }
 
   const ExprValue& output(uint32_t index) { return member(index, whole_); }
@@ -112,6 +111,9 @@ class Builder {
     const auto known = members_.find({index, path});
     if (known != members_.end()) return known->second;
     const ops::GroupMember& made_of = program_.members[index];
+    if (made_of.looks_up != ops::LookUpKind::kNone) {
+      return members_[{index, path}] = load(GroupArgument::Source::kMember, index, path);
+    }
     return members_[{index, path}] = made_of.joins ? joined(made_of, path) : made(made_of, path);
   }
 
@@ -130,10 +132,17 @@ class Builder {
   const ExprValue& input(uint32_t index, const Path& path) {
     const auto known = inputs_.find({index, path});
     if (known != inputs_.end()) return known->second;
+    return inputs_[{index, path}] = load(GroupArgument::Source::kInput, index, path);
+  }
+
+  ExprValue load(GroupArgument::Source source, uint32_t index, const Path& path) {
     const auto operand = static_cast<uint32_t>(program_.outputs.size() + kernel_.loads.size());
-    kernel_.loads.push_back({index, path});
-    return inputs_[{index, path}] =
-               kernel_.expressions.input(operand, *lane_of_element(input_forms_[index].dtype));
+    kernel_.loads.push_back({source, index, path});
+    return kernel_.expressions.input(operand, *lane_of_element(form_of(source, index).dtype));
+  }
+
+  const ValueForm& form_of(GroupArgument::Source source, uint32_t index) const {
+    return source == GroupArgument::Source::kInput ? input_forms_[index] : member_forms_[index];
   }
 
   ExprValue made(const ops::GroupMember& member, const Path& path) {
@@ -198,6 +207,15 @@ std::string join_refusal(const std::vector<ops::MeaningArgument>& arguments) {
              : "its tensors have no dimensions";
 }
 
+std::string look_up_refusal(const ops::GroupMember& member, const std::vector<ValueForm>& inputs) {
+  const ops::LookUpArguments call = look_up_arguments(member);
+  const auto has_dims = [](const ValueForm& form) {
+    return form.standing == ops::Standing::kDimensioned;
+  };
+  if (!has_dims(inputs[call.table]) || !has_dims(inputs[call.index])) return "it has no dimensions";
+  return ops::indexes(inputs[call.index].dtype) ? "" : "its index is of another dtype";
+}
+
 template <typename T>
 void append(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -216,7 +234,10 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
   for (const ops::GroupMember& member : program.members) {
     const auto arguments = arguments_in(program, member, inputs, forms.members);
     std::string refusal;
-    if (member.joins) {
+    if (member.looks_up != ops::LookUpKind::kNone) {
+      forms.members.push_back({inputs[look_up_arguments(member).table].dtype});
+      refusal = look_up_refusal(member, inputs);
+    } else if (member.joins) {
       forms.members.push_back(arguments[0].tensor.value_or(ValueForm{}));
       refusal = join_refusal(arguments);
     } else if (member.by_rows) {
@@ -254,7 +275,8 @@ GroupKernel build_group_kernel(const ops::GroupProgram& program,
     kernel.results.push_back(kernel.expressions.node_of(builder.output(output)));
   }
   for (const ops::Load& load : kernel.loads) {
-    kernel.operands.push_back({*element_type(input_forms[load.input].dtype), Access::kSplat});
+    const auto& forms = load.source == GroupArgument::Source::kInput ? input_forms : member_forms;
+    kernel.operands.push_back({*element_type(forms[load.index].dtype), Access::kSplat});
   }
   for (const ops::KernelInput& input : inputs) {
     const ValueForm& form = input.source == GroupArgument::Source::kInput

@@ -49,7 +49,7 @@ class StageMaker {
 
   // What a member is expected to have for each row.
   RowSpace space_of(const GroupMember& member) const {
-    if (member.by_rows || member.space == RowSpace::kFlat) return member.space;
+    if (goes_by_rows(member) || member.space == RowSpace::kFlat) return member.space;
     for (const GroupArgument& argument : member.arguments) {
       const bool is_wide =
           (argument.source == GroupArgument::Source::kInput && !uniform_[argument.index]) ||
@@ -64,13 +64,13 @@ class StageMaker {
   void add_level(uint32_t level) {
     std::vector<uint32_t> rows;
     for (uint32_t i = 0; i < program_.members.size(); ++i) {
-      if (program_.members[i].by_rows && levels_[i] == level) rows.push_back(i);
+      if (goes_by_rows(program_.members[i]) && levels_[i] == level) rows.push_back(i);
     }
     for (const RowSpace space : {RowSpace::kFull, RowSpace::kColumn, RowSpace::kFlat}) {
       CompiledKernel stage;
       stage.space = space;
       for (uint32_t i = 0; i < program_.members.size(); ++i) {
-        if (!program_.members[i].by_rows && stored_[i] && levels_[i] == level &&
+        if (!goes_by_rows(program_.members[i]) && stored_[i] && levels_[i] == level &&
             spaces_[i] == space) {
           stage.outputs.push_back(i);
         }
@@ -106,7 +106,11 @@ class StageMaker {
     }
   }
   bool is_leaf(uint32_t member, uint32_t level) const {
-    return program_.members[member].by_rows || (stored_[member] && levels_[member] < level);
+    return goes_by_rows(program_.members[member]) || (stored_[member] && levels_[member] < level);
+  }
+  // Not by a kernel.
+  static bool goes_by_rows(const GroupMember& member) {
+    return member.by_rows || member.looks_up != ops::LookUpKind::kNone;
   }
 
   const ops::GroupProgram& program_;
@@ -132,7 +136,7 @@ std::vector<CompiledKernel> stages_of(const ops::GroupProgram& program,
   stage.outputs = program.outputs;
   // Loads are found when kernels are built.
   if (const size_t parts = join_parts_of(program); parts > 0) return {parts, stage};
-  if (!program.chains.empty()) return {stage};
+  if (reads_loads(program)) return {stage};
   // The kernel reads every input, in order.
   for (uint32_t i = 0; i < program.input_count; ++i) {
     stage.inputs.push_back({GroupArgument::Source::kInput, i, uniform[i]});

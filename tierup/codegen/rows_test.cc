@@ -11,6 +11,7 @@
 #include "tierup/codegen/group_fixture.h"
 #include "tierup/kernels/conversion.h"
 #include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/slicing.h"
 #include "tierup/ops/role.h"
 #include "tierup/tensor/allocator.h"
 
@@ -376,6 +377,29 @@ TEST_F(Rows, go_on_with_one_element_for_each) {
     const std::vector<Tensor> inputs{x, rows(y, ScalarType::kFloat, 2)};
     expect_same(run_group(*group, inputs)[0], run_group(*group, inputs, true)[0], shape_string(y));
   }
+}
+
+// Rows of two dimensions of which the first is one element; the inputs' elements lie apart.
+TEST_F(Rows, take_no_rows_that_lie_apart) {
+  ops::GroupProgram program;
+  program.input_count = 2;
+  program.row_rank = 2;
+  program.members = {
+      call("aten::add.Tensor", {input(0), input(1), constant(1)}),
+      call("aten::sum.dim_IntList", {member(0), constant(IValue(make_int_list(IntVector{-2, -1}))),
+                                     constant(true), constant({})}),
+      call("aten::mul.Tensor", {member(0), member(1)})};
+  program.members[1].by_rows = true;
+  program.members[1].space = RowSpace::kColumn;
+  program.outputs = {2};
+  const Tensor x = rows({40, 1, 30}, ScalarType::kFloat, 1);
+  const Tensor wide = rows({30, 2}, ScalarType::kFloat, 2);
+  const auto group = compiled_group(program, {x, wide});
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  for (const Tensor& y : {kernels::select(wide, 1, 1), rows({30}, ScalarType::kFloat, 3)}) {
+    expect_same(run_group(*group, {x, y})[0], run_group(*group, {x, y}, true)[0], "a row");
+  }
+  EXPECT_EQ(group->compiled_runs(), 1U);
 }
 
 // What stops a run is not tried again by the twin, which would need still more memory.

@@ -1,85 +1,75 @@
 #include "tierup/ops/fused_loop.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <atomic>
 
+#include "tierup/ops/block_run.h"
 #include "tierup/tensor/block_owner.h"
 
 namespace tierup::ops {
 namespace {
 
-using kernels::kSplatBytes;
 using kernels::StridedLoop;
 
-constexpr int64_t kBlock = 512;  // Elements of a block on the stack.
-constexpr size_t kMaxOperands = StridedLoop::kMaxOperands;
+constexpr int64_t kFewElements = 2048;  // Over which blocks would take longer to prepare.
 
 bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t width,
-                  int64_t count) {
-  const auto copy = [&](auto word) {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(&word, from + i * from_stride, sizeof(word));
-      std::memcpy(to + i * to_stride, &word, sizeof(word));
-    }
-  };
-  switch (width) {
-    case 1: return copy(uint8_t{});
-    case 2: return copy(uint16_t{});
-    case 4: return copy(uint32_t{});
-    default: return copy(uint64_t{});
+// Whether kernels may go over everything in one order: inputs that must be the same for all
+// elements of a run are single ones.
+bool can_run_blocks(const CompiledKernel& stage, std::span<const Tensor> outputs,
+                    std::span<const Tensor> operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (stage.inputs[i].uniform && operands[i].numel() != 1) return false;
   }
+  return std::all_of(outputs.begin(), outputs.end(), [&](const Tensor& output) {
+    return output.is_non_overlapping_and_dense() &&
+           same_sizes(output.strides(), outputs[0].strides());
+  });
 }
 
-void fill_splat(char* splat, const char* value, int64_t width) {
-  std::memcpy(splat, value, static_cast<size_t>(width));
-  for (int64_t filled = width; filled < kSplatBytes; filled *= 2) {
-    std::memcpy(splat + filled, splat, static_cast<size_t>(filled));
-  }
+// The dimensions from the slowest to the fastest.
+SmallVector<size_t, 6> order_of(const Tensor& output) {
+  SmallVector<size_t, 6> order;
+  for (size_t d = 0; d < output.sizes().size(); ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return output.strides()[a] > output.strides()[b]; });
+  return order;
 }
 
-// Any strides: blocks are gathered, computed and scattered.
-void run_packed(const KernelRun& plan, char* const* pointers, const int64_t* strides,
-                int64_t count) {
-  alignas(64) char blocks[kMaxOperands][kBlock * 8];
-  std::array<char*, kMaxOperands> data;
-  std::array<int64_t, kMaxOperands> steps;
-  const auto is_packed = [&](size_t k) {
-    return strides[k] != plan.widths[k] && (k < plan.outputs || strides[k] != 0);
-  };
-  for (int64_t start = 0; start < count; start += kBlock) {
-    const int64_t n = std::min(kBlock, count - start);
-    for (size_t k = 0; k < plan.operands; ++k) {
-      char* const at = pointers[k] + start * strides[k];
-      data[k] = is_packed(k) ? blocks[k] : at;
-      steps[k] = is_packed(k) ? plan.widths[k] : strides[k];
-      if (!is_packed(k) || k < plan.outputs) continue;
-      copy_strided(blocks[k], plan.widths[k], at, strides[k], plan.widths[k], n);
-    }
-    plan.run(data.data(), steps.data(), n);
-    for (size_t k = 0; k < plan.outputs; ++k) {
-      if (!is_packed(k)) continue;
-      copy_strided(pointers[k] + start * strides[k], strides[k], blocks[k], plan.widths[k],
-                   plan.widths[k], n);
-    }
+Tensor in_order(const Tensor& tensor, IntSpan shape, const SmallVector<size_t, 6>& order) {
+  const Tensor whole = expand_to(tensor, shape);
+  IntVector sizes;
+  IntVector strides;
+  for (const size_t d : order) {
+    sizes.push_back(whole.sizes()[d]);
+    strides.push_back(whole.strides()[d]);
   }
+  return Tensor::from_storage(whole.storage(), whole.dtype(), sizes, strides, whole.offset());
+}
+
+bool run_by_blocks(const KernelRun& plan, std::span<const Tensor> outputs,
+                   std::span<const Tensor> operands, const Loads* loads, int64_t grain) {
+  const IntSpan shape = outputs[0].sizes();
+  const SmallVector<size_t, 6> order = order_of(outputs[0]);
+  if (std::is_sorted(order.begin(), order.end())) {
+    return BlockRun(plan, shape, outputs, operands, loads).run(grain);
+  }
+  SmallVector<Tensor, 2> to;
+  SmallVector<Tensor, 8> from;
+  Loads looked;
+  for (const Tensor& output : outputs) to.push_back(in_order(output, shape, order));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    from.push_back(in_order(operands[i], shape, order));
+    if (loads == nullptr) continue;
+    looked.look_ups.push_back(loads->look_ups[i]);
+    looked.indices.push_back(
+        loads->look_ups[i] == nullptr ? Tensor() : in_order(loads->indices[i], shape, order));
+  }
+  return BlockRun(plan, to[0].sizes(), to, from, loads == nullptr ? nullptr : &looked).run(grain);
 }
 
 }  // namespace
-
-void KernelRun::run(char* const* pointers, const int64_t* strides, int64_t count) const {
-  alignas(64) char splats[kMaxOperands][kSplatBytes];
-  std::array<char*, kMaxOperands> data;
-  for (size_t k = 0; k < operands; ++k) {
-    data[k] = pointers[k];
-    if (k < outputs || strides[k] != 0 || kernel->inputs[k - outputs].uniform) continue;
-    fill_splat(splats[k], pointers[k], widths[k]);
-    data[k] = splats[k];
-  }
-  kernel->function(data.data(), strides, nullptr, count);
-}
 
 FusedLoop::FusedLoop(const CompiledGroup& kernel, const GroupProgram& program,
                      const std::vector<std::vector<uint32_t>>& support, std::span<IValue> inputs)
@@ -221,33 +211,55 @@ void FusedLoop::make_outputs() {
 }
 
 bool FusedLoop::run_stage(const CompiledKernel& stage, IntSpan shape,
-                          std::span<const Tensor> outputs, std::span<const Tensor> operands) const {
-  KernelRun plan{&stage, outputs.size(), outputs.size() + operands.size(), {}};
-  std::array<const Tensor*, kMaxOperands> tensors;
+                          std::span<const Tensor> outputs, std::span<const Tensor> operands,
+                          const Loads* loads) const {
+  KernelRun plan{&stage, outputs.size(), outputs.size() + operands.size(), {}, {}};
+  SmallVector<const Tensor*, kMaxOperands> tensors;
+  for (const Tensor& output : outputs) tensors.push_back(&output);
+  for (const Tensor& operand : operands) tensors.push_back(&operand);
   for (size_t k = 0; k < plan.operands; ++k) {
-    tensors[k] = k < plan.outputs ? &outputs[k] : &operands[k - plan.outputs];
     plan.widths[k] = static_cast<int64_t>(tensors[k]->item_size());
   }
-  const StridedLoop loop(shape, std::span<const Tensor* const>(tensors.data(), plan.operands));
-  if (!is_uniform_enough(stage, loop)) return false;
-  bool is_dense = true;
-  for (size_t k = 0; k < plan.operands; ++k) {
-    const int64_t stride = loop.inner_stride(k);
-    is_dense = is_dense && (stride == plan.widths[k] || (stride == 0 && k >= plan.outputs));
+  for (size_t i = 0; loads != nullptr && i < loads->look_ups.size(); ++i) {
+    if (loads->look_ups[i] == nullptr) continue;
+    plan.looked.push_back({plan.outputs + i, loads->look_ups[i]});
+    tensors.push_back(&loads->indices[i]);
   }
+  if (tensors.size() > kMaxOperands) return false;
+  const StridedLoop loop(shape, std::span<const Tensor* const>(tensors.data(), tensors.size()));
+  if (!is_uniform_enough(stage, loop)) return false;
+  bool looks_up_in_runs = false;
+  for (size_t k = plan.operands; k < tensors.size(); ++k) {
+    looks_up_in_runs = looks_up_in_runs || loop.inner_stride(k) != 0;
+  }
+  const bool has_short_runs = loop.inner_size() < stage.short_run && loop.numel() >= kFewElements;
+  if (looks_up_in_runs || has_short_runs) {
+    if (can_run_blocks(stage, outputs, operands)) {
+      return run_by_blocks(plan, outputs, operands, loads, kernel_.grain);
+    }
+    if (looks_up_in_runs) return false;
+  }
+  bool is_dense = plan.looked.empty();
+  for (size_t k = 0; k < plan.operands; ++k) {
+    is_dense = is_dense && plan.is_dense(k, loop.inner_stride(k));
+  }
+  std::atomic<bool> is_void{false};
   loop.run(kernel_.grain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
-    is_dense ? plan.run(pointers, strides, count) : run_packed(plan, pointers, strides, count);
+    if (is_dense) {
+      plan.run(pointers, strides, count);
+    } else if (!plan.run_any(pointers, strides, count)) {
+      is_void.store(true, std::memory_order_relaxed);
+    }
   });
-  return true;
+  return !is_void.load(std::memory_order_relaxed);
 }
 
 // The outputs' parts that stand beside one part of the joined values.
 bool FusedLoop::run_part(uint32_t part) const {
   SmallVector<Tensor, 2> outputs;
   for (const Tensor& output : outputs_) outputs.push_back(viewed_->part_of(output, part));
-  const SmallVector<Tensor, 8>& loads = loads_[part];
-  return run_stage(kernel_.stages[part], outputs[0].sizes(), {outputs.data(), outputs.size()},
-                   {loads.data(), loads.size()});
+  return run_stage(kernel_.stages[part], outputs[0].sizes(), outputs, loads_[part].tensors,
+                   &loads_[part]);
 }
 
 bool FusedLoop::run(std::span<IValue> results) {
@@ -258,11 +270,9 @@ bool FusedLoop::run(std::span<IValue> results) {
       if (!run_part(part)) return false;
     }
   } else {
-    const SmallVector<Tensor, 8>& operands = viewed_ ? loads_[0] : inputs_;
-    const std::span<const Tensor> outputs(outputs_.data(), outputs_.size());
-    if (!run_stage(kernel_.stages[0], shape_, outputs, {operands.data(), operands.size()})) {
-      return false;
-    }
+    const Loads* loads = viewed_ ? loads_.data() : nullptr;
+    const SmallVector<Tensor, 8>& operands = viewed_ ? loads->tensors : inputs_;
+    if (!run_stage(kernel_.stages[0], shape_, outputs_, operands, loads)) return false;
   }
   for (size_t i = 0; i < outputs_.size(); ++i) results[i] = IValue(std::move(outputs_[i]));
   return true;

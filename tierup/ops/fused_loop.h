@@ -1,8 +1,7 @@
 // FusedLoop: one run of a compiled group of point-wise members over actual tensors.
 //
-// The traversal is that of every point-wise kernel (strided_loop.h). A kernel reads dense elements,
-// or the same element again and again; operands that are laid out otherwise are brought into that
-// form in blocks on the stack.
+// The traversal is that of every point-wise kernel (strided_loop.h); what is looked up goes along
+// as two operands, table and index.
 #pragma once
 
 #include <array>
@@ -10,25 +9,14 @@
 #include <span>
 #include <vector>
 
-#include "tierup/kernels/strided_loop.h"
 #include "tierup/ops/group_loads.h"
+#include "tierup/ops/kernel_run.h"
 
 namespace tierup::ops {
 
-// One run of kernels over dense elements: operands move by their width, or not at all.
-struct KernelRun {
-  const CompiledKernel* kernel = nullptr;
-  size_t outputs = 0;
-  size_t operands = 0;  // Outputs first.
-  std::array<int64_t, kernels::StridedLoop::kMaxOperands> widths{};
-
-  // Splats are made for operands that do not move.
-  void run(char* const* pointers, const int64_t* strides, int64_t count) const;
-};
-
 class FusedLoop {
  public:
-  static constexpr size_t kMaxOperands = kernels::StridedLoop::kMaxOperands;
+  static constexpr size_t kMaxOperands = KernelRun::kMaxOperands;
 
   // Takes the input tensors out of `inputs`; they go back if the loop does not run.
   FusedLoop(const CompiledGroup& kernel, const GroupProgram& program,
@@ -37,8 +25,9 @@ class FusedLoop {
   FusedLoop& operator=(const FusedLoop&) = delete;
   ~FusedLoop();
 
-  // False, with nothing done, if the shapes do not broadcast to one that all outputs have, or the
-  // inputs' layout is not the kernel's. Else the outputs go to `results`.
+  // False, with nothing done, if the shapes do not broadcast to one that all outputs have, the
+  // inputs' layout is not the kernel's, or an index is out of range. Else the outputs go to
+  // `results`.
   bool run(std::span<IValue> results);
 
  private:
@@ -48,7 +37,7 @@ class FusedLoop {
   bool has_shape(const std::vector<uint32_t>& support) const;
   bool is_uniform_enough(const CompiledKernel& stage, const kernels::StridedLoop& loop) const;
   bool run_stage(const CompiledKernel& stage, IntSpan shape, std::span<const Tensor> outputs,
-                 std::span<const Tensor> operands) const;
+                 std::span<const Tensor> operands, const Loads* loads) const;
   bool run_part(uint32_t part) const;
   void make_outputs();
   Tensor reuse_input(ScalarType dtype);
@@ -59,8 +48,8 @@ class FusedLoop {
   const std::vector<std::vector<uint32_t>>& support_;
   std::span<IValue> homes_;
   SmallVector<Tensor, 8> inputs_;
-  std::optional<GroupLoads> viewed_;           // If there are views or joined values.
-  std::vector<SmallVector<Tensor, 8>> loads_;  // Then what stands for each stage's inputs.
+  std::optional<GroupLoads> viewed_;  // If there are views, joined values or look-ups.
+  std::vector<Loads> loads_;          // Then what stands for each stage's inputs.
   SmallVector<Tensor, 2> outputs_;
   IntVector shape_;
   bool all_plain_ = true;  // Every input is contiguous and of the loop's shape, or a 0-dim one.

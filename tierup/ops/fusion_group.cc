@@ -38,20 +38,32 @@ std::vector<std::vector<uint32_t>> find_support(const GroupProgram& program) {
 }
 
 std::vector<InputUse> find_uses(const GroupProgram& program) {
-  std::vector<InputUse> uses(program.input_count, InputUse::kParameter);
+  std::vector<InputUse> uses(program.input_count, InputUse::kLookedUp);
   for (const GroupMember& member : program.members) {
+    if (member.looks_up != LookUpKind::kNone) continue;
     const bool is_flat = !member.by_rows && member.space == RowSpace::kFlat;
     for (size_t i = 0; i < member.arguments.size(); ++i) {
       const GroupArgument& argument = member.arguments[i];
-      if (argument.source != GroupArgument::Source::kInput ||
-          (member.by_rows && i > 0 && !is_for_each_row(*member.op, i))) {
+      if (argument.source != GroupArgument::Source::kInput) continue;
+      InputUse& use = uses[argument.index];
+      if (member.by_rows && i > 0 && !is_for_each_row(*member.op, i)) {
+        if (use == InputUse::kLookedUp) use = InputUse::kParameter;
         continue;
       }
-      InputUse& use = uses[argument.index];
       if (use != InputUse::kFlat) use = is_flat ? InputUse::kFlat : InputUse::kWide;
     }
   }
   return uses;
+}
+
+// The indices behind the table become a list, as the operator takes them.
+void list_indices(std::vector<IValue>& arguments) {
+  std::vector<Tensor> indices;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    indices.push_back(arguments[i].is_none() ? Tensor() : arguments[i].to_tensor());
+  }
+  arguments.resize(1);
+  arguments.emplace_back(make_tensor_list(std::move(indices)));
 }
 
 // The tensors before the dimension become a list, as the operator takes them.
@@ -109,6 +121,29 @@ size_t join_parts_of(const GroupProgram& program) {
     if (member.joins) return member.arguments.size() - 1;
   }
   return 0;
+}
+
+bool has_look_ups(const GroupProgram& program) {
+  return std::any_of(program.members.begin(), program.members.end(), [](const GroupMember& member) {
+    return member.looks_up != LookUpKind::kNone;
+  });
+}
+
+bool reads_loads(const GroupProgram& program) {
+  return !program.chains.empty() || join_parts_of(program) > 0 || has_look_ups(program);
+}
+
+LookUpArguments look_up_arguments(const GroupMember& member) {
+  const auto& arguments = member.arguments;
+  switch (member.looks_up) {
+    case LookUpKind::kEmbedding: return {arguments[1].index, arguments[0].index, 0};
+    case LookUpKind::kIndex: {
+      size_t place = 1;
+      while (arguments[place].source == GroupArgument::Source::kConstant) ++place;
+      return {arguments[place].index, arguments[0].index, static_cast<int64_t>(place) - 1};
+    }
+    default: return {arguments[2].index, arguments[0].index, arguments[1].constant.to_int()};
+  }
 }
 
 FusionGroup::FusionGroup(GroupProgram program)
@@ -174,6 +209,7 @@ void FusionGroup::run_twin(OpCall& call) const {
       }
     }
     if (member.joins) join_arguments(arguments);
+    if (member.looks_up == LookUpKind::kIndex) list_indices(arguments);
     OpCall inner{arguments, {&values[i], results_of(program_, i)}, call.context};
     member.op->kernel()(inner);
   }

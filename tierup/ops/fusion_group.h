@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tierup/kernels/fused_kernel.h"
+#include "tierup/ops/look_ups.h"
 #include "tierup/ops/row_meaning.h"
 
 namespace tierup::ops {
@@ -51,6 +52,9 @@ struct GroupMember {
   // Not point-wise: a join (join_kinds.h). The tensors of its list are its first arguments;
   // kernels go over them one after another.
   bool joins = false;
+  // Not point-wise: reads a table, an input, at the places that another input names. The elements
+  // of a list of indices are its last arguments.
+  LookUpKind looks_up = LookUpKind::kNone;
   // What a row member gives for each row. A point-wise member of values without the rows'
   // dimensions (kFlat) is flat as well; all others are as wide as what they read.
   RowSpace space = RowSpace::kFull;
@@ -72,10 +76,21 @@ struct GroupProgram {
 size_t results_of(const GroupProgram& program, uint32_t member);
 // Into how many parts joined values fall; 0 if there are none.
 size_t join_parts_of(const GroupProgram& program);
+bool has_look_ups(const GroupProgram& program);
+// Whether kernels read loads in place of the group's inputs, in groups without row members.
+bool reads_loads(const GroupProgram& program);
+// Which argument of a look-up is its index, and the dimension of the table.
+struct LookUpArguments {
+  uint32_t index = 0;  // Of the group's inputs, like the table's.
+  uint32_t table = 0;
+  int64_t dim = 0;
+};
+LookUpArguments look_up_arguments(const GroupMember& member);
 
-// An input as kernels read it: views of it, each perhaps of its broadcast to a member's shape. What
-// members compute of the views of a value is computed of views of what that value is made of. The
-// part of all that is made beside one part of a joined value is such a view as well.
+// An input, or what was looked up in one, as kernels read it: views of it, each perhaps of its
+// broadcast to a member's shape. What members compute of the views of a value is computed of views
+// of what that value is made of. The part of all that is made beside one part of a joined value is
+// such a view as well.
 struct LoadStep {
   uint32_t member = UINT32_MAX;
   uint32_t chain = UINT32_MAX;
@@ -83,7 +98,8 @@ struct LoadStep {
   friend auto operator<=>(const LoadStep&, const LoadStep&) = default;
 };
 struct Load {
-  uint32_t input = 0;
+  GroupArgument::Source source = GroupArgument::Source::kInput;  // Or a member that looks up.
+  uint32_t index = 0;
   std::vector<LoadStep> steps;
 };
 
@@ -99,8 +115,9 @@ struct CompiledKernel {
   std::vector<KernelInput> inputs;
   std::vector<uint32_t> outputs;     // Members; if there are none, there is no function.
   RowSpace space = RowSpace::kFull;  // Of the outputs; but for kFull a run goes from row to row.
-  // If there are chains of views, or joined values: what stands for `inputs`.
+  // If there are chains of views, joined values or look-ups: what stands for `inputs`.
   std::vector<Load> loads;
+  int64_t short_run = 0;  // Runs of fewer elements are better brought together.
   kernels::FusedFunction function = nullptr;
   Ref<RefCounted> code;  // Keeps the machine code.
 };
@@ -121,6 +138,7 @@ enum class InputUse : uint8_t {
   kWide,       // As part of the space [..., row].
   kFlat,       // By members without the rows' dimensions.
   kParameter,  // As a row member's parameter alone.
+  kLookedUp,   // By look-ups alone.
 };
 
 class FusionGroup final : public RefCounted {

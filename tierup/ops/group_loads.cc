@@ -47,8 +47,12 @@ GroupLoads::GroupLoads(const CompiledGroup& kernel, const GroupProgram& program,
     : program_(program), inputs_(inputs) {
   for (size_t i = 0; i < program.members.size() && fits_; ++i) {
     const GroupMember& member = program.members[i];
-    member.joins ? outline_join(member, kernel.members[i].dtype)
-                 : outline_member(member, kernel.members[i].dtype);
+    if (member.looks_up != LookUpKind::kNone) {
+      outline_look_up(member);
+    } else {
+      member.joins ? outline_join(member, kernel.members[i].dtype)
+                   : outline_member(member, kernel.members[i].dtype);
+    }
   }
   // Every result has to fall apart as the joined values do.
   for (const uint32_t output : program.outputs) {
@@ -60,18 +64,34 @@ GroupLoads::GroupLoads(const CompiledGroup& kernel, const GroupProgram& program,
   }
 }
 
-SmallVector<Tensor, 8> GroupLoads::loads_of(const CompiledKernel& kernel) {
-  SmallVector<Tensor, 8> loads;
+Loads GroupLoads::loads_of(const CompiledKernel& kernel) {
+  Loads loads;
   for (size_t i = 0; i < kernel.loads.size() && fits_; ++i) {
-    Tensor tensor = inputs_[kernel.loads[i].input];
-    for (const LoadStep& step : kernel.loads[i].steps) {
-      if (step.member != UINT32_MAX) tensor = expand_to(tensor, members_[step.member].sizes());
-      tensor = step.chain == UINT32_MAX ? part_of(tensor, step.part)
-                                        : viewed(std::move(tensor), program_.chains[step.chain]);
+    const Load& load = kernel.loads[i];
+    if (load.source == GroupArgument::Source::kInput) {
+      loads.tensors.push_back(stepped(inputs_[load.index], load));
+      loads.indices.emplace_back();
+      loads.look_ups.push_back(nullptr);
+      continue;
     }
-    loads.push_back(std::move(tensor));
+    const LookUp& look_up = look_ups_[load.index];
+    loads.tensors.push_back(stepped(look_up.table, load));
+    loads.indices.push_back(stepped(look_up.index, load));
+    loads.look_ups.push_back(&look_up);
+    // Nothing may have been copied on the way.
+    fits_ = fits_ && loads.tensors[i].storage() == look_up.table.storage() &&
+            loads.indices[i].storage() == look_up.index.storage();
   }
   return loads;
+}
+
+Tensor GroupLoads::stepped(Tensor tensor, const Load& load) {
+  for (const LoadStep& step : load.steps) {
+    if (step.member != UINT32_MAX) tensor = expand_to(tensor, members_[step.member].sizes());
+    tensor = step.chain == UINT32_MAX ? part_of(tensor, step.part)
+                                      : viewed(std::move(tensor), program_.chains[step.chain]);
+  }
+  return tensor;
 }
 
 Tensor GroupLoads::part_of(const Tensor& whole, uint32_t part) const {
@@ -134,6 +154,18 @@ void GroupLoads::outline_join(const GroupMember& member, ScalarType dtype) {
   members_.push_back(outline(sizes, contiguous_strides(sizes), dtype));
   fits_ = is_in_order && (!cut_ || *cut_ == cut);
   cut_ = std::move(cut);
+}
+
+void GroupLoads::outline_look_up(const GroupMember& member) {
+  const LookUpArguments call = look_up_arguments(member);
+  std::optional<LookUp> look_up =
+      look_up_of(member.looks_up, inputs_[call.table], inputs_[call.index], call.dim);
+  fits_ = fits_ && look_up.has_value();
+  if (!fits_) return;
+  const IntSpan sizes = look_up->table.sizes();
+  look_ups_.resize(members_.size() + 1);
+  members_.push_back(outline(sizes, contiguous_strides(sizes), look_up->table.dtype()));
+  look_ups_.back() = *std::move(look_up);
 }
 
 // What would have to be copied has no outline, and is better computed where it lies.

@@ -18,6 +18,15 @@ Tensor outline(IntSpan sizes, IntSpan strides, ScalarType dtype);
 // What a chain of views makes of a tensor.
 Tensor through_views(Tensor tensor, const ViewChain& chain);
 
+// What stands for a kernel's inputs.
+struct Loads {
+  // One that is looked up is its table (look_ups.h).
+  SmallVector<Tensor, 8> tensors;
+  // By operand; of those that are not looked up it is undefined.
+  SmallVector<Tensor, 8> indices;
+  SmallVector<const LookUp*, 8> look_ups;  // Null if it is not looked up.
+};
+
 class GroupLoads {
  public:
   // Throws Error where a view does not fit.
@@ -28,8 +37,8 @@ class GroupLoads {
   bool fits() const { return fits_; }
   // The members' layout, each as if it had run alone.
   const Tensor& member(uint32_t index) const { return members_[index]; }
-  // What stands for a kernel's inputs. May throw Error where a view does not fit.
-  SmallVector<Tensor, 8> loads_of(const CompiledKernel& kernel);
+  // May throw Error where a view does not fit. Refers to this object.
+  Loads loads_of(const CompiledKernel& kernel);
   // What a part of the joined values takes of a tensor of the outputs' shape.
   Tensor part_of(const Tensor& whole, uint32_t part) const;
 
@@ -45,11 +54,14 @@ class GroupLoads {
   const Tensor& value_of(const GroupArgument& argument) const;
   void outline_member(const GroupMember& member, ScalarType dtype);
   void outline_join(const GroupMember& member, ScalarType dtype);
+  void outline_look_up(const GroupMember& member);
+  Tensor stepped(Tensor tensor, const Load& load);
   Tensor viewed(Tensor tensor, const ViewChain& chain);
 
   const GroupProgram& program_;
   std::span<const Tensor> inputs_;
   SmallVector<Tensor, 16> members_;
+  std::vector<LookUp> look_ups_;  // By member, if there are any.
   std::optional<Cut> cut_;
   bool fits_ = true;
 };

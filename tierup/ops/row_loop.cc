@@ -35,7 +35,11 @@ class RowLoop::Tile {
 
   void run() {
     for (const CompiledKernel& stage : loop_.kernel_.stages) {
-      for (const uint32_t member : stage.rows) run_row_member(member);
+      for (const uint32_t member : stage.rows) {
+        const auto look_up = loop_.look_ups_.find(member);
+        look_up == loop_.look_ups_.end() ? run_row_member(member)
+                                         : run_look_up(member, look_up->second);
+      }
       if (stage.function == nullptr) continue;
       stage.space == RowSpace::kFull ? run_stage(stage) : run_narrow_stage(stage);
     }
@@ -90,6 +94,15 @@ class RowLoop::Tile {
     for (uint32_t i = 0; i < results.size(); ++i) {
       keep_rows(index + i, std::move(results[i]).to_tensor());
     }
+  }
+
+  void run_look_up(uint32_t member, const RowLookUp& look_up) {
+    const RowSpace space = loop_.space_of(member);
+    const int64_t per_row = space == RowSpace::kFull ? loop_.width_ : 1;
+    values_[member] = make_value(member, space);
+    const bool is_good = look_up.source->fill(static_cast<char*>(values_[member].raw()),
+                                              first_ * per_row, rows_ * per_row);
+    require(is_good, ErrorCode::kOutOfRange, "an index is out of range");
   }
 
   void keep_rows(uint32_t index, Tensor made) {
@@ -168,7 +181,8 @@ class RowLoop::Tile {
         const int64_t offset =
             place.input < 0
                 ? row * place.step
-                : place.item * loop_.offset_of(static_cast<size_t>(place.input), first_ + row);
+                : place.item *
+                      loop_.offset_of(loop_.lays_[static_cast<size_t>(place.input)], first_ + row);
         pointers[k] = place.data + offset;
       }
       plan.run(pointers.data(), inner.data(), count);
@@ -210,20 +224,40 @@ RowLoop::RowLoop(const CompiledGroup& kernel, const GroupProgram& program,
   for (const IValue& input : inputs) inputs_.push_back(input.to_tensor());
 }
 
-// The space: that of the inputs, broadcast.
+// Before the shape, to which they belong.
+bool RowLoop::find_look_ups() {
+  for (uint32_t i = 0; i < program_.members.size(); ++i) {
+    const GroupMember& member = program_.members[i];
+    if (member.looks_up == LookUpKind::kNone) continue;
+    const LookUpArguments call = look_up_arguments(member);
+    std::optional<LookUp> how =
+        look_up_of(member.looks_up, inputs_[call.table], inputs_[call.index], call.dim);
+    if (!how) return false;
+    look_ups_[i].how = *std::move(how);
+  }
+  return true;
+}
+
+bool RowLoop::widen(IntSpan sizes) {
+  const size_t common = std::min(sizes.size(), shape_.size());
+  for (size_t d = 1; d <= common; ++d) {
+    const int64_t a = sizes[sizes.size() - d];
+    const int64_t b = shape_[shape_.size() - d];
+    if (a != b && a != 1 && b != 1) return false;
+  }
+  if (!same_sizes(sizes, shape_)) shape_ = broadcast_shapes(shape_, sizes);
+  return true;
+}
+
+// The space: that of the inputs and look-ups, broadcast.
 bool RowLoop::find_shape() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (uses_[i] == InputUse::kLookedUp) continue;
     is_dense_ = is_dense_ && inputs_[i].is_contiguous();
-    if (uses_[i] != InputUse::kWide) continue;
-    const IntSpan sizes = inputs_[i].sizes();
-    const IntSpan known(shape_.data(), shape_.size());
-    const size_t common = std::min(sizes.size(), known.size());
-    for (size_t d = 1; d <= common; ++d) {
-      const int64_t a = sizes[sizes.size() - d];
-      const int64_t b = known[known.size() - d];
-      if (a != b && a != 1 && b != 1) return false;
-    }
-    if (!same_sizes(sizes, known)) shape_ = broadcast_shapes(known, sizes);
+    if (uses_[i] == InputUse::kWide && !widen(inputs_[i].sizes())) return false;
+  }
+  for (const auto& [member, look_up] : look_ups_) {
+    if (!widen(look_up.how.table.sizes())) return false;
   }
   if (shape_.size() <= program_.row_rank || shape_.size() > kMaxRank) return false;
   if (program_.rank != 0 && shape_.size() != program_.rank) return false;
@@ -236,15 +270,18 @@ bool RowLoop::find_shape() {
   return true;
 }
 
-// Whether the elements of a row lie one after another.
-bool RowLoop::has_dense_rows(const Tensor& tensor) const {
-  int64_t dense = 1;
+// Between the elements of a row, if it is the same between all of them.
+std::optional<int64_t> RowLoop::step_in_row(const Tensor& tensor) const {
+  int64_t step = 1;
+  int64_t next = -1;  // What the stride of the next dimension must be.
   const IntSpan sizes = tensor.sizes();
-  for (size_t d = sizes.size(); d-- > sizes.size() - program_.row_rank;) {
-    if (sizes[d] > 1 && tensor.strides()[d] != dense) return false;
-    dense *= sizes[d];
+  for (size_t d = sizes.size(), left = program_.row_rank; d-- > 0 && left-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (next < 0) step = tensor.strides()[d];
+    if (next >= 0 && tensor.strides()[d] != next) return std::nullopt;
+    next = tensor.strides()[d] * sizes[d];
   }
-  return true;
+  return step;
 }
 
 // From row to row, if that is the same everywhere; else -1.
@@ -260,14 +297,12 @@ int64_t RowLoop::step_of(const IntVector& strides) const {
   return step;
 }
 
-// Where an input varies, and its strides from row to row.
-bool RowLoop::find_extent(size_t input) {
-  const Tensor& tensor = inputs_[input];
+// Where a tensor varies, and its strides from row to row.
+bool RowLoop::place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) const {
   const IntSpan sizes = tensor.sizes();
-  Extent extent{0, sizes.size(), uses_[input] == InputUse::kFlat};
-  Lay lay;
   lay.strides.assign(outer_rank(), 0);
   const size_t end = extent.is_flat ? outer_rank() : shape_.size();  // Where the last one stands.
+  extent.rank = sizes.size();
   if (sizes.size() > end) return false;
   for (size_t d = 0; d < sizes.size(); ++d) {
     const size_t place = end - sizes.size() + d;
@@ -276,11 +311,31 @@ bool RowLoop::find_extent(size_t input) {
     extent.dims |= uint64_t{1} << place;
     if (place < outer_rank()) lay.strides[place] = tensor.strides()[d];
   }
-  const uint64_t in_row = extent.dims & row_dims_;
-  if (in_row != 0 && (in_row != row_dims_ || !has_dense_rows(tensor))) return false;
   lay.step = step_of(lay.strides);
+  const uint64_t in_row = extent.dims & row_dims_;
+  return in_row == 0 || in_row == row_dims_;
+}
+
+bool RowLoop::find_extent(size_t input) {
+  const Tensor& tensor = inputs_[input];
+  Extent extent{0, 0, uses_[input] == InputUse::kFlat};
+  Lay lay;
+  if (uses_[input] != InputUse::kLookedUp &&
+      (!place_in_space(tensor, extent, lay) || (is_wide(extent) && step_in_row(tensor) != 1))) {
+    return false;
+  }
   input_extents_.push_back(extent);
   lays_.push_back(std::move(lay));
+  return true;
+}
+
+bool RowLoop::find_extent(RowLookUp& look_up) {
+  Extent extent;
+  Lay lay;
+  if (!place_in_space(look_up.how.table, extent, lay)) return false;
+  const IntVector sizes = sizes_of(is_wide(extent) ? RowSpace::kFull : RowSpace::kColumn);
+  look_up.source.emplace(look_up.how.table, sizes, &look_up.how, &look_up.how.index);
+  member_extents_.push_back(extent);
   return true;
 }
 
@@ -288,7 +343,12 @@ bool RowLoop::find_extents() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!find_extent(i)) return false;
   }
-  for (const GroupMember& member : program_.members) {
+  for (uint32_t i = 0; i < program_.members.size(); ++i) {
+    const GroupMember& member = program_.members[i];
+    if (const auto look_up = look_ups_.find(i); look_up != look_ups_.end()) {
+      if (!find_extent(look_up->second)) return false;
+      continue;
+    }
     Extent extent{0, 0, member.space == RowSpace::kFlat};
     for (const GroupArgument& argument : member.arguments) {
       if (argument.source == GroupArgument::Source::kConstant) continue;
@@ -351,6 +411,12 @@ bool RowLoop::can_run_stage(const CompiledKernel& stage) const {
 bool RowLoop::gives_dense_results() const {
   SmallVector<Tensor, 16> members;
   for (const GroupMember& member : program_.members) {
+    const auto look_up = look_ups_.find(static_cast<uint32_t>(members.size()));
+    if (look_up != look_ups_.end()) {
+      const IntSpan looked = look_up->second.how.table.sizes();
+      members.push_back(outline(looked, contiguous_strides(looked), ScalarType::kFloat));
+      continue;
+    }
     IntVector sizes;
     SmallVector<const Tensor*, 4> operands;
     for (const GroupArgument& argument : member.arguments) {
@@ -389,19 +455,19 @@ void RowLoop::make_outputs(bool one_tile) {
   }
 }
 
-int64_t RowLoop::offset_of(size_t input, int64_t row) const {
-  const IntVector& strides = lays_[input].strides;
+int64_t RowLoop::offset_of(const Lay& lay, int64_t row) const {
+  if (lay.step >= 0) return row * lay.step;
   int64_t offset = 0;
-  for (size_t d = strides.size(); d-- > 0;) {
+  for (size_t d = lay.strides.size(); d-- > 0;) {
     if (shape_[d] == 1) continue;
-    offset += row % shape_[d] * strides[d];
+    offset += row % shape_[d] * lay.strides[d];
     row /= shape_[d];
   }
   return offset;
 }
 
 bool RowLoop::run(OpCall& call) {
-  if (!find_shape() || !find_extents()) return false;
+  if (!find_look_ups() || !find_shape() || !find_extents()) return false;
   for (const CompiledKernel& stage : kernel_.stages) {
     if (!can_run_stage(stage)) return false;
   }

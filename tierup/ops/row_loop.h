@@ -7,9 +7,12 @@
 // otherwise is left to the group's twin.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "tierup/ops/block_source.h"
 #include "tierup/ops/fusion_group.h"
 
 namespace tierup::ops {
@@ -37,13 +40,21 @@ class RowLoop {
     IntVector strides;
     int64_t step = -1;  // From row to row, if it is the same everywhere.
   };
+  // A member that looks up.
+  struct RowLookUp {
+    LookUp how;
+    std::optional<BlockSource> source;  // Over the space, or one element for each row.
+  };
 
   bool find_shape();
-  bool has_dense_rows(const Tensor& tensor) const;
+  bool widen(IntSpan sizes);
+  std::optional<int64_t> step_in_row(const Tensor& tensor) const;
   int64_t step_of(const IntVector& strides) const;
+  bool find_look_ups();
+  bool find_extent(RowLookUp& look_up);
   bool find_extents();
   bool find_extent(size_t input);
-  Extent extent_of(const GroupArgument& argument) const;
+  bool place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) const;
   bool can_run_row_member(const GroupMember& member) const;
   bool can_run_stage(const CompiledKernel& stage) const;
   bool gives_dense_results() const;
@@ -62,7 +73,7 @@ class RowLoop {
   }
   bool has_all(const Extent& extent) const { return extent.dims == (row_dims_ | outer_dims_); }
   size_t outer_rank() const { return shape_.size() - program_.row_rank; }
-  int64_t offset_of(size_t input, int64_t row) const;
+  int64_t offset_of(const Lay& lay, int64_t row) const;
 
   const CompiledGroup& kernel_;
   const GroupProgram& program_;
@@ -71,6 +82,7 @@ class RowLoop {
   SmallVector<Extent, 8> input_extents_;
   SmallVector<Lay, 8> lays_;
   SmallVector<Extent, 16> member_extents_;
+  std::map<uint32_t, RowLookUp> look_ups_;  // By member.
   SmallVector<Tensor, 2> outputs_;
   SmallVector<int, 16> output_of_;  // Of members: the index among the outputs, or -1.
   IntVector shape_;

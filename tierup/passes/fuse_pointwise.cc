@@ -150,6 +150,9 @@ class GroupMaker {
       program.members.push_back({&ops::op_of(*member->op()), {}, call != nullptr});
       ops::GroupMember& made = program.members.back();
       made.joins = planner_.is_join_member(member);
+      if (planner_.is_look_up_member(member)) {
+        made.looks_up = ops::look_up_kind_of(ops::op_of(*member->op()));
+      }
       if (planner_.is_flat(member)) made.space = ops::RowSpace::kFlat;
       if (call != nullptr) {
         made.space = call->meaning.space;
@@ -177,13 +180,17 @@ class GroupMaker {
     return program;
   }
 
-  // Those of a joining member are the elements of its list, and the rest.
+  // The elements of a list stand for it: of tensors to join, or of indices.
   std::vector<Value*> arguments_of(const Node& member) const {
-    std::vector<Value*> arguments(member.inputs().begin(), member.inputs().end());
-    if (!planner_.is_join_member(&member)) return arguments;
-    const Node* list = arguments[0]->node();
-    arguments.erase(arguments.begin());
-    arguments.insert(arguments.begin(), list->inputs().begin(), list->inputs().end());
+    std::vector<Value*> arguments;
+    for (Value* input : member.inputs()) {
+      const Node* list = input->node();
+      if (list == nullptr || !planner_.is_list_member(list)) {
+        arguments.push_back(input);
+      } else {
+        arguments.insert(arguments.end(), list->inputs().begin(), list->inputs().end());
+      }
+    }
     return arguments;
   }
 
@@ -320,7 +327,8 @@ class Fuser {
 
   // Row members alone gain nothing, and going through rows costs about as much as three steps do.
   bool is_worth_it(const PlannedGroup& group) const {
-    if (group.members.size() <= group.row_members) return false;
+    const size_t computed = group.members.size() - group.row_members - group.look_ups;
+    if (computed == 0) return false;
     const bool is_small = group.row_members > 0 && known_elements(group.shape) < kManyElements;
     return group.members.size() >= std::max<size_t>(options_.min_size, is_small ? 4 : 1);
   }

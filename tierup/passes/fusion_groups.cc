@@ -65,6 +65,7 @@ void FusionPlanner::plan(const ir::Block& block) {
 void FusionPlanner::visit(Node* node) {
   if (alias_.has_effects(node)) ++segment_;
   if (is_row_member(*node)) return join(node);
+  if (is_look_up(*node)) return join_look_up(node);
   const bool has_body = node->is(NodeKind::kOp) && ops::op_of(*node->op()).body() != nullptr;
   if (has_body) {
     std::string refusal = refusal_of(*node);
@@ -178,7 +179,7 @@ bool FusionPlanner::fits(const Node& node, const PlannedGroup& group, bool is_fl
   if (call != nullptr && group.row_members > 0 && call->meaning.row_rank != group.row_rank) {
     return false;
   }
-  if (!differ(own, group.shape)) return true;
+  if (!differ(own, group.shape) || (call == nullptr && is_broadcast_to(group, own))) return true;
   if (group.row_members == 0 && call == nullptr) return false;
   return same_rows(own, group.shape, call != nullptr ? call->meaning.row_rank : group.row_rank);
 }
@@ -244,7 +245,10 @@ bool FusionPlanner::may_join(const Node& node, uint32_t group) const {
 }
 
 bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
-  if (groups_[a].members.size() + groups_[b].members.size() > kMaxGroupMembers) return false;
+  if (groups_[a].members.size() + groups_[b].members.size() > kMaxGroupMembers ||
+      feeds_look_ups({a, b})) {
+    return false;
+  }
   const size_t row_rank = std::max(groups_[a].row_rank, groups_[b].row_rank);
   for (const uint32_t group : {a, b}) {
     if (groups_[group].row_members > 0 && groups_[group].row_rank != row_rank) return false;
@@ -254,6 +258,8 @@ bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
     }
   }
   if (differ(groups_[a].shape, groups_[b].shape) &&
+      !is_broadcast_to(groups_[a], groups_[b].shape) &&
+      !is_broadcast_to(groups_[b], groups_[a].shape) &&
       (row_rank == 0 || !same_rows(groups_[a].shape, groups_[b].shape, row_rank))) {
     return false;
   }
@@ -290,22 +296,27 @@ bool FusionPlanner::has_room(const std::vector<const std::vector<Node*>*>& parts
   return inputs.size() + outputs <= kMaxGroupOperands;
 }
 
+// Takes the group of an input into that which the node joins, or begins with it; none if it cannot.
+uint32_t FusionPlanner::joined_with(const Node& node, uint32_t joined, const Value* input) {
+  if (input->node() == nullptr || input->node()->owner() != node.owner()) return joined;
+  const uint32_t group = group_of(input->node());
+  if (group == kNone || group == joined) return joined;
+  const std::vector<Node*> alone{const_cast<Node*>(&node)};
+  if (joined == kNone) {
+    const bool joins = has_room({&alone, &groups_[group].members}) && may_join(node, group);
+    return joins ? group : kNone;
+  }
+  if (has_room({&alone, &groups_[joined].members, &groups_[group].members}) &&
+      reads_flat(node, {joined, group}) == reads_flat(node, {joined}) && may_join(node, group) &&
+      may_merge(joined, group)) {
+    merge(joined, group);
+  }
+  return joined;
+}
+
 void FusionPlanner::join(Node* node) {
   uint32_t joined = kNone;
-  const std::vector<Node*> alone{node};
-  for (const Value* input : node->inputs()) {
-    if (input->node() == nullptr || input->node()->owner() != node->owner()) continue;
-    const uint32_t group = group_of(input->node());
-    if (group == kNone || group == joined) continue;
-    if (joined == kNone) {
-      const bool joins = has_room({&alone, &groups_[group].members}) && may_join(*node, group);
-      if (joins) joined = group;
-    } else if (has_room({&alone, &groups_[joined].members, &groups_[group].members}) &&
-               reads_flat(*node, {joined, group}) == reads_flat(*node, {joined}) &&
-               may_join(*node, group) && may_merge(joined, group)) {
-      merge(joined, group);
-    }
-  }
+  for (const Value* input : node->inputs()) joined = joined_with(*node, joined, input);
   if (joined == kNone) {
     joined = static_cast<uint32_t>(groups_.size());
     groups_.push_back({{}, space_of(*node), 0, 0});
@@ -319,6 +330,9 @@ void FusionPlanner::join(Node* node) {
     ++groups_[joined].row_members;
     groups_[joined].row_rank = call->meaning.row_rank;
   }
+  if (call == nullptr && is_broadcast_to(groups_[joined], space_of(*node))) {
+    groups_[joined].shape = space_of(*node);
+  }
   if (!reads_flat_values) widen(groups_[joined].shape, space_of(*node), groups_[joined].row_rank);
   if (call != nullptr ? call->meaning.space == ops::RowSpace::kFlat : reads_flat_values) {
     flat_.insert(node);
@@ -331,6 +345,9 @@ void FusionPlanner::join(Node* node) {
 void FusionPlanner::merge(uint32_t into, uint32_t from) {
   auto& members = groups_[into].members;
   reach_.merge(into, from);
+  if (is_broadcast_to(groups_[into], groups_[from].shape)) {
+    groups_[into].shape = groups_[from].shape;
+  }
   for (Node* member : groups_[from].members) member_of_[member] = into;
   std::vector<Node*> both;
   both.reserve(members.size() + groups_[from].members.size());
@@ -343,6 +360,7 @@ void FusionPlanner::merge(uint32_t into, uint32_t from) {
   groups_[into].row_rank = std::max(groups_[into].row_rank, groups_[from].row_rank);
   widen(groups_[into].shape, groups_[from].shape, groups_[into].row_rank);
   groups_[into].row_members += row_members;
+  groups_[into].look_ups += std::exchange(groups_[from].look_ups, 0);
 }
 
 }  // namespace tierup::passes

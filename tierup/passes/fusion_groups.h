@@ -29,6 +29,7 @@ struct PlannedGroup {
   // How many work on rows of the last dimensions; others then may have one element for each row.
   size_t row_members = 0;
   size_t row_rank = 0;  // How many dimensions those are, if there are such members.
+  size_t look_ups = 0;  // How many read tables, or are lists of indices.
 };
 
 // A call of an operator that works on rows.
@@ -55,6 +56,7 @@ class FusionPlanner {
   bool is_view_member(const ir::Node* member) const { return views_.contains(member); }
   bool is_list_member(const ir::Node* member) const { return lists_.contains(member); }
   bool is_join_member(const ir::Node* member) const { return joins_.contains(member); }
+  bool is_look_up_member(const ir::Node* member) const { return look_ups_.contains(member); }
   // From a view member's result to the point-wise member that it shows.
   std::optional<ViewChain> chain_of(const ir::Value* value) const;
   // Whether a member's result lacks the dimensions of the rows.
@@ -73,6 +75,7 @@ class FusionPlanner {
   bool reads_only_kept_memory(const ir::Node& node) const;
   bool can_move(const ir::Node& node) const;
   void join(ir::Node* node);
+  uint32_t joined_with(const ir::Node& node, uint32_t joined, const ir::Value* input);
   bool may_join(const ir::Node& node, uint32_t group) const;
   bool may_merge(uint32_t a, uint32_t b) const;
   void merge(uint32_t into, uint32_t from);
@@ -83,6 +86,10 @@ class FusionPlanner {
   bool shows_each_once(const std::map<const ir::Value*, ViewChain>& chains) const;
   void take_views(const std::map<const ir::Value*, ViewChain>& chains, uint32_t from,
                   uint32_t into);
+  bool is_look_up(const ir::Node& node);
+  void join_look_up(ir::Node* node);
+  bool feeds_look_ups(const GroupSet& groups) const;
+  bool is_broadcast_to(const PlannedGroup& group, const Shape& shape) const;
   void plan_joins(const ir::Block& block);
   std::string join_refusal(const ir::Node& node);
   uint32_t reader_of(const ir::Node& node) const;
@@ -107,7 +114,8 @@ class FusionPlanner {
   std::set<const ir::Node*> flat_;
   std::set<const ir::Node*> views_;
   std::set<const ir::Node*> joins_;
-  std::set<const ir::Node*> lists_;  // Of what they join.
+  std::set<const ir::Node*> look_ups_;
+  std::set<const ir::Node*> lists_;  // Of what joins join, and of indices.
   std::vector<std::pair<ir::Node*, std::string>> refused_;
 };
 

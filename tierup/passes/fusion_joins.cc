@@ -104,7 +104,7 @@ int64_t FusionPlanner::run_length(const Node& node) const {
 size_t FusionPlanner::work_of(uint32_t group) {
   kernels::ExprBuilder builder;
   for (const Node* member : groups_[group].members) {
-    if (views_.contains(member)) continue;
+    if (views_.contains(member) || lists_.contains(member) || look_ups_.contains(member)) continue;
     const ops::PointwiseMeaning meaning = point_meaning(*member);
     if (meaning.build == nullptr) continue;
     const kernels::Variant& variant =
@@ -124,6 +124,7 @@ uint32_t FusionPlanner::reader_of(const Node& node) const {
   for (const ir::Use& use : node.output()->uses()) {
     const uint32_t group = use.user == nullptr ? kNone : group_of(use.user);
     if (group == kNone || views_.contains(use.user) || joins_.contains(use.user) ||
+        look_ups_.contains(use.user) || lists_.contains(use.user) ||
         (reader != kNone && group != reader)) {
       return kNone;
     }

@@ -34,6 +34,13 @@ std::set<const Node*> nodes_of(const Chains& chains) {
   return nodes;
 }
 
+// Whether it may have to copy what is laid out in another way than in order, as tables are.
+bool may_copy(const ViewChain& chain) {
+  return std::any_of(chain.steps.begin(), chain.steps.end(), [](const ops::ViewStep& step) {
+    return step.op->role() == ops::Role::kView || step.op->role() == ops::Role::kFlatten;
+  });
+}
+
 bool repeats(const ViewChain& chain) {
   return std::any_of(chain.steps.begin(), chain.steps.end(), [](const ops::ViewStep& step) {
     return step.op->role() == ops::Role::kExpand;
@@ -52,7 +59,7 @@ void FusionPlanner::merge_through_views(uint32_t into) {
   if (groups_[into].row_members > 0) return;
   std::map<uint32_t, Chains> chains;  // By the group that they show.
   for (const Node* member : groups_[into].members) {
-    if (views_.contains(member)) continue;
+    if (views_.contains(member) || look_ups_.contains(member)) continue;
     for (const Value* input : member->inputs()) {
       if (!input->type()->is(TypeKind::kTensor)) continue;
       std::optional<ViewChain> chain = chain_of(input);
@@ -73,12 +80,17 @@ bool FusionPlanner::may_merge_through(const Chains& chains, uint32_t from, uint3
       !has_room_through(chains.size(), from, into) || !shows_each_once(chains)) {
     return false;
   }
+  const bool copies =
+      std::any_of(chains.begin(), chains.end(), [](auto& entry) { return may_copy(entry.second); });
+  if (copies && groups_[from].look_ups > 0) return false;
   const std::set<const Node*> views = nodes_of(chains);
   const Value* source = chains.begin()->second.source;  // The group's only result.
   const auto are_inside = [&](const Node* node, const Value* output) {
     const auto uses = output->uses();
     return std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
-      if (use.user == nullptr) return false;
+      if (use.user == nullptr || look_ups_.contains(use.user) || lists_.contains(use.user)) {
+        return false;
+      }
       if (views.contains(use.user)) return views.contains(node) || output == source;
       return group_of(use.user) == (views.contains(node) ? into : from);
     });

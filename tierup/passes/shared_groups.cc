@@ -20,8 +20,8 @@ bool same_argument(const GroupArgument& a, const GroupArgument& b) {
 }
 
 bool same_member(const GroupMember& a, const GroupMember& b) {
-  return a.op == b.op && a.by_rows == b.by_rows && a.joins == b.joins && a.result == b.result &&
-         a.space == b.space &&
+  return a.op == b.op && a.by_rows == b.by_rows && a.joins == b.joins && a.looks_up == b.looks_up &&
+         a.result == b.result && a.space == b.space &&
          std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
                     same_argument);
 }
