@@ -2,27 +2,23 @@
 
 #include <xmmintrin.h>
 
+#include <utility>
+
 namespace tierup {
 namespace {
-
-thread_local uint64_t regions_entered = 0;
 
 constexpr uint32_t kInvalid = _MM_EXCEPT_INVALID;
 constexpr uint32_t kAll = _MM_EXCEPT_MASK;
 
-// The flags raised on this thread, which are then cleared.
-uint32_t take_flags() {
-  const uint32_t state = _mm_getcsr();
-  if ((state & kAll) != 0) _mm_setcsr(state & ~kAll);
-  return state & kAll;
-}
+thread_local uint64_t regions_entered = 0;  // A library's.
+thread_local uint32_t workers_flags = 0;    // Of loops of our own.
 
 // Of the workers, not of this thread.
-uint32_t take_workers_flags(int threads) {
+uint32_t read_workers_flags(int threads) {
   uint32_t flags = 0;
 #pragma omp parallel num_threads(threads) reduction(| : flags)
   {
-    const uint32_t own = take_flags();
+    const uint32_t own = FloatWatch::take_flags();
     flags |= own;
   }
   return flags;
@@ -30,21 +26,35 @@ uint32_t take_workers_flags(int threads) {
 
 }  // namespace
 
-FloatWatch::FloatWatch(Scope scope, int threads)
-    : scope_(scope), threads_(threads), saved_(take_flags()), regions_before_(regions_entered) {
-  if (scope_ == Scope::kWorkers) take_workers_flags(threads_);
+uint32_t FloatWatch::take_flags() {
+  const uint32_t state = _mm_getcsr();
+  if ((state & kAll) != 0) _mm_setcsr(state & ~kAll);
+  return state & kAll;
 }
 
-FloatWatch::~FloatWatch() { _mm_setcsr(_mm_getcsr() | saved_); }
-
+void FloatWatch::add_workers_flags(uint32_t flags) { workers_flags |= flags; }
 void FloatWatch::note_region() { ++regions_entered; }
 
+FloatWatch::FloatWatch(Scope scope, int threads)
+    : scope_(scope),
+      threads_(threads),
+      saved_(take_flags()),
+      saved_workers_(std::exchange(workers_flags, 0)),
+      regions_before_(regions_entered) {
+  if (scope_ == Scope::kWorkers) read_workers_flags(threads_);
+}
+
+FloatWatch::~FloatWatch() {
+  _mm_setcsr(_mm_getcsr() | saved_);
+  workers_flags |= saved_workers_;
+}
+
 bool FloatWatch::met_nan() {
-  uint32_t flags = _mm_getcsr();
+  uint32_t flags = _mm_getcsr() | workers_flags;
   entered_regions_ = regions_entered != regions_before_;
   if (entered_regions_ && scope_ != Scope::kThread) {
     const uint32_t own = take_flags();
-    flags = own | take_workers_flags(threads_);
+    flags |= own | read_workers_flags(threads_);
     _mm_setcsr(_mm_getcsr() | own);
   }
   return (flags & kInvalid) != 0;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "tierup/kernels/gemm_block.h"
 #include "tierup/tensor/dtype.h"
 #include "tierup/tensor/scalar.h"
 
@@ -51,6 +52,16 @@ void multiply_floats(bool transpose_b, int64_t m, int64_t n, int64_t k, const fl
 // Whether so many rows times a matrix of this size are done by the own kernel for a row, one after
 // the other, if they are dense and one of the matrix's strides is 1.
 bool is_row_work(int64_t rows, int64_t k, int64_t n);
+
+// A constant matrix (k x n, f32) for products of one row: panels of columns, [panel][k][kRowPanel],
+// zeros behind the last column. Each is read from end to end, at the speed of the cache that it
+// stays in.
+int64_t row_panel_count(int64_t n);
+void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t n,
+                     float* panels);
+// out (n) = x (k, dense) * B + bias (of n, or null): the same bits as gemm() makes of that row.
+void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* panels,
+                         const float* bias, float* out);
 
 // Whether gemm() takes a matrix of these strides without slowing down (one of them is 1).
 bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride);

@@ -31,6 +31,8 @@ struct GemmRow {
   const float* bias;  // Of n elements, or null.
   float* out;
 };
+// Columns of a panel of B that is packed for rows; of so few, B is read as it lies.
+inline constexpr int64_t kRowPanel = 64;
 using GemmRowFn = void (*)(const GemmRow& row);
 
 inline constexpr int64_t kGemmBlockRows = 96;

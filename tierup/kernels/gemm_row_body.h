@@ -58,7 +58,7 @@ void scale_rows(const GemmRow& row, int64_t first) {
   for (int64_t p = 0; p < row.k; ++p) {
     const FloatVector x = row.x[p] - FloatVector{};
     const float* source = row.b + p * row.b_row + first;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int c = 0; c < kCount; ++c) {
       sums[c] = multiply_add(x, load_vector(source + c * kVectorFloats), sums[c]);
     }
@@ -99,16 +99,17 @@ inline void sum_rows(const GemmRow& row, int64_t columns) {
 
 inline void run_row_f32(const GemmRow& row) {
   constexpr int64_t kNearFloats = int64_t{1} << 16;  // What the nearer caches hold of B.
+  constexpr int kWide = kVectorFloats == 4 ? 8 : kRowPanel / kVectorFloats;  // In registers.
   int64_t j = 0;
   if (row.b_col != 1) {
     for (; j < row.n; j += kVectorFloats) turn_columns(row, j);
     return;
   }
-  if (row.n * row.k > kNearFloats) {
+  if (row.n * row.k > kNearFloats && row.b_row > kRowPanel) {
     j = row.n - row.n % kVectorFloats;
     sum_rows(row, j);
   }
-  for (; j + 4 * kVectorFloats <= row.n; j += 4 * kVectorFloats) scale_rows<4>(row, j);
+  for (; j + kWide * kVectorFloats <= row.n; j += kWide * kVectorFloats) scale_rows<kWide>(row, j);
   for (; j + kVectorFloats <= row.n; j += kVectorFloats) scale_rows<1>(row, j);
   if (j < row.n) scale_last(row, j);
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <cmath>
 #include <cstring>
 
@@ -122,6 +124,28 @@ TEST(Matmul, SmallProductsHaveTheSameBitsHoweverTheMatrixLiesAndHoweverManyRowsT
         EXPECT_EQ(bits_of(mm(one, turned)), bits_of(wanted)) << k << "x" << n;
         EXPECT_EQ(bits_of(narrow(many, 0, kRowCount * (times - 1) + row, 1)), bits_of(wanted))
             << k << "x" << n;
+      }
+    }
+  }
+}
+
+TEST(Matmul, PackedPanelsGiveARowTheSameBits) {
+  for (const int64_t k : {1, 17, 300, 1500}) {
+    for (const int64_t n : {1, 5, 64, 100, 320}) {
+      const Tensor a = fractions({1, k});
+      const Tensor b = fractions({k, n});
+      const Tensor bias = fractions({n});
+      const Tensor turned = transpose(clone(transpose(b, 0, 1), MemoryFormat::kContiguous), 0, 1);
+      for (const Tensor& matrix : {b, turned}) {
+        std::vector<float> panels(static_cast<size_t>(row_panel_count(n) * kRowPanel * k), 7.0F);
+        pack_row_panels(matrix.data<float>(), matrix.stride(0), matrix.stride(1), k, n,
+                        panels.data());
+        const Tensor out = Tensor::empty(std::array<int64_t, 2>{1, n}, ScalarType::kFloat);
+        multiply_row_panels(k, n, a.data<float>(), panels.data(), nullptr, out.data<float>());
+        EXPECT_EQ(bits_of(out), bits_of(mm(a, b))) << k << "x" << n;
+        multiply_row_panels(k, n, a.data<float>(), panels.data(), bias.data<float>(),
+                            out.data<float>());
+        EXPECT_EQ(bits_of(out), bits_of(addmm(bias, a, b, 1, 1))) << k << "x" << n;
       }
     }
   }

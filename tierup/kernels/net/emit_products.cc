@@ -62,6 +62,7 @@ Tensor Emitter::scaled_weight(const Layer& layer) {
 
 void Emitter::product(const Layer& layer) {
   if (is_row_product(layer)) return row_product(layer);
+  if (is_single_row(layer)) return single_row(layer);
   const IntVector& in = value(layer.inputs[0]).sizes;
   const IntVector& out = value(layer.output).sizes;
   const int64_t k = layer.weight.size(0);

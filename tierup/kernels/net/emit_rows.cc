@@ -1,12 +1,14 @@
-// Products of one row, or of few short ones, with a small constant matrix. There a library's call
-// costs more than the work, so that tier 0's own loop for a row does it, row by row, and what hangs
-// on it, on the result as it lies.
+// Products of one row, or of few short ones, with a constant matrix. Where the matrix is small, a
+// library's call costs more than the work: tier 0's own loop for a row does it, row by row. One row
+// and a larger matrix, as in the steps of a recurrent loop, read the matrix once: packed for that,
+// it comes at the speed of the cache. What hangs on them is done on the result as it lies.
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/pointwise_runs.h"
+#include "tierup/kernels/spare_pages.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -30,18 +32,31 @@ BlockRun run_of(const Activation& activation) {
   return nullptr;
 }
 
+// Multiplications beyond which packed weights are faster than rows of them.
+constexpr int64_t kMostWork = 16384;
+// Of a matrix that may stay in the caches; a larger one is packed once for all numbers of rows.
+constexpr int64_t kMostPanelled = int64_t{1} << 20;
+
+bool has_own_epilogue(const Layer& layer) {
+  return std::all_of(layer.epilogue.begin(), layer.epilogue.end(), [](const Epilogue& e) {
+    return e.summand >= 0 || run_of(e.activation) != nullptr;
+  });
+}
+
 }  // namespace
 
 bool Emitter::is_row_product(const Layer& layer) const {
-  constexpr int64_t kMostWork = 16384;  // Beyond, packed weights in a primitive are faster.
   const int64_t k = layer.weight.size(0);
   const int64_t n = layer.weight.size(1);
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
-  return intra_op_threads() == 1 && is_row_work(rows, k, n) &&
-         (rows == 1 || rows * k * n <= kMostWork) &&
-         std::all_of(layer.epilogue.begin(), layer.epilogue.end(), [](const Epilogue& e) {
-           return e.summand >= 0 || run_of(e.activation) != nullptr;
-         });
+  return intra_op_threads() == 1 && is_row_work(rows, k, n) && rows * k * n <= kMostWork &&
+         has_own_epilogue(layer);
+}
+
+bool Emitter::is_single_row(const Layer& layer) const {
+  const int64_t numbers = layer.weight.numel();
+  return numel_of(value(layer.inputs[0]).sizes) == layer.weight.size(0) && numbers > kMostWork &&
+         numbers <= kMostPanelled && has_own_epilogue(layer);
 }
 
 void Emitter::row_product(const Layer& layer) {
@@ -74,6 +89,38 @@ void Emitter::row_product(const Layer& layer) {
         gemm(product);
       },
       {source, weights, bias, target});
+  row_epilogue(layer, target);
+  settle(layer.output, target);
+}
+
+void Emitter::single_row(const Layer& layer) {
+  const int64_t k = layer.weight.size(0);
+  const int64_t n = layer.weight.size(1);
+  const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const memory::desc layout = row_major(IntVector{row_panel_count(n), k, kRowPanel});
+  const auto block = weights_.get(-1 - layer.weights_id, layout, [&](char* to) {
+    const Tensor weight = scaled_weight(layer);
+    pack_row_panels(weight.data<float>(), weight.stride(0), weight.stride(1), k, n,
+                    reinterpret_cast<float*>(to));
+    give_back_pages(weight);
+  });
+  out_.blocks.push_back(block);
+  const Home weights{layout, constant_buffer(block.get(), layout.get_size()), 0};
+  const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const Home target = fresh(row_major(value(layer.output).sizes));
+  act(
+      [=](Bases bases) {
+        multiply_row_panels(k, n, at(bases, source), at(bases, weights), at(bases, bias),
+                            at(bases, target));
+      },
+      {source, weights, bias, target});
+  row_epilogue(layer, target);
+  settle(layer.output, target);
+}
+
+// On the finished rows, as they lie.
+void Emitter::row_epilogue(const Layer& layer, const Home& target) {
+  const int64_t count = numel_of(value(layer.output).sizes);
   for (const Epilogue& e : layer.epilogue) {
     const bool adds = e.summand >= 0;
     const Home summand = adds ? home_in(e.summand, target.layout) : target;
@@ -81,11 +128,10 @@ void Emitter::row_product(const Layer& layer) {
     act(
         [=](Bases bases) {
           const char* const operands[] = {at<char>(bases, target), at<char>(bases, summand)};
-          run(at<char>(bases, target), operands, rows * n);
+          run(at<char>(bases, target), operands, count);
         },
         {target, summand});
   }
-  settle(layer.output, target);
 }
 
 }  // namespace tierup::kernels::net

@@ -108,8 +108,13 @@ class Emitter {
   int threads_for(const Layer& layer) const;
   void convolution(const Layer& layer);
   void product(const Layer& layer);
+  // Products that loops of our own do better than primitives: few rows and a small matrix; one row
+  // and a matrix that stays in the cache.
   bool is_row_product(const Layer& layer) const;
+  bool is_single_row(const Layer& layer) const;
   void row_product(const Layer& layer);
+  void single_row(const Layer& layer);
+  void row_epilogue(const Layer& layer, const Home& target);
   void batch_product(const Layer& layer);
   void activation(const Layer& layer);
   void affine(const Layer& layer);
