@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 
 #include "tierup/kernels/plane_convolution.h"
 #include "tierup/kernels/plane_strip_body.h"
@@ -24,9 +23,13 @@ class PlaneRunner {
   explicit PlaneRunner(const PlanePart& part) : p_(part), is_direct_(is_direct(part)) {}
 
   void run() {
+    const int64_t points = p_.last_point - p_.first_point;
+    const int64_t blocks = (points + kPlaneBlock - 1) / kPlaneBlock;
+    const int64_t vectors = (points + kVectorFloats - 1) / kVectorFloats;
+    const int64_t even = (vectors + blocks - 1) / blocks * kVectorFloats;
     for (int64_t from = p_.first_point; from < p_.last_point; from += count_) {
       first_ = from;
-      count_ = std::min(kPlaneBlock, p_.last_point - from);
+      count_ = std::min(even, p_.last_point - from);
       // Long rows are cut, so that no strip is as long.
       if (p_.out_width > kPlaneBlock) {
         count_ = std::min(count_, p_.out_width - from % p_.out_width);
@@ -67,53 +70,69 @@ class PlaneRunner {
     }
   }
 
+  // Of `wide` vectors of points, from vector `first` of the block on, and a part of the depth.
+  struct Panel {
+    const float* numbers;
+    int64_t first;
+    int64_t wide;
+    int64_t channel;
+    int64_t depth;
+  };
+
   void run_channels(int64_t channel, int64_t channels) {
     const int64_t depth = channels * p_.kernel_points();
     const float* planes = p_.input + channel * p_.height * p_.width;
     if (!is_direct_) fill_strip(p_, strip_, planes, channels, strip_floats_);
-    float* panel = panels_;
+    Panel panels[kPlaneBlock / kVectorFloats];
+    int64_t count = 0;
+    float* numbers = panels_;
     int64_t piece = 0;
     for (int64_t v = 0; v < vectors_;) {
-      const int64_t wide = panel_vectors(vectors_ - v);
+      const Panel panel{numbers, v, panel_vectors(vectors_ - v), channel, depth};
       if (is_direct_) {
-        copy_panel(planes, v, wide, depth, panel);
+        copy_panel(planes, panel, numbers);
       } else {
-        piece = gather_panel(piece, wide * kVectorFloats, channels, panel);
+        piece = gather_panel(piece, panel.wide * kVectorFloats, channels, numbers);
       }
-      multiply(channel, depth, v, wide, panel);
-      panel += wide * kVectorFloats * depth;
-      v += wide;
+      panels[count++] = panel;
+      numbers += panel.wide * kVectorFloats * depth;
+      v += panel.wide;
+    }
+    // Weights come from far away: once for all panels, which are near.
+    for (int64_t row = 0; row < p_.rows; row += kTileRows) {
+      for (int64_t i = 0; i < count; ++i) multiply(panels[i], row);
     }
   }
 
-  // All output channels for one panel.
-  void multiply(int64_t channel, int64_t depth, int64_t v, int64_t wide, const float* panel) {
-    const int64_t from = channel * p_.kernel_points();
-    const bool is_last = from + depth == p_.depth();
+  // A tile of output channels from `row` on.
+  void multiply(const Panel& panel, int64_t row) {
+    const int64_t from = panel.channel * p_.kernel_points();
+    const bool is_last = from + panel.depth == p_.depth();
+    const int64_t column = panel.first * kVectorFloats;
     TileProduct t{};
+    t.rows = std::min<int64_t>(kTileRows, p_.rows - row);
     t.a_stride = p_.depth();
-    t.panel = panel;
-    t.depth = depth;
+    t.a = p_.weight + row * t.a_stride + from;
+    t.ahead = row + 2 * kTileRows <= p_.rows ? t.a + kTileRows * t.a_stride : t.a;
+    t.panel = panel.numbers;
+    t.depth = panel.depth;
     t.out_stride = p_.out_points();
-    t.columns = std::min(wide * kVectorFloats, count_ - v * kVectorFloats);
+    t.out = p_.output + row * t.out_stride + first_ + column;
+    t.columns = std::min(panel.wide * kVectorFloats, count_ - column);
     t.continues = from > 0;
-    for (int64_t row = 0; row < p_.rows; row += kTileRows) {
-      t.rows = std::min<int64_t>(kTileRows, p_.rows - row);
-      t.a = p_.weight + row * t.a_stride + from;
-      t.ahead = row + 2 * kTileRows <= p_.rows ? t.a + kTileRows * t.a_stride : t.a;
-      t.out = p_.output + row * t.out_stride + first_ + v * kVectorFloats;
-      t.bias = is_last && p_.bias != nullptr ? p_.bias + row : nullptr;
-      multiply_panel(t, wide);
-    }
+    t.bias = is_last && p_.bias != nullptr ? p_.bias + row : nullptr;
+    multiply_panel(t, panel.wide);
   }
 
   // A 1x1 window reads the planes as they lie.
-  void copy_panel(const float* planes, int64_t v, int64_t wide, int64_t depth, float* panel) const {
+  void copy_panel(const float* planes, const Panel& to, float* panel) const {
+    const int64_t wide = to.wide;
     const int64_t plane = p_.height * p_.width;
-    const float* source = planes + first_ + v * kVectorFloats;
-    const int64_t whole = std::min(wide, (count_ - v * kVectorFloats) / kVectorFloats);
-    const int64_t left = count_ - (v + whole) * kVectorFloats;
-    for (int64_t c = 0; c < depth; ++c, source += plane, panel += wide * kVectorFloats) {
+    const int64_t column = to.first * kVectorFloats;
+    const float* source = planes + first_ + column;
+    const int64_t whole = std::min(wide, (count_ - column) / kVectorFloats);
+    const int64_t left = count_ - column - whole * kVectorFloats;
+    for (int64_t c = 0; c < to.depth; ++c, source += plane, panel += wide * kVectorFloats) {
       for (int64_t i = 0; i < whole; ++i) {
         store_vector(panel + i * kVectorFloats, load_vector(source + i * kVectorFloats));
       }
