@@ -1,12 +1,9 @@
 // Convolutions: by oneDNN, or by Winograd's algorithm of our own where that measures faster.
-#include <emmintrin.h>
-#include <fmt/format.h>
-#include <time.h>
-
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/net/swish.h"
@@ -33,157 +30,6 @@ IntVector weight_sizes(const ConvGeometry& g) {
   return sizes;
 }
 
-// Milliseconds of this thread's own time: other work on the machine does not count.
-double thread_time() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
-
-// Puts memory out of the processor's caches.
-void leave_cache(const char* data, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64) _mm_clflush(data + i);
-  _mm_mfence();
-}
-
-std::shared_ptr<char[]> zeros(size_t bytes) {
-  std::shared_ptr<char[]> block = aligned_block(bytes);
-  std::fill_n(block.get(), bytes, '\0');
-  return block;
-}
-
-// What a convolution reads and writes while it is timed.
-struct Trial {
-  std::shared_ptr<char[]> source, weights, bias, target, room;
-  size_t weight_bytes;
-  bool stays_cached;  // Where not, its weights come from memory, as they will between other layers.
-};
-
-float* floats(const std::shared_ptr<char[]>& block) {
-  return reinterpret_cast<float*>(block.get());
-}
-
-// The second of two runs, or better ones of short layers; a candidate that is far behind runs once.
-template <typename Run>
-double best_time(const Trial& trial, double time_to_beat, const Run& run) {
-  constexpr size_t kCold = size_t{1} << 20;  // Fewer bytes come from memory in no time.
-  constexpr double kShort = 0.5;
-  constexpr double kFarBehind = 4;  // First runs are slow.
-  const bool is_cold = !trial.stays_cached && trial.weight_bytes > kCold;
-  double best = 1e30;
-  for (int i = 0; i < 2 || (i < 4 && !is_cold && best < kShort); ++i) {
-    if (i > 0 && is_cold) leave_cache(trial.weights.get(), trial.weight_bytes);
-    const double begin = thread_time();
-    run();
-    const double time = thread_time() - begin;
-    if (time > kFarBehind * time_to_beat) return time;
-    if (i > 0) best = std::min(best, time);
-  }
-  return best;
-}
-
-double time_convolution(const convolution_forward::primitive_desc& pd, bool stays_cached,
-                        double time_to_beat) {
-  const auto& engine = onednn_engine();
-  const Trial t{zeros(pd.src_desc().get_size()),
-                zeros(pd.weights_desc().get_size()),
-                zeros(pd.bias_desc().get_size()),
-                zeros(pd.dst_desc().get_size()),
-                zeros(pd.scratchpad_desc().get_size()),
-                pd.weights_desc().get_size(),
-                stays_cached};
-  std::unordered_map<int, memory> arguments{
-      {DNNL_ARG_SRC, memory(pd.src_desc(), engine, t.source.get())},
-      {DNNL_ARG_WEIGHTS, memory(pd.weights_desc(), engine, t.weights.get())},
-      {DNNL_ARG_BIAS, memory(pd.bias_desc(), engine, t.bias.get())},
-      {DNNL_ARG_DST, memory(pd.dst_desc(), engine, t.target.get())},
-      {DNNL_ARG_SCRATCHPAD, memory(pd.scratchpad_desc(), engine, t.room.get())}};
-  const convolution_forward primitive(pd);
-  return best_time(t, time_to_beat, [&] {
-    primitive.execute(onednn_stream(), arguments);
-    onednn_stream().wait();
-  });
-}
-
-template <typename Problem>
-Trial trial_of(const Problem& problem, int64_t weights, int64_t room, bool stays_cached) {
-  const auto bytes = [](int64_t count) { return static_cast<size_t>(count) * sizeof(float); };
-  return {zeros(bytes(problem.source_count())),
-          zeros(bytes(weights)),
-          zeros(bytes(problem.out_channels)),
-          zeros(bytes(problem.target_count())),
-          zeros(bytes(room)),
-          bytes(weights),
-          stays_cached};
-}
-
-double time_winograd(const Winograd& problem, const std::vector<StoreStep>& steps,
-                     bool stays_cached, double time_to_beat) {
-  const WinogradPlan plan = plan_winograd(problem, 1);
-  const Trial t =
-      trial_of(problem, winograd_weight_count(problem.in_channels, problem.out_channels),
-               plan.parts() * plan.scratch_of_part, stays_cached);
-  return best_time(t, time_to_beat, [&] {
-    run_winograd(problem, plan, floats(t.source), floats(t.weights), floats(t.bias), steps,
-                 floats(t.target), floats(t.room));
-  });
-}
-
-double time_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps,
-                   bool stays_cached, double time_to_beat) {
-  const ConvolutionPlan plan = plan_convolution(problem, 1);
-  const Trial t = trial_of(problem, convolution_weight_count(problem),
-                           plan.parts() * plan.scratch_of_part, stays_cached);
-  return best_time(t, time_to_beat, [&] {
-    run_convolution(problem, plan, floats(t.source), floats(t.weights), floats(t.bias), steps,
-                    floats(t.target), floats(t.room));
-  });
-}
-
-IntVector geometry_key(const Layer& layer) {
-  const ConvGeometry& g = layer.conv;
-  IntVector key{g.batch, g.in_channels, g.out_channels,
-                static_cast<int64_t>(layer.epilogue.size())};
-  for (const auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
-    key.insert(key.end(), triple->begin(), triple->end());
-  return key;
-}
-
-Winograd winograd_problem(const ConvGeometry& g, int tile) {
-  return {g.batch,  g.in[1],        g.in[2],      g.in_channels, g.out[1],
-          g.out[2], g.out_channels, g.padding[1], g.padding[2],  tile};
-}
-
-PanelConvolution panel_problem(const ConvGeometry& g) {
-  return {g.batch,     g.in[1],        g.in[2],       g.in_channels, g.out[1],
-          g.out[2],    g.out_channels, g.kernel[1],   g.kernel[2],   g.stride[1],
-          g.stride[2], g.dilation[1],  g.dilation[2], g.padding[1],  g.padding[2]};
-}
-
-// The epilogue, if our own loops have all of it.
-std::optional<std::vector<StoreStep>> store_steps(const Layer& layer) {
-  std::vector<StoreStep> steps;
-  for (const Epilogue& e : layer.epilogue) {
-    const Activation& a = e.activation;
-    if (e.summand >= 0) {
-      steps.push_back({StoreStep::Kind::kSum});
-    } else if (a.function == Function::kRelu && a.alpha == 0) {
-      steps.push_back({StoreStep::Kind::kRelu});
-    } else if (a.function == Function::kClip) {
-      steps.push_back({StoreStep::Kind::kClip, a.alpha, a.beta});
-    } else if (a.function == Function::kLinear) {
-      steps.push_back({StoreStep::Kind::kLinear, a.alpha, a.beta});
-    } else if (a.function == Function::kSwish && a.alpha == 1) {
-      steps.push_back({StoreStep::Kind::kSwish});
-    } else if (a.function == Function::kHardswish) {
-      steps.push_back({StoreStep::Kind::kHardswish});
-    } else {
-      return std::nullopt;
-    }
-  }
-  return steps;
-}
-
 }  // namespace
 
 // Channels last wherever oneDNN has more than reference code for that.
@@ -203,114 +49,6 @@ convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const 
   const auto pd = make(channels_last(in), channels_last(out));
   if (std::string_view(pd.impl_info_str()).find("ref") == std::string_view::npos) return pd;
   return make(any_layout(in), any_layout(out));
-}
-
-namespace {
-
-// Whether the epilogue ends with a swish over so much that a pass of its own pays.
-bool ends_with_large_swish(const Layer& layer) {
-  constexpr int64_t kLarge = 16384;
-  return !layer.epilogue.empty() && layer.epilogue.back().summand < 0 &&
-         layer.conv.batch * layer.conv.out_channels * layer.conv.out_points() >= kLarge &&
-         layer.epilogue.back().activation.function == Function::kSwish &&
-         layer.epilogue.back().activation.alpha == 1;
-}
-
-Layer without_swish(Layer layer) {
-  layer.epilogue.pop_back();
-  return layer;
-}
-
-// What could be fastest, the likeliest first: one that is far behind is timed once. Panels are for
-// few rows with many weights, where oneDNN waits for memory; few large tiles, or many small ones,
-// never pay.
-std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
-  constexpr int64_t kFewRows = 100;
-  constexpr int64_t kManyWeights = 64 << 10;
-  if (g.rank != 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
-  const ConvGeometry::Triple ones{1, 1, 1};
-  const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
-                    g.dilation == ones && g.in_channels % kWinogradChannels == 0 &&
-                    g.out_channels % kWinogradChannels == 0;
-  const int64_t large_tiles = winograd_problem(g, 4).tiles();
-  std::vector<Algorithm> result;
-  if (fits && large_tiles >= 9) result.push_back(Algorithm::kWinograd4);
-  if (fits && large_tiles < 32) result.push_back(Algorithm::kWinograd2);
-  if (g.out_channels % kConvolutionChannels == 0 && g.weights() >= kManyWeights &&
-      panel_problem(g).rows() <= kFewRows) {
-    result.push_back(Algorithm::kPanels);
-  }
-  result.push_back(Algorithm::kOneDnn);
-  return result;
-}
-
-const char* name_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kOneDnn: return "oneDNN";
-    case Algorithm::kPanels: return "panels";
-    case Algorithm::kWinograd2: return "Winograd by tiles of 2";
-    case Algorithm::kWinograd4: return "Winograd by tiles of 4";
-  }
-  return "";
-}
-
-}  // namespace
-
-Algorithm Emitter::algorithm_for(const Layer& layer) {
-  const std::vector<Algorithm> candidates = candidates_for(layer.conv, options_.is_fast);
-  if (candidates.size() == 1 || !store_steps(layer)) return Algorithm::kOneDnn;
-  if (!options_.measures) {
-    const Algorithm known = weights_.algorithm(layer.id).value_or(Algorithm::kOneDnn);
-    const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
-    return fits ? known : candidates.front();
-  }
-  const IntVector key = geometry_key(layer);
-  auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
-    return std::equal(entry.first.begin(), entry.first.end(), key.begin(), key.end());
-  });
-  if (found == measured_.end()) found = measured_.insert(found, {key, fastest(layer, candidates)});
-  const Algorithm chosen = found->second;
-  weights_.set_algorithm(layer.id, chosen);
-  return chosen;
-}
-
-// By measurement on one thread.
-Algorithm Emitter::fastest(const Layer& layer, const std::vector<Algorithm>& candidates) {
-  const ThreadCountScope one_thread(1);
-  const ConvGeometry& g = layer.conv;
-  const std::vector<StoreStep> steps = *store_steps(layer);
-  double best = 1e30;
-  Algorithm fastest = Algorithm::kOneDnn;
-  std::string times;
-  for (const Algorithm candidate : candidates) {
-    double time = 0;
-    switch (candidate) {
-      case Algorithm::kOneDnn: time = time_onednn(layer, best); break;
-      case Algorithm::kPanels:
-        time = time_panels(panel_problem(g), steps, stays_cached_, best);
-        break;
-      case Algorithm::kWinograd2:
-        time = time_winograd(winograd_problem(g, 2), steps, stays_cached_, best);
-        break;
-      case Algorithm::kWinograd4:
-        time = time_winograd(winograd_problem(g, 4), steps, stays_cached_, best);
-        break;
-    }
-    times += fmt::format("{} {:.3f} ms, ", name_of(candidate), time);
-    if (time >= best) continue;
-    best = time;
-    fastest = candidate;
-  }
-  out_.notes.push_back(fmt::format("convolution {}x{}x{} to {}x{}x{}: {}on one thread: {}",
-                                   g.in_channels, g.in[1], g.in[2], g.out_channels, g.out[1],
-                                   g.out[2], times, name_of(fastest)));
-  return fastest;
-}
-
-// Without the swish that gets a pass of its own: only its way through memory is missing.
-double Emitter::time_onednn(const Layer& layer, double time_to_beat) const {
-  const auto pd = describe(ends_with_large_swish(layer) ? without_swish(layer) : layer);
-  return time_convolution(pd, stays_cached_, time_to_beat);
 }
 
 Tensor Emitter::dense_weight(const Layer& layer) const {
@@ -384,7 +122,7 @@ void Emitter::winograd(const Layer& layer, int tile) {
   const OwnHomes h = own_homes(
       layer, IntVector{winograd_weight_count(in, out) / 9, 9},
       [&](const float* weight, float* to) { pack_winograd_weight(weight, in, out, to); },
-      plan.parts() * plan.scratch_of_part);
+      plan.scratch());
   act(
       [=, steps = *store_steps(layer)](Bases bases) {
         run_winograd(problem, plan, at(bases, h.source), at(bases, h.weights), at(bases, h.bias),
@@ -400,7 +138,7 @@ void Emitter::panels(const Layer& layer) {
   const OwnHomes h = own_homes(
       layer, IntVector{convolution_weight_count(problem)},
       [&](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); },
-      plan.parts() * plan.scratch_of_part);
+      plan.scratch());
   act(
       [=, steps = *store_steps(layer)](Bases bases) {
         run_convolution(problem, plan, at(bases, h.source), at(bases, h.weights), at(bases, h.bias),

@@ -5,6 +5,7 @@
 // Buffers are ranges of one arena, the caller's tensors, or constants.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -68,6 +69,23 @@ template <typename T = float>
 T* at(Bases bases, const Home& home) {
   return reinterpret_cast<T*>(bases[home.buffer] + home.offset);
 }
+
+// Memory for what is timed.
+class TrialRoom {
+ public:
+  enum class Part : uint8_t { kSource, kWeights, kBias, kTarget, kScratch };
+  // What was given before stays there until clear().
+  char* at_least(Part part, size_t bytes);
+  void clear() { outgrown_.clear(); }
+
+ private:
+  struct Block {
+    std::shared_ptr<char[]> data;
+    size_t bytes = 0;
+  };
+  std::array<Block, 5> blocks_;
+  std::vector<std::shared_ptr<char[]>> outgrown_;
+};
 
 class Emitter {
  public:
@@ -147,7 +165,21 @@ class Emitter {
   Tensor dense_weight(const Layer& layer) const;
   Algorithm algorithm_for(const Layer& layer);
   Algorithm fastest(const Layer& layer, const std::vector<Algorithm>& candidates);
-  double time_onednn(const Layer& layer, double time_to_beat) const;
+  // A way to do a convolution, ready to be timed (emit_trials.cc).
+  struct Attempt {
+    std::function<void()> run;
+    const char* weights = nullptr;
+    size_t weight_bytes = 0;
+  };
+  struct OwnTrial {
+    float *source, *weights, *bias, *target, *scratch;
+  };
+  template <typename Problem>
+  OwnTrial own_trial(const Problem& problem, int64_t weights, int64_t scratch);
+  Attempt attempt(const Layer& layer, Algorithm algorithm);
+  Attempt attempt_onednn(const Layer& layer);
+  Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);
+  Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, int tile);
   void panels(const Layer& layer);
@@ -171,6 +203,7 @@ class Emitter {
   std::vector<int> last_use_;                              // The last layer that reads a root.
   int layer_ = 0;                                          // At hand.
   std::vector<std::pair<IntVector, Algorithm>> measured_;  // By geometry.
+  TrialRoom trial_room_;
   bool stays_cached_ = true;  // All weights may stay in the cache from run to run.
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tierup/base/parallel.h"
+#include "tierup/base/piece_queue.h"
 #include "tierup/kernels/instruction_set.h"
 
 namespace tierup::kernels::net {
@@ -17,22 +17,22 @@ ConvolutionPartFn part_function() {
   return convolution_part_base();
 }
 
-int64_t panels_of(const PanelConvolution& problem) {
-  return (problem.out_channels + kConvolutionPanel - 1) / kConvolutionPanel;
-}
+int64_t rounded_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
+int64_t parts_of(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
 }  // namespace
 
 int64_t convolution_weight_count(const PanelConvolution& problem) {
-  return panels_of(problem) * kConvolutionPanel * problem.depth();
+  return rounded_up(problem.out_channels, kPanelGrain) * problem.depth();
 }
 
 void pack_convolution_weight(const PanelConvolution& problem, const float* weight, float* packed) {
   const int64_t windows = problem.kernel_height * problem.kernel_width;
-  for (int64_t first = 0; first < problem.out_channels; first += kConvolutionPanel) {
+  for (int64_t first = 0; first < problem.out_channels; first += kPanelChannels) {
+    const int64_t width = panel_width(problem.out_channels, first);
     for (int64_t k = 0; k < windows; ++k) {
-      for (int64_t c = 0; c < problem.in_channels; ++c, packed += kConvolutionPanel) {
-        for (int64_t o = 0; o < kConvolutionPanel; ++o) {
+      for (int64_t c = 0; c < problem.in_channels; ++c, packed += width) {
+        for (int64_t o = 0; o < width; ++o) {
           const bool is_there = first + o < problem.out_channels;
           packed[o] =
               is_there ? weight[((first + o) * problem.in_channels + c) * windows + k] : 0.0F;
@@ -42,25 +42,29 @@ void pack_convolution_weight(const PanelConvolution& problem, const float* weigh
   }
 }
 
-// Each part of the rows reads all weights, each part of the channels all rows: the smaller of both
-// is read by all.
+// Each part of the rows reads all weights, each part of the channels all rows. Parts are small
+// enough for threads to share the work evenly, and large enough that a panel is worth its way to
+// the cache (it comes from memory at the pace of 48 rows) and that gathering rows is little beside
+// multiplying them.
 ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
-  constexpr int64_t kCached = 128 << 10;  // Floats of rows and sums that stay in the cache.
+  constexpr int64_t kPartsOfThread = 8;
+  constexpr int64_t kLeastRows = 48;
+  constexpr int64_t kMostRows = 192;
   ConvolutionPlan plan;
-  const int64_t panels = panels_of(problem);
-  const bool by_channels = problem.out_channels > problem.rows() && panels >= threads;
-  (by_channels ? plan.channel_parts : plan.row_parts) =
-      std::min<int64_t>(threads, by_channels ? panels : problem.rows());
-  const int64_t rows = (problem.rows() + plan.row_parts - 1) / plan.row_parts;
-  const int64_t channels =
-      (panels + plan.channel_parts - 1) / plan.channel_parts * kConvolutionPanel;
-  // Of one depth, rows are read once and for all, so that a few serve; they stay nearer.
-  constexpr int64_t kFewRows = 112;
+  const int64_t rows = problem.rows();
+  const int64_t panels = panel_count(problem.out_channels);
+  const int64_t wanted = threads > 1 ? threads * kPartsOfThread : 1;
+  plan.row_parts = std::clamp(std::min(wanted, rows / kLeastRows), parts_of(rows, kMostRows), rows);
+  const int64_t panels_of_part = convolution_reads_rows(problem) || rows < kLeastRows ? 1 : 2;
+  plan.channel_parts = std::min(parts_of(panels, panels_of_part), parts_of(wanted, plan.row_parts));
+  plan.by_channels = problem.out_channels > rows;
+  plan.workers = piece_workers(plan.parts(), threads);
+  const int64_t channels = std::min(rounded_up(problem.out_channels, kPanelGrain),
+                                    parts_of(panels, plan.channel_parts) * kPanelChannels);
   const bool is_deep = problem.depth() > kConvolutionDepth;
-  const int64_t each = kConvolutionStride + (is_deep ? channels : 0);
-  const int64_t most = is_deep ? kCached / each / 14 * 14 : kFewRows;
-  plan.rows_at_a_time = std::min(rows, std::max<int64_t>(14, most));
-  plan.scratch_of_part = (plan.rows_at_a_time * each + 15) / 16 * 16;
+  const int64_t gathered = convolution_reads_rows(problem) ? 0 : kConvolutionStride;
+  const int64_t each = gathered + (is_deep ? channels : 0);
+  plan.scratch_of_worker = rounded_up(parts_of(rows, plan.row_parts) * each, 16);
   return plan;
 }
 
@@ -68,28 +72,24 @@ void run_convolution(const PanelConvolution& problem, const ConvolutionPlan& pla
                      const float* source, const float* weights, const float* bias,
                      std::span<const StoreStep> steps, float* target, float* scratch) {
   const ConvolutionPartFn run = part_function();
-  const int64_t panels = panels_of(problem);
-  parallel_for(0, plan.parts(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row_part = i / plan.channel_parts;
-      const int64_t channel_part = i % plan.channel_parts;
-      ConvolutionPart part{};
-      part.problem = &problem;
-      part.first_row = problem.rows() * row_part / plan.row_parts;
-      part.last_row = problem.rows() * (row_part + 1) / plan.row_parts;
-      part.first_channel = panels * channel_part / plan.channel_parts * kConvolutionPanel;
-      part.last_channel =
-          std::min(problem.out_channels,
-                   panels * (channel_part + 1) / plan.channel_parts * kConvolutionPanel);
-      part.rows_at_a_time = plan.rows_at_a_time;
-      part.source = source;
-      part.weights = weights;
-      part.bias = bias;
-      part.steps = steps;
-      part.target = target;
-      part.scratch = scratch + i * plan.scratch_of_part;
-      run(part);
-    }
+  const int64_t panels = panel_count(problem.out_channels);
+  parallel_pieces(plan.parts(), plan.workers, [&](int64_t i, int64_t worker) {
+    const int64_t row_part = plan.by_channels ? i % plan.row_parts : i / plan.channel_parts;
+    const int64_t channel_part = plan.by_channels ? i / plan.row_parts : i % plan.channel_parts;
+    ConvolutionPart part{};
+    part.problem = &problem;
+    part.first_row = problem.rows() * row_part / plan.row_parts;
+    part.last_row = problem.rows() * (row_part + 1) / plan.row_parts;
+    part.first_channel = panels * channel_part / plan.channel_parts * kPanelChannels;
+    part.last_channel = std::min(problem.out_channels,
+                                 panels * (channel_part + 1) / plan.channel_parts * kPanelChannels);
+    part.source = source;
+    part.weights = weights;
+    part.bias = bias;
+    part.steps = steps;
+    part.target = target;
+    part.scratch = scratch + worker * plan.scratch_of_worker;
+    run(part);
   });
 }
 

@@ -1,14 +1,15 @@
 // Convolution as a product of rows and packed panels, over channels that lie innermost.
 //
-// A row is what one result's window reads, gathered block by block into the cache; a panel is 32
-// output channels. What oneDNN does for few rows waits for weights from memory: here the next
-// panel is asked for while one is multiplied, and each thread that takes a range of output
-// channels reads its own weights alone.
+// A row is what one result's window reads, gathered block by block into the cache; a panel is 64
+// output channels. The work is cut into pieces of some rows and some channels, which threads take
+// as they get to them: a thread whose core is slower for a while does less. The next panel is asked
+// for while one is multiplied, since weights come from memory in a large net.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "tierup/kernels/net/panel.h"
 #include "tierup/kernels/net/store_step.h"
 
 namespace tierup::kernels::net {
@@ -27,15 +28,23 @@ struct PanelConvolution {
   int64_t target_count() const { return rows() * out_channels; }
 };
 
-constexpr int64_t kConvolutionPanel = 32;
 // Output channels come in such groups; others are not convolved so.
-constexpr int64_t kConvolutionChannels = 16;
-// The part of a row that is multiplied at a time.
-constexpr int64_t kConvolutionDepth = 256;
+constexpr int64_t kConvolutionChannels = kPanelGrain;
+// The most of a row that is multiplied at a time: with it, a panel and some rows fit a first-level
+// cache.
+constexpr int64_t kConvolutionDepth = 160;
 // From row to row: rows of a power of two would meet in the cache.
 constexpr int64_t kConvolutionStride = kConvolutionDepth + 16;
 
-// Of the packed weights, in floats: [panel][window][in channel][32].
+// Whether rows are read where they are: windows of one point that lie side by side, not so far
+// apart that they meet in the cache.
+constexpr bool convolution_reads_rows(const PanelConvolution& p) {
+  return p.kernel_height * p.kernel_width == 1 && p.stride_y == 1 && p.stride_x == 1 &&
+         p.pad_top == 0 && p.pad_left == 0 && p.in_channels % 1024 != 0 &&
+         p.out_height == p.height && p.out_width == p.width;
+}
+
+// Of the packed weights, in floats: [panel][window][in channel][its channels].
 int64_t convolution_weight_count(const PanelConvolution& problem);
 // `weight`: [out, in, kernel height, kernel width], dense.
 void pack_convolution_weight(const PanelConvolution& problem, const float* weight, float* packed);
@@ -44,13 +53,15 @@ void pack_convolution_weight(const PanelConvolution& problem, const float* weigh
 struct ConvolutionPlan {
   int64_t row_parts = 1;
   int64_t channel_parts = 1;
-  int64_t rows_at_a_time = 1;
-  int64_t scratch_of_part = 0;  // Floats.
+  bool by_channels = false;  // A thread's share is of the channels, not of the rows.
+  int64_t workers = 1;
+  int64_t scratch_of_worker = 0;  // Floats.
   int64_t parts() const { return row_parts * channel_parts; }
+  int64_t scratch() const { return workers * scratch_of_worker; }
 };
 ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads);
 
-// `scratch`: scratch_of_part floats for each part. The target's channels lie innermost, too.
+// `scratch`: so many floats as the plan says. The target's channels lie innermost, too.
 void run_convolution(const PanelConvolution& problem, const ConvolutionPlan& plan,
                      const float* source, const float* weights, const float* bias,
                      std::span<const StoreStep> steps, float* target, float* scratch);
@@ -59,8 +70,7 @@ void run_convolution(const PanelConvolution& problem, const ConvolutionPlan& pla
 struct ConvolutionPart {
   const PanelConvolution* problem;
   int64_t first_row, last_row;
-  int64_t first_channel, last_channel;
-  int64_t rows_at_a_time;
+  int64_t first_channel, last_channel;  // Whole panels, but for the last one.
   const float* source;
   const float* weights;
   const float* bias;

@@ -9,6 +9,17 @@
 namespace tierup::kernels::net {
 namespace {
 
+// The last numbers go along with some before them, twice.
+inline void copy_floats(const float* from, int64_t count, float* to) {
+  if (count < kLanes) {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+    return;
+  }
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(to + i, load(from + i));
+  if (i < count) store(to + count - kLanes, load(from + count - kLanes));
+}
+
 class ConvolutionRunner {
  public:
   explicit ConvolutionRunner(const ConvolutionPart& part)
@@ -16,95 +27,135 @@ class ConvolutionRunner {
         p_(*part.problem),
         depth_(p_.depth()),
         channels_(part.last_channel - part.first_channel),
+        rows_(part.last_row - part.first_row),
         gathered_(part.scratch),
-        sums_(gathered_ + part.rows_at_a_time * kConvolutionStride) {}
+        sums_(gathered_ + (convolution_reads_rows(p_) ? 0 : rows_ * kConvolutionStride)) {}
 
   void run() {
-    const int64_t rows = part_.last_row - part_.first_row;
-    const int64_t blocks = (rows + part_.rows_at_a_time - 1) / part_.rows_at_a_time;
-    for (int64_t i = 0; i < blocks; ++i) {
-      first_ = part_.first_row + rows * i / blocks;
-      count_ = part_.first_row + rows * (i + 1) / blocks - first_;
-      for (int64_t from = 0; from < depth_; from += kConvolutionDepth) multiply(from);
-    }
+    const int64_t blocks = (depth_ + kConvolutionDepth - 1) / kConvolutionDepth;
+    for (int64_t i = 0; i < blocks; ++i) multiply(depth_ * i / blocks, depth_ * (i + 1) / blocks);
   }
 
  private:
-  void multiply(int64_t from) {
-    const int64_t depth = std::min(kConvolutionDepth, depth_ - from);
-    for (int64_t r = 0; r < count_; ++r)
-      gather(first_ + r, from, depth, gathered_ + r * kConvolutionStride);
-    const bool is_last = from + depth == depth_;
+  void multiply(int64_t from, int64_t to) {
+    const bool is_last = to == depth_;
+    const bool is_there = convolution_reads_rows(p_);
     PanelProduct product{};
     product.a = gathered_;
-    product.rows = count_;
-    product.depth = depth;
-    product.sums_stride = channels_;
-    product.c_stride = is_last ? p_.out_channels : channels_;
+    product.a_stride = p_.in_channels;
+    if (is_there) {
+      product.a = part_.source + part_.first_row * p_.in_channels + from;
+    } else {
+      gather_rows(from, to);
+    }
+    product.rows = rows_;
+    product.depth = to - from;
+    product.sums_stride = sums_stride();
+    product.c_stride = is_last ? p_.out_channels : sums_stride();
     if (is_last) product.finish.steps = part_.steps;
-    for (int64_t column = 0; column < channels_; column += kPanelColumns) {
-      product.columns = static_cast<int>(std::min<int64_t>(kPanelColumns, channels_ - column));
-      product.b = weights_at(from, column);
-      product.next_b = next_weights(from, column, depth, 1);
-      product.ahead = reinterpret_cast<const char*>(next_weights(from, column, depth, 2));
-      product.ahead_bytes = depth * kPanelColumns * 4;
-      product.sums = from > 0 ? sums_ + column : nullptr;
+    for (int64_t column = 0; column < channels_; column += kPanelChannels) {
       const int64_t channel = part_.first_channel + column;
-      product.c = is_last ? part_.target + first_ * p_.out_channels + channel : sums_ + column;
+      product.width = static_cast<int>(panel_width(p_.out_channels, channel));
+      product.b = weights_at(from, channel);
+      product.ahead = reinterpret_cast<const char*>(next_weights(from, to, column));
+      product.ahead_bytes = product.depth * product.width * 4;
+      product.sums = from > 0 ? sums_ + column : nullptr;
+      product.c =
+          is_last ? part_.target + part_.first_row * p_.out_channels + channel : sums_ + column;
       product.finish.bias = is_last ? part_.bias + channel : nullptr;
-      multiply_panel<kConvolutionStride>(product);
-    }
-  }
-
-  const float* weights_at(int64_t from, int64_t column) const {
-    return part_.weights + (part_.first_channel + column) * depth_ + from * kPanelColumns;
-  }
-  // So many panels later; at the end it begins again.
-  const float* next_weights(int64_t from, int64_t column, int64_t depth, int64_t later) const {
-    column += later * kPanelColumns;
-    if (column < channels_) return weights_at(from, column);
-    column = later == 1 || channels_ <= kPanelColumns ? 0 : kPanelColumns;
-    return weights_at(from + depth < depth_ ? from + depth : 0, column);
-  }
-
-  // `depth` numbers of one result's window, from number `from` on.
-  void gather(int64_t row, int64_t from, int64_t depth, float* to) const {
-    const int64_t image = row / (p_.out_height * p_.out_width);
-    const int64_t top = row / p_.out_width % p_.out_height * p_.stride_y - p_.pad_top;
-    const int64_t left = row % p_.out_width * p_.stride_x - p_.pad_left;
-    int64_t window = from / p_.in_channels;
-    int64_t channel = from % p_.in_channels;
-    while (depth > 0) {
-      const int64_t count = std::min(depth, p_.in_channels - channel);
-      const int64_t y = top + window / p_.kernel_width * p_.dilation_y;
-      const int64_t x = left + window % p_.kernel_width * p_.dilation_x;
-      if (y >= 0 && y < p_.height && x >= 0 && x < p_.width) {
-        const float* source =
-            part_.source + ((image * p_.height + y) * p_.width + x) * p_.in_channels + channel;
-        copy(source, count, to);
+      if (is_there) {
+        multiply_panel<0>(product);
       } else {
-        std::fill_n(to, count, 0.0F);
+        multiply_panel<kConvolutionStride>(product);
       }
-      to += count;
-      depth -= count;
-      channel = 0;
-      ++window;
     }
   }
-  static void copy(const float* from, int64_t count, float* to) {
-    int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) store(to + i, load(from + i));
-    if (i < count) std::memcpy(to + i, from + i, static_cast<size_t>(count - i) * sizeof(float));
+
+  int64_t sums_stride() const { return (channels_ + kPanelGrain - 1) / kPanelGrain * kPanelGrain; }
+
+  const float* weights_at(int64_t from, int64_t channel) const {
+    return part_.weights + channel * depth_ + from * panel_width(p_.out_channels, channel);
+  }
+  // The panel after the one at hand; at the end, the first one of the next channels.
+  const float* next_weights(int64_t from, int64_t to, int64_t column) const {
+    column += kPanelChannels;
+    if (column < channels_) return weights_at(from, part_.first_channel + column);
+    if (to < depth_) return weights_at(to, part_.first_channel);
+    return weights_at(0, part_.last_channel < p_.out_channels ? part_.last_channel : 0);
+  }
+
+  // Numbers `from` to `to` of each row's window.
+  void gather_rows(int64_t from, int64_t to) {
+    find_runs(from, to);
+    int64_t image = part_.first_row / (p_.out_height * p_.out_width);
+    int64_t y = part_.first_row / p_.out_width % p_.out_height;
+    int64_t x = part_.first_row % p_.out_width;
+    float* row = gathered_;
+    for (int64_t r = 0; r < rows_; ++r, row += kConvolutionStride) {
+      gather(part_.source + image * p_.height * p_.width * p_.in_channels,
+             y * p_.stride_y - p_.pad_top, x * p_.stride_x - p_.pad_left, row);
+      if (++x < p_.out_width) continue;
+      x = 0;
+      if (++y < p_.out_height) continue;
+      y = 0;
+      ++image;
+    }
+  }
+
+  // Numbers of a window that lie side by side: `count`, from number `first` of the point (y, x) on.
+  struct Run {
+    int64_t y, x, first, count;
+  };
+
+  // Points that lie beside one another go together, unless the window has holes.
+  void find_runs(int64_t from, int64_t to) {
+    const int64_t together = p_.dilation_x == 1 ? p_.kernel_width : 1;
+    const int64_t length = together * p_.in_channels;
+    run_count_ = 0;
+    while (from < to) {
+      const int64_t point = from / length * together;
+      const int64_t count = std::min(to - from, length - from % length);
+      runs_[run_count_++] = {point / p_.kernel_width * p_.dilation_y,
+                             point % p_.kernel_width * p_.dilation_x, from % length, count};
+      from += count;
+    }
+  }
+
+  void gather(const float* image, int64_t top, int64_t left, float* row) const {
+    for (int i = 0; i < run_count_; ++i) {
+      const Run& run = runs_[i];
+      copy_points(image, top + run.y, left + run.x, run.first, run.count, row);
+      row += run.count;
+    }
+  }
+
+  // `count` numbers from number `first` of the point (y, x) on; zeros for what lies outside.
+  void copy_points(const float* image, int64_t y, int64_t x, int64_t first, int64_t count,
+                   float* to) const {
+    if (y < 0 || y >= p_.height) {
+      std::fill_n(to, count, 0.0F);
+      return;
+    }
+    const int64_t begin = x * p_.in_channels + first;
+    const int64_t end = begin + count;
+    const int64_t from = std::clamp<int64_t>(begin, 0, p_.width * p_.in_channels);
+    const int64_t until = std::clamp<int64_t>(end, from, p_.width * p_.in_channels);
+    const float* line = image + y * p_.width * p_.in_channels;
+    if (from > begin) std::fill_n(to, std::min(from, end) - begin, 0.0F);
+    if (until > from) copy_floats(line + from, until - from, to + (from - begin));
+    const int64_t rest = std::max(until, begin);
+    if (rest < end) std::fill_n(to + (rest - begin), end - rest, 0.0F);
   }
 
   const ConvolutionPart& part_;
   const PanelConvolution& p_;
   const int64_t depth_;
   const int64_t channels_;
-  int64_t first_ = 0;  // Of the rows at hand.
-  int64_t count_ = 0;
-  float* gathered_;  // [row][kConvolutionStride]
-  float* sums_;      // [row][channels_]
+  const int64_t rows_;
+  float* gathered_;              // [row][kConvolutionStride]
+  float* sums_;                  // [row][sums_stride()]
+  Run runs_[kConvolutionDepth];  // Of the depth at hand.
+  int run_count_ = 0;
 };
 
 void run_part(const ConvolutionPart& part) { ConvolutionRunner(part).run(); }

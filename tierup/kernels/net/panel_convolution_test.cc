@@ -57,8 +57,8 @@ std::vector<float> run(const Case& c, const std::vector<StoreStep>& steps, int t
   std::vector<float> room = c.before;
   room.push_back(77);
   const auto target = block_of(room);
-  const auto scratch = block_of(
-      std::vector<float>(static_cast<size_t>(plan.parts() * plan.scratch_of_part), std::nanf("")));
+  const auto scratch =
+      block_of(std::vector<float>(static_cast<size_t>(plan.scratch()), std::nanf("")));
   run_convolution(p, plan, floats(source), floats(weights), floats(bias), steps, floats(target),
                   floats(scratch));
   EXPECT_EQ(floats(target)[p.target_count()], 77);

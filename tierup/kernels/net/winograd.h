@@ -44,6 +44,7 @@ struct WinogradPlan {
   int64_t channel_parts = 1;
   int64_t scratch_of_part = 0;  // Floats.
   int64_t parts() const { return tile_parts * channel_parts; }
+  int64_t scratch() const { return parts() * scratch_of_part; }
 };
 WinogradPlan plan_winograd(const Winograd& problem, int threads);
 

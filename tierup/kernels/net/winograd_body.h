@@ -110,7 +110,7 @@ class PartRunner {
       : part_(part),
         p_(*part.problem),
         channels_(part.last_channel - part.first_channel),
-        columns_((channels_ + kPanelColumns - 1) / kPanelColumns * kPanelColumns),
+        columns_((channels_ + kWinogradPanel - 1) / kWinogradPanel * kWinogradPanel),
         block_(winograd_block(p_, part.last_tile - part.first_tile, channels_)) {
     input_step_ = winograd_apart(block_.tiles * kDepth);
     product_step_ = winograd_apart(block_.tiles * columns_);
@@ -136,7 +136,7 @@ class PartRunner {
   static constexpr int kSide = kTile + 2;
   static constexpr int kPoints = kSide * kSide;
   static constexpr int64_t kDepth = kWinogradDepth;
-  static constexpr int64_t kWeightStep = winograd_apart(kDepth * kPanelColumns);
+  static constexpr int64_t kWeightStep = winograd_apart(kDepth * kWinogradPanel);
 
   struct Place {
     int64_t image, row, column;  // Of the tile's first result.
@@ -150,25 +150,24 @@ class PartRunner {
   void multiply(int64_t channel, bool is_first_block) {
     const int64_t depth = std::min<int64_t>(kDepth, p_.in_channels - channel);
     for (int64_t t = 0; t < count_; ++t) transform_tile(t, channel, depth);
-    for (int64_t column = 0; column < columns_; column += kPanelColumns) {
+    for (int64_t column = 0; column < columns_; column += kWinogradPanel) {
       float* weights = weights_;
       if (block_.keeps_weights)
         weights += kPoints *
-                   (channel / kDepth * (columns_ / kPanelColumns) + column / kPanelColumns) *
+                   (channel / kDepth * (columns_ / kWinogradPanel) + column / kWinogradPanel) *
                    kWeightStep;
       if (is_first_block || !block_.keeps_weights)
         transform_weights(channel, depth, column, weights);
       PanelProduct product{};
       product.ahead = reinterpret_cast<const char*>(next_weights(channel, depth, column));
-      product.ahead_bytes = block_.keeps_weights ? 0 : depth * 9 * kPanelColumns * 4 / kPoints;
+      product.ahead_bytes = block_.keeps_weights ? 0 : depth * 9 * kWinogradPanel * 4 / kPoints;
       product.rows = count_;
       product.depth = depth;
-      product.columns = kPanelColumns;
+      product.width = kWinogradPanel;
       product.sums_stride = product.c_stride = columns_;
       for (int point = 0; point < kPoints; ++point) {
         product.a = inputs_ + point * input_step_;
         product.b = weights + point * kWeightStep;
-        product.next_b = weights + (point + 1 < kPoints ? point + 1 : 0) * kWeightStep;
         product.c = products_ + point * product_step_ + column;
         product.sums = channel > 0 ? product.c : nullptr;
         multiply_panel<kDepth>(product);
@@ -178,12 +177,12 @@ class PartRunner {
   }
 
   const float* given_weights(int64_t channel, int64_t column) const {
-    const int64_t panel = (part_.first_channel + column) / kPanelColumns;
-    return part_.weights + (panel * p_.in_channels + channel) * 9 * kPanelColumns;
+    const int64_t panel = (part_.first_channel + column) / kWinogradPanel;
+    return part_.weights + (panel * p_.in_channels + channel) * 9 * kWinogradPanel;
   }
   // What is transformed next.
   const float* next_weights(int64_t channel, int64_t depth, int64_t column) const {
-    if (column + kPanelColumns < columns_) return given_weights(channel, column + kPanelColumns);
+    if (column + kWinogradPanel < columns_) return given_weights(channel, column + kWinogradPanel);
     return given_weights(channel + depth < p_.in_channels ? channel + depth : channel, 0);
   }
 
@@ -224,14 +223,14 @@ class PartRunner {
 
   void transform_weights(int64_t channel, int64_t depth, int64_t column, float* to) {
     const float* from = given_weights(channel, column);
-    for (int64_t k = 0; k < depth; ++k, from += 9 * kPanelColumns) {
-      for (int c = 0; c < kPanelColumns; c += kLanes) {
+    for (int64_t k = 0; k < depth; ++k, from += 9 * kWinogradPanel) {
+      for (int c = 0; c < kWinogradPanel; c += kLanes) {
         Lanes half[3 * kSide];
 #pragma GCC unroll 6
         for (int j = 0; j < 3; ++j) {
           Lanes g[3];
 #pragma GCC unroll 6
-          for (int i = 0; i < 3; ++i) g[i] = load(from + (i * 3 + j) * kPanelColumns + c);
+          for (int i = 0; i < 3; ++i) g[i] = load(from + (i * 3 + j) * kWinogradPanel + c);
           Transforms<kTile>::weight(g, 1, half + j, 3);
         }
 #pragma GCC unroll 6
@@ -240,7 +239,7 @@ class PartRunner {
           Transforms<kTile>::weight(half + i * 3, 1, row, 1);
 #pragma GCC unroll 6
           for (int j = 0; j < kSide; ++j)
-            store(to + (i * kSide + j) * kWeightStep + k * kPanelColumns + c, row[j]);
+            store(to + (i * kSide + j) * kWeightStep + k * kWinogradPanel + c, row[j]);
         }
       }
     }

@@ -85,8 +85,7 @@ double largest_error(const Case& c, const std::vector<double>& wanted, int threa
   std::vector<float> room_for_target = c.before;
   room_for_target.push_back(77);
   const auto target = block_of(room_for_target);
-  const std::vector<float> junk(static_cast<size_t>(plan.parts() * plan.scratch_of_part),
-                                std::nanf(""));
+  const std::vector<float> junk(static_cast<size_t>(plan.scratch()), std::nanf(""));
   const auto scratch = block_of(junk);
   run_winograd(p, plan, floats(source), floats(weights), floats(bias), c.steps, floats(target),
                floats(scratch));

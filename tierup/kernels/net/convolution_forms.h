@@ -1,0 +1,24 @@
+// A convolution of a net in the words of each algorithm that can do it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/net/panel_convolution.h"
+#include "tierup/kernels/net/winograd.h"
+
+namespace tierup::kernels::net {
+
+Winograd winograd_problem(const ConvGeometry& g, int tile);
+PanelConvolution panel_problem(const ConvGeometry& g);
+
+// The epilogue, if our own loops have all of it.
+std::optional<std::vector<StoreStep>> store_steps(const Layer& layer);
+
+// Whether the epilogue ends with a swish over so much that a pass of its own pays behind oneDNN's
+// convolution.
+bool ends_with_large_swish(const Layer& layer);
+Layer without_swish(Layer layer);
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,191 @@
+// Which algorithm does a convolution: by measurement, in the compile job.
+#include <emmintrin.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/net/convolution_forms.h"
+#include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/trial.h"
+#include "tierup/kernels/onednn_engine.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+using dnnl::convolution_forward;
+
+// Puts memory out of the processor's caches.
+void leave_cache(const char* data, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) _mm_clflush(data + i);
+  _mm_mfence();
+}
+
+IntVector geometry_key(const Layer& layer) {
+  const ConvGeometry& g = layer.conv;
+  IntVector key{g.batch, g.in_channels, g.out_channels,
+                static_cast<int64_t>(layer.epilogue.size())};
+  for (const auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
+    key.insert(key.end(), triple->begin(), triple->end());
+  return key;
+}
+
+// What could be fastest, the likeliest first, which is also taken where times do not tell. Few
+// large tiles, or many small ones, never pay. With the widest vectors our own panels do what oneDNN
+// does in four fifths of the time (ResNet-50's layers on two threads, 0.55 to 0.42 ms), though a
+// trial on one thread with all data at hand calls both equal: so oneDNN is not tried there.
+std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
+  if (g.rank != 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
+  const ConvGeometry::Triple ones{1, 1, 1};
+  const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
+                    g.dilation == ones && g.in_channels % kWinogradChannels == 0 &&
+                    g.out_channels % kWinogradChannels == 0;
+  const int64_t large_tiles = winograd_problem(g, 4).tiles();
+  std::vector<Algorithm> result;
+  if (fits && large_tiles >= 9) result.push_back(Algorithm::kWinograd4);
+  if (fits && large_tiles < 32) result.push_back(Algorithm::kWinograd2);
+  if (g.out_channels % kConvolutionChannels == 0) result.push_back(Algorithm::kPanels);
+  const bool has_panels = !result.empty() && result.back() == Algorithm::kPanels;
+  if (!has_panels || instruction_set() != InstructionSet::kAvx512)
+    result.push_back(Algorithm::kOneDnn);
+  return result;
+}
+
+const char* name_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kOneDnn: return "oneDNN";
+    case Algorithm::kPanels: return "panels";
+    case Algorithm::kWinograd2: return "Winograd by tiles of 2";
+    case Algorithm::kWinograd4: return "Winograd by tiles of 4";
+  }
+  return "";
+}
+
+float* floats(char* block) { return reinterpret_cast<float*>(block); }
+size_t float_bytes(int64_t count) { return static_cast<size_t>(count) * sizeof(float); }
+
+}  // namespace
+
+// Zeros, in memory that all trials of a net share: fresh pages take longer than some convolutions.
+char* TrialRoom::at_least(Part part, size_t bytes) {
+  Block& block = blocks_[static_cast<size_t>(part)];
+  if (block.bytes < bytes) {
+    outgrown_.push_back(block.data);
+    block = {aligned_block(bytes), bytes};
+    std::fill_n(block.data.get(), bytes, '\0');
+  }
+  return block.data.get();
+}
+
+Algorithm Emitter::algorithm_for(const Layer& layer) {
+  const std::vector<Algorithm> candidates = candidates_for(layer.conv, options_.is_fast);
+  if (!store_steps(layer)) return Algorithm::kOneDnn;
+  if (candidates.size() == 1) return candidates.front();
+  if (!options_.measures) {
+    const Algorithm known = weights_.algorithm(layer.id).value_or(Algorithm::kOneDnn);
+    const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
+    return fits ? known : candidates.front();
+  }
+  const IntVector key = geometry_key(layer);
+  auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
+    return std::equal(entry.first.begin(), entry.first.end(), key.begin(), key.end());
+  });
+  if (found == measured_.end()) found = measured_.insert(found, {key, fastest(layer, candidates)});
+  const Algorithm chosen = found->second;
+  weights_.set_algorithm(layer.id, chosen);
+  return chosen;
+}
+
+// By measurement on one thread. Weights come from memory in each run where they will between other
+// layers.
+Algorithm Emitter::fastest(const Layer& layer, const std::vector<Algorithm>& candidates) {
+  constexpr size_t kCold = size_t{256} << 10;  // Fewer bytes come from memory in no time.
+  const ThreadCountScope one_thread(1);
+  trial_room_.clear();
+  std::vector<Attempt> attempts;
+  for (const Algorithm candidate : candidates) attempts.push_back(attempt(layer, candidate));
+  const TrialResult result = try_candidates(attempts.size(), [&](size_t i) {
+    const Attempt& a = attempts[i];
+    if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
+    return timed_run(a.run);
+  });
+  const ConvGeometry& g = layer.conv;
+  std::string times;
+  for (size_t i = 0; i < candidates.size(); ++i)
+    times += fmt::format("{} {:.3f} ms, ", name_of(candidates[i]), result.milliseconds[i]);
+  out_.notes.push_back(
+      fmt::format("convolution {}x{}x{} to {}x{}x{}: {}on one thread, {} rounds: {}", g.in_channels,
+                  g.in[1], g.in[2], g.out_channels, g.out[1], g.out[2], times, result.rounds,
+                  name_of(candidates[result.winner])));
+  return candidates[result.winner];
+}
+
+Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
+  const ConvGeometry& g = layer.conv;
+  switch (algorithm) {
+    case Algorithm::kOneDnn: return attempt_onednn(layer);
+    case Algorithm::kPanels: return attempt_panels(panel_problem(g), *store_steps(layer));
+    case Algorithm::kWinograd2:
+      return attempt_winograd(winograd_problem(g, 2), *store_steps(layer));
+    case Algorithm::kWinograd4:
+      return attempt_winograd(winograd_problem(g, 4), *store_steps(layer));
+  }
+  return {};
+}
+
+// Without the swish that gets a pass of its own: only its way through memory is missing.
+Emitter::Attempt Emitter::attempt_onednn(const Layer& layer) {
+  const auto pd = describe(ends_with_large_swish(layer) ? without_swish(layer) : layer);
+  using Part = TrialRoom::Part;
+  std::unordered_map<int, memory> arguments;
+  const auto give = [&](int name, Part part, const memory::desc& layout) {
+    arguments.insert(
+        {name, memory(layout, onednn_engine(), trial_room_.at_least(part, layout.get_size()))});
+  };
+  give(DNNL_ARG_SRC, Part::kSource, pd.src_desc());
+  give(DNNL_ARG_WEIGHTS, Part::kWeights, pd.weights_desc());
+  give(DNNL_ARG_BIAS, Part::kBias, pd.bias_desc());
+  give(DNNL_ARG_DST, Part::kTarget, pd.dst_desc());
+  give(DNNL_ARG_SCRATCHPAD, Part::kScratch, pd.scratchpad_desc());
+  const size_t bytes = pd.weights_desc().get_size();
+  return {[primitive = convolution_forward(pd), arguments] {
+            primitive.execute(onednn_stream(), arguments);
+            onednn_stream().wait();
+          },
+          trial_room_.at_least(Part::kWeights, bytes), bytes};
+}
+
+template <typename Problem>
+Emitter::OwnTrial Emitter::own_trial(const Problem& problem, int64_t weights, int64_t scratch) {
+  using Part = TrialRoom::Part;
+  const auto part = [&](Part which, int64_t count) {
+    return floats(trial_room_.at_least(which, float_bytes(count)));
+  };
+  return {part(Part::kSource, problem.source_count()), part(Part::kWeights, weights),
+          part(Part::kBias, problem.out_channels), part(Part::kTarget, problem.target_count()),
+          part(Part::kScratch, scratch)};
+}
+
+Emitter::Attempt Emitter::attempt_winograd(const Winograd& problem,
+                                           const std::vector<StoreStep>& steps) {
+  const WinogradPlan plan = plan_winograd(problem, 1);
+  const int64_t weights = winograd_weight_count(problem.in_channels, problem.out_channels);
+  const OwnTrial t = own_trial(problem, weights, plan.scratch());
+  return {
+      [=] { run_winograd(problem, plan, t.source, t.weights, t.bias, steps, t.target, t.scratch); },
+      reinterpret_cast<char*>(t.weights), float_bytes(weights)};
+}
+
+Emitter::Attempt Emitter::attempt_panels(const PanelConvolution& problem,
+                                         const std::vector<StoreStep>& steps) {
+  const ConvolutionPlan plan = plan_convolution(problem, 1);
+  const int64_t weights = convolution_weight_count(problem);
+  const OwnTrial t = own_trial(problem, weights, plan.scratch());
+  return {[=] {
+            run_convolution(problem, plan, t.source, t.weights, t.bias, steps, t.target, t.scratch);
+          },
+          reinterpret_cast<char*>(t.weights), float_bytes(weights)};
+}
+
+}  // namespace tierup::kernels::net

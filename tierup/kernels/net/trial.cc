@@ -1,0 +1,119 @@
+#include "tierup/kernels/net/trial.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace tierup::kernels::net {
+namespace {
+
+constexpr int kMostRounds = 6;
+constexpr int kMostRepeats = 3;       // Of a disturbed run.
+constexpr double kFarBehind = 3;      // In the first run, which may be slow.
+constexpr double kBehind = 1.25;      // After one round,
+constexpr double kBehindLater = 1.1;  // after more.
+constexpr double kTooClose = 1.04;
+constexpr double kMostMilliseconds = 20;  // For further looks.
+
+double milliseconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+int64_t interruptions() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+class Trial {
+ public:
+  Trial(size_t count, const std::function<TrialRun(size_t)>& run) : run_(run) {
+    result_.milliseconds.assign(count, 1e30);
+    is_in_.assign(count, true);
+  }
+
+  TrialResult decide() {
+    warm_up();
+    for (; result_.rounds < kMostRounds && is_open(); ++result_.rounds) {
+      for (size_t i = 0; i < is_in_.size(); ++i) {
+        if (is_in_[i]) result_.milliseconds[i] = std::min(result_.milliseconds[i], measure(i));
+      }
+      drop_slower_than(result_.rounds == 0 ? kBehind : kBehindLater);
+    }
+    const double bound = kTooClose * least();
+    while (!is_in_[result_.winner] || result_.milliseconds[result_.winner] > bound)
+      ++result_.winner;
+    return std::move(result_);
+  }
+
+ private:
+  void warm_up() {
+    std::vector<double> first;
+    for (size_t i = 0; i < is_in_.size(); ++i) first.push_back(measure(i));
+    const double bound = kFarBehind * *std::min_element(first.begin(), first.end());
+    for (size_t i = 0; i < is_in_.size(); ++i) {
+      is_in_[i] = first[i] <= bound;
+      if (!is_in_[i]) result_.milliseconds[i] = first[i];
+    }
+  }
+
+  double measure(size_t i) {
+    TrialRun run = run_(i);
+    double best = run.milliseconds;
+    spent_ += run.milliseconds;
+    for (int repeats = 0; run.is_disturbed && repeats < kMostRepeats; ++repeats) {
+      run = run_(i);
+      spent_ += run.milliseconds;
+      best = std::min(best, run.milliseconds);
+    }
+    return best;
+  }
+
+  // While more than one is in, they are looked at again: twice in any case, then within bounds.
+  bool is_open() const {
+    if (result_.rounds == 0) return true;
+    const bool is_undecided = std::count(is_in_.begin(), is_in_.end(), true) > 1;
+    return is_undecided && (result_.rounds < 2 || spent_ < kMostMilliseconds);
+  }
+
+  double least() const {
+    double best = 1e30;
+    for (size_t i = 0; i < is_in_.size(); ++i)
+      if (is_in_[i]) best = std::min(best, result_.milliseconds[i]);
+    return best;
+  }
+  void drop_slower_than(double factor) {
+    const double bound = factor * least();
+    for (size_t i = 0; i < is_in_.size(); ++i)
+      is_in_[i] = is_in_[i] && result_.milliseconds[i] <= bound;
+  }
+
+  const std::function<TrialRun(size_t)>& run_;
+  TrialResult result_;
+  std::vector<bool> is_in_;
+  double spent_ = 0;
+};
+
+}  // namespace
+
+TrialResult try_candidates(size_t count, const std::function<TrialRun(size_t)>& run) {
+  return Trial(count, run).decide();
+}
+
+// Of this thread's own time: that other work had the core does not count, but that the work's data
+// may have left the cache meanwhile makes the run worthless.
+TrialRun timed_run(const std::function<void()>& work) {
+  constexpr double kWaited = 0.03;  // Milliseconds.
+  const int64_t before = interruptions();
+  const double wall_begin = milliseconds_of(CLOCK_MONOTONIC);
+  const double begin = milliseconds_of(CLOCK_THREAD_CPUTIME_ID);
+  work();
+  const double time = milliseconds_of(CLOCK_THREAD_CPUTIME_ID) - begin;
+  const double wall = milliseconds_of(CLOCK_MONOTONIC) - wall_begin;
+  return {time, interruptions() != before || wall > time + kWaited};
+}
+
+}  // namespace tierup::kernels::net

@@ -1,0 +1,74 @@
+#include "tierup/kernels/net/trial.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace tierup::kernels::net {
+namespace {
+
+// Times of each candidate, run by run; the last one stays.
+class Script {
+ public:
+  explicit Script(std::vector<std::vector<TrialRun>> times)
+      : times_(std::move(times)), runs_(times_.size()) {}
+  TrialRun operator()(size_t i) {
+    const std::vector<TrialRun>& line = times_[i];
+    return line[std::min(runs_[i]++, line.size() - 1)];
+  }
+  size_t runs(size_t i) const { return runs_[i]; }
+
+ private:
+  std::vector<std::vector<TrialRun>> times_;
+  std::vector<size_t> runs_;
+};
+
+TrialResult decide(Script& script, size_t count) {
+  return try_candidates(count, [&](size_t i) { return script(i); });
+}
+
+TEST(Trial, TheLeastTimeCountsAndTheFirstRunDoesNot) {
+  Script script(
+      {{{0.9, false}, {1.0, false}, {1.1, false}}, {{2.0, false}, {1.2, false}, {0.8, false}}});
+  const TrialResult result = decide(script, 2);
+  EXPECT_EQ(result.winner, 1U);
+  EXPECT_EQ(result.milliseconds[0], 1.0);
+  EXPECT_EQ(result.milliseconds[1], 0.8);
+}
+
+TEST(Trial, DisturbedRunsAreDoneAgain) {
+  Script script({{{1, false}, {5, true}, {5, true}, {1, false}}, {{2, false}}});
+  const TrialResult result = decide(script, 2);
+  EXPECT_EQ(result.winner, 0U);
+  EXPECT_EQ(result.milliseconds[0], 1);
+}
+
+TEST(Trial, CloseCallsGetFurtherLooksAndTheFirstOfEquals) {
+  Script script({{{1.00, false}}, {{0.98, false}}});
+  const TrialResult result = decide(script, 2);
+  EXPECT_EQ(result.winner, 0U);
+  EXPECT_EQ(result.rounds, 6);
+}
+
+TEST(Trial, WhoIsClearlyBehindIsNotLookedAtAgain) {
+  Script script({{{1, false}}, {{10, false}}, {{1.5, false}}});
+  EXPECT_EQ(decide(script, 3).winner, 0U);
+  EXPECT_EQ(script.runs(1), 1U);
+  EXPECT_EQ(script.runs(2), 2U);
+}
+
+TEST(Trial, LongRunsAreNotRepeatedForLong) {
+  Script script({{{30, false}}, {{31, false}}});
+  EXPECT_LE(decide(script, 2).rounds, 2);
+}
+
+TEST(Trial, ARunThatWaitsIsDisturbedAndItsWaitingIsNotCounted) {
+  const TrialRun run =
+      timed_run([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  EXPECT_TRUE(run.is_disturbed);
+  EXPECT_LT(run.milliseconds, 15);
+}
+
+}  // namespace
+}  // namespace tierup::kernels::net
