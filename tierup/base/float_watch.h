@@ -35,15 +35,16 @@ class FloatWatch {
   static void note_region();
   // The flags raised on this thread, which are then cleared.
   static uint32_t take_flags();
-  // Those of the workers of a parallel region of this thread's that has ended.
-  static void add_workers_flags(uint32_t flags);
+  // Of the workers of a parallel region of this thread's that has ended: what they raised in it,
+  // and what stood before, which counts if a library's region may have raised it.
+  static void add_workers_flags(uint32_t before, uint32_t raised);
 
  private:
   const Scope scope_;
   const int threads_;
   const uint32_t saved_;
   const uint32_t saved_workers_;
-  const uint64_t regions_before_;
+  const uint64_t saved_regions_;
   bool entered_regions_ = false;
 };
 

@@ -87,12 +87,13 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   char begins = 0;
   char ends = 0;
   release(begins);
-  uint32_t workers_flags = 0;
-#pragma omp parallel num_threads(threads) reduction(| : workers_flags)
+  uint32_t flags_before = 0;
+  uint32_t flags_raised = 0;
+#pragma omp parallel num_threads(threads) reduction(| : flags_before, flags_raised)
   {
     acquire(begins);
     const bool is_worker = omp_get_thread_num() > 0;
-    if (is_worker) FloatWatch::take_flags();
+    if (is_worker) flags_before = FloatWatch::take_flags();
     const int64_t count = omp_get_num_threads();
     const int64_t chunk = (total + count - 1) / count;
     const int64_t first = begin + omp_get_thread_num() * chunk;
@@ -103,11 +104,11 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
       const std::lock_guard<std::mutex> lock(failure_mutex);
       if (!failure) failure = std::current_exception();
     }
-    if (is_worker) workers_flags = FloatWatch::take_flags();
+    if (is_worker) flags_raised = FloatWatch::take_flags();
     release(ends);
   }
   acquire(ends);
-  FloatWatch::add_workers_flags(workers_flags);
+  FloatWatch::add_workers_flags(flags_before, flags_raised);
   if (failure) std::rethrow_exception(failure);
 }
 
