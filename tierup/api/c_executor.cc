@@ -19,6 +19,11 @@ Struct complete(const Struct* given, void (*init)(Struct*)) {
   return result;
 }
 
+std::string path_of(const char* path) {
+  require_argument(path != nullptr, "the path is null");
+  return path;
+}
+
 Options options_of(const tierup_options* given) {
   const tierup_options c = complete(given, tierup_options_init);
   Options options;
@@ -37,7 +42,8 @@ Options options_of(const tierup_options* given) {
   };
   if (c.print != nullptr) options.print = text_sink(c.print);
   if (c.warn != nullptr) options.warn = text_sink(c.warn);
-  for (size_t i = 0; i < c.plugin_count; ++i) options.plugins.emplace_back(c.plugins[i]);
+  require_argument(c.plugins != nullptr || c.plugin_count == 0, "the array of plugins is null");
+  for (size_t i = 0; i < c.plugin_count; ++i) options.plugins.emplace_back(path_of(c.plugins[i]));
   return options;
 }
 
@@ -96,11 +102,6 @@ const Executor& executor_of(const tierup_executor* executor) {
   return executor->executor;
 }
 
-std::string path_of(const char* path) {
-  require_argument(path != nullptr, "the path is null");
-  return path;
-}
-
 }  // namespace
 }  // namespace tierup::v1
 
@@ -113,6 +114,7 @@ const char* tierup_version(void) { return TIERUP_VERSION; }
 
 void tierup_options_init(tierup_options* options) {
   const Options defaults;
+  if (options == nullptr) return;
   *options = {};
   options->size = sizeof(*options);
   options->max_call_depth = defaults.max_call_depth;
@@ -122,6 +124,7 @@ void tierup_options_init(tierup_options* options) {
 
 void tierup_executor_config_init(tierup_executor_config* config) {
   const ExecutorConfig defaults;
+  if (config == nullptr) return;
   *config = {};
   config->size = sizeof(*config);
   config->wait_for_frame = defaults.wait_for_frame ? 1 : 0;
@@ -131,6 +134,7 @@ void tierup_executor_config_init(tierup_executor_config* config) {
 }
 
 void tierup_run_options_init(tierup_run_options* options) {
+  if (options == nullptr) return;
   *options = {};
   options->size = sizeof(*options);
 }

@@ -164,18 +164,21 @@ tierup_kind tierup_value_kind(const tierup_value* value) {
 
 tierup_code tierup_value_bool(const tierup_value* value, int* result, tierup_error** error) {
   return c_guarded(error, [&] {
+    require_argument(result != nullptr, "the place for the result is null");
     *result = value_of(value).to_bool() ? 1 : 0;
     return TIERUP_OK;
   });
 }
 tierup_code tierup_value_int(const tierup_value* value, int64_t* result, tierup_error** error) {
   return c_guarded(error, [&] {
+    require_argument(result != nullptr, "the place for the result is null");
     *result = value_of(value).to_int();
     return TIERUP_OK;
   });
 }
 tierup_code tierup_value_float(const tierup_value* value, double* result, tierup_error** error) {
   return c_guarded(error, [&] {
+    require_argument(result != nullptr, "the place for the result is null");
     *result = value_of(value).to_float();
     return TIERUP_OK;
   });
@@ -227,6 +230,7 @@ void tierup_value_free(tierup_value* value) { delete value; }
 tierup_code tierup_tensor_describe(const tierup_value* value, tierup_tensor_view* view,
                                    tierup_error** error) {
   return c_guarded(error, [&] {
+    require_argument(view != nullptr, "the place for the description is null");
     const Tensor tensor = value_of(value).to_tensor();
     view->data = tensor.data();
     view->shape = tensor.shape().data();

@@ -133,6 +133,42 @@ TEST(PublicApi, endless_loops_stop_when_cancelled) {
   canceller.join();
 }
 
+// One operator can take hours without taking memory: expand() makes many elements of one.
+TEST(PublicApi, long_operators_stop_at_the_time_limit) {
+  for (const char* work : {"torch.sum(y)", "torch.argmax(y)", "torch.any(y)", "torch.max(y)",
+                           "torch.special_legendre_polynomial_p(torch.rand([100]), 1000000000)"}) {
+    for (const int threads : {1, 2}) {
+      Options options;
+      options.time_limit_ms = 50;
+      options.threads = threads;
+      options.tiering = "compile=off";
+      const Module module =
+          load(make_archive("  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+                            "    y = torch.expand(x, [1099511627776])\n    return " +
+                            std::string(work) + "\n"),
+               options);
+      EXPECT_EQ(error_of([&] {
+                  module({Tensor::empty(std::array<int64_t, 1>{1}, DType::kFloat32)});
+                }).code(),
+                ErrorCode::kDeadlineExceeded)
+          << work;
+    }
+  }
+}
+
+TEST(PublicApi, none_where_a_tensor_is_wanted_is_an_error_of_the_run) {
+  for (const char* work : {"torch.relu(y)", "torch.cat([y, y])", "torch.add(torch.ones([2]), y)",
+                           "torch.relu(unchecked_cast(Tensor, None))"}) {
+    const Module module =
+        load(make_archive("  def forward(self: __torch__.M,\n    x: Optional[Tensor]) -> Tensor:\n"
+                          "    y = unchecked_cast(Tensor, x)\n    return " +
+                          std::string(work) + "\n"));
+    const Error error = error_of([&] { module({Value()}); });
+    EXPECT_EQ(error.code(), ErrorCode::kTypeError) << work << ": " << error.what();
+    EXPECT_TRUE(says(error, "None where a Tensor is expected")) << error.what();
+  }
+}
+
 TEST(PublicApi, everything_unsupported_is_listed_at_load) {
   const std::string archive = make_archive(
       "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"

@@ -70,7 +70,11 @@ Tensor Tensor::borrow(void* data, std::span<const int64_t> shape, DType dtype,
     int64_t last = numel_of(shape) == 0 ? -1 : 0;
     for (size_t d = 0; d < shape.size() && last >= 0; ++d) {
       require(used[d] >= 0, ::tierup::ErrorCode::kInvalidArgument, "strides must not be negative");
-      last += (shape[d] - 1) * used[d];
+      int64_t reach = 0;
+      require(!__builtin_mul_overflow(shape[d] - 1, used[d], &reach) &&
+                  !__builtin_add_overflow(last, reach, &last),
+              ::tierup::ErrorCode::kInvalidArgument,
+              "the tensor reaches too far: size {}, stride {}", shape[d], used[d]);
     }
     const size_t bytes = static_cast<size_t>(last + 1) * item_size(type);
     Ref<Storage> storage = Storage::borrow(data, bytes, std::move(release));

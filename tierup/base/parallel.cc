@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tierup/base/float_watch.h"
+#include "tierup/base/interrupt.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define TIERUP_THREAD_SANITIZER 1
@@ -77,11 +78,29 @@ ThreadCountScope::~ThreadCountScope() {
 }
 
 namespace detail {
+namespace {
+
+// Grains of work in a thread between two questions whether to stop.
+constexpr int64_t kGrainsUnasked = 1024;
+
+// A thread's part of the work: at once if nothing can stop it.
+void run_pieces(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context,
+                const Interrupt* interrupt) {
+  const bool is_short = interrupt == nullptr || (end - begin) / kGrainsUnasked <= grain;
+  const int64_t piece = is_short ? end - begin : kGrainsUnasked * grain;
+  for (int64_t at = begin; at < end; at += std::min(piece, end - at)) {
+    if (!is_short) interrupt->poll();
+    body(context, at, at + std::min(piece, end - at));
+  }
+}
+
+}  // namespace
 
 void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
   const int64_t total = end - begin;
   const int threads =
-      static_cast<int>(std::min<int64_t>(intra_op_threads(), (total + grain - 1) / grain));
+      static_cast<int>(std::min<int64_t>(intra_op_threads(), (total - 1) / grain + 1));
+  const Interrupt* interrupt = current_interrupt();
   std::exception_ptr failure;
   std::mutex failure_mutex;
   char begins = 0;
@@ -95,11 +114,12 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
     const bool is_worker = omp_get_thread_num() > 0;
     if (is_worker) flags_before = FloatWatch::take_flags();
     const int64_t count = omp_get_num_threads();
-    const int64_t chunk = (total + count - 1) / count;
-    const int64_t first = begin + omp_get_thread_num() * chunk;
-    const int64_t last = std::min(end, first + chunk);
+    const int64_t chunk = (total - 1) / count + 1;
+    const int64_t first = begin + std::min(total, omp_get_thread_num() * chunk);
+    const int64_t last = end - first <= chunk ? end : first + chunk;
     try {
-      if (first < last) body(context, first, last);
+      const InterruptScope scope(interrupt);
+      if (first < last) run_pieces(first, last, grain, body, context, interrupt);
     } catch (...) {
       const std::lock_guard<std::mutex> lock(failure_mutex);
       if (!failure) failure = std::current_exception();

@@ -17,12 +17,14 @@ bool is_name(char c) {
 
 }  // namespace
 
-int TextCursor::line() const {
-  const auto end = text_.begin() + static_cast<ptrdiff_t>(std::min(at_, text_.size()));
-  return first_line_ + static_cast<int>(std::count(text_.begin(), end, '\n'));
+int TextCursor::line() {
+  const std::string_view passed = text_.substr(0, at_).substr(counted_);
+  counted_ += passed.size();
+  line_ += static_cast<int>(std::count(passed.begin(), passed.end(), '\n'));
+  return line_;
 }
 
-void TextCursor::fail_here(std::string_view what) const {
+void TextCursor::fail_here(std::string_view what) {
   const size_t newline = at_ == 0 ? std::string_view::npos : text_.rfind('\n', at_ - 1);
   const size_t column = newline == std::string_view::npos ? at_ : at_ - newline - 1;
   fail(ErrorCode::kSyntax, "Graph text, line {}, column {}: {}", line(), column + 1, what);

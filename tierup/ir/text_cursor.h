@@ -14,12 +14,12 @@ namespace tierup::ir {
 
 class TextCursor {
  public:
-  explicit TextCursor(std::string_view text, int first_line = 1)
-      : text_(text), first_line_(first_line) {}
+  explicit TextCursor(std::string_view text, int first_line = 1) : text_(text), line_(first_line) {}
 
-  [[noreturn]] void fail_here(std::string_view what) const;
+  [[noreturn]] void fail_here(std::string_view what);
   size_t offset() const { return at_; }
-  int line() const;
+  // The line of this place. Counted on from where it was asked last, as every node asks.
+  int line();
 
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip_space();
@@ -55,7 +55,8 @@ class TextCursor {
  private:
   std::string_view text_;
   size_t at_ = 0;
-  int first_line_;
+  size_t counted_ = 0;  // Up to where line_ has counted.
+  int line_;
 };
 
 }  // namespace tierup::ir

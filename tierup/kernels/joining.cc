@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
@@ -266,6 +268,34 @@ Tensor cartesian_prod(const std::vector<Tensor>& tensors) {
   return stack(columns, 1);
 }
 
+namespace {
+
+// Ways to choose `r` of `n`. Throws kInvalidArgument for more than an int64 holds.
+int64_t binomial(int64_t n, int64_t r) {
+  if (r > n) return 0;
+  r = std::min(r, n - r);
+  __int128 ways = 1;
+  for (int64_t i = 1; i <= r; ++i) {
+    ways = ways * (n - r + i) / i;
+    require(ways <= std::numeric_limits<int64_t>::max(), ErrorCode::kInvalidArgument,
+            "too many combinations: {} of {}", r, n);
+  }
+  return static_cast<int64_t>(ways);
+}
+
+// Goes on to the next choice of row.size() of `n`, in lexicographic order; false after the last.
+bool next_choice(std::vector<int64_t>& row, int64_t n, bool with_replacement) {
+  const auto r = static_cast<int64_t>(row.size());
+  int64_t i = r - 1;
+  while (i >= 0 && row[i] == (with_replacement ? n - 1 : n - r + i)) --i;
+  if (i < 0) return false;
+  ++row[i];
+  for (int64_t j = i + 1; j < r; ++j) row[j] = with_replacement ? row[i] : row[j - 1] + 1;
+  return true;
+}
+
+}  // namespace
+
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   if (self.dim() != 1) {
     fail(ErrorCode::kInvalidArgument, "Expect a 1D vector, but got shape {}",
@@ -274,27 +304,19 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   require(r >= 0, ErrorCode::kInvalidArgument, "Expect a non-negative number, but got {}", r);
   const int64_t n = self.numel();
   if (r == 0) return Tensor::empty(IntVector{0}, self.dtype());
-  std::vector<int64_t> picks;  // Rows of r indices.
+  const int64_t rows = n == 0 ? 0 : binomial(with_replacement ? n + r - 1 : n, r);
+  const Tensor out = Tensor::empty(IntVector{rows, r}, self.dtype());
+  if (rows == 0) return out;
   std::vector<int64_t> row(static_cast<size_t>(r));
   for (int64_t i = 0; i < r; ++i) row[i] = with_replacement ? 0 : i;
-  bool more = n > 0 && (with_replacement || r <= n);
-  while (more) {
-    picks.insert(picks.end(), row.begin(), row.end());
-    int64_t i = r - 1;
-    while (i >= 0 && row[i] == (with_replacement ? n - 1 : n - r + i)) --i;
-    more = i >= 0;
-    if (!more) break;
-    ++row[i];
-    for (int64_t j = i + 1; j < r; ++j) row[j] = with_replacement ? row[i] : row[j - 1] + 1;
-  }
-  const auto count = static_cast<int64_t>(picks.size());
-  Tensor out = Tensor::empty(IntVector{count / r, r}, self.dtype());
   const Tensor source = contiguous(self);
   dispatch_width(self.item_size(), [&](auto tag) {
     using U = typename decltype(tag)::type;
     const U* from = static_cast<const U*>(source.raw());
     U* to = static_cast<U*>(out.raw());
-    for (int64_t i = 0; i < count; ++i) to[i] = from[picks[i]];
+    do {
+      for (const int64_t i : row) *to++ = from[i];
+    } while (next_choice(row, n, with_replacement));
   });
   return out;
 }

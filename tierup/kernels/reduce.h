@@ -22,6 +22,7 @@
 #include <bit>
 #include <vector>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/reduce_plan.h"
 
@@ -34,6 +35,8 @@ inline constexpr int64_t kTile = 64;            // Outputs folded side by side.
 inline constexpr int64_t kTileRows = 32;        // Rows folded into a tile in one go.
 inline constexpr int64_t kTileChunk = 4096;     // Rows of one task of a tall reduction.
 inline constexpr int64_t kGrain = 32768;        // Elements worth a thread.
+// Tasks between two questions whether to stop.
+inline constexpr int64_t kChunksUnasked = 16;
 
 // Merges partial results pairwise in the order they come, like a binary counter.
 template <typename Reducer>
@@ -113,6 +116,7 @@ void reduce_runs(const Reducer& reducer, const ReducePlan& plan, const typename 
   std::vector<Acc> partial(static_cast<size_t>(plan.outputs * chunks));
   parallel_for(0, plan.outputs * chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
+      if (t % kChunksUnasked == 0) poll_interrupt();
       const int64_t first = t % chunks * pieces.chunk;
       partial[t] = fold_pieces(reducer, plan, pieces, in + plan.output_offset(t / chunks), first,
                                std::min(pieces.total, first + pieces.chunk));
@@ -189,6 +193,7 @@ void reduce_tiles(const Reducer& reducer, const ReducePlan& plan, const typename
   parallel_for(0, outer * tiles * chunks, std::max<int64_t>(1, kGrain / work),
                [&](int64_t begin, int64_t end) {
                  for (int64_t t = begin; t < end; ++t) {
+                   if (t % kChunksUnasked == 0) poll_interrupt();
                    const int64_t chunk = t % chunks;
                    const int64_t first = t / chunks / tiles * inner + t / chunks % tiles * kTile;
                    const int64_t width = std::min(kTile, inner - t / chunks % tiles * kTile);

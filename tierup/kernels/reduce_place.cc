@@ -1,6 +1,7 @@
 // Places of extrema: max.dim, min.dim, argmax and argmin, lane by lane.
 #include <algorithm>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/lane_loop.h"
@@ -31,9 +32,12 @@ bool takes_place(T value, T best) {
 
 template <bool kMax, typename T>
 void find_in_lane(const char* lane, int64_t count, int64_t step, T& best, int64_t& place) {
+  constexpr int64_t kUnasked = 1 << 24;  // Elements between two questions whether to stop.
   best = *reinterpret_cast<const T*>(lane);
   place = 0;
   for (int64_t i = 1; i < count; ++i) {
+    if (i % kUnasked == 0) [[unlikely]]
+      poll_interrupt();
     const T value = *reinterpret_cast<const T*>(lane + i * step);
     if (!takes_place<kMax>(value, best)) continue;
     best = value;

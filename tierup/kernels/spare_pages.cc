@@ -20,11 +20,6 @@ constexpr int kReaders = 16;
 constexpr size_t kMaxWeights = 1U << 14U;
 
 // The part of some memory that is whole pages.
-struct PageRange {
-  char* begin = nullptr;
-  size_t bytes = 0;
-};
-
 PageRange whole_pages(const void* data, size_t bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(data);
@@ -89,32 +84,21 @@ class PageMap {
 }
 #endif
 
-// Takes the pages out of the process, not out of the system's cache of files: other processes, and
-// later ones, find them there. (MADV_PAGEOUT drops them from the cache too; MADV_DONTNEED forgets
-// what was written to pages of a private mapping.) The pages are moved away in one step, so that
-// nothing written in that moment is lost: what turns out to be in copies of the process's own is
-// put back. (For microseconds it is not there. That leaves one race: a thread that writes the same
-// byte both before and after it was moved may find the first number. It would race with the job
-// that packs the weight, too.)
-void drop_pages(const void* data, size_t bytes) {
 #if defined(MREMAP_DONTUNMAP)
+// The offsets of all pages of a range.
+std::vector<size_t> all_pages(PageRange range) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<size_t> result(range.bytes / page);
+  for (size_t i = 0; i < result.size(); ++i) result[i] = i * page;
+  return result;
+}
+#endif
+
+void drop_pages(const void* data, size_t bytes) {
   const PageRange range = whole_pages(data, bytes);
   if (range.bytes == 0) return;
   const PageMap pages;
-  const auto before = pages.written(range);
-  if (!before || !before->empty()) return;
-  void* moved = mremap(range.begin, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
-  if (moved == MAP_FAILED) return;
-  const PageRange away{static_cast<char*>(moved), range.bytes};
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  for (const size_t offset : pages.written(away).value_or(std::vector<size_t>())) {
-    put_back(away.begin + offset, range.begin + offset, page);
-  }
-  munmap(away.begin, away.bytes);
-#else
-  static_cast<void>(data);
-  static_cast<void>(bytes);
-#endif
+  drop_pages(range, [&pages](PageRange some) { return pages.written(some); });
 }
 
 // Of the process, as mappings are.
@@ -154,6 +138,32 @@ class SparePages {
 };
 
 }  // namespace
+
+// Takes the pages out of the process, not out of the system's cache of files: other processes, and
+// later ones, find them there. (MADV_PAGEOUT drops them from the cache too; MADV_DONTNEED forgets
+// what was written to pages of a private mapping.) The pages are moved away in one step, so that
+// nothing written in that moment is lost: what turns out to be in copies of the process's own is
+// put back; every page is looked through if nobody can say which are. (For microseconds it is not
+// there. That leaves one race: a thread that writes the same byte both before and after it was
+// moved may find the first number. It would race with the job that packs the weight, too.)
+void drop_pages(PageRange range, const WrittenPages& written) {
+#if defined(MREMAP_DONTUNMAP)
+  const auto before = written(range);
+  if (!before || !before->empty()) return;
+  void* moved = mremap(range.begin, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+  if (moved == MAP_FAILED) return;
+  const PageRange away{static_cast<char*>(moved), range.bytes};
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto after = written(away);
+  for (const size_t offset : after ? *after : all_pages(away)) {
+    put_back(away.begin + offset, range.begin + offset, page);
+  }
+  munmap(away.begin, away.bytes);
+#else
+  static_cast<void>(range);
+  static_cast<void>(written);
+#endif
+}
 
 void give_back_pages(const Tensor& weight) {
   if (weight.storage()->owns_memory()) return;

@@ -9,9 +9,27 @@
 // Pages that were written stay, and so does everything where the system cannot say which they are.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <vector>
+
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
+
+// Whole pages of memory.
+struct PageRange {
+  char* begin = nullptr;
+  size_t bytes = 0;
+};
+
+// Says at which offsets from the range's beginning there are pages that the process wrote and has
+// its own copy of; nothing if that cannot be known.
+using WrittenPages = std::function<std::optional<std::vector<size_t>>(PageRange)>;
+
+// Lets go of the file's pages of a range of a private mapping unless `written` names some, or does
+// not know; keeps what is written meanwhile, even if `written` does not know any more then.
+void drop_pages(PageRange range, const WrittenPages& written);
 
 // Lets go of the pages of a weight in a mapped file, now and after its next readers; memory of our
 // own is left alone. The numbers stay what they are. Any thread.

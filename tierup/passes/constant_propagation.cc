@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tierup/ops/missing_tensor.h"
 #include "tierup/ops/op.h"
 #include "tierup/passes/inline_branch.h"
 #include "tierup/passes/lower_tuples.h"
@@ -133,6 +134,7 @@ class ConstantPropagation {
 
   // Whether the kernel gave results; an operator that raises is to raise in the run.
   bool evaluate(const ops::Op& op, std::vector<IValue>& arguments, std::vector<IValue>& results) {
+    if (ops::find_missing_tensor(op.schema(), arguments)) return false;  // To raise in the run.
     ops::RunContext run;
     ops::OpCall call{.args = arguments, .results = results, .context = run};
     try {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tierup/ops/missing_tensor.h"
 #include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
@@ -49,7 +50,7 @@ std::optional<IValue> run_operator(PassContext& context, const Value* value, int
       op.schema().is_mutating())
     return std::nullopt;
   auto arguments = estimate_inputs(context, node, depth);
-  if (!arguments) return std::nullopt;
+  if (!arguments || ops::find_missing_tensor(op.schema(), *arguments)) return std::nullopt;
   std::vector<IValue> results(node.outputs().size());
   ops::RunContext run;
   ops::OpCall call{.args = *arguments, .results = results, .context = run};

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "tierup/ops/missing_tensor.h"
 #include "tierup/runtime/program.h"
 #include "tierup/runtime/step_observer.h"
 
@@ -55,6 +56,7 @@ void Interpreter::leave() {
 
 void Interpreter::run(const Plan& plan, std::span<IValue> args, std::span<IValue> results) {
   TIERUP_CHECK(args.size() == plan.param_count());
+  const InterruptScope interrupt(state_->interrupt());
   enter(plan, nullptr);
   IValue* params = slots_ + plan.first_param();
   for (size_t i = 0; i < args.size(); ++i) params[i] = std::move(args[i]);
@@ -126,8 +128,14 @@ void Interpreter::run_op(const Step& step) {
   }
   const Operand* from = operands(step);
   const uint32_t count = step.input_count;
-  for (uint32_t i = 0; i < count; ++i) new (inputs_ + i) IValue(read_operand(from[i], slots_));
+  bool is_odd = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    new (inputs_ + i) IValue(read_operand(from[i], slots_));
+    is_odd |= from[i].wants_tensor != 0 && !inputs_[i].is_tensor();
+  }
   live_inputs_ = count;
+  if (is_odd) [[unlikely]]
+    check_tensors(step);
   ops::OpCall call{{inputs_, count}, {slots_ + step.output, step.output_count}, context_};
   if (state_->observer != nullptr) [[unlikely]] {
     run_observed(step, call);
@@ -136,6 +144,15 @@ void Interpreter::run_op(const Step& step) {
   }
   live_inputs_ = 0;
   std::destroy_n(inputs_, count);
+}
+
+void Interpreter::check_tensors(const Step& step) {
+  const ir::Node& node = *stack_.back().plan->origin(static_cast<size_t>(&step - steps_));
+  const ir::Schema& schema = node.op()->schema();
+  const auto missing = ops::find_missing_tensor(schema, {inputs_, step.input_count});
+  if (!missing) return;
+  fail(ErrorCode::kTypeError, "the argument '{}' of {} is None where a Tensor is expected",
+       schema.arguments[*missing].name, schema.qualified_name());
 }
 
 void Interpreter::run_observed(const Step& step, ops::OpCall& call) {

@@ -59,6 +59,8 @@ class Interpreter {
   bool finish(const Step& step, std::span<IValue> results);
 
   void run_op(const Step& step);
+  // Throws kTypeError if the inputs of the operator hold None where a tensor is wanted.
+  void check_tensors(const Step& step);
   void run_observed(const Step& step, ops::OpCall& call);
   void run_branch(const Step& step, const Step*& next);
   // Whether the top activation is of the plan that is watched.

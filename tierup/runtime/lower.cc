@@ -11,6 +11,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/ops/external.h"
+#include "tierup/ops/missing_tensor.h"
 #include "tierup/runtime/last_use.h"
 
 namespace tierup::runtime {
@@ -219,6 +220,10 @@ class Lowering {
       plan_->is_pure_ = false;
     }
     Step& step = emit(StepKind::kOp, node.inputs(), uses_.of(node).is_last);
+    const auto& formals = op.schema().arguments;
+    for (size_t i = 0; i < std::min<size_t>(formals.size(), step.input_count); ++i) {
+      plan_->operands_[step.input_begin + i].wants_tensor = ops::wants_tensor(formals[i]) ? 1 : 0;
+    }
     if (const auto found = targets_.find(&op); found != targets_.end()) {
       plan_->operands_.push_back({found->second, 0});
       close(step);

@@ -63,8 +63,9 @@ std::string_view step_kind_name(StepKind kind);
 inline constexpr uint32_t kBranch = 1;
 
 struct Operand {
-  uint32_t slot : 31;
+  uint32_t slot : 30;
   uint32_t is_last_use : 1;
+  uint32_t wants_tensor : 1;  // An operator's argument for which None is not enough.
 };
 
 class Plan;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/base/ref.h"
 
 namespace tierup::kernels {
@@ -17,7 +18,7 @@ namespace tierup::runtime {
 class StepObserver;
 
 // Shared by a run and its forks; constant but for what `cancelled` points at.
-struct RunState final : public RefCounted {
+struct RunState final : public RefCounted, public Interrupt {
   using Clock = std::chrono::steady_clock;
 
   std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
@@ -26,8 +27,10 @@ struct RunState final : public RefCounted {
   StepObserver* observer = nullptr;          // Null but when measuring; outlives the run.
   kernels::BoundOutputs* outputs = nullptr;  // The caller's buffers for the results; may be null.
 
+  // Whether anything may stop it: what long operators are to ask.
+  const Interrupt* interrupt() const { return cancelled != nullptr || deadline ? this : nullptr; }
   // Throws kCancelled or kDeadlineExceeded if it is time to.
-  void poll() const {
+  void poll() const override {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) fail_cancelled();
     if (deadline && Clock::now() > *deadline) fail_deadline();
   }
