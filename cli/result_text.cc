@@ -12,6 +12,13 @@ namespace tierup::cli {
 namespace {
 
 constexpr int64_t kShownElements = 8;
+// A list may hold itself.
+constexpr int kMaxDepth = 200;
+
+void check_depth(int depth) {
+  require(depth < kMaxDepth, ErrorCode::kRecursionLimit,
+          "the result is nested deeper than {} levels", kMaxDepth);
+}
 
 template <typename T>
 std::string element_text(T value) {
@@ -39,18 +46,19 @@ std::string tensor_text(const Tensor& tensor) {
   return text;
 }
 
-void add_lines(const IValue& value, const std::string& path, std::string& text) {
+void add_lines(const IValue& value, const std::string& path, int depth, std::string& text) {
+  check_depth(depth);
   const auto add_items = [&](const std::vector<IValue>& items) {
     if (items.empty()) text += fmt::format("{}{}empty\n", path, path.empty() ? "" : ": ");
     for (size_t i = 0; i < items.size(); ++i) {
-      add_lines(items[i], fmt::format("{}[{}]", path, i), text);
+      add_lines(items[i], fmt::format("{}[{}]", path, i), depth + 1, text);
     }
   };
   if (value.is_list()) return add_items(value.to_list().items);
   if (value.is_tuple()) return add_items(value.to_tuple().items);
   if (value.is_dict()) {
     for (const auto& [key, item] : value.to_dict().entries()) {
-      add_lines(item, fmt::format("{}[{}]", path, to_text(key)), text);
+      add_lines(item, fmt::format("{}[{}]", path, to_text(key)), depth + 1, text);
     }
     return;
   }
@@ -113,9 +121,11 @@ class TreeWriter {
     json_.end_object();
   }
   void items(const std::vector<IValue>& values) {
+    check_depth(depth_++);
     json_.begin_array();
     for (const IValue& value : values) write(value);
     json_.end_array();
+    --depth_;
   }
   void tuple(const TupleValue& value) {
     json_.begin_object().key("tuple");
@@ -135,13 +145,14 @@ class TreeWriter {
 
   archive::NamedTensors& tensors_;
   JsonWriter json_;
+  int depth_ = 0;
 };
 
 }  // namespace
 
 std::string result_text(const IValue& value) {
   std::string text;
-  add_lines(value, "", text);
+  add_lines(value, "", 0, text);
   return text;
 }
 

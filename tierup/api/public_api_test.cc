@@ -136,6 +136,7 @@ TEST(PublicApi, endless_loops_stop_when_cancelled) {
 // One operator can take hours without taking memory: expand() makes many elements of one.
 TEST(PublicApi, long_operators_stop_at_the_time_limit) {
   for (const char* work : {"torch.sum(y)", "torch.argmax(y)", "torch.any(y)", "torch.max(y)",
+                           "torch.tril_indices(1099511627776, 3)",
                            "torch.special_legendre_polynomial_p(torch.rand([100]), 1000000000)"}) {
     for (const int threads : {1, 2}) {
       Options options;
@@ -154,6 +155,15 @@ TEST(PublicApi, long_operators_stop_at_the_time_limit) {
           << work;
     }
   }
+}
+
+TEST(PublicApi, errors_about_values_that_hold_themselves_are_short) {
+  const Module module = load(make_archive(
+      "  def forward(self: __torch__.M,\n    x: int) -> str:\n    l = annotate(List[Any], [])\n"
+      "    _0 = torch.append(l, l)\n    return str(l)\n"));
+  const Error error = error_of([&] { module({1}); });
+  EXPECT_EQ(error.code(), ErrorCode::kRecursionLimit) << error.what();
+  EXPECT_TRUE(says(error, "[[[[...]]]]")) << error.what();
 }
 
 TEST(PublicApi, none_where_a_tensor_is_wanted_is_an_error_of_the_run) {

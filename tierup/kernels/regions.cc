@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/floating_work.h"
 
@@ -95,19 +96,25 @@ Bins<T> bins_of(const Regions& r, int64_t i, double scale, T offset, T least,
   b.bin_height = height / static_cast<T>(r.bins_y);
   b.bin_width = width / static_cast<T>(r.bins_x);
   // A hostile region must not ask for more samples than any image has pixels.
-  constexpr T kMost = T{1 << 14};
+  constexpr int64_t kMost = 1 << 14;
+  require(sampling_ratio <= kMost, ErrorCode::kInvalidArgument,
+          "sampling_ratio is {}, at most {} samples a side are taken", sampling_ratio, kMost);
   const auto adaptive = [&](T size) {
-    return static_cast<int64_t>(std::ceil(std::clamp(size, T{0}, kMost)));
+    return static_cast<int64_t>(std::ceil(std::clamp(size, T{0}, static_cast<T>(kMost))));
   };
   b.samples_y = sampling_ratio > 0 ? sampling_ratio : adaptive(b.bin_height);
   b.samples_x = sampling_ratio > 0 ? sampling_ratio : adaptive(b.bin_width);
   return b;
 }
 
+// So many in a row that a run may be stopped between rows.
+constexpr int64_t kManySamples = 256;
+
 template <typename T>
 T average_bin(const Regions& r, const Bins<T>& b, const T* plane, int64_t py, int64_t px) {
   T sum = 0;
   for (int64_t iy = 0; iy < b.samples_y; ++iy) {
+    if (b.samples_x > kManySamples) poll_interrupt();
     const T y = b.y + static_cast<T>(py) * b.bin_height +
                 (static_cast<T>(iy) + T{0.5}) * b.bin_height / static_cast<T>(b.samples_y);
     for (int64_t ix = 0; ix < b.samples_x; ++ix) {

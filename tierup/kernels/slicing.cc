@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
 
 namespace tierup::kernels {
@@ -206,6 +207,9 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, const IntVector& sizes,
   return result;
 }
 
+// Views made between two questions whether to stop.
+constexpr int64_t kViewsUnasked = 1 << 12;
+
 std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, int64_t dim) {
   require(self.dim() > 0, ErrorCode::kInvalidArgument,
           "tensor_split expected at least a 1-dimensional tensor, but got a tensor with {} dims",
@@ -217,6 +221,7 @@ std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, 
   std::vector<Tensor> result;
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
+    if (i % kViewsUnasked == 0) poll_interrupt();
     const int64_t length = size / sections + (i < size % sections ? 1 : 0);
     result.push_back(cut(self, d, start, length));
     start += length;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/slicing.h"
@@ -56,7 +57,12 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, ScalarTyp
   const auto first = [&](int64_t r) { return lower ? 0 : clamp_column(r, shift, columns); };
   const auto last = [&](int64_t r) { return lower ? clamp_column(r, shift, columns) : columns; };
   int64_t count = 0;
-  for (int64_t r = 0; r < rows; ++r) count += last(r) - first(r);
+  constexpr int64_t kUnasked = 1 << 16;  // Rows between two questions whether to stop.
+  for (int64_t r = 0; r < rows; ++r) {
+    if (r % kUnasked == 0) poll_interrupt();
+    require(!__builtin_add_overflow(count, last(r) - first(r), &count), ErrorCode::kInvalidArgument,
+            "a triangle of {} x {} has too many elements", rows, columns);
+  }
   Tensor out = Tensor::empty(IntVector{2, count}, ScalarType::kLong);
   int64_t* row = out.data<int64_t>();
   int64_t* column = row + count;
