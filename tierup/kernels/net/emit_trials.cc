@@ -22,10 +22,9 @@ void leave_cache(const char* data, size_t bytes) {
   _mm_mfence();
 }
 
-IntVector geometry_key(const Layer& layer) {
-  const ConvGeometry& g = layer.conv;
-  IntVector key{g.batch, g.in_channels, g.out_channels,
-                static_cast<int64_t>(layer.epilogue.size())};
+// Epilogues cost all candidates alike.
+IntVector geometry_key(const ConvGeometry& g) {
+  IntVector key{g.batch, g.in_channels, g.out_channels};
   for (const auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
     key.insert(key.end(), triple->begin(), triple->end());
   return key;
@@ -87,7 +86,7 @@ Algorithm Emitter::algorithm_for(const Layer& layer) {
     const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
     return fits ? known : candidates.front();
   }
-  const IntVector key = geometry_key(layer);
+  const IntVector key = geometry_key(layer.conv);
   auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
     return std::equal(entry.first.begin(), entry.first.end(), key.begin(), key.end());
   });

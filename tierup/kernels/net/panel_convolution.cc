@@ -26,19 +26,26 @@ int64_t convolution_weight_count(const PanelConvolution& problem) {
   return rounded_up(problem.out_channels, kPanelGrain) * problem.depth();
 }
 
+// Some input channels of all columns at a time, so that lines of the cache are read and written
+// whole.
 void pack_convolution_weight(const PanelConvolution& problem, const float* weight, float* packed) {
+  constexpr int64_t kTogether = 16;
   const int64_t windows = problem.kernel_height * problem.kernel_width;
+  const int64_t channels = problem.in_channels;
   for (int64_t first = 0; first < problem.out_channels; first += kPanelChannels) {
     const int64_t width = panel_width(problem.out_channels, first);
-    for (int64_t k = 0; k < windows; ++k) {
-      for (int64_t c = 0; c < problem.in_channels; ++c, packed += width) {
-        for (int64_t o = 0; o < width; ++o) {
-          const bool is_there = first + o < problem.out_channels;
-          packed[o] =
-              is_there ? weight[((first + o) * problem.in_channels + c) * windows + k] : 0.0F;
+    const int64_t count = std::min(width, problem.out_channels - first);
+    if (count < width) std::fill_n(packed, problem.depth() * width, 0.0F);
+    for (int64_t begin = 0; begin < channels; begin += kTogether) {
+      const int64_t end = std::min(channels, begin + kTogether);
+      for (int64_t o = 0; o < count; ++o) {
+        const float* from = weight + ((first + o) * channels + begin) * windows;
+        for (int64_t c = begin; c < end; ++c) {
+          for (int64_t k = 0; k < windows; ++k) packed[(k * channels + c) * width + o] = *from++;
         }
       }
     }
+    packed += problem.depth() * width;
   }
 }
 

@@ -8,13 +8,13 @@
 namespace tierup::kernels::net {
 namespace {
 
-constexpr int kMostRounds = 6;
+constexpr int kMostRounds = 4;
 constexpr int kMostRepeats = 3;       // Of a disturbed run.
 constexpr double kFarBehind = 3;      // In the first run, which may be slow.
 constexpr double kBehind = 1.25;      // After one round,
 constexpr double kBehindLater = 1.1;  // after more.
 constexpr double kTooClose = 1.04;
-constexpr double kMostMilliseconds = 20;  // For further looks.
+constexpr double kMostMilliseconds = 10;  // For further looks.
 
 double milliseconds_of(clockid_t clock) {
   timespec now{};

@@ -48,7 +48,7 @@ TEST(Trial, CloseCallsGetFurtherLooksAndTheFirstOfEquals) {
   Script script({{{1.00, false}}, {{0.98, false}}});
   const TrialResult result = decide(script, 2);
   EXPECT_EQ(result.winner, 0U);
-  EXPECT_EQ(result.rounds, 6);
+  EXPECT_EQ(result.rounds, 4);
 }
 
 TEST(Trial, WhoIsClearlyBehindIsNotLookedAtAgain) {

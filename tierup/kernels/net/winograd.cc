@@ -45,17 +45,22 @@ int64_t winograd_weight_count(int64_t in_channels, int64_t out_channels) {
   return rounded_up(out_channels, kWinogradPanel) * in_channels * 9;
 }
 
+// Some input channels of all columns at a time: see pack_convolution_weight.
 void pack_winograd_weight(const float* weight, int64_t in_channels, int64_t out_channels,
                           float* packed) {
+  constexpr int64_t kTogether = 8;
   for (int64_t first = 0; first < out_channels; first += kWinogradPanel) {
     const int64_t count = std::min(kWinogradPanel, out_channels - first);
-    for (int64_t c = 0; c < in_channels; ++c) {
-      for (int64_t k = 0; k < 9; ++k, packed += kWinogradPanel) {
-        std::fill_n(packed, kWinogradPanel, 0.0F);
-        for (int64_t o = 0; o < count; ++o)
-          packed[o] = weight[((first + o) * in_channels + c) * 9 + k];
+    if (count < kWinogradPanel) std::fill_n(packed, in_channels * 9 * kWinogradPanel, 0.0F);
+    for (int64_t begin = 0; begin < in_channels; begin += kTogether) {
+      const int64_t numbers = std::min(in_channels - begin, kTogether) * 9;
+      for (int64_t o = 0; o < count; ++o) {
+        const float* from = weight + ((first + o) * in_channels + begin) * 9;
+        float* to = packed + begin * 9 * kWinogradPanel + o;
+        for (int64_t i = 0; i < numbers; ++i) to[i * kWinogradPanel] = from[i];
       }
     }
+    packed += in_channels * 9 * kWinogradPanel;
   }
 }
 
