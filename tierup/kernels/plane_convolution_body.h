@@ -83,7 +83,11 @@ class PlaneRunner {
     const int64_t depth = channels * p_.kernel_points();
     const float* planes = p_.input + channel * p_.height * p_.width;
     if (!is_direct_) fill_strip(p_, strip_, planes, channels, strip_floats_);
-    Panel panels[kPlaneBlock / kVectorFloats];
+    // Two panels are multiplied by turns, so that weights come from far away once and steadily;
+    // of more, each stays in the nearest cache meanwhile.
+    constexpr int64_t kTurns = 2;
+    const bool by_turns = vectors_ <= kTurns * kPanelVectors;
+    Panel panels[kTurns];
     int64_t count = 0;
     float* numbers = panels_;
     int64_t piece = 0;
@@ -94,12 +98,15 @@ class PlaneRunner {
       } else {
         piece = gather_panel(piece, panel.wide * kVectorFloats, channels, numbers);
       }
-      panels[count++] = panel;
+      if (by_turns) {
+        panels[count++] = panel;
+      } else {
+        for (int64_t row = 0; row < p_.rows; row += kTileRows) multiply(panel, row);
+      }
       numbers += panel.wide * kVectorFloats * depth;
       v += panel.wide;
     }
-    // Weights come from far away: once for all panels, which are near.
-    for (int64_t row = 0; row < p_.rows; row += kTileRows) {
+    for (int64_t row = 0; count > 0 && row < p_.rows; row += kTileRows) {
       for (int64_t i = 0; i < count; ++i) multiply(panels[i], row);
     }
   }
