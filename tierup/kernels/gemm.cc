@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "tierup/base/parallel.h"
-#include "tierup/base/piece_queue.h"
 #include "tierup/kernels/gemm_block.h"
 #include "tierup/kernels/gemm_onednn.h"
 #include "tierup/kernels/instruction_set.h"
@@ -301,22 +300,20 @@ void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int
 void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* panels,
                          const float* bias, float* out) {
   constexpr int64_t kElementsForOne = 65536;  // Fewer are read before another thread has begun.
-  constexpr int64_t kLineFloats = 16;
   const GemmRowFn run = block_kernels().row_f32;
-  const int64_t count = row_panel_count(n);
-  const int64_t threads =
-      std::min<int64_t>(intra_op_threads(), std::max<int64_t>(1, k * n / kElementsForOne));
-  parallel_pieces(count, piece_workers(count, static_cast<int>(threads)),
-                  [&](int64_t panel, int64_t) {
-                    const int64_t first = panel * kRowPanel;
-                    const int64_t columns = std::min(kRowPanel, n - first);
-                    // Another core has just written the row: one wait for all its lines.
-                    for (int64_t p = 0; p < k; p += kLineFloats) __builtin_prefetch(x + p);
-                    for (int64_t j = 0; j < columns; j += kLineFloats)
-                      __builtin_prefetch(out + first + j, 1);
-                    run({columns, k, x, panels + first * k, kRowPanel, 1,
-                         bias == nullptr ? nullptr : bias + first, out + first});
-                  });
+  const int64_t grain = std::max<int64_t>(1, kElementsForOne / (kRowPanel * k));
+  parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
+    // Another core has just written the row, and read the result: one wait for all lines of them.
+    constexpr int64_t kLineFloats = 16;
+    for (int64_t p = 0; p < k; p += kLineFloats) __builtin_prefetch(x + p);
+    for (int64_t j = begin * kRowPanel; j < std::min(end * kRowPanel, n); j += kLineFloats)
+      __builtin_prefetch(out + j, 1);
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kRowPanel;
+      run({std::min(kRowPanel, n - first), k, x, panels + first * k, kRowPanel, 1,
+           bias == nullptr ? nullptr : bias + first, out + first});
+    }
+  });
 }
 
 bool is_row_work(int64_t rows, int64_t k, int64_t n) {
