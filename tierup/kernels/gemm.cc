@@ -190,6 +190,9 @@ constexpr int64_t kMaxOwnRowElements = int64_t{1} << 18;
 // Multiplications of several rows that take no longer than a library's call.
 constexpr int64_t kMaxOwnRowsWork = int64_t{1} << 16;
 
+// Multiplications of a matrix in a batch that take no longer than those of a library (measured).
+constexpr int64_t kMaxSmallWork = 4096;
+
 // Whether rows one by one are faster than tiles of rows (measured): tiles copy the matrix first,
 // rows turn one that lies column by column each time anew.
 bool is_better_by_rows(const GemmProblem& p) {
@@ -272,6 +275,23 @@ void gemm_by_rows(const GemmProblem& p) {
   }
 }
 
+bool is_small(const GemmProblem& p) {
+  return is_small_product(p.m, p.k, p.n) && (p.b.row_stride == 1 || p.b.col_stride == 1) &&
+         p.bias == nullptr && p.alpha.to<float>() == 1 && p.beta.to<float>() == 0;
+}
+
+void gemm_small(const GemmProblem& p) {
+  const int64_t grain = std::max<int64_t>(1, 65536 / (p.m * p.n * p.k));
+  parallel_for(0, p.batch, grain, [&](int64_t begin, int64_t end) {
+    block_kernels().small_f32(
+        {end - begin, p.m, p.n, p.k, static_cast<const float*>(p.a.data) + begin * p.a.batch_stride,
+         p.a.batch_stride, p.a.row_stride, p.a.col_stride,
+         static_cast<const float*>(p.b.data) + begin * p.b.batch_stride, p.b.batch_stride,
+         p.b.row_stride, p.b.col_stride, static_cast<float*>(p.c) + begin * p.c_batch_stride,
+         p.c_batch_stride, p.c_row_stride});
+  });
+}
+
 bool is_fast(const GemmProblem& p) {
   const auto batch_fits = [&](const MatrixOperand& x, int64_t size) {
     return p.batch == 1 || x.batch_stride == 0 || x.batch_stride >= size;
@@ -320,6 +340,10 @@ bool is_row_work(int64_t rows, int64_t k, int64_t n) {
   return rows == 1 ? k * n <= kMaxOwnRowElements : rows * k * n <= kMaxOwnRowsWork;
 }
 
+bool is_small_product(int64_t m, int64_t k, int64_t n) {
+  return m > 1 && n > 1 && m * n * k <= kMaxSmallWork && k * n <= kMaxSmallMatrix;
+}
+
 bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
   if (rows == 1 && cols == 1) return true;
   if (rows == 1) return col_stride >= 1;
@@ -338,6 +362,7 @@ void multiply(const GemmProblem& problem) {
     if constexpr (!std::is_same_v<T, bool>) {
       if (problem.k == 0) return gemm_without_depth<T>(problem);
       if constexpr (std::is_same_v<T, float>) {
+        if (is_small(problem)) return gemm_small(problem);
         if (is_by_rows(problem)) {
           return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }

@@ -63,6 +63,10 @@ void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int
 void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* panels,
                          const float* bias, float* out);
 
+// Whether matrices of m x k and k x n are so small that packing one, or telling a library of it,
+// takes longer than their product: batches of them are done one after the other.
+bool is_small_product(int64_t m, int64_t k, int64_t n);
+
 // Whether gemm() takes a matrix of these strides without slowing down (one of them is 1).
 bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride);
 

@@ -35,6 +35,20 @@ struct GemmRow {
 inline constexpr int64_t kRowPanel = 64;
 using GemmRowFn = void (*)(const GemmRow& row);
 
+// c (m x n) = a (m x k) * b (k x n) for `count` matrices, each of at most kMaxSmallMatrix elements
+// of b, one of whose strides is 1; c's columns lie side by side.
+struct GemmSmall {
+  int64_t count, m, n, k;
+  const float* a;
+  int64_t a_batch, a_row, a_col;
+  const float* b;
+  int64_t b_batch, b_row, b_col;
+  float* c;
+  int64_t c_batch, c_row;
+};
+using GemmSmallFn = void (*)(const GemmSmall& matrices);
+inline constexpr int64_t kMaxSmallMatrix = 1024;
+
 inline constexpr int64_t kGemmBlockRows = 96;
 inline constexpr int64_t kGemmBlockCols = 192;
 inline constexpr int64_t kGemmBlockDepth = 256;
@@ -48,6 +62,7 @@ struct GemmBlockKernels {
   GemmBlockFn f16;   // f32 accumulator
   GemmBlockFn bf16;  // f32 accumulator
   GemmRowFn row_f32;
+  GemmSmallFn small_f32;
 };
 
 GemmBlockKernels gemm_block_base();

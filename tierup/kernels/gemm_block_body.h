@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tierup/kernels/gemm_row_body.h"
+#include "tierup/kernels/gemm_small_body.h"
 #include "tierup/tensor/half.h"
 
 namespace tierup::kernels {
@@ -244,9 +245,12 @@ void run_block(const GemmBlock& block) {
   }
 }
 
-constexpr GemmBlockKernels kKernels{&run_block<float, float>, &run_block<double, double>,
-                                    &run_block<Half, float>, &run_block<BFloat16, float>,
-                                    &run_row_f32};
+constexpr GemmBlockKernels kKernels{&run_block<float, float>,
+                                    &run_block<double, double>,
+                                    &run_block<Half, float>,
+                                    &run_block<BFloat16, float>,
+                                    &run_row_f32,
+                                    &run_small_f32};
 
 }  // namespace
 }  // namespace tierup::kernels

@@ -151,6 +151,37 @@ TEST(Matmul, PackedPanelsGiveARowTheSameBits) {
   }
 }
 
+// Each as if it were alone, row by row, wherever the matrices lie.
+TEST(Matmul, SmallMatricesOfABatchHaveTheSameBits) {
+  for (const int64_t m : {2, 3, 8, 13}) {
+    for (const int64_t k : {1, 2, 8, 19, 50}) {
+      for (const int64_t n : {2, 7, 8, 16, 21, 40}) {
+        constexpr int64_t kCount = 300;
+        if (!is_small_product(m, k, n)) continue;  // A library's.
+        const Tensor a = fractions({kCount, m, k});
+        const Tensor b = fractions({kCount, k, n});
+        const auto turned = [](const Tensor& x) {
+          return transpose(clone(transpose(x, 1, 2), MemoryFormat::kContiguous), 1, 2);
+        };
+        const Tensor all = bmm(a, b);
+        EXPECT_EQ(bits_of(bmm(turned(a), b)), bits_of(all)) << m << "x" << k << "x" << n;
+        EXPECT_EQ(bits_of(bmm(a, turned(b))), bits_of(all)) << m << "x" << k << "x" << n;
+        const Tensor same = matmul(a, expand_to(narrow(b, 0, 7, 1), b.sizes()));
+        for (const int64_t at : {int64_t{0}, int64_t{7}, kCount - 1}) {
+          const Tensor left = select(a, 0, at);
+          const Tensor wanted = select(all, 0, at);
+          EXPECT_EQ(bits_of(mm(left, select(b, 0, at))), bits_of(wanted));
+          EXPECT_EQ(bits_of(mm(left, select(b, 0, 7))), bits_of(select(same, 0, at)));
+          for (int64_t row = 0; row < m; ++row) {
+            EXPECT_EQ(bits_of(mm(narrow(left, 0, row, 1), select(b, 0, at))),
+                      bits_of(narrow(wanted, 0, row, 1)));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Matmul, BatchDimensionsBroadcast) {
   const Tensor a = numbers({2, 1, 3, 4}, ScalarType::kFloat, 0);
   const Tensor b = numbers({5, 4, 2}, ScalarType::kFloat, 1);

@@ -4,6 +4,8 @@
 
 #include "tierup/ops/neural_net.h"
 
+#include "tierup/kernels/gemm.h"
+
 namespace tierup::ops {
 namespace {
 
@@ -159,6 +161,12 @@ bool is_heavy(OpKind kind) {
     case OpKind::kMultiHead: return true;
     default: return false;
   }
+}
+
+bool is_small_product(IntSpan left, IntSpan right) {
+  if (left.size() < 2 || right.size() < 2) return false;
+  const int64_t rows = left[left.size() - 2];
+  return kernels::is_small_product(rows, left.back(), right.back());
 }
 
 }  // namespace tierup::ops

@@ -36,6 +36,9 @@ bool gives_no_tensor(kernels::net::OpKind kind);
 
 // Whether the kind is worth a net by itself: convolutions and products with constant weights.
 bool is_heavy(kernels::net::OpKind kind);
+// Whether a product of tensors of these sizes is of matrices so small that tier 0's kernel makes
+// it in less time than a library takes to be called.
+bool is_small_product(IntSpan left, IntSpan right);
 
 class NeuralNet final : public RefCounted, public HoldsMemory {
  public:

@@ -26,12 +26,7 @@ using kernels::net::OpKind;
 
 namespace {
 
-struct Member {
-  Node* node;
-  OpKind kind;
-  Node* unpacking = nullptr;  // Of a list result.
-  bool stays = false;         // Is needed outside too, and follows the region.
-};
+using Member = RegionMember;
 
 class Regions {
  public:
@@ -226,11 +221,9 @@ class Regions {
   void close() {
     keep_outer_numbers();
     drop_views_of_inputs();
-    const bool is_worth = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
-      return ops::is_heavy(member.kind);
-    });
     std::vector<Exit> exits;
-    if (is_worth && members_.size() > 1 && find_exits(exits)) build(exits);
+    if (is_worth_it(members_, context_.hints()) && members_.size() > 1 && find_exits(exits))
+      build(exits);
     reset();
     viewed_.clear();
     passed_readers_.clear();

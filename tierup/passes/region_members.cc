@@ -59,4 +59,35 @@ TensorFacts seen_facts(const Value* value, const ir::ValueHints& hints) {
   return hint != nullptr ? *hint : value->type()->facts();
 }
 
+namespace {
+
+// As it was seen.
+bool is_small_product(const Node& node, OpKind kind, const ir::ValueHints& hints) {
+  if (kind != OpKind::kMatmul) return false;
+  IntVector sizes[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const std::optional<std::vector<Dim>> seen = seen_facts(node.input(i), hints).sizes;
+    if (constant_of(node.input(i)) != nullptr || !seen) return false;
+    for (const Dim& dim : *seen) {
+      if (dim.kind != Dim::Kind::kStatic) return false;
+      sizes[i].push_back(dim.value);
+    }
+  }
+  return ops::is_small_product(sizes[0], sizes[1]);
+}
+
+}  // namespace
+
+bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints) {
+  bool has_large = false;
+  bool has_small = false;
+  bool has_softmax = false;
+  for (const RegionMember& member : members) {
+    const bool is_small = is_small_product(*member.node, member.kind, hints);
+    (is_small ? has_small : has_large) |= ops::is_heavy(member.kind);
+    has_softmax |= member.kind == OpKind::kSoftmax;
+  }
+  return has_large || (has_small && has_softmax);
+}
+
 }  // namespace tierup::passes

@@ -1,6 +1,8 @@
 // What a node may be to a compiled net: see neural_regions.h.
 #pragma once
 
+#include <vector>
+
 #include "tierup/ir/graph.h"
 #include "tierup/ir/value_hints.h"
 #include "tierup/ops/neural_net.h"
@@ -23,5 +25,15 @@ ir::Node* sole_unpacking(const ir::Node& node);
 
 // What was seen of a value, or what its type says.
 TensorFacts seen_facts(const ir::Value* value, const ir::ValueHints& hints);
+
+struct RegionMember {
+  ir::Node* node;
+  kernels::net::OpKind kind;
+  ir::Node* unpacking = nullptr;  // Of a list result.
+  bool stays = false;             // Is needed outside too, and follows the region.
+};
+// Whether a net gains something. Small products of what comes at run time leave the rest to a
+// fusion group, but for softmaxes of their short rows.
+bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);
 
 }  // namespace tierup::passes
