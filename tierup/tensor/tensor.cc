@@ -143,9 +143,20 @@ Tensor Tensor::scalar(const Scalar& value, std::optional<ScalarType> dtype) {
   return result;
 }
 
-int64_t Tensor::size(int64_t dim) const { return impl_->sizes[wrap_dim(dim, this->dim())]; }
+namespace {
 
-int64_t Tensor::stride(int64_t dim) const { return impl_->strides[wrap_dim(dim, this->dim())]; }
+// wrap_dim lets a number have one dimension, as operators do; it has no size.
+int64_t wrap_own_dim(int64_t dim, int64_t rank) {
+  require(rank > 0, ErrorCode::kOutOfRange,
+          "Dimension specified as {} but tensor has no dimensions", dim);
+  return wrap_dim(dim, rank);
+}
+
+}  // namespace
+
+int64_t Tensor::size(int64_t dim) const { return impl_->sizes[wrap_own_dim(dim, this->dim())]; }
+
+int64_t Tensor::stride(int64_t dim) const { return impl_->strides[wrap_own_dim(dim, this->dim())]; }
 
 bool Tensor::is_contiguous(MemoryFormat format) const {
   if (format == MemoryFormat::kContiguous || format == MemoryFormat::kPreserve) {

@@ -7,6 +7,13 @@
 namespace tierup {
 namespace {
 
+TEST(Tensor, ANumberHasNoSizesToAskFor) {
+  const Tensor number = Tensor::scalar(Scalar(1.0));
+  EXPECT_THROW(number.size(0), Error);
+  EXPECT_THROW(number.size(-1), Error);
+  EXPECT_THROW(number.stride(0), Error);
+}
+
 TEST(Tensor, EmptyIsContiguousAndAligned) {
   const Tensor t = Tensor::empty(IntVector{2, 3}, ScalarType::kFloat);
   EXPECT_TRUE(t.is_contiguous());
