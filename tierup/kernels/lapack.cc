@@ -28,9 +28,11 @@ int work_size(const T& answer) {
   return std::max(1, static_cast<int>(std::real(answer)));
 }
 
-// Illegal arguments are bugs of the caller; everything else is the matrix's business.
+// The arguments' sizes are right, so LAPACK refuses one for what is in it: some routines look for
+// NaN. Everything else is the matrix's business.
 int checked(int info) {
-  TIERUP_CHECK(info >= 0);
+  require(info >= 0, ErrorCode::kInvalidArgument,
+          "LAPACK refuses argument {}: the input matrix contained non-finite values", -info);
   return info;
 }
 

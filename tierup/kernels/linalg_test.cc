@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tierup/kernels/linalg_factor.h"
 #include "tierup/kernels/linalg_norm.h"
 #include "tierup/kernels/linalg_spectral.h"
@@ -27,6 +29,12 @@ TEST(Linalg, SolvesFromBothSides) {
   expect_near(matmul(matrix(), solve(matrix(), b, true)), {1, 2});
   const Tensor row = make_tensor<double>({1, 2}, {1, 2});
   expect_near(matmul(solve(matrix(), row, false), matrix()), {1, 2});
+}
+
+TEST(Linalg, SingularValuesOfNanAreRefusedByName) {
+  const Tensor nan = make_tensor<double>({2, 2}, {1, std::nan(""), 2, 4});
+  EXPECT_NE(message_of([&] { svdvals(nan, std::nullopt); }).find("non-finite values"),
+            std::string::npos);
 }
 
 TEST(Linalg, NamesTheReasonOfFailure) {

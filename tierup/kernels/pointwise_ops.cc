@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/strided_loop.h"
@@ -237,8 +238,9 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   const PointwiseOp shifted{Body::kAdd, Promote::kFloating, 1};
   Tensor sum = pointwise(shifted, {self, Operand(Scalar(0.0))});
   const ScalarType common = sum.dtype();
-  fill(sum, Scalar(static_cast<double>(p * (p - 1)) / 4 * std::log(M_PI)));
+  fill(sum, Scalar(static_cast<double>(p) * static_cast<double>(p - 1) / 4 * std::log(M_PI)));
   for (int64_t i = 0; i < p; ++i) {
+    poll_interrupt();
     const Tensor x = pointwise(shifted, {self, Operand(Scalar(-0.5 * static_cast<double>(i)))});
     pointwise_into(sum, {Body::kAdd, Promote::kSame, 0, common},
                    {sum, pointwise({Body::kLgamma}, {x})});
