@@ -197,9 +197,12 @@ class IValue {
   Tag tag_ = Tag::kNone;
 };
 
+// Containers may nest as deep as memory goes: what they hold is released in a loop, not by
+// destructors that call one another.
 struct ListValue final : public RefCounted {
   explicit ListValue(TypePtr element_type, std::vector<IValue> v = {})
       : element(std::move(element_type)), items(std::move(v)) {}
+  ~ListValue() override;
   TypePtr element;
   std::vector<IValue> items;
 };
@@ -207,6 +210,7 @@ struct ListValue final : public RefCounted {
 struct TupleValue final : public RefCounted {
   explicit TupleValue(std::vector<IValue> v, TypePtr named_type = nullptr)
       : items(std::move(v)), named(std::move(named_type)) {}
+  ~TupleValue() override;
   std::vector<IValue> items;
   TypePtr named;  // The NamedTuple type, or null.
 };
@@ -222,6 +226,7 @@ struct IValueKeyEqual {
 struct DictValue final : public RefCounted {
   DictValue(TypePtr key_type, TypePtr value_type)
       : key(std::move(key_type)), value(std::move(value_type)) {}
+  ~DictValue() override;
   TypePtr key;
   TypePtr value;
 
@@ -242,6 +247,7 @@ struct DictValue final : public RefCounted {
 struct ObjectValue final : public RefCounted {
   explicit ObjectValue(std::shared_ptr<const ClassType> t)
       : type(std::move(t)), slots(type->attributes().size(), IValue::uninitialized()) {}
+  ~ObjectValue() override;
   const std::shared_ptr<const ClassType> type;
   std::vector<IValue> slots;  // In the order of type->attributes().
   // Counts writes to attributes, so that a plan can tell whether what it took for constant still

@@ -94,6 +94,22 @@ TEST(IValue, TextIsTorchScripts) {
   EXPECT_EQ(to_text(make_int_list(IntVector{1, 2})), "[1, 2]");
 }
 
+TEST(IValue, DeeplyNestedValuesAreReleased) {
+  IValue list = make_ref<ListValue>(Type::any());
+  IValue tuple(1);
+  IValue dict = make_ref<DictValue>(Type::str(), Type::any());
+  for (int i = 0; i < 200000; ++i) {
+    list = make_ref<ListValue>(Type::any(), std::vector<IValue>{list});
+    tuple = make_tuple({tuple, IValue(1)});
+    auto next = make_ref<DictValue>(Type::str(), Type::any());
+    next->set(IValue(1), dict);
+    dict = next;
+  }
+  const IValue kept = list.to_list().items[0];
+  list = IValue();
+  EXPECT_EQ(kept.to_list().items.size(), 1U);
+}
+
 TEST(IValue, DictKeepsInsertionOrderOverErasure) {
   auto dict = make_ref<DictValue>(Type::str(), Type::integer());
   for (int i = 0; i < 40; ++i) dict->set(IValue(std::to_string(i)), IValue(i));
