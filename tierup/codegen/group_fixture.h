@@ -67,6 +67,13 @@ inline std::vector<Tensor> run_group(const ops::FusionGroup& group, std::vector<
 // Same dtype, shape and strides, and the same bits but for which NaN.
 void expect_same(const Tensor& a, const Tensor& b, const std::string& what);
 
+// What has to answer.
+enum class By { kKernel, kTwin, kEither };
+
+// The group gives what its members give one by one, on all threads and on one.
+void expect_twin(const ops::FusionGroup& group, const std::vector<Tensor>& inputs,
+                 const std::string& what, By by = By::kKernel);
+
 // Whether compiled kernels can be had here at all.
 inline bool has_library() { return Library::instance().api() != nullptr; }
 

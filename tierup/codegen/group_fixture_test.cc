@@ -1,5 +1,6 @@
 #include "tierup/codegen/group_fixture.h"
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 
 namespace tierup::codegen {
@@ -42,6 +43,23 @@ void expect_same(const Tensor& a, const Tensor& b, const std::string& what) {
     }
     ++shown;
     ADD_FAILURE() << what << ": element " << i << " of " << a.describe();
+  }
+}
+
+void expect_twin(const ops::FusionGroup& group, const std::vector<Tensor>& inputs,
+                 const std::string& what, By by) {
+  const uint64_t before = group.compiled_runs();
+  const auto fused = run_group(group, inputs);
+  if (by != By::kEither) {
+    EXPECT_EQ(group.compiled_runs(), before + (by == By::kKernel ? 1 : 0)) << what;
+  }
+  const ThreadCountScope one_thread(1);
+  const auto alone = run_group(group, inputs);
+  const auto plain = run_group(group, inputs, true);
+  ASSERT_EQ(fused.size(), plain.size()) << what;
+  for (size_t i = 0; i < plain.size(); ++i) {
+    expect_same(fused[i], plain[i], what);
+    expect_same(alone[i], plain[i], what + ", in one thread");
   }
 }
 

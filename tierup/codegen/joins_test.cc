@@ -3,7 +3,6 @@
 #include <cmath>
 #include <random>
 
-#include "tierup/base/parallel.h"
 #include "tierup/codegen/group_fixture.h"
 #include "tierup/kernels/conversion.h"
 #include "tierup/kernels/copy.h"
@@ -59,22 +58,6 @@ class Joins : public testing::Test {
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
   void TearDown() override { kernels::limit_instruction_set(kernels::InstructionSet::kAvx512); }
 };
-
-enum class By { kKernel, kTwin };
-
-void expect_twin(const ops::FusionGroup& group, const std::vector<Tensor>& inputs,
-                 const std::string& what, By by = By::kKernel) {
-  const uint64_t before = group.compiled_runs();
-  const auto fused = run_group(group, inputs);
-  EXPECT_EQ(group.compiled_runs(), before + (by == By::kKernel ? 1 : 0)) << what;
-  const ThreadCountScope one_thread(1);
-  const auto alone = run_group(group, inputs);
-  const auto plain = run_group(group, inputs, true);
-  for (size_t i = 0; i < fused.size(); ++i) {
-    expect_same(fused[i], plain[i], what);
-    expect_same(alone[i], plain[i], what + ", in one thread");
-  }
-}
 
 // The same elements in another layout.
 Tensor turned(const Tensor& tensor) {

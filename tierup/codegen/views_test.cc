@@ -53,19 +53,6 @@ class Views : public testing::Test {
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
 };
 
-enum class By { kKernel, kTwin, kEither };
-
-void expect_twin(const ops::FusionGroup& group, const std::vector<Tensor>& inputs,
-                 const std::string& what, By by = By::kKernel) {
-  const uint64_t before = group.compiled_runs();
-  const auto fused = run_group(group, inputs);
-  if (by != By::kEither) {
-    EXPECT_EQ(group.compiled_runs(), before + (by == By::kKernel ? 1 : 0)) << what;
-  }
-  const auto plain = run_group(group, inputs, true);
-  for (size_t i = 0; i < fused.size(); ++i) expect_same(fused[i], plain[i], what);
-}
-
 struct Case {
   const char* name;
   std::vector<ops::ViewStep> steps;

@@ -13,17 +13,9 @@
 namespace tierup::kernels {
 namespace {
 
-GemmBlockKernels pick_kernels() {
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return gemm_block_avx512();
-    case InstructionSet::kAvx2: return gemm_block_avx2();
-    case InstructionSet::kBase: return gemm_block_base();
-  }
-  return gemm_block_base();
-}
-
 const GemmBlockKernels& block_kernels() {
-  static const GemmBlockKernels kernels = pick_kernels();
+  static const GemmBlockKernels kernels =
+      of_instruction_set(gemm_block_base, gemm_block_avx2, gemm_block_avx512);
   return kernels;
 }
 

@@ -17,4 +17,15 @@ InstructionSet instruction_set();
 // running are not affected. kAvx512 lifts the limit.
 void limit_instruction_set(InstructionSet most);
 
+// What one of three variants of a kernel gives: that of the instruction set at hand.
+template <typename Made>
+Made of_instruction_set(Made (*base)(), Made (*avx2)(), Made (*avx512)()) {
+  switch (instruction_set()) {
+    case InstructionSet::kAvx512: return avx512();
+    case InstructionSet::kAvx2: return avx2();
+    case InstructionSet::kBase: break;
+  }
+  return base();
+}
+
 }  // namespace tierup::kernels

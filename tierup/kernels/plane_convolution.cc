@@ -12,12 +12,7 @@ namespace tierup::kernels {
 namespace {
 
 PlaneKernels plane_kernels() {
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return plane_kernels_avx512();
-    case InstructionSet::kAvx2: return plane_kernels_avx2();
-    case InstructionSet::kBase: break;
-  }
-  return plane_kernels_base();
+  return of_instruction_set(plane_kernels_base, plane_kernels_avx2, plane_kernels_avx512);
 }
 
 PlanePart whole_plane(const ConvGeometry& g) {

@@ -120,12 +120,7 @@ constexpr RowKernels<double> kDoubleKernels{
 };
 
 RowKernels<float> pick() {
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return row_kernels_avx512();
-    case InstructionSet::kAvx2: return row_kernels_avx2();
-    case InstructionSet::kBase: return row_kernels_base();
-  }
-  return row_kernels_base();
+  return of_instruction_set(row_kernels_base, row_kernels_avx2, row_kernels_avx512);
 }
 
 }  // namespace

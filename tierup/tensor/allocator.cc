@@ -48,25 +48,27 @@ struct SizeClass {
   size_t bytes;
 };
 
-SizeClass size_class(size_t bytes) {
-  if (bytes <= 64) return {0, 64};
-  const size_t power = std::bit_width(bytes - 1) - 1;  // 2^power < bytes <= 2^(power+1)
-  const size_t step = size_t{1} << (power - 2);
-  const size_t steps = (bytes - (size_t{1} << power) + step - 1) / step;  // 1..4
-  return {(power - 6) * 4 + steps, (size_t{1} << power) + steps * step};
-}
-
 size_t bytes_of_class(size_t index) {
   if (index == 0) return 64;
   const size_t power = (index - 1) / 4 + 6;
   return (size_t{1} << power) + ((index - 1) % 4 + 1) * (size_t{1} << (power - 2));
 }
 
+SizeClass size_class(size_t bytes) {
+  if (bytes <= 64) return {0, 64};
+  const size_t power = std::bit_width(bytes - 1) - 1;  // 2^power < bytes <= 2^(power+1)
+  const size_t step = size_t{1} << (power - 2);
+  const size_t steps = (bytes - (size_t{1} << power) + step - 1) / step;  // 1..4
+  const size_t index = (power - 6) * 4 + steps;
+  return {index, bytes_of_class(index)};
+}
+
 // The class that a block serves which was made for this one or a larger one.
 SizeClass class_of_block(void* block, const SizeClass& least) {
   if (least.bytes < kLeastLentBytes) return least;
-  const SizeClass above = size_class(malloc_usable_size(block));
-  const size_t index = above.bytes == malloc_usable_size(block) ? above.index : above.index - 1;
+  const size_t usable = malloc_usable_size(block);
+  const SizeClass above = size_class(usable);
+  const size_t index = above.bytes == usable ? above.index : above.index - 1;
   return index > least.index ? SizeClass{index, bytes_of_class(index)} : least;
 }
 

@@ -11,12 +11,7 @@ namespace {
 constexpr int64_t kGrain = 32768;  // Elements worth a thread.
 
 ChannelLoops loops() {
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return channel_loops_avx512();
-    case InstructionSet::kAvx2: return channel_loops_avx2();
-    case InstructionSet::kBase: break;
-  }
-  return channel_loops_base();
+  return of_instruction_set(channel_loops_base, channel_loops_avx2, channel_loops_avx512);
 }
 
 }  // namespace

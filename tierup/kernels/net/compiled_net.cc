@@ -120,15 +120,16 @@ class Net final : public CompiledNet {
   // Enters no parallel region that the net itself does not enter: a team of threads costs more than
   // a small net. A flag of the workers' may be an old one, so it is looked at twice.
   std::vector<Tensor> rehearse(std::span<const IValue> inputs) override {
-    bool met_nan = false;
     std::vector<Tensor> results;
-    for (int look = 0; look < 2 && (look == 0 || (met_nan && uses_workers_)); ++look) {
+    const auto meets_nan = [&] {
       FloatWatch watch(FloatWatch::Scope::kWorkersAfter, threads_);
       results = execute(inputs);
-      met_nan = watch.met_nan() && !holds_nan(results);
+      const bool met = watch.met_nan();
       uses_workers_ = watch.entered_regions();
-    }
-    if (met_nan) net_.notes.emplace_back("meets NaNs on ordinary numbers");
+      return met && !holds_nan(results);
+    };
+    if (meets_nan() && (!uses_workers_ || meets_nan()))
+      net_.notes.emplace_back("meets NaNs on ordinary numbers");
     return results;
   }
   const std::vector<std::string>& notes() const override { return net_.notes; }

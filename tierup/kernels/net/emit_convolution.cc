@@ -100,14 +100,11 @@ Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const IntVector& weight
                                      const std::function<void(const float*, float*)>& pack,
                                      int64_t room) {
   const Home source = home_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
-  const memory::desc layout = row_major(weights_as);
-  const auto block = weights_.get(layer.id * 2, layout, [&](char* to) {
+  const Home weights = stored(layer.id * 2, row_major(weights_as), [&](char* to) {
     const Tensor weight = dense_weight(layer);
     pack(weight.data<float>(), reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
-  out_.blocks.push_back(block);
-  const Home weights{layout, constant_buffer(block.get(), layout.get_size()), 0};
   const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const Home target = result_home(layer, channels_last(value(layer.output).sizes));
   return {source, weights, bias, target, fresh(row_major(IntVector{room}))};

@@ -98,14 +98,12 @@ void Emitter::single_row(const Layer& layer) {
   const int64_t n = layer.weight.size(1);
   const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const memory::desc layout = row_major(IntVector{row_panel_count(n), k, kRowPanel});
-  const auto block = weights_.get(-1 - layer.weights_id, layout, [&](char* to) {
+  const Home weights = stored(-1 - layer.weights_id, layout, [&](char* to) {
     const Tensor weight = scaled_weight(layer);
     pack_row_panels(weight.data<float>(), weight.stride(0), weight.stride(1), k, n,
                     reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
-  out_.blocks.push_back(block);
-  const Home weights{layout, constant_buffer(block.get(), layout.get_size()), 0};
   const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const Home target = fresh(row_major(value(layer.output).sizes));
   act(

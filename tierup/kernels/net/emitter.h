@@ -115,6 +115,8 @@ class Emitter {
   void copy(const Home& from, const Home& to);
   bool copy_rows(const Home& from, const Home& to);
   Argument scratch(const memory::desc& layout);
+  // The constant named `id` in this layout; `fill` writes a missing one.
+  Home stored(int id, const memory::desc& layout, const std::function<void(char*)>& fill);
   Home packed(int id, const Tensor& tensor, const memory::desc& wanted, const memory::desc& outer);
   Home vector_of(int id, const std::vector<float>& numbers);
   void find_last_uses();

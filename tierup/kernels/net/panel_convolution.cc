@@ -9,12 +9,7 @@ namespace tierup::kernels::net {
 namespace {
 
 ConvolutionPartFn part_function() {
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return convolution_part_avx512();
-    case InstructionSet::kAvx2: return convolution_part_avx2();
-    case InstructionSet::kBase: break;
-  }
-  return convolution_part_base();
+  return of_instruction_set(convolution_part_base, convolution_part_avx2, convolution_part_avx512);
 }
 
 int64_t rounded_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }

@@ -6,14 +6,7 @@
 namespace tierup::kernels::net {
 namespace {
 
-SwishFn swish() {
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return swish_avx512();
-    case InstructionSet::kAvx2: return swish_avx2();
-    case InstructionSet::kBase: break;
-  }
-  return swish_base();
-}
+SwishFn swish() { return of_instruction_set(swish_base, swish_avx2, swish_avx512); }
 
 }  // namespace
 

@@ -10,12 +10,7 @@ namespace tierup::kernels::net {
 namespace {
 
 WinogradPartFn part_function() {
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return winograd_part_avx512();
-    case InstructionSet::kAvx2: return winograd_part_avx2();
-    case InstructionSet::kBase: break;
-  }
-  return winograd_part_base();
+  return of_instruction_set(winograd_part_base, winograd_part_avx2, winograd_part_avx512);
 }
 
 int64_t points_of(int tile) { return int64_t{tile + 2} * (tile + 2); }
