@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 failed=0
 read -ra threaded <<<"${TSAN_TARGETS:-runtime_test tier_test executor_test api_test tests/stress/stress_test}"
 export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1
+export LSAN_OPTIONS="suppressions=$PWD/tools/lsan.supp print_suppressions=0"
 # libgomp is not instrumented: its barriers look like races to the thread sanitizer.
 export TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp ignore_noninstrumented_modules=1"
 

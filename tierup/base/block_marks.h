@@ -4,20 +4,15 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TIERUP_MARKS_BLOCKS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TIERUP_MARKS_BLOCKS 1
-#endif
-#endif
-#ifdef TIERUP_MARKS_BLOCKS
+#include "tierup/base/sanitizers.h"
+
+#ifdef TIERUP_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #endif
 
 namespace tierup {
 
-#ifdef TIERUP_MARKS_BLOCKS
+#ifdef TIERUP_ADDRESS_SANITIZER
 inline constexpr bool kBlocksAreMarked = true;
 inline void mark_usable(void* block, size_t bytes) { __asan_unpoison_memory_region(block, bytes); }
 inline void mark_unusable(void* block, size_t bytes) { __asan_poison_memory_region(block, bytes); }

@@ -13,15 +13,9 @@
 
 #include "tierup/base/float_watch.h"
 #include "tierup/base/interrupt.h"
+#include "tierup/base/sanitizers.h"
 #include "tierup/base/wait_policy.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define TIERUP_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TIERUP_THREAD_SANITIZER 1
-#endif
-#endif
 #ifdef TIERUP_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
