@@ -105,6 +105,13 @@ ExprValue expr_binary(Opcode opcode, LaneType type, const ExprValue& a, const Ex
   return builder->add({opcode, type, {left, right}, 0});
 }
 
+ExprValue expr_scale(const ExprValue& x, const ExprValue& n, const ExprValue& integer) {
+  ExprBuilder& builder = *x.builder;
+  const uint32_t exponent = builder.node_of(n);
+  const uint32_t whole = builder.node_of(integer);
+  return builder.add({Opcode::kScale, x.type, {builder.node_of(x), exponent, whole}, 0});
+}
+
 ExprValue expr_select(const ExprValue& condition, const ExprValue& yes, const ExprValue& no) {
   if (condition.builder == nullptr) return condition.bits != 0 ? yes : no;
   ExprBuilder& builder = *condition.builder;

@@ -47,6 +47,8 @@ ExprValue expr_constant(LaneType type, double value);
 ExprValue expr_integer(LaneType type, int64_t value);
 ExprValue expr_unary(Opcode opcode, LaneType type, const ExprValue& a);
 ExprValue expr_binary(Opcode opcode, LaneType type, const ExprValue& a, const ExprValue& b);
+// Scales x, a value that is no constant.
+ExprValue expr_scale(const ExprValue& x, const ExprValue& n, const ExprValue& integer);
 ExprValue expr_select(const ExprValue& condition, const ExprValue& yes, const ExprValue& no);
 
 }  // namespace tierup::kernels

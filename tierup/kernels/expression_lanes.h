@@ -133,6 +133,14 @@ template <typename T>
 inline Vec<T> copysign(const Vec<T>& x, const Vec<T>& sign) {
   return Vec<T>(expr_binary(Opcode::kCopysign, Vec<T>::kType, x.value, sign.value));
 }
+
+// x times 2^n, rounded once; n as a number and as integer lanes.
+inline constexpr bool kScalesAtOnce = true;
+template <typename T>
+inline Vec<T> scaled(const Vec<T>& x, const Vec<T>& n, const IntLanes<T>& integer) {
+  return Vec<T>(expr_scale(x.value, n.value, integer.value));
+}
+
 #define TIERUP_LANE_FUNCTION(name, opcode)                             \
   template <typename T>                                                \
   inline Vec<T> name(const Vec<T>& x) {                                \

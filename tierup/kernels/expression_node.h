@@ -43,6 +43,8 @@ enum class Opcode : uint8_t {
   kSelect,   // (mask, yes, no)
   kBitcast,  // Between float and integer lanes of one width.
   kConvert,  // By value: float to integer truncates.
+  kScale,    // (x, n, n as an integer): x times 2^n, rounded once; |n| is at most twice what 2^n's
+             // exponent holds.
 };
 
 struct ExprNode {

@@ -1,6 +1,10 @@
 // The code of float_folds.h; each including file is compiled for one instruction set and names the
 // function that returns its table. Everything here has internal linkage, so that no variant is
 // merged with another.
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include <array>
 #include <cstring>
 #include <limits>
@@ -54,32 +58,46 @@ float fold(const float* x, int64_t n) {
   return lane[0];
 }
 
+// Loops over the sums are written out by the compiler: only so do sums stay in registers.
 void add_rows(const float* x, int64_t rows, int64_t stride, float* acc) {
-  std::array<Vector, 4> sum;
-  std::memcpy(sum.data(), acc, sizeof(sum));
+  constexpr int kVectors = 4;
+  Vector sums[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) sums[v] = load(acc + v * 16);
   for (int64_t r = 0; r < rows; ++r, x += stride) {
-    for (size_t v = 0; v < sum.size(); ++v) sum[v] += load(x + v * 16);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[v] += load(x + v * 16);
   }
-  std::memcpy(acc, sum.data(), sizeof(sum));
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) std::memcpy(acc + v * 16, &sums[v], sizeof(sums[v]));
 }
 
 using WideVector = double __attribute__((vector_size(64)));  // A quarter of the lanes.
-using Part = float __attribute__((vector_size(32)));
+
+WideVector load_wide(const float* p) {
+#if defined(__AVX512F__)
+  return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+#else
+  using Part = float __attribute__((vector_size(32)));
+  Part part;
+  std::memcpy(&part, p, sizeof(part));
+  return __builtin_convertvector(part, WideVector);
+#endif
+}
 
 // The sum of value(x[i]) in double; value takes a WideVector or a double.
 template <typename Value>
 double wide_fold(const float* x, int64_t n, const Value& value) {
-  std::array<WideVector, 4> sums{};
+  constexpr int kVectors = 4;
+  WideVector sums[kVectors]{};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (size_t v = 0; v < sums.size(); ++v) {
-      Part part;
-      std::memcpy(&part, x + i + v * 8, sizeof(part));
-      sums[v] += value(__builtin_convertvector(part, WideVector));
-    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[v] += value(load_wide(x + i + v * 8));
   }
   std::array<double, kLanes> lane;
-  std::memcpy(lane.data(), sums.data(), sizeof(sums));
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) std::memcpy(&lane[v * 8], &sums[v], sizeof(sums[v]));
   for (; i < n; ++i) lane[0] += value(static_cast<double>(x[i]));
   for (int64_t width = kLanes / 2; width > 0; width /= 2) {
     for (int64_t j = 0; j < width; ++j) lane[j] += lane[j + width];

@@ -45,7 +45,7 @@ struct Ln2<double> {
 template <typename T>
 struct Reduced {
   Vec<T> growth;
-  typename Vec<T>::IntNative n;
+  Rounded<T> n;
 };
 template <typename T>
 TIERUP_INLINE Vec<T> growth_of(Vec<T> r) {
@@ -58,16 +58,21 @@ template <typename T>
 TIERUP_INLINE Reduced<T> reduce_exp(Vec<T> x) {
   const Rounded<T> n = round_small(x * Vec<T>(kLog2E));
   const Vec<T> r = (x - n.value * Vec<T>(Ln2<T>::kHigh)) - n.value * Vec<T>(Ln2<T>::kLow);
-  return {growth_of(r), n.integer};
+  return {growth_of(r), n};
 }
 template <typename T>
 TIERUP_INLINE Vec<T> limit(Vec<T> x, double low, double high) {
   return select(x < Vec<T>(low), Vec<T>(low), select(x > Vec<T>(high), Vec<T>(high), x));
 }
+// x times 2^n, rounded once.
 template <typename T>
-TIERUP_INLINE Vec<T> scale(Vec<T> x, typename Vec<T>::IntNative n) {
-  const auto half = n >> 1;
-  return (x * power_of_two<T>(half)) * power_of_two<T>(n - half);
+TIERUP_INLINE Vec<T> scale(Vec<T> x, const Rounded<T>& n) {
+  if constexpr (kScalesAtOnce) {
+    return scaled(x, n.value, n.integer);
+  } else {
+    const auto half = n.integer >> 1;
+    return (x * power_of_two<T>(half)) * power_of_two<T>(n.integer - half);
+  }
 }
 
 template <typename T>
@@ -85,7 +90,7 @@ TIERUP_INLINE Vec<T> exp2(Vec<T> x) {
   const Vec<T> rest = limited - n.value;
   // The product with ln 2 in two parts keeps the exponent's full precision.
   const Vec<T> r = rest * Vec<T>(Ln2<T>::kHigh) + rest * Vec<T>(Ln2<T>::kLow);
-  return scale(Vec<T>(1) + growth_of(r), n.integer);
+  return scale(Vec<T>(1) + growth_of(r), n);
 }
 
 template <typename T>
@@ -93,7 +98,7 @@ TIERUP_INLINE Vec<T> expm1(Vec<T> x) {
   const bool single = sizeof(T) == 4;
   const double top = single ? 64.0 : 500.0;
   const Reduced<T> reduced = reduce_exp(limit(x, single ? -40.0 : -80.0, top));
-  const Vec<T> power = power_of_two<T>(reduced.n);
+  const Vec<T> power = power_of_two<T>(reduced.n.integer);
   const Vec<T> near = power * reduced.growth + (power - Vec<T>(1));
   // A zero keeps its sign; large arguments are plain exponentials.
   return select(x > Vec<T>(top), exp(x), select(x == Vec<T>(0), x, near));

@@ -107,6 +107,19 @@ TIERUP_INLINE Vec<T> copysign(Vec<T> x, Vec<T> sign) {
   return Vec<T>::from_bits((x.bits() & ~sign_bits<T>()) | (sign.bits() & sign_bits<T>()));
 }
 
+// x times 2^n, rounded once; n as a number and as integer lanes. Not every set has it.
+inline constexpr bool kScalesAtOnce = TIERUP_VECTOR_BYTES == 64;
+#if TIERUP_VECTOR_BYTES == 64
+template <typename T>
+TIERUP_INLINE Vec<T> scaled(Vec<T> x, Vec<T> n, typename Vec<T>::IntNative /*integer*/) {
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>(typename Vec<T>::Native(_mm512_scalef_ps((__m512)x.v, (__m512)n.v)));
+  } else {
+    return Vec<T>(typename Vec<T>::Native(_mm512_scalef_pd((__m512d)x.v, (__m512d)n.v)));
+  }
+}
+#endif
+
 enum class Rounding { kEven, kDown, kUp, kZero };
 template <Rounding kMode, typename T>
 TIERUP_INLINE Vec<T> round_to(Vec<T> x) {

@@ -6,6 +6,7 @@
 #include "tierup/codegen/llvm/kernel_emitter.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Verifier.h>
 
 #include <stdexcept>
@@ -19,7 +20,11 @@ using llvm::Value;
 class KernelEmitter {
  public:
   KernelEmitter(const KernelSpec& spec, llvm::LLVMContext& context, int vector_bits)
-      : spec_(spec), context_(context), builder_(context), width_(lanes(spec, vector_bits)) {}
+      : spec_(spec),
+        context_(context),
+        builder_(context),
+        vector_bits_(vector_bits),
+        width_(lanes(spec, vector_bits)) {}
 
   std::unique_ptr<llvm::Module> emit(const std::string& symbol) {
     check();
@@ -106,7 +111,8 @@ class KernelEmitter {
       case Opcode::kNot:
       case Opcode::kBitcast:
       case Opcode::kConvert: return 1;
-      case Opcode::kSelect: return 3;
+      case Opcode::kSelect:
+      case Opcode::kScale: return 3;
       default: return 2;
     }
   }
@@ -331,6 +337,48 @@ class KernelEmitter {
     }
   }
 
+  // x times 2^n, rounded once: by one instruction where there is one. Else by two factors, of which
+  // the first leaves x exact.
+  Value* scaled(LaneType type, Value* x, Value* n, Value* integer, unsigned width) {
+    const unsigned bits = scalar_type(type)->getScalarSizeInBits();
+    const unsigned lanes = 512 / bits;
+    if (vector_bits_ == 512 && width % lanes == 0) {
+      Value* result = llvm::PoisonValue::get(x->getType());
+      for (unsigned first = 0; first < width; first += lanes) {
+        result = builder_.CreateInsertVector(
+            x->getType(), result,
+            scaled_register(bits, register_at(x, first, lanes), register_at(n, first, lanes)),
+            builder_.getInt64(first));
+      }
+      return result;
+    }
+    llvm::Type* whole = integer->getType();
+    Value* half = builder_.CreateAShr(integer, llvm::ConstantInt::get(whole, 1));
+    Value* rest = builder_.CreateSub(integer, half);
+    return builder_.CreateFMul(builder_.CreateFMul(x, power_of_two(half, x->getType(), bits)),
+                               power_of_two(rest, x->getType(), bits));
+  }
+  Value* register_at(Value* vector, unsigned first, unsigned lanes) {
+    llvm::Type* element = vector->getType()->getScalarType();
+    return builder_.CreateExtractVector(llvm::FixedVectorType::get(element, lanes), vector,
+                                        builder_.getInt64(first));
+  }
+  Value* scaled_register(unsigned bits, Value* x, Value* n) {
+    constexpr int kCurrentRounding = 4;
+    const auto intrinsic = bits == 32 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                                      : llvm::Intrinsic::x86_avx512_mask_scalef_pd_512;
+    Value* all = llvm::ConstantInt::getAllOnesValue(builder_.getIntNTy(512 / bits));
+    return builder_.CreateIntrinsic(intrinsic, {},
+                                    {x, n, x, all, builder_.getInt32(kCurrentRounding)});
+  }
+  Value* power_of_two(Value* integer, llvm::Type* type, unsigned bits) {
+    const uint64_t bias = bits == 32 ? 127 : 1023;
+    const uint64_t mantissa = bits == 32 ? 23 : 52;
+    Value* biased = builder_.CreateAdd(integer, llvm::ConstantInt::get(integer->getType(), bias));
+    return builder_.CreateBitCast(
+        builder_.CreateShl(biased, llvm::ConstantInt::get(integer->getType(), mantissa)), type);
+  }
+
   Value* constant(const ExprNode& node) {
     llvm::Type* type = scalar_type(node.type);
     if (!is_float(node.type)) return llvm::ConstantInt::get(type, node.immediate);
@@ -382,6 +430,7 @@ class KernelEmitter {
       case Opcode::kShiftRightLogical: return builder_.CreateLShr(a, b);
       case Opcode::kShiftRightArithmetic: return builder_.CreateAShr(a, b);
       case Opcode::kSelect: return builder_.CreateSelect(a, b, values[node.operands[2]]);
+      case Opcode::kScale: return scaled(node.type, a, b, values[node.operands[2]], width);
       case Opcode::kBitcast: return builder_.CreateBitCast(a, widen(scalar_type(node.type), width));
       case Opcode::kConvert: return convert(a, from, node.type, width);
       default: throw std::invalid_argument("unknown opcode");
@@ -391,6 +440,7 @@ class KernelEmitter {
   const KernelSpec& spec_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
+  int vector_bits_;
   unsigned width_;
   std::vector<Value*> data_;
   std::vector<Value*> strides_;
