@@ -16,16 +16,18 @@ ChannelLoops loops() {
 
 }  // namespace
 
+// Of few channels, threads take a line of the cache each time, so that all have as much to do.
 void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* mean) {
-  constexpr int64_t kBlock = 64;
+  constexpr int64_t kFew = 256;
+  const int64_t width = channels > kFew ? 64 : 16;
   const ChannelLoops body = loops();
-  const int64_t blocks = (channels + kBlock - 1) / kBlock;
-  const int64_t grain = std::max<int64_t>(1, kGrain / (points * kBlock));
+  const int64_t blocks = (channels + width - 1) / width;
+  const int64_t grain = std::max<int64_t>(1, kGrain / (points * width));
   parallel_for(0, batch * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / blocks;
-      const int64_t c = i % blocks * kBlock;
-      body.sums(x + n * points * channels + c, points, channels, std::min(kBlock, channels - c),
+      const int64_t c = i % blocks * width;
+      body.sums(x + n * points * channels + c, points, channels, std::min(width, channels - c),
                 1.0F / static_cast<float>(points), mean + n * channels + c);
     }
   });

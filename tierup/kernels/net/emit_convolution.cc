@@ -96,10 +96,11 @@ void Emitter::onednn_convolution(const Layer& given) {
   settle(layer.output, target);
 }
 
-Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const IntVector& weights_as,
+Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& source_as,
+                                     const IntVector& weights_as,
                                      const std::function<void(const float*, float*)>& pack,
                                      int64_t room) {
-  const Home source = home_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
+  const Home source = home_in(layer.inputs[0], source_as);
   const Home weights = stored(layer.id * 2, row_major(weights_as), [&](char* to) {
     const Tensor weight = dense_weight(layer);
     pack(weight.data<float>(), reinterpret_cast<float*>(to));
@@ -117,7 +118,8 @@ void Emitter::winograd(const Layer& layer, int tile) {
   const int64_t in = problem.in_channels;
   const int64_t out = problem.out_channels;
   const OwnHomes h = own_homes(
-      layer, IntVector{winograd_weight_count(in, out) / 9, 9},
+      layer, channels_last(value(layer.inputs[0]).sizes),
+      IntVector{winograd_weight_count(in, out) / 9, 9},
       [&](const float* weight, float* to) { pack_winograd_weight(weight, in, out, to); },
       plan.scratch());
   act(
@@ -129,11 +131,23 @@ void Emitter::winograd(const Layer& layer, int tile) {
   settle(layer.output, h.target);
 }
 
+// An image that comes as planes is read so.
+PanelConvolution Emitter::panels_of(const Layer& layer) {
+  PanelConvolution problem = panel_problem(layer.conv);
+  const int input = layer.inputs[0];
+  problem.is_planar = problem.in_channels < kConvolutionRun &&
+                      same_layout(any_home(input).layout, row_major(value(input).sizes));
+  return problem;
+}
+
 void Emitter::panels(const Layer& layer) {
-  const PanelConvolution problem = panel_problem(layer.conv);
+  const PanelConvolution problem = panels_of(layer);
   const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
   const OwnHomes h = own_homes(
-      layer, IntVector{convolution_weight_count(problem)},
+      layer,
+      problem.is_planar ? row_major(value(layer.inputs[0]).sizes)
+                        : channels_last(value(layer.inputs[0]).sizes),
+      IntVector{convolution_weight_count(problem)},
       [&](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); },
       plan.scratch());
   act(

@@ -124,7 +124,7 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
   const ConvGeometry& g = layer.conv;
   switch (algorithm) {
     case Algorithm::kOneDnn: return attempt_onednn(layer);
-    case Algorithm::kPanels: return attempt_panels(panel_problem(g), *store_steps(layer));
+    case Algorithm::kPanels: return attempt_panels(panels_of(layer), *store_steps(layer));
     case Algorithm::kWinograd2:
       return attempt_winograd(winograd_problem(g, 2), *store_steps(layer));
     case Algorithm::kWinograd4:

@@ -185,12 +185,13 @@ class Emitter {
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, int tile);
   void panels(const Layer& layer);
+  PanelConvolution panels_of(const Layer& layer);
   // What our own convolutions read and write beside their source.
   struct OwnHomes {
     Home source, weights, bias, target, room;
   };
-  // `weights_as` names how they are packed.
-  OwnHomes own_homes(const Layer& layer, const IntVector& weights_as,
+  // `source_as`: how the source is read; `weights_as` names how they are packed.
+  OwnHomes own_homes(const Layer& layer, const memory::desc& source_as, const IntVector& weights_as,
                      const std::function<void(const float*, float*)>& pack, int64_t room);
   // Of a product: with the normalisation's factors, and with what it adds.
   static Tensor scaled_weight(const Layer& layer);

@@ -51,9 +51,13 @@ struct Finish {
   }
 };
 
+// A stride of rows that lie side by side: the numbers of one step of the depth follow one another.
+constexpr int kSideBySide = 1;
+
 struct PanelProduct {
   const float* a;       // Rows,
-  int64_t a_stride;     // so many floats apart, where kStride is 0: else kStride floats.
+  int64_t a_stride;     // so many floats apart, where kStride is 0: else kStride floats. Rows side
+                        // by side: so many floats from step to step of the depth.
   const float* b;       // [depth][width]
   const char* ahead;    // Memory that is wanted soon,
   int64_t ahead_bytes;  // and how much of it.
@@ -163,12 +167,21 @@ TIERUP_INLINE void finish_simply(const Sums<kRows, kVectors>& sums, const Finish
   });
 }
 
+// Steps of the depth that read one line of the cache of each row.
+constexpr int64_t kLine = 16;
+
+// Bytes to ask for, of what is wanted soon: for each row, and for each row and kLine steps.
+struct Ask {
+  int64_t of_row, of_line;
+};
+
 // kRows rows from `first` on, and the columns from `column` on.
 template <int kRows, int kWidth, int kStride>
-void multiply_rows(const PanelProduct& p, int64_t first, int column) {
+void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int column) {
   constexpr int kVectors = vectors_of(kWidth);
   const float* before = p.sums != nullptr ? p.sums + first * p.sums_stride + column : nullptr;
   const int64_t stride = kStride > 0 ? kStride : p.a_stride;
+  const int64_t step = kStride == kSideBySide ? p.a_stride : 1;
   const float* a = p.a + first * stride;
   const float* b = p.b + column;
   float* target = p.c + first * p.c_stride + column;
@@ -189,22 +202,20 @@ void multiply_rows(const PanelProduct& p, int64_t first, int column) {
   }
   // Beside the products of each line of the cache, the same line of the next rows is asked for, and
   // then what is wanted later, kRows / rows of it in all.
-  constexpr int64_t kLine = 16;
   const float* near = first + kRows < p.rows ? a + kRows * stride : a;
-  const char* ahead = p.ahead + p.ahead_bytes * first / p.rows;
-  const int64_t ahead_step = p.ahead_bytes * kRows / p.rows / p.depth;
+  const char* ahead = p.ahead + ask.of_row * first;
   for (int64_t k = 0; k < p.depth;) {
     const int64_t line_end = std::min(p.depth, k + kLine);
     const int64_t rows_end = std::min<int64_t>(line_end, k + kRows);
     const float* line = near + k;
     for (; k < rows_end; ++k, line += stride) {
       __builtin_prefetch(line, 0, 3);
-      add_products<kRows, kVectors>(sums, a + k, stride, b + k * kWidth);
+      add_products<kRows, kVectors>(sums, a + k * step, stride, b + k * kWidth);
     }
-    ahead += kLine * ahead_step;
+    ahead += ask.of_line * kRows;
     for (int64_t i = 0; k < line_end; ++k, ++i) {
       __builtin_prefetch(ahead + i * 64, 0, 2);
-      add_products<kRows, kVectors>(sums, a + k, stride, b + k * kWidth);
+      add_products<kRows, kVectors>(sums, a + k * step, stride, b + k * kWidth);
     }
   }
   if (p.finish.bias == nullptr) {
@@ -222,7 +233,7 @@ void multiply_rows(const PanelProduct& p, int64_t first, int column) {
   store_sums<kRows, kVectors>(finished, target, p.c_stride);
 }
 
-using MultiplyRows = void (*)(const PanelProduct&, int64_t, int);
+using MultiplyRows = void (*)(const PanelProduct&, const Ask&, int64_t, int);
 
 template <int kWidth, int kStride, int... kCounts>
 MultiplyRows multiply_rows_of(int64_t rows, std::integer_sequence<int, kCounts...> /*counts*/) {
@@ -230,18 +241,23 @@ MultiplyRows multiply_rows_of(int64_t rows, std::integer_sequence<int, kCounts..
   return kTable[rows - 1];
 }
 
-// Rows go in blocks of nearly one size.
+// Rows go in blocks of nearly one size, the larger ones first.
 template <int kWidth, int kStride>
 void multiply_panel_of(const PanelProduct& product) {
   constexpr int kVectors = vectors_of(kWidth);
   constexpr int kRows = rows_of(kVectors);
   const int64_t blocks = (product.rows + kRows - 1) / kRows;
+  const int64_t least = product.rows / blocks;
+  const int64_t larger = product.rows - least * blocks;
+  const int64_t of_row = product.ahead_bytes / product.rows;
+  const Ask ask{of_row, of_row * kLine / product.depth};
   for (int column = 0; column < kWidth; column += kVectors * kVectorFloats) {
+    int64_t first = 0;
     for (int64_t i = 0; i < blocks; ++i) {
-      const int64_t first = product.rows * i / blocks;
-      const int64_t count = product.rows * (i + 1) / blocks - first;
+      const int64_t count = i < larger ? least + 1 : least;
       multiply_rows_of<kWidth, kStride>(count, std::make_integer_sequence<int, kRows>())(
-          product, first, column);
+          product, ask, first, column);
+      first += count;
     }
   }
 }

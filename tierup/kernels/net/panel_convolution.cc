@@ -17,6 +17,12 @@ int64_t parts_of(int64_t count, int64_t each) { return (count + each - 1) / each
 
 }  // namespace
 
+int64_t gathered_count(const PanelConvolution& problem, int64_t rows) {
+  if (convolution_reads_rows(problem)) return 0;
+  return problem.is_planar ? kConvolutionDepth * convolution_apart(rows)
+                           : kConvolutionStride * rows;
+}
+
 int64_t convolution_weight_count(const PanelConvolution& problem) {
   return rounded_up(problem.out_channels, kPanelGrain) * problem.depth();
 }
@@ -64,9 +70,9 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
   const int64_t channels = std::min(rounded_up(problem.out_channels, kPanelGrain),
                                     parts_of(panels, plan.channel_parts) * kPanelChannels);
   const bool is_deep = problem.depth() > kConvolutionDepth;
-  const int64_t gathered = convolution_reads_rows(problem) ? 0 : kConvolutionStride;
-  const int64_t each = gathered + (is_deep ? channels : 0);
-  plan.scratch_of_worker = rounded_up(parts_of(rows, plan.row_parts) * each, 16);
+  const int64_t each = parts_of(rows, plan.row_parts);
+  plan.scratch_of_worker =
+      rounded_up(gathered_count(problem, each) + (is_deep ? each * channels : 0), 16);
   return plan;
 }
 

@@ -21,6 +21,7 @@ struct PanelConvolution {
   int64_t stride_y, stride_x;
   int64_t dilation_y, dilation_x;
   int64_t pad_top, pad_left;
+  bool is_planar = false;  // The source's points lie innermost, not its channels.
 
   int64_t rows() const { return batch * out_height * out_width; }
   int64_t depth() const { return kernel_height * kernel_width * in_channels; }
@@ -35,14 +36,22 @@ constexpr int64_t kConvolutionChannels = kPanelGrain;
 constexpr int64_t kConvolutionDepth = 160;
 // From row to row: rows of a power of two would meet in the cache.
 constexpr int64_t kConvolutionStride = kConvolutionDepth + 16;
+// Fewer input channels than that make runs too short to be gathered row by row: from planes, the
+// rows are gathered side by side, one number of all windows after the other.
+constexpr int64_t kConvolutionRun = 16;
+// From number to number of the windows of so many rows then.
+constexpr int64_t convolution_apart(int64_t rows) { return (rows + 31) / 32 * 32 + 16; }
 
 // Whether rows are read where they are: windows of one point that lie side by side, not so far
 // apart that they meet in the cache.
 constexpr bool convolution_reads_rows(const PanelConvolution& p) {
-  return p.kernel_height * p.kernel_width == 1 && p.stride_y == 1 && p.stride_x == 1 &&
-         p.pad_top == 0 && p.pad_left == 0 && p.in_channels % 1024 != 0 &&
+  return !p.is_planar && p.kernel_height * p.kernel_width == 1 && p.stride_y == 1 &&
+         p.stride_x == 1 && p.pad_top == 0 && p.pad_left == 0 && p.in_channels % 1024 != 0 &&
          p.out_height == p.height && p.out_width == p.width;
 }
+
+// Of what is gathered of so many rows, in floats.
+int64_t gathered_count(const PanelConvolution& problem, int64_t rows);
 
 // Of the packed weights, in floats: [panel][window][in channel][its channels].
 int64_t convolution_weight_count(const PanelConvolution& problem);

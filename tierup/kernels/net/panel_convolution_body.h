@@ -20,6 +20,17 @@ inline void copy_floats(const float* from, int64_t count, float* to) {
   if (i < count) store(to + count - kLanes, load(from + count - kLanes));
 }
 
+// Every other number of both.
+inline FloatVector even_lanes(FloatVector a, FloatVector b) {
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+#elif defined(__AVX2__)
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+#else
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+#endif
+}
+
 class ConvolutionRunner {
  public:
   explicit ConvolutionRunner(const ConvolutionPart& part)
@@ -29,7 +40,7 @@ class ConvolutionRunner {
         channels_(part.last_channel - part.first_channel),
         rows_(part.last_row - part.first_row),
         gathered_(part.scratch),
-        sums_(gathered_ + (convolution_reads_rows(p_) ? 0 : rows_ * kConvolutionStride)) {}
+        sums_(gathered_ + gathered_count(p_, rows_)) {}
 
   void run() {
     const int64_t blocks = (depth_ + kConvolutionDepth - 1) / kConvolutionDepth;
@@ -45,6 +56,9 @@ class ConvolutionRunner {
     product.a_stride = p_.in_channels;
     if (is_there) {
       product.a = part_.source + part_.first_row * p_.in_channels + from;
+    } else if (p_.is_planar) {
+      product.a_stride = convolution_apart(rows_);
+      gather_columns(from, to);
     } else {
       gather_rows(from, to);
     }
@@ -65,6 +79,8 @@ class ConvolutionRunner {
       product.finish.bias = is_last ? part_.bias + channel : nullptr;
       if (is_there) {
         multiply_panel<0>(product);
+      } else if (p_.is_planar) {
+        multiply_panel<kSideBySide>(product);
       } else {
         multiply_panel<kConvolutionStride>(product);
       }
@@ -145,6 +161,63 @@ class ConvolutionRunner {
     if (until > from) copy_floats(line + from, until - from, to + (from - begin));
     const int64_t rest = std::max(until, begin);
     if (rest < end) std::fill_n(to + (rest - begin), end - rest, 0.0F);
+  }
+
+  // Of planes: numbers `from` to `to` of the windows, each of all rows at a time.
+  void gather_columns(int64_t from, int64_t to) {
+    const int64_t lines = p_.out_height;
+    for (int64_t row = part_.first_row; row < part_.last_row;) {
+      const int64_t line = row / p_.out_width;
+      const int64_t x = row % p_.out_width;
+      const int64_t count = std::min(p_.out_width - x, part_.last_row - row);
+      gather_line(line / lines, line % lines, x, count, from, to,
+                  gathered_ + (row - part_.first_row));
+      row += count;
+    }
+  }
+
+  // For `count` results of line y from x on.
+  void gather_line(int64_t image, int64_t y, int64_t x, int64_t count, int64_t from, int64_t to,
+                   float* target) const {
+    const float* planes = part_.source + image * p_.in_channels * p_.height * p_.width;
+    for (int64_t i = from; i < to; ++i, target += convolution_apart(rows_)) {
+      const int64_t point = i / p_.in_channels;
+      const int64_t channel = i % p_.in_channels;
+      const int64_t top = y * p_.stride_y - p_.pad_top + point / p_.kernel_width * p_.dilation_y;
+      const int64_t left = x * p_.stride_x - p_.pad_left + point % p_.kernel_width * p_.dilation_x;
+      const bool is_inside = top >= 0 && top < p_.height;
+      // Those whose number lies in the line.
+      const int64_t before = left < 0 ? (-left + p_.stride_x - 1) / p_.stride_x : 0;
+      const int64_t inside = left < p_.width ? (p_.width - 1 - left) / p_.stride_x + 1 : 0;
+      const int64_t begin = is_inside ? std::min(before, count) : count;
+      const int64_t end = std::clamp(inside, begin, count);
+      std::fill_n(target, begin, 0.0F);
+      if (begin < end) {
+        copy_every(planes + (channel * p_.height + top) * p_.width + left + begin * p_.stride_x,
+                   end - begin, target + begin);
+      }
+      std::fill_n(target + end, count - end, 0.0F);
+    }
+  }
+
+  // `count` numbers, a stride apart.
+  void copy_every(const float* from, int64_t count, float* to) const {
+    if (p_.stride_x == 1) return copy_floats(from, count, to);
+    int64_t i = 0;
+    if (p_.stride_x == 2) {
+      const auto copy_vector = [&](int64_t at) {
+        const float* pairs = from + 2 * at;
+        store_vector(to + at, even_lanes(load_vector(pairs), load_vector(pairs + kVectorFloats)));
+      };
+      // The second vector ends with a number that is not wanted, and may not be there. The last
+      // ones go along with some before them, twice.
+      for (; i + kVectorFloats < count; i += kVectorFloats) copy_vector(i);
+      if (count > kVectorFloats) {
+        i = count - 1;
+        copy_vector(i - kVectorFloats);
+      }
+    }
+    for (; i < count; ++i) to[i] = from[i * p_.stride_x];
   }
 
   const ConvolutionPart& part_;

@@ -97,6 +97,38 @@ TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
   }
 }
 
+// The case with its source as planes.
+Case planar(Case c) {
+  PanelConvolution& p = c.problem;
+  p.is_planar = true;
+  const std::vector<float> points = c.source;
+  const int64_t size = p.height * p.width;
+  for (int64_t i = 0; i < p.source_count(); ++i) {
+    const int64_t image = i / (size * p.in_channels);
+    const int64_t channel = i / size % p.in_channels;
+    const int64_t from = (image * size + i % size) * p.in_channels + channel;
+    c.source[static_cast<size_t>(i)] = points[static_cast<size_t>(from)];
+  }
+  return c;
+}
+
+TEST_P(PanelConvolutionOn, PlanesGiveWhatPointsGive) {
+  // batch, height, width, in; out height, width, channels; kernel; stride; dilation; padding
+  const std::vector<PanelConvolution> problems{
+      {1, 1, 1, 1, 1, 1, 16, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 6, 5, 3, 3, 3, 160, 7, 7, 2, 2, 1, 1, 3, 3},
+      {2, 40, 75, 3, 20, 38, 16, 3, 3, 2, 2, 1, 1, 1, 1},
+      {1, 9, 70, 2, 9, 70, 48, 3, 3, 1, 1, 1, 1, 1, 1},
+      {2, 8, 40, 5, 4, 13, 32, 3, 5, 2, 3, 1, 2, 1, 2},
+      {1, 20, 66, 15, 10, 33, 80, 5, 5, 2, 2, 1, 1, 2, 2},
+      {1, 4, 33, 3, 2, 33, 16, 2, 9, 2, 2, 1, 1, 0, 20},
+  };
+  for (const PanelConvolution& problem : problems) {
+    const Case c = case_of(problem);
+    for (const int threads : {1, 2, 3}) EXPECT_EQ(run(planar(c), {}, threads), run(c, {}, threads));
+  }
+}
+
 TEST_P(PanelConvolutionOn, StoresThroughEachStep) {
   using Kind = StoreStep::Kind;
   const Case c = case_of({1, 7, 5, 200, 7, 5, 64, 1, 1, 1, 1, 1, 1, 0, 0});
@@ -120,6 +152,19 @@ TEST_P(PanelConvolutionOn, StoresThroughGates) {
     const double x = window_sum(c, at / 48, at % 48);
     ASSERT_NEAR(swish[i], x / (1 + std::exp(-x)), 2e-5);
     ASSERT_NEAR(hardswish[i], x * std::clamp(x + 3, 0.0, 6.0) / 6, 2e-5);
+  }
+}
+
+// As a division by six gives it, zeros of both signs too.
+TEST_P(PanelConvolutionOn, HardswishIsRoundedAsByDivision) {
+  Case c = case_of({1, 60, 70, 1, 60, 70, 16, 1, 1, 1, 1, 1, 1, 0, 0});
+  for (float& x : c.source) x *= 8;
+  const std::vector<float> plain = run(c, {}, 2);
+  const std::vector<float> got = run(c, {{StoreStep::Kind::kHardswish}}, 2);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const float wanted = plain[i] * std::clamp(plain[i] + 3.0F, 0.0F, 6.0F) / 6.0F;
+    ASSERT_EQ(got[i], wanted) << plain[i];
+    ASSERT_EQ(std::signbit(got[i]), std::signbit(wanted)) << plain[i];
   }
 }
 

@@ -24,6 +24,18 @@ inline LaneVector reciprocal(LaneVector x) {
 #endif
 }
 
+// x / 6, rounded as a division is wherever the result is a normal number or zero: a first quotient
+// and what it leaves. A division takes as long as twelve multiplications. NaN for infinities.
+inline LaneVector sixth(LaneVector x) {
+#if defined(__FMA__)
+  const LaneVector factor = 1.0F / 6.0F - LaneVector{};
+  const LaneVector quotient = x * factor;
+  return multiply_add(multiply_add(quotient, 6.0F - LaneVector{}, -x), -factor, quotient);
+#else
+  return x / 6.0F;
+#endif
+}
+
 // x / (1 + exp(-x)), within 5 units of the last place of results that are normal numbers; NaN for
 // -infinity, as the formula has it.
 inline LaneVector swish_lanes(LaneVector x) {
@@ -66,7 +78,7 @@ inline void with_step(const StoreStep& step, const Use& use) {
     case StoreStep::Kind::kHardswish:
       use([](LaneVector x) {
         const LaneVector six = 6.0F - LaneVector{};
-        return x * smaller_lanes(larger_lanes(x + 3.0F, LaneVector{}), six) / 6.0F;
+        return sixth(x * smaller_lanes(larger_lanes(x + 3.0F, LaneVector{}), six));
       });
       break;
   }

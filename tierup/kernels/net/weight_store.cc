@@ -5,11 +5,12 @@
 
 #include "tierup/base/error.h"
 #include "tierup/kernels/net/compiled_net.h"
+#include "tierup/tensor/block_memory.h"
 
 namespace tierup::kernels::net {
 
 std::shared_ptr<char[]> aligned_block(size_t bytes) {
-  auto* block = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64));
+  auto* block = static_cast<char*>(allocate_block(bytes + 64));
   require(block != nullptr, ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
   return std::shared_ptr<char[]>(block, [](char* p) { std::free(p); });
 }
