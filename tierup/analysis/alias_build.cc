@@ -315,7 +315,7 @@ void AliasAnalysis::record_op(const Node& node, Access& access) const {
 }
 
 void AliasAnalysis::record_node(const Node& node) {
-  Access access;
+  Access& access = accesses_[&node];
   switch (node.kind()) {
     case NodeKind::kOp: record_op(node, access); break;
     case NodeKind::kIf:
@@ -367,7 +367,6 @@ void AliasAnalysis::record_node(const Node& node) {
     access.has_effects |= locations_[location].escaped || locations_[location].returned;
   }
   if (!access.writes.empty() && node.blocks().empty()) writing_nodes_.push_back(&node);
-  accesses_[&node] = std::move(access);
 }
 
 }  // namespace tierup::analysis

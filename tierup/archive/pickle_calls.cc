@@ -48,10 +48,11 @@ void check_geometry(IntSpan sizes, IntSpan strides, int64_t offset, int64_t nume
     overflow = __builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) || overflow;
     overflow = __builtin_add_overflow(last, reach, &last) || overflow;
   }
-  require(!overflow && last < numel, ErrorCode::kCorruptArchive,
-          "a tensor of sizes {}, strides {} and offset {} reaches outside of its storage of {} "
-          "elements",
-          shape_string(sizes), shape_string(strides), offset, numel);
+  if (!overflow && last < numel) return;
+  fail(ErrorCode::kCorruptArchive,
+       "a tensor of sizes {}, strides {} and offset {} reaches outside of its storage of {} "
+       "elements",
+       shape_string(sizes), shape_string(strides), offset, numel);
 }
 
 // {"conj": True} and {"neg": True}: the value is the conjugate or negative of what is stored.
@@ -173,8 +174,9 @@ IValue PickleCalls::rebuild_tensor(std::span<const IValue> arguments) {
   int64_t extent = 1;
   for (const int64_t size : sizes) {
     const bool overflow = __builtin_mul_overflow(extent, std::max<int64_t>(size, 1), &extent);
-    require(!overflow && extent <= kMaxExtent, ErrorCode::kCorruptArchive,
-            "a tensor of shape {} has too many elements", shape_string(size_span));
+    if (!overflow && extent <= kMaxExtent) continue;
+    fail(ErrorCode::kCorruptArchive, "a tensor of shape {} has too many elements",
+         shape_string(size_span));
   }
   check_geometry(size_span, stride_span, offset, storage->numel);
   Tensor tensor =

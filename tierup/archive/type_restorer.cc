@@ -69,6 +69,19 @@ IValue TypeRestorer::restore_union(const IValue& value, const TypePtr& declared,
   fail_type(value, declared, what);
 }
 
+bool TypeRestorer::is_restored(const IValue& value, const TypePtr& declared) {
+  switch (declared->kind()) {
+    case TypeKind::kOptional: return value.is_none() || is_restored(value, declared->element());
+    case TypeKind::kTensor: return value.is_tensor() || value.is_none();
+    case TypeKind::kFloat: return value.is_float();
+    case TypeKind::kInt: return value.is_int();
+    case TypeKind::kBool: return value.is_bool();
+    case TypeKind::kStr: return value.is_str();
+    case TypeKind::kClass: return value.is_object() && value.to_object().type == declared;
+    default: return false;
+  }
+}
+
 IValue TypeRestorer::restore(const IValue& value, const TypePtr& declared, std::string_view what) {
   switch (declared->kind()) {
     case TypeKind::kOptional:

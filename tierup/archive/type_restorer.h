@@ -20,6 +20,10 @@ class TypeRestorer {
   // `what` is named in the kTypeError that a scalar of another type gives.
   IValue restore(const IValue& value, const TypePtr& declared, std::string_view what);
 
+  // Whether restore gives such a value as it is, which it does for nearly all attributes. Only
+  // what is plain to see.
+  static bool is_restored(const IValue& value, const TypePtr& declared);
+
  private:
   void restore_list(ListValue& list, const TypePtr& declared, std::string_view what);
   void restore_dict(DictValue& dict, const TypePtr& declared, std::string_view what);

@@ -117,10 +117,21 @@ class Machine {
   bool step_memo(unsigned char opcode);
   bool step_call(unsigned char opcode);
   void long_integer();
-  void set_memo(uint32_t id) { memo_[id] = top(); }
+  // Writers count memos up from zero; other numbers are kept aside, so that none costs memory below
+  // it.
+  void set_memo(uint32_t id) {
+    if (id < memo_.size()) {
+      memo_[id] = top();
+    } else if (id == memo_.size()) {
+      memo_.push_back(top());
+    } else {
+      far_memo_[id] = top();
+    }
+  }
   void get_memo(uint32_t id) {
-    const auto found = memo_.find(id);
-    if (found == memo_.end()) corrupt("the pickle uses a memo that was never set");
+    if (id < memo_.size()) return push(memo_[id]);
+    const auto found = far_memo_.find(id);
+    if (found == far_memo_.end()) corrupt("the pickle uses a memo that was never set");
     push(found->second);
   }
   void new_object();
@@ -140,7 +151,8 @@ class Machine {
   bool done_ = false;
   std::vector<IValue> stack_;
   std::vector<size_t> marks_;
-  std::unordered_map<uint32_t, IValue> memo_;
+  std::vector<IValue> memo_;
+  std::unordered_map<uint32_t, IValue> far_memo_;
   std::unordered_map<const void*, Facts> facts_;
 };
 
@@ -446,6 +458,10 @@ IValue object_from_attributes(const TypePtr& class_type, const IValue& state) {
     const IValue* value = values.find(IValue(attribute.name));
     require(value != nullptr, ErrorCode::kCorruptArchive, "an object of {} lacks its attribute {}",
             type->name(), attribute.name);
+    if (TypeRestorer::is_restored(*value, attribute.type)) {
+      object->slots[i] = *value;
+      continue;
+    }
     object->slots[i] = restorer.restore(*value, attribute.type,
                                         fmt::format("{}.{}", type->name(), attribute.name));
   }

@@ -4,7 +4,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "tierup/base/error.h"
@@ -185,6 +189,37 @@ void check_entry(const ByteSource& source, const ZipArchive::Entry& entry, uint1
   }
 }
 
+// What zlib asks for to inflate, without the heap: archives hold hundreds of small entries. Larger
+// than zlib's 40 KB; what does not fit comes from the heap all the same.
+class InflateMemory {
+ public:
+  void serve(z_stream& stream) {
+    stream.zalloc = &take;
+    stream.zfree = &give_back;
+    stream.opaque = this;
+  }
+
+ private:
+  static voidpf take(voidpf opaque, uInt items, uInt size) {
+    auto& self = *static_cast<InflateMemory*>(opaque);
+    const size_t bytes = (size_t{items} * size + 15) / 16 * 16;
+    if (bytes > self.bytes_.size() - self.used_) return std::malloc(bytes);
+    void* place = self.bytes_.data() + self.used_;
+    self.used_ += bytes;
+    return place;
+  }
+  static void give_back(voidpf opaque, voidpf place) {
+    auto& bytes = static_cast<InflateMemory*>(opaque)->bytes_;
+    const auto* at = static_cast<const std::byte*>(place);
+    const bool is_own =
+        std::greater_equal<>()(at, bytes.data()) && std::less<>()(at, bytes.data() + bytes.size());
+    if (!is_own) std::free(place);
+  }
+
+  size_t used_ = 0;
+  alignas(16) std::array<std::byte, size_t{48} << 10> bytes_;
+};
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -296,7 +331,9 @@ void ZipArchive::inflate_into(const Entry& entry, char* out) const {
   uint64_t position = data_offset(entry);
   uint64_t left = entry.stored_bytes;
   std::string chunk;
+  InflateMemory memory;
   z_stream stream{};
+  memory.serve(stream);
   require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, ErrorCode::kOutOfMemory,
           "no memory for inflating \"{}\"", entry.name);
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, inflateEnd);

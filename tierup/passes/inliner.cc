@@ -79,6 +79,7 @@ class Inliner {
     editor_.set_insert_before(call);
     editor_.set_call_chain(std::make_shared<const std::vector<ir::CallPlace>>(std::move(chain)));
     ir::ValueMap map;
+    map.reserve(static_cast<size_t>(body.id_bound()));
     for (size_t i = 0; i < body.inputs().size(); ++i) map[body.inputs()[i]] = call->input(i);
     Value* result = editor_.inline_block(body.block(), map)[0];
     editor_.set_call_chain(nullptr);

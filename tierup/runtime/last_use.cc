@@ -24,14 +24,16 @@ std::vector<size_t> LastUses::LiveSet::without(const LiveSet& other) const {
   return result;
 }
 
-LastUses::LastUses(const ir::Graph& graph) {
+LastUses::LastUses(const ir::Graph& graph)
+    : index_(static_cast<size_t>(graph.id_bound()), std::numeric_limits<uint32_t>::max()) {
   number_values(graph.block());
+  nodes_.reserve(values_.size());
   walk(graph.block(), LiveSet(values_.size()));
 }
 
 void LastUses::number_values(const Block& block) {
   const auto number = [&](const Value* value) {
-    index_.emplace(value, values_.size());
+    index_[static_cast<size_t>(value->id())] = static_cast<uint32_t>(values_.size());
     values_.push_back(value);
   };
   for (const Value* param : block.params()) number(param);
@@ -50,7 +52,7 @@ LastUses::LiveSet LastUses::walk(const Block& block, LiveSet live) {
     live.insert(value);
   }
   for (const Node* node = block.last(); node != nullptr; node = node->previous()) {
-    NodeUses uses;
+    NodeUses& uses = nodes_[node];
     for (const Value* output : node->outputs()) {
       if (!live.contains(index(output))) uses.dead_after.push_back(output);
       live.erase(index(output));
@@ -63,7 +65,6 @@ LastUses::LiveSet LastUses::walk(const Block& block, LiveSet live) {
       uses.is_last[i] = !live.contains(value);
       live.insert(value);
     }
-    nodes_.emplace(node, std::move(uses));
   }
   for (const Value* param : block.params()) {
     if (!live.contains(index(param))) ends.dead_at_start.push_back(param);

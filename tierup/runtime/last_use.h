@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
+#include "tierup/base/small_vector.h"
 #include "tierup/ir/graph.h"
 
 namespace tierup::runtime {
@@ -17,13 +19,15 @@ class LastUses {
  public:
   explicit LastUses(const ir::Graph& graph);
 
+  using Flags = SmallVector<bool, 8>;
+  using Values = std::vector<const ir::Value*>;
   struct NodeUses {
-    std::vector<bool> is_last;  // By input: nothing reads it behind this node (or a later input).
-    std::vector<const ir::Value*> dead_after;  // Unused outputs; what only a loop's body read.
+    Flags is_last;      // By input: nothing reads it behind this node (or a later input).
+    Values dead_after;  // Unused outputs; what only a loop's body read.
   };
   struct BlockUses {
-    std::vector<const ir::Value*> dead_at_start;
-    std::vector<bool> is_last;  // By return.
+    Values dead_at_start;
+    Flags is_last;  // By return.
   };
   const NodeUses& of(const ir::Node& node) const { return nodes_.at(&node); }
   const BlockUses& of(const ir::Block& block) const { return blocks_.at(&block); }
@@ -49,9 +53,14 @@ class LastUses {
   void walk_if(const ir::Node& node, LiveSet& live);
   void walk_loop(const ir::Node& node, LiveSet& live, NodeUses& uses);
   void collect_uses(const ir::Block& block, LiveSet& used) const;
-  size_t index(const ir::Value* value) const { return index_.at(value); }
+  size_t index(const ir::Value* value) const {
+    const uint32_t index = index_[static_cast<size_t>(value->id())];
+    TIERUP_CHECK(index < values_.size());
+    return index;
+  }
 
-  std::unordered_map<const ir::Value*, size_t> index_;
+  // A value's number by its id: graphs keep the ids of values that are gone.
+  std::vector<uint32_t> index_;
   std::vector<const ir::Value*> values_;
   std::unordered_map<const ir::Node*, NodeUses> nodes_;
   std::unordered_map<const ir::Block*, BlockUses> blocks_;

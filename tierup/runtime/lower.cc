@@ -7,8 +7,10 @@
 //       -> (%go, %y)                       next   cond, r <- %go, %y; to L
 //                                   E:
 #include "tierup/runtime/lower.h"
-#include "tierup/analysis/effects.h"
 
+#include <limits>
+
+#include "tierup/analysis/effects.h"
 #include "tierup/base/error.h"
 #include "tierup/ops/external.h"
 #include "tierup/ops/missing_tensor.h"
@@ -25,7 +27,8 @@ using ir::Value;
 
 class Lowering {
  public:
-  explicit Lowering(std::shared_ptr<const Graph> graph) : uses_(*graph) {
+  explicit Lowering(std::shared_ptr<const Graph> graph)
+      : uses_(*graph), slots_(static_cast<size_t>(graph->id_bound()), kNoSlot) {
     plan_->graph_ = std::move(graph);
   }
 
@@ -33,7 +36,7 @@ class Lowering {
     const Block& block = plan_->graph_->block();
     find_constants(block);
     next_slot_ = plan_->first_param();
-    for (const Value* param : block.params()) slots_[param] = next_slot_++;
+    for (const Value* param : block.params()) slot(param) = next_slot_++;
     plan_->param_count_ = block.params().size();
     emit_block(block);
     emit(StepKind::kReturn, block.returns(), uses_.of(block).is_last);
@@ -49,7 +52,7 @@ class Lowering {
   void find_constants(const Block& block) {
     for (const Node* node : block.nodes()) {
       if (node->is(NodeKind::kConstant)) {
-        slots_[node->output()] = static_cast<uint32_t>(plan_->constants_.size());
+        slot(node->output()) = static_cast<uint32_t>(plan_->constants_.size());
         plan_->constants_.push_back(node->attr<IValue>(AttrName::kValue));
       }
       // `with` hands three Nones to __exit__.
@@ -70,12 +73,17 @@ class Lowering {
     plan_->constants_.push_back(IValue::capsule(Ref<RefCounted>(target->get())));
   }
 
-  uint32_t slot_of(const Value* value) const { return slots_.at(value); }
+  uint32_t& slot(const Value* value) { return slots_[static_cast<size_t>(value->id())]; }
+  uint32_t slot_of(const Value* value) const {
+    const uint32_t slot = slots_[static_cast<size_t>(value->id())];
+    TIERUP_CHECK(slot != kNoSlot);
+    return slot;
+  }
   bool is_constant(const Value* value) const { return slot_of(value) < plan_->first_param(); }
 
   uint32_t assign_slots(Values values) {
     const uint32_t first = next_slot_;
-    for (const Value* value : values) slots_[value] = next_slot_++;
+    for (const Value* value : values) slot(value) = next_slot_++;
     return first;
   }
 
@@ -90,7 +98,7 @@ class Lowering {
     return plan_->steps_.back();
   }
 
-  Step& emit(StepKind kind, Values inputs, const std::vector<bool>& is_last) {
+  Step& emit(StepKind kind, Values inputs, const LastUses::Flags& is_last) {
     Step& step = emit(kind);
     for (size_t i = 0; i < inputs.size(); ++i) add_operand(inputs[i], is_last[i]);
     return close(step);
@@ -107,7 +115,7 @@ class Lowering {
     return step;
   }
 
-  void emit_drops(const std::vector<const Value*>& values) {
+  void emit_drops(const LastUses::Values& values) {
     bool any = false;
     for (const Value* value : values) any = any || !is_constant(value);
     if (!any) return;
@@ -265,7 +273,7 @@ class Lowering {
     enter.output_count = static_cast<uint16_t>(node.inputs().size() + 2);
     assign_slots(body.params());
     for (size_t i = 0; i < node.outputs().size(); ++i) {
-      slots_[node.output(i)] = slot_of(body.params()[i + 1]);
+      slot(node.output(i)) = slot_of(body.params()[i + 1]);
     }
     const uint32_t test = here();
     Step& step = emit(StepKind::kLoopTest);
@@ -315,7 +323,7 @@ class Lowering {
   }
 
   void emit_enter(const Node& node) {
-    std::vector<bool> kept(node.inputs().size(), false);
+    const LastUses::Flags kept(node.inputs().size(), false);
     Step& call = emit(StepKind::kCallMethod, node.inputs(), kept);
     call.output_count = 1;
     call.data.site = site("__enter__", {});
@@ -357,7 +365,8 @@ class Lowering {
 
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
   LastUses uses_;
-  std::unordered_map<const Value*, uint32_t> slots_;
+  static constexpr uint32_t kNoSlot = std::numeric_limits<uint32_t>::max();
+  std::vector<uint32_t> slots_;                           // By value id.
   std::unordered_map<const ops::Op*, uint32_t> targets_;  // Slots of external operators' targets.
   std::optional<uint32_t> none_slot_;
   const Node* origin_ = nullptr;

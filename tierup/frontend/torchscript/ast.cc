@@ -1,12 +1,13 @@
 #include "tierup/frontend/torchscript/ast.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tierup::frontend::torchscript {
 namespace {
 
 template <typename T>
-const T* find_last(const std::vector<const T*>& items, std::string_view name) {
+const T* find_last(std::span<const T* const> items, std::string_view name) {
   for (auto it = items.rbegin(); it != items.rend(); ++it) {
     if ((*it)->name == name) return *it;
   }
@@ -15,10 +16,17 @@ const T* find_last(const std::vector<const T*>& items, std::string_view name) {
 
 }  // namespace
 
-const std::vector<std::string>& ClassDef::list(std::string_view list_name) const {
-  static const std::vector<std::string> kEmpty;
-  const auto found = lists.find(list_name);
-  return found == lists.end() ? kEmpty : found->second;
+bool ClassDef::has_list(std::string_view list_name) const {
+  return std::any_of(lists.begin(), lists.end(),
+                     [&](const NameList& one) { return one.name == list_name; });
+}
+
+std::span<const std::string_view> ClassDef::list(std::string_view list_name) const {
+  std::span<const std::string_view> found;
+  for (const NameList& one : lists) {
+    if (one.name == list_name) found = one.items;
+  }
+  return found;
 }
 
 const FunctionDef* ClassDef::find_method(std::string_view method_name) const {
@@ -26,11 +34,11 @@ const FunctionDef* ClassDef::find_method(std::string_view method_name) const {
 }
 
 const ClassDef* FileUnit::find_class(std::string_view name) const {
-  return find_last(classes_, name);
+  return find_last<ClassDef>(classes_, name);
 }
 
 const FunctionDef* FileUnit::find_function(std::string_view name) const {
-  return find_last(functions_, name);
+  return find_last<FunctionDef>(functions_, name);
 }
 
 ir::SourceRange FileUnit::range(Span span) const {

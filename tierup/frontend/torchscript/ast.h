@@ -1,22 +1,20 @@
 // The syntax tree of one TorchScript file: what was written, nothing resolved.
 //
-// Nodes are plain structs, owned by their FileUnit and constant once the parser returned it;
-// they point at each other with raw pointers that live as long as the unit. Their depth is
-// bounded by kMaxNesting (blocks and expressions together), so that walking them recursively is
+// Nodes are plain structs in their FileUnit's arena and constant once the parser returned it;
+// they point at each other, and texts into the source, for as long as the unit lives. Their depth
+// is bounded by kMaxNesting (blocks and expressions together), so that walking them recursively is
 // safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "tierup/base/arena.h"
 #include "tierup/ir/source.h"
 
 namespace tierup::frontend::torchscript {
@@ -89,7 +87,7 @@ struct Expr;
 
 // name=value in a call.
 struct KeywordArgument {
-  std::string name;
+  std::string_view name;
   const Expr* value = nullptr;
   Span span;
 };
@@ -104,9 +102,9 @@ struct Expr {
   Span span;
   int64_t integer = 0;
   double floating = 0;
-  std::string text;
-  std::vector<const Expr*> children;
-  std::vector<KeywordArgument> keywords;
+  std::string_view text;
+  std::span<const Expr* const> children;
+  std::span<const KeywordArgument> keywords;
 
   bool is(ExprKind k) const { return kind == k; }
   bool is_name(std::string_view name) const { return kind == ExprKind::kName && text == name; }
@@ -141,24 +139,24 @@ struct WithItem {
 
 struct FunctionDef;
 struct Stmt;
-using Block = std::vector<const Stmt*>;
+using Block = std::span<const Stmt* const>;
 
 struct Stmt {
   StmtKind kind = StmtKind::kPass;
   Op op = Op::kNothing;
   Span span;  // Of compound statements: the header, without its block.
-  std::vector<const Expr*> targets;
+  std::span<const Expr* const> targets;
   const Expr* annotation = nullptr;  // Also from a comment: "x = []  # type: List[int]".
   const Expr* value = nullptr;
   const Expr* message = nullptr;
   Block body;
   Block orelse;
-  std::vector<WithItem> items;
+  std::span<const WithItem> items;
   const FunctionDef* function = nullptr;
 };
 
 struct Parameter {
-  std::string name;
+  std::string_view name;
   const Expr* annotation = nullptr;     // Or null: Tensor, or self.
   const Expr* default_value = nullptr;  // Or null.
   bool keyword_only = false;
@@ -166,8 +164,8 @@ struct Parameter {
 };
 
 struct FunctionDef {
-  std::string name;
-  std::vector<Parameter> parameters;
+  std::string_view name;
+  std::span<const Parameter> parameters;
   const Expr* return_annotation = nullptr;  // Or null.
   Block body;
   Span span;  // "def" to the colon.
@@ -179,27 +177,34 @@ enum class ClassBase : uint8_t { kNone, kModule, kNamedTuple, kInterface, kModul
 // "name : T", "name : T = value", "name : Final[T] = value", `__annotations__["name"] = T`, or
 // "name = value".
 struct AttributeDef {
-  std::string name;
+  std::string_view name;
   const Expr* annotation = nullptr;  // T, without Final; null for "name = value".
   const Expr* value = nullptr;       // Of constants, enum members.
   bool is_final = false;
   Span span;
 };
 
+// `name = ["a", "b"]` in a class.
+struct NameList {
+  std::string_view name;
+  std::span<const std::string_view> items;
+};
+
 struct ClassDef {
-  std::string name;
+  std::string_view name;
   ClassBase base = ClassBase::kNone;
-  std::vector<AttributeDef>
-      attributes;  // In the order of the file, constants and enum members too.
+  // In the order of the file, constants and enum members too.
+  std::span<const AttributeDef> attributes;
   // "__parameters__", "__buffers__", "__forward_hooks__", "__forward_pre_hooks__", and unknown
   // ones.
-  std::map<std::string, std::vector<std::string>, std::less<>> lists;
-  std::vector<const FunctionDef*> methods;
+  std::span<const NameList> lists;
+  std::span<const FunctionDef* const> methods;
   Span span;  // "class" to the colon.
   Span name_span;
 
-  // The names of a list; empty if the class does not have it.
-  const std::vector<std::string>& list(std::string_view list_name) const;
+  bool has_list(std::string_view list_name) const;
+  // The names of the last list of this name; empty if the class does not have it.
+  std::span<const std::string_view> list(std::string_view list_name) const;
   // The last method of this name, or null.
   const FunctionDef* find_method(std::string_view method_name) const;
 };
@@ -229,11 +234,7 @@ class FileUnit {
   std::vector<const ClassDef*> classes_;
   std::vector<const FunctionDef*> functions_;
   std::optional<int64_t> op_version_set_;
-  // Deques keep addresses, and free long chains without recursion.
-  std::deque<Expr> exprs_;
-  std::deque<Stmt> stmts_;
-  std::deque<FunctionDef> function_pool_;
-  std::deque<ClassDef> class_pool_;
+  Arena nodes_;
 };
 
 // Parses one file. Throws kSyntax with the source's name, line, column, the line and a caret;

@@ -121,19 +121,20 @@ TypePtr CompilationUnit::define_class(const std::string& name,
 
 void CompilationUnit::declare_attributes(ClassType& type, const SourceIndex::Definition& found) {
   const ClassDef& definition = *found.class_def;
-  const auto contains = [&](std::string_view list, const std::string& name) {
-    const std::vector<std::string>& names = definition.list(list);
+  const auto contains = [](std::span<const std::string_view> names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
+  const auto parameters = definition.list("__parameters__");
+  const auto buffers = definition.list("__buffers__");
   // Files before 1.7 do not list buffers: every other tensor counts as one.
-  const bool lists_buffers = definition.lists.find("__buffers__") != definition.lists.end();
+  const bool lists_buffers = definition.has_list("__buffers__");
   for (const AttributeDef& attribute : definition.attributes) {
     if (attribute.annotation == nullptr || attribute.value != nullptr) continue;  // A constant.
     ClassType::Attribute made;
     made.name = attribute.name;
     made.type = types_.resolve(*attribute.annotation, *found.unit);
-    made.is_parameter = contains("__parameters__", attribute.name);
-    made.is_buffer = lists_buffers ? contains("__buffers__", attribute.name)
+    made.is_parameter = contains(parameters, attribute.name);
+    made.is_buffer = lists_buffers ? contains(buffers, attribute.name)
                                    : definition.base == ClassBase::kModule && !made.is_parameter &&
                                          made.type->is(TypeKind::kTensor);
     type.add_attribute(std::move(made));
@@ -143,12 +144,17 @@ void CompilationUnit::declare_attributes(ClassType& type, const SourceIndex::Def
 void CompilationUnit::declare_methods(const std::shared_ptr<ClassType>& type,
                                       const SourceIndex::Definition& found) {
   for (const FunctionDef* method : found.class_def->methods) {
-    type->add_method(method->name,
-                     make_ref<ScriptFunction>(type->name() + "." + method->name, weak_from_this(),
-                                              found.unit, *method, type, /*is_method=*/true));
+    std::string name(method->name);
+    auto function = make_ref<ScriptFunction>(type->name() + "." + name, weak_from_this(),
+                                             found.unit, *method, type, /*is_method=*/true);
+    type->add_method(std::move(name), std::move(function));
   }
-  std::vector<std::string> pre = found.class_def->list("__forward_pre_hooks__");
-  std::vector<std::string> post = found.class_def->list("__forward_hooks__");
+  const auto named = [&](std::string_view list) {
+    const auto names = found.class_def->list(list);
+    return std::vector<std::string>(names.begin(), names.end());
+  };
+  std::vector<std::string> pre = named("__forward_pre_hooks__");
+  std::vector<std::string> post = named("__forward_hooks__");
   for (const auto* names : {&pre, &post}) {
     for (const std::string& name : *names) {
       require(static_cast<bool>(type->find_method(name)), ErrorCode::kSyntax,
@@ -167,7 +173,7 @@ TypePtr CompilationUnit::define_named_tuple(const std::string& name,
   try {
     for (const AttributeDef& field : found.class_def->attributes) {
       if (field.annotation == nullptr) continue;
-      fields.push_back(field.name);
+      fields.emplace_back(field.name);
       elements.push_back(types_.resolve(*field.annotation, *found.unit));
     }
   } catch (...) {

@@ -51,7 +51,8 @@ IValue Evaluator::attribute(const Expr& e) {
     if (found.type != nullptr && found.type->is(TypeKind::kEnum)) {
       if (Ref<EnumValue> member = found.type->as_enum()->find(e.text)) return member;
     }
-    if (const Ref<ScriptFunction> function = unit_.find(base + "." + e.text).function) {
+    if (const Ref<ScriptFunction> function =
+            unit_.find(base + "." + std::string(e.text)).function) {
       return Ref<Callable>(function);
     }
   }

@@ -102,7 +102,7 @@ Value* FunctionEmitter::emit_getattr(const Expr& e) {
   if (e.children.size() < 3 || !e.child(2)->is(ExprKind::kString)) {
     fail_here(e.span, "getattr() and hasattr() take a value and the attribute's name as a string");
   }
-  const std::string& name = e.child(2)->text;
+  const std::string name(e.child(2)->text);
   Value* value = emit(*e.child(1));
   const ClassType* type = value->type()->as_class();
   const bool has =

@@ -75,7 +75,7 @@ Sugared FunctionEmitter::emit_call(const Expr& e, const TypePtr& hint) {
     if (base->type()->is(TypeKind::kTensor) || builder_.is_poisoned(base)) {
       return Sugared::of(emit_tolist(base, hint, e.span));
     }
-    target = value_member(base, callee.text, callee.span);
+    target = value_member(base, std::string(callee.text), callee.span);
   } else if (callee.is(ExprKind::kAttribute) && callee.text == "__new__") {
     const Sugared base = emit_sugared(*callee.child());
     if (!base.is(Kind::kType) || !base.type->is(TypeKind::kClass)) {

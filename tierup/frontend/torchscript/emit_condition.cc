@@ -209,7 +209,7 @@ Condition FunctionEmitter::emit_isinstance_test(const Expr& call) {
   }
   const TypePtr& type = value->node()->input()->type();
   const auto& candidates = value->node()->attr<std::vector<TypePtr>>(ir::AttrName::kTypes);
-  const std::string& name = call.child(1)->text;
+  const std::string_view name = call.child(1)->text;
   if (candidates.size() == 1 || type->is(TypeKind::kAny)) {
     // "list" and "tuple" say nothing about elements, so nothing better is known.
     const TypePtr narrowed = Type::union_of(candidates);

@@ -151,20 +151,21 @@ Sugared FunctionEmitter::emit_name(const Expr& e) {
 
 Sugared FunctionEmitter::emit_attribute(const Expr& e) {
   const Expr& base = *e.child();
+  const std::string name(e.text);
   if (base.is(ExprKind::kName)) {
     // A local variable may hide "torch" or "ops"; files are printed so all the same.
     const Binding* bound = find_name(base.text);
-    if (bound == nullptr) return member(builtin_name(base.text), e.text, e.span);
+    if (bound == nullptr) return member(builtin_name(base.text), name, e.span);
     if (base.text == "torch" || base.text == "ops" || base.text == "CONSTANTS" ||
         base.text == "__torch__") {
       const Sugared& local = bound->meaning;
       const ClassType* type = local.is(Kind::kValue) ? local.value->type()->as_class() : nullptr;
-      const bool is_member = type != nullptr && (type->find_attribute(e.text).has_value() ||
-                                                 type->find_method(e.text));
-      if (!is_member) return member(builtin_name(base.text), e.text, e.span);
+      const bool is_member =
+          type != nullptr && (type->find_attribute(name).has_value() || type->find_method(name));
+      if (!is_member) return member(builtin_name(base.text), name, e.span);
     }
   }
-  return member(emit_sugared(base), e.text, e.span);
+  return member(emit_sugared(base), name, e.span);
 }
 
 Sugared FunctionEmitter::member(const Sugared& base, const std::string& name, const Span& span) {

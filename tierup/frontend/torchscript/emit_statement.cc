@@ -45,7 +45,7 @@ Flow FunctionEmitter::emit_statement(const Stmt& s, const Block& block, size_t i
     case StmtKind::kDelete: emit_delete(s); return Flow::kFalls;
     case StmtKind::kWith: return emit_with(s);
     case StmtKind::kDef: {
-      Sugared closure = Sugared::of(Kind::kClosure, s.function->name);
+      Sugared closure = Sugared::of(Kind::kClosure, std::string(s.function->name));
       closure.definition = s.function;
       frame_->bind(s.function->name, std::move(closure));
       return Flow::kFalls;
@@ -315,10 +315,11 @@ void FunctionEmitter::assign_attribute(const Expr& target, Value* value) {
   const ClassType* type = object->type()->as_class();
   const auto index = type != nullptr ? type->find_attribute(target.text) : std::nullopt;
   if (!index.has_value()) {
-    if (type != nullptr && type->find_method("__" + target.text + "_setter")) {
+    const std::string setter = fmt::format("__{}_setter", target.text);
+    if (type != nullptr && type->find_method(setter)) {
       CallArguments arguments;
       arguments.positional.push_back({value});
-      call_method(object, "__" + target.text + "_setter", arguments, target.span);
+      call_method(object, setter, arguments, target.span);
       return;
     }
     fail_here(target.span, fmt::format("Tried to set nonexistent attribute: {}. Did you forget to "
@@ -328,7 +329,7 @@ void FunctionEmitter::assign_attribute(const Expr& target, Value* value) {
   value = typed_as(value, type->attributes()[*index].type, target.span,
                    fmt::format("Wrong type for attribute '{}'", target.text));
   ir::Node* node = editor().create(NodeKind::kSetAttr, {object, value});
-  editor().set_attr(node, ir::AttrName::kName, ir::AttrValue(target.text));
+  editor().set_attr(node, ir::AttrName::kName, ir::AttrValue(std::string(target.text)));
 }
 
 }  // namespace tierup::frontend::torchscript

@@ -37,9 +37,19 @@ Sugared Sugared::bound(Kind kind, ir::Value* value, std::string text) {
   return result;
 }
 
+size_t Frame::place_of(std::string_view name) const {
+  if (bindings_.size() > kMostSearched) {
+    const auto found = index_.find(name);
+    return found == index_.end() ? bindings_.size() : found->second;
+  }
+  size_t i = 0;
+  while (i < bindings_.size() && bindings_[i].first != name) ++i;
+  return i;
+}
+
 const Binding* Frame::find_here(std::string_view name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &bindings_[found->second].second;
+  const size_t place = place_of(name);
+  return place == bindings_.size() ? nullptr : &bindings_[place].second;
 }
 
 const Binding* Frame::find(std::string_view name) const {
@@ -50,12 +60,14 @@ const Binding* Frame::find(std::string_view name) const {
 }
 
 void Frame::bind(std::string_view name, Sugared meaning, bool is_refinement) {
-  const auto [found, inserted] = index_.try_emplace(name, bindings_.size());
-  if (inserted) {
+  const size_t place = place_of(name);
+  if (place == bindings_.size()) {
     bindings_.emplace_back(name, Binding{std::move(meaning), is_refinement});
+    if (bindings_.size() <= kMostSearched) return;
+    for (size_t i = index_.size(); i < bindings_.size(); ++i) index_.emplace(bindings_[i].first, i);
   } else {
     // A refinement of something assigned here stays an assignment.
-    Binding& binding = bindings_[found->second].second;
+    Binding& binding = bindings_[place].second;
     binding.is_refinement = is_refinement && binding.is_refinement;
     binding.meaning = std::move(meaning);
   }

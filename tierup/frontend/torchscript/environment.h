@@ -68,9 +68,13 @@ class Frame {
   void unbind(std::string_view name);
 
  private:
+  // The number of bindings if the name has none.
+  size_t place_of(std::string_view name) const;
+
+  static constexpr size_t kMostSearched = 16;  // Nearly all frames have less.
   Frame* parent_;
   std::vector<std::pair<std::string_view, Binding>> bindings_;  // In order of first binding.
-  std::unordered_map<std::string_view, size_t> index_;
+  std::unordered_map<std::string_view, size_t> index_;          // Of frames with more.
 };
 
 }  // namespace tierup::frontend::torchscript

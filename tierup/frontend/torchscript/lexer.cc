@@ -11,14 +11,14 @@
 namespace tierup::frontend::torchscript {
 namespace {
 
-// The operators that begin with each ASCII character: [first, last) of kOperators sorted so.
-struct OperatorRange {
+// The operators or keywords that begin with one ASCII character.
+struct SymbolRange {
   uint8_t first = 0;
   uint8_t count = 0;
 };
 struct OperatorTable {
   std::array<uint8_t, kOperators.size()> order{};  // Indices by first character, longest first.
-  std::array<OperatorRange, 128> ranges{};
+  std::array<SymbolRange, 128> ranges{};
 };
 constexpr OperatorTable make_operator_table() {
   OperatorTable table;
@@ -34,21 +34,60 @@ constexpr OperatorTable make_operator_table() {
 }
 constexpr OperatorTable kOperatorTable = make_operator_table();
 
-Symbol keyword_symbol(std::string_view word) {
-  constexpr size_t kLongest = 8;
-  if (word.size() < 2 || word.size() > kLongest) return {};
-  const auto found = std::lower_bound(kKeywords.begin(), kKeywords.end(), word);
-  if (found == kKeywords.end() || *found != word) return {};
-  return Symbol::keyword(static_cast<size_t>(found - kKeywords.begin()));
+// kKeywords is sorted: those that begin with each ASCII character stand together.
+constexpr auto kKeywordRanges = [] {
+  std::array<SymbolRange, 128> ranges{};
+  for (size_t i = kKeywords.size(); i-- > 0;) {
+    SymbolRange& range = ranges[static_cast<size_t>(kKeywords[i][0])];
+    range.first = static_cast<uint8_t>(i);
+    ++range.count;
+  }
+  return ranges;
+}();
+
+// By hand, since a call for each comparison would cost more than the few characters.
+bool starts_with(std::string_view text, std::string_view start) {
+  if (text.size() < start.size()) return false;
+  for (size_t i = 0; i < start.size(); ++i) {
+    if (text[i] != start[i]) return false;
+  }
+  return true;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex_digit(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+Symbol keyword_symbol(std::string_view word) {
+  const SymbolRange range = kKeywordRanges[static_cast<unsigned char>(word[0]) & 127];
+  for (size_t i = range.first; i < size_t{range.first} + range.count; ++i) {
+    if (kKeywords[i].size() == word.size() && starts_with(word, kKeywords[i])) {
+      return Symbol::keyword(i);
+    }
+  }
+  return {};
 }
-bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word(char c) { return is_word_start(c) || is_digit(c); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
+
+enum CharClass : uint8_t { kBlank = 1, kDigit = 2, kWordStart = 4, kWord = 8, kHexDigit = 16 };
+constexpr auto kCharClasses = [] {
+  std::array<uint8_t, 256> classes{};
+  const auto mark = [&](char first, char last, int bits) {
+    for (int c = first; c <= last; ++c) classes[static_cast<size_t>(c)] |= bits;
+  };
+  for (const char c : {' ', '\t', '\r', '\f', '\v'}) mark(c, c, kBlank);
+  mark('0', '9', kDigit | kWord | kHexDigit);
+  mark('a', 'z', kWordStart | kWord);
+  mark('A', 'Z', kWordStart | kWord);
+  mark('_', '_', kWordStart | kWord);
+  mark('a', 'f', kHexDigit);
+  mark('A', 'F', kHexDigit);
+  return classes;
+}();
+
+bool has_class(char c, CharClass wanted) {
+  return (kCharClasses[static_cast<unsigned char>(c)] & wanted) != 0;
+}
+bool is_digit(char c) { return has_class(c, kDigit); }
+bool is_hex_digit(char c) { return has_class(c, kHexDigit); }
+bool is_word_start(char c) { return has_class(c, kWordStart); }
+bool is_word(char c) { return has_class(c, kWord); }
+bool is_blank(char c) { return has_class(c, kBlank); }
 
 class Lexer {
  public:
@@ -239,10 +278,10 @@ class Lexer {
   void punctuation() {
     const std::string_view rest = text_.substr(at_, end_ - at_);
     const auto first = static_cast<unsigned char>(rest[0]);
-    const OperatorRange range = first < 128 ? kOperatorTable.ranges[first] : OperatorRange{};
+    const SymbolRange range = first < 128 ? kOperatorTable.ranges[first] : SymbolRange{};
     for (size_t i = range.first; i < size_t{range.first} + range.count; ++i) {
       const size_t index = kOperatorTable.order[i];
-      if (!rest.starts_with(kOperators[index])) continue;
+      if (!starts_with(rest, kOperators[index])) continue;
       track_brackets(rest[0]);
       const size_t begin = at_;
       at_ += kOperators[index].size();

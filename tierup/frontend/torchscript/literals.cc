@@ -123,10 +123,15 @@ size_t decode_escape(std::string_view body, size_t at, std::string& out) {
   return 3;
 }
 
+size_t quote_width(std::string_view token) {
+  const char quote = token.front();
+  return token.size() >= 6 && token[1] == quote && token[2] == quote ? 3 : 1;
+}
+
 }  // namespace
 
-std::string decode_number(std::string_view token, Expr& expr) {
-  expr.text = std::string(token);
+std::string_view decode_number(Expr& expr) {
+  std::string_view token = expr.text;
   const bool negative = token.starts_with('-');
   if (negative) token.remove_prefix(1);
   const bool imaginary = token.ends_with('j');
@@ -155,10 +160,15 @@ std::string decode_number(std::string_view token, Expr& expr) {
   return {};
 }
 
+std::optional<std::string_view> plain_string(std::string_view token) {
+  const size_t width = quote_width(token);
+  const std::string_view body = token.substr(width, token.size() - 2 * width);
+  if (body.find('\\') != std::string_view::npos) return std::nullopt;
+  return body;
+}
+
 std::string decode_string(std::string_view token, std::string& out, size_t& bad_offset) {
-  const char quote = token.front();
-  const bool triple = token.size() >= 6 && token[1] == quote && token[2] == quote;
-  const size_t width = triple ? 3 : 1;
+  const size_t width = quote_width(token);
   const std::string_view body = token.substr(width, token.size() - 2 * width);
   size_t at = 0;
   while (at < body.size()) {

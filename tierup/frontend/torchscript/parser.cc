@@ -28,7 +28,10 @@ Parser::Nesting::Nesting(Parser& parser) : parser_(parser) {
 Parser::Parser(FileUnit& unit)
     : unit_(unit),
       source_text_(unit.source()->text()),
-      list_(tokenize(*unit.source(), whole(*unit.source()))) {}
+      list_(tokenize(*unit.source(), whole(*unit.source()))) {
+  constexpr size_t kBytesOfToken = 56;  // Of a tree, about.
+  unit_.nodes_.expect(list_.tokens.size() * kBytesOfToken);
+}
 
 const Expr* Parser::parse_only_expression() {
   if (at_kind(TokenKind::kIndent)) take();  // Leading blanks.
@@ -56,9 +59,9 @@ void Parser::expect(Symbol symbol) {
   if (!accept(symbol)) fail_expected(fmt::format("'{}'", symbol.text()));
 }
 
-std::string Parser::expect_identifier(std::string_view what) {
+std::string_view Parser::expect_identifier(std::string_view what) {
   if (!at_kind(TokenKind::kIdentifier)) fail_expected(what);
-  std::string name(text());
+  const std::string_view name = text();
   take();
   return name;
 }

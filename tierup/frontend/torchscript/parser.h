@@ -6,12 +6,13 @@
 // knows its depth, so neither this parser nor those who walk its trees can overflow the stack.
 #pragma once
 
-#include <memory>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "tierup/base/small_vector.h"
 #include "tierup/frontend/torchscript/ast.h"
 #include "tierup/frontend/torchscript/lexer.h"
 
@@ -48,7 +49,7 @@ class Parser {
   static bool is_symbol(const Token& token, Symbol symbol) { return token.symbol == symbol; }
   bool accept(Symbol symbol);
   void expect(Symbol symbol);
-  std::string expect_identifier(std::string_view what);
+  std::string_view expect_identifier(std::string_view what);
   void expect_newline();
   void skip_newlines();
   // Skips a line, whatever stands on it.
@@ -58,6 +59,17 @@ class Parser {
   uint32_t previous_end() const { return at_ == 0 ? 0 : list_.tokens[at_ - 1].span.end; }
   [[noreturn]] void fail_expected(std::string_view wanted) const;
   [[noreturn]] void fail_here(Span span, std::string message) const;
+
+  // Lists are collected aside, since those of nested nodes come in between.
+  template <typename T>
+  using Collected = SmallVector<T, 8>;
+  template <typename T>
+  std::span<const T> keep(const Collected<T>& items) {
+    return unit_.nodes_.copy(std::span<const T>(items));
+  }
+  std::span<const Expr* const> keep(std::initializer_list<const Expr*> items) {
+    return unit_.nodes_.copy(std::span(items.begin(), items.size()));
+  }
 
   // Expressions.
   Expr* make(ExprKind kind, uint32_t begin);
@@ -73,13 +85,13 @@ class Parser {
   const Expr* parse_index();
   const Expr* parse_primary();
   const Expr* parse_keyword_literal();
-  const Expr* parse_number(std::string_view sign, uint32_t begin);
+  const Expr* parse_number(bool negative, uint32_t begin);
   const Expr* parse_string();
   const Expr* parse_parentheses();
   const Expr* parse_list();
   const Expr* parse_dict();
-  // After "element": the rest of "element for target in iterable", without the brackets.
-  void parse_comprehension(Expr* expr);
+  // Behind the elements in `parts`: "for target in iterable", without the brackets.
+  const Expr* parse_comprehension(Expr* expr, Collected<const Expr*> parts);
   // "a, b, c" without brackets is a tuple; a single one is itself.
   const Expr* parse_expression_list(int precedence = 0);
   bool at_end_of_list() const;
@@ -109,14 +121,20 @@ class Parser {
 
   // Definitions.
   const FunctionDef* parse_function(bool is_method);
-  void parse_parameters(FunctionDef& function);
-  void parse_type_comment(FunctionDef& function, bool is_method, uint32_t from);
+  Collected<Parameter> parse_parameters();
+  void parse_type_comment(FunctionDef& function, Collected<Parameter>& parameters, bool is_method,
+                          uint32_t from);
   const ClassDef* parse_class();
   ClassBase parse_base();
-  void parse_member(ClassDef& def);
-  void parse_annotations_member(ClassDef& def);
-  void parse_named_member(ClassDef& def);
-  std::vector<std::string> parse_string_list();
+  struct Members {
+    Collected<AttributeDef> attributes;
+    Collected<NameList> lists;
+    Collected<const FunctionDef*> methods;
+  };
+  void parse_member(Members& members);
+  void parse_annotations_member(Members& members);
+  void parse_named_member(Members& members);
+  std::span<const std::string_view> parse_string_list();
   void parse_op_version_set();
   // The type comment that begins in [from, to), or null.
   const TypeComment* type_comment_between(uint32_t from, uint32_t to) const;

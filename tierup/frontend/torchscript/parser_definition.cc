@@ -9,9 +9,7 @@ namespace tierup::frontend::torchscript {
 namespace {
 
 // Attribute names are written between quotes without any escaping, so none is undone.
-std::string raw_string(std::string_view token) {
-  return std::string(token.substr(1, token.size() - 2));
-}
+std::string_view raw_string(std::string_view token) { return token.substr(1, token.size() - 2); }
 
 bool is_metadata_name(std::string_view name) {
   return name.size() > 4 && name.starts_with("__") && name.ends_with("__");
@@ -48,20 +46,22 @@ void Parser::parse_op_version_set() {
 
 const FunctionDef* Parser::parse_function(bool is_method) {
   const Nesting nesting(*this);
-  FunctionDef& function = unit_.function_pool_.emplace_back();
+  FunctionDef& function = *unit_.nodes_.make<FunctionDef>();
   function.span.begin = begin();
   expect("def");
   function.name_span = current().span;
   function.name = expect_identifier("a function name");
-  parse_parameters(function);
+  Collected<Parameter> parameters = parse_parameters();
   if (accept("->")) function.return_annotation = parse_expression();
   function.span.end = previous_end();
-  parse_type_comment(function, is_method, function.span.end);
+  parse_type_comment(function, parameters, is_method, function.span.end);
+  function.parameters = keep(parameters);
   function.body = parse_suite();
   return &function;
 }
 
-void Parser::parse_parameters(FunctionDef& function) {
+Parser::Collected<Parameter> Parser::parse_parameters() {
+  Collected<Parameter> parameters;
   expect("(");
   bool keyword_only = false;
   while (!at(")")) {
@@ -76,15 +76,17 @@ void Parser::parse_parameters(FunctionDef& function) {
       if (accept(":")) parameter.annotation = parse_expression();
       if (accept("=")) parameter.default_value = parse_expression();
       parameter.span.end = previous_end();
-      function.parameters.push_back(std::move(parameter));
+      parameters.push_back(parameter);
     }
     if (!accept(",")) break;
   }
   expect(")");
+  return parameters;
 }
 
 // "# type: (A, B) -> R" between the header and the first statement types what has no annotation.
-void Parser::parse_type_comment(FunctionDef& function, bool is_method, uint32_t from) {
+void Parser::parse_type_comment(FunctionDef& function, Collected<Parameter>& parameters,
+                                bool is_method, uint32_t from) {
   size_t first = 1;  // Past the colon, to the first token of the body.
   while (ahead(first).kind == TokenKind::kNewline || ahead(first).kind == TokenKind::kIndent)
     ++first;
@@ -92,7 +94,7 @@ void Parser::parse_type_comment(FunctionDef& function, bool is_method, uint32_t 
   if (comment == nullptr) return;
   with_comment_tokens(*comment, [&] {
     expect("(");
-    std::vector<const Expr*> types;
+    Collected<const Expr*> types;
     while (!at(")")) {
       types.push_back(parse_expression());
       if (!accept(",")) break;
@@ -100,14 +102,14 @@ void Parser::parse_type_comment(FunctionDef& function, bool is_method, uint32_t 
     expect(")");
     expect("->");
     const Expr* result = parse_expression();
-    const size_t count = function.parameters.size();
+    const size_t count = parameters.size();
     const size_t skipped = is_method && types.size() + 1 == count ? 1 : 0;
     if (types.size() + skipped != count) {
       fail_here(comment->text,
                 fmt::format("type comment names {} types for {} parameters", types.size(), count));
     }
     for (size_t i = 0; i < types.size(); ++i) {
-      const Expr*& annotation = function.parameters[i + skipped].annotation;
+      const Expr*& annotation = parameters[i + skipped].annotation;
       if (annotation == nullptr) annotation = types[i];
     }
     if (function.return_annotation == nullptr) function.return_annotation = result;
@@ -143,7 +145,7 @@ ClassBase Parser::parse_base() {
 }
 
 const ClassDef* Parser::parse_class() {
-  ClassDef& def = unit_.class_pool_.emplace_back();
+  ClassDef& def = *unit_.nodes_.make<ClassDef>();
   def.span.begin = begin();
   expect("class");
   def.name_span = current().span;
@@ -151,38 +153,42 @@ const ClassDef* Parser::parse_class() {
   def.base = parse_base();
   def.span.end = previous_end();
   expect(":");
+  Members members;
   if (!at_kind(TokenKind::kNewline)) {
-    parse_member(def);
-    return &def;
+    parse_member(members);
+  } else {
+    take();
+    if (!at_kind(TokenKind::kIndent)) fail_expected("an indented class body");
+    take();
+    while (!at_kind(TokenKind::kDedent) && !at_kind(TokenKind::kEnd)) parse_member(members);
+    if (at_kind(TokenKind::kDedent)) take();
   }
-  take();
-  if (!at_kind(TokenKind::kIndent)) fail_expected("an indented class body");
-  take();
-  while (!at_kind(TokenKind::kDedent) && !at_kind(TokenKind::kEnd)) parse_member(def);
-  if (at_kind(TokenKind::kDedent)) take();
+  def.attributes = keep(members.attributes);
+  def.lists = keep(members.lists);
+  def.methods = keep(members.methods);
   return &def;
 }
 
-void Parser::parse_member(ClassDef& def) {
+void Parser::parse_member(Members& members) {
   const bool is_name = is_symbol(ahead(), ":") || is_symbol(ahead(), "=");
   if ((at_kind(TokenKind::kIdentifier) || at_kind(TokenKind::kKeyword)) && is_name) {
-    parse_named_member(def);
+    parse_named_member(members);
   } else if (at("def")) {
-    def.methods.push_back(parse_function(true));
+    members.methods.push_back(parse_function(true));
   } else if (at("pass")) {
     take();
     expect_newline();
   } else if (at_kind(TokenKind::kString)) {
     skip_line();  // A documentation string.
   } else if (at_kind(TokenKind::kIdentifier) && text() == "__annotations__") {
-    parse_annotations_member(def);
+    parse_annotations_member(members);
   } else {
     fail_expected("an attribute or a method");
   }
 }
 
 // `__annotations__["name"] = T`.
-void Parser::parse_annotations_member(ClassDef& def) {
+void Parser::parse_annotations_member(Members& members) {
   AttributeDef attribute;
   attribute.span.begin = begin();
   take();
@@ -195,14 +201,14 @@ void Parser::parse_annotations_member(ClassDef& def) {
   attribute.annotation = parse_expression();
   attribute.span.end = previous_end();
   expect_newline();
-  def.attributes.push_back(std::move(attribute));
+  members.attributes.push_back(attribute);
 }
 
 // "name : T", "name : Final[T] = value", "name = value", "__parameters__ = [...]".
-void Parser::parse_named_member(ClassDef& def) {
+void Parser::parse_named_member(Members& members) {
   AttributeDef attribute;
   attribute.span.begin = begin();
-  attribute.name = std::string(text());
+  attribute.name = text();
   take();
   if (accept(":")) {
     attribute.annotation = parse_expression();
@@ -221,7 +227,7 @@ void Parser::parse_named_member(ClassDef& def) {
       return;
     }
     if (is_metadata_name(attribute.name) && at("[")) {
-      def.lists[attribute.name] = parse_string_list();
+      members.lists.push_back({attribute.name, parse_string_list()});
       expect_newline();
       return;
     }
@@ -229,11 +235,11 @@ void Parser::parse_named_member(ClassDef& def) {
   }
   attribute.span.end = previous_end();
   expect_newline();
-  def.attributes.push_back(std::move(attribute));
+  members.attributes.push_back(attribute);
 }
 
-std::vector<std::string> Parser::parse_string_list() {
-  std::vector<std::string> names;
+std::span<const std::string_view> Parser::parse_string_list() {
+  Collected<std::string_view> names;
   expect("[");
   while (!at("]")) {
     if (!at_kind(TokenKind::kString)) fail_expected("a name in quotes");
@@ -242,7 +248,7 @@ std::vector<std::string> Parser::parse_string_list() {
     if (!accept(",")) break;
   }
   expect("]");
-  return names;
+  return keep(names);
 }
 
 }  // namespace tierup::frontend::torchscript

@@ -46,10 +46,10 @@ constexpr auto kBySymbol = [] {
 }  // namespace
 
 Expr* Parser::make(ExprKind kind, uint32_t begin) {
-  Expr& expr = unit_.exprs_.emplace_back();
-  expr.kind = kind;
-  expr.span = {begin, begin};
-  return &expr;
+  Expr* expr = unit_.nodes_.make<Expr>();
+  expr->kind = kind;
+  expr->span = {begin, begin};
+  return expr;
 }
 
 const Expr* Parser::finish(Expr* expr) {
@@ -101,7 +101,7 @@ const Expr* Parser::parse_expression(int precedence) {
     const bool right_associative = found.op == Op::kPow;
     Expr* expr = make(ExprKind::kBinary, start);
     expr->op = found.op;
-    expr->children = {left, parse_expression(found.precedence - (right_associative ? 1 : 0))};
+    expr->children = keep({left, parse_expression(found.precedence - (right_associative ? 1 : 0))});
     left = finish(expr);
   }
 }
@@ -127,7 +127,7 @@ const Expr* Parser::parse_prefix() {
   take();
   Expr* expr = make(kind, start);
   expr->op = op;
-  expr->children = {parse_expression(precedence)};
+  expr->children = keep({parse_expression(precedence)});
   return finish(expr);
 }
 
@@ -138,11 +138,11 @@ const Expr* Parser::parse_minus(uint32_t start) {
     const Token& next = ahead();
     const bool tighter = is_symbol(next, "**") || is_symbol(next, ".") || is_symbol(next, "(") ||
                          is_symbol(next, "[");
-    if (!tighter) return parse_number("-", start);
+    if (!tighter) return parse_number(/*negative=*/true, start);
   }
   Expr* expr = make(ExprKind::kUnary, start);
   expr->op = Op::kNeg;
-  expr->children = {parse_expression(kUnaryPrecedence)};
+  expr->children = keep({parse_expression(kUnaryPrecedence)});
   return finish(expr);
 }
 
@@ -151,7 +151,7 @@ const Expr* Parser::parse_ternary(const Expr* value) {
   expect("if");
   const Expr* condition = parse_expression();
   expect("else");
-  expr->children = {value, condition, parse_expression()};
+  expr->children = keep({value, condition, parse_expression()});
   return finish(expr);
 }
 
@@ -170,9 +170,9 @@ const Expr* Parser::parse_postfix() {
         fail_expected("a name after '.'");
       }
       Expr* attribute = make(ExprKind::kAttribute, start);
-      attribute->text = std::string(text());
+      attribute->text = text();
       take();
-      attribute->children = {expr};
+      attribute->children = keep({expr});
       expr = finish(attribute);
     } else {
       return expr;
@@ -182,47 +182,51 @@ const Expr* Parser::parse_postfix() {
 
 const Expr* Parser::parse_call(const Expr* callee, uint32_t start) {
   Expr* call = make(ExprKind::kCall, start);
-  call->children.push_back(callee);
+  Collected<const Expr*> children;
+  Collected<KeywordArgument> keywords;
+  children.push_back(callee);
   expect("(");
   while (!at(")")) {
     const bool named = (at_kind(TokenKind::kIdentifier) || at_kind(TokenKind::kKeyword)) &&
                        is_symbol(ahead(), "=");
     if (named) {
-      KeywordArgument keyword{std::string(text()), nullptr, take()};
+      KeywordArgument keyword{text(), nullptr, take()};
       expect("=");
       keyword.value = parse_expression();
       keyword.span.end = previous_end();
-      call->keywords.push_back(std::move(keyword));
+      keywords.push_back(keyword);
     } else {
       const uint32_t argument_start = begin();
       const Expr* argument = parse_expression();
-      if (!call->keywords.empty() && !argument->is(ExprKind::kStarred)) {
+      if (!keywords.empty() && !argument->is(ExprKind::kStarred)) {
         fail_here(argument->span, "positional argument after a keyword argument");
       }
       if (at("for")) {
-        Expr* generator = make(ExprKind::kListComprehension, argument_start);
-        generator->children = {argument};
-        parse_comprehension(generator);
-        argument = finish(generator);
+        argument = parse_comprehension(make(ExprKind::kListComprehension, argument_start),
+                                       Collected<const Expr*>(1, argument));
       }
-      call->children.push_back(argument);
+      children.push_back(argument);
     }
     if (!accept(",")) break;
   }
   expect(")");
+  call->children = keep(children);
+  call->keywords = keep(keywords);
   return finish(call);
 }
 
 const Expr* Parser::parse_subscript(const Expr* base, uint32_t start) {
   Expr* subscript = make(ExprKind::kSubscript, start);
-  subscript->children.push_back(base);
+  Collected<const Expr*> children;
+  children.push_back(base);
   expect("[");
   if (at("]")) fail_expected("an index");
   while (!at("]")) {
-    subscript->children.push_back(parse_index());
+    children.push_back(parse_index());
     if (!accept(",")) break;
   }
   expect("]");
+  subscript->children = keep(children);
   return finish(subscript);
 }
 
@@ -232,20 +236,21 @@ const Expr* Parser::parse_index() {
   const Expr* first = at(":") ? nullptr : parse_expression();
   if (!at(":")) return first;
   Expr* slice = make(ExprKind::kSlice, start);
-  slice->children = {first, nullptr, nullptr};
-  for (size_t part = 1; part <= 2 && accept(":"); ++part) {
-    if (!at(":") && !at("]") && !at(",")) slice->children[part] = parse_expression();
+  const Expr* later[2] = {nullptr, nullptr};
+  for (size_t part = 0; part < 2 && accept(":"); ++part) {
+    if (!at(":") && !at("]") && !at(",")) later[part] = parse_expression();
   }
+  slice->children = keep({first, later[0], later[1]});
   return finish(slice);
 }
 
 const Expr* Parser::parse_primary() {
   switch (current().kind) {
-    case TokenKind::kNumber: return parse_number("", begin());
+    case TokenKind::kNumber: return parse_number(/*negative=*/false, begin());
     case TokenKind::kString: return parse_string();
     case TokenKind::kIdentifier: {
       Expr* name = make(ExprKind::kName, begin());
-      name->text = std::string(text());
+      name->text = text();
       take();
       return finish(name);
     }
@@ -280,25 +285,40 @@ const Expr* Parser::parse_keyword_literal() {
   return finish(expr);
 }
 
-const Expr* Parser::parse_number(std::string_view sign, uint32_t start) {
+const Expr* Parser::parse_number(bool negative, uint32_t start) {
   Expr* expr = make(ExprKind::kInt, start);
-  const std::string problem = decode_number(std::string(sign) + std::string(text()), *expr);
-  if (!problem.empty()) fail_here({start, current().span.end}, problem);
+  expr->text = text();
+  if (negative) {
+    // Canonical texts have no blank behind the sign.
+    expr->text = start + 1 == begin() ? source_text_.substr(start, expr->text.size() + 1)
+                                      : unit_.nodes_.copy("-" + std::string(text()));
+  }
+  const std::string_view problem = decode_number(*expr);
+  if (!problem.empty()) fail_here({start, current().span.end}, std::string(problem));
   take();
   return finish(expr);
 }
 
 const Expr* Parser::parse_string() {
   Expr* expr = make(ExprKind::kString, begin());
+  if (ahead().kind != TokenKind::kString) {
+    if (const auto plain = plain_string(text())) {
+      expr->text = *plain;
+      take();
+      return finish(expr);
+    }
+  }
+  std::string decoded;
   while (at_kind(TokenKind::kString)) {
     size_t bad_offset = 0;
-    const std::string problem = decode_string(text(), expr->text, bad_offset);
+    const std::string problem = decode_string(text(), decoded, bad_offset);
     if (!problem.empty()) {
       const uint32_t place = begin() + static_cast<uint32_t>(bad_offset);
       fail_here({place, place + 2}, problem);
     }
     take();
   }
+  expr->text = unit_.nodes_.copy(decoded);
   return finish(expr);
 }
 
@@ -306,14 +326,13 @@ const Expr* Parser::parse_string() {
 const Expr* Parser::parse_parentheses() {
   const uint32_t start = begin();
   expect("(");
-  std::vector<const Expr*> items;
+  Collected<const Expr*> items;
   bool comma = false;
   while (!at(")")) {
     items.push_back(parse_expression());
     if (items.size() == 1 && at("for")) {
       Expr* generator = make(ExprKind::kListComprehension, start);
-      generator->children = {items[0]};
-      parse_comprehension(generator);
+      parse_comprehension(generator, std::move(items));
       expect(")");
       return finish(generator);
     }
@@ -323,50 +342,58 @@ const Expr* Parser::parse_parentheses() {
   expect(")");
   if (items.size() == 1 && !comma) return items[0];
   Expr* tuple = make(ExprKind::kTuple, start);
-  tuple->children = std::move(items);
+  tuple->children = keep(items);
   tuple->trailing_comma = comma;
   return finish(tuple);
 }
 
 const Expr* Parser::parse_list() {
   Expr* list = make(ExprKind::kList, begin());
+  Collected<const Expr*> items;
   expect("[");
   while (!at("]")) {
-    list->children.push_back(parse_expression());
-    if (list->children.size() == 1 && at("for")) {
+    items.push_back(parse_expression());
+    if (items.size() == 1 && at("for")) {
       list->kind = ExprKind::kListComprehension;
-      parse_comprehension(list);
-      break;
+      parse_comprehension(list, std::move(items));
+      expect("]");
+      return finish(list);
     }
     if (!accept(",")) break;
   }
   expect("]");
+  list->children = keep(items);
   return finish(list);
 }
 
 const Expr* Parser::parse_dict() {
   Expr* dict = make(ExprKind::kDict, begin());
+  Collected<const Expr*> items;
   expect("{");
   while (!at("}")) {
-    dict->children.push_back(parse_expression());
+    items.push_back(parse_expression());
     expect(":");
-    dict->children.push_back(parse_expression());
-    if (dict->children.size() == 2 && at("for")) {
+    items.push_back(parse_expression());
+    if (items.size() == 2 && at("for")) {
       dict->kind = ExprKind::kDictComprehension;
-      parse_comprehension(dict);
-      break;
+      parse_comprehension(dict, std::move(items));
+      expect("}");
+      return finish(dict);
     }
     if (!accept(",")) break;
   }
   expect("}");
+  dict->children = keep(items);
   return finish(dict);
 }
 
-void Parser::parse_comprehension(Expr* expr) {
+const Expr* Parser::parse_comprehension(Expr* expr, Collected<const Expr*> parts) {
   expect("for");
-  expr->children.push_back(parse_target_list());
+  parts.push_back(parse_target_list());
   expect("in");
-  expr->children.push_back(parse_expression());
+  parts.push_back(parse_expression());
+  expr->children = keep(parts);
+  return finish(expr);
 }
 
 bool Parser::at_end_of_list() const {
@@ -384,12 +411,14 @@ const Expr* Parser::parse_expression_list(int precedence) {
   const Expr* first = parse_expression(precedence);
   if (!at(",")) return first;
   Expr* tuple = make(ExprKind::kTuple, start);
-  tuple->children.push_back(first);
+  Collected<const Expr*> items;
+  items.push_back(first);
   while (accept(",")) {
     tuple->trailing_comma = at_end_of_list();
     if (tuple->trailing_comma) break;
-    tuple->children.push_back(parse_expression(precedence));
+    items.push_back(parse_expression(precedence));
   }
+  tuple->children = keep(items);
   return finish(tuple);
 }
 

@@ -31,21 +31,22 @@ constexpr auto kAugmented = std::to_array<AugmentedEntry>({
 }  // namespace
 
 Stmt* Parser::make_statement(StmtKind kind, uint32_t begin) {
-  Stmt& statement = unit_.stmts_.emplace_back();
-  statement.kind = kind;
-  statement.span = {begin, begin};
-  return &statement;
+  Stmt* statement = unit_.nodes_.make<Stmt>();
+  statement->kind = kind;
+  statement->span = {begin, begin};
+  return statement;
 }
 
 // ":" and an indented block, or simple statements on the same line.
 Block Parser::parse_suite() {
   const Nesting nesting(*this);
   expect(":");
-  Block block;
   if (!at_kind(TokenKind::kNewline)) {
-    block.push_back(parse_simple_statement());
-    return block;
+    Collected<const Stmt*> one;
+    one.push_back(parse_simple_statement());
+    return keep(one);
   }
+  Collected<const Stmt*> block;
   take();
   if (!at_kind(TokenKind::kIndent)) fail_expected("an indented block");
   take();
@@ -53,7 +54,7 @@ Block Parser::parse_suite() {
     block.push_back(parse_statement());
   }
   if (at_kind(TokenKind::kDedent)) take();
-  return block;
+  return keep(block);
 }
 
 const Stmt* Parser::parse_statement() {
@@ -110,7 +111,7 @@ const Stmt* Parser::parse_expression_statement() {
       statement->kind = StmtKind::kAugAssign;
       statement->op = entry.op;
       check_target(first);
-      statement->targets = {first};
+      statement->targets = keep({first});
       take();
       statement->value = parse_expression_list();
       break;
@@ -125,19 +126,22 @@ const Stmt* Parser::parse_expression_statement() {
 void Parser::parse_assignment(Stmt* statement, const Expr* first) {
   statement->kind = StmtKind::kAssign;
   check_target(first);
-  statement->targets = {first};
   if (accept(":")) {
+    statement->targets = keep({first});
     statement->annotation = parse_expression();
     if (accept("=")) statement->value = parse_expression_list();
     return;
   }
+  Collected<const Expr*> targets;
+  targets.push_back(first);
   while (accept("=")) {
     if (statement->value != nullptr) {
       check_target(statement->value);
-      statement->targets.push_back(statement->value);
+      targets.push_back(statement->value);
     }
     statement->value = parse_expression_list();
   }
+  statement->targets = keep(targets);
   const TypeComment* comment = type_comment_between(previous_end(), begin());
   if (comment != nullptr && at_kind(TokenKind::kNewline)) {
     with_comment_tokens(*comment, [&] { statement->annotation = parse_expression(); });
@@ -153,7 +157,9 @@ const Stmt* Parser::parse_if() {
   statement->span.end = previous_end();
   statement->body = parse_suite();
   if (at("elif")) {
-    statement->orelse.push_back(parse_if());
+    Collected<const Stmt*> one;
+    one.push_back(parse_if());
+    statement->orelse = keep(one);
   } else if (accept("else")) {
     statement->orelse = parse_suite();
   }
@@ -172,7 +178,7 @@ const Stmt* Parser::parse_while() {
 const Stmt* Parser::parse_for() {
   Stmt* statement = make_statement(StmtKind::kFor, begin());
   take();
-  statement->targets = {parse_target_list()};
+  statement->targets = keep({parse_target_list()});
   expect("in");
   statement->value = parse_expression_list();
   statement->span.end = previous_end();
@@ -183,6 +189,7 @@ const Stmt* Parser::parse_for() {
 const Stmt* Parser::parse_with() {
   Stmt* statement = make_statement(StmtKind::kWith, begin());
   take();
+  Collected<WithItem> items;
   do {
     WithItem item;
     item.value = parse_expression();
@@ -190,8 +197,9 @@ const Stmt* Parser::parse_with() {
       item.target = parse_expression();
       check_target(item.target);
     }
-    statement->items.push_back(item);
+    items.push_back(item);
   } while (accept(","));
+  statement->items = keep(items);
   statement->span.end = previous_end();
   statement->body = parse_suite();
   return statement;
@@ -210,14 +218,16 @@ const Stmt* Parser::parse_assert() {
 const Stmt* Parser::parse_names_or_targets(StmtKind kind) {
   Stmt* statement = make_statement(kind, begin());
   take();
+  Collected<const Expr*> targets;
   do {
     const Expr* target = parse_expression();
     check_target(target);
     if (kind == StmtKind::kGlobal && !target->is(ExprKind::kName)) {
       fail_here(target->span, "expected a name");
     }
-    statement->targets.push_back(target);
+    targets.push_back(target);
   } while (accept(","));
+  statement->targets = keep(targets);
   statement->span.end = previous_end();
   expect_newline();
   return statement;

@@ -86,11 +86,13 @@ std::optional<int64_t> broadcast_count(std::string_view name) {
 }  // namespace
 
 std::string dotted_name(const Expr& expression) {
-  if (expression.is(ExprKind::kName)) return expression.text;
+  if (expression.is(ExprKind::kName)) return std::string(expression.text);
   if (!expression.is(ExprKind::kAttribute)) return "";
-  std::string base = dotted_name(*expression.child());
-  if (base.empty()) return base;
-  return base + "." + expression.text;
+  std::string name = dotted_name(*expression.child());
+  if (name.empty()) return name;
+  name += '.';
+  name += expression.text;
+  return name;
 }
 
 void fail_at(const FileUnit& unit, Span span, const std::string& message) {
