@@ -39,6 +39,10 @@ TirProgram::TirProgram(const TirFile& file) {
   }
 }
 
+TirProgram::~TirProgram() {
+  for (const auto& [name, function] : functions_) function->forget_code();
+}
+
 ir::TextContext TirProgram::context() const {
   ir::TextContext context;
   context.operators = &ops::OpTable::instance();

@@ -18,6 +18,8 @@ class TextFunction final : public ir::Function {
   TextFunction(std::string name, std::shared_ptr<const ir::Graph> graph);
   const ir::Schema& schema() const override { return schema_; }
   const std::shared_ptr<const ir::Graph>& graph() const override { return graph_; }
+  // Lets go of the body, whose values may have the very class that this is a method of.
+  void forget_code() { graph_.reset(); }
 
  private:
   ir::Schema schema_;
@@ -28,6 +30,9 @@ class TirProgram {
  public:
   // Declares the header's classes: "# class: Counter(n : int, inner : Other)".
   explicit TirProgram(const TirFile& file);
+  TirProgram(const TirProgram&) = delete;
+  TirProgram& operator=(const TirProgram&) = delete;
+  ~TirProgram();
 
   // Parses a graph; later ones may call it as @name, and it becomes the methods that its directives
   // "# method: Counter.step" name. Throws kSyntax with the file's line numbers.

@@ -1,6 +1,7 @@
 // The C API's errors and values, over v1::Error, Value and Tensor.
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include "tierup/api/c_handles.h"
 
@@ -65,8 +66,11 @@ std::span<const int64_t> dims(const int64_t* shape, size_t rank) {
   return {shape, rank};
 }
 
-DType dtype_of(tierup_dtype dtype) {
-  const auto result = static_cast<DType>(dtype);
+// A C program may pass any number: it is looked at before it counts as one of the enumeration.
+DType dtype_of(const tierup_dtype& dtype) {
+  std::underlying_type_t<tierup_dtype> number;
+  std::memcpy(&number, &dtype, sizeof(number));
+  const auto result = static_cast<DType>(number);
   static_cast<void>(dtype_size(result));  // Throws for what is none.
   return result;
 }

@@ -106,8 +106,7 @@ Tensor ExportedWeights::from_payload(const std::string& name, const Payload& pay
   try {
     return Tensor::from_storage(storage, meta.dtype, sizes, strides, meta.storage_offset.value);
   } catch (const Error& error) {
-    const bool compact =
-        static_cast<int64_t>(storage->bytes()) == numel * static_cast<int64_t>(item);
+    const bool compact = static_cast<int64_t>(storage->bytes() / item) == numel;
     fail(ErrorCode::kCorruptArchive,
          "weight '{}': its layout does not fit record '{}' of {} bytes: {}{}", name,
          payload.path_name, storage->bytes(), error.message(),
