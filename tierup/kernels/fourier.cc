@@ -5,15 +5,25 @@
 #include <vector>
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/fourier_line.h"
 #include "tierup/kernels/lane_loop.h"
 
 namespace tierup::kernels {
 namespace {
 
-using Plan = kissfft<double>;
-using Lane = std::vector<complex128>;
+// Scratch that counts towards the memory limit.
+template <typename T>
+class Lane {
+ public:
+  explicit Lane(int64_t n) : tensor_(Tensor::empty(IntVector{n}, kDTypeOf<T>)) {}
+  T* data() const { return tensor_.data<T>(); }
+  T& operator[](int64_t i) const { return data()[i]; }
 
-// A plan has a scratch buffer, so each range of lanes makes its own; this many elements pay for it.
+ private:
+  Tensor tensor_;
+};
+
+// A line has scratch memory, so each range of lanes makes its own; this many elements pay for it.
 int64_t grain_of(int64_t length) {
   return std::max<int64_t>(1, 65536 / std::max<int64_t>(length, 1));
 }
@@ -55,14 +65,14 @@ void transform_complex(const Tensor& from, const Tensor& to, int64_t d, bool for
   const int64_t n = from.sizes()[d];
   const LaneLoop loop(from.sizes(), d, {&from, &to});
   loop.run_ranges(grain_of(n), [&](const auto& each) {
-    const Plan plan(static_cast<size_t>(n), !forward);
-    Lane in(static_cast<size_t>(n));
-    Lane out(static_cast<size_t>(n));
+    const auto line = FourierLine::make(n, !forward);
+    const Lane<complex128> in(n);
+    const Lane<complex128> out(n);
     each([&](const LaneLoop::Pointers& lane) {
       for (int64_t i = 0; i < n; ++i) {
         in[i] = complex128(*reinterpret_cast<const C*>(lane[0] + i * loop.step(0)));
       }
-      plan.transform(in.data(), out.data());
+      line->transform(in.data(), out.data());
       for (int64_t i = 0; i < n; ++i) {
         *reinterpret_cast<C*>(lane[1] + i * loop.step(1)) = static_cast<C>(out[i] / scale);
       }
@@ -70,29 +80,32 @@ void transform_complex(const Tensor& from, const Tensor& to, int64_t d, bool for
   });
 }
 
-// The half spectrum of real lanes. Even lengths take one complex transform of half the length.
+// The half spectrum of real lanes. Even lengths take one complex transform of half the length where
+// KissFFT does that alone.
 template <typename R>
 void transform_real(const Tensor& from, const Tensor& to, int64_t d, double scale) {
   using C = std::complex<R>;
   const int64_t n = from.sizes()[d];
-  const bool even = n % 2 == 0;
+  const bool halved = n % 2 == 0 && FourierLine::is_plain(n / 2);
   const LaneLoop loop(from.sizes(), d, {&from, &to});
   loop.run_ranges(grain_of(n), [&](const auto& each) {
-    const Plan plan(static_cast<size_t>(even ? n / 2 : n), false);
-    std::vector<double> real(static_cast<size_t>(n));
-    Lane in(static_cast<size_t>(even ? 0 : n));
-    Lane out(static_cast<size_t>(n / 2 + 1) * (even ? 1 : 2));
+    const kissfft<double> half(static_cast<size_t>(halved ? n / 2 : 1), false);
+    const auto line = halved ? nullptr : FourierLine::make(n, false);
+    const Lane<double> real(halved ? n : 0);
+    const Lane<complex128> in(halved ? 0 : n);
+    const Lane<complex128> out(halved ? n / 2 + 1 : n);
     each([&](const LaneLoop::Pointers& lane) {
-      for (int64_t i = 0; i < n; ++i) {
-        real[i] = *reinterpret_cast<const R*>(lane[0] + i * loop.step(0));
-      }
-      if (even) {
-        plan.transform_real(real.data(), out.data());
+      const auto element = [&](int64_t i) {
+        return static_cast<double>(*reinterpret_cast<const R*>(lane[0] + i * loop.step(0)));
+      };
+      if (halved) {
+        for (int64_t i = 0; i < n; ++i) real[i] = element(i);
+        half.transform_real(real.data(), out.data());
         out[n / 2] = out[0].imag();
         out[0] = out[0].real();
       } else {
-        std::copy(real.begin(), real.end(), in.begin());
-        plan.transform(in.data(), out.data());
+        for (int64_t i = 0; i < n; ++i) in[i] = element(i);
+        line->transform(in.data(), out.data());
       }
       for (int64_t i = 0; i <= n / 2; ++i) {
         *reinterpret_cast<C*>(lane[1] + i * loop.step(1)) = static_cast<C>(out[i] / scale);
@@ -108,16 +121,16 @@ void transform_to_real(const Tensor& from, const Tensor& to, int64_t d, double s
   const int64_t n = to.sizes()[d];
   const LaneLoop loop(to.sizes(), d, {&from, &to});
   loop.run_ranges(grain_of(n), [&](const auto& each) {
-    const Plan plan(static_cast<size_t>(n), true);
-    Lane in(static_cast<size_t>(n));
-    Lane out(static_cast<size_t>(n));
+    const auto line = FourierLine::make(n, true);
+    const Lane<complex128> in(n);
+    const Lane<complex128> out(n);
     each([&](const LaneLoop::Pointers& lane) {
       for (int64_t i = 0; i <= n / 2; ++i) {
         const complex128 x(*reinterpret_cast<const C*>(lane[0] + i * loop.step(0)));
         in[i] = i == 0 || 2 * i == n ? x.real() : x;
         if (i > 0) in[n - i] = std::conj(in[i]);
       }
-      plan.transform(in.data(), out.data());
+      line->transform(in.data(), out.data());
       for (int64_t i = 0; i < n; ++i) {
         *reinterpret_cast<R*>(lane[1] + i * loop.step(1)) = static_cast<R>(out[i].real() / scale);
       }

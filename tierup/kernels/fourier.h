@@ -1,7 +1,7 @@
 // Discrete Fourier transforms, the primitives: over chosen dimensions, complex or real.
 //
-// KissFFT does the work in double whatever the dtype, so that f32 results carry one rounding for
-// each dimension. f32, f64, c64 and c128 only.
+// The work is done in double whatever the dtype (fourier_line.h), so that f32 results carry one
+// rounding for each dimension. f32, f64, c64 and c128 only.
 #pragma once
 
 #include "tierup/tensor/tensor.h"
