@@ -27,7 +27,9 @@ struct Options {
   // "policy=reference", "accuracy=exact", "max_plan_mib=64". Another key or value fails at load
   // with kInvalidArgument.
   std::string tiering;
-  // Milliseconds that a run may take; 0: no limit.
+  // Milliseconds that a run may take; 0: no limit. A run that is stopped, by this or a
+  // cancellation, leaves what it had written in place by then, even the half of a tensor; factoring
+  // a large matrix is one step that goes on to its end.
   int64_t time_limit_ms = 0;
   // Calls of the model's functions within each other.
   int64_t max_call_depth = 10000;
@@ -65,8 +67,8 @@ struct RunOptions {
   std::optional<int64_t> time_limit_ms;
 };
 
-// Tensors of all modules together may take this many bytes; beyond it runs fail with
-// kOutOfMemory. 0: no limit.
+// Tensors of all modules together may take this many bytes, and so may all other values, lists and
+// views; beyond it runs fail with kOutOfMemory. 0: no limit.
 TIERUP_API void set_memory_limit(int64_t max_bytes);
 
 struct MemoryStats {

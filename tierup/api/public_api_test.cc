@@ -204,6 +204,24 @@ TEST(PublicApi, running_out_of_memory_is_an_error_and_the_next_call_works) {
   set_memory_limit(0);
 }
 
+TEST(PublicApi, views_and_lists_count_towards_the_memory_limit) {
+  const Module views =
+      load(make_archive("  def forward(self: __torch__.M,\n    n: int) -> int:\n"
+                        "    _0 = torch.split(torch.expand(torch.zeros([1]), [n]), 1)\n"
+                        "    return torch.len(_0)\n"));
+  const Module list =
+      load(make_archive("  def forward(self: __torch__.M,\n    n: int) -> int:\n"
+                        "    l = annotate(List[int], [])\n    for i in range(n):\n"
+                        "      _0 = torch.append(l, i)\n    return torch.len(l)\n"));
+  for (const Module& module : {views, list}) {
+    set_memory_limit(int64_t{64} << 20);
+    const Error error = error_of([&] { module.forward({int64_t{1} << 25}); });
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory) << error.what();
+    EXPECT_EQ(module.forward({1000}).to_int(), 1000);
+    set_memory_limit(0);
+  }
+}
+
 // TorchScript declares neither, so the operator that cannot take them speaks, with its line.
 TEST(PublicApi, wrong_ranks_sizes_and_dtypes_are_named_with_operator_and_line) {
   const Module module =

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "tierup/base/block_marks.h"
+#include "tierup/base/memory_use.h"
 
 namespace tierup {
 namespace {
@@ -26,31 +27,42 @@ struct Lists {
 };
 constinit thread_local Lists lists{};
 
+size_t class_of(size_t bytes) { return (bytes + kStep - 1) / kStep - 1; }
+bool is_small(size_t bytes) { return !kBlocksAreMarked && bytes > 0 && bytes <= kStep * kClasses; }
+// What the heap is asked for.
+size_t block_bytes(size_t bytes) { return is_small(bytes) ? (class_of(bytes) + 1) * kStep : bytes; }
+
+void* take_from_heap(size_t bytes) {
+  void* block = ::operator new(bytes);
+  object_use().bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  return block;
+}
+void give_to_heap(void* block, size_t bytes) noexcept {
+  object_use().bytes.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  ::operator delete(block);
+}
+
 struct Keeper {
   Keeper() { lists.has_keeper = true; }
   ~Keeper() {
     lists.ended = true;
-    for (Block*& first : lists.first) {
-      while (first != nullptr) {
-        Block* block = first;
-        first = block->next;
-        ::operator delete(block);
+    for (size_t index = 0; index < kClasses; ++index) {
+      while (Block* block = lists.first[index]) {
+        lists.first[index] = block->next;
+        give_to_heap(block, (index + 1) * kStep);
       }
     }
     lists.count = {};
   }
 };
 
-size_t class_of(size_t bytes) { return (bytes + kStep - 1) / kStep - 1; }
-bool is_small(size_t bytes) { return !kBlocksAreMarked && bytes > 0 && bytes <= kStep * kClasses; }
-
 }  // namespace
 
 void* allocate_object(size_t bytes) {
-  if (!is_small(bytes)) return ::operator new(bytes);
+  if (!is_small(bytes)) return take_from_heap(bytes);
   const size_t index = class_of(bytes);
   Block* block = lists.first[index];
-  if (block == nullptr) return ::operator new((index + 1) * kStep);
+  if (block == nullptr) return take_from_heap(block_bytes(bytes));
   lists.first[index] = block->next;
   --lists.count[index];
   return block;
@@ -58,7 +70,7 @@ void* allocate_object(size_t bytes) {
 
 void free_object(void* memory, size_t bytes) noexcept {
   if (!is_small(bytes) || lists.ended || lists.count[class_of(bytes)] == kMaxKept) {
-    ::operator delete(memory);
+    give_to_heap(memory, block_bytes(bytes));
     return;
   }
   if (!lists.has_keeper) {

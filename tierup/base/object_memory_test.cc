@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tierup/base/block_marks.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/base/ref.h"
 
 namespace tierup {
@@ -40,6 +41,14 @@ TEST(ObjectMemory, takes_any_size) {
   }
   for (const auto& [block, bytes] : blocks) std::memset(block, 2, bytes);
   for (const auto& [block, bytes] : blocks) free_object(block, bytes);
+}
+
+TEST(ObjectMemory, counts_what_the_heap_gave) {
+  const int64_t before = object_use().bytes;
+  void* block = allocate_object(1 << 20);
+  EXPECT_EQ(object_use().bytes, before + (1 << 20));
+  free_object(block, 1 << 20);
+  EXPECT_EQ(object_use().bytes, before);
 }
 
 TEST(ObjectMemory, blocks_move_between_threads) {

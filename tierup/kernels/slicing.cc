@@ -8,6 +8,12 @@
 namespace tierup::kernels {
 namespace {
 
+// Before each view of many: asks now and then whether to stop.
+void ask_before(int64_t view) {
+  constexpr int64_t kUnasked = 1 << 12;
+  if (view % kUnasked == 0) poll_interrupt();
+}
+
 // Elements [start, start + length * step) of a dimension known to be in range.
 Tensor cut(const Tensor& self, int64_t dim, int64_t start, int64_t length, int64_t step = 1) {
   IntVector sizes(self.sizes().begin(), self.sizes().end());
@@ -153,7 +159,7 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   require(chunks > 0, ErrorCode::kInvalidArgument,
           "chunk expects `chunks` to be greater than 0, got: {}", chunks);
   const int64_t size = self.sizes()[wrap_dim(dim, self.dim())];
-  if (size == 0) return split_with_sizes(self, IntVector(static_cast<size_t>(chunks), 0), dim);
+  if (size == 0) return tensor_split_sections(self, chunks, dim);
   return split(self, (size - 1) / chunks + 1, dim);
 }
 
@@ -170,6 +176,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   std::vector<Tensor> result;
   result.reserve(static_cast<size_t>(parts));
   for (int64_t i = 0; i < parts; ++i) {
+    ask_before(i);
     const int64_t start = i * split_size;
     result.push_back(cut(self, d, start, std::min(split_size, size - start)));
   }
@@ -201,14 +208,12 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, const IntVector& sizes,
   result.reserve(sizes.size());
   int64_t start = 0;
   for (const int64_t size : sizes) {
+    ask_before(static_cast<int64_t>(result.size()));
     result.push_back(cut(self, d, start, size));
     start += size;
   }
   return result;
 }
-
-// Views made between two questions whether to stop.
-constexpr int64_t kViewsUnasked = 1 << 12;
 
 std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, int64_t dim) {
   require(self.dim() > 0, ErrorCode::kInvalidArgument,
@@ -221,7 +226,7 @@ std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, 
   std::vector<Tensor> result;
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
-    if (i % kViewsUnasked == 0) poll_interrupt();
+    ask_before(i);
     const int64_t length = size / sections + (i < size % sections ? 1 : 0);
     result.push_back(cut(self, d, start, length));
     start += length;
@@ -291,7 +296,10 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
           "Dimension specified as {} but tensor has no dimensions", dim);
   std::vector<Tensor> result;
   result.reserve(static_cast<size_t>(self.sizes()[d]));
-  for (int64_t i = 0; i < self.sizes()[d]; ++i) result.push_back(select(self, d, i));
+  for (int64_t i = 0; i < self.sizes()[d]; ++i) {
+    ask_before(i);
+    result.push_back(select(self, d, i));
+  }
   return result;
 }
 

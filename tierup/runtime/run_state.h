@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tierup/base/interrupt.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/base/ref.h"
 
 namespace tierup::kernels {
@@ -28,16 +29,21 @@ struct RunState final : public RefCounted, public Interrupt {
   kernels::BoundOutputs* outputs = nullptr;  // The caller's buffers for the results; may be null.
 
   // Whether anything may stop it: what long operators are to ask.
-  const Interrupt* interrupt() const { return cancelled != nullptr || deadline ? this : nullptr; }
-  // Throws kCancelled or kDeadlineExceeded if it is time to.
+  const Interrupt* interrupt() const {
+    return cancelled != nullptr || deadline || objects_are_limited() ? this : nullptr;
+  }
+  // Throws kCancelled or kDeadlineExceeded if it is time to, kOutOfMemory if values other than
+  // tensors' numbers take more than the memory limit.
   void poll() const override {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) fail_cancelled();
     if (deadline && Clock::now() > *deadline) fail_deadline();
+    if (objects_exceed_limit()) fail_objects();
   }
 
  private:
   [[noreturn]] static void fail_cancelled();
   [[noreturn]] static void fail_deadline();
+  [[noreturn]] static void fail_objects();
 };
 
 }  // namespace tierup::runtime

@@ -18,6 +18,7 @@
 
 #include "tierup/base/block_marks.h"
 #include "tierup/base/error.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/tensor/block_memory.h"
 
 namespace tierup {
@@ -189,6 +190,9 @@ void release_thread_cache() {
   if (ThreadCache* cache = thread_cache()) cache->clear();
 }
 
-void set_memory_limit(int64_t max_live_bytes) { counters().limit.store(max_live_bytes); }
+void set_memory_limit(int64_t max_live_bytes) {
+  counters().limit.store(max_live_bytes);
+  object_use().limit.store(max_live_bytes);
+}
 
 }  // namespace tierup
