@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <new>
+#include <stdexcept>
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
@@ -342,7 +343,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       call(chosen(hash), arguments, generator);
     } catch (const Error& error) {
       TIERUP_CHECK(error.code() != ErrorCode::kInternal);
-    } catch (const std::bad_alloc&) {  // An Error kOutOfMemory by the time it leaves a run.
+    } catch (const std::bad_alloc&) {     // An Error kOutOfMemory by the time it leaves a run,
+    } catch (const std::length_error&) {  // as this one is.
     }
   }
   return 0;

@@ -155,8 +155,18 @@ IntSpan batch_part(const Tensor& tensor) {
   return tensor.sizes().first(static_cast<size_t>(tensor.dim() - 2));
 }
 
-void check_operands(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                    const AttentionOptions& options) {
+// Sizes of key heads spread over the query heads they serve.
+IntVector grouped_batch(const Tensor& query, const Tensor& key, int64_t& group) {
+  IntVector sizes(batch_part(key).begin(), batch_part(key).end());
+  group = query.size(-3) / key.size(-3);
+  sizes.back() = query.size(-3);
+  return sizes;
+}
+
+}  // namespace
+
+void check_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                     const Tensor& mask, const AttentionOptions& options) {
   require(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2, kBad,
           "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
           "dimensional, but "
@@ -179,27 +189,20 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
           "attn_mask.dtype: {} and "
           " query.dtype: {} instead.",
           mask.defined() ? dtype_name(mask.dtype()) : "", dtype_name(query.dtype()));
-}
-
-// Sizes of key heads spread over the query heads they serve.
-IntVector grouped_batch(const Tensor& query, const Tensor& key, int64_t& group) {
-  IntVector sizes(batch_part(key).begin(), batch_part(key).end());
-  if (!(query.dim() >= 3 && key.dim() >= 3 && key.size(-3) > 0 &&
-        query.size(-3) % key.size(-3) == 0)) {
+  const auto divides = [&](const Tensor& t) {
+    return query.dim() >= 3 && t.dim() >= 3 && t.size(-3) > 0 && query.size(-3) % t.size(-3) == 0;
+  };
+  if (options.enable_gqa && !(divides(key) && divides(value))) {
     fail(kBad,
-         "Number of heads in key and value must divide the number of heads in query, got {} and {}",
-         shape_string(query.sizes()), shape_string(key.sizes()));
+         "Number of heads in key and value must divide the number of heads in query, got {}, {} "
+         "and {}",
+         shape_string(query.sizes()), shape_string(key.sizes()), shape_string(value.sizes()));
   }
-  group = query.size(-3) / key.size(-3);
-  sizes.back() = query.size(-3);
-  return sizes;
 }
-
-}  // namespace
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                  const AttentionOptions& options) {
-  check_operands(query, key, value, mask, options);
+  check_attention(query, key, value, mask, options);
   Problem p;
   const IntVector key_batch = options.enable_gqa
                                   ? grouped_batch(query, key, p.group)

@@ -15,6 +15,11 @@ struct AttentionOptions {
   bool enable_gqa = false;      // Each key head serves several query heads.
 };
 
+// Throws kInvalidArgument for shapes, dtypes and options that do not fit each other, but for the
+// batch dimensions and the mask's shape.
+void check_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                     const Tensor& mask, const AttentionOptions& options);
+
 // aten::scaled_dot_product_attention: query [*, L, E], key [*, S, E], value [*, S, Ev], batch
 // dimensions broadcast, to [*, L, Ev]. `mask` (undefined: none) broadcasts to [*, L, S]: bool, true
 // where a key is seen, or numbers that are added to the scores. A query that sees nothing gives

@@ -56,6 +56,19 @@ TEST(Attention, RefusesAMaskBesideCausality) {
   EXPECT_THROW(attention(x, numbers({2, 5}, 1), x, Tensor(), {}), Error);
 }
 
+TEST(Attention, WithWeightsRefusesWhatAttentionRefuses) {
+  const Tensor x = numbers({2, 4, 8}, 1);
+  const auto refuses = [](const Tensor& q, const Tensor& k, const Tensor& v, bool grouped) {
+    const AttentionOptions options{false, std::nullopt, grouped};
+    EXPECT_THROW(attention(q, k, v, Tensor(), options), Error);
+    EXPECT_THROW(attention_with_weights(q, k, v, Tensor(), options, 0, nullptr), Error);
+  };
+  refuses(x, x, numbers({4}, 2), true);
+  refuses(x, x, numbers({0, 4, 8}, 2), true);
+  refuses(x, numbers({3, 4, 8}, 2), numbers({3, 4, 8}, 2), true);
+  refuses(numbers({8}, 1), x, x, false);
+}
+
 TEST(Ragged, MissingPositionsDoNotTakePartAndComeOutPadded) {
   const Tensor x = numbers({2, 3, 4}, 5);
   const Tensor mask = Tensor::empty(IntVector{2, 3}, ScalarType::kBool);

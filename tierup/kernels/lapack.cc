@@ -1,6 +1,7 @@
 #include "tierup/kernels/lapack.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -34,6 +35,27 @@ int checked(int info) {
   require(info >= 0, ErrorCode::kInvalidArgument,
           "LAPACK refuses argument {}: the input matrix contained non-finite values", -info);
   return info;
+}
+
+enum class Numbers : uint8_t { kFinite, kInfinite, kNan };
+
+// The worst of them.
+template <typename T>
+Numbers kind_of(const T* a, int64_t count) {
+  Numbers kind = Numbers::kFinite;
+  for (int64_t i = 0; i < count; ++i) {
+    const double re = std::real(a[i]);
+    const double im = std::imag(a[i]);
+    if (std::isfinite(re) && std::isfinite(im)) continue;
+    if (std::isnan(re) || std::isnan(im)) return Numbers::kNan;
+    kind = Numbers::kInfinite;
+  }
+  return kind;
+}
+
+[[noreturn]] void refuse_non_finite() {
+  fail(ErrorCode::kInvalidArgument,
+       "The algorithm failed to converge because the input matrix contained non-finite values.");
 }
 
 }  // namespace
@@ -131,6 +153,15 @@ int gesdd(char job, int m, int n, T* a, Real<T>* s, T* u, T* vt) {
   const int k = std::min(m, n);
   const int lda = tight(m);
   const int ldvt = tight(job == 'A' ? n : k);
+  const Numbers kind = kind_of(a, int64_t{m} * n);
+  if (kind == Numbers::kNan) refuse_non_finite();
+  if (kind == Numbers::kInfinite) {  // LAPACK might go on for ever.
+    const T nan = std::numeric_limits<Real<T>>::quiet_NaN();
+    std::fill_n(s, k, std::real(nan));
+    if (job != 'N') std::fill_n(u, int64_t{m} * (job == 'A' ? m : k), nan);
+    if (job != 'N') std::fill_n(vt, int64_t{ldvt} * n, nan);
+    return 0;
+  }
   std::vector<int> iwork(static_cast<size_t>(8 * std::max(k, 1)));
   const auto wide = static_cast<size_t>(std::max(m, n));
   const auto thin = static_cast<size_t>(std::max(k, 1));
@@ -279,6 +310,7 @@ int gelsy(int m, int n, int nrhs, T* a, T* b, Real<T> rcond, int* rank) {
 
 template <typename T>
 int gelsd(bool divide, int m, int n, int nrhs, T* a, T* b, Real<T>* s, Real<T> rcond, int* rank) {
+  if (kind_of(a, int64_t{m} * n) != Numbers::kFinite) refuse_non_finite();
   int info = 0;
   const int lda = tight(m);
   const int ldb = tight(std::max(m, n));

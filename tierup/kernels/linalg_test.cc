@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
+#include "tierup/kernels/copy.h"
 #include "tierup/kernels/linalg_factor.h"
 #include "tierup/kernels/linalg_norm.h"
 #include "tierup/kernels/linalg_spectral.h"
@@ -34,6 +36,17 @@ TEST(Linalg, SolvesFromBothSides) {
 TEST(Linalg, SingularValuesOfNanAreRefusedByName) {
   const Tensor nan = make_tensor<double>({2, 2}, {1, std::nan(""), 2, 4});
   EXPECT_NE(message_of([&] { svdvals(nan, std::nullopt); }).find("non-finite values"),
+            std::string::npos);
+}
+
+TEST(Linalg, SingularValuesOfInfinityAreNan) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor a = make_tensor<double>({3, 2}, {1, 2, infinity, 4, 5, 6});
+  for (const double s : values_of<double>(svdvals(a, std::nullopt))) EXPECT_TRUE(std::isnan(s));
+  const auto [u, s, vh] = svd(a, true, std::nullopt);
+  EXPECT_TRUE(std::isnan(values_of<double>(contiguous(u))[8]));
+  EXPECT_TRUE(std::isnan(values_of<double>(contiguous(vh))[3]));
+  EXPECT_NE(message_of([&] { lstsq(a, a, std::nullopt, "gelsd"); }).find("non-finite values"),
             std::string::npos);
 }
 

@@ -108,11 +108,12 @@ std::tuple<Tensor, Tensor> attention_with_weights(const Tensor& query, const Ten
                                                   const Tensor& value, const Tensor& mask,
                                                   const AttentionOptions& options, double dropout_p,
                                                   Generator* generator) {
+  check_attention(query, key, value, mask, options);
   Tensor keys = key;
   Tensor values = value;
-  if (options.enable_gqa && query.dim() >= 3 && key.dim() >= 3 && key.size(-3) > 0) {
-    const int64_t group = query.size(-3) / key.size(-3);
+  if (options.enable_gqa) {
     const auto repeat = [&](const Tensor& t) {
+      const int64_t group = query.size(-3) / t.size(-3);
       IntVector sizes(t.sizes().begin(), t.sizes().end());
       const size_t at = sizes.size() - 2;
       sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at), group);

@@ -67,9 +67,9 @@ Tensor reshaped_by(const Tensor& self, const Tensor& shape) {
   return k::reshape(self, IntVector(data, data + sizes.numel()));
 }
 Tensor with_trailing_ones(const Tensor& self, int64_t rank) {
-  IntVector sizes(static_cast<size_t>(std::max<int64_t>(rank, 0)), 1);
-  require(rank >= 2 && self.dim() == 1, ErrorCode::kInvalidArgument,
-          "_ncf_unsqueeze: expected a vector and at least 2 dimensions");
+  require(rank >= 2 && rank <= 64 && self.dim() == 1, ErrorCode::kInvalidArgument,
+          "_ncf_unsqueeze: expected a vector and 2 to 64 dimensions");
+  IntVector sizes(static_cast<size_t>(rank), 1);
   sizes[1] = self.size(0);
   return k::view(self, sizes);
 }

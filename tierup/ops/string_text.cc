@@ -8,7 +8,7 @@
 namespace tierup::ops {
 namespace {
 
-constexpr int64_t kMaxWidth = int64_t{1} << 31;
+constexpr int64_t kMaxWidth = int64_t{1} << 28;
 
 std::string_view text_of(OpCall& call, size_t argument = 0) { return call.args[argument].to_str(); }
 void give(OpCall& call, IValue value) { call.results[0] = std::move(value); }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <new>
+#include <stdexcept>
 
 #include "tierup/runtime/failure_text.h"
 #include "tierup/runtime/interpreter.h"
@@ -21,6 +22,8 @@ Error to_error(const std::exception_ptr& failure) {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::kOutOfMemory, "out of memory");
+  } catch (const std::length_error&) {  // More elements than a container can ever have.
     return Error(ErrorCode::kOutOfMemory, "out of memory");
   } catch (const std::exception& error) {
     return Error(ErrorCode::kInternal, fmt::format("unexpected exception: {}", error.what()));

@@ -102,6 +102,8 @@ namespace {
 Scalar scalar_of_tensor(const Tensor& tensor) {
   require(tensor.numel() == 1, ErrorCode::kInvalidArgument,
           "a Tensor with {} elements cannot be converted to Scalar", tensor.numel());
+  require(!tensor.is_meta(), ErrorCode::kUnsupported,
+          "Tensor.item() cannot be called on meta tensors");
   return dispatch_all(tensor.dtype(), "item", [&](auto tag) -> Scalar {
     using T = typename decltype(tag)::type;
     const T value = *tensor.data<T>();
