@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "tierup/base/parallel.h"
@@ -69,6 +71,22 @@ TEST(Interrupt, IsKnownInEveryThreadOfTheWorkAndNowhereAfter) {
     if (current_interrupt() != nullptr) ++strangers;
   });
   EXPECT_EQ(strangers, 0);
+}
+
+// Grains may be long: the questions follow the clock, not a count.
+TEST(Interrupt, IsAskedOftenWhereGrainsAreLong) {
+  const ThreadCountScope two(2);
+  const StopAfter interrupt(4);
+  const InterruptScope scope(&interrupt);
+  std::atomic<int64_t> done{0};
+  EXPECT_THROW(
+      parallel_for(0, 100, 1,
+                   [&](int64_t begin, int64_t end) {
+                     std::this_thread::sleep_for((end - begin) * std::chrono::milliseconds(30));
+                     done += end - begin;
+                   }),
+      std::runtime_error);
+  EXPECT_LE(done, 6);
 }
 
 // Nothing can stop it: bodies get their whole part at once.

@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <sched.h>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -93,17 +94,26 @@ ThreadCountScope::~ThreadCountScope() {
 namespace detail {
 namespace {
 
-// Grains of work in a thread between two questions whether to stop.
-constexpr int64_t kGrainsUnasked = 1024;
+using Clock = std::chrono::steady_clock;
 
-// A thread's part of the work: at once if nothing can stop it.
+// About how long a thread works between two questions whether to stop.
+constexpr std::chrono::milliseconds kUnasked{20};
+
+// A thread's part of the work: at once if nothing can stop it, otherwise in pieces that grow or
+// shrink with the time they take, since nobody knows how long a grain is.
 void run_pieces(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context,
                 const Interrupt* interrupt) {
-  const bool is_short = interrupt == nullptr || (end - begin) / kGrainsUnasked <= grain;
-  const int64_t piece = is_short ? end - begin : kGrainsUnasked * grain;
-  for (int64_t at = begin; at < end; at += std::min(piece, end - at)) {
-    if (!is_short) interrupt->poll();
-    body(context, at, at + std::min(piece, end - at));
+  int64_t piece = interrupt == nullptr ? end - begin : grain;
+  for (int64_t at = begin; at < end;) {
+    const int64_t stop = end - at <= piece ? end : at + piece;
+    if (stop == end && at == begin) return body(context, begin, end);
+    interrupt->poll();
+    const Clock::time_point start = Clock::now();
+    body(context, at, stop);
+    const Clock::duration took = Clock::now() - start;
+    if (took < kUnasked / 4 && piece <= (end - at) / 4) piece *= 4;
+    if (took > kUnasked) piece = std::max(grain, piece / 4);
+    at = stop;
   }
 }
 
@@ -114,7 +124,8 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   const int threads =
       static_cast<int>(std::min<int64_t>(intra_op_threads(), (total - 1) / grain + 1));
   const Interrupt* interrupt = current_interrupt();
-  if (threads > 1 && !cores_are_crowded()) wake_cores();
+  if (threads == 1) return run_pieces(begin, end, grain, body, context, interrupt);
+  if (!cores_are_crowded()) wake_cores();
   std::exception_ptr failure;
   std::mutex failure_mutex;
   char begins = 0;

@@ -1,5 +1,6 @@
 #include "tierup/kernels/drop_elements.h"
 
+#include "tierup/base/interrupt.h"
 #include "tierup/kernels/floating_work.h"
 
 namespace tierup::kernels {
@@ -13,6 +14,7 @@ Tensor drop_elements(const Tensor& tensor, double p, Generator& generator) {
     using T = typename Tag::type;
     T* x = out.data<T>();
     for (int64_t i = 0; i < out.numel(); ++i) {
+      if (i % 65536 == 0) poll_interrupt();
       const double uniform =
           static_cast<double>(generator.next64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
       x[i] = uniform < 1 - p ? static_cast<T>(static_cast<double>(x[i]) / (1 - p)) : T{0};

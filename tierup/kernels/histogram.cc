@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/view.h"
 
@@ -59,6 +60,7 @@ void count_points(const Tensor& points, const std::vector<Tensor>& edges, const 
   const T* w = weight.defined() ? weight.data<T>() : nullptr;
   T* cells = hist.data<T>();
   for (int64_t i = 0; i < points.numel() / std::max<int64_t>(rank, 1); ++i) {
+    if (i % 65536 == 0) poll_interrupt();
     int64_t cell = 0;
     for (int64_t d = 0; d < rank && cell >= 0; ++d) {
       const int64_t bins = edges[d].numel() - 1;

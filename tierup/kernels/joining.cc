@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/element_width.h"
@@ -304,7 +305,10 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   require(r >= 0, ErrorCode::kInvalidArgument, "Expect a non-negative number, but got {}", r);
   const int64_t n = self.numel();
   if (r == 0) return Tensor::empty(IntVector{0}, self.dtype());
-  const int64_t rows = n == 0 ? 0 : binomial(with_replacement ? n + r - 1 : n, r);
+  int64_t choices = n;
+  require(!with_replacement || !__builtin_add_overflow(n - 1, r, &choices),
+          ErrorCode::kInvalidArgument, "too many combinations: {} of {}", r, n);
+  const int64_t rows = n == 0 ? 0 : binomial(choices, r);
   const Tensor out = Tensor::empty(IntVector{rows, r}, self.dtype());
   if (rows == 0) return out;
   std::vector<int64_t> row(static_cast<size_t>(r));
@@ -314,7 +318,9 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
     using U = typename decltype(tag)::type;
     const U* from = static_cast<const U*>(source.raw());
     U* to = static_cast<U*>(out.raw());
+    int64_t asked = 0;
     do {
+      if (asked++ % 4096 == 0) poll_interrupt();
       for (const int64_t i : row) *to++ = from[i];
     } while (next_choice(row, n, with_replacement));
   });

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/interruptible_sort.h"
 #include "tierup/kernels/lane_loop.h"
 #include "tierup/kernels/nan_order.h"
 #include "tierup/kernels/view.h"
@@ -55,8 +57,12 @@ template <typename T>
 int64_t nth_index(const std::vector<T>& values, int64_t n) {
   std::vector<int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::nth_element(order.begin(), order.begin() + n, order.end(),
-                   [&](int64_t a, int64_t b) { return nan_less(values[a], values[b]); });
+  sort_asking(
+      static_cast<int64_t>(values.size()),
+      [&](int64_t a, int64_t b) { return nan_less(values[a], values[b]); },
+      [&](const auto& less) {
+        std::nth_element(order.begin(), order.begin() + n, order.end(), less);
+      });
   return order[n];
 }
 
@@ -80,8 +86,10 @@ struct ModePick {
   int64_t operator()(const std::vector<T>& values) const {
     std::vector<int64_t> order(values.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return nan_less(values[a], values[b]); });
+    sort_asking(
+        static_cast<int64_t>(values.size()),
+        [&](int64_t a, int64_t b) { return nan_less(values[a], values[b]); },
+        [&](const auto& less) { std::stable_sort(order.begin(), order.end(), less); });
     int64_t best = order[0];
     size_t best_count = 0;
     size_t run = 0;
@@ -154,7 +162,8 @@ void quantile_lanes(const Tensor& lanes, int64_t d, const Tensor& q, Interpolati
     const auto numbers =
         std::partition(sorted.begin(), sorted.end(), [](T v) { return !std::isnan(v); });
     const auto valid = static_cast<int64_t>(numbers - sorted.begin());
-    std::sort(sorted.begin(), numbers);
+    sort_asking(valid, std::less<>(),
+                [&](const auto& less) { std::sort(sorted.begin(), numbers, less); });
     const bool unusable = valid == 0 || (valid < count && !ignore_nan);
     for (int64_t i = 0; i < wanted_count; ++i) {
       out.data<T>()[i * step + lane_index] =

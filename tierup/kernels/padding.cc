@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/element_width.h"
@@ -26,6 +27,7 @@ SourceIndices source_indices(Border border, int64_t size, int64_t before, int64_
   const int64_t first = std::max<int64_t>(-before, 0);
   const int64_t left = size - first - std::max<int64_t>(-after, 0);
   for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
+    if (i % kGrain == 0) poll_interrupt();
     int64_t j = i - before;
     switch (border) {
       case Border::kReflect:
@@ -114,20 +116,23 @@ Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64
          "dimensions for input, but got: {}",
          dims + 1, dims + 2, shape_string(self.sizes()));
   }
-  Frame frame{{SourceIndices{0}, SourceIndices{0}, SourceIndices{0}}, {1, 1, 1}};
   IntVector sizes(self.sizes().begin(), self.sizes().end());
   for (int64_t i = 0; i < dims; ++i) {
     const int64_t d = self.dim() - 1 - i;
     check_widths(self, border, d, pad[2 * i], pad[2 * i + 1]);
-    frame.from[2 - i] = source_indices(border, sizes[d], pad[2 * i], pad[2 * i + 1]);
-    frame.size[2 - i] = sizes[d];
-    sizes[d] = static_cast<int64_t>(frame.from[2 - i].size());
+    sizes[d] += pad[2 * i] + pad[2 * i + 1];
   }
-  for (int64_t d = 0; d < self.dim() - dims; ++d) frame.batch *= sizes[d];
   const MemoryFormat format = self.suggest_memory_format();
   const Tensor source = contiguous(self);
   Tensor out = Tensor::empty(sizes, self.dtype());
   if (out.numel() > 0) {
+    Frame frame{{SourceIndices{0}, SourceIndices{0}, SourceIndices{0}}, {1, 1, 1}};
+    for (int64_t i = 0; i < dims; ++i) {
+      const int64_t size = self.size(-1 - i);
+      frame.from[2 - i] = source_indices(border, size, pad[2 * i], pad[2 * i + 1]);
+      frame.size[2 - i] = size;
+    }
+    for (int64_t d = 0; d < self.dim() - dims; ++d) frame.batch *= sizes[d];
     dispatch_width(self.item_size(), [&](auto tag) {
       using U = typename decltype(tag)::type;
       gather_frame(frame, static_cast<const U*>(source.raw()), static_cast<U*>(out.raw()));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/pointwise_runs.h"
 #include "tierup/kernels/random_draws.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr int64_t kNormalBlock = 16;
 // Ranges from here on take 64 random bits.
 constexpr uint64_t kWideRange = uint64_t{1} << 28;
+constexpr int64_t kDrawsUnasked = 1 << 16;  // Draws between two questions whether to stop.
 
 // Sets every element, in memory order, to draw() converted to T.
 template <typename T, typename Draw>
@@ -23,6 +25,7 @@ void fill_drawn(const Tensor& self, const Draw& draw) {
   loop.run(std::max<int64_t>(loop.numel(), 1),
            [&](char* const* pointers, const int64_t* strides, int64_t count) {
              for (int64_t i = 0; i < count; ++i) {
+               if (i % kDrawsUnasked == 0) poll_interrupt();
                *reinterpret_cast<T*>(pointers[0] + i * strides[0]) = static_cast<T>(draw());
              }
            });
@@ -61,6 +64,7 @@ class NormalBlocks {
   template <typename T>
   void transform(T* data, int64_t blocks) {
     for (int64_t first = 0; first < blocks; first += kBlocks) {
+      if (first * kNormalBlock % kDrawsUnasked == 0) poll_interrupt();
       transform_some(data + first * kNormalBlock, std::min(kBlocks, blocks - first));
     }
   }
@@ -105,7 +109,10 @@ template <typename T>
 void normal_blocks(const Tensor& self, double mean, double deviation, Generator& generator) {
   T* data = self.data<T>();
   const int64_t count = self.numel();
-  for (int64_t i = 0; i < count; ++i) data[i] = static_cast<T>(draw_uniform<T>(generator));
+  for (int64_t i = 0; i < count; ++i) {
+    if (i % kDrawsUnasked == 0) poll_interrupt();
+    data[i] = static_cast<T>(draw_uniform<T>(generator));
+  }
   NormalBlocks<std::conditional_t<std::is_same_v<T, double>, double, float>> blocks(mean,
                                                                                     deviation);
   blocks.transform(data, count / kNormalBlock);
@@ -260,6 +267,7 @@ Tensor bernoulli_from(const Tensor& self, const Tensor& p, Generator& generator)
   loop.run(
       std::max<int64_t>(loop.numel(), 1), [&](char* const* at, const int64_t* step, int64_t count) {
         for (int64_t i = 0; i < count; ++i) {
+          if (i % kDrawsUnasked == 0) poll_interrupt();
           const char* chance = at[1] + i * step[1];
           const double limit = wide ? *reinterpret_cast<const double*>(chance)
                                     : static_cast<double>(*reinterpret_cast<const float*>(chance));
@@ -299,6 +307,7 @@ Tensor randperm(int64_t n, ScalarType dtype, Generator& generator) {
   std::iota(data, data + n, int64_t{0});
   const auto lock = generator.lock();
   for (int64_t i = 0; i + 1 < n; ++i) {
+    if (i % kDrawsUnasked == 0) poll_interrupt();
     std::swap(data[i],
               data[i + static_cast<int64_t>(generator.next32() % static_cast<uint64_t>(n - i))]);
   }
@@ -315,6 +324,7 @@ Tensor poisson(const Tensor& rates, Generator& generator) {
     loop.run(std::max<int64_t>(loop.numel(), 1),
              [&](char* const* at, const int64_t* step, int64_t count) {
                for (int64_t i = 0; i < count; ++i) {
+                 if (i % kDrawsUnasked == 0) poll_interrupt();
                  T& element = *reinterpret_cast<T*>(at[0] + i * step[0]);
                  const double rate = static_cast<double>(element);
                  require(rate >= 0, ErrorCode::kInvalidArgument,

@@ -43,8 +43,8 @@ void sample_repeated(const double* weights, int64_t categories, int64_t count, G
                      int64_t* out) {
   std::vector<double> sums(static_cast<size_t>(categories));
   std::partial_sum(weights, weights + categories, sums.begin());
-  for (double& sum : sums)
-    sum /= sums.back() == 0 ? 1 : std::accumulate(weights, weights + categories, 0.0);
+  const double total = sums.back();
+  for (double& sum : sums) sum /= total;
   for (int64_t i = 0; i < count; ++i) {
     const double u = draw_uniform<double>(generator);
     const auto found = std::lower_bound(sums.begin(), sums.end(), u) - sums.begin();

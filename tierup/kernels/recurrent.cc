@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/kernels/drop_elements.h"
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/gemm.h"
@@ -147,6 +148,7 @@ void run_direction(RecurrentKind kind, const LayerWeights& w, const Tensor& rows
   dispatch_work(rows.dtype(), "rnn", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     for (size_t i = 0; i < batch_sizes.size(); ++i) {
+      poll_interrupt();
       const int64_t count = batch_sizes[reverse ? batch_sizes.size() - 1 - i : i];
       if (reverse) offset -= count;
       step_rows<T>(kind, w, count, gates.data<T>() + offset * width,

@@ -198,6 +198,7 @@ Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
     for (size_t a = 0; a < order.size(); ++a) {
       const int64_t i = order[a];
       if (gone[static_cast<size_t>(i)]) continue;
+      poll_interrupt();
       kept.push_back(i);
       for (size_t b = a + 1; b < order.size(); ++b) {
         const int64_t j = order[b];

@@ -4,8 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "tierup/base/interrupt.h"
+
 namespace tierup::kernels {
 namespace {
+
+// Output positions between two questions whether to stop.
+constexpr int64_t kUnasked = 1 << 16;
 
 template <typename T>
 T plain_scale(const ResampleDimension& d) {
@@ -19,10 +24,12 @@ T pixel_scale(const ResampleDimension& d, bool align_corners) {
   return d.out > 1 ? static_cast<T>(d.in - 1) / static_cast<T>(d.out - 1) : T{0};
 }
 
+// At most the input's end, which a caller's scale factor may be far beyond.
 template <typename T>
-T source_position(T scale, int64_t i, bool align_corners, bool may_be_negative) {
+T source_position(const ResampleDimension& d, T scale, int64_t i, bool align_corners,
+                  bool may_be_negative) {
   if (align_corners) return scale * static_cast<T>(i);
-  const T position = scale * (static_cast<T>(i) + T{0.5}) - T{0.5};
+  const T position = std::min(scale * (static_cast<T>(i) + T{0.5}) - T{0.5}, static_cast<T>(d.in));
   return position < T{0} && !may_be_negative ? T{0} : position;
 }
 
@@ -30,6 +37,7 @@ ResampleTaps nearest_taps(const ResampleDimension& d, bool exact) {
   ResampleTaps taps;
   const auto scale = plain_scale<float>(d);
   for (int64_t i = 0; i < d.out; ++i) {
+    if (i % kUnasked == 0) poll_interrupt();
     int64_t at = 0;
     if (!exact && d.out == d.in) {
       at = i;
@@ -52,12 +60,13 @@ ResampleTaps linear_taps(const ResampleDimension& d, bool align_corners) {
   taps.count = 2;
   const T scale = pixel_scale<T>(d, align_corners);
   for (int64_t i = 0; i < d.out; ++i) {
+    if (i % kUnasked == 0) poll_interrupt();
     if (d.in == d.out) {
       taps.index.insert(taps.index.end(), {i, i});
       taps.weight.insert(taps.weight.end(), {1.0, 0.0});
       continue;
     }
-    const T position = source_position(scale, i, align_corners, false);
+    const T position = source_position(d, scale, i, align_corners, false);
     const int64_t first = std::min(static_cast<int64_t>(position), d.in - 1);
     const int64_t second = first + (first < d.in - 1 ? 1 : 0);
     const T part = std::clamp(position - static_cast<T>(first), T{0}, T{1});
@@ -85,7 +94,8 @@ ResampleTaps cubic_taps(const ResampleDimension& d, bool align_corners) {
   const T scale = pixel_scale<T>(d, align_corners);
   const T a = static_cast<T>(-0.75);
   for (int64_t i = 0; i < d.out; ++i) {
-    const T position = source_position(scale, i, align_corners, true);
+    if (i % kUnasked == 0) poll_interrupt();
+    const T position = source_position(d, scale, i, align_corners, true);
     const int64_t base = std::min(static_cast<int64_t>(std::floor(position)), d.in - 1);
     const T part = std::clamp(position - static_cast<T>(base), T{0}, T{1});
     const T weights[4] = {cubic_far(part + 1, a), cubic_near(part, a), cubic_near(1 - part, a),
@@ -129,6 +139,7 @@ ResampleTaps filter_taps(const ResampleDimension& d, FilterKind filter, bool ali
   taps.index.assign(static_cast<size_t>(d.out * taps.count), 0);
   taps.weight.assign(static_cast<size_t>(d.out * taps.count), 0.0);
   for (int64_t i = 0; i < d.out; ++i) {
+    if (i % kUnasked == 0) poll_interrupt();
     const T center = scale * (static_cast<T>(i) + T{0.5});
     const int64_t first = std::max<int64_t>(static_cast<int64_t>(center - support + T{0.5}), 0);
     const int64_t last = std::min(static_cast<int64_t>(center + support + T{0.5}), d.in);

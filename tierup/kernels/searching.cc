@@ -6,6 +6,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/index_select.h"
+#include "tierup/kernels/interruptible_sort.h"
 #include "tierup/kernels/nan_order.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
@@ -103,7 +104,8 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool /*assume_u
   dispatch_real(type, "isin", [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::vector<T> sorted(tests.data<T>(), tests.data<T>() + tests.numel());
-    std::sort(sorted.begin(), sorted.end(), nan_less<T>);
+    sort_asking(tests.numel(), &nan_less<T>,
+                [&](const auto& less) { std::sort(sorted.begin(), sorted.end(), less); });
     const T* element = wanted.data<T>();
     bool* found = out.data<bool>();
     parallel_for(0, out.numel(), 4096, [&](int64_t begin, int64_t end) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/interruptible_sort.h"
 #include "tierup/kernels/lane_loop.h"
 #include "tierup/kernels/nan_order.h"
 #include "tierup/kernels/view.h"
@@ -83,7 +85,8 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
         const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
         keys[i] = uint64_t{sort_key(value, descending)} << 32U | static_cast<uint64_t>(i);
       }
-      std::sort(keys.begin(), keys.end());
+      sort_asking(count, std::less<>(),
+                  [&](const auto& less) { std::sort(keys.begin(), keys.end(), less); });
       for (int64_t i = 0; i < count; ++i) {
         const auto from = static_cast<int64_t>(keys[i] & 0xffffffffU);
         *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
@@ -97,15 +100,17 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
 // As PyTorch chooses, so that even the order among equal elements is its own.
 template <typename T>
 void select_first(std::vector<Element<T>>& elements, int64_t k, bool largest, bool sorted) {
-  const auto before = largest ? &descends<T> : &ascends<T>;
   const auto first = elements.begin();
+  const auto count = static_cast<int64_t>(elements.size());
   if (k == 0) return;
-  if (k * 64 <= static_cast<int64_t>(elements.size())) {
-    std::partial_sort(first, first + k, elements.end(), before);
-    return;
-  }
-  std::nth_element(first, first + k - 1, elements.end(), before);
-  if (sorted) std::sort(first, first + k - 1, before);
+  sort_asking(count, largest ? &descends<T> : &ascends<T>, [&](const auto& before) {
+    if (k * 64 <= count) {
+      std::partial_sort(first, first + k, elements.end(), before);
+      return;
+    }
+    std::nth_element(first, first + k - 1, elements.end(), before);
+    if (sorted) std::sort(first, first + k - 1, before);
+  });
 }
 
 }  // namespace
@@ -119,7 +124,9 @@ std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending
       atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "sort",
       [descending](auto& elements) {
         using T = typename std::remove_cvref_t<decltype(elements)>::value_type::first_type;
-        std::stable_sort(elements.begin(), elements.end(), descending ? &descends<T> : &ascends<T>);
+        sort_asking(
+            static_cast<int64_t>(elements.size()), descending ? &descends<T> : &ascends<T>,
+            [&](const auto& less) { std::stable_sort(elements.begin(), elements.end(), less); });
       });
   return {values, indices};
 }

@@ -66,10 +66,19 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, ScalarTyp
   Tensor out = Tensor::empty(IntVector{2, count}, ScalarType::kLong);
   int64_t* row = out.data<int64_t>();
   int64_t* column = row + count;
+  int64_t unasked = kUnasked;
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = first(r); c < last(r); ++c) {
-      *row++ = r;
-      *column++ = c;
+    for (int64_t c = first(r); c < last(r);) {
+      if (unasked >= kUnasked) {
+        poll_interrupt();
+        unasked = 0;
+      }
+      const int64_t stop = std::min(c + kUnasked, last(r));
+      unasked += stop - c;
+      for (; c < stop; ++c) {
+        *row++ = r;
+        *column++ = c;
+      }
     }
   }
   return to_dtype(out, dtype);

@@ -5,6 +5,7 @@
 
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/index_select.h"
+#include "tierup/kernels/interruptible_sort.h"
 #include "tierup/kernels/nan_order.h"
 #include "tierup/kernels/searching.h"
 #include "tierup/kernels/view.h"
@@ -49,10 +50,13 @@ Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorte
     using T = typename decltype(tag)::type;
     const T* p = items.data<T>();
     if (sorted) {
-      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-        return std::lexicographical_compare(p + a * width, p + (a + 1) * width, p + b * width,
-                                            p + (b + 1) * width, nan_less<T>);
-      });
+      sort_asking(
+          count,
+          [&](int64_t a, int64_t b) {
+            return std::lexicographical_compare(p + a * width, p + (a + 1) * width, p + b * width,
+                                                p + (b + 1) * width, nan_less<T>);
+          },
+          [&](const auto& less) { std::stable_sort(order.begin(), order.end(), less); });
     }
     return group(order, [&](int64_t a, int64_t b) {
       return std::equal(p + a * width, p + (a + 1) * width, p + b * width);

@@ -141,7 +141,14 @@ bool is_identity(const ResampleTaps& taps, const ResampleDimension& d) {
   return true;
 }
 
-Tensor resample_dim(const Tensor& tensor, size_t dim, const ResampleDimension& d,
+// Room for the tensor with another size of `dim`.
+Tensor resized(const Tensor& tensor, size_t dim, int64_t size) {
+  IntVector sizes(tensor.sizes().begin(), tensor.sizes().end());
+  sizes[dim] = size;
+  return Tensor::empty(sizes, tensor.dtype());
+}
+
+Tensor resample_dim(const Tensor& tensor, const Tensor& out, size_t dim, const ResampleDimension& d,
                     const ResampleTaps& taps, bool moves) {
   if (is_identity(taps, d)) return tensor;
   Pass p;
@@ -149,10 +156,6 @@ Tensor resample_dim(const Tensor& tensor, size_t dim, const ResampleDimension& d
   p.out = d.out;
   p.outer = numel_of(tensor.sizes().first(dim));
   p.inner = numel_of(tensor.sizes().subspan(dim + 1));
-  IntVector sizes(tensor.sizes().begin(), tensor.sizes().end());
-  sizes[dim] = d.out;
-  const Tensor out = Tensor::empty(sizes, tensor.dtype());
-  if (out.numel() == 0) return out;
   if (moves) {
     gather_bytes(p, taps, tensor, out);
     return out;
@@ -184,18 +187,13 @@ void run_byte_pass(const Pass& p, const FixedTaps& taps, const uint8_t* in, uint
   });
 }
 
-Tensor resample_bytes(const Tensor& tensor, size_t dim, const ResampleDimension& d,
-                      const ResampleTaps& taps) {
+Tensor resample_bytes(const Tensor& tensor, const Tensor& out, size_t dim,
+                      const ResampleDimension& d, const ResampleTaps& taps) {
   if (d.in == d.out) return tensor;
   const Pass p{numel_of(tensor.sizes().first(dim)), d.in, d.out,
                numel_of(tensor.sizes().subspan(dim + 1))};
-  IntVector sizes(tensor.sizes().begin(), tensor.sizes().end());
-  sizes[dim] = d.out;
-  const Tensor out = Tensor::empty(sizes, ScalarType::kByte);
-  if (out.numel() > 0) {
-    run_byte_pass(p, fixed_taps(taps), static_cast<const uint8_t*>(tensor.raw()),
-                  static_cast<uint8_t*>(out.raw()));
-  }
+  run_byte_pass(p, fixed_taps(taps), static_cast<const uint8_t*>(tensor.raw()),
+                static_cast<uint8_t*>(out.raw()));
   return out;
 }
 
@@ -237,12 +235,18 @@ Tensor resample(const Tensor& input, const IntVector& output_size, const Scales&
   for (size_t d = rank; d-- > 0;) {
     const ResampleDimension dimension{input.sizes()[d + 2], output_size[d], scales[d]};
     const bool in_double = work == ScalarType::kDouble || in_fixed_point;
+    // Before the taps: whether there is memory for the result decides whether they are worth it.
+    const Tensor out = resized(result, d + 2, dimension.out);
+    if (out.numel() == 0) {
+      result = out;
+      continue;
+    }
     const ResampleTaps taps =
         options.antialias
             ? antialias_taps(dimension, *options.antialias, options.align_corners, in_double)
             : resample_taps(dimension, options.mode, options.align_corners, in_double);
-    result = in_fixed_point ? resample_bytes(result, d + 2, dimension, taps)
-                            : resample_dim(result, d + 2, dimension, taps, moves);
+    result = in_fixed_point ? resample_bytes(result, out, d + 2, dimension, taps)
+                            : resample_dim(result, out, d + 2, dimension, taps, moves);
   }
   if (result.storage() == input.storage()) result = clone(result, MemoryFormat::kContiguous);
   result = is_byte && !in_fixed_point ? to_bytes(result) : to_dtype(result, input.dtype());

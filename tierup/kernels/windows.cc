@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/creation.h"
 
@@ -18,9 +19,11 @@ Tensor make_window(int64_t length, bool periodic, ScalarType dtype,
   const Tensor result = Tensor::empty(IntVector{length}, ScalarType::kDouble);
   double* data = result.data<double>();
   const auto last = static_cast<double>(periodic ? length : length - 1);
-  for (int64_t i = 0; i < length; ++i) {
-    data[i] = length == 1 ? 1.0 : window(static_cast<double>(i), last);
-  }
+  parallel_for(0, length, 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      data[i] = length == 1 ? 1.0 : window(static_cast<double>(i), last);
+    }
+  });
   return to_dtype(result, dtype);
 }
 

@@ -25,6 +25,8 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd_int(const Tensor& self, int6
                                                         const Range& range, const Tensor& weight,
                                                         bool density) {
   const int64_t rank = self.dim() == 0 ? 0 : self.size(-1);
+  require(rank <= 64, ErrorCode::kInvalidArgument,
+          "torch.histogramdd(): a histogram of {} dimensions; 64 are the most", rank);
   return k::histogramdd(self, IntVector(static_cast<size_t>(rank), bins), range, weight, density);
 }
 std::vector<Tensor> bin_edges(const Tensor& self, const IntVector& bins, const Range& range,
