@@ -20,7 +20,8 @@ void ModelArguments::add_to(CLI::App& command) {
   command.add_option("--inter-op-threads", inter_op_threads,
                      "Threads for independent branches of one call (default: 1)");
   command.add_option("--time-limit", time_limit_ms, "Milliseconds that one call may take");
-  command.add_option("--memory-limit", memory_limit_mib, "MiB that tensors may take, and other values too");
+  command.add_option("--memory-limit", memory_limit_mib,
+                     "MiB that tensors may take, and other values too");
   command.add_option("--seed", seed, "Seed of the random generator");
   command
       .add_option("--tiering", tiering,
