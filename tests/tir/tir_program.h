@@ -18,8 +18,11 @@ class TextFunction final : public ir::Function {
   TextFunction(std::string name, std::shared_ptr<const ir::Graph> graph);
   const ir::Schema& schema() const override { return schema_; }
   const std::shared_ptr<const ir::Graph>& graph() const override { return graph_; }
-  // Lets go of the body, whose values may have the very class that this is a method of.
-  void forget_code() { graph_.reset(); }
+  // Lets go of what names types: one may be the very class that this is a method of.
+  void forget_code() {
+    graph_.reset();
+    schema_ = {};
+  }
 
  private:
   ir::Schema schema_;
