@@ -42,15 +42,6 @@ struct TileProduct {
   const float* ahead;  // Rows that are read next.
 };
 
-inline FloatVector load_columns(const float* from, int64_t count) {
-  return count >= kVectorFloats ? load_vector(from) : load_part(from, count);
-}
-
-inline void store_columns(float* to, int64_t count, FloatVector vector) {
-  if (count >= kVectorFloats) return store_vector(to, vector);
-  store_part(to, count, vector);
-}
-
 // Asks for what the tile of the rows below reads in this part of the depth.
 inline void prefetch_rows(const TileProduct& t, int64_t from) {
 #pragma GCC unroll 8

@@ -85,6 +85,16 @@ inline void store_part(float* data, int64_t count, FloatVector vector) {
 #endif
 }
 
+// The first `count` floats, at least one, or all.
+inline FloatVector load_columns(const float* from, int64_t count) {
+  return count >= kVectorFloats ? load_vector(from) : load_part(from, count);
+}
+
+inline void store_columns(float* to, int64_t count, FloatVector vector) {
+  if (count >= kVectorFloats) return store_vector(to, vector);
+  store_part(to, count, vector);
+}
+
 #if defined(__AVX512F__)
 inline FloatVector interleave_low(FloatVector a, FloatVector b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tierup/kernels/copy_apart_body.h"
 #include "tierup/kernels/net/panel_body.h"
 #include "tierup/kernels/net/panel_convolution.h"
 
@@ -18,17 +19,6 @@ inline void copy_floats(const float* from, int64_t count, float* to) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(to + i, load(from + i));
   if (i < count) store(to + count - kLanes, load(from + count - kLanes));
-}
-
-// Every other number of both.
-inline FloatVector even_lanes(FloatVector a, FloatVector b) {
-#if defined(__AVX512F__)
-  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-#elif defined(__AVX2__)
-  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-#else
-  return __builtin_shufflevector(a, b, 0, 2, 4, 6);
-#endif
 }
 
 class ConvolutionRunner {
@@ -193,31 +183,11 @@ class ConvolutionRunner {
       const int64_t end = std::clamp(inside, begin, count);
       std::fill_n(target, begin, 0.0F);
       if (begin < end) {
-        copy_every(planes + (channel * p_.height + top) * p_.width + left + begin * p_.stride_x,
-                   end - begin, target + begin);
+        copy_apart(planes + (channel * p_.height + top) * p_.width + left + begin * p_.stride_x,
+                   p_.stride_x, end - begin, target + begin);
       }
       std::fill_n(target + end, count - end, 0.0F);
     }
-  }
-
-  // `count` numbers, a stride apart.
-  void copy_every(const float* from, int64_t count, float* to) const {
-    if (p_.stride_x == 1) return copy_floats(from, count, to);
-    int64_t i = 0;
-    if (p_.stride_x == 2) {
-      const auto copy_vector = [&](int64_t at) {
-        const float* pairs = from + 2 * at;
-        store_vector(to + at, even_lanes(load_vector(pairs), load_vector(pairs + kVectorFloats)));
-      };
-      // The second vector ends with a number that is not wanted, and may not be there. The last
-      // ones go along with some before them, twice.
-      for (; i + kVectorFloats < count; i += kVectorFloats) copy_vector(i);
-      if (count > kVectorFloats) {
-        i = count - 1;
-        copy_vector(i - kVectorFloats);
-      }
-    }
-    for (; i < count; ++i) to[i] = from[i * p_.stride_x];
   }
 
   const ConvolutionPart& part_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tierup/base/parallel.h"
@@ -174,6 +175,20 @@ TEST_P(PanelConvolutionOn, StepsKeepNaN) {
   c.source[8] = std::nanf("");
   const std::vector<float> got = run(c, {{Kind::kRelu}, {Kind::kClip, 0, 6}}, 1);
   for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(std::isnan(got[i]), i / 32 == 1) << i;
+}
+
+TEST_P(PanelConvolutionOn, HardswishKeepsInfinity) {
+  Case c = case_of({1, 1, 2, 1, 1, 2, 16, 1, 1, 1, 1, 1, 1, 0, 0});
+  c.source[0] = std::numeric_limits<float>::infinity();
+  const std::vector<float> plain = run(c, {}, 1);
+  const std::vector<float> got = run(c, {{StoreStep::Kind::kHardswish}}, 1);
+  int64_t infinite = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (plain[i] != std::numeric_limits<float>::infinity()) continue;
+    EXPECT_EQ(got[i], plain[i]) << i;
+    ++infinite;
+  }
+  EXPECT_GT(infinite, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(EachInstructionSet, PanelConvolutionOn,

@@ -25,12 +25,15 @@ inline LaneVector reciprocal(LaneVector x) {
 }
 
 // x / 6, rounded as a division is wherever the result is a normal number or zero: a first quotient
-// and what it leaves. A division takes as long as twelve multiplications. NaN for infinities.
+// and what it leaves, which is NaN for infinities. A division takes as long as twelve
+// multiplications.
 inline LaneVector sixth(LaneVector x) {
 #if defined(__FMA__)
   const LaneVector factor = 1.0F / 6.0F - LaneVector{};
   const LaneVector quotient = x * factor;
-  return multiply_add(multiply_add(quotient, 6.0F - LaneVector{}, -x), -factor, quotient);
+  const LaneVector better =
+      multiply_add(multiply_add(quotient, 6.0F - LaneVector{}, -x), -factor, quotient);
+  return better == better ? better : quotient;
 #else
   return x / 6.0F;
 #endif
