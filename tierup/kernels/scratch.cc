@@ -1,6 +1,5 @@
 #include "tierup/kernels/scratch.h"
 
-#include <cstdlib>
 #include <memory>
 
 #include "tierup/base/error.h"
@@ -9,12 +8,12 @@
 namespace tierup::kernels {
 namespace {
 
-struct FreeDeleter {
-  void operator()(void* block) const { std::free(block); }
+struct FreeBlock {
+  void operator()(void* block) const { free_block(block); }
 };
 
 struct Scratch {
-  std::unique_ptr<void, FreeDeleter> block;
+  std::unique_ptr<void, FreeBlock> block;
   size_t bytes = 0;
 };
 

@@ -4,16 +4,13 @@
 // Where no block of the class is there, a large one may be lent that is up to eight times as large:
 // a fresh page costs more to come by (a microsecond on virtual machines) than to work on, and
 // memory that was just used is near. What is kept is no more for that: blocks are only made of the
-// wanted size, and one that was lent goes back to its own class (the heap knows its size).
+// wanted size, and one that was lent goes back to its own class (block_bytes tells it).
 #include "tierup/tensor/allocator.h"
-
-#include <malloc.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstdlib>
 #include <vector>
 
 #include "tierup/base/block_marks.h"
@@ -67,7 +64,7 @@ SizeClass size_class(size_t bytes) {
 // The class that a block serves which was made for this one or a larger one.
 SizeClass class_of_block(void* block, const SizeClass& least) {
   if (least.bytes < kLeastLentBytes) return least;
-  const size_t usable = malloc_usable_size(block);
+  const size_t usable = block_bytes(block);
   const SizeClass above = size_class(usable);
   const size_t index = above.bytes == usable ? above.index : above.index - 1;
   return index > least.index ? SizeClass{index, bytes_of_class(index)} : least;
@@ -102,7 +99,7 @@ class ThreadCache {
 
   void clear() {
     for (auto& bin : bins_) {
-      for (void* block : bin) std::free(block);
+      for (void* block : bin) free_block(block);
       bin.clear();
     }
     account(-static_cast<int64_t>(held_));
@@ -176,7 +173,7 @@ void free_bytes(void* pointer, size_t bytes) {
   if (pointer == nullptr) return;
   counters().live.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   ThreadCache* cache = thread_cache();
-  if (cache == nullptr || !cache->put(pointer, size_class(bytes))) std::free(pointer);
+  if (cache == nullptr || !cache->put(pointer, size_class(bytes))) free_block(pointer);
 }
 
 AllocatorStats allocator_stats() {

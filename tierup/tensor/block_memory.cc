@@ -1,8 +1,12 @@
 #include "tierup/tensor/block_memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
+
+#include "tierup/base/block_marks.h"
+#include "tierup/tensor/page_heap.h"
 
 namespace tierup {
 namespace {
@@ -12,15 +16,32 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
+// In builds for the address sanitizer every block comes from the heap that it watches.
+bool is_for_page_heap(size_t bytes) {
+  return !kBlocksAreMarked && bytes >= PageHeap::kLeastBytes && bytes <= PageHeap::kMostBytes;
+}
+
 }  // namespace
 
 void* allocate_block(size_t bytes) {
+  if (is_for_page_heap(bytes)) {
+    if (void* block = PageHeap::of_process().allocate(bytes)) return block;
+  }
   // The standard wants a multiple of the alignment.
   if (bytes < kHugePage) return std::aligned_alloc(kCacheLine, round_up(bytes, kCacheLine));
   void* block = std::aligned_alloc(kHugePage, round_up(bytes, kHugePage));
   // Only whole huge pages, so that the rest of the last one is not taken; a refusal costs nothing.
   if (block != nullptr) madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return block;
+}
+
+size_t block_bytes(void* block) {
+  const size_t bytes = PageHeap::of_process().bytes_of(block);
+  return bytes > 0 ? bytes : malloc_usable_size(block);
+}
+
+void free_block(void* block) {
+  if (!PageHeap::of_process().free(block)) std::free(block);
 }
 
 }  // namespace tierup

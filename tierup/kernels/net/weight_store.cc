@@ -1,7 +1,6 @@
 #include "tierup/kernels/net/weight_store.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "tierup/base/error.h"
 #include "tierup/kernels/net/compiled_net.h"
@@ -12,7 +11,7 @@ namespace tierup::kernels::net {
 std::shared_ptr<char[]> aligned_block(size_t bytes) {
   auto* block = static_cast<char*>(allocate_block(bytes + 64));
   require(block != nullptr, ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
-  return std::shared_ptr<char[]>(block, [](char* p) { std::free(p); });
+  return std::shared_ptr<char[]>(block, [](char* p) { free_block(p); });
 }
 
 std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout,

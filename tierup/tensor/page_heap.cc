@@ -1,0 +1,122 @@
+#include "tierup/tensor/page_heap.h"
+
+#include <sys/mman.h>
+
+#include <memory>
+
+namespace tierup {
+namespace {
+
+size_t granules_of(size_t bytes, size_t granule) { return (bytes + granule - 1) / granule; }
+
+}  // namespace
+
+PageHeap& PageHeap::of_process() {
+  static PageHeap& heap = *new PageHeap;  // Tensors may outlive every static object.
+  return heap;
+}
+
+PageHeap::~PageHeap() {
+  for (size_t i = 0; i < count_; ++i) {
+    const std::unique_ptr<Region> region(regions_[i].load());
+    munmap(region->begin, kRegionBytes);
+  }
+}
+
+void* PageHeap::allocate(size_t bytes) {
+  const size_t granules = granules_of(bytes, kGranule);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = 0;; ++i) {
+    if (i == count_.load(std::memory_order_relaxed) && !add_region()) return nullptr;
+    Region& region = *regions_[i].load(std::memory_order_relaxed);
+    const size_t first = first_room(region, granules);
+    if (first == kGranules) continue;
+    for (size_t at = first; at < first + granules; ++at) region.used.set(at);
+    region.sizes[first] = static_cast<uint16_t>(granules);
+    return region.begin + first * kGranule;
+  }
+}
+
+size_t PageHeap::bytes_of(const void* block) const {
+  const Region* region = region_of(block);
+  if (region == nullptr) return 0;
+  const auto offset = static_cast<size_t>(static_cast<const char*>(block) - region->begin);
+  return region->sizes[offset / kGranule] * kGranule;
+}
+
+bool PageHeap::free(void* block) {
+  Region* region = region_of(block);
+  if (region == nullptr) return false;
+  const size_t first = static_cast<size_t>(static_cast<char*>(block) - region->begin) / kGranule;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const size_t granules = region->sizes[first];
+  for (size_t at = first; at < first + granules; ++at) region->used.reset(at);
+  region->sizes[first] = 0;
+  give_back(*region, first, granules);
+  return true;
+}
+
+// Where so many granules are free first; kGranules if nowhere.
+size_t PageHeap::first_room(const Region& region, size_t granules) {
+  size_t room = 0;
+  for (size_t at = 0; at < kGranules; ++at) {
+    room = region.used.test(at) ? 0 : room + 1;
+    if (room == granules) return at + 1 - granules;
+  }
+  return kGranules;
+}
+
+// The huge pages which these granules lie in, and nothing else. Nobody may take them meanwhile.
+void PageHeap::give_back(Region& region, size_t first, size_t granules) {
+  const auto is_empty = [&](size_t page) {
+    const size_t begin = page * kGranulesOfPage;
+    for (size_t at = begin; at < begin + kGranulesOfPage; ++at) {
+      if (region.used.test(at)) return false;
+    }
+    return true;
+  };
+  size_t begin = first / kGranulesOfPage;
+  size_t end = (first + granules - 1) / kGranulesOfPage + 1;
+  if (!is_empty(begin)) ++begin;
+  if (begin < end && !is_empty(end - 1)) --end;  // Between them, there are only these granules.
+  if (begin >= end) return;
+  madvise(region.begin + begin * kHugePage, (end - begin) * kHugePage, MADV_DONTNEED);
+}
+
+PageHeap::Region* PageHeap::region_of(const void* block) const {
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  const auto* begin = reinterpret_cast<const char*>(address / kRegionBytes * kRegionBytes);
+  const size_t count = count_.load(std::memory_order_acquire);
+  for (size_t i = 0; i < count; ++i) {
+    Region* region = regions_[i].load(std::memory_order_relaxed);
+    if (region->begin == begin) return region;
+  }
+  return nullptr;
+}
+
+bool PageHeap::add_region() {
+  const size_t count = count_.load(std::memory_order_relaxed);
+  Region* region = count < kMostRegions ? make_region() : nullptr;
+  if (region == nullptr) return false;
+  regions_[count].store(region, std::memory_order_relaxed);
+  count_.store(count + 1, std::memory_order_release);
+  return true;
+}
+
+// Twice the address space is asked for, so that an aligned region is in it.
+PageHeap::Region* PageHeap::make_region() {
+  void* space = mmap(nullptr, 2 * kRegionBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return nullptr;
+  auto* const all = static_cast<char*>(space);
+  const size_t before = -reinterpret_cast<uintptr_t>(all) % kRegionBytes;
+  char* const begin = all + before;
+  if (before > 0) munmap(all, before);
+  if (before < kRegionBytes) munmap(begin + kRegionBytes, kRegionBytes - before);
+  madvise(begin, kRegionBytes, MADV_HUGEPAGE);  // A refusal costs nothing.
+  auto* region = new Region{};
+  region->begin = begin;
+  return region;
+}
+
+}  // namespace tierup

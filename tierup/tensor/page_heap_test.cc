@@ -1,0 +1,112 @@
+#include "tierup/tensor/page_heap.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tierup {
+namespace {
+
+constexpr size_t kKilobyte = size_t{1} << 10;
+constexpr size_t kMegabyte = size_t{1} << 20;
+
+// MiB of this process that are in memory.
+size_t resident_mib() {
+  std::ifstream file("/proc/self/statm");
+  size_t total = 0;
+  size_t resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kMegabyte;
+}
+
+TEST(PageHeap, BlocksOfAllSizesAreAlignedWholeAndApart) {
+  PageHeap heap;
+  std::vector<std::pair<char*, size_t>> blocks;
+  for (const size_t bytes : {64 * kKilobyte, 65 * kKilobyte, 3 * kMegabyte, 80 * kKilobyte,
+                             32 * kMegabyte, 31 * kMegabyte, 2 * kMegabyte, 5 * kMegabyte}) {
+    auto* block = static_cast<char*>(heap.allocate(bytes));
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % 4096, 0U);
+    EXPECT_GE(heap.bytes_of(block), bytes);
+    EXPECT_LT(heap.bytes_of(block), bytes + 16 * kKilobyte);
+    std::memset(block, static_cast<int>(blocks.size()), bytes);
+    blocks.emplace_back(block, bytes);
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto [block, bytes] = blocks[i];
+    EXPECT_EQ(std::count(block, block + bytes, static_cast<char>(i)), bytes);
+    EXPECT_TRUE(heap.free(block));
+  }
+}
+
+TEST(PageHeap, TakesTheFirstRoomThatIsLargeEnough) {
+  PageHeap heap;
+  void* first = heap.allocate(128 * kKilobyte);
+  void* second = heap.allocate(kMegabyte);
+  void* third = heap.allocate(kMegabyte);
+  heap.free(first);
+  heap.free(second);
+  EXPECT_EQ(heap.allocate(kMegabyte), first);  // The two rooms are one.
+  EXPECT_EQ(heap.allocate(64 * kKilobyte), static_cast<char*>(first) + kMegabyte);
+  heap.free(third);
+}
+
+TEST(PageHeap, KnowsItsOwnBlocksOnly) {
+  PageHeap heap;
+  std::vector<char> other(kMegabyte);
+  EXPECT_EQ(heap.bytes_of(other.data()), 0U);
+  EXPECT_FALSE(heap.free(other.data()));
+  void* own = heap.allocate(kMegabyte);
+  EXPECT_EQ(heap.bytes_of(other.data()), 0U);
+  EXPECT_TRUE(heap.free(own));
+}
+
+TEST(PageHeap, GivesBackThePagesInWhichNothingLies) {
+  PageHeap heap;
+  const size_t before = resident_mib();
+  auto* below = static_cast<char*>(heap.allocate(kMegabyte));
+  auto* block = static_cast<char*>(heap.allocate(30 * kMegabyte));
+  auto* above = static_cast<char*>(heap.allocate(kMegabyte));
+  for (auto* some : {below, above}) std::memset(some, 7, kMegabyte);
+  std::memset(block, 7, 30 * kMegabyte);
+  EXPECT_GE(resident_mib(), before + 30);
+  heap.free(block);
+  EXPECT_LE(resident_mib(), before + 6);
+  EXPECT_EQ(std::count(below, below + kMegabyte, 7), kMegabyte);
+  EXPECT_EQ(std::count(above, above + kMegabyte, 7), kMegabyte);
+  heap.free(below);
+  heap.free(above);
+  EXPECT_LE(resident_mib(), before + 2);
+}
+
+TEST(PageHeap, ServesManyThreads) {
+  PageHeap heap;
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 4; ++number) {
+    threads.emplace_back([&heap, number] {
+      std::vector<std::pair<char*, size_t>> blocks;
+      for (size_t i = 0; i < 400; ++i) {
+        const size_t bytes = (i * 37 % 29 + 4) * 16 * kKilobyte;
+        blocks.emplace_back(static_cast<char*>(heap.allocate(bytes)), bytes);
+        std::memset(blocks.back().first, number, bytes);
+        if (i % 3 == 0) continue;
+        const auto [block, size] = blocks[i % blocks.size()];
+        EXPECT_EQ(std::count(block, block + size, static_cast<char>(number)), size);
+        heap.free(block);
+        blocks.erase(blocks.begin() + static_cast<ptrdiff_t>(i % blocks.size()));
+      }
+      for (const auto& [block, size] : blocks) heap.free(block);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tierup
