@@ -11,6 +11,7 @@
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
 #include "tierup/base/wait_policy.h"
+#include "tierup/base/workers.h"
 
 namespace tierup::api {
 
@@ -93,6 +94,7 @@ void Model::read(Ref<archive::ByteSource> source) {
   if (options_.allow_unsupported) return;
   check_support();
   plan_forward();
+  wake_workers();
 }
 
 void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
@@ -183,6 +185,14 @@ void Model::plan_forward() {
     program_->plan_of(*forward->function);
   } catch (const Error&) {
   }
+}
+
+// Small models may not need them, and should load in a millisecond.
+void Model::wake_workers() const {
+  constexpr uint64_t kLargeFile = uint64_t{1} << 20U;
+  if (module_.archive->source()->size() < kLargeFile) return;
+  const ThreadCountScope threads(options_.threads);
+  if (cores_are_free(intra_op_threads())) start_workers();
 }
 
 void Model::add_method(std::string name, const ir::Function& function) {

@@ -9,13 +9,12 @@
 #include <fstream>
 #include <mutex>
 #include <string>
-#include <system_error>
-#include <thread>
 
 #include "tierup/base/float_watch.h"
 #include "tierup/base/interrupt.h"
 #include "tierup/base/sanitizers.h"
 #include "tierup/base/wait_policy.h"
+#include "tierup/base/workers.h"
 
 #ifdef TIERUP_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
@@ -55,22 +54,6 @@ int count_usable_cores() {
   const double quota = cgroup_quota();
   if (quota > 0) cores = std::min(cores, std::max(1, static_cast<int>(quota + 0.999)));
   return cores;
-}
-
-// Stands before a thread's first region. libgomp starts the region's threads then and waits for
-// them awake; where the caller has run for long without a pause, and the other cores sleep (those
-// of virtual machines above all), the new ones often get no core of their own for several
-// milliseconds. After a thread that the caller waited for asleep they do more often: first calls of
-// a MobileNetV3 took 7.4 to 7.8 ms in the median of twenty instead of 9.2 to 16.9, on two quiet
-// virtual cores. Where others want the cores it does not help.
-void wake_cores() {
-  thread_local bool awake = false;
-  if (awake) return;
-  awake = true;
-  try {
-    std::thread([] {}).join();
-  } catch (const std::system_error&) {  // The region does with the threads that it gets.
-  }
 }
 
 }  // namespace
@@ -125,7 +108,7 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
       static_cast<int>(std::min<int64_t>(intra_op_threads(), (total - 1) / grain + 1));
   const Interrupt* interrupt = current_interrupt();
   if (threads == 1) return run_pieces(begin, end, grain, body, context, interrupt);
-  if (!cores_are_crowded()) wake_cores();
+  if (!cores_are_crowded()) start_workers();
   std::exception_ptr failure;
   std::mutex failure_mutex;
   char begins = 0;

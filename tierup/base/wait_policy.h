@@ -106,6 +106,10 @@ void pause_briefly();
 
 // Whether threads sleep now instead of spinning, by what runs saw. Any thread.
 bool cores_are_crowded();
+// Whether a team of so many threads would have a core for each of them now, as far as can be seen.
+bool cores_are_free(int threads);
+// Workers of OpenMP were woken outside of a run, and spin for a while.
+void note_awake_workers();
 
 // Waits awake until `done()`, for at most a millisecond, and not at all where cores are crowded.
 // For what another thread is about to do: waking a sleeping thread takes up to 0.1 ms on virtual

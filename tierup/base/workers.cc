@@ -1,0 +1,80 @@
+#include "tierup/base/workers.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "tierup/base/parallel.h"
+#include "tierup/base/wait_policy.h"
+
+namespace tierup {
+namespace {
+
+using Cores = std::vector<std::atomic<int>>;  // Of a team's threads.
+
+// A thread for which its maker waits asleep comes to run at once, and wakes a core that sleeps. The
+// threads that are made after it get a core of their own more often.
+void wake_cores() {
+  try {
+    std::thread([] {}).join();
+  } catch (const std::system_error&) {  // The team does with the threads that it gets.
+  }
+}
+
+// Goes to a core on which none of the team runs, if an earlier thread runs on this one's. May come
+// back when it has gone.
+void leave_shared_core(const Cores& cores, int number) {
+  bool is_shared = false;
+  for (int i = 0; i < number; ++i) is_shared |= cores[i] == cores[number];
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (!is_shared || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  for (const std::atomic<int>& core : cores) {
+    if (core >= 0) CPU_CLR(static_cast<size_t>(core.load()), &others);
+  }
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0) return;
+  sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+void start_team(int threads) {
+  Cores cores(static_cast<size_t>(threads));
+  for (std::atomic<int>& core : cores) core = -1;
+#pragma omp parallel num_threads(threads)
+  {
+    cores[static_cast<size_t>(omp_get_thread_num())] = sched_getcpu();
+#pragma omp barrier
+    leave_shared_core(cores, omp_get_thread_num());
+  }
+}
+
+// How many threads the calling thread has started.
+int& started() {
+  thread_local int threads = 1;
+  return threads;
+}
+
+void end_team() {
+  omp_pause_resource_all(omp_pause_soft);
+  started() = 1;
+}
+
+}  // namespace
+
+void start_workers() {
+  const int threads = intra_op_threads();
+  if (threads <= started()) return;
+  started() = threads;
+  static const int registered = pthread_atfork(end_team, nullptr, nullptr);
+  static_cast<void>(registered);
+  wake_cores();
+  start_team(threads);
+  note_awake_workers();
+}
+
+}  // namespace tierup

@@ -1,0 +1,20 @@
+// workers: the threads of a thread's parallel loops, started before they are needed.
+//
+// OpenMP starts the threads of a team in the team's first region, and waits for them awake. The
+// system often puts a new thread on the core of the one that made it, above all where the other
+// cores sleep: it then begins when its maker's time slice ends, 4 ms later, and the two may go on
+// sharing that core for tens of milliseconds while a core beside it stands idle. So a team is
+// started by a region of its own, in which threads that share a core move apart: the first parallel
+// loop of a thread does so, or `load` for models that will surely need it.
+#pragma once
+
+namespace tierup {
+
+// Starts as many threads as the calling thread's loops may use and waits for them; nothing if they
+// were started before. Takes 0.1 ms, sometimes a few.
+//
+// A process that forks ends the forking thread's team before: OpenMP's threads do not live on in
+// the child, and a loop there would wait for them for ever.
+void start_workers();
+
+}  // namespace tierup
