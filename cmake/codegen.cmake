@@ -15,6 +15,13 @@ if(TIERUP_LLVM)
     if(TARGET codegen_test)
       add_dependencies(codegen_test tierup_codegen_llvm)
       target_compile_definitions(codegen_test PRIVATE TIERUP_BUILDS_CODEGEN)
+      foreach(instructions base avx2)
+        add_test(NAME unit.codegen_products_${instructions}
+                 COMMAND codegen_test --gtest_filter=Products.*
+                 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+        set_tests_properties(unit.codegen_products_${instructions} PROPERTIES
+          ENVIRONMENT TIERUP_INSTRUCTION_SET=${instructions})
+      endforeach()
     endif()
     include(GNUInstallDirs)
     install(TARGETS tierup_codegen_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

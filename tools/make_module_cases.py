@@ -173,6 +173,32 @@ class LookUps(nn.Module):
                 torch.index_select(summed, 1, rows).relu().amax(-1), (table.t()[:, rows] + 1.0).sum(-1))
 
 
+class SmallProducts(nn.Module):
+    """Products so small that they go into fused kernels with what stands around them."""
+
+    def __init__(self):
+        super().__init__()
+        cell = nn.GRUCell(6, 10)
+        self.wi, self.wh, self.bi = cell.weight_ih, cell.weight_hh, cell.bias_ih
+
+    def forward(self, x, h, q, k, v, mask, turn, points):
+        for i in range(x.size(0)):
+            gi, gh = F.linear(x[i], self.wi, self.bi), F.linear(h, self.wh)
+            r, z, n = gi.chunk(3, 1)
+            hr, hz, hn = gh.chunk(3, 1)
+            r, z = torch.sigmoid(r + hr), torch.sigmoid(z + hz)
+            n = torch.tanh(n + r * hn)
+            h = n + z * (h - n)
+        scores = torch.matmul(q, k.transpose(-2, -1)) * 0.35
+        weights = torch.softmax(scores.masked_fill(mask, -1e9), -1)
+        attended = torch.matmul(weights, v)
+        moved = torch.bmm(turn, points) + 1.0
+        back = torch.bmm(turn.transpose(1, 2), torch.relu(moved))
+        low = torch.addmm(h, torch.mm(h, self.wh.t()[:, :4]), self.wh[:4], beta=0.5, alpha=2.0)
+        along = torch.mv(low, torch.tanh(h[0]))
+        return h, attended, scores.double() @ v.double().exp(), back, low, along, torch.dot(along, along) + 1.0
+
+
 class Mixed(nn.Module):
     def __init__(self):
         super().__init__()
@@ -220,6 +246,11 @@ def write_forms(folder):
     torch.jit.script(look_ups).save(f"{folder}/look_ups.pt")
     table = torch.rand(50, 64)
     write_case(folder, "look_ups", (ids, table), look_ups(ids, table))
+    products, mask = SmallProducts().eval(), torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+    small_inputs = (torch.rand(3, 2, 6), torch.rand(2, 10), torch.rand(2, 3, 5, 8), torch.rand(2, 3, 5, 8),
+                    torch.rand(2, 3, 5, 8), mask, torch.rand(7, 3, 3), torch.rand(7, 3, 11))
+    torch.jit.script(products).save(f"{folder}/small_products.pt")
+    write_case(folder, "small_products", small_inputs, products(*small_inputs))
     recurrent, steps = nn.LSTM(3, 2), torch.rand(4, 2, 3)
     torch.jit.script(recurrent).save(f"{folder}/overloaded_forward.pt")
     write_case(folder, "overloaded_forward", (steps,), recurrent(steps))

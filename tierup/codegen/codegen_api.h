@@ -11,14 +11,15 @@
 
 namespace tierup::codegen {
 
-inline constexpr int kCodegenApiVersion = 2;
+inline constexpr int kCodegenApiVersion = 3;
 
 // One compiled kernel; opaque, freed by release().
 struct CompiledObject;
 
 struct CompileResult {
   CompiledObject* object;   // Null if it failed.
-  KernelFunction function;  // Valid while the object lives.
+  KernelFunction function;  // Of compile(); valid while the object lives.
+  MatrixFunction matrix;    // Of compile_matrix(), as well.
   const void* object_code;  // The relocatable object, for a disk cache; owned by `object`.
   size_t object_size;
   const char* error;  // Owned by the library, until this thread's next call.
@@ -35,6 +36,7 @@ struct CodegenApi {
   int version;
   // Thread-safe. Never throws.
   CompileResult (*compile)(const KernelSpec* spec, const CompileOptions* options);
+  CompileResult (*compile_matrix)(const MatrixSpec* spec, const CompileOptions* options);
   void (*release)(CompiledObject* object);
   // The host's CPU name and features as the generator sees them; a key of a disk cache.
   const char* (*host)();

@@ -6,8 +6,12 @@
 
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/codegen/group_stages.h"
+#include "tierup/codegen/matrix_stages.h"
+#include "tierup/kernels/instruction_set.h"
 #include "tierup/ops/fused_loop.h"
 #include "tierup/ops/fusion_group.h"
+#include "tierup/ops/group_loads.h"
+#include "tierup/ops/matrix_loop.h"
 #include "tierup/ops/role.h"
 
 namespace tierup::codegen {
@@ -28,8 +32,20 @@ class MachineCode final : public RefCounted {
 
 struct Compiled {
   kernels::FusedFunction function = nullptr;
+  kernels::MatrixFunction matrix = nullptr;
   Ref<RefCounted> code;
 };
+
+// As the kernels have that they are compared with.
+int vector_bits(const CompileOptions& options) {
+  if (options.max_vector_bits > 0) return options.max_vector_bits;
+  switch (kernels::instruction_set()) {
+    case kernels::InstructionSet::kBase: return 128;
+    case kernels::InstructionSet::kAvx2: return 256;
+    case kernels::InstructionSet::kAvx512: break;
+  }
+  return 512;
+}
 
 class GroupCompiler {
  public:
@@ -56,7 +72,16 @@ class GroupCompiler {
   void compile(ops::FusionGroup& group) {
     ++report_.groups;
     if (group.kernel_count() > 0) return;  // Two nodes of unrolled code may share one.
-    std::vector<bool> any;                 // But what has no dimensions is one element for certain.
+    if (ops::has_products(group.program())) {
+      install_matrices(group);
+    } else {
+      install_points(group);
+    }
+    if (group.kernel_count() == 0 && report_.refusal.empty()) report_.refusal = group.refusal();
+  }
+
+  void install_points(ops::FusionGroup& group) {
+    std::vector<bool> any;  // But what has no dimensions is one element for certain.
     for (const ops::ValueForm& form : group.expected()) {
       any.push_back(form.standing != ops::Standing::kDimensioned);
     }
@@ -64,7 +89,34 @@ class GroupCompiler {
     if (!reads_loads(group.program()) && group.expected_uniform() != any)
       install(group, group.expected_uniform(), any);
     install(group, any, any);
-    if (group.kernel_count() == 0 && report_.refusal.empty()) report_.refusal = group.refusal();
+  }
+
+  // For inputs that lie in order.
+  void install_matrices(ops::FusionGroup& group) {
+    const ops::GroupProgram& program = group.program();
+    const GroupForms forms = forms_of(program, group.expected());
+    if (!forms.refusal.empty()) return group.refuse(forms.refusal);
+    std::vector<Tensor> inputs;
+    for (const IntVector& sizes : group.expected_sizes()) {
+      inputs.push_back(ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat));
+    }
+    const ops::MatrixOutlines outlines(program, inputs);
+    if (!outlines.refusal().empty()) return group.refuse(outlines.refusal());
+    ops::CompiledMatrices made{group.expected(), forms.members,
+                               matrix_stages_of(program, outlines)};
+    for (ops::MatrixStage& stage : made.stages) {
+      if (stage.called != ops::MatrixStage::kNoMember) continue;
+      const MatrixKernel kernel =
+          build_matrix_kernel(program, forms, made.inputs, stage, outlines, vector_bits(options_));
+      if (!kernel.body.refusal.empty()) return group.refuse(kernel.body.refusal);
+      Compiled& compiled = known_[kernel.key()];
+      if (compiled.matrix == nullptr) compiled = compile(kernel, group);
+      if (compiled.matrix == nullptr) return;
+      stage.function = compiled.matrix;
+      stage.code = compiled.code;
+    }
+    group.install(std::move(made));
+    ++report_.kernels;
   }
 
   void install(ops::FusionGroup& group, const std::vector<bool>& uniform,
@@ -108,14 +160,24 @@ class GroupCompiler {
   }
 
   Compiled compile(const GroupKernel& kernel, ops::FusionGroup& group) {
+    const KernelSpec spec = kernel.spec("fused");
+    return compiled_by([&](const CodegenApi& api) { return api.compile(&spec, &options_); }, group);
+  }
+  Compiled compile(const MatrixKernel& kernel, ops::FusionGroup& group) {
+    const MatrixSpec spec = kernel.spec("fused_matrices");
+    return compiled_by([&](const CodegenApi& api) { return api.compile_matrix(&spec, &options_); },
+                       group);
+  }
+
+  template <typename Compile>
+  Compiled compiled_by(const Compile& call, ops::FusionGroup& group) {
     const CodegenApi* api = library_().api();
     if (api == nullptr) {
       group.refuse(library_().error());
       return {};
     }
     const auto begin = std::chrono::steady_clock::now();
-    const KernelSpec spec = kernel.spec("fused");
-    const CompileResult result = api->compile(&spec, &options_);
+    const CompileResult result = call(*api);
     report_.compile_ms +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (result.object == nullptr) {
@@ -123,7 +185,7 @@ class GroupCompiler {
       return {};
     }
     ++report_.compiled;
-    return {result.function, Ref<RefCounted>(new MachineCode(api, result.object))};
+    return {result.function, result.matrix, Ref<RefCounted>(new MachineCode(api, result.object))};
   }
 
   const std::function<const Library&()>& library_;

@@ -31,6 +31,18 @@ inline ops::GroupMember call(std::string_view op, std::vector<ops::GroupArgument
   return {found, std::move(arguments)};
 }
 
+// Makes the kernels of a group that says what it expects.
+inline void compile(const Ref<ops::FusionGroup>& group, const Library& library,
+                    const CompileOptions& options) {
+  ir::Graph graph;
+  ir::GraphEditor editor(graph);
+  ir::Value* capsule = editor.constant(IValue::capsule(group));
+  ir::Node* step = editor.create_bare_op(*ops::OpTable::instance().find("tierup::fusion_group"));
+  editor.add_input(step, capsule);
+  compile_groups(
+      graph, [&]() -> const Library& { return library; }, options, std::atomic<bool>(false));
+}
+
 // A group whose kernels are made for inputs like these.
 inline Ref<ops::FusionGroup> compiled_group(ops::GroupProgram program,
                                             const std::vector<Tensor>& like,
@@ -40,13 +52,7 @@ inline Ref<ops::FusionGroup> compiled_group(ops::GroupProgram program,
   std::vector<ops::ValueForm> forms;
   for (const Tensor& tensor : like) forms.push_back(ops::form_of(*tensor.impl()));
   group->expect(std::move(forms), std::vector<bool>(like.size(), false));
-  ir::Graph graph;
-  ir::GraphEditor editor(graph);
-  ir::Value* capsule = editor.constant(IValue::capsule(group));
-  ir::Node* step = editor.create_bare_op(*ops::OpTable::instance().find("tierup::fusion_group"));
-  editor.add_input(step, capsule);
-  compile_groups(
-      graph, [&]() -> const Library& { return library; }, options, std::atomic<bool>(false));
+  compile(group, library, options);
   return group;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tierup/kernels/expression_table.h"
+#include "tierup/ops/product_kinds.h"
 
 namespace tierup::codegen {
 namespace {
@@ -16,18 +17,6 @@ namespace {
 using kernels::ExprValue;
 using ops::GroupArgument;
 using ops::ValueForm;
-
-std::optional<ElementType> element_type(ScalarType type) {
-  switch (type) {
-    case ScalarType::kFloat: return ElementType::kF32;
-    case ScalarType::kDouble: return ElementType::kF64;
-    case ScalarType::kInt: return ElementType::kI32;
-    case ScalarType::kLong: return ElementType::kI64;
-    case ScalarType::kBool: return ElementType::kBool;
-    case ScalarType::kBFloat16: return ElementType::kBF16;
-    default: return std::nullopt;
-  }
-}
 
 std::optional<LaneType> lane_of_element(ScalarType type) {
   return kernels::lane_type(type == ScalarType::kBFloat16 ? ScalarType::kFloat : type);
@@ -98,8 +87,17 @@ class Builder {
   // A value that is read from memory.
   void set_leaf(const ops::KernelInput& leaf, uint32_t operand) {
     const bool is_input = leaf.source == GroupArgument::Source::kInput;
-    (is_input ? inputs_ : members_)[{leaf.index, {}}] = kernel_.expressions.input(
+    Path through;
+    if (leaf.chain != UINT32_MAX)
+      through.push_back({is_input ? UINT32_MAX : leaf.index, leaf.chain});
+    (is_input ? inputs_ : members_)[{leaf.index, through}] = kernel_.expressions.input(
         operand, *lane_of_element(form_of(leaf.source, leaf.index).dtype));
+  }
+
+  // The sum of a product's products.
+  void set_sum(uint32_t member, uint32_t operand) {
+    sums_[member] =
+        kernel_.expressions.input(operand, *lane_of_element(member_forms_[member].dtype));
   }
 
   const ExprValue& output(uint32_t index) { return member(index, whole_); }
@@ -114,7 +112,40 @@ class Builder {
     if (made_of.looks_up != ops::LookUpKind::kNone) {
       return members_[{index, path}] = load(GroupArgument::Source::kMember, index, path);
     }
+    if (made_of.multiplies) return members_[{index, path}] = multiplied(index, made_of);
     return members_[{index, path}] = made_of.joins ? joined(made_of, path) : made(made_of, path);
+  }
+
+  // alpha times the sum, then beta times what is added, in the type of the sum.
+  ExprValue multiplied(uint32_t index, const ops::GroupMember& member) {
+    const ops::ProductKind kind = ops::product_kind_of(*member.op);
+    const ops::ProductArguments places = ops::product_arguments(kind);
+    const bool is_scaled = kind == ops::ProductKind::kAdded;
+    ExprValue value = sums_.at(index);
+    const auto scaled = [&](const ExprValue& given, size_t place) {
+      const Scalar factor = member.arguments[place].constant.to_scalar();
+      const double number = factor.to<double>();
+      if (number == 1) return given;
+      return expr_binary(Opcode::kMul, value.type, number_node(factor, scalar_type_of(value.type)),
+                         given);
+    };
+    constexpr size_t kBeta = 3;
+    constexpr size_t kAlpha = 4;
+    if (is_scaled) value = scaled(value, kAlpha);
+    const bool is_added =
+        places.added &&
+        member.arguments[*places.added].source != GroupArgument::Source::kConstant &&
+        !(is_scaled && member.arguments[kBeta].constant.to_scalar().to<double>() == 0);
+    if (is_added) {
+      ExprValue added =
+          kernels::convert_lanes(argument_value(member.arguments[*places.added], {}), value.type);
+      if (is_scaled) added = scaled(added, kBeta);
+      value = expr_binary(Opcode::kAdd, value.type, value, added);
+    }
+    return member_forms_[index].dtype == ScalarType::kBFloat16 ? rounded_to_bfloat(value) : value;
+  }
+  static ScalarType scalar_type_of(LaneType type) {
+    return type == LaneType::kF64 ? ScalarType::kDouble : ScalarType::kFloat;
   }
 
   // The one part of a joined value that is looked at, as it is.
@@ -168,16 +199,19 @@ class Builder {
       }
       return number_node(*number, variant.in[k]);
     }
-    const GroupArgument& argument = member.arguments[std::get<size_t>(meaning.operands[k])];
+    const ExprValue& value =
+        argument_value(member.arguments[std::get<size_t>(meaning.operands[k])], path);
+    return kernels::convert_lanes(value, *kernels::lane_type(variant.in[k]));
+  }
+
+  const ExprValue& argument_value(const GroupArgument& argument, const Path& path) {
     const bool is_input = argument.source == GroupArgument::Source::kInput;
     Path through;
     if (argument.is_viewed()) {
       through.push_back({is_input ? UINT32_MAX : argument.index, argument.chain});
     }
     through.insert(through.end(), path.begin(), path.end());
-    const ExprValue& value =
-        is_input ? input(argument.index, through) : this->member(argument.index, through);
-    return kernels::convert_lanes(value, *kernels::lane_type(variant.in[k]));
+    return is_input ? input(argument.index, through) : this->member(argument.index, through);
   }
 
   ExprValue number_node(const Scalar& number, ScalarType type) {
@@ -193,7 +227,17 @@ class Builder {
   GroupKernel& kernel_;
   Values inputs_;
   Values members_;
+  std::map<uint32_t, ExprValue> sums_;
 };
+
+std::string product_refusal(ops::ProductKind kind,
+                            const std::vector<ops::MeaningArgument>& arguments) {
+  std::vector<std::optional<ScalarType>> dtypes;
+  for (const ops::MeaningArgument& argument : arguments) {
+    dtypes.push_back(argument.tensor ? std::optional(argument.tensor->dtype) : std::nullopt);
+  }
+  return ops::product_refusal(kind, dtypes);
+}
 
 // Kernels convert nothing on the way.
 std::string join_refusal(const std::vector<ops::MeaningArgument>& arguments) {
@@ -223,10 +267,22 @@ void append(std::string& bytes, const T& value) {
 
 }  // namespace
 
+std::optional<ElementType> element_type_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::kFloat: return ElementType::kF32;
+    case ScalarType::kDouble: return ElementType::kF64;
+    case ScalarType::kInt: return ElementType::kI32;
+    case ScalarType::kLong: return ElementType::kI64;
+    case ScalarType::kBool: return ElementType::kBool;
+    case ScalarType::kBFloat16: return ElementType::kBF16;
+    default: return std::nullopt;
+  }
+}
+
 GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueForm>& inputs) {
   GroupForms forms;
   for (const ValueForm& input : inputs) {
-    if (!element_type(input.dtype)) {
+    if (!element_type_of(input.dtype)) {
       forms.refusal = fmt::format("{} has no lanes", scalar_type_name(input.dtype));
       return forms;
     }
@@ -237,6 +293,12 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
     if (member.looks_up != ops::LookUpKind::kNone) {
       forms.members.push_back({inputs[look_up_arguments(member).table].dtype});
       refusal = look_up_refusal(member, inputs);
+    } else if (member.multiplies) {
+      const ops::ProductKind kind = ops::product_kind_of(*member.op);
+      forms.members.push_back(*arguments[ops::product_arguments(kind).left].tensor);
+      forms.members.back().standing =
+          kind == ops::ProductKind::kDot ? ops::Standing::kZeroDim : ops::Standing::kDimensioned;
+      refusal = product_refusal(kind, arguments);
     } else if (member.joins) {
       forms.members.push_back(arguments[0].tensor.value_or(ValueForm{}));
       refusal = join_refusal(arguments);
@@ -264,26 +326,30 @@ GroupKernel build_group_kernel(const ops::GroupProgram& program,
                                const std::vector<ValueForm>& input_forms,
                                const std::vector<ValueForm>& member_forms,
                                const std::vector<ops::KernelInput>& inputs,
-                               const std::vector<uint32_t>& outputs, uint32_t part) {
+                               const std::vector<uint32_t>& outputs, uint32_t part,
+                               const std::vector<uint32_t>& products) {
   GroupKernel kernel;
   Builder builder(program, input_forms, member_forms, part, kernel);
   for (size_t i = 0; i < inputs.size(); ++i) {
     builder.set_leaf(inputs[i], static_cast<uint32_t>(outputs.size() + i));
   }
+  for (size_t p = 0; p < products.size(); ++p) {
+    builder.set_sum(products[p], static_cast<uint32_t>(outputs.size() + inputs.size() + p));
+  }
   for (const uint32_t output : outputs) {
-    kernel.operands.push_back({*element_type(member_forms[output].dtype), Access::kContiguous});
+    kernel.operands.push_back({*element_type_of(member_forms[output].dtype), Access::kContiguous});
     kernel.results.push_back(kernel.expressions.node_of(builder.output(output)));
   }
   for (const ops::Load& load : kernel.loads) {
     const auto& forms = load.source == GroupArgument::Source::kInput ? input_forms : member_forms;
-    kernel.operands.push_back({*element_type(forms[load.index].dtype), Access::kSplat});
+    kernel.operands.push_back({*element_type_of(forms[load.index].dtype), Access::kSplat});
   }
   for (const ops::KernelInput& input : inputs) {
     const ValueForm& form = input.source == GroupArgument::Source::kInput
                                 ? input_forms[input.index]
                                 : member_forms[input.index];
     kernel.operands.push_back(
-        {*element_type(form.dtype), input.uniform ? Access::kBroadcast : Access::kSplat});
+        {*element_type_of(form.dtype), input.uniform ? Access::kBroadcast : Access::kSplat});
   }
   return kernel;
 }

@@ -1,6 +1,7 @@
 // GroupKernel: a fusion group as a KernelSpec for inputs of certain forms.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,17 @@ struct GroupKernel {
   std::string key() const;
 };
 
+// How values of a dtype lie in memory; none if they do not travel in lanes.
+std::optional<ElementType> element_type_of(ScalarType type);
+
 // The members `outputs` in terms of `inputs`, which must cut them off from everything else; without
 // any, in terms of loads of the group's inputs; where values are joined, of the part that stands
-// beside their part `part`.
+// beside their part `part`. The sums of the members `products` are inputs behind all operands.
 GroupKernel build_group_kernel(const ops::GroupProgram& program,
                                const std::vector<ops::ValueForm>& input_forms,
                                const std::vector<ops::ValueForm>& member_forms,
                                const std::vector<ops::KernelInput>& inputs,
-                               const std::vector<uint32_t>& outputs, uint32_t part = 0);
+                               const std::vector<uint32_t>& outputs, uint32_t part = 0,
+                               const std::vector<uint32_t>& products = {});
 
 }  // namespace tierup::codegen

@@ -48,4 +48,27 @@ struct KernelSpec {
 // `strides` are read only for kSplat and kStrided.
 using KernelFunction = kernels::FusedFunction;
 
+// A matrix product: each element's sum begins with zero and takes its products in the order of the
+// depth, by one multiply-add each where the machine has one (decision 0019).
+struct ProductSpec {
+  ElementType left;
+  ElementType right;
+  Access right_access;  // Along the columns.
+  LaneType sum;         // kF32 or kF64.
+};
+
+// A kernel over the rows and columns of matrices. `body` is what is made of the sums of products,
+// which are its inputs behind all operands, and of other operands, element by element.
+struct MatrixSpec {
+  KernelSpec body;  // No operand is kSplat, none but inputs are kStrided or kBroadcast.
+  const ProductSpec* products;
+  uint32_t product_count;
+  uint32_t width;  // Of vectors, in lanes; a power of two.
+  // Tiles, whose sums stand in registers: so many rows, and vectors of columns.
+  uint32_t tile_rows;
+  uint32_t tile_vectors;
+};
+
+using MatrixFunction = kernels::MatrixFunction;
+
 }  // namespace tierup::codegen

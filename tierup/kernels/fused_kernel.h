@@ -12,6 +12,12 @@ namespace tierup::kernels {
 using FusedFunction = void (*)(char* const* data, const int64_t* strides, const uint64_t* scalars,
                                int64_t count);
 
+// Over matrices, numbered by two outer dimensions. data: outputs, inputs, then the left and the
+// right factor of each product. strides: in bytes, four for each of them: of the outer dimensions,
+// then of rows and columns (of a left factor: rows and depth; of a right one: depth and columns).
+// sizes: the outer dimensions, rows, columns, then the depth of each product.
+using MatrixFunction = void (*)(char* const* data, const int64_t* strides, const int64_t* sizes);
+
 // An input that is the same for all elements of a run points to this many bytes filled with it: as
 // many as a kernel loads at once.
 inline constexpr int64_t kSplatBytes = 256;

@@ -359,7 +359,8 @@ void multiply(const GemmProblem& problem) {
           return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }
         if (is_column(problem)) return gemm_by_rows(transposed_column(problem));
-        if (is_fast(problem)) return gemm_onednn(problem);
+        const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
+        if (!is_little && is_fast(problem)) return gemm_onednn(problem);
       }
       gemm_blocked<T>(problem);
     }

@@ -6,6 +6,7 @@
 
 #include "tierup/ops/families.h"
 #include "tierup/ops/fused_loop.h"
+#include "tierup/ops/matrix_loop.h"
 #include "tierup/ops/row_loop.h"
 
 namespace tierup::ops {
@@ -129,6 +130,11 @@ bool has_look_ups(const GroupProgram& program) {
   });
 }
 
+bool has_products(const GroupProgram& program) {
+  return std::any_of(program.members.begin(), program.members.end(),
+                     [](const GroupMember& member) { return member.multiplies; });
+}
+
 bool reads_loads(const GroupProgram& program) {
   return !program.chains.empty() || join_parts_of(program) > 0 || has_look_ups(program);
 }
@@ -161,7 +167,17 @@ FusionGroup::FusionGroup(GroupProgram program)
   for (const uint32_t output : program_.outputs) last_use_[output] = kNoUse;
 }
 
+FusionGroup::~FusionGroup() = default;
+
+void FusionGroup::install(CompiledMatrices kernels) {
+  matrices_ = std::make_unique<const MatrixLoop>(program_, std::move(kernels));
+}
+
 void FusionGroup::run(OpCall& call) const {
+  if (matrices_ && suits(matrices_->inputs(), call) && matrices_->run(call)) {
+    compiled_runs_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   for (const CompiledGroup& kernel : kernels_) {
     if (!run_kernel(kernel, call)) continue;
     compiled_runs_.fetch_add(1, std::memory_order_relaxed);
@@ -171,13 +187,16 @@ void FusionGroup::run(OpCall& call) const {
   run_twin(call);
 }
 
-bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
-  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+bool FusionGroup::suits(const std::vector<ValueForm>& forms, const OpCall& call) {
+  for (size_t i = 0; i < forms.size(); ++i) {
     const TensorImpl* tensor = call.args[i].tensor_impl();
-    if (tensor == nullptr || !is_plain(*tensor) || form_of(*tensor) != kernel.inputs[i]) {
-      return false;
-    }
+    if (tensor == nullptr || !is_plain(*tensor) || form_of(*tensor) != forms[i]) return false;
   }
+  return true;
+}
+
+bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
+  if (!suits(kernel.inputs, call)) return false;
   if (!has_row_members_) {
     FusedLoop loop(kernel, program_, support_, call.args.first(kernel.inputs.size()));
     return loop.run(call.results);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,11 @@ struct GroupMember {
   // Not point-wise: reads a table, an input, at the places that another input names. The elements
   // of a list of indices are its last arguments.
   LookUpKind looks_up = LookUpKind::kNone;
+  // Not point-wise: a matrix product (product_kinds.h).
+  bool multiplies = false;
+  // Of a product: the input, if there is one, that holds its right factor row by row. The operator
+  // itself does not read it.
+  uint32_t turned = UINT32_MAX;
   // What a row member gives for each row. A point-wise member of values without the rows'
   // dimensions (kFlat) is flat as well; all others are as wide as what they read.
   RowSpace space = RowSpace::kFull;
@@ -77,6 +83,7 @@ size_t results_of(const GroupProgram& program, uint32_t member);
 // Into how many parts joined values fall; 0 if there are none.
 size_t join_parts_of(const GroupProgram& program);
 bool has_look_ups(const GroupProgram& program);
+bool has_products(const GroupProgram& program);
 // Whether kernels read loads in place of the group's inputs, in groups without row members.
 bool reads_loads(const GroupProgram& program);
 // Which argument of a look-up is its index, and the dimension of the table.
@@ -109,6 +116,7 @@ struct KernelInput {
   uint32_t index = 0;
   // Whether it must be the same for all elements of an innermost run; else it may be.
   bool uniform = false;
+  uint32_t chain = UINT32_MAX;  // Of views through which it is read, if there is one.
 };
 struct CompiledKernel {
   std::vector<uint32_t> rows;  // Row members that run before it.
@@ -133,6 +141,10 @@ struct CompiledGroup {
   int64_t grain = 0;  // Elements that are worth a thread.
 };
 
+// The kernels of a group with products (matrix_stage.h), and what runs them.
+struct CompiledMatrices;
+class MatrixLoop;
+
 // How an input of a group with row members is read.
 enum class InputUse : uint8_t {
   kWide,       // As part of the space [..., row].
@@ -144,6 +156,7 @@ enum class InputUse : uint8_t {
 class FusionGroup final : public RefCounted {
  public:
   explicit FusionGroup(GroupProgram program);
+  ~FusionGroup() override;
 
   const GroupProgram& program() const { return program_; }
   bool has_row_members() const { return has_row_members_; }
@@ -156,12 +169,17 @@ class FusionGroup final : public RefCounted {
     expected_uniform_ = std::move(uniform);
   }
 
+  // Of a group with products: the sizes that its inputs are expected to have.
+  const std::vector<IntVector>& expected_sizes() const { return expected_sizes_; }
+  void expect_sizes(std::vector<IntVector> sizes) { expected_sizes_ = std::move(sizes); }
+
   // In the compile job, before the group is run by anybody. Kernels are tried in order.
   void install(CompiledGroup kernel) { kernels_.push_back(std::move(kernel)); }
+  void install(CompiledMatrices kernels);
   // Why no kernel was made; for explain.
   void refuse(std::string reason) { refusal_ = std::move(reason); }
   const std::string& refusal() const { return refusal_; }
-  size_t kernel_count() const { return kernels_.size(); }
+  size_t kernel_count() const { return kernels_.size() + (matrices_ ? 1 : 0); }
 
   // Arguments: the inputs, perhaps more. Results: the outputs.
   void run(OpCall& call) const;
@@ -175,6 +193,7 @@ class FusionGroup final : public RefCounted {
 
  private:
   bool run_kernel(const CompiledGroup& kernel, OpCall& call) const;
+  static bool suits(const std::vector<ValueForm>& forms, const OpCall& call);
 
   GroupProgram program_;
   bool has_row_members_;
@@ -183,7 +202,9 @@ class FusionGroup final : public RefCounted {
   std::vector<uint32_t> last_use_;              // Of each member: the last member that reads it.
   std::vector<ValueForm> expected_;
   std::vector<bool> expected_uniform_;
+  std::vector<IntVector> expected_sizes_;
   std::vector<CompiledGroup> kernels_;
+  std::unique_ptr<const MatrixLoop> matrices_;  // Of a group with products.
   std::string refusal_;
   mutable std::atomic<uint64_t> compiled_runs_{0};
   mutable std::atomic<uint64_t> twin_runs_{0};

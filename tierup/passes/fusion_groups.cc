@@ -40,12 +40,6 @@ bool fits_flat(const Shape& flat, const Shape& whole, size_t row_rank) {
   return flat->size() + row_rank == whole->size() && same_dims(*flat, *whole, flat->size());
 }
 
-// Whether `column` has one element for each row of `whole`.
-bool is_column(const Shape& column, const std::vector<Dim>& whole) {
-  return column && column->size() == whole.size() && !whole.empty() && column->back() == kOne &&
-         same_dims(*column, whole, whole.size() - 1);
-}
-
 // Takes what is known of `more`, and its rows if those are longer ones.
 void widen(Shape& shape, const Shape& more, size_t row_rank) {
   if (!shape || (more && more->size() == shape->size() && shape->size() >= row_rank &&
@@ -68,101 +62,25 @@ void FusionPlanner::visit(Node* node) {
   if (is_look_up(*node)) return join_look_up(node);
   const bool has_body = node->is(NodeKind::kOp) && ops::op_of(*node->op()).body() != nullptr;
   if (has_body) {
-    std::string refusal = refusal_of(*node);
+    std::string refusal = point_refusal(*node, alias_, forms_);
     if (refusal.empty()) return join(node);
     refused_.emplace_back(node, std::move(refusal));
   }
   for (const Value* output : node->outputs()) forms_.form(output);
   reach_.add(*node);
-  if (can_move(*node)) return;
+  if (can_move(*node, alias_)) return;
   for (const uint32_t group : reach_.take_above(*node)) pinned_[group] = true;
 }
-
-std::string FusionPlanner::refusal_of(const Node& node) {
-  if (node.op()->effects() != ir::kNoEffect) return "it may raise or depends on more";
-  if (node.outputs().size() != 1 || !is_tensor(node.output())) return "its result is no tensor";
-  bool has_tensor = false;
-  for (const Value* input : node.inputs()) {
-    const IValue* constant = constant_of(input);
-    if (is_tensor(input)) {
-      has_tensor = true;
-      if (constant != nullptr && !constant->is_tensor()) return "an argument is undefined";
-      if (constant == nullptr && alias_.has_writers(input))
-        return "it reads memory that is written";
-    } else if (constant == nullptr) {
-      return "a number among its arguments is no constant";
-    }
-  }
-  if (!has_tensor) return "it has no tensor";
-  if (alias_.has_writers(node.output())) return "its result is written later";
-  return meaning_refusal(node);
-}
-
-bool FusionPlanner::reads_only_kept_memory(const Node& node) const {
-  const auto is_written = [&](const Value* value) {
-    return is_tensor(value) && constant_of(value) == nullptr && alias_.has_writers(value);
-  };
-  return std::none_of(node.inputs().begin(), node.inputs().end(), is_written) &&
-         std::none_of(node.outputs().begin(), node.outputs().end(),
-                      [&](const Value* value) { return alias_.has_writers(value); });
-}
-
-bool has_row_role(const Node& node) { return role_of(node) == ops::Role::kRows; }
 
 const RowCall* FusionPlanner::row_call(const Node* member) const {
   const auto found = row_calls_.find(member);
   return found == row_calls_.end() ? nullptr : &found->second;
 }
 
-// Over the last dimensions of a tensor whose rank is known. Also notes the result's form and shape.
 bool FusionPlanner::is_row_member(const Node& node) {
-  if (!has_row_role(node) || node.op()->effects() != ir::kNoEffect ||
-      !reads_only_kept_memory(node)) {
-    return false;
-  }
-  const Value* self = node.input(0);
-  const Shape& shape = forms_.shape(self);
-  if (!is_tensor(self) || !shape) return false;
-  RowCall call;
-  for (const Value* input : node.inputs()) {
-    if (is_tensor(input)) {
-      if (constant_of(input) != nullptr && !constant_of(input)->is_tensor()) return false;
-      const size_t place = call.arguments.size();
-      if (place > 0 && is_for_each_row(ops::op_of(*node.op()), place) &&
-          !is_column(forms_.shape(input), *shape)) {
-        return false;
-      }
-      call.arguments.push_back({forms_.form(input), IValue()});
-      continue;
-    }
-    std::optional<IValue> value = known_argument(input);
-    if (!value) return false;
-    call.arguments.push_back({std::nullopt, std::move(*value)});
-  }
-  const ops::Op& op = ops::op_of(*node.op());
-  if (ops::count_from_back(op, call.arguments, static_cast<int64_t>(shape->size()))) {
-    call.rank = static_cast<uint32_t>(shape->size());
-  }
-  call.meaning = row_meaning_of(op, call.arguments);
-  if (!call.meaning.refusal.empty() || shape->size() <= call.meaning.row_rank) return false;
-  for (size_t i = 1; i < node.outputs().size(); ++i) {
-    call.more.push_back(row_meaning_of(op, call.arguments, i));
-    const bool is_flat = call.more.back().space == ops::RowSpace::kFlat;
-    if (!call.more.back().refusal.empty() ||
-        is_flat != (call.meaning.space == ops::RowSpace::kFlat)) {
-      return false;
-    }
-  }
-  const std::vector<Dim> whole = *shape;
-  for (size_t i = 0; i < node.outputs().size(); ++i) {
-    const ops::RowMeaning& meaning = i == 0 ? call.meaning : call.more[i - 1];
-    std::vector<Dim> result = whole;
-    const auto rows = result.end() - static_cast<ptrdiff_t>(meaning.row_rank);
-    if (meaning.space == ops::RowSpace::kColumn) std::fill(rows, result.end(), kOne);
-    if (meaning.space == ops::RowSpace::kFlat) result.erase(rows, result.end());
-    forms_.set(node.outputs()[i], meaning.result, std::move(result));
-  }
-  row_calls_.emplace(&node, std::move(call));
+  std::optional<RowCall> call = row_call_of(node, alias_, forms_);
+  if (!call) return false;
+  row_calls_.emplace(&node, *std::move(call));
   return true;
 }
 
@@ -197,37 +115,6 @@ std::optional<bool> FusionPlanner::reads_flat(const Node& node, const GroupSet& 
     result = flat;
   }
   return result.value_or(false);
-}
-
-ops::PointwiseMeaning FusionPlanner::point_meaning(const Node& node) {
-  std::vector<ops::MeaningArgument> arguments;
-  for (const Value* input : node.inputs()) {
-    is_tensor(input) ? arguments.push_back({forms_.form(input), IValue()})
-                     : arguments.push_back({std::nullopt, *constant_of(input)});
-  }
-  return meaning_of(ops::op_of(*node.op()), arguments);
-}
-
-// Also notes the result's form and shape.
-std::string FusionPlanner::meaning_refusal(const Node& node) {
-  Shape shape = std::vector<Dim>{};
-  for (const Value* input : node.inputs()) {
-    if (is_tensor(input)) shape = broadcast(shape, forms_.shape(input));
-  }
-  const ops::PointwiseMeaning meaning = point_meaning(node);
-  if (!meaning.refusal.empty()) return meaning.refusal;
-  const Shape& seen = forms_.shape(node.output());
-  forms_.set(node.output(), meaning.result, seen ? Shape(seen) : shape);
-  return {};
-}
-
-bool FusionPlanner::can_move(const Node& node) const {
-  if (!node.blocks().empty() || alias_.has_effects(&node) || alias_.writes_anything(&node)) {
-    return false;
-  }
-  const auto is_written = [&](const Value* value) { return alias_.has_writers_inside(value); };
-  return std::none_of(node.inputs().begin(), node.inputs().end(), is_written) &&
-         std::none_of(node.outputs().begin(), node.outputs().end(), is_written);
 }
 
 uint32_t FusionPlanner::group_of(const Node* node) const {

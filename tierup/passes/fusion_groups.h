@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tierup/ops/row_meaning.h"
+#include "tierup/passes/group_candidates.h"
 #include "tierup/passes/group_reach.h"
 #include "tierup/passes/pass.h"
 #include "tierup/passes/value_forms.h"
@@ -30,14 +30,6 @@ struct PlannedGroup {
   size_t row_members = 0;
   size_t row_rank = 0;  // How many dimensions those are, if there are such members.
   size_t look_ups = 0;  // How many read tables, or are lists of indices.
-};
-
-// A call of an operator that works on rows.
-struct RowCall {
-  ops::RowMeaning meaning;                      // Of the first result...
-  std::vector<ops::RowMeaning> more;            // ...and the others.
-  std::vector<ops::MeaningArgument> arguments;  // Dimensions count from the last one...
-  uint32_t rank = 0;                            // ...of so many, if they did not before.
 };
 
 class FusionPlanner {
@@ -66,14 +58,10 @@ class FusionPlanner {
   using GroupSet = std::set<uint32_t>;
 
   void visit(ir::Node* node);
-  std::string refusal_of(const ir::Node& node);
   bool is_row_member(const ir::Node& node);
   bool fits(const ir::Node& node, const PlannedGroup& group, bool is_flat) const;
   std::optional<bool> reads_flat(const ir::Node& node, const std::set<uint32_t>& groups) const;
   const Shape& space_of(const ir::Node& node) const;
-  std::string meaning_refusal(const ir::Node& node);
-  bool reads_only_kept_memory(const ir::Node& node) const;
-  bool can_move(const ir::Node& node) const;
   void join(ir::Node* node);
   uint32_t joined_with(const ir::Node& node, uint32_t joined, const ir::Value* input);
   bool may_join(const ir::Node& node, uint32_t group) const;
@@ -95,7 +83,6 @@ class FusionPlanner {
   uint32_t reader_of(const ir::Node& node) const;
   int64_t run_length(const ir::Node& node) const;
   size_t work_of(uint32_t group);
-  ops::PointwiseMeaning point_meaning(const ir::Node& node);
   bool is_only_read_by(uint32_t group, const ir::Node* list) const;
   void join_parts(ir::Node* node);
   uint32_t group_of(const ir::Node* node) const;
@@ -119,8 +106,6 @@ class FusionPlanner {
   std::vector<std::pair<ir::Node*, std::string>> refused_;
 };
 
-// Whether a node may work on rows: see ops::Role::kRows.
-bool has_row_role(const ir::Node& node);
 inline constexpr size_t kMaxGroupMembers = 64;
 inline constexpr size_t kMaxGroupOperands = 16;  // Inputs and outputs of a kernel.
 

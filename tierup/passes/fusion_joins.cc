@@ -105,7 +105,7 @@ size_t FusionPlanner::work_of(uint32_t group) {
   kernels::ExprBuilder builder;
   for (const Node* member : groups_[group].members) {
     if (views_.contains(member) || lists_.contains(member) || look_ups_.contains(member)) continue;
-    const ops::PointwiseMeaning meaning = point_meaning(*member);
+    const ops::PointwiseMeaning meaning = point_meaning(*member, forms_);
     if (meaning.build == nullptr) continue;
     const kernels::Variant& variant =
         *kernels::RunTable::instance().find(meaning.body, meaning.compute);

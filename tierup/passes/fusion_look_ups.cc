@@ -96,7 +96,7 @@ bool is_worth_it(const Shape& shape, bool varies_in_rows) {
 // Also notes the result's form and shape.
 bool FusionPlanner::is_look_up(const Node& node) {
   const std::optional<LookUpCall> call = look_up_call(node);
-  if (!call || !reads_only_kept_memory(node)) return false;
+  if (!call || !reads_only_kept_memory(node, alias_)) return false;
   for (const Value* value : {call->table, call->index}) {
     const IValue* constant = constant_of(value);
     if (!is_tensor(value) || forms_.form(value).standing != ops::Standing::kDimensioned ||

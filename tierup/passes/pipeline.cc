@@ -13,6 +13,7 @@
 #include "tierup/passes/dead_code_elimination.h"
 #include "tierup/passes/fork_branches.h"
 #include "tierup/passes/fuse_pointwise.h"
+#include "tierup/passes/fuse_products.h"
 #include "tierup/passes/inliner.h"
 #include "tierup/passes/join_products.h"
 #include "tierup/passes/loop_unrolling.h"
@@ -102,6 +103,7 @@ std::span<const Pass> all_passes() {
     all.push_back(
         {"fork_branches", [](PassContext& context) { fork_branches(context, {}, {}, 1e6); }});
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
+    all.push_back({"fuse_products", [](PassContext& context) { fuse_products(context); }});
     all.push_back({"join_products", join_products});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});

@@ -21,7 +21,7 @@ bool same_argument(const GroupArgument& a, const GroupArgument& b) {
 
 bool same_member(const GroupMember& a, const GroupMember& b) {
   return a.op == b.op && a.by_rows == b.by_rows && a.joins == b.joins && a.looks_up == b.looks_up &&
-         a.result == b.result && a.space == b.space &&
+         a.result == b.result && a.space == b.space && a.turned == b.turned &&
          std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), b.arguments.end(),
                     same_argument);
 }
@@ -41,6 +41,7 @@ Ref<FusionGroup> SharedGroups::shared(Ref<FusionGroup> group) {
       std::find_if(groups_.begin(), groups_.end(), [&](const Ref<FusionGroup>& other) {
         return other->expected() == group->expected() &&
                other->expected_uniform() == group->expected_uniform() &&
+               other->expected_sizes() == group->expected_sizes() &&
                same_program(other->program(), group->program());
       });
   if (known != groups_.end()) return *known;

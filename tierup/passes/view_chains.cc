@@ -56,6 +56,28 @@ const Node* viewer_of(const Value* value, std::vector<Node*>& nodes, int64_t& pa
 
 }  // namespace
 
+bool is_view_list(const Node& node) {
+  return gives_list(role_of(node)) && is_only_read(node.output());
+}
+
+ViewChain longest_view_chain(const Value* value,
+                             const std::function<bool(const Value*)>& is_source) {
+  ViewChain longest;
+  longest.source = value;
+  const Value* source = value;
+  while (!is_source(source)) {
+    std::vector<Node*> nodes;
+    int64_t part = -1;
+    const Node* viewer = viewer_of(source, nodes, part);
+    if (viewer == nullptr) break;
+    source = viewer->input(0);
+    auto chain = view_chain(value, [&](const Value* at) { return at == source; });
+    if (!chain) break;
+    longest = *std::move(chain);
+  }
+  return longest;
+}
+
 std::optional<ViewChain> view_chain(const Value* value,
                                     const std::function<bool(const Value*)>& is_source) {
   ViewChain chain;

@@ -20,4 +20,10 @@ struct ViewChain {
 std::optional<ViewChain> view_chain(const ir::Value* value,
                                     const std::function<bool(const ir::Value*)>& is_source);
 
+// Whether a node gives a list of views that is only read.
+bool is_view_list(const ir::Node& node);
+// The views with constant arguments from as far above as they go.
+ViewChain longest_view_chain(const ir::Value* value,
+                             const std::function<bool(const ir::Value*)>& is_source);
+
 }  // namespace tierup::passes

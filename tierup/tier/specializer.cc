@@ -12,6 +12,7 @@
 #include "tierup/passes/fork_branches.h"
 #include "tierup/passes/freeze_attributes.h"
 #include "tierup/passes/fuse_pointwise.h"
+#include "tierup/passes/fuse_products.h"
 #include "tierup/passes/pass_runner.h"
 #include "tierup/passes/pipeline.h"
 #include "tierup/passes/value_queries.h"
@@ -84,7 +85,12 @@ codegen::CompileOptions codegen_options(const TieringOptions& tiering) {
 // Last of all: what is left of point-wise operators becomes groups with compiled kernels.
 void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOptions& pass_options,
           const std::atomic<bool>& cancelled, std::vector<std::string>& notes) {
-  const passes::Pass passes[] = {{"fuse_pointwise",
+  const passes::Pass passes[] = {// First: what small products leave is for point-wise groups.
+                                 {"fuse_products",
+                                  [&](passes::PassContext& context) {
+                                    passes::fuse_products(context, {options.fusion_group_min});
+                                  }},
+                                 {"fuse_pointwise",
                                   [&](passes::PassContext& context) {
                                     passes::fuse_pointwise(context, {options.fusion_group_min});
                                   }},

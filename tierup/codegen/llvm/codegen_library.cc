@@ -20,6 +20,7 @@
 
 #include "tierup/codegen/codegen_api.h"
 #include "tierup/codegen/llvm/kernel_emitter.h"
+#include "tierup/codegen/llvm/matrix_emitter.h"
 
 namespace tierup::codegen {
 
@@ -48,12 +49,14 @@ class Jit {
     return *jit;
   }
 
-  CompileResult compile(const KernelSpec& spec, const CompileOptions& options) {
+  // `emit` makes a module of a context, the function's symbol and the bits of a register.
+  template <typename Emit>
+  CompileResult compile(const char* name, const CompileOptions& options, const Emit& emit) {
     auto context = std::make_unique<llvm::LLVMContext>();
-    const std::string symbol = std::string(spec.name) + "_" + std::to_string(count_.fetch_add(1));
+    const std::string symbol = std::string(name) + "_" + std::to_string(count_.fetch_add(1));
     const int bits =
         options.max_vector_bits > 0 ? std::min(options.max_vector_bits, host_bits_) : host_bits_;
-    std::unique_ptr<llvm::Module> module = emit_kernel(spec, *context, symbol, bits);
+    std::unique_ptr<llvm::Module> module = emit(*context, symbol, bits);
     std::unique_ptr<llvm::TargetMachine> machine = machine_for(bits);
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple().str());
@@ -76,6 +79,7 @@ class Jit {
     if (options.perf_map) write_perf_map(address.getValue(), object->code->getBufferSize(), symbol);
     CompileResult result{};
     result.function = address.toPtr<KernelFunction>();
+    result.matrix = address.toPtr<MatrixFunction>();
     result.object_code = object->code->getBufferStart();
     result.object_size = object->code->getBufferSize();
     result.object = object.release();
@@ -150,16 +154,30 @@ class Jit {
   std::mutex release_mutex_;
 };
 
-CompileResult compile(const KernelSpec* spec, const CompileOptions* options) {
+template <typename Emit>
+CompileResult compiled(const char* name, const CompileOptions& options, const Emit& emit) {
   thread_local std::string error;
   try {
-    return Jit::instance().compile(*spec, *options);
+    return Jit::instance().compile(name, options, emit);
   } catch (const std::exception& failure) {
     error = failure.what();
   }
   CompileResult result{};
   result.error = error.c_str();
   return result;
+}
+
+CompileResult compile(const KernelSpec* spec, const CompileOptions* options) {
+  return compiled(spec->name, *options, [&](auto& context, const std::string& symbol, int bits) {
+    return emit_kernel(*spec, context, symbol, bits);
+  });
+}
+
+CompileResult compile_matrix(const MatrixSpec* spec, const CompileOptions* options) {
+  const char* name = spec->body.name;
+  return compiled(name, *options, [&](auto& context, const std::string& symbol, int bits) {
+    return emit_matrix_kernel(*spec, context, symbol, bits);
+  });
 }
 
 void release(CompiledObject* object) {
@@ -180,7 +198,7 @@ const char* host() {
 extern "C" __attribute__((visibility("default"))) const tierup::codegen::CodegenApi*
 tierup_codegen_api(int version) {
   static constexpr tierup::codegen::CodegenApi kApi{
-      tierup::codegen::kCodegenApiVersion, tierup::codegen::compile, tierup::codegen::release,
-      tierup::codegen::host};
+      tierup::codegen::kCodegenApiVersion, tierup::codegen::compile,
+      tierup::codegen::compile_matrix, tierup::codegen::release, tierup::codegen::host};
   return version == kApi.version ? &kApi : nullptr;
 }
