@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/instruction_set.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/trial.h"
@@ -31,9 +30,10 @@ IntVector geometry_key(const ConvGeometry& g) {
 }
 
 // What could be fastest, the likeliest first, which is also taken where times do not tell. Few
-// large tiles, or many small ones, never pay. With the widest vectors our own panels do what oneDNN
-// does in four fifths of the time (ResNet-50's layers on two threads, 0.55 to 0.42 ms), though a
-// trial on one thread with all data at hand calls both equal: so oneDNN is not tried there.
+// large tiles, or many small ones, never pay. Our own panels come before oneDNN, since their
+// threads share out the work as they get to it: where a trial on one thread calls both equal they
+// took 0.42 and oneDNN 0.55 ms on two (ResNet-50's layers); on other processors oneDNN is ahead by
+// a tenth.
 std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
   if (g.rank != 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
   const ConvGeometry::Triple ones{1, 1, 1};
@@ -45,9 +45,7 @@ std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
   if (fits && large_tiles >= 9) result.push_back(Algorithm::kWinograd4);
   if (fits && large_tiles < 32) result.push_back(Algorithm::kWinograd2);
   if (g.out_channels % kConvolutionChannels == 0) result.push_back(Algorithm::kPanels);
-  const bool has_panels = !result.empty() && result.back() == Algorithm::kPanels;
-  if (!has_panels || instruction_set() != InstructionSet::kAvx512)
-    result.push_back(Algorithm::kOneDnn);
+  result.push_back(Algorithm::kOneDnn);
   return result;
 }
 

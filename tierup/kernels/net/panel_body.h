@@ -167,6 +167,10 @@ TIERUP_INLINE void finish_simply(const Sums<kRows, kVectors>& sums, const Finish
   });
 }
 
+constexpr int64_t kCacheLine = 64;  // Bytes.
+// Rows so many floats apart lie in the same few places of a first-level cache, where the rows at
+// hand find room, but not the next ones beside them.
+constexpr int64_t kMeeting = 1024;
 // Steps of the depth that read one line of the cache of each row.
 constexpr int64_t kLine = 16;
 
@@ -201,21 +205,27 @@ void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int col
                                  [](LaneVector, int, int) TIERUP_INLINED { return LaneVector{}; });
   }
   // Beside the products of each line of the cache, the same line of the next rows is asked for, and
-  // then what is wanted later, kRows / rows of it in all.
-  const float* near = first + kRows < p.rows ? a + kRows * stride : a;
+  // a part of what is wanted later, kRows / rows of it in all.
+  constexpr int kAskedLines = (2 * kRows + kLine - 1) / kLine;  // By two steps of the depth.
+  const bool would_meet = stride % kMeeting == 0;
+  const float* near = first + kRows < p.rows && !would_meet ? a + kRows * stride : a;
   const char* ahead = p.ahead + ask.of_row * first;
-  for (int64_t k = 0; k < p.depth;) {
+  for (int64_t k = 0; k < p.depth; ahead += ask.of_line * kRows) {
     const int64_t line_end = std::min(p.depth, k + kLine);
-    const int64_t rows_end = std::min<int64_t>(line_end, k + kRows);
     const float* line = near + k;
-    for (; k < rows_end; ++k, line += stride) {
-      __builtin_prefetch(line, 0, 3);
+    const char* later = ahead;
+    for (; k + 1 < line_end; k += 2, later += kCacheLine) {
+      for_each<kAskedLines>([&](auto) TIERUP_INLINED {
+        __builtin_prefetch(line, 0, 3);
+        line += stride;
+      });
       add_products<kRows, kVectors>(sums, a + k * step, stride, b + k * kWidth);
+      __builtin_prefetch(later, 0, 2);
+      add_products<kRows, kVectors>(sums, a + (k + 1) * step, stride, b + (k + 1) * kWidth);
     }
-    ahead += ask.of_line * kRows;
-    for (int64_t i = 0; k < line_end; ++k, ++i) {
-      __builtin_prefetch(ahead + i * 64, 0, 2);
+    if (k < line_end) {
       add_products<kRows, kVectors>(sums, a + k * step, stride, b + k * kWidth);
+      ++k;
     }
   }
   if (p.finish.bias == nullptr) {

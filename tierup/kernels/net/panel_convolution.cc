@@ -63,6 +63,9 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
   const int64_t panels = panel_count(problem.out_channels);
   const int64_t wanted = threads > 1 ? threads * kPartsOfThread : 1;
   plan.row_parts = std::clamp(std::min(wanted, rows / kLeastRows), parts_of(rows, kMostRows), rows);
+  // One part more than the others have keeps all others waiting.
+  if (plan.row_parts > threads)
+    plan.row_parts = std::min(rounded_up(plan.row_parts, threads), rows);
   const int64_t panels_of_part = convolution_reads_rows(problem) || rows < kLeastRows ? 1 : 2;
   plan.channel_parts = std::min(parts_of(panels, panels_of_part), parts_of(wanted, plan.row_parts));
   plan.by_channels = problem.out_channels > rows;

@@ -42,12 +42,11 @@ constexpr int64_t kConvolutionRun = 16;
 // From number to number of the windows of so many rows then.
 constexpr int64_t convolution_apart(int64_t rows) { return (rows + 31) / 32 * 32 + 16; }
 
-// Whether rows are read where they are: windows of one point that lie side by side, not so far
-// apart that they meet in the cache.
+// Whether rows are read where they are: windows of one point that lie side by side.
 constexpr bool convolution_reads_rows(const PanelConvolution& p) {
   return !p.is_planar && p.kernel_height * p.kernel_width == 1 && p.stride_y == 1 &&
-         p.stride_x == 1 && p.pad_top == 0 && p.pad_left == 0 && p.in_channels % 1024 != 0 &&
-         p.out_height == p.height && p.out_width == p.width;
+         p.stride_x == 1 && p.pad_top == 0 && p.pad_left == 0 && p.out_height == p.height &&
+         p.out_width == p.width;
 }
 
 // Of what is gathered of so many rows, in floats.

@@ -84,6 +84,7 @@ TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
       {1, 30, 31, 16, 30, 31, 144, 1, 1, 1, 1, 1, 1, 0, 0},
       {1, 3, 5, 300, 3, 5, 16, 1, 1, 1, 1, 1, 1, 0, 0},
       {1, 7, 7, 140, 7, 7, 112, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 5, 7, 1024, 5, 7, 80, 1, 1, 1, 1, 1, 1, 0, 0},
   };
   for (const PanelConvolution& problem : problems) {
     const Case c = case_of(problem);
@@ -189,6 +190,17 @@ TEST_P(PanelConvolutionOn, HardswishKeepsInfinity) {
     ++infinite;
   }
   EXPECT_GT(infinite, 0);
+}
+
+// 3136 rows make 17 parts of at most 192, of which one of two threads would have 9.
+TEST(PanelConvolutionPlan, GivesThreadsAsManyPartsEach) {
+  for (const int threads : {2, 3, 4, 7}) {
+    for (const int64_t side : {14, 28, 56, 57, 112}) {
+      const ConvolutionPlan plan =
+          plan_convolution({1, side, side, 64, side, side, 64, 1, 1, 1, 1, 1, 1, 0, 0}, threads);
+      if (plan.row_parts > threads) EXPECT_EQ(plan.row_parts % threads, 0) << side;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(EachInstructionSet, PanelConvolutionOn,
