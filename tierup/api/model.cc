@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <system_error>
+#include <thread>
 
 #include "tierup/api/open_compiled.h"
 #include "tierup/api/prepare_graph.h"
@@ -12,6 +14,8 @@
 #include "tierup/base/parallel.h"
 #include "tierup/base/wait_policy.h"
 #include "tierup/base/workers.h"
+#include "tierup/kernels/pointwise_runs.h"
+#include "tierup/tensor/block_memory.h"
 
 namespace tierup::api {
 
@@ -28,6 +32,22 @@ size_t fork_thread_count(const ModelOptions& options) {
   if (options.fork_threads < 0) return 0;
   if (options.fork_threads > 0) return static_cast<size_t>(options.fork_threads);
   return static_cast<size_t>(std::max(1, usable_cores() - 1));
+}
+
+constexpr uint64_t kMegabyte = uint64_t{1} << 20U;
+
+// Makes what the first call would wait for in a thread beside, while the model is read: memory for
+// its tensors, the table of point-wise loops. Small files are read sooner than a thread begins.
+std::jthread prepare_first_call(uint64_t file_bytes) {
+  if (file_bytes < 4 * kMegabyte) return {};
+  try {
+    return std::jthread([touched = std::min(file_bytes, 8 * kMegabyte)] {
+      touch_blocks_ahead(touched);
+      kernels::RunTable::instance();
+    });
+  } catch (const std::system_error&) {  // No thread: the first call does it.
+    return {};
+  }
 }
 
 std::string list_missing(const std::vector<MissingOperator>& missing) {
@@ -82,6 +102,7 @@ Ref<Model> Model::load(Ref<archive::ByteSource> source, ModelOptions options) {
 }
 
 void Model::read(Ref<archive::ByteSource> source) {
+  const std::jthread beside = prepare_first_call(source->size());
   Ref<archive::ModelArchive> archive = archive::ModelArchive::read(std::move(source));
   if (archive->kind() == archive::ArchiveKind::kExported) {
     read_exported(std::move(archive));
@@ -189,8 +210,7 @@ void Model::plan_forward() {
 
 // Small models may not need them, and should load in a millisecond.
 void Model::wake_workers() const {
-  constexpr uint64_t kLargeFile = uint64_t{1} << 20U;
-  if (module_.archive->source()->size() < kLargeFile) return;
+  if (module_.archive->source()->size() < kMegabyte) return;
   const ThreadCountScope threads(options_.threads);
   if (cores_are_free(intra_op_threads())) start_workers();
 }

@@ -13,5 +13,7 @@ void* allocate_block(size_t bytes);
 // What the block really has, which is at least what it was asked for.
 size_t block_bytes(void* block);
 void free_block(void* block);
+// Has the system make memory for the next blocks, of so many bytes in all and at most 32 MB.
+void touch_blocks_ahead(size_t bytes);
 
 }  // namespace tierup

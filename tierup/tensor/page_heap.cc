@@ -7,6 +7,8 @@
 namespace tierup {
 namespace {
 
+constexpr size_t kSmallPage = 4096;
+
 size_t granules_of(size_t bytes, size_t granule) { return (bytes + granule - 1) / granule; }
 
 }  // namespace
@@ -40,20 +42,32 @@ void* PageHeap::allocate(size_t bytes) {
 size_t PageHeap::bytes_of(const void* block) const {
   const Region* region = region_of(block);
   if (region == nullptr) return 0;
-  const auto offset = static_cast<size_t>(static_cast<const char*>(block) - region->begin);
-  return region->sizes[offset / kGranule] * kGranule;
+  return region->sizes[first_granule(*region, block)] * kGranule;
 }
 
 bool PageHeap::free(void* block) {
   Region* region = region_of(block);
   if (region == nullptr) return false;
-  const size_t first = static_cast<size_t>(static_cast<char*>(block) - region->begin) / kGranule;
   const std::lock_guard<std::mutex> lock(mutex_);
-  const size_t granules = region->sizes[first];
-  for (size_t at = first; at < first + granules; ++at) region->used.reset(at);
-  region->sizes[first] = 0;
-  give_back(*region, first, granules);
+  const Room room = release(*region, block);
+  give_back(*region, room);
   return true;
+}
+
+void PageHeap::touch_ahead(size_t bytes) {
+  auto* block = static_cast<volatile char*>(allocate(bytes));
+  if (block == nullptr) return;
+  for (size_t at = 0; at < bytes; at += kSmallPage) block[at] = 0;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  release(*region_of(const_cast<char*>(block)), const_cast<char*>(block));
+}
+
+PageHeap::Room PageHeap::release(Region& region, const void* block) {
+  const size_t first = first_granule(region, block);
+  const Room room{first, region.sizes[first]};
+  for (size_t at = first; at < first + room.granules; ++at) region.used.reset(at);
+  region.sizes[first] = 0;
+  return room;
 }
 
 // Where so many granules are free first; kGranules if nowhere.
@@ -66,8 +80,8 @@ size_t PageHeap::first_room(const Region& region, size_t granules) {
   return kGranules;
 }
 
-// The huge pages which these granules lie in, and nothing else. Nobody may take them meanwhile.
-void PageHeap::give_back(Region& region, size_t first, size_t granules) {
+// The huge pages which this room lies in, and nothing else. Nobody may take them meanwhile.
+void PageHeap::give_back(Region& region, const Room& room) {
   const auto is_empty = [&](size_t page) {
     const size_t begin = page * kGranulesOfPage;
     for (size_t at = begin; at < begin + kGranulesOfPage; ++at) {
@@ -75,12 +89,16 @@ void PageHeap::give_back(Region& region, size_t first, size_t granules) {
     }
     return true;
   };
-  size_t begin = first / kGranulesOfPage;
-  size_t end = (first + granules - 1) / kGranulesOfPage + 1;
+  size_t begin = room.first / kGranulesOfPage;
+  size_t end = (room.first + room.granules - 1) / kGranulesOfPage + 1;
   if (!is_empty(begin)) ++begin;
-  if (begin < end && !is_empty(end - 1)) --end;  // Between them, there are only these granules.
+  if (begin < end && !is_empty(end - 1)) --end;  // Between them, there is only this room.
   if (begin >= end) return;
   madvise(region.begin + begin * kHugePage, (end - begin) * kHugePage, MADV_DONTNEED);
+}
+
+size_t PageHeap::first_granule(const Region& region, const void* block) {
+  return static_cast<size_t>(static_cast<const char*>(block) - region.begin) / kGranule;
 }
 
 PageHeap::Region* PageHeap::region_of(const void* block) const {

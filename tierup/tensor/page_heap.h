@@ -40,6 +40,9 @@ class PageHeap {
   size_t bytes_of(const void* block) const;
   // Whether the block was of this heap, and is free now.
   bool free(void* block);
+  // Has the system make the pages of the first room for so many bytes, which stays free: blocks
+  // that come to lie there meet no faults.
+  void touch_ahead(size_t bytes);
 
  private:
   static constexpr size_t kGranule = size_t{16} << 10;
@@ -55,9 +58,16 @@ class PageHeap {
     std::bitset<kGranules> used;
   };
 
+  struct Room {
+    size_t first;
+    size_t granules;
+  };
+
   static Region* make_region();
   static size_t first_room(const Region& region, size_t granules);
-  static void give_back(Region& region, size_t first, size_t granules);
+  static size_t first_granule(const Region& region, const void* block);
+  static Room release(Region& region, const void* block);
+  static void give_back(Region& region, const Room& room);
   Region* region_of(const void* block) const;
   bool add_region();
 

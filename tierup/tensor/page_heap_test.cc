@@ -86,6 +86,18 @@ TEST(PageHeap, GivesBackThePagesInWhichNothingLies) {
   EXPECT_LE(resident_mib(), before + 2);
 }
 
+TEST(PageHeap, PagesTouchedAheadAreThereForTheNextBlocks) {
+  PageHeap heap;
+  const size_t before = resident_mib();
+  heap.touch_ahead(16 * kMegabyte);
+  EXPECT_GE(resident_mib(), before + 15);
+  auto* block = static_cast<char*>(heap.allocate(16 * kMegabyte));
+  std::memset(block, 7, 16 * kMegabyte);
+  EXPECT_LE(resident_mib(), before + 20);
+  heap.free(block);
+  EXPECT_LE(resident_mib(), before + 4);
+}
+
 TEST(PageHeap, ServesManyThreads) {
   PageHeap heap;
   std::vector<std::thread> threads;
