@@ -136,7 +136,6 @@ TEST(PublicApi, endless_loops_stop_when_cancelled) {
 // One operator can take hours without taking memory: expand() makes many elements of one.
 TEST(PublicApi, long_operators_stop_at_the_time_limit) {
   for (const char* work : {"torch.sum(y)", "torch.argmax(y)", "torch.any(y)", "torch.max(y)",
-                           "torch.tril_indices(1099511627776, 3)",
                            "torch.special_legendre_polynomial_p(torch.rand([100]), 1000000000)"}) {
     for (const int threads : {1, 2}) {
       Options options;
@@ -154,6 +153,23 @@ TEST(PublicApi, long_operators_stop_at_the_time_limit) {
                 ErrorCode::kDeadlineExceeded)
           << work;
     }
+  }
+}
+
+TEST(PublicApi, texts_and_lists_without_end_stop_at_the_time_limit) {
+  const std::string nested =
+      "    a0 = [n]\n    a1 = [a0, a0, a0, a0, a0, a0, a0, a0]\n"
+      "    a2 = [a1, a1, a1, a1, a1, a1, a1, a1]\n    a3 = [a2, a2, a2, a2, a2, a2, a2, a2]\n"
+      "    a4 = [a3, a3, a3, a3, a3, a3, a3, a3]\n    a5 = [a4, a4, a4, a4, a4, a4, a4, a4]\n"
+      "    a6 = [a5, a5, a5, a5, a5, a5, a5, a5]\n    a7 = [a6, a6, a6, a6, a6, a6, a6, a6]\n"
+      "    a8 = [a7, a7, a7, a7, a7, a7, a7, a7]\n";
+  for (const std::string& work : {std::string("    return torch.len(torch.mul([n], 100000000))\n"),
+                                  nested + "    return torch.len(str(a8))\n"}) {
+    Options options;
+    options.time_limit_ms = 50;
+    const Module module = load(
+        make_archive("  def forward(self: __torch__.M,\n    n: int) -> int:\n" + work), options);
+    EXPECT_EQ(error_of([&] { module({1}); }).code(), ErrorCode::kDeadlineExceeded) << work;
   }
 }
 
@@ -218,6 +234,39 @@ TEST(PublicApi, views_and_lists_count_towards_the_memory_limit) {
     const Error error = error_of([&] { module.forward({int64_t{1} << 25}); });
     EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory) << error.what();
     EXPECT_EQ(module.forward({1000}).to_int(), 1000);
+    set_memory_limit(0);
+  }
+}
+
+// Values that double with every step, or in one step, end at the limit, not at the machine's.
+TEST(PublicApi, texts_dictionaries_and_repeated_lists_count_towards_the_memory_limit) {
+  const std::string begin = "  def forward(self: __torch__.M,\n    n: int) -> int:\n";
+  const std::string long_text =
+      begin + "    s = \"0123456789abcdef\"\n    for i in range(n):\n      s = torch.add(s, s)\n";
+  const std::vector<std::string> growing = {
+      long_text + "    return torch.len(s)\n",
+      begin +
+          "    d = annotate(Dict[int, int], {})\n    for i in range(torch.mul(n, 1000000)):\n"
+          "      torch._set_item(d, i, i)\n    return torch.len(d)\n",
+      begin +
+          "    d = annotate(Dict[str, int], {})\n    for i in range(torch.mul(n, 1000000)):\n"
+          "      torch._set_item(d, str(i), i)\n    return torch.len(d)\n",
+      begin +
+          "    l = [\"some text that is not short\"]\n"
+          "    return torch.len(torch.join(\", \", torch.mul(l, torch.mul(n, 200000))))\n",
+      begin + "    return torch.len(torch.mul([1, 2], torch.mul(n, 1000000)))\n",
+      begin + "    return torch.len(str(torch.expand(torch.ones([1]), [torch.mul(n, 1000000)])))\n",
+      begin +
+          "    a = [n]\n    b = [a, a, a, a, a, a, a, a]\n    c = [b, b, b, b, b, b, b, b]\n"
+          "    d = [c, c, c, c, c, c, c, c]\n    e = [d, d, d, d, d, d, d, d]\n"
+          "    f = [e, e, e, e, e, e, e, e]\n    g = [f, f, f, f, f, f, f, f]\n"
+          "    h = [g, g, g, g, g, g, g, g]\n    return torch.len(str([h, h, h, h, h, h]))\n",
+  };
+  for (const std::string& program : growing) {
+    const Module module = load(make_archive(program));
+    set_memory_limit(int64_t{32} << 20);
+    const Error error = error_of([&] { module.forward({30}); });
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory) << program << error.what();
     set_memory_limit(0);
   }
 }

@@ -27,8 +27,8 @@ class StopAfter final : public Interrupt {
 
 constexpr int64_t kMany = int64_t{1} << 40;
 
-TEST(Interrupt, StopsLongWorkOfManyThreads) {
-  for (const int threads : {2, 3}) {
+TEST(Interrupt, StopsLongWorkOfOneThreadAndMany) {
+  for (const int threads : {1, 2, 3}) {
     const ThreadCountScope count(threads);
     const StopAfter interrupt(5);
     const InterruptScope scope(&interrupt);

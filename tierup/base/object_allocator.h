@@ -1,6 +1,6 @@
-// Vectors of values and tensors take their memory from base/object_memory.h: every call of an
-// operator or a model makes some. A header of its own, because it must be seen before the first use
-// of such a vector.
+// Vectors of values and tensors, and dictionaries, take their memory from base/object_memory.h:
+// every call of an operator or a model makes some. A header of its own, because it must be seen
+// before the first use of such a vector.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tierup {
 
-// What a specialisation of std::allocator for a type of ours needs.
+// An allocator, and what a specialisation of std::allocator for a type of ours needs.
 template <typename T>
 class ObjectAllocator {
  public:
@@ -23,11 +23,16 @@ class ObjectAllocator {
   using propagate_on_container_move_assignment = std::true_type;
   using is_always_equal = std::true_type;
 
+  constexpr ObjectAllocator() noexcept = default;
+  template <typename U>
+  constexpr ObjectAllocator(const ObjectAllocator<U>&) noexcept {}  // NOLINT
+
   T* allocate(size_t count) {
     if (count > std::numeric_limits<size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(allocate_object(count * sizeof(T)));
   }
   void deallocate(T* memory, size_t count) noexcept { free_object(memory, count * sizeof(T)); }
+  friend bool operator==(const ObjectAllocator&, const ObjectAllocator&) { return true; }
 };
 
 }  // namespace tierup

@@ -39,7 +39,7 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
 template <typename Body>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, Body&& body) {
   if (begin >= end) return;
-  if (end - begin <= grain || intra_op_threads() == 1) {
+  if (end - begin <= grain) {
     body(begin, end);
     return;
   }

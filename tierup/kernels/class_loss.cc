@@ -7,6 +7,7 @@
 #include "tierup/kernels/pointwise_loss.h"
 #include "tierup/kernels/softmax.h"
 #include "tierup/kernels/strided_loop.h"
+#include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -229,15 +230,17 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
   require(reduction >= 0 && reduction <= 2, kBad, "{} is not a valid value for reduction",
           reduction);
   const int64_t class_dim = self.dim() == 1 ? 0 : 1;
-  const Tensor log_probabilities = log_softmax(self, class_dim, work_type(self.dtype()));
   const bool probabilities =
       is_floating(target.dtype()) && shape_string(self.sizes()) == shape_string(target.sizes());
+  const ScalarType result = probabilities ? result_type(self, target) : self.dtype();
+  const Tensor log_probabilities =
+      to_dtype(log_softmax(self, class_dim, work_type(self.dtype())), work_type(result));
   const Tensor loss = probabilities
                           ? cross_entropy_of_probabilities(log_probabilities, target, weight,
                                                            reduction, label_smoothing)
                           : cross_entropy_of_classes(log_probabilities, target, weight, reduction,
                                                      ignore_index, label_smoothing);
-  return to_dtype(loss, self.dtype());
+  return to_dtype(loss, result);
 }
 
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p,

@@ -55,10 +55,6 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
 }
 
 bool equal(const Tensor& self, const Tensor& other) {
-  require(self.dtype() == other.dtype(), ErrorCode::kTypeError,
-          "Expected object of data type {} but got data type {} for argument #2 'other' in call to "
-          "equal",
-          dtype_name(self.dtype()), dtype_name(other.dtype()));
   const IntSpan a = self.sizes();
   const IntSpan b = other.sizes();
   if (!std::equal(a.begin(), a.end(), b.begin(), b.end())) return false;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tierup/kernels/copy.h"
 #include "tierup/kernels/distance.h"
 #include "tierup/kernels/pointwise_ops.h"
 #include "tierup/kernels/reduce_sum.h"
@@ -44,7 +45,8 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduct
   require(!is_integral(exponent.dtype(), true), ErrorCode::kTypeError,
           "result type Float can't be cast to the desired output type {}",
           scalar_type_name(exponent.dtype()));
-  return reduced(floating(Body::kLog1p, floating(Body::kExp, exponent)), reduction);
+  const Tensor losses = floating(Body::kLog1p, floating(Body::kExp, exponent));
+  return reduced(to_dtype(losses, self.dtype()), reduction);
 }
 
 Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input, bool full,

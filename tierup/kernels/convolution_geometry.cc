@@ -26,6 +26,7 @@ ConvGeometry::Triple spread(IntSpan values, int rank, int64_t missing, const cha
 void check_numbers(const ConvGeometry& g) {
   for (size_t d = 0; d < 3; ++d) {
     constexpr int64_t kLimit = int64_t{1} << 31;
+    require(g.kernel[d] > 0, kBad, "kernel size should be greater than zero");
     require(g.stride[d] > 0, kBad, "non-positive stride is not supported");
     require(g.dilation[d] > 0, kBad, "dilation should be greater than zero");
     require(g.padding[d] >= 0, kBad, "negative padding is not supported");
@@ -99,6 +100,7 @@ ConvGeometry conv_geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpa
          transposed ? "transposed=1, " : "", groups, shape_string(weight), shape_string(input),
          expected, g.in_channels);
   }
+  require(g.out_channels > 0, kBad, "convolution: the weight has no output channels");
   g.padding_after = g.padding;
   check_numbers(g);
   set_output_sizes(g);

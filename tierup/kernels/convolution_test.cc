@@ -64,6 +64,17 @@ TEST(Convolution, ChannelsLastInGivesChannelsLastOut) {
   expect_same(out, conv(contiguous(input), weight, Tensor(), {1}, {1}, {1}, 1));
 }
 
+TEST(Convolution, RefusesKernelsWithoutPointsOrOutputs) {
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble}) {
+    const Tensor input = numbers({1, 2, 5, 5}, dtype, 0);
+    for (const IntVector& kernel : {IntVector{2, 3, 0, 1}, IntVector{2, 0, 1, 1}}) {
+      const Tensor weight = numbers(kernel, dtype, 1);
+      EXPECT_THROW(convolution(input, weight, Tensor(), {1}, {0}, {1}, true, {0}, 1), Error);
+    }
+    EXPECT_THROW(conv(input, numbers({3, 2, 0, 1}, dtype, 1), Tensor(), {1}, {0}, {1}, 1), Error);
+  }
+}
+
 TEST(Convolution, RefusesChannelsThatDoNotFit) {
   const Tensor input = numbers({1, 3, 5, 5}, ScalarType::kFloat, 0);
   const Tensor weight = numbers({4, 2, 3, 3}, ScalarType::kFloat, 1);

@@ -6,6 +6,7 @@
 
 #include "tierup/kernels/complex_views.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/triangle.h"
 
 namespace tierup::kernels {
 namespace {
@@ -23,6 +24,39 @@ TEST(Arange, RefusesStepsThatLeadNowhere) {
   EXPECT_THROW(arange(0, 5, 0, std::nullopt), Error);
   EXPECT_THROW(arange(0, 5, -1, std::nullopt), Error);
   EXPECT_THROW(arange(0.0, INFINITY, 1.0, std::nullopt), Error);
+}
+
+// However tall or wide the matrix and wherever its diagonal lies.
+TEST(TriangleIndices, AreThoseOfTheRowsThatHaveAny) {
+  const auto kLong = ScalarType::kLong;
+  for (const int64_t rows : {0, 1, 3, 6}) {
+    for (const int64_t columns : {0, 1, 3, 6}) {
+      for (int64_t offset = -8; offset <= 8; ++offset) {
+        std::vector<int64_t> low;
+        std::vector<int64_t> high;
+        for (int64_t i = 0; i < rows * columns; ++i) {
+          const int64_t distance = i % columns - i / columns;
+          if (distance <= offset) low.push_back(i);
+          if (distance >= offset) high.push_back(i);
+        }
+        for (const bool lower : {true, false}) {
+          const Tensor found = lower ? tril_indices(rows, columns, offset, kLong)
+                                     : triu_indices(rows, columns, offset, kLong);
+          const std::vector<int64_t>& wanted = lower ? low : high;
+          const auto count = static_cast<int64_t>(wanted.size());
+          ASSERT_EQ(found.sizes()[1], count) << rows << " " << columns << " " << offset;
+          for (int64_t i = 0; i < count; ++i) {
+            const int64_t* at = found.data<int64_t>() + i;
+            ASSERT_EQ(at[0] * columns + at[count], wanted[static_cast<size_t>(i)]);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(triu_indices(INT64_MAX, 4, -1, kLong).sizes()[1], 14);
+  EXPECT_EQ(tril_indices(4, INT64_MAX, INT64_MIN, kLong).sizes()[1], 0);
+  EXPECT_EQ(tril_indices(3, INT64_MAX, 0, kLong).sizes()[1], 6);
+  EXPECT_THROW(tril_indices(INT64_MAX, INT64_MAX, INT64_MAX, kLong), Error);
 }
 
 TEST(Linspace, HitsBothEnds) {

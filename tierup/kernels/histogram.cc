@@ -137,6 +137,11 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   require(self.dim() == 1 && is_integral(self.dtype(), false), ErrorCode::kInvalidArgument,
           "bincount only supports 1-d non-negative integral inputs.");
   require(minlength >= 0, ErrorCode::kInvalidArgument, "minlength should be >= 0");
+  if (self.numel() == 0) {  // Whatever the weights.
+    Tensor out = Tensor::empty(IntVector{minlength}, ScalarType::kLong);
+    fill(out, Scalar(0));
+    return out;
+  }
   require(!weights.defined() || (weights.dim() == 1 && weights.numel() == self.numel()),
           ErrorCode::kInvalidArgument, "weights should be 1-d and have the same length as input");
   const Tensor values = contiguous(to_dtype(self, ScalarType::kLong));

@@ -251,7 +251,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   problem.c_row_stride = out_features;
   if (is_row) problem.bias = bias.raw();
   if (bias.defined() && !is_row) {
-    copy_into(out, bias);
+    copy_into(input.dim() == 1 ? unsqueeze(out, 0) : out, bias);
     problem.beta = 1;
   }
   if (is_dense) {

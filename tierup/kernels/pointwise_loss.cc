@@ -93,12 +93,13 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reductio
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   require(delta > 0, kBad, "huber_loss does not support non-positive values for delta.");
-  return pair_loss(self, target, reduction, [delta](auto x, auto t) {
+  const Tensor loss = pair_loss(self, target, reduction, [delta](auto x, auto t) {
     using T = decltype(x);
     const T z = std::abs(x - t);
     const T limit = static_cast<T>(delta);
     return z < limit ? T{0.5} * z * z : limit * (z - T{0.5} * limit);
   });
+  return to_dtype(loss, self.dtype());
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,

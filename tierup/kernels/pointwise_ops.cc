@@ -123,6 +123,40 @@ PointwiseCall pow(const Operand& self, const Operand& exponent) {
 
 PointwiseCall square(const Tensor& self) { return pow(self, Scalar(2)); }
 
+namespace {
+
+// A number beyond the integers of a dtype bounds none of them, or is refused if it leaves none.
+Operand fitting_bound(const Operand& bound, ScalarType common, bool is_lower) {
+  if (bound.is_tensor() || !is_integral(common, false)) return bound;
+  const int64_t value = bound.number.to_int();
+  return dispatch_integral(common, "clamp", [&](auto tag) -> Operand {
+    using T = typename decltype(tag)::type;
+    const auto lowest = static_cast<int64_t>(std::numeric_limits<T>::lowest());
+    const auto highest = static_cast<int64_t>(std::numeric_limits<T>::max());
+    require(is_lower ? value <= highest : value >= lowest, ErrorCode::kInvalidArgument,
+            "Clamp {} value {} is outside the representable range of {}", is_lower ? "min" : "max",
+            value, scalar_type_name(common));
+    return Scalar(is_lower ? std::max(value, lowest) : std::min(value, highest));
+  });
+}
+
+PointwiseCall with_fitting_bounds(PointwiseCall call, bool has_lower) {
+  const ScalarType common = common_dtype(call.op, call.inputs());
+  call.operands[1] = fitting_bound(call.operands[1], common, has_lower);
+  if (call.operands.size() > 2) call.operands[2] = fitting_bound(call.operands[2], common, false);
+  return call;
+}
+
+}  // namespace
+
+PointwiseCall clamp_min(const Tensor& self, const Operand& min) {
+  return with_fitting_bounds({{Body::kMaximum}, {self, min}}, true);
+}
+
+PointwiseCall clamp_max(const Tensor& self, const Operand& max) {
+  return with_fitting_bounds({{Body::kMinimum}, {self, max}}, false);
+}
+
 PointwiseCall clamp(const Tensor& self, const std::optional<Operand>& min,
                     const std::optional<Operand>& max) {
   const auto given = [](const std::optional<Operand>& bound) { return bound.has_value(); };
@@ -130,9 +164,10 @@ PointwiseCall clamp(const Tensor& self, const std::optional<Operand>& min,
           "torch.clamp: At least one of 'min' or 'max' must not be None");
   require(!is_complex(self.dtype()), ErrorCode::kUnsupported,
           "clamp is not supported for complex types");
-  if (given(min) && given(max)) return {{Body::kClamp}, {self, *min, *max}};
-  if (given(min)) return {{Body::kMaximum}, {self, *min}};
-  return {{Body::kMinimum}, {self, *max}};
+  if (given(min) && given(max)) {
+    return with_fitting_bounds({{Body::kClamp}, {self, *min, *max}}, true);
+  }
+  return given(min) ? clamp_min(self, *min) : clamp_max(self, *max);
 }
 
 PointwiseCall hardtanh(const Tensor& self, const Scalar& min, const Scalar& max) {

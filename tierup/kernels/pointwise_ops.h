@@ -27,6 +27,8 @@ PointwiseCall square(const Tensor& self);
 // Follows: clamp, clamp_min, clamp_max, clip; hardtanh, relu6.
 PointwiseCall clamp(const Tensor& self, const std::optional<Operand>& min,
                     const std::optional<Operand>& max);
+PointwiseCall clamp_min(const Tensor& self, const Operand& min);
+PointwiseCall clamp_max(const Tensor& self, const Operand& max);
 PointwiseCall hardtanh(const Tensor& self, const Scalar& min, const Scalar& max);
 PointwiseCall relu6(const Tensor& self);
 

@@ -110,10 +110,11 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
             const Scalar& alpha) {
   require(vec1.dim() == 1 && vec2.dim() == 1, kBadShape,
           "addr: Expected 1-D arguments, but got {}-D and {}-D", vec1.dim(), vec2.dim());
-  const ScalarType type = result_type(self, vec1, vec2);
   const IntVector sizes{vec1.size(0), vec2.size(0)};
+  const Tensor expanded = expand_to(self, sizes);
+  const ScalarType type = result_type(expanded, vec1, vec2);
   const Tensor out = Tensor::empty(sizes, type);
-  const Tensor summand = to_dtype(expand_to(self, sizes), type);
+  const Tensor summand = to_dtype(expanded, type);
   const Tensor column = to_dtype(unsqueeze(vec1, 1), type);
   const Tensor row = to_dtype(vec2, type);
   dispatch_all(type, "addr", [&]<typename Tag>(Tag) {

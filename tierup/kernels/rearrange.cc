@@ -76,8 +76,8 @@ Tensor tile(const Tensor& self, const IntVector& dims) {
 Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> output_size) {
   require(repeats.dim() == 1, ErrorCode::kInvalidArgument,
           "repeat_interleave only accept 1D vector as repeat");
-  require(repeats.dtype() == ScalarType::kLong || repeats.dtype() == ScalarType::kInt,
-          ErrorCode::kInvalidArgument, "repeats has to be Long or Int tensor");
+  require(is_integral(repeats.dtype(), false), ErrorCode::kInvalidArgument,
+          "repeats has to be a tensor of integers, but is of {}", dtype_name(repeats.dtype()));
   const Tensor counts = contiguous(to_dtype(repeats, ScalarType::kLong));
   const int64_t* count = counts.data<int64_t>();
   int64_t total = 0;
@@ -99,9 +99,10 @@ Tensor repeat_interleave_tensor(const Tensor& self, const Tensor& repeats,
                                 std::optional<int64_t> dim, std::optional<int64_t> output_size) {
   const Tensor input = dim ? self : reshape(self, {-1});
   const int64_t d = repeat_axis(input, dim);
-  Tensor counts = repeats;
+  Tensor counts =
+      is_integral(repeats.dtype(), false) ? to_dtype(repeats, ScalarType::kLong) : repeats;
   if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.sizes()[0] == 1)) {
-    counts = expand_to(reshape(repeats, {1}), IntVector{input.sizes()[d]});
+    counts = expand_to(reshape(counts, {1}), IntVector{input.sizes()[d]});
   }
   require(counts.dim() != 1 || counts.sizes()[0] == input.sizes()[d], ErrorCode::kInvalidArgument,
           "repeats must have the same size as input along dim, but got repeats.size(0) = {} and "

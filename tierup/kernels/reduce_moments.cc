@@ -72,8 +72,10 @@ MomentResults moments(const Tensor& self, const ReduceDims& dims,
   require(is_floating(self.dtype()) || is_complex(self.dtype()), ErrorCode::kTypeError,
           "{} only support floating point and complex dtypes", what);
   const ReducePlan plan(self, dims, keepdim);
+  const double known = correction ? correction->to_double() : 1.0;
+  // Of nothing there is no spread, whatever the correction.
   const double divisor =
-      std::max(0.0, static_cast<double>(plan.count) - (correction ? correction->to_double() : 1.0));
+      plan.count == 0 ? 0.0 : std::max(0.0, static_cast<double>(plan.count) - known);
   MomentResults out{Tensor::empty(plan.out_sizes, real_type_of(self.dtype())),
                     Tensor::empty(plan.out_sizes, self.dtype())};
   const auto run = [&](auto tag) {

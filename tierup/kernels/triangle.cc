@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
@@ -49,31 +50,63 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool lower) {
   return out;
 }
 
+// The rows of a triangle that have elements: whole ones, and some whose lengths change by one.
+// `diagonal` lies in the matrix or beside it.
+struct TriangleRows {
+  TriangleRows(int64_t rows, int64_t columns, int64_t diagonal, bool lower) {
+    if (columns == 0) return;
+    if (lower) {
+      begin = std::clamp<int64_t>(-diagonal, 0, rows);
+      end = rows;
+      const int64_t first_whole =
+          diagonal < columns - 1 - rows ? rows : std::max(begin, columns - 1 - diagonal);
+      whole = end - first_whole;
+      shortest = begin + diagonal + 1;
+    } else {
+      end = diagonal < columns - rows ? rows : columns - diagonal;
+      whole = std::clamp<int64_t>(-diagonal, 0, end);
+      shortest = whole < end ? columns - (end - 1) - diagonal : 0;
+    }
+  }
+  // Elements of all rows; nothing if they are more than there can be.
+  std::optional<int64_t> count(int64_t columns) const {
+    if (begin >= end) return 0;
+    const __int128 partial = end - begin - whole;
+    const __int128 elements = static_cast<__int128>(whole) * columns +
+                              partial * (2 * static_cast<__int128>(shortest) + partial - 1) / 2;
+    if (elements > INT64_MAX / 2) return std::nullopt;
+    return static_cast<int64_t>(elements);
+  }
+
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t whole = 0;     // Rows.
+  int64_t shortest = 0;  // Of those that are not whole.
+};
+
 Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, ScalarType dtype,
                         bool lower) {
   require(rows >= 0, ErrorCode::kInvalidArgument, "row must be non-negative, got {}", rows);
   require(columns >= 0, ErrorCode::kInvalidArgument, "col must be non-negative, got {}", columns);
-  const int64_t shift = lower ? std::min<int64_t>(offset, INT64_MAX - 1) + 1 : offset;
-  const auto first = [&](int64_t r) { return lower ? 0 : clamp_column(r, shift, columns); };
-  const auto last = [&](int64_t r) { return lower ? clamp_column(r, shift, columns) : columns; };
-  int64_t count = 0;
-  constexpr int64_t kUnasked = 1 << 16;  // Rows between two questions whether to stop.
-  for (int64_t r = 0; r < rows; ++r) {
-    if (r % kUnasked == 0) poll_interrupt();
-    require(!__builtin_add_overflow(count, last(r) - first(r), &count), ErrorCode::kInvalidArgument,
-            "a triangle of {} x {} has too many elements", rows, columns);
-  }
-  Tensor out = Tensor::empty(IntVector{2, count}, ScalarType::kLong);
+  const int64_t highest = lower ? std::max<int64_t>(columns - 1, 0) : columns;
+  const int64_t diagonal = std::clamp(offset, -rows, highest);
+  const TriangleRows triangle(rows, columns, diagonal, lower);
+  const std::optional<int64_t> count = triangle.count(columns);
+  require(count.has_value(), ErrorCode::kInvalidArgument,
+          "a triangle of {} x {} has too many elements", rows, columns);
+  const Tensor out = Tensor::empty(IntVector{2, *count}, ScalarType::kLong);
   int64_t* row = out.data<int64_t>();
-  int64_t* column = row + count;
+  int64_t* column = row + *count;
+  constexpr int64_t kUnasked = 1 << 16;  // Elements between two questions whether to stop.
   int64_t unasked = kUnasked;
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = first(r); c < last(r);) {
+  for (int64_t r = triangle.begin; r < triangle.end; ++r) {
+    const int64_t last = lower ? clamp_column(r, diagonal + 1, columns) : columns;
+    for (int64_t c = lower ? 0 : clamp_column(r, diagonal, columns); c < last;) {
       if (unasked >= kUnasked) {
         poll_interrupt();
         unasked = 0;
       }
-      const int64_t stop = std::min(c + kUnasked, last(r));
+      const int64_t stop = std::min(c + kUnasked, last);
       unasked += stop - c;
       for (; c < stop; ++c) {
         *row++ = r;

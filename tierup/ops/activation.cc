@@ -78,7 +78,7 @@ constexpr OpRow kRows[] = {
     {"aten::prelu(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu>, ir::kNoEffect,
      &shapes::same},
     {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu_kernel>,
-     ir::kNoEffect, &shapes::same},
+     ir::kNoEffect, &shapes::broadcast},
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", pointwise_row<&k::glu>, ir::kNoEffect,
      &shapes::glue},
     {"aten::glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",

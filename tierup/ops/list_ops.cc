@@ -1,6 +1,8 @@
 // Lists: references to growing sequences. Indices may be negative; all are checked.
 #include <algorithm>
 
+#include "tierup/base/interrupt.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/number_kernels.h"
@@ -51,18 +53,46 @@ void extend_self(OpCall& call) {
   call.results[0] = std::move(call.args[0]);
 }
 
+void concatenate_lists(OpCall& call) {
+  const ListValue& a = call.args[0].to_list();
+  const ListValue& b = call.args[1].to_list();
+  auto result = make_ref<ListValue>(a.element);
+  result->items.reserve(a.items.size() + b.items.size());
+  result->items.insert(result->items.end(), a.items.begin(), a.items.end());
+  result->items.insert(result->items.end(), b.items.begin(), b.items.end());
+  call.results[0] = IValue(std::move(result));
+}
+
+// Appends the items `count` times.
+void append_repeated(std::vector<IValue>& to, const std::vector<IValue>& items, int64_t count) {
+  constexpr int64_t kRoundsUnasked = 1 << 12;
+  const auto length = static_cast<int64_t>(items.size());
+  if (length == 0 || count <= 0) return;
+  require(count <= kMaxListLength / length, ErrorCode::kOutOfMemory,
+          "a list of {} elements cannot be repeated {} times", length, count);
+  check_object_limit(static_cast<size_t>(length * count) * sizeof(IValue));
+  to.reserve(to.size() + static_cast<size_t>(length * count));
+  for (int64_t i = 0; i < count; ++i) {
+    if (i % kRoundsUnasked == 0) poll_interrupt();
+    to.insert(to.end(), items.begin(), items.end());
+  }
+}
+
 void repeat_self(OpCall& call) {
   std::vector<IValue>& items = items_of(call);
-  const int64_t count = std::max<int64_t>(call.args[1].to_int(), 0);
   const std::vector<IValue> once = items;
-  const auto length = static_cast<int64_t>(once.size());
-  require(length == 0 || count <= kMaxListLength / length, ErrorCode::kOutOfMemory,
-          "a list of {} elements cannot be repeated {} times", length, count);
   items.clear();
-  for (int64_t i = 0; length > 0 && i < count; ++i) {
-    items.insert(items.end(), once.begin(), once.end());
-  }
+  append_repeated(items, once, call.args[1].to_int());
   call.results[0] = std::move(call.args[0]);
+}
+
+// "l * n" and "n * l".
+void repeat_list(OpCall& call) {
+  const bool list_first = call.args[0].is_list();
+  const ListValue& list = call.args[list_first ? 0 : 1].to_list();
+  auto result = make_ref<ListValue>(list.element);
+  append_repeated(result->items, list.items, call.args[list_first ? 1 : 0].to_int());
+  call.results[0] = IValue(std::move(result));
 }
 
 // Positions outside are clamped.
@@ -292,7 +322,10 @@ constexpr OpRow kRows[] = {
     {"aten::slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]", &slice,
      ir::kMayRaise},
     {"aten::add_.t(t[](a!) self, t[] b) -> t[]", &extend_self},
+    {"aten::add.t(t[] a, t[] b) -> t[]", &concatenate_lists},
     {"aten::mul_.t(t[](a!) l, int n) -> t[](a!)", &repeat_self},
+    {"aten::mul.left_t(t[] l, int n) -> t[]", &repeat_list},
+    {"aten::mul.right_(int n, t[] l) -> t[]", &repeat_list},
     {"aten::sort.int(int[](a!) self, bool reverse=False) -> ()", &sort, ir::kMayRaise},
     {"aten::sort.float(float[](a!) self, bool reverse=False) -> ()", &sort, ir::kMayRaise},
     {"aten::sort.Tensor(Tensor[](a!) self, bool reverse=False) -> ()", &sort, ir::kMayRaise},

@@ -164,7 +164,7 @@ constexpr OpRow kRows[] = {
     {"aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::any_dim>},
     {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-     boxed<&k::any_dims>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::any_dims>, ir::kNoEffect, &shapes::reduce_listed},
     {"aten::any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::any_dims>},
@@ -175,7 +175,7 @@ constexpr OpRow kRows[] = {
     {"aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::all_dim>},
     {"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-     boxed<&k::all_dims>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::all_dims>, ir::kNoEffect, &shapes::reduce_listed},
     {"aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::all_dims>},

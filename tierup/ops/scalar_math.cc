@@ -4,6 +4,7 @@
 #include <complex>
 #include <numeric>
 
+#include "tierup/base/memory_use.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/number_kernels.h"
 
@@ -184,37 +185,13 @@ void bool_xor(OpCall& call) {
 void logical_not(OpCall& call) { call.results[0] = IValue(!call.args[0].to_bool()); }
 
 void concatenate_strings(OpCall& call) {
-  call.results[0] = IValue(call.args[0].to_str() + call.args[1].to_str());
-}
-
-void concatenate_lists(OpCall& call) {
-  const ListValue& a = call.args[0].to_list();
-  const ListValue& b = call.args[1].to_list();
-  auto result = make_ref<ListValue>(a.element);
-  result->items.reserve(a.items.size() + b.items.size());
-  result->items.insert(result->items.end(), a.items.begin(), a.items.end());
-  result->items.insert(result->items.end(), b.items.begin(), b.items.end());
-  call.results[0] = IValue(std::move(result));
-}
-
-// "l * n" and "n * l".
-void repeat_list(OpCall& call) {
-  const bool list_first = call.args[0].is_list();
-  const ListValue& list = call.args[list_first ? 0 : 1].to_list();
-  const int64_t count = std::max<int64_t>(call.args[list_first ? 1 : 0].to_int(), 0);
-  const auto length = static_cast<int64_t>(list.items.size());
-  require(length == 0 || count <= kMaxListLength / length, ErrorCode::kOutOfMemory,
-          "a list of {} elements cannot be repeated {} times", length, count);
-  auto result = make_ref<ListValue>(list.element);
-  result->items.reserve(static_cast<size_t>(length * (length == 0 ? 0 : count)));
-  for (int64_t i = 0; length > 0 && i < count; ++i) {
-    result->items.insert(result->items.end(), list.items.begin(), list.items.end());
-  }
-  call.results[0] = IValue(std::move(result));
+  const std::string& a = call.args[0].to_str();
+  const std::string& b = call.args[1].to_str();
+  check_object_limit(a.size() + b.size());
+  call.results[0] = IValue(a + b);
 }
 
 constexpr OpRow kRows[] = {
-    {"aten::add.t(t[] a, t[] b) -> t[]", &concatenate_lists},
     {"aten::add.str(str a, str b) -> str", &concatenate_strings},
     {"aten::add.int(int a, int b) -> int", &binary_number<Add>},
     {"aten::add.complex(complex a, complex b) -> complex", &binary_number<Add>},
@@ -236,8 +213,6 @@ constexpr OpRow kRows[] = {
     {"aten::sub.int_float(int a, float b) -> float", &binary_number<Subtract>},
     {"aten::sub.float_int(float a, int b) -> float", &binary_number<Subtract>},
     {"aten::sub(Scalar a, Scalar b) -> Scalar", &binary_number<Subtract>},
-    {"aten::mul.left_t(t[] l, int n) -> t[]", &repeat_list},
-    {"aten::mul.right_(int n, t[] l) -> t[]", &repeat_list},
     {"aten::mul.int(int a, int b) -> int", &binary_number<Multiply>},
     {"aten::mul.complex(complex a, complex b) -> complex", &binary_number<Multiply>},
     {"aten::mul.float(float a, float b) -> float", &binary_number<Multiply>},

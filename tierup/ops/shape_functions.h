@@ -34,9 +34,10 @@ void stack(ShapeContext& context);
 void pad(ShapeContext& context);
 void glue(ShapeContext& context);  // One dimension is halved.
 
-void reduce(ShapeContext& context);      // By the arguments "dim" and "keepdim".
-void reduce_all(ShapeContext& context);  // To a tensor without dimensions.
-void top(ShapeContext& context);         // The `k` best of a dimension.
+void reduce(ShapeContext& context);         // By the arguments "dim" and "keepdim"; none are all.
+void reduce_listed(ShapeContext& context);  // The same, but an empty list are none.
+void reduce_all(ShapeContext& context);     // To a tensor without dimensions.
+void top(ShapeContext& context);            // The `k` best of a dimension.
 
 void matmul(ShapeContext& context);
 void linear(ShapeContext& context);

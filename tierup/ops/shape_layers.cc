@@ -103,11 +103,13 @@ void added_batch_product(ShapeContext& context) {
 // [..., L, E] asks [..., S, E] for [..., S, V]. Heads of keys may stand for several of queries.
 void attention(ShapeContext& context) {
   const auto& query = context.args[0].sizes;
+  const auto& key = context.args[1].sizes;
   const auto& value = context.args[2].sizes;
-  if (!query || !value || query->size() != value->size() || query->size() < 2) return;
+  if (!query || !key || !value || query->size() < 2) return;
+  if (key->size() != query->size() || value->size() != query->size()) return;
   Sizes sizes = *query;
   for (size_t i = 0; i + 2 < sizes.size(); ++i) {
-    if ((*value)[i] != sizes[i]) sizes[i] = context.fresh();
+    if ((*key)[i] != sizes[i] || (*value)[i] != sizes[i]) sizes[i] = context.fresh();
   }
   sizes.back() = value->back();
   give(context, std::move(sizes));
@@ -211,6 +213,12 @@ void reduce(ShapeContext& context) {
     if (is_folded[i] && *keeps) sizes.push_back(kOne);
   }
   for (ShapeValue& result : context.results) result.sizes = sizes;
+}
+
+void reduce_listed(ShapeContext& context) {
+  const ShapeValue* dims = context.named("dim");
+  const auto list = dims != nullptr ? constant_ints(*dims) : std::nullopt;
+  return list && list->empty() ? same(context) : reduce(context);
 }
 
 void reduce_all(ShapeContext& context) { give(context, {}); }

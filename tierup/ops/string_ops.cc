@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tierup/base/error.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/sequence_slice.h"
 
@@ -98,6 +99,7 @@ void replace(OpCall& call) {
     if (found == std::string_view::npos) break;
     result += text.substr(at, found - at);
     result += fresh;
+    check_object_limit(result.size());
     at = found + old.size();
     if (old.empty()) {
       // Between all bytes, and at both ends.
@@ -113,7 +115,11 @@ void replace(OpCall& call) {
 IValue string_list(std::vector<IValue> items) {
   return make_ref<ListValue>(Type::str(), std::move(items));
 }
-IValue piece(std::string_view text) { return {std::string(text)}; }
+// A text of one byte may fall into as many pieces as it has bytes, each a value of its own.
+IValue piece(std::string_view text) {
+  check_object_limit(text.size());
+  return {std::string(text)};
+}
 
 std::vector<IValue> split_blanks(std::string_view text) {
   std::vector<IValue> items;
@@ -181,6 +187,7 @@ void join(OpCall& call) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) result += separator;
     result += items[i].to_str();
+    check_object_limit(result.size());
   }
   give(call, std::move(result));
 }

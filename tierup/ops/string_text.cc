@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tierup/base/error.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/number_kernels.h"
 
@@ -91,6 +92,7 @@ void is_identifier(OpCall& call) {
 // The bytes that a text lacks to a width.
 size_t missing(std::string_view text, int64_t width) {
   require(width <= kMaxWidth, ErrorCode::kOutOfMemory, "a string of {} bytes is too long", width);
+  check_object_limit(static_cast<size_t>(std::max<int64_t>(width, 0)));
   const auto size = static_cast<int64_t>(text.size());
   return width > size ? static_cast<size_t>(width - size) : 0;
 }
@@ -142,6 +144,7 @@ void expand_tabs(OpCall& call) {
       require(width <= kMaxWidth && column <= kMaxWidth, ErrorCode::kOutOfMemory,
               "a string with tabs of {} bytes is too long", width);
       result.append(static_cast<size_t>(width - column % width), ' ');
+      check_object_limit(result.size());
     }
   }
   give(call, std::move(result));
@@ -187,6 +190,7 @@ void format(OpCall& call) {
     require(next < call.args.size(), ErrorCode::kInvalidArgument,
             "Too few arguments for format string: {}", text);
     result += to_text(call.args[next++]);
+    check_object_limit(result.size());
     at = found + 2;
   }
   give(call, std::move(result));
@@ -259,6 +263,7 @@ void percent_format(OpCall& call) {
     require(next < values.size(), ErrorCode::kInvalidArgument,
             "Too few arguments for format string");
     result += format_one(values[next++], text[at]);
+    check_object_limit(result.size());
   }
   require(next == values.size(), ErrorCode::kInvalidArgument,
           "Too many arguments for format string");

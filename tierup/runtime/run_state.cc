@@ -11,10 +11,4 @@ void RunState::fail_deadline() {
        "the run exceeded its time limit; raise the limit in the options if the model needs longer");
 }
 
-void RunState::fail_objects() {
-  fail(ErrorCode::kOutOfMemory,
-       "out of memory: lists, views and other values take {} bytes, and the limit is {}",
-       object_use().bytes.load(), object_use().limit.load());
-}
-
 }  // namespace tierup::runtime

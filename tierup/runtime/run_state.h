@@ -37,13 +37,12 @@ struct RunState final : public RefCounted, public Interrupt {
   void poll() const override {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) fail_cancelled();
     if (deadline && Clock::now() > *deadline) fail_deadline();
-    if (objects_exceed_limit()) fail_objects();
+    check_object_limit();
   }
 
  private:
   [[noreturn]] static void fail_cancelled();
   [[noreturn]] static void fail_deadline();
-  [[noreturn]] static void fail_objects();
 };
 
 }  // namespace tierup::runtime

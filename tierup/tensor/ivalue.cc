@@ -297,8 +297,8 @@ void DictValue::clear() {
   index_.clear();
 }
 
-std::vector<std::pair<IValue, IValue>> DictValue::entries() const {
-  std::vector<std::pair<IValue, IValue>> result;
+DictValue::Entries DictValue::entries() const {
+  Entries result;
   result.reserve(index_.size());
   for (const auto& slot : slots_) {
     if (!slot.first.is_uninitialized()) result.push_back(slot);

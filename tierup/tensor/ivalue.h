@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tierup/base/memory_use.h"
 #include "tierup/tensor/tensor.h"
 #include "tierup/tensor/type.h"
 
@@ -24,8 +25,15 @@ TIERUP_OBJECT_ALLOCATOR(tierup::IValue)
 namespace tierup {
 
 struct StringValue final : public RefCounted {
-  explicit StringValue(std::string t) : text(std::move(t)) {}
+  explicit StringValue(std::string t) : text(std::move(t)), counted_(bytes_of(text)) {}
   const std::string text;
+
+ private:
+  // What the text takes beside this object; short ones lie inside.
+  static size_t bytes_of(const std::string& text) {
+    return text.capacity() < sizeof(text) ? 0 : text.capacity();
+  }
+  const ObjectBytes counted_;
 };
 struct ComplexValue final : public RefCounted {
   explicit ComplexValue(complex128 v) : value(v) {}
@@ -235,13 +243,17 @@ struct DictValue final : public RefCounted {
   void set(IValue k, IValue v);  // Overwrites in place, keeping the position.
   bool erase(const IValue& k);
   void clear();
-  // Entries in insertion order.
-  std::vector<std::pair<IValue, IValue>> entries() const;
+  using Entry = std::pair<IValue, IValue>;
+  using Entries = std::vector<Entry, ObjectAllocator<Entry>>;
+  // In insertion order.
+  Entries entries() const;
 
  private:
   // Erased entries leave a hole (uninitialized key), squeezed out when half are holes.
-  std::vector<std::pair<IValue, IValue>> slots_;
-  std::unordered_map<IValue, size_t, IValueKeyHash, IValueKeyEqual> index_;
+  Entries slots_;
+  std::unordered_map<IValue, size_t, IValueKeyHash, IValueKeyEqual,
+                     ObjectAllocator<std::pair<const IValue, size_t>>>
+      index_;
 };
 
 struct ObjectValue final : public RefCounted {

@@ -8,6 +8,8 @@
 #include <unordered_map>
 
 #include "tierup/base/error.h"
+#include "tierup/base/interrupt.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/tensor/ivalue.h"
 #include "tierup/tensor/tensor_text.h"
 
@@ -38,11 +40,18 @@ std::string complex_text(complex128 value) {
 
 std::string text_of(const IValue& value, int depth);
 
+// A list of a list twice, of a list twice, ...: few values, and no end of text.
+void check_growth(const std::string& text) {
+  poll_interrupt();
+  check_object_limit(text.size());
+}
+
 std::string joined(const std::vector<IValue>& items, int depth) {
   std::string text;
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) text += ", ";
     text += text_of(items[i], depth + 1);
+    check_growth(text);
   }
   return text;
 }
@@ -52,6 +61,7 @@ std::string dict_text(const DictValue& dict, int depth) {
   for (const auto& [key, item] : dict.entries()) {
     if (text.size() > 1) text += ", ";
     text += text_of(key, depth + 1) + ": " + text_of(item, depth + 1);
+    check_growth(text);
   }
   return text + "}";
 }

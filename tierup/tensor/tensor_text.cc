@@ -9,6 +9,9 @@
 #include <cmath>
 #include <vector>
 
+#include "tierup/base/interrupt.h"
+#include "tierup/base/memory_use.h"
+
 namespace tierup {
 namespace {
 
@@ -65,7 +68,9 @@ NumberFormat choose_format(const std::vector<double>& values) {
   return {Style::kFixed, largest == 0 ? 7 : largest + 6, 1};
 }
 
+// What expand() made of one number is as long a text as any other.
 std::string number_text(double value, const NumberFormat& format) {
+  poll_interrupt();
   value /= format.scale;
   switch (format.style) {
     case NumberFormat::Style::kGeneral:
@@ -78,10 +83,12 @@ std::string number_text(double value, const NumberFormat& format) {
 
 std::vector<double> elements_of(const Tensor& tensor) {
   std::vector<double> values;
+  check_object_limit(static_cast<size_t>(tensor.numel()) * sizeof(double));
   values.reserve(static_cast<size_t>(tensor.numel()));
   const int64_t columns = tensor.size(-1);
   const int64_t rows = tensor.numel() / columns;
   for (int64_t row = 0; row < rows; ++row) {
+    poll_interrupt();
     int64_t rest = row;
     int64_t offset = tensor.offset();
     for (int64_t d = tensor.dim() - 2; d >= 0; --d) {
@@ -98,7 +105,10 @@ std::vector<double> elements_of(const Tensor& tensor) {
 void append_vector(const std::vector<double>& values, std::string& out) {
   const NumberFormat format = choose_format(values);
   if (format.scale != 1) out += fmt::format("{:g} *\n", format.scale);
-  for (const double value : values) out += number_text(value, format) + "\n";
+  for (const double value : values) {
+    out += number_text(value, format) + "\n";
+    check_object_limit(out.size());
+  }
 }
 
 // Rows of `columns` values each; wide ones in pieces of whole columns. `indent` is that of a
@@ -117,6 +127,7 @@ void append_matrix(const std::vector<double>& values, int64_t columns, int inden
     }
     if (format.scale != 1) out += fmt::format("{:g} *\n", format.scale) + margin;
     for (int64_t row = 0; row < rows; ++row) {
+      check_object_limit(out.size());
       if (row > 0) out += margin + (format.scale != 1 ? " " : "");
       for (int64_t column = first; column <= last; ++column) {
         out += number_text(values[static_cast<size_t>(row * columns + column)], format);
