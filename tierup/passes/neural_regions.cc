@@ -367,9 +367,12 @@ class Regions {
                                                        : nullptr);
     }
   }
-  // Made by a view: has a number of its own. Memory that is viewed is not written.
+  // Made by a view, or a part of what one made: has a number of its own. Memory that is viewed is
+  // not written.
   bool is_viewed_name(const Value* value) const {
-    return value->node() != nullptr && value->node()->is(NodeKind::kOp) && is_view(*value->node());
+    const Node* maker = value->node();
+    if (maker != nullptr && maker->is(NodeKind::kListUnpack)) maker = maker->input(0)->node();
+    return maker != nullptr && maker->is(NodeKind::kOp) && is_view(*maker);
   }
 
   static void mark_last_reads(kernels::net::Program& program) {
