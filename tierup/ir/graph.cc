@@ -83,7 +83,7 @@ std::string Node::display_name() const {
   return std::string(node_kind_name(kind_));
 }
 
-Graph::Graph(std::string name) : name_(std::move(name)) { block_ = &blocks_.emplace_back(); }
+Graph::Graph(std::string name) : name_(std::move(name)) { block_ = &blocks_.make(); }
 
 std::shared_ptr<Graph> Graph::clone() const {
   auto copy = std::make_shared<Graph>(name_);

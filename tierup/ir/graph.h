@@ -11,7 +11,6 @@
 //   }
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "tierup/base/object_pool.h"
 #include "tierup/base/small_vector.h"
 #include "tierup/ir/operator.h"
 #include "tierup/ir/source.h"
@@ -129,7 +129,7 @@ class Value {
   size_t index_ = 0;
   int id_ = 0;
   std::string name_;
-  std::vector<Use> uses_;
+  SmallVector<Use, 1> uses_;
 };
 
 class Node {
@@ -158,7 +158,7 @@ class Node {
     TIERUP_CHECK(value != nullptr && std::holds_alternative<T>(*value));
     return std::get<T>(*value);
   }
-  const std::vector<std::pair<AttrName, AttrValue>>& attrs() const { return attrs_; }
+  std::span<const std::pair<AttrName, AttrValue>> attrs() const { return attrs_; }
   // "aten::add.Tensor" or "prim::If".
   std::string display_name() const;
 
@@ -182,7 +182,7 @@ class Node {
   Node* previous_ = nullptr;
   SourceRange range_;
   CallChain call_chain_;
-  std::vector<std::pair<AttrName, AttrValue>> attrs_;
+  SmallVector<std::pair<AttrName, AttrValue>, 1> attrs_;
 };
 
 class Block {
@@ -246,9 +246,9 @@ class Graph {
  private:
   friend class GraphEditor;
   std::string name_;
-  std::deque<Node> nodes_;  // Removed nodes stay here, unlinked, until the graph goes.
-  std::deque<Value> values_;
-  std::deque<Block> blocks_;
+  ObjectPool<Node> nodes_;  // Removed nodes stay here, unlinked, until the graph goes.
+  ObjectPool<Value> values_;
+  ObjectPool<Block> blocks_;
   Block* block_;
   int next_id_ = 0;
 };

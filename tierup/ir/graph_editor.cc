@@ -12,7 +12,7 @@ void GraphEditor::set_insert_after(Node* node) {
 }
 
 Value* GraphEditor::new_value(TypePtr type, std::string name) {
-  Value& value = graph_->values_.emplace_back();
+  Value& value = graph_->values_.make();
   value.type_ = std::move(type);
   value.name_ = std::move(name);
   value.id_ = graph_->next_id_++;
@@ -46,7 +46,7 @@ void GraphEditor::unlink(Node* node) {
 }
 
 Node* GraphEditor::create(NodeKind kind, std::span<Value* const> inputs) {
-  Node* node = &graph_->nodes_.emplace_back();
+  Node* node = &graph_->nodes_.make();
   node->kind_ = kind;
   node->range_ = range_;
   node->call_chain_ = chain_;
@@ -84,7 +84,7 @@ Value* GraphEditor::add_output(Node* node, TypePtr type, std::string name) {
 }
 
 Block* GraphEditor::add_block(Node* node) {
-  Block* block = &graph_->blocks_.emplace_back();
+  Block* block = &graph_->blocks_.make();
   block->parent_ = node;
   node->blocks_.push_back(block);
   ++edit_count_;
