@@ -53,7 +53,8 @@ using KernelFunction = kernels::FusedFunction;
 struct ProductSpec {
   ElementType left;
   ElementType right;
-  Access right_access;  // Along the columns.
+  Access right_access;  // Along the columns...
+  bool is_turned;       // ...each of which lies in one piece; tiles are one vector wide then.
   LaneType sum;         // kF32 or kF64.
 };
 

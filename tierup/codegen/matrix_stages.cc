@@ -92,8 +92,7 @@ class StageMaker {
     const auto places = ops::product_arguments(ops::product_kind_of(*member.op));
     if (member.multiplies) {
       stage.products.push_back(index);
-      const Tensor& right = outlines_.factors(index).right;
-      stage.right_steps.push_back(ops::column_step(right, right.size(-1)));
+      stage.right_steps.push_back(right_step_of(index));
     }
     for (size_t k = 0; k < member.arguments.size(); ++k) {
       const GroupArgument& argument = member.arguments[k];
@@ -105,6 +104,14 @@ class StageMaker {
       is_here ? collect(argument.index, level, stage) : add_read(argument, stage);
     }
   }
+  // A depth below a vector's lanes is not worth turning.
+  ColumnStep right_step_of(uint32_t product) const {
+    constexpr int64_t kLanes = 16;
+    const ops::Factors& factors = outlines_.factors(product);
+    const ColumnStep step = ops::right_step(factors.right);
+    return step == ColumnStep::kTurned && factors.depth < kLanes ? ColumnStep::kAny : step;
+  }
+
   void add_read(const GroupArgument& argument, MatrixStage& stage) const {
     const auto known = std::find_if(stage.reads.begin(), stage.reads.end(), [&](const auto& read) {
       return read.source == argument.source && read.index == argument.index &&
@@ -129,7 +136,8 @@ Access access_of(ColumnStep step) {
   switch (step) {
     case ColumnStep::kOne: return Access::kContiguous;
     case ColumnStep::kNone: return Access::kBroadcast;
-    case ColumnStep::kAny: break;
+    case ColumnStep::kAny:
+    case ColumnStep::kTurned: break;
   }
   return Access::kStrided;
 }
@@ -147,13 +155,18 @@ void choose_tile(const Tensor& space, int vector_bits, MatrixKernel& kernel) {
   const auto lanes = static_cast<uint64_t>(vector_bits) / (has_wide ? 64 : 32);
   kernel.width =
       static_cast<uint32_t>(std::min(lanes, std::bit_ceil(std::max<uint64_t>(size(1), 1))));
+  const bool is_turned = std::any_of(kernel.products.begin(), kernel.products.end(),
+                                     [](const ProductSpec& product) { return product.is_turned; });
+  // Turning costs as much as some rows of products; long bodies fill registers by themselves.
   const uint64_t registers = vector_bits == 512 ? 16 : 8;
   const uint64_t products = std::max<size_t>(kernel.products.size(), 1);
-  const uint64_t sums = nodes.size() > kLongBody ? 2 : std::max<uint64_t>(registers / products, 1);
+  const uint64_t sums =
+      nodes.size() > kLongBody && !is_turned ? 4 : std::max<uint64_t>(registers / products, 1);
   kernel.tile_rows = static_cast<uint32_t>(
       std::bit_floor(std::clamp<uint64_t>(size(2), 1, std::min<uint64_t>(sums, 8))));
+  const uint64_t vectors = is_turned ? 1 : sums / kernel.tile_rows;
   kernel.tile_vectors = static_cast<uint32_t>(
-      std::bit_floor(std::clamp<uint64_t>(size(1) / kernel.width, 1, sums / kernel.tile_rows)));
+      std::bit_floor(std::clamp<uint64_t>(size(1) / kernel.width, 1, vectors)));
 }
 
 template <typename T>
@@ -186,6 +199,7 @@ MatrixKernel build_matrix_kernel(const ops::GroupProgram& program, const GroupFo
     const ScalarType type = forms.members[stage.products[p]].dtype;
     const ElementType element = *element_type_of(type);
     kernel.products.push_back({element, element, access_of(stage.right_steps[p]),
+                               stage.right_steps[p] == ColumnStep::kTurned,
                                type == ScalarType::kDouble ? LaneType::kF64 : LaneType::kF32});
   }
   choose_tile(outlines.member(stage.outputs[0]), vector_bits, kernel);
@@ -203,6 +217,7 @@ std::string MatrixKernel::key() const {
     append(bytes, product.left);
     append(bytes, product.right);
     append(bytes, product.right_access);
+    append(bytes, product.is_turned);
     append(bytes, product.sum);
   }
   for (const uint32_t number : {width, tile_rows, tile_vectors}) append(bytes, number);

@@ -39,7 +39,7 @@ std::vector<std::vector<uint32_t>> find_support(const GroupProgram& program) {
 }
 
 std::vector<InputUse> find_uses(const GroupProgram& program) {
-  std::vector<InputUse> uses(program.input_count, InputUse::kLookedUp);
+  std::vector<InputUse> uses(program.input_count + program.constants.size(), InputUse::kLookedUp);
   for (const GroupMember& member : program.members) {
     if (member.looks_up != LookUpKind::kNone) continue;
     const bool is_flat = !member.by_rows && member.space == RowSpace::kFlat;
@@ -187,8 +187,8 @@ void FusionGroup::run(OpCall& call) const {
   run_twin(call);
 }
 
-bool FusionGroup::suits(const std::vector<ValueForm>& forms, const OpCall& call) {
-  for (size_t i = 0; i < forms.size(); ++i) {
+bool FusionGroup::suits(const std::vector<ValueForm>& forms, const OpCall& call) const {
+  for (size_t i = 0; i < program_.input_count; ++i) {
     const TensorImpl* tensor = call.args[i].tensor_impl();
     if (tensor == nullptr || !is_plain(*tensor) || form_of(*tensor) != forms[i]) return false;
   }
@@ -208,13 +208,17 @@ bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
 void FusionGroup::run_twin(OpCall& call) const {
   std::vector<IValue> values(program_.members.size());
   std::vector<IValue> arguments;
+  const auto input = [&](uint32_t index) {
+    const uint32_t given = program_.input_count;
+    return index < given ? call.args[index] : IValue(program_.constants[index - given]);
+  };
   for (uint32_t i = 0; i < program_.members.size(); ++i) {
     const GroupMember& member = program_.members[i];
     if (member.result > 0) continue;
     arguments.clear();
     for (const GroupArgument& argument : member.arguments) {
       switch (argument.source) {
-        case GroupArgument::Source::kInput: arguments.push_back(call.args[argument.index]); break;
+        case GroupArgument::Source::kInput: arguments.push_back(input(argument.index)); break;
         case GroupArgument::Source::kMember: arguments.push_back(values[argument.index]); break;
         case GroupArgument::Source::kConstant: arguments.push_back(argument.constant); break;
       }

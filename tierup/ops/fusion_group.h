@@ -71,6 +71,7 @@ struct GroupMember {
 // Members in an order of dependence.
 struct GroupProgram {
   uint32_t input_count = 0;
+  std::vector<Tensor> constants;  // Are inputs, too, behind those that a call gives.
   std::vector<GroupMember> members;
   std::vector<uint32_t> outputs;  // Members.
   std::vector<ViewChain> chains;  // In groups without row members only.
@@ -193,7 +194,7 @@ class FusionGroup final : public RefCounted {
 
  private:
   bool run_kernel(const CompiledGroup& kernel, OpCall& call) const;
-  static bool suits(const std::vector<ValueForm>& forms, const OpCall& call);
+  bool suits(const std::vector<ValueForm>& forms, const OpCall& call) const;
 
   GroupProgram program_;
   bool has_row_members_;

@@ -53,8 +53,14 @@ ColumnStep column_step(const Tensor& tensor, int64_t columns) {
 }
 
 bool allows(const Tensor& tensor, int64_t columns, ColumnStep step) {
+  if (step == ColumnStep::kTurned) return tensor.size(-2) == 1 || tensor.stride(-2) == 1;
   if (columns == 1 || step == ColumnStep::kAny) return true;
   return column_step(tensor, columns) == step;
+}
+
+ColumnStep right_step(const Tensor& factor) {
+  const ColumnStep step = column_step(factor, factor.size(-1));
+  return step == ColumnStep::kAny && factor.stride(-2) == 1 ? ColumnStep::kTurned : step;
 }
 
 MatrixOutlines::MatrixOutlines(const GroupProgram& program, std::span<const Tensor> inputs)

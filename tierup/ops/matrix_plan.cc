@@ -3,43 +3,58 @@
 
 #include <algorithm>
 
+#include "tierup/ops/group_loads.h"
+
 namespace tierup::ops {
 namespace {
 
 constexpr int64_t kLine = 64;
 constexpr size_t kDims = MatrixOutlines::kMaxRank;
 
-bool has_layout(const MatrixPlan& plan, std::span<const Tensor> inputs) {
+bool has_layout(const MatrixPlan& plan, std::span<const TensorImpl* const> inputs) {
   const int64_t* at = plan.layout.data();
-  for (const Tensor& input : inputs) {
-    const IntSpan sizes = input.sizes();
-    const IntSpan strides = input.strides();
-    if (*at++ != static_cast<int64_t>(sizes.size()) ||
-        !std::equal(sizes.begin(), sizes.end(), at) ||
-        !std::equal(strides.begin(), strides.end(), at + sizes.size())) {
+  for (const TensorImpl* input : inputs) {
+    const size_t rank = input->sizes.size();
+    if (*at++ != static_cast<int64_t>(rank) ||
+        !std::equal(input->sizes.begin(), input->sizes.end(), at) ||
+        !std::equal(input->strides.begin(), input->strides.end(), at + rank)) {
       return false;
     }
-    at += 2 * sizes.size();
+    at += 2 * rank;
   }
   return true;
 }
 
-std::vector<int64_t> layout_of(std::span<const Tensor> inputs) {
+std::vector<int64_t> layout_of(std::span<const TensorImpl* const> inputs) {
   std::vector<int64_t> layout;
-  for (const Tensor& input : inputs) {
-    layout.push_back(input.dim());
-    layout.insert(layout.end(), input.sizes().begin(), input.sizes().end());
-    layout.insert(layout.end(), input.strides().begin(), input.strides().end());
+  for (const TensorImpl* input : inputs) {
+    layout.push_back(static_cast<int64_t>(input->sizes.size()));
+    layout.insert(layout.end(), input->sizes.begin(), input->sizes.end());
+    layout.insert(layout.end(), input->strides.begin(), input->strides.end());
   }
   return layout;
 }
 
+std::vector<Tensor> outlines_of(const MatrixInputs& inputs) {
+  std::vector<Tensor> outlines;
+  for (const TensorImpl* input : inputs) {
+    outlines.push_back(outline({input->sizes.data(), input->sizes.size()},
+                               {input->strides.data(), input->strides.size()}, input->dtype));
+  }
+  return outlines;
+}
+
+std::span<const TensorImpl* const> of_call(const GroupProgram& program,
+                                           const MatrixInputs& inputs) {
+  return {inputs.data(), program.input_count};
+}
+
 class Planner {
  public:
-  Planner(const GroupProgram& program, const CompiledMatrices& kernels,
-          std::span<const Tensor> inputs, MatrixPlan& plan)
-      : program_(program), kernels_(kernels), outlines_(program, inputs), plan_(plan) {
-    for (const Tensor& input : inputs) input_items_.push_back(item(input.dtype()));
+  Planner(const GroupProgram& program, const CompiledMatrices& kernels, const MatrixInputs& inputs,
+          MatrixPlan& plan)
+      : program_(program), kernels_(kernels), outlines_(program, outlines_of(inputs)), plan_(plan) {
+    for (const TensorImpl* input : inputs) input_items_.push_back(item(input->dtype));
   }
 
   bool run() {
@@ -70,7 +85,8 @@ class Planner {
                                                    : item(kernels_.members[index].dtype);
   }
 
-  void add_call(MatrixPlan::Step& step) const {
+  void add_call(MatrixPlan::Step& step) {
+    plan_.has_calls = true;
     for (const GroupArgument& argument : program_.members[step.stage->called].arguments) {
       step.arguments.emplace_back();
       if (argument.source == GroupArgument::Source::kConstant) continue;
@@ -141,7 +157,9 @@ class Planner {
   void add_place(MatrixPlan::Step& step, GroupArgument::Source source, uint32_t index,
                  const Tensor& value) const {
     const int64_t bytes = item_of(source, index);
-    step.places.push_back({source == GroupArgument::Source::kInput, index, value.offset() * bytes});
+    const bool is_input = source == GroupArgument::Source::kInput;
+    const auto inputs = static_cast<uint32_t>(input_items_.size());
+    step.places.push_back({is_input ? index : inputs + index, value.offset() * bytes});
     const int64_t rank = value.dim();
     for (auto d = static_cast<int64_t>(kDims); d > 0; --d) {
       step.strides.push_back(d > rank ? 0 : value.stride(-d) * bytes);
@@ -170,20 +188,25 @@ class Planner {
 }  // namespace
 
 Ref<const MatrixPlan> plan_of(const GroupProgram& program, const CompiledMatrices& kernels,
-                              std::span<const Tensor> inputs) {
+                              const MatrixInputs& inputs) {
   auto plan = make_ref<MatrixPlan>();
-  plan->layout = layout_of(inputs);
-  plan->fits = Planner(program, kernels, inputs, *plan).run();
+  plan->layout = layout_of(of_call(program, inputs));
+  try {
+    plan->fits = Planner(program, kernels, inputs, *plan).run();
+  } catch (const Error&) {
+    // Something does not broadcast as before.
+  }
   return plan;
 }
 
 Ref<const MatrixPlan> MatrixPlans::find(const GroupProgram& program,
                                         const CompiledMatrices& kernels,
-                                        std::span<const Tensor> inputs) const {
+                                        const MatrixInputs& inputs) const {
   const auto known = [&](const List* list) -> Ref<const MatrixPlan> {
     if (list == nullptr) return {};
-    const auto found = std::find_if(list->begin(), list->end(),
-                                    [&](const auto& plan) { return has_layout(*plan, inputs); });
+    const auto found = std::find_if(list->begin(), list->end(), [&](const auto& plan) {
+      return has_layout(*plan, of_call(program, inputs));
+    });
     return found == list->end() ? Ref<const MatrixPlan>() : *found;
   };
   {

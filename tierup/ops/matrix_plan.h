@@ -17,8 +17,7 @@ namespace tierup::ops {
 struct MatrixPlan final : public RefCounted {
   // Something that a stage reads or writes: of an input or a member, from its first element on.
   struct Place {
-    bool is_input = false;
-    uint32_t index = 0;
+    uint32_t value = 0;  // Inputs first, then members.
     int64_t offset = 0;  // In bytes.
   };
   // An argument of a row member.
@@ -40,22 +39,26 @@ struct MatrixPlan final : public RefCounted {
   };
 
   bool fits = false;            // Else the twin is to run.
-  std::vector<int64_t> layout;  // Of the inputs: of each the rank, sizes and strides.
+  std::vector<int64_t> layout;  // Of the call's inputs: of each the rank, sizes and strides.
   std::vector<Step> steps;
   std::vector<Output> outputs;
   std::vector<int64_t> scratch;  // By member: where it begins, or -1.
   int64_t scratch_bytes = 0;
+  bool has_calls = false;  // Of row members, which read tensors.
 };
 
+// The call's inputs, then the group's constants; borrowed.
+using MatrixInputs = SmallVector<const TensorImpl*, 16>;
+
 Ref<const MatrixPlan> plan_of(const GroupProgram& program, const CompiledMatrices& kernels,
-                              std::span<const Tensor> inputs);
+                              const MatrixInputs& inputs);
 
 // The plans of a group. Readers never wait.
 class MatrixPlans {
  public:
   // That of these inputs, made if there is none.
   Ref<const MatrixPlan> find(const GroupProgram& program, const CompiledMatrices& kernels,
-                             std::span<const Tensor> inputs) const;
+                             const MatrixInputs& inputs) const;
 
  private:
   using List = std::vector<Ref<const MatrixPlan>>;

@@ -16,10 +16,17 @@
 namespace tierup::ops {
 
 // How a kernel goes along the columns of something that it reads.
-enum class ColumnStep : uint8_t { kOne, kNone, kAny };
+enum class ColumnStep : uint8_t {
+  kOne,
+  kNone,
+  kAny,
+  kTurned,  // Of a product's right factor: any, but each column lies in one piece.
+};
 // What one tensor, of so many columns, allows; whether it allows a given step.
 ColumnStep column_step(const Tensor& tensor, int64_t columns);
 bool allows(const Tensor& tensor, int64_t columns, ColumnStep step);
+// Of a right factor.
+ColumnStep right_step(const Tensor& factor);
 
 // A copy whose elements lie row by row.
 Tensor copied_in_order(const Tensor& tensor);

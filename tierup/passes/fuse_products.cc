@@ -3,7 +3,9 @@
 #include "tierup/passes/fuse_products.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -32,7 +34,7 @@ bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor)
 struct MadeGroup {
   Nodes nodes;
   std::vector<const Node*> kept;  // Views that others read, too.
-  std::vector<Value*> inputs;
+  std::vector<Value*> inputs;     // Constants among them, until take_constants().
   std::vector<Value*> results;
   ops::GroupProgram program;
   std::vector<IntVector> sizes;  // Of the inputs.
@@ -190,7 +192,7 @@ class Fuser {
   }
 
   // Also finds what is to be turned.
-  static std::string refusal_of(MadeGroup& made) {
+  std::string refusal_of(MadeGroup& made) {
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : made.sizes) {
       inputs.push_back(ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat));
@@ -199,15 +201,15 @@ class Fuser {
     if (!outlines.refusal().empty()) return outlines.refusal();
     for (uint32_t i = 0; i < made.program.members.size(); ++i) {
       if (!made.program.members[i].multiplies) continue;
-      const Tensor& right = outlines.factors(i).right;
-      if (ops::column_step(right, right.size(-1)) != ops::ColumnStep::kAny) continue;
+      const ops::ColumnStep step = ops::right_step(outlines.factors(i).right);
+      if (step == ops::ColumnStep::kOne || step == ops::ColumnStep::kNone) continue;
       if (auto turned = turned_constant(made, i, outlines)) made.turned.emplace_back(i, *turned);
     }
     return {};
   }
 
-  static std::optional<Tensor> turned_constant(const MadeGroup& made, uint32_t index,
-                                               const ops::MatrixOutlines& outlines) {
+  std::optional<Tensor> turned_constant(const MadeGroup& made, uint32_t index,
+                                        const ops::MatrixOutlines& outlines) {
     const ops::GroupMember& member = made.program.members[index];
     const ops::Factors& factors = outlines.factors(index);
     const auto places = ops::product_arguments(ops::product_kind_of(*member.op));
@@ -221,7 +223,13 @@ class Fuser {
     const Tensor lying =
         Tensor::from_storage(whole.storage(), whole.dtype(), factors.right.sizes(),
                              factors.right.strides(), whole.offset() + factors.right.offset());
-    return whole.is_contiguous() ? std::optional(ops::copied_in_order(lying)) : std::nullopt;
+    if (!whole.is_contiguous()) return std::nullopt;
+    std::vector<int64_t> key{lying.offset()};
+    key.insert(key.end(), lying.sizes().begin(), lying.sizes().end());
+    key.insert(key.end(), lying.strides().begin(), lying.strides().end());
+    Tensor& turned = turned_[{whole.impl(), std::move(key)}];
+    if (!turned.defined()) turned = ops::copied_in_order(lying);
+    return turned;
   }
 
   void refuse(const Nodes& members, const std::string& reason) {
@@ -240,20 +248,54 @@ class Fuser {
   }
 
   void replace(MadeGroup& made) {
+    std::vector<ops::ValueForm> expected = take_constants(made);
     for (const auto& [member, tensor] : made.turned) {
-      made.program.members[member].turned = made.program.input_count++;
+      made.program.members[member].turned = static_cast<uint32_t>(expected.size());
       made.sizes.emplace_back(tensor.sizes().begin(), tensor.sizes().end());
-      context_.editor().set_insert_before(made.nodes.front());
-      made.inputs.push_back(context_.editor().constant(IValue(tensor)));
+      made.program.constants.push_back(tensor);
+      expected.push_back(ops::form_of(*tensor.impl()));
     }
     auto group = make_ref<ops::FusionGroup>(std::move(made.program));
-    std::vector<ops::ValueForm> expected;
-    for (const Value* input : made.inputs) expected.push_back(forms_.form(input));
-    group->expect(std::move(expected), std::vector<bool>(made.inputs.size(), false));
+    const std::vector<bool> uniform(expected.size(), false);
+    group->expect(std::move(expected), uniform);
     group->expect_sizes(std::move(made.sizes));
     const Ref<ops::FusionGroup> shared = groups_.shared(group);
     if (shared != group) context_.count("shared");
     emit(made, shared);
+  }
+
+  // Constants stand behind the other inputs, and in the program: a step need not be given them.
+  std::vector<ops::ValueForm> take_constants(MadeGroup& made) {
+    std::vector<uint32_t> order(made.inputs.size());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto given = std::stable_partition(order.begin(), order.end(), [&](uint32_t input) {
+      return constant_of(made.inputs[input]) == nullptr;
+    });
+    std::vector<uint32_t> places(order.size());
+    std::vector<ops::ValueForm> expected;
+    std::vector<IntVector> sizes;
+    std::vector<Value*> inputs;
+    for (const uint32_t input : order) {
+      places[input] = static_cast<uint32_t>(sizes.size());
+      expected.push_back(forms_.form(made.inputs[input]));
+      sizes.push_back(made.sizes[input]);
+      const IValue* constant = constant_of(made.inputs[input]);
+      if (constant != nullptr) made.program.constants.push_back(constant->to_tensor());
+    }
+    for (auto input = order.begin(); input != given; ++input) {
+      inputs.push_back(made.inputs[*input]);
+    }
+    for (ops::GroupMember& member : made.program.members) {
+      for (GroupArgument& argument : member.arguments) {
+        if (argument.source == GroupArgument::Source::kInput) {
+          argument.index = places[argument.index];
+        }
+      }
+    }
+    made.program.input_count = static_cast<uint32_t>(inputs.size());
+    made.inputs = std::move(inputs);
+    made.sizes = std::move(sizes);
+    return expected;
   }
 
   // Views that others read stay, behind the step.
@@ -294,6 +336,8 @@ class Fuser {
   ValueForms forms_;
   std::vector<std::pair<const ir::Block*, std::vector<MadeGroup>>> plans_;
   std::unordered_map<const Value*, Value*> replaced_;  // Results of members, by those of steps.
+  // By the constant and how a factor lies in it.
+  std::map<std::pair<const TensorImpl*, std::vector<int64_t>>, Tensor> turned_;
   SharedGroups groups_;
 };
 

@@ -18,10 +18,10 @@ class GateWork {
 
   // Whether a node is such work. Nodes are to be given in program order.
   bool visit(const ir::Node& node);
-
- private:
+  // Whether a node takes few rows apart.
   bool gives_gates(const ir::Node* node) const;
 
+ private:
   const ir::ValueHints* hints_;
   std::unordered_set<const ir::Value*> gates_;  // And what was made of them.
 };

@@ -222,8 +222,12 @@ class Regions {
     keep_outer_numbers();
     drop_views_of_inputs();
     std::vector<Exit> exits;
-    if (is_worth_it(members_, context_.hints()) && members_.size() > 1 && find_exits(exits))
+    const bool is_left =
+        context_.target().has_groups && is_for_a_group(members_, gate_work_, context_.hints());
+    if (members_.size() > 1 && !is_left && is_worth_it(members_, context_.hints()) &&
+        find_exits(exits)) {
       build(exits);
+    }
     reset();
     viewed_.clear();
     passed_readers_.clear();

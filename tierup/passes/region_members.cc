@@ -1,5 +1,10 @@
 #include "tierup/passes/region_members.h"
 
+#include <algorithm>
+
+#include "tierup/ops/group_loads.h"
+#include "tierup/ops/matrix_outlines.h"
+#include "tierup/ops/product_kinds.h"
 #include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
@@ -88,6 +93,72 @@ bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints&
     has_softmax |= member.kind == OpKind::kSoftmax;
   }
   return has_large || (has_small && has_softmax);
+}
+
+namespace {
+
+// A tensor without data, of sizes that were all seen.
+std::optional<Tensor> seen_outline(const Value* value, const ir::ValueHints& hints) {
+  const std::optional<std::vector<Dim>> seen = seen_facts(value, hints).sizes;
+  if (!seen) return std::nullopt;
+  IntVector sizes;
+  for (const Dim& dim : *seen) {
+    if (dim.kind != Dim::Kind::kStatic) return std::nullopt;
+    sizes.push_back(dim.value);
+  }
+  return ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat);
+}
+
+// Point-wise, over rows, or a view that copies nothing. A row operator is called as a step would
+// be, which takes longer than what a net does for a single row.
+bool goes_along(const Node& node, const ir::ValueHints& hints) {
+  if (!node.is(NodeKind::kOp)) return false;
+  const ops::Op& op = ops::op_of(*node.op());
+  if (op.body() != nullptr || op.role() == ops::Role::kTranspose) return true;
+  if (op.role() != ops::Role::kRows) return false;
+  const std::optional<Tensor> rows = seen_outline(node.input(0), hints);
+  return rows && rows->dim() > 0 && rows->numel() > rows->size(-1);
+}
+
+bool is_grouped_product(const Node& node, const ir::ValueHints& hints) {
+  if (!node.is(NodeKind::kOp)) return false;
+  const ops::ProductKind kind = ops::product_kind_of(ops::op_of(*node.op()));
+  if (kind == ops::ProductKind::kNone) return false;
+  const ops::ProductArguments places = ops::product_arguments(kind);
+  const std::optional<Tensor> left = seen_outline(node.input(places.left), hints);
+  const std::optional<Tensor> right = seen_outline(node.input(places.right), hints);
+  if (!left || !right) return false;
+  try {
+    const std::optional<ops::Factors> factors = ops::factors_of(kind, *left, *right);
+    return factors && factors->work <= ops::kMaxFusedProduct &&
+           factors->sizes.size() <= ops::MatrixOutlines::kMaxRank;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool is_for_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
+                    const ir::ValueHints& hints) {
+  const auto is_parted = [&](const Value* value) {
+    return std::any_of(value->uses().begin(), value->uses().end(), [&](const ir::Use& use) {
+      return use.user != nullptr && gates.gives_gates(use.user);
+    });
+  };
+  const auto gives_gates = [&](const RegionMember& member) {
+    const auto outputs = member.node->outputs();
+    return std::any_of(outputs.begin(), outputs.end(), is_parted);
+  };
+  const auto is_small = [&](const RegionMember& member) {
+    return !ops::is_heavy(member.kind) || is_grouped_product(*member.node, hints);
+  };
+  const auto is_grouped = [&](const RegionMember& member) {
+    return is_grouped_product(*member.node, hints) || goes_along(*member.node, hints);
+  };
+  return std::all_of(members.begin(), members.end(), is_small) &&
+         (std::any_of(members.begin(), members.end(), gives_gates) ||
+          std::all_of(members.begin(), members.end(), is_grouped));
 }
 
 }  // namespace tierup::passes

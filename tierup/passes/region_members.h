@@ -6,6 +6,7 @@
 #include "tierup/ir/graph.h"
 #include "tierup/ir/value_hints.h"
 #include "tierup/ops/neural_net.h"
+#include "tierup/passes/gate_work.h"
 
 namespace tierup::passes {
 
@@ -35,5 +36,10 @@ struct RegionMember {
 // Whether a net gains something. Small products of what comes at run time leave the rest to a
 // fusion group, but for softmaxes of their short rows.
 bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);
+
+// Whether fusion groups do a region in less time than a net (fuse_products.h): its products are
+// small, and everything else is what groups take, or is done with gates that it makes.
+bool is_for_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
+                    const ir::ValueHints& hints);
 
 }  // namespace tierup::passes

@@ -26,10 +26,17 @@ bool same_member(const GroupMember& a, const GroupMember& b) {
                     same_argument);
 }
 
+bool same_constants(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return same_constant(IValue(x), IValue(y));
+  });
+}
+
 // Groups that read through views are taken for different.
 bool same_program(const GroupProgram& a, const GroupProgram& b) {
   return a.chains.empty() && b.chains.empty() && a.input_count == b.input_count &&
-         a.outputs == b.outputs && a.row_rank == b.row_rank && a.rank == b.rank &&
+         a.outputs == b.outputs && same_constants(a.constants, b.constants) &&
+         a.row_rank == b.row_rank && a.rank == b.rank &&
          std::equal(a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
                     same_member);
 }

@@ -136,7 +136,7 @@ class Specialization {
     set_input_types(*graph_, request);
     hints_ = profile::hints_of(*graph_, request.profile);
     pass_options_.hints = &hints_;
-    pass_options_.target = {request.threads, options.accurate == false};
+    pass_options_.target = {request.threads, options.accurate == false, options.fusion};
     pass_options_.verify_each = options.verify_passes;
     pass_options_.disabled = options.disabled_passes;
     // Their products sum in another order than tier 0's.

@@ -67,6 +67,7 @@ class MatrixEmitter {
       if (i < body_.output_count && access != Access::kContiguous) fail("a scattered output");
     }
     for (uint32_t p = 0; p < spec_.product_count; ++p) {
+      if (spec_.products[p].is_turned && spec_.tile_vectors > 1) fail("wide tiles of columns");
       const LaneType sum = spec_.products[p].sum;
       if (sum != LaneType::kF32 && sum != LaneType::kF64) fail("a sum that is no float");
     }
@@ -188,35 +189,118 @@ class MatrixEmitter {
   Values sums_of(uint32_t product, const Columns& columns, unsigned rows, unsigned vectors) {
     const ProductSpec& of = spec_.products[product];
     llvm::Type* type = LaneEmitter::widen(lanes_.scalar_type(of.sum), columns.width);
-    Value* nothing = llvm::Constant::getNullValue(type);
+    Values sums(rows * vectors, llvm::Constant::getNullValue(type));
     Value* depth = sizes_[kDims + product];
+    Value* begin = number(0);
+    if (of.is_turned && columns.width > 1) {
+      Value* whole = builder_.CreateSub(depth, builder_.CreateURem(depth, number(columns.width)));
+      const auto square = [&](Value* at) { return square_at(product, columns, at); };
+      sums = summed(product, sums, rows, {begin, whole, columns.width}, square);
+      begin = whole;
+    }
+    const auto single = [&](Value* at) { return right_at(product, columns, vectors, at); };
+    return summed(product, sums, rows, {begin, depth, 1}, single);
+  }
+
+  struct Depths {
+    Value* begin;
+    Value* end;
+    unsigned step;
+  };
+  // Sums that go on over some depths. `right_at` gives the right factor's vectors at a step's
+  // depths, one depth after the other.
+  template <typename RightAt>
+  Values summed(uint32_t product, const Values& start, unsigned rows, const Depths& depths,
+                const RightAt& right_at) {
+    llvm::Type* type = start[0]->getType();
+    const unsigned vectors = static_cast<unsigned>(start.size()) / rows;
     llvm::BasicBlock* before = builder_.GetInsertBlock();
     std::vector<llvm::PHINode*> running;
     Values next;
-    loop(number(0), depth, 1, [&](Value* at) {
-      llvm::BasicBlock* inside = builder_.GetInsertBlock();
-      for (unsigned i = 0; i < rows * vectors; ++i) {
+    loop(depths.begin, depths.end, depths.step, [&](Value* at) {
+      for (Value* sum : start) {
         running.push_back(builder_.CreatePHI(type, 2));
-        running.back()->addIncoming(nothing, before);
+        running.back()->addIncoming(sum, before);
       }
-      const Values right = right_at(product, columns, vectors, at);
-      for (unsigned r = 0; r < rows; ++r) {
-        Value* left = left_at(product, r, at, columns.width);
-        for (unsigned v = 0; v < vectors; ++v) {
-          next.push_back(lanes_.multiply_add(left, right[v], running[r * vectors + v]));
-        }
+      next.assign(running.begin(), running.end());
+      const Values right = right_at(at);
+      for (unsigned s = 0; s < depths.step; ++s) {
+        add_products(product, builder_.CreateAdd(at, number(s)), &right[s * vectors], vectors,
+                     next);
       }
-      for (unsigned i = 0; i < running.size(); ++i) running[i]->addIncoming(next[i], inside);
+      for (unsigned i = 0; i < running.size(); ++i) {
+        running[i]->addIncoming(next[i], builder_.GetInsertBlock());
+      }
     });
-    llvm::BasicBlock* inside = running[0]->getParent();
     Values sums;
-    for (Value* sum : next) {
+    for (unsigned i = 0; i < next.size(); ++i) {
       llvm::PHINode* result = builder_.CreatePHI(type, 2);
-      result->addIncoming(nothing, before);
-      result->addIncoming(sum, inside);
+      result->addIncoming(start[i], before);
+      result->addIncoming(next[i], running[0]->getParent());
       sums.push_back(result);
     }
     return sums;
+  }
+
+  void add_products(uint32_t product, Value* depth, Value* const* right, unsigned vectors,
+                    Values& sums) {
+    const unsigned width = lanes_of(right[0]);
+    for (unsigned r = 0; r * vectors < sums.size(); ++r) {
+      Value* left = left_at(product, r, depth, width);
+      for (unsigned v = 0; v < vectors; ++v) {
+        Value*& sum = sums[r * vectors + v];
+        sum = lanes_.multiply_add(left, right[v], sum);
+      }
+    }
+  }
+  static unsigned lanes_of(const Value* value) {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+    return vector == nullptr ? 1 : vector->getNumElements();
+  }
+
+  // As many depths as a vector has lanes: each column's part is loaded in one piece, and the square
+  // turned in registers. Columns that are not there are the first one.
+  Values square_at(uint32_t product, const Columns& columns, Value* depth) {
+    const ProductSpec& of = spec_.products[product];
+    const uint32_t place = right_of(product);
+    llvm::Type* type = LaneEmitter::widen(lanes_.element_type(of.right), columns.width);
+    Value* row = moved(bases_[place], place, kRow, depth);
+    Values square;
+    for (unsigned lane = 0; lane < columns.width; ++lane) {
+      Value* address = moved(row, place, kColumn, column_at(columns, lane));
+      square.push_back(builder_.CreateAlignedLoad(type, address, llvm::Align(1)));
+    }
+    turn(square);
+    for (Value*& line : square) line = lanes_.to_lane(line, of.right, of.sum, columns.width);
+    return square;
+  }
+
+  // Swaps the halves of pairs that lie across the diagonal, from single elements up.
+  void turn(Values& square) {
+    const auto width = static_cast<unsigned>(square.size());
+    for (unsigned part = 1; part < width; part *= 2) {
+      std::vector<int> low;
+      std::vector<int> high;
+      for (unsigned lane = 0; lane < width; ++lane) {
+        const bool is_low = (lane & part) == 0;
+        low.push_back(static_cast<int>(is_low ? lane : lane - part + width));
+        high.push_back(static_cast<int>(is_low ? lane + part : lane + width));
+      }
+      for (unsigned i = 0; i < width; ++i) {
+        if ((i & part) != 0) continue;
+        Value* first = square[i];
+        Value* second = square[i | part];
+        square[i] = builder_.CreateShuffleVector(first, second, low);
+        square[i | part] = builder_.CreateShuffleVector(first, second, high);
+      }
+    }
+  }
+
+  Value* column_at(const Columns& columns, unsigned lane) {
+    Value* column = builder_.CreateAdd(columns.first, number(lane));
+    if (columns.left == nullptr) return column;
+    Value* is_there = builder_.CreateICmpSLT(number(lane), columns.left);
+    return builder_.CreateSelect(is_there, column, columns.first);
   }
 
   Values right_at(uint32_t product, const Columns& columns, unsigned vectors, Value* depth) {
@@ -291,11 +375,7 @@ class MatrixEmitter {
   Value* gather(uint32_t place, llvm::Type* element, Value* row, const Columns& columns) {
     Value* gathered = llvm::PoisonValue::get(LaneEmitter::widen(element, columns.width));
     for (unsigned lane = 0; lane < columns.width; ++lane) {
-      Value* column = builder_.CreateAdd(columns.first, number(lane));
-      if (columns.left != nullptr) {
-        Value* is_there = builder_.CreateICmpSLT(number(lane), columns.left);
-        column = builder_.CreateSelect(is_there, column, columns.first);
-      }
+      Value* column = column_at(columns, lane);
       Value* one =
           builder_.CreateAlignedLoad(element, moved(row, place, kColumn, column), llvm::Align(1));
       if (columns.width == 1) return one;
