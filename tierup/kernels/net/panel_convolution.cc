@@ -72,7 +72,7 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
   plan.workers = piece_workers(plan.parts(), threads);
   const int64_t channels = std::min(rounded_up(problem.out_channels, kPanelGrain),
                                     parts_of(panels, plan.channel_parts) * kPanelChannels);
-  const bool is_deep = problem.depth() > kConvolutionDepth;
+  const bool is_deep = problem.depth() > convolution_part_depth(problem);
   const int64_t each = parts_of(rows, plan.row_parts);
   plan.scratch_of_worker =
       rounded_up(gathered_count(problem, each) + (is_deep ? each * channels : 0), 16);

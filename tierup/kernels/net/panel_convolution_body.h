@@ -33,7 +33,8 @@ class ConvolutionRunner {
         sums_(gathered_ + gathered_count(p_, rows_)) {}
 
   void run() {
-    const int64_t blocks = (depth_ + kConvolutionDepth - 1) / kConvolutionDepth;
+    const int64_t most = convolution_part_depth(p_);
+    const int64_t blocks = (depth_ + most - 1) / most;
     for (int64_t i = 0; i < blocks; ++i) multiply(depth_ * i / blocks, depth_ * (i + 1) / blocks);
   }
 
