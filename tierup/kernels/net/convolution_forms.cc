@@ -13,6 +13,10 @@ PanelConvolution panel_problem(const ConvGeometry& g) {
           g.stride[2], g.dilation[1],  g.dilation[2], g.padding[1],  g.padding[2]};
 }
 
+PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t columns) {
+  return {1, 1, rows, depth, 1, rows, columns, 1, 1, 1, 1, 1, 1, 0, 0};
+}
+
 std::optional<std::vector<StoreStep>> store_steps(const Layer& layer) {
   std::vector<StoreStep> steps;
   for (const Epilogue& e : layer.epilogue) {
@@ -29,6 +33,10 @@ std::optional<std::vector<StoreStep>> store_steps(const Layer& layer) {
       steps.push_back({StoreStep::Kind::kSwish});
     } else if (a.function == Function::kHardswish) {
       steps.push_back({StoreStep::Kind::kHardswish});
+    } else if (a.function == Function::kGeluErf) {
+      steps.push_back({StoreStep::Kind::kGeluErf});
+    } else if (a.function == Function::kGeluTanh) {
+      steps.push_back({StoreStep::Kind::kGeluTanh});
     } else {
       return std::nullopt;
     }

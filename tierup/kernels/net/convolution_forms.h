@@ -12,6 +12,8 @@ namespace tierup::kernels::net {
 
 Winograd winograd_problem(const ConvGeometry& g, int tile);
 PanelConvolution panel_problem(const ConvGeometry& g);
+// Rows times a matrix: a window of one point.
+PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t columns);
 
 // The epilogue, if our own loops have all of it.
 std::optional<std::vector<StoreStep>> store_steps(const Layer& layer);

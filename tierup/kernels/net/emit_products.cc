@@ -1,11 +1,15 @@
 // Matrix products, and what hangs on them and on convolutions.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/spare_pages.h"
 
 namespace tierup::kernels::net {
 dnnl::primitive_attr Emitter::attributes(const Layer& layer) const {
@@ -60,40 +64,93 @@ Tensor Emitter::scaled_weight(const Layer& layer) {
   return weight;
 }
 
+PanelConvolution Emitter::product_problem(const Layer& layer) const {
+  const int64_t k = layer.weight.size(0);
+  return panel_product_problem(numel_of(value(layer.inputs[0]).sizes) / k, k, layer.weight.size(1));
+}
+
 void Emitter::product(const Layer& layer) {
   if (is_row_product(layer)) return row_product(layer);
   if (is_single_row(layer)) return single_row(layer);
-  const IntVector& in = value(layer.inputs[0]).sizes;
-  const IntVector& out = value(layer.output).sizes;
-  const int64_t k = layer.weight.size(0);
-  const int64_t n = layer.weight.size(1);
-  const int64_t m = numel_of(in) / k;
-  const IntVector source_sizes{m, k};
-  const IntVector target_sizes{m, n};
-  const memory::desc bias_layout({1, n}, memory::data_type::f32, memory::format_tag::ab);
-  const auto describe_with = [&](const memory::desc& weights) {
-    return dnnl::matmul::primitive_desc(
-        {row_major(source_sizes), weights, bias_layout, row_major(target_sizes)}, attributes(layer),
-        onednn_engine());
-  };
+  if (product_algorithm(layer) == Algorithm::kPanels) return panel_product(layer);
+  onednn_product(layer);
+}
+
+// One copy of the weights serves all sizes, so their first net decides.
+Algorithm Emitter::product_algorithm(const Layer& layer) {
+  const PanelConvolution problem = product_problem(layer);
+  const auto steps = store_steps(layer);
+  if (!steps || problem.out_channels % kConvolutionChannels != 0) return Algorithm::kOneDnn;
+  if (const auto known = weights_.algorithm(layer.weights_id)) return *known;
+  if (!options_.measures) return Algorithm::kOneDnn;
+  const IntVector key{problem.rows(), problem.depth(), problem.out_channels};
+  const Algorithm chosen = measured(key, [&] {
+    return fastest(fmt::format("product of {}x{} and {}x{}", problem.rows(), problem.depth(),
+                               problem.depth(), problem.out_channels),
+                   {Algorithm::kPanels, Algorithm::kOneDnn}, [&](Algorithm algorithm) {
+                     return algorithm == Algorithm::kPanels
+                                ? attempt_panels(problem, *steps)
+                                : attempt_primitive(describe_product(layer, std::nullopt));
+                   });
+  });
+  weights_.set_algorithm(layer.weights_id, chosen);
+  return chosen;
+}
+
+void Emitter::panel_product(const Layer& layer) {
+  const PanelConvolution problem = product_problem(layer);
+  const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
+  const IntVector packed_sizes{convolution_weight_count(problem)};
+  const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const Home weights = stored(layer.weights_id * 2, row_major(packed_sizes), [&](char* to) {
+    const Tensor weight = scaled_weight(layer);
+    pack_product_weight(problem, weight.data<float>(), weight.stride(0), weight.stride(1),
+                        reinterpret_cast<float*>(to));
+    give_back_pages(weight);
+  });
+  const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const Home target = result_home(layer, row_major(value(layer.output).sizes));
+  const Home room = fresh(row_major(IntVector{plan.scratch()}));
+  act(
+      [=, steps = *store_steps(layer)](Bases bases) {
+        run_convolution(problem, plan, at(bases, source), at(bases, weights), at(bases, bias),
+                        steps, at(bases, target), at(bases, room));
+      },
+      {source, weights, bias, target, room});
+  settle(layer.output, target);
+}
+
+// With weights as they were packed before, if they were.
+dnnl::matmul::primitive_desc Emitter::describe_product(
+    const Layer& layer, const std::optional<memory::desc>& packed_as) const {
+  const PanelConvolution p = product_problem(layer);
+  const memory::desc weights =
+      packed_as ? *packed_as : any_layout(IntVector{p.depth(), p.out_channels});
+  return dnnl::matmul::primitive_desc(
+      {row_major(IntVector{p.rows(), p.depth()}), weights, row_major(IntVector{1, p.out_channels}),
+       row_major(IntVector{p.rows(), p.out_channels})},
+      attributes(layer), onednn_engine());
+}
+
+void Emitter::onednn_product(const Layer& layer) {
   const auto known = weights_.known_layout(layer.weights_id * 2);
   dnnl::matmul::primitive_desc pd;
   try {
-    pd = describe_with(known ? *known : any_layout(IntVector{k, n}));
+    pd = describe_product(layer, known);
   } catch (const dnnl::error&) {
     if (!known) throw;
-    pd = describe_with(any_layout(IntVector{k, n}));
+    pd = describe_product(layer, std::nullopt);
   }
-  Home source = home_in(layer.inputs[0], row_major(in));
-  source.layout = row_major(source_sizes);
+  Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  source.layout = pd.src_desc();
   const Tensor weight = scaled_weight(layer);
   const Home weights = packed(layer.weights_id * 2, weight, pd.weights_desc(),
                               strided(weight.sizes(), weight.strides()));
   Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
-  bias.layout = bias_layout;
-  const Home result = result_home(layer, row_major(out));
+  bias.layout = pd.bias_desc();
+  const Home result = result_home(layer, row_major(value(layer.output).sizes));
   Home target = result;
-  target.layout = row_major(target_sizes);
+  target.layout = pd.dst_desc();
   act(dnnl::matmul(pd), {{DNNL_ARG_SRC, source},
                          {DNNL_ARG_WEIGHTS, weights},
                          {DNNL_ARG_BIAS, bias},

@@ -1,4 +1,4 @@
-// Which algorithm does a convolution: by measurement, in the compile job.
+// Which algorithm does a convolution or a product: by measurement, in the compile job.
 #include <emmintrin.h>
 #include <fmt/format.h>
 
@@ -84,37 +84,44 @@ Algorithm Emitter::algorithm_for(const Layer& layer) {
     const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
     return fits ? known : candidates.front();
   }
-  const IntVector key = geometry_key(layer.conv);
-  auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
-    return std::equal(entry.first.begin(), entry.first.end(), key.begin(), key.end());
+  const ConvGeometry& g = layer.conv;
+  const Algorithm chosen = measured(geometry_key(g), [&] {
+    return fastest(fmt::format("convolution {}x{}x{} to {}x{}x{}", g.in_channels, g.in[1], g.in[2],
+                               g.out_channels, g.out[1], g.out[2]),
+                   candidates, [&](Algorithm algorithm) { return attempt(layer, algorithm); });
   });
-  if (found == measured_.end()) found = measured_.insert(found, {key, fastest(layer, candidates)});
-  const Algorithm chosen = found->second;
   weights_.set_algorithm(layer.id, chosen);
   return chosen;
 }
 
+// What `measure` says of the geometry, which it is asked once.
+Algorithm Emitter::measured(const IntVector& key, const std::function<Algorithm()>& measure) {
+  auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
+    return std::equal(entry.first.begin(), entry.first.end(), key.begin(), key.end());
+  });
+  if (found == measured_.end()) found = measured_.insert(found, {key, measure()});
+  return found->second;
+}
+
 // By measurement on one thread. Weights come from memory in each run where they will between other
 // layers.
-Algorithm Emitter::fastest(const Layer& layer, const std::vector<Algorithm>& candidates) {
+Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>& candidates,
+                           const std::function<Attempt(Algorithm)>& attempt_by) {
   constexpr size_t kCold = size_t{256} << 10;  // Fewer bytes come from memory in no time.
   const ThreadCountScope one_thread(1);
   trial_room_.clear();
   std::vector<Attempt> attempts;
-  for (const Algorithm candidate : candidates) attempts.push_back(attempt(layer, candidate));
+  for (const Algorithm candidate : candidates) attempts.push_back(attempt_by(candidate));
   const TrialResult result = try_candidates(attempts.size(), [&](size_t i) {
     const Attempt& a = attempts[i];
     if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
     return timed_run(a.run);
   });
-  const ConvGeometry& g = layer.conv;
   std::string times;
   for (size_t i = 0; i < candidates.size(); ++i)
     times += fmt::format("{} {:.3f} ms, ", name_of(candidates[i]), result.milliseconds[i]);
-  out_.notes.push_back(
-      fmt::format("convolution {}x{}x{} to {}x{}x{}: {}on one thread, {} rounds: {}", g.in_channels,
-                  g.in[1], g.in[2], g.out_channels, g.out[1], g.out[2], times, result.rounds,
-                  name_of(candidates[result.winner])));
+  out_.notes.push_back(fmt::format("{}: {}on one thread, {} rounds: {}", work, times, result.rounds,
+                                   name_of(candidates[result.winner])));
   return candidates[result.winner];
 }
 
@@ -133,7 +140,12 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
 
 // Without the swish that gets a pass of its own: only its way through memory is missing.
 Emitter::Attempt Emitter::attempt_onednn(const Layer& layer) {
-  const auto pd = describe(ends_with_large_swish(layer) ? without_swish(layer) : layer);
+  return attempt_primitive(describe(ends_with_large_swish(layer) ? without_swish(layer) : layer));
+}
+
+// Of a convolution or a product.
+template <typename Described>
+Emitter::Attempt Emitter::attempt_primitive(const Described& pd) {
   using Part = TrialRoom::Part;
   std::unordered_map<int, memory> arguments;
   const auto give = [&](int name, Part part, const memory::desc& layout) {
@@ -146,12 +158,14 @@ Emitter::Attempt Emitter::attempt_onednn(const Layer& layer) {
   give(DNNL_ARG_DST, Part::kTarget, pd.dst_desc());
   give(DNNL_ARG_SCRATCHPAD, Part::kScratch, pd.scratchpad_desc());
   const size_t bytes = pd.weights_desc().get_size();
-  return {[primitive = convolution_forward(pd), arguments] {
+  return {[primitive = dnnl::primitive(pd.get()), arguments] {
             primitive.execute(onednn_stream(), arguments);
             onednn_stream().wait();
           },
           trial_room_.at_least(Part::kWeights, bytes), bytes};
 }
+template Emitter::Attempt Emitter::attempt_primitive(const convolution_forward::primitive_desc&);
+template Emitter::Attempt Emitter::attempt_primitive(const dnnl::matmul::primitive_desc&);
 
 template <typename Problem>
 Emitter::OwnTrial Emitter::own_trial(const Problem& problem, int64_t weights, int64_t scratch) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,12 @@ class Emitter {
   void row_product(const Layer& layer);
   void single_row(const Layer& layer);
   void row_epilogue(const Layer& layer, const Home& target);
+  PanelConvolution product_problem(const Layer& layer) const;
+  Algorithm product_algorithm(const Layer& layer);
+  void panel_product(const Layer& layer);
+  dnnl::matmul::primitive_desc describe_product(const Layer& layer,
+                                                const std::optional<memory::desc>& packed_as) const;
+  void onednn_product(const Layer& layer);
   void batch_product(const Layer& layer);
   void activation(const Layer& layer);
   void affine(const Layer& layer);
@@ -166,8 +173,7 @@ class Emitter {
   // The convolution's weight, dense and with the normalisation's factors; its pages may go.
   Tensor dense_weight(const Layer& layer) const;
   Algorithm algorithm_for(const Layer& layer);
-  Algorithm fastest(const Layer& layer, const std::vector<Algorithm>& candidates);
-  // A way to do a convolution, ready to be timed (emit_trials.cc).
+  // A way to do a convolution or a product, ready to be timed (emit_trials.cc).
   struct Attempt {
     std::function<void()> run;
     const char* weights = nullptr;
@@ -180,8 +186,13 @@ class Emitter {
   OwnTrial own_trial(const Problem& problem, int64_t weights, int64_t scratch);
   Attempt attempt(const Layer& layer, Algorithm algorithm);
   Attempt attempt_onednn(const Layer& layer);
+  template <typename Described>
+  Attempt attempt_primitive(const Described& pd);
   Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);
   Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
+  Algorithm fastest(const std::string& work, const std::vector<Algorithm>& candidates,
+                    const std::function<Attempt(Algorithm)>& attempt_by);
+  Algorithm measured(const IntVector& key, const std::function<Algorithm()>& measure);
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, int tile);
   void panels(const Layer& layer);

@@ -50,6 +50,21 @@ void pack_convolution_weight(const PanelConvolution& problem, const float* weigh
   }
 }
 
+void pack_product_weight(const PanelConvolution& problem, const float* weight, int64_t depth_stride,
+                         int64_t column_stride, float* packed) {
+  if (depth_stride == 1 && column_stride == problem.depth())
+    return pack_convolution_weight(problem, weight, packed);
+  for (int64_t first = 0; first < problem.out_channels; first += kPanelChannels) {
+    const int64_t width = panel_width(problem.out_channels, first);
+    const int64_t count = std::min(width, problem.out_channels - first);
+    for (int64_t k = 0; k < problem.depth(); ++k, packed += width) {
+      const float* from = weight + k * depth_stride + first * column_stride;
+      for (int64_t o = 0; o < count; ++o) packed[o] = from[o * column_stride];
+      std::fill_n(packed + count, width - count, 0.0F);
+    }
+  }
+}
+
 // Each part of the rows reads all weights, each part of the channels all rows. Parts are small
 // enough for threads to share the work evenly, and large enough that a panel is worth its way to
 // the cache (it comes from memory at the pace of 48 rows) and that gathering rows is little beside

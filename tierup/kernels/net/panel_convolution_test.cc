@@ -157,6 +157,53 @@ TEST_P(PanelConvolutionOn, StoresThroughGates) {
   }
 }
 
+double gelu(StoreStep::Kind kind, double x) {
+  const double u = kind == StoreStep::Kind::kGeluErf
+                       ? std::erf(x / std::sqrt(2.0))
+                       : std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+  return x * (1 + u) / 2;
+}
+
+TEST_P(PanelConvolutionOn, StoresThroughGelus) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  Case c = case_of({1, 60, 70, 1, 60, 70, 16, 1, 1, 1, 1, 1, 1, 0, 0});
+  for (float& x : c.source) x *= 12;
+  std::copy_n(std::vector<float>{infinity, -infinity, std::nanf(""), 1e20F, -1e20F, 0}.begin(), 6,
+              c.source.begin());
+  const std::vector<float> plain = run(c, {}, 2);
+  for (const StoreStep::Kind kind : {StoreStep::Kind::kGeluErf, StoreStep::Kind::kGeluTanh}) {
+    const std::vector<float> got = run(c, {{kind}}, 2);
+    for (size_t i = 0; i < plain.size(); ++i) {
+      const double wanted = gelu(kind, plain[i]);
+      if (std::isfinite(wanted)) {
+        ASSERT_NEAR(got[i], wanted, 2e-6 * std::max(1.0, std::abs(wanted))) << plain[i];
+      } else {
+        ASSERT_EQ(std::isnan(got[i]), std::isnan(wanted)) << plain[i];
+        if (!std::isnan(wanted)) {
+          ASSERT_EQ(got[i], wanted);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(PanelConvolutionOn, MatricesPackAlikeHoweverTheyLie) {
+  for (const int64_t columns : {16, 80, 144}) {
+    const PanelConvolution p{1, 1, 9, 37, 1, 9, columns, 1, 1, 1, 1, 1, 1, 0, 0};
+    const std::vector<float> turned = numbers(37 * columns, 7);  // [columns][depth]
+    std::vector<float> plain(turned.size());
+    for (int64_t k = 0; k < 37; ++k) {
+      for (int64_t o = 0; o < columns; ++o)
+        plain[static_cast<size_t>(k * columns + o)] = turned[static_cast<size_t>(o * 37 + k)];
+    }
+    std::vector<float> wanted(static_cast<size_t>(convolution_weight_count(p)));
+    std::vector<float> got(wanted.size(), 7);
+    pack_product_weight(p, turned.data(), 1, 37, wanted.data());
+    pack_product_weight(p, plain.data(), columns, 1, got.data());
+    EXPECT_EQ(got, wanted);
+  }
+}
+
 // As a division by six gives it, zeros of both signs too.
 TEST_P(PanelConvolutionOn, HardswishIsRoundedAsByDivision) {
   Case c = case_of({1, 60, 70, 1, 60, 70, 16, 1, 1, 1, 1, 1, 1, 0, 0});
@@ -198,7 +245,9 @@ TEST(PanelConvolutionPlan, GivesThreadsAsManyPartsEach) {
     for (const int64_t side : {14, 28, 56, 57, 112}) {
       const ConvolutionPlan plan =
           plan_convolution({1, side, side, 64, side, side, 64, 1, 1, 1, 1, 1, 1, 0, 0}, threads);
-      if (plan.row_parts > threads) EXPECT_EQ(plan.row_parts % threads, 0) << side;
+      if (plan.row_parts > threads) {
+        EXPECT_EQ(plan.row_parts % threads, 0) << side;
+      }
     }
   }
 }

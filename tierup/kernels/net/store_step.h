@@ -6,7 +6,16 @@
 namespace tierup::kernels::net {
 
 struct StoreStep {
-  enum class Kind : uint8_t { kSum, kRelu, kClip, kLinear, kSwish, kHardswish };
+  enum class Kind : uint8_t {
+    kSum,
+    kRelu,
+    kClip,
+    kLinear,
+    kSwish,
+    kHardswish,
+    kGeluErf,
+    kGeluTanh
+  };
   Kind kind;  // kSum adds what lies in the result's place.
   float alpha = 0;
   float beta = 0;

@@ -39,12 +39,13 @@ inline LaneVector sixth(LaneVector x) {
 #endif
 }
 
-// x / (1 + exp(-x)), within 5 units of the last place of results that are normal numbers; NaN for
-// -infinity, as the formula has it.
-inline LaneVector swish_lanes(LaneVector x) {
-  const LaneVector most = 87.0F - LaneVector{};
-  // exp(-v) = 2^n exp(r). Its other bound is the one that keeps 2^n a normal number.
-  LaneVector v = x > most ? most : x;
+constexpr float kMostExponent = 87;
+
+// exp(-v) for v between -kMostExponent and kMostExponent, to which others are moved: 2^n exp(r).
+// The lower bound is the one that keeps 2^n a normal number.
+inline LaneVector exp_of_negative(LaneVector v) {
+  const LaneVector most = kMostExponent - LaneVector{};
+  v = v > most ? most : v;
   v = v < -most ? -most : v;
   const LaneVector magic = 12582912.0F - LaneVector{};  // 1.5 * 2^23: adding it rounds.
   const LaneVector shifted = multiply_add(v, -1.44269504F - LaneVector{}, magic);
@@ -58,9 +59,39 @@ inline LaneVector swish_lanes(LaneVector x) {
   p = multiply_add(p, r * r, r) + 1.0F;
   // The whole number stands in the last bits of `shifted`.
   const LaneInts exponent = reinterpret_cast<LaneInts>(shifted) << 23;
-  const LaneVector power = reinterpret_cast<LaneVector>(reinterpret_cast<LaneInts>(p) + exponent);
-  const LaneVector factor = reciprocal(power + 1.0F);
-  return x * (x < -most ? LaneVector{} : factor);
+  return reinterpret_cast<LaneVector>(reinterpret_cast<LaneInts>(p) + exponent);
+}
+
+// x / (1 + exp(-v)), within 5 units of the last place of results that are normal numbers.
+inline LaneVector gated_lanes(LaneVector x, LaneVector v) {
+  const LaneVector factor = reciprocal(exp_of_negative(v) + 1.0F);
+  return x * (v < -kMostExponent - LaneVector{} ? LaneVector{} : factor);
+}
+
+// NaN for -infinity, as the formula has it.
+inline LaneVector swish_lanes(LaneVector x) { return gated_lanes(x, x); }
+
+// x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): a gate of 2 u.
+inline LaneVector gelu_tanh_lanes(LaneVector x) {
+  const LaneVector cubic = 0.0713548162726F - LaneVector{};
+  const LaneVector linear = 1.59576912161F - LaneVector{};
+  return gated_lanes(x, x * multiply_add(x * x, cubic, linear));
+}
+
+// x (1 + erf(x / sqrt(2))) / 2. The error function is Abramowitz and Stegun's 7.1.26: 1.5e-7 off.
+inline LaneVector gelu_erf_lanes(LaneVector x) {
+  const LaneVector far = 10 - LaneVector{};  // Where the function is 1.
+  const LaneVector z = x * 0.70710678118654752F;
+  LaneVector size = z < LaneVector{} ? -z : z;
+  size = size > far ? far : size;
+  const LaneVector t = reciprocal(multiply_add(size, 0.3275911F - LaneVector{}, 1 - LaneVector{}));
+  LaneVector p = multiply_add(t, 1.061405429F - LaneVector{}, -1.453152027F - LaneVector{});
+  p = multiply_add(p, t, 1.421413741F - LaneVector{});
+  p = multiply_add(p, t, -0.284496736F - LaneVector{});
+  p = multiply_add(p, t, 0.254829592F - LaneVector{});
+  LaneVector rest = p * t * exp_of_negative(size * size);  // 1 - erf(|z|)
+  rest = size < far ? rest : LaneVector{};
+  return x * 0.5F * (z < LaneVector{} ? rest : 2.0F - rest);
 }
 
 // Calls use(change), change being the step on one vector; not for sums.
@@ -78,6 +109,8 @@ inline void with_step(const StoreStep& step, const Use& use) {
       break;
     case StoreStep::Kind::kLinear: use([=](LaneVector x) { return x * alpha + beta; }); break;
     case StoreStep::Kind::kSwish: use([](LaneVector x) { return swish_lanes(x); }); break;
+    case StoreStep::Kind::kGeluErf: use([](LaneVector x) { return gelu_erf_lanes(x); }); break;
+    case StoreStep::Kind::kGeluTanh: use([](LaneVector x) { return gelu_tanh_lanes(x); }); break;
     case StoreStep::Kind::kHardswish:
       use([](LaneVector x) {
         const LaneVector six = 6.0F - LaneVector{};

@@ -14,7 +14,7 @@
 
 namespace tierup::kernels::net {
 
-// Of a convolution; Winograd's with the side of its tiles.
+// Of a convolution or a product; Winograd's with the side of its tiles.
 enum class Algorithm : uint8_t { kOneDnn, kPanels, kWinograd2, kWinograd4 };
 
 class WeightStore {
@@ -25,7 +25,7 @@ class WeightStore {
   // A layout that the constant was packed in before; nets for other sizes take it again where they
   // can, so that one copy serves all.
   std::optional<memory::desc> known_layout(int id) const;
-  // How a convolution was done when it was measured, for nets that do not measure.
+  // How a convolution or product was done when it was measured, for nets that do not measure.
   void set_algorithm(int id, Algorithm algorithm);
   std::optional<Algorithm> algorithm(int id) const;
   size_t bytes() const;

@@ -37,6 +37,10 @@ double apply(const std::vector<StoreStep>& steps, double x, double before) {
       case StoreStep::Kind::kLinear: x = x * step.alpha + step.beta; break;
       case StoreStep::Kind::kSwish: x = x / (1 + std::exp(-x)); break;
       case StoreStep::Kind::kHardswish: x = x * std::clamp(x + 3, 0.0, 6.0) / 6; break;
+      case StoreStep::Kind::kGeluErf: x = x * (1 + std::erf(x / std::sqrt(2.0))) / 2; break;
+      case StoreStep::Kind::kGeluTanh:
+        x = x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
+        break;
     }
   }
   return x;
