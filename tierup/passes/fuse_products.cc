@@ -120,11 +120,26 @@ class ProgramMaker {
 
   GroupArgument argument_of(Value* value) {
     if (!is_tensor(value)) return {GroupArgument::Source::kConstant, 0, *known_argument(value)};
-    const ViewChain chain = longest_view_chain(
+    ViewChain chain = longest_view_chain(
         value, [&](const Value* at) { return index_.contains(at) || !has_known_sizes(at); });
+    // What would be copied, or is of unknown size, stays a step outside.
+    const bool is_inside = index_.contains(chain.source);
+    if (!is_inside && (!has_known_sizes(chain.source) || !fits(chain))) chain = {value, {}, {}};
     GroupArgument argument = source_of(const_cast<Value*>(chain.source));
     if (!chain.steps.empty()) argument.chain = chain_of(value, chain);
     return argument;
+  }
+  bool fits(const ViewChain& chain) {
+    if (chain.steps.empty()) return true;
+    IntVector sizes;
+    for (const Dim& dim : *forms_.shape(chain.source)) sizes.push_back(dim.value);
+    try {
+      ops::outline_through(ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat),
+                           {chain.steps, {}});
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
   }
   bool has_known_sizes(const Value* value) {
     const Shape& shape = forms_.shape(value);

@@ -222,10 +222,8 @@ class Regions {
     keep_outer_numbers();
     drop_views_of_inputs();
     std::vector<Exit> exits;
-    const bool is_left =
-        context_.target().has_groups && is_for_a_group(members_, gate_work_, context_.hints());
-    if (members_.size() > 1 && !is_left && is_worth_it(members_, context_.hints()) &&
-        find_exits(exits)) {
+    if (members_.size() > 1 && is_worth_it(members_, context_.hints()) &&
+        !is_left_to_a_group(members_, gate_work_, context_) && find_exits(exits)) {
       build(exits);
     }
     reset();

@@ -27,9 +27,11 @@ using Counters = std::map<std::string, int64_t, std::less<>>;
 
 // What the code that comes out is to run on, and how exactly.
 struct CompileTarget {
-  int threads = 0;          // Of the callers; 0: not known, nothing is compiled ahead.
-  bool is_fast = true;      // Algorithms with other rounding than tier 0's may be chosen.
-  bool has_groups = false;  // Fusion groups are made of what is left.
+  int threads = 0;      // Of the callers; 0: not known, nothing is compiled ahead.
+  bool is_fast = true;  // Algorithms with other rounding than tier 0's may be chosen.
+  // Whether fusion groups, with kernels, are made of what is left. May take long; null: they are
+  // not.
+  std::function<bool()> has_groups;
 };
 
 class PassContext {

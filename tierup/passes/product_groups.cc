@@ -64,6 +64,7 @@ void ProductPlanner::visit(Node* node) {
     const uint32_t group = group_of(node->input(0));
     reach_.join(*node, group);
     groups_[group].views.push_back(node);
+    views_.insert(node);
     group_of_[node] = group;
     return;
   }
@@ -144,21 +145,21 @@ const RowCall* ProductPlanner::row_call(const Node* member) const {
   return found == row_calls_.end() ? nullptr : &found->second;
 }
 
-// Notes the shapes of views of values of which they are known; false if a view does not fit.
+// Notes the shapes of views; false if a view of what its member makes does not fit or would copy.
 bool ProductPlanner::find_view_shapes(const Node& node) {
   if (is_view_list(node)) return true;
   for (const Value* output : node.outputs()) {
-    const auto is_other = [&](const Value* value) {
-      return value->node() != &node && is_tensor(value);
-    };
-    const ViewChain chain = *view_chain(output, is_other);
-    const std::optional<Tensor> source = outline_of(forms_.shape(chain.source));
+    const std::optional<ViewChain> chain = view_chain(output, [&](const Value* value) {
+      return group_of(value) != kNone && !views_.contains(value->node());
+    });
+    if (!chain) return false;
+    const std::optional<Tensor> source = outline_of(forms_.shape(chain->source));
     if (!source) return false;
     try {
-      const Tensor view = ops::outline_through(*source, {chain.steps, {}});
-      const ops::ValueForm form{forms_.form(chain.source).dtype, view.dim() == 0
-                                                                     ? ops::Standing::kZeroDim
-                                                                     : ops::Standing::kDimensioned};
+      const Tensor view = ops::outline_through(*source, {chain->steps, {}});
+      const ops::ValueForm form{
+          forms_.form(chain->source).dtype,
+          view.dim() == 0 ? ops::Standing::kZeroDim : ops::Standing::kDimensioned};
       forms_.set(output, form, shape_of({view.sizes().begin(), view.sizes().end()}));
     } catch (const Error&) {
       return false;

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tierup/ops/product_kinds.h"
@@ -62,6 +63,7 @@ class ProductPlanner {
   std::vector<bool> pinned_;        // Something that cannot move depends on the group.
   GroupReach reach_;
   std::unordered_map<const ir::Node*, uint32_t> group_of_;  // Of members and views.
+  std::unordered_set<const ir::Node*> views_;
   std::unordered_map<const ir::Node*, RowCall> row_calls_;
   std::vector<std::pair<ir::Node*, std::string>> refused_;
 };

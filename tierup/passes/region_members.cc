@@ -97,8 +97,11 @@ bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints&
 
 namespace {
 
-// A tensor without data, of sizes that were all seen.
+// A constant, or a tensor without data of sizes that were all seen.
 std::optional<Tensor> seen_outline(const Value* value, const ir::ValueHints& hints) {
+  if (const IValue* constant = constant_of(value)) {
+    return constant->is_tensor() ? std::optional(constant->to_tensor()) : std::nullopt;
+  }
   const std::optional<std::vector<Dim>> seen = seen_facts(value, hints).sizes;
   if (!seen) return std::nullopt;
   IntVector sizes;
@@ -139,8 +142,9 @@ bool is_grouped_product(const Node& node, const ir::ValueHints& hints) {
 
 }  // namespace
 
-bool is_for_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
-                    const ir::ValueHints& hints) {
+bool is_left_to_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
+                        const PassContext& context) {
+  const ir::ValueHints& hints = context.hints();
   const auto is_parted = [&](const Value* value) {
     return std::any_of(value->uses().begin(), value->uses().end(), [&](const ir::Use& use) {
       return use.user != nullptr && gates.gives_gates(use.user);
@@ -156,9 +160,11 @@ bool is_for_a_group(const std::vector<RegionMember>& members, const GateWork& ga
   const auto is_grouped = [&](const RegionMember& member) {
     return is_grouped_product(*member.node, hints) || goes_along(*member.node, hints);
   };
-  return std::all_of(members.begin(), members.end(), is_small) &&
+  const auto& has_groups = context.target().has_groups;
+  return has_groups && std::all_of(members.begin(), members.end(), is_small) &&
          (std::any_of(members.begin(), members.end(), gives_gates) ||
-          std::all_of(members.begin(), members.end(), is_grouped));
+          std::all_of(members.begin(), members.end(), is_grouped)) &&
+         has_groups();
 }
 
 }  // namespace tierup::passes

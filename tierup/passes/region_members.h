@@ -7,6 +7,7 @@
 #include "tierup/ir/value_hints.h"
 #include "tierup/ops/neural_net.h"
 #include "tierup/passes/gate_work.h"
+#include "tierup/passes/pass.h"
 
 namespace tierup::passes {
 
@@ -37,9 +38,10 @@ struct RegionMember {
 // fusion group, but for softmaxes of their short rows.
 bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);
 
-// Whether fusion groups do a region in less time than a net (fuse_products.h): its products are
-// small, and everything else is what groups take, or is done with gates that it makes.
-bool is_for_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
-                    const ir::ValueHints& hints);
+// Whether a region is left to fusion groups, which do it in less time than a net (fuse_products.h):
+// its products are small, and everything else is what groups take, or is done with gates that it
+// makes.
+bool is_left_to_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
+                        const PassContext& context);
 
 }  // namespace tierup::passes

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -82,6 +83,14 @@ codegen::CompileOptions codegen_options(const TieringOptions& tiering) {
   return options;
 }
 
+// Whether small products that nets leave will stand in groups with kernels.
+bool fuses_products(const TieringOptions& options) {
+  const auto& off = options.disabled_passes;
+  return options.fusion && options.fusion_group_min <= TieringOptions().fusion_group_min &&
+         std::find(off.begin(), off.end(), "fuse_products") == off.end() &&
+         codegen::Library::instance().api() != nullptr;
+}
+
 // Last of all: what is left of point-wise operators becomes groups with compiled kernels.
 void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOptions& pass_options,
           const std::atomic<bool>& cancelled, std::vector<std::string>& notes) {
@@ -136,7 +145,8 @@ class Specialization {
     set_input_types(*graph_, request);
     hints_ = profile::hints_of(*graph_, request.profile);
     pass_options_.hints = &hints_;
-    pass_options_.target = {request.threads, options.accurate == false, options.fusion};
+    pass_options_.target = {request.threads, options.accurate == false,
+                            [&options] { return fuses_products(options); }};
     pass_options_.verify_each = options.verify_passes;
     pass_options_.disabled = options.disabled_passes;
     // Their products sum in another order than tier 0's.
