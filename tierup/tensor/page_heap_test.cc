@@ -1,12 +1,13 @@
 #include "tierup/tensor/page_heap.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,13 +18,13 @@ namespace {
 constexpr size_t kKilobyte = size_t{1} << 10;
 constexpr size_t kMegabyte = size_t{1} << 20;
 
-// MiB of this process that are in memory.
-size_t resident_mib() {
-  std::ifstream file("/proc/self/statm");
-  size_t total = 0;
-  size_t resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kMegabyte;
+// MiB of this range that are in memory.
+size_t resident_mib(const char* begin, size_t bytes) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages(bytes / page);
+  if (mincore(const_cast<char*>(begin), bytes, pages.data()) != 0) std::abort();
+  const auto there = std::count_if(pages.begin(), pages.end(), [](auto x) { return (x & 1) != 0; });
+  return static_cast<size_t>(there) * page / kMegabyte;
 }
 
 TEST(PageHeap, BlocksOfAllSizesAreAlignedWholeAndApart) {
@@ -70,32 +71,30 @@ TEST(PageHeap, KnowsItsOwnBlocksOnly) {
 
 TEST(PageHeap, GivesBackThePagesInWhichNothingLies) {
   PageHeap heap;
-  const size_t before = resident_mib();
+  constexpr size_t kBytes = 30 * kMegabyte;
   auto* below = static_cast<char*>(heap.allocate(kMegabyte));
-  auto* block = static_cast<char*>(heap.allocate(30 * kMegabyte));
+  auto* block = static_cast<char*>(heap.allocate(kBytes));
   auto* above = static_cast<char*>(heap.allocate(kMegabyte));
   for (auto* some : {below, above}) std::memset(some, 7, kMegabyte);
-  std::memset(block, 7, 30 * kMegabyte);
-  EXPECT_GE(resident_mib(), before + 30);
+  std::memset(block, 7, kBytes);
+  EXPECT_EQ(resident_mib(block, kBytes), 30U);
   heap.free(block);
-  EXPECT_LE(resident_mib(), before + 6);
+  EXPECT_LE(resident_mib(block, kBytes), 2U);  // Of the pages that the neighbours lie in.
   EXPECT_EQ(std::count(below, below + kMegabyte, 7), kMegabyte);
   EXPECT_EQ(std::count(above, above + kMegabyte, 7), kMegabyte);
   heap.free(below);
   heap.free(above);
-  EXPECT_LE(resident_mib(), before + 2);
+  EXPECT_EQ(resident_mib(below, kBytes + 2 * kMegabyte), 0U);
 }
 
 TEST(PageHeap, PagesTouchedAheadAreThereForTheNextBlocks) {
   PageHeap heap;
-  const size_t before = resident_mib();
-  heap.touch_ahead(16 * kMegabyte);
-  EXPECT_GE(resident_mib(), before + 15);
-  auto* block = static_cast<char*>(heap.allocate(16 * kMegabyte));
-  std::memset(block, 7, 16 * kMegabyte);
-  EXPECT_LE(resident_mib(), before + 20);
+  constexpr size_t kBytes = 16 * kMegabyte;
+  heap.touch_ahead(kBytes);
+  auto* block = static_cast<char*>(heap.allocate(kBytes));
+  EXPECT_EQ(resident_mib(block, kBytes), 16U);
   heap.free(block);
-  EXPECT_LE(resident_mib(), before + 4);
+  EXPECT_EQ(resident_mib(block, kBytes), 0U);
 }
 
 TEST(PageHeap, ServesManyThreads) {
