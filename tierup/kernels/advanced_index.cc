@@ -254,8 +254,7 @@ void index_put_(const Tensor& self, const std::vector<Tensor>& indices, const Te
           "Index put requires the source and destination dtypes match, got {} for the destination "
           "and {} for the source.",
           scalar_type_name(self.dtype()), scalar_type_name(values.dtype()));
-  check_no_internal_overlap(self);
-  Tensor target;
+  Tensor target;  // It may be an expanded tensor's: then the last of its values stays.
   const Plan plan = plan_for(self, indices, target);
   Tensor source;
   try {
