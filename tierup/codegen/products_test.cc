@@ -266,6 +266,19 @@ TEST_F(Products, ReadATurnedFactorWhereThereIsOne) {
   expect_twin(*group, {random({9, 8}, 3), weight, turned}, "a turned weight");
 }
 
+TEST_F(Products, ReadConstantsThatNoCallGives) {
+  const Tensor weight = random({20, 8}, 2);
+  ops::GroupProgram program = alone(1, product("aten::linear", {input(0), input(1), input(2)}));
+  program.constants = {weight, random({20}, 4),
+                       kernels::contiguous(kernels::transpose(weight, 0, 1))};
+  program.members[0].turned = 3;
+  std::vector<Tensor> all{random({5, 8}, 1)};
+  all.insert(all.end(), program.constants.begin(), program.constants.end());
+  const auto group = compiled_products(program, all);
+  ASSERT_EQ(group->refusal(), "");
+  expect_twin(*group, {random({9, 8}, 3)}, "a weight and a bias");
+}
+
 // Whoever meets new sizes makes their plan while others run.
 TEST_F(Products, RunInManyThreadsOverManySizes) {
   const auto inputs = [](int64_t m) {
