@@ -21,14 +21,9 @@ constexpr int64_t kMostElements = int64_t{1} << 28;
 std::optional<IValue> estimate(PassContext& context, const Value* value, int depth);
 
 std::optional<IValue> tensor_like(const TensorFacts& facts) {
-  if (!facts.dtype || !facts.sizes) return std::nullopt;
-  IntVector sizes;
-  for (const Dim& dim : *facts.sizes) {
-    if (dim.kind != Dim::Kind::kStatic) return std::nullopt;
-    sizes.push_back(dim.value);
-  }
-  if (numel_of(sizes) > kMostElements) return std::nullopt;
-  return IValue(Tensor::empty(sizes, *facts.dtype));
+  const std::optional<IntVector> sizes = static_sizes(facts.sizes);
+  if (!facts.dtype || !sizes || numel_of(*sizes) > kMostElements) return std::nullopt;
+  return IValue(Tensor::empty(*sizes, *facts.dtype));
 }
 
 std::optional<std::vector<IValue>> estimate_inputs(PassContext& context, const Node& node,

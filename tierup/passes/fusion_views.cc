@@ -19,13 +19,8 @@ using Chains = std::map<const Value*, ViewChain>;
 constexpr int64_t kManyElements = 16384;
 
 std::optional<int64_t> elements(const Shape& shape) {
-  if (!shape) return std::nullopt;
-  int64_t count = 1;
-  for (const Dim& dim : *shape) {
-    if (dim.kind != Dim::Kind::kStatic) return std::nullopt;
-    count *= dim.value;
-  }
-  return count;
+  const std::optional<IntVector> sizes = static_sizes(shape);
+  return sizes ? std::optional(numel_of(*sizes)) : std::nullopt;
 }
 
 std::set<const Node*> nodes_of(const Chains& chains) {

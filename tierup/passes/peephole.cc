@@ -224,12 +224,9 @@ class Peephole {
   }
 
   Value* of_sizes(const Node& node) {
-    if (!facts_of(node).sizes || !is_only_read(node.output())) return nullptr;
-    std::vector<IValue> items;
-    for (const Dim& dim : *facts_of(node).sizes) {
-      if (dim.kind != Dim::Kind::kStatic) return nullptr;
-      items.emplace_back(dim.value);
-    }
+    const std::optional<IntVector> sizes = static_sizes(facts_of(node).sizes);
+    if (!sizes || !is_only_read(node.output())) return nullptr;
+    std::vector<IValue> items(sizes->begin(), sizes->end());
     return editor_.constant(make_ref<ListValue>(Type::integer(), std::move(items)),
                             node.output()->type());
   }

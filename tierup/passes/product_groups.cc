@@ -27,13 +27,9 @@ bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor)
 
 // A tensor without data, of sizes that are all known.
 std::optional<Tensor> outline_of(const Shape& shape) {
-  if (!shape) return std::nullopt;
-  IntVector sizes;
-  for (const Dim& dim : *shape) {
-    if (dim.kind != Dim::Kind::kStatic) return std::nullopt;
-    sizes.push_back(dim.value);
-  }
-  return ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat);
+  const std::optional<IntVector> sizes = static_sizes(shape);
+  if (!sizes) return std::nullopt;
+  return ops::outline(*sizes, contiguous_strides(*sizes), ScalarType::kFloat);
 }
 
 Shape shape_of(const IntVector& sizes) {

@@ -69,16 +69,12 @@ namespace {
 // As it was seen.
 bool is_small_product(const Node& node, OpKind kind, const ir::ValueHints& hints) {
   if (kind != OpKind::kMatmul) return false;
-  IntVector sizes[2];
+  std::optional<IntVector> sizes[2];
   for (size_t i = 0; i < 2; ++i) {
-    const std::optional<std::vector<Dim>> seen = seen_facts(node.input(i), hints).sizes;
-    if (constant_of(node.input(i)) != nullptr || !seen) return false;
-    for (const Dim& dim : *seen) {
-      if (dim.kind != Dim::Kind::kStatic) return false;
-      sizes[i].push_back(dim.value);
-    }
+    sizes[i] = static_sizes(seen_facts(node.input(i), hints).sizes);
+    if (constant_of(node.input(i)) != nullptr || !sizes[i]) return false;
   }
-  return ops::is_small_product(sizes[0], sizes[1]);
+  return ops::is_small_product(*sizes[0], *sizes[1]);
 }
 
 }  // namespace
@@ -102,14 +98,9 @@ std::optional<Tensor> seen_outline(const Value* value, const ir::ValueHints& hin
   if (const IValue* constant = constant_of(value)) {
     return constant->is_tensor() ? std::optional(constant->to_tensor()) : std::nullopt;
   }
-  const std::optional<std::vector<Dim>> seen = seen_facts(value, hints).sizes;
-  if (!seen) return std::nullopt;
-  IntVector sizes;
-  for (const Dim& dim : *seen) {
-    if (dim.kind != Dim::Kind::kStatic) return std::nullopt;
-    sizes.push_back(dim.value);
-  }
-  return ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat);
+  const std::optional<IntVector> sizes = static_sizes(seen_facts(value, hints).sizes);
+  if (!sizes) return std::nullopt;
+  return ops::outline(*sizes, contiguous_strides(*sizes), ScalarType::kFloat);
 }
 
 // Point-wise, over rows, or a view that copies nothing. A row operator is called as a step would

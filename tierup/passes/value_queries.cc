@@ -140,6 +140,16 @@ const Node* place_of(const ir::Use& use, const ir::Block* block) {
   return node;
 }
 
+std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dims) {
+  if (!dims) return std::nullopt;
+  IntVector sizes;
+  for (const Dim& dim : *dims) {
+    if (dim.kind != Dim::Kind::kStatic) return std::nullopt;
+    sizes.push_back(dim.value);
+  }
+  return sizes;
+}
+
 ops::Role role_of(const Node& node) {
   return node.is(NodeKind::kOp) ? ops::op_of(*node.op()).role() : ops::Role::kNone;
 }

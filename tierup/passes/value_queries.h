@@ -31,6 +31,8 @@ void drop_sizes(ir::GraphEditor& editor, ir::Value* value);
 bool is_before(const ir::Node* a, const ir::Node* b);
 // The node of `block` that holds a use; null for a return of the block itself.
 const ir::Node* place_of(const ir::Use& use, const ir::Block* block);
+// Sizes of which each is a number; nothing if one is not, or none are known.
+std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dims);
 // kNone for nodes that are no operators.
 ops::Role role_of(const ir::Node& node);
 
