@@ -36,7 +36,8 @@ TEST(Workers, ServeTheLoopsWithoutMoreThreads) {
     start_workers();
     EXPECT_EQ(sum_in_parallel(), 499500);
     EXPECT_LE(thread_count(), started);
-  }).join();
+  })
+      .join();
 }
 
 #ifndef TIERUP_THREAD_SANITIZER  // Which allows no threads after a fork.
