@@ -98,7 +98,7 @@ class GroupCompiler {
     if (!forms.refusal.empty()) return group.refuse(forms.refusal);
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : group.expected_sizes()) {
-      inputs.push_back(ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat));
+      inputs.push_back(ops::outline(sizes));
     }
     const ops::MatrixOutlines outlines(program, inputs);
     if (!outlines.refusal().empty()) return group.refuse(outlines.refusal());

@@ -37,6 +37,10 @@ Tensor outline(IntSpan sizes, IntSpan strides, ScalarType dtype) {
   return Tensor::from_storage(no_data(), dtype, sizes, strides, 0);
 }
 
+Tensor outline(IntSpan sizes) {
+  return outline(sizes, contiguous_strides(sizes), ScalarType::kFloat);
+}
+
 Tensor through_views(Tensor tensor, const ViewChain& chain) {
   for (const ViewStep& step : chain.steps) tensor = view_of(tensor, step);
   return tensor;

@@ -14,6 +14,8 @@ namespace tierup::ops {
 
 // A tensor without data, for questions about layout.
 Tensor outline(IntSpan sizes, IntSpan strides, ScalarType dtype);
+// Contiguous, of float32: for what asks only how sizes and views come out.
+Tensor outline(IntSpan sizes);
 
 // What a chain of views makes of a tensor.
 Tensor through_views(Tensor tensor, const ViewChain& chain);

@@ -414,7 +414,7 @@ bool RowLoop::gives_dense_results() const {
     const auto look_up = look_ups_.find(static_cast<uint32_t>(members.size()));
     if (look_up != look_ups_.end()) {
       const IntSpan looked = look_up->second.how.table.sizes();
-      members.push_back(outline(looked, contiguous_strides(looked), ScalarType::kFloat));
+      members.push_back(outline(looked));
       continue;
     }
     IntVector sizes;

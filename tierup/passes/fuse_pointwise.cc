@@ -25,8 +25,6 @@ using Members = std::vector<Node*>;
 // Of which each member takes longer than a step does to be called.
 constexpr int64_t kManyElements = 4096;
 
-bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
-
 // Replaces the members of one group, which stand together, by its step.
 class GroupMaker {
  public:

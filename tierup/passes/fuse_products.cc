@@ -28,8 +28,6 @@ using ops::GroupArgument;
 
 using Nodes = std::vector<Node*>;
 
-bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
-
 // A group as it will be: its nodes in program order, its program, and what goes in and out.
 struct MadeGroup {
   Nodes nodes;
@@ -67,10 +65,8 @@ class ProgramMaker {
       made_.program.outputs.push_back(index_.at(member->output()));
       made_.results.push_back(member->output());
     }
-    for (const Value* input : made_.inputs) {
-      made_.sizes.emplace_back();
-      for (const Dim& dim : *forms_.known_shape(input)) made_.sizes.back().push_back(dim.value);
-    }
+    for (const Value* input : made_.inputs)
+      made_.sizes.push_back(*static_sizes(forms_.known_shape(input)));
     return std::move(made_);
   }
 
@@ -131,21 +127,15 @@ class ProgramMaker {
   }
   bool fits(const ViewChain& chain) {
     if (chain.steps.empty()) return true;
-    IntVector sizes;
-    for (const Dim& dim : *forms_.shape(chain.source)) sizes.push_back(dim.value);
+    const IntVector sizes = *static_sizes(forms_.shape(chain.source));
     try {
-      ops::outline_through(ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat),
-                           {chain.steps, {}});
+      ops::outline_through(ops::outline(sizes), {chain.steps, {}});
     } catch (const Error&) {
       return false;
     }
     return true;
   }
-  bool has_known_sizes(const Value* value) {
-    const Shape& shape = forms_.shape(value);
-    return shape && std::all_of(shape->begin(), shape->end(),
-                                [](const Dim& dim) { return dim.kind == Dim::Kind::kStatic; });
-  }
+  bool has_known_sizes(const Value* value) { return static_sizes(forms_.shape(value)).has_value(); }
   uint32_t chain_of(const Value* value, const ViewChain& chain) {
     const auto [known, is_new] =
         chains_.emplace(value, static_cast<uint32_t>(made_.program.chains.size()));
@@ -210,7 +200,7 @@ class Fuser {
   std::string refusal_of(MadeGroup& made) {
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : made.sizes) {
-      inputs.push_back(ops::outline(sizes, contiguous_strides(sizes), ScalarType::kFloat));
+      inputs.push_back(ops::outline(sizes));
     }
     const ops::MatrixOutlines outlines(made.program, inputs);
     if (!outlines.refusal().empty()) return outlines.refusal();

@@ -13,8 +13,6 @@ using ir::Value;
 
 namespace {
 
-bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
-
 constexpr Dim kOne{Dim::Kind::kStatic, 1};
 
 bool is_one_row(const std::vector<Dim>& shape, size_t row_rank) {

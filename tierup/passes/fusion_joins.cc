@@ -29,8 +29,6 @@ bool is_join(const Node& node) {
          ops::join_kind_of(ops::op_of(*node.op())) != ops::JoinKind::kNone;
 }
 
-bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
-
 // The sizes as far as they are known, from `begin` on; none if one is not.
 std::optional<int64_t> product(const Shape& shape, size_t begin) {
   if (!shape) return std::nullopt;

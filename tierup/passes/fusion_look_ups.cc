@@ -18,8 +18,6 @@ namespace {
 constexpr int64_t kManyElements = 16384;  // Working out where tables lie costs as much as a copy.
 constexpr int64_t kLongRun = 8;           // Elements of an entry that lie beside one another.
 
-bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
-
 struct LookUpCall {
   const Value* table = nullptr;
   const Value* index = nullptr;

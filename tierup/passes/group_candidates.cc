@@ -15,8 +15,6 @@ namespace {
 
 constexpr Dim kOne{Dim::Kind::kStatic, 1};
 
-bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
-
 // Whether `column` has one element for each row of `whole`.
 bool is_column(const Shape& column, const std::vector<Dim>& whole) {
   return column && column->size() == whole.size() && !whole.empty() && column->back() == kOne &&

@@ -23,13 +23,11 @@ namespace {
 constexpr size_t kMaxMembers = 64;
 constexpr int64_t kMostElements = 16384;  // Of a value: what lies in the nearest cache.
 
-bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
-
 // A tensor without data, of sizes that are all known.
 std::optional<Tensor> outline_of(const Shape& shape) {
   const std::optional<IntVector> sizes = static_sizes(shape);
   if (!sizes) return std::nullopt;
-  return ops::outline(*sizes, contiguous_strides(*sizes), ScalarType::kFloat);
+  return ops::outline(*sizes);
 }
 
 Shape shape_of(const IntVector& sizes) {

@@ -100,7 +100,7 @@ std::optional<Tensor> seen_outline(const Value* value, const ir::ValueHints& hin
   }
   const std::optional<IntVector> sizes = static_sizes(seen_facts(value, hints).sizes);
   if (!sizes) return std::nullopt;
-  return ops::outline(*sizes, contiguous_strides(*sizes), ScalarType::kFloat);
+  return ops::outline(*sizes);
 }
 
 // Point-wise, over rows, or a view that copies nothing. A row operator is called as a step would

@@ -140,6 +140,8 @@ const Node* place_of(const ir::Use& use, const ir::Block* block) {
   return node;
 }
 
+bool is_tensor(const ir::Value* value) { return value->type()->is(TypeKind::kTensor); }
+
 std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dims) {
   if (!dims) return std::nullopt;
   IntVector sizes;

@@ -10,6 +10,8 @@
 
 namespace tierup::passes {
 
+// By its type.
+bool is_tensor(const ir::Value* value);
 // The constant behind a value; null if it is none.
 const IValue* constant_of(const ir::Value* value);
 // A constant that is no tensor, or a list of int constants that is only read.

@@ -140,6 +140,16 @@ PanelConvolution Emitter::panels_of(const Layer& layer) {
   return problem;
 }
 
+void Emitter::act_panels(const Layer& layer, const PanelConvolution& problem,
+                         const ConvolutionPlan& plan, const OwnHomes& h) {
+  act(
+      [=, steps = *store_steps(layer)](Bases bases) {
+        run_convolution(problem, plan, at(bases, h.source), at(bases, h.weights), at(bases, h.bias),
+                        steps, at(bases, h.target), at(bases, h.room));
+      },
+      {h.source, h.weights, h.bias, h.target, h.room});
+}
+
 void Emitter::panels(const Layer& layer) {
   const PanelConvolution problem = panels_of(layer);
   const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
@@ -150,12 +160,7 @@ void Emitter::panels(const Layer& layer) {
       IntVector{convolution_weight_count(problem)},
       [&](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); },
       plan.scratch());
-  act(
-      [=, steps = *store_steps(layer)](Bases bases) {
-        run_convolution(problem, plan, at(bases, h.source), at(bases, h.weights), at(bases, h.bias),
-                        steps, at(bases, h.target), at(bases, h.room));
-      },
-      {h.source, h.weights, h.bias, h.target, h.room});
+  act_panels(layer, problem, plan, h);
   settle(layer.output, h.target);
 }
 

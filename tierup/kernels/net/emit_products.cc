@@ -111,12 +111,7 @@ void Emitter::panel_product(const Layer& layer) {
   const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const Home target = result_home(layer, row_major(value(layer.output).sizes));
   const Home room = fresh(row_major(IntVector{plan.scratch()}));
-  act(
-      [=, steps = *store_steps(layer)](Bases bases) {
-        run_convolution(problem, plan, at(bases, source), at(bases, weights), at(bases, bias),
-                        steps, at(bases, target), at(bases, room));
-      },
-      {source, weights, bias, target, room});
+  act_panels(layer, problem, plan, {source, weights, bias, target, room});
   settle(layer.output, target);
 }
 

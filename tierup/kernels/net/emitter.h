@@ -201,6 +201,8 @@ class Emitter {
   struct OwnHomes {
     Home source, weights, bias, target, room;
   };
+  void act_panels(const Layer& layer, const PanelConvolution& problem, const ConvolutionPlan& plan,
+                  const OwnHomes& h);
   // `source_as`: how the source is read; `weights_as` names how they are packed.
   OwnHomes own_homes(const Layer& layer, const memory::desc& source_as, const IntVector& weights_as,
                      const std::function<void(const float*, float*)>& pack, int64_t room);
