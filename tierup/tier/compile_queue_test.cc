@@ -1,7 +1,11 @@
 #include "tierup/tier/compile_queue.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -120,6 +124,26 @@ TEST(CompileQueue, EndWaitsForTheOwnersJobsAndDropsWhatTheyPush) {
   EXPECT_EQ(queue.waiting(), 0U);
   std::this_thread::sleep_for(milliseconds(40));
   EXPECT_FALSE(pushed_ran.load());
+}
+
+// Light jobs keep the priority of the process.
+TEST(CompileQueue, JobsTakeNoCoreFromCallersWhenTheyWake) {
+  CompileQueue queue(1, 1.0);
+  for (const bool is_light : {false, true}) {
+    int policy = -1;
+    int nice = -1;
+    CompileJob one = job([&](const std::atomic<bool>&) {
+      policy = sched_getscheduler(0);
+      nice = getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)));
+    });
+    one.is_light = is_light;
+    queue.push(std::move(one));
+    queue.wait_idle();
+    const int own = sched_getscheduler(0);
+    EXPECT_EQ(policy, is_light || own == SCHED_IDLE ? own : SCHED_BATCH);
+    const int own_nice = getpriority(PRIO_PROCESS, 0);
+    EXPECT_EQ(nice, is_light ? own_nice : std::min(own_nice + 10, 19));
+  }
 }
 
 TEST(CompileQueue, LightJobsShareTheQueuesThread) {
