@@ -48,6 +48,20 @@ std::string model_of_every_effect() {
       .finish();
 }
 
+// A module without attributes of its own, with this method.
+std::string stateless_model(const std::string& method) {
+  PickleBuilder pickle;
+  pickle.global("__torch__", "M").op(")\x81}(").str("training").op("\x89ub");
+  const std::string head =
+      "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n";
+  return ZipBuilder()
+      .add("m/data.pkl", pickle.finish())
+      .add("m/code/__torch__.py", head + method)
+      .add("m/constants.pkl", "\x80\x02).")
+      .add("m/version", "3\n")
+      .finish();
+}
+
 ModelOptions with_tiering(const std::string& text) {
   ModelOptions options;
   options.tiering = {};
@@ -108,6 +122,25 @@ TEST_P(TierPromises, every_effect_happens_once_in_every_call) {
   for (const tier::GraphReport& graph : model->tiers().report().graphs) {
     EXPECT_EQ(graph.invalidations, 0U);
   }
+}
+
+// A specialised plan knows the sizes: the dropped numbers themselves have no use there.
+TEST_P(TierPromises, numbers_drawn_for_their_sizes_alone_are_drawn) {
+  const std::string bytes = stateless_model(
+      "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+      "    dropped = torch.dropout(x, 0.5, True)\n"
+      "    noise = torch.rand_like(x)\n"
+      "    n = torch.add(torch.size(dropped, 0), torch.len(noise))\n"
+      "    drawn = torch.rand([3], dtype=6, layout=0, device=torch.device(\"cpu\"))\n"
+      "    return torch.mul(drawn, n)\n");
+  const Ref<Model> truth = Model::load(archive::own_bytes(bytes), with_tiering("compile=off"));
+  const Ref<Model> model = Model::load(archive::own_bytes(bytes), with_tiering(GetParam()));
+  for (int call = 0; call < 6; ++call) {
+    const IValue input = ramp({call < 4 ? 4 : 6}, 0.25F);
+    ASSERT_EQ(to_text(model->call({input})), to_text(truth->call({input}))) << "call " << call;
+    model->tiers().wait_for_jobs();
+  }
+  EXPECT_GE(plans_made(*model), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(

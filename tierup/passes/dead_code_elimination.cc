@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tierup/analysis/effects.h"
+
 namespace tierup::passes {
 
 using analysis::AliasAnalysis;
@@ -16,8 +18,11 @@ using ir::Value;
 
 namespace {
 
+bool draws(const Node& node) { return (analysis::effects_of(node) & ir::kRandom) != 0; }
+
 // Whether the node, or one inside, may do more than give its outputs. Cheap, without analysis.
-bool may_act(const Node& node) {
+bool may_act(const Node& node, UnusedDraws unused) {
+  if (unused == UnusedDraws::kKeep && draws(node)) return true;
   switch (node.kind()) {
     case NodeKind::kOp: {
       const ir::Operator& op = *node.op();
@@ -26,9 +31,9 @@ bool may_act(const Node& node) {
     }
     case NodeKind::kIf:
     case NodeKind::kLoop:
-      return std::any_of(node.blocks().begin(), node.blocks().end(), [](const Block* block) {
+      return std::any_of(node.blocks().begin(), node.blocks().end(), [unused](const Block* block) {
         for (const Node* inner : block->nodes()) {
-          if (may_act(*inner)) return true;
+          if (may_act(*inner, unused)) return true;
         }
         return false;
       });
@@ -74,7 +79,8 @@ bool is_unused(const Node& node) {
 // Marks live nodes of a graph that writes memory.
 class Marker {
  public:
-  Marker(const ir::Graph& graph, const AliasAnalysis& alias) : alias_(alias) {
+  Marker(const ir::Graph& graph, const AliasAnalysis& alias, UnusedDraws unused)
+      : alias_(alias), unused_(unused) {
     live_memory_.resize(alias.location_count(), false);
     for (uint32_t location = 0; location < alias.location_count(); ++location) {
       live_memory_[location] = alias.escapes(location) || alias.is_returned(location);
@@ -99,6 +105,7 @@ class Marker {
 
   bool is_root(const Node& node) const {
     if (alias_.has_effects(&node)) return true;
+    if (unused_ == UnusedDraws::kKeep && draws(node)) return true;
     const auto& written = alias_.written(&node);
     return std::any_of(written.begin(), written.end(),
                        [&](uint32_t location) { return live_memory_[location]; });
@@ -139,6 +146,7 @@ class Marker {
   }
 
   const AliasAnalysis& alias_;
+  const UnusedDraws unused_;
   std::unordered_set<const Node*> live_;
   std::vector<bool> live_memory_;
   std::vector<const Node*> pending_;
@@ -147,7 +155,8 @@ class Marker {
 
 class Sweeper {
  public:
-  Sweeper(PassContext& context, const Marker* marker) : context_(context), marker_(marker) {}
+  Sweeper(PassContext& context, const Marker* marker, UnusedDraws unused)
+      : context_(context), marker_(marker), unused_(unused) {}
 
   void visit_block(const Block& block) {
     for (Node* node = block.last(); node != nullptr;) {
@@ -165,22 +174,23 @@ class Sweeper {
  private:
   bool is_dead(const Node& node) const {
     if (!is_unused(node)) return false;
-    return marker_ != nullptr ? !marker_->is_live(&node) : !may_act(node);
+    return marker_ != nullptr ? !marker_->is_live(&node) : !may_act(node, unused_);
   }
 
   PassContext& context_;
   const Marker* marker_;
+  const UnusedDraws unused_;
 };
 
 }  // namespace
 
-void dead_code_elimination(PassContext& context) {
+void dead_code_elimination(PassContext& context, UnusedDraws unused) {
   const ir::Graph& graph = context.graph();
   // Most of what is dead is seen without the analysis, which then has less to look at.
-  Sweeper(context, nullptr).visit_block(graph.block());
+  Sweeper(context, nullptr, unused).visit_block(graph.block());
   if (!writes_memory(graph.block())) return;
-  const Marker marker(graph, context.alias());
-  Sweeper(context, &marker).visit_block(graph.block());
+  const Marker marker(graph, context.alias(), unused);
+  Sweeper(context, &marker, unused).visit_block(graph.block());
 }
 
 }  // namespace tierup::passes

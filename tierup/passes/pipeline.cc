@@ -27,6 +27,16 @@
 #include "tierup/passes/remove_mutation.h"
 
 namespace tierup::passes {
+namespace {
+
+Pass dead_code_pass(UnusedDraws unused) {
+  return {"dead_code_elimination",
+          [unused](PassContext& context) { dead_code_elimination(context, unused); }};
+}
+
+}  // namespace
+
+Pass specialized_dead_code_elimination() { return dead_code_pass(UnusedDraws::kKeep); }
 
 std::span<const Pass> no_opt_passes() {
   static const std::vector<Pass> passes = {
@@ -45,7 +55,7 @@ std::span<const Pass> no_opt_passes() {
       // Unhooks unused outputs of Ifs and Loops, which elimination cannot do by itself.
       {"canonicalize", canonicalize},
       // Takes away what the passes above left without a use.
-      {"dead_code_elimination", dead_code_elimination},
+      dead_code_pass(UnusedDraws::kRemove),
       // Last, over the constants that are left: a plan holds each once, before its first step.
       {"constant_pooling", constant_pooling},
   };
@@ -79,10 +89,10 @@ std::span<const Pass> specialized_passes() {
       {"cse", cse},
       // Equal operands are one value by now; before what makes other steps out of products.
       {"join_products", join_products},
-      {"dead_code_elimination", dead_code_elimination},
+      specialized_dead_code_elimination(),
       // Before point-wise fusion, which would take apart what hangs on convolutions and products.
       {"neural_regions", neural_regions},
-      {"dead_code_elimination", dead_code_elimination},
+      specialized_dead_code_elimination(),
       {"constant_pooling", constant_pooling},
   };
   return passes;

@@ -16,6 +16,8 @@ PipelineReport run_no_opt_pipeline(ir::Graph& graph, const PassOptions& options 
 // are frozen. Everything in it rests on the entry guard alone.
 std::span<const Pass> specialized_passes();
 PipelineReport run_specialized_pipeline(ir::Graph& graph, const PassOptions& options = {});
+// As it has it: draws of random numbers stay.
+Pass specialized_dead_code_elimination();
 
 // Every pass by name, for tests and the command line; null if unknown.
 const Pass* find_pass(std::string_view name);

@@ -104,7 +104,7 @@ void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOpt
                                     passes::fuse_pointwise(context, {options.fusion_group_min});
                                   }},
                                  // Lists that only members read.
-                                 *passes::find_pass("dead_code_elimination")};
+                                 passes::specialized_dead_code_elimination()};
   collect_notes(run_passes(graph, passes, pass_options), notes);
   const codegen::GroupReport report = codegen::compile_groups(graph, &codegen::Library::instance,
                                                               codegen_options(options), cancelled);
@@ -165,10 +165,11 @@ class Specialization {
                               }};
     // Twice: flags decide branches, and what is left of them may no longer write to weights.
     std::vector<passes::Pass> passes{freeze};
-    for (const char* name : {"constant_propagation", "propagate_shapes", "peephole",
-                             "constant_propagation", "dead_code_elimination"}) {
+    for (const char* name :
+         {"constant_propagation", "propagate_shapes", "peephole", "constant_propagation"}) {
       passes.push_back(*passes::find_pass(name));
     }
+    passes.push_back(passes::specialized_dead_code_elimination());
     passes.push_back(freeze);
     run(passes);
   }
