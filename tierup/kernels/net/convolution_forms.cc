@@ -2,9 +2,18 @@
 
 namespace tierup::kernels::net {
 
-Winograd winograd_problem(const ConvGeometry& g, int tile) {
-  return {g.batch,  g.in[1],        g.in[2],      g.in_channels, g.out[1],
-          g.out[2], g.out_channels, g.padding[1], g.padding[2],  tile};
+Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm) {
+  return {g.batch,
+          g.in[1],
+          g.in[2],
+          g.in_channels,
+          g.out[1],
+          g.out[2],
+          g.out_channels,
+          g.padding[1],
+          g.padding[2],
+          algorithm == Algorithm::kWinograd2 ? 2 : 4,
+          algorithm == Algorithm::kWinogradFew};
 }
 
 PanelConvolution panel_problem(const ConvGeometry& g) {

@@ -6,11 +6,13 @@
 
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/panel_convolution.h"
+#include "tierup/kernels/net/weight_store.h"
 #include "tierup/kernels/net/winograd.h"
 
 namespace tierup::kernels::net {
 
-Winograd winograd_problem(const ConvGeometry& g, int tile);
+// As `algorithm`, one of Winograd's, has it.
+Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm);
 PanelConvolution panel_problem(const ConvGeometry& g);
 // Rows times a matrix: a window of one point.
 PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t columns);

@@ -66,11 +66,13 @@ Tensor Emitter::dense_weight(const Layer& layer) const {
 }
 
 void Emitter::convolution(const Layer& layer) {
-  switch (algorithm_for(layer)) {
+  const Algorithm algorithm = algorithm_for(layer);
+  switch (algorithm) {
     case Algorithm::kOneDnn: return onednn_convolution(layer);
     case Algorithm::kPanels: return panels(layer);
-    case Algorithm::kWinograd2: return winograd(layer, 2);
-    case Algorithm::kWinograd4: return winograd(layer, 4);
+    case Algorithm::kWinograd2:
+    case Algorithm::kWinograd4:
+    case Algorithm::kWinogradFew: return winograd(layer, algorithm);
   }
 }
 
@@ -111,16 +113,15 @@ Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& sou
   return {source, weights, bias, target, fresh(row_major(IntVector{room}))};
 }
 
-void Emitter::winograd(const Layer& layer, int tile) {
+void Emitter::winograd(const Layer& layer, Algorithm algorithm) {
   out_.spreads_nans = true;
-  const Winograd problem = winograd_problem(layer.conv, tile);
+  const Winograd problem = winograd_problem(layer.conv, algorithm);
   const WinogradPlan plan = plan_winograd(problem, intra_op_threads());
-  const int64_t in = problem.in_channels;
-  const int64_t out = problem.out_channels;
+  const int64_t panel = winograd_panel(problem) * 9;
   const OwnHomes h = own_homes(
       layer, channels_last(value(layer.inputs[0]).sizes),
-      IntVector{winograd_weight_count(in, out) / 9, 9},
-      [&](const float* weight, float* to) { pack_winograd_weight(weight, in, out, to); },
+      IntVector{winograd_weight_count(problem) / panel, panel},
+      [&](const float* weight, float* to) { pack_winograd_weight(problem, weight, to); },
       plan.scratch());
   act(
       [=, steps = *store_steps(layer)](Bases bases) {

@@ -40,9 +40,9 @@ std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
   const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
                     g.dilation == ones && g.in_channels % kWinogradChannels == 0 &&
                     g.out_channels % kWinogradChannels == 0;
-  const int64_t large_tiles = winograd_problem(g, 4).tiles();
+  const int64_t large_tiles = winograd_problem(g, Algorithm::kWinograd4).tiles();
   std::vector<Algorithm> result;
-  if (fits && large_tiles >= 9) result.push_back(Algorithm::kWinograd4);
+  if (fits) result.push_back(large_tiles < 9 ? Algorithm::kWinogradFew : Algorithm::kWinograd4);
   if (fits && large_tiles < 32) result.push_back(Algorithm::kWinograd2);
   if (g.out_channels % kConvolutionChannels == 0) result.push_back(Algorithm::kPanels);
   result.push_back(Algorithm::kOneDnn);
@@ -55,6 +55,7 @@ const char* name_of(Algorithm algorithm) {
     case Algorithm::kPanels: return "panels";
     case Algorithm::kWinograd2: return "Winograd by tiles of 2";
     case Algorithm::kWinograd4: return "Winograd by tiles of 4";
+    case Algorithm::kWinogradFew: return "Winograd by few tiles of 4";
   }
   return "";
 }
@@ -131,9 +132,9 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
     case Algorithm::kOneDnn: return attempt_onednn(layer);
     case Algorithm::kPanels: return attempt_panels(panels_of(layer), *store_steps(layer));
     case Algorithm::kWinograd2:
-      return attempt_winograd(winograd_problem(g, 2), *store_steps(layer));
     case Algorithm::kWinograd4:
-      return attempt_winograd(winograd_problem(g, 4), *store_steps(layer));
+    case Algorithm::kWinogradFew:
+      return attempt_winograd(winograd_problem(g, algorithm), *store_steps(layer));
   }
   return {};
 }
@@ -181,7 +182,7 @@ Emitter::OwnTrial Emitter::own_trial(const Problem& problem, int64_t weights, in
 Emitter::Attempt Emitter::attempt_winograd(const Winograd& problem,
                                            const std::vector<StoreStep>& steps) {
   const WinogradPlan plan = plan_winograd(problem, 1);
-  const int64_t weights = winograd_weight_count(problem.in_channels, problem.out_channels);
+  const int64_t weights = winograd_weight_count(problem);
   const OwnTrial t = own_trial(problem, weights, plan.scratch());
   return {
       [=] { run_winograd(problem, plan, t.source, t.weights, t.bias, steps, t.target, t.scratch); },

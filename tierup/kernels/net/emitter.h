@@ -194,7 +194,7 @@ class Emitter {
                     const std::function<Attempt(Algorithm)>& attempt_by);
   Algorithm measured(const IntVector& key, const std::function<Algorithm()>& measure);
   void onednn_convolution(const Layer& layer);
-  void winograd(const Layer& layer, int tile);
+  void winograd(const Layer& layer, Algorithm algorithm);
   void panels(const Layer& layer);
   PanelConvolution panels_of(const Layer& layer);
   // What our own convolutions read and write beside their source.

@@ -9,11 +9,10 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <utility>
 
-#include "tierup/base/sanitizers.h"
 #include "tierup/kernels/net/panel.h"
 #include "tierup/kernels/net/store_step_body.h"
+#include "tierup/kernels/net/unrolled_body.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -72,30 +71,6 @@ struct PanelProduct {
 
 template <int kRows, int kVectors>
 using Sums = LaneVector[kRows][kVectors];
-
-// Indices are constants of the source, not of an unrolled loop: only so does the compiler keep all
-// sums in registers from the first load to the last store. The address sanitizer's build has loops
-// and calls: with its checks at each index a file took ten minutes to compile.
-#ifdef TIERUP_ADDRESS_SANITIZER
-#define TIERUP_INLINED
-#else
-#define TIERUP_INLINED __attribute__((always_inline))
-#endif
-#define TIERUP_INLINE inline TIERUP_INLINED
-
-template <typename Use, int... kIndices>
-TIERUP_INLINE void each_index(std::integer_sequence<int, kIndices...> /*indices*/, const Use& use) {
-  (use(std::integral_constant<int, kIndices>()), ...);
-}
-// use(index) for each one below kCount.
-template <int kCount, typename Use>
-TIERUP_INLINE void for_each(const Use& use) {
-#ifdef TIERUP_ADDRESS_SANITIZER
-  for (int i = 0; i < kCount; ++i) use(i);
-#else
-  each_index(std::make_integer_sequence<int, kCount>(), use);
-#endif
-}
 
 // change(sum, row, column)
 template <int kRows, int kVectors, typename Change>
@@ -281,9 +256,6 @@ void multiply_panel(const PanelProduct& product) {
     default: return multiply_panel_of<64, kStride>(product);
   }
 }
-
-#undef TIERUP_INLINE
-#undef TIERUP_INLINED
 
 }  // namespace
 }  // namespace tierup::kernels::net

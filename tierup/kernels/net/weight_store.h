@@ -14,8 +14,8 @@
 
 namespace tierup::kernels::net {
 
-// Of a convolution or a product; Winograd's with the side of its tiles.
-enum class Algorithm : uint8_t { kOneDnn, kPanels, kWinograd2, kWinograd4 };
+// Of a convolution or a product; Winograd's with the side of its tiles, and for few of them.
+enum class Algorithm : uint8_t { kOneDnn, kPanels, kWinograd2, kWinograd4, kWinogradFew };
 
 class WeightStore {
  public:

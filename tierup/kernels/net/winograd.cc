@@ -16,6 +16,10 @@ WinogradPartFn part_function() {
 int64_t points_of(int tile) { return int64_t{tile + 2} * (tile + 2); }
 int64_t rounded_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
+int64_t panels_of(const Winograd& problem) {
+  return (problem.out_channels - 1) / winograd_panel(problem) + 1;
+}
+
 struct Range {
   int64_t begin, end;
 };
@@ -27,36 +31,42 @@ Range tiles_of(const Winograd& problem, const WinogradPlan& plan, int64_t part) 
 }
 
 Range channels_of(const Winograd& problem, const WinogradPlan& plan, int64_t part) {
-  const int64_t panels = (problem.out_channels + kWinogradPanel - 1) / kWinogradPanel;
+  const int64_t width = winograd_panel(problem);
+  const int64_t panels = panels_of(problem);
   const int64_t place = part % plan.channel_parts;
-  return {
-      panels * place / plan.channel_parts * kWinogradPanel,
-      std::min(problem.out_channels, panels * (place + 1) / plan.channel_parts * kWinogradPanel)};
+  return {panels * place / plan.channel_parts * width,
+          std::min(problem.out_channels, panels * (place + 1) / plan.channel_parts * width)};
 }
 
 }  // namespace
 
-int64_t winograd_weight_count(int64_t in_channels, int64_t out_channels) {
-  return rounded_up(out_channels, kWinogradPanel) * in_channels * 9;
+int64_t winograd_weight_count(const Winograd& problem) {
+  return panels_of(problem) * winograd_panel(problem) * problem.in_channels * 9;
 }
 
 // Some input channels of all columns at a time: see pack_convolution_weight.
-void pack_winograd_weight(const float* weight, int64_t in_channels, int64_t out_channels,
-                          float* packed) {
+void pack_winograd_weight(const Winograd& problem, const float* weight, float* packed) {
   constexpr int64_t kTogether = 8;
-  for (int64_t first = 0; first < out_channels; first += kWinogradPanel) {
-    const int64_t count = std::min(kWinogradPanel, out_channels - first);
-    if (count < kWinogradPanel) std::fill_n(packed, in_channels * 9 * kWinogradPanel, 0.0F);
+  const int64_t width = winograd_panel(problem);
+  const int64_t in_channels = problem.in_channels;
+  for (int64_t first = 0; first < problem.out_channels; first += width) {
+    const int64_t count = std::min(width, problem.out_channels - first);
+    if (count < width) std::fill_n(packed, in_channels * 9 * width, 0.0F);
     for (int64_t begin = 0; begin < in_channels; begin += kTogether) {
       const int64_t numbers = std::min(in_channels - begin, kTogether) * 9;
       for (int64_t o = 0; o < count; ++o) {
         const float* from = weight + ((first + o) * in_channels + begin) * 9;
-        float* to = packed + begin * 9 * kWinogradPanel + o;
-        for (int64_t i = 0; i < numbers; ++i) to[i * kWinogradPanel] = from[i];
+        float* to = packed + begin * 9 * width + o;
+        for (int64_t i = 0; i < numbers; ++i) to[i * width] = from[i];
       }
     }
-    packed += in_channels * 9 * kWinogradPanel;
+    packed += in_channels * 9 * width;
   }
+}
+
+int64_t few_tiles_scratch(const Winograd& problem) {
+  return rounded_up(problem.tiles(), kFewTiles) * points_of(problem.tile) *
+         rounded_up(problem.in_channels, kFewTilesDepth);
 }
 
 WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels) {
@@ -83,7 +93,12 @@ WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t cha
 WinogradPlan plan_winograd(const Winograd& problem, int threads) {
   constexpr int64_t kChannelsOfPart = 64;
   WinogradPlan plan;
-  const int64_t panels = (problem.out_channels + kWinogradPanel - 1) / kWinogradPanel;
+  const int64_t panels = panels_of(problem);
+  if (problem.in_registers) {
+    plan.channel_parts = std::min<int64_t>(threads, panels);
+    plan.scratch_of_part = few_tiles_scratch(problem);
+    return plan;
+  }
   const bool by_tiles = problem.out_channels < kChannelsOfPart * threads;
   if (by_tiles) {
     plan.tile_parts = std::min<int64_t>(threads, problem.tiles());

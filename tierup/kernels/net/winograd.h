@@ -5,6 +5,10 @@
 // transformed block by block in the cache: that costs less than reading the transformed ones, 16/9
 // or 4 times as many, from memory at each run. Each thread takes a range of tiles or of output
 // channels through all stages by itself; nothing waits inside.
+//
+// Where tiles are few, even the way of transformed weights to the cache and back takes as long as
+// the products: they are then transformed in registers, anew for each few tiles
+// (few_tiles_body.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +22,8 @@ struct Winograd {
   int64_t batch, height, width, in_channels;
   int64_t out_height, out_width, out_channels;
   int64_t pad_top, pad_left;
-  int tile;  // m: 2 or 4.
+  int tile;                   // m: 2 or 4.
+  bool in_registers = false;  // Weights are transformed there; for tiles of 4.
 
   int64_t tile_rows() const { return (out_height + tile - 1) / tile; }
   int64_t tile_columns() const { return (out_width + tile - 1) / tile; }
@@ -27,16 +32,18 @@ struct Winograd {
   int64_t tiles() const { return batch * tile_rows() * tile_columns(); }
 };
 
-// Output channels that stand beside each other in packed weights.
-constexpr int64_t kWinogradPanel = 32;
 // Channels come in such groups; others are not convolved so.
 constexpr int64_t kWinogradChannels = 16;
+// Output channels that stand beside each other in packed weights, which the cache's products take.
+constexpr int64_t kWinogradPanel = 32;
+constexpr int64_t winograd_panel(const Winograd& problem) {
+  return problem.in_registers ? kWinogradChannels : kWinogradPanel;
+}
 
-// Of the packed weights, in floats: [panel][in channel][9][32].
-int64_t winograd_weight_count(int64_t in_channels, int64_t out_channels);
+// Of the packed weights, in floats: [panel][in channel][9][winograd_panel()].
+int64_t winograd_weight_count(const Winograd& problem);
 // `weight`: [out, in, 3, 3], dense.
-void pack_winograd_weight(const float* weight, int64_t in_channels, int64_t out_channels,
-                          float* packed);
+void pack_winograd_weight(const Winograd& problem, const float* weight, float* packed);
 
 // How the work is cut, for so many threads.
 struct WinogradPlan {
@@ -83,5 +90,12 @@ WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t cha
 constexpr int64_t winograd_apart(int64_t count) { return (count + 31) / 32 * 32 + 16; }
 // Input channels that are multiplied at a time.
 constexpr int64_t kWinogradDepth = 64;
+
+// The same where weights are transformed in registers, and tiles whose sums stand in them together:
+// some instruction sets have room for fewer.
+constexpr int64_t kFewTilesDepth = 32;
+constexpr int64_t kFewTiles = 4;
+// Floats of transformed inputs.
+int64_t few_tiles_scratch(const Winograd& problem);
 
 }  // namespace tierup::kernels::net

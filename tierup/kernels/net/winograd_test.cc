@@ -80,9 +80,8 @@ double largest_error(const Case& c, const std::vector<double>& wanted, int threa
   const Winograd& p = c.problem;
   const ThreadCountScope scope(threads);
   const WinogradPlan plan = plan_winograd(p, threads);
-  std::vector<float> packed(
-      static_cast<size_t>(winograd_weight_count(p.in_channels, p.out_channels)));
-  pack_winograd_weight(c.weight.data(), p.in_channels, p.out_channels, packed.data());
+  std::vector<float> packed(static_cast<size_t>(winograd_weight_count(p)));
+  pack_winograd_weight(p, c.weight.data(), packed.data());
   const auto source = block_of(c.source);
   const auto weights = block_of(packed);
   const auto bias = block_of(c.bias);
@@ -105,6 +104,12 @@ double largest_error(const Case& c, const std::vector<double>& wanted, int threa
   return most / top;
 }
 
+struct Tiling {
+  int tile;
+  bool in_registers;
+};
+constexpr Tiling kTilings[] = {{2, false}, {4, false}, {4, true}};
+
 class WinogradOn : public ::testing::TestWithParam<InstructionSet> {
  protected:
   void SetUp() override { limit_instruction_set(GetParam()); }
@@ -121,14 +126,16 @@ TEST_P(WinogradOn, AwkwardSizesGiveWhatDirectConvolutionGives) {
       {1, 30, 30, 64, 30, 30, 64, 1, 1, 0},
   };
   for (Winograd problem : problems) {
-    for (const int tile : {2, 4}) {
+    for (const auto [tile, in_registers] : kTilings) {
       problem.tile = tile;
+      problem.in_registers = in_registers;
       const Case c = case_of(problem);
       const std::vector<double> wanted = direct(c);
       for (const int threads : {1, 2, 3}) {
         EXPECT_LT(largest_error(c, wanted, threads), 4e-6)
             << problem.height << "x" << problem.width << " " << problem.in_channels << " to "
-            << problem.out_channels << " tile " << tile << " threads " << threads;
+            << problem.out_channels << " tile " << tile << " in registers " << in_registers
+            << " threads " << threads;
       }
     }
   }
@@ -145,8 +152,8 @@ TEST_P(WinogradOn, StoresThroughEachStep) {
       {{Kind::kHardswish}},
       {{Kind::kLinear, 0.5F, 3}, {Kind::kClip, 0, 2}, {Kind::kSum}},
   };
-  for (const int tile : {2, 4}) {
-    Case c = case_of({1, 9, 10, 32, 9, 10, 48, 1, 1, tile});
+  for (const auto [tile, in_registers] : kTilings) {
+    Case c = case_of({1, 9, 10, 32, 9, 10, 48, 1, 1, tile, in_registers});
     for (const auto& steps : lines) {
       c.steps = steps;
       EXPECT_LT(largest_error(c, direct(c), 2), 4e-6);
@@ -157,8 +164,8 @@ TEST_P(WinogradOn, StoresThroughEachStep) {
 // Relu and clip keep a NaN: a net looks for them in its results.
 TEST_P(WinogradOn, KeepsNaN) {
   using Kind = StoreStep::Kind;
-  for (const int tile : {2, 4}) {
-    Case c = case_of({1, 4, 4, 16, 4, 4, 16, 1, 1, tile});
+  for (const auto [tile, in_registers] : kTilings) {
+    Case c = case_of({1, 4, 4, 16, 4, 4, 16, 1, 1, tile, in_registers});
     c.source[5] = std::nanf("");
     c.steps = {{Kind::kRelu}, {Kind::kClip, 0, 6}};
     EXPECT_TRUE(std::isnan(largest_error(c, direct(c), 1)));
