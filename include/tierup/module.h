@@ -87,7 +87,8 @@ class TIERUP_API Module {
   // What some inputs may reach and would fail on; what every run needs keeps a model from loading.
   std::vector<Unsupported> unsupported() const;
 
-  // By dotted name, in the order of declaration; the tensors are the module's own.
+  // By dotted name, in the order of declaration; the tensors are the module's own. After writing to
+  // one through its data(): Tensor::mark_written().
   NamedTensors parameters() const;
   NamedTensors buffers() const;
   // Both.

@@ -91,7 +91,8 @@ class TIERUP_API Tensor {
   int64_t element_count() const;
   bool is_contiguous() const;  // Row-major without gaps.
 
-  // Address of the first element; for views, elements lie by strides().
+  // Address of the first element; for views, elements lie by strides(). Whoever writes there to a
+  // module's weight says so by mark_written().
   void* data() const;
   // The same, typed. Throws kTypeError if T is not the element type.
   template <typename T>
@@ -99,12 +100,16 @@ class TIERUP_API Tensor {
     check_dtype(DTypeOf<T>::value);
     return static_cast<T*>(data());
   }
+  // To be called after writes that tierup does not see, through data() or DLPack, and before the
+  // next call of a module that holds the tensor: compiled plans take weights for constants, packed
+  // or folded, until then.
+  void mark_written() const;
   // Itself if contiguous, else a row-major copy.
   Tensor contiguous() const;
   Tensor clone() const;
   Tensor to(DType dtype) const;
 
-  // Shares the memory; the receiver must call the deleter.
+  // Shares the memory; the receiver must call the deleter. After writes there: mark_written().
   DLManagedTensor* to_dlpack() const;
   DLManagedTensorVersioned* to_dlpack_versioned() const;
 

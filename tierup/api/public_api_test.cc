@@ -394,6 +394,19 @@ TEST(PublicApi, loads_the_same_from_path_bytes_and_reader) {
   EXPECT_EQ(error_of([] { Module::load("no/such/file.pt"); }).code(), ErrorCode::kNotFound);
 }
 
+TEST(PublicApi, weights_written_through_their_data_answer_once_marked) {
+  Options options;
+  options.tiering = "compile=blocking,profiled_runs=1";
+  const Module module = Module::load("tests/data/zoo/mlp3.pt", options);
+  const std::vector<float> before = outputs_of(module);
+  for (int i = 0; i < 3; ++i) outputs_of(module);
+  for (const auto& [name, tensor] : module.parameters()) {
+    std::fill_n(tensor.data<float>(), tensor.element_count(), 0.0F);
+    tensor.mark_written();
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(outputs_of(module), std::vector<float>(before.size()));
+}
+
 TEST(PublicApi, applies_a_state_dict_or_says_all_that_does_not_fit) {
   const Module module = Module::load("tests/data/zoo/mlp3.pt");
   const std::vector<float> before = outputs_of(module);

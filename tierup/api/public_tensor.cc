@@ -109,6 +109,10 @@ DLManagedTensorVersioned* Tensor::to_dlpack_versioned() const {
   });
 }
 
+void Tensor::mark_written() const {
+  guarded([&] { Access::unwrap(*this).storage()->bump_version(); });
+}
+
 bool Tensor::defined() const noexcept { return impl_ != nullptr; }
 DType Tensor::dtype() const { return static_cast<DType>(impl_of(impl_)->dtype); }
 std::span<const int64_t> Tensor::shape() const { return impl_of(impl_)->sizes; }
