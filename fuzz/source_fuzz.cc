@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "tierup/base/error.h"
 #include "tierup/frontend/torchscript/compilation_unit.h"
@@ -20,9 +21,9 @@ void compile(const ir::Function& function) {
   }
 }
 
-void compile_definition(torchscript::CompilationUnit& unit, const std::string& name) {
+void compile_definition(torchscript::CompilationUnit& unit, std::string_view name) {
   try {
-    const torchscript::Definition& found = unit.find("__torch__." + name);
+    const torchscript::Definition& found = unit.find("__torch__." + std::string(name));
     if (found.function) compile(*found.function);
     const ClassType* type = found.type == nullptr ? nullptr : found.type->as_class();
     if (type == nullptr) return;
