@@ -7,6 +7,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/swish.h"
 #include "tierup/kernels/net/trial.h"
 #include "tierup/kernels/onednn_engine.h"
 
@@ -139,9 +140,19 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
   return {};
 }
 
-// Without the swish that gets a pass of its own: only its way through memory is missing.
+// With the pass of its own that a large swish gets.
 Emitter::Attempt Emitter::attempt_onednn(const Layer& layer) {
-  return attempt_primitive(describe(ends_with_large_swish(layer) ? without_swish(layer) : layer));
+  if (!ends_with_large_swish(layer)) return attempt_primitive(describe(layer));
+  const auto pd = describe(without_swish(layer));
+  Attempt attempt = attempt_primitive(pd);
+  const size_t bytes = pd.dst_desc().get_size();
+  float* target = floats(trial_room_.at_least(TrialRoom::Part::kTarget, bytes));
+  const auto count = static_cast<int64_t>(bytes / sizeof(float));
+  attempt.run = [convolve = std::move(attempt.run), target, count] {
+    convolve();
+    swish_in_place(target, count);
+  };
+  return attempt;
 }
 
 // Of a convolution or a product.

@@ -15,6 +15,18 @@ ConvolutionPartFn part_function() {
 int64_t rounded_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 int64_t parts_of(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
+// Few parts that threads can't share evenly keep some waiting: more parts of the rows, where these
+// remain long enough for a panel to be worth its way to the first-level cache.
+int64_t evenly_shared(int64_t row_parts, int64_t channel_parts, int64_t rows, int threads) {
+  constexpr int64_t kManyPartsOfThread = 4;
+  constexpr int64_t kFewestRows = 16;
+  if (row_parts * channel_parts >= kManyPartsOfThread * threads) return row_parts;
+  for (int64_t times = 1; times <= threads && row_parts * times * kFewestRows <= rows; ++times) {
+    if (row_parts * times * channel_parts % threads == 0) return row_parts * times;
+  }
+  return row_parts;
+}
+
 }  // namespace
 
 int64_t gathered_count(const PanelConvolution& problem, int64_t rows) {
@@ -83,6 +95,7 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
     plan.row_parts = std::min(rounded_up(plan.row_parts, threads), rows);
   const int64_t panels_of_part = convolution_reads_rows(problem) || rows < kLeastRows ? 1 : 2;
   plan.channel_parts = std::min(parts_of(panels, panels_of_part), parts_of(wanted, plan.row_parts));
+  plan.row_parts = evenly_shared(plan.row_parts, plan.channel_parts, rows, threads);
   plan.by_channels = problem.out_channels > rows;
   plan.workers = piece_workers(plan.parts(), threads);
   const int64_t channels = std::min(rounded_up(problem.out_channels, kPanelGrain),

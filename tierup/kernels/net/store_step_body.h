@@ -2,6 +2,8 @@
 // the including file.
 #pragma once
 
+#include <immintrin.h>
+
 #include <limits>
 
 #include "tierup/kernels/lanes_body.h"
@@ -11,8 +13,8 @@ namespace tierup::kernels::net {
 namespace {
 
 // NaN where x is.
-inline LaneVector larger_lanes(LaneVector x, LaneVector y) { return ((x > y) | (x != x)) ? x : y; }
-inline LaneVector smaller_lanes(LaneVector x, LaneVector y) { return ((x < y) | (x != x)) ? x : y; }
+inline LaneVector larger_lanes(LaneVector x, LaneVector y) { return x <= y ? y : x; }
+inline LaneVector smaller_lanes(LaneVector x, LaneVector y) { return x >= y ? y : x; }
 
 // 1 / x for 1 <= x < 1e38, within 2 units of the last place.
 inline LaneVector reciprocal(LaneVector x) {
@@ -41,25 +43,47 @@ inline LaneVector sixth(LaneVector x) {
 
 constexpr float kMostExponent = 87;
 
-// exp(-v) for v between -kMostExponent and kMostExponent, to which others are moved: 2^n exp(r).
-// The lower bound is the one that keeps 2^n a normal number.
-inline LaneVector exp_of_negative(LaneVector v) {
+// x, moved to the range from -kMostExponent to kMostExponent; NaN where x is.
+inline LaneVector within_exponents(LaneVector x) {
   const LaneVector most = kMostExponent - LaneVector{};
-  v = v > most ? most : v;
-  v = v < -most ? -most : v;
+  // One operation each, whose result is the second number where one is NaN.
+#if defined(__AVX512F__)
+  return _mm512_max_ps(-most, _mm512_min_ps(most, x));
+#elif defined(__AVX2__)
+  return _mm256_max_ps(-most, _mm256_min_ps(most, x));
+#else
+  return _mm_max_ps(-most, _mm_min_ps(most, x));
+#endif
+}
+
+// p 2^n, where both are normal numbers. `shifted`: n + 1.5 * 2^23.
+inline LaneVector scale_by_power(LaneVector p, [[maybe_unused]] LaneVector n,
+                                 [[maybe_unused]] LaneVector shifted) {
+#if defined(__AVX512F__)
+  return _mm512_scalef_ps(p, n);
+#else
+  // The whole number stands in the last bits.
+  const LaneInts exponent = reinterpret_cast<LaneInts>(shifted) << 23;
+  return reinterpret_cast<LaneVector>(reinterpret_cast<LaneInts>(p) + exponent);
+#endif
+}
+
+// exp(-v) within 2 units of the last place, for v between -kMostExponent and kMostExponent, to
+// which others are moved: 2^n exp(r), |r| <= ln 2 / 2. The polynomial has the least relative error
+// of its degree, 1.1e-7.
+inline LaneVector exp_of_negative(LaneVector v) {
+  v = within_exponents(v);
   const LaneVector magic = 12582912.0F - LaneVector{};  // 1.5 * 2^23: adding it rounds.
   const LaneVector shifted = multiply_add(v, -1.44269504F - LaneVector{}, magic);
   const LaneVector n = shifted - magic;
   LaneVector r = multiply_add(n, -0.693359375F - LaneVector{}, -v);
   r = multiply_add(n, 2.12194440e-4F - LaneVector{}, r);
-  LaneVector p = multiply_add(r, 1.3981999507e-3F - LaneVector{}, 8.3334519073e-3F - LaneVector{});
-  p = multiply_add(p, r, 4.1665795894e-2F - LaneVector{});
-  p = multiply_add(p, r, 1.6666665459e-1F - LaneVector{});
-  p = multiply_add(p, r, 5.0000001201e-1F - LaneVector{});
-  p = multiply_add(p, r * r, r) + 1.0F;
-  // The whole number stands in the last bits of `shifted`.
-  const LaneInts exponent = reinterpret_cast<LaneInts>(shifted) << 23;
-  return reinterpret_cast<LaneVector>(reinterpret_cast<LaneInts>(p) + exponent);
+  LaneVector p = multiply_add(r, 8.312501013e-3F - LaneVector{}, 4.1890330613e-2F - LaneVector{});
+  p = multiply_add(p, r, 1.6667115688e-1F - LaneVector{});
+  p = multiply_add(p, r, 4.9999231100e-1F - LaneVector{});
+  p = multiply_add(p, r, 1.0F - LaneVector{});
+  p = multiply_add(p, r, 1.0F - LaneVector{});
+  return scale_by_power(p, n, shifted);
 }
 
 // x / (1 + exp(-v)), within 5 units of the last place of results that are normal numbers.
