@@ -13,6 +13,8 @@
 #include <stdexcept>
 
 #include "tierup/base/error.h"
+#include "tierup/base/interrupt.h"
+#include "tierup/base/memory_use.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/generator.h"
@@ -327,11 +329,19 @@ const ops::Op& chosen(uint32_t hash) {
   return *(found == all.end() ? all.front() : *found).second;
 }
 
+// What a run asks within its steps, but for the time.
+class ObjectLimit final : public Interrupt {
+ public:
+  void poll() const override { check_object_limit(); }
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   set_memory_limit(int64_t{1} << 28);
   const ThreadCountScope one_thread(1);
+  const ObjectLimit limit;
+  const InterruptScope asked(&limit);
   Bytes bytes(data, size);
   Arguments arguments(bytes);
   kernels::Generator generator(1);
