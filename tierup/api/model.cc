@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <system_error>
-#include <thread>
 
+#include "tierup/api/load_ahead.h"
 #include "tierup/api/open_compiled.h"
 #include "tierup/api/prepare_graph.h"
 #include "tierup/api/reachable_graphs.h"
@@ -14,8 +13,6 @@
 #include "tierup/base/parallel.h"
 #include "tierup/base/wait_policy.h"
 #include "tierup/base/workers.h"
-#include "tierup/kernels/pointwise_runs.h"
-#include "tierup/tensor/block_memory.h"
 
 namespace tierup::api {
 
@@ -35,20 +32,6 @@ size_t fork_thread_count(const ModelOptions& options) {
 }
 
 constexpr uint64_t kMegabyte = uint64_t{1} << 20U;
-
-// Makes what the first call would wait for in a thread beside, while the model is read: memory for
-// its tensors, the table of point-wise loops. Small files are read sooner than a thread begins.
-std::jthread prepare_first_call(uint64_t file_bytes) {
-  if (file_bytes < 4 * kMegabyte) return {};
-  try {
-    return std::jthread([touched = std::min(file_bytes, 8 * kMegabyte)] {
-      touch_blocks_ahead(touched);
-      kernels::RunTable::instance();
-    });
-  } catch (const std::system_error&) {  // No thread: the first call does it.
-    return {};
-  }
-}
 
 std::string list_missing(const std::vector<MissingOperator>& missing) {
   std::string text;
@@ -102,7 +85,8 @@ Ref<Model> Model::load(Ref<archive::ByteSource> source, ModelOptions options) {
 }
 
 void Model::read(Ref<archive::ByteSource> source) {
-  const std::jthread beside = prepare_first_call(source->size());
+  ahead_ = std::make_unique<LoadAhead>();
+  ahead_->start(source->size());
   Ref<archive::ModelArchive> archive = archive::ModelArchive::read(std::move(source));
   if (archive->kind() == archive::ArchiveKind::kExported) {
     read_exported(std::move(archive));
@@ -112,14 +96,21 @@ void Model::read(Ref<archive::ByteSource> source) {
   for (const auto& [name, callable] : root()->type->methods()) {
     add_method(name, ir::as_function(*callable));
   }
-  if (options_.allow_unsupported) return;
-  check_support();
-  plan_forward();
-  wake_workers();
+  if (!options_.allow_unsupported) {
+    check_support();
+    plan_forward();
+  }
+  ahead_->stop();
+  if (!options_.allow_unsupported) wake_workers();
 }
 
 void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
   frontend::torchscript::LoadOptions options;
+  if (ahead_->is_running()) {
+    options.parse_ahead = [&](SideThread::Work parse) {
+      ahead_->add_code(*archive, std::move(parse));
+    };
+  }
   if (plugins_) options.operators = &plugins_->operators();
   if (options_.run_model_code) {
     options.run = [this](const ir::Function& function, std::vector<IValue> args) {
@@ -128,7 +119,7 @@ void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
       return program_->run(function, args, run_context, run_state({}));
     };
   }
-  module_ = frontend::torchscript::load_torchscript(std::move(archive), options);
+  module_ = frontend::torchscript::load_torchscript(archive, options);
 }
 
 void Model::read_exported(Ref<archive::ModelArchive> archive) {

@@ -25,6 +25,8 @@
 
 namespace tierup::api {
 
+class LoadAhead;
+
 using TextCallback = std::function<void(const std::string&)>;
 
 struct ModelOptions {
@@ -154,6 +156,7 @@ class Model final : public executor::Servable {
   std::vector<Method> methods_;                  // Of the root.
   mutable std::atomic<int64_t> run_count_{0};
   mutable std::atomic<int64_t> error_count_{0};
+  std::unique_ptr<LoadAhead> ahead_;  // Of a model that was read; may be ending still.
 };
 
 }  // namespace tierup::api

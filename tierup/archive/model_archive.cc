@@ -108,11 +108,15 @@ void ModelArchive::check_byte_order() const {
           "{}: written on a big-endian machine; save it again on a little-endian one", name());
 }
 
-std::string ModelArchive::read_record(std::string_view record) const {
+const ZipArchive::Entry& ModelArchive::require_record(std::string_view record) const {
   const ZipArchive::Entry* entry = find(record);
   require(entry != nullptr, ErrorCode::kNotFound, "{}: the record \"{}\" is missing", name(),
           record);
-  return zip_.read(*entry);
+  return *entry;
+}
+
+std::string ModelArchive::read_record(std::string_view record) const {
+  return zip_.read(require_record(record));
 }
 
 std::vector<std::string> ModelArchive::records(std::string_view prefix) const {

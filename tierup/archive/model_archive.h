@@ -45,6 +45,8 @@ class ModelArchive : public RefCounted {
   bool contains(std::string_view record) const { return find(record) != nullptr; }
   // Throws kNotFound.
   std::string read_record(std::string_view record) const;
+  // How long it is. Throws kNotFound.
+  uint64_t record_bytes(std::string_view record) const { return require_record(record).bytes; }
   // Names of the records that begin with `prefix`, in file order.
   std::vector<std::string> records(std::string_view prefix) const;
   // A storage over the bytes of a record (see ZipArchive::storage). Throws kNotFound.
@@ -57,6 +59,7 @@ class ModelArchive : public RefCounted {
  private:
   explicit ModelArchive(Ref<ByteSource> source) : zip_(std::move(source)) {}
   const ZipArchive::Entry* find(std::string_view record) const;
+  const ZipArchive::Entry& require_record(std::string_view record) const;
   void find_root();
   void find_kind();
   void read_version();

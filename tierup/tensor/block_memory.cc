@@ -44,8 +44,8 @@ void free_block(void* block) {
   if (!PageHeap::of_process().free(block)) std::free(block);
 }
 
-void touch_blocks_ahead(size_t bytes) {
-  if (is_for_page_heap(bytes)) PageHeap::of_process().touch_ahead(bytes);
+void touch_blocks_ahead(size_t bytes, const std::stop_token& stop) {
+  if (is_for_page_heap(bytes)) PageHeap::of_process().touch_ahead(bytes, stop);
 }
 
 }  // namespace tierup

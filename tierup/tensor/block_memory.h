@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <stop_token>
 
 namespace tierup {
 
@@ -13,7 +14,8 @@ void* allocate_block(size_t bytes);
 // What the block really has, which is at least what it was asked for.
 size_t block_bytes(void* block);
 void free_block(void* block);
-// Has the system make memory for the next blocks, of so many bytes in all and at most 32 MB.
-void touch_blocks_ahead(size_t bytes);
+// Has the system make memory for the next blocks, of so many bytes in all and at most 32 MB, until
+// stopped.
+void touch_blocks_ahead(size_t bytes, const std::stop_token& stop);
 
 }  // namespace tierup

@@ -90,7 +90,7 @@ TEST(PageHeap, GivesBackThePagesInWhichNothingLies) {
 TEST(PageHeap, PagesTouchedAheadAreThereForTheNextBlocks) {
   PageHeap heap;
   constexpr size_t kBytes = 16 * kMegabyte;
-  heap.touch_ahead(kBytes);
+  heap.touch_ahead(kBytes, {});
   auto* block = static_cast<char*>(heap.allocate(kBytes));
   EXPECT_EQ(resident_mib(block, kBytes), 16U);
   heap.free(block);

@@ -76,6 +76,27 @@ IValue CodeClasses::build_by_setstate(const std::shared_ptr<const ClassType>& ty
   return object;
 }
 
+std::vector<std::string> code_records(const archive::ModelArchive& archive) {
+  std::vector<std::string> result;
+  for (std::string& record : archive.records("code/")) {
+    if (record.ends_with(".py")) result.push_back(std::move(record));
+  }
+  return result;
+}
+
+// A caller's function gives its bytes to the loader's thread only; and of very much code a module
+// may need little.
+void parse_ahead(SourceIndex& index, const archive::ModelArchive& archive,
+                 const LoadOptions& options) {
+  constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+  if (options.parse_ahead == nullptr || archive.source()->data() == nullptr ||
+      code_bytes(archive) > kMostBytes) {
+    return;
+  }
+  const std::shared_ptr<FilesAhead> files = index.parse_ahead(code_records(archive));
+  options.parse_ahead([files](const std::stop_token& stop) { files->work(stop); });
+}
+
 SourceIndex index_of(const Ref<archive::ModelArchive>& archive) {
   const auto read_text = [archive](const std::string& record) -> std::optional<std::string> {
     if (!archive->contains(record)) return std::nullopt;
@@ -114,6 +135,12 @@ void collect_tensors(const ObjectValue& object, const std::string& prefix,
 
 }  // namespace
 
+uint64_t code_bytes(const archive::ModelArchive& archive) {
+  uint64_t bytes = 0;
+  for (const std::string& record : code_records(archive)) bytes += archive.record_bytes(record);
+  return bytes;
+}
+
 LoadedModule load_torchscript(Ref<archive::ModelArchive> archive, const LoadOptions& options) {
   archive->require_kind(archive::ArchiveKind::kTorchScript);
   CompileOptions compile;
@@ -121,7 +148,9 @@ LoadedModule load_torchscript(Ref<archive::ModelArchive> archive, const LoadOpti
   compile.upgrade_free_functions = options.upgrade_free_functions;
   compile.operators = options.operators;
   LoadedModule result;
-  result.unit = CompilationUnit::make(index_of(archive), compile);
+  SourceIndex index = index_of(archive);
+  parse_ahead(index, *archive, options);
+  result.unit = CompilationUnit::make(std::move(index), compile);
   CodeClasses classes(*result.unit, options);
   const IValue constants = archive->unpickle("constants", classes);
   require(constants.is_tuple(), ErrorCode::kCorruptArchive,

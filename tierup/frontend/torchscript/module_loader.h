@@ -4,6 +4,7 @@
 // caller gives a function that runs one.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "tierup/archive/model_archive.h"
+#include "tierup/base/side_thread.h"
 #include "tierup/frontend/missing_operator.h"
 #include "tierup/frontend/torchscript/compilation_unit.h"
 
@@ -25,6 +27,8 @@ struct LoadOptions {
   // Runs a function of the model on complete arguments. Null: modules with __setstate__ are
   // refused.
   std::function<IValue(const ir::Function& function, std::vector<IValue> arguments)> run;
+  // Gives what parses the code ahead to a thread beside. Null: none.
+  std::function<void(SideThread::Work parse)> parse_ahead;
 };
 
 struct LoadedModule {
@@ -33,6 +37,9 @@ struct LoadedModule {
   std::shared_ptr<CompilationUnit> unit;
   Ref<ObjectValue> root;  // An object of a module class: its methods are ScriptFunctions.
 };
+
+// The bytes of all its code files.
+uint64_t code_bytes(const archive::ModelArchive& archive);
 
 // Reads constants and the object tree. No method is compiled but those that run while reading.
 // Throws kUnsupported, saying what the file is, unless the archive is TorchScript; else as the

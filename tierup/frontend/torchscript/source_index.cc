@@ -43,16 +43,31 @@ std::string SourceIndex::record_name(std::string_view qualifier) {
   return name + ".py";
 }
 
+std::shared_ptr<FilesAhead> SourceIndex::parse_ahead(const std::vector<std::string>& records) {
+  ahead_ = std::make_shared<FilesAhead>(
+      records, [read_text = read_text_, read_debug = read_debug_](const std::string& record) {
+        return parse(read_text, read_debug, record);
+      });
+  return ahead_;
+}
+
+std::shared_ptr<const FileUnit> SourceIndex::parse(const ReadText& read_text,
+                                                   const ReadDebug& read_debug,
+                                                   const std::string& record) {
+  std::optional<std::string> text = read_text(record);
+  if (!text) return nullptr;
+  const auto source = std::make_shared<ir::Source>(record, std::move(*text));
+  if (read_debug) source->set_find_original(late_debug_ranges(read_debug, record));
+  return parse_file(source);
+}
+
 std::shared_ptr<const FileUnit> SourceIndex::file(std::string_view qualifier) {
   const auto known = files_.find(std::string(qualifier));
   if (known != files_.end()) return known->second;
   const std::string record = record_name(qualifier);
-  std::shared_ptr<FileUnit> unit;
-  if (std::optional<std::string> text = read_text_(record)) {
-    const auto source = std::make_shared<ir::Source>(record, std::move(*text));
-    if (read_debug_) source->set_find_original(late_debug_ranges(read_debug_, record));
-    unit = parse_file(source);
-  }
+  const bool is_ahead = ahead_ != nullptr && ahead_->contains(record);
+  std::shared_ptr<const FileUnit> unit =
+      is_ahead ? ahead_->get(record) : parse(read_text_, read_debug_, record);
   files_.emplace(std::string(qualifier), unit);
   return unit;
 }

@@ -1,4 +1,5 @@
-// SourceIndex: the code files of one archive, parsed when first asked for.
+// SourceIndex: the code files of one archive, parsed when first asked for, or ahead of that by a
+// thread beside.
 //
 // Qualified name `Q.N` stands in record "code/" + Q with slashes + ".py". A missing file is no
 // error: the qualifier then is a namespace, or nothing. Thread rule: one loader at a time.
@@ -12,6 +13,7 @@
 #include <unordered_map>
 
 #include "tierup/frontend/torchscript/ast.h"
+#include "tierup/frontend/torchscript/files_ahead.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::frontend::torchscript {
@@ -25,6 +27,10 @@ class SourceIndex {
   using ReadDebug = std::function<std::optional<IValue>(const std::string& record)>;
 
   explicit SourceIndex(ReadText read_text, ReadDebug read_debug = nullptr);
+
+  // Has these records, which are there, parsed ahead by who calls the result's work(). From then
+  // on, the text and no debug table is read from several threads. Before anything is asked for.
+  std::shared_ptr<FilesAhead> parse_ahead(const std::vector<std::string>& records);
 
   // A definition with the file that owns it. At most one of the two is set.
   struct Definition {
@@ -43,8 +49,13 @@ class SourceIndex {
   static std::string record_name(std::string_view qualifier);
 
  private:
+  static std::shared_ptr<const FileUnit> parse(const ReadText& read_text,
+                                               const ReadDebug& read_debug,
+                                               const std::string& record);
+
   ReadText read_text_;
   ReadDebug read_debug_;
+  std::shared_ptr<FilesAhead> ahead_;
   std::unordered_map<std::string, std::shared_ptr<const FileUnit>> files_;
 };
 

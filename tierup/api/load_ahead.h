@@ -1,0 +1,33 @@
+// LoadAhead: a thread beside the one that reads a model, which makes what that one, or the first
+// call, would come to: memory for tensors, tables, parsed code, pages of the heap. Memory comes
+// first: it takes a third of a millisecond, or as long as the rest together where the system gets
+// it from elsewhere (page_heap.h). What is not done when the model is read is left undone, since
+// the first call wants all cores.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "tierup/archive/model_archive.h"
+#include "tierup/base/heap_ahead.h"
+#include "tierup/base/side_thread.h"
+
+namespace tierup::api {
+
+class LoadAhead {
+ public:
+  // Begins, unless the file is so small that it is read sooner than a thread begins.
+  void start(uint64_t file_bytes);
+  // Whether it began; nothing is done otherwise.
+  bool is_running() const { return thread_.is_running(); }
+  // Before the code of a TorchScript archive is read: `parse`, then pages for what is made of it.
+  void add_code(const archive::ModelArchive& archive, SideThread::Work parse);
+  // Waits for nothing: what is being done may go on for a moment.
+  void stop();
+
+ private:
+  std::shared_ptr<HeapAhead> heap_;
+  SideThread thread_;
+};
+
+}  // namespace tierup::api
