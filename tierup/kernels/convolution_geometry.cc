@@ -33,6 +33,8 @@ void check_numbers(const ConvGeometry& g) {
     require(g.output_padding[d] >= 0, kBad, "negative output_padding is not supported");
     require(g.stride[d] < kLimit && g.dilation[d] < kLimit && g.padding[d] < kLimit, kBad,
             "convolution: stride, dilation or padding is too large");
+    require(g.kernel[d] < kLimit && g.in[d] < (g.transposed ? kLimit : int64_t{1} << 62), kBad,
+            "convolution: kernel or input is too large");
     require(!g.transposed || g.output_padding[d] < g.stride[d] ||
                 g.output_padding[d] < g.dilation[d] || g.output_padding[d] == 0,
             kBad, "output padding must be smaller than either stride or dilation");
@@ -71,12 +73,15 @@ ConvGeometry conv_geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpa
          weight.size() - 1, weight.size(), weight.size() - 2, shape_string(input));
   }
   require(groups > 0, kBad, "non-positive groups is not supported");
+  int64_t grouped_channels = 0;
+  require(!__builtin_mul_overflow(weight[1], groups, &grouped_channels), kBad,
+          "convolution: {} groups of {} channels are too many", groups, weight[1]);
   g.rank = static_cast<int>(weight.size()) - 2;
   g.transposed = transposed;
   g.groups = groups;
   g.batch = input[0];
   g.in_channels = input[1];
-  g.out_channels = transposed ? weight[1] * groups : weight[0];
+  g.out_channels = transposed ? grouped_channels : weight[0];
   g.stride = spread(stride, g.rank, 1, "stride");
   g.padding = spread(padding, g.rank, 0, "padding");
   g.dilation = spread(dilation, g.rank, 1, "dilation");
@@ -85,7 +90,7 @@ ConvGeometry conv_geometry(IntSpan input, IntSpan weight, IntSpan stride, IntSpa
     g.in[static_cast<size_t>(3 - g.rank + i)] = input[static_cast<size_t>(2 + i)];
     g.kernel[static_cast<size_t>(3 - g.rank + i)] = weight[static_cast<size_t>(2 + i)];
   }
-  const int64_t expected = transposed ? weight[0] : weight[1] * groups;
+  const int64_t expected = transposed ? weight[0] : grouped_channels;
   if (!(weight[0] >= groups && weight[0] % groups == 0)) {
     fail(kBad,
          "Given groups={}, expected weight to be at least {} at dimension 0 and divisible by it, "
@@ -117,7 +122,8 @@ ConvGeometry conv_geometry_same(IntSpan input, IntSpan weight, IntSpan stride, I
   for (size_t d = 2; d < weight.size(); ++d) {
     const int64_t spread =
         dilation[dilation.size() == 1 ? 0 : std::min(d - 2, dilation.size() - 1)];
-    wide.push_back(std::clamp<int64_t>(spread, 1, int64_t{1} << 30) * weight[d]);
+    constexpr int64_t kMost = int64_t{1} << 30;
+    wide.push_back(std::clamp<int64_t>(spread, 1, kMost) * std::min(weight[d], kMost));
   }
   ConvGeometry g = conv_geometry(input, weight, stride, wide, dilation, false, {}, groups);
   for (size_t d = 0; d < 3; ++d) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tierup/kernels/copy.h"
 
 namespace tierup::kernels {
@@ -73,6 +75,31 @@ TEST(Convolution, RefusesKernelsWithoutPointsOrOutputs) {
     }
     EXPECT_THROW(conv(input, numbers({3, 2, 0, 1}, dtype, 1), Tensor(), {1}, {0}, {1}, 1), Error);
   }
+}
+
+// Sizes of expanded and of empty tensors know no bound.
+TEST(Convolution, RefusesNumbersWhoseProductsHaveNone) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLong = int64_t{1} << 40;
+  const auto kFloat = ScalarType::kFloat;
+  const Tensor input = numbers({1, 4, 5, 5}, kFloat, 0);
+  const Tensor weight = numbers({4, 2, 3, 3}, kFloat, 1);
+  for (const bool transposed : {false, true}) {
+    const auto refuses = [&](const Tensor& x, const Tensor& w, int64_t step, int64_t groups) {
+      EXPECT_THROW(convolution(x, w, Tensor(), {step}, {0}, {step}, transposed, {0}, groups), Error)
+          << transposed << " " << groups;
+    };
+    refuses(input, weight, 1, kMost);
+    refuses(input, weight, kMost, 1);
+    const Tensor long_input = Tensor::from_storage(
+        input.storage(), kFloat, IntVector{1, 4, kLong, 5}, IntVector{0, 0, 0, 1}, 0);
+    const Tensor long_kernel = Tensor::from_storage(
+        weight.storage(), kFloat, IntVector{4, 4, kLong, 3}, IntVector{0, 0, 0, 1}, 0);
+    refuses(input, long_kernel, int64_t{1} << 30, 1);
+    if (transposed) refuses(long_input, weight, int64_t{1} << 30, 2);
+  }
+  const Tensor empty = Tensor::empty(IntVector{4, 0, int64_t{1} << 61, 3}, kFloat);
+  EXPECT_THROW(conv_mode(input, empty, Tensor(), {1}, "same", {int64_t{1} << 30}, 1), Error);
 }
 
 TEST(Convolution, RefusesChannelsThatDoNotFit) {
