@@ -27,6 +27,41 @@ int64_t evenly_shared(int64_t row_parts, int64_t channel_parts, int64_t rows, in
   return row_parts;
 }
 
+// What is left to do once all rows are gathered.
+PanelConvolution of_gathered_rows(const PanelConvolution& p) {
+  return {1, 1, p.rows(), p.depth(), 1, p.rows(), p.out_channels, 1, 1, 1, 1, 1, 1, 0, 0};
+}
+
+// Zeros for what lies outside.
+void gather_window(const PanelConvolution& p, const float* image, int64_t top, int64_t left,
+                   float* row) {
+  for (int64_t i = 0; i < p.kernel_height; ++i) {
+    for (int64_t j = 0; j < p.kernel_width; ++j, row += p.in_channels) {
+      const int64_t y = top + i * p.dilation_y;
+      const int64_t x = left + j * p.dilation_x;
+      if (y < 0 || y >= p.height || x < 0 || x >= p.width) {
+        std::fill_n(row, p.in_channels, 0.0F);
+      } else {
+        std::copy_n(image + (y * p.width + x) * p.in_channels, p.in_channels, row);
+      }
+    }
+  }
+}
+
+void gather_all_rows(const PanelConvolution& p, const float* source, float* rows) {
+  constexpr int64_t kGrain = 8192;  // Floats.
+  parallel_for(0, p.rows(), kGrain / p.depth() + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t image = row / (p.out_height * p.out_width);
+      const int64_t y = row / p.out_width % p.out_height;
+      const int64_t x = row % p.out_width;
+      gather_window(p, source + image * p.height * p.width * p.in_channels,
+                    y * p.stride_y - p.pad_top, x * p.stride_x - p.pad_left,
+                    rows + row * p.depth());
+    }
+  });
+}
+
 }  // namespace
 
 int64_t gathered_count(const PanelConvolution& problem, int64_t rows) {
@@ -82,6 +117,11 @@ void pack_product_weight(const PanelConvolution& problem, const float* weight, i
 // the cache (it comes from memory at the pace of 48 rows) and that gathering rows is little beside
 // multiplying them.
 ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
+  if (convolution_gathers_first(problem)) {
+    ConvolutionPlan plan = plan_convolution(of_gathered_rows(problem), threads);
+    plan.gathered = problem.rows() * problem.depth();
+    return plan;
+  }
   constexpr int64_t kPartsOfThread = 8;
   constexpr int64_t kLeastRows = 48;
   constexpr int64_t kMostRows = 192;
@@ -110,6 +150,12 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
 void run_convolution(const PanelConvolution& problem, const ConvolutionPlan& plan,
                      const float* source, const float* weights, const float* bias,
                      std::span<const StoreStep> steps, float* target, float* scratch) {
+  if (convolution_gathers_first(problem)) {
+    float* rows = scratch + plan.workers * plan.scratch_of_worker;
+    gather_all_rows(problem, source, rows);
+    return run_convolution(of_gathered_rows(problem), plan, rows, weights, bias, steps, target,
+                           scratch);
+  }
   const ConvolutionPartFn run = part_function();
   const int64_t panels = panel_count(problem.out_channels);
   parallel_pieces(plan.parts(), plan.workers, [&](int64_t i, int64_t worker) {

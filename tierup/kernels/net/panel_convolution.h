@@ -53,6 +53,17 @@ constexpr bool convolution_reads_rows(const PanelConvolution& p) {
          p.out_width == p.width;
 }
 
+// Whether all rows are gathered before any is multiplied: where they are small beside what many
+// panels do with them, and with windows of one point, which have nothing twice. Rows that lie there
+// are multiplied in fewer parts.
+constexpr bool convolution_gathers_first(const PanelConvolution& p) {
+  constexpr int64_t kMostNumbers = int64_t{1} << 18;
+  constexpr int64_t kLeastChannels = 4 * kPanelChannels;
+  if (p.is_planar || convolution_reads_rows(p)) return false;
+  return p.kernel_height * p.kernel_width == 1 ||
+         (p.rows() * p.depth() <= kMostNumbers && p.out_channels >= kLeastChannels);
+}
+
 // How much of a row is multiplied at a time at most.
 constexpr int64_t convolution_part_depth(const PanelConvolution& p) {
   return convolution_reads_rows(p) ? kConvolutionRowDepth : kConvolutionDepth;
@@ -76,9 +87,10 @@ struct ConvolutionPlan {
   int64_t channel_parts = 1;
   bool by_channels = false;  // A thread's share is of the channels, not of the rows.
   int64_t workers = 1;
-  int64_t scratch_of_worker = 0;  // Floats.
+  int64_t scratch_of_worker = 0;  // Floats,
+  int64_t gathered = 0;           // and those of rows that are gathered first.
   int64_t parts() const { return row_parts * channel_parts; }
-  int64_t scratch() const { return workers * scratch_of_worker; }
+  int64_t scratch() const { return workers * scratch_of_worker + gathered; }
 };
 ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads);
 
