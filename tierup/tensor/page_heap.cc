@@ -71,6 +71,11 @@ void PageHeap::touch_ahead(size_t bytes, const std::stop_token& stop) {
     const std::lock_guard<std::mutex> lock(mutex_);
     release(*region_of(block), block);
   }
+  const auto start = std::chrono::steady_clock::now();
+  touch(block);
+  if (std::chrono::steady_clock::now() - start >= dear_) {
+    madvise(region_of(block)->begin, kRegionBytes, MADV_NOHUGEPAGE);
+  }
   for (size_t at = 0; at < bytes && !stop.stop_requested(); at += kSmallPage) touch(block + at);
 }
 

@@ -6,7 +6,9 @@
 // block rarely fills one, so blocks lie side by side in regions of address space that ask for huge
 // pages, each where there first is room for it: memory is touched from the region's beginning only,
 // as far as it is needed. A huge page in which nothing lies any more is given back to the system.
-// Where there are no huge pages, all of this is done with small ones.
+// Where there are no huge pages, all of this is done with small ones; so it is in a region whose
+// first page, touched ahead, shows that they are dear: a virtual machine that gave memory back to
+// its host takes up to 5 ms for each, while it still has small ones.
 //
 // For what is asked for rarely: threads keep the blocks that they freed (allocator.h).
 #pragma once
@@ -14,6 +16,7 @@
 #include <array>
 #include <atomic>
 #include <bitset>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -23,7 +26,8 @@ namespace tierup {
 
 class PageHeap {
  public:
-  PageHeap() = default;
+  // From which time on a huge page is dear.
+  explicit PageHeap(std::chrono::nanoseconds dear = std::chrono::microseconds(600)) : dear_(dear) {}
   // Gives everything back, blocks that are not free as well.
   ~PageHeap();
   PageHeap(const PageHeap&) = delete;
@@ -43,7 +47,8 @@ class PageHeap {
   // Whether the block was of this heap, and is free now.
   bool free(void* block);
   // Has the system make the pages of the first room for so many bytes, until stopped. The room
-  // stays free: blocks that come to lie there, meanwhile too, meet fewer faults.
+  // stays free: blocks that come to lie there, meanwhile too, meet fewer faults. If huge pages are
+  // dear, what comes of the room's region is made of small ones.
   void touch_ahead(size_t bytes, const std::stop_token& stop);
 
  private:
@@ -73,6 +78,7 @@ class PageHeap {
   Region* region_of(const void* block) const;
   bool add_region();
 
+  std::chrono::nanoseconds dear_;
   std::mutex mutex_;  // Of what regions say and of new ones.
   // Filled one after the other, never emptied.
   std::array<std::atomic<Region*>, kMostRegions> regions_{};

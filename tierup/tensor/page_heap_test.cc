@@ -5,9 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -95,6 +102,33 @@ TEST(PageHeap, PagesTouchedAheadAreThereForTheNextBlocks) {
   EXPECT_EQ(resident_mib(block, kBytes), 16U);
   heap.free(block);
   EXPECT_EQ(resident_mib(block, kBytes), 0U);
+}
+
+// Of the mapping that holds an address: "rd wr mr mw me ac hg".
+std::string mapping_flags(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool is_wanted = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      const auto at = reinterpret_cast<uintptr_t>(address);
+      is_wanted = at >= begin && at < end;
+    } else if (is_wanted && line.starts_with("VmFlags:")) {
+      return line;
+    }
+  }
+  return {};
+}
+
+TEST(PageHeap, WhereHugePagesAreDearARegionIsMadeOfSmallOnes) {
+  PageHeap heap(std::chrono::nanoseconds(0));
+  heap.touch_ahead(4 * kMegabyte, {});
+  const std::unique_ptr<void, std::function<void(void*)>> block(
+      heap.allocate(4 * kMegabyte), [&](void* memory) { heap.free(memory); });
+  const std::string flags = mapping_flags(block.get());
+  if (flags.empty()) GTEST_SKIP() << "the system does not tell";
+  EXPECT_EQ(flags.find(" hg"), std::string::npos) << flags;
 }
 
 TEST(PageHeap, ServesManyThreads) {
