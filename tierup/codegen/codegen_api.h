@@ -11,7 +11,7 @@
 
 namespace tierup::codegen {
 
-inline constexpr int kCodegenApiVersion = 3;
+inline constexpr int kCodegenApiVersion = 4;
 
 // One compiled kernel; opaque, freed by release().
 struct CompiledObject;

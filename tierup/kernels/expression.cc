@@ -105,11 +105,20 @@ ExprValue expr_binary(Opcode opcode, LaneType type, const ExprValue& a, const Ex
   return builder->add({opcode, type, {left, right}, 0});
 }
 
+ExprValue expr_multiply_add(const ExprValue& a, const ExprValue& b, const ExprValue& c) {
+  ExprBuilder* builder = a.builder != nullptr ? a.builder : b.builder;
+  if (builder == nullptr) builder = c.builder;
+  TIERUP_CHECK(builder != nullptr);
+  const uint32_t left = builder->node_of(a);
+  const uint32_t right = builder->node_of(b);
+  return builder->add({Opcode::kMultiplyAdd, a.type, {left, right, builder->node_of(c)}, 0});
+}
+
 ExprValue expr_scale(const ExprValue& x, const ExprValue& n, const ExprValue& integer) {
-  ExprBuilder& builder = *x.builder;
-  const uint32_t exponent = builder.node_of(n);
-  const uint32_t whole = builder.node_of(integer);
-  return builder.add({Opcode::kScale, x.type, {builder.node_of(x), exponent, whole}, 0});
+  ExprBuilder& builder = *n.builder;
+  const uint32_t number = builder.node_of(x);
+  return builder.add(
+      {Opcode::kScale, x.type, {number, builder.node_of(n), builder.node_of(integer)}, 0});
 }
 
 ExprValue expr_select(const ExprValue& condition, const ExprValue& yes, const ExprValue& no) {

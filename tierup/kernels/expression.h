@@ -47,7 +47,9 @@ ExprValue expr_constant(LaneType type, double value);
 ExprValue expr_integer(LaneType type, int64_t value);
 ExprValue expr_unary(Opcode opcode, LaneType type, const ExprValue& a);
 ExprValue expr_binary(Opcode opcode, LaneType type, const ExprValue& a, const ExprValue& b);
-// Scales x, a value that is no constant.
+// Not of constants alone.
+ExprValue expr_multiply_add(const ExprValue& a, const ExprValue& b, const ExprValue& c);
+// Scales x by what is no constant.
 ExprValue expr_scale(const ExprValue& x, const ExprValue& n, const ExprValue& integer);
 ExprValue expr_select(const ExprValue& condition, const ExprValue& yes, const ExprValue& no);
 

@@ -134,6 +134,12 @@ inline Vec<T> copysign(const Vec<T>& x, const Vec<T>& sign) {
   return Vec<T>(expr_binary(Opcode::kCopysign, Vec<T>::kType, x.value, sign.value));
 }
 
+// a * b + c, rounded once where the machine can.
+template <typename T>
+inline Vec<T> multiply_add(const Vec<T>& a, const Vec<T>& b, const Vec<T>& c) {
+  return Vec<T>(expr_multiply_add(a.value, b.value, c.value));
+}
+
 // x times 2^n, rounded once; n as a number and as integer lanes.
 inline constexpr bool kScalesAtOnce = true;
 template <typename T>

@@ -40,11 +40,12 @@ enum class Opcode : uint8_t {
   kShiftLeft,
   kShiftRightLogical,
   kShiftRightArithmetic,
-  kSelect,   // (mask, yes, no)
-  kBitcast,  // Between float and integer lanes of one width.
-  kConvert,  // By value: float to integer truncates.
-  kScale,    // (x, n, n as an integer): x times 2^n, rounded once; |n| is at most twice what 2^n's
-             // exponent holds.
+  kSelect,       // (mask, yes, no)
+  kBitcast,      // Between float and integer lanes of one width.
+  kConvert,      // By value: float to integer truncates.
+  kMultiplyAdd,  // (a, b, c): a * b + c of floats, rounded once where the machine can.
+  kScale,  // (x, n, n as an integer): x times 2^n, rounded once; |n| is at most twice what 2^n's
+           // exponent holds.
 };
 
 struct ExprNode {

@@ -20,6 +20,6 @@ using MatrixFunction = void (*)(char* const* data, const int64_t* strides, const
 
 // An input that is the same for all elements of a run points to this many bytes filled with it: as
 // many as a kernel loads at once.
-inline constexpr int64_t kSplatBytes = 256;
+inline constexpr int64_t kSplatBytes = 512;
 
 }  // namespace tierup::kernels

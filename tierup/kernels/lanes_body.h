@@ -1,7 +1,8 @@
 // Sixteen f32 lanes on whatever vectors the including file is compiled for.
 //
 // Everything is local to the including file, so that code for one instruction set never leaks
-// into another. No operation contracts a product and a sum, so all widths give the same bits.
+// into another. Nothing but multiply_add contracts a product and a sum: where the instruction sets
+// have that instruction, they give the same bits (decision 0022).
 #pragma once
 
 #include <cstdint>
@@ -105,55 +106,63 @@ inline float max_of_lanes(const Lanes& lanes) {
                       [](LaneVector a, LaneVector b) { return ((a > b) | (a != a)) ? a : b; });
 }
 
+// e^v = 2^n (1 + growth), |n| <= 128; n stands in the last bits of `shifted`.
+struct ExpParts {
+  LaneVector growth;
+  LaneInts shifted;
+};
+
+// v = n ln 2 + r with |r| <= ln 2 / 2; e^r - 1 = r + r^2 q(r), as in simd_exponential.h.
+inline ExpParts exp_parts(LaneVector v) {
+  const auto constant = [](float value) { return value - LaneVector{}; };
+  const LaneVector magic = constant(12582912.0F);  // 1.5 * 2^23: adding it rounds.
+  const LaneVector shifted = multiply_add(v, constant(1.44269504F), magic);
+  const LaneVector n = shifted - magic;
+  LaneVector r = multiply_add(n, constant(-0.693359375F), v);
+  r = multiply_add(n, constant(2.12194440e-4F), r);
+  const LaneVector square = r * r;
+  LaneVector q = multiply_add(constant(0x1.122c52p-7F), r, constant(0x1.555538p-5F));
+  q = multiply_add(constant(0x1.6cd790p-10F), square, q);
+  q = multiply_add(q, square, multiply_add(constant(0x1.5554aap-3F), r, constant(0.5F)));
+  return {multiply_add(square, q, r), reinterpret_cast<LaneInts>(shifted)};
+}
+
 // exp(x), within 1 ulp for results that are normal numbers; smaller ones become 0.
-// x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) by the polynomial of Cephes' expf.
 inline Lanes exp_lanes(const Lanes& x) {
   Lanes result;
   for (int i = 0; i < kParts; ++i) {
     const LaneVector lowest = -87.33654F - LaneVector{};
-    const LaneVector highest = 88.72284F - LaneVector{};
+    const LaneVector highest = 88.72283F - LaneVector{};
     const LaneVector given = x.part[i];
     LaneVector v = given < lowest ? lowest : given;
     v = v > highest ? highest : v;
-    const LaneVector magic = 12582912.0F - LaneVector{};
-    const LaneVector n = (v * 1.44269504F + magic) - magic;
-    const LaneVector r = (v - n * 0.693359375F) - n * -2.12194440e-4F;
-    LaneVector p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-    p = p * r + 8.3334519073e-3F;
-    p = p * r + 4.1665795894e-2F;
-    p = p * r + 1.6666665459e-1F;
-    p = p * r + 5.0000001201e-1F;
-    p = p * (r * r) + r + 1.0F;
-    // 2^n in two steps, since n reaches 128.
-    const LaneInts whole = __builtin_convertvector(n, LaneInts);
-    const LaneInts half = whole >> 1;
-    const LaneInts first = (half + 127) << 23;
-    const LaneInts second = (whole - half + 127) << 23;
-    p = p * reinterpret_cast<LaneVector>(first) * reinterpret_cast<LaneVector>(second);
-    const LaneVector infinity = std::numeric_limits<float>::infinity() - LaneVector{};
-    p = given < lowest ? LaneVector{} : p;
-    p = given > highest ? infinity : p;
-    result.part[i] = given != given ? given : p;
+    const ExpParts parts = exp_parts(v);
+    // Between these bounds the result's exponent is that of a normal number.
+    const LaneVector p = parts.growth + 1.0F;
+    const LaneInts bits = reinterpret_cast<LaneInts>(p) + (parts.shifted << 23);
+    const LaneVector inside = given < lowest ? LaneVector{} : reinterpret_cast<LaneVector>(bits);
+    // Infinity beyond the bound, and NaN.
+    result.part[i] = given <= highest ? inside : given + std::numeric_limits<float>::infinity();
   }
   return result;
 }
 
-// tanh(x): a polynomial near 0, where 1 - 2 / (exp(2 x) + 1) would lose digits.
+// tanh(x) = (e^2a - 1) / (e^2a + 1) for a = -|x|, with the sign of x.
 inline Lanes tanh_lanes(const Lanes& x) {
-  const Lanes one = broadcast(1);
-  const Lanes two = broadcast(2);
-  const Lanes far = one - two / (exp_lanes(x * two) + one);
   Lanes result;
   for (int i = 0; i < kParts; ++i) {
-    const LaneVector v = x.part[i];
-    const LaneVector z = v * v;
-    LaneVector p = z * -5.70498872745e-3F + 2.06390887954e-2F;
-    p = p * z - 5.37397155531e-2F;
-    p = p * z + 1.33314422036e-1F;
-    p = p * z - 3.33332819422e-1F;
-    p = p * z * v + v;
-    const LaneVector bound = 0.625F - LaneVector{};
-    result.part[i] = ((v > bound) | (v < -bound) | (v != v)) ? far.part[i] : p;
+    const LaneInts sign = reinterpret_cast<LaneInts>(-0.0F - LaneVector{});
+    const LaneInts given = reinterpret_cast<LaneInts>(x.part[i]);
+    const LaneVector a = reinterpret_cast<LaneVector>(given | sign);
+    const LaneVector lowest = -10.0F - LaneVector{};
+    const LaneVector v = a < lowest ? lowest : a;
+    const ExpParts parts = exp_parts(v + v);
+    const LaneInts one = reinterpret_cast<LaneInts>(1.0F - LaneVector{});
+    const LaneVector power = reinterpret_cast<LaneVector>((parts.shifted << 23) + one);
+    const LaneVector quotient = multiply_add(power, parts.growth, power - 1.0F) /
+                                multiply_add(power, parts.growth, power + 1.0F);
+    const LaneInts size = reinterpret_cast<LaneInts>(quotient) & ~sign;
+    result.part[i] = reinterpret_cast<LaneVector>(size | (given & sign));
   }
   return result;
 }

@@ -1,7 +1,8 @@
 // Kernels over one row of numbers: what softmax, the normalisations and attention are made of.
 //
-// f32 rows are worked on in sixteen lanes whatever the instruction set, so that each gives the same
-// bits; f64 rows are plain loops. The tables are picked at run time.
+// f32 rows are worked on in sixteen lanes whatever the instruction set, so that sums are the same
+// bits, and exponentials with fused multiply-adds (decision 0022); f64 rows are plain loops. The
+// tables are picked at run time.
 #pragma once
 
 #include <cstdint>

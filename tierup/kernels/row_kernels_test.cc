@@ -26,47 +26,60 @@ std::vector<float> numbers(int64_t n) {
   return values;
 }
 
-TEST(RowKernels, EveryInstructionSetGivesTheSameBits) {
+// What the table makes of n numbers, by functions with and without exponentials.
+std::vector<float> exponentials(const RowKernels<float>& k, int64_t n) {
+  const std::vector<float> x = numbers(n);
+  std::vector<float> y(x.size());
+  std::vector<float> all;
+  const auto keep = [&] { all.insert(all.end(), y.begin(), y.end()); };
+  k.softmax(x.data(), n, y.data());
+  keep();
+  k.log_softmax(x.data(), n, y.data());
+  keep();
+  y = x;
+  k.sigmoid(y.data(), n);
+  keep();
+  y = x;
+  k.tanh(y.data(), n);
+  keep();
+  return all;
+}
+std::vector<float> sums(const RowKernels<float>& k, int64_t n) {
+  const std::vector<float> x = numbers(n);
+  float mean = 0;
+  float variance = 0;
+  k.moments(x.data(), n, &mean, &variance);
+  return {mean, variance, k.max(x.data(), n), k.sum_of_squares(x.data(), n)};
+}
+
+TEST(RowKernels, EveryInstructionSetGivesTheSameSums) {
+  const std::vector<RowKernels<float>> tables = all_tables();
   for (const int64_t n : {1, 3, 15, 16, 17, 64, 100, 1000}) {
-    const std::vector<float> x = numbers(n);
-    std::vector<std::vector<float>> results;
-    for (const RowKernels<float>& k : all_tables()) {
-      std::vector<float> y(x.size());
-      std::vector<float> all;
-      const auto keep = [&] { all.insert(all.end(), y.begin(), y.end()); };
-      k.softmax(x.data(), n, y.data());
-      keep();
-      k.log_softmax(x.data(), n, y.data());
-      keep();
-      y = x;
-      k.sigmoid(y.data(), n);
-      keep();
-      y = x;
-      k.tanh(y.data(), n);
-      keep();
-      float mean = 0;
-      float variance = 0;
-      k.moments(x.data(), n, &mean, &variance);
-      all.insert(all.end(), {mean, variance, k.max(x.data(), n), k.sum_of_squares(x.data(), n)});
-      results.push_back(all);
-    }
-    for (const auto& result : results) {
-      EXPECT_EQ(std::memcmp(result.data(), results[0].data(), result.size() * sizeof(float)), 0)
-          << n;
-    }
+    for (const RowKernels<float>& k : tables) EXPECT_EQ(sums(k, n), sums(tables[0], n)) << n;
+  }
+}
+
+// Decision 0022.
+TEST(RowKernels, ExponentialsHaveTheSameBitsWithAvx2AndAvx512) {
+  if (instruction_set() != InstructionSet::kAvx512) GTEST_SKIP() << "needs AVX-512";
+  for (const int64_t n : {1, 3, 15, 16, 17, 64, 100, 1000}) {
+    const std::vector<float> avx2 = exponentials(row_kernels_avx2(), n);
+    const std::vector<float> avx512 = exponentials(row_kernels_avx512(), n);
+    EXPECT_EQ(std::memcmp(avx2.data(), avx512.data(), avx2.size() * sizeof(float)), 0) << n;
   }
 }
 
 TEST(RowKernels, FunctionsAreCloseToTheLibrary) {
   const std::vector<float> x = numbers(1000);
-  std::vector<float> sigmoid = x;
-  std::vector<float> tanh = x;
-  const RowKernels<float>& k = row_kernels<float>();
-  k.sigmoid(sigmoid.data(), 1000);
-  k.tanh(tanh.data(), 1000);
-  for (size_t i = 0; i < x.size(); ++i) {
-    EXPECT_NEAR(sigmoid[i], 1 / (1 + std::exp(-static_cast<double>(x[i]))), 2e-7);
-    EXPECT_NEAR(tanh[i], std::tanh(static_cast<double>(x[i])), 2e-7 + 2e-7 * std::abs(x[i]));
+  for (const RowKernels<float>& k : all_tables()) {
+    std::vector<float> sigmoid = x;
+    std::vector<float> tanh = x;
+    k.sigmoid(sigmoid.data(), 1000);
+    k.tanh(tanh.data(), 1000);
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(sigmoid[i], 1 / (1 + std::exp(-static_cast<double>(x[i]))), 2e-7);
+      EXPECT_NEAR(tanh[i], std::tanh(static_cast<double>(x[i])), 2e-7 + 2e-7 * std::abs(x[i]));
+    }
   }
 }
 
@@ -82,6 +95,19 @@ TEST(RowKernels, InfinitiesAndNanGoThroughExp) {
     EXPECT_TRUE(std::isnan(y[3]));
     EXPECT_TRUE(std::isnan(k.max(x.data(), 4)));
     EXPECT_EQ(k.max(x.data(), 3), 0);
+  }
+}
+
+TEST(RowKernels, ExpReachesFromTheLeastNormalNumberToTheLargest) {
+  const std::vector<float> x{-87.33654F, -87.0F, 88.72283F, 88.722839F, 89.0F, -87.34F};
+  for (const RowKernels<float>& k : all_tables()) {
+    std::vector<float> y = x;
+    k.exp_shifted(y.data(), static_cast<int64_t>(y.size()), 0);
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(y[i] / std::exp(static_cast<double>(x[i])), 1, 1.2e-7);
+    EXPECT_EQ(y[3], std::numeric_limits<float>::infinity());
+    EXPECT_EQ(y[4], std::numeric_limits<float>::infinity());
+    EXPECT_EQ(y[5], 0);
   }
 }
 

@@ -95,12 +95,13 @@ TIERUP_UNARY_BODY(Hardswish, V(x* min_nan(max_nan(V(x + V(3)), V(0)), V(6))) / V
 TIERUP_UNARY_BODY(LogSigmoid, V(min_nan(x, V(0)) - log1p(exp(-abs(x)))));
 TIERUP_UNARY_BODY(GeluErf, V(V(0.5) * x) * (V(1) + erf_coarse(V(x * V(0.70710678118654752)))));
 
+// x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3); (1 + tanh(u)) / 2 is sigmoid(2 u).
 struct GeluTanh {
   static constexpr size_t kArity = 1;
   template <typename V>
   static TIERUP_INLINE V apply(V x) {
-    const V inner = V(0.79788456080286536) * (x + V(0.044715) * (x * x * x));
-    return V(0.5) * x * (V(1) + tanh(inner));
+    const V cubic = V(x * x) * V(0.071354816272600248);
+    return x * sigmoid(V(x * V(cubic + V(1.5957691216057308))));
   }
 };
 

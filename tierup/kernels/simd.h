@@ -12,14 +12,23 @@
 
 namespace tierup::kernels::TIERUP_SIMD {
 
-// Horner's rule: c[0] + c[1] x + ... with the constants in rising order.
-template <size_t I = 0, typename T, size_t N>
-TIERUP_INLINE Vec<T> polynomial(Vec<T> x, const double (&c)[N]) {
+// c[0] + c[1] x + ... with the constants in rising order: Horner's rule over pairs, in x^2, so that
+// the chain of steps that wait for one another is half as long.
+template <size_t I, typename T, size_t N>
+TIERUP_INLINE Vec<T> sum_of_pairs(Vec<T> x, Vec<T> square, const double (&c)[N]) {
   if constexpr (I + 1 == N) {
     return Vec<T>(c[I]);
   } else {
-    return polynomial<I + 1>(x, c) * x + Vec<T>(c[I]);
+    const Vec<T> pair = multiply_add(Vec<T>(c[I + 1]), x, Vec<T>(c[I]));
+    if constexpr (I + 2 == N)
+      return pair;
+    else
+      return multiply_add(sum_of_pairs<I + 2>(x, square, c), square, pair);
   }
+}
+template <typename T, size_t N>
+TIERUP_INLINE Vec<T> polynomial(Vec<T> x, const double (&c)[N]) {
+  return sum_of_pairs<0>(x, Vec<T>(x * x), c);
 }
 
 // A number rounded to the nearest integer, as a number and as integer lanes. |x| < 2^21 (2^50).
@@ -32,6 +41,14 @@ template <typename T>
 TIERUP_INLINE Rounded<T> round_small(Vec<T> x) {
   const Vec<T> magic(LaneTraits<T>::kMagic);
   const Vec<T> shifted = x + magic;
+  return {shifted - magic, shifted.bits() - magic.bits()};
+}
+
+// The same of x * factor.
+template <typename T>
+TIERUP_INLINE Rounded<T> round_product(Vec<T> x, double factor) {
+  const Vec<T> magic(LaneTraits<T>::kMagic);
+  const Vec<T> shifted = multiply_add(x, Vec<T>(factor), magic);
   return {shifted - magic, shifted.bits() - magic.bits()};
 }
 

@@ -12,9 +12,11 @@ namespace tierup::kernels::TIERUP_SIMD {
 
 inline constexpr double kLog2E = 0x1.71547652b82fep+0;
 
-// (e^r - 1 - r) / r^2.
-inline constexpr double kExpFloat[] = {0x1.000000p-1, 0x1.555556p-3,  0x1.5554e8p-5,
-                                       0x1.1110e0p-7, 0x1.6d444ap-10, 0x1.a125f6p-13};
+// (e^r - 1 - r) / r^2; kExpm1Float has a term more.
+inline constexpr double kExpm1Float[] = {0x1.000000p-1, 0x1.555556p-3,  0x1.5554e8p-5,
+                                         0x1.1110e0p-7, 0x1.6d444ap-10, 0x1.a125f6p-13};
+inline constexpr double kExpFloat[] = {0x1.000000p-1, 0x1.5554aap-3, 0x1.555538p-5, 0x1.122c52p-7,
+                                       0x1.6cd790p-10};
 inline constexpr double kExpDouble[] = {
     0x1.0000000000000p-1,  0x1.5555555555557p-3,  0x1.5555555555556p-5,  0x1.111111111009cp-7,
     0x1.6c16c16c162b0p-10, 0x1.a01a01ac0a9eep-13, 0x1.a01a01a6ec522p-16, 0x1.71de01c3fc936p-19,
@@ -50,19 +52,43 @@ struct Reduced {
 template <typename T>
 TIERUP_INLINE Vec<T> growth_of(Vec<T> r) {
   if constexpr (sizeof(T) == 4)
-    return r + (r * r) * polynomial(r, kExpFloat);
+    return multiply_add(Vec<T>(r * r), polynomial(r, kExpFloat), r);
   else
-    return r + (r * r) * polynomial(r, kExpDouble);
+    return multiply_add(Vec<T>(r * r), polynomial(r, kExpDouble), r);
+}
+// x - n ln 2.
+template <typename T>
+TIERUP_INLINE Vec<T> rest_of(Vec<T> x, Vec<T> n) {
+  const Vec<T> high = multiply_add(n, Vec<T>(-Ln2<T>::kHigh), x);  // Exact.
+  return multiply_add(n, Vec<T>(-Ln2<T>::kLow), high);
 }
 template <typename T>
 TIERUP_INLINE Reduced<T> reduce_exp(Vec<T> x) {
-  const Rounded<T> n = round_small(x * Vec<T>(kLog2E));
-  const Vec<T> r = (x - n.value * Vec<T>(Ln2<T>::kHigh)) - n.value * Vec<T>(Ln2<T>::kLow);
-  return {growth_of(r), n};
+  const Rounded<T> n = round_product(x, kLog2E);
+  return {growth_of(rest_of(x, n.value)), n};
+}
+// For functions that the growth makes most of.
+template <typename T>
+TIERUP_INLINE Reduced<T> reduce_expm1(Vec<T> x) {
+  const Rounded<T> n = round_product(x, kLog2E);
+  const Vec<T> r = rest_of(x, n.value);
+  if constexpr (sizeof(T) == 4)
+    return {multiply_add(Vec<T>(r * r), polynomial(r, kExpm1Float), r), n};
+  else
+    return {growth_of(r), n};
+}
+// These leave NaN as it is, by one instruction each.
+template <typename T>
+TIERUP_INLINE Vec<T> at_most(Vec<T> x, double high) {
+  return select(x > Vec<T>(high), Vec<T>(high), x);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> at_least(Vec<T> x, double low) {
+  return select(x < Vec<T>(low), Vec<T>(low), x);
 }
 template <typename T>
 TIERUP_INLINE Vec<T> limit(Vec<T> x, double low, double high) {
-  return select(x < Vec<T>(low), Vec<T>(low), select(x > Vec<T>(high), Vec<T>(high), x));
+  return at_least(at_most(x, high), low);
 }
 // x times 2^n, rounded once.
 template <typename T>
@@ -89,7 +115,7 @@ TIERUP_INLINE Vec<T> exp2(Vec<T> x) {
   const Rounded<T> n = round_small(limited);
   const Vec<T> rest = limited - n.value;
   // The product with ln 2 in two parts keeps the exponent's full precision.
-  const Vec<T> r = rest * Vec<T>(Ln2<T>::kHigh) + rest * Vec<T>(Ln2<T>::kLow);
+  const Vec<T> r = multiply_add(rest, Vec<T>(Ln2<T>::kHigh), Vec<T>(rest * Vec<T>(Ln2<T>::kLow)));
   return scale(Vec<T>(1) + growth_of(r), n);
 }
 
@@ -97,29 +123,34 @@ template <typename T>
 TIERUP_INLINE Vec<T> expm1(Vec<T> x) {
   const bool single = sizeof(T) == 4;
   const double top = single ? 64.0 : 500.0;
-  const Reduced<T> reduced = reduce_exp(limit(x, single ? -40.0 : -80.0, top));
+  const Reduced<T> reduced = reduce_expm1(limit(x, single ? -40.0 : -80.0, top));
   const Vec<T> power = power_of_two<T>(reduced.n.integer);
-  const Vec<T> near = power * reduced.growth + (power - Vec<T>(1));
+  const Vec<T> near = multiply_add(power, reduced.growth, Vec<T>(power - Vec<T>(1)));
   // A zero keeps its sign; large arguments are plain exponentials.
   return select(x > Vec<T>(top), exp(x), select(x == Vec<T>(0), x, near));
 }
 
-// log(1 + f) + correction for f in [sqrt(1/2) - 1, sqrt(2) - 1], plus n ln 2.
+// log(1 + f) + low for f in [sqrt(1/2) - 1, sqrt(2) - 1] and a small `low`.
 template <typename T>
-TIERUP_INLINE Vec<T> log_of_reduced(Vec<T> f, Vec<T> n, Vec<T> correction) {
-  const Vec<T> low = n * Vec<T>(Ln2<T>::kLow) + correction;
-  const Vec<T> high = n * Vec<T>(Ln2<T>::kHigh);
+TIERUP_INLINE Vec<T> log_near_one(Vec<T> f, Vec<T> low) {
   const Vec<T> square = f * f;
-  const Vec<T> half = square * Vec<T>(0.5);
   if constexpr (sizeof(T) == 4) {
-    const Vec<T> cubic = (square * f) * polynomial(f, kLogFloat);
-    return high + (f + (low + (cubic - half)));
+    const Vec<T> cubic = multiply_add(Vec<T>(square * f), polynomial(f, kLogFloat), low);
+    return f + multiply_add(square, Vec<T>(-0.5), cubic);
   } else {
+    const Vec<T> half = square * Vec<T>(0.5);
     const Vec<T> s = f / (Vec<T>(2) + f);
     const Vec<T> z = s * s;
-    const Vec<T> series = z * polynomial(z, kLogDouble);
-    return high + (f - (half - (s * (half + series) + low)));
+    const Vec<T> wide = multiply_add(z, polynomial(z, kLogDouble), half);
+    return f - (half - multiply_add(s, wide, low));
   }
+}
+// log(1 + f) + correction, plus n ln 2.
+template <typename T>
+TIERUP_INLINE Vec<T> log_of_reduced(Vec<T> f, Vec<T> n, Vec<T> correction) {
+  const Vec<T> low = multiply_add(n, Vec<T>(Ln2<T>::kLow), correction);
+  // The product with the high part is exact.
+  return multiply_add(n, Vec<T>(Ln2<T>::kHigh), log_near_one(f, low));
 }
 
 // Results at the ends: log(0) = -inf, log of a negative number is NaN, inf and NaN stay.
@@ -152,17 +183,15 @@ TIERUP_INLINE Vec<T> log1p(Vec<T> x) {
 // The logarithm to another base: exact at powers of 2 for log2.
 TIERUP_INLINE Vec<double> log2(Vec<double> x) {
   const Split<double> parts = split_exponent(x);
-  const Vec<double> rest =
-      log_of_reduced(parts.mantissa - Vec<double>(1), Vec<double>(0), Vec<double>(0));
-  return log_ends(x, parts.exponent + rest * Vec<double>(kLog2E));
+  const Vec<double> rest = log_near_one(parts.mantissa - Vec<double>(1), Vec<double>(0));
+  return log_ends(x, multiply_add(rest, Vec<double>(kLog2E), parts.exponent));
 }
 TIERUP_INLINE Vec<double> log10(Vec<double> x) {
   const Split<double> parts = split_exponent(x);
-  const Vec<double> rest =
-      log_of_reduced(parts.mantissa - Vec<double>(1), Vec<double>(0), Vec<double>(0));
-  const Vec<double> low = parts.exponent * Vec<double>(0x1.ef3fde623e256p-35) +
-                          rest * Vec<double>(0x1.bcb7b1526e50ep-2);
-  return log_ends(x, parts.exponent * Vec<double>(0x1.3441350900000p-2) + low);
+  const Vec<double> rest = log_near_one(parts.mantissa - Vec<double>(1), Vec<double>(0));
+  const Vec<double> low = multiply_add(parts.exponent, Vec<double>(0x1.ef3fde623e256p-35),
+                                       Vec<double>(rest * Vec<double>(0x1.bcb7b1526e50ep-2)));
+  return log_ends(x, multiply_add(parts.exponent, Vec<double>(0x1.3441350900000p-2), low));
 }
 TIERUP_INLINE Vec<float> log2(Vec<float> x) {
   return through_double(x, [](Vec<double> wide) TIERUP_LAMBDA { return log2(wide); });
@@ -171,33 +200,33 @@ TIERUP_INLINE Vec<float> log10(Vec<float> x) {
   return through_double(x, [](Vec<double> wide) TIERUP_LAMBDA { return log10(wide); });
 }
 
+// With e^-x = (1 + g) / p, p = 2^n: p / (1 + p + g). Beyond the limits this is 0 or 1. In the
+// divisor, a p that would be lost beside 1 goes to g; else 1 + p is exact but for results next
+// to 1.
 template <typename T>
 TIERUP_INLINE Vec<T> sigmoid(Vec<T> x) {
+  const bool single = sizeof(T) == 4;
+  const Vec<T> limited = limit(x, single ? -105.0 : -747.0, single ? 20.0 : 40.0);
+  const Rounded<T> n = round_product(limited, kLog2E);
+  const Vec<T> high = multiply_add(n.value, Vec<T>(Ln2<T>::kHigh), -limited);  // Exact.
+  const Vec<T> growth = growth_of(multiply_add(n.value, Vec<T>(Ln2<T>::kLow), high));
   const Vec<T> one(1);
-  const Vec<T> z = exp(-abs(x));
-  const Vec<T> sum = one + z;
-  const Vec<T> lost = z - (sum - one);  // What rounding took from the sum.
-  const Vec<T> quotient = select(x < Vec<T>(0), z, one) / sum;
-  // 1 - z / 2 is near enough to 1 / sum for what is left.
-  return quotient - (quotient * lost) * (one - Vec<T>(0.5) * z);
+  const Vec<T> power = scale(one, n);
+  const Mask<T> tiny = power < Vec<T>(single ? 0x1p-23 : 0x1p-52);
+  const Vec<T> divisor = (one + power) + select(tiny, growth + power, growth);
+  return scale(Vec<T>(one / divisor), n);
 }
 
-// (tanh(x) / x - 1) / x^2 in x^2, for |x| < 0.625.
-inline constexpr double kTanhFloat[] = {-0x1.555556p-2, 0x1.1110eap-3,  -0x1.ba08c4p-5,
-                                        0x1.64a976p-6,  -0x1.116a16p-7, 0x1.2c83c0p-9};
-
-TIERUP_INLINE Vec<float> tanh(Vec<float> x) {
-  const Vec<float> a = abs(x);
-  const Vec<float> z = x * x;
-  const Vec<float> near = x + (x * z) * polynomial(z, kTanhFloat);
-  const Vec<float> power = exp(select(a > Vec<float>(10), Vec<float>(20), a + a));
-  const Vec<float> far = Vec<float>(1) - Vec<float>(2) / (power + Vec<float>(1));
-  return select(x != x, x, copysign(select(a < Vec<float>(0.625), near, far), x));
-}
-TIERUP_INLINE Vec<double> tanh(Vec<double> x) {
-  const Vec<double> a = abs(x);
-  const Vec<double> t = expm1(select(a > Vec<double>(20), Vec<double>(-40), Vec<double>(-2) * a));
-  return select(x != x, x, copysign(-t / (t + Vec<double>(2)), x));
+// (e^2a - 1) / (e^2a + 1) for a = -|x|: divisors lie between 1 and 2, near 2 for small x, where
+// their rounding is felt least.
+template <typename T>
+TIERUP_INLINE Vec<T> tanh(Vec<T> x) {
+  const Vec<T> one(1);
+  const Vec<T> a = at_least(-abs(x), sizeof(T) == 4 ? -10 : -20);
+  const Reduced<T> reduced = reduce_expm1(Vec<T>(a + a));
+  const Vec<T> power = power_of_two<T>(reduced.n.integer);
+  const Vec<T> above = multiply_add(power, reduced.growth, Vec<T>(power - one));
+  return copysign(above / multiply_add(power, reduced.growth, Vec<T>(power + one)), x);
 }
 
 // a^b in double: exact enough for results rounded to float. All of C's special cases hold.

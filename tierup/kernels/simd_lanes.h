@@ -3,7 +3,8 @@
 // The including file is compiled for one instruction set (its name ends in _sse42, _avx2 or
 // _avx512); everything here lies in a namespace of that instruction set and is always inlined, so
 // that no instruction of one set leaks into code meant for another. Only operations with one
-// correct result are used, and no fused multiply-add: all sets give the same bits.
+// correct result are used, so sets differ in bits where multiply_add does, and nowhere else:
+// decision 0022.
 #pragma once
 
 #include <immintrin.h>
@@ -105,6 +106,25 @@ TIERUP_INLINE Vec<T> abs(Vec<T> x) {
 template <typename T>
 TIERUP_INLINE Vec<T> copysign(Vec<T> x, Vec<T> sign) {
   return Vec<T>::from_bits((x.bits() & ~sign_bits<T>()) | (sign.bits() & sign_bits<T>()));
+}
+
+// a * b + c, rounded once where the set has an instruction for it; else after each step.
+template <typename T>
+TIERUP_INLINE Vec<T> multiply_add(Vec<T> a, Vec<T> b, Vec<T> c) {
+  using Native = typename Vec<T>::Native;
+#if TIERUP_VECTOR_BYTES == 64
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(Native(_mm512_fmadd_ps((__m512)a.v, (__m512)b.v, (__m512)c.v)));
+  else
+    return Vec<T>(Native(_mm512_fmadd_pd((__m512d)a.v, (__m512d)b.v, (__m512d)c.v)));
+#elif TIERUP_VECTOR_BYTES == 32
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(Native(_mm256_fmadd_ps((__m256)a.v, (__m256)b.v, (__m256)c.v)));
+  else
+    return Vec<T>(Native(_mm256_fmadd_pd((__m256d)a.v, (__m256d)b.v, (__m256d)c.v)));
+#else
+  return Native(a.v * b.v) + c.v;
+#endif
 }
 
 // x times 2^n, rounded once; n as a number and as integer lanes. Not every set has it.

@@ -23,12 +23,33 @@ std::vector<float> spread_floats() {
   return values;
 }
 
+// Operands beyond the first are x from its second, third... element on.
 std::vector<float> run(const RunTable& table, Body body, const std::vector<float>& x) {
-  std::vector<float> y(x.size());
-  const char* in[] = {reinterpret_cast<const char*>(x.data())};
-  table.find(body, ScalarType::kFloat)
-      ->run(reinterpret_cast<char*>(y.data()), in, static_cast<int64_t>(x.size()));
+  const Variant* variant = table.find(body, ScalarType::kFloat);
+  std::vector<float> y(x.size() + 1 - variant->arity);
+  const char* in[kMaxInputs];
+  for (size_t i = 0; i < kMaxInputs; ++i) in[i] = reinterpret_cast<const char*>(x.data() + i);
+  variant->run(reinterpret_cast<char*>(y.data()), in, static_cast<int64_t>(y.size()));
   return y;
+}
+
+std::vector<InstructionSet> sets() {
+  std::vector<InstructionSet> known{InstructionSet::kBase};
+  for (const InstructionSet set : {InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    if (set <= instruction_set()) known.push_back(set);
+  }
+  return known;
+}
+
+void expect_same_bits(Body body, InstructionSet one, InstructionSet other,
+                      const std::vector<float>& x) {
+  const std::vector<float> y = run(RunTable::of(one), body, x);
+  const std::vector<float> z = run(RunTable::of(other), body, x);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const bool both_nan = std::isnan(y[i]) && std::isnan(z[i]);
+    ASSERT_TRUE(both_nan || std::memcmp(&y[i], &z[i], sizeof(float)) == 0)
+        << body_name(body) << "(" << x[i] << "): " << y[i] << " and " << z[i];
+  }
 }
 
 // Distance in units of the last place of the wanted float.
@@ -78,10 +99,12 @@ std::vector<Function> functions() {
 TEST(VectorFunctions, AreWithinTwoUlps) {
   const std::vector<float> x = spread_floats();
   for (const Function& function : functions()) {
-    const std::vector<float> y = run(RunTable::instance(), function.body, x);
-    for (size_t i = 0; i < x.size(); ++i) {
-      ASSERT_LE(ulps(y[i], function.exact(x[i])), 2.0)
-          << body_name(function.body) << "(" << x[i] << ") gave " << y[i];
+    for (const InstructionSet set : sets()) {
+      const std::vector<float> y = run(RunTable::of(set), function.body, x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        ASSERT_LE(ulps(y[i], function.exact(x[i])), 2.0)
+            << body_name(function.body) << "(" << x[i] << ") gave " << y[i];
+      }
     }
   }
 }
@@ -90,30 +113,38 @@ TEST(VectorFunctions, KeepTheSignOfZero) {
   const std::vector<float> zeros{0.0F, -0.0F};
   for (const Body body : {Body::kSin, Body::kTan, Body::kTanh, Body::kExpm1, Body::kLog1p,
                           Body::kErf, Body::kAsin, Body::kAtan, Body::kSinh, Body::kAsinh}) {
-    const std::vector<float> y = run(RunTable::instance(), body, zeros);
-    EXPECT_EQ(y[0], 0.0F);
-    EXPECT_FALSE(std::signbit(y[0])) << body_name(body);
-    EXPECT_TRUE(std::signbit(y[1])) << body_name(body);
+    for (const InstructionSet set : sets()) {
+      const std::vector<float> y = run(RunTable::of(set), body, zeros);
+      EXPECT_EQ(y[0], 0.0F);
+      EXPECT_FALSE(std::signbit(y[0])) << body_name(body);
+      EXPECT_TRUE(std::signbit(y[1])) << body_name(body);
+    }
   }
 }
 
-TEST(VectorRuns, GiveTheSameBitsOnEveryInstructionSet) {
+// Decision 0022.
+TEST(VectorRuns, GiveTheSameBitsWithAvx2AndAvx512) {
+  if (instruction_set() != InstructionSet::kAvx512) GTEST_SKIP() << "needs AVX-512";
   const std::vector<float> x = spread_floats();
-  const RunTable& best = RunTable::instance();
-  for (const InstructionSet lower : {InstructionSet::kBase, InstructionSet::kAvx2}) {
-    if (lower > instruction_set()) continue;
-    const RunTable& table = RunTable::of(lower);
-    for (size_t b = 0; b < static_cast<size_t>(Body::kCount); ++b) {
-      const auto body = static_cast<Body>(b);
-      const Variant* variant = best.find(body, ScalarType::kFloat);
-      if (variant == nullptr || variant->arity != 1 || variant->out != ScalarType::kFloat) continue;
-      const std::vector<float> y = run(best, body, x);
-      const std::vector<float> z = run(table, body, x);
-      for (size_t i = 0; i < x.size(); ++i) {
-        const bool both_nan = std::isnan(y[i]) && std::isnan(z[i]);
-        ASSERT_TRUE(both_nan || std::memcmp(&y[i], &z[i], sizeof(float)) == 0)
-            << body_name(body) << "(" << x[i] << "): " << y[i] << " and " << z[i];
-      }
+  for (size_t b = 0; b < static_cast<size_t>(Body::kCount); ++b) {
+    const auto body = static_cast<Body>(b);
+    const Variant* variant = RunTable::instance().find(body, ScalarType::kFloat);
+    if (variant == nullptr || variant->out != ScalarType::kFloat) continue;
+    if (variant->in[0] != ScalarType::kFloat) continue;
+    expect_same_bits(body, InstructionSet::kAvx2, InstructionSet::kAvx512, x);
+  }
+}
+
+TEST(VectorRuns, RoundEachOperationOfArithmetic) {
+  const std::vector<float> x = spread_floats();
+  for (const InstructionSet set : sets()) {
+    for (const Body body : {Body::kNeg,       Body::kAbs,         Body::kSign,      Body::kSquare,
+                            Body::kCube,      Body::kReciprocal,  Body::kRound,     Body::kFrac,
+                            Body::kSqrt,      Body::kRsqrt,       Body::kAdd,       Body::kMul,
+                            Body::kDiv,       Body::kAddScaled,   Body::kSubScaled, Body::kClamp,
+                            Body::kLerp,      Body::kAddcmul,     Body::kAddcdiv,   Body::kRelu,
+                            Body::kHardswish, Body::kHardsigmoid, Body::kLeakyRelu}) {
+      expect_same_bits(body, InstructionSet::kBase, set, x);
     }
   }
 }

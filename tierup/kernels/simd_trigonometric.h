@@ -9,6 +9,7 @@
 namespace tierup::kernels::TIERUP_SIMD {
 
 inline constexpr double kTrigLimit = 1e6;
+inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 inline constexpr double kHalfPi[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
                                      0x1.3198a2e037073p-69};
 // (sin(x) / x - 1) / x^2 and (cos(x) - 1 + x^2 / 2) / x^4 in x^2.
@@ -38,19 +39,19 @@ struct Quarter {
   Wide::IntNative n;
 };
 TIERUP_INLINE Quarter reduce_quarter(Wide x) {
-  const Rounded<double> n = round_small(x * Wide(0x1.45f306dc9c883p-1));
-  const Wide high = x - n.value * Wide(kHalfPi[0]);  // Exact.
-  const Wide product = n.value * Wide(kHalfPi[1]);   // Exact.
+  const Rounded<double> n = round_product(x, kTwoOverPi);
+  const Wide high = multiply_add(n.value, Wide(-kHalfPi[0]), x);  // Exact.
+  const Wide product = n.value * Wide(kHalfPi[1]);                // Exact.
   const Wide middle = high - product;
-  const Wide low = ((high - middle) - product) - n.value * Wide(kHalfPi[2]);
+  const Wide low = multiply_add(n.value, Wide(-kHalfPi[2]), (high - middle) - product);
   const Wide r = middle + low;
   const Wide rest = (middle - r) + low;
   const Wide z = r * r;
-  const Wide sine = r + (r * z * polynomial(z, kSine) + rest);
+  const Wide sine = r + multiply_add(r * z, polynomial(z, kSine), rest);
   const Wide half = z * Wide(0.5);
   const Wide start = Wide(1) - half;
-  const Wide cosine =
-      start + (((Wide(1) - start) - half) + (z * z * polynomial(z, kCosine) - r * rest));
+  const Wide lost = multiply_add(-r, rest, (Wide(1) - start) - half);
+  const Wide cosine = start + multiply_add(z * z, polynomial(z, kCosine), lost);
   return {sine, cosine, n.integer};
 }
 #if !defined(TIERUP_EXPRESSION_LANES)  // Sine and cosine look at single lanes.
@@ -96,7 +97,7 @@ TIERUP_INLINE Wide atan(Wide x) {
       select(large, Wide(-1) / a, select(middle, (a - Wide(1)) / (a + Wide(1)), a));
   const Wide base = select(large, Wide(M_PI_2), select(middle, Wide(M_PI_4), Wide(0)));
   const Wide z = reduced * reduced;
-  return copysign(base + (reduced + reduced * z * polynomial(z, kAtan)), x);
+  return copysign(base + multiply_add(reduced * z, polynomial(z, kAtan), reduced), x);
 }
 TIERUP_INLINE Wide atan2(Wide y, Wide x) {
   const Wide inf(INFINITY);
@@ -112,7 +113,7 @@ TIERUP_INLINE Wide atan2(Wide y, Wide x) {
 }
 TIERUP_INLINE Wide asin_series(Wide x) {
   const Wide z = x * x;
-  return x + x * z * polynomial(z, kAsin);
+  return multiply_add(x * z, polynomial(z, kAsin), x);
 }
 TIERUP_INLINE Wide asin(Wide x) {
   const Wide a = abs(x);
@@ -191,8 +192,8 @@ struct WideRest {
   Wide quarters;
 };
 TIERUP_INLINE WideRest rest_of_quarters(Wide x) {
-  const Wide n = round_small(x * Wide(0x1.45f306dc9c883p-1)).value;
-  return {(x - n * Wide(kHalfPi[0])) - n * Wide(kHalfPi[1]), n};
+  const Wide n = round_product(x, kTwoOverPi).value;
+  return {multiply_add(n, Wide(-kHalfPi[1]), multiply_add(n, Wide(-kHalfPi[0]), x)), n};
 }
 TIERUP_INLINE QuarterFloat reduce_quarter(Vec<float> x) {
   const WideRest low = rest_of_quarters(low_half(x));
@@ -200,11 +201,11 @@ TIERUP_INLINE QuarterFloat reduce_quarter(Vec<float> x) {
   const Vec<float> n = join_halves(low.quarters, high.quarters);
   const Vec<float> r = join_halves(low.rest, high.rest);
   const Vec<float> z = r * r;
-  const Vec<float> sine = r + (r * z) * polynomial(z, kSineFloat);
+  const Vec<float> sine = multiply_add(r * z, polynomial(z, kSineFloat), r);
   const Vec<float> half = z * Vec<float>(0.5);
   const Vec<float> start = Vec<float>(1) - half;
-  const Vec<float> cosine =
-      start + (((Vec<float>(1) - start) - half) + (z * z) * polynomial(z, kCosineFloat));
+  const Vec<float> lost = (Vec<float>(1) - start) - half;
+  const Vec<float> cosine = start + multiply_add(z * z, polynomial(z, kCosineFloat), lost);
   return {sine, cosine, round_small(n).integer, !(abs(x) < Vec<float>(kTrigLimit))};
 }
 TIERUP_INLINE Vec<float> quadrant(Vec<float> even, Vec<float> odd, Vec<float>::IntNative n) {
@@ -265,7 +266,7 @@ inline constexpr double kErfcxFar[] = {
 TIERUP_INLINE Vec<float> erf(Vec<float> x) {
   const Vec<float> a = abs(x);
   const Vec<float> z = x * x;
-  const Vec<float> near = x + x * polynomial(z, kErfFloat);
+  const Vec<float> near = multiply_add(x, polynomial(z, kErfFloat), x);
   const Vec<float> t = limit(a, 1, 4) - Vec<float>(1);
   const Vec<float> far = copysign(Vec<float>(1) - exp(polynomial(t, kLogErfc)), x);
   return select(x != x, x, select(a < Vec<float>(1), near, far));
@@ -291,7 +292,7 @@ TIERUP_INLINE Wide erfc_tail(Wide a, const double (&table)[N]) {
 }
 TIERUP_INLINE Wide erf(Wide x) {
   const Wide a = abs(x);
-  const Wide near = x + x * polynomial(x * x, kErfDouble);
+  const Wide near = multiply_add(x, polynomial(x * x, kErfDouble), x);
   const Wide far = copysign(Wide(1) - erfc_tail(limit(a, 1, 6), kErfcxNear), x);
   return select(x != x, x, select(a < Wide(1), near, far));
 }
@@ -299,7 +300,7 @@ TIERUP_INLINE Wide erf_coarse(Wide x) { return erf(x); }
 // In double, but with the precision of a float result.
 TIERUP_INLINE Wide erfc_for_float(Wide x) {
   const Wide a = abs(x);
-  const Wide near = Wide(1) - (x + x * polynomial(x * x, kErfDouble));
+  const Wide near = Wide(1) - multiply_add(x, polynomial(x * x, kErfDouble), x);
   const Wide tail = erfc_tail(limit(a, 1, 10.5), kErfcxFar);
   const Wide far = select(x < Wide(0), Wide(2) - tail, select(a > Wide(10.5), Wide(0), tail));
   return select(x != x, x, select(a < Wide(1), near, far));

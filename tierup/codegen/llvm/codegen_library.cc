@@ -106,7 +106,7 @@ class Jit {
     jit_ = unwrap(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*builder_).create());
     const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
     const auto has = [&](const char* name) { return features.lookup(name); };
-    host_bits_ = has("avx512f") && has("avx512vl") ? 512 : (has("avx2") ? 256 : 128);
+    host_bits_ = has("avx512f") && has("avx512vl") ? 512 : (has("avx2") && has("fma") ? 256 : 128);
     host_ = builder_->getCPU() + ";" + builder_->getFeatures().getString();
   }
 

@@ -2,6 +2,8 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <bit>
+#include <cmath>
 #include <stdexcept>
 
 namespace tierup::codegen {
@@ -51,6 +53,7 @@ uint32_t LaneEmitter::operand_count(Opcode opcode) {
     case Opcode::kBitcast:
     case Opcode::kConvert: return 1;
     case Opcode::kSelect:
+    case Opcode::kMultiplyAdd:
     case Opcode::kScale: return 3;
     default: return 2;
   }
@@ -208,6 +211,27 @@ Value* LaneEmitter::constant(const ExprNode& node) {
                                 type);
 }
 
+// (a < b) | (a != a), or with >, for a constant b that is a number: one comparison, true of NaN,
+// which with the choice between a and b is one instruction. Null for others.
+Value* LaneEmitter::beyond_or_nan(const ExprNode& either, const std::vector<Value*>& values) {
+  const ExprNode& beyond = nodes_[either.operands[0]];
+  const ExprNode& nan = nodes_[either.operands[1]];
+  const uint32_t a = beyond.operands[0];
+  const bool is_less = beyond.opcode == Opcode::kLess;
+  if (!is_less && beyond.opcode != Opcode::kGreater) return nullptr;
+  if (nan.opcode != Opcode::kNotEqual || nan.operands[0] != a || nan.operands[1] != a)
+    return nullptr;
+  const ExprNode& b = nodes_[beyond.operands[1]];
+  if (b.opcode != Opcode::kConstant || !is_float(b.type)) return nullptr;
+  const double number = b.type == LaneType::kF32
+                            ? std::bit_cast<float>(static_cast<uint32_t>(b.immediate))
+                            : std::bit_cast<double>(b.immediate);
+  if (std::isnan(number)) return nullptr;
+  Value* bound = values[beyond.operands[1]];
+  return is_less ? builder_.CreateFCmpULT(values[a], bound)
+                 : builder_.CreateFCmpUGT(values[a], bound);
+}
+
 Value* LaneEmitter::operation(const ExprNode& node, const std::vector<Value*>& values,
                               unsigned width) {
   Value* a = values[node.operands[0]];
@@ -241,13 +265,16 @@ Value* LaneEmitter::operation(const ExprNode& node, const std::vector<Value*>& v
     case Opcode::kGreaterEqual:
       return floats ? builder_.CreateFCmpOGE(a, b) : builder_.CreateICmpSGE(a, b);
     case Opcode::kAnd: return builder_.CreateAnd(a, b);
-    case Opcode::kOr: return builder_.CreateOr(a, b);
+    case Opcode::kOr:
+      if (Value* one = beyond_or_nan(node, values)) return one;
+      return builder_.CreateOr(a, b);
     case Opcode::kXor: return builder_.CreateXor(a, b);
     case Opcode::kNot: return builder_.CreateNot(a);
     case Opcode::kShiftLeft: return builder_.CreateShl(a, b);
     case Opcode::kShiftRightLogical: return builder_.CreateLShr(a, b);
     case Opcode::kShiftRightArithmetic: return builder_.CreateAShr(a, b);
     case Opcode::kSelect: return builder_.CreateSelect(a, b, values[node.operands[2]]);
+    case Opcode::kMultiplyAdd: return multiply_add(a, b, values[node.operands[2]]);
     case Opcode::kScale: return scaled(node.type, a, b, values[node.operands[2]], width);
     case Opcode::kBitcast: return builder_.CreateBitCast(a, widen(scalar_type(node.type), width));
     case Opcode::kConvert: return convert(a, from, node.type, width);

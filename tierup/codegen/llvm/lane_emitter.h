@@ -49,6 +49,7 @@ class LaneEmitter {
 
  private:
   static bool is_float(LaneType type) { return type == LaneType::kF32 || type == LaneType::kF64; }
+  Value* beyond_or_nan(const ExprNode& either, const std::vector<Value*>& values);
   Value* truncated(Value* value, LaneType to, unsigned width);
   Value* round_bf16(Value* value, unsigned width);
   Value* scaled(LaneType type, Value* x, Value* n, Value* integer, unsigned width);
