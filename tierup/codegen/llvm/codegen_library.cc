@@ -101,7 +101,7 @@ class Jit {
     builder_ = std::make_unique<llvm::orc::JITTargetMachineBuilder>(
         unwrap(llvm::orc::JITTargetMachineBuilder::detectHost()));
     builder_->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-    // No contraction: a fused multiply-add would give other bits than tier 0.
+    // No contraction but what asks for it by name: it would give other bits than tier 0.
     builder_->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
     jit_ = unwrap(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*builder_).create());
     const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
