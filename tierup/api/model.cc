@@ -12,7 +12,6 @@
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
 #include "tierup/base/wait_policy.h"
-#include "tierup/base/workers.h"
 
 namespace tierup::api {
 
@@ -30,8 +29,6 @@ size_t fork_thread_count(const ModelOptions& options) {
   if (options.fork_threads > 0) return static_cast<size_t>(options.fork_threads);
   return static_cast<size_t>(std::max(1, usable_cores() - 1));
 }
-
-constexpr uint64_t kMegabyte = uint64_t{1} << 20U;
 
 std::string list_missing(const std::vector<MissingOperator>& missing) {
   std::string text;
@@ -101,7 +98,6 @@ void Model::read(Ref<archive::ByteSource> source) {
     plan_forward();
   }
   ahead_->stop();
-  if (!options_.allow_unsupported) wake_workers();
 }
 
 void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
@@ -197,13 +193,6 @@ void Model::plan_forward() {
     program_->plan_of(*forward->function);
   } catch (const Error&) {
   }
-}
-
-// Small models may not need them, and should load in a millisecond.
-void Model::wake_workers() const {
-  if (module_.archive->source()->size() < kMegabyte) return;
-  const ThreadCountScope threads(options_.threads);
-  if (cores_are_free(intra_op_threads())) start_workers();
 }
 
 void Model::add_method(std::string name, const ir::Function& function) {

@@ -130,7 +130,6 @@ class Model final : public executor::Servable {
                       const RunOptions& options) const;
   void check_support() const;
   void plan_forward();
-  void wake_workers() const;
   ops::RunContext context() const;
   Ref<const runtime::RunState> run_state(const RunOptions& options) const;
   struct Method {

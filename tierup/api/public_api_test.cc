@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -51,6 +52,27 @@ bool says(const Error& error, const std::string& words) {
 const char* const kAddFloats =
     "  def forward(self: __torch__.M,\n    a: float,\n    b: float=1.5) -> float:\n"
     "    return torch.add(torch.mul(a, self.scale), b)\n";
+
+int64_t threads_of_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// OpenMP lets all threads sleep at barriers where its teams have more of them than there are cores:
+// a team of the thread that loads would slow down the one that calls.
+TEST(PublicApi, loading_leaves_no_team_behind) {
+  Options options;
+  options.threads = 2;
+  std::string comment(size_t{3} << 20U, '#');
+  comment.back() = '\n';
+  const std::string archive = make_archive(kAddFloats, comment);
+  const Module other = load(make_archive(kAddFloats), options);  // Starts what is there for good.
+  std::thread([&] {
+    const int64_t before = threads_of_process();
+    const Module module = load(archive, options);
+    EXPECT_EQ(threads_of_process(), before);
+  }).join();
+}
 
 TEST(PublicApi, binds_arguments_by_position_name_and_default) {
   const Module module = load(make_archive(kAddFloats));

@@ -67,12 +67,6 @@ class WaitPolicy {
     sample(threads, parked_now_.load(std::memory_order_relaxed) ? 1 : threads, now);
   }
 
-  bool has_room_for(int threads) const {
-    if (file_ < 0) return true;
-    const std::optional<int> runnable = read_runnable();
-    return !runnable || *runnable - 1 <= cores_ - threads;
-  }
-
   void workers_woke(int64_t now) { last_end_.store(now, std::memory_order_relaxed); }
 
   bool is_crowded() const { return parked_now_.load(std::memory_order_relaxed); }
@@ -230,8 +224,6 @@ void detail::pause_briefly() {
 }
 
 bool cores_are_crowded() { return WaitPolicy::of_process().is_crowded(); }
-
-bool cores_are_free(int threads) { return WaitPolicy::of_process().has_room_for(threads); }
 
 void note_awake_workers() { WaitPolicy::of_process().workers_woke(now_ns()); }
 

@@ -106,8 +106,6 @@ void pause_briefly();
 
 // Whether threads sleep now instead of spinning, by what runs saw. Any thread.
 bool cores_are_crowded();
-// Whether a team of so many threads would have a core for each of them now, as far as can be seen.
-bool cores_are_free(int threads);
 // Workers of OpenMP were woken outside of a run, and spin for a while.
 void note_awake_workers();
 

@@ -5,7 +5,9 @@
 // cores sleep: it then begins when its maker's time slice ends, 4 ms later, and the two may go on
 // sharing that core for tens of milliseconds while a core beside it stands idle. So a team is
 // started by a region of its own, in which threads that share a core move apart: the first parallel
-// loop of a thread does so, or `load` for models that will surely need it.
+// loop of a thread does so. `load` does not: OpenMP counts the threads of all teams, and lets all
+// sleep at each barrier where they are more than the cores; a model that one thread loads and
+// another runs would take several times as long for the idle team of the first.
 #pragma once
 
 namespace tierup {
