@@ -20,7 +20,7 @@ double thread_seconds() {
 }
 
 // How much nicer than its process; 19 is the end. Enough that a job whose cores callers keep busy
-// gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. See decision 0022.
+// gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. See decision 0024.
 constexpr int kNicer = 10;
 
 // Linux applies both to the one thread. As a batch it takes no core from a caller when it wakes:
