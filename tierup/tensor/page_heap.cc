@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "tierup/base/sanitizers.h"
@@ -36,8 +37,16 @@ PageHeap::~PageHeap() {
 }
 
 void* PageHeap::allocate(size_t bytes) {
-  const size_t granules = granules_of(bytes, kGranule);
+  char* fresh = nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
+  void* block = take(bytes, fresh);
+  if (fresh != nullptr) touch_fresh(fresh);
+  return block;
+}
+
+// `fresh`: the first huge page of the block that no block had before, if any.
+void* PageHeap::take(size_t bytes, char*& fresh) {
+  const size_t granules = granules_of(bytes, kGranule);
   for (size_t i = 0;; ++i) {
     if (i == count_.load(std::memory_order_relaxed) && !add_region()) return nullptr;
     Region& region = *regions_[i].load(std::memory_order_relaxed);
@@ -45,6 +54,9 @@ void* PageHeap::allocate(size_t bytes) {
     if (first == kGranules) continue;
     for (size_t at = first; at < first + granules; ++at) region.used.set(at);
     region.sizes[first] = static_cast<uint16_t>(granules);
+    const size_t page = granules_of(region.given, kGranulesOfPage) * kGranulesOfPage;
+    if (page < first + granules) fresh = region.begin + page * kGranule;
+    region.given = std::max(region.given, first + granules);
     return region.begin + first * kGranule;
   }
 }
@@ -65,17 +77,15 @@ bool PageHeap::free(void* block) {
 }
 
 void PageHeap::touch_ahead(size_t bytes, const std::stop_token& stop) {
-  auto* const block = static_cast<char*>(allocate(bytes));
-  if (block == nullptr) return;
+  char* block = nullptr;
+  char* fresh = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    block = static_cast<char*>(take(bytes, fresh));
+    if (block == nullptr) return;
     release(*region_of(block), block);
   }
-  const auto start = std::chrono::steady_clock::now();
-  touch(block);
-  if (std::chrono::steady_clock::now() - start >= dear_) {
-    madvise(region_of(block)->begin, kRegionBytes, MADV_NOHUGEPAGE);
-  }
+  if (fresh != nullptr) touch_fresh(fresh);  // Others need not wait for it.
   for (size_t at = 0; at < bytes && !stop.stop_requested(); at += kSmallPage) touch(block + at);
 }
 
@@ -136,6 +146,14 @@ bool PageHeap::add_region() {
   regions_[count].store(region, std::memory_order_relaxed);
   count_.store(count + 1, std::memory_order_release);
   return true;
+}
+
+// Small pages from now on in its region, if this huge one was dear.
+void PageHeap::touch_fresh(char* page) const {
+  const auto start = std::chrono::steady_clock::now();
+  touch(page);
+  if (std::chrono::steady_clock::now() - start >= dear_)
+    madvise(region_of(page)->begin, kRegionBytes, MADV_NOHUGEPAGE);
 }
 
 // Twice the address space is asked for, so that an aligned region is in it.

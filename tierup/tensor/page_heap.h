@@ -6,9 +6,9 @@
 // block rarely fills one, so blocks lie side by side in regions of address space that ask for huge
 // pages, each where there first is room for it: memory is touched from the region's beginning only,
 // as far as it is needed. A huge page in which nothing lies any more is given back to the system.
-// Where there are no huge pages, all of this is done with small ones; so it is in a region whose
-// first page, touched ahead, shows that they are dear: a virtual machine that gave memory back to
-// its host takes up to 5 ms for each, while it still has small ones.
+// Where there are no huge pages, all of this is done with small ones; so it is in a region where
+// a page, the first fresh one of a block, shows that they are dear: a virtual machine that gave
+// memory back to its host takes up to 5 ms for each, while it still has small ones.
 //
 // For what is asked for rarely: threads keep the blocks that they freed (allocator.h).
 #pragma once
@@ -47,8 +47,7 @@ class PageHeap {
   // Whether the block was of this heap, and is free now.
   bool free(void* block);
   // Has the system make the pages of the first room for so many bytes, until stopped. The room
-  // stays free: blocks that come to lie there, meanwhile too, meet fewer faults. If huge pages are
-  // dear, what comes of the room's region is made of small ones.
+  // stays free: blocks that come to lie there, meanwhile too, meet fewer faults.
   void touch_ahead(size_t bytes, const std::stop_token& stop);
 
  private:
@@ -63,6 +62,7 @@ class PageHeap {
     char* begin;
     std::array<uint16_t, kGranules> sizes;  // In granules, of the block that begins at each.
     std::bitset<kGranules> used;
+    size_t given = 0;  // Granules before it were in some block.
   };
 
   struct Room {
@@ -76,7 +76,9 @@ class PageHeap {
   static Room release(Region& region, const void* block);
   static void give_back(Region& region, const Room& room);
   Region* region_of(const void* block) const;
+  void* take(size_t bytes, char*& fresh);
   bool add_region();
+  void touch_fresh(char* page) const;
 
   std::chrono::nanoseconds dear_;
   std::mutex mutex_;  // Of what regions say and of new ones.
