@@ -29,6 +29,21 @@ Tensor clone_storage(const Tensor& self) {
   return all.as_view(self.sizes(), self.strides(), self.offset());
 }
 
+// Sizes of an empty tensor have no bound.
+int64_t product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  require(!__builtin_mul_overflow(a, b, &result), ErrorCode::kInvalidArgument,
+          "sizes {} and {} have no product of 64 bits", a, b);
+  return result;
+}
+
+// Of the dimensions before the last three.
+int64_t batch_of(const Tensor& images) {
+  int64_t batch = 1;
+  for (int64_t d = 0; d + 3 < images.dim(); ++d) batch = product(batch, images.sizes()[d]);
+  return batch;
+}
+
 }  // namespace
 
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
@@ -67,18 +82,18 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
           "pixel_shuffle expects a positive upscale_factor, but got {}", upscale_factor);
   const int64_t r = upscale_factor;
   const int64_t channels = self.size(-3);
-  require(r <= 65536 && channels % (r * r) == 0, ErrorCode::kInvalidArgument,
+  require(r <= 65536, ErrorCode::kInvalidArgument,
+          "pixel_shuffle expects an upscale_factor of at most 65536, but got {}", r);
+  require(channels % (r * r) == 0, ErrorCode::kInvalidArgument,
           "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
           "upscale_factor, but input.size(-3)={} is not divisible by {}",
           channels, r * r);
   const int64_t height = self.size(-2);
   const int64_t width = self.size(-1);
   const int64_t out_channels = channels / (r * r);
-  int64_t batch = 1;
-  for (int64_t d = 0; d + 3 < self.dim(); ++d) batch *= self.sizes()[d];
-  const Tensor parts = reshape(self, {batch, out_channels, r, r, height, width});
+  const Tensor parts = reshape(self, {batch_of(self), out_channels, r, r, height, width});
   IntVector sizes(self.sizes().begin(), self.sizes().end() - 3);
-  sizes.insert(sizes.end(), {out_channels, height * r, width * r});
+  sizes.insert(sizes.end(), {out_channels, product(height, r), product(width, r)});
   return reshape(contiguous(permute(parts, {0, 1, 4, 2, 5, 3})), sizes);
 }
 
@@ -99,11 +114,9 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
          "input of size {} is not divisible by {}",
          shape_string(self.sizes()), r);
   }
-  int64_t batch = 1;
-  for (int64_t d = 0; d + 3 < self.dim(); ++d) batch *= self.sizes()[d];
-  const Tensor parts = reshape(self, {batch, channels, height / r, r, width / r, r});
+  const Tensor parts = reshape(self, {batch_of(self), channels, height / r, r, width / r, r});
   IntVector sizes(self.sizes().begin(), self.sizes().end() - 3);
-  sizes.insert(sizes.end(), {channels * r * r, height / r, width / r});
+  sizes.insert(sizes.end(), {product(channels, r * r), height / r, width / r});
   return reshape(contiguous(permute(parts, {0, 1, 3, 5, 2, 4})), sizes);
 }
 

@@ -74,5 +74,22 @@ TEST(ViewScatter, LeavesTheOriginalAlone) {
   EXPECT_EQ(values_of<float>(x), (Floats{0, 1, 2}));
 }
 
+TEST(PixelShuffle, RefusesFactorsAndSizesWhoseProductsHaveNo64Bits) {
+  EXPECT_EQ(
+      message_of([] {
+        pixel_shuffle(counted({1, 4, 2, 2}), INT64_MAX);
+      }),
+      "pixel_shuffle expects an upscale_factor of at most 65536, but got 9223372036854775807");
+  constexpr int64_t kLong = int64_t{1} << 62;
+  const auto refuses = [](IntVector sizes, const auto& shuffle) {
+    const Tensor empty = Tensor::empty(sizes, ScalarType::kFloat);
+    EXPECT_NE(message_of([&] { shuffle(empty, 2); }).find("no product of 64 bits"),
+              std::string::npos);
+  };
+  refuses({0, 4, kLong, 2}, pixel_shuffle);
+  refuses({kLong, kLong, 4, 0, 2}, pixel_shuffle);
+  refuses({0, kLong, 2, 2}, pixel_unshuffle);
+}
+
 }  // namespace
 }  // namespace tierup::kernels
