@@ -207,9 +207,11 @@ LayerWeights layer_weights(const std::vector<Tensor>& params, const RecurrentOpt
 
 void check_states(const Tensor& hidden, const Tensor& cell, const std::vector<Tensor>& params,
                   const RecurrentOptions& o, int64_t batch, bool projected) {
+  require(o.num_layers > 0 && o.num_layers <= static_cast<int64_t>(params.size()), kBad,
+          "rnn: {} parameters do not make {} layers", params.size(), o.num_layers);
   const int64_t count = o.num_layers * (o.bidirectional ? 2 : 1);
   const size_t each = 2 + (o.has_biases ? 2 : 0) + (projected ? 1 : 0);
-  require(o.num_layers > 0 && params.size() == static_cast<size_t>(count) * each, kBad,
+  require(params.size() == static_cast<size_t>(count) * each, kBad,
           "rnn: expected {} parameters for {} layers, got {}", static_cast<size_t>(count) * each,
           o.num_layers, params.size());
   for (const Tensor* state : {&hidden, &cell}) {
