@@ -96,7 +96,6 @@ TEST(PageHeap, GivesBackThePagesInWhichNothingLies) {
   EXPECT_EQ(resident_mib(below, kBytes + 2 * kMegabyte), 0U);
 }
 
-#ifndef TIERUP_THREAD_SANITIZER  // Under which nothing is touched ahead.
 TEST(PageHeap, PagesTouchedAheadAreThereForTheNextBlocks) {
 #ifdef TIERUP_THREAD_SANITIZER
   GTEST_SKIP() << "pages are not touched ahead there: it would be told of as a race";
@@ -109,7 +108,6 @@ TEST(PageHeap, PagesTouchedAheadAreThereForTheNextBlocks) {
   heap.free(block);
   EXPECT_EQ(resident_mib(block, kBytes), 0U);
 }
-#endif
 
 // Of the mapping that holds an address: "rd wr mr mw me ac hg".
 std::string mapping_flags(const void* address) {
