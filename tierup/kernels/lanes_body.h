@@ -112,19 +112,31 @@ struct ExpParts {
   LaneInts shifted;
 };
 
-// v = n ln 2 + r with |r| <= ln 2 / 2; e^r - 1 = r + r^2 q(r), as in simd_exponential.h.
-inline ExpParts exp_parts(LaneVector v) {
+// v = n ln 2 + r with |r| <= ln 2 / 2.
+struct ExpRest {
+  LaneVector r, n;
+  LaneInts shifted;  // n stands in its last bits.
+};
+
+inline ExpRest exp_rest(LaneVector v) {
   const auto constant = [](float value) { return value - LaneVector{}; };
   const LaneVector magic = constant(12582912.0F);  // 1.5 * 2^23: adding it rounds.
   const LaneVector shifted = multiply_add(v, constant(1.44269504F), magic);
   const LaneVector n = shifted - magic;
-  LaneVector r = multiply_add(n, constant(-0.693359375F), v);
-  r = multiply_add(n, constant(2.12194440e-4F), r);
+  const LaneVector high = multiply_add(n, constant(-0.693359375F), v);
+  return {multiply_add(n, constant(2.12194440e-4F), high), n, reinterpret_cast<LaneInts>(shifted)};
+}
+
+// e^r - 1 = r + r^2 q(r), as in simd_exponential.h.
+inline ExpParts exp_parts(LaneVector v) {
+  const auto constant = [](float value) { return value - LaneVector{}; };
+  const ExpRest rest = exp_rest(v);
+  const LaneVector r = rest.r;
   const LaneVector square = r * r;
   LaneVector q = multiply_add(constant(0x1.122c52p-7F), r, constant(0x1.555538p-5F));
   q = multiply_add(constant(0x1.6cd790p-10F), square, q);
   q = multiply_add(q, square, multiply_add(constant(0x1.5554aap-3F), r, constant(0.5F)));
-  return {multiply_add(square, q, r), reinterpret_cast<LaneInts>(shifted)};
+  return {multiply_add(square, q, r), rest.shifted};
 }
 
 // exp(x), within 1 ulp for results that are normal numbers; smaller ones become 0.

@@ -38,8 +38,11 @@ PageHeap::~PageHeap() {
 
 void* PageHeap::allocate(size_t bytes) {
   char* fresh = nullptr;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  void* block = take(bytes, fresh);
+  void* block = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    block = take(bytes, fresh);
+  }
   if (fresh != nullptr) touch_fresh(fresh);
   return block;
 }
@@ -85,7 +88,7 @@ void PageHeap::touch_ahead(size_t bytes, const std::stop_token& stop) {
     if (block == nullptr) return;
     release(*region_of(block), block);
   }
-  if (fresh != nullptr) touch_fresh(fresh);  // Others need not wait for it.
+  if (fresh != nullptr) touch_fresh(fresh);
   for (size_t at = 0; at < bytes && !stop.stop_requested(); at += kSmallPage) touch(block + at);
 }
 
@@ -148,7 +151,8 @@ bool PageHeap::add_region() {
   return true;
 }
 
-// Small pages from now on in its region, if this huge one was dear.
+// Small pages from now on in its region, if this huge one was dear. Takes milliseconds then, for
+// which no other thread need wait.
 void PageHeap::touch_fresh(char* page) const {
   const auto start = std::chrono::steady_clock::now();
   touch(page);

@@ -2,13 +2,13 @@
 //
 // Fresh memory costs a fault for each page of 4 KB, a microsecond or two on virtual machines: a
 // quarter of a small convolutional net's first call. A huge page of 2 MB costs as much as 75 of
-// them (90 us; but up to 1 ms where it was not touched for seconds on a virtual machine). A single
-// block rarely fills one, so blocks lie side by side in regions of address space that ask for huge
-// pages, each where there first is room for it: memory is touched from the region's beginning only,
-// as far as it is needed. A huge page in which nothing lies any more is given back to the system.
-// Where there are no huge pages, all of this is done with small ones; so it is in a region where
-// a page, the first fresh one of a block, shows that they are dear: a virtual machine that gave
-// memory back to its host takes up to 5 ms for each, while it still has small ones.
+// them (90 us). A single block rarely fills one, so blocks lie side by side in regions of address
+// space that ask for huge pages, each where there first is room for it: memory is touched from the
+// region's beginning only, as far as it is needed. A huge page in which nothing lies any more is
+// given back to the system. Where there are no huge pages, all of this is done with small ones; so
+// it is in a region where a page, the first fresh one of a block, shows that they are dear: a
+// virtual machine that gave memory back to its host takes up to 5 ms for each, while it still has
+// small ones.
 //
 // For what is asked for rarely: threads keep the blocks that they freed (allocator.h).
 #pragma once

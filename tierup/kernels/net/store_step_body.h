@@ -56,15 +56,12 @@ inline LaneVector within_exponents(LaneVector x) {
 #endif
 }
 
-// p 2^n, where both are normal numbers. `shifted`: n + 1.5 * 2^23.
-inline LaneVector scale_by_power(LaneVector p, [[maybe_unused]] LaneVector n,
-                                 [[maybe_unused]] LaneVector shifted) {
+// p 2^n, where both are normal numbers.
+inline LaneVector scale_by_power(LaneVector p, const ExpRest& rest) {
 #if defined(__AVX512F__)
-  return _mm512_scalef_ps(p, n);
+  return _mm512_scalef_ps(p, rest.n);
 #else
-  // The whole number stands in the last bits.
-  const LaneInts exponent = reinterpret_cast<LaneInts>(shifted) << 23;
-  return reinterpret_cast<LaneVector>(reinterpret_cast<LaneInts>(p) + exponent);
+  return reinterpret_cast<LaneVector>(reinterpret_cast<LaneInts>(p) + (rest.shifted << 23));
 #endif
 }
 
@@ -72,18 +69,14 @@ inline LaneVector scale_by_power(LaneVector p, [[maybe_unused]] LaneVector n,
 // which others are moved: 2^n exp(r), |r| <= ln 2 / 2. The polynomial has the least relative error
 // of its degree, 1.1e-7.
 inline LaneVector exp_of_negative(LaneVector v) {
-  v = within_exponents(v);
-  const LaneVector magic = 12582912.0F - LaneVector{};  // 1.5 * 2^23: adding it rounds.
-  const LaneVector shifted = multiply_add(v, -1.44269504F - LaneVector{}, magic);
-  const LaneVector n = shifted - magic;
-  LaneVector r = multiply_add(n, -0.693359375F - LaneVector{}, -v);
-  r = multiply_add(n, 2.12194440e-4F - LaneVector{}, r);
+  const ExpRest rest = exp_rest(-within_exponents(v));
+  const LaneVector r = rest.r;
   LaneVector p = multiply_add(r, 8.312501013e-3F - LaneVector{}, 4.1890330613e-2F - LaneVector{});
   p = multiply_add(p, r, 1.6667115688e-1F - LaneVector{});
   p = multiply_add(p, r, 4.9999231100e-1F - LaneVector{});
   p = multiply_add(p, r, 1.0F - LaneVector{});
   p = multiply_add(p, r, 1.0F - LaneVector{});
-  return scale_by_power(p, n, shifted);
+  return scale_by_power(p, rest);
 }
 
 // x / (1 + exp(-v)), within 5 units of the last place of results that are normal numbers.

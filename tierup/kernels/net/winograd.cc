@@ -38,6 +38,12 @@ Range channels_of(const Winograd& problem, const WinogradPlan& plan, int64_t par
           std::min(problem.out_channels, panels * (place + 1) / plan.channel_parts * width)};
 }
 
+// Floats of transformed inputs, where weights are transformed in registers.
+int64_t few_tiles_scratch(const Winograd& problem) {
+  return rounded_up(problem.tiles(), kFewTiles) * points_of(problem.tile) *
+         rounded_up(problem.in_channels, kFewTilesDepth);
+}
+
 }  // namespace
 
 int64_t winograd_weight_count(const Winograd& problem) {
@@ -62,11 +68,6 @@ void pack_winograd_weight(const Winograd& problem, const float* weight, float* p
     }
     packed += in_channels * 9 * width;
   }
-}
-
-int64_t few_tiles_scratch(const Winograd& problem) {
-  return rounded_up(problem.tiles(), kFewTiles) * points_of(problem.tile) *
-         rounded_up(problem.in_channels, kFewTilesDepth);
 }
 
 WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels) {

@@ -95,7 +95,5 @@ constexpr int64_t kWinogradDepth = 64;
 // some instruction sets have room for fewer.
 constexpr int64_t kFewTilesDepth = 32;
 constexpr int64_t kFewTiles = 4;
-// Floats of transformed inputs.
-int64_t few_tiles_scratch(const Winograd& problem);
 
 }  // namespace tierup::kernels::net
