@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "tierup/kernels/cast.h"
 #include "tierup/kernels/expression_table.h"
 #include "tierup/ops/product_kinds.h"
 
@@ -41,11 +42,14 @@ ExprValue rounded_to_bfloat(const ExprValue& value) {
 ExprValue number_as(const Scalar& number, ScalarType type) {
   switch (type) {
     case ScalarType::kFloat:
-      return kernels::expr_constant(LaneType::kF32, static_cast<double>(number.to<float>()));
-    case ScalarType::kDouble: return kernels::expr_constant(LaneType::kF64, number.to<double>());
-    case ScalarType::kInt: return kernels::expr_integer(LaneType::kI32, number.to<int32_t>());
-    case ScalarType::kLong: return kernels::expr_integer(LaneType::kI64, number.to<int64_t>());
-    default: return kernels::expr_integer(LaneType::kMask, number.to<bool>() ? 1 : 0);
+      return kernels::expr_constant(LaneType::kF32,
+                                    static_cast<double>(kernels::convert_number<float>(number)));
+    case ScalarType::kDouble: return kernels::expr_constant(LaneType::kF64, number.to_double());
+    case ScalarType::kInt:
+      return kernels::expr_integer(LaneType::kI32, kernels::convert_number<int32_t>(number));
+    case ScalarType::kLong:
+      return kernels::expr_integer(LaneType::kI64, kernels::convert_number<int64_t>(number));
+    default: return kernels::expr_integer(LaneType::kMask, number.to_bool() ? 1 : 0);
   }
 }
 
@@ -124,7 +128,7 @@ class Builder {
     ExprValue value = sums_.at(index);
     const auto scaled = [&](const ExprValue& given, size_t place) {
       const Scalar factor = member.arguments[place].constant.to_scalar();
-      const double number = factor.to<double>();
+      const double number = factor.to_double();
       if (number == 1) return given;
       return expr_binary(Opcode::kMul, value.type, number_node(factor, scalar_type_of(value.type)),
                          given);
@@ -135,7 +139,7 @@ class Builder {
     const bool is_added =
         places.added &&
         member.arguments[*places.added].source != GroupArgument::Source::kConstant &&
-        !(is_scaled && member.arguments[kBeta].constant.to_scalar().to<double>() == 0);
+        !(is_scaled && member.arguments[kBeta].constant.to_scalar().to_double() == 0);
     if (is_added) {
       ExprValue added =
           kernels::convert_lanes(argument_value(member.arguments[*places.added], {}), value.type);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "tierup/tensor/dtype.h"
+#include "tierup/tensor/scalar.h"
 
 namespace tierup::kernels {
 
@@ -55,6 +56,14 @@ inline To convert(From value) {
   } else {
     return static_cast<To>(value);
   }
+}
+
+// A number as a tensor of it is converted: unlike Scalar::to, what does not fit wraps around or
+// becomes the smallest number. A complex number is as there.
+template <typename T>
+T convert_number(const Scalar& number) {
+  if (number.is_complex()) return number.to<T>();
+  return number.is_float() ? convert<T>(number.to_double()) : convert<T>(number.to_int());
 }
 
 // Converts `count` elements: pointers[0] receives what pointers[1] has; strides are in bytes.

@@ -74,53 +74,8 @@ void copy_stored(const Tensor& dst, const Tensor& src) {
   loop.run(kCopyGrainBytes / static_cast<int64_t>(dst.item_size()), run);
 }
 
-// The C++ name of an element type, as PyTorch's conversion errors print it.
-template <typename T>
-constexpr std::string_view cpp_type_name() {
-  if constexpr (std::is_same_v<T, uint8_t>) return "uint8_t";
-  if constexpr (std::is_same_v<T, int8_t>) return "int8_t";
-  if constexpr (std::is_same_v<T, int16_t>) return "short";
-  if constexpr (std::is_same_v<T, int32_t>) return "int";
-  if constexpr (std::is_same_v<T, int64_t>) return "int64_t";
-  if constexpr (std::is_same_v<T, Half>) return "c10::Half";
-  if constexpr (std::is_same_v<T, BFloat16>) return "c10::BFloat16";
-  if constexpr (std::is_same_v<T, float>) return "float";
-  if constexpr (std::is_same_v<T, double>) return "double";
-  return scalar_type_name(kDTypeOf<T>);
-}
-
-template <typename T>
-bool fits(const Scalar& value) {
-  if constexpr (std::is_same_v<T, bool> || kIsComplex<T>) {
-    return true;
-  } else if (value.is_complex() && value.to_complex().imag() != 0) {
-    return false;
-  } else if constexpr (std::is_integral_v<T>) {
-    if (value.is_float() || value.is_complex()) {
-      const double v = value.to_double();
-      return v >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
-             v <= static_cast<double>(std::numeric_limits<T>::max());
-    }
-    const int64_t v = value.to_int();
-    if constexpr (std::is_same_v<T, uint64_t>) return true;
-    const auto top = static_cast<int64_t>(std::numeric_limits<T>::max());
-    const int64_t low = std::is_signed_v<T> ? static_cast<int64_t>(std::numeric_limits<T>::lowest())
-                                            : -top;  // Negative numbers wrap around.
-    return v >= low && v <= top;
-  } else {
-    constexpr double kTop = std::is_same_v<T, Half>       ? 65504.0
-                            : std::is_same_v<T, BFloat16> ? 3.3895313892515355e+38
-                            : std::is_same_v<T, float>    ? std::numeric_limits<float>::max()
-                                                          : std::numeric_limits<double>::max();
-    const double v = value.to_double();
-    return std::isinf(v) || std::isnan(v) || std::abs(v) <= kTop;
-  }
-}
-
 template <typename T>
 void fill_typed(const Tensor& tensor, const Scalar& value) {
-  require(fits<T>(value), ErrorCode::kInvalidArgument,
-          "value cannot be converted to type {} without overflow", cpp_type_name<T>());
   const T element = value.to<T>();
   const StridedLoop loop(tensor.sizes(), {&tensor});
   loop.run(kCopyGrainBytes / static_cast<int64_t>(sizeof(T)),

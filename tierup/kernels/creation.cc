@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/cast.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/pointwise.h"
 #include "tierup/kernels/type_promotion.h"
@@ -21,7 +22,7 @@ Tensor tabulate(int64_t count, ScalarType dtype, std::string_view name, const F&
     using T = typename decltype(tag)::type;
     T* data = out.data<T>();
     parallel_for(0, count, kCreationGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) data[i] = static_cast<T>(f(i));
+      for (int64_t i = begin; i < end; ++i) data[i] = convert<T>(f(i));
     });
   });
   return out;
@@ -96,6 +97,13 @@ ScalarType spaced_dtype(const Scalar& start, const Scalar& end, std::optional<Sc
   return start.is_complex() || end.is_complex() ? ScalarType::kComplexFloat : kDefaultDtype;
 }
 
+// An end of numbers of an integral dtype: one of them.
+double whole_end(const Scalar& end, ScalarType dtype) {
+  return dispatch_integral(dtype, "linspace", [&](auto tag) {
+    return static_cast<double>(end.to<typename decltype(tag)::type>());
+  });
+}
+
 // `map` is applied to each of the spaced numbers.
 template <typename Map>
 Tensor spaced(const Scalar& start, const Scalar& end, int64_t steps, ScalarType dtype,
@@ -114,8 +122,8 @@ Tensor spaced(const Scalar& start, const Scalar& end, int64_t steps, ScalarType 
     return out;
   }
   if (is_integral(dtype, true)) {
-    const auto a = static_cast<double>(start.to<int64_t>());
-    const auto b = static_cast<double>(end.to<int64_t>());
+    const double a = whole_end(start, dtype);
+    const double b = whole_end(end, dtype);
     return tabulate(steps, dtype, "linspace",
                     [=](int64_t i) { return map(between_integers(a, b, steps, i)); });
   }

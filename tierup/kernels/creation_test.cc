@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "tierup/kernels/complex_views.h"
@@ -65,6 +66,23 @@ TEST(Linspace, HitsBothEnds) {
   EXPECT_EQ(t.data<float>()[6], 1.0F);
   EXPECT_EQ(linspace(2, 9, 1, std::nullopt).data<float>()[0], 2.0F);
   EXPECT_THROW(linspace(0, 1, -1, std::nullopt), Error);
+}
+
+// Ends must be numbers of the dtype; what lies between them and is none becomes the smallest one.
+TEST(Logspace, OfIntegersTakesIntegersAlone) {
+  const auto kLong = ScalarType::kLong;
+  for (const double end : {1e300, -1e20, std::nan(""), static_cast<double>(INFINITY)}) {
+    EXPECT_THROW(logspace(end, 1, 3, 10, kLong), Error);
+    EXPECT_THROW(linspace(0, end, 3, kLong), Error);
+    EXPECT_THROW(arange(0, 3, end, kLong), Error);
+    EXPECT_THROW(range_inclusive(end, end, 1, kLong), Error);
+  }
+  EXPECT_THROW(linspace(0, 300, 3, ScalarType::kByte), Error);
+  const Tensor powers = logspace(40, 1, 3, 10, kLong);
+  EXPECT_EQ(powers.data<int64_t>()[0], INT64_MIN);
+  EXPECT_EQ(powers.data<int64_t>()[2], 10);
+  EXPECT_EQ(logspace(40, 1, 3, 10, ScalarType::kInt).data<int32_t>()[0], INT32_MIN);
+  EXPECT_EQ(logspace(40, 1, 3, 10, ScalarType::kByte).data<uint8_t>()[0], 0);
 }
 
 TEST(Conversion, ReturnsTheTensorItselfWhenNothingChanges) {

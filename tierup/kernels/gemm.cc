@@ -244,7 +244,7 @@ void gemm_row(const GemmProblem& p) {
               p.b.col_stride,
               static_cast<const float*>(p.bias),
               static_cast<float*>(p.c)};
-  if (p.alpha.to<float>() == 1 && p.beta.to<float>() == 0) return run_row(row);
+  if (p.alpha.to_double() == 1 && p.beta.to_double() == 0) return run_row(row);
   row.bias = nullptr;
   row.out = static_cast<float*>(thread_scratch(static_cast<size_t>(p.n) * sizeof(float)));
   run_row(row);
@@ -269,7 +269,7 @@ void gemm_by_rows(const GemmProblem& p) {
 
 bool is_small(const GemmProblem& p) {
   return is_small_product(p.m, p.k, p.n) && (p.b.row_stride == 1 || p.b.col_stride == 1) &&
-         p.bias == nullptr && p.alpha.to<float>() == 1 && p.beta.to<float>() == 0;
+         p.bias == nullptr && p.alpha.to_double() == 1 && p.beta.to_double() == 0;
 }
 
 void gemm_small(const GemmProblem& p) {

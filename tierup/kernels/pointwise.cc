@@ -27,14 +27,14 @@ const Variant& variant_for(Body body, ScalarType common) {
 void store_scalar(ScalarType type, const Scalar& value, char* target) {
   dispatch_all(type, "scalar", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T element = value.to<T>();
+    const T element = convert_number<T>(value);
     std::memcpy(target, &element, sizeof(T));
   });
 }
 
 Scalar rounded_to(ScalarType type, const Scalar& value) {
   return dispatch_floating(type, "scalar", [&](auto tag) {
-    return Scalar(static_cast<double>(value.to<typename decltype(tag)::type>()));
+    return Scalar(static_cast<double>(convert_number<typename decltype(tag)::type>(value)));
   });
 }
 

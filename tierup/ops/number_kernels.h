@@ -22,12 +22,6 @@ inline int64_t wrapping_mul(int64_t a, int64_t b) {
 
 inline bool is_integral(const IValue& value) { return value.is_int() || value.is_bool(); }
 
-// int64 of a double as a C++ cast on x86 does it: toward zero, and INT64_MIN where it does not fit.
-inline int64_t truncated(double value) {
-  constexpr double kTwo63 = 9223372036854775808.0;
-  return value >= -kTwo63 && value < kTwo63 ? static_cast<int64_t>(value) : INT64_MIN;
-}
-
 // Body has static ints(int64_t, int64_t), floats(double, double), complexes(complex128,
 // complex128).
 template <typename Body>

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "tierup/kernels/cast.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/number_kernels.h"
@@ -20,9 +21,7 @@ Scalar number_of(IValue& value) {
 double real_of(IValue& value) { return number_of(value).to_double(); }
 
 void int_of_number(OpCall& call) {
-  const Scalar number = number_of(call.args[0]);
-  call.results[0] =
-      IValue(number.is_integral(true) ? number.to_int() : truncated(number.to_double()));
+  call.results[0] = IValue(kernels::convert_number<int64_t>(number_of(call.args[0])));
 }
 
 void float_of_number(OpCall& call) { call.results[0] = IValue(real_of(call.args[0])); }

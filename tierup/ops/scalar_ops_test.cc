@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tierup/ops/called_operator.h"
@@ -210,6 +211,27 @@ TEST(ScalarCasts, NumberToTensorKeepsFullWidth) {
 TEST(ScalarCasts, UnwrapRefusesNone) {
   EXPECT_EQ(called("aten::_unwrap_optional", {IValue()}), "! Unwrapping null optional");
   EXPECT_EQ(called("aten::_unwrap_optional", {3}), "3");
+}
+
+// Converted as a tensor of the number is, where fill_ would refuse it.
+TEST(TensorLiterals, CutOffWhatTheirDtypeDoesNotHold) {
+  const auto in_list = [](const IValue& number, ScalarType dtype) {
+    auto list = make_ref<ListValue>(number.type(), std::vector<IValue>{number});
+    const IValue code = static_cast<int64_t>(dtype);
+    return called("aten::item", {call_operator("aten::tensor", {list, code})[0]});
+  };
+  const auto alone = [](const IValue& number, ScalarType dtype) {
+    const char* name = number.is_int() ? "aten::tensor.int" : "aten::tensor.float";
+    return called("aten::item", {call_operator(name, {number, static_cast<int64_t>(dtype)})[0]});
+  };
+  for (const auto& literal : {std::function(in_list), std::function(alone)}) {
+    EXPECT_EQ(literal(3e9, ScalarType::kInt), "-2147483648");
+    EXPECT_EQ(literal(-kInf, ScalarType::kLong), "-9223372036854775808");
+    EXPECT_EQ(literal(kInf, ScalarType::kByte), "0");
+    EXPECT_EQ(literal(300, ScalarType::kChar), "44");
+    EXPECT_EQ(literal(300.7, ScalarType::kShort), "300");
+    EXPECT_EQ(literal(1e5, ScalarType::kHalf), "inf");
+  }
 }
 
 }  // namespace

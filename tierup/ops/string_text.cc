@@ -3,6 +3,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/memory_use.h"
+#include "tierup/kernels/cast.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/number_kernels.h"
 
@@ -203,7 +204,8 @@ std::string_view kind_name(const IValue& value) {
 std::string format_integer(const IValue& value, char specifier) {
   require(value.is_number() && !value.is_complex(), ErrorCode::kTypeError,
           "%{} requires a number for formatting, but got {}", specifier, kind_name(value));
-  return std::to_string(value.is_float() ? truncated(value.to_float()) : value.to_int());
+  return std::to_string(value.is_float() ? kernels::convert<int64_t>(value.to_float())
+                                         : value.to_int());
 }
 
 // Formats in single precision, as the reference does.

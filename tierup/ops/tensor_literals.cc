@@ -1,4 +1,5 @@
 // The language's tensor constructors: torch.tensor and torch.as_tensor of numbers and lists.
+#include "tierup/kernels/cast.h"
 #include "tierup/kernels/conversion.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/creation.h"
@@ -15,7 +16,9 @@ namespace k = kernels;
 ScalarType literal_dtype(const Scalar& value) { return k::default_dtype_of(value); }
 
 Tensor from_number(const Scalar& value, Dtype dtype, const OptionalDevice& device) {
-  return k::full({}, value, dtype.value_or(literal_dtype(value)), device);
+  const ScalarType literal = literal_dtype(value);
+  if (dtype.value_or(literal) == literal) return k::full({}, value, literal, device);
+  return k::convert_to(Tensor::scalar(value), {dtype, device, {}, false});
 }
 Tensor tensor_of(const Scalar& value, Dtype dtype, OptionalDevice device, bool requires_grad) {
   const Tensor result = from_number(value, dtype, device);
@@ -78,7 +81,7 @@ Tensor from_list(const IValue& data, Dtype dtype, const OptionalDevice& device) 
   dispatch_all(type, "tensor", [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* out = result.data<T>();
-    for (const Scalar& number : numbers) *out++ = number.to<T>();
+    for (const Scalar& number : numbers) *out++ = k::convert_number<T>(number);
   });
   return k::convert_to(result, {{}, device, {}, false});
 }

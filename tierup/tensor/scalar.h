@@ -31,26 +31,18 @@ class Scalar {
   // complex128.
   ScalarType dtype() const;
 
-  // Conversions as C casts; a complex number keeps its real part only for complex targets,
+  // Conversions cut fractions off. A complex number keeps its real part only for complex targets,
   // and throws kTypeError for a real one unless its imaginary part is 0.
   double to_double() const;
+  // As to<int64_t>.
   int64_t to_int() const;
   bool to_bool() const;
   complex128 to_complex() const;
+  // As an element of a tensor. Throws kInvalidArgument for a number that T does not reach (NaN for
+  // an integer, too), but a negative integer wraps around in an unsigned T of its width.
+  // T: the types of DTypeOf that tierup computes with or fills.
   template <typename T>
-  T to() const {
-    if constexpr (std::is_same_v<T, bool>) {
-      return to_bool();
-    } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(is_float() ? static_cast<int64_t>(to_double()) : to_int());
-    } else if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
-      return static_cast<T>(to_complex());
-    } else if constexpr (std::is_same_v<T, double>) {
-      return to_double();
-    } else {
-      return T(static_cast<float>(to_double()));
-    }
-  }
+  T to() const;
   Scalar negated() const;
   // As Python's repr: "1", "2.5", "True".
   std::string to_string() const;

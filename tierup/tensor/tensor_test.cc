@@ -2,16 +2,43 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup {
 namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(Tensor, ANumberHasNoSizesToAskFor) {
   const Tensor number = Tensor::scalar(Scalar(1.0));
   EXPECT_THROW(number.size(0), Error);
   EXPECT_THROW(number.size(-1), Error);
   EXPECT_THROW(number.stride(0), Error);
+}
+
+// Also at the ends of 64 bits, where the largest number is no double, and for what is no number.
+TEST(Scalar, BecomesAnElementOnlyWhereTheTypeReachesIt) {
+  const double two63 = 9223372036854775808.0;
+  EXPECT_EQ(Scalar(-two63).to<int64_t>(), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(Scalar(two63).to<uint64_t>(), uint64_t{1} << 63);
+  EXPECT_EQ(Scalar(2147483647.0).to<int32_t>(), 2147483647);
+  EXPECT_EQ(Scalar(-3.9).to<int8_t>(), -3);
+  EXPECT_EQ(Scalar(-255).to<uint8_t>(), 1);
+  for (const double v : {two63, 1e300, -1e300, kInf, -kInf, std::nan("")}) {
+    EXPECT_THROW(Scalar(v).to<int64_t>(), Error) << v;
+    EXPECT_THROW(Scalar(v).to_int(), Error) << v;
+    EXPECT_THROW(Scalar(v).to<uint8_t>(), Error) << v;
+  }
+  EXPECT_THROW(Scalar(2 * two63).to<uint64_t>(), Error);
+  EXPECT_THROW(Scalar(2147483648.0).to<int32_t>(), Error);
+  EXPECT_THROW(Scalar(128).to<int8_t>(), Error);
+  EXPECT_THROW(Scalar(-256).to<uint8_t>(), Error);
+  EXPECT_THROW(Scalar(1e300).to<float>(), Error);
+  EXPECT_THROW(Scalar(complex128(1, 2)).to<int64_t>(), Error);
+  EXPECT_EQ(Scalar(kInf).to<float>(), std::numeric_limits<float>::infinity());
 }
 
 TEST(Tensor, EmptyIsContiguousAndAligned) {
