@@ -17,6 +17,7 @@ constexpr uint64_t kMostTensors = 8 * kMegabyte;
 // About what the heap holds of each byte of code once it is parsed, compiled and inlined.
 constexpr uint64_t kHeapOfCode = 48;
 constexpr uint64_t kMostHeap = 16 * kMegabyte;
+constexpr uint64_t kMostWeights = 16 * kMegabyte;
 
 }  // namespace
 
@@ -38,6 +39,12 @@ void LoadAhead::add_code(const archive::ModelArchive& archive, SideThread::Work 
   heap_ = std::make_shared<HeapAhead>(std::min(code_bytes * kHeapOfCode, kMostHeap));
   thread_.add(std::move(parse));
   thread_.add([heap = heap_](const std::stop_token& stop) { heap->touch(stop); });
+}
+
+void LoadAhead::add_weights(Ref<archive::ByteSource> source) {
+  thread_.add([source = std::move(source)](const std::stop_token& stop) {
+    source->map_ahead(kMostWeights, stop);
+  });
 }
 
 void LoadAhead::stop() {

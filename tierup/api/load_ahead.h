@@ -1,8 +1,7 @@
 // LoadAhead: a thread beside the one that reads a model, which makes what that one, or the first
-// call, would come to: memory for tensors, tables, parsed code, pages of the heap. Memory comes
-// first: it takes a third of a millisecond, or as long as the rest together where the system gets
-// it from elsewhere (page_heap.h). What is not done when the model is read is left undone, since
-// the first call wants all cores.
+// call, would come to: memory for tensors, tables, parsed code, pages of the heap and of the
+// weights. What is not done when the model is read is left undone, since the first call wants all
+// cores.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +21,8 @@ class LoadAhead {
   bool is_running() const { return thread_.is_running(); }
   // Before the code of a TorchScript archive is read: `parse`, then pages for what is made of it.
   void add_code(const archive::ModelArchive& archive, SideThread::Work parse);
+  // Then the weights' first pages, for the first call.
+  void add_weights(Ref<archive::ByteSource> source);
   // Waits for nothing: what is being done may go on for a moment.
   void stop();
 

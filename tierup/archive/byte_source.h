@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,12 @@ class ByteSource : public RefCounted {
   std::byte* private_data() const { return private_ ? const_cast<std::byte*>(data_) : nullptr; }
   // Asks the system to read the pages ahead; without effect where there is nothing to do.
   virtual void prefetch() const {}
+  // Has the first `bytes` be there without faults when they are touched, as far as the system
+  // holds them in memory already: nothing is read for it. Looks now and then whether to stop.
+  virtual void map_ahead(uint64_t bytes, const std::stop_token& stop) const {
+    static_cast<void>(bytes);
+    static_cast<void>(stop);
+  }
 
  protected:
   ByteSource(std::string name, uint64_t size) : name_(std::move(name)), size_(size) {}

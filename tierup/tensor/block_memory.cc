@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "tierup/base/block_marks.h"
-#include "tierup/tensor/page_heap.h"
 
 namespace tierup {
 namespace {
@@ -23,9 +22,9 @@ bool is_for_page_heap(size_t bytes) {
 
 }  // namespace
 
-void* allocate_block(size_t bytes) {
+void* allocate_block(size_t bytes, PageKind kind) {
   if (is_for_page_heap(bytes)) {
-    if (void* block = PageHeap::of_process().allocate(bytes)) return block;
+    if (void* block = PageHeap::of_process().allocate(bytes, kind)) return block;
   }
   // The standard wants a multiple of the alignment.
   if (bytes < kHugePage) return std::aligned_alloc(kCacheLine, round_up(bytes, kCacheLine));

@@ -1,16 +1,18 @@
 // Memory for a block of tensor data or scratch space, straight from the system.
 //
-// Blocks of 64 KB and more lie on huge pages (page_heap.h): their first use then faults once per
-// 2 MB instead of once per 4 KB, which otherwise is most of a first call's time.
+// Blocks of 64 KB and more lie side by side on pages of their own (page_heap.h).
 #pragma once
 
 #include <cstddef>
 #include <stop_token>
 
+#include "tierup/tensor/page_heap.h"
+
 namespace tierup {
 
-// At least `bytes`, aligned for every kernel; null if there is none.
-void* allocate_block(size_t bytes);
+// At least `bytes`, aligned for every kernel; null if there is none. Above PageHeap::kMostBytes on
+// huge pages, whatever the kind.
+void* allocate_block(size_t bytes, PageKind kind = PageKind::kSmall);
 // What the block really has, which is at least what it was asked for.
 size_t block_bytes(void* block);
 void free_block(void* block);

@@ -36,30 +36,21 @@ PageHeap::~PageHeap() {
   }
 }
 
-void* PageHeap::allocate(size_t bytes) {
-  char* fresh = nullptr;
-  void* block = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    block = take(bytes, fresh);
-  }
-  if (fresh != nullptr) touch_fresh(fresh);
-  return block;
+void* PageHeap::allocate(size_t bytes, PageKind kind) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return take(bytes, kind);
 }
 
-// `fresh`: the first huge page of the block that no block had before, if any.
-void* PageHeap::take(size_t bytes, char*& fresh) {
+void* PageHeap::take(size_t bytes, PageKind kind) {
   const size_t granules = granules_of(bytes, kGranule);
   for (size_t i = 0;; ++i) {
-    if (i == count_.load(std::memory_order_relaxed) && !add_region()) return nullptr;
+    if (i == count_.load(std::memory_order_relaxed) && !add_region(kind)) return nullptr;
     Region& region = *regions_[i].load(std::memory_order_relaxed);
+    if (region.kind != kind) continue;
     const size_t first = first_room(region, granules);
     if (first == kGranules) continue;
     for (size_t at = first; at < first + granules; ++at) region.used.set(at);
     region.sizes[first] = static_cast<uint16_t>(granules);
-    const size_t page = granules_of(region.given, kGranulesOfPage) * kGranulesOfPage;
-    if (page < first + granules) fresh = region.begin + page * kGranule;
-    region.given = std::max(region.given, first + granules);
     return region.begin + first * kGranule;
   }
 }
@@ -81,14 +72,12 @@ bool PageHeap::free(void* block) {
 
 void PageHeap::touch_ahead(size_t bytes, const std::stop_token& stop) {
   char* block = nullptr;
-  char* fresh = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    block = static_cast<char*>(take(bytes, fresh));
+    block = static_cast<char*>(take(bytes, PageKind::kSmall));
     if (block == nullptr) return;
     release(*region_of(block), block);
   }
-  if (fresh != nullptr) touch_fresh(fresh);
   for (size_t at = 0; at < bytes && !stop.stop_requested(); at += kSmallPage) touch(block + at);
 }
 
@@ -142,26 +131,17 @@ PageHeap::Region* PageHeap::region_of(const void* block) const {
   return nullptr;
 }
 
-bool PageHeap::add_region() {
+bool PageHeap::add_region(PageKind kind) {
   const size_t count = count_.load(std::memory_order_relaxed);
-  Region* region = count < kMostRegions ? make_region() : nullptr;
+  Region* region = count < kMostRegions ? make_region(kind) : nullptr;
   if (region == nullptr) return false;
   regions_[count].store(region, std::memory_order_relaxed);
   count_.store(count + 1, std::memory_order_release);
   return true;
 }
 
-// Small pages from now on in its region, if this huge one was dear. Takes milliseconds then, for
-// which no other thread need wait.
-void PageHeap::touch_fresh(char* page) const {
-  const auto start = std::chrono::steady_clock::now();
-  touch(page);
-  if (std::chrono::steady_clock::now() - start >= dear_)
-    madvise(region_of(page)->begin, kRegionBytes, MADV_NOHUGEPAGE);
-}
-
 // Twice the address space is asked for, so that an aligned region is in it.
-PageHeap::Region* PageHeap::make_region() {
+PageHeap::Region* PageHeap::make_region(PageKind kind) {
   void* space = mmap(nullptr, 2 * kRegionBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return nullptr;
@@ -170,9 +150,11 @@ PageHeap::Region* PageHeap::make_region() {
   char* const begin = all + before;
   if (before > 0) munmap(all, before);
   if (before < kRegionBytes) munmap(begin + kRegionBytes, kRegionBytes - before);
-  madvise(begin, kRegionBytes, MADV_HUGEPAGE);  // A refusal costs nothing.
+  // A refusal costs nothing. Systems that give huge pages to all are asked not to.
+  madvise(begin, kRegionBytes, kind == PageKind::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   auto* region = new Region{};
   region->begin = begin;
+  region->kind = kind;
   return region;
 }
 

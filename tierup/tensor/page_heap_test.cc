@@ -5,15 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -126,13 +123,18 @@ std::string mapping_flags(const void* address) {
   return {};
 }
 
-TEST(PageHeap, WhereHugePagesAreDearARegionIsMadeOfSmallOnes) {
-  PageHeap heap(std::chrono::nanoseconds(0));
-  const std::unique_ptr<void, std::function<void(void*)>> block(
-      heap.allocate(4 * kMegabyte), [&](void* memory) { heap.free(memory); });
-  const std::string flags = mapping_flags(block.get());
-  if (flags.empty()) GTEST_SKIP() << "the system does not tell";
-  EXPECT_EQ(flags.find(" hg"), std::string::npos) << flags;
+TEST(PageHeap, BlocksForHugePagesLieInRegionsOfTheirOwn) {
+  PageHeap heap;
+  void* small = heap.allocate(4 * kMegabyte);
+  void* huge = heap.allocate(4 * kMegabyte, PageKind::kHuge);
+  EXPECT_EQ(heap.allocate(64 * kKilobyte), static_cast<char*>(small) + 4 * kMegabyte);
+  EXPECT_EQ(heap.allocate(64 * kKilobyte, PageKind::kHuge),
+            static_cast<char*>(huge) + 4 * kMegabyte);
+  const std::string flags = mapping_flags(huge);
+  if (flags.empty() || access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+    GTEST_SKIP() << "the system does not tell";
+  EXPECT_NE(flags.find(" hg"), std::string::npos) << flags;
+  EXPECT_EQ(mapping_flags(small).find(" hg"), std::string::npos) << mapping_flags(small);
 }
 
 TEST(PageHeap, ServesManyThreads) {

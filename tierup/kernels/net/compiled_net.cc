@@ -16,10 +16,12 @@
 namespace tierup::kernels::net {
 namespace {
 
+constexpr size_t kPage = 4096;
+
 // The memory of one run, and the primitives' arguments over it.
 class Arena {
  public:
-  Arena(const Emitted& net, size_t bytes) : block_(aligned_block(bytes)) {
+  Arena(const Emitted& net, size_t bytes, PageKind pages) : block_(aligned_block(bytes, pages)) {
     bases_.resize(net.buffers.size());
     for (size_t i = 0; i < net.buffers.size(); ++i) {
       const Buffer& buffer = net.buffers[i];
@@ -29,6 +31,11 @@ class Arena {
       if (buffer.where == Where::kInput || buffer.where == Where::kOutput) outer_.push_back(i);
     }
     for (const Action& action : net.actions) bind(net, action);
+  }
+
+  // Has the system make all pages.
+  void touch(size_t bytes) {
+    for (size_t at = 0; at < bytes; at += kPage) block_[at] = 0;
   }
 
   // Places the caller's tensors.
@@ -97,8 +104,13 @@ class Arena {
 
 class Net final : public CompiledNet {
  public:
+  // Makes the first run's arena as well: who compiles has the time to wait for its pages.
   Net(Emitted net, int threads)
-      : net_(std::move(net)), bytes_(plan_memory(net_.buffers)), threads_(threads) {}
+      : net_(std::move(net)), bytes_(plan_memory(net_.buffers)), threads_(threads) {
+    auto first = std::make_unique<Arena>(net_, bytes_, PageKind::kHuge);
+    first->touch(bytes_);
+    give_back(std::move(first));
+  }
   ~Net() override {
     idle_.take_each([](Arena* arena) { const std::unique_ptr<Arena> last(arena); });
   }
@@ -173,7 +185,8 @@ class Net final : public CompiledNet {
 
   std::unique_ptr<Arena> take() const {
     std::unique_ptr<Arena> arena(idle_.take());
-    return arena != nullptr ? std::move(arena) : std::make_unique<Arena>(net_, bytes_);
+    return arena != nullptr ? std::move(arena)
+                            : std::make_unique<Arena>(net_, bytes_, PageKind::kSmall);
   }
   void give_back(std::unique_ptr<Arena> arena) const {
     if (idle_.put(arena.get())) static_cast<void>(arena.release());

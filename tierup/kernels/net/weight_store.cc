@@ -8,8 +8,8 @@
 
 namespace tierup::kernels::net {
 
-std::shared_ptr<char[]> aligned_block(size_t bytes) {
-  auto* block = static_cast<char*>(allocate_block(bytes + 64));
+std::shared_ptr<char[]> aligned_block(size_t bytes, PageKind kind) {
+  auto* block = static_cast<char*>(allocate_block(bytes + 64, kind));
   require(block != nullptr, ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
   return std::shared_ptr<char[]>(block, [](char* p) { free_block(p); });
 }
@@ -20,7 +20,7 @@ std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout,
   for (const Entry& entry : entries_) {
     if (entry.id == id && entry.layout == layout) return entry.block;
   }
-  std::shared_ptr<char[]> block = aligned_block(layout.get_size());
+  std::shared_ptr<char[]> block = aligned_block(layout.get_size(), PageKind::kHuge);
   fill(block.get());
   entries_.push_back({id, layout, block});
   return block;

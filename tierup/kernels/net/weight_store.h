@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tierup/kernels/net/layouts.h"
+#include "tierup/tensor/block_memory.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels::net {
@@ -42,6 +43,6 @@ class WeightStore {
 };
 
 // `bytes` of memory on a cache line's boundary.
-std::shared_ptr<char[]> aligned_block(size_t bytes);
+std::shared_ptr<char[]> aligned_block(size_t bytes, PageKind kind = PageKind::kSmall);
 
 }  // namespace tierup::kernels::net
