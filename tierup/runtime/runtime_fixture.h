@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "tierup/ir/text.h"
@@ -28,6 +31,27 @@ inline int64_t nap(int64_t milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   return milliseconds;
 }
+// Two steps that must run at the same time.
+class Meeting {
+ public:
+  // Whether the other one comes; a minute is long enough for every machine.
+  bool attend() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++present_;
+    come_.notify_all();
+    return come_.wait_for(lock, std::chrono::minutes(1), [&] { return present_ >= 2; });
+  }
+  // What test::meet takes.
+  int64_t address() { return reinterpret_cast<int64_t>(this); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable come_;
+  int present_ = 0;
+};
+inline int64_t meet(int64_t meeting) {
+  return reinterpret_cast<Meeting*>(meeting)->attend() ? 1 : 0;
+}
 
 inline const ops::OpRow kRows[] = {
     {"test::add(int a, int b) -> int", ops::boxed<&add>},
@@ -38,6 +62,7 @@ inline const ops::OpRow kRows[] = {
     {"test::append(int[](a!) list, int item) -> int[](a!)", ops::boxed<&append>},
     {"test::fail(Tensor tensor, int n) -> int", ops::boxed<&fail_always>},
     {"test::nap(int milliseconds) -> int", ops::boxed<&nap>},
+    {"test::meet(int meeting) -> int", ops::boxed<&meet>},
 };
 
 }  // namespace tierup::runtime::testing_rows

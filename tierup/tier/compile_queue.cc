@@ -77,7 +77,7 @@ CompileQueue::~CompileQueue() {
 bool CompileQueue::push(CompileJob job) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return true;
+    if (stopping_ || std::ranges::count(ending_, job.owner) > 0) return true;
     if (resting_ == 0 && threads_.size() < max_threads_) {
       try {
         threads_.emplace_back([this] { work(); });
@@ -91,30 +91,34 @@ bool CompileQueue::push(CompileJob job) {
   return true;
 }
 
-void CompileQueue::cancel(const void* owner) {
-  std::vector<CompileJob> dropped;  // What they hold is freed without the lock.
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto kept = std::stable_partition(
-        jobs_.begin(), jobs_.end(), [&](const CompileJob& job) { return job.owner != owner; });
-    dropped.assign(std::make_move_iterator(kept), std::make_move_iterator(jobs_.end()));
-    jobs_.erase(kept, jobs_.end());
-    for (const Running& running : running_) {
-      if (running.owner == owner) running.cancelled->store(true);
-    }
+std::vector<CompileJob> CompileQueue::withdraw(const void* owner) {
+  const auto kept = std::stable_partition(
+      jobs_.begin(), jobs_.end(), [&](const CompileJob& job) { return job.owner != owner; });
+  std::vector<CompileJob> dropped(std::make_move_iterator(kept),
+                                  std::make_move_iterator(jobs_.end()));
+  jobs_.erase(kept, jobs_.end());
+  for (const Running& running : running_) {
+    if (running.owner == owner) running.cancelled->store(true);
   }
   idle_.notify_all();
+  return dropped;
+}
+
+void CompileQueue::cancel(const void* owner) {
+  std::vector<CompileJob> dropped;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  dropped = withdraw(owner);
 }
 
 void CompileQueue::end(const void* owner) {
-  cancel(owner);
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    idle_.wait(lock, [&] {
-      return std::ranges::none_of(running_, [&](const Running& r) { return r.owner == owner; });
-    });
-  }
-  cancel(owner);  // What they pushed before they were told.
+  std::vector<CompileJob> dropped;
+  std::unique_lock<std::mutex> lock(mutex_);
+  ending_.push_back(owner);
+  dropped = withdraw(owner);
+  idle_.wait(lock, [&] {
+    return std::ranges::none_of(running_, [&](const Running& r) { return r.owner == owner; });
+  });
+  ending_.erase(std::ranges::find(ending_, owner));
 }
 
 void CompileQueue::wait_idle() {

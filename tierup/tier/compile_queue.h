@@ -46,7 +46,8 @@ class CompileQueue {
   bool push(CompileJob job);
   // Drops the waiting jobs of an owner and tells its running ones to stop.
   void cancel(const void* owner);
-  // cancel(), and returns when none of the owner's jobs runs. Not to be called by a job.
+  // cancel(), and returns when none of the owner's jobs runs; drops what they push meanwhile. Not
+  // to be called by a job.
   void end(const void* owner);
   // Returns when nothing runs and nothing waits but for its time.
   void wait_idle();
@@ -60,6 +61,8 @@ class CompileQueue {
     std::shared_ptr<std::atomic<bool>> cancelled;
   };
   void work();
+  // cancel() under the lock; what the dropped jobs hold is to be freed without it.
+  std::vector<CompileJob> withdraw(const void* owner);
   // The best job whose time has come; jobs_.end() if there is none.
   std::vector<CompileJob>::iterator next_job();
   bool is_idle() const;
@@ -71,6 +74,7 @@ class CompileQueue {
   std::condition_variable idle_;
   std::vector<CompileJob> jobs_;
   std::vector<Running> running_;
+  std::vector<const void*> ending_;  // Owners whose jobs are waited for.
   std::vector<std::thread> threads_;
   std::atomic<uint64_t> compilations_{0};
   size_t resting_ = 0;  // Threads that wait for a job.

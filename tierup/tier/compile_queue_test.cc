@@ -112,9 +112,7 @@ TEST(CompileQueue, EndWaitsForTheOwnersJobsAndDropsWhatTheyPush) {
       [&](const std::atomic<bool>& cancelled) {
         begun.store(true);
         while (!cancelled.load()) std::this_thread::sleep_for(milliseconds(1));
-        CompileJob next = job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, 0, &owner);
-        next.not_before = CompileQueue::Clock::now() + milliseconds(20);
-        queue.push(std::move(next));
+        queue.push(job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, 0, &owner));
         ended.store(true);
       },
       0, &owner));
@@ -122,8 +120,11 @@ TEST(CompileQueue, EndWaitsForTheOwnersJobsAndDropsWhatTheyPush) {
   queue.end(&owner);
   EXPECT_TRUE(ended.load());
   EXPECT_EQ(queue.waiting(), 0U);
-  std::this_thread::sleep_for(milliseconds(40));
+  queue.wait_idle();
   EXPECT_FALSE(pushed_ran.load());
+  queue.push(job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, 0, &owner));
+  queue.wait_idle();
+  EXPECT_TRUE(pushed_ran.load()) << "what comes after the end is another owner's";
 }
 
 // Light jobs keep the priority of the process.
