@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,25 +57,29 @@ inline std::string escaped(const std::string& text) {
 class ScriptProgram {
  public:
   // `text` becomes code/__torch__.py. Throws what parsing throws.
-  ScriptProgram(std::string text, Preparation preparation, int64_t version = 10)
+  ScriptProgram(std::string text, Preparation preparation, int64_t version = 10,
+                const tier::TieringOptions& tiering = tiering_of_tests())
       : unit_(make_unit(std::move(text), version)),
         program_([preparation](const ir::Function& f) { return prepare_graph(f, preparation); }) {
     context_.generator = generator_.get();
     context_.print = [this](const std::string& line) { printed_ += line; };
     context_.warn = [this](const std::string& line) { printed_ += "warning: " + line + "\n"; };
-    if (preparation == Preparation::kTiered) tiers_.emplace(program_, tiering_of_tests());
+    if (preparation == Preparation::kTiered) tiers_.emplace(program_, tiering);
   }
 
-  // Calls __torch__.NAME without arguments.
-  IValue run(const std::string& name) {
+  // Calls __torch__.NAME.
+  IValue run(const std::string& name, std::vector<IValue> args = {}) {
     const auto& definition = unit_->find("__torch__." + name);
     require(static_cast<bool>(definition.function), ErrorCode::kNotFound, "no function {}", name);
     if (tiers_) {
-      tier::TieredGraph& graph = tiers_->add(program_.slot_of(*definition.function), nullptr);
-      return graph.run({}, context_, state_);
+      tier::TieredGraph*& graph = graphs_[name];
+      if (graph == nullptr) graph = &tiers_->add(program_.slot_of(*definition.function), nullptr);
+      return graph->run(args, context_, state_);
     }
-    return program_.run(*definition.function, {}, context_, state_);
+    return program_.run(*definition.function, args, context_, state_);
   }
+  // Of what ran through tiers.
+  tier::TierReport report() const { return tiers_->report(); }
   // What was printed since the last call.
   std::string take_printed() { return std::exchange(printed_, {}); }
 
@@ -97,7 +102,8 @@ class ScriptProgram {
   Ref<const runtime::RunState> state_{make_ref<runtime::RunState>()};
   std::string printed_;
   runtime::Program program_;
-  std::optional<tier::TieredProgram> tiers_;  // Its jobs end before the program goes.
+  std::optional<tier::TieredProgram> tiers_;          // Its jobs end before the program goes.
+  std::map<std::string, tier::TieredGraph*> graphs_;  // By function.
 };
 
 }  // namespace tierup

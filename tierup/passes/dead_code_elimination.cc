@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "tierup/analysis/effects.h"
+#include "tierup/passes/may_raise.h"
+#include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
 
@@ -18,11 +20,15 @@ using ir::Value;
 
 namespace {
 
-bool draws(const Node& node) { return (analysis::effects_of(node) & ir::kRandom) != 0; }
+// Whether a node would be missed although nobody uses what it gives.
+bool is_missed(const Node& node, UnusedEffects unused) {
+  if (unused == UnusedEffects::kRemove) return false;
+  return (analysis::effects_of(node) & ir::kRandom) != 0 || may_raise(node);
+}
 
 // Whether the node, or one inside, may do more than give its outputs. Cheap, without analysis.
-bool may_act(const Node& node, UnusedDraws unused) {
-  if (unused == UnusedDraws::kKeep && draws(node)) return true;
+bool may_act(const Node& node, UnusedEffects unused) {
+  if (is_missed(node, unused)) return true;
   switch (node.kind()) {
     case NodeKind::kOp: {
       const ir::Operator& op = *node.op();
@@ -71,15 +77,10 @@ bool writes_memory(const Block& block) {
   return false;
 }
 
-bool is_unused(const Node& node) {
-  return std::all_of(node.outputs().begin(), node.outputs().end(),
-                     [](const Value* output) { return output->uses().empty(); });
-}
-
 // Marks live nodes of a graph that writes memory.
 class Marker {
  public:
-  Marker(const ir::Graph& graph, const AliasAnalysis& alias, UnusedDraws unused)
+  Marker(const ir::Graph& graph, const AliasAnalysis& alias, UnusedEffects unused)
       : alias_(alias), unused_(unused) {
     live_memory_.resize(alias.location_count(), false);
     for (uint32_t location = 0; location < alias.location_count(); ++location) {
@@ -105,7 +106,7 @@ class Marker {
 
   bool is_root(const Node& node) const {
     if (alias_.has_effects(&node)) return true;
-    if (unused_ == UnusedDraws::kKeep && draws(node)) return true;
+    if (is_missed(node, unused_)) return true;
     const auto& written = alias_.written(&node);
     return std::any_of(written.begin(), written.end(),
                        [&](uint32_t location) { return live_memory_[location]; });
@@ -146,7 +147,7 @@ class Marker {
   }
 
   const AliasAnalysis& alias_;
-  const UnusedDraws unused_;
+  const UnusedEffects unused_;
   std::unordered_set<const Node*> live_;
   std::vector<bool> live_memory_;
   std::vector<const Node*> pending_;
@@ -155,7 +156,7 @@ class Marker {
 
 class Sweeper {
  public:
-  Sweeper(PassContext& context, const Marker* marker, UnusedDraws unused)
+  Sweeper(PassContext& context, const Marker* marker, UnusedEffects unused)
       : context_(context), marker_(marker), unused_(unused) {}
 
   void visit_block(const Block& block) {
@@ -179,12 +180,12 @@ class Sweeper {
 
   PassContext& context_;
   const Marker* marker_;
-  const UnusedDraws unused_;
+  const UnusedEffects unused_;
 };
 
 }  // namespace
 
-void dead_code_elimination(PassContext& context, UnusedDraws unused) {
+void dead_code_elimination(PassContext& context, UnusedEffects unused) {
   const ir::Graph& graph = context.graph();
   // Most of what is dead is seen without the analysis, which then has less to look at.
   Sweeper(context, nullptr, unused).visit_block(graph.block());

@@ -4,11 +4,11 @@
 //
 // Requires   a verified graph.
 // Keeps      what the returned values need; nodes with effects (prints, raises, sets attributes,
-// calls
-//            unknown code, writes memory known outside); writes to memory that a kept node reads.
-// Removes    all else, also operators that could only have raised, and draws of random numbers
-// whose
-//            result is unused, unless they are to be kept.
+//            calls unknown code, writes memory known outside); writes to memory that a kept node
+//            reads.
+// Removes    all else. Draws of random numbers whose result is unused, and operators that could
+// only
+//            have raised, go as well unless they are to be kept.
 // Preserves  the order of effects.
 // Counts     removed.
 #pragma once
@@ -19,11 +19,11 @@
 
 namespace tierup::passes {
 
-// Draws whose result nobody uses. Without a profile they go, as in PyTorch. A specialised plan,
-// whose sizes are constants, uses fewer results, and yet each call draws the numbers that it would
-// draw at tier 0.
-enum class UnusedDraws : uint8_t { kRemove, kKeep };
+// Draws and errors of nodes whose results nobody uses. Without a profile they go, as in PyTorch. A
+// specialised plan, whose sizes are known, uses fewer results, and yet each call draws the numbers
+// and raises the errors that it would at tier 0: there only what cannot raise goes (may_raise.h).
+enum class UnusedEffects : uint8_t { kRemove, kKeep };
 
-void dead_code_elimination(PassContext& context, UnusedDraws unused);
+void dead_code_elimination(PassContext& context, UnusedEffects unused);
 
 }  // namespace tierup::passes

@@ -56,9 +56,11 @@ void FusionPlanner::plan(const ir::Block& block) {
 
 void FusionPlanner::visit(Node* node) {
   if (alias_.has_effects(node)) ++segment_;
-  if (is_row_member(*node)) return join(node);
-  if (is_look_up(*node)) return join_look_up(node);
-  const bool has_body = node->is(NodeKind::kOp) && ops::op_of(*node->op()).body() != nullptr;
+  const bool is_used = !is_unused(*node);
+  if (is_used && is_row_member(*node)) return join(node);
+  if (is_used && is_look_up(*node)) return join_look_up(node);
+  const bool has_body =
+      is_used && node->is(NodeKind::kOp) && ops::op_of(*node->op()).body() != nullptr;
   if (has_body) {
     std::string refusal = point_refusal(*node, alias_, forms_);
     if (refusal.empty()) return join(node);

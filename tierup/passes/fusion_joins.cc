@@ -44,7 +44,7 @@ std::optional<int64_t> product(const Shape& shape, size_t begin) {
 
 void FusionPlanner::plan_joins(const ir::Block& block) {
   for (Node* node : block.nodes()) {
-    if (!is_join(*node)) continue;
+    if (!is_join(*node) || is_unused(*node)) continue;
     std::string refusal = join_refusal(*node);
     if (!refusal.empty()) {
       refused_.emplace_back(node, std::move(refusal));

@@ -110,6 +110,7 @@ class Regions {
   bool fits(const Node& node) {
     const OpKind kind = kind_of(node);
     if (kind == OpKind::kNone || node.inputs().empty() || unfit_.contains(&node)) return false;
+    if (is_unused(node) && !is_in_place(node)) return false;
     if (kind == OpKind::kCat && !made_.contains(node.input(0))) return false;
     const uint32_t constants = ops::constant_arguments(kind);
     for (size_t i = 0; i < node.inputs().size(); ++i) {
@@ -125,7 +126,8 @@ class Regions {
     if (parts(kind)) {
       const size_t rank = seen_rank(node.input(0));
       const bool may_be_rows = rank < 3 && (rank > 0 || kind == OpKind::kChunk);
-      return !may_be_rows && sole_unpacking(node) != nullptr;
+      const Node* unpacking = sole_unpacking(node);
+      return !may_be_rows && unpacking != nullptr && !is_unused(*unpacking);
     }
     return node.outputs().size() == 1;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <unordered_map>
 
 #include "tierup/passes/value_queries.h"
@@ -209,13 +210,37 @@ class Peephole {
            role == ops::Role::kSlice || role == ops::Role::kTranspose;
   }
 
+  // The place of the size that a view is to work out, by its list; none if there is no such size.
+  static std::optional<size_t> rest_of(const Value* list) {
+    std::vector<const IValue*> sizes;
+    if (const IValue* constant = constant_of(list); constant != nullptr && constant->is_list()) {
+      for (const IValue& item : constant->to_list().items) sizes.push_back(&item);
+    } else if (list->node() != nullptr && list->node()->is(NodeKind::kListConstruct)) {
+      for (const Value* item : list->node()->inputs()) sizes.push_back(constant_of(item));
+    }
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] != nullptr && sizes[i]->is_int() && sizes[i]->to_int() == -1) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Whether a view raises where one of the sizes is zero: the rest of nothing may be any size.
+  static bool needs_elements(const Node& node, const std::vector<Dim>& sizes) {
+    const auto rest = role_of(node) == ops::Role::kView ? rest_of(node.input(1)) : std::nullopt;
+    for (size_t i = 0; rest && i < sizes.size(); ++i) {
+      const bool is_filled = sizes[i].kind == Dim::Kind::kStatic && sizes[i].value != 0;
+      if (i != *rest && !is_filled) return true;
+    }
+    return false;
+  }
+
   // A view of the same sizes, of memory that nobody writes, and that nobody outside gets to see.
   Value* of_view(const Node& node) {
     Value* viewed = node.input(0);
     const auto& sizes = node.output()->type()->facts().sizes;
     const auto is_known = [](const Dim& dim) { return dim.kind != Dim::Kind::kUnknown; };
     if (!sizes || sizes != facts_of(node).sizes ||
-        !std::all_of(sizes->begin(), sizes->end(), is_known)) {
+        !std::all_of(sizes->begin(), sizes->end(), is_known) || needs_elements(node, *sizes)) {
       return nullptr;
     }
     const bool may_go = !alias_.has_writers(node.output()) && is_private(node.output()) &&

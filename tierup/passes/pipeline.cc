@@ -29,14 +29,14 @@
 namespace tierup::passes {
 namespace {
 
-Pass dead_code_pass(UnusedDraws unused) {
+Pass dead_code_pass(UnusedEffects unused) {
   return {"dead_code_elimination",
           [unused](PassContext& context) { dead_code_elimination(context, unused); }};
 }
 
 }  // namespace
 
-Pass specialized_dead_code_elimination() { return dead_code_pass(UnusedDraws::kKeep); }
+Pass specialized_dead_code_elimination() { return dead_code_pass(UnusedEffects::kKeep); }
 
 std::span<const Pass> no_opt_passes() {
   static const std::vector<Pass> passes = {
@@ -55,7 +55,7 @@ std::span<const Pass> no_opt_passes() {
       // Unhooks unused outputs of Ifs and Loops, which elimination cannot do by itself.
       {"canonicalize", canonicalize},
       // Takes away what the passes above left without a use.
-      dead_code_pass(UnusedDraws::kRemove),
+      dead_code_pass(UnusedEffects::kRemove),
       // Last, over the constants that are left: a plan holds each once, before its first step.
       {"constant_pooling", constant_pooling},
   };

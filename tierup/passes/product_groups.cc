@@ -69,7 +69,7 @@ void ProductPlanner::visit(Node* node) {
 
 // Also notes the forms and shapes of a candidate's results.
 bool ProductPlanner::is_candidate(Node* node) {
-  if (!node->is(NodeKind::kOp)) return false;
+  if (!node->is(NodeKind::kOp) || is_unused(*node)) return false;
   if (is_product(*node)) {
     std::string refusal = product_refusal(*node);
     if (refusal.empty()) return true;

@@ -98,6 +98,11 @@ bool is_only_read(const Value* container) {
   return std::all_of(container->uses().begin(), container->uses().end(), is_only_read_by);
 }
 
+bool is_unused(const Node& node) {
+  return std::all_of(node.outputs().begin(), node.outputs().end(),
+                     [](const Value* output) { return output->uses().empty(); });
+}
+
 TypePtr without_sizes(const TypePtr& type) {
   if (type->is(TypeKind::kTensor)) {
     TensorFacts facts = type->facts();

@@ -29,6 +29,9 @@ bool is_only_read_by(const ir::Use& use);
 TypePtr without_sizes(const TypePtr& type);
 // Gives the value such a type.
 void drop_sizes(ir::GraphEditor& editor, ir::Value* value);
+// Whether nobody uses any of a node's results. Passes leave such a node as it is: it is there for
+// what else it does, be it that it may raise.
+bool is_unused(const ir::Node& node);
 // Whether `a` stands before `b`, in one block; a node stands before itself.
 bool is_before(const ir::Node* a, const ir::Node* b);
 // The node of `block` that holds a use; null for a return of the block itself.
