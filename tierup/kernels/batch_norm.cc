@@ -5,6 +5,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/floating_work.h"
+#include "tierup/kernels/memory_reuse.h"
 #include "tierup/kernels/row_kernels.h"
 #include "tierup/kernels/view.h"
 
@@ -150,7 +151,7 @@ struct BatchNormResult {
 
 BatchNormResult run_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                                const Tensor& running_mean, const Tensor& running_var, bool training,
-                               double momentum, double eps) {
+                               double momentum, double eps, bool is_dying = false) {
   if (!(input.dim() >= 2)) {
     fail(kBad, "batch_norm: expected input with at least 2 dimensions, got {}",
          shape_string(input.sizes()));
@@ -172,7 +173,9 @@ BatchNormResult run_batch_norm(const Tensor& input, const Tensor& weight, const 
                            : Statistics{as_work(running_mean, work), as_work(running_var, work)};
   const Tensor gamma = as_work(weight, work);
   const Tensor beta = as_work(bias, work);
-  const Tensor out = Tensor::empty(input.sizes(), work, format);
+  Tensor out;
+  if (is_dying) out = reuse_memory(x, work, x.sizes(), strides_for(x.sizes(), format));
+  if (!out.defined()) out = Tensor::empty(input.sizes(), work, format);
   const Tensor rstd = Tensor::empty(IntVector{l.channels}, work);
   const Tensor scale = Tensor::empty(IntVector{2, l.channels}, work);
   dispatch_work(work, "batch_norm", [&]<typename Tag>(Tag) {
@@ -215,6 +218,15 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                   double momentum, double eps) {
   if (input.numel() == 0) return empty_like(input, input.dtype());
   return run_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+      .out;
+}
+
+Tensor batch_norm_of_dying(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                           const Tensor& running_mean, const Tensor& running_var, bool training,
+                           double momentum, double eps) {
+  if (training || input.numel() == 0)
+    return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
+  return run_batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps, true)
       .out;
 }
 

@@ -15,6 +15,11 @@ namespace tierup::kernels {
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_var, bool training,
                   double momentum, double eps);
+// The same for an input that nobody reads afterwards: without training, the result takes its memory
+// if it can.
+Tensor batch_norm_of_dying(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                           const Tensor& running_mean, const Tensor& running_var, bool training,
+                           double momentum, double eps);
 // aten::native_batch_norm: also mean and 1 / standard deviation of the batch (empty if not
 // training).
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const Tensor& weight,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tierup/kernels/cast.h"
+#include "tierup/kernels/memory_reuse.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
 
@@ -155,6 +156,25 @@ ScalarType result_dtype(const Variant& variant, ScalarType common) {
   return is_reduced(common) && variant.out == ScalarType::kFloat ? common : variant.out;
 }
 
+// In the memory of a dying operand, if one is exactly as the result is to be.
+Tensor make_result(Operands operands, ScalarType dtype, DyingOperands dying) {
+  const IntVector shape = broadcast_shape(operands);
+  std::array<const Tensor*, kMaxInputs> inputs;
+  size_t count = 0;
+  for (const Operand& operand : operands) {
+    if (operand.is_tensor()) inputs[count++] = &operand.tensor;
+  }
+  const std::span<const Tensor* const> tensors(inputs.data(), count);
+  if (dying == 0) return empty_pointwise(shape, dtype, tensors);
+  const IntVector strides = pointwise_strides(shape, tensors);
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if ((dying >> k & 1U) == 0) continue;
+    Tensor reused = reuse_memory(operands[k].tensor, dtype, shape, strides);
+    if (reused.defined()) return reused;
+  }
+  return Tensor::empty_strided(shape, strides, dtype);
+}
+
 }  // namespace
 
 ScalarType common_dtype(const PointwiseOp& op, Operands operands) {
@@ -230,17 +250,10 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
   });
 }
 
-Tensor pointwise(const PointwiseOp& op, Operands operands) {
+Tensor pointwise(const PointwiseOp& op, Operands operands, DyingOperands dying) {
   const ScalarType common = common_dtype(op, operands);
   const Variant& variant = variant_for(op.body, common);
-  const IntVector shape = broadcast_shape(operands);
-  std::array<const Tensor*, kMaxInputs> inputs;
-  size_t count = 0;
-  for (const Operand& operand : operands) {
-    if (operand.is_tensor()) inputs[count++] = &operand.tensor;
-  }
-  const Tensor out = empty_pointwise({shape.data(), shape.size()}, result_dtype(variant, common),
-                                     std::span<const Tensor* const>(inputs.data(), count));
+  const Tensor out = make_result(operands, result_dtype(variant, common), dying);
   run_pointwise(out, op.body, common, operands);
   return out;
 }

@@ -52,9 +52,12 @@ ScalarType common_dtype(const PointwiseOp& op, Operands operands);
 // The broadcast of all tensors among the operands.
 IntVector broadcast_shape(Operands operands);
 
+// Which operands nobody reads afterwards, a bit each: the result may take their memory.
+using DyingOperands = uint32_t;
+
 // A new tensor with the result. Throws kUnsupported if the body is not defined for the dtype,
 // kInvalidArgument for shapes that do not broadcast.
-Tensor pointwise(const PointwiseOp& op, Operands operands);
+Tensor pointwise(const PointwiseOp& op, Operands operands, DyingOperands dying = 0);
 inline Tensor pointwise(const PointwiseOp& op, std::initializer_list<Operand> operands) {
   return pointwise(op, Operands(operands.begin(), operands.size()));
 }
@@ -62,7 +65,9 @@ inline Tensor pointwise(const PointwiseOp& op, std::initializer_list<Operand> op
 // Writes the result into `out`, which may be one of the operands. Throws also if the result's
 // shape or dtype does not suit `out` or memory overlaps. Bumps the version.
 void pointwise_into(const Tensor& out, const PointwiseOp& op, Operands operands);
-inline Tensor evaluate(const PointwiseCall& call) { return pointwise(call.op, call.inputs()); }
+inline Tensor evaluate(const PointwiseCall& call, DyingOperands dying = 0) {
+  return pointwise(call.op, call.inputs(), dying);
+}
 inline void pointwise_into(const Tensor& out, const PointwiseOp& op,
                            std::initializer_list<Operand> operands) {
   pointwise_into(out, op, Operands(operands.begin(), operands.size()));

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tierup/kernels/memory_reuse.h"
 #include "tierup/ops/block_run.h"
-#include "tierup/tensor/block_owner.h"
 
 namespace tierup::ops {
 namespace {
@@ -177,19 +177,13 @@ std::vector<IntVector> FusedLoop::output_strides() const {
   return result;
 }
 
-// An input's memory for a contiguous output, if nobody will read that input again. Where a run's
-// allocations are planned, they must not depend on who holds what, and blocks are shared anyway.
+// An input's memory for a contiguous output, if nobody will read that input again.
 Tensor FusedLoop::reuse_input(ScalarType dtype) {
-  if (AllocationScope::current() != nullptr) return {};
+  const IntVector strides = contiguous_strides(shape_);
   for (const Tensor& input : inputs_) {
     if (!input.defined() || input.ref()->use_count() != 1) continue;
-    const Ref<Storage>& storage = input.storage();
-    if (storage->use_count() != 1 || !storage->owns_memory() || !input.is_contiguous() ||
-        input.offset() != 0 || input.item_size() != item_size(dtype) ||
-        storage->bytes() != input.bytes() || !same_sizes(input.sizes(), shape_)) {
-      continue;
-    }
-    return Tensor::from_storage(storage, dtype, input.sizes(), input.strides(), 0);
+    Tensor reused = kernels::reuse_memory(input, dtype, shape_, strides);
+    if (reused.defined()) return reused;
   }
   return {};
 }

@@ -47,6 +47,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t> batch_norm_by_index(
   return {out, saved_mean, saved_rstd, Tensor::empty(IntVector{0}, ScalarType::kByte), 0};
 }
 
+void batch_norm(OpCall& call) {
+  const TensorImpl* input = call.args[0].tensor_impl();
+  const bool is_dying = input != nullptr && input->use_count() == 1;
+  is_dying ? boxed<&kernels::batch_norm_of_dying>(call) : boxed<&kernels::batch_norm>(call);
+}
+
 constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", boxed<&kernels::weight_norm>},
     {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
@@ -112,7 +118,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::log_softmax_backward>},
     {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
      "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     boxed<&kernels::batch_norm>, ir::kNoEffect, &shapes::same},
+     &batch_norm, ir::kNoEffect, &shapes::same},
     {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      boxed<&kernels::native_batch_norm>},

@@ -19,6 +19,20 @@ PointwiseCall unbox_call(OpCall& call, const PointwiseOp& op, size_t count) {
   return described;
 }
 
+// The operands that only the call and its description hold.
+kernels::DyingOperands find_dying(const OpCall& call, const PointwiseCall& described) {
+  kernels::DyingOperands dying = 0;
+  for (size_t k = 0; k < described.operands.size(); ++k) {
+    const Tensor& tensor = described.operands[k].tensor;
+    if (!tensor.defined() || tensor.ref()->use_count() > 2) continue;
+    const auto holders = std::count_if(
+        call.args.begin(), call.args.end(),
+        [&](const IValue& argument) { return argument.tensor_impl() == tensor.impl(); });
+    if (tensor.ref()->use_count() == 1 + static_cast<uint32_t>(holders)) dying |= 1U << k;
+  }
+  return dying;
+}
+
 // Whether elements of `target` can be written as they are computed.
 bool is_plain(const Tensor& target) {
   return !target.impl()->conjugate && !target.impl()->negative && !target.is_meta();
@@ -31,7 +45,11 @@ PointwiseCall describe_body(OpCall& call, const PointwiseOp& op) {
 }
 
 void call_body(OpCall& call, const PointwiseOp& op) {
-  call.results[0] = IValue(kernels::evaluate(unbox_call(call, op, call.args.size())));
+  store_new(call, unbox_call(call, op, call.args.size()));
+}
+
+void store_new(OpCall& call, const PointwiseCall& described) {
+  call.results[0] = IValue(kernels::evaluate(described, find_dying(call, described)));
 }
 
 void call_body_inplace(OpCall& call, const PointwiseOp& op) {

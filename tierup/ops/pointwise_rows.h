@@ -37,6 +37,8 @@ struct Unbox<kernels::Operand> {
 // All arguments of the call (before the written tensor of an out= variant) are operands.
 kernels::PointwiseCall describe_body(OpCall& call, const kernels::PointwiseOp& op);
 void call_body(OpCall& call, const kernels::PointwiseOp& op);
+// Evaluates the description into a new tensor: results[0].
+void store_new(OpCall& call, const kernels::PointwiseCall& described);
 void call_body_inplace(OpCall& call, const kernels::PointwiseOp& op);
 void call_body_out(OpCall& call, const kernels::PointwiseOp& op);
 // Evaluates the description into args[0], or into args[index].
@@ -58,9 +60,7 @@ struct PointwiseRow {
   using Adapted = Boxed<Kernel>;
   static kernels::PointwiseCall describe(OpCall& call) { return Adapted::invoke(call); }
   static constexpr ScalarBody kBodyOfRow{&describe};
-  static void plain(OpCall& call) {
-    call.results[0] = IValue(kernels::evaluate(Adapted::invoke(call)));
-  }
+  static void plain(OpCall& call) { store_new(call, Adapted::invoke(call)); }
   static void inplace(OpCall& call) {
     IValue self = call.args[0];
     store_inplace(call, std::move(self), Adapted::invoke(call));
