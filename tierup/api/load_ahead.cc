@@ -24,9 +24,6 @@ constexpr uint64_t kMostWeights = 16 * kMegabyte;
 void LoadAhead::start(uint64_t file_bytes) {
   if (file_bytes < kLeastFile) return;
   thread_.start();
-  thread_.add([bytes = std::min(file_bytes, kMostTensors)](const std::stop_token& stop) {
-    touch_blocks_ahead(bytes, stop);
-  });
   thread_.add([](const std::stop_token&) {
     kernels::RunTable::instance();
     ops::OpTable::instance();
@@ -41,7 +38,10 @@ void LoadAhead::add_code(const archive::ModelArchive& archive, SideThread::Work 
   thread_.add([heap = heap_](const std::stop_token& stop) { heap->touch(stop); });
 }
 
-void LoadAhead::add_weights(Ref<archive::ByteSource> source) {
+void LoadAhead::add_pages(Ref<archive::ByteSource> source) {
+  thread_.add([bytes = std::min(source->size(), kMostTensors)](const std::stop_token& stop) {
+    touch_blocks_ahead(bytes, stop);
+  });
   thread_.add([source = std::move(source)](const std::stop_token& stop) {
     source->map_ahead(kMostWeights, stop);
   });

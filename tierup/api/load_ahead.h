@@ -1,5 +1,5 @@
 // LoadAhead: a thread beside the one that reads a model, which makes what that one, or the first
-// call, would come to: memory for tensors, tables, parsed code, pages of the heap and of the
+// call, would come to: tables, parsed code, pages of the heap, memory for tensors, pages of the
 // weights. What is not done when the model is read is left undone, since the first call wants all
 // cores.
 #pragma once
@@ -21,8 +21,8 @@ class LoadAhead {
   bool is_running() const { return thread_.is_running(); }
   // Before the code of a TorchScript archive is read: `parse`, then pages for what is made of it.
   void add_code(const archive::ModelArchive& archive, SideThread::Work parse);
-  // Then the weights' first pages, for the first call.
-  void add_weights(Ref<archive::ByteSource> source);
+  // Then, for the first call, memory for tensors and the weights' first pages.
+  void add_pages(Ref<archive::ByteSource> source);
   // Waits for nothing: what is being done may go on for a moment.
   void stop();
 

@@ -105,7 +105,7 @@ void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
   if (ahead_->is_running()) {
     options.parse_ahead = [&](SideThread::Work parse) {
       ahead_->add_code(*archive, std::move(parse));
-      ahead_->add_weights(archive->source());
+      ahead_->add_pages(archive->source());
     };
   }
   if (plugins_) options.operators = &plugins_->operators();
@@ -120,7 +120,7 @@ void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
 }
 
 void Model::read_exported(Ref<archive::ModelArchive> archive) {
-  ahead_->add_weights(archive->source());
+  ahead_->add_pages(archive->source());
   frontend::exported::ExportedOptions options;
   options.model = options_.exported_model;
   if (plugins_) options.operators = &plugins_->operators();
