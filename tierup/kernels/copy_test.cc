@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "tierup/kernels/lane_loop.h"
+#include "tierup/kernels/sorting.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
 
@@ -78,6 +80,34 @@ TEST(StridedLoop, CoversEveryElementOnceWithThreads) {
   for (int64_t i = 0; i < a.numel(); ++i) {
     ASSERT_EQ(out.data<float>()[i], static_cast<float>(i + i / 700));
   }
+}
+
+// Bytes of strides beyond 64 bits, and more lanes than any time would do for.
+TEST(EmptyTensors, AreWalkedOverAtOnceHoweverLongTheirStrides) {
+  for (const auto& sizes : {IntVector{3, 0, int64_t{1} << 62}, IntVector{0, 3, int64_t{1} << 62},
+                            IntVector{0, 5, int64_t{1} << 50}, IntVector{int64_t{1} << 40, 0, 2}}) {
+    const Tensor nothing = Tensor::empty(sizes, ScalarType::kDouble);
+    const Tensor turned = nothing.as_view(IntVector{sizes[2], sizes[1], sizes[0]},
+                                          IntVector{1, sizes[2], int64_t{1} << 61}, 0);
+    for (int64_t d = 0; d < 3; ++d) {
+      EXPECT_EQ(LaneLoop(sizes, d, {&nothing, &nothing}).lanes(), 0);
+      EXPECT_EQ(std::get<0>(sort(turned, d, false)).numel(), 0);
+    }
+    EXPECT_EQ(StridedLoop(turned.sizes(), {&turned, &turned}).numel(), 0);
+    EXPECT_EQ(clone(turned, MemoryFormat::kContiguous).numel(), 0);
+  }
+}
+
+// A stride along a single element leads nowhere.
+TEST(LaneLoop, TakesAnyStrideWhereNoSecondElementIs) {
+  const Tensor a = counted({3});
+  const int64_t far = int64_t{1} << 62;
+  const Tensor row = a.as_view(IntVector{1, 3}, IntVector{far, 1}, 0);
+  const Tensor column = a.as_view(IntVector{3, 1}, IntVector{1, far}, 0);
+  EXPECT_EQ(LaneLoop(row.sizes(), 1, {&row}).lanes(), 1);
+  EXPECT_EQ(LaneLoop(column.sizes(), 1, {&column}).lanes(), 3);
+  EXPECT_EQ(std::get<0>(sort(row, 1, true)).data<float>()[0], 2.0F);
+  EXPECT_EQ(std::get<0>(sort(column, 1, true)).data<float>()[2], 2.0F);
 }
 
 TEST(TypePromotion, NumbersAreWeak) {

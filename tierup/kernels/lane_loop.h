@@ -19,8 +19,8 @@ class LaneLoop {
   static constexpr size_t kMaxOperands = 6;
   using Pointers = std::array<char*, kMaxOperands>;
 
-  // All operands have the rank of `shape`; a rank of 0 is one lane of one element. The loop keeps
-  // addresses, not tensors.
+  // All operands have the rank of `shape`; a rank of 0 is one lane of one element. No lane is
+  // visited where no operand has elements. The loop keeps addresses, not tensors.
   LaneLoop(IntSpan shape, int64_t dim, std::initializer_list<const Tensor*> operands);
 
   int64_t lanes() const { return lanes_; }
@@ -61,7 +61,7 @@ class LaneLoop {
   };
 
   size_t operands_ = 0;
-  int64_t lanes_ = 1;
+  int64_t lanes_ = 0;
   Pointers base_{};
   std::array<int64_t, kMaxOperands> step_{};
   IntVector sizes_;                                            // Without the lane dimension.

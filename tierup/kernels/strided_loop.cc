@@ -94,6 +94,7 @@ void StridedLoop::read_dimensions(IntSpan shape, std::span<const Tensor* const> 
     }
   }
   rank_ = 0;
+  if (numel_ == 0) return;  // Strides in bytes may have no 64 bits.
   for (size_t d = shape.size(); d-- > 0;) {
     if (shape[d] == 1) continue;
     sizes_[rank_] = shape[d];
@@ -122,7 +123,7 @@ void StridedLoop::order_dimensions() {
 }
 
 void StridedLoop::merge_dimensions() {
-  if (rank_ == 0) {  // A single element.
+  if (rank_ == 0) {  // A single element, or none.
     rank_ = 1;
     sizes_[0] = 1;
     strides_[0].fill(0);
