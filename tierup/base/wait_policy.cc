@@ -92,10 +92,10 @@ class WaitPolicy {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock || !is_due(now)) return;
     next_sample_.store(now + kSampleInterval, std::memory_order_relaxed);
-    if (const std::optional<int> runnable = read_runnable()) {
-      decide({now, *runnable - ours > cores_ - threads, ran_.exchange(0), lost_.exchange(0)},
-             threads);
-    }
+    const auto others_wait = [&] { return read_runnable().value_or(0) - ours > cores_ - threads; };
+    const bool is_first = std::exchange(first_, false);
+    const bool wait = is_first ? is_so_at_each_look(others_wait) : others_wait();
+    decide({now, wait, ran_.exchange(0), lost_.exchange(0)}, threads);
   }
 
   std::optional<int> read_runnable() const {
@@ -127,6 +127,7 @@ class WaitPolicy {
   std::atomic<bool> long_runs_{true};
   std::atomic<bool> parked_now_{false};
   std::mutex mutex_;  // Of what follows.
+  bool first_ = true;
   CrowdedCores cores_crowded_;
   std::unique_ptr<ParkedTeam> parked_;
   std::unique_ptr<ParkedTeam> leaving_;
@@ -167,6 +168,15 @@ std::optional<int> runnable_threads(std::string_view load_average) {
   const auto [rest, error] = std::from_chars(load_average.data() + space + 1, end, count);
   if (error != std::errc() || rest != end || count < 0) return std::nullopt;
   return count;
+}
+
+bool is_so_at_each_look(const std::function<bool()>& look) {
+  constexpr int kLooks = 4;
+  for (int i = 0; i < kLooks; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (!look()) return false;
+  }
+  return true;
 }
 
 bool CrowdedCores::note(const CoreSample& sample) {

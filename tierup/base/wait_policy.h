@@ -18,6 +18,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -48,6 +49,10 @@ class ParkedTeam {
 // The number of runnable threads in the text of /proc/loadavg ("0.20 0.18 0.12 3/80 1206": 3), the
 // reading one included.
 std::optional<int> runnable_threads(std::string_view load_average);
+
+// Whether every one of a few looks says so, a fifth of a millisecond apart: at a single one, a
+// thread may be seen that is about to end.
+bool is_so_at_each_look(const std::function<bool()>& look);
 
 // What is seen of the machine at the begin or end of a run. Times in nanoseconds.
 struct CoreSample {

@@ -27,6 +27,18 @@ TEST(RunnableThreads, OfThisMachineCountTheReader) {
   EXPECT_GE(runnable_threads(line).value_or(0), 1) << line;
 }
 
+TEST(IsSoAtEachLook, NeedsAllOfAFew) {
+  int looks = 0;
+  EXPECT_TRUE(is_so_at_each_look([&] { return ++looks > 0; }));
+  EXPECT_GE(looks, 3);
+  const int most = looks;
+  for (int no = 1; no <= most; ++no) {
+    looks = 0;
+    EXPECT_FALSE(is_so_at_each_look([&] { return ++looks != no; }));
+    EXPECT_EQ(looks, no);
+  }
+}
+
 constexpr int64_t kMs = 1'000'000;
 
 // A sample after 20 ms of runs, of which a thread lost its core for `lost`.
