@@ -77,8 +77,20 @@ Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
   return out;
 }
 
+// The difference is a number of the dtype, as in PyTorch, before it is squared.
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return pair_loss(self, target, reduction, [](auto x, auto t) { return (x - t) * (x - t); });
+  const auto squared = [&](auto round) {
+    return pair_loss(self, target, reduction, [&](auto x, auto t) {
+      const auto difference = round(x - t);
+      return difference * difference;
+    });
+  };
+  const ScalarType dtype = result_type(self, target);
+  if (dtype == ScalarType::kHalf)
+    return squared([](auto x) { return static_cast<float>(Half(static_cast<float>(x))); });
+  if (dtype == ScalarType::kBFloat16)
+    return squared([](auto x) { return static_cast<float>(BFloat16(static_cast<float>(x))); });
+  return squared([](auto x) { return x; });
 }
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
