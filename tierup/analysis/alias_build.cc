@@ -1,7 +1,9 @@
 // Building the sets of an AliasAnalysis; see alias.h for the model.
 //
 // A value whose producer allocates gets a location of its own on the first visit and keeps it, so
-// going over a graph with loops again only grows sets, until nothing changes.
+// going over a graph with loops again only grows sets, until nothing changes. A set that grows
+// beyond kMaxLocations is given up: its locations escape, and the wildcard stands for them, so that
+// what a node costs has a bound.
 #include <algorithm>
 
 #include "tierup/analysis/alias.h"
@@ -15,6 +17,8 @@ using ir::NodeKind;
 using ir::Value;
 
 namespace {
+
+constexpr size_t kMaxLocations = 256;
 
 void insert(LocationSet& set, uint32_t location) {
   const auto place = std::lower_bound(set.begin(), set.end(), location);
@@ -57,10 +61,18 @@ uint32_t AliasAnalysis::own_location(const Value* value) {
 }
 
 bool AliasAnalysis::merge(LocationSet& into, const LocationSet& more) {
+  // The wildcard stands for what escaped.
+  const bool has_wildcard = !into.empty() && into.front() == kWildcard;
   const size_t before = into.size();
-  insert_all(into, more);
+  for (const uint32_t location : more) {
+    if (!has_wildcard || !locations_[location].escaped) insert(into, location);
+  }
   if (into.size() == before) return false;
   changed_ = true;
+  if (into.size() > kMaxLocations) {
+    escape(LocationSet(into));
+    into = {kWildcard};
+  }
   return true;
 }
 

@@ -21,9 +21,16 @@ Value* GraphEditor::new_value(TypePtr type, std::string name) {
 }
 
 void GraphEditor::drop_use(Value* value, const Use& use) {
-  const auto found = std::find(value->uses_.rbegin(), value->uses_.rend(), use);
-  TIERUP_CHECK(found != value->uses_.rend());
-  value->uses_.erase(std::next(found).base());
+  // From both ends: sweeps drop uses in order, forwards or backwards.
+  auto& uses = value->uses_;
+  for (size_t i = 0; 2 * i < uses.size(); ++i) {
+    const size_t last = uses.size() - 1 - i;
+    if (uses[last] == use || uses[i] == use) {
+      uses.erase(uses.begin() + static_cast<ptrdiff_t>(uses[last] == use ? last : i));
+      return;
+    }
+  }
+  TIERUP_CHECK(false);
 }
 
 void GraphEditor::link(Node* node, Block* block, Node* before) {

@@ -21,6 +21,7 @@ using ir::Value;
 namespace {
 
 constexpr size_t kMaxElements = 256;
+constexpr size_t kMaxText = 4096;  // Bytes: sums of texts would each be kept.
 
 // A list of plain values.
 bool is_plain_list(const IValue& value) {
@@ -29,7 +30,10 @@ bool is_plain_list(const IValue& value) {
   return items.size() <= kMaxElements && std::all_of(items.begin(), items.end(), is_plain);
 }
 
-bool is_foldable(const IValue& value) { return is_plain(value) || is_plain_list(value); }
+bool is_foldable(const IValue& value) {
+  if (value.is_str()) return value.to_str().size() <= kMaxText;
+  return is_plain(value) || is_plain_list(value);
+}
 
 class ConstantPropagation {
  public:

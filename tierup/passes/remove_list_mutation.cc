@@ -1,5 +1,6 @@
 // Appends in a line are part of what makes the list; reads between appends get a list of their own.
 #include <algorithm>
+#include <unordered_set>
 
 #include "tierup/passes/remove_mutation.h"
 #include "tierup/passes/value_queries.h"
@@ -13,33 +14,50 @@ using ir::Value;
 
 namespace {
 
-void append_in_block(PassContext& context, const Block& block) {
-  ir::GraphEditor& editor = context.editor();
-  for (Node* node : block.nodes()) {
-    for (const Block* inner : node->blocks()) append_in_block(context, *inner);
-    if (role_of(*node) != ops::Role::kAppend) continue;
+// Appends to lists that nothing has seen yet, of a block and of those inside.
+class FirstAppends {
+ public:
+  explicit FirstAppends(PassContext& context) : context_(context), editor_(context.editor()) {}
+
+  void visit_block(const Block& block) {
+    for (Node* node : block.nodes()) {
+      for (const Block* inner : node->blocks()) visit_block(*inner);
+      if (is_first(*node)) {
+        take(node);
+      } else {
+        seen_.insert(node->inputs().begin(), node->inputs().end());
+      }
+    }
+    seen_.insert(block.returns().begin(), block.returns().end());
+  }
+
+ private:
+  // Whether it appends to a list made in its block, every other use of which stands behind it, so
+  // that nothing sees the shorter list.
+  bool is_first(const Node& node) const {
+    if (role_of(node) != ops::Role::kAppend) return false;
+    const Node* construct = node.input(0)->node();
+    return construct != nullptr && construct->is(NodeKind::kListConstruct) &&
+           construct->owner() == node.owner() && node.input(1) != node.input(0) &&
+           !seen_.contains(node.input(0));
+  }
+
+  // The list is made where it was appended to: the element is known there.
+  void take(Node* node) {
     Value* list = node->input(0);
     Node* construct = list->node();
-    if (construct == nullptr || !construct->is(NodeKind::kListConstruct) ||
-        construct->owner() != &block) {
-      continue;
-    }
-    // Every other use stands behind the append, so that nothing sees the shorter list.
-    const bool is_first =
-        std::all_of(list->uses().begin(), list->uses().end(), [&](const ir::Use& use) {
-          if (use.user == node) return use.index == 0;
-          const Node* place = place_of(use, &block);
-          return place == nullptr || is_before(node, place);
-        });
-    if (!is_first) continue;
-    // The list is made where it was appended to: the element is known there.
-    editor.add_input(construct, node->input(1));
-    editor.replace_uses(node->output(), list);
-    editor.move_before(construct, node);
-    editor.remove(node);
-    context.count("appended");
+    editor_.add_input(construct, node->input(1));
+    seen_.insert(node->input(1));
+    editor_.replace_uses(node->output(), list);
+    editor_.move_before(construct, node);
+    editor_.remove(node);
+    context_.count("appended");
   }
-}
+
+  PassContext& context_;
+  ir::GraphEditor& editor_;
+  std::unordered_set<const Value*> seen_;  // By the nodes so far.
+};
 
 bool is_append_to(const Node& node, const Value* list) {
   return role_of(node) == ops::Role::kAppend && node.input(0) == list;
@@ -128,7 +146,7 @@ void split_reads(PassContext& context, const Block& block) {
 }  // namespace
 
 void remove_list_mutation(PassContext& context) {
-  append_in_block(context, context.graph().block());
+  FirstAppends(context).visit_block(context.graph().block());
   split_reads(context, context.graph().block());
 }
 
