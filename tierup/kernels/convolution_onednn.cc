@@ -232,7 +232,7 @@ void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* inp
   execute(conv.primitive, arguments, count);
   reorder(conv.output, true);
   onednn_stream().wait();
-  give_back_after_reading(weight, conv.weight.outer.get_desc().get_size());
+  give_back_after_reading(weight, conv.weight.outer.get_desc().get_size(), g.multiplications());
 }
 
 }  // namespace tierup::kernels

@@ -391,8 +391,9 @@ void multiply_floats(bool transpose_b, int64_t m, int64_t n, int64_t k, const fl
 void gemm(const GemmProblem& problem) {
   multiply(problem);
   const auto bytes = static_cast<size_t>(problem.k) * item_size(problem.dtype);
-  give_back_after_reading(problem.a.data, static_cast<size_t>(problem.m) * bytes);
-  give_back_after_reading(problem.b.data, static_cast<size_t>(problem.n) * bytes);
+  const int64_t multiplications = problem.m * problem.n * problem.k;
+  give_back_after_reading(problem.a.data, static_cast<size_t>(problem.m) * bytes, multiplications);
+  give_back_after_reading(problem.b.data, static_cast<size_t>(problem.n) * bytes, multiplications);
 }
 
 }  // namespace tierup::kernels

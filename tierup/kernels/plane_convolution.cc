@@ -149,7 +149,8 @@ void convolve_planes(const ConvGeometry& g, const float* input, const float* wei
   } else {
     convolve_dense(g, data);
   }
-  give_back_after_reading(weight, static_cast<size_t>(g.weights()) * sizeof(float));
+  give_back_after_reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
+                          g.multiplications());
 }
 
 }  // namespace tierup::kernels

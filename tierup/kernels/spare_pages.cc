@@ -111,26 +111,37 @@ class SparePages {
 
   void add(const void* data, size_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (weights_.size() < kMaxWeights) weights_[data] = {bytes, kReaders};
+    if (weights_.size() < kMaxWeights) weights_[data] = {bytes, kReaders, false};
     count_.store(weights_.size(), std::memory_order_relaxed);
   }
 
-  // The bytes to give back that begin at `data`; 0 if none.
-  size_t take(const void* data) {
+  // The bytes to give back that begin at `data`; 0 if none. With `leaves`, they are for take_left.
+  size_t take(const void* data, bool leaves) {
     if (count_.load(std::memory_order_relaxed) == 0) return 0;
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = weights_.find(data);
     if (found == weights_.end()) return 0;
+    found->second.was_left = leaves;
+    if (leaves) return 0;
     const size_t bytes = found->second.bytes;
     if (--found->second.readers == 0) weights_.erase(found);
     count_.store(weights_.size(), std::memory_order_relaxed);
     return bytes;
   }
 
+  size_t take_left(const void* data) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = weights_.find(data);
+    if (found == weights_.end() || !found->second.was_left) return 0;
+    found->second.was_left = false;
+    return found->second.bytes;
+  }
+
  private:
   struct Weight {
     size_t bytes;
     int readers;
+    bool was_left;  // Readers brought its pages back.
   };
   std::atomic<size_t> count_{0};
   std::mutex mutex_;
@@ -172,9 +183,17 @@ void give_back_pages(const Tensor& weight) {
   drop_pages(weight.raw(), weight.bytes());
 }
 
-void give_back_after_reading(const void* weight, size_t bytes) {
+void give_back_after_reading(const void* weight, size_t bytes, int64_t multiplications) {
   if (bytes < kLeastSpareBytes) return;
-  if (const size_t spare = SparePages::of_process().take(weight)) drop_pages(weight, spare);
+  const auto numbers = static_cast<int64_t>(bytes / sizeof(float));
+  const bool leaves = multiplications / numbers < kLeastWork;
+  if (const size_t spare = SparePages::of_process().take(weight, leaves)) drop_pages(weight, spare);
+}
+
+void give_back_left_pages(const Tensor& weight) {
+  if (weight.storage()->owns_memory()) return;
+  const size_t spare = SparePages::of_process().take_left(weight.raw());
+  if (spare > 0) drop_pages(weight.raw(), spare);
 }
 
 }  // namespace tierup::kernels

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "tierup/base/parallel.h"
 #include "tierup/ops/boxing.h"
@@ -158,27 +159,42 @@ bool NeuralNet::is_worth_compiling(const Sight& sight) const {
 
 void NeuralNet::compile_sight(Sight& sight, std::span<const IValue> inputs, int threads) {
   install(make_entry(sight.key, inputs, threads, false));
+  give_back_left_weights();
   seen_.erase(seen_.begin() + (&sight - seen_.data()));
 }
 
 // Compiling reads sizes and strides alone: tensors like the inputs stand in for them, so that the
-// caller's are neither kept nor read after the call.
+// caller's are neither kept nor read after the call. The job makes them: memory that one thread
+// takes and another gives back would be asked of the system each time, in the call.
 void NeuralNet::compile_later(const Sight& sight, std::span<const IValue> inputs,
                               BackgroundWork& work) {
-  std::vector<IValue> alike;
+  struct Form {
+    IntVector sizes;
+    IntVector strides;
+    ScalarType dtype;
+  };
+  std::vector<std::variant<Form, IValue>> forms;
   for (const IValue& input : inputs) {
     const TensorImpl* tensor = input.tensor_impl();
-    alike.push_back(tensor == nullptr
-                        ? input
-                        : IValue(Tensor::empty_strided(
-                              {tensor->sizes.data(), tensor->sizes.size()},
-                              {tensor->strides.data(), tensor->strides.size()}, tensor->dtype)));
+    if (tensor == nullptr) {
+      forms.emplace_back(input);
+    } else {
+      forms.emplace_back(Form{tensor->sizes, tensor->strides, tensor->dtype});
+    }
   }
-  work.push([self = Ref<NeuralNet>(this), key = sight.key, alike = std::move(alike),
+  work.push([self = Ref<NeuralNet>(this), key = sight.key, forms = std::move(forms),
              threads = intra_op_threads()] {
     const std::lock_guard<std::mutex> lock(self->mutex_);
     Sight* pending = self->find_sight(key);
-    if (pending != nullptr) self->compile_sight(*pending, alike, threads);
+    if (pending == nullptr) return;
+    std::vector<IValue> alike;
+    for (const auto& each : forms) {
+      const Form* form = std::get_if<Form>(&each);
+      alike.push_back(form == nullptr
+                          ? std::get<IValue>(each)
+                          : Tensor::empty_strided(form->sizes, form->strides, form->dtype));
+    }
+    self->compile_sight(*pending, alike, threads);
   });
 }
 

@@ -97,6 +97,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
                      bool is_fast, const std::vector<IntVector>& strides);
   // The caller holds the mutex.
   void install(Ref<const Entry> entry);
+  // Of the weights that the twin read: see kernels/spare_pages.h.
+  void give_back_left_weights() const;
   // The largest difference of any output, relative to that output's largest value.
   static double deviation(const std::vector<IValue>& expected, const std::vector<Tensor>& results);
   bool is_compilable(std::span<const IValue> inputs);

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tierup/kernels/spare_pages.h"
 #include "tierup/ops/neural_net.h"
 
 namespace tierup::ops {
+
+namespace net = kernels::net;
+
 namespace {
 
 // Numbers that look like activations, the same in every process, lying as the given ones do.
@@ -174,6 +178,15 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IVal
   return refused;
 }
 
+void NeuralNet::give_back_left_weights() const {
+  for (const net::Op& op : program_.ops) {
+    for (const net::Arg& arg : op.args) {
+      if (!arg.is_value() && arg.constant.is_tensor())
+        kernels::give_back_left_pages(arg.constant.to_tensor());
+    }
+  }
+}
+
 bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Key key;
@@ -182,6 +195,7 @@ bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
   if (entry == nullptr) {
     entry = make_entry(key, inputs, threads, true);
     install(entry);
+    give_back_left_weights();
   }
   return entry->compiled != nullptr;
 }

@@ -82,8 +82,10 @@ void TieredGraph::push_job(JobBody body, JobWeight weight,
   job.owner = this;
   job.is_light = weight == JobWeight::kLight;
   if (delay) job.not_before = CompileQueue::Clock::now() + *delay;
-  job.run = [self = shared_from_this(),
+  // With the caller's threads: more, and a model whose callers have one each would be in their way.
+  job.run = [self = shared_from_this(), threads = intra_op_threads(),
              body = std::move(body)](const std::atomic<bool>& cancelled) {
+    const ThreadCountScope scope(threads);
     try {
       body(*self, cancelled);
     } catch (const std::exception& error) {

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "tierup/base/parallel.h"
 #include "tierup/ir/text.h"
 #include "tierup/kernels/conversion.h"
 #include "tierup/kernels/generator.h"
@@ -201,6 +202,24 @@ TEST_F(TieredGraphTest, NoCallWaitsForAJob) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
   EXPECT_EQ(report().plans_made, 0U);
   EXPECT_EQ(report().reason, Reason::kJobQueued);
+}
+
+TEST_F(TieredGraphTest, JobsHaveTheThreadsOfTheirCallersAndNoMore) {
+  make("compile=background,profiled_runs=1");
+  for (const int threads : {1, 3}) {
+    const ThreadCountScope scope(threads);
+    call_length(4);
+    tiers_->wait_for_jobs();
+    ops::RunContext context;
+    std::vector<IValue> args = {filled({4}, 2), filled({4}, 3)};
+    const Ref<const runtime::RunState> state(make_ref<runtime::RunState>().get());
+    graph_->run(args, context, state);
+    ASSERT_NE(context.background, nullptr);
+    int seen = 0;
+    context.background->push([&] { seen = intra_op_threads(); });
+    tiers_->wait_for_jobs();
+    EXPECT_EQ(seen, threads);
+  }
 }
 
 TEST_F(TieredGraphTest, AFlushDropsPlansAndJobsAndBeginsAnew) {
