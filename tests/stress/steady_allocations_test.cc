@@ -52,6 +52,11 @@ void* operator new(size_t bytes) {
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
+// The address sanitizer's own would not go with the delete below.
+void* operator new(size_t bytes, const std::nothrow_t& /*none*/) noexcept {
+  own_blocks.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(bytes);
+}
 // Not inlined: the compiler takes a pair of new and free for a mistake.
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }

@@ -253,7 +253,7 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
 Tensor pointwise(const PointwiseOp& op, Operands operands, DyingOperands dying) {
   const ScalarType common = common_dtype(op, operands);
   const Variant& variant = variant_for(op.body, common);
-  const Tensor out = make_result(operands, result_dtype(variant, common), dying);
+  Tensor out = make_result(operands, result_dtype(variant, common), dying);
   run_pointwise(out, op.body, common, operands);
   return out;
 }

@@ -371,12 +371,12 @@ void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
       return;
     }
     if (!failure.empty()) return pin(Reason::kCompileFailed, std::move(failure));
-    if (plan) installed = install(std::move(plan));
+    if (plan) installed = install(plan);
   }
   if (installed) release_profile_later(*installed);
 }
 
-std::optional<uint32_t> TieredGraph::install(Ref<InstalledPlan> plan) {
+std::optional<uint32_t> TieredGraph::install(const Ref<InstalledPlan>& plan) {
   profile_text_ = profile_ ? profile_->to_string() : "";
   profile_.reset();
   reason_ = table_.empty() ? Reason::kProfiling : Reason::kNone;
@@ -387,7 +387,7 @@ std::optional<uint32_t> TieredGraph::install(Ref<InstalledPlan> plan) {
   log(fmt::format("plan {} installed after {:.1f} ms, holds {} KiB", plan->serial, plan->compile_ms,
                   plan->held_bytes() >> 10U));
   const size_t evicted =
-      table_.install(std::move(plan), {options_.max_plans, size_t{options_.max_plan_mib} << 20});
+      table_.install(plan, {options_.max_plans, size_t{options_.max_plan_mib} << 20});
   if (evicted > 0) log(fmt::format("{} plans evicted", evicted));
   evictions_ += static_cast<uint32_t>(evicted);
   misses_to_skip_.store(options_.policy == Policy::kAdaptive ? (uint64_t{1} << std::min(made_, 20U))

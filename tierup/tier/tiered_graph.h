@@ -102,7 +102,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void compile(const SpecializeRequest& request, uint64_t generation,
                const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin);
   // The plan's serial number, unless weights changed meanwhile.
-  std::optional<uint32_t> install(Ref<InstalledPlan> plan);
+  std::optional<uint32_t> install(const Ref<InstalledPlan>& plan);
   void release_profile_later(uint32_t made);
   bool next_is_static() const;
   void pin(Reason reason, std::string detail);
