@@ -91,9 +91,8 @@ class WaitPolicy {
     if (!is_due(now)) return;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock || !is_due(now)) return;
-    next_sample_.store(now + kSampleInterval, std::memory_order_relaxed);
+    const bool is_first = next_sample_.exchange(now + kSampleInterval) == 0;
     const auto others_wait = [&] { return read_runnable().value_or(0) - ours > cores_ - threads; };
-    const bool is_first = std::exchange(first_, false);
     const bool wait = is_first ? is_so_at_each_look(others_wait) : others_wait();
     decide({now, wait, ran_.exchange(0), lost_.exchange(0)}, threads);
   }
@@ -127,7 +126,6 @@ class WaitPolicy {
   std::atomic<bool> long_runs_{true};
   std::atomic<bool> parked_now_{false};
   std::mutex mutex_;  // Of what follows.
-  bool first_ = true;
   CrowdedCores cores_crowded_;
   std::unique_ptr<ParkedTeam> parked_;
   std::unique_ptr<ParkedTeam> leaving_;

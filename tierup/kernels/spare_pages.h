@@ -41,8 +41,8 @@ void give_back_pages(const Tensor& weight);
 // than they weigh.
 inline constexpr size_t kLeastSpareBytes = size_t{1} << 18U;
 
-// What reading it again and letting go of it costs, in multiplications for each number, is at most
-// a third of fewer threads' work than this.
+// Multiplications for each number of a weight. Who does fewer would take a third longer or more for
+// letting go of its pages and having them read again.
 inline constexpr int64_t kLeastWork = 64;
 
 // Called by products and convolutions with each operand that they have read, its bytes, and how

@@ -7,29 +7,20 @@
 #include <utility>
 #include <vector>
 
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/row_call_fixture.h"
 
 namespace tierup::ops {
 namespace {
 
-Tensor filled(const std::vector<int64_t>& shape, float value) {
-  Tensor t = Tensor::empty(shape, ScalarType::kFloat);
-  std::fill_n(t.data<float>(), t.numel(), value);
-  return t;
-}
+using testing::call_row;
+using testing::filled;
 
 // Moved arguments are held by the call alone.
 template <typename... Arguments>
 Tensor call(std::string_view name, Arguments&&... arguments) {
   std::vector<IValue> args;
   (args.emplace_back(std::forward<Arguments>(arguments)), ...);
-  const Op* op = OpTable::instance().find(name);
-  EXPECT_NE(op, nullptr) << name;
-  std::vector<IValue> results(1);
-  RunContext context;
-  OpCall op_call{args, results, context};
-  op->kernel()(op_call);
-  return results[0].to_tensor();
+  return call_row(name, std::move(args)).to_tensor();
 }
 
 bool are_all(const Tensor& t, float value) {

@@ -6,9 +6,8 @@
 // Keeps      what the returned values need; nodes with effects (prints, raises, sets attributes,
 //            calls unknown code, writes memory known outside); writes to memory that a kept node
 //            reads.
-// Removes    all else. Draws of random numbers whose result is unused, and operators that could
-// only
-//            have raised, go as well unless they are to be kept.
+// Removes    all else, also draws of random numbers and errors of nodes whose results are unused,
+//            unless they are to be kept.
 // Preserves  the order of effects.
 // Counts     removed.
 #pragma once
