@@ -2,7 +2,10 @@
 //
 // load: file to callable; first: the first call; warm: calls 2 to 10 less nine steady ones; the
 // percentiles are over the steady calls of all callers. error: the first result's largest
-// deviation from the case's outputs, relative to their largest value.
+// deviation from the case's outputs, relative to their largest value. slowest, of a number of calls:
+// which one of its caller's took longest (max_ms), when it began, and how much of it its thread ran:
+// the rest went to whatever the system ran instead, or to waiting. (Asking costs as much as a tiny
+// model's call: the calls of so many seconds are not asked.)
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -24,10 +27,23 @@ struct BenchArguments {
   ModelArguments model;
   std::vector<std::string> inputs;
   double seconds = 3;
+  size_t calls = 0;  // Of each caller, however long they take; 0: as many as the seconds hold.
   int callers = 1;
   bool settle = true;  // Steady calls begin once the compile jobs that the first ones caused ended.
   bool nodes = false;
   bool json = false;
+};
+
+struct TimedCall {
+  size_t number = 0;
+  double begin_ms = 0;  // Since the steady calls began.
+  double ms = 0;
+  double cpu_ms = 0;
+};
+
+struct SteadyCalls {
+  std::vector<double> ms;
+  TimedCall slowest;
 };
 
 struct Figures {
@@ -36,6 +52,7 @@ struct Figures {
   double warm_ms = 0;
   double settle_ms = 0;
   std::vector<double> steady_ms;  // Sorted.
+  TimedCall slowest;
   double throughput = 0;          // Calls per second of all callers.
   double rss_mib = 0;
   double error = 0;
@@ -82,42 +99,59 @@ double timed_call(const Calls& calls, size_t number) {
   return milliseconds_since(start);
 }
 
-std::vector<double> steady_calls(const Calls& calls, double seconds, size_t first_number) {
-  std::vector<double> times;
+double thread_cpu_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
+
+SteadyCalls calls_for_seconds(double seconds, const Calls& calls, size_t offset) {
+  SteadyCalls done;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  for (size_t number = first_number; times.size() < 10 || Clock::now() < end; ++number) {
-    times.push_back(timed_call(calls, number));
+  while (done.ms.size() < 10 || Clock::now() < end) {
+    done.ms.push_back(timed_call(calls, offset + done.ms.size()));
   }
-  return times;
+  return done;
+}
+
+SteadyCalls so_many_calls(size_t count, const Calls& calls, size_t offset) {
+  SteadyCalls done;
+  const auto start = Clock::now();
+  for (size_t number = 0; number < count; ++number) {
+    const double begin_ms = milliseconds_since(start);
+    const double cpu_ms = thread_cpu_ms();
+    const double ms = timed_call(calls, offset + number);
+    done.ms.push_back(ms);
+    if (ms > done.slowest.ms) done.slowest = {number, begin_ms, ms, thread_cpu_ms() - cpu_ms};
+  }
+  return done;
 }
 
 void run_callers(const BenchArguments& arguments, const Calls& calls, Figures& figures) {
+  std::vector<SteadyCalls> done(static_cast<size_t>(std::max(arguments.callers, 1)));
+  std::vector<std::exception_ptr> failures(done.size());
+  const auto run = [&](size_t i) {
+    try {
+      done[i] = arguments.calls > 0 ? so_many_calls(arguments.calls, calls, i)
+                                    : calls_for_seconds(arguments.seconds, calls, i);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
   const auto start = Clock::now();
-  if (arguments.callers <= 1) {
-    figures.steady_ms = steady_calls(calls, arguments.seconds, 0);
-  } else {
-    std::vector<std::vector<double>> times(static_cast<size_t>(arguments.callers));
-    std::vector<std::exception_ptr> failures(times.size());
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < times.size(); ++i) {
-      threads.emplace_back([&, i] {
-        try {
-          times[i] = steady_calls(calls, arguments.seconds, i);
-        } catch (...) {
-          failures[i] = std::current_exception();
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (const auto& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
-    for (const auto& one : times) {
-      figures.steady_ms.insert(figures.steady_ms.end(), one.begin(), one.end());
-    }
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < done.size(); ++i) threads.emplace_back(run, i);
+  run(0);
+  for (std::thread& thread : threads) thread.join();
+  const double taken_ms = milliseconds_since(start);
+  for (const auto& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
   }
-  figures.throughput =
-      static_cast<double>(figures.steady_ms.size()) * 1000 / milliseconds_since(start);
+  for (const SteadyCalls& one : done) {
+    figures.steady_ms.insert(figures.steady_ms.end(), one.ms.begin(), one.ms.end());
+    if (one.slowest.ms > figures.slowest.ms) figures.slowest = one.slowest;
+  }
+  figures.throughput = static_cast<double>(figures.steady_ms.size()) * 1000 / taken_ms;
   std::sort(figures.steady_ms.begin(), figures.steady_ms.end());
 }
 
@@ -170,10 +204,22 @@ int run_bench(const BenchArguments& arguments) {
     json.begin_object();
     for (const auto& [name, value] : rows) json.key(name).number(value);
     json.key("calls").number(figures.steady_ms.size());
+    if (arguments.calls > 0) {
+      json.key("slowest").begin_object();
+      json.key("number").number(figures.slowest.number);
+      json.key("begin_ms").number(figures.slowest.begin_ms);
+      json.key("cpu_ms").number(figures.slowest.cpu_ms);
+      json.end_object();
+    }
     json.end_object();
     fmt::print("{}\n", json.text());
   } else {
     for (const auto& [name, value] : rows) fmt::print("{:12}{:14.4g}\n", name, value);
+    if (arguments.calls > 0) {
+      fmt::print("slowest: call {} of {}, begun after {:.4g} ms; its thread ran {:.4g} ms of it\n",
+                 figures.slowest.number, arguments.calls, figures.slowest.begin_ms,
+                 figures.slowest.cpu_ms);
+    }
   }
   return kOk;
 }
@@ -187,6 +233,8 @@ void add_bench_command(CLI::App& app, Action& action) {
   command->add_option("--inputs", arguments->inputs, "Case file; several are taken in turn")
       ->required();
   command->add_option("-t", arguments->seconds, "Seconds of steady calls (default: 3)");
+  command->add_option("-n", arguments->calls,
+                      "Steady calls of each caller, instead of seconds of them");
   command->add_option("-c", arguments->callers, "Threads that call at once (default: 1)");
   command->add_option_function<uint32_t>(
       "--compile-delay",

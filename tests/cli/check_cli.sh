@@ -47,6 +47,9 @@ expect 0 "figures" "$tierup" bench "${model[@]}" -t 0.05 -c 2 --json
 for key in load_ms first_ms warm_ms p50_ms p90_ms p99_ms p999_ms max_ms rss_mib error throughput; do
   says out "\"$key\":"
 done
+expect 0 "so many calls" "$tierup" bench "${model[@]}" -n 25 -c 2 --json
+says out '"calls": 50'
+for key in number begin_ms cpu_ms; do says out "\"$key\":"; done
 expect 0 "times of nodes" "$tierup" bench "${model[@]}" -t 0.05 --nodes --tiering compile=off
 says out "aten::linear float32["
 says out "GFLOP/s"
