@@ -13,7 +13,6 @@
 #include "tierup/base/float_watch.h"
 #include "tierup/base/interrupt.h"
 #include "tierup/base/sanitizers.h"
-#include "tierup/base/wait_policy.h"
 #include "tierup/base/workers.h"
 
 #ifdef TIERUP_THREAD_SANITIZER
@@ -108,7 +107,7 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
       static_cast<int>(std::min<int64_t>(intra_op_threads(), (total - 1) / grain + 1));
   const Interrupt* interrupt = current_interrupt();
   if (threads == 1) return run_pieces(begin, end, grain, body, context, interrupt);
-  if (!cores_are_crowded()) start_workers();
+  prepare_team();
   std::exception_ptr failure;
   std::mutex failure_mutex;
   char begins = 0;

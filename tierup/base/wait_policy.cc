@@ -36,6 +36,12 @@ int64_t thread_cpu_ns() {
                                                             : 0;
 }
 
+// Threads of the run that this thread is in; 0: of none.
+int& run_threads() {
+  thread_local int threads = 0;
+  return threads;
+}
+
 // What the whole process shares: libgomp's count is the process's too.
 class WaitPolicy {
  public:
@@ -46,7 +52,7 @@ class WaitPolicy {
 
   // Whether the run is to be watched.
   bool run_begins(int threads, int64_t now) {
-    if (file_ < 0) return false;
+    if (!has_looked()) return false;
     // The workers of a run that ended a moment ago may still spin: they would count as others.
     if (now - last_end_.load(std::memory_order_relaxed) > 2 * kSampleInterval)
       sample(threads, 1, now);
@@ -56,7 +62,7 @@ class WaitPolicy {
   // `lost`: how much of `ran` the thread did not have its core; both 0 for a run that was not
   // watched.
   void run_ends(int threads, int64_t now, int64_t ran, int64_t lost) {
-    if (file_ < 0) return;
+    if (!has_looked()) return;
     last_end_.store(now, std::memory_order_relaxed);
     if (ran > 0) {
       long_runs_.store(ran > kMillisecond / 2, std::memory_order_relaxed);
@@ -65,6 +71,15 @@ class WaitPolicy {
     }
     // Now they certainly do, unless a team is parked.
     sample(threads, parked_now_.load(std::memory_order_relaxed) ? 1 : threads, now);
+  }
+
+  void look_first(int threads) {
+    if (file_ < 0 || has_looked()) return;
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock || has_looked()) return;
+    const bool wait = is_so_at_each_look([&] { return others_wait(threads, 1); });
+    decide({now_ns(), wait, 0, 0}, threads);
+    next_sample_.store(now_ns() + kSampleInterval, std::memory_order_relaxed);
   }
 
   void workers_woke(int64_t now) { last_end_.store(now, std::memory_order_relaxed); }
@@ -84,6 +99,8 @@ class WaitPolicy {
     file_ = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
   }
 
+  // Nothing is looked at for runs which need no team.
+  bool has_looked() const { return next_sample_.load(std::memory_order_relaxed) > 0; }
   bool is_due(int64_t now) const { return now >= next_sample_.load(std::memory_order_relaxed); }
 
   // `ours`: threads of the run that are awake.
@@ -91,10 +108,12 @@ class WaitPolicy {
     if (!is_due(now)) return;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock || !is_due(now)) return;
-    const bool is_first = next_sample_.exchange(now + kSampleInterval) == 0;
-    const auto others_wait = [&] { return read_runnable().value_or(0) - ours > cores_ - threads; };
-    const bool wait = is_first ? is_so_at_each_look(others_wait) : others_wait();
-    decide({now, wait, ran_.exchange(0), lost_.exchange(0)}, threads);
+    next_sample_.store(now + kSampleInterval, std::memory_order_relaxed);
+    decide({now, others_wait(threads, ours), ran_.exchange(0), lost_.exchange(0)}, threads);
+  }
+
+  bool others_wait(int threads, int ours) const {
+    return read_runnable().value_or(0) - ours > cores_ - threads;
   }
 
   std::optional<int> read_runnable() const {
@@ -233,9 +252,14 @@ void detail::pause_briefly() {
 
 bool cores_are_crowded() { return WaitPolicy::of_process().is_crowded(); }
 
+void look_before_team() {
+  if (run_threads() > 1) WaitPolicy::of_process().look_first(run_threads());
+}
+
 void note_awake_workers() { WaitPolicy::of_process().workers_woke(now_ns()); }
 
-WaitPolicyScope::WaitPolicyScope(int threads) : threads_(threads) {
+WaitPolicyScope::WaitPolicyScope(int threads)
+    : threads_(threads), outer_threads_(std::exchange(run_threads(), threads)) {
   if (threads_ == 1) return;
   const int64_t now = now_ns();
   if (!WaitPolicy::of_process().run_begins(threads_, now)) return;
@@ -244,6 +268,7 @@ WaitPolicyScope::WaitPolicyScope(int threads) : threads_(threads) {
 }
 
 WaitPolicyScope::~WaitPolicyScope() {
+  run_threads() = outer_threads_;
   if (threads_ == 1) return;
   const int64_t now = now_ns();
   const int64_t ran = began_ > 0 ? now - began_ : 0;

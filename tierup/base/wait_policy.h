@@ -88,9 +88,9 @@ class CrowdedCores {
   int64_t lost_ = 0;
 };
 
-// Stands around a run that may use `threads` threads of OpenMP; looks at the machine at most every
-// 10 ms over all runs of the process (3 us each time, two readings of the clock otherwise). Never
-// waits for another thread. Ends in the thread in which it began.
+// Stands around a run that may use `threads` threads of OpenMP. From the first team on, looks at the
+// machine at most every 10 ms over all runs of the process (3 us each time, two readings of the
+// clock otherwise). Never waits for another thread. Ends in the thread in which it began.
 class WaitPolicyScope {
  public:
   explicit WaitPolicyScope(int threads);
@@ -100,6 +100,7 @@ class WaitPolicyScope {
 
  private:
   const int threads_;
+  const int outer_threads_;  // Of the run that this one is in.
   int64_t began_ = 0;  // 0: this run is not watched.
   int64_t cpu_began_ = 0;
 };
@@ -111,6 +112,9 @@ void pause_briefly();
 
 // Whether threads sleep now instead of spinning, by what runs saw. Any thread.
 bool cores_are_crowded();
+// Where a run is about to wait for other threads: the process's first such place looks at the
+// machine, and takes most of a millisecond where others want to run. Nothing outside of runs.
+void look_before_team();
 // Workers of OpenMP were woken outside of a run, and spin for a while.
 void note_awake_workers();
 

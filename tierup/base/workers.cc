@@ -77,4 +77,9 @@ void start_workers() {
   note_awake_workers();
 }
 
+void prepare_team() {
+  look_before_team();
+  if (!cores_are_crowded()) start_workers();
+}
+
 }  // namespace tierup

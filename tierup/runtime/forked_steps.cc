@@ -58,6 +58,7 @@ const Step* Interpreter::run_wait(const Step& step) {
       return steps_;
     }
   }
+  look_before_team();
   wait_awake([&] { return future->is_done(); });
   IValue value = future->wait();
   std::erase_if(branches_, [&](const auto& branch) { return branch.second == future; });
