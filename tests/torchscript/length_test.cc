@@ -62,6 +62,9 @@ const LongProgram kPrograms[] = {
      "  return str(torch.len(s@))\n", "80000"},
     {"WritesToOneTensor", 5000, "  y = torch.zeros([1])\n", "  _@ = torch.add_(y, 1)\n",
      "  return str(int(y))\n", "5000"},
+    {"WritesToTensorsOfTheirOwn", 20000, "  x = torch.zeros([1])\n",
+     "  y@ = torch.add(x, @)\n  _@ = torch.mul_(y@, 2)\n  z@ = torch.neg(y@)\n",
+     "  return str(int(z7))\n", "-14"},
     {"Branches", 5000, "  y0 = torch.zeros([1])\n",
      "  if torch.gt(torch.len(str(y@)), @):\n    y# = torch.add(y@, 1)\n"
      "  else:\n    y# = torch.neg(y@)\n",

@@ -122,34 +122,6 @@ bool AliasAnalysis::leaves(const Value* value) const {
   });
 }
 
-std::vector<const Node*> AliasAnalysis::writers(const Value* value) const {
-  std::vector<const Node*> result;
-  for (const Node* node : writing_nodes_) {
-    if (writes(node, value)) result.push_back(node);
-  }
-  return result;
-}
-
-bool AliasAnalysis::has_writers(const Value* value) const {
-  if (locations(value).empty()) return false;
-  return std::any_of(writing_nodes_.begin(), writing_nodes_.end(),
-                     [&](const Node* node) { return writes(node, value); });
-}
-
-bool AliasAnalysis::has_writers_inside(const Value* value) const {
-  const LocationSet all = reachable(locations(value));
-  const bool wild = is_wild(all);
-  return std::any_of(writing_nodes_.begin(), writing_nodes_.end(), [&](const Node* node) {
-    const LocationSet& set = written(node);
-    return intersect(set, all) || (wild && is_wild(set));
-  });
-}
-
-bool AliasAnalysis::reads(const Node* node, const Value* value) const {
-  const LocationSet& set = locations(value);
-  return intersect(read(node), set) || (is_wild(read(node)) && is_wild(set));
-}
-
 // Whether some operand that the node writes is of a type that `value` may alias.
 static bool writes_type_of(const Node& node, const Value& value) {
   if (node.is(NodeKind::kSetAttr)) return types_may_alias(node.input(0)->type(), value.type());
@@ -164,6 +136,48 @@ static bool writes_type_of(const Node& node, const Value& value) {
     }
   }
   return false;
+}
+
+std::vector<const Node*> AliasAnalysis::writers(const Value* value) const {
+  const LocationSet& set = locations(value);
+  std::vector<uint32_t> indices;
+  for (const uint32_t location : set) {
+    const std::vector<uint32_t>& more = locations_[location].writers;
+    indices.insert(indices.end(), more.begin(), more.end());
+  }
+  if (is_wild(set)) {
+    std::copy_if(wild_writers_.begin(), wild_writers_.end(), std::back_inserter(indices),
+                 [&](uint32_t index) { return writes_type_of(*writing_nodes_[index], *value); });
+  }
+  std::sort(indices.begin(), indices.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  std::vector<const Node*> result;
+  for (const uint32_t index : indices) result.push_back(writing_nodes_[index]);
+  return result;
+}
+
+bool AliasAnalysis::is_written(const LocationSet& set) const {
+  return std::any_of(set.begin(), set.end(), [&](uint32_t location) {
+    return !locations_[location].writers.empty();
+  });
+}
+
+bool AliasAnalysis::has_writers(const Value* value) const {
+  const LocationSet& set = locations(value);
+  if (is_written(set)) return true;
+  return is_wild(set) && std::any_of(wild_writers_.begin(), wild_writers_.end(), [&](uint32_t i) {
+           return writes_type_of(*writing_nodes_[i], *value);
+         });
+}
+
+bool AliasAnalysis::has_writers_inside(const Value* value) const {
+  const LocationSet all = reachable(locations(value));
+  return is_written(all) || (!wild_writers_.empty() && is_wild(all));
+}
+
+bool AliasAnalysis::reads(const Node* node, const Value* value) const {
+  const LocationSet& set = locations(value);
+  return intersect(read(node), set) || (is_wild(read(node)) && is_wild(set));
 }
 
 bool AliasAnalysis::writes(const Node* node, const Value* value) const {

@@ -70,6 +70,8 @@ class AliasAnalysis {
     LocationSet contents;
     bool escaped = false;   // The outside may hold it while the graph runs.
     bool returned = false;  // The outside holds it afterwards.
+    // Of memory that does not escape: indices into writing_nodes_, ascending.
+    std::vector<uint32_t> writers;
   };
   struct Access {
     LocationSet reads;
@@ -104,9 +106,11 @@ class AliasAnalysis {
   Access& record_block(const ir::Block& block, Access& access);
   void record_node(const ir::Node& node);
   void record_op(const ir::Node& node, Access& access) const;
+  void record_writer(const ir::Node& node, const LocationSet& written);
 
   bool intersect(const LocationSet& a, const LocationSet& b) const;
   bool is_wild(const LocationSet& set) const;
+  bool is_written(const LocationSet& set) const;  // As far as it does not escape.
   const Access& access(const ir::Node* node) const;
 
   std::vector<Location> locations_;
@@ -114,6 +118,7 @@ class AliasAnalysis {
   std::vector<uint32_t> own_;        // By value id: the location its producer allocates; 0: none.
   std::unordered_map<const ir::Node*, Access> accesses_;
   std::vector<const ir::Node*> writing_nodes_;  // Without blocks, in program order.
+  std::vector<uint32_t> wild_writers_;          // Of memory that escapes; ascending.
   bool changed_ = false;
   bool has_loop_ = false;
 };

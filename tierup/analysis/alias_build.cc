@@ -378,7 +378,16 @@ void AliasAnalysis::record_node(const Node& node) {
   for (const uint32_t location : access.writes) {
     access.has_effects |= locations_[location].escaped || locations_[location].returned;
   }
-  if (!access.writes.empty() && node.blocks().empty()) writing_nodes_.push_back(&node);
+  if (!access.writes.empty() && node.blocks().empty()) record_writer(node, access.writes);
+}
+
+void AliasAnalysis::record_writer(const Node& node, const LocationSet& written) {
+  const auto index = static_cast<uint32_t>(writing_nodes_.size());
+  writing_nodes_.push_back(&node);
+  for (const uint32_t location : written) {
+    if (!locations_[location].escaped) locations_[location].writers.push_back(index);
+  }
+  if (is_wild(written)) wild_writers_.push_back(index);
 }
 
 }  // namespace tierup::analysis

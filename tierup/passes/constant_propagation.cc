@@ -35,6 +35,20 @@ bool is_foldable(const IValue& value) {
   return is_plain(value) || is_plain_list(value);
 }
 
+// Whether an argument says that the result gets too long to be kept: [0] * n, "".ljust(width).
+bool gets_long(const ir::Schema& schema, std::span<const IValue> arguments) {
+  for (size_t i = 0; i < schema.arguments.size() && i < arguments.size(); ++i) {
+    const std::string& name = schema.arguments[i].name;
+    const bool is_count = name == "n";
+    const bool is_width = name == "width" || name == "tabsize";
+    if ((!is_count && !is_width) || !arguments[i].is_int()) continue;
+    if (arguments[i].to_int() > static_cast<int64_t>(is_count ? kMaxElements : kMaxText)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class ConstantPropagation {
  public:
   explicit ConstantPropagation(PassContext& context)
@@ -129,7 +143,7 @@ class ConstantPropagation {
     };
     if (!std::all_of(node->outputs().begin(), node->outputs().end(), fits)) return false;
     auto arguments = constant_inputs(*node);
-    if (!arguments) return false;
+    if (!arguments || gets_long(op.schema(), *arguments)) return false;
     std::vector<IValue> results(node->outputs().size());
     if (!evaluate(op, *arguments, results)) return false;
     if (!std::all_of(results.begin(), results.end(), is_foldable)) return false;
