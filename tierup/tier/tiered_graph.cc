@@ -101,15 +101,16 @@ void TieredGraph::give_up(std::string detail) {
   pin(Reason::kCompileFailed, std::move(detail));
 }
 
-void TieredGraph::delay_compilation() const {
-  if (options_.compile_delay_ms > 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(options_.compile_delay_ms));
-  }
+void TieredGraph::delay_compilation(const std::atomic<bool>& cancelled) const {
+  constexpr std::chrono::milliseconds kNap{5};
+  const auto end =
+      CompileQueue::Clock::now() + std::chrono::milliseconds(options_.compile_delay_ms);
+  while (!cancelled.load() && CompileQueue::Clock::now() < end) std::this_thread::sleep_for(kNap);
 }
 
 void TieredGraph::OperatorWork::push(std::function<void()> work) {
   graph_.push_job([work = std::move(work)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
-    graph.delay_compilation();
+    graph.delay_compilation(cancelled);
     if (!cancelled.load()) work();
   });
 }
@@ -347,7 +348,7 @@ void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
   Ref<InstalledPlan> plan;
   std::string failure;
   try {
-    delay_compilation();
+    delay_compilation(cancelled);
     if (failures_left_.load() > 0) {
       failures_left_.fetch_sub(1);
       fail(ErrorCode::kInternal, "failed as compile_failures asks");

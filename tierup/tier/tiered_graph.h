@@ -88,8 +88,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
                 std::optional<std::chrono::milliseconds> delay = std::nullopt);
   // A job failed: no further ones. What plans there are go on serving.
   void give_up(std::string detail);
-  // The test aid compile_delay_ms.
-  void delay_compilation() const;
+  // The test aid compile_delay_ms, as long as the job is wanted.
+  void delay_compilation(const std::atomic<bool>& cancelled) const;
 
   bool wants_profile(const PlanTable::Lookup& lookup);
   const runtime::ProfileLayout& layout();

@@ -196,10 +196,8 @@ TEST_F(TieredGraphTest, AdaptiveServesAnyLengthWithOnePlanMadeInTheBackground) {
 }
 
 TEST_F(TieredGraphTest, NoCallWaitsForAJob) {
-  make("compile=background,profiled_runs=1,compile_delay_ms=300");
-  const auto begin = std::chrono::steady_clock::now();
+  make("compile=background,profiled_runs=1,compile_delay_ms=600000");
   for (int i = 0; i < 20; ++i) call_length(4);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
   EXPECT_EQ(report().plans_made, 0U);
   EXPECT_EQ(report().reason, Reason::kJobQueued);
 }
