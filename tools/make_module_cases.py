@@ -50,6 +50,21 @@ def write_case(folder, name, args, expected, tolerance=(1e-4, 1e-5), kind="pt"):
     save_file({**inputs, **outputs}, f"{folder}/{name}.case0.safetensors", metadata)
 
 
+def write_calls(folder, name, module, arguments):
+    """Calls of forward one after the other, some of which may raise."""
+    calls, tensors = [], {}
+    for args in arguments:
+        call = {"method": "forward", "inputs": encode(list(args), "in", tensors)}
+        try:
+            call["outputs"] = encode(module(*args), "out", tensors)
+        except ValueError as error:
+            call["outputs"], call["error"] = None, str(error)
+        calls.append(call)
+    metadata = {"calls": json.dumps(calls), "rtol": "1e-4", "atol": "1e-5",
+                "archives": json.dumps([f"{name}.pt"])}
+    save_file(tensors, f"{folder}/{name}.case0.safetensors", metadata)
+
+
 def detached(tree):
     return pytree.tree_map_only(torch.Tensor, lambda t: t.detach().clone(), tree)
 
@@ -138,6 +153,25 @@ class Interpolations(nn.Module):
             F.interpolate(x, size=[4, 4], mode="bilinear", antialias=True),
             F.interpolate(x, size=[4, 4], mode="bicubic", antialias=True),
         ]
+
+
+class Bounded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if bool((x < 0).any()):
+            raise ValueError("x is below zero")
+        self.total += x
+        return self.total
+
+
+class TracedMarks(nn.Module):
+    def forward(self, x):
+        with torch.profiler.record_function("part"):
+            y = x.exp()
+        return y - 1
 
 
 class TracedNumbers(nn.Module):
@@ -235,6 +269,11 @@ def write_forms(folder):
     write_case(folder, "interpolate", (x,), Interpolations()(x))
     torch.jit.trace(TracedNumbers(), x[0], check_trace=False).save(f"{folder}/traced_numbers.pt")
     write_case(folder, "traced_numbers", (x[0] * 9,), TracedNumbers()(x[0] * 9))
+    torch.jit.script(Bounded()).save(f"{folder}/bounded.pt")
+    numbers = [(torch.tensor([a, b]),) for a, b in ((1.0, 2.0), (-1.0, 3.0), (4.0, 5.0))]
+    write_calls(folder, "bounded", Bounded(), numbers)
+    torch.jit.trace(TracedMarks(), x[0], check_trace=False).save(f"{folder}/traced_marks.pt")
+    write_case(folder, "traced_marks", (x[0],), TracedMarks()(x[0]))
     training, inputs = Decomposed(), (torch.rand(5, 4), torch.tensor([1.0, -1.0, 1.0]))
     program = torch.export.export(copy.deepcopy(training), inputs).run_decompositions()
     torch.export.save(program, f"{folder}/decomposed.pt2")

@@ -41,6 +41,11 @@ says err "no method 'nothing'; it has: forward"
 expect 0 "a case that expects an error" "$tierup" run "$zoo/strings.pt" --inputs "$zoo/strings.case2.safetensors" --check
 expect 0 "calls in sequence" "$tierup" run "$zoo/kv_cache.pt" --inputs "$zoo/kv_cache.case0.safetensors" --check --json
 says out '"passed": true'
+bounded=$zoo/../modules/bounded
+expect 0 "calls of which one raises" "$tierup" run "$bounded.pt" --inputs "$bounded.case0.safetensors" --check
+says out "x is below zero"
+expect 3 "the same without expectations" "$tierup" run "$bounded.pt" --inputs "$bounded.case0.safetensors"
+says err "x is below zero"
 expect 0 "checking one model" "$tierup" check "$zoo/mlp3.pt"
 says out "3 passed, 0 failed, 0 refused"
 expect 0 "figures" "$tierup" bench "${model[@]}" -t 0.05 -c 2 --json

@@ -223,8 +223,21 @@ class Failing(nn.Module):
     def forward(self) -> str:
         return self.inner()
 
+# Marks for profilers, by the context manager and by the older pair of operators.
+class ProfilerMarks(nn.Module):
+    def forward(self) -> str:
+        x = torch.ones(2)
+        with torch.autograd.profiler.record_function("outer"):
+            with torch.autograd.profiler.record_function("inner", "two"):
+                x = x * 3
+            x = x + 1
+        mark = torch.ops.profiler._record_function_enter("older")
+        x = x - 0.5
+        torch.ops.profiler._record_function_exit(mark)
+        return str(x)
+
 ALL = dict(containers=Containers, interfaces=Interfaces, hooks=hooks, mangled=Mangled, attributes=Attributes,
-           stateful=HoldsStateful, fork_and_grad=ForkAndGrad, constants=Constants, failing=Failing)
+           stateful=HoldsStateful, fork_and_grad=ForkAndGrad, constants=Constants, failing=Failing, profiler_marks=ProfilerMarks)
 
 
 def escaped(text):

@@ -14,18 +14,18 @@
 
 namespace tierup::api {
 
-// One call of a case.
+// One call of a case, with what it expects: a result, or an error that has this text.
 struct CaseCall {
   std::string method;  // "forward" goes through Model::call.
   std::vector<IValue> args;
   std::optional<IValue> expected;
+  std::optional<std::string> error;
 };
 
-// A case file: its calls in order, tolerances, and the error it expects instead of results.
+// A case file: its calls in order, and tolerances.
 struct ModelCase {
   std::vector<CaseCall> calls;
   ComparisonOptions comparison;
-  std::optional<std::string> error;
   bool is_plain = false;  // Without trees: expects the flattened tensors of the result.
 };
 
@@ -37,9 +37,11 @@ IValue flatten_result(const IValue& result);
 // What a call gave, and how it compares with what its case expects.
 struct CallResult {
   IValue value;
+  std::string raised;      // The error's text, for a call that expects one.
   std::string difference;  // Empty if as expected.
   Deviation deviation;
 };
+// Throws what the model raises, unless the call expects an error.
 CallResult run_case_call(const Model& model, const CaseCall& call, const ModelCase& model_case,
                          const RunOptions& options = {});
 

@@ -69,6 +69,42 @@ TEST(Attention, WithWeightsRefusesWhatAttentionRefuses) {
   refuses(numbers({8}, 1), x, x, false);
 }
 
+TEST(EncoderLayer, NarrowNumbersGiveTheFullResultRounded) {
+  const auto layer_of = [](ScalarType dtype, bool use_gelu) {
+    const auto weight = [&](const IntVector& sizes, int64_t seed) {
+      return to_dtype(to_dtype(numbers(sizes, seed), ScalarType::kBFloat16), dtype);
+    };
+    const HeadWeights heads{4,
+                            2,
+                            weight({12, 4}, 1),
+                            weight({12}, 2),
+                            weight({4, 4}, 3),
+                            weight({4}, 4)};
+    const EncoderWeights layer{use_gelu,
+                               false,
+                               1e-5,
+                               weight({4}, 5),
+                               weight({4}, 6),
+                               weight({4}, 7),
+                               weight({4}, 8),
+                               weight({8, 4}, 9),
+                               weight({8}, 10),
+                               weight({4, 8}, 11),
+                               weight({4}, 12)};
+    return transformer_encoder_layer(weight({2, 3, 4}, 13), heads, layer, Tensor(), std::nullopt);
+  };
+  for (const ScalarType dtype : {ScalarType::kBFloat16, ScalarType::kHalf}) {
+    for (const bool use_gelu : {false, true}) {
+      const Tensor full = layer_of(ScalarType::kFloat, use_gelu);
+      const Tensor out = layer_of(dtype, use_gelu);
+      EXPECT_EQ(out.dtype(), dtype);
+      const Tensor wide = to_dtype(out, ScalarType::kFloat);
+      for (int64_t i = 0; i < full.numel(); ++i)
+        EXPECT_NEAR(wide.data<float>()[i], full.data<float>()[i], 0.06) << i;
+    }
+  }
+}
+
 TEST(Ragged, MissingPositionsDoNotTakePartAndComeOutPadded) {
   const Tensor x = numbers({2, 3, 4}, 5);
   const Tensor mask = Tensor::empty(IntVector{2, 3}, ScalarType::kBool);

@@ -29,7 +29,12 @@ Tensor scaled(const Tensor& tensor, double factor) {
   return out;
 }
 
+// In the work type of narrow numbers, rounded once, as are the other steps of a layer.
 Tensor sum_of(const Tensor& a, const Tensor& b) {
+  const ScalarType work = work_type(a.dtype());
+  if (work != a.dtype()) {
+    return to_dtype(sum_of(to_dtype(a, work), to_dtype(b, work)), a.dtype());
+  }
   const Tensor out = Tensor::empty(a.sizes(), a.dtype());
   dispatch_work(a.dtype(), "add", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
@@ -64,6 +69,8 @@ Tensor causal_mask(int64_t queries, int64_t keys) {
 }
 
 Tensor activate(const Tensor& x, bool use_gelu) {
+  const ScalarType work = work_type(x.dtype());
+  if (work != x.dtype()) return to_dtype(activate(to_dtype(x, work), use_gelu), x.dtype());
   const Tensor out = Tensor::empty(x.sizes(), x.dtype());
   dispatch_work(x.dtype(), "activation", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;

@@ -181,6 +181,10 @@ void time_point(OpCall& call) {
       static_cast<int64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()));
 }
 
+void mark_of_profile(OpCall& call) {
+  call.results[0] = IValue(Tensor::empty(IntVector{0}, ScalarType::kFloat));
+}
+
 constexpr OpRow kRows[] = {
     {"aten::is_grad_enabled() -> bool", &is_grad_enabled, ir::kReadsPolicy},
     {"aten::set_grad_enabled(bool val) -> ()", &set_grad_enabled, ir::kSideEffect},
@@ -236,6 +240,10 @@ constexpr OpRow kRows[] = {
      ir::kNondeterministic},
     {"prim::TimePoint() -> int", &time_point, ir::kNondeterministic},
     {"prim::AddStatValue(str key, int val) -> ()", &ignore, ir::kSideEffect},
+    // Marks for profilers. The emitter makes what `_record_function_enter_new` gives.
+    {"profiler::_record_function_enter(str name, str? args=None) -> Tensor", &mark_of_profile},
+    {"profiler::_record_function_exit(Tensor _0) -> ()", &ignore},
+    {"profiler::_record_function_exit._RecordFunction(AnyClassType? _0) -> ()", &ignore},
 };
 
 }  // namespace

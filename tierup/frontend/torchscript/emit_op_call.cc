@@ -207,6 +207,7 @@ std::optional<Sugared> FunctionEmitter::call_special_op(const std::string& name,
     return Sugared::of(builder_.unchecked_cast(
         arguments.values()[0], type->is(TypeKind::kOptional) ? type->element() : type));
   }
+  if (name == "profiler::_record_function_enter_new") return record_of_marks(span);
   if (name == "prim::shape") return call_op("aten::size", arguments, span);
   if (name == "prim::ndim") return call_op("aten::dim", arguments, span);
   if (name == "prim::T") return call_op("aten::numpy_T", arguments, span);
@@ -226,6 +227,13 @@ std::optional<Sugared> FunctionEmitter::call_special_op(const std::string& name,
     if (name == "aten::type") return call_op("aten::to", arguments, span);
   }
   return std::nullopt;
+}
+
+// What a mark for profilers gives: an object of its class, which nothing looks into. Traces, which
+// do not look at all, have archives without the class.
+Sugared FunctionEmitter::record_of_marks(const Span& span) {
+  const TypePtr type = unit_.find_type("__torch__.torch.classes.profiler._RecordFunction");
+  return Sugared::of(type != nullptr ? construct(type, {}, span) : builder_.none());
 }
 
 // number OP Tensor, which is no overload: the tensor goes first (section 12.5).

@@ -225,6 +225,7 @@ class FunctionEmitter {
                                          const CallArguments& arguments, Conversions allowed);
   std::optional<Sugared> call_object_sort(const std::string& name, const CallArguments& arguments,
                                           const Span& span);
+  Sugared record_of_marks(const Span& span);
   std::optional<Sugared> call_scalar_first(const std::string& name, const CallArguments& arguments,
                                            const Span& span);
   Sugared call_current_op(const std::string& name, const CallArguments& arguments,
