@@ -184,7 +184,9 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
   require(
       !(options.is_causal && mask.defined()), kBad,
       "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
-  require(!mask.defined() || mask.dtype() == ScalarType::kBool || is_floating(mask.dtype()), kBad,
+  require(!mask.defined() || mask.dtype() == ScalarType::kBool ||
+              mask.dtype() == ScalarType::kFloat || mask.dtype() == query.dtype(),
+          kBad,
           "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
           "attn_mask.dtype: {} and "
           " query.dtype: {} instead.",

@@ -7,6 +7,7 @@
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/memory_reuse.h"
 #include "tierup/kernels/row_kernels.h"
+#include "tierup/kernels/same_dtype.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -160,6 +161,7 @@ BatchNormResult run_batch_norm(const Tensor& input, const Tensor& weight, const 
   check_channels(input, running_var, "running_var");
   check_channels(input, weight, "weight");
   check_channels(input, bias, "bias");
+  require_norm_dtypes(input, {&weight, &bias, &running_mean, &running_var}, "batch_norm");
   require(training || (running_mean.defined() && running_var.defined()), kBad,
           "Expected running_mean and running_var to be defined when training=False");
   const ScalarType work = work_type(input.dtype());

@@ -5,6 +5,7 @@
 
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/pointwise_loss.h"
+#include "tierup/kernels/same_dtype.h"
 #include "tierup/kernels/softmax.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
@@ -209,6 +210,7 @@ MarginShape margin_shape(const Tensor& self) {
 std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target,
                                             const Tensor& weight, int64_t reduction,
                                             int64_t ignore_index) {
+  require_dtype_of(self, {&weight}, "nll_loss");
   const NllResult result = run_nll(self, target, weight, ignore_index);
   // Without reduction PyTorch counts no weights, but for a single sample.
   const bool elements = reduction == 0 && self.dim() > 1;
@@ -232,6 +234,7 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
   const int64_t class_dim = self.dim() == 1 ? 0 : 1;
   const bool probabilities =
       is_floating(target.dtype()) && shape_string(self.sizes()) == shape_string(target.sizes());
+  if (!probabilities) require_dtype_of(self, {&weight}, "cross_entropy_loss");
   const ScalarType result = probabilities ? result_type(self, target) : self.dtype();
   const Tensor log_probabilities =
       to_dtype(log_softmax(self, class_dim, work_type(self.dtype())), work_type(result));
@@ -256,6 +259,7 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
     fail(kBad, "inconsistent weight size, expected {} but got {}", s.count,
          weight.defined() ? shape_string(weight.sizes()) : "");
   }
+  require_dtype_of(self, {&weight}, "multi_margin_loss");
   const ScalarType work = work_type(self.dtype());
   const Tensor x = as_work(self, work);
   const Tensor index = contiguous(to_dtype(target, ScalarType::kLong));
@@ -271,7 +275,7 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
       for (int64_t j = 0; j < s.count; ++j) {
         const double z =
             margin.to_double() - static_cast<double>(row[cls]) + static_cast<double>(row[j]);
-        if (j == cls || z <= 0) continue;
+        if (j == cls || !(z > 0)) continue;  // No part of NaN, as in PyTorch.
         const double term = power == 1 ? z : z * z;
         sum += weights.defined() ? term * static_cast<double>(weights.data<T>()[cls]) : term;
       }

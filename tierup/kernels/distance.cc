@@ -7,6 +7,7 @@
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/pointwise_ops.h"
 #include "tierup/kernels/reduce_moments.h"
+#include "tierup/kernels/same_dtype.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
 
@@ -130,10 +131,11 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
   require(x1.size(-1) == x2.size(-1), kBad,
           "X1 and X2 must have the same number of columns. X1: {} X2: {}", x1.size(-1),
           x2.size(-1));
+  require_dtype_of(x1, {&x2}, "cdist");
   require(p >= 0, kBad, "cdist only supports non-negative p values");
   require(compute_mode.value_or(0) >= 0 && compute_mode.value_or(0) <= 2, kBad,
           "possible modes: 0, 1, 2, but was: {}", compute_mode.value_or(0));
-  const ScalarType dtype = to_floating(result_type(x1, x2));
+  const ScalarType dtype = to_floating(x1.dtype());
   const ScalarType work = work_type(dtype);
   const auto batch_of = [](const Tensor& x) {
     return x.sizes().first(static_cast<size_t>(x.dim() - 2));

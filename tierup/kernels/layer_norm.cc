@@ -10,6 +10,7 @@
 #include "tierup/kernels/reduce_moments.h"
 #include "tierup/kernels/reduce_sum.h"
 #include "tierup/kernels/row_kernels.h"
+#include "tierup/kernels/same_dtype.h"
 
 namespace tierup::kernels {
 namespace {
@@ -60,6 +61,7 @@ struct LayerNormResult {
 LayerNormResult run_layer_norm(const Tensor& input, const IntVector& shape, const Tensor& weight,
                                const Tensor& bias, double eps, bool want_statistics) {
   const Rows rows = split_rows(input, shape, weight, bias);
+  require_norm_dtypes(input, {&weight, &bias}, "layer_norm");
   const ScalarType work = work_type(input.dtype());
   const Tensor x = as_work(input, work);
   const Tensor gamma = as_work(weight, work);
@@ -229,6 +231,7 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
            shape_string(input.sizes()));
     }
   }
+  require_norm_dtypes(input, {&weight, &bias}, "group_norm");
   const ScalarType work = work_type(input.dtype());
   const Tensor x = as_work(input, work);
   const Tensor gamma = as_work(weight, work);

@@ -2,6 +2,7 @@
 
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/gemm.h"
+#include "tierup/kernels/same_dtype.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -53,12 +54,13 @@ void multiply_into(const Tensor& out, const Tensor& a, const Tensor& b, const Sc
 // A product of checked operands plus beta * self.
 Tensor add_product(const Tensor& self, const IntVector& sizes, const Tensor& a, const Tensor& b,
                    const Scalar& beta, const Scalar& alpha) {
+  require_dtype_of(a, {&self}, "the sum with a product");
   const Tensor expanded = expand_to(self, sizes);
   Tensor out = Tensor::empty(sizes, a.dtype());
   const bool ignored = beta.to_complex() == complex128(0);
   const bool plain = beta.to_complex() == complex128(1) && alpha.to_complex() == complex128(1);
   const bool is_row = self.dim() == 1 && self.numel() == sizes.back() && self.is_contiguous();
-  if (plain && is_row && self.dtype() == a.dtype()) {
+  if (plain && is_row) {
     multiply_into(out, a, b, 1, 0, self.raw());
     return out;
   }

@@ -10,6 +10,7 @@
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/matrix_batch.h"
 #include "tierup/kernels/pointwise_ops.h"
+#include "tierup/kernels/same_dtype.h"
 #include "tierup/kernels/slicing.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
@@ -193,6 +194,7 @@ Tensor tensorsolve(const Tensor& self, const Tensor& other, const std::optional<
 Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   require(self.dim() == other.dim(), ErrorCode::kInvalidArgument,
           "linalg.cross: inputs must have the same number of dimensions.");
+  require_dtype_of(self, {&other}, "linalg.cross");
   const int64_t d = wrap_dim(dim, self.dim());
   if (!(self.dim() > 0 && self.sizes()[d] == 3 && other.sizes()[d] == 3)) {
     fail(ErrorCode::kInvalidArgument,
@@ -202,7 +204,7 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   const IntVector shape = broadcast_shapes(self.sizes(), other.sizes());
   const Tensor a = expand_to(self, shape);
   const Tensor b = expand_to(other, shape);
-  Tensor out = Tensor::empty(shape, result_type(self, other));
+  Tensor out = Tensor::empty(shape, self.dtype());
   for (int64_t i = 0; i < 3; ++i) {
     const int64_t j = (i + 1) % 3;
     const int64_t k = (i + 2) % 3;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tierup/kernels/floating_work.h"
+#include "tierup/kernels/same_dtype.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
@@ -123,6 +124,7 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
          "the same size.",
          shape_string(target.sizes()), shape_string(self.sizes()));
   }
+  require_dtype_of(self, {&target}, "binary_cross_entropy");
   const Tensor losses =
       elementwise(to_dtype(self, work_type(self.dtype())), target, [](auto x, auto t) {
         using T = decltype(x);

@@ -11,6 +11,7 @@
 #include "tierup/kernels/gemm.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/row_kernels.h"
+#include "tierup/kernels/same_dtype.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -231,6 +232,8 @@ RecurrentResult run_layers(Tensor rows, const std::vector<int64_t>& batch_sizes,
   const bool projected =
       cell.defined() && hidden.dim() == 3 && cell.dim() == 3 && hidden.size(2) != cell.size(2);
   check_states(hidden, cell, params, o, batch, projected);
+  require_dtype_of(rows, {&hidden, &cell}, "rnn");
+  for (const Tensor& parameter : params) require_dtype_of(rows, {&parameter}, "rnn");
   const ScalarType dtype = rows.dtype();
   const ScalarType work = work_type(dtype);
   const int64_t directions = o.bidirectional ? 2 : 1;
@@ -284,6 +287,8 @@ std::vector<int64_t> checked_batch_sizes(const Tensor& batch_sizes, int64_t rows
 // One step of a cell: input [B, I] or [I].
 State run_cell(RecurrentKind kind, const Tensor& input, const Tensor& hidden, const Tensor& cell,
                const LayerWeights& given) {
+  require_dtype_of(input, {&hidden, &given.w_ih, &given.w_hh, &given.b_ih, &given.b_hh},
+                   "rnn cell");
   const ScalarType work = work_type(input.dtype());
   const bool single = input.dim() == 1;
   const Tensor rows = as_work(single ? unsqueeze(input, 0) : input, work);
