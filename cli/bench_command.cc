@@ -2,10 +2,10 @@
 //
 // load: file to callable; first: the first call; warm: calls 2 to 10 less nine steady ones; the
 // percentiles are over the steady calls of all callers. error: the first result's largest
-// deviation from the case's outputs, relative to their largest value. slowest, of a number of calls:
-// which one of its caller's took longest (max_ms), when it began, and how much of it its thread ran:
-// the rest went to whatever the system ran instead, or to waiting. (Asking costs as much as a tiny
-// model's call: the calls of so many seconds are not asked.)
+// deviation from the case's outputs, relative to their largest value. slowest, of a number of
+// calls: which one of its caller's took longest (max_ms), when it began, and how much of it its
+// thread ran: the rest went to whatever the system ran instead, or to waiting. (Asking costs as
+// much as a tiny model's call: the calls of so many seconds are not asked.)
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -53,7 +53,7 @@ struct Figures {
   double settle_ms = 0;
   std::vector<double> steady_ms;  // Sorted.
   TimedCall slowest;
-  double throughput = 0;          // Calls per second of all callers.
+  double throughput = 0;  // Calls per second of all callers.
   double rss_mib = 0;
   double error = 0;
 
@@ -158,7 +158,7 @@ void run_callers(const BenchArguments& arguments, const Calls& calls, Figures& f
 Figures measure(const BenchArguments& arguments) {
   Figures figures;
   auto start = Clock::now();
-  const Ref<api::Model> model = arguments.model.load();
+  const Ref<api::Model> model = arguments.model.load(true);
   figures.load_ms = milliseconds_since(start);
   const Calls calls(*model, arguments.inputs);
   start = Clock::now();
@@ -181,7 +181,7 @@ Figures measure(const BenchArguments& arguments) {
 }
 
 int run_node_bench(const BenchArguments& arguments) {
-  const Ref<api::Model> model = arguments.model.load();
+  const Ref<api::Model> model = arguments.model.load(true);
   const Calls calls(*model, arguments.inputs);
   bench_nodes([&](size_t number, const api::RunOptions& options) { calls.make(number, options); },
               arguments.seconds, arguments.json);

@@ -86,8 +86,8 @@ double timed_call(const api::Model& model, const api::CaseCall& call) {
 Times time_by_turns(const CompareArguments& arguments) {
   const api::ModelCase model_case = api::read_model_case(arguments.inputs.front());
   const api::CaseCall& call = model_case.calls.front();
-  const Ref<api::Model> first = arguments.first.load();
-  const Ref<api::Model> second = second_model(arguments).load();
+  const Ref<api::Model> first = arguments.first.load(true);
+  const Ref<api::Model> second = second_model(arguments).load(true);
   settle(*first, [&](size_t) { make_call(*first, call); });
   settle(*second, [&](size_t) { make_call(*second, call); });
   Times times;
@@ -114,8 +114,8 @@ std::vector<Outcome> compare_all(const CompareArguments& arguments) {
                                     arguments.atol < 0 ? own.atol : arguments.atol});
     }
     // Models with state start each case anew.
-    const Ref<api::Model> first = arguments.first.load();
-    const Ref<api::Model> second = second_arguments.load();
+    const Ref<api::Model> first = arguments.first.load(true);
+    const Ref<api::Model> second = second_arguments.load(true);
     for (size_t i = 0; i < model_case.calls.size(); ++i) {
       Outcome outcome = compare_call(*first, *second, model_case.calls[i], comparison);
       outcome.label = fmt::format("{} call {}", path, i);

@@ -147,7 +147,7 @@ void write_text(const std::string& path, const std::string& text) {
 }
 
 int explain(const ExplainArguments& arguments) {
-  const Ref<api::Model> model = arguments.model.load();
+  const Ref<api::Model> model = arguments.model.load(true);
   std::vector<api::ModelCase> cases;
   for (const std::string& path : arguments.inputs) cases.push_back(api::read_model_case(path));
   Explanation explanation;

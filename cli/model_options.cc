@@ -1,5 +1,7 @@
 #include "model_options.h"
 
+#include <cstdio>
+
 #include "tierup/base/error.h"
 #include "tierup/tensor/allocator.h"
 
@@ -49,9 +51,11 @@ api::ModelOptions ModelArguments::options() const {
   return options;
 }
 
-Ref<api::Model> ModelArguments::load() const {
+Ref<api::Model> ModelArguments::load(bool prints_aside) const {
   if (memory_limit_mib > 0) set_memory_limit(memory_limit_mib << 20);
-  return api::Model::load(archive::map_file(path), options());
+  api::ModelOptions own = options();
+  if (prints_aside) own.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  return api::Model::load(archive::map_file(path), std::move(own));
 }
 
 }  // namespace tierup::cli

@@ -22,8 +22,9 @@ struct ModelArguments {
 
   void add_to(CLI::App& command);
   api::ModelOptions options() const;
-  // Opens the file. Throws what Model::load throws.
-  Ref<api::Model> load() const;
+  // Opens the file. What the model prints goes to stdout, or with `prints_aside`, for commands
+  // whose report stands there, to stderr. Throws what Model::load throws.
+  Ref<api::Model> load(bool prints_aside) const;
 };
 
 // What is wrong with the text of an option like --tiering; empty: nothing.

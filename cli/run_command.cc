@@ -99,7 +99,7 @@ void print_text(const RunArguments& arguments, const std::vector<CallReport>& re
 int run_model(const RunArguments& arguments) {
   api::ModelCase model_case = api::read_model_case(arguments.inputs);
   apply_tolerances(arguments, model_case);
-  const Ref<api::Model> model = arguments.model.load();
+  const Ref<api::Model> model = arguments.model.load(arguments.json);
   const std::vector<CallReport> reports = make_calls(arguments, *model, model_case);
   if (!arguments.out.empty()) write_results(arguments.out, reports);
   arguments.json ? print_json(arguments, reports) : print_text(arguments, reports);

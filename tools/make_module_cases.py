@@ -161,6 +161,7 @@ class Bounded(nn.Module):
         self.register_buffer("total", torch.zeros(2))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        print("numbers:", x.size(0))
         if bool((x < 0).any()):
             raise ValueError("x is below zero")
         self.total += x

@@ -23,6 +23,10 @@ expect() {
 says() {
   grep -qF -- "$2" "$work/$1" || { echo "FAILED: $1 lacks '$2':"; cat "$work/$1"; failed=1; }
 }
+# lacks FILE WORDS: they are not there.
+lacks() {
+  ! grep -qF -- "$2" "$work/$1" || { echo "FAILED: $1 has '$2':"; cat "$work/$1"; failed=1; }
+}
 
 model=("$zoo/mlp3.pt" --inputs "$zoo/mlp3.case0.safetensors")
 expect 0 "a right answer" "$tierup" run "${model[@]}" --check
@@ -44,6 +48,10 @@ says out '"passed": true'
 bounded=$zoo/../modules/bounded
 expect 0 "calls of which one raises" "$tierup" run "$bounded.pt" --inputs "$bounded.case0.safetensors" --check
 says out "x is below zero"
+says out "numbers: 2"
+expect 0 "a model that prints, in JSON" "$tierup" run "$bounded.pt" --inputs "$bounded.case0.safetensors" --check --json
+lacks out "numbers: 2"
+says err "numbers: 2"
 expect 3 "the same without expectations" "$tierup" run "$bounded.pt" --inputs "$bounded.case0.safetensors"
 says err "x is below zero"
 expect 0 "checking one model" "$tierup" check "$zoo/mlp3.pt"
