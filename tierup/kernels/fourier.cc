@@ -45,12 +45,7 @@ FftScale checked_scale(int64_t scale) {
 // The product of the sizes of the transformed dimensions; checks them.
 int64_t count_points(const Tensor& self, const IntVector& dims) {
   int64_t points = 1;
-  uint64_t seen = 0;
-  for (const int64_t dim : dims) {
-    const int64_t d = wrap_dim(dim, self.dim());
-    require(self.dim() > 0 && ((seen >> d) & 1U) == 0, ErrorCode::kInvalidArgument,
-            "FFT dims must be unique, got dim {} twice", dim);
-    seen |= uint64_t{1} << d;
+  for (const int64_t d : transformed_dims(dims, self.dim())) {
     require(self.sizes()[d] >= 1, ErrorCode::kInvalidArgument,
             "Invalid number of data points ({}) specified", self.sizes()[d]);
     points *= self.sizes()[d];
@@ -140,6 +135,23 @@ void transform_to_real(const Tensor& from, const Tensor& to, int64_t d, double s
 
 }  // namespace
 
+IntVector transformed_dims(const IntVector& dims, int64_t rank) {
+  require(rank <= 64, ErrorCode::kInvalidArgument,
+          "only tensors with up to 64 dims are supported, got {}", rank);
+  IntVector result;
+  uint64_t seen = 0;
+  for (const int64_t dim : dims) {
+    require(rank > 0, ErrorCode::kOutOfRange,
+            "Dimension specified as {} but tensor has no dimensions", dim);
+    const int64_t d = wrap_dim(dim, rank);
+    require(((seen >> d) & 1U) == 0, ErrorCode::kInvalidArgument,
+            "FFT dims must be unique, got dim {} twice", dim);
+    seen |= uint64_t{1} << d;
+    result.push_back(d);
+  }
+  return result;
+}
+
 Tensor fft_c2c(const Tensor& self, const IntVector& dims, int64_t scale, bool forward) {
   require(is_complex(self.dtype()), ErrorCode::kTypeError,
           "_fft_c2c expects a complex input tensor, but got {}", scalar_type_name(self.dtype()));
@@ -160,6 +172,7 @@ Tensor fft_r2c(const Tensor& self, const IntVector& dims, int64_t scale, bool on
   require(is_floating(self.dtype()), ErrorCode::kTypeError,
           "_fft_r2c expects a real input tensor, but got {}", scalar_type_name(self.dtype()));
   const ScalarType type = complex_type_of(self.dtype());
+  if (real_type_of(type) != self.dtype()) fail_dtype("fft", self.dtype());
   if (dims.empty()) return to_dtype(self, type);
   if (!onesided) return fft_c2c(to_dtype(self, type), dims, scale, true);
   const int64_t last = wrap_dim(dims.back(), self.dim());

@@ -11,6 +11,10 @@ namespace tierup::kernels {
 // What the result is divided by: nothing, the root of the number of points, or that number.
 enum class FftScale : int64_t { kNone = 0, kRoot = 1, kCount = 2 };
 
+// What `dims` are of a tensor of that rank, counted from its front. Throws kOutOfRange for what is
+// no dimension of it, kInvalidArgument for one that is named twice and for more than 64 dimensions.
+IntVector transformed_dims(const IntVector& dims, int64_t rank);
+
 // aten::_fft_c2c: complex to complex over `dims`.
 Tensor fft_c2c(const Tensor& self, const IntVector& dims, int64_t scale, bool forward);
 // aten::_fft_r2c: real to complex; onesided keeps the first half of the last of `dims`.

@@ -11,6 +11,7 @@
 #include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/fourier_line.h"
+#include "tierup/kernels/spectral.h"
 
 namespace tierup::kernels {
 namespace {
@@ -100,6 +101,41 @@ TEST(Fourier, LongLinesCanBeStopped) {
     const Stop stop;
     const InterruptScope scope(&stop);
     EXPECT_THROW(line->transform(values.data<complex128>(), out.data<complex128>()), Error) << n;
+  }
+}
+
+// Every transform over several dimensions, of real numbers or of complex ones.
+using OverMany = Tensor (*)(const Tensor&, const FftList&, const FftList&, FftNorm);
+constexpr OverMany kOverMany[] = {&fft_fftn,   &fft_ifftn, &fft_rfftn,
+                                  &fft_irfftn, &fft_hfftn, &fft_ihfftn};
+
+TEST(Fourier, ANumberHasNoDimensionToTransform) {
+  const Tensor number = Tensor::scalar(Scalar(3.0), ScalarType::kFloat);
+  for (const OverMany transform : kOverMany) {
+    for (const int64_t dim : {0, -1}) {
+      EXPECT_THROW(transform(number, {}, IntVector{dim}, {}), Error);
+      EXPECT_THROW(transform(number, IntVector{2}, IntVector{dim}, {}), Error);
+    }
+  }
+  const Tensor transformed = fft_fftn(number, {}, {}, {});
+  EXPECT_EQ(transformed.dim(), 0);
+  EXPECT_EQ(*transformed.data<complex64>(), complex64(3));
+}
+
+TEST(Fourier, RealNumbersWithoutComplexOnesOfTheirWidthAreRefused) {
+  const Tensor narrow = signal(4, ScalarType::kBFloat16);
+  EXPECT_THROW(fft_rfft(narrow, {}, 0, {}), Error);
+  EXPECT_THROW(fft_ihfftn(narrow, {}, {}, {}), Error);
+  for (const bool onesided : {false, true}) EXPECT_THROW(fft_r2c(narrow, {0}, 0, onesided), Error);
+}
+
+TEST(Fourier, ADimensionIsTransformedOnceAndOfAtMostSixtyFour) {
+  for (const OverMany transform : kOverMany) {
+    for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kComplexFloat}) {
+      const Tensor deep = Tensor::empty(IntVector(65, 1), dtype);
+      EXPECT_THROW(transform(signal(4, dtype), {}, IntVector{0, -1}, {}), Error);
+      EXPECT_THROW(transform(deep, {}, IntVector{64}, {}), Error);
+    }
   }
 }
 

@@ -73,14 +73,9 @@ Axes resolve_axes(const Tensor& self, const FftList& s, const FftList& dims) {
   }
   require(!s || s->size() == axes.dims.size(), ErrorCode::kInvalidArgument,
           "When given, dim and shape arguments must have the same length");
-  uint64_t seen = 0;
+  axes.dims = transformed_dims(axes.dims, self.dim());
   for (size_t i = 0; i < axes.dims.size(); ++i) {
-    const int64_t d = wrap_dim(axes.dims[i], self.dim());
-    require(((seen >> d) & 1U) == 0, ErrorCode::kInvalidArgument, "FFT dims must be unique");
-    seen |= uint64_t{1} << d;
-    axes.dims[i] = d;
-    const int64_t have = self.dim() == 0 ? 1 : self.sizes()[d];
-    axes.sizes.push_back(s && (*s)[i] != -1 ? (*s)[i] : have);
+    axes.sizes.push_back(s && (*s)[i] != -1 ? (*s)[i] : self.sizes()[axes.dims[i]]);
   }
   return axes;
 }

@@ -2,7 +2,8 @@
 //
 // `n` and `s` pad with zeros or cut before the transform. `norm` is "backward" (default), "forward"
 // or "ortho". Integers and bool become f32. Throw kInvalidArgument for empty dimensions, unknown
-// norms and repeated dims, kTypeError for complex inputs of real transforms.
+// norms and repeated dims, kOutOfRange for dims that the tensor does not have, kTypeError for
+// complex inputs of real transforms.
 #pragma once
 
 #include <optional>
