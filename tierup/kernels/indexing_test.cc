@@ -57,6 +57,18 @@ TEST(Index, PutsSeparatedIndicesInFront) {
   EXPECT_EQ(values_of<float>(y), (Floats{2, 6, 10, 15, 19, 23}));
 }
 
+TEST(Index, WhatIsNotZeroInAMaskIsTrue) {
+  const Tensor x = counted({4});
+  const std::vector<Tensor> all = {longs({0, 1, 2, 3})};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Tensor& mask :
+       {longs({0, 256, 0, -1}), make_tensor<float>({4}, {0, 0.5F, -0.0F, nan}),
+        make_tensor<uint8_t>({4}, {0, 2, 0, 255}), make_tensor<bool>({4}, {0, 1, 0, 1})}) {
+    EXPECT_EQ(values_of<float>(masked_index(x, mask, all, Scalar(9))), (Floats{9, 1, 9, 3}));
+    EXPECT_EQ(values_of<float>(masked_index_put_accumulate(x, mask, all, x)), (Floats{0, 2, 2, 6}));
+  }
+}
+
 TEST(Index, TakesMasksOfAnyRank) {
   const Tensor mask = make_tensor<bool>({2, 2}, {true, false, false, true});
   EXPECT_EQ(values_of<float>(index(counted({2, 2}), {mask})), (Floats{0, 3}));

@@ -147,11 +147,12 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 }
 
 void fill_where_false(const Tensor& target, const Tensor& mask, const Scalar& value) {
+  const Tensor is_kept = to_dtype(mask, ScalarType::kBool);
   dispatch_all(target.dtype(), "masked_fill", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T number = value.to<T>();
     map_elements<T, T, bool>(
-        target, [number](T x, bool m) { return m ? x : number; }, target, mask);
+        target, [number](T x, bool kept) { return kept ? x : number; }, target, is_kept);
   });
 }
 

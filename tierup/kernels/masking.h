@@ -21,7 +21,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask);
 void masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& source);
 // aten::masked_scatter: the same on a copy of self broadcast with the mask.
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source);
-// Writes `value` where the mask, broadcast to `target`, is false.
+// Writes `value` where the mask, broadcast to `target`, is false, or zero if it has another dtype.
 void fill_where_false(const Tensor& target, const Tensor& mask, const Scalar& value);
 // aten::one_hot: int64, with a new last dimension of num_classes (-1: the largest class + 1).
 Tensor one_hot(const Tensor& self, int64_t num_classes);
