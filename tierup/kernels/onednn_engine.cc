@@ -39,10 +39,9 @@ dnnl::stream& onednn_stream() {
   return stream;
 }
 
-int threads_worth(int64_t multiplications, int64_t numbers) {
-  constexpr int64_t kMostForOne = int64_t{1} << 18;
+int threads_worth(int64_t multiplications, int64_t numbers, int64_t most_for_one) {
   constexpr int64_t kForANumber = 8;  // Multiplications that take as long as moving one.
-  return multiplications + kForANumber * numbers <= kMostForOne ? 1 : intra_op_threads();
+  return multiplications + kForANumber * numbers <= most_for_one ? 1 : intra_op_threads();
 }
 
 }  // namespace tierup::kernels

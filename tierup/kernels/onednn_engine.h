@@ -26,8 +26,10 @@ const dnnl::engine& onednn_engine();
 dnnl::stream& onednn_stream();
 
 // Threads that work is worth which multiplies so often and touches so many numbers: the calling one
-// alone for a few microseconds, where bringing others in takes longer.
-int threads_worth(int64_t multiplications, int64_t numbers);
+// alone for a few microseconds, where bringing others in takes longer. `most_for_one` is the most
+// multiplications, numbers counted as some each, for it alone.
+int threads_worth(int64_t multiplications, int64_t numbers,
+                  int64_t most_for_one = int64_t{1} << 18);
 
 // What a primitive depends on: sizes, strides, attributes, number of threads.
 using PrimitiveKey = SmallVector<int64_t, 40>;

@@ -33,20 +33,25 @@ Tensor tensor_at(Bases bases, const Home& home) {
                               strides_of(home.layout), 0);
 }
 
+// A layer that one thread has done in some 10 us: what a team saves of it is lost at its barriers,
+// and in looking at the flags of all its threads. On crowded cores a barrier takes milliseconds.
+constexpr int64_t kMostForOneThread = int64_t{1} << 19;
+
 }  // namespace
 
 int Emitter::threads_for(const Layer& layer) const {
+  const auto worth = [](int64_t multiplications, int64_t numbers) {
+    return threads_worth(multiplications, numbers, kMostForOneThread);
+  };
   const int64_t results = numel_of(value(layer.output).sizes);
   const auto numel = [&](size_t i) { return numel_of(value(layer.inputs[i]).sizes); };
   switch (layer.kind) {
-    case LayerKind::kConv: return threads_worth(layer.conv.multiplications(), layer.conv.numbers());
+    case LayerKind::kConv: return worth(layer.conv.multiplications(), layer.conv.numbers());
     case LayerKind::kGemm:
-      return threads_worth(results * layer.weight.size(0),
-                           results + numel(0) + layer.weight.numel());
+      return worth(results * layer.weight.size(0), results + numel(0) + layer.weight.numel());
     case LayerKind::kBatchGemm:
-      return threads_worth(results * value(layer.inputs[0]).sizes.back(),
-                           results + numel(0) + numel(1));
-    default: return threads_worth(0, results);
+      return worth(results * value(layer.inputs[0]).sizes.back(), results + numel(0) + numel(1));
+    default: return worth(0, results);
   }
 }
 
