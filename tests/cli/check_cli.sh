@@ -56,6 +56,11 @@ expect 3 "the same without expectations" "$tierup" run "$bounded.pt" --inputs "$
 says err "x is below zero"
 expect 0 "checking one model" "$tierup" check "$zoo/mlp3.pt"
 says out "3 passed, 0 failed, 0 refused"
+mkdir "$work/raising"
+sed 's/level/error/g' "$zoo/../ops/aten.relu.default.safetensors" >"$work/raising/aten.relu.default.safetensors"
+expect 1 "operator cases that raise no error where one is expected" "$tierup" check "$work/raising"
+says out "no error; PyTorch raises: direct"
+rm -r "$work/raising"
 expect 0 "figures" "$tierup" bench "${model[@]}" -t 0.05 -c 2 --json
 for key in load_ms first_ms warm_ms p50_ms p90_ms p99_ms p999_ms max_ms rss_mib error throughput; do
   says out "\"$key\":"

@@ -1,7 +1,8 @@
 // OpCaseBundle: the recorded cases of one operator overload, run against the operator table.
 //
 // A case passes if its outputs have the recorded values, dtypes and shapes, its written inputs
-// the recorded contents, and its outputs share memory with the inputs that they are views of.
+// the recorded contents, and its outputs share memory with the inputs that they are views of. A
+// case with an "error" instead of outputs passes if the call raises one.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,7 @@
 // Activations with arguments of their own; the plain ones are rows over a body alone.
+#include <cmath>
+
+#include "tierup/kernels/parameter_fit.h"
 #include "tierup/kernels/pointwise_ops.h"
 
 namespace tierup::kernels {
@@ -37,7 +40,16 @@ PointwiseCall selu(const Tensor& self) {
   return elu_call(self, Scalar(kSeluAlpha), Scalar(kSeluScale), Scalar(1.0));
 }
 
+PointwiseCall softshrink(const Tensor& self, const Scalar& lambda) {
+  if (is_floating(self.dtype())) check_element(lambda, self.dtype());
+  require(lambda.to_double() >= 0 && std::isfinite(lambda.to_double()), ErrorCode::kInvalidArgument,
+          "softshrink: lambda must be finite and at least 0, but found {}", lambda.to_string());
+  return {{Body::kSoftshrink, Promote::kSame, 1}, {self, lambda}};
+}
+
 PointwiseCall prelu_kernel(const Tensor& self, const Tensor& weight) {
+  require(self.dtype() == weight.dtype(), ErrorCode::kTypeError, "Found dtype {} but expected {}",
+          scalar_type_name(weight.dtype()), scalar_type_name(self.dtype()));
   return {{Body::kLeakyRelu}, {self, weight}};
 }
 

@@ -28,7 +28,8 @@ std::vector<Tensor> expand_masks(const Tensor& self, const std::vector<Tensor>& 
     }
     const auto at = static_cast<int64_t>(result.size());
     if (!is_mask(index)) {
-      require(is_integral(index.dtype(), false), ErrorCode::kInvalidArgument,
+      require(index.dtype() == ScalarType::kLong || index.dtype() == ScalarType::kInt,
+              ErrorCode::kInvalidArgument,
               "tensors used as indices must be long, int, byte or bool tensors, got {}",
               dtype_name(index.dtype()));
       result.push_back(to_dtype(index, ScalarType::kLong));
@@ -230,6 +231,7 @@ std::vector<Tensor> clamp_indices(const Tensor& self, const std::vector<Tensor>&
 }  // namespace
 
 Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
+  require(!indices.empty(), ErrorCode::kInvalidArgument, "at least one index must be provided");
   Tensor source;
   const Plan plan = plan_for(self, indices, source);
   Tensor out = Tensor::empty(plan.shape, self.dtype());

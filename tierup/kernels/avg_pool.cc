@@ -122,7 +122,8 @@ Tensor avg_pool1d(const Tensor& self, const IntVector& kernel_size, const IntVec
 
 template <int kRank>
 Tensor adaptive_avg_pool(const Tensor& self, const IntVector& output_size) {
-  const PoolWindow w = resize_window(self, kRank, output_size);
+  const PoolWindow w =
+      resize_window(self, kRank, output_size, kRank < 3 ? NonZero::kSpatial : NonZero::kAfterFirst);
   return run(self, w, std::nullopt, "adaptive_avg_pool2d", [&](size_t d, int64_t i) {
     const int64_t first = i * w.in[d] / w.out[d];
     const int64_t last = ((i + 1) * w.in[d] + w.out[d] - 1) / w.out[d];

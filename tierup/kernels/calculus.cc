@@ -1,6 +1,7 @@
 #include "tierup/kernels/calculus.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/joining.h"
@@ -65,7 +66,10 @@ void check_gradient(const Tensor& self, const IntVector& dims, size_t spacings,
           "torch.gradient expected spacing to be unspecified, a scalar, or a list of {} elements, "
           "but got {}",
           dims.size(), spacings);
+  std::set<int64_t> named;
   for (const int64_t dim : dims) {
+    require(named.insert(wrap_dim(dim, self.dim())).second, ErrorCode::kInvalidArgument,
+            "dim {} appears multiple times in the list of dims", dim);
     require(self.dim() > 0 && self.size(dim) >= edge_order + 1, ErrorCode::kInvalidArgument,
             "torch.gradient expected each dimension size to be at least edge_order+1");
   }
@@ -153,8 +157,8 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
   require(self.dim() >= 1, ErrorCode::kInvalidArgument,
           "diff expects input to be at least one-dimensional");
   require(n >= 0, ErrorCode::kInvalidArgument, "order must be non-negative but got {}", n);
+  if (n == 0) return clone(self);  // Whatever the dimension, without what would be put before.
   const int64_t d = wrap_dim(dim, self.dim());
-  if (n == 0) return clone(self);  // Without what would be put before and after.
   std::vector<Tensor> parts;
   if (prepend.defined()) parts.push_back(prepend);
   parts.push_back(self);

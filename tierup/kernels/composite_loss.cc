@@ -114,8 +114,6 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
           "dimensions, but got: "
           "anchor {}D, positive {}D, and negative {}D inputs",
           anchor.dim(), positive.dim(), negative.dim());
-  require(margin > 0, kBad, "triplet_margin_loss: expected margin to be greater than 0, got {}",
-          margin);
   const Tensor near = pairwise_distance(anchor, positive, p, eps, false);
   Tensor far = pairwise_distance(anchor, negative, p, eps, false);
   if (swap) {

@@ -1,6 +1,7 @@
 #include "tierup/kernels/conversion.h"
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
 namespace {
@@ -59,6 +60,7 @@ Scalar item(const Tensor& self) {
 
 Tensor copy_(const Tensor& self, const Tensor& src) {
   if (self.is_same(src)) return self;
+  if (self.numel() == 0) expand_to(src, self.sizes());  // Only for its error.
   check_no_internal_overlap(self);
   if (self.is_meta()) return self;
   // Copying between overlapping views goes through fresh memory.

@@ -1,4 +1,6 @@
 // Covariance and correlation matrices.
+#include <algorithm>
+
 #include "tierup/kernels/calculus.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/matmul.h"
@@ -25,6 +27,10 @@ void check_weights(const Tensor& weights, int64_t observations, bool integral, c
   require(is_integral(weights.dtype(), false) == integral, ErrorCode::kInvalidArgument,
           "cov(): expected {} to have {} dtype but got {}", what,
           integral ? "integral" : "floating point", scalar_type_name(weights.dtype()));
+  const Tensor values = contiguous(to_dtype(weights, ScalarType::kDouble));
+  require(std::none_of(values.data<double>(), values.data<double>() + values.numel(),
+                       [](double value) { return value < 0; }),
+          ErrorCode::kInvalidArgument, "cov(): {} cannot be negative", what);
 }
 
 double number(const Tensor& tensor) {

@@ -178,7 +178,9 @@ BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tenso
     });
   });
   const bool is_sum = options.mode == BagMode::kSum;
-  const bool skipped = is_sum && options.padding_idx < 0 && weight.dtype() != ScalarType::kDouble;
+  const bool skipped = is_sum && options.padding_idx < 0 && weight.dtype() != ScalarType::kDouble &&
+                       weight.stride(1) == 1 &&
+                       (!per_sample_weights.defined() || per_sample_weights.stride(0) == 1);
   Tensor sizes = counted;
   if (is_sum)
     sizes = zeros({options.forward_only ? offsets.numel() : bags.count}, ScalarType::kLong);

@@ -93,8 +93,8 @@ struct Pair {
   int64_t y, x;
 };
 Pair pair_of(const IntVector& values, const char* name) {
-  require(values.size() == 1 || values.size() == 2, kBad,
-          "It is expected {} equals to 2, but got size {}", name, values.size());
+  require(values.size() == 2, kBad, "It is expected {} equals to 2, but got size {}", name,
+          values.size());
   return {values[0], values.back()};
 }
 

@@ -217,7 +217,9 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
          "and num_groups={}",
          shape_string(input.sizes()), group);
   }
-  if (!(n >= 0 && c >= 0 && hxw >= 0 && input.numel() == numel_of(IntVector{n, c, hxw}))) {
+  require(c > 0, kBad, "Expected number of channels to be greater than 0, got {}", c);
+  require(hxw > 0, kBad, "Expected HxW to be greater than 0, got {}", hxw);
+  if (!(n >= 0 && input.numel() == numel_of(IntVector{n, c, hxw}))) {
     fail(kBad, "group_norm: sizes {} x {} x {} do not fit input of shape {}", n, c, hxw,
          shape_string(input.sizes()));
   }

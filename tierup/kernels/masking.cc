@@ -57,9 +57,8 @@ std::vector<int64_t> set_positions(const Tensor& self) {
 }
 
 Tensor as_bool_mask(const Tensor& mask, const char* what) {
-  require(mask.dtype() == ScalarType::kBool || mask.dtype() == ScalarType::kByte,
-          ErrorCode::kInvalidArgument, "{}: expected BoolTensor or ByteTensor for mask, got {}",
-          what, scalar_type_name(mask.dtype()));
+  require(mask.dtype() == ScalarType::kBool, ErrorCode::kInvalidArgument,
+          "{}: expected BoolTensor for mask, got {}", what, scalar_type_name(mask.dtype()));
   return mask;
 }
 

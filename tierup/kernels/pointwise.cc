@@ -5,6 +5,7 @@
 
 #include "tierup/kernels/cast.h"
 #include "tierup/kernels/memory_reuse.h"
+#include "tierup/kernels/parameter_fit.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
 
@@ -253,6 +254,7 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
 Tensor pointwise(const PointwiseOp& op, Operands operands, DyingOperands dying) {
   const ScalarType common = common_dtype(op, operands);
   const Variant& variant = variant_for(op.body, common);
+  check_parameters(op.body, common, operands);
   Tensor out = make_result(operands, result_dtype(variant, common), dying);
   run_pointwise(out, op.body, common, operands);
   return out;
@@ -261,6 +263,7 @@ Tensor pointwise(const PointwiseOp& op, Operands operands, DyingOperands dying) 
 void pointwise_into(const Tensor& out, const PointwiseOp& op, Operands operands) {
   const ScalarType common = common_dtype(op, operands);
   const ScalarType type = result_dtype(variant_for(op.body, common), common);
+  check_parameters(op.body, common, operands);
   require(can_cast(type, out.dtype()), ErrorCode::kTypeError,
           "result type {} can't be cast to the desired output type {}", scalar_type_name(type),
           scalar_type_name(out.dtype()));

@@ -78,6 +78,21 @@ Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
   return out;
 }
 
+namespace {
+
+// Calls `loss` with how the steps of its formula are rounded: to f16 or bf16 where the operands
+// promote to `narrow`, and not at all for other dtypes.
+Tensor rounded_loss(const Tensor& self, const Tensor& target, ScalarType narrow, const auto& loss) {
+  const ScalarType dtype = result_type(self, target);
+  if (dtype == narrow && dtype == ScalarType::kHalf)
+    return loss([](auto x) { return static_cast<float>(Half(static_cast<float>(x))); });
+  if (dtype == narrow && dtype == ScalarType::kBFloat16)
+    return loss([](auto x) { return static_cast<float>(BFloat16(static_cast<float>(x))); });
+  return loss([](auto x) { return x; });
+}
+
+}  // namespace
+
 // The difference is a number of the dtype, as in PyTorch, before it is squared.
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   const auto squared = [&](auto round) {
@@ -86,33 +101,39 @@ Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
       return difference * difference;
     });
   };
-  const ScalarType dtype = result_type(self, target);
-  if (dtype == ScalarType::kHalf)
-    return squared([](auto x) { return static_cast<float>(Half(static_cast<float>(x))); });
-  if (dtype == ScalarType::kBFloat16)
-    return squared([](auto x) { return static_cast<float>(BFloat16(static_cast<float>(x))); });
-  return squared([](auto x) { return x; });
+  return rounded_loss(self, target, result_type(self, target), squared);
 }
 
+// PyTorch computes it in f32 for bf16, and step by step in f16 for that.
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   require(beta >= 0, kBad, "smooth_l1_loss does not support negative values for beta.");
-  return pair_loss(self, target, reduction, [beta](auto x, auto t) {
-    using T = decltype(x);
-    const T z = std::abs(x - t);
-    const T limit = static_cast<T>(beta);
-    return z < limit ? T{0.5} * z * z / limit : z - T{0.5} * limit;
-  });
+  const auto loss = [&](auto round) {
+    return pair_loss(self, target, reduction, [beta, round](auto x, auto t) {
+      using T = decltype(x);
+      const auto z = round(std::abs(x - t));
+      const auto limit = round(static_cast<T>(beta));
+      const auto half = static_cast<T>(0.5);
+      if (z < limit) return static_cast<T>(round(round(round(half * z) * z) / limit));
+      return static_cast<T>(round(z - round(half * limit)));
+    });
+  };
+  return rounded_loss(self, target, ScalarType::kHalf, loss);
 }
 
+// PyTorch computes it in f32 for f16, and step by step in bf16 for that.
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   require(delta > 0, kBad, "huber_loss does not support non-positive values for delta.");
-  const Tensor loss = pair_loss(self, target, reduction, [delta](auto x, auto t) {
-    using T = decltype(x);
-    const T z = std::abs(x - t);
-    const T limit = static_cast<T>(delta);
-    return z < limit ? T{0.5} * z * z : limit * (z - T{0.5} * limit);
-  });
-  return to_dtype(loss, self.dtype());
+  const auto loss = [&](auto round) {
+    return pair_loss(self, target, reduction, [delta, round](auto x, auto t) {
+      using T = decltype(x);
+      const auto z = round(std::abs(x - t));
+      const auto limit = round(static_cast<T>(delta));
+      const auto half = static_cast<T>(0.5);
+      if (z < limit) return static_cast<T>(round(round(half * z) * z));
+      return static_cast<T>(round(limit * round(z - round(half * limit))));
+    });
+  };
+  return to_dtype(rounded_loss(self, target, ScalarType::kBFloat16, loss), self.dtype());
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,

@@ -7,6 +7,7 @@
 #include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/floating_work.h"
+#include "tierup/kernels/parameter_fit.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
 
@@ -28,14 +29,17 @@ void check_alpha(const PointwiseOp& op, Operands promoted, const Scalar& alpha) 
           "For non-complex input tensors, argument alpha must not be a complex number.");
 }
 
-bool is_one(const Scalar& number) { return number == Scalar(1) || number == Scalar(1.0); }
+bool is_one(const Scalar& number) {
+  return number == Scalar(1.0) || number == Scalar(true) || number == Scalar(complex128(1));
+}
 
 PointwiseCall add_or_sub(Body plain, Body scaled, const Operand& self, const Operand& other,
                          const Scalar& alpha) {
   PointwiseCall call{{plain}, {self, other}};
+  if (alpha == Scalar(1)) return call;
+  check_alpha(call.op, call.inputs(), alpha);
   if (is_one(alpha)) return call;
   call.op = {scaled, Promote::kSame, 2};
-  check_alpha(call.op, call.inputs(), alpha);
   call.operands.push_back(alpha);
   return call;
 }
@@ -107,6 +111,7 @@ PointwiseCall pow(const Operand& self, const Operand& exponent) {
     require(power.to_int() >= 0, ErrorCode::kInvalidArgument,
             "Integers to negative integer powers are not allowed.");
   }
+  if (!is_complex(common) && common != ScalarType::kBool) check_element(power, common);
   if (power.is_complex() || common == ScalarType::kBool) return call;
   const double value = power.to_double();
   const auto unary = [&](Body body) {
@@ -173,7 +178,7 @@ PointwiseCall clamp(const Tensor& self, const std::optional<Operand>& min,
 PointwiseCall hardtanh(const Tensor& self, const Scalar& min, const Scalar& max) {
   require(self.dtype() != ScalarType::kBool, ErrorCode::kUnsupported,
           "Bool inputs not supported for hardtanh");
-  return {{Body::kClamp, Promote::kSame, 1}, {self, min, max}};
+  return with_fitting_bounds({{Body::kClamp, Promote::kSame, 1}, {self, min, max}}, true);
 }
 
 PointwiseCall relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
@@ -196,6 +201,7 @@ PointwiseCall masked_fill(const Tensor& self, const Tensor& mask, const Operand&
           "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} "
           "dimension(s).",
           value.is_tensor() ? value.tensor.dim() : 0);
+  if (!value.is_tensor()) check_element(value.number, self.dtype());
   return {{Body::kWhere, Promote::kSame, 0, self.dtype()}, {mask, value, self}};
 }
 
@@ -221,6 +227,12 @@ PointwiseCall lerp(const Tensor& self, const Tensor& end, const Operand& weight)
           ErrorCode::kTypeError, "expected dtype {} for `weight` but got dtype {}",
           dtype_name(self.dtype()), dtype_name(dtype_of(weight)));
   return {{Body::kLerp, Promote::kSame, 1}, {self, end, weight}};
+}
+
+PointwiseCall heaviside(const Tensor& self, const Tensor& values) {
+  require(self.dtype() == values.dtype(), ErrorCode::kTypeError,
+          "heaviside is not yet implemented for tensors with different dtypes.");
+  return {{Body::kHeaviside}, {self, values}};
 }
 
 PointwiseCall neg(const Tensor& self) {

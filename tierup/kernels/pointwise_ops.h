@@ -30,6 +30,8 @@ PointwiseCall clamp(const Tensor& self, const std::optional<Operand>& min,
 PointwiseCall clamp_min(const Tensor& self, const Operand& min);
 PointwiseCall clamp_max(const Tensor& self, const Operand& max);
 PointwiseCall hardtanh(const Tensor& self, const Scalar& min, const Scalar& max);
+PointwiseCall softshrink(const Tensor& self, const Scalar& lambda);
+PointwiseCall heaviside(const Tensor& self, const Tensor& values);
 PointwiseCall relu6(const Tensor& self);
 
 // condition ? self : other. The condition is bool (or uint8). Follows: where.self.

@@ -17,7 +17,8 @@ PoolWindow::Triple spread(IntSpan values, int rank, int64_t missing, const char*
   return result;
 }
 
-PoolWindow input_window(const Tensor& input, int rank) {
+// `checked`: the first dimension that must not be of size 0.
+PoolWindow input_window(const Tensor& input, int rank, int64_t checked) {
   if (!(input.dim() == rank + 1 || input.dim() == rank + 2)) {
     fail(kBad, "pool{}d: Expected {}D or {}D (batch mode) tensor, but got input with sizes: {}",
          rank, rank + 1, rank + 2, shape_string(input.sizes()));
@@ -29,7 +30,7 @@ PoolWindow input_window(const Tensor& input, int rank) {
   for (int i = 0; i < rank; ++i) {
     w.in[static_cast<size_t>(3 - rank + i)] = input.sizes()[first + static_cast<size_t>(i)];
   }
-  for (size_t d = first - 1; d < static_cast<size_t>(input.dim()); ++d) {
+  for (auto d = static_cast<size_t>(checked); d < static_cast<size_t>(input.dim()); ++d) {
     if (!(input.sizes()[d] > 0)) {
       fail(kBad,
            "pool{}d: Expected input to have non-zero size for non-batch dimensions, but got {}",
@@ -53,7 +54,7 @@ int64_t pooled_size(const PoolWindow& w, size_t d, bool ceil_mode) {
 
 PoolWindow pool_window(const Tensor& input, int rank, IntSpan kernel, IntSpan stride,
                        IntSpan padding, IntSpan dilation, bool ceil_mode) {
-  PoolWindow w = input_window(input, rank);
+  PoolWindow w = input_window(input, rank, input.dim() - rank - 1);
   w.kernel = spread(kernel, rank, 1, "kernel_size");
   w.stride = stride.empty() ? w.kernel : spread(stride, rank, 1, "stride");
   w.padding = spread(padding, rank, 0, "padding");
@@ -79,8 +80,11 @@ PoolWindow pool_window(const Tensor& input, int rank, IntSpan kernel, IntSpan st
   return w;
 }
 
-PoolWindow resize_window(const Tensor& input, int rank, IntSpan output_size) {
-  PoolWindow w = input_window(input, rank);
+PoolWindow resize_window(const Tensor& input, int rank, IntSpan output_size, NonZero wanted) {
+  const int64_t spatial = input.dim() - rank;
+  PoolWindow w = input_window(input, rank, wanted == NonZero::kSpatial ? spatial : 1);
+  require(output_size.size() == static_cast<size_t>(rank), kBad,
+          "pool{}d: output_size must be {} ints, got {}", rank, rank, output_size.size());
   w.out = spread(output_size, rank, 1, "output_size");
   for (const int64_t size : w.out) {
     require(size >= 0, kBad,

@@ -31,8 +31,12 @@ struct PoolWindow {
 PoolWindow pool_window(const Tensor& input, int rank, IntSpan kernel, IntSpan stride,
                        IntSpan padding, IntSpan dilation, bool ceil_mode);
 
+// Which dimensions of an input must not be of size 0: those after the first, or the spatial ones.
+enum class NonZero : uint8_t { kAfterFirst, kSpatial };
+
 // For adaptive pooling and unpooling: sizes alone, the output's given.
-PoolWindow resize_window(const Tensor& input, int rank, IntSpan output_size);
+PoolWindow resize_window(const Tensor& input, int rank, IntSpan output_size,
+                         NonZero wanted = NonZero::kAfterFirst);
 
 // Sizes of the output: those of the input with its spatial sizes replaced.
 IntVector pooled_sizes(const Tensor& input, const PoolWindow& window);

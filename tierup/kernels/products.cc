@@ -4,6 +4,7 @@
 
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/matmul.h"
+#include "tierup/kernels/parameter_fit.h"
 #include "tierup/kernels/strided_loop.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/kernels/view.h"
@@ -106,6 +107,18 @@ Tensor outer(const Tensor& self, const Tensor& vec2) {
   return multiply_broadcast(unsqueeze(self, 1), vec2);
 }
 
+namespace {
+
+void check_factor(const Scalar& factor, ScalarType type, const char* name) {
+  require(type == ScalarType::kBool || !factor.is_bool(), ErrorCode::kInvalidArgument,
+          "Boolean {} only supported for Boolean results.", name);
+  require(!is_integral(type, true) || factor.is_integral(true), ErrorCode::kInvalidArgument,
+          "For integral input tensors, argument {} must not be a floating point number.", name);
+  check_element(factor, type);
+}
+
+}  // namespace
+
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
   require(vec1.dim() == 1 && vec2.dim() == 1, kBadShape,
@@ -113,6 +126,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   const IntVector sizes{vec1.size(0), vec2.size(0)};
   const Tensor expanded = expand_to(self, sizes);
   const ScalarType type = result_type(expanded, vec1, vec2);
+  check_factor(beta, type, "beta");
+  check_factor(alpha, type, "alpha");
   const Tensor out = Tensor::empty(sizes, type);
   const Tensor summand = to_dtype(expanded, type);
   const Tensor column = to_dtype(unsqueeze(vec1, 1), type);

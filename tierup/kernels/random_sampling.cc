@@ -177,7 +177,12 @@ std::pair<Tensor, Tensor> native_dropout(const Tensor& input, double p, bool tra
 
 Tensor rrelu(const Tensor& self, const Tensor& noise, double lower, double upper, bool training,
              Generator* generator) {
-  require(lower <= upper, ErrorCode::kInvalidArgument,
+  require(std::isfinite(lower) && std::isfinite(upper), ErrorCode::kInvalidArgument,
+          "rrelu: bounds must be finite, got {} and {}", lower, upper);
+  require(!noise.defined() || std::equal(noise.sizes().begin(), noise.sizes().end(),
+                                         self.sizes().begin(), self.sizes().end()),
+          ErrorCode::kInvalidArgument, "noise tensor shape must match self tensor shape");
+  require((noise.defined() && !training) || lower <= upper, ErrorCode::kInvalidArgument,
           "Lower bound should be less than or equal to the upper bound, got {} and {}", lower,
           upper);
   if (!training) {

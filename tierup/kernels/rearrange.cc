@@ -141,8 +141,9 @@ Tensor roll(const Tensor& self, const IntVector& shifts, const IntVector& dims) 
   }
   require(shifts.size() == dims.size(), ErrorCode::kInvalidArgument,
           "shifts and dimensions must align. shifts: {}, dims:{}", shifts.size(), dims.size());
-  for (const int64_t dim : dims) wrap_dim(dim, self.dim());
-  if (self.numel() == 0 || self.dim() == 0) return clone(self);
+  if (self.numel() == 0) return clone(self);
+  require(self.dim() > 0, ErrorCode::kOutOfRange,
+          "Dimension specified as {} but tensor has no dimensions", dims[0]);
   Tensor result = self;
   for (size_t i = 0; i < dims.size(); ++i) result = roll_one(result, shifts[i], dims[i]);
   return result;

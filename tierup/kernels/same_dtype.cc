@@ -23,10 +23,13 @@ void require_dtype_of(const Tensor& input, std::initializer_list<const Tensor*> 
 
 void require_norm_dtypes(const Tensor& input, std::initializer_list<const Tensor*> parameters,
                          const char* what) {
+  const Tensor* first = nullptr;
   for (const Tensor* parameter : parameters) {
-    if (!parameter->defined() || parameter->dtype() == input.dtype()) continue;
-    const bool is_wider = work_type(input.dtype()) == parameter->dtype();
-    if (!is_wider) refuse(input, *parameter, what);
+    if (!parameter->defined()) continue;
+    if (first == nullptr) first = parameter;
+    const ScalarType dtype = parameter->dtype();
+    const bool suits = dtype == input.dtype() || dtype == work_type(input.dtype());
+    if (!suits || dtype != first->dtype()) refuse(input, *parameter, what);
   }
 }
 

@@ -11,7 +11,7 @@ namespace tierup::kernels {
 void require_dtype_of(const Tensor& input, std::initializer_list<const Tensor*> operands,
                       const char* what);
 
-// The same for the parameters of a norm, which may be float32 beside float16 and bfloat16.
+// The same for the parameters of a norm, which may all be float32 beside float16 and bfloat16.
 void require_norm_dtypes(const Tensor& input, std::initializer_list<const Tensor*> parameters,
                          const char* what);
 

@@ -121,7 +121,7 @@ struct Elu {
   static constexpr size_t kArity = 4;
   template <typename V>
   static TIERUP_INLINE V apply(V x, V alpha, V scale, V input_scale) {
-    return select(x > V(0), V(x * scale), V(expm1(x * input_scale) * (alpha * scale)));
+    return select(x < V(0), V(expm1(x * input_scale) * (alpha * scale)), V(x * scale));
   }
 };
 // (x, slope)

@@ -236,6 +236,7 @@ Tensor reverse_dims(const Tensor& self) {
 }
 
 Tensor matrix_transpose(const Tensor& self) {
+  if (self.dim() == 0) return self.as_view({}, {}, self.offset());
   require(self.dim() >= 2, ErrorCode::kInvalidArgument,
           "tensor.mT is only supported on matrices or batches of matrices. Got {}-D tensor.",
           self.dim());
@@ -243,10 +244,10 @@ Tensor matrix_transpose(const Tensor& self) {
 }
 
 Tensor adjoint(const Tensor& self) {
-  require(self.dim() >= 2, ErrorCode::kInvalidArgument,
+  require(self.dim() != 1, ErrorCode::kInvalidArgument,
           "tensor.adjoint() is only supported on matrices or batches of matrices. Got {}-D tensor.",
           self.dim());
-  Tensor result = transpose(self, -2, -1);
+  Tensor result = matrix_transpose(self);
   if (is_complex(self.dtype())) result.impl()->conjugate = !self.impl()->conjugate;
   return result;
 }

@@ -60,10 +60,9 @@ constexpr OpRow kRows[] = {
     {"aten::softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      body_out<Body::kSoftplus, Promote::kSame, 1>},
-    {"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-     body_row<Body::kSoftshrink, Promote::kSame, 1>},
+    {"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", pointwise_row<&k::softshrink>},
     {"aten::softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
-     body_out<Body::kSoftshrink, Promote::kSame, 1>},
+     pointwise_out<&k::softshrink>},
     {"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
      body_row<Body::kHardshrink, Promote::kSame, 1>},
     {"aten::hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",

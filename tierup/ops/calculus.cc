@@ -33,8 +33,16 @@ std::vector<Tensor> gradient_numbers_int(const Tensor& self, const std::vector<S
                                          std::optional<int64_t> dim, int64_t edge_order) {
   return k::gradient(self, spacing, one_axis(dim), edge_order);
 }
+// A list of spacings has one for each dimension; a number is for all.
+void check_spacings(size_t spacings, const IntVector& dims) {
+  require(spacings == dims.size(), ErrorCode::kInvalidArgument,
+          "torch.gradient expected spacing to be unspecified, a scalar or its spacing and dim "
+          "arguments to have the same length, but got {} and {}",
+          spacings, dims.size());
+}
 std::vector<Tensor> gradient_numbers(const Tensor& self, const std::vector<Scalar>& spacing,
                                      const IntVector& dims, int64_t edge_order) {
+  check_spacings(spacing.size(), dims);
   return k::gradient(self, spacing, dims, edge_order);
 }
 std::vector<Tensor> gradient_tensors_int(const Tensor& self, const std::vector<Tensor>& spacing,
@@ -43,6 +51,7 @@ std::vector<Tensor> gradient_tensors_int(const Tensor& self, const std::vector<T
 }
 std::vector<Tensor> gradient_tensors(const Tensor& self, const std::vector<Tensor>& spacing,
                                      const IntVector& dims, int64_t edge_order) {
+  check_spacings(spacing.size(), dims);
   return k::gradient_coordinates(self, spacing, dims, edge_order);
 }
 

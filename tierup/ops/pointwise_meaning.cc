@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tierup/kernels/parameter_fit.h"
+
 namespace tierup::ops {
 namespace {
 
@@ -73,6 +75,7 @@ void describe(const Op& op, const std::vector<MeaningArgument>& arguments,
   }
   meaning.body = described.op.body;
   meaning.common = kernels::common_dtype(described.op, described.inputs());
+  kernels::check_parameters(meaning.body, meaning.common, described.inputs());
   meaning.compute = is_reduced(meaning.common) ? ScalarType::kFloat : meaning.common;
   const kernels::Variant* variant =
       meaning.compute <= ScalarType::kBool

@@ -34,9 +34,8 @@ struct AntialiasSpec {
 };
 
 template <typename Spec>
-Tensor sized(const Tensor& self, IntVector output_size, bool align_corners,
+Tensor sized(const Tensor& self, const IntVector& output_size, bool align_corners,
              const kernels::Scales& scales) {
-  if (output_size.size() == 1) output_size.resize(static_cast<size_t>(Spec::kRank), output_size[0]);
   require(output_size.size() == static_cast<size_t>(Spec::kRank), ErrorCode::kInvalidArgument,
           "It is expected output_size equals to {}, but got size {}", Spec::kRank,
           output_size.size());
