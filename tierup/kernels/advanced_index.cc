@@ -252,6 +252,7 @@ Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
 
 void index_put_(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
                 bool accumulate) {
+  require(!indices.empty(), ErrorCode::kInvalidArgument, "at least one index must be provided");
   require(self.dtype() == values.dtype(), ErrorCode::kInvalidArgument,
           "Index put requires the source and destination dtypes match, got {} for the destination "
           "and {} for the source.",

@@ -131,8 +131,9 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
 }
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
+  const int64_t d = wrap_dim(dim, self.dim());
   if (index.numel() == 0) return Tensor::empty(index.sizes(), self.dtype());
-  return gather_lanes(self, wrap_dim(dim, self.dim()), index_as_long(index, "gather"), false);
+  return gather_lanes(self, d, index_as_long(index, "gather"), false);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {

@@ -148,7 +148,7 @@ Tensor matrix_norm_named(const Tensor& self, std::string_view ord, const IntVect
 
 Tensor linalg_norm(const Tensor& self, const std::optional<Scalar>& ord, const ReduceDims& dims,
                    bool keepdim, std::optional<ScalarType> dtype) {
-  if (!(!dims || dims->size() == 1 || dims->size() == 2 || !ord)) {
+  if (!(!dims || dims->size() == 1 || dims->size() == 2)) {
     fail(ErrorCode::kInvalidArgument,
          "linalg.norm: If dim is specified, it must be of length 1 or 2. Got {}",
          dims ? shape_string(*dims) : "");

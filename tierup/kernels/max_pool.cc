@@ -276,6 +276,23 @@ std::tuple<Tensor, Tensor> adaptive_max_pool(const Tensor& self, const IntVector
       });
 }
 
+namespace {
+
+// Random samples are [batch or more, channels, rank]: modules keep theirs for the largest batch.
+void check_samples(const Tensor& self, const Tensor& samples, int rank) {
+  const int64_t batch = self.dim() == rank + 2 ? self.size(0) : 1;
+  const bool fits = samples.dim() == 3 && samples.size(0) >= batch &&
+                    samples.size(1) == self.size(-rank - 1) && samples.size(2) == rank;
+  if (!fits || samples.dtype() != self.dtype()) {
+    fail(kBad,
+         "fractional_max_pool{}d: expect _random_samples to have the same dtype as input and the "
+         "shape [{} or more, {}, {}], but got {}",
+         rank, batch, self.size(-rank - 1), rank, shape_string(samples.sizes()));
+  }
+}
+
+}  // namespace
+
 template <int kRank>
 std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& self, const IntVector& kernel_size,
                                                const IntVector& output_size,
@@ -290,11 +307,7 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& self, const IntVect
             "fractional_max_pool{}d: pool size {} too large relative to input size {}", kRank,
             w.kernel[d], w.in[d]);
   }
-  require(random_samples.dtype() == self.dtype() && random_samples.numel() == w.planes * kRank,
-          kBad,
-          "fractional_max_pool{}d: expect _random_samples to have the same dtype as input and {} "
-          "elements",
-          kRank, w.planes * kRank);
+  check_samples(self, random_samples, kRank);
   // starts[plane][dimension]; in two dimensions the first sample is that of the width.
   std::vector<std::array<std::vector<int64_t>, 3>> starts(static_cast<size_t>(w.planes));
   const Tensor samples = contiguous(random_samples);

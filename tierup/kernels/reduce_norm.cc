@@ -181,6 +181,9 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims
           scalar_type_name(self.dtype()));
   require(!ord.is_complex(), ErrorCode::kTypeError,
           "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
+  require(!dtype || is_complex(*dtype) == is_complex(self.dtype()), ErrorCode::kTypeError,
+          "linalg.vector_norm: dtype {} does not suit input of {}",
+          scalar_type_name(dtype.value_or(self.dtype())), scalar_type_name(self.dtype()));
   const double order = ord.to_double();
   check_identity(self, order, dims);
   const Tensor input = dtype ? to_dtype(self, *dtype) : self;

@@ -153,9 +153,20 @@ Tensor poisson(RunContext& c, const Tensor& self, const IValue& g) {
   return k::poisson(self, pick(c, g));
 }
 
+void check_deviation(const k::Operand& deviation) {
+  if (deviation.is_tensor()) {
+    require(!is_complex(deviation.tensor.dtype()), ErrorCode::kInvalidArgument,
+            "normal expects standard deviation to be non-complex");
+  } else {
+    require(deviation.number.to_double() >= 0, ErrorCode::kInvalidArgument,
+            "normal expects std >= 0.0, but found std {}", deviation.number.to_string());
+  }
+}
+
 // mean + deviation * standard normal numbers, in the shape of both.
 Tensor shifted_normal(k::Generator& generator, const k::Operand& mean,
                       const k::Operand& deviation) {
+  check_deviation(deviation);
   const k::PointwiseCall shape{{k::Body::kAdd}, {mean, deviation}};
   const ScalarType dtype = k::common_dtype(shape.op, shape.inputs());
   const Tensor drawn = Tensor::empty(k::broadcast_shape(shape.inputs()), dtype);
