@@ -157,9 +157,8 @@ std::vector<const Node*> AliasAnalysis::writers(const Value* value) const {
 }
 
 bool AliasAnalysis::is_written(const LocationSet& set) const {
-  return std::any_of(set.begin(), set.end(), [&](uint32_t location) {
-    return !locations_[location].writers.empty();
-  });
+  return std::any_of(set.begin(), set.end(),
+                     [&](uint32_t location) { return !locations_[location].writers.empty(); });
 }
 
 bool AliasAnalysis::has_writers(const Value* value) const {

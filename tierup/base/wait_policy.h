@@ -88,8 +88,8 @@ class CrowdedCores {
   int64_t lost_ = 0;
 };
 
-// Stands around a run that may use `threads` threads of OpenMP. From the first team on, looks at the
-// machine at most every 10 ms over all runs of the process (3 us each time, two readings of the
+// Stands around a run that may use `threads` threads of OpenMP. From the first team on, looks at
+// the machine at most every 10 ms over all runs of the process (3 us each time, two readings of the
 // clock otherwise). Never waits for another thread. Ends in the thread in which it began.
 class WaitPolicyScope {
  public:
@@ -101,7 +101,7 @@ class WaitPolicyScope {
  private:
   const int threads_;
   const int outer_threads_;  // Of the run that this one is in.
-  int64_t began_ = 0;  // 0: this run is not watched.
+  int64_t began_ = 0;        // 0: this run is not watched.
   int64_t cpu_began_ = 0;
 };
 

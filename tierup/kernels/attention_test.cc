@@ -74,12 +74,8 @@ TEST(EncoderLayer, NarrowNumbersGiveTheFullResultRounded) {
     const auto weight = [&](const IntVector& sizes, int64_t seed) {
       return to_dtype(to_dtype(numbers(sizes, seed), ScalarType::kBFloat16), dtype);
     };
-    const HeadWeights heads{4,
-                            2,
-                            weight({12, 4}, 1),
-                            weight({12}, 2),
-                            weight({4, 4}, 3),
-                            weight({4}, 4)};
+    const HeadWeights heads{
+        4, 2, weight({12, 4}, 1), weight({12}, 2), weight({4, 4}, 3), weight({4}, 4)};
     const EncoderWeights layer{use_gelu,
                                false,
                                1e-5,
