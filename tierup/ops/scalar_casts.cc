@@ -24,6 +24,10 @@ void int_of_number(OpCall& call) {
   call.results[0] = IValue(kernels::convert_number<int64_t>(number_of(call.args[0])));
 }
 
+// Of tensors and of numbers of unknown type: what an int does not reach, NaN too, is refused. A
+// float is converted as the processor does.
+void int_in_reach(OpCall& call) { call.results[0] = IValue(number_of(call.args[0]).to<int64_t>()); }
+
 void float_of_number(OpCall& call) { call.results[0] = IValue(real_of(call.args[0])); }
 
 void bool_of_number(OpCall& call) {
@@ -125,10 +129,10 @@ void unwrap_optional(OpCall& call) {
 }
 
 constexpr OpRow kRows[] = {
-    {"aten::Int.Tensor(Tensor a) -> int", &int_of_number, ir::kMayRaise, &shapes::number_itself},
+    {"aten::Int.Tensor(Tensor a) -> int", &int_in_reach, ir::kMayRaise, &shapes::number_itself},
     {"aten::Int.bool(bool a) -> int", &int_of_number},
     {"aten::Int.float(float a) -> int", &int_of_number},
-    {"aten::Int.Scalar(Scalar a) -> int", &int_of_number, ir::kMayRaise},
+    {"aten::Int.Scalar(Scalar a) -> int", &int_in_reach, ir::kMayRaise},
     {"aten::Int.str(str a) -> int", &int_of_text, ir::kMayRaise},
     {"aten::Float.Tensor(Tensor a) -> float", &float_of_number, ir::kMayRaise},
     {"aten::Float.Scalar(Scalar a) -> float", &float_of_number, ir::kMayRaise},

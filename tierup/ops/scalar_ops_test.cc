@@ -181,6 +181,11 @@ TEST(ScalarCasts, TensorsOfOneElement) {
   EXPECT_EQ(called("aten::Int.Tensor", {one}), "3");
   EXPECT_EQ(called("aten::Float.Tensor", {one}), "3.75");
   EXPECT_EQ(called("aten::Bool.Tensor", {one}), "True");
+  for (const double beyond : {std::numeric_limits<double>::quiet_NaN(), kInf, 1e30, -1e19}) {
+    const std::string refusal = "! value cannot be converted to type int64_t without overflow";
+    EXPECT_EQ(called("aten::Int.Tensor", {Tensor::scalar(beyond)}), refusal);
+    EXPECT_EQ(called("aten::Int.Scalar", {beyond}), refusal);
+  }
   const int64_t two[] = {2};
   const Tensor pair = Tensor::empty(two, ScalarType::kLong);
   EXPECT_EQ(called("aten::Int.Tensor", {pair}),
