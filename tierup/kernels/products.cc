@@ -212,6 +212,9 @@ Tensor tensordot(const Tensor& self, const Tensor& other, const IntVector& dims_
   Tensor b = other;
   int64_t depth = 1;
   for (size_t i = 0; i < dims_self.size(); ++i) {
+    require(self.dim() > 0 && other.dim() > 0, ErrorCode::kOutOfRange,
+            "Dimension specified as {} but tensor has no dimensions",
+            self.dim() > 0 ? dims_other[i] : dims_self[i]);
     const int64_t s = wrap_dim(dims_self[i], self.dim());
     const int64_t o = wrap_dim(dims_other[i], other.dim());
     left.push_back(s);

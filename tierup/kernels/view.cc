@@ -44,11 +44,13 @@ Tensor rewiden(const Tensor& self, ScalarType dtype) {
   return Tensor::from_storage(self.storage(), dtype, sizes, strides, offset);
 }
 
-Tensor without_dims(const Tensor& self, uint64_t dropped) {
+// Without those of its dimensions of size 1 which `is_dropped` tells.
+template <typename IsDropped>
+Tensor without_dims(const Tensor& self, const IsDropped& is_dropped) {
   IntVector sizes;
   IntVector strides;
   for (int64_t d = 0; d < self.dim(); ++d) {
-    if (((dropped >> d) & 1U) != 0 && self.sizes()[d] == 1) continue;
+    if (self.sizes()[d] == 1 && is_dropped(d)) continue;
     sizes.push_back(self.sizes()[d]);
     strides.push_back(self.strides()[d]);
   }
@@ -297,12 +299,18 @@ Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) {
   return movedim(self, {source}, {destination});
 }
 
-Tensor squeeze(const Tensor& self) { return without_dims(self, ~uint64_t{0}); }
+Tensor squeeze(const Tensor& self) {
+  return without_dims(self, [](int64_t) { return true; });
+}
 
-Tensor squeeze_dim(const Tensor& self, int64_t dim) { return squeeze_dims(self, {dim}); }
+Tensor squeeze_dim(const Tensor& self, int64_t dim) {
+  const int64_t dropped = wrap_dim(dim, self.dim());
+  return without_dims(self, [=](int64_t d) { return d == dropped; });
+}
 
 Tensor squeeze_dims(const Tensor& self, const IntVector& dims) {
-  return without_dims(self, dim_mask(self, dims));
+  return without_dims(self,
+                      [mask = dim_mask(self, dims)](int64_t d) { return ((mask >> d) & 1U) != 0; });
 }
 
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
