@@ -41,13 +41,13 @@ def encode(value, prefix, tensors):
     return value
 
 
-def write_case(folder, name, args, expected, tolerance=(1e-4, 1e-5), kind="pt"):
+def write_case(folder, name, args, expected, tolerance=(1e-4, 1e-5), kind="pt", number=0):
     inputs, outputs = {}, {}
     metadata = {"inputs": json.dumps(encode(list(args), "in", inputs)),
                 "outputs": json.dumps(encode(expected, "out", outputs)),
                 "rtol": str(tolerance[0]), "atol": str(tolerance[1]),
                 "archives": json.dumps([f"{name}.{kind}"])}
-    save_file({**inputs, **outputs}, f"{folder}/{name}.case0.safetensors", metadata)
+    save_file({**inputs, **outputs}, f"{folder}/{name}.case{number}.safetensors", metadata)
 
 
 def write_calls(folder, name, module, arguments):
@@ -291,6 +291,8 @@ def write_forms(folder):
                     torch.rand(2, 3, 5, 8), mask, torch.rand(7, 3, 3), torch.rand(7, 3, 11))
     torch.jit.script(products).save(f"{folder}/small_products.pt")
     write_case(folder, "small_products", small_inputs, products(*small_inputs))
+    empty_inputs = tuple(x[:0] if x.dim() == 4 else x for x in small_inputs)
+    write_case(folder, "small_products", empty_inputs, products(*empty_inputs), number=1)
     recurrent, steps = nn.LSTM(3, 2), torch.rand(4, 2, 3)
     torch.jit.script(recurrent).save(f"{folder}/overloaded_forward.pt")
     write_case(folder, "overloaded_forward", (steps,), recurrent(steps))

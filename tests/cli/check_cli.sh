@@ -54,6 +54,9 @@ lacks out "numbers: 2"
 says err "numbers: 2"
 expect 3 "the same without expectations" "$tierup" run "$bounded.pt" --inputs "$bounded.case0.safetensors"
 says err "x is below zero"
+products=$zoo/../modules/small_products
+expect 0 "compiled groups of products over nothing" "$tierup" run "$products.pt" \
+  --inputs "$products.case1.safetensors" --check --tiering compile=blocking,profiled_runs=1
 expect 0 "checking one model" "$tierup" check "$zoo/mlp3.pt"
 says out "3 passed, 0 failed, 0 refused"
 mkdir "$work/raising"

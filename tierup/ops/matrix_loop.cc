@@ -23,7 +23,8 @@ class Run {
       begins_[i] = static_cast<char*>(inputs[i]->storage->data()) +
                    inputs[i]->offset * static_cast<int64_t>(item_size(inputs[i]->dtype));
     }
-    if (plan.scratch_bytes > 0) find_scratch();
+    // Row members read empty tensors, too.
+    if (plan.scratch_bytes > 0 || plan.has_calls) find_scratch();
   }
 
   void run() {
