@@ -10,6 +10,12 @@
 
 #include "tierup/base/error.h"
 
+#ifdef TIERUP_COVERAGE
+extern "C" {
+#include <gcov.h>
+}
+#endif
+
 namespace tierup::cli {
 namespace {
 
@@ -177,6 +183,9 @@ class Reader {
             message += text;
             if (!write_all(descriptor, message.data(), message.size())) _exit(1);
           });
+#ifdef TIERUP_COVERAGE
+  __gcov_dump();  // Counts are written by exit() alone.
+#endif
   _exit(0);
 }
 
