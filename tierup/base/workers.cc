@@ -78,6 +78,7 @@ void start_workers() {
 }
 
 void prepare_team() {
+  if (intra_op_threads() == 1) return;
   look_before_team();
   if (!cores_are_crowded()) start_workers();
 }

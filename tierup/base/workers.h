@@ -19,8 +19,8 @@ namespace tierup {
 // the child, and a loop there would wait for them for ever.
 void start_workers();
 
-// Where a team is about to be entered: looks at the machine if nobody has (wait_policy.h), and
-// starts the workers unless they would only crowd it.
+// Where a team is about to be entered, if this thread may have one: looks at the machine if nobody
+// has (wait_policy.h), and starts the workers unless they would only crowd it.
 void prepare_team();
 
 }  // namespace tierup

@@ -210,7 +210,7 @@ PrimitiveKey key_of(const ConvGeometry& g, bool channels_last, bool has_bias) {
 void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* input,
                      const float* weight, const float* bias, float* output) {
   const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
-  if (intra_op_threads() > 1) prepare_team();
+  prepare_team();
   thread_local PrimitiveCache<CachedConvolution> cache;
   const bool has_bias = bias != nullptr;
   CachedConvolution& conv = cache.get(key_of(g, channels_last, has_bias),

@@ -75,7 +75,7 @@ CachedMatmul make_matmul(const GemmProblem& p, const MatrixOperand& a, const Mat
 void gemm_onednn(const GemmProblem& p) {
   const ThreadCountScope threads(
       threads_worth(p.batch * p.m * p.n * p.k, p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)));
-  if (intra_op_threads() > 1) prepare_team();
+  prepare_team();
   MatrixOperand a = p.a;
   MatrixOperand b = p.b;
   normalize(p.m, p.k, a.row_stride, a.col_stride);

@@ -53,15 +53,12 @@ void multiply_into(const Tensor& out, const Tensor& a, const Tensor& b, const Sc
   gemm(problem);
 }
 
-// What alpha and beta are numbers of.
-ScalarType factor_type(ScalarType dtype) { return is_complex(dtype) ? dtype : work_type(dtype); }
-
 // A product of checked operands plus beta * self.
 Tensor add_product(const Tensor& self, const IntVector& sizes, const Tensor& a, const Tensor& b,
                    const Scalar& beta, const Scalar& alpha) {
   require_dtype_of(a, {&self}, "the sum with a product");
-  check_element(beta, factor_type(a.dtype()));
-  check_element(alpha, factor_type(a.dtype()));
+  check_element(beta, work_type(a.dtype()));
+  check_element(alpha, work_type(a.dtype()));
   const Tensor expanded = expand_to(self, sizes);
   Tensor out = Tensor::empty(sizes, a.dtype());
   const bool ignored = beta.to_complex() == complex128(0);

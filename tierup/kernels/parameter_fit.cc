@@ -1,6 +1,7 @@
 #include "tierup/kernels/parameter_fit.h"
 
 #include "tierup/kernels/cast.h"
+#include "tierup/kernels/floating_work.h"
 
 namespace tierup::kernels {
 namespace {
@@ -35,14 +36,10 @@ Target target_of(Body body, size_t k) {
   }
 }
 
-bool is_reduced(ScalarType type) {
-  return type == ScalarType::kHalf || type == ScalarType::kBFloat16;
-}
-
 void check_parameter(const Scalar& number, ScalarType type, Target target) {
   if (target == Target::kNothing) return;
-  if (target == Target::kWideElement && is_reduced(type)) return;
-  check_element(number, is_reduced(type) && target == Target::kWork ? ScalarType::kFloat : type);
+  if (target == Target::kWideElement && work_type(type) != type) return;
+  check_element(number, target == Target::kWork ? work_type(type) : type);
 }
 
 }  // namespace

@@ -157,19 +157,14 @@ Tensor complex_logsumexp(const Tensor& self, const IntVector& dims, bool keepdim
   return keepdim ? result : squeeze_dims(result, dims);
 }
 
-IntVector named_dims(const Tensor& self, const ReduceDims& dims) {
-  if (dims && !dims->empty()) return *dims;
-  IntVector all;
-  for (int64_t d = 0; d < self.dim(); ++d) all.push_back(d);
-  return all;
-}
-
 // Whether a norm over these dimensions is of single elements: then no power of them is taken, which
 // could overflow.
 bool reduces_nothing(const Tensor& self, const ReduceDims& dims) {
-  if (self.dim() == 0) return true;
-  const IntVector named = named_dims(self, dims);
-  return std::all_of(named.begin(), named.end(), [&](int64_t dim) { return self.size(dim) == 1; });
+  const uint64_t mask = reduce_mask(dims, self.dim());
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (((mask >> d) & 1U) != 0 && self.sizes()[d] != 1) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -189,7 +184,8 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims
   const Tensor input = dtype ? to_dtype(self, *dtype) : self;
   if (order != 0 && reduces_nothing(self, dims)) {
     const Tensor magnitude = pointwise({Body::kAbs}, {input});
-    return keepdim ? magnitude : squeeze_dims(magnitude, named_dims(self, dims));
+    if (keepdim) return magnitude;
+    return dims && !dims->empty() ? squeeze_dims(magnitude, *dims) : squeeze(magnitude);
   }
   const auto run = [&](auto tag) {
     return norm_of<typename decltype(tag)::type>(input, order, dims, keepdim);
