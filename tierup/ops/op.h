@@ -29,8 +29,7 @@ using KernelFn = void (*)(OpCall& call);
 struct ShapeContext;  // Filled by analysis: shapes and constants of the arguments, symbols.
 using ShapeFn = void (*)(ShapeContext& context);
 struct ScalarBody;  // The per-element meaning of a point-wise operator; see pointwise_rows.h.
-struct GradContext;
-using GradFn = void (*)(GradContext& context);
+struct Derivative;   // How gradients pass through an operator; see derivative.h.
 
 // What a row does: a kernel, and for pure point-wise operators the meaning that the kernel runs.
 struct RowKernel {
@@ -48,7 +47,6 @@ struct OpRow {
   RowKernel kernel = nullptr;
   uint8_t effects = ir::kNoEffect;
   ShapeFn shape = nullptr;
-  GradFn grad = nullptr;  // Null: not differentiable (yet).
 };
 
 // What passes may recognise an operator as; see role.h.
@@ -62,10 +60,13 @@ class Op final : public ir::Operator {
   // Null unless the operator is pure and point-wise.
   const ScalarBody* body() const { return row_->kernel.body; }
   Role role() const { return role_; }
+  // Null: no derivative is known.
+  const Derivative* derivative() const { return derivative_; }
 
  private:
   const OpRow* row_;
   Role role_{};
+  const Derivative* derivative_ = nullptr;
 };
 
 // The row behind a node's operator: every operator of a graph that runs comes from this table.

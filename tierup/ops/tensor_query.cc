@@ -72,7 +72,11 @@ Tensor set_requires_grad(const Tensor& self, bool value) {
   self.set_requires_grad(value);
   return self;
 }
-Tensor data(const Tensor& self) { return self.detach(); }
+Tensor data(const Tensor& self) {
+  Tensor hidden = self.detach();
+  hidden.impl()->hides_writes = true;
+  return hidden;
+}
 IValue none(const Tensor& /*self*/) { return {}; }
 
 ScalarType dtype(const Tensor& self) { return self.dtype(); }

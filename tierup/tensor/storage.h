@@ -2,7 +2,7 @@
 //
 // The owner may be tierup's allocator, a mapped archive, or a DLPack producer. Views of one
 // storage see each other's writes; the version counter tells them apart in time, so that
-// a plan (or, later, the tape) can notice that a value it relied on was overwritten.
+// a plan or the tape can notice that a value it relied on was overwritten.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,13 @@ class Storage : public RefCounted {
 
   // Counts in-place writes to any view. Relaxed: ordering comes from whoever shares the tensor.
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  // The same without writes through tensors that hide from the tape (`.data`): what a saved value
+  // of a backward pass compares.
+  uint32_t tape_version() const { return tape_version_.load(std::memory_order_relaxed); }
+  void bump_version(bool seen_by_tape = true) {
+    version_.fetch_add(1, std::memory_order_relaxed);
+    if (seen_by_tape) tape_version_.fetch_add(1, std::memory_order_relaxed);
+  }
 
  private:
   Storage() = default;
@@ -45,6 +51,7 @@ class Storage : public RefCounted {
   Device device_;
   bool owned_ = false;
   std::atomic<uint32_t> version_{0};
+  std::atomic<uint32_t> tape_version_{0};
   std::function<void()> release_;
 };
 

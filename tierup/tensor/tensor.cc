@@ -209,6 +209,7 @@ Tensor Tensor::as_view(IntSpan sizes, IntSpan strides, int64_t offset) const {
   Ref<TensorImpl> view = make_impl(impl_->storage, impl_->dtype, sizes, strides, offset);
   view->conjugate = impl_->conjugate;
   view->negative = impl_->negative;
+  view->hides_writes = impl_->hides_writes;
   view->requires_grad = impl_->requires_grad;
   return Tensor(std::move(view));
 }

@@ -24,8 +24,7 @@ TIERUP_OBJECT_ALLOCATOR(tierup::Tensor)
 
 namespace tierup {
 
-// What the tape of a differentiable run hangs on a tensor. Filled by the training work; held here
-// so that every tensor has its place from the first day.
+// What the tape of a differentiable run hangs on a tensor; see autodiff/record.h.
 class AutogradRecord : public RefCounted {};
 
 struct TensorImpl final : public RefCounted {
@@ -40,6 +39,7 @@ struct TensorImpl final : public RefCounted {
   bool conjugate = false;  // Lazy conjugation (complex only): the value is conj of what is stored.
   bool negative = false;   // Lazy negation: the value is the negative of what is stored.
   bool wrapped_number = false;  // Came from a Python number: weak in type promotion.
+  bool hides_writes = false;    // Made by `.data`, or a view of such: the tape sees no write.
   Ref<AutogradRecord> autograd;
 };
 
@@ -113,7 +113,7 @@ class Tensor {
   void set_geometry(IntSpan sizes, IntSpan strides, int64_t offset) const;
   void set_requires_grad(bool value) const { impl_->requires_grad = value; }
   // To be called by every kernel that writes to an argument.
-  void bump_version() const { impl_->storage->bump_version(); }
+  void bump_version() const { impl_->storage->bump_version(!impl_->hides_writes); }
 
   // "Float[2, 3]", "Long[]", "undefined": for errors.
   std::string describe() const;
