@@ -1,13 +1,14 @@
 # The front door: everything a newcomer needs, each target sets up what it uses.
 #   make demo    set up, build, classify real digits, show what ran
 #   make test    set up, build, run all tests
+#   make test-python  build the Python wheel, install it into fresh environments, run its tests
 #   make lint    formatting, layering, style, clang-tidy
 #   make bench   micro benchmarks
 #   make variants  models and text programs under every way in which plans are made and run
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup demo test lint tidy bench sanitize fuzz variants coverage clean
+.PHONY: all build setup demo test test-python lint tidy bench sanitize fuzz variants coverage clean
 all: build
 
 setup:
@@ -25,6 +26,11 @@ demo: setup $(BUILD)/build.ninja
 
 test: build
 	@tools/run_tests.sh $(BUILD)
+
+test-python: setup $(BUILD)/build.ninja
+	@tools/setup.sh --ci
+	ninja -C $(BUILD) tierup_shared tierup
+	@BUILD=$(BUILD) tools/test_python.sh
 
 lint:
 	@tools/setup.sh --ci

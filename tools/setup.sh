@@ -10,7 +10,7 @@ packages=(
   libgtest-dev libgmock-dev librapidcheck-dev
 )
 if [ "${1:-}" = "--ci" ]; then
-  packages+=(clang clang-format clang-tidy libclang-rt-14-dev libomp-dev libbenchmark-dev)
+  packages+=(clang clang-format clang-tidy libclang-rt-14-dev libomp-dev libbenchmark-dev python3-dev python3-venv)
 fi
 
 missing=()

@@ -1,0 +1,73 @@
+// Carriers: which Python types hold tensors, and how each is read and made without copying.
+//
+// What a type offers is looked up once per type: the exchange table of DLPack (torch.Tensor), the
+// array struct (numpy.ndarray), tierup's own tensor, `__dlpack__`, a buffer. All functions need the
+// GIL and throw nb::python_error or ArgumentError.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <tierup/tensor.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "dlpack.h"
+
+namespace tierup::python {
+
+namespace nb = nanobind;
+
+// An argument that cannot be taken; `path` ("[0]['mask']") grows as it leaves nested containers.
+struct ArgumentError {
+  bool is_type_error;
+  std::string message;
+  std::string path = {};
+};
+
+enum class Carrier : unsigned char {
+  kNone,
+  kBool,
+  kInt,
+  kFloat,
+  kComplex,
+  kText,
+  kList,
+  kTuple,
+  kDict,
+  kOwn,       // tierup.Tensor
+  kExchange,  // A type with DLPack's exchange table.
+  kArray,     // numpy.ndarray and others with an array struct.
+  kNumber,    // NumPy's scalars.
+  kDlpack,    // __dlpack__ alone.
+  kBuffer,    // array.array, memoryview.
+  kEnum,
+  kOther,
+};
+
+struct CarrierType {
+  PyTypeObject* type;
+  Carrier carrier;
+  const DLPackExchangeAPI* table = nullptr;
+  // Of torch.Tensor: methods that tell what the table does not.
+  PyObject* is_negative = nullptr;
+  PyObject* is_conjugate = nullptr;
+};
+
+// The entry stands as long as the process.
+const CarrierType& carrier_of(PyObject* object);
+
+// The kind in which results are to be made.
+enum class ResultKind : unsigned char { kAutomatic, kOwn, kNumpy, kTorch };
+
+// A tensor over the memory of `object`, which is kept alive until the last use is over. Read-only
+// arrays are copied unless `allow_read_only`.
+Tensor read_tensor(PyObject* object, const CarrierType& type, bool allow_read_only = false);
+
+// Makes results like those that `like` (an argument's type) holds; null: tierup.Tensor.
+nb::object make_tensor(const Tensor& tensor, ResultKind kind, const CarrierType* like);
+
+// A new tierup.Tensor.
+nb::object wrap_tensor(Tensor tensor);
+void bind_tensor(nb::module_& module);
+
+}  // namespace tierup::python

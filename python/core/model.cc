@@ -1,0 +1,243 @@
+#include "model.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+
+#include "errors.h"
+#include "values.h"
+
+namespace tierup::python {
+namespace {
+
+// Seconds, as everywhere in Python; at least a millisecond, since 0 would be none.
+int64_t milliseconds(nb::handle seconds) {
+  const double number = nb::cast<double>(seconds);
+  if (!(number > 0) || number > 9e15) {
+    raise_error(ErrorCode::kInvalidArgument, "a time limit must be a positive number of seconds");
+  }
+  return std::max<int64_t>(1, std::llround(number * 1000));
+}
+
+Reader reader_of(nb::handle size, nb::handle callable) {
+  std::shared_ptr<PyObject> held(nb::borrow(callable).release().ptr(), drop_later);
+  Reader reader;
+  reader.size = nb::cast<uint64_t>(size);
+  reader.read = [held](uint64_t offset, std::span<std::byte> out) {
+    const nb::gil_scoped_acquire acquired;
+    const nb::object bytes = nb::handle(held.get())(offset, out.size());
+    char* data = nullptr;
+    Py_ssize_t count = 0;
+    if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &count) != 0) throw nb::python_error();
+    if (static_cast<size_t>(count) != out.size()) {
+      raise_error(ErrorCode::kCorruptArchive, "the reader gave " + std::to_string(count) +
+                                                  " bytes instead of " +
+                                                  std::to_string(out.size()));
+    }
+    std::copy_n(reinterpret_cast<const std::byte*>(data), out.size(), out.data());
+  };
+  return reader;
+}
+
+Module load_module(nb::handle source, const Options& options) {
+  if (PyBytes_Check(source.ptr())) {
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    PyBytes_AsStringAndSize(source.ptr(), &data, &size);
+    const nb::gil_scoped_release released;
+    return Module::load({reinterpret_cast<const std::byte*>(data), static_cast<size_t>(size)},
+                        options);
+  }
+  if (PyTuple_Check(source.ptr())) {
+    Reader reader = reader_of(source[0], source[1]);
+    const nb::gil_scoped_release released;
+    return Module::load(std::move(reader), options);
+  }
+  const std::string path = nb::cast<std::string>(source);
+  const nb::gil_scoped_release released;
+  return Module::load(path, options);
+}
+
+nb::list describe_methods(const ModelHandle& model) {
+  nb::list result;
+  for (const MethodInfo& method : model.get().methods()) {
+    nb::list arguments;
+    for (const MethodInfo::Argument& argument : method.arguments) {
+      arguments.append(nb::make_tuple(argument.name, argument.type, argument.has_default));
+    }
+    result.append(nb::make_tuple(method.name, method.signature, method.result_type, arguments));
+  }
+  return result;
+}
+
+nb::list list_unsupported(const ModelHandle& model) {
+  nb::list result;
+  for (const Unsupported& item : model.get().unsupported()) {
+    result.append(nb::make_tuple(item.name, item.reason, item.place));
+  }
+  return result;
+}
+
+void load_state(const ModelHandle& model, nb::handle state, bool strict) {
+  if (PyUnicode_Check(state.ptr())) {
+    const std::string path = nb::cast<std::string>(state);
+    const nb::gil_scoped_release released;
+    return model.get().load_state_dict(path, strict);
+  }
+  const NamedTensors tensors = read_named_tensors(state);
+  const nb::gil_scoped_release released;
+  model.get().load_state_dict(tensors, strict);
+}
+
+nb::dict extra_files(const ModelHandle& model) {
+  nb::dict result;
+  for (const auto& [name, text] : model.get().extra_files()) {
+    result[name.c_str()] = nb::bytes(text.data(), text.size());
+  }
+  return result;
+}
+
+}  // namespace
+
+ResultKind result_kind(const std::string& name) {
+  if (name == "auto") return ResultKind::kAutomatic;
+  if (name == "tierup") return ResultKind::kOwn;
+  if (name == "numpy") return ResultKind::kNumpy;
+  if (name == "torch") return ResultKind::kTorch;
+  raise_error(ErrorCode::kInvalidArgument,
+              "outputs must be 'auto', 'numpy', 'torch' or 'tierup', not '" + name + "'");
+}
+
+Options read_options(nb::handle given, const std::shared_ptr<CallbackFailure>& failure) {
+  Options options;
+  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+    const std::string name = nb::cast<std::string>(key);
+    if (value.is_none()) continue;
+    if (name == "threads") {
+      options.threads = nb::cast<int>(value);
+    } else if (name == "fork_threads") {
+      options.fork_threads = nb::cast<int>(value);
+    } else if (name == "inter_op_threads") {
+      options.inter_op_threads = nb::cast<uint32_t>(value);
+    } else if (name == "tiering") {
+      options.tiering = nb::cast<std::string>(value);
+    } else if (name == "time_limit") {
+      options.time_limit_ms = milliseconds(value);
+    } else if (name == "max_call_depth") {
+      options.max_call_depth = nb::cast<int64_t>(value);
+    } else if (name == "seed") {
+      options.seed = nb::cast<uint64_t>(value);
+    } else if (name == "devices_to_cpu") {
+      options.devices_to_cpu = nb::cast<bool>(value);
+    } else if (name == "allow_unsupported") {
+      options.allow_unsupported = nb::cast<bool>(value);
+    } else if (name == "run_model_code_at_load") {
+      options.run_model_code_at_load = nb::cast<bool>(value);
+    } else if (name == "plugins") {
+      options.plugins = nb::cast<std::vector<std::string>>(value);
+    } else if (name == "print") {
+      options.print = text_callback(value, failure);
+    } else if (name == "warn") {
+      options.warn = text_callback(value, failure);
+    } else {
+      PyErr_Format(PyExc_TypeError, "load() got an unexpected keyword argument '%s'", name.c_str());
+      throw nb::python_error();
+    }
+  }
+  return options;
+}
+
+ModelHandle::ModelHandle(nb::handle source, nb::handle options) {
+  const Options read = read_options(options, failure);
+  try {
+    module_ = load_module(source, read);
+  } catch (const Error&) {
+    failure->rethrow();
+    throw;
+  }
+}
+
+const Module& ModelHandle::get() const {
+  if (!module_) raise_error(ErrorCode::kInvalidArgument, "the model is closed");
+  return *module_;
+}
+
+void ModelHandle::close() {
+  std::optional<Module> going;
+  going.swap(module_);
+  const nb::gil_scoped_release released;  // Its compile jobs end first.
+  going.reset();
+}
+
+nb::object ModelHandle::call(nb::handle args, nb::handle kwargs, const char* method) {
+  const Module module = get();  // Closing the model meanwhile must not take it away.
+  Arguments arguments = read_arguments(args, kwargs);
+  const Value result = run_call(clock, *failure, [&] {
+    return method == nullptr
+               ? module.call(std::move(arguments.positional), std::move(arguments.named))
+               : module.run(method, std::move(arguments.positional), std::move(arguments.named));
+  });
+  return write_value(result, results, arguments.like);
+}
+
+void bind_model(nb::module_& module) {
+  nb::class_<ModelHandle> type(module, "Model", nb::is_weak_referenceable());
+  type.def(nb::init<nb::handle, nb::handle>(), nb::arg("source"), nb::arg("options"));
+  type.def(
+      "__call__",
+      [](ModelHandle& self, nb::args args, nb::kwargs kwargs) { return self.call(args, kwargs); },
+      "Calls the model as Python's module(*args, **kwargs).");
+  type.def(
+      "forward",
+      [](ModelHandle& self, nb::args args, nb::kwargs kwargs) {
+        return self.call(args, kwargs, "forward");
+      },
+      "Calls forward, without the module's hooks.");
+  type.def(
+      "run",
+      [](ModelHandle& self, const std::string& method, nb::args args, nb::kwargs kwargs) {
+        return self.call(args, kwargs, method.c_str());
+      },
+      nb::arg("method"), nb::arg("args"), nb::arg("kwargs"), "Calls a method by its name.");
+  type.def("close", &ModelHandle::close,
+           "Lets go of the model; calls under way end as they would. Later ones raise.");
+  type.def_prop_ro("closed", &ModelHandle::is_closed, "Whether close() was called.");
+  type.def("_set_outputs",
+           [](ModelHandle& self, const std::string& name) { self.results = result_kind(name); });
+  type.def("_methods", &describe_methods);
+  type.def("_unsupported", &list_unsupported);
+  type.def("_state_dict",
+           [](const ModelHandle& self) { return write_named_tensors(self.get().state_dict()); });
+  type.def("_parameters",
+           [](const ModelHandle& self) { return write_named_tensors(self.get().parameters()); });
+  type.def("_buffers",
+           [](const ModelHandle& self) { return write_named_tensors(self.get().buffers()); });
+  type.def("_load_state_dict", &load_state);
+  type.def("_attribute", [](const ModelHandle& self, const std::string& path) {
+    return write_value(self.get().attribute(path), self.results, nullptr);
+  });
+  type.def("_set_attribute",
+           [](const ModelHandle& self, const std::string& path, nb::handle value) {
+             ArgumentReader reader;
+             try {
+               self.get().set_attribute(path, reader.read(value.ptr()));
+             } catch (const ArgumentError& error) {
+               raise_argument_error(error, "'" + path + "'");
+             }
+           });
+  type.def("_has_attribute", [](const ModelHandle& self, const std::string& path) {
+    return self.get().has_attribute(path);
+  });
+  type.def("_train", [](const ModelHandle& self, bool mode) { self.get().train(mode); });
+  type.def("_set_seed", [](const ModelHandle& self, uint64_t seed) { self.get().set_seed(seed); });
+  type.def("_extra_files", &extra_files);
+  type.def("_stats", [](const ModelHandle& self) {
+    const ModuleStats stats = self.get().stats();
+    return nb::make_tuple(stats.run_count, stats.error_count);
+  });
+}
+
+}  // namespace tierup::python

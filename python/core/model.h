@@ -1,0 +1,42 @@
+// ModelHandle: a loaded Module as Python holds it. Closing lets go of it; calls under way keep it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <tierup/module.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "calls.h"
+#include "carriers.h"
+
+namespace tierup::python {
+
+class ModelHandle {
+ public:
+  // `source`: a path, bytes, or (size, callable of offset and count that gives bytes).
+  ModelHandle(nb::handle source, nb::handle options);
+  ModelHandle(Module module, ResultKind kind) : results(kind), module_(std::move(module)) {}
+
+  // Throws once it is closed.
+  const Module& get() const;
+  bool is_closed() const { return !module_.has_value(); }
+  void close();
+
+  nb::object call(nb::handle args, nb::handle kwargs, const char* method = nullptr);
+
+  ResultKind results = ResultKind::kAutomatic;
+  CallClock clock;
+  std::shared_ptr<CallbackFailure> failure = std::make_shared<CallbackFailure>();
+
+ private:
+  std::optional<Module> module_;
+};
+
+// Of the keyword arguments of tierup.load; unknown ones raise TypeError.
+Options read_options(nb::handle options, const std::shared_ptr<CallbackFailure>& failure);
+ResultKind result_kind(const std::string& name);
+void bind_model(nb::module_& module);
+
+}  // namespace tierup::python

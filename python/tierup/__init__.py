@@ -1,0 +1,68 @@
+"""tierup: runs PyTorch programs (TorchScript `.pt`, torch.export `.pt2`) without PyTorch.
+
+    import tierup
+
+    model = tierup.load("model.pt")
+    result = model(array)          # NumPy in, NumPy out; torch in, torch out; nothing is copied
+
+The first calls are answered at once by an interpreter; compiled plans replace it in the background.
+Neither NumPy nor PyTorch is needed, and neither is imported by `import tierup`.
+"""
+
+import atexit as _atexit
+
+from . import _core, _errors
+from ._core import Object, Tensor, memory_stats, set_memory_limit, tensor
+from ._errors import (
+    ArgumentTypeError,
+    CorruptArchive,
+    DeadlineExceeded,
+    Error,
+    Exhausted,
+    Internal,
+    InvalidArgument,
+    ModelError,
+    NotFound,
+    OutOfMemory,
+    OutOfRange,
+    RecursionLimit,
+    SyntaxError_,
+    Unsupported,
+)
+from ._model import Model, load
+
+__version__ = _core.version
+
+__all__ = [
+    "ArgumentTypeError",
+    "Cancelled",
+    "CorruptArchive",
+    "DeadlineExceeded",
+    "Error",
+    "Exhausted",
+    "Internal",
+    "InvalidArgument",
+    "Model",
+    "ModelError",
+    "NotFound",
+    "Object",
+    "OutOfMemory",
+    "OutOfRange",
+    "RecursionLimit",
+    "SyntaxError_",
+    "Tensor",
+    "Unsupported",
+    "load",
+    "memory_stats",
+    "set_memory_limit",
+    "tensor",
+]
+
+_atexit.register(_core._close_interpreter)
+
+
+def __getattr__(name: str):
+    # What would import asyncio is made when it is first asked for.
+    if name == "Cancelled":
+        return _errors.cancelled_class()
+    raise AttributeError(f"module 'tierup' has no attribute '{name}'")
