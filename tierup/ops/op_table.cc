@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tierup/base/error.h"
+#include "tierup/ops/derivative.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/role.h"
 
@@ -33,6 +34,7 @@ Op::Op(const OpRow& row) : row_(&row) {
   schema_ = ir::parse_schema(row.schema);
   effects_ = row.effects;
   role_ = role_of(schema_.qualified_name());
+  derivative_ = find_derivative(schema_);
 }
 
 std::span<const Family> families() { return kFamilies; }

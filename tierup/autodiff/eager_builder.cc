@@ -1,0 +1,223 @@
+// Undefined operands: a call of which some operand is an undefined gradient is not made and gives
+// undefined results, since formulas are linear in gradients; sums and differences give the operand
+// that is there. What `give` takes is brought to the argument's form here and nowhere else: real
+// part, sum over what was broadcast, dtype.
+#include "tierup/autodiff/eager_builder.h"
+
+#include <algorithm>
+
+#include "tierup/base/error.h"
+
+namespace tierup::autodiff {
+
+using ops::GradArg;
+using ops::GradValue;
+
+const Tensor& GivenGradients::at(size_t argument, int64_t element) const {
+  static const Tensor undefined;
+  if (element < 0) return by_argument[argument];
+  for (const auto& [index, tensors] : by_element) {
+    if (index == argument) return tensors[static_cast<size_t>(element)];
+  }
+  return undefined;
+}
+
+GivenGradients EagerBuilder::run_formula(std::span<const Tensor> cotangents,
+                                         std::span<const std::vector<Tensor>> element_cotangents) {
+  const ops::Derivative& derivative = *call_.op->derivative();
+  cotangents_ = cotangents;
+  element_cotangents_ = element_cotangents;
+  given_.by_argument.resize(call_.args.size());
+  if (derivative.kind == ops::DerivativeKind::kFormula) {
+    derivative.function(*this);
+  } else if (derivative.kind == ops::DerivativeKind::kZero) {
+    for (size_t i = 0; i < call_.args.size(); ++i) give_zeros(i);
+  } else {
+    fail(ErrorCode::kUnsupported, "derivative for {} is not implemented", call_.op->schema().name);
+  }
+  return std::move(given_);
+}
+
+void EagerBuilder::run_decomposition(std::span<IValue> results) {
+  decomposed_ = results;
+  call_.op->derivative()->function(*this);
+}
+
+bool EagerBuilder::grad_defined(size_t result) const {
+  if (result < cotangents_.size() && cotangents_[result].defined()) return true;
+  if (result >= element_cotangents_.size()) return false;
+  return std::ranges::any_of(element_cotangents_[result],
+                             [](const Tensor& tensor) { return tensor.defined(); });
+}
+
+GradValue EagerBuilder::read_grad(size_t result) {
+  return result < cotangents_.size() ? keep_tensor(cotangents_[result]) : GradValue();
+}
+
+GradValue EagerBuilder::read_grad_element(size_t result, size_t element) {
+  if (result >= element_cotangents_.size()) return {};
+  const std::vector<Tensor>& elements = element_cotangents_[result];
+  return element < elements.size() ? keep_tensor(elements[element]) : GradValue();
+}
+
+GradValue EagerBuilder::read_argument(size_t i, int64_t element) {
+  const RecordedValue& recorded = at(i, element);
+  switch (recorded.kind) {
+    case RecordedValue::Kind::kConstant: return keep(recorded.constant);
+    case RecordedValue::Kind::kTensor: return keep_tensor(recorded.saved.tensor());
+    case RecordedValue::Kind::kTensorList: break;
+  }
+  std::vector<Tensor> tensors;
+  for (const RecordedValue& item : *recorded.elements) tensors.push_back(item.saved.tensor());
+  return keep(make_tensor_list(std::move(tensors)));
+}
+
+GradValue EagerBuilder::read_result(size_t k) {
+  return keep_tensor(call_.results[k].saved.tensor());
+}
+
+void EagerBuilder::take(size_t i, int64_t element, GradValue gradient) {
+  if (!gradient.defined() || value(gradient).is_none()) return;
+  const RecordedValue& target = at(i, element);
+  gradient = cast_to(summed_to(gradient, target), target.dtype);
+  if (element < 0) {
+    given_.by_argument[i] = tensor(gradient);
+    return;
+  }
+  auto& lists = given_.by_element;
+  auto found = std::ranges::find(lists, i, &std::pair<size_t, std::vector<Tensor>>::first);
+  if (found == lists.end()) {
+    lists.emplace_back(i, std::vector<Tensor>(element_count(i)));
+    found = lists.end() - 1;
+  }
+  found->second[static_cast<size_t>(element)] = tensor(gradient);
+}
+
+// Sums over dimensions that broadcasting added or stretched.
+GradValue EagerBuilder::summed_to(GradValue gradient, const RecordedValue& target) {
+  const Tensor given = tensor(gradient);
+  const IntSpan from = given.sizes();
+  const IntSpan to = target.sizes;
+  if (std::ranges::equal(from, to)) return gradient;
+  bool reducible = from.size() >= to.size();
+  const size_t added = from.size() - to.size();
+  IntVector dims;
+  for (size_t d = 0; reducible && d < from.size(); ++d) {
+    if (d < added || (to[d - added] == 1 && from[d] != 1)) {
+      dims.push_back(static_cast<int64_t>(d));
+    } else {
+      reducible = from[d] == to[d - added];
+    }
+  }
+  require(reducible, ErrorCode::kInternal,
+          "the derivative of {} gives a gradient of sizes {} for an argument of sizes {}",
+          call_.op->schema().qualified_name(), shape_string(from), shape_string(to));
+  if (!dims.empty()) gradient = op("aten::sum.dim_IntList", gradient, dims, true);
+  return op("aten::reshape", gradient, to);
+}
+
+GradValue EagerBuilder::cast_to(GradValue gradient, ScalarType dtype) {
+  const ScalarType given = tensor(gradient).dtype();
+  if (given == dtype) return gradient;
+  if (tierup::is_complex(given) && !tierup::is_complex(dtype)) {
+    return cast_to(op("aten::real", gradient), dtype);
+  }
+  return op("aten::_to_copy", gradient, dtype);
+}
+
+GradValue EagerBuilder::keep(IValue value) {
+  values_.push_back(std::move(value));
+  return GradValue(static_cast<int32_t>(values_.size() - 1));
+}
+
+GradValue EagerBuilder::keep_tensor(const Tensor& tensor) {
+  return tensor.defined() ? keep(IValue(tensor)) : GradValue();
+}
+
+IValue EagerBuilder::operand(const GradArg& arg) const {
+  switch (arg.kind) {
+    case GradArg::Kind::kConstant: return arg.constant;
+    case GradArg::Kind::kValue: return value(arg.value);
+    case GradArg::Kind::kList: break;
+  }
+  std::vector<IValue> items;
+  for (const GradValue& item : arg.list) {
+    items.push_back(item.defined() ? value(item) : IValue());
+  }
+  return make_ref<ListValue>(Type::tensor(), std::move(items));
+}
+
+// Whether some operand is undefined; `result` is then what comes out instead of a call.
+bool EagerBuilder::call_with_undefined(const ops::Op& op, std::span<const GradArg> operands,
+                                       GradValue& result) {
+  const auto is_undefined = [](const GradArg& arg) {
+    return arg.kind == GradArg::Kind::kValue && !arg.value.defined();
+  };
+  if (std::ranges::none_of(operands, is_undefined)) return false;
+  result = GradValue();
+  const bool adds = &op == &ops::named_op("aten::add.Tensor");
+  const bool subtracts = &op == &ops::named_op("aten::sub.Tensor");
+  if ((!adds && !subtracts) || operands.size() != 2) return true;
+  if (operands[1].value.defined() || operands[1].kind != GradArg::Kind::kValue) {
+    result = subtracts ? this->op("aten::neg", operands[1].value) : operands[1].value;
+  } else {
+    result = operands[0].value;
+  }
+  return true;
+}
+
+void EagerBuilder::call(const ops::Op& op, std::span<GradArg> operands,
+                        std::span<GradValue> results) {
+  if (call_with_undefined(op, operands, results[0])) return;
+  const auto& wanted = op.schema().arguments;
+  TIERUP_CHECK(operands.size() <= wanted.size());
+  SmallVector<IValue, 8> args;
+  for (const GradArg& arg : operands) args.push_back(operand(arg));
+  for (size_t i = args.size(); i < wanted.size(); ++i) {
+    require(wanted[i].default_value.has_value(), ErrorCode::kInternal,
+            "the derivative of {} calls {} without '{}'", call_.op->schema().qualified_name(),
+            op.schema().qualified_name(), wanted[i].name);
+    args.push_back(*wanted[i].default_value);
+  }
+  SmallVector<IValue, 3> made(op.schema().returns.size());
+  call_row(op, args, made, context_);
+  for (size_t k = 0; k < results.size(); ++k) results[k] = keep(std::move(made[k]));
+}
+
+std::vector<GradValue> EagerBuilder::unpack(GradValue list, size_t count) {
+  std::vector<GradValue> items(count);
+  if (!list.defined()) return items;
+  const IValue held = value(list);
+  const auto& values = held.to_list().items;
+  for (size_t i = 0; i < count && i < values.size(); ++i) items[i] = keep(values[i]);
+  return items;
+}
+
+GradValue EagerBuilder::conjugate(GradValue v) {
+  if (!v.defined()) return v;
+  const IValue& held = value(v);
+  if (const TensorImpl* tensor = held.tensor_impl()) {
+    return tierup::is_complex(tensor->dtype) ? op("aten::_conj", v) : v;
+  }
+  return held.is_complex() ? keep(std::conj(held.to_complex())) : v;
+}
+
+void EagerBuilder::take_result(size_t k, GradValue v) {
+  decomposed_[k] = v.defined() ? value(v) : IValue();
+}
+
+void EagerBuilder::take_result_list(size_t k, const std::vector<GradValue>& values) {
+  decomposed_[k] = operand(GradArg(values));
+}
+
+void call_row(const ops::Op& op, std::span<IValue> args, std::span<IValue> results,
+              ops::RunContext& context) {
+  ops::OpCall call{args, results, context};
+  if (context.tape != nullptr) {
+    context.tape->call(op, call, nullptr);
+  } else {
+    op.kernel()(call);
+  }
+}
+
+}  // namespace tierup::autodiff

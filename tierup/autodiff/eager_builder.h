@@ -1,0 +1,74 @@
+// EagerBuilder: runs a formula, or a decomposition, on tensors.
+//
+// Each call of the formula is a call of a row, recorded if the context has a tape and grad mode is
+// on: that is all that second order needs.
+#pragma once
+
+#include <vector>
+
+#include "tierup/autodiff/call_context.h"
+#include "tierup/ops/tape.h"
+
+namespace tierup::autodiff {
+
+// The gradients that a formula gave: by argument; of a list of tensors, by element. Undefined where
+// it gave none.
+struct GivenGradients {
+  SmallVector<Tensor, 3> by_argument;
+  std::vector<std::pair<size_t, std::vector<Tensor>>> by_element;
+
+  const Tensor& at(size_t argument, int64_t element) const;
+};
+
+class EagerBuilder final : public CallContext {
+ public:
+  // `context` runs the calls. `cotangents`: one a result; for a result that is a list of tensors
+  // they stand in `element_cotangents`. Undefined ones may be undefined tensors.
+  EagerBuilder(RecordedCall& call, ops::RunContext& context)
+      : CallContext(call), context_(context) {}
+
+  // The gradients of the arguments that want one. Throws kUnsupported if no derivative is known,
+  // and what rows throw.
+  GivenGradients run_formula(std::span<const Tensor> cotangents,
+                             std::span<const std::vector<Tensor>> element_cotangents);
+  // The results of the row by its decomposition.
+  void run_decomposition(std::span<IValue> results);
+
+ private:
+  bool grad_defined(size_t result) const override;
+  ops::GradValue read_grad(size_t result) override;
+  ops::GradValue read_grad_element(size_t result, size_t element) override;
+  void take(size_t i, int64_t element, ops::GradValue value) override;
+  ops::GradValue read_argument(size_t i, int64_t element) override;
+  ops::GradValue read_result(size_t k) override;
+  ops::GradValue constant(IValue value) override { return keep(std::move(value)); }
+  void call(const ops::Op& op, std::span<ops::GradArg> operands,
+            std::span<ops::GradValue> results) override;
+  std::vector<ops::GradValue> unpack(ops::GradValue list, size_t count) override;
+  ops::GradValue conjugate(ops::GradValue value) override;
+  void take_result(size_t k, ops::GradValue value) override;
+  void take_result_list(size_t k, const std::vector<ops::GradValue>& values) override;
+
+  ops::GradValue keep(IValue value);
+  ops::GradValue keep_tensor(const Tensor& tensor);
+  const IValue& value(ops::GradValue v) const { return values_[static_cast<size_t>(v.index())]; }
+  Tensor tensor(ops::GradValue v) const { return value(v).to_tensor(); }
+  IValue operand(const ops::GradArg& arg) const;
+  bool call_with_undefined(const ops::Op& op, std::span<const ops::GradArg> operands,
+                           ops::GradValue& result);
+  ops::GradValue summed_to(ops::GradValue gradient, const RecordedValue& target);
+  ops::GradValue cast_to(ops::GradValue gradient, ScalarType dtype);
+
+  ops::RunContext& context_;
+  SmallVector<IValue, 12> values_;
+  std::span<const Tensor> cotangents_;
+  std::span<const std::vector<Tensor>> element_cotangents_;
+  GivenGradients given_;
+  std::span<IValue> decomposed_;
+};
+
+// Calls a row in this context, under its tape if it has one.
+void call_row(const ops::Op& op, std::span<IValue> args, std::span<IValue> results,
+              ops::RunContext& context);
+
+}  // namespace tierup::autodiff

@@ -1,0 +1,65 @@
+// RecordedCall: what a backward pass needs of one call of a row: constants, sizes and dtypes of all
+// tensors, and the tensors that the row's formula reads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tierup/ops/derivative.h"
+
+namespace tierup::autodiff {
+
+// A tensor of the forward, and how often it had been written when it was saved.
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  explicit SavedTensor(Tensor tensor) : tensor_(std::move(tensor)), version_(now()) {}
+  bool is_saved() const { return tensor_.defined(); }
+  const Tensor& tensor() const { return tensor_; }
+  // The count then, and now.
+  uint32_t version() const { return version_; }
+  uint32_t current_version() const { return now(); }
+
+ private:
+  // Writes through a tensor that hides from the tape count for those who hold such a tensor.
+  uint32_t now() const {
+    const Ref<Storage>& storage = tensor_.storage();
+    return tensor_.impl()->hides_writes ? storage->version() : storage->tape_version();
+  }
+  Tensor tensor_;
+  uint32_t version_ = 0;
+};
+
+struct Layout {
+  IntVector strides;
+  int64_t offset = 0;
+};
+
+// One argument, one result, or an element of a list of tensors.
+struct RecordedValue {
+  enum class Kind : uint8_t { kConstant, kTensor, kTensorList };
+  Kind kind = Kind::kConstant;
+  bool wants_grad = false;  // Of a list: some element does.
+  bool is_read = false;     // By the formula: found by the probe.
+  ScalarType dtype = ScalarType::kFloat;
+  IntVector sizes;
+  IValue constant;  // None for tensors.
+  SavedTensor saved;
+  std::unique_ptr<std::vector<RecordedValue>> elements;
+  std::unique_ptr<Layout> layout;  // Of rows that make views.
+
+  // Sizes and dtype of a tensor, or of each of a list; anything else is a constant.
+  void note(const IValue& value);
+};
+
+struct RecordedCall {
+  const ops::Op* op = nullptr;
+  SmallVector<RecordedValue, 3> args;
+  SmallVector<RecordedValue, 1> results;
+
+  RecordedCall() = default;
+  // Notes all arguments; wants_grad is left to the caller.
+  RecordedCall(const ops::Op& row, std::span<const IValue> arguments);
+};
+
+}  // namespace tierup::autodiff
