@@ -6,9 +6,17 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+namespace {
+
+// A trial decides after some dozens of calls, and at most two more follow on it.
+constexpr int kMostRounds = 100;
+
+}  // namespace
+
 double settle(const api::Model& model, const std::function<void(size_t)>& call) {
   const auto start = Clock::now();
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 3 || (round < kMostRounds && model.tiers().has_open_trials());
+       ++round) {
     model.tiers().wait_for_jobs();
     for (size_t i = 0; i < 3; ++i) call(i);
   }

@@ -301,6 +301,11 @@ void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int
                      float* panels) {
   for (int64_t first = 0; first < n; first += kRowPanel) {
     const int64_t count = std::min(kRowPanel, n - first);
+    if (row_stride == 1 && count == kRowPanel) {
+      block_kernels().turn_f32({count, k, b + first * col_stride, col_stride, panels});
+      panels += k * kRowPanel;
+      continue;
+    }
     for (int64_t p = 0; p < k; ++p, panels += kRowPanel) {
       const float* row = b + p * row_stride + first * col_stride;
       for (int64_t j = 0; j < count; ++j) panels[j] = row[j * col_stride];
@@ -324,6 +329,20 @@ void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* pane
       const int64_t first = panel * kRowPanel;
       run({std::min(kRowPanel, n - first), k, x, panels + first * k, kRowPanel, 1,
            bias == nullptr ? nullptr : bias + first, out + first});
+    }
+  });
+}
+
+void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const float* panels,
+                     float* out) {
+  constexpr int64_t kWorkForOne = 65536;  // Less is done before another thread has begun.
+  const GemmSmallFn run = block_kernels().small_f32;
+  const int64_t grain = std::max<int64_t>(1, kWorkForOne / std::max<int64_t>(kRowPanel * k * m, 1));
+  parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kRowPanel;
+      run({1, m, std::min(kRowPanel, n - first), k, a, 0, k, 1, panels + first * k, 0, kRowPanel, 1,
+           out + first, 0, n});
     }
   });
 }

@@ -63,6 +63,11 @@ void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int
 void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* panels,
                          const float* bias, float* out);
 
+// out (m x n, dense) = a (m x k, dense) * B of packed panels: the matrix is read from end to end
+// once for each eight rows, so that few rows are as fast as the cache that it stays in.
+void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const float* panels,
+                     float* out);
+
 // Whether matrices of m x k and k x n are so small that packing one, or telling a library of it,
 // takes longer than their product: batches of them are done one after the other.
 bool is_small_product(int64_t m, int64_t k, int64_t n);

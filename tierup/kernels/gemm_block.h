@@ -49,6 +49,15 @@ struct GemmSmall {
 using GemmSmallFn = void (*)(const GemmSmall& matrices);
 inline constexpr int64_t kMaxSmallMatrix = 1024;
 
+// turned (k x n, dense): column j of it lies in one piece at b + j * b_col.
+struct GemmTurn {
+  int64_t n, k;
+  const float* b;
+  int64_t b_col;
+  float* turned;
+};
+using GemmTurnFn = void (*)(const GemmTurn& turn);
+
 inline constexpr int64_t kGemmBlockRows = 96;
 inline constexpr int64_t kGemmBlockCols = 192;
 inline constexpr int64_t kGemmBlockDepth = 256;
@@ -63,6 +72,7 @@ struct GemmBlockKernels {
   GemmBlockFn bf16;  // f32 accumulator
   GemmRowFn row_f32;
   GemmSmallFn small_f32;
+  GemmTurnFn turn_f32;
 };
 
 GemmBlockKernels gemm_block_base();

@@ -250,7 +250,8 @@ constexpr GemmBlockKernels kKernels{&run_block<float, float>,
                                     &run_block<Half, float>,
                                     &run_block<BFloat16, float>,
                                     &run_row_f32,
-                                    &run_small_f32};
+                                    &run_small_f32,
+                                    &turn_matrix};
 
 }  // namespace
 }  // namespace tierup::kernels

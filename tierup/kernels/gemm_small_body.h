@@ -44,7 +44,7 @@ void multiply_columns(const GemmSmall& p, const float* a, const float* b, int64_
 }
 
 // Columns that each lie in one piece become rows of `turned`, square by square.
-inline void turn_matrix(const GemmSmall& p, const float* b, float* turned) {
+inline void turn_matrix(const GemmTurn& p) {
   FloatVector square[kVectorFloats];
   for (int64_t j = 0; j < p.n; j += kVectorFloats) {
     const int64_t columns = p.n - j < kVectorFloats ? p.n - j : kVectorFloats;
@@ -52,10 +52,11 @@ inline void turn_matrix(const GemmSmall& p, const float* b, float* turned) {
       const int64_t rows = p.k - i < kVectorFloats ? p.k - i : kVectorFloats;
 #pragma GCC unroll 16
       for (int c = 0; c < kVectorFloats; ++c) {
-        square[c] = load_part(b + (j + (c < columns ? c : 0)) * p.b_col + i, rows);
+        square[c] = load_part(p.b + (j + (c < columns ? c : 0)) * p.b_col + i, rows);
       }
       transpose(square);
-      for (int64_t r = 0; r < rows; ++r) store_part(turned + (i + r) * p.n + j, columns, square[r]);
+      for (int64_t r = 0; r < rows; ++r)
+        store_part(p.turned + (i + r) * p.n + j, columns, square[r]);
     }
   }
 }
@@ -68,7 +69,7 @@ inline void run_small_f32(const GemmSmall& p) {
     float* c = p.c + batch * p.c_batch;
     int64_t b_row = p.b_row;
     if (p.b_col != 1) {
-      turn_matrix(p, b, turned);
+      turn_matrix({p.n, p.k, b, p.b_col, turned});
       b = turned;
       b_row = p.n;
     }

@@ -1,11 +1,13 @@
 // The input's share of all gates is one product over all steps; each step then adds its state's
-// share and runs the gates. Padded and packed sequences are one case: the rows of a step are
+// share, by a weight packed once, and runs the gates; directions run beside each other where that
+// uses the threads better. Padded and packed sequences are one case: the rows of a step are
 // consecutive, and the state is a matrix of which a step uses the first rows.
 #include "tierup/kernels/recurrent.h"
 
 #include <algorithm>
 
 #include "tierup/base/interrupt.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/drop_elements.h"
 #include "tierup/kernels/floating_work.h"
 #include "tierup/kernels/gemm.h"
@@ -31,9 +33,9 @@ int64_t gates_of(RecurrentKind kind) {
   }
 }
 
-// c (rows x n) = a (rows x k, dense) times b transposed, plus c if `add`.
+// c (rows x n) = a (rows x k, dense) times b transposed.
 template <typename T>
-void multiply_transposed(int64_t rows, const T* a, const Tensor& b, T* c, bool add) {
+void multiply_transposed(int64_t rows, const T* a, const Tensor& b, T* c) {
   GemmProblem p;
   p.dtype = kDTypeOf<T>;
   p.m = rows;
@@ -43,15 +45,47 @@ void multiply_transposed(int64_t rows, const T* a, const Tensor& b, T* c, bool a
   p.b = {b.raw(), 0, 1, p.k};
   p.c = c;
   p.c_row_stride = p.n;
-  p.beta = add ? 1 : 0;
   gemm(p);
 }
 
-// One sequence position of one row: gates in, new state out. `hidden_gates` is the state's separate
-// share, which only a GRU has.
+// The state's share of the gates, whose weight is packed once for all steps: a product of few rows
+// packs, or turns, the whole matrix each time, which takes longer than the product.
+template <typename T>
+class StateProduct {
+ public:
+  StateProduct(const Tensor& weight, size_t steps) : weight_(weight) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (steps < 2) return;
+      const int64_t n = weight.size(0);
+      const int64_t k = weight.size(1);
+      panels_ = Tensor::empty(IntVector{row_panel_count(n) * k * kRowPanel}, ScalarType::kFloat);
+      pack_row_panels(weight.data<float>(), 1, k, k, n, panels_.data<float>());
+    }
+  }
+  // out [rows, gates]
+  void operator()(int64_t rows, const T* hidden, T* out) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (panels_.defined()) {
+        return multiply_panels(rows, weight_.size(1), weight_.size(0), hidden,
+                               panels_.data<float>(), out);
+      }
+    }
+    multiply_transposed(rows, hidden, weight_, out);
+  }
+
+ private:
+  const Tensor& weight_;  // [gates, P], dense.
+  Tensor panels_;
+};
+
+// One sequence position of one row: gates in, the input's and the state's share, new state out.
 template <typename T>
 void step_row(RecurrentKind kind, int64_t size, T* gates, T* hidden_gates, T* hidden, T* cell) {
   const RowKernels<T>& kernels = row_kernels<T>();
+  if (kind != RecurrentKind::kGru) {
+    const int64_t width = gates_of(kind) * size;
+    for (int64_t j = 0; j < width; ++j) gates[j] += hidden_gates[j];
+  }
   switch (kind) {
     case RecurrentKind::kLstm: {
       kernels.sigmoid(gates, 2 * size);
@@ -98,29 +132,24 @@ struct State {
 };
 
 template <typename T>
-void step_rows(RecurrentKind kind, const LayerWeights& w, int64_t rows, T* gates, T* hidden_gates,
-               const State& s) {
+void step_rows(RecurrentKind kind, const LayerWeights& w, const StateProduct<T>& product,
+               int64_t rows, T* gates, T* hidden_gates, const State& s) {
   const int64_t size = w.w_hh.size(0) / gates_of(kind);
   T* hidden = s.hidden.data<T>();
   T* stepped = s.unprojected.defined() ? s.unprojected.data<T>() : hidden;
-  if (kind == RecurrentKind::kGru) {
-    multiply_transposed(rows, hidden, w.w_hh, hidden_gates, false);
-    if (w.b_hh.defined()) {
-      const T* bias = w.b_hh.data<T>();
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t j = 0; j < 3 * size; ++j) hidden_gates[r * 3 * size + j] += bias[j];
-      }
+  product(rows, hidden, hidden_gates);
+  if (kind == RecurrentKind::kGru && w.b_hh.defined()) {
+    const T* bias = w.b_hh.data<T>();
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t j = 0; j < 3 * size; ++j) hidden_gates[r * 3 * size + j] += bias[j];
     }
-  } else {
-    multiply_transposed(rows, hidden, w.w_hh, gates, true);
   }
   const int64_t width = gates_of(kind) * size;
   for (int64_t r = 0; r < rows; ++r) {
-    T* of_row = hidden_gates != nullptr ? hidden_gates + r * width : nullptr;
-    step_row(kind, size, gates + r * width, of_row, stepped + r * size,
+    step_row(kind, size, gates + r * width, hidden_gates + r * width, stepped + r * size,
              s.cell.defined() ? s.cell.data<T>() + r * size : nullptr);
   }
-  if (s.unprojected.defined()) multiply_transposed(rows, stepped, w.w_hr, hidden, false);
+  if (s.unprojected.defined()) multiply_transposed(rows, stepped, w.w_hr, hidden);
 }
 
 // The input's share of the gates, with all biases that may be added up front.
@@ -141,19 +170,19 @@ void run_direction(RecurrentKind kind, const LayerWeights& w, const Tensor& rows
                    const Tensor& output, int64_t column) {
   const Tensor gates = input_gates(kind, w, rows);
   const int64_t width = w.w_hh.size(0);
-  const Tensor hidden_gates = kind == RecurrentKind::kGru && !batch_sizes.empty()
-                                  ? Tensor::empty(IntVector{batch_sizes[0], width}, rows.dtype())
-                                  : Tensor();
+  const Tensor hidden_gates =
+      Tensor::empty(IntVector{batch_sizes.empty() ? 0 : batch_sizes[0], width}, rows.dtype());
   const int64_t size = state.hidden.size(1);
   int64_t offset = reverse ? rows.size(0) : 0;
   dispatch_work(rows.dtype(), "rnn", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
+    const StateProduct<T> product(w.w_hh, batch_sizes.size());
     for (size_t i = 0; i < batch_sizes.size(); ++i) {
       poll_interrupt();
       const int64_t count = batch_sizes[reverse ? batch_sizes.size() - 1 - i : i];
       if (reverse) offset -= count;
-      step_rows<T>(kind, w, count, gates.data<T>() + offset * width,
-                   hidden_gates.defined() ? hidden_gates.data<T>() : nullptr, state);
+      step_rows<T>(kind, w, product, count, gates.data<T>() + offset * width,
+                   hidden_gates.data<T>(), state);
       const T* hidden = state.hidden.data<T>();
       T* target = output.data<T>() + offset * output.size(1) + column;
       for (int64_t r = 0; r < count; ++r) {
@@ -224,6 +253,52 @@ void check_states(const Tensor& hidden, const Tensor& cell, const std::vector<Te
   }
 }
 
+// What all layers of one call share.
+struct LayersRun {
+  const std::vector<int64_t>& batch_sizes;
+  const Tensor& hidden;
+  const Tensor& cell;
+  const std::vector<Tensor>& params;
+  const RecurrentOptions& options;
+  bool projected;
+  RecurrentResult& result;
+
+  int64_t directions() const { return options.bidirectional ? 2 : 1; }
+};
+
+// Whether the directions of a layer run beside each other: there is a thread for each and none
+// beyond, or the products of a step are too small to be shared.
+bool runs_directions_apart(const LayersRun& run) {
+  const int threads = intra_op_threads();
+  if (threads < run.directions()) return false;
+  constexpr int64_t kWorkOfAStep = 65536;  // Multiplications that a second thread is worth.
+  const int64_t rows = run.batch_sizes.empty() ? 0 : run.batch_sizes[0];
+  const int64_t state = run.hidden.size(2);
+  return threads == run.directions() ||
+         rows * state * state * gates_of(run.options.kind) < kWorkOfAStep;
+}
+
+// One direction of one layer: its columns of `output` [N, directions * P], and its last states.
+void run_direction_of(const LayersRun& run, int64_t layer, int64_t direction, const Tensor& rows,
+                      const Tensor& output) {
+  const ScalarType work = rows.dtype();
+  const int64_t index = layer * run.directions() + direction;
+  const LayerWeights w = layer_weights(run.params, run.options, run.projected, index, work);
+  State state{layer_slice(run.hidden, index, work),
+              run.cell.defined() ? layer_slice(run.cell, index, work) : Tensor(), Tensor()};
+  if (run.projected)
+    state.unprojected = Tensor::empty(IntVector{run.hidden.size(1), run.cell.size(2)}, work);
+  check_weights(run.options.kind, w, rows, state);
+  run_direction(run.options.kind, w, rows, run.batch_sizes, direction == 1, state, output,
+                direction * run.hidden.size(2));
+  const auto store = [&](const Tensor& all, const Tensor& one) {
+    copy_into(all.as_view(all.sizes().subspan(1), all.strides().subspan(1), index * all.stride(0)),
+              one);
+  };
+  store(run.result.hidden, state.hidden);
+  if (run.cell.defined()) store(run.result.cell, state.cell);
+}
+
 // All layers over the rows of all steps.
 RecurrentResult run_layers(Tensor rows, const std::vector<int64_t>& batch_sizes, int64_t batch,
                            const Tensor& hidden, const Tensor& cell,
@@ -236,30 +311,19 @@ RecurrentResult run_layers(Tensor rows, const std::vector<int64_t>& batch_sizes,
   for (const Tensor& parameter : params) require_dtype_of(rows, {&parameter}, "rnn");
   const ScalarType dtype = rows.dtype();
   const ScalarType work = work_type(dtype);
-  const int64_t directions = o.bidirectional ? 2 : 1;
-  const int64_t size = hidden.size(2);
   rows = as_work(rows, work);
   RecurrentResult result;
   result.hidden = Tensor::empty(hidden.sizes(), dtype);
   if (cell.defined()) result.cell = Tensor::empty(cell.sizes(), dtype);
+  const LayersRun run{batch_sizes, hidden, cell, params, o, projected, result};
   for (int64_t layer = 0; layer < o.num_layers; ++layer) {
-    const Tensor output = Tensor::empty(IntVector{rows.size(0), directions * size}, work);
-    for (int64_t direction = 0; direction < directions; ++direction) {
-      const int64_t index = layer * directions + direction;
-      const LayerWeights w = layer_weights(params, o, projected, index, work);
-      State state{layer_slice(hidden, index, work),
-                  cell.defined() ? layer_slice(cell, index, work) : Tensor(), Tensor()};
-      if (projected) state.unprojected = Tensor::empty(IntVector{batch, cell.size(2)}, work);
-      check_weights(o.kind, w, rows, state);
-      run_direction(o.kind, w, rows, batch_sizes, direction == 1, state, output, direction * size);
-      const auto store = [&](const Tensor& all, const Tensor& one) {
-        copy_into(
-            all.as_view(all.sizes().subspan(1), all.strides().subspan(1), index * all.stride(0)),
-            one);
-      };
-      store(result.hidden, state.hidden);
-      if (cell.defined()) store(result.cell, state.cell);
-    }
+    const Tensor output =
+        Tensor::empty(IntVector{rows.size(0), run.directions() * hidden.size(2)}, work);
+    const int64_t grain = runs_directions_apart(run) ? 1 : run.directions();
+    parallel_for(0, run.directions(), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t direction = begin; direction < end; ++direction)
+        run_direction_of(run, layer, direction, rows, output);
+    });
     rows = output;
     if (o.generator != nullptr && o.dropout > 0 && layer + 1 < o.num_layers) {
       rows = drop_elements(rows, o.dropout, *o.generator);
@@ -368,51 +432,6 @@ Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, 
                      const Tensor& b_ih, const Tensor& b_hh) {
   return run_cell(RecurrentKind::kRelu, input, hx, Tensor(), {w_ih, w_hh, b_ih, b_hh, Tensor()})
       .hidden;
-}
-
-std::tuple<Tensor, Tensor> pack_padded_sequence(const Tensor& input, const Tensor& lengths,
-                                                bool batch_first) {
-  if (!(input.dim() >= 2)) {
-    fail(kBad, "pack_padded_sequence: expected at least 2 dimensions, got {}",
-         shape_string(input.sizes()));
-  }
-  require(lengths.dim() == 1 && lengths.dtype() == ScalarType::kLong, kBad,
-          "'lengths' argument should be a 1D CPU int64 tensor");
-  const Tensor steps_first = batch_first ? transpose(input, 0, 1) : input;
-  const Tensor dense = contiguous(lengths);
-  const int64_t* length = dense.data<int64_t>();
-  const int64_t batch = steps_first.size(1);
-  require(lengths.numel() == batch && batch > 0, kBad,
-          "Expected `len(lengths)` to be equal to batch_size, but got {} (batch_size={})",
-          lengths.numel(), batch);
-  int64_t total = 0;
-  for (int64_t b = 0; b < batch; ++b) {
-    require(length[b] > 0, kBad,
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' "
-            "that is <= 0");
-    require(b == 0 || length[b] <= length[b - 1], kBad,
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True");
-    require(length[b] <= steps_first.size(0), kBad, "Expected lengths of at most {} steps, got {}",
-            steps_first.size(0), length[b]);
-    total += length[b];
-  }
-  IntVector sizes(steps_first.sizes().begin() + 1, steps_first.sizes().end());
-  sizes[0] = total;
-  const Tensor data = Tensor::empty(sizes, input.dtype());
-  const Tensor batch_sizes = Tensor::empty(IntVector{length[0]}, ScalarType::kLong);
-  int64_t offset = 0;
-  int64_t count = batch;
-  for (int64_t step = 0; step < length[0]; ++step) {
-    while (length[count - 1] <= step) --count;
-    batch_sizes.data<int64_t>()[step] = count;
-    IntVector piece = sizes;
-    piece[0] = count;
-    const Tensor source = steps_first.as_view(piece, steps_first.strides().subspan(1),
-                                              steps_first.offset() + step * steps_first.stride(0));
-    copy_into(data.as_view(piece, data.strides(), offset * data.stride(0)), source);
-    offset += count;
-  }
-  return {data, batch_sizes};
 }
 
 std::tuple<Tensor, Tensor> pad_packed_sequence(const Tensor& data, const Tensor& batch_sizes,

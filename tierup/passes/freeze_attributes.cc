@@ -59,10 +59,6 @@ class Freezer {
   // Names that the graph sets; false if it calls code that may set anything.
   bool find_writes() {
     bool closed = true;
-    for (const Node* node : context_.graph().block().nodes()) {
-      if (node->is(NodeKind::kSetAttr))
-        always_written_.insert(node->attr<std::string>(AttrName::kName));
-    }
     each_node(context_.graph().block(), [&](const Node* node) {
       if (node->is(NodeKind::kSetAttr)) written_.insert(node->attr<std::string>(AttrName::kName));
       closed = closed && !node->is(NodeKind::kCallFunction) && !node->is(NodeKind::kCallMethod) &&
@@ -86,11 +82,7 @@ class Freezer {
         context_.count("written");
         return;
       }
-      if (is_written_by_every_run(*holder->second)) {
-        context_.count("kept");
-        return;
-      }
-      observer_.object(holder->second);
+      observer_.attribute(holder->second, *slot);
       const IValue value = holder->second->slots[*slot];
       if (value.is_object()) {
         objects_.emplace(node->output(), value.object_ref());
@@ -103,13 +95,6 @@ class Freezer {
         context_.count("kept");
       }
     });
-  }
-
-  // A plan that counts on such an object being as it was would hold for one run.
-  bool is_written_by_every_run(const ObjectValue& object) const {
-    return std::any_of(
-        always_written_.begin(), always_written_.end(),
-        [&](const std::string& name) { return object.type->find_attribute(name).has_value(); });
   }
 
   void replace(Node* node, const IValue& value) {
@@ -128,7 +113,6 @@ class Freezer {
   const ConstantObserver& observer_;
   std::unordered_map<const Value*, Ref<ObjectValue>> objects_;
   std::set<std::string, std::less<>> written_;
-  std::set<std::string, std::less<>> always_written_;  // Outside of branches and loops.
   std::vector<std::pair<Node*, IValue>> frozen_;
 };
 

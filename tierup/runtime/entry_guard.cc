@@ -3,10 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tierup::runtime {
 
 using profile::ValueProfile;
+
+namespace {
+
+// The same object or the same bits: 0 and -0 are not, a NaN and itself are.
+bool is_unchanged(const IValue& before, const IValue& now) {
+  if (before.is_float() && now.is_float())
+    return std::bit_cast<uint64_t>(before.to_float()) == std::bit_cast<uint64_t>(now.to_float());
+  return before.is_same(now);
+}
+
+}  // namespace
 
 std::string_view guard_outcome_text(GuardOutcome outcome) {
   switch (outcome) {
@@ -54,20 +66,31 @@ void EntryGuard::observe(const Ref<Storage>& storage) {
   if (!known) storages_.emplace_back(storage, storage->version());
 }
 
-void EntryGuard::observe(const Ref<ObjectValue>& object) {
-  const bool known = std::any_of(objects_.begin(), objects_.end(),
-                                 [&](const auto& entry) { return entry.first == object; });
-  if (!known) objects_.emplace_back(object, object->version.load(std::memory_order_acquire));
+void EntryGuard::observe(const Ref<ObjectValue>& object, size_t slot) {
+  auto found = std::find_if(objects_.begin(), objects_.end(),
+                            [&](const ObservedObject& entry) { return entry.object == object; });
+  if (found == objects_.end()) {
+    const uint32_t version = object->version.load(std::memory_order_acquire);
+    found = objects_.insert(found, {object, version, {}});
+  }
+  const bool known = std::any_of(found->attributes.begin(), found->attributes.end(),
+                                 [&](const auto& entry) { return entry.first == slot; });
+  if (!known) found->attributes.emplace_back(slot, object->slots[slot]);
+}
+
+bool EntryGuard::holds(const ObservedObject& observed) {
+  const ObjectValue& object = *observed.object;
+  if (object.version.load(std::memory_order_acquire) == observed.version) return true;
+  return std::all_of(
+      observed.attributes.begin(), observed.attributes.end(),
+      [&](const auto& entry) { return is_unchanged(entry.second, object.slots[entry.first]); });
 }
 
 bool EntryGuard::weights_hold() const {
   for (const auto& [storage, version] : storages_) {
     if (storage->version() != version) return false;
   }
-  for (const auto& [object, version] : objects_) {
-    if (object->version.load(std::memory_order_acquire) != version) return false;
-  }
-  return true;
+  return std::all_of(objects_.begin(), objects_.end(), &EntryGuard::holds);
 }
 
 GuardOutcome EntryGuard::check_argument(const ArgumentGuard& guard, const IValue& value) const {

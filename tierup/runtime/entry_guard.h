@@ -53,7 +53,9 @@ class EntryGuard {
   // The versions are read now; take them before the values are used, so that a write in between
   // is noticed.
   void observe(const Ref<Storage>& storage);
-  void observe(const Ref<ObjectValue>& object);
+  // The attribute in this slot. Writes to the object's other attributes do not matter: a model may
+  // keep its state beside its weights.
+  void observe(const Ref<ObjectValue>& object, size_t slot);
 
   // Allocates nothing and takes no lock.
   GuardOutcome check(std::span<const IValue> arguments, const ops::Policy& policy) const;
@@ -64,12 +66,18 @@ class EntryGuard {
   std::string to_string() const;
 
  private:
+  struct ObservedObject {
+    Ref<ObjectValue> object;
+    uint32_t version;  // While it is this, nothing was written and no attribute need be compared.
+    std::vector<std::pair<size_t, IValue>> attributes;  // By slot, as they were.
+  };
+  static bool holds(const ObservedObject& observed);
   GuardOutcome check_argument(const ArgumentGuard& guard, const IValue& value) const;
 
   ops::Policy policy_;
   std::vector<ArgumentGuard> arguments_;
   std::vector<std::pair<Ref<Storage>, uint32_t>> storages_;
-  std::vector<std::pair<Ref<ObjectValue>, uint32_t>> objects_;
+  std::vector<ObservedObject> objects_;
 };
 
 }  // namespace tierup::runtime

@@ -63,6 +63,15 @@ void PlanTable::remove(const InstalledPlan* plan) {
   plans_.replace(next->empty() ? nullptr : std::move(next));
 }
 
+Ref<const InstalledPlan> PlanTable::with_serial(uint32_t serial) const {
+  const SnapshotCell<Plans>::Reader reader(plans_);
+  if (reader.get() == nullptr) return nullptr;
+  for (const Ref<const InstalledPlan>& plan : *reader.get()) {
+    if (plan->serial == serial) return plan;
+  }
+  return nullptr;
+}
+
 void PlanTable::clear() {
   const std::lock_guard<std::mutex> lock(writers_);
   plans_.replace(nullptr);

@@ -15,9 +15,12 @@
 #include "tierup/runtime/entry_guard.h"
 #include "tierup/runtime/memory_plan.h"
 #include "tierup/runtime/plan.h"
-#include "tierup/tier/branch_trial.h"
+#include "tierup/tier/plan_trial.h"
 
 namespace tierup::tier {
+
+// What a plan may be made without, where the whole does not pay.
+enum class PlanVariant : uint8_t { kFull, kWithoutNets, kWithoutGroups };
 
 // A specialised plan as it stands in the table. Constant but for its counters.
 struct InstalledPlan final : public RefCounted {
@@ -33,7 +36,11 @@ struct InstalledPlan final : public RefCounted {
   // The plan's constants that keep memory of their own; the plan keeps them.
   std::vector<const ops::HoldsMemory*> holders;
   mutable runtime::MemoryPlans memory;
-  mutable BranchTrial branches;  // The same plan with branches at the same time, if that may pay.
+  PlanVariant variant = PlanVariant::kFull;
+  bool has_nets = false;
+  bool has_groups = false;
+  uint32_t former = 0;      // The serial of the plan that this one is tried against; 0: none.
+  mutable PlanTrial trial;  // Against tier 0, the former plan, and the same with branches.
   mutable std::atomic<uint64_t> hits{0};
   mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
 
@@ -61,6 +68,8 @@ class PlanTable {
   // Adds a plan in front; above the bounds the least recently used ones go. Returns how many went.
   size_t install(Ref<const InstalledPlan> plan, const PlanBounds& bounds);
   void remove(const InstalledPlan* plan);
+  // The plan with this serial number; null if it is not in the table.
+  Ref<const InstalledPlan> with_serial(uint32_t serial) const;
   void clear();
   std::vector<Ref<const InstalledPlan>> plans() const;
   bool empty() const { return plans_.empty(); }

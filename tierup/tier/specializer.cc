@@ -9,6 +9,7 @@
 #include "tierup/codegen/compile_groups.h"
 #include "tierup/kernels/instruction_set.h"
 #include "tierup/ops/op_table.h"
+#include "tierup/ops/role.h"
 #include "tierup/passes/batch_loop_products.h"
 #include "tierup/passes/fork_branches.h"
 #include "tierup/passes/freeze_attributes.h"
@@ -131,6 +132,16 @@ void find_holders(const ir::Block& block, std::vector<const ops::HoldsMemory*>& 
   }
 }
 
+bool has_role(const ir::Block& block, ops::Role role) {
+  for (const ir::Node* node : block.nodes()) {
+    if (node->op() != nullptr && ops::op_of(*node->op()).role() == role) return true;
+    for (const ir::Block* inner : node->blocks()) {
+      if (has_role(*inner, role)) return true;
+    }
+  }
+  return false;
+}
+
 class Specialization {
  public:
   Specialization(const SpecializeRequest& request, const TieringOptions& options,
@@ -149,6 +160,8 @@ class Specialization {
                             [&options] { return fuses_products(options); }};
     pass_options_.verify_each = options.verify_passes;
     pass_options_.disabled = options.disabled_passes;
+    if (request.variant == PlanVariant::kWithoutNets)
+      pass_options_.disabled.emplace_back("neural_regions");
     // Their products sum in another order than tier 0's.
     if (options.accurate) pass_options_.disabled.emplace_back("join_products");
     pass_options_.print_after = options.print_after;
@@ -159,7 +172,9 @@ class Specialization {
     if (!request_.self) return;
     const passes::ConstantObserver observer{
         [&](const Ref<Storage>& storage) { installed_.guard.observe(storage); },
-        [&](const Ref<ObjectValue>& object) { installed_.guard.observe(object); }};
+        [&](const Ref<ObjectValue>& object, size_t slot) {
+          installed_.guard.observe(object, slot);
+        }};
     const passes::Pass freeze{"freeze_attributes", [&](passes::PassContext& context) {
                                 passes::freeze_attributes(context, request_.self, observer);
                               }};
@@ -193,10 +208,13 @@ class Specialization {
     if (cancelled_.load()) return nullptr;
     run(passes::specialized_passes());
     if (cancelled_.load()) return nullptr;
-    if (options_.fusion) fuse(*graph_, options_, pass_options_, cancelled_, installed_.notes);
+    if (options_.fusion && request_.variant != PlanVariant::kWithoutGroups)
+      fuse(*graph_, options_, pass_options_, cancelled_, installed_.notes);
     if (cancelled_.load()) return nullptr;
     check_strict_fusion();
     find_holders(graph_->block(), installed_.holders);
+    installed_.has_nets |= has_role(graph_->block(), ops::Role::kNeuralNet);
+    installed_.has_groups |= has_role(graph_->block(), ops::Role::kFusionGroup);
     return runtime::lower(graph_);
   }
 
@@ -235,6 +253,11 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   installed->is_static = request.is_static;
   installed->profile = std::make_shared<const profile::GraphProfile>(request.profile);
   installed->policy = request.policy;
+  installed->variant = request.variant;
+  if (options.plan_trial && options.compile == CompileMode::kBackground &&
+      options.policy == Policy::kAdaptive) {
+    installed->trial.offer(PlanTrial::Contender::kTier0);
+  }
   installed->guard =
       runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
   Specialization plain(request, options, cancelled, *installed);
@@ -247,7 +270,7 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
     if (branched.fork()) {
       std::unique_ptr<runtime::Plan> plan = branched.finish();
       if (plan == nullptr) return nullptr;
-      installed->branches.offer(std::move(plan), options.inter_op_grain_us > 0);
+      installed->trial.offer_branched(std::move(plan), options.inter_op_grain_us > 0);
     }
   }
   installed->compile_ms =

@@ -20,6 +20,7 @@ struct SpecializeRequest {
   profile::GraphProfile profile;
   ops::Policy policy;
   bool is_static = false;
+  PlanVariant variant = PlanVariant::kFull;
   int threads = 0;  // That the callers' operators may use.
 };
 

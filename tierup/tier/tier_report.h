@@ -19,6 +19,7 @@ enum class Reason : uint8_t {
   kBudgetSpent,    // The re-specialisation budget is used up: pinned to the simple plan.
   kCompileFailed,  // The job threw: pinned; the detail has the message.
   kMismatch,       // Live checking found other results than tier 0: demoted.
+  kNotFaster,      // By turns, tier 0 was faster than the plan; tried again much later.
 };
 std::string_view reason_text(Reason reason);
 

@@ -21,6 +21,7 @@ std::string_view reason_text(Reason reason) {
     case Reason::kJobQueued: return "a compile job waits or runs";
     case Reason::kBudgetSpent: return "the specialisation budget is spent: pinned to tier 0";
     case Reason::kCompileFailed: return "compilation failed: pinned to tier 0";
+    case Reason::kNotFaster: return "tier 0 was faster than the plan";
     case Reason::kMismatch: return "tier 1 differed from tier 0: demoted";
   }
   return "unknown";
@@ -109,23 +110,27 @@ void TieredGraph::delay_compilation(const std::atomic<bool>& cancelled) const {
 }
 
 void TieredGraph::OperatorWork::push(std::function<void()> work) {
-  graph_.push_job([work = std::move(work)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
-    graph.delay_compilation(cancelled);
-    if (!cancelled.load()) work();
-  });
+  // Counted until the job has gone, whether it ran or was dropped.
+  graph_.operator_jobs_->fetch_add(1);
+  const std::shared_ptr<void> pending(graph_.operator_jobs_.get(),
+                                      [count = graph_.operator_jobs_](void*) { --*count; });
+  graph_.push_job(
+      [pending, work = std::move(work)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+        graph.delay_compilation(cancelled);
+        if (!cancelled.load()) work();
+      });
 }
 
 IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& call) {
   if (options_.compile == CompileMode::kBackground) call.context.background = &operator_work_;
-  const bool has_branches = plan->branches.is_offered();
-  if (!options_.memory_plan && !has_branches) return run_planned(plan, call, 0);
+  const bool is_tried = plan->trial.is_wanted();
+  if (!options_.memory_plan && !is_tried) return run_planned(plan, call, 0);
   const auto signature = runtime::MemoryPlans::signature_of(call.args);
-  if (!has_branches) return run_planned(plan, call, signature);
-  BranchTrial::Turn turn = plan->branches.begin(signature);
-  IValue result = turn.branched() == nullptr
-                      ? run_planned(plan, call, signature)
-                      : program_.run_single(*turn.branched(), call.args, call.context, call.state);
-  turn.finish();
+  if (!is_tried) return run_planned(plan, call, signature);
+  PlanTrial::Turn turn =
+      plan->trial.begin(signature, operator_jobs_->load(std::memory_order_relaxed) == 0);
+  IValue result = run_contender(turn.contender(), plan, call, signature);
+  if (turn.finish()) after_verdict(plan, signature);
   return result;
 }
 
@@ -137,11 +142,12 @@ IValue TieredGraph::run_uncompiled(const Call& call) {
     offer_tier0_branches(profiler.take());
     return result;
   }
-  if (!tier0_branches_.is_offered()) return run_tier0(call);
-  BranchTrial::Turn turn = tier0_branches_.begin(runtime::MemoryPlans::signature_of(call.args));
-  IValue result = turn.branched() == nullptr
-                      ? run_tier0(call)
-                      : program_.run_single(*turn.branched(), call.args, call.context, call.state);
+  if (!tier0_branches_.is_wanted()) return run_tier0(call);
+  PlanTrial::Turn turn = tier0_branches_.begin(runtime::MemoryPlans::signature_of(call.args));
+  IValue result =
+      turn.contender() == PlanTrial::Contender::kTier0
+          ? run_tier0(call)
+          : program_.run_single(*tier0_branches_.branched(), call.args, call.context, call.state);
   turn.finish();
   return result;
 }
@@ -153,7 +159,7 @@ void TieredGraph::offer_tier0_branches(const profile::GraphProfile& run) {
   profile_->merge(run);
   if (runs_to_time_.fetch_sub(1) > 1) return;
   if (auto plan = fork_plan(layout().plan().graph(), *profile_, options_)) {
-    tier0_branches_.offer(std::move(plan), options_.inter_op_grain_us > 0);
+    tier0_branches_.offer_branched(std::move(plan), options_.inter_op_grain_us > 0);
   }
   profile_.reset();
 }
@@ -161,14 +167,14 @@ void TieredGraph::offer_tier0_branches(const profile::GraphProfile& run) {
 size_t TieredGraph::trim_frames() const {
   size_t freed = tier0_branches_.trim_frames();
   for (const Ref<const InstalledPlan>& plan : plans())
-    freed += plan->plan->trim_frames() + plan->branches.trim_frames();
+    freed += plan->plan->trim_frames() + plan->trial.trim_frames();
   return freed;
 }
 
 size_t TieredGraph::kept_frames() const {
   size_t kept = tier0_branches_.kept_frames();
   for (const Ref<const InstalledPlan>& plan : plans())
-    kept += plan->plan->kept_frames() + plan->branches.kept_frames();
+    kept += plan->plan->kept_frames() + plan->trial.kept_frames();
   return kept;
 }
 
@@ -344,7 +350,8 @@ SpecializeRequest TieredGraph::request_for(const profile::GraphProfile& profile,
 }
 
 void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
-                          const std::atomic<bool>& cancelled, OnFailure on_failure) {
+                          const std::atomic<bool>& cancelled, OnFailure on_failure,
+                          const InstalledPlan* tried) {
   Ref<InstalledPlan> plan;
   std::string failure;
   try {
@@ -354,6 +361,7 @@ void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
       fail(ErrorCode::kInternal, "failed as compile_failures asks");
     }
     plan = specialize(request, options_, cancelled);
+    if (plan && tried != nullptr) plan->trial.take_verdicts(tried->trial);
   } catch (const std::exception& error) {
     failure = error.what();
   } catch (...) {
@@ -383,7 +391,8 @@ std::optional<uint32_t> TieredGraph::install(const Ref<InstalledPlan>& plan) {
   reason_ = table_.empty() ? Reason::kProfiling : Reason::kNone;
   // A weight was written while the job ran: the plan would never hold. Profile anew.
   if (!plan->guard.weights_hold()) return std::nullopt;
-  plan->serial = ++made_;
+  plan->serial = ++serials_;
+  if (plan->former == 0) ++made_;
   detail_.clear();
   log(fmt::format("plan {} installed after {:.1f} ms, holds {} KiB", plan->serial, plan->compile_ms,
                   plan->held_bytes() >> 10U));
@@ -422,24 +431,33 @@ void TieredGraph::adopt(const TieredGraph& older) {
   for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
     SpecializeRequest request = request_for(*(*plan)->profile, (*plan)->policy);
     request.is_static = (*plan)->is_static;
+    request.variant = (*plan)->variant;
     uint64_t generation = 0;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       generation = generation_;
       job_pending_.store(true);
     }
-    compile(request, generation, std::atomic<bool>(false), OnFailure::kProfileAnew);
+    compile(request, generation, std::atomic<bool>(false), OnFailure::kProfileAnew, &**plan);
   }
+  // Where tier 0 was faster it is for other weights, too.
+  const std::scoped_lock lock(older.mutex_, mutex_);
+  if (older.reason_ != Reason::kNotFaster || !table_.empty()) return;
+  misses_to_skip_.store(older.misses_to_skip_.load());
+  reason_ = older.reason_;
+  detail_ = older.detail_;
 }
 
 void TieredGraph::flush() {
   const std::lock_guard<std::mutex> lock(mutex_);
   ++generation_;
   made_ = 0;
+  serials_ = 0;
   profile_.reset();
   profile_text_.clear();
   misses_to_skip_.store(0);
   job_pending_.store(false);
+  lost_trials_.store(0);
   trim_pending_.store(false);  // The timer was cancelled with the other jobs.
   pinned_.store(options_.compile == CompileMode::kOff);
   reason_ = options_.compile == CompileMode::kOff ? Reason::kCompileOff : Reason::kProfiling;

@@ -43,6 +43,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void demote(std::string detail);
   GraphReport report() const;
   std::vector<Ref<const InstalledPlan>> plans() const { return table_.plans(); }
+  // Calls still take turns between a plan and tier 0.
+  bool has_open_trials() const;
   // Of specialised and branched plans: see runtime::FramePool. The rest are the program's.
   size_t trim_frames() const;
   size_t kept_frames() const;
@@ -73,6 +75,13 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   IValue run_plan(const Ref<const InstalledPlan>& plan, const Call& call);
   IValue run_planned(const Ref<const InstalledPlan>& plan, const Call& call,
                      runtime::MemoryPlans::Signature signature);
+  // The plan's trial: see tiered_graph_trials.cc.
+  IValue run_contender(PlanTrial::Contender contender, const Ref<const InstalledPlan>& plan,
+                       const Call& call, runtime::MemoryPlans::Signature signature);
+  void after_verdict(const Ref<const InstalledPlan>& plan,
+                     runtime::MemoryPlans::Signature signature);
+  void try_variant(const InstalledPlan& best, PlanVariant variant);
+  void withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result);
   void plan_memory(const Ref<const InstalledPlan>& plan, runtime::MemoryPlans::Signature signature,
                    std::vector<runtime::BlockLife> lives);
   // Gives the arenas back once a release delay passed without a call.
@@ -97,10 +106,12 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
   SpecializeRequest request_for(const profile::GraphProfile& profile, const ops::Policy& policy);
   // What becomes of the graph if the plan cannot be made: tier 0 for good, or another try once it
-  // was profiled anew (what failed for the weights of a swap may do for the next ones).
+  // was profiled anew (what failed for the weights of a swap may do for the next ones). `tried`:
+  // the same plan over other weights, whose trial need not be held again.
   enum class OnFailure : uint8_t { kPin, kProfileAnew };
   void compile(const SpecializeRequest& request, uint64_t generation,
-               const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin);
+               const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin,
+               const InstalledPlan* tried = nullptr);
   // The plan's serial number, unless weights changed meanwhile.
   std::optional<uint32_t> install(const Ref<InstalledPlan>& plan);
   void release_profile_later(uint32_t made);
@@ -133,12 +144,17 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::optional<runtime::ProfileLayout> layout_;
   std::atomic<uint32_t> runs_to_time_;   // Of run_uncompiled.
   std::atomic<uint32_t> failures_left_;  // The test aid compile_failures.
-  BranchTrial tier0_branches_;
+  PlanTrial tier0_branches_{PlanTrial::Contender::kTier0};
+  // Jobs that operators pushed and that have not ended: what they make may change a plan's times.
+  std::shared_ptr<std::atomic<uint32_t>> operator_jobs_ =
+      std::make_shared<std::atomic<uint32_t>>(0);
+  std::atomic<uint32_t> lost_trials_{0};  // In a row.
 
   mutable std::mutex mutex_;  // Guards what follows; held for microseconds, never by a job at work.
   std::optional<profile::GraphProfile> profile_;
   std::string profile_text_;  // Of the last specialisation, until its release.
-  uint32_t made_ = 0;
+  uint32_t made_ = 0;         // Variants of a plan do not count: they spend no budget.
+  uint32_t serials_ = 0;      // Of plans; variants do.
   uint32_t evictions_ = 0;
   uint32_t invalidations_ = 0;
   uint64_t generation_ = 0;  // Of flushes: a job of an older one is stale.

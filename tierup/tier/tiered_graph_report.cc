@@ -46,8 +46,8 @@ GraphReport TieredGraph::report() const {
     report.plans.push_back({plan->serial, plan->is_static, plan->compile_ms, plan->hits.load(),
                             plan->held_bytes(), plan->guard.to_string(), plan->notes,
                             plan->plan->graph().to_string(), memory_report(*plan)});
-    const std::string branches = plan->branches.to_string();
-    if (!branches.empty()) report.plans.back().notes.push_back(branches);
+    const std::string trial = plan->trial.to_string();
+    if (!trial.empty()) report.plans.back().notes.push_back(trial);
   }
   if (report.detail.empty()) report.detail = tier0_branches_.to_string();
   return report;

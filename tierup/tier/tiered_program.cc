@@ -1,5 +1,7 @@
 #include "tierup/tier/tiered_program.h"
 
+#include <algorithm>
+
 namespace tierup::tier {
 
 TieredProgram::TieredProgram(runtime::Program& program, TieringOptions options,
@@ -26,6 +28,12 @@ void TieredProgram::flush() {
     queue_->cancel(graph.get());
     graph->flush();
   }
+}
+
+bool TieredProgram::has_open_trials() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(graphs_.begin(), graphs_.end(),
+                     [](const auto& graph) { return graph->has_open_trials(); });
 }
 
 TierReport TieredProgram::report() const {

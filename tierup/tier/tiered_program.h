@@ -33,6 +33,8 @@ class TieredProgram {
   void flush();
   // Waits until no compile job is left in the queue (for tests and warm-up).
   void wait_for_jobs() { queue_->wait_idle(); }
+  // Calls still take turns between some plan and tier 0 (for warm-up).
+  bool has_open_trials() const;
   TierReport report() const;
   // Over the specialised plans: see runtime::FramePool. Those of tier 0 are the program's.
   size_t trim_frames() const;

@@ -154,6 +154,7 @@ std::span<const Option> all_options() {
       number<&T::compile_delay_ms>("compile_delay_ms"),
       number<&T::release_delay_ms>("release_delay_ms"),
       number<&T::verify_rate>("verify_rate"),
+      flag<&T::plan_trial>("plan_trial"),
       flag<&T::memory_plan>("memory_plan"),
       flag<&T::log>("log"),
       flag<&T::poison>("poison"),

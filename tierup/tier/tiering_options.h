@@ -43,12 +43,14 @@ struct TieringOptions {
   uint32_t compile_delay_ms = 0;      // A test aid: each job takes so much longer.
   uint32_t release_delay_ms = 60000;  // After which profiles of a graph with a standing plan go.
   double verify_rate = 0;             // Share of tier-1 calls that also run tier 0 and compare.
-  bool memory_plan = true;            // Intermediate tensors of plans lie in one arena.
-  bool poison = false;                // A test aid: NaNs in memory that is handed out again.
-  uint32_t compile_failures = 0;      // A test aid: so many compilations of each graph fail.
-  bool guards_fail = false;           // A test aid: every entry guard fails.
-  bool verify_passes = false;         // Verify the graph after each pass.
-  bool log = false;                   // A line on standard error for each event of a graph's life.
+  // A plan serves only where real calls show that it is faster than tier 0; background only.
+  bool plan_trial = true;
+  bool memory_plan = true;        // Intermediate tensors of plans lie in one arena.
+  bool poison = false;            // A test aid: NaNs in memory that is handed out again.
+  uint32_t compile_failures = 0;  // A test aid: so many compilations of each graph fail.
+  bool guards_fail = false;       // A test aid: every entry guard fails.
+  bool verify_passes = false;     // Verify the graph after each pass.
+  bool log = false;               // A line on standard error for each event of a graph's life.
   std::vector<std::string> disabled_passes;
   // Passes after which the graph is printed to standard error; also "all", "changed", "input".
   std::vector<std::string> print_after;

@@ -1,0 +1,297 @@
+#include "tierup/tier/plan_trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace tierup::tier {
+namespace {
+
+using Contender = PlanTrial::Contender;
+
+// Turns of the standard contender that warm up: the first call of new sizes, the one whose memory
+// is recorded, and the first in its arena.
+constexpr uint32_t kWarmTurns = 4;
+// Each contender runs twice in a row: the first call finds the other's data in the caches.
+constexpr uint32_t kRow = 2;
+// Three samples of each that do not overlap happen by chance once in ten trials of equals, for
+// which it does not matter; a real difference shows soonest.
+constexpr uint32_t kFewestSamples = 3;
+// From here on quartiles are told apart.
+constexpr uint32_t kQuartileSamples = 6;
+// The branches' threads are taken from other callers: they must earn it.
+constexpr double kBranchedHandicap = 1.0 / 0.95;
+// What looking at losers may cost, as a share of all calls' time.
+constexpr double kLookingShare = 0.005;
+constexpr uint32_t kShortestPeriod = 256;
+constexpr uint32_t kUpsetsToReopen = 3;
+
+double handicap(Contender contender) {
+  return contender == Contender::kBranched ? kBranchedHandicap : 1.0;
+}
+
+std::string_view contender_name(Contender contender) {
+  switch (contender) {
+    case Contender::kTier0: return "tier 0";
+    case Contender::kPlan: return "plan";
+    case Contender::kBranched: return "branched";
+    case Contender::kFormer: return "former plan";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+void PlanTrial::Samples::add(int64_t time) {
+  const uint32_t number = count.fetch_add(1, std::memory_order_relaxed);
+  times[number % kMostSamples].store(time, std::memory_order_relaxed);
+}
+
+std::array<int64_t, PlanTrial::kMostSamples> PlanTrial::Samples::sorted() const {
+  std::array<int64_t, kMostSamples> values{};
+  const uint32_t used = size();
+  for (uint32_t i = 0; i < used; ++i) values[i] = times[i].load(std::memory_order_relaxed);
+  std::sort(values.begin(), values.begin() + used);
+  return values;
+}
+
+void PlanTrial::offer_branched(std::unique_ptr<const runtime::Plan> branched, bool tried) {
+  is_tried_ = tried;
+  branched_ = std::move(branched);
+  offer(Contender::kBranched);
+}
+
+uint32_t PlanTrial::offered_count() const {
+  return static_cast<uint32_t>(std::popcount(offered()));
+}
+
+Contender PlanTrial::nth_offered(uint32_t number) const {
+  for (size_t i = 0;; i = (i + 1) % kContenders) {
+    const auto contender = static_cast<Contender>(i);
+    if (is_offered(contender) && number-- == 0) return contender;
+  }
+}
+
+const PlanTrial::Entry* PlanTrial::find(Signature signature) const {
+  for (const Entry& entry : entries_) {
+    if (!entry.is_taken.load(std::memory_order_acquire)) return nullptr;
+    if (entry.is_known.load(std::memory_order_acquire) && entry.signature == signature)
+      return &entry;
+  }
+  return nullptr;
+}
+
+// Claims an entry for new sizes; another thread may claim one for the same: its trial never ends,
+// for the first entry is found from then on.
+PlanTrial::Entry* PlanTrial::entry_of(Signature signature) {
+  for (Entry& entry : entries_) {
+    if (!entry.is_taken.load(std::memory_order_acquire) &&
+        !entry.is_taken.exchange(true, std::memory_order_acq_rel)) {
+      entry.signature = signature;
+      entry.is_known.store(true, std::memory_order_release);
+      return &entry;
+    }
+    if (entry.is_known.load(std::memory_order_acquire) && entry.signature == signature)
+      return &entry;
+  }
+  return nullptr;
+}
+
+PlanTrial::Turn PlanTrial::begin(Signature signature, bool is_settled) {
+  Turn turn;
+  turn.contender_ = standard_;
+  turn.trial_ = this;
+  if (!is_wanted()) return turn;
+  if (!is_tried_) {
+    turn.contender_ = Contender::kBranched;
+    return turn;
+  }
+  Entry* entry = entry_of(signature);
+  if (entry == nullptr) return turn;
+  const uint8_t verdict = entry->verdict.load(std::memory_order_relaxed);
+  if (verdict != kOpen) return look_again(*entry, static_cast<Contender>(verdict));
+  if (!is_settled) return turn;
+  const uint32_t number = entry->turns.fetch_add(1, std::memory_order_relaxed);
+  if (number < kWarmTurns) return turn;
+  const uint32_t tried = number - kWarmTurns;
+  turn.contender_ = nth_offered(tried / kRow % offered_count());
+  if (tried % kRow + 1 < kRow) return turn;
+  turn.entry_ = entry;
+  turn.start_ = Clock::now();
+  return turn;
+}
+
+// Once in a period two calls of a loser and two of the winner, the second of each timed.
+PlanTrial::Turn PlanTrial::look_again(Entry& entry, Contender winner) const {
+  Turn turn;
+  turn.trial_ = this;
+  turn.contender_ = winner;
+  const uint32_t period = entry.period.load(std::memory_order_relaxed);
+  const uint32_t number = entry.calls.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t place = number % period;
+  if (period - place > 2 * kRow) return turn;
+  const uint32_t left = period - place;  // 4: loser, 3: loser, timed; 2: winner, 1: winner, timed.
+  if (left > kRow) {
+    const uint32_t loser = number / period % (offered_count() - 1);
+    const Contender first = nth_offered(loser);
+    turn.contender_ = first < winner ? first : nth_offered(loser + 1);
+  }
+  if (left % kRow == 0) return turn;
+  turn.entry_ = &entry;
+  turn.start_ = Clock::now();
+  return turn;
+}
+
+bool PlanTrial::Turn::finish() {
+  if (entry_ == nullptr) return false;
+  const int64_t time = std::max<int64_t>((Clock::now() - start_) / std::chrono::nanoseconds(1), 1);
+  if (entry_->verdict.load(std::memory_order_relaxed) != kOpen) {
+    trial_->compare_again(*entry_, contender_, time);
+    return false;
+  }
+  entry_->samples[static_cast<size_t>(contender_)].add(time);
+  return trial_->judge(*entry_);
+}
+
+void PlanTrial::compare_again(Entry& entry, Contender contender, int64_t time) const {
+  if (static_cast<uint8_t>(contender) != entry.verdict.load(std::memory_order_relaxed)) {
+    const double counted = static_cast<double>(time) * handicap(contender);
+    entry.loser_time.store(static_cast<int64_t>(counted), std::memory_order_relaxed);
+    return;
+  }
+  const double counted = static_cast<double>(time) * handicap(contender);
+  if (static_cast<double>(entry.loser_time.load(std::memory_order_relaxed)) >= counted) {
+    entry.upsets.store(0, std::memory_order_relaxed);
+    return;
+  }
+  if (entry.upsets.fetch_add(1, std::memory_order_relaxed) + 1 < kUpsetsToReopen) return;
+  for (Samples& samples : entry.samples) samples.clear();
+  entry.upsets.store(0, std::memory_order_relaxed);
+  entry.turns.store(kWarmTurns, std::memory_order_relaxed);
+  entry.verdict.store(kOpen, std::memory_order_release);
+}
+
+// Whether the times of both part: every one of the best is below every one of the other, or, once
+// there are more, its upper quartile below the other's lower one.
+bool PlanTrial::judge(Entry& entry) const {
+  std::optional<Contender> best;
+  double best_median = 0;
+  uint32_t fewest = kMostSamples;
+  for (size_t i = 0; i < kContenders; ++i) {
+    const auto contender = static_cast<Contender>(i);
+    if (!is_offered(contender)) continue;
+    const Samples& samples = entry.samples[i];
+    fewest = std::min(fewest, samples.size());
+    if (fewest < kFewestSamples) return false;
+    const double median = static_cast<double>(samples.median()) * handicap(contender);
+    if (!best || median < best_median) {
+      best = contender;
+      best_median = median;
+    }
+  }
+  if (fewest < kMostSamples) {
+    const uint32_t left_out = fewest < kQuartileSamples ? 0 : fewest / 4;
+    const Samples& ours = entry.samples[static_cast<size_t>(*best)];
+    const double upper =
+        static_cast<double>(ours.sorted()[ours.size() - 1 - left_out]) * handicap(*best);
+    for (size_t i = 0; i < kContenders; ++i) {
+      const auto contender = static_cast<Contender>(i);
+      if (!is_offered(contender) || contender == *best) continue;
+      const double lower =
+          static_cast<double>(entry.samples[i].sorted()[left_out]) * handicap(contender);
+      if (lower <= upper) return false;
+    }
+  }
+  settle(entry, *best);
+  return true;
+}
+
+void PlanTrial::settle(Entry& entry, Contender winner) const {
+  const auto best = static_cast<double>(entry.samples[static_cast<size_t>(winner)].median());
+  double worst = best;
+  for (size_t i = 0; i < kContenders; ++i) {
+    if (is_offered(static_cast<Contender>(i)))
+      worst = std::max(worst, static_cast<double>(entry.samples[i].median()));
+  }
+  const double loss = kRow * (worst - best) / best;  // In calls of the winner.
+  const double period = std::min(loss / kLookingShare, 1e6);
+  entry.period.store(std::max(static_cast<uint32_t>(period), kShortestPeriod));
+  entry.calls.store(0);
+  entry.verdict.store(static_cast<uint8_t>(winner), std::memory_order_release);
+}
+
+void PlanTrial::take_verdicts(const PlanTrial& other) {
+  size_t next = 0;
+  for (const Entry& known : other.entries_) {
+    const auto result = known.is_known.load(std::memory_order_acquire)
+                            ? other.result(known.signature)
+                            : std::nullopt;
+    if (!result || !is_offered(result->winner)) continue;
+    Entry& entry = entries_[next++];
+    entry.signature = result->signature;
+    for (size_t i = 0; i < kContenders; ++i) {
+      if (result->medians[i]) entry.samples[i].add(*result->medians[i]);
+    }
+    entry.period.store(known.period.load());
+    entry.verdict.store(static_cast<uint8_t>(result->winner));
+    entry.is_taken.store(true);
+    entry.is_known.store(true, std::memory_order_release);
+  }
+}
+
+std::optional<PlanTrial::Result> PlanTrial::result(Signature signature) const {
+  const Entry* entry = find(signature);
+  if (entry == nullptr) return std::nullopt;
+  const uint8_t verdict = entry->verdict.load(std::memory_order_acquire);
+  if (verdict == kOpen) return std::nullopt;
+  Result result{signature, static_cast<Contender>(verdict), {}};
+  for (size_t i = 0; i < kContenders; ++i) {
+    if (entry->samples[i].size() > 0) result.medians[i] = entry->samples[i].median();
+  }
+  return result;
+}
+
+bool PlanTrial::always_won(Contender contender) const {
+  bool is_any = false;
+  for (const Entry& entry : entries_) {
+    if (!entry.is_known.load(std::memory_order_acquire)) break;
+    if (entry.verdict.load() != static_cast<uint8_t>(contender)) return false;
+    is_any = true;
+  }
+  return is_any;
+}
+
+bool PlanTrial::is_open() const {
+  if (!is_wanted() || !is_tried_) return false;
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.is_known.load(std::memory_order_acquire) && entry.verdict.load() == kOpen;
+  });
+}
+
+size_t PlanTrial::trim_frames() const { return branched_ ? branched_->trim_frames() : 0; }
+size_t PlanTrial::kept_frames() const { return branched_ ? branched_->kept_frames() : 0; }
+
+std::string PlanTrial::to_string() const {
+  if (!is_wanted()) return {};
+  if (!is_tried_) return "branches at the same time: always";
+  std::string text;
+  for (const Entry& entry : entries_) {
+    if (!entry.is_known.load(std::memory_order_acquire)) break;
+    if (!text.empty()) text += "; ";
+    const std::optional<Result> result = this->result(entry.signature);
+    text += result ? fmt::format("{} is fastest (", contender_name(result->winner)) : "still tried";
+    if (!result) continue;
+    std::string_view comma;
+    for (size_t i = 0; i < kContenders; ++i) {
+      if (!result->medians[i]) continue;
+      text += fmt::format("{}{} {:.4g} ms", comma, contender_name(static_cast<Contender>(i)),
+                          1e-6 * static_cast<double>(*result->medians[i]));
+      comma = ", ";
+    }
+    text += ")";
+  }
+  return "tried by turns: " + (text.empty() ? "not called yet" : text);
+}
+
+}  // namespace tierup::tier

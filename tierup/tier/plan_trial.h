@@ -1,0 +1,140 @@
+// PlanTrial: which way of running a function is the fastest, found out on the calls themselves.
+//
+// A specialised plan is a candidate, no more: its passes predict, and on another processor, beside
+// other load or at other sizes they predict wrongly. For each set of argument sizes the contenders
+// (tier 0, the plan, the plan with branches at the same time, the plan that it is to replace) take
+// turns on real calls, two in a row each, of which the second is timed. The fastest stays once the
+// times part, or after kMostSamples by the median. From then on a contender that lost is tried
+// again so rarely that it costs half a percent of the time, and reopens the trial if it wins thrice
+// in a row. No call ever waits; each is answered by whoever had its turn.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tierup/runtime/memory_plan.h"
+#include "tierup/runtime/plan.h"
+
+namespace tierup::tier {
+
+// Thread rule: any thread, no locks; a plan with branches is offered once, everything else before
+// the first begin().
+class PlanTrial {
+  // The trial for one set of argument sizes.
+  struct Entry;
+
+ public:
+  using Signature = runtime::MemoryPlans::Signature;
+  using Clock = std::chrono::steady_clock;
+  enum class Contender : uint8_t { kTier0, kPlan, kBranched, kFormer };
+  static constexpr size_t kContenders = 4;
+
+  // One call's contender, and its time if the call takes part in a trial.
+  class Turn {
+   public:
+    Contender contender() const { return contender_; }
+    // The call ended well. True if it decided the trial of its sizes.
+    bool finish();
+
+   private:
+    friend class PlanTrial;
+    Contender contender_ = Contender::kPlan;
+    Entry* entry_ = nullptr;  // Null if the call is not measured.
+    const PlanTrial* trial_ = nullptr;
+    Clock::time_point start_;
+  };
+
+  // `standard` serves where nothing is decided: before warm-up, and for sizes beyond the table.
+  explicit PlanTrial(Contender standard = Contender::kPlan) : standard_(standard) {
+    offer(standard);
+  }
+  PlanTrial(const PlanTrial&) = delete;
+  PlanTrial& operator=(const PlanTrial&) = delete;
+
+  void offer(Contender contender) { offered_.fetch_or(bit(contender), std::memory_order_release); }
+  bool is_offered(Contender contender) const { return (offered() & bit(contender)) != 0; }
+  // The plan with branches, which the trial owns. Not `tried`, a test aid: all calls take it.
+  void offer_branched(std::unique_ptr<const runtime::Plan> branched, bool tried = true);
+  // Null if none was offered.
+  const runtime::Plan* branched() const { return branched_.get(); }
+  // More than one contender.
+  bool is_wanted() const { return (offered() & (offered() - 1)) != 0; }
+  // `is_settled`: no job for these sizes is under way, so that times say something.
+  Turn begin(Signature signature, bool is_settled = true);
+
+  // What another trial of the same contenders found out, for the same plan over other weights.
+  void take_verdicts(const PlanTrial& other);
+
+  // The median time of a contender for sizes whose trial has ended, in nanoseconds.
+  struct Result {
+    Signature signature;
+    Contender winner;
+    std::array<std::optional<int64_t>, kContenders> medians;
+  };
+  std::optional<Result> result(Signature signature) const;
+  // All trials have ended, at least one, and this contender won each.
+  bool always_won(Contender contender) const;
+  // Some sizes are still tried.
+  bool is_open() const;
+  // The branched plan's frames: see FramePool.
+  size_t trim_frames() const;
+  size_t kept_frames() const;
+  // One line per set of sizes, for explain; empty without a second contender.
+  std::string to_string() const;
+
+ private:
+  uint8_t offered() const { return offered_.load(std::memory_order_acquire); }
+  static constexpr uint8_t bit(Contender contender) {
+    return static_cast<uint8_t>(1U << static_cast<unsigned>(contender));
+  }
+  static constexpr size_t kMaxEntries = 8;
+  static constexpr uint32_t kMostSamples = 12;
+  static constexpr uint8_t kOpen = 0xff;
+
+  struct Samples {
+    std::array<std::atomic<int64_t>, kMostSamples> times{};
+    std::atomic<uint32_t> count{0};
+
+    void add(int64_t time);
+    void clear() { count.store(0, std::memory_order_relaxed); }
+    uint32_t size() const { return std::min(count.load(), kMostSamples); }
+    std::array<int64_t, kMostSamples> sorted() const;  // The first size() are samples.
+    int64_t median() const { return sorted()[size() / 2]; }
+  };
+  struct Entry {
+    std::atomic<bool> is_taken{false};
+    std::atomic<bool> is_known{false};  // The signature is there.
+    Signature signature = 0;
+    std::atomic<uint8_t> verdict{kOpen};  // Or a Contender.
+    std::atomic<uint32_t> turns{0};       // Since the trial was opened.
+    std::array<Samples, kContenders> samples;
+    // After the verdict: calls, how many of them lie between two looks at a loser, the winner's and
+    // the loser's last time, and how often in a row the loser was faster.
+    std::atomic<uint32_t> calls{0};
+    std::atomic<uint32_t> period{0};
+    std::atomic<int64_t> loser_time{0};
+    std::atomic<uint32_t> upsets{0};
+  };
+
+  const Entry* find(Signature signature) const;
+  Entry* entry_of(Signature signature);
+  Contender nth_offered(uint32_t number) const;
+  uint32_t offered_count() const;
+  Turn look_again(Entry& entry, Contender winner) const;
+  bool judge(Entry& entry) const;
+  void settle(Entry& entry, Contender winner) const;
+  void compare_again(Entry& entry, Contender contender, int64_t time) const;
+
+  const Contender standard_;
+  std::atomic<uint8_t> offered_{0};
+  bool is_tried_ = true;
+  std::unique_ptr<const runtime::Plan> branched_;
+  std::array<Entry, kMaxEntries> entries_;
+};
+
+}  // namespace tierup::tier

@@ -1,0 +1,134 @@
+#include "tierup/tier/plan_trial.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "tierup/ir/graph_editor.h"
+#include "tierup/runtime/lower.h"
+
+namespace tierup::tier {
+namespace {
+
+using Contender = PlanTrial::Contender;
+
+std::unique_ptr<const runtime::Plan> empty_plan() {
+  return runtime::lower(std::make_shared<ir::Graph>("empty"));
+}
+
+void spin(int microseconds) {
+  const auto end = PlanTrial::Clock::now() + std::chrono::microseconds(microseconds);
+  while (PlanTrial::Clock::now() < end) {
+  }
+}
+
+// Makes calls of so many microseconds by contender until the trial of `sizes` is decided; returns
+// how many it took, 0 if a hundred were too few.
+int calls_until_decided(PlanTrial& trial, PlanTrial::Signature sizes,
+                        const std::array<int, PlanTrial::kContenders>& times) {
+  for (int call = 1; call <= 100; ++call) {
+    PlanTrial::Turn turn = trial.begin(sizes);
+    spin(times[static_cast<size_t>(turn.contender())]);
+    if (turn.finish()) return call;
+  }
+  return 0;
+}
+
+PlanTrial::Contender winner(PlanTrial& trial, PlanTrial::Signature sizes,
+                            const std::array<int, PlanTrial::kContenders>& times) {
+  EXPECT_GT(calls_until_decided(trial, sizes, times), 0);
+  const auto result = trial.result(sizes);
+  return result ? result->winner : Contender::kFormer;
+}
+
+TEST(PlanTrial, the_fastest_contender_serves_the_calls_of_its_sizes) {
+  PlanTrial trial;
+  trial.offer(Contender::kTier0);
+  EXPECT_EQ(winner(trial, 1, {400, 200}), Contender::kPlan);
+  EXPECT_EQ(winner(trial, 2, {200, 400}), Contender::kTier0);
+  EXPECT_EQ(trial.begin(1).contender(), Contender::kPlan);
+  EXPECT_EQ(trial.begin(2).contender(), Contender::kTier0);
+  EXPECT_FALSE(trial.always_won(Contender::kTier0));
+  EXPECT_NE(trial.to_string().find("plan is fastest (tier 0 0.4"), std::string::npos)
+      << trial.to_string();
+}
+
+TEST(PlanTrial, a_clear_difference_is_found_within_some_dozen_calls) {
+  PlanTrial trial;
+  trial.offer(Contender::kTier0);
+  const int calls = calls_until_decided(trial, 1, {3000, 300});
+  EXPECT_GT(calls, 0);
+  EXPECT_LE(calls, 24);
+}
+
+TEST(PlanTrial, takes_the_branched_plan_only_where_it_is_clearly_faster) {
+  PlanTrial trial;
+  trial.offer_branched(empty_plan());
+  EXPECT_EQ(winner(trial, 1, {0, 400, 200}), Contender::kBranched);
+  EXPECT_EQ(winner(trial, 2, {0, 200, 400}), Contender::kPlan);
+  EXPECT_EQ(winner(trial, 3, {0, 300, 298}), Contender::kPlan);
+}
+
+TEST(PlanTrial, a_loser_that_has_become_faster_reopens_the_trial) {
+  PlanTrial trial;
+  trial.offer(Contender::kTier0);
+  ASSERT_EQ(winner(trial, 1, {60, 30}), Contender::kPlan);
+  int call = 0;
+  for (; call < 5000 && trial.begin(1).contender() != Contender::kTier0; ++call) {
+  }
+  EXPECT_LT(call, 5000);  // The loser is looked at again now and then.
+  for (call = 0; call < 20000; ++call) {
+    PlanTrial::Turn turn = trial.begin(1);
+    spin(turn.contender() == Contender::kTier0 ? 5 : 30);
+    turn.finish();
+    const auto result = trial.result(1);
+    if (result && result->winner == Contender::kTier0) break;
+  }
+  EXPECT_LT(call, 20000);
+}
+
+TEST(PlanTrial, nothing_is_measured_while_a_job_may_change_the_times) {
+  PlanTrial trial;
+  trial.offer(Contender::kTier0);
+  for (int call = 0; call < 100; ++call) {
+    PlanTrial::Turn turn = trial.begin(1, false);
+    EXPECT_EQ(turn.contender(), Contender::kPlan);
+    EXPECT_FALSE(turn.finish());
+  }
+  EXPECT_TRUE(trial.is_open());
+}
+
+TEST(PlanTrial, new_weights_take_over_what_was_found_out) {
+  PlanTrial older;
+  older.offer(Contender::kTier0);
+  ASSERT_EQ(winner(older, 1, {50, 200}), Contender::kTier0);
+  PlanTrial newer;
+  newer.offer(Contender::kTier0);
+  newer.take_verdicts(older);
+  EXPECT_EQ(newer.begin(1).contender(), Contender::kTier0);
+  EXPECT_EQ(newer.begin(2).contender(), Contender::kPlan);
+}
+
+TEST(PlanTrial, sizes_beyond_the_table_stay_with_the_standard) {
+  PlanTrial trial;
+  trial.offer_branched(empty_plan());
+  for (PlanTrial::Signature sizes = 1; sizes <= 8; ++sizes) trial.begin(sizes);
+  for (int call = 0; call < 20; ++call) EXPECT_EQ(trial.begin(9).contender(), Contender::kPlan);
+}
+
+TEST(PlanTrial, any_number_of_threads_take_turns) {
+  PlanTrial trial;
+  trial.offer_branched(empty_plan());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (PlanTrial::Signature call = 0; call < 800; ++call) trial.begin(call % 4 + 1).finish();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(trial.is_open()) << trial.to_string();
+}
+
+}  // namespace
+}  // namespace tierup::tier

@@ -1,0 +1,140 @@
+// A plan never loses: what becomes of a plan once calls by turns have told.
+//
+//   full plan against tier 0
+//     clearly faster                     it stays; tier 0 is looked at again now and then
+//     not clearly, or slower             a variant (without nets, then without groups) is made in
+//                                        the background and takes turns with the best so far
+//     slower, and no variant is left     the plans go; the graph is profiled anew once so many
+//                                        calls have passed that another try costs a percent
+//
+// Verdicts are per set of argument sizes; a plan goes only if it lost for all that it has seen.
+// Whatever changes the table runs as a light job: callers take no lock.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tierup/base/error.h"
+#include "tierup/tier/tiered_graph.h"
+
+namespace tierup::tier {
+namespace {
+
+using Contender = PlanTrial::Contender;
+
+// A plan that takes less than this of tier 0's time owes it to its nets or groups; where one of
+// them costs what the other gains, the gain is smaller.
+constexpr double kClearGain = 0.8;
+// What trying again may cost of all calls' time; twice as rarely after each loss in a row.
+constexpr double kRetryShare = 0.01;
+
+// The next part to be left out, of those that the plan has.
+std::optional<PlanVariant> variant_after(const InstalledPlan& plan) {
+  if (plan.variant == PlanVariant::kFull && plan.has_nets) return PlanVariant::kWithoutNets;
+  if (plan.variant != PlanVariant::kWithoutGroups && plan.has_groups)
+    return PlanVariant::kWithoutGroups;
+  return std::nullopt;
+}
+
+double median_of(const PlanTrial::Result& result, Contender contender) {
+  const auto& median = result.medians[static_cast<size_t>(contender)];
+  return median ? static_cast<double>(*median) : 0;
+}
+
+bool is_clear_gain(const PlanTrial::Result& result) {
+  return result.winner != Contender::kTier0 &&
+         median_of(result, result.winner) < kClearGain * median_of(result, Contender::kTier0);
+}
+
+}  // namespace
+
+IValue TieredGraph::run_contender(Contender contender, const Ref<const InstalledPlan>& plan,
+                                  const Call& call, runtime::MemoryPlans::Signature signature) {
+  switch (contender) {
+    case Contender::kTier0:
+      tier0_calls_.fetch_add(1, std::memory_order_relaxed);
+      return run_tier0(call);
+    case Contender::kBranched:
+      return program_.run_single(*plan->trial.branched(), call.args, call.context, call.state);
+    case Contender::kFormer:
+      if (const Ref<const InstalledPlan> former = table_.with_serial(plan->former))
+        return run_planned(former, call, signature);
+      break;  // Evicted meanwhile.
+    case Contender::kPlan: break;
+  }
+  return run_planned(plan, call, signature);
+}
+
+void TieredGraph::after_verdict(const Ref<const InstalledPlan>& plan,
+                                runtime::MemoryPlans::Signature signature) {
+  const std::optional<PlanTrial::Result> result = plan->trial.result(signature);
+  if (!result || !plan->trial.is_offered(Contender::kTier0)) return;
+  push_job(
+      [plan, result = *result](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+        if (cancelled.load()) return;
+        graph.log(fmt::format("plan {}: {}", plan->serial, plan->trial.to_string()));
+        // What lost against its rival goes first, so that the next variant meets the better one.
+        Ref<const InstalledPlan> best = plan;
+        const Ref<const InstalledPlan> former = graph.table_.with_serial(plan->former);
+        if (former && plan->trial.always_won(Contender::kFormer)) {
+          graph.table_.remove(plan.get());
+          best = former;
+        } else if (former && result.winner != Contender::kFormer) {
+          graph.table_.remove(former.get());
+        }
+        const std::optional<PlanVariant> next = variant_after(*plan);
+        if (next && !is_clear_gain(result)) return graph.try_variant(*best, *next);
+        graph.withdraw_loser(*best, result);
+      },
+      JobWeight::kLight);
+}
+
+// Makes the variant from the same profile and puts it before the best plan so far, to be tried.
+void TieredGraph::try_variant(const InstalledPlan& best, PlanVariant variant) {
+  SpecializeRequest request = request_for(*best.profile, best.policy);
+  request.is_static = best.is_static;
+  request.variant = variant;
+  uint64_t generation = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    generation = generation_;
+  }
+  push_job([request = std::move(request), former = best.serial, generation](
+               TieredGraph& graph, const std::atomic<bool>& cancelled) {
+    graph.delay_compilation(cancelled);
+    const Ref<InstalledPlan> plan = specialize(request, graph.options_, cancelled);
+    const std::lock_guard<std::mutex> lock(graph.mutex_);
+    if (!plan || cancelled.load() || generation != graph.generation_) return;
+    if (!plan->guard.weights_hold() || !graph.table_.with_serial(former)) return;
+    plan->former = former;
+    plan->trial.offer(Contender::kFormer);
+    graph.install(plan);
+  });
+}
+
+void TieredGraph::withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result) {
+  if (!plan.trial.always_won(Contender::kTier0)) {
+    if (result.winner != Contender::kTier0) lost_trials_.store(0);
+    return;
+  }
+  const std::string trial = plan.trial.to_string();
+  const double compile_time = 1e6 * plan.compile_ms / kRetryShare;
+  const double calls = compile_time / std::max(median_of(result, Contender::kTier0), 1.0);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint32_t losses = std::min(lost_trials_.fetch_add(1), 20U);
+  misses_to_skip_.store(static_cast<uint64_t>(calls) << losses);
+  table_.remove(&plan);
+  if (table_.empty()) {
+    reason_ = Reason::kNotFaster;
+    detail_ = trial;
+  }
+  log(fmt::format("plan {} withdrawn: tier 0 is faster", plan.serial));
+}
+
+bool TieredGraph::has_open_trials() const {
+  const std::vector<Ref<const InstalledPlan>> plans = table_.plans();
+  return std::any_of(plans.begin(), plans.end(), [](const auto& plan) {
+    return plan->hits.load() > 0 && plan->trial.is_open();
+  });
+}
+
+}  // namespace tierup::tier
