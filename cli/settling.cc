@@ -15,12 +15,12 @@ constexpr int kMostRounds = 100;
 
 double settle(const api::Model& model, const std::function<void(size_t)>& call) {
   const auto start = Clock::now();
+  model.tiers().wait_for_jobs();
   for (int round = 0; round < 3 || (round < kMostRounds && model.tiers().has_open_trials());
        ++round) {
-    model.tiers().wait_for_jobs();
     for (size_t i = 0; i < 3; ++i) call(i);
+    model.tiers().wait_for_jobs();
   }
-  model.tiers().wait_for_jobs();
   return milliseconds_since(start);
 }
 

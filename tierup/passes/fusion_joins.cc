@@ -103,6 +103,8 @@ size_t FusionPlanner::work_of(uint32_t group) {
   kernels::ExprBuilder builder;
   for (const Node* member : groups_[group].members) {
     if (views_.contains(member) || lists_.contains(member) || look_ups_.contains(member)) continue;
+    // Rows and joins work for themselves: what counts is what is built around them.
+    if (ops::op_of(*member->op()).body() == nullptr) continue;
     const ops::PointwiseMeaning meaning = point_meaning(*member, forms_);
     if (meaning.build == nullptr) continue;
     const kernels::Variant& variant =

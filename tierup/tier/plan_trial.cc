@@ -12,9 +12,11 @@ using Contender = PlanTrial::Contender;
 
 // Turns of the standard contender that warm up: the first call of new sizes, the one whose memory
 // is recorded, and the first in its arena.
-constexpr uint32_t kWarmTurns = 4;
-// Each contender runs twice in a row: the first call finds the other's data in the caches.
+constexpr uint32_t kWarmTurns = 3;
+// A short call finds the other contender's data in the caches, a second one its own. Reading a few
+// megabytes of a cache again takes less than a hundredth of a call as long as this.
 constexpr uint32_t kRow = 2;
+constexpr int64_t kLongCall = 20'000'000;  // Nanoseconds.
 // Three samples of each that do not overlap happen by chance once in ten trials of equals, for
 // which it does not matter; a real difference shows soonest.
 constexpr uint32_t kFewestSamples = 3;
@@ -113,10 +115,13 @@ PlanTrial::Turn PlanTrial::begin(Signature signature, bool is_settled) {
   if (verdict != kOpen) return look_again(*entry, static_cast<Contender>(verdict));
   if (!is_settled) return turn;
   const uint32_t number = entry->turns.fetch_add(1, std::memory_order_relaxed);
-  if (number < kWarmTurns) return turn;
-  const uint32_t tried = number - kWarmTurns;
-  turn.contender_ = nth_offered(tried / kRow % offered_count());
-  if (tried % kRow + 1 < kRow) return turn;
+  if (number >= kWarmTurns) {
+    const uint32_t row = entry->warm_time.load(std::memory_order_relaxed) < kLongCall ? kRow : 1;
+    const uint32_t tried = number - kWarmTurns;
+    turn.contender_ = nth_offered(tried / row % offered_count());
+    if (tried % row + 1 < row) return turn;
+  }
+  turn.is_warming_ = number < kWarmTurns;
   turn.entry_ = entry;
   turn.start_ = Clock::now();
   return turn;
@@ -146,6 +151,10 @@ PlanTrial::Turn PlanTrial::look_again(Entry& entry, Contender winner) const {
 bool PlanTrial::Turn::finish() {
   if (entry_ == nullptr) return false;
   const int64_t time = std::max<int64_t>((Clock::now() - start_) / std::chrono::nanoseconds(1), 1);
+  if (is_warming_) {
+    entry_->warm_time.store(time, std::memory_order_relaxed);
+    return false;
+  }
   if (entry_->verdict.load(std::memory_order_relaxed) != kOpen) {
     trial_->compare_again(*entry_, contender_, time);
     return false;
@@ -264,8 +273,9 @@ bool PlanTrial::always_won(Contender contender) const {
 
 bool PlanTrial::is_open() const {
   if (!is_wanted() || !is_tried_) return false;
-  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.is_known.load(std::memory_order_acquire) && entry.verdict.load() == kOpen;
+  return std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) {
+    const bool is_reached = entry.is_known.load(std::memory_order_acquire);
+    return is_reached ? entry.verdict.load() == kOpen : &entry == entries_.data();
   });
 }
 

@@ -3,7 +3,8 @@
 // A specialised plan is a candidate, no more: its passes predict, and on another processor, beside
 // other load or at other sizes they predict wrongly. For each set of argument sizes the contenders
 // (tier 0, the plan, the plan with branches at the same time, the plan that it is to replace) take
-// turns on real calls, two in a row each, of which the second is timed. The fastest stays once the
+// turns on real calls: short ones two in a row each, of which the second is timed, since the first
+// finds the other's data in the caches. The fastest stays once the
 // times part, or after kMostSamples by the median. From then on a contender that lost is tried
 // again so rarely that it costs half a percent of the time, and reopens the trial if it wins thrice
 // in a row. No call ever waits; each is answered by whoever had its turn.
@@ -46,6 +47,7 @@ class PlanTrial {
     Contender contender_ = Contender::kPlan;
     Entry* entry_ = nullptr;  // Null if the call is not measured.
     const PlanTrial* trial_ = nullptr;
+    bool is_warming_ = false;
     Clock::time_point start_;
   };
 
@@ -79,7 +81,7 @@ class PlanTrial {
   std::optional<Result> result(Signature signature) const;
   // All trials have ended, at least one, and this contender won each.
   bool always_won(Contender contender) const;
-  // Some sizes are still tried.
+  // Some sizes are still tried, or no call has come yet.
   bool is_open() const;
   // The branched plan's frames: see FramePool.
   size_t trim_frames() const;
@@ -112,6 +114,7 @@ class PlanTrial {
     Signature signature = 0;
     std::atomic<uint8_t> verdict{kOpen};  // Or a Contender.
     std::atomic<uint32_t> turns{0};       // Since the trial was opened.
+    std::atomic<int64_t> warm_time{0};    // Of the last call that warmed up.
     std::array<Samples, kContenders> samples;
     // After the verdict: calls, how many of them lie between two looks at a loser, the winner's and
     // the loser's last time, and how often in a row the loser was faster.

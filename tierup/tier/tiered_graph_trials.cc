@@ -21,9 +21,9 @@ namespace {
 
 using Contender = PlanTrial::Contender;
 
-// A plan that takes less than this of tier 0's time owes it to its nets or groups; where one of
-// them costs what the other gains, the gain is smaller.
-constexpr double kClearGain = 0.8;
+// A smaller gain than the medians of some calls can tell from none: what nets gain, groups may
+// cost, or the other way round.
+constexpr double kClearGain = 0.95;
 // What trying again may cost of all calls' time; twice as rarely after each loss in a row.
 constexpr double kRetryShare = 0.01;
 
@@ -132,9 +132,8 @@ void TieredGraph::withdraw_loser(const InstalledPlan& plan, const PlanTrial::Res
 
 bool TieredGraph::has_open_trials() const {
   const std::vector<Ref<const InstalledPlan>> plans = table_.plans();
-  return std::any_of(plans.begin(), plans.end(), [](const auto& plan) {
-    return plan->hits.load() > 0 && plan->trial.is_open();
-  });
+  return std::any_of(plans.begin(), plans.end(),
+                     [](const auto& plan) { return plan->trial.is_open(); });
 }
 
 }  // namespace tierup::tier
