@@ -13,6 +13,7 @@
 #include <chrono>
 #include <thread>
 
+#include "code_generator_notice.h"
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
@@ -184,7 +185,7 @@ int run_node_bench(const BenchArguments& arguments) {
   const Ref<api::Model> model = arguments.model.load(true);
   const Calls calls(*model, arguments.inputs);
   bench_nodes([&](size_t number, const api::RunOptions& options) { calls.make(number, options); },
-              arguments.seconds, arguments.json);
+              arguments.seconds, arguments.model, arguments.json);
   return kOk;
 }
 
@@ -202,6 +203,7 @@ int run_bench(const BenchArguments& arguments) {
   if (arguments.json) {
     JsonWriter json;
     json.begin_object();
+    write_code_generator(json, arguments.model);
     for (const auto& [name, value] : rows) json.key(name).number(value);
     json.key("calls").number(figures.steady_ms.size());
     if (arguments.calls > 0) {
@@ -214,6 +216,7 @@ int run_bench(const BenchArguments& arguments) {
     json.end_object();
     fmt::print("{}\n", json.text());
   } else {
+    print_missing_code_generator(arguments.model);
     for (const auto& [name, value] : rows) fmt::print("{:12}{:14.4g}\n", name, value);
     if (arguments.calls > 0) {
       fmt::print("slowest: call {} of {}, begun after {:.4g} ms; its thread ran {:.4g} ms of it\n",

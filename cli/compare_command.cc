@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "code_generator_notice.h"
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
+#include "result_text.h"
 #include "settling.h"
 #include "tierup/api/model_cases.h"
 
@@ -126,9 +128,12 @@ std::vector<Outcome> compare_all(const CompareArguments& arguments) {
   return outcomes;
 }
 
-void print_json(const std::vector<Outcome>& outcomes, bool differs, const Times& times) {
+void print_json(const CompareArguments& arguments, const std::vector<Outcome>& outcomes,
+                bool differs, const Times& times) {
   JsonWriter json;
-  json.begin_object().key("equal").boolean(!differs).key("calls").begin_array();
+  json.begin_object();
+  write_code_generator(json, arguments.first);
+  json.key("equal").boolean(!differs).key("calls").begin_array();
   for (const Outcome& outcome : outcomes) {
     json.begin_object();
     json.key("call").string(outcome.label);
@@ -152,12 +157,13 @@ int run_compare(const CompareArguments& arguments) {
   const bool differs = !outcomes.empty() && !outcomes.back().difference.empty();
   const Times times = arguments.seconds > 0 ? time_by_turns(arguments) : Times{};
   if (arguments.json) {
-    print_json(outcomes, differs, times);
+    print_json(arguments, outcomes, differs, times);
     return differs ? kMismatch : kOk;
   }
+  print_missing_code_generator(arguments.first);
   for (const Outcome& outcome : outcomes) {
-    fmt::print("{}: largest absolute error {:.3g}, relative {:.3g}: {}\n", outcome.label,
-               outcome.deviation.max_absolute, outcome.deviation.max_relative,
+    fmt::print("{}: {}: {}\n", outcome.label,
+               error_text(outcome.deviation.max_absolute, outcome.deviation.largest_value),
                outcome.difference.empty() ? "equal" : outcome.difference);
   }
   if (!times.first_ms.empty()) {

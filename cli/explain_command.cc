@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 
+#include "code_generator_notice.h"
 #include "commands.h"
 #include "explanation.h"
 #include "json_writer.h"
@@ -88,9 +90,10 @@ void write_plan(JsonWriter& writer, const tier::PlanReport& plan, bool with_grap
   writer.end_object();
 }
 
-void print_json(const tier::TierReport& report, bool with_graph) {
+void print_json(const ExplainArguments& arguments, const tier::TierReport& report) {
   JsonWriter writer;
   writer.begin_object();
+  write_code_generator(writer, arguments.model);
   writer.key("options").string(report.options);
   writer.key("graphs").begin_array();
   for (const tier::GraphReport& graph : report.graphs) {
@@ -107,7 +110,7 @@ void print_json(const tier::TierReport& report, bool with_graph) {
     }
     writer.end_object();
     writer.key("plans").begin_array();
-    for (const tier::PlanReport& plan : graph.plans) write_plan(writer, plan, with_graph);
+    for (const tier::PlanReport& plan : graph.plans) write_plan(writer, plan, arguments.graph);
     writer.end_array();
     writer.end_object();
   }
@@ -151,7 +154,7 @@ int explain(const ExplainArguments& arguments) {
   std::vector<api::ModelCase> cases;
   for (const std::string& path : arguments.inputs) cases.push_back(api::read_model_case(path));
   Explanation explanation;
-  explanation.model = arguments.model.path;
+  explanation.model = std::filesystem::path(arguments.model.path).filename().string();
   for (int i = 0; i < arguments.calls; ++i) {
     const api::ModelCase& model_case = cases[static_cast<size_t>(i) % cases.size()];
     for (const api::CaseCall& call : model_case.calls) {
@@ -166,7 +169,12 @@ int explain(const ExplainArguments& arguments) {
   if (!arguments.html.empty()) write_text(arguments.html, explanation_page(explanation));
   if (!arguments.trace.empty()) write_text(arguments.trace, explanation_trace(explanation));
   const tier::TierReport& report = explanation.report;
-  arguments.json ? print_json(report, arguments.graph) : print_report(report, arguments.graph);
+  if (arguments.json) {
+    print_json(arguments, report);
+    return kOk;
+  }
+  print_missing_code_generator(arguments.model);
+  print_report(report, arguments.graph);
   return kOk;
 }
 

@@ -17,7 +17,7 @@ struct CallRecord {
 };
 
 struct Explanation {
-  std::string model;
+  std::string model;  // The file's name, without its folders.
   tier::TierReport report;
   std::vector<CallRecord> calls;
 };

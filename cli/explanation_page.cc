@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kHead = R"(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>tierup explain</title><style>
+<style>
+.options{overflow-wrap:anywhere}
 :root{color-scheme:light dark;--ink:#1d2430;--soft:#5b6574;--line:#d6dbe2;--page:#fbfbfc;--card:#fff;
 --zero:#c8853a;--one:#2f7d6b;--job:#7a68b8}
 @media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa4b2;--line:#333b47;--page:#14181e;
@@ -26,7 +27,7 @@ th{color:var(--soft);font-weight:500}pre{overflow:auto;margin:.4rem 0;max-height
 svg{width:100%;height:auto;display:block}.zero{fill:var(--zero)}.one{fill:var(--one)}
 .block{fill:var(--one);fill-opacity:.35;stroke:var(--one)}text{fill:var(--soft);font:11px system-ui,sans-serif}
 .key{display:inline-block;width:.7rem;height:.7rem;border-radius:2px;margin:0 .3rem 0 .9rem}
-</style></head><body>
+</style>
 )";
 
 std::string escape(std::string_view text) {
@@ -144,7 +145,8 @@ std::string graph_section(const tier::GraphReport& graph) {
 std::string explanation_page(const Explanation& explanation) {
   std::string html = kHead;
   html += fmt::format(
-      R"(<h1>How <code>{}</code> runs</h1><p class="soft"><code>{}</code></p><h2>Calls against tier</h2>)",
+      R"(<title>tierup explain {0}</title></head><body><h1>How <code>{0}</code> runs</h1>)"
+      R"(<p class="soft options"><code>{1}</code></p><h2>Calls against tier</h2>)",
       escape(explanation.model), escape(explanation.report.options));
   html += time_line(explanation.calls);
   for (const tier::GraphReport& graph : explanation.report.graphs) html += graph_section(graph);

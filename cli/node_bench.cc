@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "code_generator_notice.h"
 #include "json_writer.h"
 #include "tierup/api/node_times.h"
 
@@ -58,7 +59,7 @@ void print_rows(const std::vector<api::NodeTime>& rows, double total, double cal
 }  // namespace
 
 void bench_nodes(const std::function<void(size_t, const api::RunOptions&)>& call, double seconds,
-                 bool json) {
+                 const ModelArguments& model, bool json) {
   call_for(call, seconds, {});  // The tiers settle.
   api::NodeTimes times;
   api::RunOptions options;
@@ -69,6 +70,7 @@ void bench_nodes(const std::function<void(size_t, const api::RunOptions&)>& call
   if (json) {
     JsonWriter writer;
     writer.begin_object();
+    write_code_generator(writer, model);
     writer.key("runs").number(calls);
     writer.key("us_per_run").number(total / calls / 1000);
     write_rows(writer.key("nodes"), times.nodes(), total, calls);
@@ -77,6 +79,7 @@ void bench_nodes(const std::function<void(size_t, const api::RunOptions&)>& call
     fmt::print("{}\n", writer.text());
     return;
   }
+  print_missing_code_generator(model);
   fmt::print("{} runs, {:.1f} us in nodes each\n", calls, total / calls / 1000);
   print_rows(times.nodes(), total, calls);
   fmt::print("\nby kind\n");

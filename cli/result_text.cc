@@ -156,6 +156,11 @@ std::string result_text(const IValue& value) {
   return text;
 }
 
+std::string error_text(double largest_error, double largest_value) {
+  const double share = largest_error == 0 ? 0 : largest_error / largest_value;
+  return fmt::format("largest error {:.3g}, {:.3g} of the largest value", largest_error, share);
+}
+
 std::string result_tree(const IValue& value, archive::NamedTensors& tensors) {
   TreeWriter writer(tensors);
   writer.write(value);

@@ -10,6 +10,9 @@ namespace tierup::cli {
 
 // One line per leaf: "[0]: Float[1, 10] 0.25 -1.5 ...".
 std::string result_text(const IValue& value);
+// "largest error 1.5e-05, 2.7e-07 of the largest value": elementwise ratios say nothing where
+// values are zero.
+std::string error_text(double largest_error, double largest_value);
 // The tree in JSON; its tensors are added as "out.N". Throws kUnsupported for values that a case
 // cannot hold (objects, futures).
 std::string result_tree(const IValue& value, archive::NamedTensors& tensors);

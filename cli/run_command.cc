@@ -91,8 +91,9 @@ void print_text(const RunArguments& arguments, const std::vector<CallReport>& re
       fmt::print("{}: error: {}: {}\n", report.method, outcome.raised, verdict);
       continue;
     }
-    fmt::print("{}: largest absolute error {:.3g}, relative {:.3g}: {}\n", report.method,
-               outcome.deviation.max_absolute, outcome.deviation.max_relative, verdict);
+    fmt::print("{}: {}: {}\n", report.method,
+               error_text(outcome.deviation.max_absolute, outcome.deviation.largest_value),
+               verdict);
   }
 }
 

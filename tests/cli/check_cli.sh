@@ -31,6 +31,7 @@ lacks() {
 model=("$zoo/mlp3.pt" --inputs "$zoo/mlp3.case0.safetensors")
 expect 0 "a right answer" "$tierup" run "${model[@]}" --check
 says out "ok"
+says out "of the largest value: ok"
 expect 1 "an answer outside of the tolerance" "$tierup" run "${model[@]}" --check --rtol 0 --atol 1e-30
 expect 0 "writing results" "$tierup" run "${model[@]}" --out "$work/out.safetensors"
 [ -s "$work/out.safetensors" ] || { echo "FAILED: nothing written"; failed=1; }
@@ -76,9 +77,31 @@ says out "aten::linear float32["
 says out "GFLOP/s"
 expect 0 "times of nodes in JSON" "$tierup" bench "${model[@]}" -t 0.05 --nodes --json
 for key in nodes kinds us_per_run share gflop_per_s gb_per_s shapes place; do says out "\"$key\":"; done
+# A command without the code generator beside it, and one with it.
+mkdir "$work/alone"
+cp "$tierup" "$work/alone/tierup"
+for command in "bench -t 0.05" "bench -t 0.05 --nodes" "compare $zoo/mlp3.pt" "explain --calls 3"; do
+  # shellcheck disable=SC2086
+  expect 0 "$command without the code generator" "$work/alone/tierup" ${command%% *} ${command#* } "${model[@]}"
+  head -n 1 "$work/out" >"$work/first" && mv "$work/first" "$work/out"
+  says out "no compiled kernels: the code generator could not be loaded"
+  # shellcheck disable=SC2086
+  expect 0 "$command without the code generator, in JSON" "$work/alone/tierup" ${command%% *} ${command#* } "${model[@]}" --json
+  says out '"code_generator": false'
+  says out '"code_generator_error": "the code generator could not be loaded'
+  [ -f "$(dirname "$tierup")/libtierup_codegen.so" ] || continue
+  # shellcheck disable=SC2086
+  expect 0 "$command with the code generator" "$tierup" ${command%% *} ${command#* } "${model[@]}"
+  lacks out "no compiled kernels"
+  # shellcheck disable=SC2086
+  expect 0 "$command with the code generator, in JSON" "$tierup" ${command%% *} ${command#* } "${model[@]}" --json
+  says out '"code_generator": true'
+done
+expect 0 "the interpreter alone, which needs none" "$work/alone/tierup" bench "${model[@]}" -t 0.05 --tiering compile=off
+lacks out "no compiled kernels"
 expect 0 "the same model by both front ends" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
   --inputs "$zoo/mlp3.case0.safetensors" --inputs "$zoo/mlp3.case1.safetensors"
-says out "call 0: largest absolute error"
+says out "call 0: largest error"
 expect 0 "their times by turns" "$tierup" compare "$zoo/mlp3.pt" "$zoo/mlp3.pt2" \
   --inputs "$zoo/mlp3.case0.safetensors" -t 0.05
 says out "second / first"
