@@ -11,7 +11,6 @@ add_library(DNNL::dnnl UNKNOWN IMPORTED)
 set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${DNNL_LIBRARY}
                       INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
 find_package(simdjson REQUIRED)
-find_package(spdlog REQUIRED)
 if(TIERUP_TESTS)
   find_package(GTest REQUIRED)
   find_path(RAPIDCHECK_INCLUDE_DIR rapidcheck.h REQUIRED)

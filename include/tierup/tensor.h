@@ -4,6 +4,8 @@
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,6 +76,13 @@ class TIERUP_API Tensor {
   static Tensor of(std::span<const T> values, std::span<const int64_t> shape) {
     check_count(values.size(), shape);
     return copy_of(values.data(), shape, DTypeOf<T>::value);
+  }
+  // The same of a vector or array: of(pixels, {1, 3, 224, 224}). Throws kInvalidArgument if the
+  // shape has another number of elements.
+  template <std::ranges::contiguous_range Values>
+  static Tensor of(const Values& values, std::initializer_list<int64_t> shape) {
+    using T = std::ranges::range_value_t<Values>;
+    return of<T>(std::span<const T>(values), {shape.begin(), shape.size()});
   }
   // The caller's memory, not copied. `release` is called when the last tensor over it is gone;
   // until then the memory must stay. Empty strides: row-major.
