@@ -3,12 +3,15 @@
 #   make test    set up, build, run all tests
 #   make test-python  build the Python wheel, install it into fresh environments, run its tests
 #   make lint    formatting, layering, style, clang-tidy
-#   make bench   micro benchmarks
+#   make bench   micro benchmarks of kernels; with MODELS=FOLDER whole models: tiers, roofline, hottest nodes
+#   make package      release packages in build/release/package: .tar.gz and .deb
+#   make test-package installs them and builds a program against each
+#   make test-page    opens the page of `tierup explain --html` in a headless browser
 #   make variants  models and text programs under every way in which plans are made and run
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup demo test test-python lint tidy bench sanitize fuzz variants coverage clean
+.PHONY: all build setup demo test test-python test-package test-page lint tidy bench package sanitize fuzz variants coverage clean
 all: build
 
 setup:
@@ -21,7 +24,7 @@ build: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD)
 
 demo: setup $(BUILD)/build.ninja
-	ninja -C $(BUILD) tierup
+	ninja -C $(BUILD) tierup  # And the code generator, which it loads.
 	@python3 tools/demo.py $(BUILD)/tierup
 
 test: build
@@ -43,8 +46,26 @@ tidy:
 bench:
 	@tools/setup.sh --ci
 	cmake --preset $(PRESET) -DTIERUP_BENCHMARKS=ON
+ifdef MODELS
+	ninja -C $(BUILD) models_benchmark
+	$(BUILD)/models_benchmark $(MODELS)
+else
 	ninja -C $(BUILD) kernels_benchmark
 	$(BUILD)/bench/kernels_benchmark
+endif
+
+package: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) tierup tierup_shared
+	rm -rf $(BUILD)/package
+	cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/package
+
+test-package: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) tierup tierup_shared
+	@tools/test_package.sh $(BUILD)
+
+test-page: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) tierup
+	@python3 tests/page/check_page.py $(BUILD)/tierup tests/data/zoo
 
 sanitize:
 	@tools/setup.sh --ci
