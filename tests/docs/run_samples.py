@@ -7,6 +7,8 @@ Fenced blocks marked `cpp`, `c` and `sh` are samples; a block in any other langu
   include/ and libtierup.so alone, and run.
 - A block marked `cpp file=PATH` or `c file=PATH` is a file that later blocks of the document use: written to PATH in the
   document's scratch folder, where everything runs.
+- A block of any language marked `excerpt=PATH` stands in that file of tierup's, line by line but for indentation; `...` on a
+  line of its own stands for whatever is between.
 - `sh` blocks run line by line; each line must succeed. `make` is asked only whether it has the target (make -n).
 The scratch folder has model.pt, model.pt2 and case.safetensors (a small classifier, [N, 1, 8, 8] to [N, 10]), and a folder
 `models` with archives and their cases. SOURCE and BUILD name the source and build folders.
@@ -24,7 +26,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```(\w+)((?: \S+)*)\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^( *)```(\w+)((?: \S+)*)\n(.*?)^ *```$", re.M | re.S)
 
 
 class Sample:
@@ -39,9 +41,24 @@ class Sample:
 def samples_of(document):
     text = (ROOT / document).read_text()
     for match in FENCE.finditer(text):
-        if match.group(1) in ("cpp", "c", "sh"):
-            line = text.count("\n", 0, match.start()) + 1
-            yield Sample(document, match.group(1), match.group(2), match.group(3), line)
+        indent, language, options, body = match.groups()
+        if language in ("cpp", "c", "sh") or "excerpt=" in options:
+            body = "".join(line.removeprefix(indent) for line in body.splitlines(keepends=True))
+            yield Sample(document, language, options, body, text.count("\n", 0, match.start()) + 1)
+
+
+def missing_excerpt(text, path):
+    """What of an excerpt the file does not have; empty: nothing."""
+    lines = [line.strip() for line in (ROOT / path).read_text().splitlines()]
+    at = 0
+    for piece in re.split(r"^\s*\.\.\.\s*$", text, flags=re.M):
+        wanted = [line.strip() for line in piece.strip().splitlines()]
+        while wanted and lines[at : at + len(wanted)] != wanted:
+            at += 1
+            if at > len(lines):
+                return f"{path} does not have, behind the piece before:\n{piece}"
+        at += len(wanted)
+    return ""
 
 
 def program_of(text):
@@ -83,6 +100,8 @@ class Runner:
 
     def run(self, sample, folder):
         """What went wrong; empty: nothing."""
+        if "excerpt" in sample.options:
+            return missing_excerpt(sample.text, sample.options["excerpt"])
         if "file" in sample.options:
             path = folder / sample.options["file"]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,9 +121,8 @@ class Runner:
 
 
 def documents():
-    names = subprocess.run(["git", "ls-files", "README.md", "docs/*.md", "docs/guides/*.md"], cwd=ROOT, capture_output=True,
-                           text=True, check=True)
-    return sorted(set(names.stdout.split()))
+    paths = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/guides/*.md")]
+    return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
 def main():
