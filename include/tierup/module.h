@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,10 @@ class TIERUP_API Module {
   // Copies the bytes.
   static Module load(std::span<const std::byte> bytes, const Options& options = {});
   static Module load(Reader reader, const Options& options = {});
+  // A torch.export program without an archive: the JSON that a .pt2 holds of it, and its weights by
+  // qualified name. Their memory is shared: after writing to one, Tensor::mark_written().
+  static Module from_exported_json(std::string_view json, const NamedTensors& weights,
+                                   const Options& options = {});
   ~Module();
   Module(const Module&) noexcept;
   Module& operator=(const Module&) noexcept;

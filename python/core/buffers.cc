@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "carriers.h"
 #include "pending.h"
 
 namespace tierup::python {
@@ -179,7 +178,7 @@ void tensor_release_buffer(PyObject*, void* out) {
 }  // namespace
 
 Tensor tensor_over(void* data, DType dtype, int rank, const Py_ssize_t* shape,
-                   const Py_ssize_t* byte_strides, bool must_copy, PyObject* owner) {
+                   const Py_ssize_t* byte_strides, bool must_copy, Use use, PyObject* owner) {
   nb::object held = nb::steal(owner);
   const size_t item = dtype_size(dtype);
   std::vector<int64_t> sizes(shape, shape + rank);
@@ -196,6 +195,10 @@ Tensor tensor_over(void* data, DType dtype, int rank, const Py_ssize_t* shape,
   const size_t alignment =
       dtype == DType::kComplex64 || dtype == DType::kComplex128 ? item / 2 : item;
   if (must_copy || reinterpret_cast<uintptr_t>(data) % alignment != 0) {
+    if (use == Use::kWrite) {
+      throw ArgumentError{
+          false, "results cannot be written there: the memory is read-only, reversed or unaligned"};
+    }
     Tensor copy = Tensor::empty(sizes, dtype);
     copy_items(static_cast<char*>(copy.data()), static_cast<const char*>(data), item, rank, shape,
                byte_strides);
@@ -208,7 +211,7 @@ Tensor tensor_over(void* data, DType dtype, int rank, const Py_ssize_t* shape,
   return result;
 }
 
-Tensor read_buffer(PyObject* object) {
+Tensor read_buffer(PyObject* object, Use use) {
   if (get_buffer() == nullptr || release_buffer() == nullptr) {
     throw ArgumentError{true, "this Python offers no buffers"};
   }
@@ -224,7 +227,7 @@ Tensor read_buffer(PyObject* object) {
                                   (view->format == nullptr ? "" : view->format) + "'"};
   }
   return tensor_over(view->data, *dtype, view->rank, view->shape, view->strides,
-                     view->is_read_only != 0, held.release().ptr());
+                     view->is_read_only != 0, use, held.release().ptr());
 }
 
 const PyType_Slot* tensor_buffer_slots() {

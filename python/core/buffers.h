@@ -5,6 +5,8 @@
 #include <nanobind/nanobind.h>
 #include <tierup/tensor.h>
 
+#include "carriers.h"
+
 namespace tierup::python {
 
 // Py_buffer, as every CPython from 3.0 on has it.
@@ -22,14 +24,14 @@ struct Buffer {
   void* internal;
 };
 
-// A tensor over an object's buffer. Read-only and reversed ones are copied.
-Tensor read_buffer(PyObject* object);
+// A tensor over an object's buffer.
+Tensor read_buffer(PyObject* object, Use use);
 // Slots of a type whose objects are bound Tensors: memoryview(tensor) works.
 const PyType_Slot* tensor_buffer_slots();
 
 // A tensor over foreign memory that `owner` (a new reference, which is taken) keeps alive; strides
-// in bytes. What no tensor can describe (read-only, reversed, unaligned memory) is copied.
+// in bytes. What no tensor can describe (reversed, unaligned memory) is copied as if it must.
 Tensor tensor_over(void* data, DType dtype, int rank, const Py_ssize_t* shape,
-                   const Py_ssize_t* byte_strides, bool must_copy, PyObject* owner);
+                   const Py_ssize_t* byte_strides, bool must_copy, Use use, PyObject* owner);
 
 }  // namespace tierup::python

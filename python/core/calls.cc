@@ -1,6 +1,8 @@
 #include "calls.h"
 
 #include <nanobind/stl/string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -32,17 +34,48 @@ LateTexts& late_texts() {
   return *instance;
 }
 
+[[noreturn]] void end_run(const char* reason) {
+  throw Error(ErrorCode::kCancelled, reason, {}, {}, reason);
+}
+
 void call_with_text(const Callable& callable, const std::string& text, CallbackFailure& failure) {
   try {
     nb::handle(callable.get())(nb::str(text.c_str(), text.size()));
   } catch (nb::python_error& error) {
     failure.keep(error);
-    throw Error(ErrorCode::kCancelled, "a callback raised an exception", {}, {},
-                "a callback raised an exception");
+    end_run("a callback raised an exception");
   }
 }
 
+void check_signals() {
+  if (PyErr_CheckSignals() == 0) return;
+  try {
+    throw nb::python_error();
+  } catch (nb::python_error& error) {
+    signal_failure().keep(error);
+  }
+  end_run("a signal's handler raised an exception");
+}
+
 }  // namespace
+
+CallbackFailure& signal_failure() {
+  static CallbackFailure* const failure = new CallbackFailure;  // Of the main thread.
+  return *failure;
+}
+
+void poll_signals() {
+  using Clock = std::chrono::steady_clock;
+  static thread_local const bool is_main = syscall(SYS_gettid) == getpid();
+  if (!is_main) return;
+  static thread_local Clock::time_point next;
+  const Clock::time_point now = Clock::now();
+  if (now < next) return;
+  next = now + std::chrono::milliseconds(50);
+  if (HeldRun::is_this_thread()) return check_signals();
+  const nb::gil_scoped_acquire acquired;
+  check_signals();
+}
 
 void CallbackFailure::keep(nb::python_error& error) {
   PyObject* const value = nb::borrow(error.value()).release().ptr();

@@ -35,8 +35,14 @@ class CallbackFailure {
 std::function<void(const std::string&)> text_callback(nb::handle callable,
                                                       std::shared_ptr<CallbackFailure> failure);
 
-// Makes an attempt under the GIL that text callbacks had no right to: with the GIL.
+// Prints what threads left that must not wait for the GIL. With the GIL.
 void flush_texts();
+
+// Looks for signals that Python is to handle, at most every 50 ms and on the main thread alone;
+// what a handler raises ends the run, and becomes its exception. For RunOptions::on_poll.
+void poll_signals();
+// Of those handlers.
+CallbackFailure& signal_failure();
 
 // How long calls of one model take, so that the GIL is kept where letting it go costs more.
 class CallClock {
@@ -78,6 +84,7 @@ auto run_call(CallClock& clock, CallbackFailure& failure, Body&& body) {
     return std::move(*result);
   } catch (const Error&) {
     finish();
+    signal_failure().rethrow();
     failure.rethrow();
     throw;
   }

@@ -85,6 +85,11 @@ CarrierType examine(PyObject* object) {
   return entry;
 }
 
+bool holds_tensor(Carrier carrier) {
+  return carrier == Carrier::kOwn || carrier == Carrier::kExchange || carrier == Carrier::kArray ||
+         carrier == Carrier::kDlpack || carrier == Carrier::kBuffer;
+}
+
 // Types are few, and looked up under the GIL. Never destroyed: entries hold references.
 std::deque<CarrierType>& known_types() {
   static auto* const types = new std::deque<CarrierType>;
@@ -102,7 +107,7 @@ const CarrierType& carrier_of(PyObject* object) {
   const CarrierType entry = examine(object);
   // Types made over and over (named tuples of a function, say) must not fill the list.
   constexpr size_t kMaxTypes = 256;
-  if (types.size() >= kMaxTypes) {
+  if (types.size() >= kMaxTypes && !holds_tensor(entry.carrier)) {
     static thread_local CarrierType passing{};
     passing = entry;
     return passing;

@@ -53,15 +53,18 @@ struct CarrierType {
   PyObject* is_conjugate = nullptr;
 };
 
-// The entry stands as long as the process.
+// The entry of a type that holds tensors stands as long as the process.
 const CarrierType& carrier_of(PyObject* object);
 
 // The kind in which results are to be made.
 enum class ResultKind : unsigned char { kAutomatic, kOwn, kNumpy, kTorch };
 
-// A tensor over the memory of `object`, which is kept alive until the last use is over. Read-only
-// arrays are copied unless `allow_read_only`.
-Tensor read_tensor(PyObject* object, const CarrierType& type, bool allow_read_only = false);
+// What is to become of the memory: what cannot be shared (read-only, reversed, unaligned) is copied
+// to be read, and refused to be written.
+enum class Use : unsigned char { kRead, kWrite };
+
+// A tensor over the memory of `object`, which is kept alive until the last use is over.
+Tensor read_tensor(PyObject* object, const CarrierType& type, Use use = Use::kRead);
 
 // Makes results like those that `like` (an argument's type) holds; null: tierup.Tensor.
 nb::object make_tensor(const Tensor& tensor, ResultKind kind, const CarrierType* like);

@@ -11,6 +11,7 @@
 
 #include "carriers.h"
 #include "errors.h"
+#include "executor.h"
 #include "model.h"
 #include "pending.h"
 #include "values.h"
@@ -19,11 +20,13 @@ namespace nb = nanobind;
 
 NB_MODULE(_core, module) {
   using namespace tierup::python;
+  nb::set_leak_warnings(false);  // Caches of types and of wake-ups last as long as the process.
   module.attr("version") = tierup_version();
   register_errors();
   bind_tensor(module);
   bind_values(module);
   bind_model(module);
+  bind_executor(module);
   module.def("_close_interpreter", &close_interpreter);
   module.def("set_memory_limit", &tierup::set_memory_limit, nb::arg("max_bytes"),
              "Tensors of all models together may take this many bytes; 0: no limit.");

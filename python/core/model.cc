@@ -5,22 +5,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
-
 #include "errors.h"
+#include "executor.h"
 #include "values.h"
 
 namespace tierup::python {
 namespace {
-
-// Seconds, as everywhere in Python; at least a millisecond, since 0 would be none.
-int64_t milliseconds(nb::handle seconds) {
-  const double number = nb::cast<double>(seconds);
-  if (!(number > 0) || number > 9e15) {
-    raise_error(ErrorCode::kInvalidArgument, "a time limit must be a positive number of seconds");
-  }
-  return std::max<int64_t>(1, std::llround(number * 1000));
-}
 
 Reader reader_of(nb::handle size, nb::handle callable) {
   std::shared_ptr<PyObject> held(nb::borrow(callable).release().ptr(), drop_later);
@@ -175,10 +165,13 @@ void ModelHandle::close() {
 nb::object ModelHandle::call(nb::handle args, nb::handle kwargs, const char* method) {
   const Module module = get();  // Closing the model meanwhile must not take it away.
   Arguments arguments = read_arguments(args, kwargs);
+  RunOptions options;
+  options.on_poll = poll_signals;
   const Value result = run_call(clock, *failure, [&] {
     return method == nullptr
-               ? module.call(std::move(arguments.positional), std::move(arguments.named))
-               : module.run(method, std::move(arguments.positional), std::move(arguments.named));
+               ? module.call(std::move(arguments.positional), std::move(arguments.named), options)
+               : module.run(method, std::move(arguments.positional), std::move(arguments.named),
+                            options);
   });
   return write_value(result, results, arguments.like);
 }
@@ -219,15 +212,17 @@ void bind_model(nb::module_& module) {
   type.def("_attribute", [](const ModelHandle& self, const std::string& path) {
     return write_value(self.get().attribute(path), self.results, nullptr);
   });
-  type.def("_set_attribute",
-           [](const ModelHandle& self, const std::string& path, nb::handle value) {
-             ArgumentReader reader;
-             try {
-               self.get().set_attribute(path, reader.read(value.ptr()));
-             } catch (const ArgumentError& error) {
-               raise_argument_error(error, "'" + path + "'");
-             }
-           });
+  type.def(
+      "_set_attribute",
+      [](const ModelHandle& self, const std::string& path, nb::handle value) {
+        ArgumentReader reader;
+        try {
+          self.get().set_attribute(path, reader.read(value.ptr()));
+        } catch (const ArgumentError& error) {
+          raise_argument_error(error, "'" + path + "'");
+        }
+      },
+      nb::arg("path"), nb::arg("value").none());
   type.def("_has_attribute", [](const ModelHandle& self, const std::string& path) {
     return self.get().has_attribute(path);
   });

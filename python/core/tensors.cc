@@ -58,7 +58,7 @@ DType dtype_of_array(PyObject* array, const ArrayStruct& view) {
       true, "arrays of the dtype " + name + " are no tensors: only numbers and bools are"};
 }
 
-Tensor read_array(PyObject* array, bool allow_read_only) {
+Tensor read_array(PyObject* array, Use use) {
   static PyObject* const name = PyUnicode_InternFromString("__array_struct__");
   nb::object capsule = nb::steal(PyObject_GetAttr(array, name));
   if (!capsule.is_valid()) throw nb::python_error();
@@ -70,9 +70,8 @@ Tensor read_array(PyObject* array, bool allow_read_only) {
                         "the array is big-endian: convert it by "
                         "x.astype(x.dtype.newbyteorder('='))"};
   }
-  const bool is_read_only = (view->flags & kWritable) == 0 && !allow_read_only;
-  const bool must_copy = is_read_only || (view->flags & kAligned) == 0;
-  return tensor_over(view->data, dtype, view->rank, view->shape, view->strides, must_copy,
+  const bool must_copy = (view->flags & kWritable) == 0 || (view->flags & kAligned) == 0;
+  return tensor_over(view->data, dtype, view->rank, view->shape, view->strides, must_copy, use,
                      capsule.release().ptr());
 }
 
@@ -196,13 +195,13 @@ nb::object make_torch(const Tensor& tensor) {
 
 }  // namespace
 
-Tensor read_tensor(PyObject* object, const CarrierType& type, bool allow_read_only) {
+Tensor read_tensor(PyObject* object, const CarrierType& type, Use use) {
   switch (type.carrier) {
     case Carrier::kOwn: return *nb::inst_ptr<Tensor>(object);
     case Carrier::kExchange: return read_exchange(object, type);
-    case Carrier::kArray: return read_array(object, allow_read_only);
+    case Carrier::kArray: return read_array(object, use);
     case Carrier::kDlpack: return read_dlpack(object);
-    case Carrier::kBuffer: return read_buffer(object);
+    case Carrier::kBuffer: return read_buffer(object, use);
     default:
       throw ArgumentError{
           true,

@@ -29,6 +29,8 @@ from ._errors import (
     SyntaxError_,
     Unsupported,
 )
+from ._executor import Executor
+from ._executor import close_all as _close_all
 from ._model import Model, load
 
 __version__ = _core.version
@@ -39,6 +41,7 @@ __all__ = [
     "CorruptArchive",
     "DeadlineExceeded",
     "Error",
+    "Executor",
     "Exhausted",
     "Internal",
     "InvalidArgument",
@@ -58,10 +61,24 @@ __all__ = [
     "tensor",
 ]
 
-_atexit.register(_core._close_interpreter)
+def _end() -> None:
+    """No run may outlive the interpreter: those that are pending are cancelled first."""
+    _close_all()
+    _core._close_interpreter()
+
+
+_atexit.register(_end)
 
 
 def __getattr__(name: str):
+    if name in ("InferenceSession", "SessionOptions", "RunOptions"):
+        from . import _session
+
+        return getattr(_session, name)
+    if name == "compile":
+        from ._compile import compile
+
+        return compile
     # What would import asyncio is made when it is first asked for.
     if name == "Cancelled":
         return _errors.cancelled_class()

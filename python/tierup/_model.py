@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 
 from . import _core
 
@@ -28,15 +29,47 @@ class Method:
         return f"<method {self.signature}>"
 
 
-class Model(_core.Model):
-    """A model, called like the module that it was: `model(*args, **kwargs)`. Made by `tierup.load`."""
+class Attributes:
+    """A model's attributes by dotted path: `model.attributes["encoder.scale"]`."""
 
-    def __init__(self, source, name: str, options: dict, outputs: str = "auto"):
+    def __init__(self, model: Model):
+        self._model = model
+
+    def __getitem__(self, path: str):
+        return self._model._attribute(path)
+
+    def __setitem__(self, path: str, value) -> None:
+        self._model._set_attribute(path, value)
+
+    def __contains__(self, path: str) -> bool:
+        return self._model._has_attribute(path)
+
+
+class Missing:
+    """Something that the model's code names and tierup does not have: `name`, `reason`, `place`."""
+
+    def __init__(self, name: str, reason: str, place: str):
+        self.name, self.reason, self.place = name, reason, place
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.reason or 'unknown'}>"
+
+
+class Model(_core.Model):
+    """A model, called like the module that it was: `model(*args, **kwargs)`. Made by `tierup.load`.
+
+    Any number of threads may call it at once; changing weights or attributes needs the caller's order. A context
+    manager: leaving it closes the model.
+    """
+
+    def __init__(self, source, name: str, options: dict, outputs: str = "auto", origin=None):
+        self._options, self._outputs, self._origin = dict(options), outputs, origin
         options.setdefault("print", _print)
         options.setdefault("warn", _warn)
         super().__init__(source, options)
         self._set_outputs(outputs)
         self.name = name
+        self._executor = None
 
     def __enter__(self) -> Model:
         return self
@@ -44,16 +77,98 @@ class Model(_core.Model):
     def __exit__(self, *_) -> None:
         self.close()
 
+    def close(self) -> None:
+        """Lets go of the model; calls under way end as they would. Later ones raise InvalidArgument."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.close()
+        super().close()
+
+    def _own_executor(self):
+        from ._executor import Executor
+
+        if self._executor is None:
+            self._executor = Executor(self, max_queued=1 << 20)
+        return self._executor
+
+    def run_into(self, leaves, outputs) -> None:
+        """Writes the flattened result into `outputs`, arrays of its shapes and dtypes; takes flattened arguments."""
+        self._own_executor().run_into(leaves, outputs)
+
+    def run_async(self, *args, **kwargs):
+        """Runs in a thread of the model's; to be awaited. Cancelling the awaiting task stops the run."""
+        return self._own_executor().run_async(*args, **kwargs)
+
     @property
     def methods(self) -> dict[str, Method]:
         """The methods by name, with their signatures."""
         return {row[0]: Method(*row) for row in self._methods()}
 
+    @property
+    def signature(self) -> str:
+        """Of forward: "forward(Tensor x, int n=1) -> Tensor"."""
+        forward = self.methods.get("forward")
+        return forward.signature if forward else ""
+
+    @property
+    def attributes(self) -> Attributes:
+        """Attributes by dotted path. They are not attributes of this object: names would shadow its own."""
+        return Attributes(self)
+
+    @property
+    def unsupported(self) -> list[Missing]:
+        """What some inputs may reach and would fail on."""
+        return [Missing(*row) for row in self._unsupported()]
+
+    @property
+    def extra_files(self) -> dict[str, bytes]:
+        """Files saved along with the model."""
+        return self._extra_files()
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """Counts of runs and errors."""
+        runs, errors = self._stats()
+        return {"runs": runs, "errors": errors}
+
+    def state_dict(self) -> dict[str, _core.Tensor]:
+        """Parameters and buffers by name, the model's own memory. After writing there: `mark_written()`."""
+        return self._state_dict()
+
+    def parameters(self) -> dict[str, _core.Tensor]:
+        """Parameters by name."""
+        return self._parameters()
+
+    def buffers(self) -> dict[str, _core.Tensor]:
+        """Buffers by name."""
+        return self._buffers()
+
+    def load_state_dict(self, state, strict: bool = True) -> None:
+        """Copies weights in: a mapping of names to arrays, or the path of a torch.save or safetensors file."""
+        self._load_state_dict(state if isinstance(state, Mapping) else os.fspath(state), strict)
+
+    def train(self, mode: bool = True) -> Model:
+        """Sets `training` on every module that has it."""
+        self._train(mode)
+        return self
+
+    def eval(self) -> Model:
+        """train(False)."""
+        return self.train(False)
+
+    def manual_seed(self, seed: int) -> None:
+        """Of the model's random generator."""
+        self._set_seed(seed)
+
+    def __reduce__(self):
+        from . import _pickles
+
+        return _pickles.reduce(self)
+
     def __repr__(self) -> str:
         if self.closed:
             return f"<tierup.Model {self.name!r}, closed>"
-        forward = self.methods.get("forward")
-        return f"<tierup.Model {self.name!r}, {forward.signature if forward else 'without forward'}>"
+        return f"<tierup.Model {self.name!r}, {self.signature or 'without forward'}>"
 
 
 def _source_of(source):
@@ -77,7 +192,13 @@ def load(source, *, outputs: str = "auto", **options) -> Model:
     """Loads a TorchScript or torch.export archive.
 
     `source`: a path, bytes, an open file, or `(size, read)` where `read(offset, count)` gives bytes. `outputs`: the
-    kind of results, "auto" (that of the first array given), "numpy", "torch" or "tierup".
+    kind of results, "auto" (that of the first array given; tierup.Tensor without one), "numpy", "torch" or "tierup".
+
+    Options: `threads` for one operator, 0 the usable cores; `fork_threads`; `inter_op_threads`; `tiering`, how plans
+    are made ("compile=off", "compile=blocking"...); `time_limit` of a run in seconds; `max_call_depth`; `seed`;
+    `devices_to_cpu`; `allow_unsupported`; `run_model_code_at_load`; `plugins`, paths of shared objects; `print` and
+    `warn`, functions that get what the model prints and warns of.
     """
     taken, name = _source_of(source)
-    return Model(taken, name, options, outputs)
+    origin = taken if isinstance(taken, (bytes, str)) else None
+    return Model(taken, name, options, outputs, origin)

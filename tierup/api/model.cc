@@ -90,6 +90,11 @@ void Model::read(Ref<archive::ByteSource> source) {
   } else {
     read_torchscript(std::move(archive));
   }
+  make_methods();
+  ahead_->stop();
+}
+
+void Model::make_methods() {
   for (const auto& [name, callable] : root()->type->methods()) {
     add_method(name, ir::as_function(*callable));
   }
@@ -97,7 +102,6 @@ void Model::read(Ref<archive::ByteSource> source) {
     check_support();
     plan_forward();
   }
-  ahead_->stop();
 }
 
 void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
@@ -119,8 +123,7 @@ void Model::read_torchscript(Ref<archive::ModelArchive> archive) {
   module_ = frontend::torchscript::load_torchscript(archive, options);
 }
 
-void Model::read_exported(Ref<archive::ModelArchive> archive) {
-  ahead_->add_pages(archive->source());
+frontend::exported::ExportedOptions Model::exported_options() const {
   frontend::exported::ExportedOptions options;
   options.model = options_.exported_model;
   if (plugins_) options.operators = &plugins_->operators();
@@ -135,15 +138,39 @@ void Model::read_exported(Ref<archive::ModelArchive> archive) {
       options.placement.emplace_back(Device{type, -1}, Device{});
     }
   }
-  auto exported = std::make_shared<frontend::exported::ExportedProgram>(
-      frontend::exported::load_exported(*archive, options));
+  return options;
+}
+
+void Model::read_exported(Ref<archive::ModelArchive> archive) {
+  ahead_->add_pages(archive->source());
+  frontend::exported::ExportedProgram program =
+      frontend::exported::load_exported(*archive, exported_options());
   module_.archive = std::move(archive);
+  take_exported(std::move(program));
+}
+
+void Model::take_exported(frontend::exported::ExportedProgram program) {
+  auto exported = std::make_shared<frontend::exported::ExportedProgram>(std::move(program));
   // Weights belong to this generation alone, so that they can go when it goes.
   module_.root = std::move(exported->root);
   exported_ = std::move(exported);
   for (const std::string& warning : exported_->warnings) {
     if (options_.warn) options_.warn(warning);
   }
+}
+
+Ref<Model> Model::from_exported_json(std::string_view json, const archive::NamedTensors& weights,
+                                     ModelOptions options) {
+  Ref<Model> model(new Model(std::move(options)));
+  const auto find = [&](const std::string& name) {
+    const auto found = std::find_if(weights.begin(), weights.end(),
+                                    [&](const auto& weight) { return weight.first == name; });
+    return found == weights.end() ? Tensor() : found->second;
+  };
+  model->take_exported(
+      frontend::exported::load_exported_json(json, find, model->exported_options()));
+  model->make_methods();
+  return model;
 }
 
 // Code that names something missing may be gone once calls are inlined and constants have decided
@@ -244,6 +271,7 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
   state->max_call_depth = options_.max_call_depth;
   state->observer = options.observer;
   state->outputs = options.outputs;
+  state->on_poll = options.on_poll;
   const int64_t limit = options.time_limit_ms.value_or(options_.time_limit_ms);
   if (options.deadline) {
     state->deadline = options.deadline;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,7 @@ struct RunOptions {
   std::optional<runtime::RunState::Clock::time_point> deadline;  // Instead of both.
   runtime::StepObserver* observer = nullptr;                     // For measuring: see NodeTimes.
   kernels::BoundOutputs* outputs = nullptr;                      // The caller's; may be null.
+  void (*on_poll)() = nullptr;                                   // See Interrupt; may be null.
 };
 
 struct ModelStats {
@@ -68,6 +70,9 @@ class Model final : public executor::Servable {
   // Also makes the plan of `forward`, if there is one. Throws what the archive reader, the front
   // end or a __setstate__ throws, and kUnsupported with the complete list of what is missing.
   static Ref<Model> load(Ref<archive::ByteSource> source, ModelOptions options = {});
+  // Of an exported program's JSON, with weights by qualified name, which are shared.
+  static Ref<Model> from_exported_json(std::string_view json, const archive::NamedTensors& weights,
+                                       ModelOptions options = {});
   ~Model() override;
 
   const ModelOptions& options() const { return options_; }
@@ -126,6 +131,9 @@ class Model final : public executor::Servable {
   void read(Ref<archive::ByteSource> source);
   void read_torchscript(Ref<archive::ModelArchive> archive);
   void read_exported(Ref<archive::ModelArchive> archive);
+  frontend::exported::ExportedOptions exported_options() const;
+  void take_exported(frontend::exported::ExportedProgram program);
+  void make_methods();
   IValue run_exported(std::vector<IValue> args, const NamedValues& kwargs,
                       const RunOptions& options) const;
   void check_support() const;

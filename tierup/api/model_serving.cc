@@ -13,6 +13,7 @@ RunOptions run_options(const executor::RunLimits& limits) {
   options.cancelled = limits.cancelled;
   options.deadline = limits.deadline;
   options.outputs = limits.outputs;
+  options.on_poll = limits.on_poll;
   return options;
 }
 

@@ -28,6 +28,7 @@ api::RunOptions run_options(const RunOptions& options) {
   api::RunOptions result;
   if (options.cancellation) result.cancelled = Access::flag(*options.cancellation);
   result.time_limit_ms = options.time_limit_ms;
+  result.on_poll = options.on_poll;
   return result;
 }
 

@@ -41,6 +41,7 @@ api::ModelOptions options_for(const ExecutorConfig& config, const Options& optio
 executor::RunLimits limits_of(const RunOptions& options) {
   executor::RunLimits limits;
   if (options.cancellation) limits.cancelled = Access::flag(*options.cancellation);
+  limits.on_poll = options.on_poll;
   if (options.time_limit_ms && *options.time_limit_ms > 0) {
     limits.deadline =
         executor::RunLimits::Clock::now() + std::chrono::milliseconds(*options.time_limit_ms);

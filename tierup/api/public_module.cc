@@ -69,6 +69,14 @@ Module Module::load(Reader reader, const Options& options) {
   });
 }
 
+Module Module::from_exported_json(std::string_view json, const NamedTensors& weights,
+                                  const Options& options) {
+  return guarded([&] {
+    return Module(std::make_shared<Impl>(
+        Impl{api::Model::from_exported_json(json, unwrap_all(weights), model_options(options))}));
+  });
+}
+
 Value Module::run(const std::string& method, std::vector<Value> args, NamedValues kwargs,
                   const RunOptions& options) const {
   return guarded([&] {
@@ -156,8 +164,11 @@ void Module::train(bool mode) const {
 void Module::set_seed(uint64_t seed) const { impl_->model->set_seed(seed); }
 
 std::vector<std::pair<std::string, std::string>> Module::extra_files() const {
-  return guarded(
-      [&] { return frontend::torchscript::extra_files(*impl_->model->module().archive); });
+  return guarded([&]() -> std::vector<std::pair<std::string, std::string>> {
+    const auto& archive = impl_->model->module().archive;
+    if (!archive) return {};
+    return frontend::torchscript::extra_files(*archive);
+  });
 }
 
 ModuleStats Module::stats() const {

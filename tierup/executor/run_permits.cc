@@ -13,6 +13,7 @@ void poll(const RunLimits& limits) {
           ErrorCode::kCancelled, "the run was cancelled before it began");
   require(!limits.deadline || RunLimits::Clock::now() < *limits.deadline,
           ErrorCode::kDeadlineExceeded, "the time limit passed before the run began");
+  if (limits.on_poll != nullptr) limits.on_poll();
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ void RunPermits::wait(const RunLimits& limits) {
   try {
     while (!try_acquire()) {
       poll(limits);
-      if (limits.cancelled != nullptr) {
+      if (limits.cancelled != nullptr || limits.on_poll != nullptr) {
         returned_.wait_for(lock, kTokenInterval);
       } else if (limits.deadline) {
         returned_.wait_until(lock, *limits.deadline);

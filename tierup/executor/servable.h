@@ -31,6 +31,7 @@ struct RunLimits {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
   std::optional<Clock::time_point> deadline;
   kernels::BoundOutputs* outputs = nullptr;  // See Executor::run_into; may be null.
+  void (*on_poll)() = nullptr;               // Throws to end the run, or its waiting; may be null.
 };
 
 // Thread rule: every method from any thread, any number at once.

@@ -27,16 +27,20 @@ struct RunState final : public RefCounted, public Interrupt {
   size_t max_call_depth = 10000;
   StepObserver* observer = nullptr;          // Null but when measuring; outlives the run.
   kernels::BoundOutputs* outputs = nullptr;  // The caller's buffers for the results; may be null.
+  void (*on_poll)() = nullptr;               // The host's own reasons to end a run; may be null.
 
   // Whether anything may stop it: what long operators are to ask.
   const Interrupt* interrupt() const {
-    return cancelled != nullptr || deadline || objects_are_limited() ? this : nullptr;
+    return cancelled != nullptr || deadline || on_poll != nullptr || objects_are_limited()
+               ? this
+               : nullptr;
   }
   // Throws kCancelled or kDeadlineExceeded if it is time to, kOutOfMemory if values other than
   // tensors' numbers take more than the memory limit.
   void poll() const override {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) fail_cancelled();
     if (deadline && Clock::now() > *deadline) fail_deadline();
+    if (on_poll != nullptr) on_poll();
     check_object_limit();
   }
 

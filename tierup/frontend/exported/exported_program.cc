@@ -69,14 +69,12 @@ std::string choose_model(const archive::ModelArchive& archive, const ExportedOpt
 class ProgramLoader {
  public:
   // `by_library`: what the graph computes, and reads, is a compiled library's matter.
-  ProgramLoader(const archive::ModelArchive& archive, const ExportedOptions& options,
+  ProgramLoader(std::string_view json, WeightSource weights, const ExportedOptions& options,
                 std::string model, bool by_library)
       : options_(options),
         by_library_(by_library),
-        data_(parse_program(archive.read_record(archive.contains(kFlatProgram)
-                                                    ? std::string(kFlatProgram)
-                                                    : "models/" + model + ".json"))),
-        weights_(archive, model) {
+        data_(parse_program(json)),
+        weights_(std::move(weights)) {
     program_.model = std::move(model);
   }
 
@@ -160,7 +158,7 @@ class ProgramLoader {
       if (type->find_attribute(spec.target)) continue;
       type->add_attribute(
           {spec.target, Type::tensor(), is_parameter, is_buffer && spec.persistent});
-      values.emplace_back(spec.target, weights_.find(spec.target));
+      values.emplace_back(spec.target, weights_(spec.target));
     }
     program_.root = make_ref<ObjectValue>(type);
     for (size_t i = 0; i < values.size(); ++i) {
@@ -328,7 +326,7 @@ class ProgramLoader {
   const ExportedOptions& options_;
   const bool by_library_;
   ProgramData data_;
-  ExportedWeights weights_;
+  WeightSource weights_;
   SymbolTable symbols_;
   std::shared_ptr<ClassType> class_;
   std::vector<ir::Value*> user_inputs_;
@@ -358,13 +356,25 @@ ExportedProgram load_exported(const archive::ModelArchive& archive,
     if (std::find(graphs.begin(), graphs.end(), model) == graphs.end()) {
       return program_of_library(std::move(model), *compiled);
     }
-    ExportedProgram program = ProgramLoader(archive, options, std::move(model), is_compiled).load();
+    const std::string record =
+        archive.contains(kFlatProgram) ? std::string(kFlatProgram) : "models/" + model + ".json";
+    ExportedWeights weights(archive, model);
+    ExportedProgram program = ProgramLoader(
+                                  archive.read_record(record),
+                                  [&](const std::string& name) { return weights.find(name); },
+                                  options, std::move(model), is_compiled)
+                                  .load();
     if (compiled) compute_by(*compiled, program);
     return program;
   } catch (Error& error) {
     error.add_context("while loading " + archive.name());
     throw;
   }
+}
+
+ExportedProgram load_exported_json(std::string_view json, const WeightSource& weights,
+                                   const ExportedOptions& options) {
+  return ProgramLoader(json, weights, options, "program", false).load();
 }
 
 std::vector<IValue> ExportedProgram::flatten_inputs(

@@ -99,6 +99,11 @@ struct ExportedProgram {
 
 // Names of the models in an archive.
 std::vector<std::string> exported_models(const archive::ModelArchive& archive);
+// The tensor of a parameter, buffer or constant by its qualified name; undefined: there is none.
+using WeightSource = std::function<Tensor(const std::string& name)>;
+// A program without an archive: the JSON that one would hold, and weights from elsewhere.
+ExportedProgram load_exported_json(std::string_view json, const WeightSource& weights,
+                                   const ExportedOptions& options);
 // Throws kCorruptArchive, kUnsupported, kNotFound (a model that is not there, weights missing from
 // the configuration). Weights are mapped, never read.
 ExportedProgram load_exported(const archive::ModelArchive& archive, const ExportedOptions& options);

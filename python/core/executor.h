@@ -1,0 +1,76 @@
+// Executor and what completes its runs, as Python holds them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <tierup/executor.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model.h"
+
+namespace tierup::python {
+
+// Results of runs in the background, on their way to one event loop or thread. A run that ends puts
+// its result here, and calls `wake` only if nobody was called since the last drain(): many ends
+// cost one taking of the GIL.
+class Completions {
+ public:
+  explicit Completions(nb::handle wake);
+  ~Completions();
+  Completions(const Completions&) = delete;
+  Completions& operator=(const Completions&) = delete;
+
+  struct Done {
+    uint64_t ticket;
+    Value value;
+    std::optional<Error> error;
+    ResultKind kind;
+    const CarrierType* like;
+    std::shared_ptr<CallbackFailure> failure;
+  };
+  // From any thread, without the GIL.
+  void push(Done done);
+  // [(ticket, exception or None, result)], in the order of their ends.
+  nb::list drain();
+
+ private:
+  std::mutex mutex_;
+  std::vector<Done> done_;
+  bool announced_ = false;
+  PyObject* wake_;
+};
+
+class ExecutorHandle {
+ public:
+  // Over a model, with the keyword arguments of tierup.Executor.
+  ExecutorHandle(const ModelHandle& model, nb::handle config);
+
+  const Executor& get() const;
+  bool is_closed() const { return !executor_.has_value(); }
+  // Waits for the runs under way.
+  void close();
+
+  nb::object run(nb::handle args, nb::handle kwargs, nb::handle time_limit);
+  nb::list run_flat(nb::handle leaves, nb::handle time_limit);
+  void run_into(nb::handle leaves, nb::handle outputs, nb::handle time_limit);
+  void start(nb::handle args, nb::handle kwargs, nb::handle time_limit,
+             const CancellationToken& token, std::shared_ptr<Completions> sink, uint64_t ticket);
+
+ private:
+  std::optional<Executor> executor_;
+  ResultKind results_;
+  CallClock clock_;
+  std::shared_ptr<CallbackFailure> failure_;
+};
+
+// Seconds, as everywhere in Python, at least one millisecond; None gives 0.
+int64_t milliseconds(nb::handle seconds);
+void bind_executor(nb::module_& module);
+
+}  // namespace tierup::python

@@ -1,0 +1,276 @@
+"""Executors: threads, futures, await, cancellation, deadlines, weights swapped under load."""
+
+import array
+import asyncio
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+from conftest import DIGITS, ROOT
+
+import tierup
+
+LOOP = ROOT / "python" / "tests" / "data" / "endless.pt"
+
+
+def pixels(count, value=0.25):
+    values = array.array("f", [value] * (64 * count))
+    return memoryview(values).cast("B").cast("f", [count, 1, 8, 8])
+
+
+def near(rows, expected):
+    """Tiers sum in another order: their last bits may differ."""
+    return all(row == pytest.approx(other, rel=1e-5, abs=1e-5) for row, other in zip(rows, expected, strict=True))
+
+
+@pytest.fixture(scope="module")
+def expected(digits):
+    return digits(pixels(2)).tolist()
+
+
+@pytest.fixture
+def executor():
+    with tierup.Executor(DIGITS, async_threads=2) as executor:
+        yield executor
+
+
+def test_calls_answer_as_the_model(executor, expected):
+    assert near(executor.run(pixels(2)).tolist(), expected)
+    assert near(executor(images=pixels(2)).tolist(), expected)
+    assert near(executor.run_flat([pixels(2)])[0].tolist(), expected)
+    assert near(executor.submit(pixels(2)).result().tolist(), expected)
+    assert executor.stats["runs"] == 4
+
+
+def test_results_are_written_into_given_memory(executor, expected):
+    results = array.array("f", [0] * 20)
+    executor.run_into([pixels(2)], [memoryview(results).cast("B").cast("f", [2, 10])])
+    assert near([list(results[:10]), list(results[10:])], expected)
+    with pytest.raises(ValueError, match="output 1.*read-only"):
+        executor.run_into([pixels(2)], [memoryview(bytes(80)).cast("f", [2, 10])])
+
+
+def test_many_runs_are_awaited_at_once(executor, expected):
+    async def many():
+        return await asyncio.gather(*[executor.run_async(pixels(2)) for _ in range(200)])
+
+    assert all(near(result.tolist(), expected) for result in asyncio.run(many()))
+
+
+def test_models_are_awaited_without_an_executor(expected):
+    async def once(model):
+        return await model.run_async(pixels(2))
+
+    with tierup.load(DIGITS) as model:
+        assert near(asyncio.run(once(model)).tolist(), expected)
+
+
+def test_errors_arrive_where_the_run_is_awaited(executor):
+    async def wrong():
+        await executor.run_async(array.array("f", [1]))
+
+    with pytest.raises(ValueError, match="images must be"):
+        asyncio.run(wrong())
+    with pytest.raises(tierup.ModelError):
+        executor.submit(array.array("f", [1])).result()
+
+
+def test_cancelling_the_awaiting_task_stops_the_run():
+    with tierup.Executor(LOOP, async_threads=1) as executor:
+
+        async def cancelled():
+            task = asyncio.ensure_future(executor.run_async(1))
+            await asyncio.sleep(0.1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(cancelled())
+        with pytest.raises((asyncio.TimeoutError, TimeoutError)):
+            asyncio.run(asyncio.wait_for(_awaited(executor), 0.1))
+        future = executor.submit(1)
+        time.sleep(0.05)
+        future.cancel()
+        # Had any of them gone on, the one thread would not come to this.
+        with pytest.raises(TimeoutError):
+            executor.with_time_limit(0.05).submit(1).result()
+
+
+async def _awaited(executor):
+    return await executor.run_async(1)
+
+
+def test_time_limits_are_timeouts():
+    with tierup.Executor(LOOP, time_limit=0.05) as executor:
+        with pytest.raises(tierup.DeadlineExceeded) as raised:
+            executor.run(1)
+        assert isinstance(raised.value, TimeoutError)
+    with pytest.raises(TimeoutError):
+        tierup.load(LOOP, time_limit=0.05)(1)
+
+
+def test_other_threads_run_during_a_call():
+    model = tierup.load(LOOP, time_limit=0.3)
+    ticks = 0
+    done = threading.Event()
+
+    def tick():
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    with pytest.raises(TimeoutError):
+        model(1)
+    seen = ticks
+    done.set()
+    thread.join()
+    assert seen > 5
+
+
+def test_a_signal_ends_a_long_call():
+    code = (
+        "import tierup, sys, threading, os, signal, time\n"
+        "model = tierup.load(sys.argv[1], time_limit=20)\n"
+        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "begin = time.monotonic()\n"
+        "try:\n    model(1)\n"
+        "except KeyboardInterrupt:\n    print('interrupted', time.monotonic() - begin < 10)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(LOOP)], capture_output=True, text=True, timeout=60)
+    assert run.stdout.strip() == "interrupted True", run.stderr
+
+
+def test_a_signal_whose_handler_returns_lets_the_call_go_on(expected):
+    seen = []
+    old = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(TimeoutError):
+            tierup.load(LOOP, time_limit=0.4)(1)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert seen == [1]
+
+
+def test_pending_runs_do_not_keep_the_interpreter():
+    code = (
+        "import tierup, sys\n"
+        "executor = tierup.Executor(sys.argv[1], async_threads=1)\n"
+        "futures = [executor.submit(1) for _ in range(3)]\n"
+        "print('ends', flush=True)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(LOOP)], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout.strip()) == (0, "ends"), run.stderr
+
+
+def test_threads_of_python_share_a_model(digits, expected):
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: digits(pixels(2)).tolist(), range(200)))
+    assert all(near(result, expected) for result in results)
+
+
+def test_map_gives_results_in_order(executor):
+    seen = []
+    counts = [1, 3, 2, 5]
+    report = lambda *state: seen.append(state)  # noqa: E731
+    results = list(executor.map([pixels(n) for n in counts], concurrency=2, progress=report))
+    assert [result.shape[0] for result in results] == counts
+    assert seen[-1] == ("map", 4, 4)
+
+
+def test_weights_are_swapped_whole_or_not_at_all(executor, expected):
+    weights = {name: tierup.tensor(tensor).clone() for name, tensor in executor.weights.items()}
+    first = next(iter(weights))
+    assert executor.swap_weights(weights) == 1
+    assert near(executor.run(pixels(2)).tolist(), expected)
+    with pytest.raises(tierup.InvalidArgument, match=first):
+        executor.swap_weights({name: tensor for name, tensor in weights.items() if name != first})
+    with pytest.raises(tierup.InvalidArgument):
+        executor.swap_weights({**weights, first: array.array("f", [1])})
+    prepared = executor.prepare_weights(weights)
+    assert executor.install(prepared) == 2
+    with pytest.raises(tierup.InvalidArgument, match="installed"):
+        executor.install(prepared)
+
+
+def test_models_are_pickled_by_path_and_by_bytes(digits, expected, tmp_path):
+    assert near(pickle.loads(pickle.dumps(digits))(pixels(2)).tolist(), expected)
+    from_bytes = tierup.load(DIGITS.read_bytes())
+    assert near(pickle.loads(pickle.dumps(from_bytes))(pixels(2)).tolist(), expected)
+    copy = tmp_path / "model.pt"
+    copy.write_bytes(DIGITS.read_bytes())
+    data = pickle.dumps(tierup.load(copy))
+    copy.write_bytes(LOOP.read_bytes())
+    with pytest.raises(tierup.InvalidArgument, match="another file"):
+        pickle.loads(data)
+    copy.unlink()
+    with pytest.raises(FileNotFoundError):
+        pickle.loads(data)
+    reader = tierup.load((LOOP.stat().st_size, lambda at, count: LOOP.read_bytes()[at : at + count]))
+    with pytest.raises(pickle.PicklingError, match="reader"):
+        pickle.dumps(reader)
+
+
+def _first_row(model):
+    return model(pixels(2)).tolist()[0]
+
+
+def test_process_pools_take_models(digits, expected):
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert all(near([row], expected[:1]) for row in pool.map(_first_row, [digits, digits]))
+
+
+def test_models_answer_after_a_fork_in_parent_and_child(digits, expected):
+    context = get_context("fork")
+    with context.Pool(2) as pool:
+        assert all(near([row], expected[:1]) for row in pool.map(_first_row_of_digits, range(4)))
+    assert near([_first_row(digits)], expected[:1])
+
+
+_digits = tierup.load(DIGITS)
+
+
+def _first_row_of_digits(_):
+    return _first_row(_digits)
+
+
+def test_a_closed_executor_says_so(executor):
+    executor.close()
+    with pytest.raises(tierup.InvalidArgument, match="closed"):
+        executor.run(pixels(1))
+
+
+def test_a_model_closed_while_calls_are_in_flight_lets_them_end():
+    model = tierup.load(LOOP, time_limit=0.3)
+    failures = []
+
+    def call():
+        try:
+            model(1)
+        except Exception as error:
+            failures.append(type(error))
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    model.close()
+    for thread in threads:
+        thread.join()
+    assert failures == [tierup.DeadlineExceeded] * 4
+
+
+def test_errors_are_pickled_with_their_code(executor):
+    with pytest.raises(tierup.ModelError) as raised:
+        executor.run(array.array("f", [1]))
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert (type(copy), copy.code, copy.context) == (type(raised.value), "model_exception", raised.value.context)

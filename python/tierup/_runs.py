@@ -1,0 +1,100 @@
+"""Runs in the background: what waits for their ends, an event loop or a thread.
+
+An executor's thread puts a result into `_core.Completions` and calls `_wake` once for all results until the next drain,
+so that many runs that end together cost one wake-up of the loop.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+
+from . import _core
+
+_tickets = itertools.count(1)
+
+
+class _Runs:
+    """Runs under way, by ticket: the future and the token that stops the run."""
+
+    def __init__(self):
+        self._pending: dict[int, tuple] = {}
+        self._core = _core.Completions(self._wake)
+
+    def _wake(self) -> None:
+        self._drain()
+
+    def _drain(self) -> None:
+        for ticket, error, value in self._core.drain():
+            future, _ = self._pending.pop(ticket, (None, None))
+            if future is not None and not future.done():
+                if error is None:
+                    future.set_result(value)
+                else:
+                    future.set_exception(error)
+
+    def start(self, executor, future, args, kwargs, time_limit):
+        ticket, token = next(_tickets), _core.CancellationToken()
+        self._pending[ticket] = (future, token)
+        try:
+            executor._start(args, kwargs, time_limit, token, self._core, ticket)
+        except BaseException:
+            del self._pending[ticket]
+            raise
+        return token
+
+    def cancel_all(self) -> None:
+        for _, token in list(self._pending.values()):
+            token.cancel()
+
+
+class LoopRuns(_Runs):
+    """The runs that an event loop waits for."""
+
+    def __init__(self, loop):
+        super().__init__()
+        self._loop = weakref.ref(loop)
+
+    def _wake(self) -> None:
+        loop = self._loop()
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._drain)
+
+    def run(self, loop, executor, args, kwargs, time_limit):
+        future = loop.create_future()
+        token = self.start(executor, future, args, kwargs, time_limit)
+        future.add_done_callback(lambda done: token.cancel() if done.cancelled() else None)
+        return future
+
+
+_by_loop: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_by_thread = _Runs()
+
+
+def run_async(executor, args, kwargs, time_limit=None):
+    """An asyncio.Future of the running loop; cancelling it, or the task that awaits it, stops the run."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    runs = _by_loop.get(loop)
+    if runs is None:
+        runs = _by_loop[loop] = LoopRuns(loop)
+    return runs.run(loop, executor, args, kwargs, time_limit)
+
+
+def submit(executor, args, kwargs, time_limit=None):
+    """A concurrent.futures.Future, which is pending until the run ends: cancel() stops the run."""
+    from concurrent.futures import Future
+
+    future = Future()
+    token = _by_thread.start(executor, future, args, kwargs, time_limit)
+    future.add_done_callback(lambda done: token.cancel() if done.cancelled() else None)
+    return future
+
+
+def cancel_all() -> None:
+    """At the interpreter's end: no run may outlive it."""
+    _by_thread.cancel_all()
+    for runs in list(_by_loop.values()):
+        runs.cancel_all()
+
