@@ -66,8 +66,8 @@ struct RunOptions {
   // Instead of the module's limit; 0: none.
   std::optional<int64_t> time_limit_ms;
   // Called between the run's steps, and in long ones, often and from any of its threads: for hosts
-  // that must look at something themselves (signals). What it throws ends the run.
-  void (*on_poll)() = nullptr;
+  // that must look at something themselves (signals). False cancels the run.
+  bool (*on_poll)() = nullptr;
 };
 
 // Tensors of all modules together may take this many bytes, and so may all other values, lists and

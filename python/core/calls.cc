@@ -34,27 +34,24 @@ LateTexts& late_texts() {
   return *instance;
 }
 
-[[noreturn]] void end_run(const char* reason) {
-  throw Error(ErrorCode::kCancelled, reason, {}, {}, reason);
-}
-
 void call_with_text(const Callable& callable, const std::string& text, CallbackFailure& failure) {
   try {
     nb::handle(callable.get())(nb::str(text.c_str(), text.size()));
   } catch (nb::python_error& error) {
     failure.keep(error);
-    end_run("a callback raised an exception");
+    throw Error(ErrorCode::kCancelled, "a callback raised an exception", {}, {},
+                "a callback raised an exception");
   }
 }
 
-void check_signals() {
-  if (PyErr_CheckSignals() == 0) return;
+bool check_signals() {
+  if (PyErr_CheckSignals() == 0) return true;
   try {
     throw nb::python_error();
   } catch (nb::python_error& error) {
     signal_failure().keep(error);
   }
-  end_run("a signal's handler raised an exception");
+  return false;
 }
 
 }  // namespace
@@ -64,17 +61,17 @@ CallbackFailure& signal_failure() {
   return *failure;
 }
 
-void poll_signals() {
+bool poll_signals() {
   using Clock = std::chrono::steady_clock;
   static thread_local const bool is_main = syscall(SYS_gettid) == getpid();
-  if (!is_main) return;
+  if (!is_main) return true;
   static thread_local Clock::time_point next;
   const Clock::time_point now = Clock::now();
-  if (now < next) return;
+  if (now < next) return true;
   next = now + std::chrono::milliseconds(50);
   if (HeldRun::is_this_thread()) return check_signals();
   const nb::gil_scoped_acquire acquired;
-  check_signals();
+  return check_signals();
 }
 
 void CallbackFailure::keep(nb::python_error& error) {

@@ -40,7 +40,7 @@ void flush_texts();
 
 // Looks for signals that Python is to handle, at most every 50 ms and on the main thread alone;
 // what a handler raises ends the run, and becomes its exception. For RunOptions::on_poll.
-void poll_signals();
+bool poll_signals();
 // Of those handlers.
 CallbackFailure& signal_failure();
 

@@ -41,6 +41,12 @@ Module load_module(nb::handle source, const Options& options) {
     return Module::load({reinterpret_cast<const std::byte*>(data), static_cast<size_t>(size)},
                         options);
   }
+  if (PyTuple_Check(source.ptr()) && PyUnicode_Check(nb::object(source[0]).ptr())) {
+    const std::string json = nb::cast<std::string>(source[0]);
+    const NamedTensors weights = read_named_tensors(source[1]);
+    const nb::gil_scoped_release released;
+    return Module::from_exported_json(json, weights, options);
+  }
   if (PyTuple_Check(source.ptr())) {
     Reader reader = reader_of(source[0], source[1]);
     const nb::gil_scoped_release released;

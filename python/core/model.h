@@ -15,7 +15,8 @@ namespace tierup::python {
 
 class ModelHandle {
  public:
-  // `source`: a path, bytes, or (size, callable of offset and count that gives bytes).
+  // `source`: a path, bytes, (size, callable of offset and count that gives bytes), or (JSON of an
+  // exported program, its weights by name).
   ModelHandle(nb::handle source, nb::handle options);
   ModelHandle(Module module, ResultKind kind) : results(kind), module_(std::move(module)) {}
 

@@ -55,7 +55,7 @@ struct RunOptions {
   std::optional<runtime::RunState::Clock::time_point> deadline;  // Instead of both.
   runtime::StepObserver* observer = nullptr;                     // For measuring: see NodeTimes.
   kernels::BoundOutputs* outputs = nullptr;                      // The caller's; may be null.
-  void (*on_poll)() = nullptr;                                   // See Interrupt; may be null.
+  bool (*on_poll)() = nullptr;                                   // False cancels; may be null.
 };
 
 struct ModelStats {

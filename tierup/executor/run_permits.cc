@@ -13,7 +13,8 @@ void poll(const RunLimits& limits) {
           ErrorCode::kCancelled, "the run was cancelled before it began");
   require(!limits.deadline || RunLimits::Clock::now() < *limits.deadline,
           ErrorCode::kDeadlineExceeded, "the time limit passed before the run began");
-  if (limits.on_poll != nullptr) limits.on_poll();
+  require(limits.on_poll == nullptr || limits.on_poll(), ErrorCode::kCancelled,
+          "the run was cancelled before it began");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct RunLimits {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // May be null.
   std::optional<Clock::time_point> deadline;
   kernels::BoundOutputs* outputs = nullptr;  // See Executor::run_into; may be null.
-  void (*on_poll)() = nullptr;               // Throws to end the run, or its waiting; may be null.
+  bool (*on_poll)() = nullptr;               // The host's: false cancels the run; may be null.
 };
 
 // Thread rule: every method from any thread, any number at once.

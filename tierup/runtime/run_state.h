@@ -27,7 +27,7 @@ struct RunState final : public RefCounted, public Interrupt {
   size_t max_call_depth = 10000;
   StepObserver* observer = nullptr;          // Null but when measuring; outlives the run.
   kernels::BoundOutputs* outputs = nullptr;  // The caller's buffers for the results; may be null.
-  void (*on_poll)() = nullptr;               // The host's own reasons to end a run; may be null.
+  bool (*on_poll)() = nullptr;               // The host's: false cancels the run; may be null.
 
   // Whether anything may stop it: what long operators are to ask.
   const Interrupt* interrupt() const {
@@ -40,7 +40,7 @@ struct RunState final : public RefCounted, public Interrupt {
   void poll() const override {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) fail_cancelled();
     if (deadline && Clock::now() > *deadline) fail_deadline();
-    if (on_poll != nullptr) on_poll();
+    if (on_poll != nullptr && !on_poll()) fail_cancelled();
     check_object_limit();
   }
 

@@ -1,0 +1,270 @@
+"""torch.compile(backend="tierup"): answers, weights written and replaced, sizes, mutations, layouts, what is missing."""
+
+import random
+import warnings
+
+import pytest
+from conftest import has
+
+if not has("torch"):
+    pytest.skip("PyTorch is not installed", allow_module_level=True)
+
+import torch
+import torch._dynamo
+
+import tierup.torch
+
+F = torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # A graph left to PyTorch is a failure here.
+        yield
+    torch._dynamo.reset()
+
+
+def net():
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(288, 5)
+    ).eval()
+
+
+def compiled(module, **options):
+    return torch.compile(module, backend="tierup", **options)
+
+
+def near(a, b):
+    torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+class Transformer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(50, 16)
+        self.layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+        self.out = torch.nn.Linear(16, 50)
+
+    def forward(self, ids):
+        return self.out(self.layer(self.embed(ids))).softmax(-1)
+
+
+CASES = {
+    "net": (net, lambda: (torch.randn(2, 3, 8, 8),)),
+    "transformer": (lambda: Transformer().eval(), lambda: (torch.randint(0, 50, (2, 7)),)),
+    "lstm": (lambda: torch.nn.LSTM(4, 6, batch_first=True).eval(), lambda: (torch.randn(2, 5, 4),)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answers_are_those_of_eager(name):
+    make, inputs = CASES[name]
+    module = make()
+    other = compiled(module)
+    with torch.no_grad():
+        for _ in range(6):
+            args = inputs()
+            near(other(*args), module(*args))
+
+
+def test_blocking_compilation_answers_the_same():
+    module = net()
+    other = compiled(module, mode="max-autotune")
+    with torch.no_grad():
+        for _ in range(4):
+            x = torch.randn(2, 3, 8, 8)
+            near(other(x), module(x))
+
+
+def test_changing_sizes_need_no_more_compilations_than_a_backend_that_does_nothing():
+    def count(backend):
+        torch._dynamo.reset()
+        seen = []
+
+        def counting(graph, inputs, **options):
+            seen.append(graph)
+            return torch._dynamo.lookup_backend(backend)(graph, inputs)
+
+        module, function = net(), None
+        function = torch.compile(module, backend=counting)
+        with torch.no_grad():
+            for batch in range(2, 20):
+                x = torch.randn(batch, 3, 8, 8)
+                near(function(x), module(x))
+        return len(seen)
+
+    assert count("tierup") == count("aot_eager")
+
+
+def test_arithmetic_on_sizes():
+    def f(x):
+        half = x.shape[0] // 2
+        return x[:half].reshape(half * x.shape[1]) * (x.shape[0] + 1), x.shape[0] * 2
+
+    other = compiled(f, dynamic=True)
+    with torch.no_grad():
+        for n in (4, 6, 9):
+            x = torch.randn(n, 3)
+            result, number = other(x)
+            near(result, f(x)[0])
+            assert number == n * 2
+
+
+def write(module):
+    with torch.no_grad():
+        module[4].weight.mul_(1.5)
+
+
+def replace(module):
+    module[4].weight = torch.nn.Parameter(torch.randn(5, 288))
+
+
+def give_data(module):
+    module[0].weight.data = torch.randn(8, 3, 3, 3)
+
+
+def load(module):
+    module.load_state_dict({name: torch.rand_like(t) if t.is_floating_point() else t for name, t in module.state_dict().items()})
+
+
+def assign(module):
+    state = {name: torch.rand_like(t) if t.is_floating_point() else t for name, t in module.state_dict().items()}
+    module.load_state_dict(state, assign=True)
+
+
+def buffer(module):
+    module[1].running_mean.add_(0.5)
+
+
+def test_no_interleaving_of_writes_and_calls_gives_a_stale_answer():
+    module = net()
+    other = compiled(module, options={"tiering": "compile=blocking,profiled_runs=1"})
+    chance = random.Random(5)
+    x = torch.randn(2, 3, 8, 8)
+    with torch.no_grad():
+        for step in range(300):
+            if chance.random() < 0.3:
+                chance.choice([write, replace, give_data, load, assign, buffer])(module)
+            near(other(x), module(x))
+
+
+def test_two_modules_of_one_class_share_the_code_and_not_the_weights():
+    first, second = net(), net()
+    a, b = compiled(first), compiled(second)
+    x = torch.randn(2, 3, 8, 8)
+    with torch.no_grad():
+        for _ in range(5):
+            near(a(x), first(x))
+            near(b(x), second(x))
+
+
+def test_weights_are_not_kept_alive():
+    import gc
+    import weakref
+
+    module = net()
+    other = compiled(module)
+    with torch.no_grad():
+        other(torch.randn(2, 3, 8, 8))
+    gone = weakref.ref(module[4].weight)
+    del module, other
+    torch._dynamo.reset()
+    gc.collect()
+    assert gone() is None
+
+
+def test_inputs_are_mutated_in_place():
+    def f(x, y):
+        x.add_(y)
+        y[0] = 7
+        return x * 2
+
+    other = compiled(f)
+    for _ in range(4):
+        x, y = torch.ones(3), torch.ones(3)
+        version = x._version
+        near(other(x, y), torch.full((3,), 4.0))
+        assert x.tolist() == [2, 2, 2] and y.tolist() == [7, 1, 1] and x._version > version
+
+
+def test_outputs_alias_inputs_as_in_eager():
+    def f(x):
+        return x.t(), x, x + 1
+
+    x = torch.randn(2, 3)
+    transposed, same, more = compiled(f)(x)
+    assert transposed.data_ptr() == x.data_ptr() and same is x
+    near(more, x + 1)
+
+
+def test_layouts_of_results_are_those_of_eager():
+    module = net()[:3].to(memory_format=torch.channels_last)
+    other = compiled(module)
+    x = torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    with torch.no_grad():
+        for _ in range(5):
+            result, expected = other(x), module(x)
+            assert result.stride() == expected.stride()
+            near(result, expected)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.randn(4, 3).t(),
+        torch.randn(3, 1).expand(3, 4),
+        torch.randn(3, 4, dtype=torch.float64),
+        torch.randn(3, 4, dtype=torch.bfloat16),
+        torch.arange(12).reshape(3, 4),
+        torch.randn(3, 4) > 0,
+        torch.randn(0, 4),
+        torch.tensor(2.0),
+        torch.randn(3, 4, dtype=torch.complex64).conj(),
+        torch._neg_view(torch.randn(3, 4)),
+    ],
+    ids=str,
+)
+def test_inputs_of_every_layout(x):
+    def f(x):
+        return x + x, x * 2
+
+    for a, b in zip(compiled(f)(x), f(x)):
+        assert a.dtype == b.dtype
+        near(a, b)
+
+
+def test_what_is_missing_leaves_the_graph_to_pytorch_with_one_warning():
+    def f(x):
+        return torch.ops.tierup_tests.strange(x) + 1
+
+    torch.library.define("tierup_tests::strange", "(Tensor x) -> Tensor", tags=())
+    torch.library.impl("tierup_tests::strange", "CPU", func=lambda x: x * 3)
+    torch.library.register_fake("tierup_tests::strange", lambda x: torch.empty_like(x))
+    other = compiled(f)
+    with pytest.warns(UserWarning, match="tierup_tests::strange") as seen:
+        for _ in range(3):
+            near(other(torch.ones(2)), torch.full((2,), 4.0))
+    assert len(seen) == 1
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="tierup_tests::strange"):
+        compiled(f, options={"fallback": "error"})(torch.ones(2))
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(Exception, match="knows no option 'fast'"):
+        compiled(lambda x: x + 1, options={"fast": True})(torch.ones(2))
+
+
+def test_random_numbers_follow_the_generator_of_pytorch():
+    def f(x):
+        return F.dropout(x, 0.5, training=True)
+
+    other, x = compiled(f), torch.ones(1000)
+    torch.manual_seed(3)
+    first, second = other(x), other(x)
+    torch.manual_seed(3)
+    assert torch.equal(other(x), first) and not torch.equal(first, second)
+    assert set(first.tolist()) == {0.0, 2.0} and 400 < int((first == 0).sum()) < 600

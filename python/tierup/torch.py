@@ -1,0 +1,238 @@
+"""`torch.compile(module, backend="tierup")`.
+
+AOTAutograd makes graphs of ATen operators; each is walked into the JSON of an exported program (_fx_program.py) and
+loaded in this process. Calls answer at once from tier 0, plans come in the background.
+
+Options, as `torch.compile(..., options={...})`: `fallback`, "graph" (a graph with something missing is run by PyTorch,
+with one warning that lists all of it) or "error"; `weights`, "live" (checked in each call for writes and replacement)
+or "frozen" (checked for replacement alone); `tiering`, as of `tierup.load`. `mode="max-autotune"` compiles before a
+call instead of beside it; `mode="reduce-overhead"` is `weights="frozen"`.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._guards import TracingContext
+
+from . import _core
+from ._errors import Error, Unsupported
+from ._fx_program import Decline, Program, weight_name
+
+_MAX_VARIANTS = 4
+_graphs: weakref.WeakSet = weakref.WeakSet()
+
+
+class Options:
+    """What the backend was asked for."""
+
+    def __init__(self, mode: str | None, options: dict | None):
+        given = dict(options or {})
+        self.fallback = given.pop("fallback", "graph")
+        self.weights = given.pop("weights", "frozen" if mode == "reduce-overhead" else "live")
+        self.tiering = given.pop("tiering", "compile=blocking,profiled_runs=1" if mode == "max-autotune" else "")
+        if given:
+            raise ValueError(f"tierup knows no option {', '.join(map(repr, given))}: it has fallback, weights, tiering")
+        if self.fallback not in ("graph", "error") or self.weights not in ("live", "frozen"):
+            raise ValueError("fallback must be 'graph' or 'error', weights 'live' or 'frozen'")
+        if mode not in (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"):
+            raise ValueError(f"there is no mode {mode!r}")
+
+
+class _Bound:
+    """The program over one set of weights. A weight that dies takes it along."""
+
+    def __init__(self, graph: Graph, arguments: list):
+        positions = graph.static
+        names = [weight_name(position) for position in positions]
+        self.watch = _core.LiveWeights(arguments, positions, graph.options.weights == "live")
+        tensors = self.watch.tensors(names)
+        tensors.update({name: _core.tensor(value.detach()) for name, value in graph.program.constants.items()})
+        options = {"tiering": graph.options.tiering} if graph.options.tiering else {}
+        self.model = _core.Model((graph.program.json, tensors), options)
+        self.model._set_outputs("torch")
+        if positions:
+            weakref.finalize(arguments[positions[0]], _forget, weakref.ref(graph), weakref.ref(self)).atexit = False
+
+
+def _forget(graph: weakref.ref, bound: weakref.ref) -> None:
+    if graph() is not None and bound() is not None:
+        graph().forget(bound())
+
+
+class Graph:
+    """One graph, compiled: called with a list of its inputs, which it empties."""
+
+    _boxed_call = True
+
+    def __init__(self, graph_module, static: list[int], kind: str, options: Options):
+        placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
+        self.kind, self.options, self.reason = kind, options, ""
+        self.mutated = _mutated_inputs(graph_module, placeholders)
+        usable = (i for i in static if i not in self.mutated and _is_weight(placeholders[i].meta.get("val")))
+        self.static = sorted(usable)
+        self.program = Program(graph_module, {i: ("parameter", weight_name(i)) for i in self.static})
+        self.fed = [i for i in range(len(placeholders)) if i not in set(self.static)]
+        results = [node for node in self.program.outputs if isinstance(node, torch.fx.Node)]
+        self.layouts = [_static_strides(node.meta["val"]) for node in results]
+        self.fixed = len(results) < len(self.program.outputs)
+        self.is_random = any(_is_random(node.target) for node in graph_module.graph.nodes)
+        self.variants: list[_Bound] = []
+        self.lock = threading.Lock()
+        # Missing operators are told now, not in a call: over weights without numbers.
+        self.probe()
+        _graphs.add(self)
+
+    def probe(self) -> None:
+        options = {"tiering": "compile=off"}
+        _core.Model((self.program.json, {}), options).close()
+
+    def forget(self, bound: _Bound) -> None:
+        with self.lock:
+            if bound in self.variants:
+                self.variants.remove(bound)
+
+    def bound(self, arguments: list) -> _Bound:
+        for variant in self.variants:
+            if variant.watch.match(arguments):
+                return variant
+        made = _Bound(self, arguments)
+        with self.lock:
+            self.variants = [made, *self.variants[: _MAX_VARIANTS - 1]]
+        return made
+
+    def __call__(self, arguments: list) -> list:
+        model = self.bound(arguments).model
+        inputs = [arguments[i] for i in self.fed]
+        mutated = [arguments[i] for i in self.mutated]
+        arguments.clear()
+        if self.is_random:
+            model._set_seed(torch.empty((), dtype=torch.int64).random_().item())
+        with torch.no_grad():
+            results = list(model(*inputs))
+            for i, strides in enumerate(self.layouts):
+                if strides is not None and not _lies_so(results[i], strides):
+                    laid = torch.empty_strided(results[i].shape, strides, dtype=results[i].dtype)
+                    results[i] = laid.copy_(results[i])
+        if mutated:
+            torch.autograd.graph.increment_version(mutated)
+        return self.with_constants(results) if self.fixed else results
+
+    def with_constants(self, results: list) -> list:
+        left = iter(results)
+        return [next(left) if isinstance(output, torch.fx.Node) else output for output in self.program.outputs]
+
+    def __repr__(self) -> str:
+        return f"<tierup graph, {self.kind}, {len(self.static)} weights, {len(self.fed)} inputs>"
+
+
+def _is_weight(value) -> bool:
+    return isinstance(value, torch.Tensor) and not value.is_inference() and all(isinstance(s, int) for s in value.shape)
+
+
+def _static_strides(value):
+    """The strides that a result must have; None where they are not known before the call, or mean nothing."""
+    return tuple(value.stride()) if _is_static(value) and value.numel() > 0 else None
+
+
+def _is_static(value) -> bool:
+    return isinstance(value, torch.Tensor) and all(isinstance(n, int) for n in (*value.shape, *value.stride()))
+
+
+def _lies_so(tensor, strides) -> bool:
+    """Whether a tensor has the strides, those of dimensions of one element aside."""
+    own = tensor.stride()
+    return own == strides or all(a == b or n == 1 for a, b, n in zip(own, strides, tensor.shape))
+
+
+def _is_random(target) -> bool:
+    return isinstance(target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in target.tags
+
+
+def _mutated_inputs(graph_module, placeholders) -> list[int]:
+    """Inputs that an operator of the graph writes to."""
+    position = {node: i for i, node in enumerate(placeholders)}
+    written = set()
+    for node in graph_module.graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        for formal, value in zip(node.target._schema.arguments, node.args):
+            if formal.alias_info is not None and formal.alias_info.is_write and value in position:
+                written.add(position[value])
+    return sorted(written)
+
+
+def _decomposed(graph_module, missing: set[str]):
+    """The graph with PyTorch's own decompositions of what is missing; None if there are none."""
+    from torch._decomp import get_decompositions
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    targets = {
+        node.target
+        for node in graph_module.graph.nodes
+        if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
+    }
+    wanted = [target for target in targets if target._schema.name + _overload(target) in missing]
+    table = get_decompositions(wanted)
+    if not table:
+        return None
+    values = [node.meta["val"] for node in graph_module.graph.nodes if node.op == "placeholder"]
+    with torch._guards.detect_fake_mode(values):
+        return make_fx(graph_module, decomposition_table=table)(*values)
+
+
+def _overload(target) -> str:
+    return f".{target._overloadname}" if target._overloadname != "default" else ""
+
+
+def _missing_names(error: Unsupported) -> set[str]:
+    return {line[2:].split(": ")[0] for line in error.message.splitlines() if line.startswith("- ")}
+
+
+def _compile_graph(graph_module, example_inputs, kind: str, options: Options):
+    context = TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    # An optimiser writes the weights of a graph with a backward in every step: nothing is made of them.
+    static = list(getattr(metadata, "static_input_indices", None) or []) if kind == "inference" else []
+    try:
+        try:
+            return Graph(graph_module, static, kind, options)
+        except Unsupported as error:
+            simpler = _decomposed(graph_module, _missing_names(error))
+            if simpler is None:
+                raise
+            return Graph(simpler, static, kind, options)
+    except (Decline, Error) as error:
+        if options.fallback == "error":
+            raise
+        warnings.warn(f"tierup leaves this {kind} graph to PyTorch: {error}", stacklevel=2)
+        return _left_to_pytorch(graph_module)
+
+
+def _left_to_pytorch(graph_module):
+    def run(arguments: list):
+        inputs = list(arguments)
+        arguments.clear()
+        return graph_module(*inputs)
+
+    run._boxed_call = True
+    return run
+
+
+def backend(graph_module, example_inputs, *, mode: str | None = None, options: dict | None = None):
+    """The backend that `torch.compile` finds by its name."""
+    chosen = Options(mode, options)
+
+    def compiler(kind: str):
+        return lambda graph, inputs: _compile_graph(graph, inputs, kind, chosen)
+
+    return aot_autograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        keep_inference_input_mutations=True,
+    )(graph_module, example_inputs)
