@@ -11,14 +11,38 @@
 namespace tierup::kernels {
 namespace {
 
-// kCount rows of one vector of columns, or of a part of one.
-template <int kCount, bool kWhole>
-void multiply_rows(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c,
+// kCount rows of kVectors vectors of columns: the sums of one step of the depth are independent, so
+// that enough of them hide the latency of an addition.
+template <int kCount, int kVectors>
+void multiply_rows(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c) {
+  FloatVector sums[kCount][kVectors] = {};
+  for (int64_t depth = 0; depth < p.k; ++depth) {
+    FloatVector right[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      right[v] = load_vector(b + depth * b_row + v * kVectorFloats);
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) {
+      const FloatVector left = a[i * p.a_row + depth * p.a_col] - FloatVector{};
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums[i][v] = multiply_add(left, right[v], sums[i][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      store_vector(c + i * p.c_row + v * kVectorFloats, sums[i][v]);
+  }
+}
+
+// The same of a part of one vector.
+template <int kCount>
+void multiply_last(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c,
                    int64_t columns) {
   FloatVector sums[kCount] = {};
   for (int64_t depth = 0; depth < p.k; ++depth) {
-    const float* source = b + depth * b_row;
-    const FloatVector right = kWhole ? load_vector(source) : load_part(source, columns);
+    const FloatVector right = load_part(b + depth * b_row, columns);
 #pragma GCC unroll 8
     for (int i = 0; i < kCount; ++i) {
       const FloatVector left = a[i * p.a_row + depth * p.a_col] - FloatVector{};
@@ -26,21 +50,35 @@ void multiply_rows(const GemmSmall& p, const float* a, const float* b, int64_t b
     }
   }
 #pragma GCC unroll 8
-  for (int i = 0; i < kCount; ++i) {
-    kWhole ? store_vector(c + i * p.c_row, sums[i]) : store_part(c + i * p.c_row, columns, sums[i]);
-  }
+  for (int i = 0; i < kCount; ++i) store_part(c + i * p.c_row, columns, sums[i]);
 }
 
-template <bool kWhole>
-void multiply_columns(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c,
-                      int64_t columns) {
+// kCount rows of all columns, kVectors vectors of them at a time while there are so many.
+template <int kCount, int kVectors>
+void multiply_band(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c) {
+  constexpr int64_t kWide = kVectors * kVectorFloats;
+  int64_t j = 0;
+  for (; j + kWide <= p.n; j += kWide) multiply_rows<kCount, kVectors>(p, a, b + j, b_row, c + j);
+  for (; j + kVectorFloats <= p.n; j += kVectorFloats)
+    multiply_rows<kCount, 1>(p, a, b + j, b_row, c + j);
+  if (j < p.n) multiply_last<kCount>(p, a, b + j, b_row, c + j, p.n - j);
+}
+
+// Vectors of a single row: no wider than the panels that are made for rows (kRowPanel).
+constexpr int kRowVectors = kVectorFloats < 16 ? 8 : 4;
+
+// About eight sums at a time, whatever the number of rows.
+inline void multiply_bands(const GemmSmall& p, const float* a, const float* b, int64_t b_row,
+                           float* c) {
   int64_t i = 0;
-  for (; i + 8 <= p.m; i += 8)
-    multiply_rows<8, kWhole>(p, a + i * p.a_row, b, b_row, c + i * p.c_row, columns);
-  for (; i + 4 <= p.m; i += 4)
-    multiply_rows<4, kWhole>(p, a + i * p.a_row, b, b_row, c + i * p.c_row, columns);
-  for (; i < p.m; ++i)
-    multiply_rows<1, kWhole>(p, a + i * p.a_row, b, b_row, c + i * p.c_row, columns);
+  const auto band = [&](auto run, int64_t rows) {
+    run(p, a + i * p.a_row, b, b_row, c + i * p.c_row);
+    i += rows;
+  };
+  while (i + 8 <= p.m) band(multiply_band<8, 1>, 8);
+  if (i + 4 <= p.m) band(multiply_band<4, 2>, 4);
+  if (i + 2 <= p.m) band(multiply_band<2, 4>, 2);
+  if (i < p.m) band(multiply_band<1, kRowVectors>, 1);
 }
 
 // Columns that each lie in one piece become rows of `turned`, square by square.
@@ -73,10 +111,7 @@ inline void run_small_f32(const GemmSmall& p) {
       b = turned;
       b_row = p.n;
     }
-    int64_t j = 0;
-    for (; j + kVectorFloats <= p.n; j += kVectorFloats)
-      multiply_columns<true>(p, a, b + j, b_row, c + j, kVectorFloats);
-    if (j < p.n) multiply_columns<false>(p, a, b + j, b_row, c + j, p.n - j);
+    multiply_bands(p, a, b, b_row, c);
   }
 }
 

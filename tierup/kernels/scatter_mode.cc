@@ -6,6 +6,7 @@
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/element_width.h"
 #include "tierup/kernels/lane_loop.h"
+#include "tierup/kernels/scatter_rows.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {
@@ -120,6 +121,10 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
   const Tensor index = atleast_1d(index_tensor);
   const Tensor src = atleast_1d(
       memory_overlap(self_tensor, src_tensor) == Overlap::kNone ? src_tensor : clone(src_tensor));
+  if (include_self && scatter_rows(self, dim, index, src, mode)) {
+    self.bump_version();
+    return;
+  }
   const LaneLoop loop(index.sizes(), dim, {&self, &index, &src});
   const int64_t count = index.sizes()[dim];
   const int64_t size = self.sizes()[dim];

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/interruptible_sort.h"
 #include "tierup/kernels/lane_loop.h"
@@ -104,12 +105,95 @@ void select_first(std::vector<Element<T>>& elements, int64_t k, bool largest, bo
   const auto count = static_cast<int64_t>(elements.size());
   if (k == 0) return;
   sort_asking(count, largest ? &descends<T> : &ascends<T>, [&](const auto& before) {
-    if (k * 64 <= count) {
-      std::partial_sort(first, first + k, elements.end(), before);
-      return;
-    }
     std::nth_element(first, first + k - 1, elements.end(), before);
     if (sorted) std::sort(first, first + k - 1, before);
+  });
+}
+
+// Puts an element in the place of a heap's top: the hole sinks to a leaf along the greater
+// children, and the element rises from there. As std::partial_sort does, so that equal elements end
+// up in the same order.
+template <typename T, typename Before>
+void replace_top(std::vector<Element<T>>& heap, Element<T> element, const Before& before) {
+  const size_t count = heap.size();
+  size_t hole = 0;
+  while (2 * hole + 2 < count) {
+    size_t child = 2 * hole + 2;
+    if (before(heap[child], heap[child - 1])) --child;
+    heap[hole] = heap[child];
+    hole = child;
+  }
+  if (2 * hole + 2 == count) {
+    heap[hole] = heap[count - 1];
+    hole = count - 1;
+  }
+  while (hole > 0 && before(heap[(hole - 1) / 2], element)) {
+    heap[hole] = heap[(hole - 1) / 2];
+    hole = (hole - 1) / 2;
+  }
+  heap[hole] = element;
+}
+
+// Whether one of kBlock elements may have to go before `top`.
+constexpr int64_t kBlock = 32;
+template <typename T>
+bool may_enter(const T* block, T top, bool largest) {
+  using Compared = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  const auto bound = static_cast<Compared>(top);
+  bool any = false;
+  if (largest) {
+    for (int64_t i = 0; i < kBlock; ++i) any |= !(static_cast<Compared>(block[i]) <= bound);
+  } else {
+    for (int64_t i = 0; i < kBlock; ++i) any |= !(static_cast<Compared>(block[i]) >= bound);
+  }
+  return any;
+}
+
+// The first k of a long lane, in order: what std::partial_sort gives, without a copy of the lane.
+// Most blocks hold nothing that is before the k-th so far.
+template <typename T>
+void select_few(const char* lane, int64_t count, int64_t step, int64_t k, bool largest,
+                std::vector<Element<T>>& heap) {
+  constexpr int64_t kPollInterval = int64_t{1} << 20;
+  const auto before = largest ? &descends<T> : &ascends<T>;
+  read_lane(lane, k, step, heap);
+  std::make_heap(heap.begin(), heap.end(), before);
+  for (int64_t i = k; i < count;) {
+    if (i / kPollInterval != (i + kBlock) / kPollInterval) poll_interrupt();
+    const int64_t end = std::min(i + kBlock, count);
+    const auto* block = reinterpret_cast<const T*>(lane + i * step);
+    if (step == sizeof(T) && end - i == kBlock && !may_enter(block, heap[0].first, largest)) {
+      i = end;
+      continue;
+    }
+    for (; i < end; ++i) {
+      const Element<T> element{*reinterpret_cast<const T*>(lane + i * step), i};
+      if (before(element, heap[0])) replace_top(heap, element, before);
+    }
+  }
+  std::sort_heap(heap.begin(), heap.end(), before);
+}
+
+// topk of so few that most elements are only looked at once.
+bool is_few(int64_t k, int64_t count) { return k > 0 && k * 64 <= count; }
+
+void select_few_of_lanes(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices,
+                         bool largest) {
+  const int64_t count = self.sizes()[d];
+  const int64_t k = values.sizes()[d];
+  const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
+  dispatch_real(self.dtype(), "topk", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
+      std::vector<Element<T>> heap;
+      each([&](const LaneLoop::Pointers& lane) {
+        select_few(lane[0], count, loop.step(0), k, largest, heap);
+        for (int64_t i = 0; i < k; ++i) {
+          *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = heap[i].first;
+          *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = heap[i].second;
+        }
+      });
+    });
   });
 }
 
@@ -147,6 +231,10 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
   Tensor values = Tensor::empty(sizes, self.dtype());
   Tensor indices = Tensor::empty(sizes, ScalarType::kLong);
   if (values.numel() == 0) return {values, indices};
+  if (is_few(k, size)) {
+    select_few_of_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest);
+    return {values, indices};
+  }
   arrange_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "topk",
                 [&](auto& elements) { select_first(elements, k, largest, sorted); });
   return {values, indices};
