@@ -10,5 +10,8 @@ namespace tierup::kernels {
 // reordered on the way in and out where that pays.
 void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* input,
                      const float* weight, const float* bias, float* output);
+// The weight's gradient of a plain convolution: the correlation of its input with the gradient of
+// its output. All row-major; the geometry's `transposed` is false.
+void correlate_onednn(const ConvGeometry& g, const float* input, const float* grad, float* weight);
 
 }  // namespace tierup::kernels
