@@ -1,37 +1,422 @@
-// Views, and copies that look like them.
+// Views, and copies that look like them: the gradient is viewed the other way, or stands in zeros.
+#include <algorithm>
+
 #include "tierup/ops/derivatives/tables.h"
+#include "tierup/ops/derivatives/term.h"
 
 namespace tierup::ops::derivatives {
 namespace {
 
 void back_to_sizes(GradContext& c) {
-  c.give(0, [&] { return c.op("aten::reshape", c.grad(), c.sizes(0)); });
+  c.give(0, [&] { return grad(c).then("aten::reshape", c.sizes(0)); });
+}
+void same(GradContext& c) {
+  c.give(0, [&] { return grad(c); });
+}
+void conjugated(GradContext& c) {
+  c.give(0, [&] { return grad(c).conj(); });
+}
+void negated(GradContext& c) {
+  c.give(0, [&] { return -grad(c); });
 }
 
 void t(GradContext& c) {
-  c.give(0, [&] { return c.op("aten::t", c.grad()); });
+  c.give(0, [&] { return grad(c).then("aten::t"); });
+}
+void transpose_dims(GradContext& c) {
+  c.give(0, [&] { return transpose(grad(c), c.int_of(1), c.int_of(2)); });
+}
+void reversed(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::numpy_T"); });
+}
+void turned_matrix(GradContext& c) {
+  c.give(0, [&] { return c.rank(0) < 2 ? grad(c) : turned(grad(c)); });
+}
+void adjoint_matrix(GradContext& c) {
+  c.give(0, [&] { return c.rank(0) < 2 ? grad(c) : adjoint(grad(c)); });
+}
+void permute(GradContext& c) {
+  c.give(0, [&] {
+    const IntVector dims = c.ints_of(1);
+    const int64_t rank = c.rank(0);
+    IntVector inverse(dims.size(), 0);
+    for (size_t i = 0; i < dims.size(); ++i)
+      inverse[static_cast<size_t>(wrap_dim(dims[i], rank))] = static_cast<int64_t>(i);
+    return grad(c).then("aten::permute", inverse);
+  });
+}
+void movedim(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::movedim.intlist", c.ints_of(2), c.ints_of(1)); });
 }
 
 // Un-broadcasting is what `give` does.
-void expand(GradContext& c) {
-  c.give(0, [&] { return c.grad(); });
+void expand_formula(GradContext& c) {
+  c.give(0, [&] { return grad(c); });
+}
+
+void select(GradContext& c) {
+  c.give(0, [&] {
+    return grad(c).then("aten::select_backward", c.sizes(0), c.int_of(1), c.int_of(2));
+  });
+}
+// Bounds as slice_backward takes them.
+Term sliced_back(GradContext& c, int64_t dim, int64_t start, int64_t end, int64_t step) {
+  return grad(c).then("aten::slice_backward", c.sizes(0), dim, start, end, step);
+}
+void slice(GradContext& c) {
+  c.give(0, [&] {
+    const int64_t size = c.size(0, c.int_of(1));
+    return sliced_back(c, c.int_of(1), c.int_of(2, 0), c.int_of(3, size), c.int_of(4));
+  });
+}
+void narrow(GradContext& c) {
+  c.give(0, [&] {
+    const int64_t size = c.size(0, c.int_of(1));
+    const int64_t start = c.int_of(2) < 0 ? c.int_of(2) + size : c.int_of(2);
+    return sliced_back(c, c.int_of(1), start, start + c.int_of(3), 1);
+  });
+}
+// Where it starts is a value: ones at its places choose where the gradient goes.
+void narrow_tensor(GradContext& c) {
+  c.give(0, [&] {
+    const int64_t dim = wrap_dim(c.int_of(1), c.rank(0));
+    const Term start = arg(c, 2);
+    const Term places =
+        call(c, "aten::arange", c.int_of(3)) + start.then("aten::to.dtype", ScalarType::kLong);
+    const Term zeros = call(c, "aten::zeros", c.sizes(0), c.dtype(0));
+    return zeros.then("aten::index_copy", dim,
+                      places.then("aten::remainder.Scalar", c.size(0, dim)), grad(c));
+  });
+}
+void diagonal(GradContext& c) {
+  c.give(0, [&] {
+    return grad(c).then("aten::diagonal_backward", c.sizes(0), c.int_of("offset"), c.int_of("dim1"),
+                        c.int_of("dim2"));
+  });
+}
+void unfold(GradContext& c) {
+  c.give(0, [&] {
+    return grad(c).then("aten::unfold_backward", c.sizes(0), c.int_of(1), c.int_of(2), c.int_of(3));
+  });
+}
+
+// The parts of a split along `dim`, in order: zeros stand for those without a gradient.
+Term joined_parts(GradContext& c, int64_t dim) {
+  std::vector<GradValue> parts;
+  for (size_t k = 0; k < c.result_list_size(); ++k) parts.push_back(c.grad_or_zeros_of(0, k));
+  return call(c, "aten::cat", std::move(parts), dim);
+}
+void split_along(GradContext& c) {
+  c.give(0, [&] { return joined_parts(c, c.int_of("dim")); });
+}
+// tensor_split: parts may lie anywhere, in any order.
+void cut(GradContext& c, int64_t dim, const IntVector& bounds) {
+  c.give(0, [&] {
+    Term sum(c, GradValue());
+    const int64_t size = c.size(0, dim);
+    for (size_t k = 0; k < c.result_list_size(); ++k) {
+      const auto clamped = [&](int64_t at) {
+        return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+      };
+      const int64_t first = k == 0 ? 0 : clamped(bounds[k - 1]);
+      const int64_t last = k < bounds.size() ? clamped(bounds[k]) : size;
+      const Term part(c, c.grad_of(0, k));
+      const Term whole =
+          part.then("aten::slice_backward", c.sizes(0), dim, first, std::max(first, last), 1);
+      sum = sum + whole;
+    }
+    return sum;
+  });
+}
+void tensor_split_indices(GradContext& c) { cut(c, c.int_of("dim"), c.ints_of(1)); }
+void tensor_split_tensor(GradContext& c) {
+  // The parts, as they came out, follow each other.
+  c.give(0, [&] { return joined_parts(c, c.int_of("dim")); });
+}
+int64_t split_dim(GradContext& c, int64_t axis) { return axis == 1 && c.rank(0) == 1 ? 0 : axis; }
+template <int64_t kAxis>
+void split_axis(GradContext& c) {
+  c.give(0, [&] { return joined_parts(c, split_dim(c, kAxis)); });
+}
+template <int64_t kAxis>
+void split_axis_at(GradContext& c) {
+  cut(c, split_dim(c, kAxis), c.ints_of(1));
+}
+
+void unbind(GradContext& c) {
+  c.give(0, [&] {
+    std::vector<GradValue> parts;
+    for (size_t k = 0; k < c.result_list_size(); ++k) parts.push_back(c.grad_or_zeros_of(0, k));
+    return call(c, "aten::stack", std::move(parts), c.int_of("dim"));
+  });
+}
+
+void broadcast_tensors(GradContext& c) {
+  for (size_t k = 0; k < c.list_size(0); ++k) c.give(0, k, [&] { return c.grad_of(0, k); });
+}
+void atleast_sequence(GradContext& c) {
+  for (size_t k = 0; k < c.list_size(0); ++k) {
+    c.give(0, k, [&] { return Term(c, c.grad_of(0, k)).then("aten::reshape", c.sizes(0, k)); });
+  }
+}
+
+// Of an input that fills its storage row by row.
+void as_strided(GradContext& c) {
+  c.give(0, [&] {
+    return grad(c).then("tierup::as_strided_backward", c.sizes(0), contiguous_strides(c.shape(0)),
+                        0, c.ints_of(1), c.ints_of(2), c.int_of(3, 0));
+  });
 }
 
 void copy_into(GradContext& c) {
   c.give_zeros(0);
-  c.give(1, [&] { return c.grad(); });
+  c.give(1, [&] { return grad(c); });
 }
 
+// --- a part of self is replaced by src
+
+void select_scatter(GradContext& c) {
+  const int64_t dim = c.int_of("dim");
+  const int64_t index = c.int_of("index");
+  c.give(0, [&] {
+    const Term nothing = call(c, "aten::zeros", c.sizes(1), c.dtype(1));
+    return grad(c).then("aten::select_scatter", nothing, dim, index);
+  });
+  c.give(1, [&] { return grad(c).then("aten::select.int", dim, index); });
+}
+void slice_scatter(GradContext& c) {
+  const auto bounds = [&](ArgIndex i) { return c.value_of(i); };
+  c.give(0, [&] {
+    const Term nothing = call(c, "aten::zeros", c.sizes(1), c.dtype(1));
+    return grad(c).then("aten::slice_scatter", nothing, c.int_of("dim"), bounds("start"),
+                        bounds("end"), c.int_of("step"));
+  });
+  c.give(1, [&] {
+    return grad(c).then("aten::slice.Tensor", c.int_of("dim"), bounds("start"), bounds("end"),
+                        c.int_of("step"));
+  });
+}
+void diagonal_scatter(GradContext& c) {
+  c.give(0, [&] {
+    const Term nothing = call(c, "aten::zeros", c.sizes(1), c.dtype(1));
+    return grad(c).then("aten::diagonal_scatter", nothing, c.int_of("offset"), c.int_of("dim1"),
+                        c.int_of("dim2"));
+  });
+  c.give(1, [&] {
+    return grad(c).then("aten::diagonal", c.int_of("offset"), c.int_of("dim1"), c.int_of("dim2"));
+  });
+}
+void as_strided_scatter(GradContext& c) {
+  c.give(0, [&] {
+    const Term nothing = call(c, "aten::zeros", c.sizes(1), c.dtype(1));
+    return grad(c)
+        .then("aten::contiguous")
+        .then("aten::as_strided_scatter", nothing, c.ints_of(2), c.ints_of(3), c.value_of(4));
+  });
+  c.give(1, [&] {
+    return grad(c)
+        .then("aten::contiguous")
+        .then("aten::as_strided_copy", c.ints_of(2), c.ints_of(3), c.value_of(4));
+  });
+}
+
+// --- the parts' own gradients
+
+void select_backward(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::select.int", c.int_of(2), c.int_of(3)); });
+}
+void slice_backward(GradContext& c) {
+  c.give(0, [&] {
+    return grad(c).then("aten::slice.Tensor", c.int_of(2), c.int_of(3), c.int_of(4), c.int_of(5));
+  });
+}
+void diagonal_backward(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::diagonal", c.int_of(2), c.int_of(3), c.int_of(4)); });
+}
+void unfold_backward(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::unfold", c.int_of(2), c.int_of(3), c.int_of(4)); });
+}
+void as_strided_backward(GradContext& c) {
+  c.give(0, [&] {
+    return grad(c)
+        .then("aten::contiguous")
+        .then("aten::as_strided_copy", c.ints_of(4), c.ints_of(5), c.int_of(6));
+  });
+}
+void trace_backward(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::trace"); });
+}
+
+// --- shuffles: the same elements in other places
+
+void pixel_shuffle(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::pixel_unshuffle", c.int_of(1)); });
+}
+void pixel_unshuffle(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::pixel_shuffle", c.int_of(1)); });
+}
+void channel_shuffle(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::channel_shuffle", c.size(0, 1) / c.int_of(1)); });
+}
+void flip(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::flip", c.ints_of(1)); });
+}
+void fliplr(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::fliplr"); });
+}
+void flipud(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::flipud"); });
+}
+void roll(GradContext& c) {
+  c.give(0, [&] {
+    IntVector shifts = c.ints_of(1);
+    for (int64_t& shift : shifts) shift = -shift;
+    return grad(c).then("aten::roll", shifts, c.ints_of(2));
+  });
+}
+void rot90(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::rot90", -c.int_of(1), c.ints_of(2)); });
+}
+void fftshift(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::fft_ifftshift", c.value_of(1)); });
+}
+void ifftshift(GradContext& c) {
+  c.give(0, [&] { return grad(c).then("aten::fft_fftshift", c.value_of(1)); });
+}
+
+constexpr auto kNone = DerivativeKind::kNone;
+
 constexpr DerivativeRow kRows[] = {
+    {"aten::alias", &same},
+    {"aten::alias_copy", &same},
     {"aten::view", &back_to_sizes},
+    {"aten::view_copy", &back_to_sizes},
     {"aten::reshape", &back_to_sizes},
+    {"aten::_reshape_copy", &back_to_sizes},
+    {"aten::_reshape_alias", &back_to_sizes},
+    {"aten::_reshape_alias_copy", &back_to_sizes},
+    {"aten::reshape_as", &back_to_sizes},
+    {"aten::view_as", &back_to_sizes},
+    {"aten::_unsafe_view", &back_to_sizes},
+    {"aten::flatten.using_ints", &back_to_sizes},
+    {"aten::unflatten.int", &back_to_sizes},
+    {"aten::ravel", &back_to_sizes},
+    {"aten::squeeze", &back_to_sizes},
+    {"aten::squeeze.dim", &back_to_sizes},
+    {"aten::squeeze.dims", &back_to_sizes},
+    {"aten::squeeze_copy", &back_to_sizes},
+    {"aten::squeeze_copy.dim", &back_to_sizes},
+    {"aten::squeeze_copy.dims", &back_to_sizes},
+    {"aten::unsqueeze", &back_to_sizes},
+    {"aten::unsqueeze_copy", &back_to_sizes},
+    {"aten::atleast_1d", &back_to_sizes},
+    {"aten::atleast_2d", &back_to_sizes},
+    {"aten::atleast_3d", &back_to_sizes},
+    {"aten::atleast_1d.Sequence", &atleast_sequence},
+    {"aten::atleast_2d.Sequence", &atleast_sequence},
+    {"aten::atleast_3d.Sequence", &atleast_sequence},
     {"aten::t", &t},
-    {"aten::expand", &expand},
-    {"aten::detach", DerivativeKind::kNone},
-    {"aten::detach_", DerivativeKind::kNone},
-    {"prim::data", DerivativeKind::kNone},
-    {"aten::data", DerivativeKind::kNone},
-    {"prim::grad", DerivativeKind::kNone},
+    {"aten::t_copy", &t},
+    {"aten::transpose.int", &transpose_dims},
+    {"aten::transpose_copy.int", &transpose_dims},
+    {"aten::swapaxes", &transpose_dims},
+    {"aten::swapdims", &transpose_dims},
+    {"aten::numpy_T", &reversed},
+    {"aten::numpy_T.a", &reversed},
+    {"aten::mT", &turned_matrix},
+    {"aten::mT.a", &turned_matrix},
+    {"aten::mH", &adjoint_matrix},
+    {"aten::mH.a", &adjoint_matrix},
+    {"aten::adjoint", &adjoint_matrix},
+    {"aten::matrix_H", &adjoint_matrix},
+    {"aten::matrix_H.a", &adjoint_matrix},
+    {"aten::permute", &permute},
+    {"aten::permute_copy", &permute},
+    {"aten::movedim.intlist", &movedim},
+    {"aten::movedim.int", &movedim},
+    {"aten::moveaxis.intlist", &movedim},
+    {"aten::moveaxis.int", &movedim},
+    {"aten::expand", &expand_formula},
+    {"aten::expand_copy", &expand_formula},
+    {"aten::expand_as", &expand_formula},
+    {"aten::broadcast_to", &expand_formula},
+    {"aten::broadcast_tensors", &broadcast_tensors},
+    {"aten::select.int", &select},
+    {"aten::select_copy.int", &select},
+    {"aten::slice.Tensor", &slice},
+    {"aten::slice_copy.Tensor", &slice},
+    {"aten::narrow", &narrow},
+    {"aten::narrow_copy", &narrow},
+    {"aten::narrow.Tensor", &narrow_tensor},
+    {"aten::diagonal", &diagonal},
+    {"aten::diagonal_copy", &diagonal},
+    {"aten::linalg_diagonal", &diagonal},
+    {"aten::unfold", &unfold},
+    {"aten::unfold_copy", &unfold},
+    {"aten::as_strided", &as_strided},
+    {"aten::as_strided_copy", &as_strided},
+    {"aten::chunk", &split_along},
+    {"aten::unsafe_chunk", &split_along},
+    {"aten::split.Tensor", &split_along},
+    {"aten::split_copy.Tensor", &split_along},
+    {"aten::split.sizes", &split_along},
+    {"aten::split", &split_along},
+    {"aten::split_with_sizes", &split_along},
+    {"aten::split_with_sizes_copy", &split_along},
+    {"aten::unsafe_split.Tensor", &split_along},
+    {"aten::unsafe_split_with_sizes", &split_along},
+    {"aten::tensor_split.sections", &split_along},
+    {"aten::tensor_split.indices", &tensor_split_indices},
+    {"aten::tensor_split.tensor_indices_or_sections", &tensor_split_tensor},
+    {"aten::hsplit.int", &split_axis<1>},
+    {"aten::hsplit.array", &split_axis_at<1>},
+    {"aten::vsplit.int", &split_axis<0>},
+    {"aten::vsplit.array", &split_axis_at<0>},
+    {"aten::dsplit.int", &split_axis<2>},
+    {"aten::dsplit.array", &split_axis_at<2>},
+    {"aten::unbind.int", &unbind},
+    {"aten::unbind_copy.int", &unbind},
+    {"aten::select_scatter", &select_scatter},
+    {"aten::slice_scatter", &slice_scatter},
+    {"aten::diagonal_scatter", &diagonal_scatter},
+    {"aten::as_strided_scatter", &as_strided_scatter},
+    {"aten::select_backward", &select_backward},
+    {"aten::slice_backward", &slice_backward},
+    {"aten::diagonal_backward", &diagonal_backward},
+    {"aten::unfold_backward", &unfold_backward},
+    {"tierup::as_strided_backward", &as_strided_backward},
+    {"aten::trace_backward", &trace_backward},
+    {"aten::pixel_shuffle", &pixel_shuffle},
+    {"aten::pixel_unshuffle", &pixel_unshuffle},
+    {"aten::channel_shuffle", &channel_shuffle},
+    {"aten::native_channel_shuffle", &channel_shuffle},
+    {"aten::flip", &flip},
+    {"aten::fliplr", &fliplr},
+    {"aten::flipud", &flipud},
+    {"aten::roll", &roll},
+    {"aten::rot90", &rot90},
+    {"aten::fft_fftshift", &fftshift},
+    {"aten::fft_ifftshift", &ifftshift},
+    {"aten::conj", &conjugated},
+    {"aten::_conj", &conjugated},
+    {"aten::_conj_copy", &conjugated},
+    {"aten::conj_physical", &conjugated},
+    {"aten::_conj_physical", &conjugated},
+    {"aten::resolve_conj", &same},
+    {"aten::resolve_neg", &same},
+    {"aten::_neg_view", &negated},
+    {"aten::_neg_view_copy", &negated},
+    {"aten::detach", kNone},
+    {"aten::detach_", kNone},
+    {"aten::detach_copy", kNone},
+    {"aten::view.dtype", kNone},
+    {"aten::view_copy.dtype", kNone},
+    {"prim::data", kNone},
+    {"aten::data", kNone},
+    {"prim::grad", kNone},
+    {"aten::resize_", kNone},
+    {"aten::resize_as_", kNone},
+    {"aten::requires_grad_", kNone},
     {"aten::copy_", &copy_into},
 };
 

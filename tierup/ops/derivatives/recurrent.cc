@@ -1,0 +1,167 @@
+// Recurrent layers and cells, step by step: going back through time is then the steps' own matter.
+// What an input adds to the gates is one product over all steps.
+#include "tierup/ops/derivatives/tables.h"
+#include "tierup/ops/derivatives/term.h"
+
+namespace tierup::ops::derivatives {
+namespace {
+
+enum class Cell : uint8_t { kTanh, kRelu, kLstm, kGru };
+
+// Weights of one layer in one direction; biases and projection may be undefined.
+struct Parameters {
+  Term w_ih, w_hh, b_ih, b_hh, w_hr;
+};
+struct State {
+  Term h, c;
+};
+
+GradArg maybe(const Term& t) {
+  if (!t.defined()) return nullptr;
+  return GradValue(t);
+}
+Term linear(const Term& x, const Term& weight, const Term& bias) {
+  return x.then("aten::linear", weight, maybe(bias));
+}
+std::vector<Term> chunks(const Term& gates, size_t count) {
+  GradContext& c = gates.context();
+  const GradValue parts =
+      c.op("aten::chunk", gates.operator GradValue(), static_cast<int64_t>(count), -1);
+  std::vector<Term> made;
+  for (const GradValue& part : c.elements(parts, count)) made.emplace_back(c, part);
+  return made;
+}
+Term sigmoid(const Term& x) { return x.then("aten::sigmoid"); }
+Term tanh(const Term& x) { return x.then("aten::tanh"); }
+
+State lstm_step(const Term& from_input, const State& before, const Parameters& p) {
+  const std::vector<Term> gate = chunks(from_input + linear(before.h, p.w_hh, p.b_hh), 4);
+  const Term cell = sigmoid(gate[1]) * before.c + sigmoid(gate[0]) * tanh(gate[2]);
+  Term hidden = sigmoid(gate[3]) * tanh(cell);
+  if (p.w_hr.defined()) hidden = linear(hidden, p.w_hr, {});
+  return {hidden, cell};
+}
+State gru_step(const Term& from_input, const State& before, const Parameters& p) {
+  const std::vector<Term> x = chunks(from_input, 3);
+  const std::vector<Term> h = chunks(linear(before.h, p.w_hh, p.b_hh), 3);
+  const Term reset = sigmoid(x[0] + h[0]);
+  const Term update = sigmoid(x[1] + h[1]);
+  const Term fresh = tanh(x[2] + reset * h[2]);
+  return {(before.h - fresh) * update + fresh, {}};
+}
+// `from_input` is what the input adds to the gates, its bias included.
+State step(Cell cell, const Term& from_input, const State& before, const Parameters& p) {
+  if (cell == Cell::kLstm) return lstm_step(from_input, before, p);
+  if (cell == Cell::kGru) return gru_step(from_input, before, p);
+  const Term gates = from_input + linear(before.h, p.w_hh, p.b_hh);
+  return {cell == Cell::kTanh ? tanh(gates) : gates.then("aten::relu"), {}};
+}
+
+// One layer in one direction over [steps, batch, *]; the outputs stand in the order of the steps.
+std::vector<Term> run_steps(Cell cell, const Term& input, int64_t steps, bool backwards,
+                            const Parameters& p, State& state) {
+  const Term gates = linear(input, p.w_ih, p.b_ih);
+  std::vector<Term> outputs(static_cast<size_t>(steps));
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t at = backwards ? steps - 1 - i : i;
+    state = step(cell, gates.then("aten::select.int", 0, at), state, p);
+    outputs[static_cast<size_t>(at)] = state.h;
+  }
+  return outputs;
+}
+
+std::vector<GradValue> values(const std::vector<Term>& terms) {
+  return {terms.begin(), terms.end()};
+}
+Term stacked(GradContext& c, const std::vector<Term>& terms) {
+  return call(c, "aten::stack", values(terms), 0);
+}
+
+// Parameters in the order of layers and directions.
+class ParameterList {
+ public:
+  ParameterList(GradContext& c, ArgIndex list, bool has_biases, int64_t cells)
+      : context_(c),
+        list_(list),
+        biased_(has_biases),
+        each_(c.list_size(list) / static_cast<size_t>(cells)) {}
+  Parameters at(int64_t cell) const {
+    const size_t first = static_cast<size_t>(cell) * each_;
+    Parameters p{get(first), get(first + 1), {}, {}, {}};
+    if (biased_) {
+      p.b_ih = get(first + 2);
+      p.b_hh = get(first + 3);
+    }
+    if (each_ == (biased_ ? 5U : 3U)) p.w_hr = get(first + each_ - 1);
+    return p;
+  }
+
+ private:
+  Term get(size_t k) const { return {context_, context_.arg(list_, k)}; }
+  GradContext& context_;
+  ArgIndex list_;
+  bool biased_;
+  size_t each_;
+};
+
+template <Cell kCell>
+void layers(GradContext& c) {
+  constexpr bool kIsLstm = kCell == Cell::kLstm;
+  const bool batch_first = c.bool_of("batch_first");
+  const int64_t directions = c.bool_of("bidirectional") ? 2 : 1;
+  const int64_t count = c.int_of("num_layers");
+  const double p = c.float_of("dropout");
+  const ParameterList parameters(c, "params", c.bool_of("has_biases"), count * directions);
+  const int64_t steps = c.size(0, batch_first ? 1 : 0);
+  const Term hidden = kIsLstm ? arg(c, 1, 0) : arg(c, 1);
+  Term x = batch_first ? transpose(arg(c, 0), 0, 1) : arg(c, 0);
+  std::vector<Term> last_h;
+  std::vector<Term> last_c;
+  for (int64_t layer = 0; layer < count; ++layer) {
+    std::vector<GradValue> sides;
+    for (int64_t d = 0; d < directions; ++d) {
+      const int64_t cell = layer * directions + d;
+      State state{hidden.then("aten::select.int", 0, cell), {}};
+      if (kIsLstm) state.c = arg(c, 1, 1).then("aten::select.int", 0, cell);
+      sides.push_back(stacked(c, run_steps(kCell, x, steps, d == 1, parameters.at(cell), state)));
+      last_h.push_back(state.h);
+      if (kIsLstm) last_c.push_back(state.c);
+    }
+    x = sides.size() == 1 ? Term(c, sides[0]) : call(c, "aten::cat", std::move(sides), -1);
+    if (p > 0 && c.bool_of("train") && layer + 1 < count) x = x.then("aten::dropout", p, true);
+  }
+  c.set_result(0, batch_first ? transpose(x, 0, 1) : x);
+  c.set_result(1, stacked(c, last_h));
+  if (kIsLstm) c.set_result(2, stacked(c, last_c));
+}
+
+template <Cell kCell>
+void one_cell(GradContext& c) {
+  constexpr bool kIsLstm = kCell == Cell::kLstm;
+  const auto bias = [&](const char* name) { return c.is_tensor(name) ? arg(c, name) : Term(); };
+  const Parameters p{arg(c, "w_ih"), arg(c, "w_hh"), bias("b_ih"), bias("b_hh"), {}};
+  State state{kIsLstm ? arg(c, 1, 0) : arg(c, 1), {}};
+  if (kIsLstm) state.c = arg(c, 1, 1);
+  state = step(kCell, linear(arg(c, 0), p.w_ih, p.b_ih), state, p);
+  c.set_result(0, state.h);
+  if (kIsLstm) c.set_result(1, state.c);
+}
+
+constexpr auto kDecomposed = DerivativeKind::kDecomposition;
+
+constexpr DerivativeRow kRows[] = {
+    {"aten::lstm.input", kDecomposed, &layers<Cell::kLstm>},
+    {"aten::gru.input", kDecomposed, &layers<Cell::kGru>},
+    {"aten::rnn_tanh.input", kDecomposed, &layers<Cell::kTanh>},
+    {"aten::rnn_relu.input", kDecomposed, &layers<Cell::kRelu>},
+    {"aten::lstm_cell", kDecomposed, &one_cell<Cell::kLstm>},
+    {"aten::gru_cell", kDecomposed, &one_cell<Cell::kGru>},
+    {"aten::rnn_tanh_cell", kDecomposed, &one_cell<Cell::kTanh>},
+    {"aten::rnn_relu_cell", kDecomposed, &one_cell<Cell::kRelu>},
+};
+
+}  // namespace
+
+std::span<const DerivativeRow> recurrent_derivatives() { return kRows; }
+
+}  // namespace tierup::ops::derivatives
