@@ -10,9 +10,14 @@ for argument in "$@"; do
     *) tierup=$argument ;;
   esac
 done
-if $write; then
-  "$tierup" ops --markdown >docs/generated/ops.md
-else
-  "$tierup" ops --markdown | diff -u docs/generated/ops.md - ||
-    { echo "docs/generated/ops.md is stale: run tools/check_generated.sh --write"; exit 1; }
-fi
+status=0
+for page in ops:--markdown derivatives:--derivatives; do
+  file=docs/generated/${page%%:*}.md
+  if $write; then
+    "$tierup" ops "${page##*:}" >"$file"
+  elif ! "$tierup" ops "${page##*:}" | diff -u "$file" -; then
+    echo "$file is stale: run tools/check_generated.sh --write"
+    status=1
+  fi
+done
+exit $status

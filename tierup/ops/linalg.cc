@@ -1,4 +1,5 @@
 // Linear algebra: factorisations, and what they solve.
+#include "tierup/kernels/cofactors.h"
 #include "tierup/kernels/linalg_factor.h"
 #include "tierup/kernels/linalg_spectral.h"
 #include "tierup/ops/families.h"
@@ -104,6 +105,7 @@ constexpr OpRow kRows[] = {
     {"aten::_linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) "
      "-> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots)",
      out_variant<&k::det_full>},
+    {"tierup::cofactors(Tensor A) -> Tensor", boxed<&kernels::cofactors>},
     {"aten::linalg_det(Tensor A) -> Tensor", boxed<&k::det>},
     {"aten::linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::det>},
     {"aten::det(Tensor self) -> Tensor", boxed<&k::det>},

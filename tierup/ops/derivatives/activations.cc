@@ -120,13 +120,6 @@ void prelu_kernel(GradContext& c) {
   c.give(1, [&] { return made[1]; });
 }
 
-void rrelu_with_noise(GradContext& c) {
-  c.give(0, [&] {
-    return grad(c).then("aten::rrelu_with_noise_backward", arg(c, 0), arg(c, "noise"),
-                        c.scalar_of("lower"), c.scalar_of("upper"), c.bool_of("training"), false);
-  });
-}
-
 // --- second order: the gradients of the functions above, by what they multiply
 
 void tanh_backward(GradContext& c) {
@@ -335,7 +328,6 @@ constexpr DerivativeRow kRows[] = {
     {"aten::glu", &glu},
     {"aten::prelu", kDecomposed, &prelu},
     {"aten::_prelu_kernel", &prelu_kernel},
-    {"aten::rrelu_with_noise", &rrelu_with_noise},
     {"aten::tanh_backward", &tanh_backward},
     {"aten::sigmoid_backward", &sigmoid_backward},
     {"aten::threshold_backward", &threshold_backward},

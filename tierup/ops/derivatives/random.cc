@@ -59,10 +59,22 @@ void dropped_to_alpha(GradContext& c, bool by_feature) {
 void alpha_dropout(GradContext& c) { dropped_to_alpha(c, false); }
 void feature_alpha_dropout(GradContext& c) { dropped_to_alpha(c, true); }
 
+// By the form that gives the noise as a result.
+Term rrelu_of(GradContext& c, const Term& noise_before, GradValue* noise_after) {
+  const std::vector<GradValue> made =
+      c.ops(2, "aten::rrelu_with_noise_functional", c.arg(0), noise_before.operator GradValue(),
+            c.scalar_of("lower"), c.scalar_of("upper"), c.bool_of("training"));
+  if (noise_after != nullptr) *noise_after = made[1];
+  return {c, made[0]};
+}
 void rrelu(GradContext& c) {
-  const Term noise_of = arg(c, 0).then("aten::empty_like");
-  c.set_result(0, arg(c, 0).then("aten::rrelu_with_noise", noise_of, c.scalar_of("lower"),
-                                 c.scalar_of("upper"), c.bool_of("training")));
+  c.set_result(0, rrelu_of(c, arg(c, 0).then("aten::empty_like"), nullptr));
+}
+void rrelu_with_noise(GradContext& c) {
+  GradValue noise_after;
+  const Term made = rrelu_of(c, arg(c, "noise").then("aten::clone"), &noise_after);
+  c.op("aten::copy_", c.arg("noise"), noise_after);
+  c.set_result(0, made);
 }
 void rrelu_functional(GradContext& c) {
   c.give(0, [&] {
@@ -83,6 +95,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::alpha_dropout", kDecomposed, &alpha_dropout},
     {"aten::feature_alpha_dropout", kDecomposed, &feature_alpha_dropout},
     {"aten::rrelu", kDecomposed, &rrelu},
+    {"aten::rrelu_with_noise", kDecomposed, &rrelu_with_noise},
     {"aten::rrelu_with_noise_functional", &rrelu_functional, 0b10},
     {"aten::bernoulli", kZero},
     {"aten::bernoulli.p", kZero},
