@@ -83,7 +83,7 @@ class GroupCompiler {
   void install_points(ops::FusionGroup& group) {
     std::vector<bool> any;  // But what has no dimensions is one element for certain.
     for (const ops::ValueForm& form : group.expected()) {
-      any.push_back(form.standing != ops::Standing::kDimensioned);
+      any.push_back(form.category != ops::PromotionCategory::kDimensioned);
     }
     // Of views, nothing is known to be uniform.
     if (!reads_loads(group.program()) && group.expected_uniform() != any)
@@ -98,16 +98,15 @@ class GroupCompiler {
     if (!forms.refusal.empty()) return group.refuse(forms.refusal);
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : group.expected_sizes()) {
-      inputs.push_back(ops::outline(sizes));
+      inputs.push_back(ops::meta_tensor(sizes));
     }
-    const ops::MatrixOutlines outlines(program, inputs);
-    if (!outlines.refusal().empty()) return group.refuse(outlines.refusal());
-    ops::CompiledMatrices made{group.expected(), forms.members,
-                               matrix_stages_of(program, outlines)};
+    const ops::MatrixMetaTensors metas(program, inputs);
+    if (!metas.refusal().empty()) return group.refuse(metas.refusal());
+    ops::CompiledMatrices made{group.expected(), forms.members, matrix_stages_of(program, metas)};
     for (ops::MatrixStage& stage : made.stages) {
       if (stage.called != ops::MatrixStage::kNoMember) continue;
       const MatrixKernel kernel =
-          build_matrix_kernel(program, forms, made.inputs, stage, outlines, vector_bits(options_));
+          build_matrix_kernel(program, forms, made.inputs, stage, metas, vector_bits(options_));
       if (!kernel.body.refusal.empty()) return group.refuse(kernel.body.refusal);
       Compiled& compiled = known_[kernel.key()];
       if (compiled.matrix == nullptr) compiled = compile(kernel, group);

@@ -67,7 +67,7 @@ std::vector<ops::MeaningArgument> arguments_in(const ops::GroupProgram& program,
       default: arguments.push_back({std::nullopt, argument.on_rows()});
     }
     if (argument.is_viewed()) {
-      arguments.back().tensor->standing = program.chains[argument.chain].standing;
+      arguments.back().tensor->category = program.chains[argument.chain].category;
     }
   }
   return arguments;
@@ -250,7 +250,7 @@ std::string join_refusal(const std::vector<ops::MeaningArgument>& arguments) {
       return "its tensors are of several dtypes";
     }
   }
-  return arguments[0].tensor->standing == ops::Standing::kDimensioned
+  return arguments[0].tensor->category == ops::PromotionCategory::kDimensioned
              ? ""
              : "its tensors have no dimensions";
 }
@@ -258,7 +258,7 @@ std::string join_refusal(const std::vector<ops::MeaningArgument>& arguments) {
 std::string look_up_refusal(const ops::GroupMember& member, const std::vector<ValueForm>& inputs) {
   const ops::LookUpArguments call = look_up_arguments(member);
   const auto has_dims = [](const ValueForm& form) {
-    return form.standing == ops::Standing::kDimensioned;
+    return form.category == ops::PromotionCategory::kDimensioned;
   };
   if (!has_dims(inputs[call.table]) || !has_dims(inputs[call.index])) return "it has no dimensions";
   return ops::indexes(inputs[call.index].dtype) ? "" : "its index is of another dtype";
@@ -300,8 +300,9 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
     } else if (member.multiplies) {
       const ops::ProductKind kind = ops::product_kind_of(*member.op);
       forms.members.push_back(*arguments[ops::product_arguments(kind).left].tensor);
-      forms.members.back().standing =
-          kind == ops::ProductKind::kDot ? ops::Standing::kZeroDim : ops::Standing::kDimensioned;
+      forms.members.back().category = kind == ops::ProductKind::kDot
+                                          ? ops::PromotionCategory::kZeroDim
+                                          : ops::PromotionCategory::kDimensioned;
       refusal = product_refusal(kind, arguments);
     } else if (member.joins) {
       forms.members.push_back(arguments[0].tensor.value_or(ValueForm{}));

@@ -173,7 +173,7 @@ TEST_F(Joins, say_why_there_is_no_kernel) {
             std::string::npos);
   ops::GroupProgram program = between("aten::cat", 0);
   program.chains.push_back(
-      {{{ops::OpTable::instance().find("aten::t"), {}}}, ops::Standing::kDimensioned});
+      {{{ops::OpTable::instance().find("aten::t"), {}}}, ops::PromotionCategory::kDimensioned});
   program.members[2].arguments[1].chain = 0;
   EXPECT_NE(compiled_group(program, {like, like, like, like})->refusal().find("views"),
             std::string::npos);

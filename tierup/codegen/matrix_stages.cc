@@ -17,8 +17,8 @@ bool same_sizes(const Tensor& a, const Tensor& b) {
 
 class StageMaker {
  public:
-  StageMaker(const ops::GroupProgram& program, const ops::MatrixOutlines& outlines)
-      : program_(program), outlines_(outlines), stored_(program.members.size(), false) {}
+  StageMaker(const ops::GroupProgram& program, const ops::MatrixMetaTensors& metas)
+      : program_(program), metas_(metas), stored_(program.members.size(), false) {}
 
   std::vector<MatrixStage> run() {
     for (uint32_t i = 0; i < program_.members.size(); ++i) find_level(i);
@@ -37,7 +37,7 @@ class StageMaker {
       const auto places = ops::product_arguments(ops::product_kind_of(*member.op));
       if (places.added != place) return false;
     }
-    return same_sizes(outlines_.member(argument.index), made);
+    return same_sizes(metas_.member(argument.index), made);
   }
 
   // What is read in another stage than that which makes it is stored.
@@ -49,7 +49,7 @@ class StageMaker {
         const GroupArgument& argument = member.arguments[k];
         if (argument.source != GroupArgument::Source::kMember) continue;
         const bool is_called = program_.members[argument.index].by_rows;
-        visit(argument.index, !is_called && is_in_place(member, k, outlines_.member(index)));
+        visit(argument.index, !is_called && is_in_place(member, k, metas_.member(index)));
       }
     };
     for_each([&](uint32_t read, bool in_place) {
@@ -68,7 +68,7 @@ class StageMaker {
         stages_.emplace_back().called = i;
         continue;
       }
-      stage_over(outlines_.member(i), level).outputs.push_back(i);
+      stage_over(metas_.member(i), level).outputs.push_back(i);
     }
     for (MatrixStage& stage : stages_) {
       if (stage.called != MatrixStage::kNoMember || levels_[stage.outputs[0]] != level) continue;
@@ -79,7 +79,7 @@ class StageMaker {
   MatrixStage& stage_over(const Tensor& space, uint32_t level) {
     const auto found = std::find_if(stages_.begin(), stages_.end(), [&](const MatrixStage& stage) {
       return stage.called == MatrixStage::kNoMember && levels_[stage.outputs[0]] == level &&
-             same_sizes(outlines_.member(stage.outputs[0]), space);
+             same_sizes(metas_.member(stage.outputs[0]), space);
     });
     return found != stages_.end() ? *found : stages_.emplace_back();
   }
@@ -107,7 +107,7 @@ class StageMaker {
   // A depth below a vector's lanes is not worth turning.
   ColumnStep right_step_of(uint32_t product) const {
     constexpr int64_t kLanes = 16;
-    const ops::Factors& factors = outlines_.factors(product);
+    const ops::Factors& factors = metas_.factors(product);
     const ColumnStep step = ops::right_step(factors.right);
     return step == ColumnStep::kTurned && factors.depth < kLanes ? ColumnStep::kAny : step;
   }
@@ -118,14 +118,14 @@ class StageMaker {
              read.chain == argument.chain;
     });
     if (known != stage.reads.end()) return;
-    const Tensor& space = outlines_.member(stage.outputs[0]);
+    const Tensor& space = metas_.member(stage.outputs[0]);
     const ColumnStep step =
-        ops::column_step(outlines_.value_of(argument), space.dim() == 0 ? 1 : space.size(-1));
+        ops::column_step(metas_.value_of(argument), space.dim() == 0 ? 1 : space.size(-1));
     stage.reads.push_back({argument.source, argument.index, argument.chain, step});
   }
 
   const ops::GroupProgram& program_;
-  const ops::MatrixOutlines& outlines_;
+  const ops::MatrixMetaTensors& metas_;
   std::vector<uint32_t> levels_;
   std::vector<bool> stored_;
   std::vector<bool> visited_;
@@ -177,13 +177,13 @@ void append(std::string& bytes, const T& value) {
 }  // namespace
 
 std::vector<MatrixStage> matrix_stages_of(const ops::GroupProgram& program,
-                                          const ops::MatrixOutlines& outlines) {
-  return StageMaker(program, outlines).run();
+                                          const ops::MatrixMetaTensors& metas) {
+  return StageMaker(program, metas).run();
 }
 
 MatrixKernel build_matrix_kernel(const ops::GroupProgram& program, const GroupForms& forms,
                                  const std::vector<ops::ValueForm>& inputs,
-                                 const MatrixStage& stage, const ops::MatrixOutlines& outlines,
+                                 const MatrixStage& stage, const ops::MatrixMetaTensors& metas,
                                  int vector_bits) {
   MatrixKernel kernel;
   std::vector<ops::KernelInput> reads;
@@ -202,7 +202,7 @@ MatrixKernel build_matrix_kernel(const ops::GroupProgram& program, const GroupFo
                                stage.right_steps[p] == ColumnStep::kTurned,
                                type == ScalarType::kDouble ? LaneType::kF64 : LaneType::kF32});
   }
-  choose_tile(outlines.member(stage.outputs[0]), vector_bits, kernel);
+  choose_tile(metas.member(stage.outputs[0]), vector_bits, kernel);
   return kernel;
 }
 

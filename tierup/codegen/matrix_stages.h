@@ -5,14 +5,14 @@
 #pragma once
 
 #include "tierup/codegen/group_kernel.h"
-#include "tierup/ops/matrix_outlines.h"
+#include "tierup/ops/matrix_meta_tensors.h"
 #include "tierup/ops/matrix_stage.h"
 
 namespace tierup::codegen {
 
 // Without functions yet.
 std::vector<ops::MatrixStage> matrix_stages_of(const ops::GroupProgram& program,
-                                               const ops::MatrixOutlines& outlines);
+                                               const ops::MatrixMetaTensors& metas);
 
 // A stage's kernel.
 struct MatrixKernel {
@@ -31,7 +31,7 @@ struct MatrixKernel {
 // For vectors of so many bits.
 MatrixKernel build_matrix_kernel(const ops::GroupProgram& program, const GroupForms& forms,
                                  const std::vector<ops::ValueForm>& inputs,
-                                 const ops::MatrixStage& stage, const ops::MatrixOutlines& outlines,
+                                 const ops::MatrixStage& stage, const ops::MatrixMetaTensors& metas,
                                  int vector_bits);
 
 }  // namespace tierup::codegen

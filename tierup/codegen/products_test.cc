@@ -178,7 +178,7 @@ ops::GroupProgram attention() {
   program.input_count = 4;
   program.chains.push_back(
       {{step("aten::transpose.int", {IValue(int64_t{-2}), IValue(int64_t{-1})})},
-       ops::Standing::kDimensioned});
+       ops::PromotionCategory::kDimensioned});
   program.members.push_back(product("aten::matmul", {input(0), viewed(input(1), 0)}));
   program.members.push_back(call("aten::mul.Scalar", {member(0), constant(IValue(0.5))}));
   program.members.push_back(
@@ -213,7 +213,7 @@ TEST_F(Products, GiveTheirPartsToWhatFollows) {
   for (int64_t part = 0; part < 2; ++part) {
     ops::ViewStep chunk = step("aten::chunk", {IValue(int64_t{2}), IValue(int64_t{1})});
     chunk.part = part;
-    program.chains.push_back({{chunk}, ops::Standing::kDimensioned});
+    program.chains.push_back({{chunk}, ops::PromotionCategory::kDimensioned});
   }
   program.members.push_back(product("aten::linear", {input(0), input(1), input(4)}));
   program.members.push_back(product("aten::linear", {input(2), input(3), constant(IValue())}));

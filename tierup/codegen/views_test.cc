@@ -36,10 +36,10 @@ ops::GroupArgument member_through(uint32_t index, uint32_t chain) {
 }
 
 // neg(tanh(x + y)[views]) + tanh(x + y)[views] * z, as one group.
-ops::GroupProgram through(std::vector<ops::ViewStep> steps, ops::Standing standing) {
+ops::GroupProgram through(std::vector<ops::ViewStep> steps, ops::PromotionCategory category) {
   ops::GroupProgram program;
   program.input_count = 3;
-  program.chains.push_back({std::move(steps), standing});
+  program.chains.push_back({std::move(steps), category});
   program.members = {call("aten::add.Tensor", {input(0), input(1), constant(1)}),
                      call("aten::tanh", {member(0)}), call("aten::neg", {member_through(1, 0)}),
                      call("aten::mul.Tensor", {member_through(1, 0), input(2)}),
@@ -95,7 +95,8 @@ TEST_F(Views, give_the_bits_of_tier_0) {
   for (const ScalarType type : {ScalarType::kFloat, ScalarType::kDouble, ScalarType::kBFloat16}) {
     for (const Case& one : cases()) {
       const Tensor x = numbers({3, 6, 8}, type, 1);
-      const auto group = compiled_group(through(one.steps, ops::Standing::kDimensioned), {x, x, x});
+      const auto group =
+          compiled_group(through(one.steps, ops::PromotionCategory::kDimensioned), {x, x, x});
       ASSERT_GT(group->kernel_count(), 0U) << one.name << ": " << group->refusal();
       const Tensor turned = kernels::transpose(numbers({8, 6, 3}, type, 4), 0, 2);
       for (const IntVector& sizes : shapes()) {
@@ -122,7 +123,8 @@ TEST_F(Views, leave_what_does_not_fit_to_the_twin) {
   const Tensor x = numbers({3, 6, 8}, ScalarType::kFloat, 1);
   const Tensor one = numbers({1}, ScalarType::kFloat, 2);
   auto group = compiled_group(
-      through({view("aten::select.int", {0, 2})}, ops::Standing::kDimensioned), {x, x, one});
+      through({view("aten::select.int", {0, 2})}, ops::PromotionCategory::kDimensioned),
+      {x, x, one});
   ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
   expect_twin(*group, {x, one, one}, "as expected");
   // Selected from one dimension it is a number, which is promoted otherwise.
@@ -130,8 +132,9 @@ TEST_F(Views, leave_what_does_not_fit_to_the_twin) {
   const Tensor short_one = numbers({2, 6}, ScalarType::kFloat, 1);
   EXPECT_THROW(run_group(*group, {short_one, one, one}), Error);
   expect_twin(*group, {numbers({3, 0}, ScalarType::kFloat, 1), one, one}, "no elements");
-  group = compiled_group(through({view("aten::view", {ints({-1})})}, ops::Standing::kDimensioned),
-                         {x, x, one});
+  group = compiled_group(
+      through({view("aten::view", {ints({-1})})}, ops::PromotionCategory::kDimensioned),
+      {x, x, one});
   EXPECT_THROW(run_group(*group, {kernels::transpose(x, 0, 1), one, one}), Error);
 }
 
@@ -140,7 +143,8 @@ TEST_F(Views, compute_gates_from_their_parts) {
   ops::GroupProgram program;
   program.input_count = 3;
   for (int64_t part = 0; part < 4; ++part) {
-    program.chains.push_back({{view("aten::chunk", {4, 1}, part)}, ops::Standing::kDimensioned});
+    program.chains.push_back(
+        {{view("aten::chunk", {4, 1}, part)}, ops::PromotionCategory::kDimensioned});
   }
   program.members = {call("aten::add.Tensor", {input(0), input(1), constant(1)}),
                      call("aten::sigmoid", {member_through(0, 0)}),
@@ -171,8 +175,9 @@ TEST_F(Views, compute_gates_from_their_parts) {
 TEST_F(Views, go_through_one_another) {
   ops::GroupProgram program;
   program.input_count = 2;
-  program.chains = {{{view("aten::transpose.int", {0, 1})}, ops::Standing::kDimensioned},
-                    {{view("aten::slice.Tensor", {0, 1, 4, 1})}, ops::Standing::kDimensioned}};
+  program.chains = {
+      {{view("aten::transpose.int", {0, 1})}, ops::PromotionCategory::kDimensioned},
+      {{view("aten::slice.Tensor", {0, 1, 4, 1})}, ops::PromotionCategory::kDimensioned}};
   program.members = {call("aten::exp", {input(0)}),
                      call("aten::mul.Tensor", {member_through(0, 0), input(1)}),
                      call("aten::neg", {member_through(1, 1)})};

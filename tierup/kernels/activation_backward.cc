@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "tierup/kernels/cat.h"
 #include "tierup/kernels/floating_work.h"
-#include "tierup/kernels/joining.h"
 #include "tierup/kernels/scalar_bodies_backward.h"
 #include "tierup/kernels/slicing.h"
 #include "tierup/kernels/strided_loop.h"

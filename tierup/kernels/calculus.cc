@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tierup/kernels/cat.h"
 #include "tierup/kernels/copy.h"
-#include "tierup/kernels/joining.h"
 #include "tierup/kernels/pointwise_ops.h"
 #include "tierup/kernels/rearrange.h"
 #include "tierup/kernels/reduce_moments.h"

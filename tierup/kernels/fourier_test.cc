@@ -10,8 +10,8 @@
 
 #include "tierup/base/interrupt.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/fft.h"
 #include "tierup/kernels/fourier_line.h"
-#include "tierup/kernels/spectral.h"
 
 namespace tierup::kernels {
 namespace {

@@ -3,13 +3,13 @@
 #include <limits>
 
 #include "tierup/kernels/advanced_index.h"
+#include "tierup/kernels/cat.h"
 #include "tierup/kernels/index_select.h"
-#include "tierup/kernels/joining.h"
 #include "tierup/kernels/masking.h"
 #include "tierup/kernels/padding.h"
 #include "tierup/kernels/rearrange.h"
 #include "tierup/kernels/scatter.h"
-#include "tierup/kernels/searching.h"
+#include "tierup/kernels/searchsorted.h"
 #include "tierup/kernels/small_tensors.h"
 
 namespace tierup::kernels {

@@ -4,13 +4,13 @@
 #include <limits>
 
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/fft.h"
 #include "tierup/kernels/linalg_factor.h"
 #include "tierup/kernels/linalg_norm.h"
 #include "tierup/kernels/linalg_spectral.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/matrix_function.h"
 #include "tierup/kernels/small_tensors.h"
-#include "tierup/kernels/spectral.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {

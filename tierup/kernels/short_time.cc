@@ -3,11 +3,11 @@
 
 #include "tierup/kernels/complex_views.h"
 #include "tierup/kernels/copy.h"
+#include "tierup/kernels/fft.h"
 #include "tierup/kernels/fourier.h"
 #include "tierup/kernels/padding.h"
 #include "tierup/kernels/pointwise.h"
 #include "tierup/kernels/slicing.h"
-#include "tierup/kernels/spectral.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {

@@ -7,7 +7,7 @@
 #include "tierup/kernels/index_select.h"
 #include "tierup/kernels/interruptible_sort.h"
 #include "tierup/kernels/nan_order.h"
-#include "tierup/kernels/searching.h"
+#include "tierup/kernels/searchsorted.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::kernels {

@@ -1,6 +1,6 @@
 // Fourier transforms.
+#include "tierup/kernels/fft.h"
 #include "tierup/kernels/fourier.h"
-#include "tierup/kernels/spectral.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/variants.h"
 

@@ -159,21 +159,21 @@ std::vector<IntVector> FusedLoop::output_strides() const {
     for (const uint32_t output : program_.outputs) add(viewed_->member(output));
     return result;
   }
-  std::vector<Tensor> outlines;
+  std::vector<Tensor> metas;
   for (const GroupMember& member : program_.members) {
     std::vector<const Tensor*> tensors;
     for (const GroupArgument& argument : member.arguments) {
       if (argument.source == GroupArgument::Source::kInput)
         tensors.push_back(&inputs_[argument.index]);
       if (argument.source == GroupArgument::Source::kMember)
-        tensors.push_back(&outlines[argument.index]);
+        tensors.push_back(&metas[argument.index]);
     }
     IntVector sizes;
     for (const Tensor* tensor : tensors) sizes = broadcast_shapes(sizes, tensor->sizes());
     const IntVector strides = kernels::pointwise_strides(sizes, tensors);
-    outlines.push_back(outline(sizes, strides, ScalarType::kFloat));
+    metas.push_back(meta_tensor(sizes, strides, ScalarType::kFloat));
   }
-  for (const uint32_t output : program_.outputs) add(outlines[output]);
+  for (const uint32_t output : program_.outputs) add(metas[output]);
   return result;
 }
 

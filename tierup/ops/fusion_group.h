@@ -30,7 +30,8 @@ struct ViewStep {
 // What a member reads a value through.
 struct ViewChain {
   std::vector<ViewStep> steps;
-  Standing standing = Standing::kDimensioned;  // Of the last view, as it is expected.
+  PromotionCategory category =
+      PromotionCategory::kDimensioned;  // Of the last view, as it is expected.
 };
 
 struct GroupArgument {

@@ -33,12 +33,12 @@ Tensor view_of(const Tensor& tensor, const ViewStep& step) {
 
 }  // namespace
 
-Tensor outline(IntSpan sizes, IntSpan strides, ScalarType dtype) {
+Tensor meta_tensor(IntSpan sizes, IntSpan strides, ScalarType dtype) {
   return Tensor::from_storage(no_data(), dtype, sizes, strides, 0);
 }
 
-Tensor outline(IntSpan sizes) {
-  return outline(sizes, contiguous_strides(sizes), ScalarType::kFloat);
+Tensor meta_tensor(IntSpan sizes) {
+  return meta_tensor(sizes, contiguous_strides(sizes), ScalarType::kFloat);
 }
 
 Tensor through_views(Tensor tensor, const ViewChain& chain) {
@@ -52,10 +52,10 @@ GroupLoads::GroupLoads(const CompiledGroup& kernel, const GroupProgram& program,
   for (size_t i = 0; i < program.members.size() && fits_; ++i) {
     const GroupMember& member = program.members[i];
     if (member.looks_up != LookUpKind::kNone) {
-      outline_look_up(member);
+      add_look_up(member);
     } else {
-      member.joins ? outline_join(member, kernel.members[i].dtype)
-                   : outline_member(member, kernel.members[i].dtype);
+      member.joins ? add_join(member, kernel.members[i].dtype)
+                   : add_member(member, kernel.members[i].dtype);
     }
   }
   // Every result has to fall apart as the joined values do.
@@ -111,7 +111,7 @@ const Tensor& GroupLoads::value_of(const GroupArgument& argument) const {
   return is_input ? inputs_[argument.index] : members_[argument.index];
 }
 
-void GroupLoads::outline_member(const GroupMember& member, ScalarType dtype) {
+void GroupLoads::add_member(const GroupMember& member, ScalarType dtype) {
   SmallVector<Tensor, 4> operands;
   for (const GroupArgument& argument : member.arguments) {
     if (argument.source == GroupArgument::Source::kConstant) continue;
@@ -125,11 +125,11 @@ void GroupLoads::outline_member(const GroupMember& member, ScalarType dtype) {
     sizes = broadcast_shapes(sizes, operand.sizes());
     pointers.push_back(&operand);
   }
-  members_.push_back(outline(sizes, kernels::pointwise_strides(sizes, pointers), dtype));
+  members_.push_back(meta_tensor(sizes, kernels::pointwise_strides(sizes, pointers), dtype));
 }
 
 // What would be an error, or laid out otherwise than in order, is the operator's to answer for.
-void GroupLoads::outline_join(const GroupMember& member, ScalarType dtype) {
+void GroupLoads::add_join(const GroupMember& member, ScalarType dtype) {
   const size_t parts = member.arguments.size() - 1;
   const bool is_stack = join_kind_of(*member.op) == JoinKind::kStack;
   const Tensor& first = value_of(member.arguments[0]);
@@ -155,12 +155,12 @@ void GroupLoads::outline_join(const GroupMember& member, ScalarType dtype) {
   IntVector sizes(first.sizes().begin(), first.sizes().end());
   if (is_stack) sizes.insert(sizes.begin() + dim, 0);
   sizes[static_cast<size_t>(dim)] = total;
-  members_.push_back(outline(sizes, contiguous_strides(sizes), dtype));
+  members_.push_back(meta_tensor(sizes, contiguous_strides(sizes), dtype));
   fits_ = is_in_order && (!cut_ || *cut_ == cut);
   cut_ = std::move(cut);
 }
 
-void GroupLoads::outline_look_up(const GroupMember& member) {
+void GroupLoads::add_look_up(const GroupMember& member) {
   const LookUpArguments call = look_up_arguments(member);
   std::optional<LookUp> look_up =
       look_up_of(member.looks_up, inputs_[call.table], inputs_[call.index], call.dim);
@@ -168,11 +168,11 @@ void GroupLoads::outline_look_up(const GroupMember& member) {
   if (!fits_) return;
   const IntSpan sizes = look_up->table.sizes();
   look_ups_.resize(members_.size() + 1);
-  members_.push_back(outline(sizes, contiguous_strides(sizes), look_up->table.dtype()));
+  members_.push_back(meta_tensor(sizes, contiguous_strides(sizes), look_up->table.dtype()));
   look_ups_.back() = *std::move(look_up);
 }
 
-// What would have to be copied has no outline, and is better computed where it lies.
+// What would have to be copied has no meta tensor, and is better computed where it lies.
 Tensor GroupLoads::viewed(Tensor tensor, const ViewChain& chain) {
   for (const ViewStep& step : chain.steps) {
     if (tensor.is_meta() && may_copy(*step.op) && !tensor.is_contiguous()) {
@@ -181,7 +181,7 @@ Tensor GroupLoads::viewed(Tensor tensor, const ViewChain& chain) {
     }
     tensor = view_of(tensor, step);
   }
-  fits_ = fits_ && (tensor.dim() == 0) == (chain.standing != Standing::kDimensioned);
+  fits_ = fits_ && (tensor.dim() == 0) == (chain.category != PromotionCategory::kDimensioned);
   return tensor;
 }
 

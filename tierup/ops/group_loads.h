@@ -1,6 +1,6 @@
 // GroupLoads: what the members of a group look like in one run, and its inputs seen through views.
 //
-// Members are not computed here: they are outlines, tensors without data, on which the operators
+// Members are not computed here: they are meta tensors, without data, on which the operators
 // that give views are called as they would be on data. An input that is read through views of a
 // member's value is broadcast to that member's shape first. Where members join values, each part is
 // a run of its own, over the part of everything that stands beside it.
@@ -13,9 +13,9 @@
 namespace tierup::ops {
 
 // A tensor without data, for questions about layout.
-Tensor outline(IntSpan sizes, IntSpan strides, ScalarType dtype);
+Tensor meta_tensor(IntSpan sizes, IntSpan strides, ScalarType dtype);
 // Contiguous, of float32: for what asks only how sizes and views come out.
-Tensor outline(IntSpan sizes);
+Tensor meta_tensor(IntSpan sizes);
 
 // What a chain of views makes of a tensor.
 Tensor through_views(Tensor tensor, const ViewChain& chain);
@@ -54,9 +54,9 @@ class GroupLoads {
   };
 
   const Tensor& value_of(const GroupArgument& argument) const;
-  void outline_member(const GroupMember& member, ScalarType dtype);
-  void outline_join(const GroupMember& member, ScalarType dtype);
-  void outline_look_up(const GroupMember& member);
+  void add_member(const GroupMember& member, ScalarType dtype);
+  void add_join(const GroupMember& member, ScalarType dtype);
+  void add_look_up(const GroupMember& member);
   Tensor stepped(Tensor tensor, const Load& load);
   Tensor viewed(Tensor tensor, const ViewChain& chain);
 

@@ -1,5 +1,5 @@
 // Joining operators: concatenation, repetition, mirroring and padding.
-#include "tierup/kernels/joining.h"
+#include "tierup/kernels/cat.h"
 #include "tierup/kernels/padding.h"
 #include "tierup/kernels/rearrange.h"
 #include "tierup/ops/families.h"

@@ -9,7 +9,7 @@ namespace tierup::ops {
 namespace {
 
 constexpr int64_t kLine = 64;
-constexpr size_t kDims = MatrixOutlines::kMaxRank;
+constexpr size_t kDims = MatrixMetaTensors::kMaxRank;
 
 bool has_layout(const MatrixPlan& plan, std::span<const TensorImpl* const> inputs) {
   const int64_t* at = plan.layout.data();
@@ -35,13 +35,13 @@ std::vector<int64_t> layout_of(std::span<const TensorImpl* const> inputs) {
   return layout;
 }
 
-std::vector<Tensor> outlines_of(const MatrixInputs& inputs) {
-  std::vector<Tensor> outlines;
+std::vector<Tensor> metas_of(const MatrixInputs& inputs) {
+  std::vector<Tensor> metas;
   for (const TensorImpl* input : inputs) {
-    outlines.push_back(outline({input->sizes.data(), input->sizes.size()},
-                               {input->strides.data(), input->strides.size()}, input->dtype));
+    metas.push_back(meta_tensor({input->sizes.data(), input->sizes.size()},
+                                {input->strides.data(), input->strides.size()}, input->dtype));
   }
-  return outlines;
+  return metas;
 }
 
 std::span<const TensorImpl* const> of_call(const GroupProgram& program,
@@ -53,15 +53,15 @@ class Planner {
  public:
   Planner(const GroupProgram& program, const CompiledMatrices& kernels, const MatrixInputs& inputs,
           MatrixPlan& plan)
-      : program_(program), kernels_(kernels), outlines_(program, outlines_of(inputs)), plan_(plan) {
+      : program_(program), kernels_(kernels), metas_(program, metas_of(inputs)), plan_(plan) {
     for (const TensorImpl* input : inputs) input_items_.push_back(item(input->dtype));
   }
 
   bool run() {
-    if (!outlines_.refusal().empty()) return false;
+    if (!metas_.refusal().empty()) return false;
     plan_.scratch.assign(program_.members.size(), -1);
     for (const uint32_t output : program_.outputs) {
-      const Tensor& made = outlines_.member(output);
+      const Tensor& made = metas_.member(output);
       plan_.outputs.push_back({{made.sizes().begin(), made.sizes().end()},
                                {made.strides().begin(), made.strides().end()},
                                made.is_contiguous()});
@@ -91,26 +91,26 @@ class Planner {
       step.arguments.emplace_back();
       if (argument.source == GroupArgument::Source::kConstant) continue;
       step.arguments.back() = {
-          outlines_.value_of(argument),
+          metas_.value_of(argument),
           argument.source == GroupArgument::Source::kInput && !argument.is_viewed()};
     }
   }
 
   bool add_kernel(MatrixPlan::Step& step) {
     const MatrixStage& stage = *step.stage;
-    const Tensor& space = outlines_.member(stage.outputs[0]);
+    const Tensor& space = metas_.member(stage.outputs[0]);
     const int64_t columns = space.dim() == 0 ? 1 : space.size(-1);
     step.sizes.assign(kDims, 1);
     for (int64_t d = 1; d <= space.dim(); ++d)
       step.sizes[kDims - static_cast<size_t>(d)] = space.size(-d);
     for (const uint32_t output : stage.outputs) {
-      const Tensor& made = outlines_.member(output);
+      const Tensor& made = metas_.member(output);
       if (!has_same_sizes(made, space)) return false;
       add_place(step, GroupArgument::Source::kMember, output, made);
       find_scratch(output, made);
     }
     for (const MatrixRead& read : stage.reads) {
-      const Tensor value = outlines_.value_of(read.source, read.index, read.chain);
+      const Tensor value = metas_.value_of(read.source, read.index, read.chain);
       if (!allows(value, columns, read.step)) return false;
       add_place(step, read.source, read.index, expand_to(value, space.sizes()));
     }
@@ -122,7 +122,7 @@ class Planner {
 
   bool add_product(MatrixPlan::Step& step, uint32_t member, ColumnStep right_step,
                    const Tensor& space) {
-    const Factors& factors = outlines_.factors(member);
+    const Factors& factors = metas_.factors(member);
     if (!std::equal(factors.sizes.begin(), factors.sizes.end(), space.sizes().begin(),
                     space.sizes().end()) ||
         !allows(factors.right, factors.right.size(-1), right_step)) {
@@ -180,7 +180,7 @@ class Planner {
 
   const GroupProgram& program_;
   const CompiledMatrices& kernels_;
-  const MatrixOutlines outlines_;
+  const MatrixMetaTensors metas_;
   MatrixPlan& plan_;
   std::vector<int64_t> input_items_;
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tierup/base/snapshot_cell.h"
-#include "tierup/ops/matrix_outlines.h"
+#include "tierup/ops/matrix_meta_tensors.h"
 #include "tierup/ops/matrix_stage.h"
 
 namespace tierup::ops {

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMostEntries = 16;
 constexpr size_t kMostBytes = size_t{256} << 20;  // Of the arenas of one net's sizes.
 constexpr size_t kMostSights = 64;
-constexpr int kSightsToReplace = 4;
+constexpr int kCallsToReplace = 4;
 constexpr uint64_t kMostDoublings = 12;
 
 }  // namespace
@@ -117,31 +117,32 @@ std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IVa
   return run_twin(inputs, context);
 }
 
-NeuralNet::Sight* NeuralNet::find_sight(const Key& key) {
-  const auto found = std::find_if(seen_.begin(), seen_.end(),
-                                  [&](const Sight& sight) { return sight.key == key; });
+NeuralNet::ShapeCandidate* NeuralNet::find_candidate(const Key& key) {
+  const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const ShapeCandidate& candidate) {
+    return candidate.key == key;
+  });
   return found == seen_.end() ? nullptr : &*found;
 }
 
-// The first sight of sizes runs the twin; the second has them compiled for: in the background, if
+// The first call with sizes runs the twin; the second has them compiled for: in the background, if
 // there is one, or else at once.
 std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inputs,
                                     RunContext& context) {
   {
     const LastingAllocations lasting;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    Sight* sight = lock.owns_lock() ? find_sight(key) : nullptr;
-    if (lock.owns_lock() && sight == nullptr) {
+    ShapeCandidate* candidate = lock.owns_lock() ? find_candidate(key) : nullptr;
+    if (lock.owns_lock() && candidate == nullptr) {
       if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
       seen_.push_back({key});
     }
-    if (sight != nullptr) ++sight->times;
-    if (sight != nullptr && !sight->is_pending && is_worth_compiling(*sight)) {
+    if (candidate != nullptr) ++candidate->times;
+    if (candidate != nullptr && !candidate->is_pending && is_worth_compiling(*candidate)) {
       if (context.background != nullptr) {
-        sight->is_pending = true;
-        compile_later(*sight, inputs, *context.background);
+        candidate->is_pending = true;
+        compile_later(*candidate, inputs, *context.background);
       } else {
-        compile_sight(*sight, inputs, intra_op_threads());
+        compile_candidate(*candidate, inputs, intra_op_threads());
       }
     }
   }
@@ -150,23 +151,25 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
   return run_twin(inputs, context);
 }
 
-bool NeuralNet::is_worth_compiling(const Sight& sight) const {
+bool NeuralNet::is_worth_compiling(const ShapeCandidate& candidate) const {
   const Entries* entries = entries_.current();
   const bool is_full = entries != nullptr && entries->size() >= kMostEntries;
-  if (!is_full) return sight.times >= 2;
-  return sight.times >= kSightsToReplace << std::min(replacements() / kMostEntries, kMostDoublings);
+  if (!is_full) return candidate.times >= 2;
+  return candidate.times >= kCallsToReplace
+                                << std::min(replacements() / kMostEntries, kMostDoublings);
 }
 
-void NeuralNet::compile_sight(Sight& sight, std::span<const IValue> inputs, int threads) {
-  install(make_entry(sight.key, inputs, threads, false));
+void NeuralNet::compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs,
+                                  int threads) {
+  install(make_entry(candidate.key, inputs, threads, false));
   give_back_left_weights();
-  seen_.erase(seen_.begin() + (&sight - seen_.data()));
+  seen_.erase(seen_.begin() + (&candidate - seen_.data()));
 }
 
 // Compiling reads sizes and strides alone: tensors like the inputs stand in for them, so that the
 // caller's are neither kept nor read after the call. The job makes them: memory that one thread
 // takes and another gives back would be asked of the system each time, in the call.
-void NeuralNet::compile_later(const Sight& sight, std::span<const IValue> inputs,
+void NeuralNet::compile_later(const ShapeCandidate& candidate, std::span<const IValue> inputs,
                               BackgroundWork& work) {
   struct Form {
     IntVector sizes;
@@ -182,10 +185,10 @@ void NeuralNet::compile_later(const Sight& sight, std::span<const IValue> inputs
       forms.emplace_back(Form{tensor->sizes, tensor->strides, tensor->dtype});
     }
   }
-  work.push([self = Ref<NeuralNet>(this), key = sight.key, forms = std::move(forms),
+  work.push([self = Ref<NeuralNet>(this), key = candidate.key, forms = std::move(forms),
              threads = intra_op_threads()] {
     const std::lock_guard<std::mutex> lock(self->mutex_);
-    Sight* pending = self->find_sight(key);
+    ShapeCandidate* pending = self->find_candidate(key);
     if (pending == nullptr) return;
     std::vector<IValue> alike;
     for (const auto& each : forms) {
@@ -194,7 +197,7 @@ void NeuralNet::compile_later(const Sight& sight, std::span<const IValue> inputs
                           ? std::get<IValue>(each)
                           : Tensor::empty_strided(form->sizes, form->strides, form->dtype));
     }
-    self->compile_sight(*pending, alike, threads);
+    self->compile_candidate(*pending, alike, threads);
   });
 }
 

@@ -80,19 +80,21 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
   std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
   // Sizes that came once, not yet compiled for.
-  struct Sight {
+  // Sizes that calls came with and that nothing is compiled for yet.
+  struct ShapeCandidate {
     Key key;
     int times = 1;            // That it came.
     bool is_pending = false;  // Background work for it is on its way.
   };
-  Sight* find_sight(const Key& key);
+  ShapeCandidate* find_candidate(const Key& key);
   // Whether it came often enough: where a net would have to go for it, more often, and twice as
   // often after every time that all have gone. Sizes that take turns are not compiled for again and
   // again, and others that come to stay are.
-  bool is_worth_compiling(const Sight& sight) const;
-  // Compiles for a sight and drops it; the caller holds the mutex.
-  void compile_sight(Sight& sight, std::span<const IValue> inputs, int threads);
-  void compile_later(const Sight& sight, std::span<const IValue> inputs, BackgroundWork& work);
+  bool is_worth_compiling(const ShapeCandidate& candidate) const;
+  // Compiles for a candidate and drops it; the caller holds the mutex.
+  void compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs, int threads);
+  void compile_later(const ShapeCandidate& candidate, std::span<const IValue> inputs,
+                     BackgroundWork& work);
   Ref<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads, bool measures,
                      bool is_fast, const std::vector<IntVector>& strides);
   // The caller holds the mutex.
@@ -121,7 +123,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   std::atomic<uint64_t> replacements_{0};
   std::atomic<int64_t> twin_calls_{0};
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
-  std::vector<Sight> seen_;
+  std::vector<ShapeCandidate> seen_;
   std::vector<std::string> notes_;
   std::optional<size_t> refused_operation_;
   bool is_distrusted_ = false;  // A net differed from tier 0: none is made any more.

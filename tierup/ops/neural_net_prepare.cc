@@ -14,7 +14,7 @@ namespace net = kernels::net;
 namespace {
 
 // Numbers that look like activations, the same in every process, lying as the given ones do.
-IValue made_up(const IValue& like, uint32_t seed) {
+IValue synthetic_input(const IValue& like, uint32_t seed) {
   const TensorImpl* given = like.tensor_impl();
   if (given == nullptr) return like;
   const Tensor original = like.to_tensor();
@@ -58,7 +58,7 @@ double relative_error(const Tensor& a, const Tensor& b) {
 IValue last_bit_changed(const IValue& value, uint32_t seed) {
   const TensorImpl* given = value.tensor_impl();
   if (given == nullptr || given->dtype != ScalarType::kFloat) return value;
-  const Tensor noise = made_up(value, seed + 1000).to_tensor();
+  const Tensor noise = synthetic_input(value, seed + 1000).to_tensor();
   const Tensor original = value.to_tensor();
   for (int64_t i = 0; i < noise.numel(); ++i) {
     float& moved = noise.data<float>()[i];
@@ -161,7 +161,7 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IVal
   if (is_distrusted_) return refused;
   std::vector<IValue> samples;
   for (const IValue& input : inputs)
-    samples.push_back(made_up(input, static_cast<uint32_t>(samples.size())));
+    samples.push_back(synthetic_input(input, static_cast<uint32_t>(samples.size())));
   if (!is_compilable(samples)) return refused;
   RunContext context;
   const auto expected = expected_of(samples, context);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "tierup/kernels/cat.h"
 #include "tierup/kernels/complex_views.h"
 #include "tierup/kernels/conversion.h"
 #include "tierup/kernels/convolution.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/embedding.h"
-#include "tierup/kernels/joining.h"
 #include "tierup/kernels/matmul.h"
 #include "tierup/kernels/pointwise_ops.h"
 #include "tierup/kernels/slicing.h"

@@ -8,12 +8,12 @@ namespace tierup::ops {
 namespace {
 
 Tensor stand_in(const ValueForm& form) {
-  if (form.standing == Standing::kDimensioned) {
+  if (form.category == PromotionCategory::kDimensioned) {
     const int64_t size = 1;
     return Tensor::empty({&size, 1}, form.dtype);
   }
   Tensor tensor = Tensor::scalar(Scalar(int64_t{0}), form.dtype);
-  tensor.impl()->wrapped_number = form.standing == Standing::kWrapped;
+  tensor.impl()->wrapped_number = form.category == PromotionCategory::kWrapped;
   return tensor;
 }
 
@@ -38,13 +38,13 @@ bool find_operands(const kernels::PointwiseCall& call, const std::vector<Tensor>
   return true;
 }
 
-Standing standing_of(const std::vector<MeaningArgument>& arguments) {
+PromotionCategory category_of(const std::vector<MeaningArgument>& arguments) {
   for (const MeaningArgument& argument : arguments) {
-    if (argument.tensor && argument.tensor->standing == Standing::kDimensioned) {
-      return Standing::kDimensioned;
+    if (argument.tensor && argument.tensor->category == PromotionCategory::kDimensioned) {
+      return PromotionCategory::kDimensioned;
     }
   }
-  return Standing::kZeroDim;
+  return PromotionCategory::kZeroDim;
 }
 
 // Whether an argument can be brought to what the body computes in.
@@ -87,7 +87,7 @@ void describe(const Op& op, const std::vector<MeaningArgument>& arguments,
     return;
   }
   const bool stays_reduced = is_reduced(meaning.common) && variant->out == ScalarType::kFloat;
-  meaning.result = {stays_reduced ? meaning.common : variant->out, standing_of(arguments)};
+  meaning.result = {stays_reduced ? meaning.common : variant->out, category_of(arguments)};
   meaning.build = kernels::ExpressionTable::instance().find(meaning.body, meaning.compute);
   if (meaning.build == nullptr || !has_lanes(meaning.result.dtype)) {
     meaning.refusal = fmt::format("{} of {} has no expression", kernels::body_name(meaning.body),
@@ -111,8 +111,9 @@ bool has_lanes(ScalarType dtype) {
 }
 
 ValueForm form_of(const TensorImpl& tensor) {
-  if (tensor.wrapped_number) return {tensor.dtype, Standing::kWrapped};
-  return {tensor.dtype, tensor.sizes.size() == 0 ? Standing::kZeroDim : Standing::kDimensioned};
+  if (tensor.wrapped_number) return {tensor.dtype, PromotionCategory::kWrapped};
+  return {tensor.dtype,
+          tensor.sizes.size() == 0 ? PromotionCategory::kZeroDim : PromotionCategory::kDimensioned};
 }
 
 PointwiseMeaning meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments) {

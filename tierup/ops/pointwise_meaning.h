@@ -15,14 +15,14 @@
 namespace tierup::ops {
 
 // What type promotion knows of a tensor.
-enum class Standing : uint8_t {
+enum class PromotionCategory : uint8_t {
   kDimensioned,
   kZeroDim,
   kWrapped,  // From a number.
 };
 struct ValueForm {
   ScalarType dtype = ScalarType::kFloat;
-  Standing standing = Standing::kDimensioned;
+  PromotionCategory category = PromotionCategory::kDimensioned;
   friend bool operator==(const ValueForm&, const ValueForm&) = default;
 };
 // Whether values of this dtype travel in lanes of compiled code.

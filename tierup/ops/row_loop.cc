@@ -414,7 +414,7 @@ bool RowLoop::gives_dense_results() const {
     const auto look_up = look_ups_.find(static_cast<uint32_t>(members.size()));
     if (look_up != look_ups_.end()) {
       const IntSpan looked = look_up->second.how.table.sizes();
-      members.push_back(outline(looked));
+      members.push_back(meta_tensor(looked));
       continue;
     }
     IntVector sizes;
@@ -427,7 +427,7 @@ bool RowLoop::gives_dense_results() const {
     }
     if (member.by_rows) sizes = sizes_of(member.space);
     const IntVector dense = contiguous_strides(sizes);
-    members.push_back(outline(sizes, dense, ScalarType::kFloat));
+    members.push_back(meta_tensor(sizes, dense, ScalarType::kFloat));
     if (!member.by_rows && !same_sizes(kernels::pointwise_strides(sizes, operands), dense)) {
       return false;
     }

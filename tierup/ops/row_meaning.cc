@@ -102,7 +102,7 @@ RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& argu
   }
   try {
     const Tensor result = tried(op, arguments, whole, column, *row, which);
-    meaning.result = {result.dtype(), Standing::kDimensioned};
+    meaning.result = {result.dtype(), PromotionCategory::kDimensioned};
     if (has_sizes(result, whole)) {
       meaning.space = RowSpace::kFull;
     } else if (has_sizes(result, column)) {

@@ -1,4 +1,4 @@
-// What a call of a row with the role kRows means: which rows it takes, and what it makes of them.
+// How a reduction or normalization maps its last dimensions (operators with the role kRows).
 //
 // A row here is what the last dimensions of a tensor span: those that a softmax or a reduction goes
 // over, or a norm's normalized_shape. The kernel itself is asked, by a call on two rows of zeros,

@@ -1,6 +1,6 @@
 // Searching and counting: bins, membership, distinct elements, histograms.
-#include "tierup/kernels/searching.h"
 #include "tierup/kernels/histogram.h"
+#include "tierup/kernels/searchsorted.h"
 #include "tierup/kernels/segment.h"
 #include "tierup/ops/families.h"
 #include "tierup/ops/variants.h"

@@ -131,7 +131,7 @@ class GroupMaker {
     const auto [known, is_new] =
         chains.emplace(value, static_cast<uint32_t>(program.chains.size()));
     if (is_new) {
-      program.chains.push_back({std::move(chain.steps), forms_.form(value).standing});
+      program.chains.push_back({std::move(chain.steps), forms_.form(value).category});
     }
     argument.chain = known->second;
     return argument;
@@ -168,7 +168,7 @@ class GroupMaker {
 
   // Whether the input is one element along the innermost dimension of the whole.
   static bool is_uniform(const ops::ValueForm& form, const Shape& shape, const Shape& whole) {
-    if (form.standing != ops::Standing::kDimensioned) return true;
+    if (form.category != ops::PromotionCategory::kDimensioned) return true;
     const Dim one{Dim::Kind::kStatic, 1};
     const auto is_known = [&](const Dim& dim) { return dim.kind != Dim::Kind::kUnknown; };
     return shape && whole && !shape->empty() && !whole->empty() && shape->back() == one &&

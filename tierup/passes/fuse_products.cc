@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "tierup/ops/group_loads.h"
-#include "tierup/ops/matrix_outlines.h"
+#include "tierup/ops/matrix_meta_tensors.h"
 #include "tierup/ops/matrix_stage.h"
 #include "tierup/ops/product_kinds.h"
 #include "tierup/passes/gather_groups.h"
@@ -129,7 +129,7 @@ class ProgramMaker {
     if (chain.steps.empty()) return true;
     const IntVector sizes = *static_sizes(forms_.shape(chain.source));
     try {
-      ops::outline_through(ops::outline(sizes), {chain.steps, {}});
+      ops::meta_through(ops::meta_tensor(sizes), {chain.steps, {}});
     } catch (const Error&) {
       return false;
     }
@@ -139,7 +139,7 @@ class ProgramMaker {
   uint32_t chain_of(const Value* value, const ViewChain& chain) {
     const auto [known, is_new] =
         chains_.emplace(value, static_cast<uint32_t>(made_.program.chains.size()));
-    if (is_new) made_.program.chains.push_back({chain.steps, forms_.form(value).standing});
+    if (is_new) made_.program.chains.push_back({chain.steps, forms_.form(value).category});
     return known->second;
   }
   GroupArgument source_of(Value* value) {
@@ -200,23 +200,23 @@ class Fuser {
   std::string refusal_of(MadeGroup& made) {
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : made.sizes) {
-      inputs.push_back(ops::outline(sizes));
+      inputs.push_back(ops::meta_tensor(sizes));
     }
-    const ops::MatrixOutlines outlines(made.program, inputs);
-    if (!outlines.refusal().empty()) return outlines.refusal();
+    const ops::MatrixMetaTensors metas(made.program, inputs);
+    if (!metas.refusal().empty()) return metas.refusal();
     for (uint32_t i = 0; i < made.program.members.size(); ++i) {
       if (!made.program.members[i].multiplies) continue;
-      const ops::ColumnStep step = ops::right_step(outlines.factors(i).right);
+      const ops::ColumnStep step = ops::right_step(metas.factors(i).right);
       if (step == ops::ColumnStep::kOne || step == ops::ColumnStep::kNone) continue;
-      if (auto turned = turned_constant(made, i, outlines)) made.turned.emplace_back(i, *turned);
+      if (auto turned = turned_constant(made, i, metas)) made.turned.emplace_back(i, *turned);
     }
     return {};
   }
 
   std::optional<Tensor> turned_constant(const MadeGroup& made, uint32_t index,
-                                        const ops::MatrixOutlines& outlines) {
+                                        const ops::MatrixMetaTensors& metas) {
     const ops::GroupMember& member = made.program.members[index];
-    const ops::Factors& factors = outlines.factors(index);
+    const ops::Factors& factors = metas.factors(index);
     const auto places = ops::product_arguments(ops::product_kind_of(*member.op));
     const GroupArgument& argument =
         member.arguments[factors.are_swapped ? places.left : places.right];

@@ -76,7 +76,7 @@ std::string FusionPlanner::join_refusal(const Node& node) {
     }
     if (forms_.form(part) != form) return "its parts are of several dtypes";
   }
-  if (!ops::has_lanes(form.dtype) || form.standing != ops::Standing::kDimensioned) {
+  if (!ops::has_lanes(form.dtype) || form.category != ops::PromotionCategory::kDimensioned) {
     return "its parts have no lanes";
   }
   const Shape& shape = forms_.shape(node.output());

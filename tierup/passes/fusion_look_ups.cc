@@ -97,7 +97,7 @@ bool FusionPlanner::is_look_up(const Node& node) {
   if (!call || !reads_only_kept_memory(node, alias_)) return false;
   for (const Value* value : {call->table, call->index}) {
     const IValue* constant = constant_of(value);
-    if (!is_tensor(value) || forms_.form(value).standing != ops::Standing::kDimensioned ||
+    if (!is_tensor(value) || forms_.form(value).category != ops::PromotionCategory::kDimensioned ||
         (constant != nullptr ? !constant->is_tensor() : alias_.has_writers(value))) {
       return false;
     }

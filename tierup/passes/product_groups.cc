@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tierup/ops/group_loads.h"
-#include "tierup/ops/matrix_outlines.h"
+#include "tierup/ops/matrix_meta_tensors.h"
 #include "tierup/ops/product_kinds.h"
 #include "tierup/passes/value_queries.h"
 #include "tierup/passes/view_chains.h"
@@ -24,10 +24,10 @@ constexpr size_t kMaxMembers = 64;
 constexpr int64_t kMostElements = 16384;  // Of a value: what lies in the nearest cache.
 
 // A tensor without data, of sizes that are all known.
-std::optional<Tensor> outline_of(const Shape& shape) {
+std::optional<Tensor> meta_of(const Shape& shape) {
   const std::optional<IntVector> sizes = static_sizes(shape);
   if (!sizes) return std::nullopt;
-  return ops::outline(*sizes);
+  return ops::meta_tensor(*sizes);
 }
 
 Shape shape_of(const IntVector& sizes) {
@@ -89,8 +89,8 @@ bool ProductPlanner::is_candidate(Node* node) {
 }
 
 bool ProductPlanner::is_small(const Value* value) {
-  const std::optional<Tensor> outline = outline_of(forms_.shape(value));
-  return outline && outline->numel() <= kMostElements;
+  const std::optional<Tensor> meta = meta_of(forms_.shape(value));
+  return meta && meta->numel() <= kMostElements;
 }
 
 std::string ProductPlanner::product_refusal(const Node& node) {
@@ -109,8 +109,8 @@ std::string ProductPlanner::product_refusal(const Node& node) {
 
 std::string ProductPlanner::size_refusal(const Node& node, ops::ProductKind kind) {
   const ops::ProductArguments places = ops::product_arguments(kind);
-  const std::optional<Tensor> left = outline_of(forms_.shape(node.input(places.left)));
-  const std::optional<Tensor> right = outline_of(forms_.shape(node.input(places.right)));
+  const std::optional<Tensor> left = meta_of(forms_.shape(node.input(places.left)));
+  const std::optional<Tensor> right = meta_of(forms_.shape(node.input(places.right)));
   if (!left || !right) return "its sizes are not known";
   std::optional<ops::Factors> factors;
   try {
@@ -128,8 +128,8 @@ std::string ProductPlanner::size_refusal(const Node& node, ops::ProductKind kind
   }
   const ScalarType dtype = forms_.form(node.input(places.left)).dtype;
   forms_.set(node.output(),
-             {dtype, kind == ops::ProductKind::kDot ? ops::Standing::kZeroDim
-                                                    : ops::Standing::kDimensioned},
+             {dtype, kind == ops::ProductKind::kDot ? ops::PromotionCategory::kZeroDim
+                                                    : ops::PromotionCategory::kDimensioned},
              shape_of(factors->sizes));
   return is_small(node.output()) ? "" : "its result is large";
 }
@@ -147,13 +147,13 @@ bool ProductPlanner::find_view_shapes(const Node& node) {
       return group_of(value) != kNone && !views_.contains(value->node());
     });
     if (!chain) return false;
-    const std::optional<Tensor> source = outline_of(forms_.shape(chain->source));
+    const std::optional<Tensor> source = meta_of(forms_.shape(chain->source));
     if (!source) return false;
     try {
-      const Tensor view = ops::outline_through(*source, {chain->steps, {}});
-      const ops::ValueForm form{
-          forms_.form(chain->source).dtype,
-          view.dim() == 0 ? ops::Standing::kZeroDim : ops::Standing::kDimensioned};
+      const Tensor view = ops::meta_through(*source, {chain->steps, {}});
+      const ops::ValueForm form{forms_.form(chain->source).dtype,
+                                view.dim() == 0 ? ops::PromotionCategory::kZeroDim
+                                                : ops::PromotionCategory::kDimensioned};
       forms_.set(output, form, shape_of({view.sizes().begin(), view.sizes().end()}));
     } catch (const Error&) {
       return false;

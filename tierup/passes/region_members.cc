@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tierup/ops/group_loads.h"
-#include "tierup/ops/matrix_outlines.h"
+#include "tierup/ops/matrix_meta_tensors.h"
 #include "tierup/ops/product_kinds.h"
 #include "tierup/passes/value_queries.h"
 
@@ -94,13 +94,13 @@ bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints&
 namespace {
 
 // A constant, or a tensor without data of sizes that were all seen.
-std::optional<Tensor> seen_outline(const Value* value, const ir::ValueHints& hints) {
+std::optional<Tensor> seen_meta_tensor(const Value* value, const ir::ValueHints& hints) {
   if (const IValue* constant = constant_of(value)) {
     return constant->is_tensor() ? std::optional(constant->to_tensor()) : std::nullopt;
   }
   const std::optional<IntVector> sizes = static_sizes(seen_facts(value, hints).sizes);
   if (!sizes) return std::nullopt;
-  return ops::outline(*sizes);
+  return ops::meta_tensor(*sizes);
 }
 
 // Point-wise, over rows, or a view that copies nothing. A row operator is called as a step would
@@ -110,7 +110,7 @@ bool goes_along(const Node& node, const ir::ValueHints& hints) {
   const ops::Op& op = ops::op_of(*node.op());
   if (op.body() != nullptr || op.role() == ops::Role::kTranspose) return true;
   if (op.role() != ops::Role::kRows) return false;
-  const std::optional<Tensor> rows = seen_outline(node.input(0), hints);
+  const std::optional<Tensor> rows = seen_meta_tensor(node.input(0), hints);
   return rows && rows->dim() > 0 && rows->numel() > rows->size(-1);
 }
 
@@ -119,13 +119,13 @@ bool is_grouped_product(const Node& node, const ir::ValueHints& hints) {
   const ops::ProductKind kind = ops::product_kind_of(ops::op_of(*node.op()));
   if (kind == ops::ProductKind::kNone) return false;
   const ops::ProductArguments places = ops::product_arguments(kind);
-  const std::optional<Tensor> left = seen_outline(node.input(places.left), hints);
-  const std::optional<Tensor> right = seen_outline(node.input(places.right), hints);
+  const std::optional<Tensor> left = seen_meta_tensor(node.input(places.left), hints);
+  const std::optional<Tensor> right = seen_meta_tensor(node.input(places.right), hints);
   if (!left || !right) return false;
   try {
     const std::optional<ops::Factors> factors = ops::factors_of(kind, *left, *right);
     return factors && factors->work <= ops::kMaxFusedProduct &&
-           factors->sizes.size() <= ops::MatrixOutlines::kMaxRank;
+           factors->sizes.size() <= ops::MatrixMetaTensors::kMaxRank;
   } catch (const Error&) {
     return false;
   }

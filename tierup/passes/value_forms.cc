@@ -7,7 +7,7 @@
 namespace tierup::passes {
 
 using ir::Value;
-using ops::Standing;
+using ops::PromotionCategory;
 using ops::ValueForm;
 
 namespace {
@@ -64,7 +64,7 @@ ValueForms::Belief ValueForms::believed(const Value* value) const {
     const auto known = given == nullptr ? beliefs_.end() : beliefs_.find(given);
     if (known != beliefs_.end()) belief.form.dtype = known->second.form.dtype;
   }
-  if (belief.shape && belief.shape->empty()) belief.form.standing = Standing::kZeroDim;
+  if (belief.shape && belief.shape->empty()) belief.form.category = PromotionCategory::kZeroDim;
   return belief;
 }
 

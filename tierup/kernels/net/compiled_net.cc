@@ -81,13 +81,13 @@ class Arena {
   void bind(const Emitted& net, const Action& action) {
     const size_t begin = arguments_.size();
     for (const Argument& argument : action.arguments) {
-      const Home& home = argument.home;
-      const Buffer& buffer = net.buffers[static_cast<size_t>(home.buffer)];
-      char* base = bases_[static_cast<size_t>(home.buffer)];
-      if (base != nullptr) base += home.offset;
-      memories_.emplace_back(home.layout, onednn_engine(), base);
+      const BufferLayout& place = argument.place;
+      const Buffer& buffer = net.buffers[static_cast<size_t>(place.buffer)];
+      char* base = bases_[static_cast<size_t>(place.buffer)];
+      if (base != nullptr) base += place.offset;
+      memories_.emplace_back(place.layout, onednn_engine(), base);
       if (buffer.where == Where::kInput || buffer.where == Where::kOutput)
-        moving_.push_back({memories_.size() - 1, home.buffer, home.offset});
+        moving_.push_back({memories_.size() - 1, place.buffer, place.offset});
       arguments_.push_back({argument.name, memories_.back().get()});
     }
     ranges_.emplace_back(begin, arguments_.size());
@@ -172,8 +172,8 @@ class Net final : public CompiledNet {
     }
     std::vector<Tensor> results;
     results.reserve(net_.outputs.size());
-    for (const Home& home : net_.outputs) {
-      results.push_back(Tensor::empty_strided(sizes_of(home.layout), strides_of(home.layout),
+    for (const BufferLayout& place : net_.outputs) {
+      results.push_back(Tensor::empty_strided(sizes_of(place.layout), strides_of(place.layout),
                                               ScalarType::kFloat));
     }
     std::unique_ptr<Arena> arena = take();

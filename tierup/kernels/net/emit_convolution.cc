@@ -80,11 +80,11 @@ void Emitter::onednn_convolution(const Layer& given) {
   const bool swishes = ends_with_large_swish(given);
   const Layer layer = swishes ? without_swish(given) : given;
   const auto pd = describe(layer);
-  const Home source = home_in(layer.inputs[0], pd.src_desc());
-  const Home weights = packed(layer.id * 2, dense_weight(layer), pd.weights_desc(),
-                              row_major(weight_sizes(layer.conv)));
-  const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
-  const Home target = result_home(layer, pd.dst_desc());
+  const BufferLayout source = place_in(layer.inputs[0], pd.src_desc());
+  const BufferLayout weights = packed(layer.id * 2, dense_weight(layer), pd.weights_desc(),
+                                      row_major(weight_sizes(layer.conv)));
+  const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = result_place(layer, pd.dst_desc());
   act(convolution_forward(pd), {{DNNL_ARG_SRC, source},
                                 {DNNL_ARG_WEIGHTS, weights},
                                 {DNNL_ARG_BIAS, bias},
@@ -102,14 +102,14 @@ Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& sou
                                      const IntVector& weights_as,
                                      const std::function<void(const float*, float*)>& pack,
                                      int64_t room) {
-  const Home source = home_in(layer.inputs[0], source_as);
-  const Home weights = stored(layer.id * 2, row_major(weights_as), [&](char* to) {
+  const BufferLayout source = place_in(layer.inputs[0], source_as);
+  const BufferLayout weights = stored(layer.id * 2, row_major(weights_as), [&](char* to) {
     const Tensor weight = dense_weight(layer);
     pack(weight.data<float>(), reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
-  const Home bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
-  const Home target = result_home(layer, channels_last(value(layer.output).sizes));
+  const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = result_place(layer, channels_last(value(layer.output).sizes));
   return {source, weights, bias, target, fresh(row_major(IntVector{room}))};
 }
 
@@ -137,7 +137,7 @@ PanelConvolution Emitter::panels_of(const Layer& layer) {
   PanelConvolution problem = panel_problem(layer.conv);
   const int input = layer.inputs[0];
   problem.is_planar = problem.in_channels < kConvolutionRun &&
-                      same_layout(any_home(input).layout, row_major(value(input).sizes));
+                      same_layout(any_place(input).layout, row_major(value(input).sizes));
   return problem;
 }
 

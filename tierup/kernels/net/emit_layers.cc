@@ -27,10 +27,10 @@ bool is_reference(const Primitive& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
 
-Tensor tensor_at(Bases bases, const Home& home) {
-  const auto storage = Storage::borrow(at(bases, home), home.layout.get_size(), nullptr);
-  return Tensor::from_storage(storage, ScalarType::kFloat, sizes_of(home.layout),
-                              strides_of(home.layout), 0);
+Tensor tensor_at(Bases bases, const BufferLayout& place) {
+  const auto storage = Storage::borrow(at(bases, place), place.layout.get_size(), nullptr);
+  return Tensor::from_storage(storage, ScalarType::kFloat, sizes_of(place.layout),
+                              strides_of(place.layout), 0);
 }
 
 // A layer that one thread has done in some 10 us: what a team saves of it is lost at its barriers,
@@ -86,12 +86,12 @@ void Emitter::emit_kind(const Layer& layer) {
 }
 
 void Emitter::activation(const Layer& layer) {
-  const Home source = gapless_home(layer.inputs[0]);
+  const BufferLayout source = gapless_place(layer.inputs[0]);
   const Eltwise e = eltwise_of(layer.activation);
   const dnnl::eltwise_forward::primitive_desc pd(
       {dnnl::prop_kind::forward_inference, e.algorithm, source.layout, e.alpha, e.beta},
       user_scratchpad(), onednn_engine());
-  const Home target = over(layer.inputs[0], source);
+  const BufferLayout target = over(layer.inputs[0], source);
   act(dnnl::eltwise_forward(pd),
       {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, target}, scratch(pd.scratchpad_desc())});
   settle(layer.output, target);
@@ -108,11 +108,11 @@ void Emitter::binary(const Layer& layer) {
   const bool per_channel = layer.multiplies && sizes.size() > 2 && !is_whole &&
                            small[0] == sizes[0] && small[1] == sizes[1] &&
                            numel_of(small) == small[0] * small[1] &&
-                           !same_layout(any_home(a).layout, row_major(sizes));
+                           !same_layout(any_place(a).layout, row_major(sizes));
   if (per_channel && is_apart) {
-    const Home source = home_in(a, channels_last(sizes));
-    const Home factors = home_in(b, row_major(value(b).sizes));
-    const Home target = over(a, source);
+    const BufferLayout source = place_in(a, channels_last(sizes));
+    const BufferLayout factors = place_in(b, row_major(value(b).sizes));
+    const BufferLayout target = over(a, source);
     const int64_t channels = sizes[1];
     const int64_t points = numel_of(sizes) / sizes[0] / channels;
     const int64_t batch = sizes[0];
@@ -124,18 +124,18 @@ void Emitter::binary(const Layer& layer) {
         {source, factors, target});
     return settle(layer.output, target);
   }
-  Home left = gapless_home(a);
+  BufferLayout left = gapless_place(a);
   const bool lies_alike = is_whole && value(b).sizes.size() == sizes.size();
-  Home right = home_in(b, lies_alike ? left.layout : row_major(value(b).sizes));
+  BufferLayout right = place_in(b, lies_alike ? left.layout : row_major(value(b).sizes));
   if (!lies_alike) {
-    if (!is_plain(left.layout)) left = plain_home(a);
+    if (!is_plain(left.layout)) left = plain_place(a);
     right.layout = row_major(small);
   }
   const auto algorithm =
       layer.multiplies ? dnnl::algorithm::binary_mul : dnnl::algorithm::binary_add;
   const dnnl::binary::primitive_desc pd({algorithm, left.layout, right.layout, left.layout},
                                         user_scratchpad(), onednn_engine());
-  const Home target = is_apart ? over(a, left) : fresh(left.layout);
+  const BufferLayout target = is_apart ? over(a, left) : fresh(left.layout);
   if (is_reference(pd) && is_plain(left.layout)) {
     const Body body = layer.multiplies ? Body::kMul : Body::kAdd;
     act(
@@ -155,9 +155,9 @@ void Emitter::binary(const Layer& layer) {
 
 void Emitter::pool(const Layer& layer) {
   const PoolWindow& w = layer.pool;
-  Home source = any_home(layer.inputs[0]);
+  BufferLayout source = any_place(layer.inputs[0]);
   if (is_plain(source.layout))
-    source = home_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
+    source = place_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
   memory::dims after;
   for (const size_t d : {size_t{1}, size_t{2}}) {
     after.push_back((w.out[d] - 1) * w.stride[d] + w.kernel[d] - w.in[d] - w.padding[d]);
@@ -170,7 +170,7 @@ void Emitter::pool(const Layer& layer) {
        any_layout(value(layer.output).sizes), last_two(w.stride), last_two(w.kernel),
        last_two(w.padding), after},
       user_scratchpad(), onednn_engine());
-  const Home target = fresh(pd.dst_desc());
+  const BufferLayout target = fresh(pd.dst_desc());
   act(dnnl::pooling_forward(pd),
       {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, target}, scratch(pd.scratchpad_desc())});
   settle(layer.output, target);
@@ -178,8 +178,8 @@ void Emitter::pool(const Layer& layer) {
 
 void Emitter::mean(const Layer& layer) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
-  const Home source = home_in(layer.inputs[0], channels_last(sizes));
-  const Home target = fresh(row_major(value(layer.output).sizes));
+  const BufferLayout source = place_in(layer.inputs[0], channels_last(sizes));
+  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const int64_t batch = sizes[0];
   const int64_t channels = sizes[1];
   const int64_t points = numel_of(sizes) / batch / channels;
@@ -195,22 +195,22 @@ void Emitter::attention(const Layer& layer) {
   AttentionProblem problem;
   const auto operand = [&](size_t i) {
     const int id = layer.inputs[i];
-    Home home = plain_home(id);
-    if (i < 3 && strides_of(home.layout).back() != 1)
-      home = home_in(id, row_major(value(id).sizes));
-    return home;
+    BufferLayout place = plain_place(id);
+    if (i < 3 && strides_of(place.layout).back() != 1)
+      place = place_in(id, row_major(value(id).sizes));
+    return place;
   };
-  const Home q = operand(0);
-  const Home k = operand(1);
-  const Home v = operand(2);
+  const BufferLayout q = operand(0);
+  const BufferLayout k = operand(1);
+  const BufferLayout v = operand(2);
   const IntVector& sizes = value(layer.output).sizes;
   // Heads beside their depth, so that the way back is a view.
   const IntVector stored{sizes[0], sizes[2], sizes[1], sizes[3]};
-  Home target = fresh(row_major(stored));
+  BufferLayout target = fresh(row_major(stored));
   const IntVector order{0, 2, 1, 3};
   target.layout = *permuted(target.layout, order);
   const bool has_mask = layer.inputs.size() > 3;
-  Home mask = has_mask ? any_home(layer.inputs[3]) : Home();
+  BufferLayout mask = has_mask ? any_place(layer.inputs[3]) : BufferLayout();
   problem.batch = sizes[0];
   problem.heads = sizes[1];
   problem.queries = sizes[2];
@@ -256,37 +256,37 @@ void Emitter::attention(const Layer& layer) {
 void Emitter::view(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
   const int input = layer.inputs[0];
-  any_home(input);
-  for (const Home& home : homes_[static_cast<size_t>(input)]) {
-    if (const auto layout = viewed(home.layout, sizes)) {
-      return settle(layer.output, {*layout, home.buffer, home.offset});
+  any_place(input);
+  for (const BufferLayout& place : places_[static_cast<size_t>(input)]) {
+    if (const auto layout = viewed(place.layout, sizes)) {
+      return settle(layer.output, {*layout, place.buffer, place.offset});
     }
   }
-  const Home dense = home_in(input, row_major(value(input).sizes));
+  const BufferLayout dense = place_in(input, row_major(value(input).sizes));
   settle(layer.output, {row_major(sizes), dense.buffer, dense.offset});
 }
 
 void Emitter::permute(const Layer& layer) {
-  const Home home = plain_home(layer.inputs[0]);
-  settle(layer.output, {*permuted(home.layout, layer.order), home.buffer, home.offset});
+  const BufferLayout place = plain_place(layer.inputs[0]);
+  settle(layer.output, {*permuted(place.layout, layer.order), place.buffer, place.offset});
 }
 
 void Emitter::slice(const Layer& layer) {
-  const Home home = plain_home(layer.inputs[0]);
-  const IntVector strides = strides_of(home.layout);
+  const BufferLayout place = plain_place(layer.inputs[0]);
+  const IntVector strides = strides_of(place.layout);
   const auto skipped = static_cast<size_t>(layer.first * strides[layer.axis]) * sizeof(float);
   settle(layer.output,
-         {strided(value(layer.output).sizes, strides), home.buffer, home.offset + skipped});
+         {strided(value(layer.output).sizes, strides), place.buffer, place.offset + skipped});
 }
 
 // Each part is moved to its place; channels lie innermost if they do in the first part.
 void Emitter::cat(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
-  const memory::desc first = any_home(layer.inputs[0]).layout;
+  const memory::desc first = any_place(layer.inputs[0]).layout;
   const bool by_channels =
       sizes.size() > 2 &&
       (!is_plain(first) || same_layout(first, channels_last(value(layer.inputs[0]).sizes)));
-  const Home target = fresh(by_channels ? channels_last(sizes) : row_major(sizes));
+  const BufferLayout target = fresh(by_channels ? channels_last(sizes) : row_major(sizes));
   const IntVector strides = strides_of(target.layout);
   int64_t done = 0;
   for (const int input : layer.inputs) {
@@ -294,15 +294,15 @@ void Emitter::cat(const Layer& layer) {
     const auto offset = static_cast<size_t>(done * strides[layer.axis]) * sizeof(float);
     done += part[layer.axis];
     if (numel_of(part) == 0) continue;
-    copy(any_home(input), {strided(part, strides), target.buffer, target.offset + offset});
+    copy(any_place(input), {strided(part, strides), target.buffer, target.offset + offset});
   }
   settle(layer.output, target);
 }
 
 void Emitter::repeat(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
-  const Home target = fresh(row_major(sizes));
+  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const BufferLayout target = fresh(row_major(sizes));
   const int64_t times = sizes[layer.axis];
   int64_t inner = 1;
   for (size_t d = layer.axis + 1; d < sizes.size(); ++d) inner *= sizes[d];

@@ -26,10 +26,11 @@ void Emitter::affine(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
   const bool is_last = layer.axis + 1 == sizes.size();
   require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
-  const Home source = home_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
-  const Home target = over(layer.inputs[0], source);
-  const Home scale = vector_of(layer.id * 2, layer.scale);
-  const Home shift = vector_of(layer.id * 2 + 1, layer.shift);
+  const BufferLayout source =
+      place_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
+  const BufferLayout target = over(layer.inputs[0], source);
+  const BufferLayout scale = vector_of(layer.id * 2, layer.scale);
+  const BufferLayout shift = vector_of(layer.id * 2 + 1, layer.shift);
   const int64_t channels = sizes[layer.axis];
   const int64_t rows = numel_of(sizes) / channels;
   act(
@@ -46,13 +47,13 @@ void Emitter::affine(const Layer& layer) {
 
 Emitter::RowHomes Emitter::row_homes(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(sizes));
+  const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
   const int64_t width = sizes.back();
   return {source, over(layer.inputs[0], source), numel_of(sizes) / width, width};
 }
 
 void Emitter::layer_norm(const Layer& layer) {
-  const RowHomes homes = row_homes(layer);
+  const RowHomes places = row_homes(layer);
   const float* gamma = layer.weight.defined() ? layer.weight.data<float>() : nullptr;
   const float* beta = layer.bias.defined() ? layer.bias.data<float>() : nullptr;
   out_.tensors.push_back(layer.weight);
@@ -64,32 +65,32 @@ void Emitter::layer_norm(const Layer& layer) {
         const auto row = [&](const float* x, float* y) {
           float mean = 0;
           float variance = 0;
-          kernels.moments(x, homes.width, &mean, &variance);
-          kernels.normalize(x, homes.width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
+          kernels.moments(x, places.width, &mean, &variance);
+          kernels.normalize(x, places.width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
         };
-        each_row(at(bases, homes.source), at(bases, homes.target), homes.rows, homes.width, 16384,
-                 row);
+        each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
+                 16384, row);
       },
-      {homes.source, homes.target});
-  settle(layer.output, homes.target);
+      {places.source, places.target});
+  settle(layer.output, places.target);
 }
 
 void Emitter::softmax(const Layer& layer) {
-  const RowHomes homes = row_homes(layer);
+  const RowHomes places = row_homes(layer);
   act(
       [=](Bases bases) {
         const auto loop = row_kernels<float>().softmax;
-        each_row(at(bases, homes.source), at(bases, homes.target), homes.rows, homes.width, 4096,
-                 [&](const float* x, float* y) { loop(x, homes.width, y); });
+        each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
+                 4096, [&](const float* x, float* y) { loop(x, places.width, y); });
       },
-      {homes.source, homes.target});
-  settle(layer.output, homes.target);
+      {places.source, places.target});
+  settle(layer.output, places.target);
 }
 
 void Emitter::rms_norm(const Layer& layer) {
-  const RowHomes homes = row_homes(layer);
+  const RowHomes places = row_homes(layer);
   const bool has_scale = !layer.scale.empty();
-  const Home scale = has_scale ? vector_of(layer.id * 2, layer.scale) : homes.source;
+  const BufferLayout scale = has_scale ? vector_of(layer.id * 2, layer.scale) : places.source;
   const auto eps = static_cast<float>(layer.eps);
   act(
       [=](Bases bases) {
@@ -97,20 +98,20 @@ void Emitter::rms_norm(const Layer& layer) {
         const float* gamma = has_scale ? at(bases, scale) : nullptr;
         const auto row = [&](const float* x, float* y) {
           const float mean =
-              kernels.sum_of_squares(x, homes.width) / static_cast<float>(homes.width);
-          kernels.normalize(x, homes.width, 0, 1 / std::sqrt(mean + eps), gamma, nullptr, y);
+              kernels.sum_of_squares(x, places.width) / static_cast<float>(places.width);
+          kernels.normalize(x, places.width, 0, 1 / std::sqrt(mean + eps), gamma, nullptr, y);
         };
-        each_row(at(bases, homes.source), at(bases, homes.target), homes.rows, homes.width, 16384,
-                 row);
+        each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
+                 16384, row);
       },
-      {homes.source, homes.target, scale});
-  settle(layer.output, homes.target);
+      {places.source, places.target, scale});
+  settle(layer.output, places.target);
 }
 
 void Emitter::row_mean(const Layer& layer) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(sizes));
-  const Home target = fresh(row_major(value(layer.output).sizes));
+  const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
+  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const int64_t width = sizes.back();
   const int64_t rows = numel_of(sizes) / width;
   act(
@@ -130,8 +131,8 @@ void Emitter::row_mean(const Layer& layer) {
 
 void Emitter::rsqrt(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
-  const Home source = home_in(layer.inputs[0], row_major(sizes));
-  const Home target = over(layer.inputs[0], source);
+  const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
+  const BufferLayout target = over(layer.inputs[0], source);
   const int64_t count = numel_of(sizes);
   act(
       [=](Bases bases) {

@@ -40,15 +40,15 @@ std::vector<float> Emitter::folded_bias(const Layer& layer) const {
 }
 
 // The buffer that the result goes to: the summand's own, or one that the summand was copied to.
-Home Emitter::result_home(const Layer& layer, const memory::desc& layout) {
+BufferLayout Emitter::result_place(const Layer& layer, const memory::desc& layout) {
   for (const Epilogue& e : layer.epilogue) {
     if (e.summand < 0) continue;
-    const Home summand = home_in(e.summand, layout);
+    const BufferLayout summand = place_in(e.summand, layout);
     const bool is_read_too = std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](int input) {
       return root_[static_cast<size_t>(input)] == root_[static_cast<size_t>(e.summand)];
     });
     if (!is_read_too && may_overwrite(e.summand, summand)) return summand;
-    const Home own = fresh(layout);
+    const BufferLayout own = fresh(layout);
     copy(summand, own);
     return own;
   }
@@ -101,16 +101,16 @@ void Emitter::panel_product(const Layer& layer) {
   const PanelConvolution problem = product_problem(layer);
   const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
   const IntVector packed_sizes{convolution_weight_count(problem)};
-  const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
-  const Home weights = stored(layer.weights_id * 2, row_major(packed_sizes), [&](char* to) {
+  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const BufferLayout weights = stored(layer.weights_id * 2, row_major(packed_sizes), [&](char* to) {
     const Tensor weight = scaled_weight(layer);
     pack_product_weight(problem, weight.data<float>(), weight.stride(0), weight.stride(1),
                         reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
-  const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
-  const Home target = result_home(layer, row_major(value(layer.output).sizes));
-  const Home room = fresh(row_major(IntVector{plan.scratch()}));
+  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = result_place(layer, row_major(value(layer.output).sizes));
+  const BufferLayout room = fresh(row_major(IntVector{plan.scratch()}));
   act_panels(layer, problem, plan, {source, weights, bias, target, room});
   settle(layer.output, target);
 }
@@ -136,15 +136,15 @@ void Emitter::onednn_product(const Layer& layer) {
     if (!known) throw;
     pd = describe_product(layer, std::nullopt);
   }
-  Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   source.layout = pd.src_desc();
   const Tensor weight = scaled_weight(layer);
-  const Home weights = packed(layer.weights_id * 2, weight, pd.weights_desc(),
-                              strided(weight.sizes(), weight.strides()));
-  Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const BufferLayout weights = packed(layer.weights_id * 2, weight, pd.weights_desc(),
+                                      strided(weight.sizes(), weight.strides()));
+  BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   bias.layout = pd.bias_desc();
-  const Home result = result_home(layer, row_major(value(layer.output).sizes));
-  Home target = result;
+  const BufferLayout result = result_place(layer, row_major(value(layer.output).sizes));
+  BufferLayout target = result;
   target.layout = pd.dst_desc();
   act(dnnl::matmul(pd), {{DNNL_ARG_SRC, source},
                          {DNNL_ARG_WEIGHTS, weights},
@@ -157,15 +157,15 @@ void Emitter::onednn_product(const Layer& layer) {
 // Operands are read where they lie if one of their last two dimensions is dense.
 void Emitter::batch_product(const Layer& layer) {
   const auto operand = [&](int id) {
-    const Home home = plain_home(id);
-    const IntVector strides = strides_of(home.layout);
+    const BufferLayout place = plain_place(id);
+    const IntVector strides = strides_of(place.layout);
     const size_t rank = strides.size();
     const bool is_readable = strides[rank - 1] == 1 || strides[rank - 2] == 1;
-    return is_readable ? home : home_in(id, row_major(value(id).sizes));
+    return is_readable ? place : place_in(id, row_major(value(id).sizes));
   };
-  const Home left = operand(layer.inputs[0]);
-  const Home right = operand(layer.inputs[1]);
-  const Home target = fresh(row_major(value(layer.output).sizes));
+  const BufferLayout left = operand(layer.inputs[0]);
+  const BufferLayout right = operand(layer.inputs[1]);
+  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const dnnl::matmul::primitive_desc pd({left.layout, right.layout, target.layout},
                                         attributes(layer), onednn_engine());
   act(dnnl::matmul(pd), {{DNNL_ARG_SRC, left},

@@ -63,15 +63,16 @@ void Emitter::row_product(const Layer& layer) {
   const int64_t k = layer.weight.size(0);
   const int64_t n = layer.weight.size(1);
   const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
-  const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const Tensor weight = scaled_weight(layer);
   // Rows of columns side by side need no turning; tier 0 sums in the same order however they lie.
   const IntVector strides{n, 1};
   // Packed for primitives under another name, which must not take up this layout.
-  const Home weights = packed(-1 - layer.weights_id, weight, strided(weight.sizes(), strides),
-                              strided(weight.sizes(), weight.strides()));
-  const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
-  const Home target = fresh(row_major(value(layer.output).sizes));
+  const BufferLayout weights =
+      packed(-1 - layer.weights_id, weight, strided(weight.sizes(), strides),
+             strided(weight.sizes(), weight.strides()));
+  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   GemmProblem problem;
   problem.m = rows;
   problem.n = n;
@@ -96,16 +97,16 @@ void Emitter::row_product(const Layer& layer) {
 void Emitter::single_row(const Layer& layer) {
   const int64_t k = layer.weight.size(0);
   const int64_t n = layer.weight.size(1);
-  const Home source = home_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const memory::desc layout = row_major(IntVector{row_panel_count(n), k, kRowPanel});
-  const Home weights = stored(-1 - layer.weights_id, layout, [&](char* to) {
+  const BufferLayout weights = stored(-1 - layer.weights_id, layout, [&](char* to) {
     const Tensor weight = scaled_weight(layer);
     pack_row_panels(weight.data<float>(), weight.stride(0), weight.stride(1), k, n,
                     reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
-  const Home bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
-  const Home target = fresh(row_major(value(layer.output).sizes));
+  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   act(
       [=](Bases bases) {
         multiply_row_panels(k, n, at(bases, source), at(bases, weights), at(bases, bias),
@@ -117,11 +118,11 @@ void Emitter::single_row(const Layer& layer) {
 }
 
 // On the finished rows, as they lie.
-void Emitter::row_epilogue(const Layer& layer, const Home& target) {
+void Emitter::row_epilogue(const Layer& layer, const BufferLayout& target) {
   const int64_t count = numel_of(value(layer.output).sizes);
   for (const Epilogue& e : layer.epilogue) {
     const bool adds = e.summand >= 0;
-    const Home summand = adds ? home_in(e.summand, target.layout) : target;
+    const BufferLayout summand = adds ? place_in(e.summand, target.layout) : target;
     const BlockRun run = adds ? run_of(Body::kAdd) : run_of(e.activation);
     act(
         [=](Bases bases) {

@@ -12,7 +12,7 @@
 namespace tierup::kernels::net {
 
 Emitter::Emitter(const LayerNet& net, const CompileOptions& options, WeightStore& weights)
-    : net_(net), options_(options), weights_(weights), homes_(net.values.size()) {}
+    : net_(net), options_(options), weights_(weights), places_(net.values.size()) {}
 
 Emitted Emitter::run() {
   for (const auto& [index, id] : net_.inputs) {
@@ -85,69 +85,71 @@ int Emitter::constant_buffer(const void* data, size_t bytes) {
   return static_cast<int>(out_.buffers.size()) - 1;
 }
 
-Home Emitter::any_home(int id) {
-  auto& homes = homes_[static_cast<size_t>(id)];
-  if (homes.empty()) {
+BufferLayout Emitter::any_place(int id) {
+  auto& places = places_[static_cast<size_t>(id)];
+  if (places.empty()) {
     TIERUP_CHECK(value(id).constant.defined());
     const Tensor dense = clone(value(id).constant, MemoryFormat::kContiguous);
     out_.tensors.push_back(dense);
     settle(id, {row_major(dense.sizes(), dense.dtype()),
                 constant_buffer(dense.raw(), dense.bytes()), 0});
   }
-  return homes.front();
+  return places.front();
 }
 
-Home Emitter::home_in(int id, const memory::desc& layout) {
-  const Home first = any_home(id);
-  for (const Home& home : homes_[static_cast<size_t>(id)]) {
-    if (same_layout(home.layout, layout)) return {layout, home.buffer, home.offset};
+BufferLayout Emitter::place_in(int id, const memory::desc& layout) {
+  const BufferLayout first = any_place(id);
+  for (const BufferLayout& place : places_[static_cast<size_t>(id)]) {
+    if (same_layout(place.layout, layout)) return {layout, place.buffer, place.offset};
   }
-  const Home moved = fresh(layout);
+  const BufferLayout moved = fresh(layout);
   copy(first, moved);
   settle(id, moved);
   return moved;
 }
 
-Home Emitter::plain_home(int id) {
-  any_home(id);
-  for (const Home& home : homes_[static_cast<size_t>(id)]) {
-    if (is_plain(home.layout)) return home;
+BufferLayout Emitter::plain_place(int id) {
+  any_place(id);
+  for (const BufferLayout& place : places_[static_cast<size_t>(id)]) {
+    if (is_plain(place.layout)) return place;
   }
   const IntVector& sizes = value(id).sizes;
-  return home_in(id, sizes.size() > 2 ? channels_last(sizes) : row_major(sizes));
+  return place_in(id, sizes.size() > 2 ? channels_last(sizes) : row_major(sizes));
 }
 
-Home Emitter::gapless_home(int id) { return home_in(id, dense_like(any_home(id).layout)); }
+BufferLayout Emitter::gapless_place(int id) {
+  return place_in(id, dense_like(any_place(id).layout));
+}
 
-bool Emitter::may_overwrite(int id, const Home& home) const {
-  const Buffer& buffer = out_.buffers[static_cast<size_t>(home.buffer)];
+bool Emitter::may_overwrite(int id, const BufferLayout& place) const {
+  const Buffer& buffer = out_.buffers[static_cast<size_t>(place.buffer)];
   return buffer.where == Where::kArena &&
          last_use_[static_cast<size_t>(root_[static_cast<size_t>(id)])] <= layer_;
 }
 
-Home Emitter::over(int operand, const Home& home) {
-  return may_overwrite(operand, home) ? home : fresh(home.layout);
+BufferLayout Emitter::over(int operand, const BufferLayout& place) {
+  return may_overwrite(operand, place) ? place : fresh(place.layout);
 }
 
-void Emitter::touch(const Home& home) {
-  Buffer& buffer = out_.buffers[static_cast<size_t>(home.buffer)];
+void Emitter::touch(const BufferLayout& place) {
+  Buffer& buffer = out_.buffers[static_cast<size_t>(place.buffer)];
   const int now = static_cast<int>(out_.actions.size());
   if (buffer.first < 0) buffer.first = now;
   buffer.last = now;
 }
 
 void Emitter::act(dnnl::primitive primitive, std::vector<Argument> arguments) {
-  for (const Argument& argument : arguments) touch(argument.home);
+  for (const Argument& argument : arguments) touch(argument.place);
   out_.actions.push_back({std::move(primitive), std::move(arguments), nullptr, intra_op_threads()});
 }
 
-void Emitter::act(OwnLoop loop, std::initializer_list<Home> homes) {
-  for (const Home& home : homes) touch(home);
+void Emitter::act(OwnLoop loop, std::initializer_list<BufferLayout> places) {
+  for (const BufferLayout& place : places) touch(place);
   out_.actions.push_back({{}, {}, std::move(loop), 1});
 }
 
 // A call of oneDNN's takes longer than copying a few kilobytes.
-bool Emitter::copy_rows(const Home& from, const Home& to) {
+bool Emitter::copy_rows(const BufferLayout& from, const BufferLayout& to) {
   constexpr int64_t kMostElements = 8192;
   const auto rows = rows_of(from.layout, to.layout);
   if (!rows || rows->count * rows->width > kMostElements ||
@@ -166,7 +168,7 @@ bool Emitter::copy_rows(const Home& from, const Home& to) {
   return true;
 }
 
-void Emitter::copy(const Home& from, const Home& to) {
+void Emitter::copy(const BufferLayout& from, const BufferLayout& to) {
   if (copy_rows(from, to)) return;
   const ThreadCountScope threads(threads_worth(0, numel_of(sizes_of(to.layout))));
   const auto& engine = onednn_engine();
@@ -180,14 +182,15 @@ Argument Emitter::scratch(const memory::desc& layout) {
   return {DNNL_ARG_SCRATCHPAD, {layout, new_buffer(layout.get_size()), 0}};
 }
 
-Home Emitter::stored(int id, const memory::desc& layout, const std::function<void(char*)>& fill) {
+BufferLayout Emitter::stored(int id, const memory::desc& layout,
+                             const std::function<void(char*)>& fill) {
   const auto block = weights_.get(id, layout, fill);
   out_.blocks.push_back(block);
   return {layout, constant_buffer(block.get(), layout.get_size()), 0};
 }
 
-Home Emitter::packed(int id, const Tensor& tensor, const memory::desc& wanted,
-                     const memory::desc& outer) {
+BufferLayout Emitter::packed(int id, const Tensor& tensor, const memory::desc& wanted,
+                             const memory::desc& outer) {
   return stored(id, wanted, [&](char* to) {
     memory from(outer, onednn_engine(), tensor.raw());
     memory target(wanted, onednn_engine(), to);
@@ -197,7 +200,7 @@ Home Emitter::packed(int id, const Tensor& tensor, const memory::desc& wanted,
   });
 }
 
-Home Emitter::vector_of(int id, const std::vector<float>& numbers) {
+BufferLayout Emitter::vector_of(int id, const std::vector<float>& numbers) {
   const auto count = static_cast<int64_t>(numbers.size());
   const memory::desc layout = row_major(IntVector{count});
   return stored(id, layout,
@@ -214,20 +217,20 @@ void Emitter::finish_outputs() {
     const memory::desc wanted = strides == nullptr || strides->empty()
                                     ? row_major(output.sizes)
                                     : strided(output.sizes, *strides);
-    Home home = home_in(id, wanted);
-    const bool is_own = out_.buffers[static_cast<size_t>(home.buffer)].where == Where::kArena &&
-                        home.offset == 0 &&
-                        out_.buffers[static_cast<size_t>(home.buffer)].bytes == wanted.get_size();
+    BufferLayout place = place_in(id, wanted);
+    const bool is_own = out_.buffers[static_cast<size_t>(place.buffer)].where == Where::kArena &&
+                        place.offset == 0 &&
+                        out_.buffers[static_cast<size_t>(place.buffer)].bytes == wanted.get_size();
     if (!is_own) {
-      const Home apart = fresh(wanted);
-      copy(home, apart);
-      home = apart;
+      const BufferLayout apart = fresh(wanted);
+      copy(place, apart);
+      place = apart;
     }
-    Buffer& buffer = out_.buffers[static_cast<size_t>(home.buffer)];
+    Buffer& buffer = out_.buffers[static_cast<size_t>(place.buffer)];
     buffer.where = Where::kOutput;
     buffer.index = index++;
-    home.layout = wanted;
-    out_.outputs.push_back(home);
+    place.layout = wanted;
+    out_.outputs.push_back(place);
   }
 }
 

@@ -1,7 +1,7 @@
 // Emitter: layers to actions over numbered buffers.
 //
-// A value has one or more homes: a buffer, and how the value lies in it. A layer asks for its
-// operands in the layout it wants, and gets another home, by a reorder, where there is none.
+// A value has one or more places: a buffer, and how the value lies in it. A layer asks for its
+// operands in the layout it wants, and gets another place, by a reorder, where there is none.
 // Buffers are ranges of one arena, the caller's tensors, or constants.
 #pragma once
 
@@ -33,7 +33,8 @@ struct Buffer {
   int last = -1;
 };
 
-struct Home {
+// Where a value lies: in a buffer, from an offset on, in a layout of oneDNN's.
+struct BufferLayout {
   memory::desc layout;
   int buffer = -1;
   size_t offset = 0;  // Bytes into the buffer.
@@ -41,7 +42,7 @@ struct Home {
 
 struct Argument {
   int name;  // DNNL_ARG_*
-  Home home;
+  BufferLayout place;
 };
 
 // Where the buffers of one run lie.
@@ -59,7 +60,7 @@ struct Action {
 struct Emitted {
   std::vector<Buffer> buffers;
   std::vector<Action> actions;
-  std::vector<Home> outputs;
+  std::vector<BufferLayout> outputs;
   std::vector<std::shared_ptr<char[]>> blocks;  // Constants.
   std::vector<Tensor> tensors;
   std::vector<std::string> notes;
@@ -67,8 +68,8 @@ struct Emitted {
 };
 
 template <typename T = float>
-T* at(Bases bases, const Home& home) {
-  return reinterpret_cast<T*>(bases[home.buffer] + home.offset);
+T* at(Bases bases, const BufferLayout& place) {
+  return reinterpret_cast<T*>(bases[place.buffer] + place.offset);
 }
 
 // Memory for what is timed.
@@ -98,28 +99,33 @@ class Emitter {
   const Value& value(int id) const { return net_.values[static_cast<size_t>(id)]; }
   int new_buffer(size_t bytes);
   int constant_buffer(const void* data, size_t bytes);
-  Home fresh(const memory::desc& layout) { return {layout, new_buffer(layout.get_size()), 0}; }
-  void settle(int id, Home home) { homes_[static_cast<size_t>(id)].push_back(std::move(home)); }
+  BufferLayout fresh(const memory::desc& layout) {
+    return {layout, new_buffer(layout.get_size()), 0};
+  }
+  void settle(int id, BufferLayout place) {
+    places_[static_cast<size_t>(id)].push_back(std::move(place));
+  }
   // The value in whatever layout it has; the first one it was given.
-  Home any_home(int id);
-  Home home_in(int id, const memory::desc& layout);
-  Home plain_home(int id);
-  // In the order of its first home, without gaps between the elements.
-  Home gapless_home(int id);
+  BufferLayout any_place(int id);
+  BufferLayout place_in(int id, const memory::desc& layout);
+  BufferLayout plain_place(int id);
+  // In the order of its first place, without gaps between the elements.
+  BufferLayout gapless_place(int id);
   // Whether the layer at hand reads the value last, so that its buffer may be written over.
-  bool may_overwrite(int id, const Home& home) const;
-  // A home for the layer's result: the operand's own where that may be overwritten.
-  Home over(int operand, const Home& home);
-  void touch(const Home& home);
+  bool may_overwrite(int id, const BufferLayout& place) const;
+  // A place for the layer's result: the operand's own where that may be overwritten.
+  BufferLayout over(int operand, const BufferLayout& place);
+  void touch(const BufferLayout& place);
   void act(dnnl::primitive primitive, std::vector<Argument> arguments);
-  void act(OwnLoop loop, std::initializer_list<Home> homes);
-  void copy(const Home& from, const Home& to);
-  bool copy_rows(const Home& from, const Home& to);
+  void act(OwnLoop loop, std::initializer_list<BufferLayout> places);
+  void copy(const BufferLayout& from, const BufferLayout& to);
+  bool copy_rows(const BufferLayout& from, const BufferLayout& to);
   Argument scratch(const memory::desc& layout);
   // The constant named `id` in this layout; `fill` writes a missing one.
-  Home stored(int id, const memory::desc& layout, const std::function<void(char*)>& fill);
-  Home packed(int id, const Tensor& tensor, const memory::desc& wanted, const memory::desc& outer);
-  Home vector_of(int id, const std::vector<float>& numbers);
+  BufferLayout stored(int id, const memory::desc& layout, const std::function<void(char*)>& fill);
+  BufferLayout packed(int id, const Tensor& tensor, const memory::desc& wanted,
+                      const memory::desc& outer);
+  BufferLayout vector_of(int id, const std::vector<float>& numbers);
   void find_last_uses();
   void finish_outputs();
 
@@ -135,7 +141,7 @@ class Emitter {
   bool is_single_row(const Layer& layer) const;
   void row_product(const Layer& layer);
   void single_row(const Layer& layer);
-  void row_epilogue(const Layer& layer, const Home& target);
+  void row_epilogue(const Layer& layer, const BufferLayout& target);
   PanelConvolution product_problem(const Layer& layer) const;
   Algorithm product_algorithm(const Layer& layer);
   void panel_product(const Layer& layer);
@@ -152,7 +158,7 @@ class Emitter {
   void rsqrt(const Layer& layer);
   // The layer's operand, row-major, and the place of its result: as many rows along the last axis.
   struct RowHomes {
-    Home source, target;
+    BufferLayout source, target;
     int64_t rows, width;
   };
   RowHomes row_homes(const Layer& layer);
@@ -168,7 +174,7 @@ class Emitter {
 
   // Epilogues as post-operations; the sum's operand lies in the result's buffer beforehand.
   dnnl::primitive_attr attributes(const Layer& layer) const;
-  Home result_home(const Layer& layer, const memory::desc& layout);
+  BufferLayout result_place(const Layer& layer, const memory::desc& layout);
   dnnl::convolution_forward::primitive_desc describe(const Layer& layer) const;
   // The convolution's weight, dense and with the normalisation's factors; its pages may go.
   Tensor dense_weight(const Layer& layer) const;
@@ -199,7 +205,7 @@ class Emitter {
   PanelConvolution panels_of(const Layer& layer);
   // What our own convolutions read and write beside their source.
   struct OwnHomes {
-    Home source, weights, bias, target, room;
+    BufferLayout source, weights, bias, target, room;
   };
   void act_panels(const Layer& layer, const PanelConvolution& problem, const ConvolutionPlan& plan,
                   const OwnHomes& h);
@@ -214,7 +220,7 @@ class Emitter {
   const CompileOptions& options_;
   WeightStore& weights_;
   Emitted out_;
-  std::vector<std::vector<Home>> homes_;
+  std::vector<std::vector<BufferLayout>> places_;
   std::vector<int> root_;                                  // The value whose memory a view shows.
   std::vector<int> last_use_;                              // The last layer that reads a root.
   int layer_ = 0;                                          // At hand.

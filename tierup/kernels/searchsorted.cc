@@ -1,4 +1,4 @@
-#include "tierup/kernels/searching.h"
+#include "tierup/kernels/searchsorted.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
-// See matrix_outlines.h.
-#include "tierup/ops/matrix_outlines.h"
+// See matrix_meta_tensors.h.
+#include "tierup/ops/matrix_meta_tensors.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 namespace tierup::ops {
 namespace {
 
-// What would have to be copied has no outline.
+// What would have to be copied has no meta tensor.
 Tensor stepped(const Tensor& tensor, const ViewStep& step) {
   const bool may_copy = step.op->role() == Role::kView || step.op->role() == Role::kFlatten;
   if (!may_copy || tensor.is_contiguous()) {
@@ -36,9 +36,9 @@ bool has_tensor(const GroupArgument& argument) {
 
 }  // namespace
 
-Tensor outline_through(Tensor outline, const ViewChain& views) {
-  for (const ViewStep& step : views.steps) outline = stepped(outline, step);
-  return outline;
+Tensor meta_through(Tensor meta, const ViewChain& views) {
+  for (const ViewStep& step : views.steps) meta = stepped(meta, step);
+  return meta;
 }
 
 Tensor copied_in_order(const Tensor& tensor) {
@@ -63,22 +63,22 @@ ColumnStep right_step(const Tensor& factor) {
   return step == ColumnStep::kAny && factor.stride(-2) == 1 ? ColumnStep::kTurned : step;
 }
 
-MatrixOutlines::MatrixOutlines(const GroupProgram& program, std::span<const Tensor> inputs)
+MatrixMetaTensors::MatrixMetaTensors(const GroupProgram& program, std::span<const Tensor> inputs)
     : program_(program), factors_(program.members.size()) {
   for (const Tensor& input : inputs) {
-    inputs_.push_back(outline(input.sizes(), input.strides(), input.dtype()));
+    inputs_.push_back(meta_tensor(input.sizes(), input.strides(), input.dtype()));
     if (input.dim() > kMaxRank) refusal_ = "an input has too many dimensions";
   }
   try {
-    if (refusal_.empty()) outline_all();
+    if (refusal_.empty()) make_all();
   } catch (const Error& error) {
     refusal_ = error.message();
   }
 }
 
-void MatrixOutlines::outline_all() {
+void MatrixMetaTensors::make_all() {
   for (const GroupMember& member : program_.members) {
-    members_.push_back(outlined(member));
+    members_.push_back(meta_of(member));
     if (!refusal_.empty()) return;
     const Tensor& made = members_.back();
     if (made.dim() > kMaxRank) refusal_ = "a value has too many dimensions";
@@ -88,23 +88,23 @@ void MatrixOutlines::outline_all() {
   }
 }
 
-Tensor MatrixOutlines::value_of(GroupArgument::Source source, uint32_t index,
-                                uint32_t chain) const {
+Tensor MatrixMetaTensors::value_of(GroupArgument::Source source, uint32_t index,
+                                   uint32_t chain) const {
   Tensor value = source == GroupArgument::Source::kInput ? inputs_[index] : members_[index];
   if (chain == UINT32_MAX) return value;
   const ViewChain& views = program_.chains[chain];
-  value = outline_through(std::move(value), views);
-  require((value.dim() == 0) == (views.standing != Standing::kDimensioned),
+  value = meta_through(std::move(value), views);
+  require((value.dim() == 0) == (views.category != PromotionCategory::kDimensioned),
           ErrorCode::kInvalidArgument, "a view is not what was expected");
   return value;
 }
 
-Tensor MatrixOutlines::outlined(const GroupMember& member) {
-  if (member.multiplies) return outlined_product(member);
-  return member.by_rows ? outlined_row_member(member) : outlined_point(member);
+Tensor MatrixMetaTensors::meta_of(const GroupMember& member) {
+  if (member.multiplies) return meta_of_product(member);
+  return member.by_rows ? meta_of_row_member(member) : meta_of_point(member);
 }
 
-Tensor MatrixOutlines::outlined_product(const GroupMember& member) {
+Tensor MatrixMetaTensors::meta_of_product(const GroupMember& member) {
   const ProductKind kind = product_kind_of(*member.op);
   const ProductArguments places = product_arguments(kind);
   const Tensor left = value_of(member.arguments[places.left]);
@@ -129,11 +129,11 @@ Tensor MatrixOutlines::outlined_product(const GroupMember& member) {
   }
   Factors& kept = factors_[members_.size()];
   kept = *std::move(factors);
-  return outline(kept.sizes, contiguous_strides(kept.sizes), left.dtype());
+  return meta_tensor(kept.sizes, contiguous_strides(kept.sizes), left.dtype());
 }
 
 // Over dense rows.
-Tensor MatrixOutlines::outlined_row_member(const GroupMember& member) const {
+Tensor MatrixMetaTensors::meta_of_row_member(const GroupMember& member) const {
   const Tensor value = value_of(member.arguments[0]);
   const size_t rank = value.sizes().size();
   require(value.is_contiguous() && rank > program_.row_rank, ErrorCode::kInvalidArgument,
@@ -143,10 +143,10 @@ Tensor MatrixOutlines::outlined_row_member(const GroupMember& member) const {
     if (member.space == RowSpace::kColumn) sizes[d] = 1;
   }
   if (member.space == RowSpace::kFlat) sizes.resize(rank - program_.row_rank);
-  return outline(sizes, contiguous_strides(sizes), value.dtype());
+  return meta_tensor(sizes, contiguous_strides(sizes), value.dtype());
 }
 
-Tensor MatrixOutlines::outlined_point(const GroupMember& member) const {
+Tensor MatrixMetaTensors::meta_of_point(const GroupMember& member) const {
   SmallVector<Tensor, 4> operands;
   for (const GroupArgument& argument : member.arguments) {
     if (has_tensor(argument)) operands.push_back(value_of(argument));
@@ -157,7 +157,7 @@ Tensor MatrixOutlines::outlined_point(const GroupMember& member) const {
     sizes = broadcast_shapes(sizes, operand.sizes());
     pointers.push_back(&operand);
   }
-  return outline(sizes, kernels::pointwise_strides(sizes, pointers), operands[0].dtype());
+  return meta_tensor(sizes, kernels::pointwise_strides(sizes, pointers), operands[0].dtype());
 }
 
 }  // namespace tierup::ops

@@ -1,4 +1,5 @@
-// MatrixOutlines: what the values of a group with products look like for inputs of certain sizes.
+// MatrixMetaTensors: what the values of a group with products look like for inputs of certain
+// sizes.
 //
 // Nothing is computed: views are taken of tensors without data. What does not fit, in whatever way,
 // is left to the group's twin, which says what tier 0 would.
@@ -14,14 +15,14 @@
 namespace tierup::ops {
 
 // What views make of a tensor without data. Throws Error if one does not fit or would copy.
-Tensor outline_through(Tensor outline, const ViewChain& views);
+Tensor meta_through(Tensor meta, const ViewChain& views);
 
-class MatrixOutlines {
+class MatrixMetaTensors {
  public:
   // Dimensions that values may have: two outer ones, rows and columns.
   static constexpr int64_t kMaxRank = 4;
 
-  MatrixOutlines(const GroupProgram& program, std::span<const Tensor> inputs);
+  MatrixMetaTensors(const GroupProgram& program, std::span<const Tensor> inputs);
 
   // Why no kernels over matrices do the group for these inputs; empty if they may.
   const std::string& refusal() const { return refusal_; }
@@ -35,11 +36,11 @@ class MatrixOutlines {
   const Factors& factors(uint32_t index) const { return factors_[index]; }
 
  private:
-  void outline_all();
-  Tensor outlined(const GroupMember& member);
-  Tensor outlined_product(const GroupMember& member);
-  Tensor outlined_row_member(const GroupMember& member) const;
-  Tensor outlined_point(const GroupMember& member) const;
+  void make_all();
+  Tensor meta_of(const GroupMember& member);
+  Tensor meta_of_product(const GroupMember& member);
+  Tensor meta_of_row_member(const GroupMember& member) const;
+  Tensor meta_of_point(const GroupMember& member) const;
 
   const GroupProgram& program_;
   std::vector<Tensor> inputs_;

@@ -1,5 +1,5 @@
 // Combinations: how many there are is known before memory is taken for them.
-#include "tierup/kernels/joining.h"
+#include "tierup/kernels/cat.h"
 
 #include <gtest/gtest.h>
 

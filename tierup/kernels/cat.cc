@@ -1,4 +1,4 @@
-#include "tierup/kernels/joining.h"
+#include "tierup/kernels/cat.h"
 
 #include <algorithm>
 #include <cstring>

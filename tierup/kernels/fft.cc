@@ -1,4 +1,4 @@
-#include "tierup/kernels/spectral.h"
+#include "tierup/kernels/fft.h"
 
 #include <algorithm>
 
