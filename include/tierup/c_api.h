@@ -225,6 +225,17 @@ TIERUP_C_API tierup_value* tierup_module_run(const tierup_module* module, const 
                                              tierup_value* const* args, size_t count,
                                              const tierup_run_options* options,
                                              tierup_error** error);
+/* An archive of the kind that was loaded, with the weights and attributes as they are now; it
+ * appears whole or not at all. */
+TIERUP_C_API tierup_code tierup_module_save(const tierup_module* module, const char* path,
+                                            tierup_error** error);
+/* Parameters and buffers: as safetensors if the path ends so, else as torch.save writes them. */
+TIERUP_C_API tierup_code tierup_module_save_state_dict(const tierup_module* module,
+                                                       const char* path, tierup_error** error);
+/* Copies from such a file. With `strict`, names must match exactly; shapes always must. */
+TIERUP_C_API tierup_code tierup_module_load_state_dict(const tierup_module* module,
+                                                       const char* path, int strict,
+                                                       tierup_error** error);
 TIERUP_C_API void tierup_module_free(tierup_module* module);
 
 /* ---- The Executor ---- */

@@ -104,6 +104,16 @@ class TIERUP_API Module {
   // From a torch.save or safetensors file.
   void load_state_dict(const std::string& path, bool strict = true) const;
 
+  // Writes an archive of the kind that this module came from, which PyTorch opens as well: its code
+  // as it was, its weights, buffers and attributes as they are now. What shared memory goes on
+  // sharing it. The file appears whole or not at all, and may be the one that was loaded. Throws,
+  // naming the path, for attributes that no file can hold, before anything is written. Nothing may
+  // run meanwhile that writes to the module.
+  void save(const std::string& path) const;
+  // Parameters and buffers: as safetensors if the path ends so, else as torch.load with
+  // weights_only=True reads it.
+  void save_state_dict(const std::string& path) const;
+
   // Attributes by dotted path ("encoder.scale").
   Value attribute(const std::string& path) const;
   void set_attribute(const std::string& path, const Value& value) const;

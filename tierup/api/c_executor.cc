@@ -176,6 +176,30 @@ tierup_value* tierup_module_run(const tierup_module* module, const char* method,
   });
 }
 
+tierup_code tierup_module_save(const tierup_module* module, const char* path,
+                               tierup_error** error) {
+  return c_guarded(error, [&] {
+    module_of(module).save(path_of(path));
+    return TIERUP_OK;
+  });
+}
+
+tierup_code tierup_module_save_state_dict(const tierup_module* module, const char* path,
+                                          tierup_error** error) {
+  return c_guarded(error, [&] {
+    module_of(module).save_state_dict(path_of(path));
+    return TIERUP_OK;
+  });
+}
+
+tierup_code tierup_module_load_state_dict(const tierup_module* module, const char* path, int strict,
+                                          tierup_error** error) {
+  return c_guarded(error, [&] {
+    module_of(module).load_state_dict(path_of(path), strict != 0);
+    return TIERUP_OK;
+  });
+}
+
 void tierup_module_free(tierup_module* module) { delete module; }
 
 tierup_executor* tierup_executor_open(const char* path, const tierup_executor_config* config,

@@ -107,6 +107,10 @@ class Model final : public executor::Servable {
   // are missing, unexpected or of another shape, before anything is changed.
   archive::NamedTensors state() const;
   void load_state(const archive::NamedTensors& state, bool strict) const;
+  // Writes an archive of the kind that the model came from, with its weights and attributes as they
+  // are now. Throws kUnsupported, naming the path, for what no file can hold, and kNotFound if the
+  // file cannot be written; the old file then is as it was. Nothing may run meanwhile that writes.
+  void save(const std::string& path) const;
 
   // Servable: a model with weights of its own and the same code, for the Executor
   // (model_serving.cc).

@@ -6,6 +6,9 @@
 
 #include "tierup/api/model.h"
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
+#include "tierup/frontend/exported/program_saver.h"
+#include "tierup/frontend/torchscript/module_saver.h"
 #include "tierup/kernels/copy.h"
 
 namespace tierup::api {
@@ -106,6 +109,21 @@ void Model::load_state(const archive::NamedTensors& state, bool strict) const {
     kernels::copy_into(found->second, tensor);
     found->second.bump_version();
   }
+}
+
+void Model::save(const std::string& path) const {
+  if (exported_) {
+    return frontend::exported::save_program(path, *module_.archive, exported_->model, *root());
+  }
+  const auto state_of = [this](const Ref<ObjectValue>& object) -> std::optional<IValue> {
+    if (!frontend::torchscript::has_own_state(*object->type)) return std::nullopt;
+    const ThreadCountScope threads(options_.threads);
+    ops::RunContext run_context = context();
+    std::vector<IValue> arguments{IValue(object)};
+    return program_->run(ir::as_function(*object->type->find_method("__getstate__")), arguments,
+                         run_context, run_state({}));
+  };
+  frontend::torchscript::save_module(path, *module_.archive, root(), state_of);
 }
 
 }  // namespace tierup::api

@@ -2,6 +2,7 @@
 #include "tierup/api/facade.h"
 #include "tierup/api/public_convert.h"
 #include "tierup/archive/state_dict.h"
+#include "tierup/archive/torch_save.h"
 #include "tierup/module.h"
 
 namespace tierup::v1 {
@@ -135,6 +136,14 @@ void Module::load_state_dict(const NamedTensors& state, bool strict) const {
 
 void Module::load_state_dict(const std::string& path, bool strict) const {
   guarded([&] { impl_->model->load_state(archive::open_state_dict(path), strict); });
+}
+
+void Module::save(const std::string& path) const {
+  guarded([&] { impl_->model->save(path); });
+}
+
+void Module::save_state_dict(const std::string& path) const {
+  guarded([&] { archive::save_weights(path, impl_->model->state()); });
 }
 
 Value Module::attribute(const std::string& path) const {

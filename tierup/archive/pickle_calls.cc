@@ -243,6 +243,9 @@ IValue PickleCalls::call(const PickleMarker& callee, const IValue& argument) {
     case Global::kComplex: return make_complex(arguments);
     case Global::kDevice: return make_device(arguments);
     case Global::kSize: return make_size(arguments);
+    case Global::kCounter:
+      check_arguments(arguments.size() == 1 && arguments[0].is_dict(), "collections.Counter");
+      return arguments[0];
     default: fail(ErrorCode::kCorruptArchive, "{} cannot be called", callee.name);
   }
 }

@@ -40,6 +40,7 @@ constexpr GlobalRow kGlobals[] = {
     {"builtins", "complex", Global::kComplex},
     {"__builtin__", "complex", Global::kComplex},
     {"collections", "OrderedDict", Global::kOrderedDict},
+    {"collections", "Counter", Global::kCounter},
 };
 
 struct StorageRow {
@@ -116,6 +117,13 @@ IValue finish(Ref<PickleMarker> marker, std::string_view module, std::string_vie
 
 PickleMarker* marker_of(const IValue& value) {
   return value.is_capsule() ? dynamic_cast<PickleMarker*>(value.to_capsule()) : nullptr;
+}
+
+std::string_view storage_type_name(ScalarType dtype) {
+  const auto* const row =
+      std::ranges::find_if(kStorages, [&](const StorageRow& r) { return r.dtype == dtype; });
+  TIERUP_CHECK(row != std::end(kStorages));
+  return row->name;
 }
 
 IValue resolve_global(std::string_view module, std::string_view name, ClassResolver& classes) {

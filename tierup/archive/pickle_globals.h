@@ -27,7 +27,8 @@ enum class Global : uint8_t {
   kRestoreTypeTag,
   kComplex,
   kOrderedDict,
-  kSize,  // torch.Size: a tuple of ints; becomes a list of them.
+  kCounter,  // collections.Counter: a dict of what was counted.
+  kSize,     // torch.Size: a tuple of ints; becomes a list of them.
 };
 
 // Something that a pickle names and that is no value of a program; it travels on the stack as
@@ -48,6 +49,9 @@ PickleMarker* marker_of(const IValue& value);
 // What "module name" stands for: a marker, or at once a value (a dtype). Throws kUnsupported naming
 // both if the table does not have it.
 IValue resolve_global(std::string_view module, std::string_view name, ClassResolver& classes);
+
+// "FloatStorage": what a pickle calls storages of these elements, in module "torch".
+std::string_view storage_type_name(ScalarType dtype);
 
 // Storages by key, and the calls that make tensors of them.
 class PickleCalls {

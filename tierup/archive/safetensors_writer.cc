@@ -1,11 +1,8 @@
 // Writer of safetensors files.
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <set>
 
+#include "tierup/archive/atomic_file.h"
 #include "tierup/archive/safetensors.h"
 #include "tierup/archive/safetensors_dtype.h"
 #include "tierup/base/error.h"
@@ -103,16 +100,9 @@ std::string to_safetensors(const NamedTensors& tensors, const TextMetadata& meta
 void write_safetensors(const std::string& path, const NamedTensors& tensors,
                        const TextMetadata& metadata) {
   const std::string bytes = to_safetensors(tensors, metadata);
-  const std::string partial = path + ".partial";
-  std::FILE* file = std::fopen(partial.c_str(), "wb");
-  require(file != nullptr, ErrorCode::kNotFound, "cannot write {}: {}", path, strerror(errno));
-  const bool complete = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = std::fclose(file) == 0;
-  if (!complete || !closed || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    std::remove(partial.c_str());
-    fail(ErrorCode::kNotFound, "cannot write {}: {}", path, strerror(reason));
-  }
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
 }
 
 }  // namespace tierup::archive

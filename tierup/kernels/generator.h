@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "tierup/base/ref.h"
 
@@ -31,6 +33,12 @@ class Generator final : public RefCounted {
     const uint64_t high = next32();
     return (high << 32) | next32();
   }
+  // Where the stream stands, as torch.get_rng_state() gives it: 5056 bytes. A generator that is set
+  // to it goes on with the same numbers.
+  std::string state() const;
+  // Throws kInvalidArgument for bytes that are no such state.
+  void set_state(std::string_view bytes);
+
   // A normal double left over from the last Box-Muller pair (PyTorch keeps one of each).
   std::optional<double> cached_normal;
   std::optional<float> cached_normal_float;

@@ -1,5 +1,6 @@
 #include "tierup/frontend/exported/exported_weights.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tierup/archive/state_dict.h"
@@ -56,9 +57,17 @@ void ExportedWeights::read_tables() {
 void ExportedWeights::read_pickle(const std::string& record) {
   std::string bytes = archive_.read_record(record);
   if (bytes.empty()) return;  // An empty dict.
-  for (auto& [name, tensor] : archive::read_state_dict(archive::own_bytes(std::move(bytes)))) {
-    pickled_.emplace(name, std::move(tensor));
+  pickles_.push_back({record, archive::read_state_dict(archive::own_bytes(std::move(bytes)))});
+}
+
+std::vector<WeightPlace> ExportedWeights::places() const {
+  std::vector<WeightPlace> result;
+  for (const Table& table : tables_) {
+    for (const auto& [name, payload] : table.config) {
+      result.push_back({name, table.folder + payload.path_name, &payload});
+    }
   }
+  return result;
 }
 
 Tensor ExportedWeights::find(const std::string& name) {
@@ -66,12 +75,15 @@ Tensor ExportedWeights::find(const std::string& name) {
     const auto found = table.config.find(name);
     if (found != table.config.end()) return from_payload(name, found->second, table.folder);
   }
-  const auto found = pickled_.find(name);
-  require(found != pickled_.end(), ErrorCode::kNotFound,
-          "weight '{}' listed in the graph signature is missing from the archive's weights of "
-          "model '{}'",
-          name, model_);
-  return found->second;
+  for (const PickledWeights& pickle : pickles_) {
+    const auto named = [&](const auto& entry) { return entry.first == name; };
+    const auto found = std::ranges::find_if(pickle.tensors, named);
+    if (found != pickle.tensors.end()) return found->second;
+  }
+  fail(ErrorCode::kNotFound,
+       "weight '{}' listed in the graph signature is missing from the archive's weights of model "
+       "'{}'",
+       name, model_);
 }
 
 Tensor ExportedWeights::from_payload(const std::string& name, const Payload& payload,

@@ -7,6 +7,7 @@
 
 #include "tierup/archive/type_restorer.h"
 #include "tierup/base/error.h"
+#include "tierup/frontend/torchscript/module_saver.h"
 
 namespace tierup::frontend::torchscript {
 namespace {
@@ -42,12 +43,9 @@ IValue CodeClasses::build_object(const TypePtr& class_type, IValue state) {
   const ClassType* type = class_type->as_class();
   require(type != nullptr && !class_type->is(TypeKind::kInterface), ErrorCode::kCorruptArchive,
           "'{}' is not a class that has objects", class_type->to_string());
-  const Ref<Callable> setstate = type->find_method("__setstate__");
-  if (!setstate || !type->find_method("__getstate__")) {
-    return archive::object_from_attributes(class_type, state);
-  }
-  return build_by_setstate(std::static_pointer_cast<const ClassType>(class_type), *setstate,
-                           std::move(state));
+  if (!has_own_state(*type)) return archive::object_from_attributes(class_type, state);
+  return build_by_setstate(std::static_pointer_cast<const ClassType>(class_type),
+                           *type->find_method("__setstate__"), std::move(state));
 }
 
 IValue CodeClasses::build_by_setstate(const std::shared_ptr<const ClassType>& type,
