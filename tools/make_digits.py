@@ -3,8 +3,8 @@
     python tools/make_digits.py demo
 
 Needs torch, scikit-learn and safetensors (only to make the files; the demo itself needs none of them). Writes
-demo/digits.pt (TorchScript), demo/digits.safetensors (all held-out images and the model's answers by PyTorch) and
-demo/labels.json (the true digits). Seeded: the same versions write the same files.
+demo/digits.pt (TorchScript), demo/digits.safetensors (all held-out images and the model's answers by PyTorch),
+demo/labels.json (the true digits) and demo/digits_train.safetensors (the other images, as 0..16, and their digits). Seeded: the same versions write the same files.
 """
 
 import json
@@ -68,6 +68,8 @@ def main(folder):
         str(folder / "digits.safetensors"),
         metadata={"inputs": '{"tuple": [{"t": "in.0"}]}', "outputs": '{"t": "out.0"}', "rtol": "1e-4", "atol": "1e-5"},
     )
+    train_file = {"images": (train_images * 16).to(torch.uint8).contiguous(), "labels": train_labels.to(torch.uint8)}
+    safetensors.torch.save_file(train_file, str(folder / "digits_train.safetensors"))
     (folder / "labels.json").write_text(json.dumps(test_labels.tolist()) + "\n")
 
 

@@ -1,11 +1,13 @@
 #include "tierup/training/checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tierup/archive/atomic_file.h"
 #include "tierup/archive/model_archive.h"
 #include "tierup/archive/torch_save.h"
 #include "tierup/base/error.h"
+#include "tierup/kernels/copy.h"
 
 namespace tierup::training {
 namespace {
@@ -72,7 +74,54 @@ std::string generator_of(const std::string& path, const IValue& value) {
   return {static_cast<const char*>(tensor.raw()), tensor.bytes()};
 }
 
+// What keeps a checkpoint's weights from going into a module, one line each.
+std::string state_problems(const archive::NamedTensors& own, const archive::NamedTensors& saved) {
+  std::string problems;
+  const auto find = [](const archive::NamedTensors& in, const std::string& name) {
+    return std::ranges::find_if(in, [&](const auto& entry) { return entry.first == name; });
+  };
+  for (const auto& [name, tensor] : saved) {
+    const auto found = find(own, name);
+    if (found == own.end()) {
+      problems += fmt::format("\n- unexpected: {}", name);
+    } else if (!std::ranges::equal(found->second.sizes(), tensor.sizes())) {
+      problems +=
+          fmt::format("\n- size mismatch: {} is {} in the module but {} in the checkpoint", name,
+                      shape_string(found->second.sizes()), shape_string(tensor.sizes()));
+    }
+  }
+  for (const auto& [name, tensor] : own) {
+    if (find(saved, name) == saved.end()) problems += fmt::format("\n- missing: {}", name);
+  }
+  return problems;
+}
+
 }  // namespace
+
+void copy_state(const archive::NamedTensors& from, const archive::NamedTensors& to) {
+  for (const auto& [name, tensor] : from) {
+    const auto target =
+        std::ranges::find_if(to, [&](const auto& entry) { return entry.first == name; });
+    if (target == to.end()) continue;
+    kernels::copy_into(target->second, tensor);
+    target->second.bump_version();
+  }
+}
+
+void restore(const Checkpoint& saved, const std::string& path, const RestoreTarget& target) {
+  const std::string problems = state_problems(target.state, saved.model);
+  require(problems.empty(), ErrorCode::kInvalidArgument,
+          "{}: the checkpoint does not fit the module:{}", path, problems);
+  const size_t schedules = target.schedule != nullptr ? 1 : 0;
+  require(saved.optimizers.size() == 1 && saved.schedules.size() == schedules,
+          ErrorCode::kInvalidArgument,
+          "{}: the checkpoint has {} optimizers and {} schedules instead of 1 and {}", path,
+          saved.optimizers.size(), saved.schedules.size(), schedules);
+  target.optimizer->load_state_dict(saved.optimizers[0].second);
+  if (target.schedule != nullptr) target.schedule->load_state_dict(saved.schedules[0].second);
+  if (!saved.generator.empty()) target.generator->set_state(saved.generator);
+  copy_state(saved.model, target.state);
+}
 
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   archive::PickleWriter pickle(archive::PickleDialect::kTorchSave);

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "tierup/archive/safetensors.h"
+#include "tierup/kernels/generator.h"
 #include "tierup/tensor/ivalue.h"
+#include "tierup/training/schedule.h"
 
 namespace tierup::training {
 
@@ -31,5 +33,20 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 // Throws kNotFound, kCorruptArchive (cut short, broken), and kUnsupported for a file that is no
 // checkpoint of this layout, saying what it is.
 Checkpoint load_checkpoint(const std::string& path);
+
+// What a checkpoint of one optimiser goes back into.
+struct RestoreTarget {
+  archive::NamedTensors state;  // The module's own tensors.
+  Optimizer* optimizer;
+  Schedule* schedule;  // Null: none.
+  kernels::Generator* generator;
+};
+
+// Copies everything back. `path` is for errors: kInvalidArgument for a checkpoint of another module
+// (all differences listed), optimiser or schedule, before anything changes.
+void restore(const Checkpoint& saved, const std::string& path, const RestoreTarget& target);
+
+// Copies tensors into those of the same name.
+void copy_state(const archive::NamedTensors& from, const archive::NamedTensors& to);
 
 }  // namespace tierup::training

@@ -37,38 +37,6 @@ IValue dict_of(const archive::NamedTensors& tensors) {
   return IValue(dict);
 }
 
-// What keeps a checkpoint's weights from going into a module, one line each.
-std::string state_problems(const archive::NamedTensors& own, const archive::NamedTensors& saved) {
-  std::string problems;
-  const auto find = [](const archive::NamedTensors& in, const std::string& name) {
-    return std::ranges::find_if(in, [&](const auto& entry) { return entry.first == name; });
-  };
-  for (const auto& [name, tensor] : saved) {
-    const auto found = find(own, name);
-    if (found == own.end()) {
-      problems += fmt::format("\n- unexpected: {}", name);
-    } else if (!std::ranges::equal(found->second.sizes(), tensor.sizes())) {
-      problems +=
-          fmt::format("\n- size mismatch: {} is {} in the module but {} in the checkpoint", name,
-                      shape_string(found->second.sizes()), shape_string(tensor.sizes()));
-    }
-  }
-  for (const auto& [name, tensor] : own) {
-    if (find(saved, name) == saved.end()) problems += fmt::format("\n- missing: {}", name);
-  }
-  return problems;
-}
-
-void copy_state(const archive::NamedTensors& from, const archive::NamedTensors& to) {
-  for (const auto& [name, tensor] : from) {
-    const auto target =
-        std::ranges::find_if(to, [&](const auto& entry) { return entry.first == name; });
-    if (target == to.end()) continue;
-    kernels::copy_into(target->second, tensor);
-    target->second.bump_version();
-  }
-}
-
 }  // namespace
 
 Score& Score::operator+=(const Score& other) {
@@ -219,20 +187,8 @@ void Trainer::save() const {
 }
 
 void Trainer::resume() {
-  const std::string& path = options_.checkpoint;
-  const Checkpoint saved = load_checkpoint(path);
-  const archive::NamedTensors own = task_.state();
-  const std::string problems = state_problems(own, saved.model);
-  require(problems.empty(), ErrorCode::kInvalidArgument,
-          "{}: the checkpoint does not fit the module:{}", path, problems);
-  require(saved.optimizers.size() == 1 && saved.schedules.size() == (schedule_ != nullptr ? 1 : 0),
-          ErrorCode::kInvalidArgument,
-          "{}: the checkpoint has {} optimizers and {} schedules instead of 1 and {}", path,
-          saved.optimizers.size(), saved.schedules.size(), schedule_ != nullptr ? 1 : 0);
-  optimizer_.load_state_dict(saved.optimizers[0].second);
-  if (schedule_ != nullptr) schedule_->load_state_dict(saved.schedules[0].second);
-  copy_state(saved.model, own);
-  if (!saved.generator.empty()) task_.generator().set_state(saved.generator);
+  const Checkpoint saved = load_checkpoint(options_.checkpoint);
+  restore(saved, options_.checkpoint, {task_.state(), &optimizer_, schedule_, &task_.generator()});
   epoch_ = saved.epoch;
   for (const auto& [name, value] : saved.extra) {
     if (name == kBestLoss && value.is_float()) best_loss_ = value.to_float();

@@ -15,36 +15,44 @@
 namespace tierup::frontend::exported {
 namespace {
 
-// Puts the elements that `from` has in row-major order where `layout` has them, in `bytes`.
-void scatter(const TensorMeta& layout, IntSpan sizes, const std::string& from, std::string& bytes) {
-  const size_t item = item_size(layout.dtype);
-  const auto element = [&](size_t i) { return from.data() + i * item; };
-  IntVector index(sizes.size(), 0);
-  for (size_t i = 0; i * item < from.size(); ++i) {
+// A record's new bytes, and which of them some weight has set.
+struct Record {
+  std::string bytes;
+  std::vector<bool> is_set;
+};
+
+// Puts the tensor's elements where `layout` has them. False if another weight of the record has set
+// one to something else.
+bool put_elements(const TensorMeta& layout, const Tensor& tensor, Record& record) {
+  const size_t item = tensor.item_size();
+  std::string elements(tensor.bytes(), '\0');
+  gather_elements(tensor, elements.data());
+  IntVector index(tensor.sizes().size(), 0);
+  for (size_t i = 0; i * item < elements.size(); ++i) {
     int64_t place = layout.storage_offset.value;
-    for (size_t d = 0; d < sizes.size(); ++d) place += index[d] * layout.strides[d].value;
-    std::memcpy(bytes.data() + static_cast<size_t>(place) * item, element(i), item);
-    for (size_t d = sizes.size(); d-- > 0;) {
-      if (++index[d] < sizes[d]) break;
+    for (size_t d = 0; d < index.size(); ++d) place += index[d] * layout.strides[d].value;
+    const size_t at = static_cast<size_t>(place) * item;
+    const char* element = elements.data() + i * item;
+    if (record.is_set[at] && std::memcmp(record.bytes.data() + at, element, item) != 0) {
+      return false;
+    }
+    std::memcpy(record.bytes.data() + at, element, item);
+    record.is_set[at] = true;
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < tensor.size(static_cast<int64_t>(d))) break;
       index[d] = 0;
     }
   }
+  return true;
 }
 
-// The record's bytes with this tensor in them.
-std::string raw_bytes(const std::string& name, const TensorMeta& layout, const Tensor& tensor,
-                      uint64_t record_bytes) {
+void check_layout(const std::string& name, const TensorMeta& layout, const Tensor& tensor) {
   IntVector sizes;
   for (const SymInt& size : layout.sizes) sizes.push_back(size.value);
   require(tensor.dtype() == layout.dtype && std::ranges::equal(tensor.sizes(), sizes),
           ErrorCode::kInvalidArgument,
           "weight '{}' is {} now, but the program was exported for {} of shape {}", name,
           tensor.describe(), dtype_name(layout.dtype), shape_string(sizes));
-  std::string elements(tensor.bytes(), '\0');
-  gather_elements(tensor, elements.data());
-  std::string bytes(record_bytes, '\0');
-  scatter(layout, sizes, elements, bytes);
-  return bytes;
 }
 
 std::string pickled_bytes(const archive::NamedTensors& tensors,
@@ -69,7 +77,7 @@ class ProgramSaver {
       : source_(source), root_(root), weights_(source, model) {}
 
   // The records that are not as in the source, by name.
-  const std::map<std::string, std::string>& records() {
+  const std::map<std::string, Record>& records() {
     for (const WeightPlace& place : weights_.places()) replace_raw(place);
     for (const PickledWeights& pickle : weights_.pickles()) replace_pickle(pickle);
     return records_;
@@ -87,14 +95,16 @@ class ProgramSaver {
     if (!slot) return;
     require(place.payload->meta && !place.payload->use_pickle, ErrorCode::kUnsupported,
             "weight '{}' is pickled or a custom object, which tierup cannot write", place.name);
-    const uint64_t record_bytes = source_.record_bytes(place.record);
-    std::string bytes =
-        raw_bytes(place.name, *place.payload->meta, root_.slots[*slot].to_tensor(), record_bytes);
-    const auto owner = owners_.emplace(place.record, place.name).first;
-    const auto [found, is_new] = records_.try_emplace(place.record, bytes);
-    require(is_new || found->second == bytes, ErrorCode::kInvalidArgument,
-            "the weights '{}' and '{}' share one record of the program, but are no longer equal",
-            owner->second, place.name);
+    const Tensor tensor = root_.slots[*slot].to_tensor();
+    check_layout(place.name, *place.payload->meta, tensor);
+    Record& record = records_[place.record];
+    if (record.bytes.empty()) {
+      record.bytes.resize(source_.record_bytes(place.record));
+      record.is_set.resize(record.bytes.size());
+    }
+    require(put_elements(*place.payload->meta, tensor, record), ErrorCode::kInvalidArgument,
+            "the weight '{}' shares memory of the program with another one, and is no longer equal",
+            place.name);
   }
 
   void replace_pickle(const PickledWeights& pickle) {
@@ -106,14 +116,13 @@ class ProgramSaver {
       are_parameters.push_back(slot && root_.type->attributes()[*slot].is_parameter);
       if (slot) tensor = root_.slots[*slot].to_tensor();
     }
-    records_.emplace(pickle.record, pickled_bytes(tensors, are_parameters));
+    records_[pickle.record].bytes = pickled_bytes(tensors, are_parameters);
   }
 
   const archive::ModelArchive& source_;
   const ObjectValue& root_;
   ExportedWeights weights_;
-  std::map<std::string, std::string> records_;
-  std::map<std::string, std::string> owners_;  // The first name of a record.
+  std::map<std::string, Record> records_;
 };
 
 }  // namespace
@@ -122,7 +131,7 @@ void save_program(const std::string& path, const archive::ModelArchive& source,
                   const std::string& model, const ObjectValue& root) {
   source.require_kind(archive::ArchiveKind::kExported);
   ProgramSaver saver(source, model, root);
-  const std::map<std::string, std::string>& records = saver.records();
+  const std::map<std::string, Record>& records = saver.records();
   archive::AtomicFile file(path);
   archive::ZipWriter zip(file);
   const std::string folder = source.root().empty() ? "" : source.root() + "/";
@@ -132,7 +141,7 @@ void save_program(const std::string& path, const archive::ModelArchive& source,
     if (found == records.end()) {
       zip.copy(source.zip(), entry);
     } else {
-      zip.add(entry.name, found->second);
+      zip.add(entry.name, found->second.bytes);
     }
   }
   zip.finish();
