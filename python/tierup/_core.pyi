@@ -1,0 +1,166 @@
+from collections.abc import Sequence
+
+
+version: str = '0.1.0'
+
+class Tensor:
+    """
+    An array in tierup's memory. A carrier: hand it to NumPy, PyTorch or any other library by DLPack or as a buffer.
+    """
+
+    @property
+    def shape(self) -> tuple:
+        """Sizes, as a tuple."""
+
+    @property
+    def strides(self) -> tuple:
+        """Strides in elements, as a tuple."""
+
+    @property
+    def dtype(self) -> str:
+        """The element type's name: 'float32', 'int64'..."""
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+
+    def tolist(self) -> object:
+        """The elements as nested lists of Python numbers."""
+
+    def item(self) -> object:
+        """The one element as a Python number."""
+
+    def to(self, dtype: str) -> Tensor:
+        """The same with another element type."""
+
+    def contiguous(self) -> Tensor:
+        """Itself if row-major without gaps, else such a copy."""
+
+    def clone(self) -> Tensor:
+        """A row-major copy."""
+
+    def numpy(self) -> object:
+        """A NumPy array over the same memory."""
+
+    def torch(self) -> object:
+        """A PyTorch tensor over the same memory."""
+
+    def mark_written(self) -> None:
+        """
+        To be called after writing, through NumPy or PyTorch, to a weight of a model.
+        """
+
+    def __dlpack__(self, *, stream: object | None = None, max_version: object | None = None, dl_device: object | None = None, copy: object | None = None) -> object:
+        """A DLPack capsule over the same memory."""
+
+    def __dlpack_device__(self) -> tuple:
+        """DLPack's device: the CPU."""
+
+    def __len__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+    __dlpack_c_exchange_api__: PyCapsule = ...
+
+def tensor(array: object) -> Tensor:
+    """
+    A Tensor over the memory of any array: NumPy's, PyTorch's, a buffer, or one that speaks DLPack. Read-only memory is copied.
+    """
+
+class Object:
+    """
+    An object that a model made. Its attributes can be read, and it can be given back to the model.
+    """
+
+    def __getattr__(self, arg: str, /) -> object: ...
+
+    def __repr__(self) -> str: ...
+
+class Model:
+    def __init__(self, source: object, options: object) -> None: ...
+
+    def __call__(self, *args, **kwargs) -> object:
+        """Calls the model as Python's module(*args, **kwargs)."""
+
+    def forward(self, *args, **kwargs) -> object:
+        """Calls forward, without the module's hooks."""
+
+    def run(self, method: str, *args, **kwargs) -> object:
+        """Calls a method by its name."""
+
+    def close(self) -> None:
+        """
+        Lets go of the model; calls under way end as they would. Later ones raise.
+        """
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+
+class CancellationToken:
+    """Stops runs from any thread."""
+
+    def __init__(self) -> None: ...
+
+    def cancel(self) -> None:
+        """Stops the runs that have it."""
+
+    @property
+    def cancelled(self) -> bool: ...
+
+class Completions:
+    def __init__(self, arg: object, /) -> None: ...
+
+    def drain(self) -> list: ...
+
+class PreparedWeights:
+    """Weights that were checked and made ready, and wait to be installed."""
+
+class Executor:
+    def __init__(self, model: Model, config: object) -> None: ...
+
+    def run(self, *args, **kwargs) -> object:
+        """
+        Runs the model as Python's module(*args, **kwargs) and waits for the result.
+        """
+
+    def run_flat(self, leaves: object, time_limit: object | None = None) -> list:
+        """Takes the flattened arguments in order, gives the flattened result."""
+
+    def run_into(self, leaves: object, outputs: object, time_limit: object | None = None) -> None:
+        """
+        Writes the flattened result into `outputs`: arrays of its shapes and dtypes.
+        """
+
+    def close(self) -> None:
+        """Waits for the runs under way, and ends."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+
+    def install(self, weights: PreparedWeights) -> int:
+        """
+        Installs prepared weights by one assignment; returns the generation's number.
+        """
+
+    def trim(self) -> int:
+        """
+        Gives back memory that no run used since the last call; returns how many frames.
+        """
+
+class LiveWeights:
+    def __init__(self, arguments: object, positions: Sequence[int], looks_for_writes: bool) -> None: ...
+
+    def match(self, arguments: object) -> bool: ...
+
+    def tensors(self, names: Sequence[str]) -> dict: ...
+
+def set_memory_limit(max_bytes: int) -> None:
+    """Tensors of all models together may take this many bytes; 0: no limit."""
+
+def memory_stats() -> dict: ...
