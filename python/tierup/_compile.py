@@ -75,10 +75,9 @@ def _walked(program):
 
 
 def _bound(value):
-    try:
-        return int(value)
-    except (TypeError, ValueError, OverflowError):  # An infinity.
-        return None
+    import sympy
+
+    return int(value) if isinstance(value, (int, sympy.Integer)) else None  # Else an infinity.
 
 
 def _saved(program) -> bytes:
@@ -128,13 +127,8 @@ def compile(module_or_function, example_args=(), example_kwargs=None, *, dynamic
 
 
 def _function_module(function):
-    import inspect
-
     import torch
 
-    class Function(torch.nn.Module):
-        def forward(self, *args, **kwargs):
-            return function(*args, **kwargs)
-
-    Function.forward.__signature__ = inspect.signature(function)
-    return Function()
+    module = torch.nn.Module()
+    module.forward = function
+    return module
