@@ -1,9 +1,12 @@
 #include "tierup/codegen/compile_groups.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <string>
 
+#include "tierup/codegen/code_cache.h"
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/codegen/group_stages.h"
 #include "tierup/codegen/matrix_stages.h"
@@ -28,12 +31,6 @@ class MachineCode final : public RefCounted {
  private:
   const CodegenApi* api_;
   CompiledObject* object_;
-};
-
-struct Compiled {
-  kernels::FusedFunction function = nullptr;
-  kernels::MatrixFunction matrix = nullptr;
-  Ref<RefCounted> code;
 };
 
 // As the kernels have that they are compared with.
@@ -108,8 +105,7 @@ class GroupCompiler {
       const MatrixKernel kernel =
           build_matrix_kernel(program, forms, made.inputs, stage, metas, vector_bits(options_));
       if (!kernel.body.refusal.empty()) return group.refuse(kernel.body.refusal);
-      Compiled& compiled = known_[kernel.key()];
-      if (compiled.matrix == nullptr) compiled = compile(kernel, group);
+      const CachedKernel compiled = find(kernel, group);
       if (compiled.matrix == nullptr) return;
       stage.function = compiled.matrix;
       stage.code = compiled.code;
@@ -139,7 +135,7 @@ class GroupCompiler {
         stage.inputs.push_back({ops::GroupArgument::Source::kInput, i, false});
       }
       stage.loads = kernel.loads;
-      const Compiled& compiled = find(kernel, group);
+      const CachedKernel compiled = find(kernel, group);
       if (compiled.function == nullptr) return;
       stage.function = compiled.function;
       stage.code = compiled.code;
@@ -152,24 +148,31 @@ class GroupCompiler {
     ++report_.kernels;
   }
 
-  const Compiled& find(const GroupKernel& kernel, ops::FusionGroup& group) {
-    Compiled& compiled = known_[kernel.key()];
-    if (compiled.function == nullptr) compiled = compile(kernel, group);
+  // From the process's cache, or compiled now; without a function if that failed.
+  template <typename Kernel>
+  CachedKernel find(const Kernel& kernel, ops::FusionGroup& group) {
+    // To be seen, it must be made; and without the library there are no kernels.
+    if (options_.print_ir || library_().api() == nullptr) return compile(kernel, group);
+    const std::string key =
+        fmt::format("{}:{}:{}", Kernel::kKind, vector_bits(options_), kernel.key());
+    if (const std::optional<CachedKernel> known = CodeCache::instance().find(key)) return *known;
+    const CachedKernel compiled = compile(kernel, group);
+    if (compiled.code) CodeCache::instance().add(key, compiled);
     return compiled;
   }
 
-  Compiled compile(const GroupKernel& kernel, ops::FusionGroup& group) {
+  CachedKernel compile(const GroupKernel& kernel, ops::FusionGroup& group) {
     const KernelSpec spec = kernel.spec("fused");
     return compiled_by([&](const CodegenApi& api) { return api.compile(&spec, &options_); }, group);
   }
-  Compiled compile(const MatrixKernel& kernel, ops::FusionGroup& group) {
+  CachedKernel compile(const MatrixKernel& kernel, ops::FusionGroup& group) {
     const MatrixSpec spec = kernel.spec("fused_matrices");
     return compiled_by([&](const CodegenApi& api) { return api.compile_matrix(&spec, &options_); },
                        group);
   }
 
   template <typename Compile>
-  Compiled compiled_by(const Compile& call, ops::FusionGroup& group) {
+  CachedKernel compiled_by(const Compile& call, ops::FusionGroup& group) {
     const CodegenApi* api = library_().api();
     if (api == nullptr) {
       group.refuse(library_().error());
@@ -184,12 +187,12 @@ class GroupCompiler {
       return {};
     }
     ++report_.compiled;
-    return {result.function, result.matrix, Ref<RefCounted>(new MachineCode(api, result.object))};
+    return {result.function, result.matrix, Ref<RefCounted>(new MachineCode(api, result.object)),
+            result.object_size};
   }
 
   const std::function<const Library&()>& library_;
   const CompileOptions& options_;
-  std::map<std::string, Compiled> known_;
   GroupReport report_;
 };
 

@@ -14,13 +14,14 @@ namespace tierup::codegen {
 struct GroupReport {
   size_t groups = 0;
   size_t kernels = 0;   // Installed.
-  size_t compiled = 0;  // Different ones.
+  size_t compiled = 0;  // By the code generator, now; the others were in the cache.
   double compile_ms = 0;
   std::string refusal;  // The first group's that got none.
 };
 
-// Kernels are made for the forms that the groups expect, equal ones once. A group that cannot be
-// compiled keeps its twin and says why; nothing here throws for that. Stops early once `cancelled`.
+// Kernels are made for the forms that the groups expect, equal ones once in a process (CodeCache).
+// A group that cannot be compiled keeps its twin and says why; nothing here throws for that. Stops
+// early once `cancelled`.
 GroupReport compile_groups(ir::Graph& graph, const std::function<const Library&()>& library,
                            const CompileOptions& options, const std::atomic<bool>& cancelled);
 

@@ -27,7 +27,8 @@ struct GroupKernel {
 
   // Points into this object. `name` must outlive it.
   KernelSpec spec(const char* name) const;
-  // All that decides the machine code, as bytes.
+  static constexpr const char* kKind = "points";
+  // All that decides the machine code, as bytes: a key of the CodeCache.
   std::string key() const;
 };
 

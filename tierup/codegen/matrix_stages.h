@@ -24,7 +24,8 @@ struct MatrixKernel {
 
   // Points into this object. `name` must outlive it.
   MatrixSpec spec(const char* name) const;
-  // All that decides the machine code, as bytes.
+  static constexpr const char* kKind = "matrices";
+  // All that decides the machine code, as bytes: a key of the CodeCache.
   std::string key() const;
 };
 
