@@ -134,11 +134,16 @@ PlanTrial::Turn PlanTrial::look_again(Entry& entry, Contender winner) const {
   turn.contender_ = winner;
   const uint32_t period = entry.period.load(std::memory_order_relaxed);
   const uint32_t number = entry.calls.fetch_add(1, std::memory_order_relaxed);
-  const uint32_t place = number % period;
-  if (period - place > 2 * kRow) return turn;
-  const uint32_t left = period - place;  // 4: loser, 3: loser, timed; 2: winner, 1: winner, timed.
+  if (number + 2 * kRow < period) return turn;
+  // 4: loser, 3: loser, timed; 2: winner, 1: winner, timed.
+  const uint32_t left = std::max(period, number + 1) - number;
+  if (left == 1) {
+    entry.calls.store(0, std::memory_order_relaxed);
+    entry.looks.fetch_add(1, std::memory_order_relaxed);
+  }
   if (left > kRow) {
-    const uint32_t loser = number / period % (offered_count() - 1);
+    const uint32_t looks = entry.looks.load(std::memory_order_relaxed);
+    const uint32_t loser = looks % (offered_count() - 1);
     const Contender first = nth_offered(loser);
     turn.contender_ = first < winner ? first : nth_offered(loser + 1);
   }

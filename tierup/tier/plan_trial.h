@@ -116,9 +116,10 @@ class PlanTrial {
     std::atomic<uint32_t> turns{0};       // Since the trial was opened.
     std::atomic<int64_t> warm_time{0};    // Of the last call that warmed up.
     std::array<Samples, kContenders> samples;
-    // After the verdict: calls, how many of them lie between two looks at a loser, the winner's and
-    // the loser's last time, and how often in a row the loser was faster.
+    // After the verdict: calls since the last look at a loser, looks, how many calls lie between
+    // two, the loser's last time, and how often in a row the loser was faster.
     std::atomic<uint32_t> calls{0};
+    std::atomic<uint32_t> looks{0};
     std::atomic<uint32_t> period{0};
     std::atomic<int64_t> loser_time{0};
     std::atomic<uint32_t> upsets{0};
