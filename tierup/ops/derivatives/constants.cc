@@ -4,6 +4,11 @@
 namespace tierup::ops::derivatives {
 namespace {
 
+// In place, a truth leaves the gradient as it came.
+void passed_on(GradContext& c) {
+  c.give(0, [&] { return c.grad(); });
+}
+
 constexpr auto kNone = DerivativeKind::kNone;
 constexpr auto kZero = DerivativeKind::kZero;
 
@@ -35,10 +40,17 @@ constexpr DerivativeRow kRows[] = {
     {"aten::logical_or", kNone},
     {"aten::logical_xor", kNone},
     {"aten::logical_not", kNone},
-    {"aten::logical_and_", kZero},
-    {"aten::logical_or_", kZero},
-    {"aten::logical_xor_", kZero},
-    {"aten::logical_not_", kZero},
+    {"aten::logical_and_", &passed_on},
+    {"aten::logical_or_", &passed_on},
+    {"aten::logical_xor_", &passed_on},
+    {"aten::logical_not_", &passed_on},
+    {"aten::bitwise_not", kNone},
+    TIERUP_COMPARISON("bitwise_and"),
+    TIERUP_COMPARISON("bitwise_or"),
+    TIERUP_COMPARISON("bitwise_xor"),
+    {"aten::gcd", kNone},
+    {"aten::lcm", kNone},
+    {"aten::where.Scalar", kNone},
     {"aten::isnan", kNone},
     {"aten::isinf", kNone},
     {"aten::isfinite", kNone},

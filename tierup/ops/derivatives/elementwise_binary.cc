@@ -105,7 +105,7 @@ void float_power(GradContext& c) {
   const bool is_complex = (c.is_tensor(0) ? c.is_complex(0) : c.scalar_of(0).is_complex()) ||
                           (c.is_tensor(1) ? c.is_complex(1) : c.scalar_of(1).is_complex());
   const ScalarType wide = is_complex ? ScalarType::kComplexDouble : ScalarType::kDouble;
-  const auto widened = [&](int i) { return arg(c, i).then("aten::to.dtype", wide); };
+  const auto widened = [&](int i) { return kept(c, i).then("aten::to.dtype", wide); };
   if (!c.is_tensor(0)) {
     c.set_result(0, call(c, "aten::pow.Scalar", c.scalar_of(0), widened(1)));
   } else if (!c.is_tensor(1)) {
@@ -146,6 +146,10 @@ void extremum(GradContext& c, bool is_maximum) {
   };
   c.give(0, [&] { return side(0, 1); });
   c.give(1, [&] { return side(1, 0); });
+}
+void nextafter(GradContext& c) {
+  c.give(0, [&] { return grad(c); });
+  c.give_zeros(1);
 }
 void maximum(GradContext& c) { extremum(c, true); }
 void minimum(GradContext& c) { extremum(c, false); }
@@ -205,7 +209,7 @@ void logaddexp_e(GradContext& c) { logaddexp(c, "aten::exp"); }
 void logaddexp_2(GradContext& c) { logaddexp(c, "aten::exp2"); }
 
 void ldexp(GradContext& c) {
-  c.set_result(0, arg(c, 0) * call(c, "aten::pow.Scalar", 2.0, arg(c, 1)));
+  c.set_result(0, kept(c, 0) * call(c, "aten::pow.Scalar", 2.0, arg(c, 1)));
 }
 
 void lerp_number(GradContext& c) {
@@ -345,9 +349,13 @@ constexpr DerivativeRow kRows[] = {
     {"aten::pow.Tensor_Scalar", &pow_by_number},
     {"aten::pow.Tensor_Tensor", &pow_by_tensor},
     {"aten::pow.Scalar", &pow_of_number},
+    {"aten::pow_.Scalar", &pow_by_number},
+    {"aten::pow_.Tensor", &pow_by_tensor},
     {"aten::float_power.Tensor_Tensor", kDecomposed, &float_power},
     {"aten::float_power.Tensor_Scalar", kDecomposed, &float_power},
     {"aten::float_power.Scalar", kDecomposed, &float_power},
+    {"aten::float_power_.Tensor", kDecomposed, &float_power},
+    {"aten::float_power_.Scalar", kDecomposed, &float_power},
     {"aten::atan2", &atan2},
     {"aten::arctan2", &atan2},
     {"aten::hypot", &hypot},
@@ -371,6 +379,8 @@ constexpr DerivativeRow kRows[] = {
     {"aten::logaddexp", &logaddexp_e},
     {"aten::logaddexp2", &logaddexp_2},
     {"aten::ldexp.Tensor", kDecomposed, &ldexp},
+    {"aten::ldexp_", kDecomposed, &ldexp},
+    {"aten::nextafter", &nextafter},
     {"aten::lerp.Scalar", &lerp_number},
     {"aten::lerp.Tensor", &lerp_tensor},
     {"aten::addcmul", &addcmul},

@@ -115,6 +115,11 @@ void polygamma(GradContext& c) {
   c.give(1, [&] { return grad(c) * call(c, "aten::polygamma", c.int_of(0) + 1, arg(c, 1)); });
 }
 
+// In place, the order stands behind.
+void polygamma_in_place(GradContext& c) {
+  c.give(0, [&] { return grad(c) * call(c, "aten::polygamma", c.int_of(1) + 1, arg(c, 0)); });
+}
+
 // The sum of p digammas, half a step apart.
 void mvlgamma(GradContext& c) {
   c.give(0, [&] {
@@ -126,7 +131,13 @@ void mvlgamma(GradContext& c) {
   });
 }
 
+// The mantissa is x / 2^exponent.
+void frexp(GradContext& c) {
+  c.give(0, [&] { return grad(c) / result(c, 1).then("aten::exp2"); });
+}
+
 constexpr DerivativeRow kRows[] = {
+    {"aten::frexp.Tensor", &frexp, 0b10},
     {"aten::abs", &abs_formula},
     {"aten::absolute", &abs_formula},
     {"aten::acos", &by_argument<&acos_slope>},
@@ -173,6 +184,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::neg", &neg},
     {"aten::negative", &neg},
     {"aten::polygamma", &polygamma},
+    {"aten::polygamma_", &polygamma_in_place},
     {"aten::positive", &same},
     {"aten::reciprocal", &by_result<&reciprocal_slope>},
     {"aten::rsqrt", &by_result<&rsqrt_slope>},

@@ -139,7 +139,7 @@ Term window_of(GradContext& c, int64_t n_fft, int64_t length, ScalarType dtype) 
   const int64_t left = (n_fft - length) / 2;
   return window.then("aten::constant_pad_nd", IntVector{left, n_fft - length - left}, 0);
 }
-void stft(GradContext& c) {
+void short_time(GradContext& c, bool centered) {
   const int64_t n = c.int_of("n_fft");
   const int64_t hop = c.int_of("hop_length", n / 4);
   const int64_t length = c.int_of("win_length", n);
@@ -147,6 +147,11 @@ void stft(GradContext& c) {
   const bool onesided = c.is_none("onesided") ? !complex_input : c.bool_of("onesided");
   const bool batched = c.rank(0) == 2;
   Term x = batched ? arg(c, 0) : unsqueeze(arg(c, 0), 0);
+  if (centered) {
+    const IntVector pad{n / 2, n / 2};
+    x = c.string_of("pad_mode") == "constant" ? x.then("aten::constant_pad_nd", pad, 0)
+                                              : x.then("aten::pad", pad, c.value_of("pad_mode"));
+  }
   Term frames = x.then("aten::unfold", -1, n, hop);
   if (c.is_tensor("window") || length < n) frames = frames * window_of(c, n, length, c.dtype(0));
   const int64_t norm = c.bool_of("normalized") ? 1 : 0;
@@ -157,6 +162,8 @@ void stft(GradContext& c) {
   const bool as_complex_numbers = !c.is_none("return_complex") && c.bool_of("return_complex");
   c.set_result(0, as_complex_numbers ? made : made.then("aten::view_as_real"));
 }
+void stft(GradContext& c) { short_time(c, false); }
+void stft_center(GradContext& c) { short_time(c, c.bool_of("center")); }
 // Frames are added up where they overlap and divided by what the windows add up to.
 void istft(GradContext& c) {
   const int64_t n = c.int_of("n_fft");
@@ -223,6 +230,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::fft_ihfft2", kDecomposed, &transform<Kind::kFromHermitian, false, &several>},
     {"aten::fft_ihfftn", kDecomposed, &transform<Kind::kFromHermitian, false, &several>},
     {"aten::stft", kDecomposed, &stft},
+    {"aten::stft.center", kDecomposed, &stft_center},
     {"aten::istft", kDecomposed, &istft},
 };
 

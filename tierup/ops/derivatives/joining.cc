@@ -184,6 +184,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::concat", &cat},
     {"aten::concatenate", &cat},
     {"aten::stack", &stack},
+    {"aten::_stack", &stack},
     {"aten::hstack", kDecomposed, &hstack},
     {"aten::vstack", kDecomposed, &vstack},
     {"aten::row_stack", kDecomposed, &vstack},

@@ -66,19 +66,30 @@ void triangular(GradContext& c) {
   });
   c.give(1, gradient_of_b);
 }
-// (B, A, upper, transpose, unitriangular)
+// (B, A, upper, transpose, unitriangular); the second result is a copy of A.
 void triangular_solve(GradContext& c) {
   const bool turned_round = c.bool_of("transpose");
-  const Term a = turned_round ? turned(arg(c, 1)) : arg(c, 1);
-  const bool upper = c.bool_of("upper") != turned_round;
-  c.set_result(0, solve_triangular(a, arg(c, 0), upper, true, c.bool_of("unitriangular")));
-  c.set_result(1, arg(c, 1).then("aten::clone"));
+  const bool upper = c.bool_of("upper");
+  const bool unit = c.bool_of("unitriangular");
+  const auto gradient_of_b = [&] {
+    const Term a = turned_round ? arg(c, 1).conj() : adjoint(arg(c, 1));
+    return solve_triangular(a, grad(c), upper == turned_round, true, unit);
+  };
+  c.give(0, gradient_of_b);
+  c.give(1, [&] {
+    const Term whole = -matmul(gradient_of_b(), adjoint(result(c)));
+    const Term of_a = turned_round ? turned(whole) : whole;
+    return (upper ? triu(of_a, unit ? 1 : 0) : tril(of_a, unit ? -1 : 0)) + grad(c, 1);
+  });
 }
 
 // --- determinants
 
 void det(GradContext& c) {
-  c.give(0, [&] { return rows(rows(grad(c))) * arg(c, 0).then("tierup::cofactors").conj(); });
+  c.give(0, [&] {
+    const Term g = rows(rows(grad(c)));
+    return c.size(0, -1) == 1 ? g : g * arg(c, 0).then("tierup::cofactors").conj();
+  });
 }
 // Where the matrix is regular.
 void cofactors(GradContext& c) {
@@ -88,7 +99,7 @@ void cofactors(GradContext& c) {
 }
 void slogdet(GradContext& c) {
   c.give(0, [&] {
-    Term g = grad_or_zeros(c, 1);
+    Term g = grad(c, 1);
     if (c.is_complex(0) && c.has_grad(0)) {
       const Term across = (grad(c, 0).conj() * result(c, 0)).then("aten::imag");
       g = g - across * Scalar(complex128(0, 1));
@@ -301,6 +312,7 @@ void ormqr(GradContext& c) {
   const bool is_adjoint = c.bool_of("transpose");
   const Reflectors h(arg(c, 0), arg(c, 1), c.size(0, -2));
   const int64_t count = c.size(1, -1);
+  if (c.numel(2) == 0) return c.set_result(0, arg(c, 2).then("aten::clone"));
   Term x = arg(c, 2);
   for (int64_t step = 0; step < count; ++step) {
     const int64_t i = left == is_adjoint ? step : count - 1 - step;
@@ -320,7 +332,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::linalg_solve_ex", &solve_formula, kAllButFirst},
     {"aten::_linalg_solve_ex", &solve_formula, kAllButFirst},
     {"aten::linalg_solve_triangular", &triangular},
-    {"aten::triangular_solve", kDecomposed, &triangular_solve},
+    {"aten::triangular_solve", &triangular_solve},
     {"aten::linalg_det", &det},
     {"aten::det", &det},
     {"aten::_linalg_det", &det, kAllButFirst},

@@ -59,12 +59,31 @@ void layer_norm(GradContext& c) {
   c.set_result(0, c.ops(3, "aten::native_layer_norm", c.arg(0), c.ints_of(1), optional(c, 2),
                         optional(c, 3), c.float_of("eps"))[0]);
 }
+// What the statistics pass on to the input: 1 / m of the mean's, and by the deviation of each place
+// for 1 / standard deviation.
+Term by_statistics(GradContext& c) {
+  const int64_t n = c.int_of("N");
+  const int64_t groups = c.int_of("group");
+  const int64_t count = c.numel(0) / std::max<int64_t>(1, n * groups);
+  const IntVector sizes{n, groups, 1};
+  Term sum = reshape(grad(c, 1), sizes);
+  if (c.has_grad(2)) {
+    const Term scale = reshape(result(c, 2), sizes);
+    const Term centered =
+        reshape(arg(c, 0), IntVector{n, groups, count}) - reshape(result(c, 1), sizes);
+    sum = sum - pow(scale, 3) * centered * reshape(grad(c, 2), sizes);
+  }
+  return (sum / count)
+      .then("aten::expand", IntVector{n, groups, count})
+      .then("aten::reshape", c.sizes(0));
+}
 void native_group_norm(GradContext& c) {
   const std::vector<GradValue> made =
       c.ops(3, "aten::native_group_norm_backward", c.grad(), c.arg(0), c.result(1), c.result(2),
             optional(c, 1), c.int_of("N"), c.int_of("C"), c.int_of("HxW"), c.int_of("group"),
             wanted(c, 0, 1, 2));
-  c.give(0, [&] { return made[0]; });
+  // As in the reference, statistics pass on nothing where the result does.
+  c.give(0, [&] { return c.has_grad(0) ? Term(c, made[0]) : by_statistics(c); });
   c.give(1, [&] { return made[1]; });
   c.give(2, [&] { return made[2]; });
 }
@@ -274,7 +293,7 @@ void norm_except_dim(GradContext& c) {
 void renorm(GradContext& c) {
   const int64_t dim = wrap_dim(c.int_of("dim"), c.rank(0));
   const double largest = c.float_of("maxnorm");
-  const Term x = arg(c, 0);
+  const Term x = kept(c, 0);
   const Term norm = x.then("aten::linalg_vector_norm", c.scalar_of("p"), dims_but(c, dim), true);
   const Term factor = reciprocal(norm + 1e-7) * largest;
   c.set_result(0, x * choose(at_most(norm, largest), ones_like(norm), factor));

@@ -62,8 +62,9 @@ void feature_alpha_dropout(GradContext& c) { dropped_to_alpha(c, true); }
 // By the form that gives the noise as a result.
 Term rrelu_of(GradContext& c, const Term& noise_before, GradValue* noise_after) {
   const std::vector<GradValue> made =
-      c.ops(2, "aten::rrelu_with_noise_functional", c.arg(0), noise_before.operator GradValue(),
-            c.scalar_of("lower"), c.scalar_of("upper"), c.bool_of("training"));
+      c.ops(2, "aten::rrelu_with_noise_functional", kept(c, 0).operator GradValue(),
+            noise_before.operator GradValue(), c.scalar_of("lower"), c.scalar_of("upper"),
+            c.bool_of("training"));
   if (noise_after != nullptr) *noise_after = made[1];
   return {c, made[0]};
 }

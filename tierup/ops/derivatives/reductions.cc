@@ -56,7 +56,8 @@ Term converted(GradContext& c, const Term& x) {
 void prod(GradContext& c) {
   c.give(0, [&] {
     const Term g = grad(c).then("aten::expand", c.sizes(0));
-    if (c.numel(0) <= 1) return g;
+    if (c.numel(0) == 0) return g * arg(c, 0);
+    if (c.numel(0) == 1) return g;
     const Term flat = reshape(converted(c, arg(c, 0)), IntVector{-1});
     const Term others = product_of_others(flat, 0, c.numel(0));
     return g * others.then("aten::reshape", c.sizes(0)).conj();
@@ -66,6 +67,7 @@ void prod_dim(GradContext& c) {
   c.give(0, [&] {
     const int64_t dim = wrap_dim(c.int_of("dim"), c.rank(0));
     const Term g = spread(c, grad(c), IntVector{dim}, c.bool_of("keepdim"));
+    if (c.numel(0) == 0) return g * arg(c, 0);
     if (c.rank(0) == 0 || c.size(0, dim) <= 1) return g;
     return g * product_of_others(converted(c, arg(c, 0)), dim, c.size(0, dim)).conj();
   });

@@ -117,6 +117,22 @@ TIERUP_RESAMPLE_BACKWARD(trilinear3d_back, "upsample_trilinear3d", c.bool_of(3),
                          c.value_of(5), c.value_of(6))
 #undef TIERUP_RESAMPLE_BACKWARD
 
+// Linear in theta: the gradient times the grid of the identity, with a column of ones.
+void affine_grid(GradContext& c) {
+  c.give(0, [&] {
+    const IntVector size = c.ints_of("size");
+    const auto rank = static_cast<int64_t>(size.size()) - 2;
+    const Term unit = call(c, "aten::eye.m", rank, rank + 1, c.dtype(0));
+    const Term thetas = expand(unit, IntVector{size[0], rank, rank + 1});
+    const Term points =
+        reshape(thetas.then("aten::affine_grid_generator", size, c.bool_of("align_corners")),
+                IntVector{size[0], -1, rank});
+    const Term ones = ones_like(points.then("aten::narrow", -1, 0, 1));
+    const Term base = call(c, "aten::cat", std::vector<GradValue>{points, ones}, -1);
+    return matmul(turned(reshape(grad(c), IntVector{size[0], -1, rank})), base);
+  });
+}
+
 void grid_sampler_by(GradContext& c, OpName backward) {
   const std::vector<GradValue> made =
       c.ops(2, backward, c.grad(), c.arg(0), c.arg(1), c.int_of(2), c.int_of(3), c.bool_of(4),
@@ -245,6 +261,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::_upsample_bicubic2d_aa_backward", &bicubic2d_aa_back},
     {"aten::_upsample_lanczos2d_aa_backward", &lanczos2d_aa_back},
     {"aten::upsample_trilinear3d_backward", &trilinear3d_back},
+    {"aten::affine_grid_generator", &affine_grid},
     {"aten::grid_sampler", &grid_sampler},
     {"aten::grid_sampler_2d", &grid_sampler_2d},
     {"aten::grid_sampler_3d", &grid_sampler_3d},

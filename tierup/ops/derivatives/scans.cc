@@ -1,5 +1,6 @@
 // Running sums, products and extrema; sorting; differences and integrals along a dimension.
 #include <cmath>
+#include <limits>
 
 #include "tierup/ops/derivatives/dimensions.h"
 #include "tierup/ops/derivatives/tables.h"
@@ -50,9 +51,13 @@ void logcumsumexp(GradContext& c) {
   c.give(0, [&] {
     if (c.rank(0) == 0) return grad(c);
     const IntVector dims{c.int_of("dim")};
+    // A number, so that differences of two are none that is not one.
+    const double lowest = c.dtype(0) == ScalarType::kDouble
+                              ? std::numeric_limits<double>::lowest()
+                              : static_cast<double>(std::numeric_limits<float>::lowest());
     const auto part = [&](const Term& positive) {
       const Term logs = choose(less(zeros_like(positive), positive), log(positive),
-                               call(c, "aten::full_like", positive, -INFINITY));
+                               call(c, "aten::full_like", positive, lowest));
       return exp((logs - result(c))
                      .then("aten::flip", dims)
                      .then("aten::logcumsumexp", dims[0])

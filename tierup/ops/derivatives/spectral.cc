@@ -26,7 +26,8 @@ Term hermitian_gradient(GradContext& c, const Term& values, const Term& vectors,
   Term inner(c, GradValue());
   if (gv.defined()) {
     const Term gaps = columns(values) - rows(values);
-    inner = divided_off_diagonal(matmul(vh, gv), gaps);
+    const Term product = matmul(vh, gv);
+    inner = divided_off_diagonal((product - adjoint(product)) * 0.5, gaps);
   }
   if (gw.defined()) inner = inner + on_diagonal(gw);
   return inner.defined() ? matmul(matmul(vectors, inner), vh) : inner;
@@ -86,8 +87,8 @@ Term svd_gradient(GradContext& c, const Svd& f, const Term& gu, const Term& gs, 
       inner = turn * columns(f.s);
     }
     if (gvh.defined()) {
-      const Term turn = divided_off_diagonal(less_adjoint(matmul(gvh, v)), -gaps);
-      inner = inner + rows(f.s) * -adjoint(turn);
+      const Term turn = divided_off_diagonal(less_adjoint(matmul(f.vh, adjoint(gvh))), gaps);
+      inner = inner + rows(f.s) * turn;
     }
   }
   if (gs.defined()) inner = inner + on_diagonal(gs);
@@ -109,8 +110,8 @@ Term first_rows(const Term& m, int64_t k) { return m.then("aten::narrow", -2, 0,
 void linalg_svd(GradContext& c) {
   c.give(0, [&] {
     const int64_t k = std::min(c.size(0, -2), c.size(0, -1));
-    if (c.result_shape(0).size() < 2 || c.result_shape(0).back() == 0) {
-      // Without vectors: they are computed now.
+    const bool has_option = c.row().schema().name == "aten::_linalg_svd";
+    if (has_option && !c.bool_of("compute_uv")) {  // They are computed now.
       const std::vector<GradValue> made = c.ops(3, "aten::linalg_svd", c.arg(0), false);
       return svd_gradient(c, {Term(c, made[0]), Term(c, made[1]), Term(c, made[2])},
                           Term(c, GradValue()), grad(c, 1), Term(c, GradValue()));
@@ -171,7 +172,7 @@ struct MatrixDims {
   IntVector dims;
   bool keepdim = false;
 };
-Term kept(const Term& norm, const MatrixDims& d, int64_t rank) {
+Term with_dims(const Term& norm, const MatrixDims& d, int64_t rank) {
   if (!d.keepdim) return norm;
   const int64_t first = std::min(wrap_dim(d.dims[0], rank), wrap_dim(d.dims[1], rank));
   const int64_t second = std::max(wrap_dim(d.dims[0], rank), wrap_dim(d.dims[1], rank));
@@ -187,16 +188,16 @@ Term numbered_norm(const Term& x, double p, const MatrixDims& d, int64_t rank) {
   if (std::abs(p) == 2) {
     const Term s = values_of(x, d);
     const IntVector last{-1};
-    return kept(p > 0 ? s.then("aten::amax", last) : s.then("aten::amin", last), d, rank);
+    return with_dims(p > 0 ? s.then("aten::amax", last) : s.then("aten::amin", last), d, rank);
   }
   const bool by_column = std::abs(p) == 1;
   const Term sums = sum_over(abs(moved_last(x, d)), IntVector{by_column ? -2 : -1}, false);
   const IntVector last{-1};
-  return kept(p > 0 ? sums.then("aten::amax", last) : sums.then("aten::amin", last), d, rank);
+  return with_dims(p > 0 ? sums.then("aten::amax", last) : sums.then("aten::amin", last), d, rank);
 }
 Term named_norm(const Term& x, std::string_view name, const MatrixDims& d, int64_t rank) {
   if (name == "fro") return x.then("aten::linalg_vector_norm", 2, d.dims, d.keepdim);
-  return kept(sum_over(values_of(x, d), IntVector{-1}, false), d, rank);
+  return with_dims(sum_over(values_of(x, d), IntVector{-1}, false), d, rank);
 }
 Term converted(GradContext& c, const Term& x) {
   return c.is_none("dtype") ? x : x.then("aten::to.dtype", c.value_of("dtype"));
@@ -340,16 +341,21 @@ void diagflat(GradContext& c) {
 }
 // Powers 0 to n - 1, side by side.
 Term powers(GradContext& c, int64_t n) {
-  const Term x = unsqueeze(arg(c, 0), -1);
+  const bool is_number = c.rank(0) == 0;
+  const Term line = is_number ? reshape(arg(c, 0), IntVector{1}) : arg(c, 0);
+  const Term x = unsqueeze(line, -1);
   if (n == 0) return x.then("aten::narrow", -1, 0, 0);
   const Term one = ones_like(x);
   if (n == 1) return one;
   IntVector sizes(c.shape(0).begin(), c.shape(0).end());
+  if (is_number) sizes.push_back(1);
   sizes.push_back(n - 1);
   const Term rest = expand(x, sizes).then("aten::cumprod", -1);
   return call(c, "aten::cat", std::vector<GradValue>{one, rest}, -1);
 }
-void linalg_vander(GradContext& c) { c.set_result(0, powers(c, c.int_of("N", c.size(0, -1)))); }
+void linalg_vander(GradContext& c) {
+  c.set_result(0, powers(c, c.int_of("N", c.rank(0) == 0 ? 1 : c.size(0, -1))));
+}
 void vander(GradContext& c) {
   const Term made = powers(c, c.int_of("N", c.size(0, 0)));
   c.set_result(0, c.bool_of("increasing") ? made : made.then("aten::flip", IntVector{-1}));
@@ -394,11 +400,12 @@ void cov(GradContext& c) {
   }
   const Term made =
       covariance(c, as_rows(c), observations_of(c), c.float_of("correction"), weights);
-  c.set_result(0, c.rank(0) == 2 ? made : reshape(made, IntVector{}));
+  const bool single = c.rank(0) < 2 || c.size(0, 0) == 1;
+  c.set_result(0, single ? reshape(made, IntVector{}) : made);
 }
 void corrcoef(GradContext& c) {
   const Term made = covariance(c, as_rows(c), observations_of(c), 1, Term(c, GradValue()));
-  if (c.rank(0) < 2) {
+  if (c.rank(0) < 2 || c.size(0, 0) == 1) {
     const Term one = reshape(made, IntVector{});
     return c.set_result(0, one / one);
   }

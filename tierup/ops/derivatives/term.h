@@ -131,6 +131,11 @@ inline GradArg optional(GradContext& c, ArgIndex i) {
   if (!c.is_tensor(i)) return nullptr;
   return c.arg(i);
 }
+// An argument of a decomposition to be read: of an in-place operator a copy, since it is written.
+inline Term kept(GradContext& c, ArgIndex i) {
+  const Term value = arg(c, i);
+  return c.row().derivative()->writes ? value.then("aten::clone") : value;
+}
 // A list of flags, as the masks of wanted results are.
 IValue flags(std::initializer_list<bool> values);
 

@@ -49,6 +49,11 @@ void movedim(GradContext& c) {
   c.give(0, [&] { return grad(c).then("aten::movedim.intlist", c.ints_of(2), c.ints_of(1)); });
 }
 
+// By the other's sizes alone, which passes nothing on to it.
+void reshape_as(GradContext& c) { c.set_result(0, arg(c, 0).then("aten::reshape", c.sizes(1))); }
+void view_as(GradContext& c) { c.set_result(0, arg(c, 0).then("aten::view", c.sizes(1))); }
+void expand_as(GradContext& c) { c.set_result(0, arg(c, 0).then("aten::expand", c.sizes(1))); }
+
 // Un-broadcasting is what `give` does.
 void expand_formula(GradContext& c) {
   c.give(0, [&] { return grad(c); });
@@ -295,8 +300,8 @@ constexpr DerivativeRow kRows[] = {
     {"aten::_reshape_copy", &back_to_sizes},
     {"aten::_reshape_alias", &back_to_sizes},
     {"aten::_reshape_alias_copy", &back_to_sizes},
-    {"aten::reshape_as", &back_to_sizes},
-    {"aten::view_as", &back_to_sizes},
+    {"aten::reshape_as", DerivativeKind::kDecomposition, &reshape_as},
+    {"aten::view_as", DerivativeKind::kDecomposition, &view_as},
     {"aten::_unsafe_view", &back_to_sizes},
     {"aten::flatten.using_ints", &back_to_sizes},
     {"aten::unflatten.int", &back_to_sizes},
@@ -318,6 +323,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::t", &t},
     {"aten::t_copy", &t},
     {"aten::transpose.int", &transpose_dims},
+    {"aten::transpose_", &transpose_dims},
     {"aten::transpose_copy.int", &transpose_dims},
     {"aten::swapaxes", &transpose_dims},
     {"aten::swapdims", &transpose_dims},
@@ -338,7 +344,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::moveaxis.int", &movedim},
     {"aten::expand", &expand_formula},
     {"aten::expand_copy", &expand_formula},
-    {"aten::expand_as", &expand_formula},
+    {"aten::expand_as", DerivativeKind::kDecomposition, &expand_as},
     {"aten::broadcast_to", &expand_formula},
     {"aten::broadcast_tensors", &broadcast_tensors},
     {"aten::select.int", &select},
