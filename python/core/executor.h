@@ -51,6 +51,10 @@ class ExecutorHandle {
   // Over a model, with the keyword arguments of tierup.Executor.
   ExecutorHandle(const ModelHandle& model, nb::handle config);
 
+  ~ExecutorHandle();
+  ExecutorHandle(const ExecutorHandle&) = delete;
+  ExecutorHandle& operator=(const ExecutorHandle&) = delete;
+
   const Executor& get() const;
   bool is_closed() const { return !executor_.has_value(); }
   // Waits for the runs under way.

@@ -116,3 +116,31 @@ def test_a_closed_model_says_so():
     with pytest.raises(tierup.InvalidArgument, match="closed"):
         model(pixels(1))
     assert "closed" in repr(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("/lib/libm.so.6: version `GLIBC_2.36' not found (required by libtierup.so.0)", "needs glibc 2.36 or newer"),
+        ("/x/_core.abi3.so: wrong ELF class: ELFCLASS32", "made for another architecture"),
+        ("cannot import name '_core' from 'tierup'", "extension is not there"),
+        ("No module named 'nanobind_backend'", "needs the package nanobind-backend"),
+    ],
+)
+def test_an_import_that_fails_says_why_in_one_sentence(text, sentence):
+    from tierup._import_error import reason
+
+    assert sentence in reason(text)
+
+
+def test_an_extension_that_is_no_library_is_told_at_import(tmp_path):
+    import pathlib
+    import shutil
+
+    package = pathlib.Path(tierup.__file__).parent
+    shutil.copytree(package, tmp_path / "tierup", ignore=shutil.ignore_patterns("*.so*", "*.pt", "lib"))
+    (tmp_path / "tierup" / "_core.abi3.so").write_bytes(b"\x7fELF of some other machine")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tierup"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    last = run.stderr.strip().splitlines()[-1]
+    assert run.returncode == 1 and last.startswith("ImportError: ") and "tierup" in last

@@ -229,6 +229,16 @@ def test_process_pools_take_models(digits, expected):
         assert all(near([row], expected[:1]) for row in pool.map(_first_row, [digits, digits]))
 
 
+def test_an_executor_that_is_forgotten_waits_for_its_runs_without_the_gil():
+    model = tierup.load(LOOP, time_limit=0.1)
+    executor = tierup.Executor(model)
+    futures = [executor.submit(1) for _ in range(3)]
+    del executor
+    for future in futures:
+        with pytest.raises(TimeoutError):
+            future.result(timeout=30)
+
+
 def test_a_closed_executor_says_so(executor):
     executor.close()
     with pytest.raises(tierup.InvalidArgument, match="closed"):

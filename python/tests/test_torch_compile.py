@@ -268,3 +268,43 @@ def test_random_numbers_follow_the_generator_of_pytorch():
     torch.manual_seed(3)
     assert torch.equal(other(x), first) and not torch.equal(first, second)
     assert set(first.tolist()) == {0.0, 2.0} and 400 < int((first == 0).sum()) < 600
+
+
+def curve(backend, make, steps=12):
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module = make()
+    optimiser = torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
+    x, y = torch.randn(32, 1, 8, 8), torch.randint(0, 10, (32,))
+
+    def loss_of(x, y):
+        return F.cross_entropy(module(x), y)
+
+    function = torch.compile(loss_of, backend=backend) if backend else loss_of
+    losses = []
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss = function(x, y)
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses
+
+
+TRAINED = {
+    "mlp": lambda: torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)
+    ),
+    "digits": lambda: torch.nn.Sequential(
+        torch.nn.Conv2d(1, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(288, 10)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_training_follows_eagers_curve(name):
+    warnings.simplefilter("default", UserWarning)  # A backward graph may lack operators, and says so.
+    expected = curve(None, TRAINED[name])
+    losses = curve("tierup", TRAINED[name])
+    assert expected[-1] < 0.8 * expected[0]
+    assert losses == pytest.approx(expected, rel=1e-3, abs=1e-4)

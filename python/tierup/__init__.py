@@ -11,7 +11,13 @@ Neither NumPy nor PyTorch is needed, and neither is imported by `import tierup`.
 
 import atexit as _atexit
 
-from . import _core, _errors
+try:
+    from . import _core
+except ImportError as _error:
+    from ._import_error import reason as _reason
+
+    raise ImportError(_reason(str(_error))) from _error
+from . import _errors
 from ._core import Object, Tensor, memory_stats, set_memory_limit, tensor
 from ._errors import (
     ArgumentTypeError,
@@ -61,6 +67,7 @@ __all__ = [
     "tensor",
 ]
 
+
 def _end() -> None:
     """No run may outlive the interpreter: those that are pending are cancelled first."""
     _close_all()
@@ -79,7 +86,8 @@ def __getattr__(name: str):
         from ._compile import compile
 
         return compile
-    # What would import asyncio is made when it is first asked for.
-    if name == "Cancelled":
-        return _errors.cancelled_class()
+    if name in ("check", "Report"):
+        from . import _check
+
+        return getattr(_check, name)
     raise AttributeError(f"module 'tierup' has no attribute '{name}'")

@@ -208,7 +208,9 @@ class _Writer:
         value = node.meta.get("val")
         if isinstance(value, (tuple, list)):
             names = self.results[node] = [f"{node.name}_{i}" for i in range(len(value))]
-            references = [self.declare(name, item) for name, item in zip(names, value) if item is not None]
+            references = [
+                {"as_none": True} if item is None else self.declare(name, item) for name, item in zip(names, value)
+            ]
             is_list = isinstance(node.target, torch._ops.OpOverload) and len(node.target._schema.returns) == 1
             outputs = [{"as_tensors": [r["as_tensor"] for r in references]}] if is_list else references
         elif value is None:

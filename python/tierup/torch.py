@@ -67,8 +67,6 @@ def _forget(graph: weakref.ref, bound: weakref.ref) -> None:
 class Graph:
     """One graph, compiled: called with a list of its inputs, which it empties."""
 
-    _boxed_call = True
-
     def __init__(self, graph_module, static: list[int], kind: str, options: Options):
         placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
         self.kind, self.options, self.reason = kind, options, ""
@@ -200,12 +198,12 @@ def _compile_graph(graph_module, example_inputs, kind: str, options: Options):
     static = list(getattr(metadata, "static_input_indices", None) or []) if kind == "inference" else []
     try:
         try:
-            return Graph(graph_module, static, kind, options)
+            return _boxed(Graph(graph_module, static, kind, options))
         except Unsupported as error:
             simpler = _decomposed(graph_module, _missing_names(error))
             if simpler is None:
                 raise
-            return Graph(simpler, static, kind, options)
+            return _boxed(Graph(simpler, static, kind, options))
     except (Decline, Error) as error:
         if options.fallback == "error":
             raise
@@ -218,6 +216,15 @@ def _left_to_pytorch(graph_module):
         inputs = list(arguments)
         arguments.clear()
         return graph_module(*inputs)
+
+    return _boxed(run)
+
+
+def _boxed(callable_):
+    """As a function: PyTorch's wrappers copy a function's attributes, and not those of a class."""
+
+    def run(arguments: list):
+        return callable_(arguments)
 
     run._boxed_call = True
     return run
