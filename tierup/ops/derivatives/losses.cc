@@ -317,6 +317,10 @@ void soft_margin_loss_backward(GradContext& c) {
     const Term s = share();
     return grad(c) * arg(c, 0) * (square(arg(c, 2)) * s * (1 - s) * factor);
   });
+  c.give(2, [&] {
+    const Term s = share();
+    return grad(c) * arg(c, 0) * ((arg(c, 1) * arg(c, 2) * s * (1 - s) - s) * factor);
+  });
 }
 void cross_entropy_backward(GradContext& c) {
   const double factor = mean_factor(c, 1);

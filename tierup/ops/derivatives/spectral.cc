@@ -185,6 +185,7 @@ Term values_of(const Term& x, const MatrixDims& d) {
   return moved_last(x, d).then("aten::linalg_svdvals");
 }
 Term numbered_norm(const Term& x, double p, const MatrixDims& d, int64_t rank) {
+  if (x.context().numel(0) == 0) return x.then("aten::linalg_vector_norm", 2, d.dims, d.keepdim);
   if (std::abs(p) == 2) {
     const Term s = values_of(x, d);
     const IntVector last{-1};
