@@ -125,7 +125,10 @@ void print_exported(const api::Model& model, bool json) {
   }
   const char* dialect = program.is_training_dialect ? "training" : "ATen";
   std::vector<std::string> inputs;  // Unknown of a compiled library without its program.
+  std::vector<std::string> outputs;
   std::vector<std::string> ranges;
+  for (const auto& leaf : program.outputs)
+    outputs.push_back(program.checks ? program.checks->describe(leaf) : leaf.name);
   if (program.checks) {
     inputs = program.checks->describe();
     ranges = program.checks->describe_ranges();
@@ -143,7 +146,7 @@ void print_exported(const api::Model& model, bool json) {
     writer.key("tensors").number(tensors.size());
     writer.key("signature").string(program.signature());
     write_lines(writer, "inputs", inputs);
-    write_lines(writer, "outputs", program.outputs);
+    write_lines(writer, "outputs", outputs);
     write_lines(writer, "ranges", ranges);
     write_lines(writer, "missing_weights", program.missing_weights);
     write_lines(writer, "warnings", program.warnings);
@@ -155,7 +158,7 @@ void print_exported(const api::Model& model, bool json) {
   fmt::print("{} parameters in {} tensors\n", parameters, tensors.size());
   fmt::print("{}\n", program.signature());
   for (const std::string& line : inputs) fmt::print("  in   {}\n", line);
-  for (const std::string& line : program.outputs) fmt::print("  out  {}\n", line);
+  for (const std::string& line : outputs) fmt::print("  out  {}\n", line);
   for (const std::string& line : ranges) fmt::print("  with {}\n", line);
   for (const std::string& name : program.missing_weights) fmt::print("  no data for {}\n", name);
   for (const std::string& line : program.warnings) fmt::print("  note: {}\n", line);

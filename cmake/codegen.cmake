@@ -1,6 +1,9 @@
 # The code generator: a shared object of its own, the only one that links LLVM. It is loaded when a
 # compile job first needs it, so nothing else depends on it. LLVM is found by header and library:
 # its package file wants development packages of everything that LLVM itself links.
+include(GNUInstallDirs)
+set_source_files_properties(${CMAKE_SOURCE_DIR}/tierup/codegen/library.cc PROPERTIES
+  COMPILE_DEFINITIONS TIERUP_LIBRARY_FOLDER="${CMAKE_INSTALL_LIBDIR}")
 if(TIERUP_LLVM)
   find_path(LLVM_INCLUDE_DIR llvm/ExecutionEngine/Orc/LLJIT.h HINTS /usr/lib/llvm-19/include)
   find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS /usr/lib/llvm-19/lib)
@@ -23,7 +26,6 @@ if(TIERUP_LLVM)
           ENVIRONMENT TIERUP_INSTRUCTION_SET=${instructions})
       endforeach()
     endif()
-    include(GNUInstallDirs)
     install(TARGETS tierup_codegen_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   else()
     message(STATUS "LLVM 19 not found: tier 1 runs without compiled fusion groups")

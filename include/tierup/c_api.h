@@ -181,6 +181,10 @@ typedef struct tierup_options {
   size_t plugin_count;
   uint32_t inter_op_threads; /* For independent branches of one call; 0 or 1: none. */
   const char* tiering;       /* "key=value,...": Options::tiering of options.h; NULL: none. */
+  /* Rewrites of graphs: struct tierup_plugin_pass of plugin.h, which outlive the module. */
+  const struct tierup_plugin_pass* const* passes;
+  size_t pass_count;
+  int32_t load_into_memory; /* Read files whole instead of mapping them: see options.h. */
 } tierup_options;
 TIERUP_C_API void tierup_options_init(tierup_options* options);
 
@@ -214,7 +218,8 @@ TIERUP_C_API void tierup_run_options_init(tierup_run_options* options);
 /* ---- Modules ---- */
 
 typedef struct tierup_module tierup_module;
-/* A .pt or .pt2 file, which is mapped; or its bytes, which are copied. Options may be NULL. */
+/* A .pt or .pt2 file, which is mapped (replace it by rename while it is in use); or its bytes,
+ * which are copied. Options may be NULL. */
 TIERUP_C_API tierup_module* tierup_module_load(const char* path, const tierup_options* options,
                                                tierup_error** error);
 TIERUP_C_API tierup_module* tierup_module_load_bytes(const void* bytes, size_t size,
@@ -236,7 +241,33 @@ TIERUP_C_API tierup_code tierup_module_save_state_dict(const tierup_module* modu
 TIERUP_C_API tierup_code tierup_module_load_state_dict(const tierup_module* module,
                                                        const char* path, int strict,
                                                        tierup_error** error);
+/* A dict from name to tensor: parameters and buffers, which are the module's own; and one attribute
+ * by its dotted path. After writing to a tensor: tierup_tensor_mark_written. */
+TIERUP_C_API tierup_value* tierup_module_state(const tierup_module* module, tierup_error** error);
+TIERUP_C_API tierup_code tierup_module_load_state(const tierup_module* module,
+                                                  const tierup_value* state, int strict,
+                                                  tierup_error** error);
+TIERUP_C_API tierup_value* tierup_module_attribute(const tierup_module* module, const char* path,
+                                                   tierup_error** error);
+TIERUP_C_API tierup_code tierup_module_set_attribute(const tierup_module* module, const char* path,
+                                                     const tierup_value* value,
+                                                     tierup_error** error);
+TIERUP_C_API tierup_code tierup_tensor_mark_written(const tierup_value* value,
+                                                    tierup_error** error);
 TIERUP_C_API void tierup_module_free(tierup_module* module);
+
+/* Drops plans and profiles: the next calls begin anew at tier 0. */
+TIERUP_C_API tierup_code tierup_module_flush(const tierup_module* module, tierup_error** error);
+/* Returns when no compile job waits or runs, or after `timeout_ms` (negative: no limit); `done`
+ * says whether none does. `done` may be NULL. */
+TIERUP_C_API tierup_code tierup_module_wait_for_compilation(const tierup_module* module,
+                                                            int64_t timeout_ms, int* done,
+                                                            tierup_error** error);
+/* A method's graph as loaded, and its steps at tier 0: texts for tierup_text_free. */
+TIERUP_C_API char* tierup_module_graph_text(const tierup_module* module, const char* method,
+                                            tierup_error** error);
+TIERUP_C_API char* tierup_module_plan_text(const tierup_module* module, const char* method,
+                                           tierup_error** error);
 
 /* ---- The Executor ---- */
 
@@ -309,5 +340,7 @@ TIERUP_C_API int64_t tierup_peak_bytes(void);
 #ifdef __cplusplus
 }
 #endif
+
+#include "tierup/c_explain.h"
 
 #endif

@@ -129,6 +129,15 @@ class TIERUP_API Executor {
   PreparedWeights prepare_weights(const NamedTensors& weights, bool strict = true) const;
   uint64_t install(PreparedWeights weights) const;
 
+  // Of `forward`: see signature.h.
+  Signature signature() const;
+  // As it was given.
+  const ExecutorConfig& config() const;
+  std::vector<DelegateInfo> delegates() const;
+  // As Module::benchmark_nodes, of the current generation, without a frame.
+  NodeBenchmark benchmark_nodes(const std::vector<Value>& args, uint32_t warmup_runs = 10,
+                                uint32_t main_runs = 10) const;
+
   ExecutorStats stats() const;
   // Gives back frames that nobody used since the last call; returns how many.
   uint64_t trim() const;

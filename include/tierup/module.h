@@ -6,10 +6,12 @@
 // The first calls run at once: nothing is compiled on the caller's time.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +19,10 @@
 #include <vector>
 
 #include "tierup/error.h"
+#include "tierup/explain.h"
 #include "tierup/export.h"
 #include "tierup/options.h"
+#include "tierup/signature.h"
 #include "tierup/tensor.h"
 #include "tierup/value.h"
 
@@ -49,9 +53,32 @@ struct MethodInfo {
 
 // Something that the model's code names and tierup does not have.
 struct Unsupported {
-  std::string name;    // "aten::foo"
-  std::string reason;  // What is wrong with it, if it is not just unknown.
-  std::string place;   // The model's own line.
+  std::string name;             // "aten::foo"
+  std::string reason;           // What is wrong with it, if it is not just unknown.
+  std::string place;            // The model's own line.
+  bool is_conditional = false;  // Only some inputs may reach it.
+};
+
+// What a file says of itself.
+struct ModelInfo {
+  bool is_exported = false;  // torch.export; else TorchScript.
+  int64_t version = 0;       // Of the archive's format; of the schema's minor one if exported.
+  std::string class_name;    // Of TorchScript's root module.
+  // Of torch.export:
+  std::string torch_version;
+  std::string dialect;  // "ATen" or "training".
+  std::string model;    // Of those in the archive.
+  std::vector<std::string> models;
+  std::vector<std::string> missing_weights;  // Named by the program, without data.
+  std::vector<std::string> warnings;
+};
+
+// A delegate of the options' plugins.
+struct DelegateInfo {
+  std::string name;
+  std::string library;
+  bool takes_packages = false;  // Models that stand in an archive compiled already.
+  uint64_t nodes = 0;           // Of `forward` at tier 0 that it runs.
 };
 
 struct ModuleStats {
@@ -63,7 +90,10 @@ struct ModuleStats {
 // threads may run one module at once; changing attributes or weights needs the caller's order.
 class TIERUP_API Module {
  public:
-  // The file is mapped: weights are read when first used and shared between processes.
+  // The source files of a TorchScript archive, whose code is neither compiled nor run.
+  static std::vector<std::pair<std::string, std::string>> read_sources(const std::string& path);
+  // The file is mapped: weights are read when first used and shared between processes. Replace it
+  // by rename while it is in use, or see Options::load_into_memory.
   static Module load(const std::string& path, const Options& options = {});
   // Copies the bytes.
   static Module load(std::span<const std::byte> bytes, const Options& options = {});
@@ -89,6 +119,13 @@ class TIERUP_API Module {
 
   std::vector<MethodInfo> methods() const;
   bool has_method(const std::string& name) const;
+  // Names, types and defaults of what a method takes and gives; of an exported program also dtypes,
+  // symbolic sizes and their ranges. Throws kNotFound.
+  Signature signature(const std::string& method = "forward") const;
+  ModelInfo info() const;
+  std::vector<DelegateInfo> delegates() const;
+  // Operators that the methods can reach, by qualified name, with the number of places.
+  std::vector<std::pair<std::string, uint64_t>> operators() const;
   // What some inputs may reach and would fail on; what every run needs keeps a model from loading.
   std::vector<Unsupported> unsupported() const;
 
@@ -126,6 +163,23 @@ class TIERUP_API Module {
   // Files saved along with the model (_extra_files).
   std::vector<std::pair<std::string, std::string>> extra_files() const;
   ModuleStats stats() const;
+
+  // Where steady calls spend their time: call() with these arguments, first so many times
+  // unmeasured, with a wait for the compile jobs that they cause, then so many times measured.
+  NodeBenchmark benchmark_nodes(const std::vector<Value>& args, uint32_t warmup_runs = 10,
+                                uint32_t main_runs = 10) const;
+  // How each graph that was called runs, and why so. Waits for no compilation.
+  Explanation explain() const;
+  // Drops all plans and profiles: the next calls begin anew at tier 0. Calls in flight end as they
+  // began; outputs stay what they are.
+  void flush() const;
+  // Returns when no compile job of the module waits or runs, or when the time is over; whether none
+  // does. Calls from then on may ask for more.
+  bool wait_for_compilation(std::optional<std::chrono::milliseconds> timeout = std::nullopt) const;
+  // A method's graph as it was loaded, and the steps that tier 0 runs for it, as text for people.
+  // Throws kNotFound, and what making the plan throws.
+  std::string graph_text(const std::string& method = "forward") const;
+  std::string plan_text(const std::string& method = "forward") const;
 
  private:
   friend struct Access;

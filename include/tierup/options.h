@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "tierup/export.h"
+#include "tierup/node_times.h"
+#include "tierup/pass.h"
 
 namespace tierup::v1 {
 
@@ -39,11 +41,20 @@ struct Options {
   bool devices_to_cpu = true;
   // Load a model although every run needs something unsupported; reaching it is an error then.
   bool allow_unsupported = false;
+  // Which of several models of a torch.export archive; empty: the only one.
+  std::string model_name;
   // Let classes restore themselves by their __setstate__; false: refuse such models.
   bool run_model_code_at_load = true;
-  // Shared objects with operators and delegates (tierup/plugin.h). Native code: name only what you
-  // trust.
+  // Read files with models and weights whole into memory of the process, instead of mapping them:
+  // loading takes longer, and processes share no pages. A mapped file must never be made shorter or
+  // written to while it is in use, which ends the process by SIGBUS or changes weights: put another
+  // file in its place by rename.
+  bool load_into_memory = false;
+  // Shared objects with operators, delegates and passes (tierup/plugin.h). Native code: name only
+  // what you trust.
   std::vector<std::string> plugins;
+  // Rewrites of graphs, in this order, then those of plugins.
+  std::vector<GraphPass> passes;
   // Receive what the model prints, with its newline, and its warnings; null: stdout, stderr.
   std::function<void(const std::string&)> print;
   std::function<void(const std::string&)> warn;
@@ -68,6 +79,8 @@ struct RunOptions {
   // Called between the run's steps, and in long ones, often and from any of its threads: for hosts
   // that must look at something themselves (signals). False cancels the run.
   bool (*on_poll)() = nullptr;
+  // Takes the times of the nodes, of a Module's runs: an Executor has benchmark_nodes().
+  std::optional<NodeTimes> node_times;
 };
 
 // Tensors of all modules together may take this many bytes, and so may all other values, lists and

@@ -1,4 +1,4 @@
-/* Operators and delegates from a shared object of the user's (C99).
+/* Operators, delegates and graph passes from a shared object of the user's (C99).
  *
  * The shared object exports one function, tierup_plugin_main, which gets the host's table of
  * functions and returns its own. It is loaded only if the caller names it (Options::plugins,
@@ -64,6 +64,11 @@ typedef struct tierup_plugin_node {
   size_t output_count;
 } tierup_plugin_node;
 
+/* A graph that a pass rewrites, its nodes and values: valid during the pass. */
+typedef struct tierup_pass_graph tierup_pass_graph;
+typedef struct tierup_pass_node tierup_pass_node;
+typedef struct tierup_pass_value tierup_pass_value;
+
 typedef struct tierup_host {
   size_t size;
   int32_t abi;
@@ -125,6 +130,41 @@ typedef struct tierup_host {
                             const char* result);
   /* Keeps the message with which open_package fails; returns NULL. */
   void* (*package_fail)(tierup_plugin_package* package, const char* message);
+
+  /* Graphs of passes. Nodes in program order as of the last pass_node_count; one with blocks (an
+   * If, a Loop) stands before what is in them. Names: "aten::add.Tensor", "prim::Constant". */
+  size_t (*pass_node_count)(tierup_pass_graph* graph);
+  tierup_pass_node* (*pass_node)(tierup_pass_graph* graph, size_t index);
+  const char* (*pass_node_name)(tierup_pass_graph* graph, const tierup_pass_node* node);
+  size_t (*pass_input_count)(const tierup_pass_node* node);
+  tierup_pass_value* (*pass_input)(const tierup_pass_node* node, size_t index);
+  size_t (*pass_output_count)(const tierup_pass_node* node);
+  tierup_pass_value* (*pass_output)(const tierup_pass_node* node, size_t index);
+  size_t (*pass_use_count)(const tierup_pass_value* value);
+  /* NULL for the graph's inputs and what blocks are given. */
+  tierup_pass_node* (*pass_producer)(const tierup_pass_value* value);
+  /* A constant, as argument 0 of a call; NULL if the value is none. Valid until the next one. */
+  tierup_plugin_call* (*pass_constant)(tierup_pass_graph* graph, const tierup_pass_value* value);
+  /* Edits. They give NULL or TIERUP_PLUGIN_FAILED, with the message kept, for what cannot be. */
+  tierup_pass_value* (*pass_make_none)(tierup_pass_graph* graph, tierup_pass_node* before);
+  tierup_pass_value* (*pass_make_int)(tierup_pass_graph* graph, tierup_pass_node* before,
+                                      int64_t value);
+  tierup_pass_value* (*pass_make_float)(tierup_pass_graph* graph, tierup_pass_node* before,
+                                        double value);
+  tierup_pass_value* (*pass_make_bool)(tierup_pass_graph* graph, tierup_pass_node* before,
+                                       int value);
+  /* An operator over these inputs; arguments behind the last take their defaults. */
+  tierup_pass_node* (*pass_insert)(tierup_pass_graph* graph, const char* op,
+                                   tierup_pass_value* const* inputs, size_t count,
+                                   tierup_pass_node* before);
+  /* Whoever used `from` uses `to`. */
+  int (*pass_replace)(tierup_pass_graph* graph, tierup_pass_value* from, tierup_pass_value* to);
+  /* A node whose outputs nobody uses. What has no effect and no use goes by itself afterwards. */
+  int (*pass_remove)(tierup_pass_graph* graph, tierup_pass_node* node);
+  /* A line for explain; and the message with which the pass fails, returning
+   * TIERUP_PLUGIN_FAILED. */
+  void (*pass_note)(tierup_pass_graph* graph, const char* line);
+  int (*pass_fail)(tierup_pass_graph* graph, const char* message);
 } tierup_host;
 
 enum tierup_plugin_effects {
@@ -164,6 +204,23 @@ typedef struct tierup_plugin_delegate {
   void* (*open_package)(const tierup_host* host, tierup_plugin_package* package, void* context);
 } tierup_plugin_delegate;
 
+typedef enum tierup_pass_place {
+  TIERUP_PASS_TIER0 = 0,       /* Once for each function: every plan has the rewritten graph. */
+  TIERUP_PASS_SPECIALIZED = 1, /* In compile jobs, before tierup's passes: weights are constants. */
+  TIERUP_PASS_LAST = 2         /* In compile jobs, behind tierup's passes. */
+} tierup_pass_place;
+
+/* Rewrites a graph; called in any thread, for several graphs at once. The graph is verified
+ * afterwards. A pass that fails at tier 0 fails the call; in a compile job, the graph stays at tier
+ * 0, and explain says why. */
+typedef struct tierup_plugin_pass {
+  size_t size;
+  const char* name; /* Of its own: the option disable_passes takes it. */
+  tierup_pass_place place;
+  void* context;
+  int (*run)(const tierup_host* host, tierup_pass_graph* graph, void* context);
+} tierup_plugin_pass;
+
 typedef struct tierup_plugin {
   size_t size;
   int32_t abi;
@@ -172,6 +229,9 @@ typedef struct tierup_plugin {
   size_t operator_count;
   const tierup_plugin_delegate* const* delegates;
   size_t delegate_count;
+  /* Plugins made before there were passes end here. */
+  const tierup_plugin_pass* const* passes;
+  size_t pass_count;
 } tierup_plugin;
 
 /* What the shared object exports; NULL: it cannot work with this host. */

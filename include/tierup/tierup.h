@@ -6,9 +6,13 @@
 #ifdef __cplusplus
 #include "tierup/error.h"
 #include "tierup/executor.h"
+#include "tierup/explain.h"
 #include "tierup/export.h"
 #include "tierup/module.h"
+#include "tierup/node_times.h"
 #include "tierup/options.h"
+#include "tierup/pass.h"
+#include "tierup/signature.h"
 #include "tierup/tensor.h"
 #include "tierup/value.h"
 #endif

@@ -159,4 +159,23 @@ expect 0 "the operators" "$tierup" inspect "$zoo/mlp3.pt" --ops --json
 says out '"aten::linear": 3'
 expect 0 "the table" "$tierup" ops
 says out "aten::relu(Tensor self) -> Tensor"
+# Started by its bare name from a folder in which somebody put a code generator.
+mkdir "$work/bin" "$work/planted"
+ln "$tierup" "$work/bin/tierup" 2>/dev/null || cp "$tierup" "$work/bin/tierup"
+printf '#include <stdio.h>\n__attribute__((constructor)) static void f(void) { puts("PLANTED"); }\n' >"$work/planted.c"
+if cc -shared -fPIC -o "$work/planted/libtierup_codegen.so" "$work/planted.c"; then
+  chain=$(realpath "$zoo")/pointwise_chain
+  from_planted() { (cd "$work/planted" && PATH=$work/bin:$PATH "$@"); }
+  expect 0 "a code generator of the working folder is not loaded" from_planted \
+    tierup bench "$chain.pt" --inputs "$chain.case0.safetensors" -n 5 --tiering compile=blocking,profiled_runs=1
+  lacks out PLANTED
+  named_relative() { (cd "$work/planted" && exec -a ./tierup "$work/bin/tierup" "$@"); }
+  expect 0 "nor is it if the program is called ./tierup" named_relative \
+    bench "$chain.pt" --inputs "$chain.case0.safetensors" -n 5 --tiering compile=blocking,profiled_runs=1
+  lacks out PLANTED
+  # The check can fail: whoever names it loads it.
+  LD_PRELOAD="$work/planted/libtierup_codegen.so" "$tierup" --version >"$work/out" 2>&1
+  says out PLANTED
+fi
+
 exit $failed

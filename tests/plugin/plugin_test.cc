@@ -251,4 +251,21 @@ TEST(PluginPackages, wrong_calls_are_errors) {
   EXPECT_TRUE(has(failure_of([&] { executor.swap_weights({{"w", floats({1})}}); }), "unexpected"));
 }
 
+TEST(PluginDelegates, are_told_with_the_nodes_that_they_run) {
+  const Module module = load(
+      "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+      "    return torch.relu(torch.add(torch.relu(x), x))\n",
+      {TEST_DELEGATE});
+  const std::vector<DelegateInfo> delegates = module.delegates();
+  ASSERT_EQ(delegates.size(), 2U);
+  EXPECT_EQ(delegates[0].name, "chain");
+  EXPECT_EQ(delegates[0].library, TEST_DELEGATE);
+  EXPECT_EQ(delegates[0].nodes, 1U);
+  EXPECT_FALSE(delegates[0].takes_packages);
+  EXPECT_EQ(delegates[1].name, "negated");
+  EXPECT_TRUE(delegates[1].takes_packages);
+  EXPECT_EQ(delegates[1].nodes, 0U);
+  EXPECT_EQ(Executor(module).delegates().size(), 2U);
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -161,6 +162,117 @@ TEST_F(CApi, an_error_without_a_place_is_dropped) {
   EXPECT_EQ(tierup_module_load("nowhere.pt", nullptr, nullptr), nullptr);
   EXPECT_EQ(tierup_executor_swap_weights_file(executor_, "nowhere.pt", 1, nullptr, nullptr),
             TIERUP_NOT_FOUND);
+}
+
+TEST_F(CApi, explains_graphs_plans_and_regions) {
+  tierup_options options;
+  tierup_options_init(&options);
+  options.tiering = "compile=blocking";
+  tierup_module* module = tierup_module_load("tests/data/zoo/mlp3.pt", &options, nullptr);
+  ASSERT_NE(module, nullptr);
+  for (int i = 0; i < 4; ++i)
+    tierup_value_free(tierup_module_run(module, nullptr, &tensor_, 1, nullptr, nullptr));
+  int done = 0;
+  EXPECT_EQ(tierup_module_wait_for_compilation(module, 1000, &done, nullptr), TIERUP_OK);
+  EXPECT_EQ(done, 1);
+  tierup_explanation* explanation = tierup_module_explain(module, nullptr);
+  ASSERT_EQ(tierup_explanation_graph_count(explanation), 1U);
+  tierup_graph_info graph{};
+  graph.size = sizeof(graph);
+  ASSERT_EQ(tierup_explanation_graph(explanation, 0, &graph, nullptr), TIERUP_OK);
+  EXPECT_STREQ(graph.method, "forward");
+  EXPECT_EQ(graph.calls, 4U);
+  EXPECT_EQ(graph.state, TIERUP_GRAPH_SPECIALIZED);
+  ASSERT_EQ(graph.plan_count, 1U);
+  EXPECT_EQ(tierup_explanation_misses(explanation, 0, TIERUP_MISS_DTYPE), 0U);
+  tierup_plan_info plan{};
+  plan.size = sizeof(plan);
+  ASSERT_EQ(tierup_explanation_plan(explanation, 0, 0, &plan, nullptr), TIERUP_OK);
+  EXPECT_GT(plan.hits, 0U);
+  EXPECT_GT(std::strlen(plan.graph_text), 0U);
+  EXPECT_NE(tierup_explanation_note(explanation, 0, 0, 0), nullptr);
+  EXPECT_EQ(tierup_explanation_note(explanation, 0, 0, plan.note_count), nullptr);
+  ASSERT_GE(plan.region_count, 1U);
+  tierup_region_info region{};
+  region.size = sizeof(region);
+  ASSERT_EQ(tierup_explanation_region(explanation, 0, 0, 0, &region, nullptr), TIERUP_OK);
+  EXPECT_EQ(region.is_net, 1);
+  EXPECT_STREQ(tierup_explanation_region_operator(explanation, 0, 0, 0, 0), "aten::linear");
+  EXPECT_EQ(tierup_explanation_region_operator(explanation, 0, 0, 0, region.operator_count),
+            nullptr);
+  EXPECT_EQ(tierup_explanation_unfused(explanation, 0, 7, 0), nullptr);
+  const auto code = TIERUP_INVALID_ARGUMENT;
+  EXPECT_EQ(refused([&](auto e) { tierup_explanation_plan(explanation, 0, 1, &plan, e); }), code);
+  EXPECT_EQ(refused([&](auto e) { tierup_explanation_graph(explanation, 0, nullptr, e); }), code);
+  graph.size = 0;
+  EXPECT_EQ(refused([&](auto e) { tierup_explanation_graph(explanation, 0, &graph, e); }), code);
+  EXPECT_EQ(refused([&](auto e) { tierup_module_explain(nullptr, e); }), code);
+  tierup_explanation_free(explanation);
+  EXPECT_EQ(tierup_module_flush(module, nullptr), TIERUP_OK);
+  tierup_module_free(module);
+}
+
+// A caller that was compiled against an older, shorter struct.
+TEST_F(CApi, explanations_fill_no_more_than_the_callers_struct) {
+  tierup_module* module = tierup_module_load("tests/data/zoo/mlp3.pt", nullptr, nullptr);
+  tierup_value_free(tierup_module_run(module, nullptr, &tensor_, 1, nullptr, nullptr));
+  tierup_explanation* explanation = tierup_module_explain(module, nullptr);
+  tierup_graph_info graph{};
+  graph.size = offsetof(tierup_graph_info, calls);
+  graph.calls = 77;
+  ASSERT_EQ(tierup_explanation_graph(explanation, 0, &graph, nullptr), TIERUP_OK);
+  EXPECT_EQ(graph.calls, 77U);
+  EXPECT_NE(graph.name, nullptr);
+  tierup_explanation_free(explanation);
+  tierup_module_free(module);
+}
+
+TEST_F(CApi, tells_signatures_state_and_texts) {
+  tierup_module* module = tierup_module_load("tests/data/zoo/mlp3.pt2", nullptr, nullptr);
+  tierup_signature* signature = tierup_module_signature(module, nullptr, nullptr);
+  ASSERT_EQ(tierup_signature_input_count(signature), 1U);
+  ASSERT_EQ(tierup_signature_output_count(signature), 1U);
+  tierup_value_spec spec{};
+  spec.size = sizeof(spec);
+  ASSERT_EQ(tierup_signature_input(signature, 0, &spec, nullptr), TIERUP_OK);
+  EXPECT_STREQ(spec.type, "Tensor");
+  EXPECT_EQ(spec.dtype, TIERUP_FLOAT32);
+  EXPECT_EQ(spec.has_default, 0);
+  ASSERT_EQ(spec.rank, 2U);
+  tierup_size_spec size{};
+  ASSERT_EQ(tierup_signature_input_size(signature, 0, 0, &size, nullptr), TIERUP_OK);
+  EXPECT_STREQ(size.text, "s77");
+  EXPECT_EQ(size.is_static, 0);
+  EXPECT_EQ(size.has_least, 1);
+  EXPECT_EQ(size.has_most, 0);
+  ASSERT_EQ(tierup_signature_input_size(signature, 0, 1, &size, nullptr), TIERUP_OK);
+  EXPECT_EQ(size.value, 20);
+  ASSERT_EQ(tierup_signature_output_size(signature, 0, 0, &size, nullptr), TIERUP_OK);
+  EXPECT_STREQ(size.text, "s77");
+  const auto code = TIERUP_INVALID_ARGUMENT;
+  EXPECT_EQ(refused([&](auto e) { tierup_signature_input(signature, 1, &spec, e); }), code);
+  EXPECT_EQ(refused([&](auto e) { tierup_signature_input_size(signature, 0, 2, &size, e); }), code);
+  EXPECT_EQ(refused([&](auto e) { tierup_signature_default(signature, 0, e); }), code);
+  EXPECT_EQ(refused([&](auto e) { tierup_module_signature(module, "backward", e); }),
+            TIERUP_NOT_FOUND);
+  tierup_signature_free(signature);
+
+  tierup_value* state = tierup_module_state(module, nullptr);
+  EXPECT_GE(tierup_value_size(state), 2U);
+  EXPECT_EQ(tierup_module_load_state(module, state, 1, nullptr), TIERUP_OK);
+  tierup_value* key = tierup_value_key(state, 0, nullptr);
+  char* name = tierup_value_string(key, nullptr, nullptr);
+  tierup_value* weight = tierup_value_item(state, 0, nullptr);
+  EXPECT_EQ(tierup_tensor_mark_written(weight, nullptr), TIERUP_OK);
+  EXPECT_EQ(refused([&](auto e) { tierup_module_attribute(module, "no.such", e); }),
+            TIERUP_NOT_FOUND);
+  char* graph = tierup_module_graph_text(module, "forward", nullptr);
+  char* plan = tierup_module_plan_text(module, nullptr, nullptr);
+  EXPECT_NE(std::string(graph).find("aten::linear"), std::string::npos);
+  EXPECT_GT(std::strlen(plan), 0U);
+  for (char* text : {name, graph, plan}) tierup_text_free(text);
+  for (tierup_value* value : {state, key, weight}) tierup_value_free(value);
+  tierup_module_free(module);
 }
 
 }  // namespace

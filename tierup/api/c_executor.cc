@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "tierup/api/c_handles.h"
+#include "tierup/api/facade.h"
+#include "tierup/executor/plugin_pass.h"
 
 namespace tierup::v1 {
 namespace {
@@ -24,6 +26,17 @@ std::string path_of(const char* path) {
   return path;
 }
 
+// A pass in C, as one in C++.
+GraphPass graph_pass(const tierup_plugin_pass* table) {
+  require_argument(table != nullptr, "a pass is null");
+  return guarded([&] {
+    executor::UserPass inner = executor::pass_of(*table);
+    return GraphPass{
+        inner.name, static_cast<PassPlace>(inner.place),
+        [run = std::move(inner.run)](PassGraph& graph) { run(Access::rewrite(graph)); }};
+  });
+}
+
 Options options_of(const tierup_options* given) {
   const tierup_options c = complete(given, tierup_options_init);
   Options options;
@@ -37,6 +50,9 @@ Options options_of(const tierup_options* given) {
   options.devices_to_cpu = c.devices_to_cpu != 0;
   options.allow_unsupported = c.allow_unsupported != 0;
   options.run_model_code_at_load = c.run_model_code_at_load != 0;
+  require_argument(c.passes != nullptr || c.pass_count == 0, "the array of passes is null");
+  for (size_t i = 0; i < c.pass_count; ++i) options.passes.push_back(graph_pass(c.passes[i]));
+  options.load_into_memory = c.load_into_memory != 0;
   const auto text_sink = [&](void (*sink)(const char*, void*)) {
     return [sink, context = c.context](const std::string& text) { sink(text.c_str(), context); };
   };
@@ -82,19 +98,6 @@ Call call_of(tierup_value* const* args, size_t count, const tierup_run_options* 
   }
   call.args.resize(positional);
   return call;
-}
-
-NamedTensors named_tensors(const tierup_value* dict) {
-  NamedTensors result;
-  for (const auto& [key, value] : value_of(dict).entries()) {
-    result.emplace_back(key.to_string(), value.to_tensor());
-  }
-  return result;
-}
-
-const Module& module_of(const tierup_module* module) {
-  require_argument(module != nullptr, "the module is null");
-  return module->module;
 }
 
 const Executor& executor_of(const tierup_executor* executor) {

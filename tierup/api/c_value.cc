@@ -17,6 +17,13 @@ void fail_argument(const char* what) {
   throw Error(ErrorCode::kInvalidArgument, what, {}, {}, what);
 }
 
+char* new_text(const std::string& text) {
+  auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
 tierup_code store_failure(tierup_error** error) noexcept {
   const auto store = [&](const Error& failure) {
     if (error != nullptr) *error = new (std::nothrow) tierup_error{failure};
@@ -53,13 +60,6 @@ std::vector<Value> values_of(tierup_value* const* values, size_t count) {
 }
 
 namespace {
-
-char* new_text(const std::string& text) {
-  auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy == nullptr) throw std::bad_alloc();
-  std::memcpy(copy, text.c_str(), text.size() + 1);
-  return copy;
-}
 
 std::span<const int64_t> dims(const int64_t* shape, size_t rank) {
   require_argument(shape != nullptr || rank == 0, "a tensor's shape is null");

@@ -8,9 +8,14 @@
 #include "tierup/base/error.h"
 #include "tierup/error.h"
 #include "tierup/options.h"
+#include "tierup/pass.h"
 #include "tierup/tensor.h"
 #include "tierup/tensor/ivalue.h"
 #include "tierup/value.h"
+
+namespace tierup::executor {
+class GraphRewrite;
+}
 
 namespace tierup::v1 {
 
@@ -35,6 +40,10 @@ struct Access {
     unwrap(result) = std::move(value);
     return result;
   }
+  static executor::GraphRewrite& rewrite(PassGraph& graph) {
+    return *static_cast<executor::GraphRewrite*>(graph.rewrite_);
+  }
+  static PassGraph pass_graph(void* rewrite) { return PassGraph(rewrite); }
   template <typename Handle>
   static auto& impl(const Handle& handle) {
     return *handle.impl_;

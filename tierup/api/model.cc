@@ -7,9 +7,11 @@
 
 #include "tierup/api/load_ahead.h"
 #include "tierup/api/open_compiled.h"
+#include "tierup/api/option_checks.h"
 #include "tierup/api/prepare_graph.h"
 #include "tierup/api/reachable_graphs.h"
 #include "tierup/base/error.h"
+#include "tierup/base/fork_hooks.h"
 #include "tierup/base/parallel.h"
 #include "tierup/base/wait_policy.h"
 
@@ -47,25 +49,40 @@ Model::Model(ModelOptions options)
   if (!options_.plugins.empty()) {
     plugins_ = std::make_shared<const executor::Plugins>(options_.plugins);
   }
+  user_passes_ = make_user_passes(options_.passes, plugins_.get());
   runtime::ProgramOptions program_options;
   program_options.fork_threads = fork_thread_count(options_);
   program_ = std::make_shared<runtime::Program>(
-      [to_cpu = options_.devices_to_cpu, plugins = plugins_](const ir::Function& function) {
-        return prepare_graph(function, {.devices_to_cpu = to_cpu, .plugins = plugins.get()});
+      [to_cpu = options_.devices_to_cpu, plugins = plugins_, user = user_passes_,
+       disabled = options_.tiering.disabled_passes](const ir::Function& function) {
+        return prepare_graph(function, {.devices_to_cpu = to_cpu,
+                                        .plugins = plugins.get(),
+                                        .passes = user ? &user->tier0 : nullptr,
+                                        .disabled = disabled});
       },
       program_options);
-  tiered_ = std::make_unique<tier::TieredProgram>(*program_, options_.tiering);
+  tiered_ = std::make_unique<tier::TieredProgram>(*program_, tiering());
+}
+
+// With the passes of the user's for specialised graphs.
+tier::TieringOptions Model::tiering() const {
+  tier::TieringOptions result = options_.tiering;
+  if (user_passes_) {
+    result.user_passes =
+        std::shared_ptr<const passes::PassRegistry>(user_passes_, &user_passes_->specialized);
+  }
+  return result;
 }
 
 Model::Model(const Model& older, Ref<ObjectValue> root)
     : options_(older.options_),
       generator_(older.generator_),
       plugins_(older.plugins_),
+      user_passes_(older.user_passes_),
       module_(older.module_),
       exported_(older.exported_),
       program_(older.program_),
-      tiered_(std::make_unique<tier::TieredProgram>(*program_, options_.tiering,
-                                                    older.tiered_->queue())) {
+      tiered_(std::make_unique<tier::TieredProgram>(*program_, tiering(), older.tiered_->queue())) {
   module_.root = std::move(root);
   for (const Method& method : older.methods_) add_method(method.name, *method.function);
 }
@@ -76,6 +93,9 @@ Model::~Model() {
 }
 
 Ref<Model> Model::load(Ref<archive::ByteSource> source, ModelOptions options) {
+  require_whole_process();
+  const ForkUnsafeScope scope;
+  check_options(options);
   Ref<Model> model(new Model(std::move(options)));
   model->read(std::move(source));
   return model;
@@ -283,6 +303,8 @@ Ref<const runtime::RunState> Model::run_state(const RunOptions& options) const {
 
 IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
                       const RunOptions& options) const {
+  require_whole_process();
+  const ForkUnsafeScope scope;
   const ThreadCountScope threads(options_.threads);
   const WaitPolicyScope waits(
       std::max(intra_op_threads(), static_cast<int>(options_.tiering.inter_op_threads)));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tierup/api/arguments.h"
+#include "tierup/api/user_passes.h"
 #include "tierup/archive/safetensors.h"
 #include "tierup/executor/delegation.h"
 #include "tierup/executor/servable.h"
@@ -39,13 +40,20 @@ struct ModelOptions {
   bool devices_to_cpu = true;      // Run code that names CUDA devices on the CPU.
   bool allow_unsupported = false;  // Load also what no run can do without something unsupported.
   bool run_model_code = true;      // False: refuse models that run code while they are loaded.
+  bool load_into_memory = false;   // Files are read whole, not mapped.
   // Of several models in a torch.export archive; empty: the only one.
   std::string exported_model;
-  // Shared objects with operators and delegates (include/tierup/plugin.h): native code.
+  // Shared objects with operators, delegates and passes (include/tierup/plugin.h): native code.
   std::vector<std::string> plugins;
+  std::vector<executor::UserPass> passes;  // Then those of plugins.
   tier::TieringOptions tiering = tier::TieringOptions::from_environment();
   TextCallback print;  // Null: stdout.
   TextCallback warn;   // Null: stderr.
+
+  // A file with a model or weights, as load_into_memory says. Throws as map_file().
+  Ref<archive::ByteSource> open(const std::string& path) const {
+    return load_into_memory ? archive::read_file(path) : archive::map_file(path);
+  }
 };
 
 // Of one run.
@@ -95,6 +103,8 @@ class Model final : public executor::Servable {
   // The calling convention and checks of a torch.export program; null for TorchScript.
   const frontend::exported::ExportedProgram* exported() const { return exported_.get(); }
   tier::TieredProgram& tiers() const { return *tiered_; }
+  // Null without.
+  const executor::Plugins* plugins() const { return plugins_.get(); }
 
   // An attribute by its path: "layers.0.scale". Throws kNotFound.
   IValue attribute(const std::string& path) const;
@@ -142,6 +152,7 @@ class Model final : public executor::Servable {
                       const RunOptions& options) const;
   void check_support() const;
   void plan_forward();
+  tier::TieringOptions tiering() const;
   ops::RunContext context() const;
   Ref<const runtime::RunState> run_state(const RunOptions& options) const;
   struct Method {
@@ -159,6 +170,7 @@ class Model final : public executor::Servable {
   const ModelOptions options_;
   Ref<kernels::Generator> generator_;
   std::shared_ptr<const executor::Plugins> plugins_;  // Null without; before all that uses it.
+  std::shared_ptr<const UserPasses> user_passes_;     // The same.
   frontend::torchscript::LoadedModule module_;
   std::shared_ptr<const frontend::exported::ExportedProgram> exported_;
   // Shared by generations. Before the module: its plans use the code.

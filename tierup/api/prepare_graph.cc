@@ -1,6 +1,7 @@
 #include "tierup/api/prepare_graph.h"
 
 #include "tierup/ir/graph_editor.h"
+#include "tierup/passes/pass_runner.h"
 #include "tierup/passes/pipeline.h"
 
 namespace tierup::api {
@@ -29,6 +30,12 @@ std::shared_ptr<const ir::Graph> prepare_graph(const ir::Function& function,
   if (options.devices_to_cpu) {
     ir::GraphEditor editor(*graph);
     move_devices_to_cpu(editor, graph->block());
+  }
+  if (options.passes != nullptr) {
+    passes::PassOptions pass_options;
+    pass_options.user_passes = options.passes;
+    pass_options.disabled = options.disabled;
+    passes::run_passes(*graph, {}, pass_options);
   }
   if (options.plugins != nullptr) options.plugins->delegate_nodes(*graph);
   return graph;

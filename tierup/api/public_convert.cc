@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tierup/api/facade.h"
+#include "tierup/api/option_checks.h"
 
 namespace tierup::v1 {
 
@@ -17,8 +18,11 @@ api::ModelOptions model_options(const Options& options) {
   result.seed = options.seed;
   result.devices_to_cpu = options.devices_to_cpu;
   result.allow_unsupported = options.allow_unsupported;
+  result.exported_model = options.model_name;
   result.run_model_code = options.run_model_code_at_load;
+  result.load_into_memory = options.load_into_memory;
   result.plugins = options.plugins;
+  result.passes = inner_passes(options.passes);
   result.print = options.print;
   result.warn = options.warn;
   return result;
@@ -29,6 +33,8 @@ api::RunOptions run_options(const RunOptions& options) {
   if (options.cancellation) result.cancelled = Access::flag(*options.cancellation);
   result.time_limit_ms = options.time_limit_ms;
   result.on_poll = options.on_poll;
+  if (options.node_times) result.observer = &Access::impl(*options.node_times).times;
+  api::check_options(result);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tierup/api/model.h"
+#include "tierup/api/node_times.h"
 #include "tierup/module.h"
 
 namespace tierup::v1 {
@@ -15,6 +16,15 @@ struct Module::Impl {
   Ref<api::Model> model;
 };
 
+struct NodeTimes::Impl {
+  api::NodeTimes times;
+};
+
+std::vector<DelegateInfo> delegates_of(const api::Model& model);
+NodeBenchmark benchmark_of(const api::Model& model, const std::vector<Value>& args,
+                           uint32_t warmup_runs, uint32_t main_runs);
+Signature signature_of(const api::Model& model, const std::string& method);
+std::vector<executor::UserPass> inner_passes(const std::vector<GraphPass>& passes);
 api::ModelOptions model_options(const Options& options);
 api::RunOptions run_options(const RunOptions& options);
 std::vector<IValue> unwrap_all(std::vector<Value> values);

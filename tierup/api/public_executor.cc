@@ -1,5 +1,6 @@
 // v1::Executor over executor::Executor and Model.
 #include "tierup/api/facade.h"
+#include "tierup/api/option_checks.h"
 #include "tierup/api/public_convert.h"
 #include "tierup/api/weight_files.h"
 #include "tierup/executor.h"
@@ -10,6 +11,12 @@ namespace tierup::v1 {
 struct Executor::Impl {
   executor::Executor executor;
   api::ModelOptions model_options;
+  ExecutorConfig config;
+
+  // The current generation.
+  Ref<api::Model> model() const {
+    return Ref<api::Model>(static_cast<api::Model*>(executor.current().get()));
+  }
 };
 
 struct PreparedWeights::Impl {
@@ -27,6 +34,7 @@ executor::ExecutorConfig inner_config(const ExecutorConfig& config) {
   result.time_limit_ms = config.time_limit_ms;
   result.frame_idle_ms = config.frame_idle_ms;
   result.prepare_weights = config.prepare_weights;
+  api::check_config(result);
   return result;
 }
 
@@ -39,12 +47,13 @@ api::ModelOptions options_for(const ExecutorConfig& config, const Options& optio
 
 // The time counts from here, so that waiting for a frame or a thread is part of it.
 executor::RunLimits limits_of(const RunOptions& options) {
+  const api::RunOptions inner = run_options(options);
   executor::RunLimits limits;
-  if (options.cancellation) limits.cancelled = Access::flag(*options.cancellation);
-  limits.on_poll = options.on_poll;
-  if (options.time_limit_ms && *options.time_limit_ms > 0) {
+  limits.on_poll = inner.on_poll;
+  limits.cancelled = inner.cancelled;
+  if (inner.time_limit_ms.value_or(0) > 0) {
     limits.deadline =
-        executor::RunLimits::Clock::now() + std::chrono::milliseconds(*options.time_limit_ms);
+        executor::RunLimits::Clock::now() + std::chrono::milliseconds(*inner.time_limit_ms);
   }
   return limits;
 }
@@ -69,7 +78,7 @@ Executor::Executor(const std::string& path, const ExecutorConfig& config, const 
   guarded([&] {
     const api::ModelOptions inner = options_for(config, options);
     impl_.reset(
-        new Impl{{api::Model::load(archive::map_file(path), inner), inner_config(config)}, inner});
+        new Impl{{api::Model::load(inner.open(path), inner), inner_config(config)}, inner, config});
   });
 }
 
@@ -80,7 +89,8 @@ Executor::Executor(std::span<const std::byte> bytes, const ExecutorConfig& confi
     std::string copy(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     impl_.reset(new Impl{
         {api::Model::load(archive::own_bytes(std::move(copy)), inner), inner_config(config)},
-        inner});
+        inner,
+        config});
   });
 }
 
@@ -93,7 +103,7 @@ Executor::Executor(const Module& module, const ExecutorConfig& config) {
                       "the module was loaded for {} inter-op threads, the executor asks for {}: "
                       "give them to the module's Options",
                       model->options().tiering.inter_op_threads, config.inter_op_threads);
-    impl_.reset(new Impl{{model, inner_config(config)}, model->options()});
+    impl_.reset(new Impl{{model, inner_config(config)}, model->options(), config});
   });
 }
 
@@ -198,6 +208,21 @@ uint64_t Executor::install(PreparedWeights weights) const {
             "no prepared weights: they were installed already");
     return impl_->executor.install(std::move(weights.impl_->model));
   });
+}
+
+Signature Executor::signature() const {
+  return guarded([&] { return signature_of(*impl_->model(), "forward"); });
+}
+
+const ExecutorConfig& Executor::config() const { return impl_->config; }
+
+std::vector<DelegateInfo> Executor::delegates() const {
+  return guarded([&] { return delegates_of(*impl_->model()); });
+}
+
+NodeBenchmark Executor::benchmark_nodes(const std::vector<Value>& args, uint32_t warmup_runs,
+                                        uint32_t main_runs) const {
+  return guarded([&] { return benchmark_of(*impl_->model(), args, warmup_runs, main_runs); });
 }
 
 ExecutorStats Executor::stats() const {

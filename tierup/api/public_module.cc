@@ -51,7 +51,8 @@ Ref<api::Model> load_model(Ref<archive::ByteSource> source, const Options& optio
 
 Module Module::load(const std::string& path, const Options& options) {
   return guarded([&] {
-    return Module(std::make_shared<Impl>(Impl{load_model(archive::map_file(path), options)}));
+    const api::ModelOptions inner = model_options(options);
+    return Module(std::make_shared<Impl>(Impl{api::Model::load(inner.open(path), inner)}));
   });
 }
 
@@ -114,7 +115,7 @@ std::vector<Unsupported> Module::unsupported() const {
   return guarded([&] {
     std::vector<Unsupported> result;
     for (const auto& item : impl_->model->missing()) {
-      result.push_back({item.name, item.reason, item.range.highlight()});
+      result.push_back({item.name, item.reason, item.range.highlight(), item.is_conditional});
     }
     return result;
   });

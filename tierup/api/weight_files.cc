@@ -5,7 +5,7 @@
 namespace tierup::api {
 
 archive::NamedTensors read_weights(const std::string& path, const ModelOptions& options) {
-  Ref<archive::ByteSource> source = archive::map_file(path);
+  Ref<archive::ByteSource> source = options.open(path);
   const bool is_zip = archive::ZipArchive::looks_like_zip(*source);
   if (!is_zip || archive::ModelArchive::read(source)->kind() == archive::ArchiveKind::kTorchSave) {
     return archive::read_state_dict(std::move(source));

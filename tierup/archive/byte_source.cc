@@ -38,6 +38,45 @@ class Descriptor {
   int number_;
 };
 
+// A file as it was opened.
+struct OpenFile {
+  Descriptor descriptor;
+  uint64_t size = 0;
+};
+
+OpenFile open_file(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  require(file.number() >= 0, ErrorCode::kNotFound, "cannot open {}: {}", path, strerror(errno));
+  struct stat facts {};
+  require(fstat(file.number(), &facts) == 0, ErrorCode::kNotFound, "cannot read {}: {}", path,
+          strerror(errno));
+  require(S_ISREG(facts.st_mode), ErrorCode::kInvalidArgument, "{} is not a regular file", path);
+  return {std::move(file), static_cast<uint64_t>(facts.st_size)};
+}
+
+// Private memory: of a file, or without one.
+void* map_memory(const std::string& path, uint64_t size, int file) {
+  if (size == 0) return nullptr;
+  const int flags = MAP_PRIVATE | MAP_NORESERVE | (file < 0 ? MAP_ANONYMOUS : 0);
+  void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, file, 0);
+  require(address != MAP_FAILED, ErrorCode::kOutOfMemory, "cannot map {} ({} bytes): {}", path,
+          size, strerror(errno));
+  return address;
+}
+
+void read_bytes(const Descriptor& file, const std::string& name, uint64_t offset,
+                std::span<std::byte> out) {
+  size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = pread(file.number(), out.data() + done, out.size() - done,
+                              static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    require(got > 0, ErrorCode::kCorruptArchive, "cannot read {} at {}: {}", name, offset + done,
+            got < 0 ? strerror(errno) : "the file became shorter");
+    done += static_cast<size_t>(got);
+  }
+}
+
 class MappedFile final : public ByteSource {
  public:
   MappedFile(std::string path, Descriptor file, uint64_t size, void* address)
@@ -72,18 +111,36 @@ class MappedFile final : public ByteSource {
   // Through the descriptor: reading headers through the mapping would fault in the weights around
   // them, and a file that was cut meanwhile gives an error here instead of a signal.
   void do_read(uint64_t offset, std::span<std::byte> out) const override {
-    size_t done = 0;
-    while (done < out.size()) {
-      const ssize_t got = pread(file_.number(), out.data() + done, out.size() - done,
-                                static_cast<off_t>(offset + done));
-      if (got < 0 && errno == EINTR) continue;
-      require(got > 0, ErrorCode::kCorruptArchive, "cannot read {} at {}: {}", name(),
-              offset + done, got < 0 ? strerror(errno) : "the file became shorter");
-      done += static_cast<size_t>(got);
-    }
+    read_bytes(file_, name(), offset, out);
   }
 
   Descriptor file_;
+  void* address_;
+};
+
+// A file's bytes in pages of this process.
+class FileInMemory final : public ByteSource {
+ public:
+  FileInMemory(const std::string& path, const OpenFile& file)
+      : ByteSource(path, file.size), address_(map_memory(path, file.size, -1)) {
+    set_data(static_cast<std::byte*>(address_), true);
+    try {
+      read_bytes(file.descriptor, path, 0, {static_cast<std::byte*>(address_), file.size});
+    } catch (...) {
+      free_pages();
+      throw;
+    }
+  }
+  ~FileInMemory() override { free_pages(); }
+
+ private:
+  void free_pages() {
+    if (address_ != nullptr) munmap(address_, size());
+  }
+  void do_read(uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), data() + offset, out.size());
+  }
+
   void* address_;
 };
 
@@ -144,21 +201,13 @@ std::string ByteSource::read_text(uint64_t offset, uint64_t length) const {
 }
 
 Ref<ByteSource> map_file(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  require(file.number() >= 0, ErrorCode::kNotFound, "cannot open {}: {}", path, strerror(errno));
-  struct stat facts {};
-  require(fstat(file.number(), &facts) == 0, ErrorCode::kNotFound, "cannot read {}: {}", path,
-          strerror(errno));
-  require(S_ISREG(facts.st_mode), ErrorCode::kInvalidArgument, "{} is not a regular file", path);
-  const auto size = static_cast<uint64_t>(facts.st_size);
-  void* address = nullptr;
-  if (size > 0) {
-    address =
-        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.number(), 0);
-    require(address != MAP_FAILED, ErrorCode::kOutOfMemory, "cannot map {} ({} bytes): {}", path,
-            size, strerror(errno));
-  }
-  return make_ref<MappedFile>(path, std::move(file), size, address);
+  OpenFile file = open_file(path);
+  void* address = map_memory(path, file.size, file.descriptor.number());
+  return make_ref<MappedFile>(path, std::move(file.descriptor), file.size, address);
+}
+
+Ref<ByteSource> read_file(const std::string& path) {
+  return make_ref<FileInMemory>(path, open_file(path));
 }
 
 Ref<ByteSource> own_bytes(std::string bytes) { return make_ref<OwnedBytes>(std::move(bytes)); }

@@ -63,8 +63,12 @@ class ByteSource : public RefCounted {
 };
 
 // Maps the file copy-on-write: pages are read when first touched and shared with other processes,
-// and writes stay in this process. Throws kNotFound if it cannot be opened.
+// and writes stay in this process. Whoever makes the file shorter meanwhile ends the process by
+// SIGBUS: files that are in use are replaced by rename. Throws kNotFound if it cannot be opened.
 Ref<ByteSource> map_file(const std::string& path);
+// Reads the whole file into memory of its own. Tensors alias it; what becomes of the file does not
+// matter any more. Throws as map_file(), and kCorruptArchive if the file shrinks meanwhile.
+Ref<ByteSource> read_file(const std::string& path);
 // Owns a copy in memory. Tensors alias it.
 Ref<ByteSource> own_bytes(std::string bytes);
 // Memory of the caller, which must stay as it is while the source or a reader of it lives.

@@ -67,6 +67,7 @@ int intra_op_threads() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads
 ThreadCountScope::ThreadCountScope(int threads) : previous_(omp_get_max_threads()) {
   const int wanted = threads > 0 ? threads : usable_cores();
   if (wanted != previous_) omp_set_num_threads(wanted);
+  if (wanted > 1) note_own_team();
 }
 
 ThreadCountScope::~ThreadCountScope() {

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "tierup/base/fork_hooks.h"
+
 namespace tierup {
 namespace {
 
@@ -27,7 +29,7 @@ SideThread::~SideThread() {
     stop();
     thread_.join();
   } else {
-    thread_.detach();
+    renew_in_child(thread_);
   }
 }
 

@@ -15,6 +15,8 @@
 #include <memory>
 #include <utility>
 
+#include "tierup/base/fork_hooks.h"
+
 namespace tierup {
 namespace {
 
@@ -136,6 +138,16 @@ class WaitPolicy {
     parked_now_.store(parked_ != nullptr, std::memory_order_relaxed);
   }
 
+  // Parked teams are not in the child: their destructors would wait for them.
+  void renew() {
+    static_cast<void>(parked_.release());
+    static_cast<void>(leaving_.release());
+    parked_now_.store(false, std::memory_order_relaxed);
+    next_sample_.store(0, std::memory_order_relaxed);
+    cores_crowded_ = CrowdedCores();
+    mutex_.unlock();
+  }
+
   int file_ = -1;
   int cores_ = 1;
   std::atomic<int64_t> next_sample_{0};
@@ -148,6 +160,10 @@ class WaitPolicy {
   CrowdedCores cores_crowded_;
   std::unique_ptr<ParkedTeam> parked_;
   std::unique_ptr<ParkedTeam> leaving_;
+  const ForkHooks fork_hooks_{{.pause = {},
+                               .lock = [this] { mutex_.lock(); },
+                               .resume = [this] { mutex_.unlock(); },
+                               .renew = [this] { renew(); }}};
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tierup/base/parallel.h"
@@ -53,25 +54,36 @@ void start_team(int threads) {
   }
 }
 
-// How many threads the calling thread has started.
-int& started() {
-  thread_local int threads = 1;
-  return threads;
+// What the calling thread has of its team.
+struct OwnTeam {
+  int started = 1;       // Threads.
+  bool entered = false;  // A region, which may have started threads as well.
+};
+OwnTeam& own_team() {
+  thread_local OwnTeam team;
+  return team;
 }
 
-void end_team() {
+// libgomp ends the team of the calling thread alone.
+void end_own_team() {
+  if (!std::exchange(own_team(), OwnTeam()).entered) return;
   omp_pause_resource_all(omp_pause_soft);
-  started() = 1;
 }
 
 }  // namespace
 
+void note_own_team() {
+  if (own_team().entered) return;
+  own_team().entered = true;
+  static const int registered = pthread_atfork(end_own_team, nullptr, nullptr);
+  static_cast<void>(registered);
+}
+
 void start_workers() {
   const int threads = intra_op_threads();
-  if (threads <= started()) return;
-  started() = threads;
-  static const int registered = pthread_atfork(end_team, nullptr, nullptr);
-  static_cast<void>(registered);
+  if (threads <= own_team().started) return;
+  note_own_team();
+  own_team().started = threads;
   wake_cores();
   start_team(threads);
   note_awake_workers();
@@ -79,6 +91,7 @@ void start_workers() {
 
 void prepare_team() {
   if (intra_op_threads() == 1) return;
+  note_own_team();
   look_before_team();
   if (!cores_are_crowded()) start_workers();
 }

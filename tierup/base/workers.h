@@ -15,9 +15,14 @@ namespace tierup {
 // Starts as many threads as the calling thread's loops may use and waits for them; nothing if they
 // were started before. Takes 0.1 ms, sometimes a few.
 //
-// A process that forks ends the forking thread's team before: OpenMP's threads do not live on in
-// the child, and a loop there would wait for them for ever.
+// A thread that forks, and had a team for tierup's loops, ends it before: OpenMP's threads do not
+// live on in the child, and a loop there would wait for them for ever. The next loop of either
+// process starts it anew. Teams of other threads, and of threads that ran no loop of tierup's, are
+// left alone.
 void start_workers();
+
+// To be called by a thread that may enter regions of OpenMP, tierup's own or oneDNN's: see above.
+void note_own_team();
 
 // Where a team is about to be entered, if this thread may have one: looks at the machine if nobody
 // has (wait_policy.h), and starts the workers unless they would only crowd it.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tierup/codegen/group_fixture.h"
 #include "tierup/kernels/conversion.h"
@@ -197,6 +198,27 @@ TEST_F(Group, shows_its_code_and_names_it_for_perf_on_request) {
   EXPECT_TRUE(name.starts_with("fused_")) << name;
   EXPECT_NE(std::stoull(address, nullptr, 16), 0U);
   std::filesystem::remove(map);
+}
+
+// /tmp is anybody's.
+TEST_F(Group, names_for_perf_go_through_no_link) {
+  const std::string map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  const std::string victim = testing::TempDir() + "perf_victim_" + std::to_string(getpid());
+  const auto compile = [] {
+    compiled_group(sample_program(), {numbers({5}), numbers({5})}, Library::instance(),
+                   {.print_ir = false, .perf_map = true, .max_vector_bits = 0});
+  };
+  std::ofstream(victim) << "kept";
+  std::filesystem::remove(map);
+  std::filesystem::create_symlink(victim, map);
+  compile();
+  std::filesystem::remove(map);
+  std::filesystem::create_hard_link(victim, map);
+  compile();
+  std::filesystem::remove(map);
+  std::ifstream file(victim);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "kept");
+  std::filesystem::remove(victim);
 }
 
 }  // namespace

@@ -4,27 +4,44 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <sstream>
+
 namespace tierup::codegen {
 namespace {
 
 constexpr const char* kFileName = "libtierup_codegen.so";
 
-// Beside the object that this code was linked into, or where a program finds its libraries.
-std::string default_path() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&default_path), &info) == 0 ||
-      info.dli_fname == nullptr) {
-    return kFileName;
+// The file, absolute, that the code at `address` was loaded from; empty if it cannot be told. The
+// loader's own name of it may be relative, or what the caller of the program made up (argv[0]): a
+// library looked up beside that could be anybody's.
+std::string loaded_file(const void* address) {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    char dash = 0;
+    std::istringstream range(line);
+    range >> std::hex >> begin >> dash >> end;
+    if (wanted < begin || wanted >= end) continue;
+    const size_t slash = line.find('/');
+    return slash == std::string::npos ? std::string() : line.substr(slash);
   }
-  const std::string self = info.dli_fname;
-  const size_t slash = self.rfind('/');
-  const std::string folder =
-      slash == std::string::npos ? std::string("./") : self.substr(0, slash + 1);
-  for (const char* relative : {"", "../lib/"}) {
-    const std::string beside = folder + relative + kFileName;
+  return {};
+}
+
+// Beside the object that this code was linked into, or where a program finds its libraries. Empty
+// if it is in neither place.
+std::string default_path() {
+  const std::string self = loaded_file(reinterpret_cast<const void*>(&default_path));
+  const std::string folder = self.substr(0, self.rfind('/') + 1);
+  if (folder.empty()) return {};
+  for (const char* relative : {"", "../lib/", "../" TIERUP_LIBRARY_FOLDER "/"}) {
+    std::string beside = folder + relative + kFileName;
     if (access(beside.c_str(), R_OK) == 0) return beside;
   }
-  return kFileName;
+  return {};
 }
 
 }  // namespace
@@ -36,6 +53,10 @@ const Library& Library::instance() {
 
 // The object is never closed: machine code that it made may run until the process ends.
 Library::Library(const std::string& path) {
+  if (path.empty()) {
+    error_ = fmt::format("the code generator, {}, is not beside the program or library", kFileName);
+    return;
+  }
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     error_ = fmt::format("the code generator could not be loaded: {}", dlerror());

@@ -11,7 +11,8 @@ namespace tierup::codegen {
 
 class Library {
  public:
-  // The one beside this program or library, or on the loader's path; loaded by the first call.
+  // The one beside this program or library, or in the folder of libraries beside it; never one that
+  // the working folder or the loader's path may name. Loaded by the first call.
   static const Library& instance();
   // A given file. What cannot be loaded gives a library without an api, and why.
   explicit Library(const std::string& path);

@@ -240,6 +240,13 @@ Plugins::Plugins(const std::vector<std::string>& paths) : libraries_(load_plugin
   }
 }
 
+std::vector<UserPass> Plugins::passes() const {
+  std::vector<UserPass> result;
+  for (const auto& library : libraries_)
+    result.insert(result.end(), library->passes().begin(), library->passes().end());
+  return result;
+}
+
 size_t Plugins::delegate_nodes(ir::Graph& graph) const {
   size_t taken = 0;
   for (const Delegate& delegate : delegates_) {

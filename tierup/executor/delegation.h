@@ -40,6 +40,8 @@ class Plugins {
 
   const ops::ExternalOperators& operators() const { return operators_; }
   const std::vector<Delegate>& delegates() const { return delegates_; }
+  // Of all plugins, in their order.
+  std::vector<UserPass> passes() const;
   // Gives each delegate, in their order, the groups that it takes. Returns how many.
   size_t delegate_nodes(ir::Graph& graph) const;
   // Whether some delegate takes compiled models of this kind, and giving one to it. Throws

@@ -18,7 +18,20 @@ size_t async_thread_count(const ExecutorConfig& config) {
 }  // namespace
 
 Executor::Executor(Ref<Servable> model, ExecutorConfig config)
-    : config_(config), permits_(config.max_frames, config.wait_for_frame) {
+    : config_(config),
+      permits_(config.max_frames, config.wait_for_frame),
+      fork_hooks_({.pause = {},
+                   .lock =
+                       [this] {
+                         install_mutex_.lock();
+                         house_mutex_.lock();
+                       },
+                   .resume =
+                       [this] {
+                         house_mutex_.unlock();
+                         install_mutex_.unlock();
+                       },
+                   .renew = [this] { renew(); }}) {
   current_.replace(std::make_unique<Generation>(Generation{model, 0}));
   pool_ = std::make_unique<WorkPool>(async_thread_count(config_), config_.max_queued);
   housekeeper_ = std::thread([this] { keep_house(); });
@@ -31,7 +44,25 @@ Executor::~Executor() {
     stopping_ = true;
   }
   house_wake_.notify_all();
-  housekeeper_.join();
+  if (housekeeper_.joinable()) housekeeper_.join();
+}
+
+// Another thread's swap goes on in the parent alone.
+void Executor::renew() {
+  renew_in_child(house_wake_);
+  renew_in_child(housekeeper_);
+  renew_in_child(swap_mutex_);
+  being_freed_ = 0;
+  has_no_house_.store(true, std::memory_order_relaxed);
+  house_mutex_.unlock();
+  install_mutex_.unlock();
+}
+
+void Executor::start_house() {
+  const std::lock_guard<std::mutex> lock(house_mutex_);
+  if (!has_no_house_.load()) return;
+  housekeeper_ = std::thread([this] { keep_house(); });
+  has_no_house_.store(false);
 }
 
 Executor::Generation Executor::take() const {
@@ -52,7 +83,9 @@ RunLimits Executor::with_time_limit(RunLimits limits) const {
 template <typename Body>
 auto Executor::counted(const RunLimits& limits, Body&& body) {
   try {
+    if (has_no_house_.load(std::memory_order_relaxed)) start_house();
     const RunPermits::Permit permit(permits_, limits);
+    const ForkUnsafeScope scope;
     const Generation generation = take();
     runs_.fetch_add(1, std::memory_order_relaxed);
     return body(generation);
@@ -110,6 +143,7 @@ void Executor::run_async(std::vector<IValue> args, NamedValues kwargs, RunLimits
 }
 
 Ref<Servable> Executor::prepare(const NamedTensors& weights, bool strict) const {
+  const ForkUnsafeScope scope;
   const Ref<Servable> older = current();
   Ref<Servable> next = older->with_weights(weights, strict);
   if (config_.prepare_weights) next->prepare_like(*older);
@@ -123,6 +157,7 @@ uint64_t Executor::install(Ref<Servable> next) {
     before = *current_.current();
     current_.replace(std::make_unique<Generation>(Generation{std::move(next), before.number + 1}));
   }
+  if (has_no_house_.load(std::memory_order_relaxed)) start_house();
   const std::lock_guard<std::mutex> lock(house_mutex_);
   old_.push_back(std::move(before.model));
   house_wake_.notify_all();
@@ -156,6 +191,7 @@ ExecutorStats Executor::stats() const {
 }
 
 size_t Executor::trim() {
+  const ForkUnsafeScope scope;
   const size_t count = current()->trim_frames();
   trimmed_.fetch_add(count);
   return count;
@@ -172,7 +208,10 @@ void Executor::free_old(std::unique_lock<std::mutex>& lock) {
   std::erase_if(old_, [](const Ref<Servable>& model) { return !model; });
   being_freed_ = ended.size();
   lock.unlock();
-  ended.clear();
+  {
+    const ForkUnsafeScope scope;
+    ended.clear();
+  }
   lock.lock();
   being_freed_ = 0;
 }

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "tierup/base/fork_hooks.h"
 #include "tierup/base/snapshot_cell.h"
 #include "tierup/executor/run_permits.h"
 #include "tierup/executor/servable.h"
@@ -111,6 +112,8 @@ class Executor {
   template <typename Body>
   auto counted(const RunLimits& limits, Body&& body);
   void keep_house();
+  void start_house();  // In a forked child, once it is used.
+  void renew();
   void free_old(std::unique_lock<std::mutex>& lock);
 
   const ExecutorConfig config_;
@@ -130,7 +133,9 @@ class Executor {
   size_t being_freed_ = 0;
   bool stopping_ = false;
   std::thread housekeeper_;
-  std::unique_ptr<WorkPool> pool_;  // Last: its tasks use everything above.
+  std::atomic<bool> has_no_house_{false};  // In a forked child, at first.
+  std::unique_ptr<WorkPool> pool_;         // Its tasks use everything above.
+  const ForkHooks fork_hooks_;             // Last.
 };
 
 }  // namespace tierup::executor

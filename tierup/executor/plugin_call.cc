@@ -4,6 +4,7 @@
 #include "tierup/base/error.h"
 #include "tierup/executor/plugin_graph.h"
 #include "tierup/executor/plugin_package.h"
+#include "tierup/executor/plugin_pass.h"
 #include "tierup/kernels/copy.h"
 
 namespace tierup::executor {
@@ -167,15 +168,60 @@ int fail_call(Call* call, const char* message) {
 }
 
 constexpr tierup_host kHost = {
-    sizeof(tierup_host),  TIERUP_PLUGIN_ABI,   argument_count,       argument_kind,
-    argument_tensor,      argument_contiguous, argument_int,         argument_float,
-    argument_string,      argument_length,     argument_int_item,    argument_float_item,
-    argument_tensor_item, make_result,         result_tensor,        result_argument,
-    result_int,           result_float,        result_bool,          fail_call,
-    graph_node_count,     graph_node,          graph_input_count,    graph_input,
-    graph_output_count,   graph_output,        graph_constant_index, graph_constants,
-    package_model,        package_file_count,  package_file_name,    package_file,
-    package_folder,       package_convention,  package_fail,
+    sizeof(tierup_host),
+    TIERUP_PLUGIN_ABI,
+    argument_count,
+    argument_kind,
+    argument_tensor,
+    argument_contiguous,
+    argument_int,
+    argument_float,
+    argument_string,
+    argument_length,
+    argument_int_item,
+    argument_float_item,
+    argument_tensor_item,
+    make_result,
+    result_tensor,
+    result_argument,
+    result_int,
+    result_float,
+    result_bool,
+    fail_call,
+    graph_node_count,
+    graph_node,
+    graph_input_count,
+    graph_input,
+    graph_output_count,
+    graph_output,
+    graph_constant_index,
+    graph_constants,
+    package_model,
+    package_file_count,
+    package_file_name,
+    package_file,
+    package_folder,
+    package_convention,
+    package_fail,
+    pass_node_count,
+    pass_node,
+    pass_node_name,
+    pass_input_count,
+    pass_input,
+    pass_output_count,
+    pass_output,
+    pass_use_count,
+    pass_producer,
+    pass_constant,
+    pass_make_none,
+    pass_make_int,
+    pass_make_float,
+    pass_make_bool,
+    pass_insert,
+    pass_replace,
+    pass_remove,
+    pass_note,
+    pass_fail,
 };
 
 }  // namespace

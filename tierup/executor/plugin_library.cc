@@ -73,7 +73,7 @@ void PluginLibrary::open() {
   const tierup_plugin* plugin = entry(&plugin_host());
   require(plugin != nullptr, ErrorCode::kUnsupported, "the plugin {} refuses this host (ABI {})",
           path_, TIERUP_PLUGIN_ABI);
-  require(plugin->abi == TIERUP_PLUGIN_ABI && plugin->size >= sizeof(tierup_plugin),
+  require(plugin->abi == TIERUP_PLUGIN_ABI && plugin->size >= offsetof(tierup_plugin, passes),
           ErrorCode::kUnsupported, "the plugin {} follows ABI {}, this build has {}", path_,
           plugin->abi, TIERUP_PLUGIN_ABI);
   name_ = plugin->name == nullptr ? path_ : plugin->name;
@@ -89,6 +89,12 @@ void PluginLibrary::open() {
     require(one != nullptr && is_complete(*one), ErrorCode::kUnsupported,
             "the plugin {} declares delegate {} incompletely", path_, i);
     delegates_.push_back(one);
+  }
+  if (plugin->size < sizeof(tierup_plugin)) return;
+  for (size_t i = 0; i < plugin->pass_count; ++i) {
+    require(plugin->passes[i] != nullptr, ErrorCode::kUnsupported,
+            "the plugin {} declares pass {} incompletely", path_, i);
+    passes_.push_back(pass_of(*plugin->passes[i]));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tierup/executor/plugin_graph.h"
+#include "tierup/executor/plugin_pass.h"
 #include "tierup/ir/graph.h"
 #include "tierup/ops/external.h"
 
@@ -25,6 +26,7 @@ class PluginLibrary {
   const std::string& name() const { return name_; }
   const std::vector<const tierup_plugin_operator*>& operators() const { return operators_; }
   const std::vector<const tierup_plugin_delegate*>& delegates() const { return delegates_; }
+  const std::vector<UserPass>& passes() const { return passes_; }
 
  private:
   explicit PluginLibrary(std::string path) : path_(std::move(path)) {}
@@ -35,6 +37,7 @@ class PluginLibrary {
   void* handle_ = nullptr;
   std::vector<const tierup_plugin_operator*> operators_;
   std::vector<const tierup_plugin_delegate*> delegates_;
+  std::vector<UserPass> passes_;
 };
 
 // Delegates of plugins made for older hosts end before they could say so.

@@ -19,6 +19,22 @@ void poll(const RunLimits& limits) {
 
 }  // namespace
 
+RunPermits::RunPermits(uint32_t limit, bool waits)
+    : limit_(limit),
+      waits_(waits),
+      fork_hooks_({.pause = {},
+                   .lock = [this] { mutex_.lock(); },
+                   .resume = [this] { mutex_.unlock(); },
+                   .renew = [this] { renew(); }}) {}
+
+// Who waited for a permit is not in the child. Who had one is neither, or the child is no whole
+// process (base/fork_hooks.h).
+void RunPermits::renew() {
+  renew_in_child(returned_);
+  waiting_.store(0);
+  mutex_.unlock();
+}
+
 bool RunPermits::try_acquire() {
   uint32_t taken = in_use_.load();
   do {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "tierup/base/fork_hooks.h"
 #include "tierup/executor/servable.h"
 
 namespace tierup::executor {
@@ -17,7 +18,7 @@ namespace tierup::executor {
 class RunPermits {
  public:
   // `limit` 0: as many as come. `waits` false: one too many is refused at once.
-  RunPermits(uint32_t limit, bool waits) : limit_(limit), waits_(waits) {}
+  RunPermits(uint32_t limit, bool waits);
   RunPermits(const RunPermits&) = delete;
   RunPermits& operator=(const RunPermits&) = delete;
 
@@ -48,6 +49,7 @@ class RunPermits {
   void release();
   bool try_acquire();
   void wait(const RunLimits& limits);
+  void renew();
 
   const uint32_t limit_;
   const bool waits_;
@@ -58,6 +60,7 @@ class RunPermits {
   std::atomic<uint64_t> refused_{0};
   std::mutex mutex_;
   std::condition_variable returned_;
+  const ForkHooks fork_hooks_;  // Last.
 };
 
 }  // namespace tierup::executor

@@ -1,10 +1,27 @@
 #include "tierup/executor/work_pool.h"
 
 #include <system_error>
+#include <utility>
 
 #include "tierup/base/error.h"
 
 namespace tierup::executor {
+
+WorkPool::WorkPool(size_t max_threads, size_t max_queued)
+    : max_threads_(max_threads),
+      max_queued_(max_queued),
+      fork_hooks_({.pause = {},
+                   .lock = [this] { mutex_.lock(); },
+                   .resume = [this] { mutex_.unlock(); },
+                   .renew = [this] { renew(); }}) {}
+
+void WorkPool::renew() {
+  renew_in_child(wake_);
+  forget_threads(threads_);
+  idle_ = 0;
+  const std::deque<std::function<void()>> dropped = std::exchange(tasks_, {});
+  mutex_.unlock();
+}
 
 WorkPool::~WorkPool() {
   {

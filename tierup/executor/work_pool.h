@@ -9,13 +9,16 @@
 #include <thread>
 #include <vector>
 
+#include "tierup/base/fork_hooks.h"
+
 namespace tierup::executor {
 
-// Thread rule: any thread. Threads start when there is work for them; idle ones sleep.
+// Thread rule: any thread. Threads start when there is work for them; idle ones sleep. After a
+// fork, tasks that waited are the parent's alone: the child drops them, and starts threads for its
+// own.
 class WorkPool {
  public:
-  WorkPool(size_t max_threads, size_t max_queued)
-      : max_threads_(max_threads), max_queued_(max_queued) {}
+  WorkPool(size_t max_threads, size_t max_queued);
   // Runs what is queued, then ends.
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
@@ -27,6 +30,7 @@ class WorkPool {
 
  private:
   void work();
+  void renew();
 
   const size_t max_threads_;
   const size_t max_queued_;
@@ -36,6 +40,7 @@ class WorkPool {
   std::vector<std::thread> threads_;
   size_t idle_ = 0;
   bool stopping_ = false;
+  const ForkHooks fork_hooks_;  // Last.
 };
 
 }  // namespace tierup::executor

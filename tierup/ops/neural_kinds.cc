@@ -102,6 +102,12 @@ OpKind net_kind(std::string_view qualified_name) {
   return found != kKinds.end() && found->name == qualified_name ? found->kind : OpKind::kNone;
 }
 
+std::string_view net_kind_name(OpKind kind) {
+  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
+                                  [&](const NamedKind& entry) { return entry.kind == kind; });
+  return found == kKinds.end() ? std::string_view("a number or list") : found->name;
+}
+
 OpKind net_kind_of(const ir::Operator& op) {
   const ir::Schema& schema = op.schema();
   std::string name = schema.name;

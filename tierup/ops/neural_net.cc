@@ -265,6 +265,12 @@ std::vector<std::string> NeuralNet::notes() const {
   return notes_;
 }
 
+std::vector<std::string> NeuralNet::operators() const {
+  std::vector<std::string> names;
+  for (const kernels::net::Op& op : program_.ops) names.emplace_back(net_kind_name(op.kind));
+  return names;
+}
+
 size_t NeuralNet::held_bytes() const {
   const SnapshotCell<Entries>::Reader reader(entries_);
   return net::packed_bytes(*weights_) + (reader.get() != nullptr ? bytes_of(*reader.get()) : 0);

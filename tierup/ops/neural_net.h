@@ -26,6 +26,9 @@ namespace tierup::ops {
 // kind of their functional twin. kNone: not done by nets.
 kernels::net::OpKind net_kind(std::string_view qualified_name);
 
+// The inverse for reports: the first name that a kind has.
+std::string_view net_kind_name(kernels::net::OpKind kind);
+
 // Arguments of an operator of this kind that must be constants: bit i for argument i.
 uint32_t constant_arguments(kernels::net::OpKind kind);
 // The kind of an operator, in-place or not.
@@ -53,12 +56,14 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   // compares with the twin on made-up numbers. False where it is refused; notes() say why.
   bool prepare(std::span<const IValue> inputs, int threads);
   std::vector<std::string> notes() const;
+  // Names of the operators of the line.
+  std::vector<std::string> operators() const;
   // The operator of the program for which compiling was last refused, if it was.
   std::optional<size_t> refused_operation() const;
   // The weights as packed, and one arena of each net.
   size_t held_bytes() const override;
 
-  // For tests: nets that stand, those that went for others, and calls that took the twin.
+  // For explain: nets that stand, those that went for others, and calls that took the twin.
   size_t net_count() const;
   uint64_t replacements() const { return replacements_.load(std::memory_order_relaxed); }
   int64_t twin_calls() const { return twin_calls_.load(std::memory_order_relaxed); }

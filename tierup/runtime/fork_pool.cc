@@ -8,7 +8,19 @@
 namespace tierup::runtime {
 
 ForkPool::ForkPool(size_t thread_count, std::function<void(ForkTask&)> run)
-    : thread_count_(thread_count), run_(std::move(run)) {}
+    : thread_count_(thread_count),
+      run_(std::move(run)),
+      fork_hooks_({.pause = {},
+                   .lock = [this] { mutex_.lock(); },
+                   .resume = [this] { mutex_.unlock(); },
+                   .renew = [this] { renew(); }}) {}
+
+void ForkPool::renew() {
+  renew_in_child(changed_);
+  forget_threads(threads_);
+  tasks_.store(unclaimed_.size(), std::memory_order_relaxed);
+  mutex_.unlock();
+}
 
 ForkPool::~ForkPool() {
   std::unordered_map<const FutureValue*, Ref<ForkTask>> dropped;
@@ -72,8 +84,11 @@ void ForkPool::work() {
     Ref<ForkTask> task = std::move(found->second);
     unclaimed_.erase(found);
     lock.unlock();
-    run_(*task);
-    task = nullptr;
+    {
+      const ForkUnsafeScope scope;
+      run_(*task);
+      task = nullptr;
+    }
     tasks_.fetch_sub(1, std::memory_order_relaxed);
     lock.lock();
   }

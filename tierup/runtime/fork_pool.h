@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tierup/base/fork_hooks.h"
 #include "tierup/ops/run_context.h"
 #include "tierup/runtime/frame_pool.h"
 #include "tierup/runtime/run_state.h"
@@ -49,6 +50,7 @@ class ForkPool {
  private:
   void work();
   void start_thread();
+  void renew();
 
   const size_t thread_count_;
   const std::function<void(ForkTask&)> run_;
@@ -60,6 +62,7 @@ class ForkPool {
   std::deque<const FutureValue*> order_;  // May name tasks that are claimed by now.
   std::unordered_map<const FutureValue*, Ref<ForkTask>> unclaimed_;
   std::vector<std::thread> threads_;
+  const ForkHooks fork_hooks_;  // Last. In a forked child, who waits for a task runs it.
 };
 
 }  // namespace tierup::runtime

@@ -34,6 +34,7 @@ void lower_priority() {
 
 // Runs a job and returns the processor time that it took, in seconds.
 double run_timed(const CompileJob& job, const std::atomic<bool>& cancelled) {
+  const ForkUnsafeScope scope;
   const double begin = thread_seconds();
   job.run(cancelled);
   return thread_seconds() - begin;
@@ -61,7 +62,49 @@ double run_apart(const CompileJob& job, const std::atomic<bool>& cancelled) {
 }  // namespace
 
 CompileQueue::CompileQueue(uint32_t threads, double cpu_share)
-    : max_threads_(std::max<uint32_t>(threads, 1)), cpu_share_(std::clamp(cpu_share, 0.01, 1.0)) {}
+    : max_threads_(std::max<uint32_t>(threads, 1)),
+      cpu_share_(std::clamp(cpu_share, 0.01, 1.0)),
+      fork_hooks_({.pause =
+                       [this] {
+                         const std::lock_guard<std::mutex> lock(mutex_);
+                         pausing_ = true;
+                       },
+                   .lock = [this] { mutex_.lock(); },
+                   .resume =
+                       [this] {
+                         pausing_ = false;
+                         mutex_.unlock();
+                         wake_.notify_all();
+                       },
+                   .renew = [this] { renew(); }}) {}
+
+// What ran when the process forked goes on in the parent alone.
+void CompileQueue::renew() {
+  renew_in_child(wake_);
+  renew_in_child(idle_);
+  forget_threads(threads_);
+  running_.clear();
+  ending_.clear();
+  resting_ = 0;
+  pausing_ = false;
+  has_orphans_.store(!jobs_.empty(), std::memory_order_relaxed);
+  mutex_.unlock();
+}
+
+void CompileQueue::start_thread() {
+  threads_.emplace_back([this] { work(); });
+  has_orphans_.store(false, std::memory_order_relaxed);
+}
+
+void CompileQueue::start_for_orphans() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!has_orphans_.load() || stopping_) return;
+  try {
+    start_thread();
+  } catch (const std::system_error&) {
+    return;  // The next call tries again.
+  }
+}
 
 CompileQueue::~CompileQueue() {
   {
@@ -80,7 +123,7 @@ bool CompileQueue::push(CompileJob job) {
     if (stopping_ || std::ranges::count(ending_, job.owner) > 0) return true;
     if (resting_ == 0 && threads_.size() < max_threads_) {
       try {
-        threads_.emplace_back([this] { work(); });
+        start_thread();
       } catch (const std::system_error&) {
         if (threads_.empty()) return false;
       }
@@ -121,9 +164,13 @@ void CompileQueue::end(const void* owner) {
   ending_.erase(std::ranges::find(ending_, owner));
 }
 
-void CompileQueue::wait_idle() {
+bool CompileQueue::wait_idle(std::optional<Clock::duration> longest) {
+  resume_after_fork();
   std::unique_lock<std::mutex> lock(mutex_);
-  idle_.wait(lock, [&] { return is_idle(); });
+  const auto idle = [&] { return is_idle(); };
+  if (longest) return idle_.wait_for(lock, *longest, idle);
+  idle_.wait(lock, idle);
+  return true;
 }
 
 bool CompileQueue::is_idle() const {
@@ -133,6 +180,7 @@ bool CompileQueue::is_idle() const {
 }
 
 std::vector<CompileJob>::iterator CompileQueue::next_job() {
+  if (pausing_) return jobs_.end();
   const Clock::time_point now = Clock::now();
   auto best = jobs_.end();
   for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
@@ -153,7 +201,7 @@ void CompileQueue::work() {
     ++resting_;
     auto first = next_job();
     while (!stopping_ && first == jobs_.end()) {
-      if (jobs_.empty()) {
+      if (jobs_.empty() || pausing_) {
         wake_.wait(lock);
       } else {  // Only jobs put off: until the earliest, or until another comes.
         const auto earliest = std::min_element(

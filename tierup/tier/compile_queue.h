@@ -3,7 +3,8 @@
 // Jobs run in order of priority, then of arrival. After each job its thread sleeps so long that
 // compilation takes no more than its share of a core. A job may be told to stop; one that throws is
 // reported to its owner and never ends the process. A job may be put off to a time: timers are
-// such jobs.
+// such jobs. A forked child has the jobs that waited, and threads for them when it first uses the
+// queue.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,8 @@
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include "tierup/base/fork_hooks.h"
 
 namespace tierup::tier {
 
@@ -42,6 +45,10 @@ class CompileQueue {
   CompileQueue(const CompileQueue&) = delete;
   CompileQueue& operator=(const CompileQueue&) = delete;
 
+  // Threads for jobs that waited when the process was forked; nothing else, and cheap.
+  void resume_after_fork() {
+    if (has_orphans_.load(std::memory_order_relaxed)) start_for_orphans();
+  }
   // False if the job was dropped, because not one thread is to be had.
   bool push(CompileJob job);
   // Drops the waiting jobs of an owner and tells its running ones to stop.
@@ -49,8 +56,9 @@ class CompileQueue {
   // cancel(), and returns when none of the owner's jobs runs; drops what they push meanwhile. Not
   // to be called by a job.
   void end(const void* owner);
-  // Returns when nothing runs and nothing waits but for its time.
-  void wait_idle();
+  // Returns when nothing runs and nothing waits but for its time, or when `longest` is over;
+  // whether the former holds.
+  bool wait_idle(std::optional<Clock::duration> longest = std::nullopt);
   size_t waiting() const;
   // Jobs begun so far that are not light.
   uint64_t compilations() const { return compilations_.load(); }
@@ -61,6 +69,9 @@ class CompileQueue {
     std::shared_ptr<std::atomic<bool>> cancelled;
   };
   void work();
+  void start_thread();  // Throws std::system_error. The caller holds the mutex.
+  void start_for_orphans();
+  void renew();
   // cancel() under the lock; what the dropped jobs hold is to be freed without it.
   std::vector<CompileJob> withdraw(const void* owner);
   // The best job whose time has come; jobs_.end() if there is none.
@@ -79,6 +90,9 @@ class CompileQueue {
   std::atomic<uint64_t> compilations_{0};
   size_t resting_ = 0;  // Threads that wait for a job.
   bool stopping_ = false;
+  bool pausing_ = false;                  // A fork is coming: no job is begun.
+  std::atomic<bool> has_orphans_{false};  // Jobs without a thread, in a forked child.
+  ForkHooks fork_hooks_;                  // Last.
 };
 
 }  // namespace tierup::tier

@@ -4,12 +4,15 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
 #include <thread>
+
+#include "tierup/base/sanitizers.h"
 
 namespace tierup::tier {
 namespace {
@@ -183,6 +186,33 @@ TEST(CompileQueue, IdleThreadsUseNoTime) {
   }
   EXPECT_LT(least, 0.02);
 }
+
+#ifndef TIERUP_THREAD_SANITIZER  // Which allows no threads after a fork.
+TEST(CompileQueue, AForkedChildDoesWhatWaitedAndWhatItAsksFor) {
+  CompileQueue queue(1, 1.0);
+  std::atomic<int> done{0};
+  queue.push(job([&](const std::atomic<bool>&) { ++done; }));
+  queue.wait_idle();
+  CompileJob later = job([&](const std::atomic<bool>&) { done += 10; });
+  later.not_before = CompileQueue::Clock::now() + milliseconds(100);
+  queue.push(std::move(later));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    queue.resume_after_fork();
+    while (done.load() < 11) std::this_thread::sleep_for(milliseconds(1));
+    queue.push(job([&](const std::atomic<bool>&) { done += 100; }));
+    queue.wait_idle();
+    _exit(done.load() == 111 ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  while (done.load() < 11) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(done.load(), 11);
+}
+#endif
 
 }  // namespace
 }  // namespace tierup::tier

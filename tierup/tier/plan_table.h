@@ -16,6 +16,7 @@
 #include "tierup/runtime/memory_plan.h"
 #include "tierup/runtime/plan.h"
 #include "tierup/tier/plan_trial.h"
+#include "tierup/tier/tier_report.h"
 
 namespace tierup::tier {
 
@@ -29,7 +30,7 @@ struct InstalledPlan final : public RefCounted {
   bool is_static = false;
   uint32_t serial = 0;  // 1 for the graph's first.
   double compile_ms = 0;
-  std::vector<std::string> notes;  // What was done and what was refused, for explain.
+  std::vector<StepReport> steps;  // What was done and what was refused, for explain.
   // What it was made from, so that it can be made again for other weights.
   std::shared_ptr<const profile::GraphProfile> profile;
   ops::Policy policy;

@@ -54,14 +54,13 @@ void set_input_types(ir::Graph& graph, const SpecializeRequest& request) {
   }
 }
 
-void collect_notes(const passes::PipelineReport& report, std::vector<std::string>& notes) {
+void collect_steps(const passes::PipelineReport& report, std::vector<StepReport>& steps) {
   for (const passes::PassReport& pass : report) {
     if (!pass.changed && pass.counters.empty()) continue;
-    std::string line =
-        fmt::format("{} ({:.2f} ms)", pass.name, 1e-6 * static_cast<double>(pass.nanoseconds));
-    for (const auto& [name, amount] : pass.counters) line += fmt::format(" {}={}", name, amount);
-    notes.push_back(std::move(line));
-    notes.insert(notes.end(), pass.notes.begin(), pass.notes.end());
+    steps.push_back({pass.name,
+                     1e-6 * static_cast<double>(pass.nanoseconds),
+                     {pass.counters.begin(), pass.counters.end()},
+                     pass.notes});
   }
 }
 
@@ -94,7 +93,7 @@ bool fuses_products(const TieringOptions& options) {
 
 // Last of all: what is left of point-wise operators becomes groups with compiled kernels.
 void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOptions& pass_options,
-          const std::atomic<bool>& cancelled, std::vector<std::string>& notes) {
+          const std::atomic<bool>& cancelled, std::vector<StepReport>& steps) {
   const passes::Pass passes[] = {// First: what small products leave is for point-wise groups.
                                  {"fuse_products",
                                   [&](passes::PassContext& context) {
@@ -106,13 +105,16 @@ void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOpt
                                   }},
                                  // Lists that only members read.
                                  passes::specialized_dead_code_elimination()};
-  collect_notes(run_passes(graph, passes, pass_options), notes);
+  collect_steps(run_passes(graph, passes, pass_options), steps);
   const codegen::GroupReport report = codegen::compile_groups(graph, &codegen::Library::instance,
                                                               codegen_options(options), cancelled);
   if (report.groups == 0) return;
-  notes.push_back(fmt::format("{} fusion groups, {} kernels ({} compiled, {:.1f} ms)",
-                              report.groups, report.kernels, report.compiled, report.compile_ms));
-  if (!report.refusal.empty()) notes.push_back("not compiled: " + report.refusal);
+  StepReport& step = steps.emplace_back();
+  step.name = "compile_groups";
+  step.milliseconds = report.compile_ms;
+  step.counters = {
+      {"groups", report.groups}, {"kernels", report.kernels}, {"compiled", report.compiled}};
+  if (!report.refusal.empty()) step.notes.push_back("not compiled: " + report.refusal);
 }
 
 // Constants of the graph and of its forks' bodies that keep memory.
@@ -206,10 +208,12 @@ class Specialization {
       run({&batch, 1});
     }
     if (cancelled_.load()) return nullptr;
+    pass_options_.user_passes = options_.user_passes.get();
     run(passes::specialized_passes());
+    pass_options_.user_passes = nullptr;
     if (cancelled_.load()) return nullptr;
     if (options_.fusion && request_.variant != PlanVariant::kWithoutGroups)
-      fuse(*graph_, options_, pass_options_, cancelled_, installed_.notes);
+      fuse(*graph_, options_, pass_options_, cancelled_, installed_.steps);
     if (cancelled_.load()) return nullptr;
     check_strict_fusion();
     find_holders(graph_->block(), installed_.holders);
@@ -230,7 +234,7 @@ class Specialization {
 
   passes::PipelineReport run(std::span<const passes::Pass> passes) {
     passes::PipelineReport report = run_passes(*graph_, passes, pass_options_);
-    collect_notes(report, installed_.notes);
+    collect_steps(report, installed_.steps);
     return report;
   }
 

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tierup/runtime/entry_guard.h"
@@ -40,6 +42,36 @@ struct MemoryReport {
   std::vector<BlockReport> layout;
 };
 
+// A pass over the graph, or the code generator: what it did to make a plan.
+struct StepReport {
+  std::string name;
+  double milliseconds = 0;
+  std::vector<std::pair<std::string, int64_t>> counters;
+  std::vector<std::string> notes;
+
+  // "freeze_attributes (0.12 ms) frozen=4".
+  std::string to_string() const;
+};
+
+// Several operators that run as one step of a plan.
+struct RegionReport {
+  enum class Kind : uint8_t { kFusionGroup, kNet };
+  Kind kind = Kind::kFusionGroup;
+  std::vector<std::string> operators;
+  std::string text;         // Of a group: its outputs as expressions of its inputs.
+  size_t compiled = 0;      // Kernels of a group; nets that stand.
+  uint64_t twin_calls = 0;  // Calls that its operators answered one by one instead.
+  size_t held_bytes = 0;
+  std::vector<std::string> notes;  // What was chosen, or why nothing was compiled.
+  std::string place;               // The model's own line of the first operator.
+};
+// An operator that could have been fused and was not.
+struct LeftOperator {
+  std::string name;
+  std::string reason;
+  std::string place;
+};
+
 struct PlanReport {
   uint32_t serial = 0;
   bool is_static = false;
@@ -47,13 +79,24 @@ struct PlanReport {
   uint64_t hits = 0;
   size_t held_bytes = 0;  // Packed weights, and memory kept for the next calls.
   std::string guard;
-  std::vector<std::string> notes;
-  std::string graph;  // The specialised graph's text.
+  std::vector<std::string> notes;  // The steps and the trial, as lines.
+  std::string graph;               // The specialised graph's text.
+  std::string steps_text;          // The plan's.
   std::vector<MemoryReport> memory;
+  // What `guard` tells.
+  ops::Policy policy;
+  std::vector<runtime::ArgumentGuard> arguments;
+  size_t observed = 0;  // Weights and objects.
+  std::vector<StepReport> steps;
+  std::string trial;  // What calls showed of it against others; empty without.
+  std::vector<RegionReport> regions;
+  std::vector<LeftOperator> left;
+  std::shared_ptr<const profile::GraphProfile> profile;  // What it was made from.
 };
 
 struct GraphReport {
   std::string name;
+  std::vector<std::string> arguments;  // Names; guards and profiles count them.
   uint64_t calls = 0;
   uint64_t tier0_calls = 0;
   uint64_t checked_calls = 0;  // Compared with tier 0, by verify_rate.

@@ -48,6 +48,7 @@ IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
                         const Ref<const runtime::RunState>& state) {
   const Call call{args, context, state};
   calls_.fetch_add(1, std::memory_order_relaxed);
+  queue_.resume_after_fork();
   if (options_.compile == CompileMode::kOff) {
     tier0_calls_.fetch_add(1, std::memory_order_relaxed);
     return options_.inter_op_threads > 1 ? run_uncompiled(call) : run_tier0(call);

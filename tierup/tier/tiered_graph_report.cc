@@ -1,4 +1,7 @@
 // What a TieredGraph says of itself: plans, guards, hits, memory plans and reasons.
+#include <fmt/format.h>
+
+#include "tierup/tier/plan_regions.h"
 #include "tierup/tier/tiered_graph.h"
 
 namespace tierup::tier {
@@ -22,11 +25,45 @@ std::vector<MemoryReport> memory_report(const InstalledPlan& plan) {
   return reports;
 }
 
+PlanReport plan_report(const InstalledPlan& plan) {
+  PlanReport report;
+  report.serial = plan.serial;
+  report.is_static = plan.is_static;
+  report.compile_ms = plan.compile_ms;
+  report.hits = plan.hits.load();
+  report.held_bytes = plan.held_bytes();
+  report.guard = plan.guard.to_string();
+  report.graph = plan.plan->graph().to_string();
+  report.steps_text = plan.plan->to_string();
+  report.memory = memory_report(plan);
+  report.policy = plan.policy;
+  report.arguments = plan.guard.arguments();
+  report.observed = plan.guard.observed_count();
+  report.steps = plan.steps;
+  report.trial = plan.trial.to_string();
+  report.profile = plan.profile;
+  for (const StepReport& step : plan.steps) {
+    report.notes.push_back(step.to_string());
+    report.notes.insert(report.notes.end(), step.notes.begin(), step.notes.end());
+  }
+  if (!report.trial.empty()) report.notes.push_back(report.trial);
+  find_regions(plan.plan->graph(), report.regions, report.left);
+  return report;
+}
+
 }  // namespace
+
+std::string StepReport::to_string() const {
+  std::string line = fmt::format("{} ({:.2f} ms)", name, milliseconds);
+  for (const auto& [counter, amount] : counters) line += fmt::format(" {}={}", counter, amount);
+  return line;
+}
 
 GraphReport TieredGraph::report() const {
   GraphReport report;
   report.name = slot_.function().name();
+  for (const ir::Argument& argument : slot_.function().schema().arguments)
+    report.arguments.push_back(argument.name);
   report.calls = calls_.load();
   report.tier0_calls = tier0_calls_.load();
   report.checked_calls = checked_calls_.load();
@@ -43,11 +80,7 @@ GraphReport TieredGraph::report() const {
     report.profile = profile_ ? profile_->to_string() : profile_text_;
   }
   for (const Ref<const InstalledPlan>& plan : table_.plans()) {
-    report.plans.push_back({plan->serial, plan->is_static, plan->compile_ms, plan->hits.load(),
-                            plan->held_bytes(), plan->guard.to_string(), plan->notes,
-                            plan->plan->graph().to_string(), memory_report(*plan)});
-    const std::string trial = plan->trial.to_string();
-    if (!trial.empty()) report.plans.back().notes.push_back(trial);
+    report.plans.push_back(plan_report(*plan));
   }
   if (report.detail.empty()) report.detail = tier0_branches_.to_string();
   return report;

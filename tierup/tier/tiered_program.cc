@@ -23,6 +23,7 @@ TieredGraph& TieredProgram::add(runtime::Program::PlanSlot& slot, Ref<ObjectValu
 }
 
 void TieredProgram::flush() {
+  const ForkUnsafeScope scope;
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& graph : graphs_) {
     queue_->cancel(graph.get());
@@ -37,6 +38,7 @@ bool TieredProgram::has_open_trials() const {
 }
 
 TierReport TieredProgram::report() const {
+  const ForkUnsafeScope scope;
   TierReport report;
   report.options = options_.to_string();
   const std::lock_guard<std::mutex> lock(mutex_);

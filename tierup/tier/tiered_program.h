@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "tierup/runtime/program.h"
 #include "tierup/tier/compile_queue.h"
@@ -31,8 +32,10 @@ class TieredProgram {
   const std::shared_ptr<CompileQueue>& queue() const { return queue_; }
   // Drops all plans and profiles; calls in flight end as they began.
   void flush();
-  // Waits until no compile job is left in the queue (for tests and warm-up).
-  void wait_for_jobs() { queue_->wait_idle(); }
+  // Waits until no compile job is left in the queue, at most for `longest`; whether none is.
+  bool wait_for_jobs(std::optional<CompileQueue::Clock::duration> longest = std::nullopt) {
+    return queue_->wait_idle(longest);
+  }
   // Calls still take turns between some plan and tier 0 (for warm-up).
   bool has_open_trials() const;
   TierReport report() const;

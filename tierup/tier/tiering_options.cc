@@ -22,7 +22,7 @@ template <typename T>
 T parse_number(std::string_view key, std::string_view value) {
   T result{};
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (error != std::errc() || end != value.data() + value.size() || result < T{}) {
+  if (error != std::errc() || end != value.data() + value.size()) {
     fail_value(key, value, "a number");
   }
   return result;
@@ -38,21 +38,43 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-// One option: its key, how it is read from a value and how it is written as one.
+// What a number may be: 0 if that is `least`, else at least `least_positive`.
+struct Range {
+  double least = 0;
+  double most = 4294967295.0;
+  double least_positive = 0;
+
+  bool holds(double value) const {
+    return value >= least && value <= most && (value == 0 || value >= least_positive);
+  }
+  std::string to_string() const {
+    if (least_positive > 0) return fmt::format("0, or {} to {}", least_positive, most);
+    return fmt::format("a number from {} to {}", least, most);
+  }
+};
+constexpr Range kThreads{0, 1024};
+constexpr Range kCount{0, 1e6};
+
+// One option: its key, how it is read from a value and how it is written as one; of numbers, the
+// value and what it may be.
 struct Option {
   const char* key;
   void (*set)(TieringOptions& options, std::string_view key, std::string_view value);
   std::string (*get)(const TieringOptions& options);
+  double (*value)(const TieringOptions& options) = nullptr;
+  Range range = {};
 };
 
 template <auto kField>
-Option number(const char* key) {
+Option number(const char* key, Range range = {}) {
   return {key,
           [](TieringOptions& options, std::string_view name, std::string_view value) {
             using T = std::remove_reference_t<decltype(options.*kField)>;
             options.*kField = parse_number<T>(name, value);
           },
-          [](const TieringOptions& options) { return fmt::format("{}", options.*kField); }};
+          [](const TieringOptions& options) { return fmt::format("{}", options.*kField); },
+          [](const TieringOptions& options) { return static_cast<double>(options.*kField); },
+          range};
 }
 
 template <bool TieringOptions::*kField>
@@ -122,7 +144,9 @@ void set_strategy(TieringOptions& options, std::string_view key, std::string_vie
     if (colon == std::string_view::npos || (kind != "static" && kind != "dynamic")) {
       fail_value(key, value, "static:N and dynamic:N, joined by +");
     }
-    strategy.emplace_back(kind == "static", parse_number<uint32_t>(key, part.substr(colon + 1)));
+    const auto depth = parse_number<uint32_t>(key, part.substr(colon + 1));
+    if (!kCount.holds(depth)) fail_value(key, value, "depths of " + kCount.to_string());
+    strategy.emplace_back(kind == "static", depth);
   }
   options.fusion_strategy = std::move(strategy);
 }
@@ -140,20 +164,20 @@ std::span<const Option> all_options() {
   static const std::array kOptions = std::to_array<Option>({
       {"policy", &set_policy, &get_policy},
       {"compile", &set_mode, &get_mode},
-      number<&T::profiled_runs>("profiled_runs"),
+      number<&T::profiled_runs>("profiled_runs", kCount),
       {"fusion_strategy", &set_strategy, &get_strategy},
-      number<&T::max_plans>("max_plans"),
+      number<&T::max_plans>("max_plans", kCount),
       number<&T::max_plan_mib>("max_plan_mib"),
       flag<&T::fusion>("fusion"),
-      number<&T::fusion_group_min>("fusion_group_min"),
+      number<&T::fusion_group_min>("fusion_group_min", kCount),
       {"accuracy", &set_accuracy, &get_accuracy},
-      number<&T::inter_op_threads>("inter_op_threads"),
+      number<&T::inter_op_threads>("inter_op_threads", kThreads),
       number<&T::inter_op_grain_us>("inter_op_grain_us"),
-      number<&T::compile_threads>("compile_threads"),
-      number<&T::compile_cpu_share>("compile_cpu_share"),
+      number<&T::compile_threads>("compile_threads", kThreads),
+      number<&T::compile_cpu_share>("compile_cpu_share", {0.01, 1}),
       number<&T::compile_delay_ms>("compile_delay_ms"),
       number<&T::release_delay_ms>("release_delay_ms"),
-      number<&T::verify_rate>("verify_rate"),
+      number<&T::verify_rate>("verify_rate", {0, 1, 1e-9}),
       flag<&T::plan_trial>("plan_trial"),
       flag<&T::memory_plan>("memory_plan"),
       flag<&T::log>("log"),
@@ -169,9 +193,16 @@ std::span<const Option> all_options() {
   return kOptions;
 }
 
+void check_option(const Option& option, const TieringOptions& options) {
+  if (option.value == nullptr || option.range.holds(option.value(options))) return;
+  fail_value(option.key, option.get(options), option.range.to_string());
+}
+
 void set_option(TieringOptions& options, std::string_view key, std::string_view value) {
   for (const Option& option : all_options()) {
-    if (key == option.key) return option.set(options, key, value);
+    if (key != option.key) continue;
+    option.set(options, key, value);
+    return check_option(option, options);
   }
   fail(ErrorCode::kInvalidArgument, "unknown tiering option '{}'; known: {}", key,
        TieringOptions().to_string());
@@ -198,6 +229,10 @@ TieringOptions TieringOptions::from_environment() {
     return options;
   }();
   return defaults;
+}
+
+void TieringOptions::check() const {
+  for (const Option& option : all_options()) check_option(option, *this);
 }
 
 uint32_t TieringOptions::budget() const {

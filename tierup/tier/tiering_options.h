@@ -6,10 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace tierup::passes {
+struct PassRegistry;
+}
 
 namespace tierup::tier {
 
@@ -55,11 +60,15 @@ struct TieringOptions {
   // Passes after which the graph is printed to standard error; also "all", "changed", "input".
   std::vector<std::string> print_after;
   bool print_ir = false;  // LLVM's text of each fused kernel, to standard error.
+  // Of the library's user, around the specialised passes; null: none. No part of the text form.
+  std::shared_ptr<const passes::PassRegistry> user_passes;
   bool perf_map = false;  // Fused kernels' names in /tmp/perf-PID.map, where `perf` looks for them.
 
   // Sets fields from "key=value,..."; lists are separated by "+". Throws kInvalidArgument naming
   // the key and what it takes.
   void apply(std::string_view text);
+  // Throws kInvalidArgument for a field outside of what apply() takes.
+  void check() const;
   // Defaults, changed by the environment variables TIERUP_TIERING (as apply() takes it) and
   // TIERUP_LOG ("on"), read once per process.
   static TieringOptions from_environment();

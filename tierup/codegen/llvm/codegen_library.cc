@@ -11,6 +11,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -137,13 +139,19 @@ class Jit {
     passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
   }
 
+  // /tmp is anybody's: only a file of this user's own, which has no other name, is written to.
   static void write_perf_map(uint64_t address, size_t size, const std::string& symbol) {
     const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-    if (std::FILE* file = std::fopen(path.c_str(), "a")) {
-      std::fprintf(file, "%lx %lx %s\n", static_cast<unsigned long>(address),
-                   static_cast<unsigned long>(size), symbol.c_str());
-      std::fclose(file);
+    const int file = open(
+        path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    struct stat status {};
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+        status.st_nlink == 1) {
+      dprintf(file, "%lx %lx %s\n", static_cast<unsigned long>(address),
+              static_cast<unsigned long>(size), symbol.c_str());
     }
+    close(file);
   }
 
   std::unique_ptr<llvm::orc::JITTargetMachineBuilder> builder_;

@@ -97,7 +97,7 @@ ExportedProgram program_of_library(std::string model, const CompiledModel& compi
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = fmt::format("input_{}", i);
   const size_t outputs = program.out_spec.leaf_count();
   set_forward(compiled, inputs, outputs, program);
-  for (size_t i = 0; i < outputs; ++i) program.outputs.push_back(fmt::format("output_{}", i));
+  for (size_t i = 0; i < outputs; ++i) program.outputs.push_back({fmt::format("output_{}", i)});
   program.warnings.push_back(fmt::format(
       "'{}' is a compiled library without its program: its inputs are not checked", program.model));
   return program;

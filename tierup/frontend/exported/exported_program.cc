@@ -240,7 +240,7 @@ class ProgramLoader {
         case Kind::kUserOutput:
         case Kind::kLossOutput:
           results.push_back(builder.convert(spec.argument, nullptr, environment));
-          program_.outputs.push_back(describe_output(spec.argument));
+          program_.outputs.push_back(output_leaf(spec.argument));
           break;
         case Kind::kBufferMutation:
         case Kind::kParameterMutation: {
@@ -270,19 +270,20 @@ class ProgramLoader {
     add_flat_outputs(editor, results, schema);
   }
 
-  std::string describe_output(const Argument& argument) {
+  OutputLeaf output_leaf(const Argument& argument) {
+    OutputLeaf leaf;
+    leaf.kind = argument.kind;
+    if (argument.is_reference()) leaf.name = argument.text;
     const auto meta = data_.graph.tensor_values.find(argument.text);
     if (argument.kind != Argument::Kind::kTensor || meta == data_.graph.tensor_values.end()) {
-      return argument.is_reference() ? argument.text : "a constant";
+      return leaf;
     }
-    std::vector<std::string> sizes;
+    leaf.dtype = meta->second.dtype;
     for (const SymInt& size : meta->second.sizes) {
-      sizes.push_back(size.is_static()
-                          ? std::to_string(size.value)
-                          : to_string(parse_srepr(size.expression, symbols_), symbols_));
+      leaf.sizes.push_back(
+          parse_srepr(size.is_static() ? std::to_string(size.value) : size.expression, symbols_));
     }
-    return fmt::format("{}: {}[{}]", argument.text, dtype_name(meta->second.dtype),
-                       fmt::join(sizes, ", "));
+    return leaf;
   }
 
   static void write_back(ir::GraphEditor& editor,

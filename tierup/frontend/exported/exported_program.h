@@ -77,7 +77,7 @@ struct ExportedProgram {
   TreeSpec in_spec;
   TreeSpec out_spec;
   std::vector<std::string> argument_names;
-  std::vector<std::string> outputs;           // "relu: float32[s77, 10]", per leaf of the result.
+  std::vector<OutputLeaf> outputs;            // Per leaf of the result; InputChecks tells them.
   std::shared_ptr<const InputChecks> checks;  // Null: a compiled model without its graph.
   CheckOptions check_options;
   std::optional<FastChecks> fast_checks;  // Of a call whose arguments are the leaves.

@@ -291,6 +291,27 @@ std::vector<IValue> InputChecks::check(const std::vector<std::optional<IValue>>&
   return result;
 }
 
+Range InputChecks::range_of(const Expression& expression) const {
+  const std::string text = to_string(expression, symbols_);
+  for (const NamedRange& named : ranges_) {
+    if (to_string(named.expression, symbols_) == text) return named.range;
+  }
+  return {};
+}
+
+std::string InputChecks::sizes_text(const std::vector<Expression>& sizes) const {
+  std::string text;
+  for (const Expression& size : sizes)
+    text += (text.empty() ? "" : ", ") + to_string(size, symbols_);
+  return text;
+}
+
+std::string InputChecks::describe(const OutputLeaf& leaf) const {
+  if (leaf.name.empty()) return "a constant";
+  if (!leaf.dtype) return leaf.name;
+  return fmt::format("{}: {}[{}]", leaf.name, dtype_name(*leaf.dtype), sizes_text(leaf.sizes));
+}
+
 std::vector<std::string> InputChecks::describe() const {
   std::vector<std::string> lines;
   for (const InputLeaf& leaf : leaves_) {
@@ -302,10 +323,8 @@ std::vector<std::string> InputChecks::describe() const {
       lines.push_back(leaf.path + ": int");
       continue;
     }
-    std::string sizes;
-    for (const Expression& size : leaf.sizes)
-      sizes += (sizes.empty() ? "" : ", ") + to_string(size, symbols_);
-    lines.push_back(fmt::format("{}: {}[{}]", leaf.path, dtype_name(leaf.dtype), sizes));
+    lines.push_back(
+        fmt::format("{}: {}[{}]", leaf.path, dtype_name(leaf.dtype), sizes_text(leaf.sizes)));
   }
   return lines;
 }

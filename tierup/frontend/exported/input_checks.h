@@ -36,6 +36,14 @@ struct InputLeaf {
   std::optional<Expression> number;  // The symbol of an int input.
 };
 
+// One leaf of the result.
+struct OutputLeaf {
+  std::string name;  // The graph's; empty for a constant.
+  Argument::Kind kind = Argument::Kind::kTensor;
+  std::optional<ScalarType> dtype;  // Of tensors, where the program tells.
+  std::vector<Expression> sizes;
+};
+
 // Constant after construction; check() may run in any number of threads.
 class InputChecks {
  public:
@@ -52,6 +60,16 @@ class InputChecks {
   // the values that the graph takes: all but the constants. Throws kInvalidArgument.
   std::vector<IValue> check(const std::vector<std::optional<IValue>>& values,
                             const CheckOptions& options) const;
+  // The declared bounds of a size; none where nothing is declared of it.
+  Range range_of(const Expression& expression) const;
+  struct NamedRange {
+    std::string text;
+    Expression expression;
+    Range range;
+  };
+  const std::vector<NamedRange>& ranges() const { return ranges_; }
+  // "relu: float32[s77, 10]".
+  std::string describe(const OutputLeaf& leaf) const;
   // "x: float32[s77, 3]" per leaf, for inspection.
   std::vector<std::string> describe() const;
   // "s77 in [2, 64]" per constrained symbol or expression.
@@ -63,11 +81,6 @@ class InputChecks {
     std::string text;
     Expression expression;
   };
-  struct NamedRange {
-    std::string text;
-    Expression expression;
-    Range range;
-  };
   void read_leaves(const ProgramData& program, const TreeSpec& in_spec);
   void read_guards(const ProgramData& program);
   void check_leaf(const InputLeaf& leaf, const IValue& value) const;
@@ -76,6 +89,7 @@ class InputChecks {
   void check_ranges(const std::vector<std::optional<IValue>>& values, const SymbolValues& symbols,
                     bool strict) const;
   void check_guards(const std::vector<std::optional<IValue>>& values) const;
+  std::string sizes_text(const std::vector<Expression>& sizes) const;
   std::string first_size_with(const std::vector<std::optional<IValue>>& values,
                               const Expression& expression) const;
 
