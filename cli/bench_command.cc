@@ -13,6 +13,7 @@
 #include <chrono>
 #include <thread>
 
+#include "case_calls.h"
 #include "code_generator_notice.h"
 #include "commands.h"
 #include "json_writer.h"
@@ -32,7 +33,11 @@ struct BenchArguments {
   int callers = 1;
   bool settle = true;  // Steady calls begin once the compile jobs that the first ones caused ended.
   bool nodes = false;
+  uint32_t warmup_runs = 10;
+  uint32_t main_runs = 0;  // Of --nodes; 0: so many seconds.
   bool json = false;
+
+  NodeBenchOptions node_options() const { return {seconds, warmup_runs, main_runs, json}; }
 };
 
 struct TimedCall {
@@ -74,10 +79,9 @@ class Calls {
     }
   }
 
-  IValue make(size_t number, const api::RunOptions& options = {}) const {
+  IValue make(size_t number) const {
     const api::CaseCall& call = *calls_[number % calls_.size()];
-    return call.method == "forward" ? model_.call(call.args, {}, options)
-                                    : model_.run(call.method, call.args, {}, options);
+    return call.method == "forward" ? model_.call(call.args) : model_.run(call.method, call.args);
   }
 
   size_t size() const { return calls_.size(); }
@@ -182,10 +186,16 @@ Figures measure(const BenchArguments& arguments) {
 }
 
 int run_node_bench(const BenchArguments& arguments) {
-  const Ref<api::Model> model = arguments.model.load(true);
-  const Calls calls(*model, arguments.inputs);
-  bench_nodes([&](size_t number, const api::RunOptions& options) { calls.make(number, options); },
-              arguments.seconds, arguments.model, arguments.json);
+  const v1::Module module = arguments.model.load_module(true);
+  std::vector<PublicCall> calls;
+  for (const std::string& path : arguments.inputs) {
+    for (PublicCall& call : read_case_calls(path)) calls.push_back(std::move(call));
+  }
+  bench_nodes(
+      [&](size_t number, const v1::RunOptions& options) {
+        make_call(module, calls[number % calls.size()], options);
+      },
+      arguments.node_options(), arguments.model);
   return kOk;
 }
 
@@ -249,6 +259,10 @@ void add_bench_command(CLI::App& app, Action& action) {
       "wait for it");
   command->add_flag("--nodes", arguments->nodes,
                     "Time, share, kind, shapes, GFLOP/s and GB/s of each node instead");
+  command->add_option("--main-runs", arguments->main_runs,
+                      "With --nodes: so many measured calls, instead of seconds of them");
+  command->add_option("--warmup-runs", arguments->warmup_runs,
+                      "With --main-runs: so many calls before, not measured (default: 10)");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->callback([arguments, &action] {
     action = {[arguments] { return run_bench(*arguments); }, arguments->json};

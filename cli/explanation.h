@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tierup/tier/tier_report.h"
+#include "tierup/explain.h"
 
 namespace tierup::cli {
 
@@ -18,7 +18,7 @@ struct CallRecord {
 
 struct Explanation {
   std::string model;  // The file's name, without its folders.
-  tier::TierReport report;
+  v1::Explanation report;
   std::vector<CallRecord> calls;
 };
 

@@ -74,13 +74,13 @@ std::string time_line(const std::vector<CallRecord>& calls) {
 }
 
 // Time to the right, addresses downwards.
-std::string memory_picture(const tier::MemoryReport& memory) {
+std::string memory_picture(const v1::ArenaInfo& memory) {
   uint32_t end = 1;
-  for (const tier::BlockReport& block : memory.layout) end = std::max(end, block.end);
+  for (const v1::ArenaBlock& block : memory.blocks) end = std::max(end, block.end);
   const double x = 1000.0 / end;
-  const double y = 180.0 / static_cast<double>(std::max<size_t>(memory.arena_bytes, 1));
+  const double y = 180.0 / static_cast<double>(std::max<uint64_t>(memory.arena_bytes, 1));
   std::string svg = R"(<svg viewBox="0 0 1000 182" role="img" aria-label="arena layout">)";
-  for (const tier::BlockReport& block : memory.layout) {
+  for (const v1::ArenaBlock& block : memory.blocks) {
     svg += fmt::format(
         R"(<rect class="block" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}"><title>{} bytes at {}</title></rect>)",
         block.begin * x, static_cast<double>(block.offset) * y, (block.end - block.begin) * x,
@@ -89,33 +89,33 @@ std::string memory_picture(const tier::MemoryReport& memory) {
   return svg +
          fmt::format(
              R"(</svg><p class="soft">{} tensors in {:.1f} KiB, {:.3f} of the lower bound; side by side {:.1f} KiB</p>)",
-             memory.blocks, static_cast<double>(memory.arena_bytes) / 1024,
+             memory.tensors, static_cast<double>(memory.arena_bytes) / 1024,
              static_cast<double>(memory.arena_bytes) /
-                 static_cast<double>(std::max<size_t>(memory.lower_bound, 1)),
+                 static_cast<double>(std::max<uint64_t>(memory.lower_bound_bytes, 1)),
              static_cast<double>(memory.total_bytes) / 1024);
 }
 
-std::string plan_card(const tier::PlanReport& plan) {
+std::string plan_card(const v1::PlanInfo& plan) {
   std::string html =
       fmt::format(R"(<div class="card"><h3>Plan {}</h3><p class="soft">{}; {} hits; made in {}</p>)"
                   R"(<p>Holds while</p><pre>{}</pre>)",
                   plan.serial, plan.is_static ? "for exactly these sizes" : "for any sizes",
-                  plan.hits, time_text(plan.compile_ms), escape(plan.guard));
+                  plan.hits, time_text(plan.compile_ms), escape(plan.guard.text));
   if (!plan.notes.empty()) {
     html += "<p>What was done</p><pre>";
     for (const std::string& note : plan.notes) html += escape(note) + "\n";
     html += "</pre>";
   }
-  for (const tier::MemoryReport& memory : plan.memory) {
+  for (const v1::ArenaInfo& memory : plan.memory) {
     html += "<p>Memory</p>" + memory_picture(memory);
   }
-  return html + "<details><summary>Graph</summary><pre>" + escape(plan.graph) +
+  return html + "<details><summary>Graph</summary><pre>" + escape(plan.graph_text) +
          "</pre></details></div>";
 }
 
-std::string graph_section(const tier::GraphReport& graph) {
+std::string graph_section(const v1::GraphInfo& graph) {
   std::string html = fmt::format("<h2><code>{}</code></h2><p>{}{}{}.</p><table>",
-                                 escape(graph.name), tier::reason_text(graph.reason),
+                                 escape(graph.name), v1::state_text(graph.state),
                                  graph.detail.empty() ? "" : ": ", escape(graph.detail));
   const auto row = [&](std::string_view name, uint64_t value) {
     html += fmt::format("<tr><th>{}</th><td>{}</td></tr>", name, value);
@@ -126,17 +126,14 @@ std::string graph_section(const tier::GraphReport& graph) {
   row("left in the budget", graph.budget_left);
   row("evicted", graph.evictions);
   row("withdrawn after a write to a weight", graph.invalidations);
-  for (size_t i = 1; i < graph.guard_failures.size(); ++i) {
-    if (graph.guard_failures[i] == 0) continue;
-    row(fmt::format("guard failed: {}",
-                    runtime::guard_outcome_text(static_cast<runtime::GuardOutcome>(i))),
-        graph.guard_failures[i]);
+  for (const v1::MissCount& miss : graph.misses) {
+    row(fmt::format("guard failed: {}", v1::miss_text(miss.reason)), miss.count);
   }
   html += "</table>";
-  if (!graph.profile.empty()) {
-    html += "<h3>Profile</h3><pre>" + escape(graph.profile) + "</pre>";
+  if (!graph.profile_text.empty()) {
+    html += "<h3>Profile</h3><pre>" + escape(graph.profile_text) + "</pre>";
   }
-  for (const tier::PlanReport& plan : graph.plans) html += plan_card(plan);
+  for (const v1::PlanInfo& plan : graph.plans) html += plan_card(plan);
   return html;
 }
 
@@ -149,7 +146,7 @@ std::string explanation_page(const Explanation& explanation) {
       R"(<p class="soft options"><code>{1}</code></p><h2>Calls against tier</h2>)",
       escape(explanation.model), escape(explanation.report.options));
   html += time_line(explanation.calls);
-  for (const tier::GraphReport& graph : explanation.report.graphs) html += graph_section(graph);
+  for (const v1::GraphInfo& graph : explanation.report.graphs) html += graph_section(graph);
   return html + "</body></html>\n";
 }
 

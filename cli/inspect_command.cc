@@ -1,16 +1,12 @@
 // tierup inspect: what is in a model, without running any of its code.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <map>
 #include <set>
 
 #include "commands.h"
 #include "json_writer.h"
-#include "model_options.h"
-#include "tierup/api/prepare_graph.h"
-#include "tierup/api/reachable_graphs.h"
-#include "tierup/ir/text.h"
-#include "tierup/runtime/lower.h"
+#include "tierup/module.h"
 
 namespace tierup::cli {
 namespace {
@@ -27,48 +23,49 @@ struct InspectArguments {
   bool json = false;
 };
 
-std::string short_name(const ir::Function& function) {
-  return function.name().substr(function.name().rfind('.') + 1);
-}
-
-void print_code(const archive::ModelArchive& archive) {
-  for (const std::string& record : archive.records("code/")) {
-    if (!record.ends_with(".py")) continue;
-    fmt::print("# {}\n{}\n", record, archive.read_record(record));
+void print_code(const std::string& path) {
+  for (const auto& [name, text] : v1::Module::read_sources(path)) {
+    fmt::print("# {}\n{}\n", name, text);
   }
 }
 
-void print_graphs(const api::Model& model) {
-  for (const ir::Function* method : model.methods()) {
-    fmt::print("# {}\n{}\n", method->name(), ir::print_graph(*method->graph()));
+void print_graphs(const v1::Module& module) {
+  for (const v1::MethodInfo& method : module.methods()) {
+    fmt::print("# {}\n{}\n", method.qualified_name, module.graph_text(method.name));
   }
 }
 
-void print_plans(const api::Model& model) {
-  for (const ir::Function* method : model.methods()) {
-    const auto plan = runtime::lower(api::prepare_graph(*method, {}));
-    fmt::print("# {}\n{}\n", method->name(), plan->to_string());
+void print_plans(const v1::Module& module) {
+  for (const v1::MethodInfo& method : module.methods()) {
+    fmt::print("# {}\n{}\n", method.qualified_name, module.plan_text(method.name));
   }
 }
 
-void print_weights(const api::Model& model, bool json) {
+size_t bytes_of(const v1::Tensor& tensor) {
+  return static_cast<size_t>(tensor.element_count()) * v1::dtype_size(tensor.dtype());
+}
+
+void print_weights(const v1::Module& module, bool json) {
+  std::set<std::string> parameters;
+  for (const auto& [name, tensor] : module.parameters()) parameters.insert(name);
   JsonWriter writer;
   writer.begin_array();
-  int64_t total = 0;
-  for (const auto& named : frontend::torchscript::named_tensors(*model.root())) {
-    const Tensor& tensor = named.tensor;
-    total += static_cast<int64_t>(tensor.bytes());
+  size_t total = 0;
+  for (const auto& [name, tensor] : module.state_dict()) {
+    const bool is_parameter = parameters.contains(name);
+    const std::string shape = fmt::format("[{}]", fmt::join(tensor.shape(), ", "));
+    total += bytes_of(tensor);
     if (json) {
       writer.begin_object();
-      writer.key("name").string(named.name);
-      writer.key("dtype").string(dtype_name(tensor.dtype()));
-      writer.key("shape").string(shape_string(tensor.sizes()));
-      writer.key("parameter").boolean(named.is_parameter);
-      writer.key("bytes").number(tensor.bytes());
+      writer.key("name").string(name);
+      writer.key("dtype").string(v1::dtype_name(tensor.dtype()));
+      writer.key("shape").string(shape);
+      writer.key("parameter").boolean(is_parameter);
+      writer.key("bytes").number(bytes_of(tensor));
       writer.end_object();
     } else {
-      fmt::print("{:9} {:10} {:20} {}\n", named.is_parameter ? "parameter" : "buffer",
-                 dtype_name(tensor.dtype()), shape_string(tensor.sizes()), named.name);
+      fmt::print("{:9} {:10} {:20} {}\n", is_parameter ? "parameter" : "buffer",
+                 v1::dtype_name(tensor.dtype()), shape, name);
     }
   }
   if (json) {
@@ -79,27 +76,25 @@ void print_weights(const api::Model& model, bool json) {
 }
 
 // Supported operators with the number of places, then what is not supported, with the lines.
-int print_operators(const api::Model& model, bool json) {
-  const std::map<std::string, size_t> counts = api::count_operators(model);
-  const auto missing = model.missing();
+int print_operators(const v1::Module& module, bool json) {
+  const std::vector<v1::Unsupported> missing = module.unsupported();
   JsonWriter writer;
   writer.begin_object().key("supported").begin_object();
-  for (const auto& [name, count] : counts) {
+  for (const auto& [name, count] : module.operators()) {
     if (!json) fmt::print("{:5} {}\n", count, name);
-    writer.key(name).number(count);
+    writer.key(name).number(static_cast<size_t>(count));
   }
   writer.end_object().key("unsupported").begin_array();
-  for (const auto& item : missing) {
-    const std::string place = item.range.highlight();
+  for (const v1::Unsupported& item : missing) {
     if (!json) {
       fmt::print("unsupported{} {}: {}\n  at {}\n",
                  item.is_conditional ? " (in a branch that runs may not take)" : "", item.name,
-                 item.reason, place);
+                 item.reason, item.place);
     }
     writer.begin_object();
     writer.key("name").string(item.name);
     writer.key("reason").string(item.reason);
-    writer.key("place").string(place);
+    writer.key("place").string(item.place);
     writer.key("conditional").boolean(item.is_conditional);
     writer.end_object();
   }
@@ -114,110 +109,137 @@ void write_lines(JsonWriter& writer, const char* key, const std::vector<std::str
   writer.end_array();
 }
 
+// Elements of parameters, and the number of parameters and buffers.
+struct WeightCounts {
+  size_t elements = 0;
+  size_t tensors = 0;
+};
+
+WeightCounts count_weights(const v1::Module& module) {
+  WeightCounts counts;
+  counts.tensors = module.state_dict().size();
+  for (const auto& [name, tensor] : module.parameters())
+    counts.elements += static_cast<size_t>(tensor.element_count());
+  return counts;
+}
+
+// "x: float32[s77, 3]", "scale = 0.5", "n: int".
+std::string describe_value(const v1::ValueSpec& spec) {
+  if (spec.is_constant) {
+    if (!spec.default_value) return "a constant";
+    const bool is_text = spec.default_value->kind() == v1::Value::Kind::kString;
+    const std::string value = spec.default_value->describe();
+    return fmt::format(is_text ? "{} = '{}'" : "{} = {}", spec.name, value);
+  }
+  if (!spec.dtype || !spec.sizes) return spec.name;
+  std::vector<std::string> sizes;
+  for (const v1::SizeSpec& size : *spec.sizes) sizes.push_back(size.text);
+  return fmt::format("{}: {}[{}]", spec.name, v1::dtype_name(*spec.dtype), fmt::join(sizes, ", "));
+}
+
+std::vector<std::string> describe_inputs(const v1::Signature& signature) {
+  std::vector<std::string> lines;
+  for (const v1::ValueSpec& spec : signature.inputs) {
+    lines.push_back(describe_value(spec));
+    if (!spec.is_constant && !spec.dtype) lines.back() += ": int";
+  }
+  return lines;
+}
+
+std::vector<std::string> describe_outputs(const v1::Signature& signature) {
+  std::vector<std::string> lines;
+  for (const v1::ValueSpec& spec : signature.outputs) lines.push_back(describe_value(spec));
+  return lines;
+}
+
+std::vector<std::string> describe_ranges(const v1::Signature& signature) {
+  std::vector<std::string> lines;
+  for (const v1::SizeRange& range : signature.ranges) {
+    lines.push_back(fmt::format("{} in [{}, {}]", range.text, range.least.value_or(0),
+                                range.most ? std::to_string(*range.most) : "unbounded"));
+  }
+  return lines;
+}
+
 // The calling convention of a torch.export program: names, dtypes, symbolic sizes and ranges.
-void print_exported(const api::Model& model, bool json) {
-  const auto& program = *model.exported();
-  const auto models = frontend::exported::exported_models(*model.module().archive);
-  const auto tensors = frontend::torchscript::named_tensors(*model.root());
-  size_t parameters = 0;
-  for (const auto& named : tensors) {
-    if (named.is_parameter) parameters += static_cast<size_t>(named.tensor.numel());
-  }
-  const char* dialect = program.is_training_dialect ? "training" : "ATen";
-  std::vector<std::string> inputs;  // Unknown of a compiled library without its program.
-  std::vector<std::string> outputs;
-  std::vector<std::string> ranges;
-  for (const auto& leaf : program.outputs)
-    outputs.push_back(program.checks ? program.checks->describe(leaf) : leaf.name);
-  if (program.checks) {
-    inputs = program.checks->describe();
-    ranges = program.checks->describe_ranges();
-  }
+void print_exported(const v1::Module& module, const v1::ModelInfo& info, bool json) {
+  const v1::Signature signature = module.signature();
+  const WeightCounts weights = count_weights(module);
+  const std::string schema = fmt::format("8.{}", info.version);
   if (json) {
     JsonWriter writer;
     writer.begin_object();
     writer.key("format").string("torch.export");
-    writer.key("torch_version").string(program.torch_version);
-    writer.key("schema").string(fmt::format("8.{}", program.schema_minor));
-    writer.key("dialect").string(dialect);
-    writer.key("model").string(program.model);
-    write_lines(writer, "models", models);
-    writer.key("parameters").number(parameters);
-    writer.key("tensors").number(tensors.size());
-    writer.key("signature").string(program.signature());
-    write_lines(writer, "inputs", inputs);
-    write_lines(writer, "outputs", outputs);
-    write_lines(writer, "ranges", ranges);
-    write_lines(writer, "missing_weights", program.missing_weights);
-    write_lines(writer, "warnings", program.warnings);
+    writer.key("torch_version").string(info.torch_version);
+    writer.key("schema").string(schema);
+    writer.key("dialect").string(info.dialect);
+    writer.key("model").string(info.model);
+    write_lines(writer, "models", info.models);
+    writer.key("parameters").number(weights.elements);
+    writer.key("tensors").number(weights.tensors);
+    writer.key("signature").string(signature.text);
+    write_lines(writer, "inputs", describe_inputs(signature));
+    write_lines(writer, "outputs", describe_outputs(signature));
+    write_lines(writer, "ranges", describe_ranges(signature));
+    write_lines(writer, "missing_weights", info.missing_weights);
+    write_lines(writer, "warnings", info.warnings);
     fmt::print("{}\n", writer.end_object().text());
     return;
   }
-  fmt::print("torch.export by PyTorch {}, schema 8.{}, {} dialect, model '{}' of {}\n",
-             program.torch_version, program.schema_minor, dialect, program.model, models.size());
-  fmt::print("{} parameters in {} tensors\n", parameters, tensors.size());
-  fmt::print("{}\n", program.signature());
-  for (const std::string& line : inputs) fmt::print("  in   {}\n", line);
-  for (const std::string& line : outputs) fmt::print("  out  {}\n", line);
-  for (const std::string& line : ranges) fmt::print("  with {}\n", line);
-  for (const std::string& name : program.missing_weights) fmt::print("  no data for {}\n", name);
-  for (const std::string& line : program.warnings) fmt::print("  note: {}\n", line);
+  fmt::print("torch.export by PyTorch {}, schema {}, {} dialect, model '{}' of {}\n",
+             info.torch_version, schema, info.dialect, info.model, info.models.size());
+  fmt::print("{} parameters in {} tensors\n", weights.elements, weights.tensors);
+  fmt::print("{}\n", signature.text);
+  for (const std::string& line : describe_inputs(signature)) fmt::print("  in   {}\n", line);
+  for (const std::string& line : describe_outputs(signature)) fmt::print("  out  {}\n", line);
+  for (const std::string& line : describe_ranges(signature)) fmt::print("  with {}\n", line);
+  for (const std::string& name : info.missing_weights) fmt::print("  no data for {}\n", name);
+  for (const std::string& line : info.warnings) fmt::print("  note: {}\n", line);
 }
 
-void print_summary(const api::Model& model, bool json) {
-  if (model.exported() != nullptr) return print_exported(model, json);
-  const archive::ModelArchive& archive = *model.module().archive;
-  const auto tensors = frontend::torchscript::named_tensors(*model.root());
-  size_t parameters = 0;
-  for (const auto& named : tensors) {
-    if (named.is_parameter) parameters += static_cast<size_t>(named.tensor.numel());
-  }
+void print_summary(const v1::Module& module, bool json) {
+  const v1::ModelInfo info = module.info();
+  if (info.is_exported) return print_exported(module, info, json);
+  const WeightCounts weights = count_weights(module);
   if (!json) {
-    fmt::print("TorchScript, format version {}, class {}\n", archive.version(),
-               model.root()->type->name());
-    fmt::print("{} parameters in {} tensors\n", parameters, tensors.size());
-    for (const ir::Function* method : model.methods()) {
-      fmt::print("{}\n", api::signature_text(short_name(*method), method->schema()));
-    }
+    fmt::print("TorchScript, format version {}, class {}\n", info.version, info.class_name);
+    fmt::print("{} parameters in {} tensors\n", weights.elements, weights.tensors);
+    for (const v1::MethodInfo& method : module.methods()) fmt::print("{}\n", method.signature);
     return;
   }
   JsonWriter writer;
   writer.begin_object();
-  writer.key("version").integer(archive.version());
-  writer.key("class").string(model.root()->type->name());
-  writer.key("parameters").number(parameters);
-  writer.key("tensors").number(tensors.size());
+  writer.key("version").integer(info.version);
+  writer.key("class").string(info.class_name);
+  writer.key("parameters").number(weights.elements);
+  writer.key("tensors").number(weights.tensors);
   writer.key("methods").begin_array();
-  for (const ir::Function* method : model.methods()) {
-    writer.string(api::signature_text(short_name(*method), method->schema()));
-  }
+  for (const v1::MethodInfo& method : module.methods()) writer.string(method.signature);
   writer.end_array().end_object();
   fmt::print("{}\n", writer.text());
 }
 
 int inspect(const InspectArguments& arguments) {
   if (arguments.code) {
-    const auto archive = archive::ModelArchive::open(arguments.path);
-    archive->require_kind(archive::ArchiveKind::kTorchScript);
-    print_code(*archive);
+    print_code(arguments.path);
     return kOk;
   }
-  api::ModelOptions options;
-  options.run_model_code = false;
+  v1::Options options;
+  options.run_model_code_at_load = false;
   options.allow_unsupported = true;
-  options.exported_model = arguments.exported_model;
+  options.model_name = arguments.exported_model;
   options.plugins = arguments.plugins;
-  const auto model = api::Model::load(archive::map_file(arguments.path), options);
+  const v1::Module module = v1::Module::load(arguments.path, options);
   if (arguments.graph) {
-    print_graphs(*model);
+    print_graphs(module);
   } else if (arguments.plan) {
-    print_plans(*model);
+    print_plans(module);
   } else if (arguments.weights) {
-    print_weights(*model, arguments.json);
+    print_weights(module, arguments.json);
   } else if (arguments.ops) {
-    return print_operators(*model, arguments.json);
+    return print_operators(module, arguments.json);
   } else {
-    print_summary(*model, arguments.json);
+    print_summary(module, arguments.json);
   }
   return kOk;
 }

@@ -5,12 +5,15 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "tierup/base/error.h"
+#include "tierup/error.h"
 
 namespace tierup::cli {
 namespace {
 
-// On standard error, as text or as one JSON object.
-int report_error(const Error& error, bool json) {
+// On standard error, as text or as one JSON object. Commands over the public API throw its errors,
+// the others the library's own; both say the same.
+template <typename AnyError>
+int report_error(const AnyError& error, bool json) {
   if (!json) {
     std::fprintf(stderr, "tierup: %s\n", error.what());
     return kError;
@@ -32,6 +35,8 @@ int run_action(const Action& action) {
   try {
     return action.run();
   } catch (const Error& error) {
+    return report_error(error, action.json);
+  } catch (const v1::Error& error) {
     return report_error(error, action.json);
   } catch (const std::bad_alloc&) {
     return report_error(Error(ErrorCode::kOutOfMemory, "out of memory"), action.json);

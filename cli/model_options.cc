@@ -9,8 +9,8 @@ namespace tierup::cli {
 
 std::string tiering_failure(const std::string& text) {
   try {
-    tier::TieringOptions().apply(text);
-  } catch (const Error& error) {
+    v1::check_tiering(text);
+  } catch (const v1::Error& error) {
     return error.message();
   }
   return {};
@@ -49,6 +49,26 @@ api::ModelOptions ModelArguments::options() const {
   if (inter_op_threads > 0) options.tiering.inter_op_threads = inter_op_threads;
   options.tiering.apply(tiering);
   return options;
+}
+
+v1::Options ModelArguments::public_options() const {
+  v1::Options options;
+  options.threads = threads;
+  options.inter_op_threads = inter_op_threads;
+  options.time_limit_ms = time_limit_ms;
+  if (seed >= 0) options.seed = static_cast<uint64_t>(seed);
+  options.allow_unsupported = allow_unsupported;
+  options.model_name = exported_model;
+  options.plugins = plugins;
+  options.tiering = tiering;
+  return options;
+}
+
+v1::Module ModelArguments::load_module(bool prints_aside) const {
+  if (memory_limit_mib > 0) v1::set_memory_limit(memory_limit_mib << 20);
+  v1::Options own = public_options();
+  if (prints_aside) own.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  return v1::Module::load(path, own);
 }
 
 Ref<api::Model> ModelArguments::load(bool prints_aside) const {

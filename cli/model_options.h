@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tierup/api/model.h"
+#include "tierup/module.h"
 
 namespace tierup::cli {
 
@@ -22,6 +23,9 @@ struct ModelArguments {
 
   void add_to(CLI::App& command);
   api::ModelOptions options() const;
+  // Of the public API; for commands that stand on it.
+  v1::Options public_options() const;
+  v1::Module load_module(bool prints_aside) const;
   // Opens the file. What the model prints goes to stdout, or with `prints_aside`, for commands
   // whose report stands there, to stderr. Throws what Model::load throws.
   Ref<api::Model> load(bool prints_aside) const;

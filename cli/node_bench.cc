@@ -6,15 +6,16 @@
 
 #include "code_generator_notice.h"
 #include "json_writer.h"
-#include "tierup/api/node_times.h"
+#include "tierup/node_times.h"
 
 namespace tierup::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-size_t call_for(const std::function<void(size_t, const api::RunOptions&)>& call, double seconds,
-                const api::RunOptions& options) {
+using Call = std::function<void(size_t, const v1::RunOptions&)>;
+
+size_t call_for(const Call& call, double seconds, const v1::RunOptions& options) {
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   size_t count = 0;
   do {
@@ -23,14 +24,19 @@ size_t call_for(const std::function<void(size_t, const api::RunOptions&)>& call,
   return count;
 }
 
+size_t call_times(const Call& call, size_t times, const v1::RunOptions& options) {
+  for (size_t i = 0; i < times; ++i) call(i, options);
+  return times;
+}
+
 double giga(double amount, double nanoseconds) {
   return nanoseconds > 0 ? amount / nanoseconds : 0;
 }
 
-void write_rows(JsonWriter& json, const std::vector<api::NodeTime>& rows, double total,
+void write_rows(JsonWriter& json, const std::vector<v1::NodeTime>& rows, double total,
                 double calls) {
   json.begin_array();
-  for (const api::NodeTime& row : rows) {
+  for (const v1::NodeTime& row : rows) {
     json.begin_object();
     json.key("kind").string(row.op);
     json.key("us_per_run").number(row.nanoseconds / calls / 1000);
@@ -45,10 +51,10 @@ void write_rows(JsonWriter& json, const std::vector<api::NodeTime>& rows, double
   json.end_array();
 }
 
-void print_rows(const std::vector<api::NodeTime>& rows, double total, double calls) {
+void print_rows(const std::vector<v1::NodeTime>& rows, double total, double calls) {
   fmt::print("{:>10} {:>6} {:>7} {:>9} {:>7}  {}\n", "us/run", "share", "calls", "GFLOP/s", "GB/s",
              "kind and shapes");
-  for (const api::NodeTime& row : rows) {
+  for (const v1::NodeTime& row : rows) {
     fmt::print("{:10.2f} {:5.1f}% {:7.1f} {:9.2f} {:7.2f}  {} {}\n", row.nanoseconds / calls / 1000,
                100 * row.nanoseconds / total, static_cast<double>(row.calls) / calls,
                giga(row.operations, row.nanoseconds), giga(row.bytes, row.nanoseconds), row.op,
@@ -58,23 +64,25 @@ void print_rows(const std::vector<api::NodeTime>& rows, double total, double cal
 
 }  // namespace
 
-void bench_nodes(const std::function<void(size_t, const api::RunOptions&)>& call, double seconds,
-                 const ModelArguments& model, bool json) {
-  call_for(call, seconds, {});  // The tiers settle.
-  api::NodeTimes times;
-  api::RunOptions options;
-  options.observer = &times;
-  const auto calls = static_cast<double>(call_for(call, seconds, options));
+void bench_nodes(const Call& call, const NodeBenchOptions& options, const ModelArguments& model) {
+  const bool counts = options.main_runs > 0;
+  // The tiers settle.
+  counts ? call_times(call, options.warmup_runs, {}) : call_for(call, options.seconds, {});
+  const v1::NodeTimes times;
+  v1::RunOptions measured;
+  measured.node_times = times;
+  const auto calls = static_cast<double>(counts ? call_times(call, options.main_runs, measured)
+                                                : call_for(call, options.seconds, measured));
   double total = 0;
-  for (const api::NodeTime& node : times.operators()) total += node.nanoseconds;
-  if (json) {
+  for (const v1::NodeTime& node : times.kinds()) total += node.nanoseconds;
+  if (options.json) {
     JsonWriter writer;
     writer.begin_object();
     write_code_generator(writer, model);
     writer.key("runs").number(calls);
     writer.key("us_per_run").number(total / calls / 1000);
     write_rows(writer.key("nodes"), times.nodes(), total, calls);
-    write_rows(writer.key("kinds"), times.operators(), total, calls);
+    write_rows(writer.key("kinds"), times.kinds(), total, calls);
     writer.end_object();
     fmt::print("{}\n", writer.text());
     return;
@@ -83,7 +91,7 @@ void bench_nodes(const std::function<void(size_t, const api::RunOptions&)>& call
   fmt::print("{} runs, {:.1f} us in nodes each\n", calls, total / calls / 1000);
   print_rows(times.nodes(), total, calls);
   fmt::print("\nby kind\n");
-  print_rows(times.operators(), total, calls);
+  print_rows(times.kinds(), total, calls);
 }
 
 }  // namespace tierup::cli

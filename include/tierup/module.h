@@ -46,6 +46,7 @@ struct MethodInfo {
     bool has_default = false;
   };
   std::string name;
+  std::string qualified_name;  // "__torch__.M.forward"
   std::vector<Argument> arguments;
   std::string result_type;
   std::string signature;  // "forward(Tensor x, int n=1) -> Tensor"
@@ -72,6 +73,15 @@ struct ModelInfo {
   std::vector<std::string> missing_weights;  // Named by the program, without data.
   std::vector<std::string> warnings;
 };
+
+// An operator of this build.
+struct OperatorInfo {
+  std::string name;    // "aten::add.Tensor"
+  std::string schema;  // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+  std::string traits;  // "random, may raise"...
+};
+// All of them, in the table's order.
+TIERUP_API std::vector<OperatorInfo> operator_table();
 
 // A delegate of the options' plugins.
 struct DelegateInfo {
@@ -176,6 +186,9 @@ class TIERUP_API Module {
   // Returns when no compile job of the module waits or runs, or when the time is over; whether none
   // does. Calls from then on may ask for more.
   bool wait_for_compilation(std::optional<std::chrono::milliseconds> timeout = std::nullopt) const;
+  // No compile job waits or runs, and calls no longer take turns between a plan and tier 0 to find
+  // the faster one. After some dozens of calls with arguments of the same kinds and sizes.
+  bool is_settled() const;
   // A method's graph as it was loaded, and the steps that tier 0 runs for it, as text for people.
   // Throws kNotFound, and what making the plan throws.
   std::string graph_text(const std::string& method = "forward") const;

@@ -60,6 +60,9 @@ struct Options {
   std::function<void(const std::string&)> warn;
 };
 
+// Throws kInvalidArgument, as Module::load, for a text that is no Options::tiering.
+TIERUP_API void check_tiering(const std::string& text);
+
 // Stops runs from any thread; copies are the same token.
 class CancellationToken {
  public:

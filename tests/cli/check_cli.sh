@@ -77,6 +77,8 @@ says out "aten::linear float32["
 says out "GFLOP/s"
 expect 0 "times of nodes in JSON" "$tierup" bench "${model[@]}" -t 0.05 --nodes --json
 for key in nodes kinds us_per_run share gflop_per_s gb_per_s shapes place; do says out "\"$key\":"; done
+expect 0 "times of nodes over so many runs" "$tierup" bench "${model[@]}" --nodes --warmup-runs 2 --main-runs 7 --json
+says out '"runs": 7'
 # A command without the code generator beside it, and one with it.
 mkdir "$work/alone"
 cp "$tierup" "$work/alone/tierup"

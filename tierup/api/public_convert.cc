@@ -28,6 +28,10 @@ api::ModelOptions model_options(const Options& options) {
   return result;
 }
 
+void check_tiering(const std::string& text) {
+  guarded([&] { tier::TieringOptions().apply(text); });
+}
+
 api::RunOptions run_options(const RunOptions& options) {
   api::RunOptions result;
   if (options.cancellation) result.cancelled = Access::flag(*options.cancellation);

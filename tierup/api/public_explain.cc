@@ -195,6 +195,13 @@ bool Module::wait_for_compilation(std::optional<std::chrono::milliseconds> timeo
   });
 }
 
+bool Module::is_settled() const {
+  return guarded([&] {
+    tier::TieredProgram& tiers = impl_->model->tiers();
+    return tiers.wait_for_jobs(std::chrono::milliseconds(0)) && !tiers.has_open_trials();
+  });
+}
+
 std::string Module::graph_text(const std::string& method) const {
   return guarded([&] { return ir::print_graph(*impl_->model->method(method).graph()); });
 }

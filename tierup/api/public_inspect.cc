@@ -25,7 +25,34 @@ std::vector<NodeTime> public_times(const std::vector<api::NodeTime>& times) {
   return result;
 }
 
+// What a row says beyond its schema.
+std::string traits_of(const ops::Op& op) {
+  const std::pair<ir::Effect, const char*> effects[] = {
+      {ir::kRandom, "random"},
+      {ir::kMayRaise, "may raise"},
+      {ir::kSideEffect, "side effect"},
+      {ir::kNondeterministic, "nondeterministic"},
+      {ir::kReadsPolicy, "reads policy"},
+  };
+  std::string text;
+  for (const auto& [effect, name] : effects) {
+    if (op.has_effect(effect)) text += std::string(text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
 }  // namespace
+
+std::vector<OperatorInfo> operator_table() {
+  return guarded([&] {
+    std::vector<OperatorInfo> result;
+    for (const ops::Op* op : ops::OpTable::instance().all()) {
+      if (op->kernel() == nullptr) continue;
+      result.push_back({op->schema().qualified_name(), op->schema().to_string(), traits_of(*op)});
+    }
+    return result;
+  });
+}
 
 NodeTimes::NodeTimes() : impl_(std::make_shared<Impl>()) {}
 NodeTimes::~NodeTimes() = default;

@@ -12,6 +12,7 @@ namespace {
 MethodInfo describe(const ir::Function& function) {
   const ir::Schema& schema = function.schema();
   MethodInfo info;
+  info.qualified_name = function.name();
   info.name = function.name().substr(function.name().rfind('.') + 1);
   for (size_t i = 1; i < schema.arguments.size(); ++i) {
     const ir::Argument& argument = schema.arguments[i];

@@ -54,7 +54,9 @@ const Library& Library::instance() {
 // The object is never closed: machine code that it made may run until the process ends.
 Library::Library(const std::string& path) {
   if (path.empty()) {
-    error_ = fmt::format("the code generator, {}, is not beside the program or library", kFileName);
+    error_ = fmt::format(
+        "the code generator could not be loaded: there is no {} beside the program or library",
+        kFileName);
     return;
   }
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
