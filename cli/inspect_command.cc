@@ -129,7 +129,7 @@ std::string describe_value(const v1::ValueSpec& spec) {
     if (!spec.default_value) return "a constant";
     const bool is_text = spec.default_value->kind() == v1::Value::Kind::kString;
     const std::string value = spec.default_value->describe();
-    return fmt::format(is_text ? "{} = '{}'" : "{} = {}", spec.name, value);
+    return spec.name + " = " + (is_text ? "'" + value + "'" : value);
   }
   if (!spec.dtype || !spec.sizes) return spec.name;
   std::vector<std::string> sizes;

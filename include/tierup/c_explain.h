@@ -40,6 +40,9 @@ typedef struct tierup_value_spec {
 /* `method` NULL: "forward". */
 TIERUP_C_API tierup_signature* tierup_module_signature(const tierup_module* module,
                                                        const char* method, tierup_error** error);
+/* Of `forward`. */
+TIERUP_C_API tierup_signature* tierup_executor_signature(const tierup_executor* executor,
+                                                         tierup_error** error);
 TIERUP_C_API void tierup_signature_free(tierup_signature* signature);
 TIERUP_C_API const char* tierup_signature_text(const tierup_signature* signature);
 TIERUP_C_API size_t tierup_signature_input_count(const tierup_signature* signature);

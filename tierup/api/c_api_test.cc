@@ -167,7 +167,7 @@ TEST_F(CApi, an_error_without_a_place_is_dropped) {
 TEST_F(CApi, explains_graphs_plans_and_regions) {
   tierup_options options;
   tierup_options_init(&options);
-  options.tiering = "compile=blocking";
+  options.tiering = "compile=blocking,disable_passes=fuse_products";
   tierup_module* module = tierup_module_load("tests/data/zoo/mlp3.pt", &options, nullptr);
   ASSERT_NE(module, nullptr);
   for (int i = 0; i < 4; ++i)
@@ -256,6 +256,10 @@ TEST_F(CApi, tells_signatures_state_and_texts) {
   EXPECT_EQ(refused([&](auto e) { tierup_module_signature(module, "backward", e); }),
             TIERUP_NOT_FOUND);
   tierup_signature_free(signature);
+  signature = tierup_executor_signature(executor_, nullptr);
+  EXPECT_STREQ(tierup_signature_text(signature), "forward(Tensor x) -> Tensor");
+  tierup_signature_free(signature);
+  EXPECT_EQ(refused([&](auto e) { tierup_executor_signature(nullptr, e); }), code);
 
   tierup_value* state = tierup_module_state(module, nullptr);
   EXPECT_GE(tierup_value_size(state), 2U);

@@ -172,6 +172,13 @@ tierup_signature* tierup_module_signature(const tierup_module* module, const cha
       error, [&] { return new tierup_signature{module_of(module).signature(method_of(method))}; });
 }
 
+tierup_signature* tierup_executor_signature(const tierup_executor* executor, tierup_error** error) {
+  return c_guarded(error, [&] {
+    require_argument(executor != nullptr, "the executor is null");
+    return new tierup_signature{executor->executor.signature()};
+  });
+}
+
 void tierup_signature_free(tierup_signature* signature) { delete signature; }
 
 const char* tierup_signature_text(const tierup_signature* signature) {

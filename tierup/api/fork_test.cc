@@ -138,6 +138,7 @@ TEST(Fork, runs_that_waited_are_answered_in_the_parent_alone) {
   const Executor executor(forever, {.async_threads = 1, .time_limit_ms = 3000});
   std::future<Value> running = executor.run_async({1});
   std::future<Value> waiting = executor.run_async({2});
+  while (executor.stats().runs == 0) std::this_thread::sleep_for(milliseconds(1));
   // A run is under way: the child says so instead of waiting for what it will never get.
   EXPECT_EQ(in_child([&] {
               try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <memory>
 #include <mutex>
 
 #include "tierup/base/error.h"
@@ -65,18 +66,19 @@ class Process {
   std::atomic<bool> is_broken_{false};
 };
 
-// A thread is known from its first scope to its end.
+// A thread is known from its first scope to its end. Its mark is no part of its own memory, which a
+// forked child need not have.
 struct OwnMark {
-  ThreadMark mark;
-  OwnMark() { Process::instance().add(&mark); }
-  ~OwnMark() { Process::instance().remove(&mark); }
+  std::unique_ptr<ThreadMark> mark = std::make_unique<ThreadMark>();
+  OwnMark() { Process::instance().add(mark.get()); }
+  ~OwnMark() { Process::instance().remove(mark.get()); }
   OwnMark(const OwnMark&) = delete;
   OwnMark& operator=(const OwnMark&) = delete;
 };
 
 ThreadMark& own_mark() {
   thread_local OwnMark own;
-  return own.mark;
+  return *own.mark;
 }
 
 bool Process::others_are_inside() const {
