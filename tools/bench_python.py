@@ -133,7 +133,6 @@ def compiled(names):
                 firsts[backend] = time.perf_counter() - begin
                 if backend != "eager":
                     functions[backend] = lambda f=function: f(*inputs)
-
             for _ in range(60):
                 functions["tierup"]()
             time.sleep(3)
