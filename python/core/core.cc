@@ -12,6 +12,7 @@
 #include "carriers.h"
 #include "errors.h"
 #include "executor.h"
+#include "explain.h"
 #include "live_weights.h"
 #include "model.h"
 #include "pending.h"
@@ -28,6 +29,7 @@ NB_MODULE(_core, module) {
   bind_values(module);
   bind_model(module);
   bind_executor(module);
+  bind_explain(module);
   bind_live_weights(module);
   module.def("_close_interpreter", &close_interpreter);
   module.def("set_memory_limit", &tierup::set_memory_limit, nb::arg("max_bytes"),

@@ -239,6 +239,20 @@ def test_an_executor_that_is_forgotten_waits_for_its_runs_without_the_gil():
             future.result(timeout=30)
 
 
+def test_models_answer_after_a_fork_in_parent_and_child(digits, expected):
+    context = get_context("fork")
+    with context.Pool(2) as pool:
+        assert all(near([row], expected[:1]) for row in pool.map(_first_row_of_digits, range(4)))
+    assert near([_first_row(digits)], expected[:1])
+
+
+_digits = tierup.load(DIGITS)
+
+
+def _first_row_of_digits(_):
+    return _first_row(_digits)
+
+
 def test_a_closed_executor_says_so(executor):
     executor.close()
     with pytest.raises(tierup.InvalidArgument, match="closed"):

@@ -12,6 +12,8 @@ signature: str = model.signature
 state: dict[str, tierup.Tensor] = model.state_dict()
 shape: tuple = state["weight"].shape
 
+names: list[str] = [spec.name for spec in model.inputs]
+text: str = str(model.explain())
 model.load_state_dict({"weight": state["weight"]}, strict=False)
 
 

@@ -90,4 +90,8 @@ def __getattr__(name: str):
         from . import _check
 
         return getattr(_check, name)
+    if name in ("explain", "Explanation"):
+        from . import _explain
+
+        return getattr(_explain, name)
     raise AttributeError(f"module 'tierup' has no attribute '{name}'")

@@ -111,6 +111,35 @@ class Model(_core.Model):
         return forward.signature if forward else ""
 
     @property
+    def inputs(self):
+        """What forward takes: an exported program's leaves in order, or TorchScript's arguments."""
+        return self._specs("inputs")
+
+    @property
+    def outputs(self):
+        """What forward gives: an exported program's leaves, or TorchScript's one result."""
+        return self._specs("outputs")
+
+    def _specs(self, which: str):
+        from ._explain import ValueSpec
+
+        return [ValueSpec(fields) for fields in _core.signature(self, "forward")[which]]
+
+    def explain(self):
+        """How each graph that was called runs, and why so; waits for no compilation."""
+        from ._explain import Explanation
+
+        return Explanation(self)
+
+    def flush(self) -> None:
+        """Drops all plans and profiles: the next calls begin anew at tier 0."""
+        _core.flush(self)
+
+    def wait_until_compiled(self, timeout: float | None = None) -> bool:
+        """Returns when no compile job waits or runs, or after `timeout` seconds; whether none does."""
+        return _core.wait_until_compiled(self, timeout)
+
+    @property
     def attributes(self) -> Attributes:
         """Attributes by dotted path. They are not attributes of this object: names would shadow its own."""
         return Attributes(self)
@@ -164,6 +193,11 @@ class Model(_core.Model):
         from . import _pickles
 
         return _pickles.reduce(self)
+
+    def _repr_html_(self) -> str:
+        from ._explain import model_page
+
+        return repr(self) if self.closed else model_page(self)
 
     def __repr__(self) -> str:
         if self.closed:
