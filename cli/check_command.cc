@@ -14,6 +14,7 @@
 #include "tierup/api/lockstep_check.h"
 #include "tierup/api/model_cases.h"
 #include "tierup/api/op_cases.h"
+#include "tierup/api/train_case.h"
 
 namespace tierup::cli {
 namespace {
@@ -27,6 +28,7 @@ struct CheckOptions {
   bool json = false;
   bool verbose = false;
   bool in_process = false;
+  bool gradients = false;  // Of operator cases that have them.
   int timeout_s = 120;
   int rounds = 0;  // Of each case against tier 0, beside the recorded results.
   std::string known;
@@ -39,11 +41,11 @@ bool matches(const std::string& filter, const std::string& name) {
 // The bundle of one operator overload.
 class OpItem final : public CheckItem {
  public:
-  explicit OpItem(fs::path path) : path_(std::move(path)) {}
+  OpItem(fs::path path, bool gradients) : path_(std::move(path)), gradients_(gradients) {}
   std::string name() const override { return path_.filename().string(); }
   size_t open() override {
     bundle_ = std::make_unique<api::OpCaseBundle>(
-        path_.string(), api::tolerances_beside(path_.parent_path().string()));
+        path_.string(), api::tolerances_beside(path_.parent_path().string()), gradients_);
     return bundle_->size();
   }
   void close() override { bundle_.reset(); }
@@ -52,6 +54,7 @@ class OpItem final : public CheckItem {
 
  private:
   fs::path path_;
+  bool gradients_;
   std::unique_ptr<api::OpCaseBundle> bundle_;
 };
 
@@ -80,10 +83,33 @@ class ModelItem final : public CheckItem {
   std::vector<std::string> cases_;
 };
 
-// Training archives have other cases, which no inference can check.
+// A scripted module in training mode with the losses and gradients that it must have.
+class TrainItem final : public CheckItem {
+ public:
+  explicit TrainItem(fs::path path) : path_(std::move(path)) {}
+  std::string name() const override { return path_.filename().string(); }
+  size_t open() override {
+    cases_ = api::train_case_paths_of(path_.string());
+    return cases_.size();
+  }
+  void close() override {}
+  std::string label(size_t index) override {
+    return fmt::format("{} on {}", name(), fs::path(cases_[index]).filename().string());
+  }
+  CaseOutcome run(size_t index) override {
+    return api::check_train_case(path_.string(), cases_[index]);
+  }
+
+ private:
+  fs::path path_;
+  std::vector<std::string> cases_;
+};
+
+bool is_training(const fs::path& path) { return path.filename().string().ends_with(".train.pt"); }
+
 bool is_model(const fs::path& path) {
   const bool is_model = path.extension() == ".pt" || path.extension() == ".pt2";
-  return is_model && !path.filename().string().ends_with(".train.pt");
+  return is_model && !is_training(path);
 }
 
 bool is_op_bundle(const fs::path& path) {
@@ -112,7 +138,8 @@ std::vector<std::unique_ptr<CheckItem>> collect_items(const CheckOptions& option
   std::vector<std::unique_ptr<CheckItem>> items;
   for (const fs::path& path : files_below(options.paths)) {
     if (!matches(options.filter, path.stem().string())) continue;
-    if (is_op_bundle(path)) items.push_back(std::make_unique<OpItem>(path));
+    if (is_op_bundle(path)) items.push_back(std::make_unique<OpItem>(path, options.gradients));
+    if (is_training(path)) items.push_back(std::make_unique<TrainItem>(path));
     if (is_model(path)) items.push_back(std::make_unique<ModelItem>(path, options.rounds));
   }
   return items;
@@ -238,6 +265,8 @@ void add_check_command(CLI::App& app, Action& action) {
                     "Also list what passed and every refused case");
   command->add_flag("--in-process", options->in_process,
                     "Do not isolate the cases in a child process");
+  command->add_flag("--gradients", options->gradients,
+                    "Also run operator cases backward that have recorded gradients");
   command->add_option("--known", options->known,
                       "File with cases or operators, one a line, whose failures do not count");
   command->add_option("--rounds", options->rounds,

@@ -84,6 +84,8 @@ struct RunOptions {
   bool (*on_poll)() = nullptr;
   // Takes the times of the nodes, of a Module's runs: an Executor has benchmark_nodes().
   std::optional<NodeTimes> node_times;
+  // Record the call, so that gradients can be asked of its results (training.h).
+  bool gradients = false;
 };
 
 // Tensors of all modules together may take this many bytes, and so may all other values, lists and

@@ -14,5 +14,6 @@
 #include "tierup/pass.h"
 #include "tierup/signature.h"
 #include "tierup/tensor.h"
+#include "tierup/training.h"
 #include "tierup/value.h"
 #endif

@@ -315,14 +315,14 @@ void AliasAnalysis::record_op(const Node& node, Access& access) const {
     insert_all(access.reads, reachable(set));
     if (i >= schema.arguments.size()) continue;
     const ir::Argument& argument = schema.arguments[i];
-    if (argument.alias.is_write) {
+    if (writes_input(node, i)) {
       insert_all(access.writes, set);
     }
     if (argument.element_alias.is_write) {
       insert_all(access.writes, contents_of(set));
     }
   }
-  access.has_effects = node.op()->has_effect(ir::kSideEffect) ||
+  access.has_effects = (effects_of(node) & ir::kSideEffect) != 0 ||
                        (node.op()->has_effect(ir::kMayRaise) && node.outputs().empty());
 }
 

@@ -277,8 +277,12 @@ std::vector<const ir::Function*> Model::methods() const {
   return result;
 }
 
-ops::RunContext Model::context() const {
+ops::RunContext Model::context(bool gradients) const {
   ops::RunContext context;
+  if (gradients) {
+    context.tape = &tape_;
+    context.policy.grad_mode = true;
+  }
   context.generator = generator_.get();
   context.print = options_.print;
   context.warn = options_.warn;
@@ -308,7 +312,7 @@ IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
   const ThreadCountScope threads(options_.threads);
   const WaitPolicyScope waits(
       std::max(intra_op_threads(), static_cast<int>(options_.tiering.inter_op_threads)));
-  ops::RunContext run_context = context();
+  ops::RunContext run_context = context(options.gradients);
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {
     return graph.run(args, run_context, run_state(options));
@@ -316,6 +320,14 @@ IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
     error_count_.fetch_add(1, std::memory_order_relaxed);
     throw;
   }
+}
+
+void Model::backward(std::vector<Tensor> outputs) const {
+  const ThreadCountScope threads(options_.threads);
+  ops::RunContext run_context = context(true);
+  ops::BackwardRequest request;
+  request.outputs = std::move(outputs);
+  tape_.backward(run_context, request);
 }
 
 IValue Model::run(const std::string& name, std::vector<IValue> args, NamedValues kwargs,

@@ -17,6 +17,7 @@
 #include "tierup/api/arguments.h"
 #include "tierup/api/user_passes.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/autodiff/recording_tape.h"
 #include "tierup/executor/delegation.h"
 #include "tierup/executor/servable.h"
 #include "tierup/frontend/exported/exported_program.h"
@@ -64,6 +65,7 @@ struct RunOptions {
   runtime::StepObserver* observer = nullptr;                     // For measuring: see NodeTimes.
   kernels::BoundOutputs* outputs = nullptr;                      // The caller's; may be null.
   bool (*on_poll)() = nullptr;                                   // False cancels; may be null.
+  bool gradients = false;                                        // Record for a backward pass.
 };
 
 struct ModelStats {
@@ -97,6 +99,9 @@ class Model final : public executor::Servable {
              const RunOptions& options = {}) const;
   IValue call(std::vector<IValue> args, NamedValues kwargs = {},
               const RunOptions& options = {}) const;
+
+  // Adds the gradients of these results of recorded calls to those of the leaves behind them.
+  void backward(std::vector<Tensor> outputs) const;
 
   // Everything unsupported that the entry points reach, also what only some inputs would.
   std::vector<frontend::MissingOperator> missing() const;
@@ -153,7 +158,7 @@ class Model final : public executor::Servable {
   void check_support() const;
   void plan_forward();
   tier::TieringOptions tiering() const;
-  ops::RunContext context() const;
+  ops::RunContext context(bool gradients = false) const;
   Ref<const runtime::RunState> run_state(const RunOptions& options) const;
   struct Method {
     std::string name;
@@ -177,6 +182,7 @@ class Model final : public executor::Servable {
   std::shared_ptr<runtime::Program> program_;
   std::unique_ptr<tier::TieredProgram> tiered_;  // Its jobs end before the program goes.
   std::vector<Method> methods_;                  // Of the root.
+  mutable autodiff::RecordingTape tape_;
   mutable std::atomic<int64_t> run_count_{0};
   mutable std::atomic<int64_t> error_count_{0};
   std::unique_ptr<LoadAhead> ahead_;  // Of a model that was read; may be ending still.

@@ -20,8 +20,9 @@ Tolerances tolerances_beside(const std::string& folder);
 // Thread rule: one thread.
 class OpCaseBundle {
  public:
-  // Throws kNotFound or kCorruptArchive.
-  OpCaseBundle(const std::string& path, Tolerances tolerances);
+  // `gradients`: run what has recorded gradients backward as well. Cases that are about gradients
+  // alone ("requires_grad") always are. Throws kNotFound or kCorruptArchive.
+  OpCaseBundle(const std::string& path, Tolerances tolerances, bool gradients = false);
   ~OpCaseBundle();
   OpCaseBundle(const OpCaseBundle&) = delete;
   OpCaseBundle& operator=(const OpCaseBundle&) = delete;

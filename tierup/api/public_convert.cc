@@ -39,6 +39,7 @@ api::RunOptions run_options(const RunOptions& options) {
   result.on_poll = options.on_poll;
   if (options.node_times) result.observer = &Access::impl(*options.node_times).times;
   api::check_options(result);
+  result.gradients = options.gradients;
   return result;
 }
 

@@ -73,7 +73,12 @@ GradValue EagerBuilder::read_argument(size_t i, int64_t element) {
 }
 
 GradValue EagerBuilder::read_result(size_t k) {
-  return keep_tensor(call_.results[k].saved.tensor());
+  const Tensor& saved = call_.results[k].saved.tensor();
+  if (!saved.defined() || !owner_ || context_.tape == nullptr) return keep_tensor(saved);
+  const Tensor again = saved.detach();
+  again.impl()->autograd = make_ref<Record>(owner_, static_cast<uint32_t>(k));
+  again.set_requires_grad(true);
+  return keep_tensor(again);
 }
 
 void EagerBuilder::take(size_t i, int64_t element, GradValue gradient) {

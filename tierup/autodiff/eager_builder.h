@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tierup/autodiff/call_context.h"
+#include "tierup/autodiff/node.h"
 #include "tierup/ops/tape.h"
 
 namespace tierup::autodiff {
@@ -22,12 +23,14 @@ struct GivenGradients {
 
 class EagerBuilder final : public CallContext {
  public:
-  // `context` runs the calls. `cotangents`: one a result; for a result that is a list of tensors
-  // they stand in `element_cotangents`. Undefined ones may be undefined tensors.
-  EagerBuilder(RecordedCall& call, ops::RunContext& context)
-      : CallContext(call), context_(context) {}
+  // `context` runs the calls. `owner`, the node of this call, may be null: saved results are its
+  // results again while a backward pass is recorded.
+  EagerBuilder(RecordedCall& call, ops::RunContext& context, Ref<Node> owner = nullptr)
+      : CallContext(call), context_(context), owner_(std::move(owner)) {}
 
-  // The gradients of the arguments that want one. Throws kUnsupported if no derivative is known,
+  // The gradients of the arguments that want one. `cotangents`: one a result; for a result that is
+  // a list of tensors they stand in `element_cotangents`; undefined tensors for those that are
+  // undefined. Throws kUnsupported if no derivative is known,
   // and what rows throw.
   GivenGradients run_formula(std::span<const Tensor> cotangents,
                              std::span<const std::vector<Tensor>> element_cotangents);
@@ -60,6 +63,7 @@ class EagerBuilder final : public CallContext {
   ops::GradValue cast_to(ops::GradValue gradient, ScalarType dtype);
 
   ops::RunContext& context_;
+  Ref<Node> owner_;
   SmallVector<IValue, 12> values_;
   std::span<const Tensor> cotangents_;
   std::span<const std::vector<Tensor>> element_cotangents_;

@@ -19,6 +19,7 @@ class SavedTensor {
   // The count then, and now.
   uint32_t version() const { return version_; }
   uint32_t current_version() const { return now(); }
+  Ref<TensorImpl> take() { return std::move(tensor_).take(); }
 
  private:
   // Writes through a tensor that hides from the tape count for those who hold such a tensor.

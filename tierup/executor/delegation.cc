@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tierup/analysis/effects.h"
 #include "tierup/base/error.h"
 #include "tierup/ir/graph_editor.h"
 
@@ -136,7 +137,7 @@ class Delegation {
 
  private:
   bool is_eligible(const Node& node) const {
-    if (!node.is(NodeKind::kOp) || node.op()->effects() != ir::kNoEffect) return false;
+    if (!node.is(NodeKind::kOp) || analysis::effects_of(node) != ir::kNoEffect) return false;
     const ir::Schema& schema = node.op()->schema();
     return is_plain(schema) && delegate_.table->supports(schema.qualified_name().c_str(),
                                                          delegate_.table->context) != 0;

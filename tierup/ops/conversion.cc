@@ -63,10 +63,6 @@ Tensor fill_tensor(const Tensor& self, const Tensor& value) {
 Tensor zero_(const Tensor& self) { return k::fill_(self, 0); }
 Tensor zero(const Tensor& self) { return fill(self, 0); }
 Tensor detach(const Tensor& self) { return self.detach(); }
-Tensor detach_(const Tensor& self) {
-  self.set_requires_grad(false);
-  return self;
-}
 Tensor itself(const Tensor& self) { return self; }
 Tensor fresh_copy(const Tensor& self) { return k::clone(self); }
 Tensor positive(const Tensor& self) {
@@ -162,7 +158,6 @@ constexpr OpRow kRows[] = {
     {"aten::zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&zero>},
     {"aten::detach(Tensor(a) self) -> Tensor(a)", boxed_lazy<&detach>, ir::kNoEffect,
      &shapes::same},
-    {"aten::detach_(Tensor(a!) self) -> Tensor(a!)", boxed_lazy<&detach_>},
     {"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", boxed_lazy<&itself>, ir::kNoEffect,
      &shapes::same},
     {"aten::lift_fresh_copy(Tensor self) -> Tensor", boxed_lazy<&fresh_copy>, ir::kNoEffect,

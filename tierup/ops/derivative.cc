@@ -88,6 +88,7 @@ void note_schema(const ir::Schema& schema, Derivative& derivative) {
   }
   for (const ir::Argument& result : schema.returns) {
     const bool is_list = is_tensor_list(result.type);
+    if (result.alias.set == "*") continue;  // Something that was there before.
     derivative.makes_tensors |= is_list || is_tensor_type(result.type);
     if (is_list) {
       derivative.makes_views |= is_in(result.element_alias, schema, false);

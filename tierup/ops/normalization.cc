@@ -53,6 +53,10 @@ void batch_norm(OpCall& call) {
   is_dying ? boxed<&kernels::batch_norm_of_dying>(call) : boxed<&kernels::batch_norm>(call);
 }
 
+// Running statistics are written in training, without a mark in the schema; analysis/effects.h
+// tells where that is off.
+constexpr uint8_t kWritesStatistics = ir::kSideEffect;
+
 constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", boxed<&kernels::weight_norm>},
     {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
@@ -77,7 +81,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
      "running_mean, Tensor? running_var, bool training, float momentum, float eps, bool "
      "cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)",
-     boxed<&batch_norm_by_index>},
+     boxed<&batch_norm_by_index>, kWritesStatistics},
     {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      boxed<&kernels::softmax>, ir::kNoEffect, &shapes::same},
     {"aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> "
@@ -118,14 +122,14 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::log_softmax_backward>},
     {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
      "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     &batch_norm, ir::kNoEffect, &shapes::same},
+     &batch_norm, kWritesStatistics, &shapes::same},
     {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     boxed<&kernels::native_batch_norm>},
+     boxed<&kernels::native_batch_norm>, kWritesStatistics},
     {"aten::native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? "
      "running_mean, Tensor? running_var, bool training, float momentum, float eps, *, Tensor(a!) "
      "out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-     out_variant<&kernels::native_batch_norm>},
+     out_variant<&kernels::native_batch_norm>, kWritesStatistics},
     {"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
      "running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, "
      "Tensor)",
@@ -162,7 +166,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> "
      "Tensor",
-     boxed<&kernels::instance_norm>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::instance_norm>, kWritesStatistics, &shapes::same},
     {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
      "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
      boxed<&kernels::group_norm>, ir::kNoEffect, &shapes::same},

@@ -75,7 +75,10 @@ Tensor with_trailing_ones(const Tensor& self, int64_t rank) {
 }
 
 // The same elements as far as there are any, in the new shape.
-Tensor resize_(const Tensor& self, const IntVector& size, Format format) {
+Tensor resize_(RunContext& context, const Tensor& self, const IntVector& size, Format format) {
+  const bool is_recorded = context.tape != nullptr && context.policy.grad_mode;
+  require(!(is_recorded && self.requires_grad()), ErrorCode::kInvalidArgument,
+          "cannot resize variables that require grad");
   const MemoryFormat wanted = format.value_or(MemoryFormat::kContiguous);
   require(wanted != MemoryFormat::kPreserve, ErrorCode::kUnsupported,
           "Unsupported memory format preserve_format");
@@ -87,9 +90,9 @@ Tensor resize_(const Tensor& self, const IntVector& size, Format format) {
   self.bump_version();
   return self;
 }
-Tensor resize_as_(const Tensor& self, const Tensor& other, Format format) {
+Tensor resize_as_(RunContext& context, const Tensor& self, const Tensor& other, Format format) {
   if (format == MemoryFormat::kPreserve) format = other.suggest_memory_format();
-  return resize_(self, IntVector(other.sizes().begin(), other.sizes().end()), format);
+  return resize_(context, self, IntVector(other.sizes().begin(), other.sizes().end()), format);
 }
 
 // Convolutions named after the algorithm that once ran them.

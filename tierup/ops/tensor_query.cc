@@ -56,7 +56,6 @@ bool is_set_to(const Tensor& self, const Tensor& other) {
 }
 bool is_conj(const Tensor& self) { return self.impl()->conjugate; }
 bool is_neg(const Tensor& self) { return self.impl()->negative; }
-bool is_leaf(const Tensor& self) { return !self.impl()->autograd; }
 bool never(const Tensor& /*self*/) { return false; }
 bool never_pinned(const Tensor& /*self*/, std::optional<Device> /*device*/) { return false; }
 int64_t zero(const Tensor& /*self*/) { return 0; }
@@ -65,13 +64,6 @@ int64_t get_device(const Tensor& self) {
 }
 int64_t version(const Tensor& self) { return self.version(); }
 bool requires_grad(const Tensor& self) { return self.requires_grad(); }
-Tensor set_requires_grad(const Tensor& self, bool value) {
-  require(!value || is_floating(self.dtype()) || is_complex(self.dtype()),
-          ErrorCode::kInvalidArgument,
-          "only Tensors of floating point dtype can require gradients");
-  self.set_requires_grad(value);
-  return self;
-}
 Tensor data(const Tensor& self) {
   Tensor hidden = self.detach();
   hidden.impl()->hides_writes = true;
@@ -173,18 +165,13 @@ constexpr OpRow kRows[] = {
     {"aten::is_nonzero(Tensor self) -> bool", boxed<&is_nonzero>},
     {"aten::is_conj(Tensor self) -> bool", boxed_lazy<&is_conj>},
     {"aten::is_neg(Tensor self) -> bool", boxed_lazy<&is_neg>},
-    {"aten::is_leaf(Tensor self) -> bool", boxed_lazy<&is_leaf>},
     {"aten::is_inference(Tensor self) -> bool", boxed_lazy<&never>},
     {"aten::is_coalesced(Tensor self) -> bool", boxed_lazy<&never>},
     {"aten::is_distributed(Tensor self) -> bool", boxed_lazy<&never>},
     {"aten::is_pinned(Tensor self, Device? device=None) -> bool", boxed_lazy<&never_pinned>},
     {"aten::_is_zerotensor(Tensor self) -> bool", boxed_lazy<&never>},
-    {"aten::retains_grad(Tensor self) -> bool", boxed_lazy<&never>},
-    {"aten::output_nr(Tensor self) -> int", boxed_lazy<&zero>},
     {"aten::get_device(Tensor self) -> int", boxed_lazy<&get_device>},
     {"aten::_version(Tensor self) -> int", boxed_lazy<&version>},
-    {"aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
-     boxed_lazy<&set_requires_grad>},
     {"aten::data(Tensor self) -> Tensor", boxed_lazy<&data>},
     {"aten::dense_dim(Tensor self) -> int", boxed_lazy<&dim>},
     {"aten::sparse_dim(Tensor self) -> int", boxed_lazy<&zero>},
@@ -221,7 +208,6 @@ constexpr OpRow kRows[] = {
     {"prim::is_maia(Tensor a) -> bool", boxed_lazy<&never>},
     {"prim::is_mtia(Tensor a) -> bool", boxed_lazy<&never>},
     {"prim::name(Tensor a) -> str?", boxed_lazy<&none>},
-    {"prim::grad(Tensor a) -> Tensor(*)", boxed_lazy<&none>},
     {"prim::data(Tensor(a) a) -> Tensor(a)", boxed_lazy<&data>},
 };
 

@@ -32,7 +32,7 @@ bool may_act(const Node& node, UnusedEffects unused) {
   switch (node.kind()) {
     case NodeKind::kOp: {
       const ir::Operator& op = *node.op();
-      return op.schema().is_mutating() || op.has_effect(ir::kSideEffect) ||
+      return op.schema().is_mutating() || (analysis::effects_of(node) & ir::kSideEffect) != 0 ||
              (op.has_effect(ir::kMayRaise) && node.outputs().empty());
     }
     case NodeKind::kIf:

@@ -4,6 +4,7 @@
 // part. Nothing is computed twice.
 #include <algorithm>
 
+#include "tierup/analysis/effects.h"
 #include "tierup/ops/join_kinds.h"
 #include "tierup/passes/fusion_groups.h"
 #include "tierup/passes/value_queries.h"
@@ -65,7 +66,7 @@ std::string FusionPlanner::join_refusal(const Node& node) {
   if (parts < 2 || parts > kMaxParts) return "it has too many parts, or one";
   const IValue* dim = constant_of(node.input(1));
   if (dim == nullptr || !dim->is_int()) return "its dimension is no constant";
-  if (node.op()->effects() != ir::kNoEffect || alias_.has_writers(node.output())) {
+  if (analysis::effects_of(node) != ir::kNoEffect || alias_.has_writers(node.output())) {
     return "its result is written later";
   }
   const ops::ValueForm& form = forms_.form(list->input(0));

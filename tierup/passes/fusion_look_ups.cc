@@ -3,6 +3,7 @@
 // must come from outside of that group.
 #include <algorithm>
 
+#include "tierup/analysis/effects.h"
 #include "tierup/passes/fusion_groups.h"
 #include "tierup/passes/value_queries.h"
 
@@ -45,7 +46,7 @@ bool read_list(const Node& node, LookUpCall& call) {
 }
 
 std::optional<LookUpCall> look_up_call(const Node& node) {
-  if (!node.is(NodeKind::kOp) || node.op()->effects() != ir::kNoEffect) return std::nullopt;
+  if (!node.is(NodeKind::kOp) || analysis::effects_of(node) != ir::kNoEffect) return std::nullopt;
   const LookUpKind kind = ops::look_up_kind_of(ops::op_of(*node.op()));
   LookUpCall call{node.inputs().empty() ? nullptr : node.input(0), nullptr, 0, nullptr};
   switch (kind) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tierup/analysis/effects.h"
 #include "tierup/passes/value_queries.h"
 
 namespace tierup::passes {
@@ -50,7 +51,7 @@ ops::PointwiseMeaning point_meaning(const Node& node, ValueForms& forms) {
 
 std::string point_refusal(const Node& node, const analysis::AliasAnalysis& alias,
                           ValueForms& forms) {
-  if (node.op()->effects() != ir::kNoEffect) return "it may raise or depends on more";
+  if (analysis::effects_of(node) != ir::kNoEffect) return "it may raise or depends on more";
   if (node.outputs().size() != 1 || !is_tensor(node.output())) return "its result is no tensor";
   bool has_tensor = false;
   for (const Value* input : node.inputs()) {
@@ -89,7 +90,7 @@ bool can_move(const Node& node, const analysis::AliasAnalysis& alias) {
 // Over the last dimensions of a tensor whose rank is known. Also notes the result's form and shape.
 std::optional<RowCall> row_call_of(const Node& node, const analysis::AliasAnalysis& alias,
                                    ValueForms& forms) {
-  if (!has_row_role(node) || node.op()->effects() != ir::kNoEffect ||
+  if (!has_row_role(node) || analysis::effects_of(node) != ir::kNoEffect ||
       !reads_only_kept_memory(node, alias)) {
     return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "tierup/ops/missing_tensor.h"
+#include "tierup/ops/tape.h"
 #include "tierup/runtime/program.h"
 #include "tierup/runtime/step_observer.h"
 
@@ -137,8 +138,8 @@ void Interpreter::run_op(const Step& step) {
   if (is_odd) [[unlikely]]
     check_tensors(step);
   ops::OpCall call{{inputs_, count}, {slots_ + step.output, step.output_count}, context_};
-  if (state_->observer != nullptr) [[unlikely]] {
-    run_observed(step, call);
+  if (is_watched_run_) [[unlikely]] {
+    run_watched(step, call);
   } else {
     step.data.kernel(call);
   }
@@ -155,11 +156,18 @@ void Interpreter::check_tensors(const Step& step) {
        schema.arguments[*missing].name, schema.qualified_name());
 }
 
-void Interpreter::run_observed(const Step& step, ops::OpCall& call) {
+void Interpreter::run_watched(const Step& step, ops::OpCall& call) {
+  if (state_->observer == nullptr) return run_recorded(step, call);
   const Plan& plan = *stack_.back().plan;
   state_->observer->before(plan, step, call.args);
-  step.data.kernel(call);
+  run_recorded(step, call);
   state_->observer->after(plan, step, call.results);
+}
+
+void Interpreter::run_recorded(const Step& step, ops::OpCall& call) {
+  if (context_.tape == nullptr) return step.data.kernel(call);
+  const ir::Node* origin = stack_.back().plan->origin(static_cast<size_t>(&step - steps_));
+  context_.tape->call(ops::op_of(*origin->op()), call, origin);
 }
 
 // Enters a plan with the inputs of this step as its parameters, to go on at `resume` afterwards.

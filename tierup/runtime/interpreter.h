@@ -34,7 +34,11 @@ class Interpreter {
   // `profiler` may be null; it watches the plan that it was made for.
   Interpreter(Program& program, const Ref<const RunState>& state, ops::RunContext& context,
               RunProfiler* profiler = nullptr)
-      : program_(program), state_(state), context_(context), profiler_(profiler) {}
+      : program_(program),
+        state_(state),
+        context_(context),
+        profiler_(profiler),
+        is_watched_run_(state->observer != nullptr || context.tape != nullptr) {}
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
@@ -61,7 +65,9 @@ class Interpreter {
   void run_op(const Step& step);
   // Throws kTypeError if the inputs of the operator hold None where a tensor is wanted.
   void check_tensors(const Step& step);
-  void run_observed(const Step& step, ops::OpCall& call);
+  // The kernel, under what watches the run: a tape, an observer.
+  void run_watched(const Step& step, ops::OpCall& call);
+  void run_recorded(const Step& step, ops::OpCall& call);
   void run_branch(const Step& step, const Step*& next);
   // Whether the top activation is of the plan that is watched.
   bool is_watched() const {
@@ -93,6 +99,7 @@ class Interpreter {
   const Ref<const RunState>& state_;
   ops::RunContext& context_;
   RunProfiler* profiler_;
+  const bool is_watched_run_;
   SmallVector<Activation, 8> stack_;
   IValue* slots_ = nullptr;
   IValue* inputs_ = nullptr;

@@ -49,6 +49,7 @@ IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
   const Call call{args, context, state};
   calls_.fetch_add(1, std::memory_order_relaxed);
   queue_.resume_after_fork();
+  if (context.tape != nullptr) return run_tier0(call);  // Plans record nothing.
   if (options_.compile == CompileMode::kOff) {
     tier0_calls_.fetch_add(1, std::memory_order_relaxed);
     return options_.inter_op_threads > 1 ? run_uncompiled(call) : run_tier0(call);

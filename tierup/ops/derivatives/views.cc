@@ -423,6 +423,8 @@ constexpr DerivativeRow kRows[] = {
     {"aten::resize_", kNone},
     {"aten::resize_as_", kNone},
     {"aten::requires_grad_", kNone},
+    {"aten::retain_grad", kNone},
+    {"aten::set_data", kNone},
     {"aten::copy_", &copy_into},
 };
 

@@ -1,0 +1,70 @@
+// Gradients: calls that are recorded, and backward passes over them.
+//
+//   tierup::RunOptions run{.gradients = true};
+//   tierup::Tensor loss = module.call({input, target}, {}, run).to_tensor();
+//   tierup::backward(loss);
+//   for (auto& [name, weight] : module.parameters()) use(tierup::grad_of(weight));
+//   tierup::zero_grad(module);
+//
+// A recorded call runs at tier 0. Functions throw Error with PyTorch's words where PyTorch raises.
+// Thread rule: passes over graphs that share leaves may run at once; a graph belongs to one thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "tierup/module.h"
+#include "tierup/tensor.h"
+
+namespace tierup::v1 {
+
+struct BackwardOptions {
+  // One for each output, of its sizes; empty, or undefined ones: for outputs of a single element.
+  std::vector<Tensor> gradients;
+  // Keep what the pass reads, so that it can be made again; by default as create_graph.
+  std::optional<bool> retain_graph;
+  // Record the pass itself, for derivatives of second order.
+  bool create_graph = false;
+  // If there are any: the only tensors whose gradients accumulate.
+  std::vector<Tensor> inputs;
+};
+
+struct GradOptions {
+  std::vector<Tensor> gradients;
+  std::optional<bool> retain_graph;
+  bool create_graph = false;
+  bool allow_unused = false;  // Undefined for inputs that were not used, instead of an error.
+};
+
+// Adds the gradients of `outputs` to those of the leaves that they were computed from.
+TIERUP_API void backward(const std::vector<Tensor>& outputs, const BackwardOptions& options = {});
+TIERUP_API void backward(const Tensor& output, const BackwardOptions& options = {});
+// The gradients of `inputs`, one for each; no leaf is touched.
+TIERUP_API std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
+                                    const std::vector<Tensor>& inputs,
+                                    const GradOptions& options = {});
+
+TIERUP_API bool requires_grad(const Tensor& tensor);
+// Of leaves of floating or complex dtype.
+TIERUP_API void set_requires_grad(const Tensor& tensor, bool value = true);
+TIERUP_API bool is_leaf(const Tensor& tensor);
+// The accumulated gradient; undefined if there is none. Shared, not copied.
+TIERUP_API Tensor grad_of(const Tensor& tensor);
+// Of the tensor's sizes and dtype, or undefined.
+TIERUP_API void set_grad(const Tensor& tensor, const Tensor& gradient);
+// Makes the gradients undefined (not zeros): optimisers skip such parameters.
+TIERUP_API void zero_grad(const std::vector<Tensor>& tensors);
+TIERUP_API void zero_grad(const Module& module);
+// The same memory without a record.
+TIERUP_API Tensor detach(const Tensor& tensor);
+// Has a computed tensor keep its gradient, for grad_of.
+TIERUP_API void retain_grad(const Tensor& tensor);
+// Sees each gradient of the tensor before it is used, and may return another one, or an undefined
+// tensor to leave it.
+using GradHook = std::function<Tensor(const Tensor& gradient)>;
+TIERUP_API void add_grad_hook(const Tensor& tensor, GradHook hook);
+// Runs after the leaf's gradient has grown.
+TIERUP_API void add_after_grad_hook(const Tensor& leaf, std::function<void()> hook);
+
+}  // namespace tierup::v1

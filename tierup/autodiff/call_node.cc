@@ -1,0 +1,134 @@
+#include "tierup/autodiff/call_node.h"
+
+#include <cctype>
+
+#include "tierup/autodiff/eager_builder.h"
+#include "tierup/base/error.h"
+
+namespace tierup::autodiff {
+std::string node_title(const ops::Op& op) {
+  std::string title = op.schema().name.substr(op.schema().name.find("::") + 2);
+  if (!title.empty() && title.back() == '_') title.pop_back();
+  if (!title.empty()) title[0] = static_cast<char>(std::toupper(title[0]));
+  return title;
+}
+
+CallNode::~CallNode() {
+  std::vector<Ref<RefCounted>> links;
+  CallNode::take_links(links);
+  release_chain(std::move(links));
+}
+
+template <typename F>
+void CallNode::for_each_saved(F&& f) {
+  const auto visit = [&](RecordedValue& value) {
+    if (value.saved.is_saved()) f(value);
+    if (!value.elements) return;
+    for (RecordedValue& item : *value.elements) {
+      if (item.saved.is_saved()) f(item);
+    }
+  };
+  for (RecordedValue& value : call_.args) visit(value);
+  for (RecordedValue& value : call_.results) visit(value);
+}
+
+void CallNode::take_links(std::vector<Ref<RefCounted>>& links) {
+  Node::take_links(links);
+  for_each_saved([&](RecordedValue& value) { links.emplace_back(value.saved.take()); });
+}
+
+void CallNode::connect(size_t argument, int64_t element, Edge edge) {
+  RecordedValue& value = call_.args[argument];
+  value.wants_grad = true;
+  if (element >= 0) (*value.elements)[static_cast<size_t>(element)].wants_grad = true;
+  targets_.push_back({static_cast<uint32_t>(argument), static_cast<int32_t>(element)});
+  add_edge(std::move(edge));
+}
+
+int64_t CallNode::edge_of(size_t argument) const {
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].argument == argument) return static_cast<int64_t>(i);
+  }
+  return -1;
+}
+
+// ", which is output 0 of Exp,": of an argument that a recorded call made.
+std::string CallNode::origin_of(size_t argument) const {
+  const int64_t edge = edge_of(argument);
+  if (edge < 0 || !edges_[static_cast<size_t>(edge)].node) return {};
+  const Edge& source = edges_[static_cast<size_t>(edge)];
+  return fmt::format(", which is output {} of {},", source.index, source.node->title());
+}
+
+void CallNode::fail_overwritten(const SavedTensor& saved, const std::string& origin) const {
+  fail(ErrorCode::kInvalidArgument,
+       "one of the variables needed for gradient computation has been modified by an inplace "
+       "operation: [torch.{}Tensor {}]{} is at version {}; expected version {} instead. Hint: the "
+       "derivative of {} reads it; write to a copy, or after the backward pass.",
+       scalar_type_name(saved.tensor().dtype()), shape_string(saved.tensor().sizes()), origin,
+       saved.current_version(), saved.version(), name());
+}
+
+void CallNode::check_values() {
+  require(!is_freed_, ErrorCode::kInvalidArgument,
+          "Trying to backward through the graph a second time (or directly access saved tensors "
+          "after they have already been freed). Saved intermediate values of the graph are freed "
+          "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+          "backward through the graph a second time or if you need to access saved tensors after "
+          "calling backward.");
+  const auto is_stale = [](const SavedTensor& saved) {
+    return saved.is_saved() && saved.current_version() != saved.version();
+  };
+  for (size_t i = 0; i < call_.args.size(); ++i) {
+    const RecordedValue& value = call_.args[i];
+    if (is_stale(value.saved)) fail_overwritten(value.saved, origin_of(i));
+    if (!value.elements) continue;
+    for (const RecordedValue& item : *value.elements) {
+      if (is_stale(item.saved)) fail_overwritten(item.saved, {});
+    }
+  }
+  for (size_t k = 0; k < call_.results.size(); ++k) {
+    const SavedTensor& saved = call_.results[k].saved;
+    if (is_stale(saved)) {
+      fail_overwritten(saved, fmt::format(", which is output {} of {},", k, title()));
+    }
+  }
+}
+
+void CallNode::free_values() {
+  const std::lock_guard lock(freeing_);
+  std::vector<Ref<RefCounted>> links;
+  for_each_saved([&](RecordedValue& value) {
+    is_freed_ = true;
+    links.emplace_back(value.saved.take());
+  });
+  release_chain(std::move(links));
+}
+
+std::vector<Tensor> CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context,
+                                  bool keep) {
+  check_values();
+  std::vector<std::vector<Tensor>> lists;
+  std::vector<Tensor> singles;
+  size_t next = 0;
+  for (const RecordedValue& result : call_.results) {
+    std::vector<Tensor>& list = lists.emplace_back();
+    Tensor& single = singles.emplace_back();
+    if (result.elements) {
+      list.assign(cotangents.begin() + next, cotangents.begin() + next + result.elements->size());
+      next += list.size();
+    } else {
+      single = cotangents[next++];
+    }
+  }
+  const GivenGradients given =
+      EagerBuilder(call_, context, Ref<Node>(this)).run_formula(singles, lists);
+  std::vector<Tensor> gradients;
+  for (const Target& target : targets_) {
+    gradients.push_back(given.at(target.argument, target.element));
+  }
+  if (!keep) free_values();
+  return gradients;
+}
+
+}  // namespace tierup::autodiff

@@ -1,0 +1,47 @@
+// CallNode: the node of one call of a row.
+#pragma once
+
+#include "tierup/autodiff/node.h"
+#include "tierup/autodiff/recorded_call.h"
+
+namespace tierup::autodiff {
+
+// "Exp" of "aten::exp_.out": how errors call the operator.
+std::string node_title(const ops::Op& op);
+
+class CallNode final : public Node {
+ public:
+  explicit CallNode(RecordedCall recorded) : call_(std::move(recorded)) {}
+  ~CallNode() override;
+
+  std::vector<Tensor> run(std::span<const Tensor> cotangents, ops::RunContext& context,
+                          bool keep) override;
+  std::string name() const override { return call_.op->schema().qualified_name(); }
+  std::string title() const override { return node_title(*call_.op); }
+  void take_links(std::vector<Ref<RefCounted>>& links) override;
+
+  RecordedCall& call() { return call_; }
+  // The gradient of this argument (element -1), or of an element of it, goes along `edge`.
+  void connect(size_t argument, int64_t element, Edge edge);
+  // The place among edges() of argument `i`; -1 if it wants no gradient.
+  int64_t edge_of(size_t argument) const;
+
+ private:
+  struct Target {
+    uint32_t argument;
+    int32_t element;
+  };
+  std::string origin_of(size_t argument) const;
+  [[noreturn]] void fail_overwritten(const SavedTensor& saved, const std::string& origin) const;
+  void check_values();  // Throws if they were freed, or written since they were saved.
+  void free_values();
+  template <typename F>
+  void for_each_saved(F&& f);
+
+  RecordedCall call_;
+  SmallVector<Target, 2> targets_;  // By edge.
+  bool is_freed_ = false;
+  std::mutex freeing_;
+};
+
+}  // namespace tierup::autodiff

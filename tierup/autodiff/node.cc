@@ -1,0 +1,147 @@
+#include "tierup/autodiff/node.h"
+
+#include <algorithm>
+
+#include "tierup/base/error.h"
+
+namespace tierup::autodiff {
+namespace {
+
+// The reference itself, not another one.
+template <typename T>
+Ref<RefCounted> taken(Ref<T>& reference) {
+  return Ref<RefCounted>::adopt(reference.leak());
+}
+
+// What a dying object keeps alive, taken out of it. Objects with other owners are left alone.
+void open_link(RefCounted& object, std::vector<Ref<RefCounted>>& links) {
+  if (object.use_count() != 1) return;
+  if (auto* node = dynamic_cast<Node*>(&object)) {
+    node->take_links(links);
+  } else if (auto* record = dynamic_cast<Record*>(&object)) {
+    if (Ref<Node> inner = record->take_node()) links.push_back(taken(inner));
+  } else if (auto* tensor = dynamic_cast<TensorImpl*>(&object)) {
+    if (tensor->autograd) links.push_back(taken(tensor->autograd));
+  }
+}
+
+}  // namespace
+
+void release_chain(std::vector<Ref<RefCounted>> links) {
+  while (!links.empty()) {
+    const Ref<RefCounted> last = std::move(links.back());
+    links.pop_back();
+    open_link(*last, links);
+  }
+}
+
+Node::~Node() {
+  std::vector<Ref<RefCounted>> links;
+  Node::take_links(links);
+  release_chain(std::move(links));
+}
+
+void Node::take_links(std::vector<Ref<RefCounted>>& links) {
+  for (Edge& edge : edges_) {
+    if (edge.node) links.push_back(taken(edge.node));
+    if (edge.leaf) links.push_back(taken(edge.leaf));
+  }
+  edges_.clear();
+}
+
+void Node::add_edge(Edge edge) {
+  if (edge.node) depth_ = std::max(depth_, edge.node->depth() + 1);
+  edges_.push_back(std::move(edge));
+}
+
+void Node::watch(uint32_t index, Record* record) {
+  const std::lock_guard lock(watch_mutex_);
+  watches_.push_back({index, record});
+  is_watched_.store(true, std::memory_order_release);
+}
+
+void Node::unwatch(Record* record) {
+  const std::lock_guard lock(watch_mutex_);
+  std::erase_if(watches_, [&](const ResultWatch& watch) { return watch.record == record; });
+}
+
+std::vector<Record*> Node::watchers(uint32_t index, std::unique_lock<std::mutex>& lock) {
+  lock = std::unique_lock(watch_mutex_);
+  std::vector<Record*> records;
+  for (const ResultWatch& watch : watches_) {
+    if (watch.index == index) records.push_back(watch.record);
+  }
+  return records;
+}
+
+Record::~Record() {
+  if (watches_ && node_) node_->unwatch(this);
+  if (node_ && node_->use_count() == 1) {
+    std::vector<Ref<RefCounted>> links;
+    links.push_back(taken(node_));
+    release_chain(std::move(links));
+  }
+}
+
+Tensor Record::grad() const {
+  const std::lock_guard lock(mutex_);
+  return grad_;
+}
+
+void Record::set_grad(Tensor gradient) {
+  const std::lock_guard lock(mutex_);
+  grad_ = std::move(gradient);
+}
+
+void Record::watch_node() {
+  if (watches_ || !node_) return;
+  node_->watch(index_, this);
+  watches_ = true;
+}
+
+void Record::retain_gradient() {
+  if (is_leaf()) return;
+  retains_ = true;
+  watch_node();
+}
+
+void Record::add_hook(GradientHook hook) {
+  hooks_.push_back(std::move(hook));
+  watch_node();
+}
+
+void Record::add_after_hook(std::function<void()> hook) { after_hooks_.push_back(std::move(hook)); }
+
+Tensor Record::run_hooks(Tensor gradient) const {
+  for (const GradientHook& hook : hooks_) {
+    Tensor changed = hook(gradient);
+    if (changed.defined()) gradient = std::move(changed);
+  }
+  return gradient;
+}
+
+void Record::run_after_hooks() const {
+  for (const auto& hook : after_hooks_) hook();
+}
+
+Record& leaf_record(TensorImpl& tensor) {
+  if (!tensor.autograd) tensor.autograd = make_ref<Record>();
+  return *record_of(tensor);
+}
+
+void assign_grad(const Tensor& tensor, Tensor gradient) {
+  if (!gradient.defined() && !tensor.impl()->autograd) return;
+  if (gradient.defined()) {
+    require(std::ranges::equal(gradient.sizes(), tensor.sizes()), ErrorCode::kInvalidArgument,
+            "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure "
+            "that the gradient and the tensor are the same size",
+            shape_string(gradient.sizes()), shape_string(tensor.sizes()));
+    require(gradient.dtype() == tensor.dtype(), ErrorCode::kInvalidArgument,
+            "attempting to assign a gradient with dtype '{}' to a tensor with dtype '{}'. Please "
+            "ensure that the gradient and the tensor have the same dtype",
+            scalar_type_name(gradient.dtype()), scalar_type_name(tensor.dtype()));
+  }
+  leaf_record(*tensor.impl()).set_grad(std::move(gradient));
+}
+
+}  // namespace tierup::autodiff

@@ -1,0 +1,252 @@
+// The tape and the engine: what requires gradients, what accumulates, what is refused.
+#include <gtest/gtest.h>
+
+#include "tierup/autodiff/node.h"
+#include "tierup/autodiff/recording_tape.h"
+#include "tierup/base/error.h"
+#include "tierup/kernels/generator.h"
+#include "tierup/ops/op_table.h"
+
+namespace tierup::autodiff {
+namespace {
+
+using Floats = std::vector<float>;
+
+class Taped : public ::testing::Test {
+ protected:
+  Taped() {
+    context_.tape = &tape_;
+    context_.policy.grad_mode = true;
+    context_.generator = &generator_;
+  }
+
+  static Tensor floats(const std::vector<int64_t>& sizes, const Floats& values) {
+    const Tensor t = Tensor::empty(sizes, ScalarType::kFloat);
+    std::copy(values.begin(), values.end(), t.data<float>());
+    return t;
+  }
+  static Tensor leaf(const std::vector<int64_t>& sizes, const Floats& values) {
+    Tensor t = floats(sizes, values);
+    t.set_requires_grad(true);
+    return t;
+  }
+  static Floats numbers(const Tensor& t) {
+    if (!t.defined()) return {};
+    return {t.data<float>(), t.data<float>() + t.numel()};
+  }
+  static Floats grad(const Tensor& t) {
+    const Record* record = record_of(*t.impl());
+    return numbers(record == nullptr ? Tensor() : record->grad());
+  }
+
+  Tensor call(std::string_view name, std::vector<IValue> args) {
+    const ops::Op& op = *ops::OpTable::instance().find(name);
+    for (size_t i = args.size(); i < op.schema().arguments.size(); ++i) {
+      args.push_back(*op.schema().arguments[i].default_value);
+    }
+    std::vector<IValue> results(op.schema().returns.size());
+    ops::OpCall op_call{args, results, context_};
+    tape_.call(op, op_call, nullptr);
+    return results.empty() || !results[0].is_tensor() ? Tensor() : results[0].to_tensor();
+  }
+
+  void backward(const Tensor& output, bool retain = false, bool create = false) {
+    ops::BackwardRequest request;
+    request.outputs = {output};
+    request.retain_graph = retain || create;
+    request.create_graph = create;
+    tape_.backward(context_, request);
+  }
+
+  template <typename F>
+  static std::string error_of(F&& f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "no error";
+  }
+
+  RecordingTape tape_;
+  kernels::Generator generator_;
+  ops::RunContext context_;
+};
+
+TEST_F(Taped, LeavesAccumulateOverPasses) {
+  const Tensor x = leaf({2}, {2, 3});
+  const Tensor y = call("aten::sum", {call("aten::mul.Tensor", {x, x})});
+  EXPECT_TRUE(y.requires_grad());
+  backward(y, true);
+  EXPECT_EQ(grad(x), (Floats{4, 6}));
+  backward(y);
+  EXPECT_EQ(grad(x), (Floats{8, 12}));
+}
+
+TEST_F(Taped, FreedValuesAreRefused) {
+  const Tensor x = leaf({1}, {2});
+  const Tensor y = call("aten::mul.Tensor", {x, x});
+  backward(y);
+  EXPECT_NE(error_of([&] { backward(y); }).find("a second time"), std::string::npos);
+  const Tensor z = call("aten::add.Tensor", {x, x});
+  backward(z);
+  backward(z);  // Nothing was saved.
+}
+
+TEST_F(Taped, OverwrittenValuesAreRefusedByVersion) {
+  const Tensor x = leaf({3}, {1, 2, 3});
+  const Tensor y = call("aten::sigmoid", {x});
+  call("aten::add_.Scalar", {y, 1});
+  const Tensor loss = call("aten::sum", {y});
+  const std::string text = error_of([&] { backward(loss); });
+  EXPECT_NE(text.find("[torch.FloatTensor [3]], which is output 0 of Sigmoid, is at version 1; "
+                      "expected version 0 instead."),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(Taped, LeavesAreNotWritten) {
+  const Tensor x = leaf({2}, {1, 2});
+  EXPECT_NE(error_of([&] {
+              call("aten::add_.Scalar", {x, 1});
+            }).find("a leaf Variable that requires grad is being used in an in-place operation"),
+            std::string::npos);
+  EXPECT_EQ(numbers(x), (Floats{1, 2}));
+  const Tensor view = call("aten::view", {x, make_int_list(IntVector{2, 1})});
+  EXPECT_NE(error_of([&] {
+              call("aten::add_.Scalar", {view, 1});
+            }).find("a view of a leaf"),
+            std::string::npos);
+  context_.policy.grad_mode = false;
+  call("aten::add_.Scalar", {x, 1});
+  EXPECT_EQ(numbers(x), (Floats{2, 3}));
+}
+
+TEST_F(Taped, WritesInPlaceRebaseTheRecord) {
+  const Tensor x = leaf({2}, {2, 3});
+  const Tensor y = call("aten::mul.Scalar", {x, 2});
+  call("aten::mul_.Tensor", {y, floats({2}, {5, 7})});
+  backward(call("aten::sum", {y}));
+  EXPECT_EQ(grad(x), (Floats{10, 14}));
+}
+
+TEST_F(Taped, WritesThroughViewsReachTheBase) {
+  const Tensor x = leaf({2}, {2, 3});
+  const Tensor w = leaf({1}, {10});
+  const Tensor base = call("aten::mul.Scalar", {x, 1});
+  const Tensor part = call("aten::slice.Tensor", {base, 0, 0, 1, 1});
+  call("aten::mul_.Tensor", {part, w});
+  EXPECT_EQ(numbers(base), (Floats{20, 3}));
+  backward(call("aten::sum", {base}), true);
+  EXPECT_EQ(grad(x), (Floats{10, 1}));
+  EXPECT_EQ(grad(w), (Floats{2}));
+  backward(call("aten::sum", {part}));
+  EXPECT_EQ(grad(w), (Floats{4}));
+}
+
+TEST_F(Taped, WritesIntoPlainMemoryMakeTheBaseRequireGradients) {
+  const Tensor w = leaf({1}, {10});
+  const Tensor base = floats({2}, {0, 0});
+  const Tensor part = call("aten::slice.Tensor", {base, 0, 1, 2, 1});
+  call("aten::copy_", {part, w, false});
+  EXPECT_TRUE(base.requires_grad());
+  backward(call("aten::sum", {call("aten::mul.Tensor", {base, base})}));
+  EXPECT_EQ(grad(w), (Floats{20}));
+}
+
+TEST_F(Taped, SecondOrder) {
+  const Tensor x = leaf({1}, {3});
+  const Tensor y = call("aten::mul.Tensor", {call("aten::mul.Tensor", {x, x}), x});
+  ops::BackwardRequest request;
+  request.outputs = {y};
+  request.inputs = {x};
+  request.create_graph = true;
+  const Tensor first = tape_.grad(context_, request)[0];
+  EXPECT_EQ(numbers(first), (Floats{27}));
+  request.outputs = {first};
+  request.create_graph = false;
+  EXPECT_EQ(numbers(tape_.grad(context_, request)[0]), (Floats{18}));
+}
+
+TEST_F(Taped, SecondOrderThroughSavedResults) {
+  const Tensor x = leaf({1}, {0});
+  const Tensor y = call("aten::sigmoid", {x});
+  ops::BackwardRequest request;
+  request.outputs = {y};
+  request.inputs = {x};
+  request.create_graph = true;
+  const Tensor first = tape_.grad(context_, request)[0];
+  EXPECT_EQ(numbers(first), (Floats{0.25F}));
+  request.outputs = {call("aten::mul.Tensor", {first, floats({1}, {1})})};
+  request.inputs = {x};
+  EXPECT_EQ(numbers(tape_.grad(context_, request)[0]), (Floats{0}));
+}
+
+TEST_F(Taped, GradientsOfWhatWasNotUsedAreRefused) {
+  const Tensor x = leaf({1}, {3});
+  const Tensor other = leaf({1}, {3});
+  ops::BackwardRequest request;
+  request.outputs = {call("aten::mul.Tensor", {x, x})};
+  request.inputs = {x, other};
+  EXPECT_NE(error_of([&] {
+              tape_.grad(context_, request);
+            }).find("The differentiated Tensor at index 1 appears to not have been used"),
+            std::string::npos);
+  request.outputs = {call("aten::mul.Tensor", {x, x})};
+  request.allow_unused = true;
+  EXPECT_FALSE(tape_.grad(context_, request)[1].defined());
+}
+
+TEST_F(Taped, RootsAreChecked) {
+  const Tensor x = leaf({2}, {3, 4});
+  EXPECT_EQ(error_of([&] {
+              backward(call("aten::mul.Tensor", {x, x}));
+            }),
+            "grad can be implicitly created only for scalar outputs");
+  EXPECT_EQ(error_of([&] { backward(floats({1}, {1})); }),
+            "element 0 of tensors does not require grad and does not have a grad_fn");
+}
+
+TEST_F(Taped, DetachedMemoryIsWatchedDataIsNot) {
+  const Tensor x = leaf({1}, {3});
+  const Tensor y = call("aten::mul.Scalar", {x, 1});
+  const Tensor first = call("aten::mul.Tensor", {y, y});
+  call("aten::add_.Scalar", {call("prim::data", {y}), 1});
+  backward(first, true);
+  call("aten::add_.Scalar", {call("aten::detach", {y}), 1});
+  EXPECT_NE(error_of([&] { backward(first); }).find("modified by an inplace"), std::string::npos);
+}
+
+TEST_F(Taped, ResultsRetainTheirGradients) {
+  const Tensor x = leaf({1}, {3});
+  const Tensor y = call("aten::mul.Scalar", {x, 2});
+  tape_.retain_grad(y);
+  backward(call("aten::mul.Tensor", {y, y}));
+  EXPECT_EQ(grad(y), (Floats{12}));
+}
+
+TEST_F(Taped, AMillionNodesAreRunAndFreedWithoutRecursion) {
+  const Tensor x = leaf({1}, {1});
+  Tensor y = x;
+  for (int i = 0; i < 1000000; ++i) y = call("aten::add.Scalar", {y, 0});
+  backward(y);
+  EXPECT_EQ(grad(x), (Floats{1}));
+  y = Tensor();
+  Tensor z = x;
+  for (int i = 0; i < 1000000; ++i) z = call("aten::mul.Tensor", {z, x});
+}
+
+TEST_F(Taped, ViewsMadeWithoutGradientsAreNotWrittenWithThem) {
+  const Tensor x = leaf({2}, {1, 2});
+  context_.policy.grad_mode = false;
+  const Tensor view = call("aten::view", {x, make_int_list(IntVector{2, 1})});
+  context_.policy.grad_mode = true;
+  EXPECT_TRUE(view.requires_grad());
+  EXPECT_NE(error_of([&] {
+              call("aten::add_.Scalar", {view, 1});
+            }).find("A view was created in no_grad mode"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tierup::autodiff
