@@ -126,6 +126,7 @@ ModelCase read_model_case(const std::string& path) {
   result.comparison.tolerances =
       Tolerances::uniform({number_of(metadata, "rtol", kPlainTolerance.rtol),
                            number_of(metadata, "atol", kPlainTolerance.atol)});
+  result.gradients = metadata.contains("gradients");
   try {
     if (const auto calls = metadata.find("calls"); calls != metadata.end()) {
       read_calls(calls->second, tensors, result.calls);
@@ -154,7 +155,9 @@ ModelCase read_model_case(const std::string& path) {
 }
 
 CallResult run_case_call(const Model& model, const CaseCall& call, const ModelCase& model_case,
-                         const RunOptions& options) {
+                         const RunOptions& given) {
+  RunOptions options = given;
+  options.gradients |= model_case.gradients;
   if (call.error) return run_failing_call(model, call, options);
   CallResult result;
   result.value = value_of_call(model, call, options);

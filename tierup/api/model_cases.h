@@ -26,7 +26,8 @@ struct CaseCall {
 struct ModelCase {
   std::vector<CaseCall> calls;
   ComparisonOptions comparison;
-  bool is_plain = false;  // Without trees: expects the flattened tensors of the result.
+  bool gradients = false;  // Its calls are recorded for backward passes.
+  bool is_plain = false;   // Without trees: expects the flattened tensors of the result.
 };
 
 // Reads a case of either form: with trees in its metadata, or plain (`in.N` are the arguments and

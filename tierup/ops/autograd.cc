@@ -117,7 +117,7 @@ constexpr OpRow kRows[] = {
     {"aten::grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, bool? "
      "retain_graph=None, bool create_graph=False, bool allow_unused=False) -> Tensor?[]",
      &grad, ir::kSideEffect | ir::kReadsPolicy},
-    {"prim::grad(Tensor a) -> Tensor(*)", boxed_lazy<&accumulated_grad>,
+    {"prim::grad(Tensor a) -> Tensor(*)?", boxed_lazy<&accumulated_grad>,
      ir::kNondeterministic | ir::kReadsPolicy},
     {"aten::retain_grad(Tensor(a!) self) -> ()", boxed_lazy<&retain_grad>, ir::kSideEffect},
     {"aten::retains_grad(Tensor self) -> bool", boxed_lazy<&retains_grad>, ir::kNondeterministic},

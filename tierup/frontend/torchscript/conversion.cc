@@ -77,8 +77,16 @@ const Value* tuple_item(const Value* tuple, size_t index) {
                                                                               : nullptr;
 }
 
+// What `prim::grad` gives stands for a Tensor in programs' text, and is None where there is no
+// gradient: operators that need one find that out in the run.
+bool is_gradient(const Value* value, const TypePtr& formal) {
+  const ir::Node* node = value == nullptr ? nullptr : value->node();
+  return node != nullptr && formal->is(TypeKind::kTensor) && node->is(NodeKind::kOp) &&
+         node->op()->schema().name == "prim::grad";
+}
+
 bool fits(const TypePtr& actual, const Value* value, const TypePtr& formal, Conversions allowed) {
-  if (is_subtype(actual, formal)) return true;
+  if (is_subtype(actual, formal) || is_gradient(value, formal)) return true;
   const TypePtr& target = inner_formal(actual, formal);
   if (is_list_of_tuple(actual, target)) return true;
   if (same_arity(actual, target)) {
@@ -139,6 +147,7 @@ Value* convert(OpBuilder& builder, const Actual& actual, const TypePtr& formal,
     return value;
   }
   if (is_subtype(type, formal)) return value;
+  if (is_gradient(value, formal)) return builder.unchecked_cast(value, formal);
   if (is_list_of_tuple(type, target)) {
     return builder.node(NodeKind::kListConstruct, builder.unpack_tuple(value), target);
   }
