@@ -105,25 +105,22 @@ void CallNode::free_values() {
   release_chain(std::move(links));
 }
 
-std::vector<Tensor> CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context,
-                                  bool keep) {
+Gradients CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) {
   check_values();
   std::vector<std::vector<Tensor>> lists;
-  std::vector<Tensor> singles;
+  SmallVector<Tensor, 2> singles;
   size_t next = 0;
-  for (const RecordedValue& result : call_.results) {
-    std::vector<Tensor>& list = lists.emplace_back();
-    Tensor& single = singles.emplace_back();
-    if (result.elements) {
-      list.assign(cotangents.begin() + next, cotangents.begin() + next + result.elements->size());
-      next += list.size();
-    } else {
-      single = cotangents[next++];
-    }
+  for (size_t k = 0; k < call_.results.size(); ++k) {
+    const auto& elements = call_.results[k].elements;
+    singles.push_back(elements ? Tensor() : cotangents[next++]);
+    if (!elements) continue;
+    lists.resize(call_.results.size());
+    lists[k].assign(cotangents.begin() + next, cotangents.begin() + next + elements->size());
+    next += elements->size();
   }
   const GivenGradients given =
       EagerBuilder(call_, context, Ref<Node>(this)).run_formula(singles, lists);
-  std::vector<Tensor> gradients;
+  Gradients gradients;
   for (const Target& target : targets_) {
     gradients.push_back(given.at(target.argument, target.element));
   }

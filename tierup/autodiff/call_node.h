@@ -11,11 +11,10 @@ std::string node_title(const ops::Op& op);
 
 class CallNode final : public Node {
  public:
-  explicit CallNode(RecordedCall recorded) : call_(std::move(recorded)) {}
+  CallNode(const ops::Op& op, std::span<const IValue> args) : call_(op, args) {}
   ~CallNode() override;
 
-  std::vector<Tensor> run(std::span<const Tensor> cotangents, ops::RunContext& context,
-                          bool keep) override;
+  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) override;
   std::string name() const override { return call_.op->schema().qualified_name(); }
   std::string title() const override { return node_title(*call_.op); }
   void take_links(std::vector<Ref<RefCounted>>& links) override;

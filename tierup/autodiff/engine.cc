@@ -19,7 +19,7 @@ struct Task {
   uint32_t missing = 0;                               // Gradients that have not come yet.
   bool is_wanted = false;                             // Something wanted lies on a path from here.
   std::vector<std::pair<uint32_t, size_t>> captured;  // Result, index into the inputs.
-  std::vector<Tensor> gradients;                      // By result.
+  Gradients gradients;                                // By result.
 };
 
 class Pass {
@@ -33,6 +33,14 @@ class Pass {
     context_.tape = request.create_graph ? &tape : nullptr;
     context_.policy.grad_mode = request.create_graph;
   }
+
+  ~Pass() {
+    for (const Task& task : tasks_) {
+      if (task.node != nullptr && task.node->is_claimed_by(this)) task.node->give_up();
+    }
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
 
   std::vector<Tensor> run() {
     for (const Tensor& output : request_.outputs) add_root(output);
@@ -74,15 +82,21 @@ class Pass {
   }
 
   size_t task_of(const Edge& edge) {
-    const void* key = edge.node ? static_cast<const void*>(edge.node.get()) : edge.leaf.get();
-    const auto [found, is_new] = index_.try_emplace(key, tasks_.size());
-    if (is_new) {
-      Task& task = tasks_.emplace_back();
-      task.node = edge.node.get();
-      task.leaf = edge.leaf;
-      task.gradients.resize(edge.node ? edge.node->result_count() : 1);
+    Node* node = edge.node.get();
+    if (node != nullptr && node->is_claimed_by(this)) return node->task();
+    if (node == nullptr) {
+      const auto [found, is_new] = leaves_.try_emplace(edge.leaf.get(), tasks_.size());
+      if (!is_new) return found->second;
+    } else if (const auto shared = shared_.find(node); shared != shared_.end()) {
+      return shared->second;
+    } else if (!node->claim(this, tasks_.size())) {
+      shared_.emplace(node, tasks_.size());
     }
-    return found->second;
+    Task& task = tasks_.emplace_back();
+    task.node = node;
+    task.leaf = edge.leaf;
+    task.gradients.resize(node != nullptr ? node->result_count() : 1);
+    return tasks_.size() - 1;
   }
 
   void add_root(const Tensor& output) {
@@ -124,12 +138,16 @@ class Pass {
 
   // Without inputs everything is wanted. Else: what is captured, and what leads there.
   void mark_wanted() {
+    if (request_.inputs.empty()) {
+      for (Task& task : tasks_) task.is_wanted = true;
+      return;
+    }
     std::sort(order_.begin(), order_.end(),
               [&](size_t a, size_t b) { return depth_of(a) < depth_of(b); });
     for (const size_t index : order_) {
       Task& task = tasks_[index];
       if (task.node == nullptr) {
-        task.is_wanted = request_.inputs.empty() || !task.captured.empty();
+        task.is_wanted = !task.captured.empty();
         continue;
       }
       for (const Edge& edge : task.node->edges()) {
@@ -197,8 +215,8 @@ class Pass {
     capture(task);
     if (!captures_ && !request_.inputs.empty()) accumulate_into_results(task);
     if (!task.is_wanted) return;
-    std::vector<Tensor> gradients = std::move(task.gradients);
-    std::vector<Tensor> given;
+    Gradients gradients = std::move(task.gradients);
+    Gradients given;
     const Ref<Node> node(task.node);
     const bool is_any = std::ranges::any_of(gradients, [](const Tensor& g) { return g.defined(); });
     if (is_any) given = run_node(*node, gradients);
@@ -217,7 +235,7 @@ class Pass {
     }
   }
 
-  std::vector<Tensor> run_node(Node& node, std::span<const Tensor> gradients) {
+  Gradients run_node(Node& node, std::span<const Tensor> gradients) {
     try {
       return node.run(gradients, context_, keeps_);
     } catch (Error& error) {
@@ -235,7 +253,8 @@ class Pass {
   ops::RunContext context_;
   std::vector<Edge> root_edges_;
   std::vector<Edge> held_;
-  std::unordered_map<const void*, size_t> index_;
+  std::unordered_map<const TensorImpl*, size_t> leaves_;
+  std::unordered_map<const Node*, size_t> shared_;  // Those that another pass has claimed.
   std::vector<Task> tasks_;
   std::vector<size_t> order_;
   std::priority_queue<Ready> ready_;

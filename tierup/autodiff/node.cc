@@ -49,6 +49,13 @@ void Node::take_links(std::vector<Ref<RefCounted>>& links) {
   edges_.clear();
 }
 
+bool Node::claim(const void* pass, size_t task) {
+  const void* nobody = nullptr;
+  if (!pass_.compare_exchange_strong(nobody, pass, std::memory_order_acquire)) return false;
+  task_ = task;
+  return true;
+}
+
 void Node::add_edge(Edge edge) {
   if (edge.node) depth_ = std::max(depth_, edge.node->depth() + 1);
   edges_.push_back(std::move(edge));

@@ -27,6 +27,8 @@ struct Edge {
   bool is_wanted() const { return node || leaf; }
 };
 
+using Gradients = SmallVector<Tensor, 2>;
+
 // What a hook makes of a gradient: another one, or undefined to leave it.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 
@@ -42,8 +44,8 @@ class Node : public RefCounted {
 
   // Gradients by edge, of the results' cotangents (undefined ones included). Values are freed
   // afterwards unless `keep`. Throws the error of freed or overwritten values.
-  virtual std::vector<Tensor> run(std::span<const Tensor> cotangents, ops::RunContext& context,
-                                  bool keep) = 0;
+  virtual Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context,
+                        bool keep) = 0;
   // "aten::mul.Tensor": for errors.
   virtual std::string name() const = 0;
   virtual std::string title() const = 0;  // "Mul".
@@ -57,6 +59,15 @@ class Node : public RefCounted {
   uint32_t result_count() const { return result_count_; }
   const ir::SourceRange& place() const { return place_; }
   void set_place(const ir::SourceRange& place) { place_ = place; }
+
+  // A backward pass that has the node to itself keeps its task's number here; false if another one
+  // has it.
+  bool claim(const void* pass, size_t task);
+  bool is_claimed_by(const void* pass) const {
+    return pass_.load(std::memory_order_relaxed) == pass;
+  }
+  size_t task() const { return task_; }
+  void give_up() { pass_.store(nullptr, std::memory_order_release); }
 
   void add_edge(Edge edge);
   void set_result_count(uint32_t count) { result_count_ = count; }
@@ -74,6 +85,8 @@ class Node : public RefCounted {
   ir::SourceRange place_;
 
  private:
+  std::atomic<const void*> pass_{nullptr};
+  size_t task_ = 0;
   std::atomic<bool> is_watched_{false};
   std::mutex watch_mutex_;
   std::vector<ResultWatch> watches_;

@@ -114,9 +114,22 @@ class Recording {
   }
 
   void run_recorded() {
+    try {
+      record();
+    } catch (Error& error) {
+      if (error.code() == ErrorCode::kOutOfMemory) {
+        error.add_context(
+            "gradients are recorded in this run, which keeps what backward passes read: detach "
+            "what "
+            "is carried along, run backward more often, or switch recording off");
+      }
+      throw;
+    }
+  }
+
+  void record() {
     hold_arguments();
-    RecordedCall recorded(op_, held_);
-    auto node = make_ref<CallNode>(std::move(recorded));
+    auto node = make_ref<CallNode>(op_, held_);
     if (origin_ != nullptr) node->set_place(origin_->range());
     for_each_tensor(held_, [&](size_t i, int64_t element, TensorImpl& tensor) {
       Edge edge = edge_to(tensor);

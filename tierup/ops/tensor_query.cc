@@ -4,6 +4,7 @@
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/ops/boxing.h"
 #include "tierup/ops/families.h"
+#include "tierup/ops/gradients.h"
 #include "tierup/ops/shape_functions.h"
 
 namespace tierup::ops {
@@ -209,6 +210,30 @@ constexpr OpRow kRows[] = {
     {"prim::is_mtia(Tensor a) -> bool", boxed_lazy<&never>},
     {"prim::name(Tensor a) -> str?", boxed_lazy<&none>},
     {"prim::data(Tensor(a) a) -> Tensor(a)", boxed_lazy<&data>},
+
+    {"aten::backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, bool "
+     "create_graph=False) -> ()",
+     &gradients::backward, ir::kSideEffect | ir::kReadsPolicy},
+    {"aten::backward.TensorList(Tensor[] tensors, Tensor?[]? grad_tensors=None, bool? "
+     "retain_graph=None, bool create_graph=False) -> ()",
+     &gradients::backward, ir::kSideEffect | ir::kReadsPolicy},
+    {"aten::grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, bool? "
+     "retain_graph=None, bool create_graph=False, bool allow_unused=False) -> Tensor?[]",
+     &gradients::grad, ir::kSideEffect | ir::kReadsPolicy},
+    {"prim::grad(Tensor a) -> Tensor(*)?", boxed_lazy<&gradients::accumulated_grad>,
+     ir::kNondeterministic | ir::kReadsPolicy},
+    {"aten::retain_grad(Tensor(a!) self) -> ()", boxed_lazy<&gradients::retain_grad>,
+     ir::kSideEffect},
+    {"aten::retains_grad(Tensor self) -> bool", boxed_lazy<&gradients::retains_grad>,
+     ir::kNondeterministic},
+    {"aten::output_nr(Tensor self) -> int", boxed_lazy<&gradients::output_number>,
+     ir::kNondeterministic},
+    {"aten::is_leaf(Tensor self) -> bool", boxed_lazy<&gradients::is_leaf>, ir::kNondeterministic},
+    {"aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
+     boxed_lazy<&gradients::set_requires_grad>},
+    {"aten::detach_(Tensor(a!) self) -> Tensor(a!)", boxed_lazy<&gradients::detach_in_place>},
+    {"aten::set_data(Tensor(a!) self, Tensor new_data) -> ()", boxed_lazy<&gradients::set_data>,
+     ir::kSideEffect},
 };
 
 }  // namespace

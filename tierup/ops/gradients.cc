@@ -1,12 +1,13 @@
 // What programs ask of gradients: backward passes, leaves' gradients, flags. The work is the
 // tape's.
+#include "tierup/ops/gradients.h"
+
 #include "tierup/base/error.h"
 #include "tierup/kernels/type_promotion.h"
 #include "tierup/ops/boxing.h"
-#include "tierup/ops/families.h"
 #include "tierup/ops/tape.h"
 
-namespace tierup::ops {
+namespace tierup::ops::gradients {
 namespace {
 
 const GradRecord* record_of(const Tensor& tensor) {
@@ -36,6 +37,8 @@ BackwardRequest request_of(const IValue& outputs, const IValue& cotangents, cons
   request.create_graph = create.to_bool();
   return request;
 }
+
+}  // namespace
 
 void backward(OpCall& call) {
   Tape& tape = tape_of(call.context);
@@ -107,31 +110,4 @@ void set_data(const Tensor& self, const Tensor& data) {
   self.set_geometry(data.sizes(), data.strides(), data.offset());
 }
 
-constexpr OpRow kRows[] = {
-    {"aten::backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, bool "
-     "create_graph=False) -> ()",
-     &backward, ir::kSideEffect | ir::kReadsPolicy},
-    {"aten::backward.TensorList(Tensor[] tensors, Tensor?[]? grad_tensors=None, bool? "
-     "retain_graph=None, bool create_graph=False) -> ()",
-     &backward, ir::kSideEffect | ir::kReadsPolicy},
-    {"aten::grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, bool? "
-     "retain_graph=None, bool create_graph=False, bool allow_unused=False) -> Tensor?[]",
-     &grad, ir::kSideEffect | ir::kReadsPolicy},
-    {"prim::grad(Tensor a) -> Tensor(*)?", boxed_lazy<&accumulated_grad>,
-     ir::kNondeterministic | ir::kReadsPolicy},
-    {"aten::retain_grad(Tensor(a!) self) -> ()", boxed_lazy<&retain_grad>, ir::kSideEffect},
-    {"aten::retains_grad(Tensor self) -> bool", boxed_lazy<&retains_grad>, ir::kNondeterministic},
-    {"aten::output_nr(Tensor self) -> int", boxed_lazy<&output_number>, ir::kNondeterministic},
-    {"aten::is_leaf(Tensor self) -> bool", boxed_lazy<&is_leaf>, ir::kNondeterministic},
-    {"aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
-     boxed_lazy<&set_requires_grad>},
-    {"aten::detach_(Tensor(a!) self) -> Tensor(a!)", boxed_lazy<&detach_in_place>},
-    {"aten::set_data(Tensor(a!) self, Tensor new_data) -> ()", boxed_lazy<&set_data>,
-     ir::kSideEffect},
-};
-
-}  // namespace
-
-std::span<const OpRow> autograd_rows() { return kRows; }
-
-}  // namespace tierup::ops
+}  // namespace tierup::ops::gradients
