@@ -102,7 +102,8 @@ class Recording {
     hold_arguments();
     op_.kernel()(call_);
     for_each_tensor(call_.results, [&](size_t, int64_t, TensorImpl& result) {
-      if (!is_argument(result)) result.requires_grad = false;
+      // Gradients that a recorded pass gave have records of their own.
+      if (!result.autograd && !is_argument(result)) result.requires_grad = false;
     });
   }
 

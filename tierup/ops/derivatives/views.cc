@@ -420,6 +420,7 @@ constexpr DerivativeRow kRows[] = {
     {"prim::data", kNone},
     {"aten::data", kNone},
     {"prim::grad", kNone},
+    {"aten::grad", kNone},
     {"aten::resize_", kNone},
     {"aten::resize_as_", kNone},
     {"aten::requires_grad_", kNone},
