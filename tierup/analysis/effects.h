@@ -6,9 +6,10 @@
 namespace tierup::analysis {
 
 // The effects of the node's operator. A norm that keeps running statistics has the side effect of
-// writing them only where `training` or `use_input_stats` may be true. An operator that draws random numbers only where its argument
-// `train` or `training` is true, or its dropout probability is positive, does not draw where these
-// are constants that say otherwise. Of a node that is no operator: none.
+// writing them only where `training` or `use_input_stats` may be true. An operator that draws
+// random numbers only where its argument `train` or `training` is true, or its dropout probability
+// is positive, does not draw where these are constants that say otherwise. Of a node that is no
+// operator: none.
 uint8_t effects_of(const ir::Node& node);
 // Whether the call writes its i-th input: by the schema's mark, or as running statistics.
 bool writes_input(const ir::Node& node, size_t i);
