@@ -145,7 +145,7 @@ void set_record(TensorImpl& tensor, Ref<Node> node, const std::unique_ptr<ViewOf
 
 [[noreturn]] void fail_several(const ViewOf& view, std::string_view what) {
   fail(ErrorCode::kInvalidArgument,
-       "Output {} of {} is a view and {} been modified inplace. This view is the output of a "
+       "Output {} of {} is a view and {} modified inplace. This view is the output of a "
        "function that returns multiple views. Such functions do not allow the output views to be "
        "modified inplace. You should replace the inplace operation by an out-of-place one.",
        view.number, view.maker, what);
@@ -159,7 +159,7 @@ void refresh_view(TensorImpl& tensor) {
   ViewOf& view = *record->view();
   if (node_of(*view.base) == view.seen) return;
   if (view.origin == ViewOrigin::kOneOfSeveral) {
-    fail_several(view, "its base or another view of its base has");
+    fail_several(view, "its base or another view of its base has been");
   }
   const Edge base = edge_of(*view.base);
   view.seen = node_of(*view.base);
