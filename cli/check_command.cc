@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -15,6 +16,8 @@
 #include "tierup/api/model_cases.h"
 #include "tierup/api/op_cases.h"
 #include "tierup/api/train_case.h"
+#include "tierup/api/training_run.h"
+#include "tierup/api/training_steps.h"
 
 namespace tierup::cli {
 namespace {
@@ -83,29 +86,47 @@ class ModelItem final : public CheckItem {
   std::vector<std::string> cases_;
 };
 
-// A scripted module in training mode with the losses and gradients that it must have.
+// A module in training mode: the losses and gradients that it must have, what a few steps make of
+// it, and whole runs, also from a checkpoint in their middle.
 class TrainItem final : public CheckItem {
  public:
   explicit TrainItem(fs::path path) : path_(std::move(path)) {}
   std::string name() const override { return path_.filename().string(); }
   size_t open() override {
-    cases_ = api::train_case_paths_of(path_.string());
+    cases_.clear();
+    const std::string model = path_.string();
+    for (const std::string& path : api::train_case_paths_of(model)) {
+      add(path, "", [=] { return api::check_train_case(model, path); });
+      add(path, ", its steps", [=] { return api::check_training_steps(model, path); });
+    }
+    for (const api::TrainingRunCase& run : api::training_runs_of(model)) {
+      add(run.path, run.from_checkpoint ? ", resumed" : "",
+          [=] { return api::check_training_run(model, run); });
+    }
     return cases_.size();
   }
   void close() override {}
-  std::string label(size_t index) override {
-    return fmt::format("{} on {}", name(), fs::path(cases_[index]).filename().string());
-  }
-  CaseOutcome run(size_t index) override {
-    return api::check_train_case(path_.string(), cases_[index]);
-  }
+  std::string label(size_t index) override { return cases_[index].label; }
+  CaseOutcome run(size_t index) override { return cases_[index].run(); }
 
  private:
+  struct Case {
+    std::string label;
+    std::function<CaseOutcome()> run;
+  };
+  void add(const fs::path& path, std::string_view what, std::function<CaseOutcome()> run) {
+    cases_.push_back(
+        {fmt::format("{} on {}{}", name(), path.filename().string(), what), std::move(run)});
+  }
+
   fs::path path_;
-  std::vector<std::string> cases_;
+  std::vector<Case> cases_;
 };
 
-bool is_training(const fs::path& path) { return path.filename().string().ends_with(".train.pt"); }
+bool is_training(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".train.pt") || name.ends_with(".train.pt2");
+}
 
 bool is_model(const fs::path& path) {
   const bool is_model = path.extension() == ".pt" || path.extension() == ".pt2";
@@ -115,7 +136,7 @@ bool is_model(const fs::path& path) {
 bool is_op_bundle(const fs::path& path) {
   const std::string name = path.filename().string();
   return path.extension() == ".safetensors" && std::count(name.begin(), name.end(), '.') >= 3 &&
-         name.find(".case") == std::string::npos;
+         name.find(".case") == std::string::npos && !name.ends_with(".train.safetensors");
 }
 
 std::vector<fs::path> files_below(const std::vector<std::string>& paths) {

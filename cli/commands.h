@@ -26,5 +26,6 @@ void add_inspect_command(CLI::App& app, Action& action);
 void add_explain_command(CLI::App& app, Action& action);
 void add_ops_command(CLI::App& app, Action& action);
 void add_save_command(CLI::App& app, Action& action);
+void add_train_command(CLI::App& app, Action& action);
 
 }  // namespace tierup::cli

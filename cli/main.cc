@@ -58,6 +58,7 @@ int run_command_line(int argc, char** argv) {
   add_explain_command(app, action);
   add_ops_command(app, action);
   add_save_command(app, action);
+  add_train_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

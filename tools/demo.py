@@ -1,10 +1,10 @@
-"""Classifies real handwritten digits with a TorchScript model, run by tierup: no PyTorch in sight.
+"""Classifies real handwritten digits with a TorchScript model, run by tierup, then trains it anew: no PyTorch in sight.
 
     python3 tools/demo.py build/release/tierup
 
 Needs only Python's standard library. Prints some digits with the predictions, the accuracy on the held-out part, how far
 the answers are from PyTorch's own, and the tiers: the first call, the plan that is installed beside the callers, what
-it fused, and how fast steady calls are with and without it.
+it fused, and how fast steady calls are with and without it; then the curve of a training from random weights.
 """
 
 import json
@@ -15,6 +15,8 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python" / "tierup"))
 import _digits
+
+import demo_training
 
 
 def tierup(command, *arguments):
@@ -80,6 +82,7 @@ def main(command):
     _digits.draw(images, read_as, truth)
     print(f"\n{_digits.accuracy_line(read_as, truth)}")
     show_tiers(command, model, case, count)
+    demo_training.main(command, _digits.folder())
 
 
 if __name__ == "__main__":

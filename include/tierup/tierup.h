@@ -10,6 +10,7 @@
 #include "tierup/export.h"
 #include "tierup/module.h"
 #include "tierup/node_times.h"
+#include "tierup/optim.h"
 #include "tierup/options.h"
 #include "tierup/pass.h"
 #include "tierup/signature.h"

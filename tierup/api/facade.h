@@ -48,6 +48,10 @@ struct Access {
   static auto& impl(const Handle& handle) {
     return *handle.impl_;
   }
+  template <typename Handle>
+  static auto& impl_ref(const Handle& handle) {
+    return handle.impl_;
+  }
   static std::shared_ptr<const std::atomic<bool>> flag(const CancellationToken& token) {
     return token.flag_;
   }

@@ -323,10 +323,14 @@ IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
 }
 
 void Model::backward(std::vector<Tensor> outputs) const {
-  const ThreadCountScope threads(options_.threads);
-  ops::RunContext run_context = context(true);
   ops::BackwardRequest request;
   request.outputs = std::move(outputs);
+  backward(request);
+}
+
+void Model::backward(const ops::BackwardRequest& request) const {
+  const ThreadCountScope threads(options_.threads);
+  ops::RunContext run_context = context(true);
   tape_.backward(run_context, request);
 }
 

@@ -102,6 +102,7 @@ class Model final : public executor::Servable {
 
   // Adds the gradients of these results of recorded calls to those of the leaves behind them.
   void backward(std::vector<Tensor> outputs) const;
+  void backward(const ops::BackwardRequest& request) const;
 
   // Everything unsupported that the entry points reach, also what only some inputs would.
   std::vector<frontend::MissingOperator> missing() const;
@@ -141,6 +142,8 @@ class Model final : public executor::Servable {
   size_t trim_frames() const override;
 
   void set_seed(uint64_t seed) const { generator_->set_seed(seed); }
+  // The random stream of all runs; nothing may run while it is changed.
+  kernels::Generator& generator() const { return *generator_; }
   ModelStats stats() const { return {run_count_.load(), error_count_.load()}; }
 
  private:

@@ -20,7 +20,10 @@ void set_training_below(const Ref<ObjectValue>& module, bool training,
   const auto& attributes = module->type->attributes();
   for (size_t i = 0; i < attributes.size(); ++i) {
     IValue& value = module->slots[i];
-    if (attributes[i].name == "training" && value.is_bool()) value = training;
+    if (attributes[i].name == "training" && value.is_bool()) {
+      value = training;
+      module->version.fetch_add(1, std::memory_order_relaxed);  // Plans rest on it.
+    }
     if (value.is_object() && value.to_object().type->is_module()) {
       set_training_below(value.object_ref(), training, seen);
     }
@@ -85,6 +88,10 @@ void Model::set_attribute(const std::string& path, IValue value) const {
 }
 
 void Model::set_training(bool training) const {
+  require(exported_ == nullptr, ErrorCode::kUnsupported,
+          "Calling {}() is not supported yet: the mode of an exported program is baked in; export "
+          "the module again in the other mode",
+          training ? "train" : "eval");
   std::unordered_set<const ObjectValue*> seen;
   set_training_below(root(), training, seen);
 }

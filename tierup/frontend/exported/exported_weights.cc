@@ -116,7 +116,10 @@ Tensor ExportedWeights::from_payload(const std::string& name, const Payload& pay
   require(meta.storage_offset.is_static(), ErrorCode::kCorruptArchive,
           "weight '{}': a symbolic offset", name);
   try {
-    return Tensor::from_storage(storage, meta.dtype, sizes, strides, meta.storage_offset.value);
+    Tensor tensor =
+        Tensor::from_storage(storage, meta.dtype, sizes, strides, meta.storage_offset.value);
+    tensor.set_requires_grad(payload.is_param && meta.requires_grad);
+    return tensor;
   } catch (const Error& error) {
     const bool compact = static_cast<int64_t>(storage->bytes() / item) == numel;
     fail(ErrorCode::kCorruptArchive,

@@ -1,0 +1,159 @@
+// Optimisers and the training loop by the public API, on the network of the demo.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+
+#include "tierup/tierup.h"
+
+namespace tierup::v1 {
+namespace {
+
+constexpr const char* kDigits = "demo/digits.pt";
+
+std::string failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Patterns of eight digits, some pixels of which depend on the row.
+NamedTensors rows(int64_t count) {
+  const std::vector<int64_t> image_shape{count, 1, 8, 8};
+  const std::vector<int64_t> label_shape{count};
+  Tensor images = Tensor::zeros(image_shape, DType::kFloat32);
+  Tensor labels = Tensor::zeros(label_shape, DType::kInt64);
+  for (int64_t i = 0; i < count; ++i) {
+    labels.data<int64_t>()[i] = i % 8;
+    for (int64_t pixel = 0; pixel < 8; ++pixel) {
+      images.data<float>()[i * 64 + (i % 8) * 8 + pixel] = 1;
+    }
+    images.data<float>()[i * 64 + (i * 7) % 64] += 0.25F;
+  }
+  return {{"images", images}, {"target", labels}};
+}
+
+std::vector<float> weights_of(const Module& module) {
+  std::vector<float> all;
+  for (auto& [name, tensor] : module.parameters()) {
+    const float* data = tensor.data<float>();
+    all.insert(all.end(), data, data + tensor.element_count());
+  }
+  return all;
+}
+
+TEST(PublicOptimTest, ALoopOfOnesOwnIsTheTrainersLoop) {
+  const NamedTensors data = rows(32);
+  TrainOptions options{.loss = "nll", .epochs = 3, .batch = 32, .shuffle = false};
+  options.clip_norm = 0.5;
+  const Module by_trainer = Module::load(kDigits);
+  by_trainer.set_seed(3);
+  const Optimizer first("Adam", by_trainer, {{"lr", 0.01}});
+  const std::vector<TrainReport> reports = train(by_trainer, first, nullptr, data, {}, options);
+  ASSERT_EQ(reports.size(), 3U);
+  EXPECT_LT(reports[2].loss, reports[0].loss);
+  const Module by_hand = Module::load(kDigits);
+  by_hand.set_seed(3);
+  by_hand.train();
+  const Optimizer second("Adam", by_hand, {{"lr", 0.01}});
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    second.zero_grad();
+    RunOptions run;
+    run.gradients = true;
+    const Tensor scores = by_hand.call({data[0].second}, {}, run).to_tensor();
+    // The mean of the negative scores of the right digits, as its own gradient.
+    const std::vector<int64_t> shape(scores.shape().begin(), scores.shape().end());
+    const Tensor cotangent = Tensor::zeros(shape, DType::kFloat32);
+    for (int64_t i = 0; i < 32; ++i) cotangent.data<float>()[i * 10 + i % 8] = -1.0F / 32;
+    backward({scores}, {.gradients = {cotangent}});
+    clip_norm(second.parameters(), 0.5);
+    second.step();
+  }
+  EXPECT_EQ(weights_of(by_trainer), weights_of(by_hand));
+}
+
+TEST(PublicOptimTest, ACheckpointPutsEverythingBack) {
+  const std::string path = ::testing::TempDir() + "tierup_public_checkpoint.pt";
+  const NamedTensors data = rows(48);
+  const TrainOptions options{.loss = "nll", .epochs = 2, .batch = 16};
+  const Module module = Module::load(kDigits);
+  const Optimizer optimizer("SGD", module, {{"lr", 0.05}, {"momentum", 0.9}});
+  const Schedule schedule("CosineAnnealingLR", {{"T_max", 20}}, optimizer);
+  train(module, optimizer, &schedule, data, {}, options);
+  save_checkpoint(path, module, optimizer, &schedule, 2);
+  train(module, optimizer, &schedule, data, {}, options);
+  const Module other = Module::load(kDigits);
+  const Optimizer again("SGD", other, {{"lr", 1.0}, {"momentum", 0.9}});
+  const Schedule later("CosineAnnealingLR", {{"T_max", 20}}, again);
+  EXPECT_EQ(load_checkpoint(path, other, again, &later), 2);
+  train(other, again, &later, data, {}, options);
+  EXPECT_EQ(weights_of(module), weights_of(other));
+  EXPECT_EQ(schedule.rates(), later.rates());
+  const Optimizer adam("Adam", other);
+  EXPECT_NE(failure_of([&] { load_checkpoint(path, other, adam, &later); }).find("Adam"),
+            std::string::npos);
+  const Module foreign = Module::load("tests/data/zoo/mlp3.pt");
+  EXPECT_NE(failure_of([&] {
+              load_checkpoint(path, foreign, optimizer, &schedule);
+            }).find("does not fit the module"),
+            std::string::npos);
+  std::filesystem::remove(path);
+}
+
+TEST(PublicOptimTest, WhatDoesNotFitIsAnError) {
+  const Module module = Module::load(kDigits);
+  EXPECT_NE(failure_of([&] { Optimizer("Adam", std::vector<Optimizer::Group>{}); }).find("empty"),
+            std::string::npos);
+  EXPECT_NE(failure_of([&] {
+              Optimizer("Adam", module, {{"lr", -1.0}});
+            }).find("invalid lr"),
+            std::string::npos);
+  for (auto& [name, weight] : module.parameters()) set_requires_grad(weight, false);
+  EXPECT_NE(failure_of([&] { Optimizer("Adam", module); }).find("requires gradients"),
+            std::string::npos);
+  for (auto& [name, weight] : module.parameters()) set_requires_grad(weight, true);
+  const Optimizer optimizer("Adam", module);
+  EXPECT_NE(failure_of([&] { optimizer.rate(3); }).find("no group 3"), std::string::npos);
+  EXPECT_NE(failure_of([&] { Schedule("StepLR", {}, optimizer); }).find("step_size"),
+            std::string::npos);
+  EXPECT_NE(failure_of([&] {
+              train(module, optimizer, nullptr, rows(4), {}, {.loss = "nll", .batch = 5});
+            }).find("larger than the data"),
+            std::string::npos);
+  const NamedTensors data = rows(4);
+  EXPECT_NE(failure_of([&] {
+              train(module, optimizer, nullptr, {data[0]}, {}, {.loss = "nll", .batch = 2});
+            }),
+            "no error");
+}
+
+// Whoever steers the head alone leaves the body's weights to the bit.
+TEST(PublicOptimTest, TheLastLayersAloneAreTrained) {
+  const Module module = Module::load(kDigits);
+  const Module before = Module::load(kDigits);
+  Optimizer::Group head;
+  for (auto& [name, weight] : module.parameters()) {
+    if (name.starts_with("classifier.4")) {
+      head.parameters.emplace_back(name, weight);
+    } else {
+      set_requires_grad(weight, false);
+    }
+  }
+  const Optimizer optimizer("AdamW", std::vector<Optimizer::Group>{head});
+  train(module, optimizer, nullptr, rows(16), {}, {.loss = "nll", .batch = 8});
+  const NamedTensors now = module.parameters();
+  const NamedTensors then = before.parameters();
+  for (size_t i = 0; i < now.size(); ++i) {
+    const auto bytes = static_cast<size_t>(now[i].second.element_count()) * sizeof(float);
+    const bool equal = std::memcmp(now[i].second.data(), then[i].second.data(), bytes) == 0;
+    EXPECT_EQ(equal, !now[i].first.starts_with("classifier.4")) << now[i].first;
+  }
+}
+
+}  // namespace
+}  // namespace tierup::v1
