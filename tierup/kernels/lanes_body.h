@@ -153,8 +153,9 @@ inline Lanes exp_lanes(const Lanes& x) {
     const LaneVector p = parts.growth + 1.0F;
     const LaneInts bits = reinterpret_cast<LaneInts>(p) + (parts.shifted << 23);
     const LaneVector inside = given < lowest ? LaneVector{} : reinterpret_cast<LaneVector>(bits);
-    // Infinity beyond the bound, and NaN.
-    result.part[i] = given <= highest ? inside : given + std::numeric_limits<float>::infinity();
+    // Infinity beyond the bound, and NaN. All lanes take part, and FloatWatch sees what they raise:
+    // by a sum with infinity, -infinity would.
+    result.part[i] = given <= highest ? inside : given * std::numeric_limits<float>::max();
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "tierup/base/float_watch.h"
 #include "tierup/kernels/instruction_set.h"
 
 namespace tierup::kernels {
@@ -66,6 +67,34 @@ TEST(RowKernels, ExponentialsHaveTheSameBitsWithAvx2AndAvx512) {
     const std::vector<float> avx2 = exponentials(row_kernels_avx2(), n);
     const std::vector<float> avx512 = exponentials(row_kernels_avx512(), n);
     EXPECT_EQ(std::memcmp(avx2.data(), avx512.data(), avx2.size() * sizeof(float)), 0) << n;
+  }
+}
+
+// Nets are answered by their twins where the flag of a NaN is up (base/float_watch.h): no function
+// may raise it for numbers, and those that give a weight to -infinity (masks) not for that, however
+// many lanes of the last vector are padding.
+TEST(RowKernels, NumbersRaiseNoFlagOnAnyInstructionSet) {
+  const auto raises = [](const auto& work) {
+    FloatWatch watch(FloatWatch::Scope::kThread, 1);
+    work();
+    return watch.met_nan();
+  };
+  for (const RowKernels<float>& k : all_tables()) {
+    for (const int64_t n : {2, 3, 15, 16, 17, 64, 100, 1000}) {
+      EXPECT_FALSE(raises([&] { exponentials(k, n); })) << n;
+      EXPECT_FALSE(raises([&] { sums(k, n); })) << n;
+      std::vector<float> masked = numbers(n);
+      masked[0] = -std::numeric_limits<float>::infinity();
+      std::vector<float> y(masked.size());
+      EXPECT_FALSE(raises([&] {
+        k.softmax(masked.data(), n, y.data());
+        k.softmax_columns(masked.data(), n, 1, 1, y.data());
+      })) << n;
+      EXPECT_FALSE(raises([&] { k.exp_shifted(masked.data(), n, 10.1F); })) << n;
+      EXPECT_EQ(masked[0], 0) << n;
+      masked[0] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_TRUE(raises([&] { k.softmax(masked.data(), n, y.data()); })) << n;
+    }
   }
 }
 
