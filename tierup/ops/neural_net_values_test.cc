@@ -170,6 +170,34 @@ TEST(NeuralNetValues, of_steps_one_after_the_other) {
   }
 }
 
+// A factor times a factor overflows later, a summand plus a summand is rounded less: two linear
+// steps are two steps, as at tier 0.
+TEST(NeuralNetValues, of_linear_steps_one_after_the_other_overflow_and_round_in_between) {
+  const std::vector<Step> linear{
+      {"aten::mul.Scalar", {L::c(-2.0)}},          {"aten::div.Scalar", {L::c(3.0)}},
+      {"aten::mul.Scalar", {L::c(1e30)}},          {"aten::mul.Scalar", {L::c(1e-30)}},
+      {"aten::add.Scalar", {L::c(1e9), L::c(1)}},  {"aten::sub.Scalar", {L::c(1e9), L::c(1)}},
+      {"aten::add.Scalar", {L::c(3e38), L::c(1)}}, {"aten::sub.Scalar", {L::c(3e38), L::c(1)}},
+      {"aten::add.Scalar", {L::c(0.5), L::c(1)}},  {"aten::mul.Scalar", {L::c(-1.0)}},
+  };
+  const std::vector<float> values{3e38F, -3e38F, 1.0F, -0.75F, 1e-20F, -kInfinity};
+  for (const Step& first : linear) {
+    for (const Step& second : linear) {
+      for (const Step& third : {linear[0], linear[1], linear[9]}) {
+        SCOPED_TRACE(text_of(first) + ", " + text_of(second) + ", " + text_of(third));
+        Line line;
+        Tensor one = numbers({1, 1}, 1);
+        one.data<float>()[0] = 1;
+        const int y = line.add("aten::linear", {L::v(0), L::c(one), L::c({})});
+        const int a = step_on(line, first, y);
+        const int b = step_on(line, second, a);
+        const auto net = line.make({step_on(line, third, b)});
+        expect_tier_0(*net, with_values(values, {6, 1}, 0), false);
+      }
+    }
+  }
+}
+
 TEST(NeuralNetValues, of_pools_and_norms) {
   const auto one = [](const char* name, std::vector<net::Arg> rest) {
     SCOPED_TRACE(name);

@@ -5,6 +5,7 @@
 // (a summand) has been computed. Views between such a pair are moved behind: for element-wise
 // work f, f(view(x)) = view(f(x)), with a summand viewed the other way round.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "tierup/kernels/net/layers.h"
@@ -118,14 +119,29 @@ class Fuser {
     // oneDNN 2.6 computes the second of two post-operations of one kind with the first's numbers.
     const auto same = std::find_if(done.begin(), done.end(), is_same);
     if (same != done.end()) {
-      if (layer.activation.function != Function::kLinear || same + 1 != done.end()) return false;
-      same->activation.alpha *= layer.activation.alpha;
-      same->activation.beta =
-          same->activation.beta * layer.activation.alpha + layer.activation.beta;
+      if (layer.activation.function != Function::kLinear || same + 1 != done.end() ||
+          !join_linear(same->activation, layer.activation)) {
+        return false;
+      }
     } else {
       done.push_back({-1, layer.activation});
     }
     take_over(*producer, layer);
+    return true;
+  }
+
+  // One factor and one summand in place of two of each, where that is no more than one of each:
+  // x * 2 / 3 as x * (2 / 3) is finite where x * 2 is not, and x + 1e9 - 1e9 is no longer rounded.
+  // Nor may a summand bring a product back that overflowed, which instructions round with the sum.
+  static bool join_linear(Activation& first, const Activation& second) {
+    const bool first_turns = std::abs(first.alpha) == 1 && first.beta == 0;
+    const bool second_turns = std::abs(second.alpha) == 1 && second.beta == 0;
+    constexpr float kLeastToBringBack = 1e31F;  // Half of the largest float's last place.
+    const bool scales_then_adds =
+        first.beta == 0 && std::abs(second.alpha) == 1 && std::abs(second.beta) < kLeastToBringBack;
+    if (!first_turns && !second_turns && !scales_then_adds) return false;
+    first.alpha *= second.alpha;
+    first.beta = first.beta * second.alpha + second.beta;
     return true;
   }
 
