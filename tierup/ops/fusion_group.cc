@@ -174,16 +174,19 @@ void FusionGroup::install(CompiledMatrices kernels) {
 }
 
 void FusionGroup::run(OpCall& call) const {
-  if (matrices_ && suits(matrices_->inputs(), call) && matrices_->run(call)) {
+  TwinReason reason = kernel_count() > 0 ? TwinReason::kOtherInputs : TwinReason::kNotCompiled;
+  const auto runs = [&](const std::vector<ValueForm>& forms, const auto& run) {
+    if (!suits(forms, call)) return false;
+    reason = TwinReason::kOtherShapes;
+    if (!run()) return false;
     compiled_runs_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
+    return true;
+  };
+  if (matrices_ && runs(matrices_->inputs(), [&] { return matrices_->run(call); })) return;
   for (const CompiledGroup& kernel : kernels_) {
-    if (!run_kernel(kernel, call)) continue;
-    compiled_runs_.fetch_add(1, std::memory_order_relaxed);
-    return;
+    if (runs(kernel.inputs, [&] { return run_kernel(kernel, call); })) return;
   }
-  twin_runs_.fetch_add(1, std::memory_order_relaxed);
+  twin_calls_.count(reason);
   run_twin(call);
 }
 
@@ -196,7 +199,6 @@ bool FusionGroup::suits(const std::vector<ValueForm>& forms, const OpCall& call)
 }
 
 bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
-  if (!suits(kernel.inputs, call)) return false;
   if (!has_row_members_) {
     FusedLoop loop(kernel, program_, support_, call.args.first(kernel.inputs.size()));
     return loop.run(call.results);
@@ -250,6 +252,10 @@ std::string FusionGroup::to_string() const {
                         describe_member(program_, i));
   }
   return text;
+}
+
+StepReport FusionGroup::step_report() const {
+  return {"group", to_string(), compiled_runs(), twin_calls_.counts(), refusal_};
 }
 
 FusionGroup& fusion_group_of(const IValue& capsule) {

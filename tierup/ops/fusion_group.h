@@ -18,6 +18,7 @@
 #include "tierup/kernels/fused_kernel.h"
 #include "tierup/ops/look_ups.h"
 #include "tierup/ops/row_meaning.h"
+#include "tierup/ops/twin_calls.h"
 
 namespace tierup::ops {
 
@@ -155,7 +156,7 @@ enum class InputUse : uint8_t {
   kLookedUp,   // By look-ups alone.
 };
 
-class FusionGroup final : public RefCounted {
+class FusionGroup final : public RefCounted, public HasTwin {
  public:
   explicit FusionGroup(GroupProgram program);
   ~FusionGroup() override;
@@ -189,7 +190,8 @@ class FusionGroup final : public RefCounted {
   void run_twin(OpCall& call) const;
 
   uint64_t compiled_runs() const { return compiled_runs_.load(std::memory_order_relaxed); }
-  uint64_t twin_runs() const { return twin_runs_.load(std::memory_order_relaxed); }
+  uint64_t twin_runs() const { return twin_calls_.total(); }
+  StepReport step_report() const override;
   // "add(mul(0, 1), 2)": the outputs as expressions of the inputs.
   std::string to_string() const;
 
@@ -209,7 +211,7 @@ class FusionGroup final : public RefCounted {
   std::unique_ptr<const MatrixLoop> matrices_;  // Of a group with products.
   std::string refusal_;
   mutable std::atomic<uint64_t> compiled_runs_{0};
-  mutable std::atomic<uint64_t> twin_runs_{0};
+  mutable TwinCalls twin_calls_;
 };
 
 // The group behind a call's last argument.

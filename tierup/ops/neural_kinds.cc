@@ -108,6 +108,14 @@ std::string_view net_kind_name(OpKind kind) {
   return found == kKinds.end() ? std::string_view("a number or list") : found->name;
 }
 
+std::string_view net_kind_text(OpKind kind) {
+  const auto* found = std::find_if(kKinds.begin(), kKinds.end(),
+                                   [&](const NamedKind& entry) { return entry.kind == kind; });
+  if (found == kKinds.end()) return "list";
+  const std::string_view name = found->name.substr(found->name.find("::") + 2);
+  return name.substr(0, name.find('.'));
+}
+
 OpKind net_kind_of(const ir::Operator& op) {
   const ir::Schema& schema = op.schema();
   std::string name = schema.name;

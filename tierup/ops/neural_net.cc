@@ -99,22 +99,20 @@ void NeuralNet::install(Ref<const Entry> entry) {
 
 std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context) {
   Key key;
-  if (!make_key(inputs, intra_op_threads(), key)) {
-    twin_calls_.fetch_add(1, std::memory_order_relaxed);
-    return run_twin(inputs, context);
-  }
+  if (!make_key(inputs, intra_op_threads(), key))
+    return run_twin_for(TwinReason::kOtherInputs, inputs, context);
   const Ref<const Entry> entry = find(key);
   return entry == nullptr ? miss(key, inputs, context) : run_entry(*entry, inputs, context);
 }
 
 std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IValue> inputs,
                                          RunContext& context) {
-  if (entry.compiled != nullptr) {
-    if (auto results = entry.compiled->run(inputs))
-      return {std::make_move_iterator(results->begin()), std::make_move_iterator(results->end())};
+  if (entry.compiled == nullptr) return run_twin_for(TwinReason::kNotCompiled, inputs, context);
+  if (auto results = entry.compiled->run(inputs)) {
+    compiled_calls_.fetch_add(1, std::memory_order_relaxed);
+    return {std::make_move_iterator(results->begin()), std::make_move_iterator(results->end())};
   }
-  twin_calls_.fetch_add(1, std::memory_order_relaxed);
-  return run_twin(inputs, context);
+  return run_twin_for(TwinReason::kNans, inputs, context);
 }
 
 NeuralNet::ShapeCandidate* NeuralNet::find_candidate(const Key& key) {
@@ -147,8 +145,7 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
     }
   }
   if (const Ref<const Entry> entry = find(key)) return run_entry(*entry, inputs, context);
-  twin_calls_.fetch_add(1, std::memory_order_relaxed);
-  return run_twin(inputs, context);
+  return run_twin_for(TwinReason::kNewSizes, inputs, context);
 }
 
 bool NeuralNet::is_worth_compiling(const ShapeCandidate& candidate) const {
@@ -253,6 +250,35 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
   std::vector<IValue> outputs;
   for (const int output : program_.outputs) outputs.push_back(values[static_cast<size_t>(output)]);
   return outputs;
+}
+
+std::vector<IValue> NeuralNet::run_twin_for(TwinReason reason, std::span<const IValue> inputs,
+                                            RunContext& context) {
+  twin_calls_.count(reason);
+  return run_twin(inputs, context);
+}
+
+StepReport NeuralNet::step_report() const {
+  StepReport report{
+      "net", {}, compiled_calls_.load(std::memory_order_relaxed), twin_calls_.counts(), {}};
+  std::vector<std::pair<net::OpKind, int>> kinds;
+  for (const net::Op& op : program_.ops) {
+    const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const auto& kind) { return kind.first == op.kind; });
+    if (known != kinds.end()) {
+      ++known->second;
+    } else {
+      kinds.emplace_back(op.kind, 1);
+    }
+  }
+  for (const auto& [kind, times] : kinds) {
+    report.what +=
+        fmt::format("{}{} {}", report.what.empty() ? "" : ", ", times, net_kind_text(kind));
+  }
+  for (const std::string& note : notes()) {
+    if (note.starts_with("refused: ")) report.refusal = note.substr(9);
+  }
+  return report;
 }
 
 std::optional<size_t> NeuralNet::refused_operation() const {

@@ -19,12 +19,15 @@
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/ops/holds_memory.h"
 #include "tierup/ops/op.h"
+#include "tierup/ops/twin_calls.h"
 
 namespace tierup::ops {
 
 // What the operator of this qualified name ("aten::conv2d") is to a net. In-place forms have the
 // kind of their functional twin. kNone: not done by nets.
 kernels::net::OpKind net_kind(std::string_view qualified_name);
+// The name of the first operator of this kind, without its namespace and overload: "conv2d".
+std::string_view net_kind_text(kernels::net::OpKind kind);
 
 // The inverse for reports: the first name that a kind has.
 std::string_view net_kind_name(kernels::net::OpKind kind);
@@ -43,7 +46,7 @@ bool is_heavy(kernels::net::OpKind kind);
 // it in less time than a library takes to be called.
 bool is_small_product(IntSpan left, IntSpan right);
 
-class NeuralNet final : public RefCounted, public HoldsMemory {
+class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
  public:
   // `kernels` stands beside program.ops: tier 0's kernel of each. An operator with several outputs
   // and a kernel that gives one list has the list taken apart. Lists have no kernel.
@@ -66,7 +69,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   // For explain: nets that stand, those that went for others, and calls that took the twin.
   size_t net_count() const;
   uint64_t replacements() const { return replacements_.load(std::memory_order_relaxed); }
-  int64_t twin_calls() const { return twin_calls_.load(std::memory_order_relaxed); }
+  int64_t twin_calls() const { return static_cast<int64_t>(twin_calls_.total()); }
+  StepReport step_report() const override;
 
  private:
   using Key = SmallVector<int64_t, 160>;
@@ -83,6 +87,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   std::vector<IValue> run_entry(const Entry& entry, std::span<const IValue> inputs,
                                 RunContext& context);
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
+  std::vector<IValue> run_twin_for(TwinReason reason, std::span<const IValue> inputs,
+                                   RunContext& context);
   std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
   // Sizes that came once, not yet compiled for.
   // Sizes that calls came with and that nothing is compiled for yet.
@@ -126,7 +132,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory {
   SnapshotCell<Entries> entries_;
   mutable std::atomic<uint64_t> look_ups_{0};
   std::atomic<uint64_t> replacements_{0};
-  std::atomic<int64_t> twin_calls_{0};
+  std::atomic<uint64_t> compiled_calls_{0};
+  TwinCalls twin_calls_;
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
   std::vector<ShapeCandidate> seen_;
   std::vector<std::string> notes_;

@@ -11,6 +11,7 @@
 #include "tierup/base/ref.h"
 #include "tierup/base/snapshot_cell.h"
 #include "tierup/ops/holds_memory.h"
+#include "tierup/ops/twin_calls.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/runtime/entry_guard.h"
 #include "tierup/runtime/memory_plan.h"
@@ -36,6 +37,8 @@ struct InstalledPlan final : public RefCounted {
   ops::Policy policy;
   // The plan's constants that keep memory of their own; the plan keeps them.
   std::vector<const ops::HoldsMemory*> holders;
+  // Those that are compiled steps, each once.
+  std::vector<const ops::HasTwin*> steps;
   mutable runtime::MemoryPlans memory;
   PlanVariant variant = PlanVariant::kFull;
   bool has_nets = false;

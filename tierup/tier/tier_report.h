@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tierup/ops/twin_calls.h"
 #include "tierup/runtime/entry_guard.h"
 
 namespace tierup::tier {
@@ -92,6 +93,7 @@ struct PlanReport {
   std::vector<RegionReport> regions;
   std::vector<LeftOperator> left;
   std::shared_ptr<const profile::GraphProfile> profile;  // What it was made from.
+  std::vector<ops::StepReport> compiled_steps;  // Nets and fusion groups.
 };
 
 struct GraphReport {
