@@ -24,9 +24,11 @@ poison          | $now,poison=on                                           | 5 |
 checked         | profiled_runs=1,verify_rate=1                            | 5 | |
 small_budget    | profiled_runs=1,max_plans=1,fusion_strategy=static:1     | 4 | |
 no_budget       | $now,max_plans=1,fusion_strategy=dynamic:0               | 3 | |
+avx512          | $now                                                     | 4 | avx512 |
 avx2            | $now                                                     | 4 | avx2 |
-sse42           | $now                                                     | 4 | base |
-sse42_tier0     | compile=off                                              | 1 | base |
+avx2_tier0      | compile=off                                              | 1 | avx2 |
+sse42           | $now                                                     | 4 | sse42 |
+sse42_tier0     | compile=off                                              | 1 | sse42 |
 one_thread      | $now                                                     | 4 | | 0
 two_threads     | $now                                                     | 4 | | 0,1
 "
@@ -65,5 +67,24 @@ while IFS='|' read -r name tiering rounds isa cores; do
     failed=$((failed + 1))
   fi
 done <<<"$variants"
+# NAME | processor | instruction set: everything on an emulated one, an hour or so each.
+emulated="
+nehalem | Nehalem    | sse42
+haswell | Haswell    | avx2
+milan   | EPYC-Milan | avx2
+"
+skipped=0
+while IFS='|' read -r name cpu level; do
+  name=$(trim "$name")
+  [ -z "$name" ] && continue
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
+  tests/machines/run_emulated.sh "$build" "$(trim "$cpu")" "$(trim "$level")" all
+  case $? in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *) failed=$((failed + 1)) ;;
+  esac
+done <<<"$emulated"
+[ "$skipped" -eq 0 ] || echo "$skipped skipped"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -12,6 +12,7 @@
 #include "tierup/api/reachable_graphs.h"
 #include "tierup/base/error.h"
 #include "tierup/base/fork_hooks.h"
+#include "tierup/base/instruction_limit.h"
 #include "tierup/base/parallel.h"
 #include "tierup/base/wait_policy.h"
 
@@ -96,6 +97,7 @@ Ref<Model> Model::load(Ref<archive::ByteSource> source, ModelOptions options) {
   require_whole_process();
   const ForkUnsafeScope scope;
   check_options(options);
+  instruction_limit();  // An unknown one is an error here, rather than in the first kernel.
   Ref<Model> model(new Model(std::move(options)));
   model->read(std::move(source));
   return model;

@@ -3,15 +3,15 @@
 #include <omp.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <exception>
-#include <fstream>
 #include <mutex>
-#include <string>
+#include <thread>
 
 #include "tierup/base/float_watch.h"
 #include "tierup/base/interrupt.h"
+#include "tierup/base/machine.h"
 #include "tierup/base/sanitizers.h"
 #include "tierup/base/workers.h"
 
@@ -21,19 +21,6 @@
 
 namespace tierup {
 namespace {
-
-// CPU quota of the process's control group in cores, or 0 without one (cgroup v2, then v1).
-double cgroup_quota() {
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period && quota != "max" && period > 0) return std::stod(quota) / period;
-  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-  std::ifstream v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  double value = 0;
-  if (v1_quota >> value && v1_period >> period && value > 0 && period > 0) return value / period;
-  return 0;
-}
 
 // The OpenMP runtime is not instrumented: the thread sanitizer is told here that what was done
 // before release() happened before what is done after acquire().
@@ -48,11 +35,11 @@ void acquire(char&) {}
 int count_usable_cores() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  int cores = 1;
-  if (sched_getaffinity(0, sizeof(mask), &mask) == 0) cores = std::max(1, CPU_COUNT(&mask));
-  const double quota = cgroup_quota();
-  if (quota > 0) cores = std::min(cores, std::max(1, static_cast<int>(quota + 0.999)));
-  return cores;
+  // A mask of more cores than it has room for is not told.
+  const bool known = sched_getaffinity(0, sizeof(mask), &mask) == 0;
+  const int allowed =
+      known ? CPU_COUNT(&mask) : static_cast<int>(std::thread::hardware_concurrency());
+  return cores_worth_using(allowed, cpu_quota(""));
 }
 
 }  // namespace

@@ -80,13 +80,7 @@ int check_row(const ops::Op& op, ScalarType type) {
   if (!fill_arguments(op, program)) return 0;
   std::vector<Tensor> inputs;
   for (uint32_t i = 0; i < program.input_count; ++i) inputs.push_back(sample_tensor(type, i));
-  CompileOptions options{};
-  switch (kernels::instruction_set()) {
-    case InstructionSet::kBase: options.max_vector_bits = 128; break;
-    case InstructionSet::kAvx2: options.max_vector_bits = 256; break;
-    case InstructionSet::kAvx512: break;
-  }
-  const Ref<ops::FusionGroup> group = compiled_group(program, inputs, Library::instance(), options);
+  const Ref<ops::FusionGroup> group = compiled_group(program, inputs);
   if (group->kernel_count() == 0) return 0;
   const std::string what =
       op.schema().qualified_name() + " of " + std::string(scalar_type_name(type));

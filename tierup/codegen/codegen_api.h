@@ -11,7 +11,7 @@
 
 namespace tierup::codegen {
 
-inline constexpr int kCodegenApiVersion = 4;
+inline constexpr int kCodegenApiVersion = 5;
 
 // One compiled kernel; opaque, freed by release().
 struct CompiledObject;
@@ -28,8 +28,11 @@ struct CompileResult {
 struct CompileOptions {
   bool print_ir;  // LLVM IR to stderr.
   bool perf_map;  // Names in /tmp/perf-PID.map, for perf.
-  // 0: as the host has; 128: vectors and instructions of SSE4.2 alone, 256: of AVX2.
+  // 0: as the host has; 128: vectors and instructions of SSE4.2 alone, 256: of AVX2, 512: of
+  // AVX-512. No more than the host has.
   int max_vector_bits;
+  // Nothing beyond those instructions, although the host's vectors are not longer.
+  bool generic;
 };
 
 struct CodegenApi {
@@ -38,8 +41,9 @@ struct CodegenApi {
   CompileResult (*compile)(const KernelSpec* spec, const CompileOptions* options);
   CompileResult (*compile_matrix)(const MatrixSpec* spec, const CompileOptions* options);
   void (*release)(CompiledObject* object);
-  // The host's CPU name and features as the generator sees them; a key of a disk cache.
-  const char* (*host)();
+  // The processor and its features that such kernels are made for: "x86-64-v3;". A key of a disk
+  // cache; owned by the library, until this thread's next call. Empty if there is none.
+  const char* (*target)(const CompileOptions* options);
 };
 
 }  // namespace tierup::codegen

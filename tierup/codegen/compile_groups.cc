@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "tierup/base/instruction_limit.h"
 #include "tierup/codegen/code_cache.h"
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/codegen/group_stages.h"
@@ -33,15 +34,8 @@ class MachineCode final : public RefCounted {
   CompiledObject* object_;
 };
 
-// As the kernels have that they are compared with.
 int vector_bits(const CompileOptions& options) {
-  if (options.max_vector_bits > 0) return options.max_vector_bits;
-  switch (kernels::instruction_set()) {
-    case kernels::InstructionSet::kBase: return 128;
-    case kernels::InstructionSet::kAvx2: return 256;
-    case kernels::InstructionSet::kAvx512: break;
-  }
-  return 512;
+  return options.max_vector_bits > 0 ? options.max_vector_bits : process_options().max_vector_bits;
 }
 
 class GroupCompiler {
@@ -197,6 +191,17 @@ class GroupCompiler {
 };
 
 }  // namespace
+
+CompileOptions process_options() {
+  CompileOptions options{};
+  options.generic = instruction_limit() != InstructionLimit::kNone;
+  switch (kernels::instruction_set()) {
+    case kernels::InstructionSet::kBase: options.max_vector_bits = 128; break;
+    case kernels::InstructionSet::kAvx2: options.max_vector_bits = 256; break;
+    case kernels::InstructionSet::kAvx512: options.max_vector_bits = 512; break;
+  }
+  return options;
+}
 
 GroupReport compile_groups(ir::Graph& graph, const std::function<const Library&()>& library,
                            const CompileOptions& options, const std::atomic<bool>& cancelled) {

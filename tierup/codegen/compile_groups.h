@@ -19,6 +19,10 @@ struct GroupReport {
   std::string refusal;  // The first group's that got none.
 };
 
+// For kernels of no more instructions than those that they are compared with have
+// (kernels/instruction_set.h), and none beyond what TIERUP_INSTRUCTION_SET allows.
+CompileOptions process_options();
+
 // Kernels are made for the forms that the groups expect, equal ones once in a process (CodeCache).
 // A group that cannot be compiled keeps its twin and says why; nothing here throws for that. Stops
 // early once `cancelled`.

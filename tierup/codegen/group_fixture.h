@@ -47,7 +47,7 @@ inline void compile(const Ref<ops::FusionGroup>& group, const Library& library,
 inline Ref<ops::FusionGroup> compiled_group(ops::GroupProgram program,
                                             const std::vector<Tensor>& like,
                                             const Library& library = Library::instance(),
-                                            const CompileOptions& options = {}) {
+                                            const CompileOptions& options = process_options()) {
   auto group = make_ref<ops::FusionGroup>(std::move(program));
   std::vector<ops::ValueForm> forms;
   for (const Tensor& tensor : like) forms.push_back(ops::form_of(*tensor.impl()));

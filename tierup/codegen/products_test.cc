@@ -11,7 +11,6 @@
 #include "tierup/codegen/group_fixture.h"
 #include "tierup/kernels/conversion.h"
 #include "tierup/kernels/copy.h"
-#include "tierup/kernels/instruction_set.h"
 #include "tierup/kernels/view.h"
 
 namespace tierup::codegen {
@@ -37,12 +36,7 @@ ops::GroupMember product(std::string_view op, std::vector<ops::GroupArgument> ar
 }
 
 Ref<ops::FusionGroup> compiled_products(ops::GroupProgram program, const std::vector<Tensor>& like,
-                                        CompileOptions options = {}) {
-  switch (kernels::instruction_set()) {
-    case kernels::InstructionSet::kBase: options.max_vector_bits = 128; break;
-    case kernels::InstructionSet::kAvx2: options.max_vector_bits = 256; break;
-    case kernels::InstructionSet::kAvx512: break;
-  }
+                                        CompileOptions options = process_options()) {
   auto group = make_ref<ops::FusionGroup>(std::move(program));
   std::vector<ops::ValueForm> forms;
   std::vector<IntVector> sizes;

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <string_view>
+
+#include "tierup/base/error.h"
+#include "tierup/base/instruction_limit.h"
 
 namespace tierup::kernels {
 namespace {
 
 InstructionSet detect() {
+  require(__builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("popcnt") != 0,
+          ErrorCode::kUnsupported, "tierup needs a processor with SSE4.2 and POPCNT");
   // F16C, which is used as well, came before AVX2; clang 14 cannot ask for it by name.
   const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
                     __builtin_cpu_supports("bmi2") != 0;
@@ -20,10 +23,13 @@ InstructionSet detect() {
 }
 
 InstructionSet most_from_environment() {
-  const char* text = std::getenv("TIERUP_INSTRUCTION_SET");
-  const std::string_view wanted = text != nullptr ? text : "";
-  if (wanted == "base") return InstructionSet::kBase;
-  return wanted == "avx2" ? InstructionSet::kAvx2 : InstructionSet::kAvx512;
+  switch (instruction_limit()) {
+    case InstructionLimit::kSse42: return InstructionSet::kBase;
+    case InstructionLimit::kAvx2: return InstructionSet::kAvx2;
+    case InstructionLimit::kAvx512:
+    case InstructionLimit::kNone: break;
+  }
+  return InstructionSet::kAvx512;
 }
 
 std::atomic<InstructionSet>& most_allowed() {

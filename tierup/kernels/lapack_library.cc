@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
+
+#include "tierup/base/instruction_limit.h"
 
 namespace tierup::kernels::lapack {
 namespace {
@@ -35,6 +38,17 @@ size_t type_index(ScalarType type) {
   }
 }
 
+// OpenBLAS's kind of core that has what a limit allows; null for no limit.
+const char* core_of(InstructionLimit limit) {
+  switch (limit) {
+    case InstructionLimit::kSse42: return "Nehalem";
+    case InstructionLimit::kAvx2: return "Haswell";
+    case InstructionLimit::kAvx512: return "SkylakeX";
+    case InstructionLimit::kNone: break;
+  }
+  return nullptr;
+}
+
 // Loaded once and never unloaded: its threads and tables live as long as the process.
 class Library {
  public:
@@ -45,10 +59,14 @@ class Library {
   void* find(Routine routine, size_t type) const {
     return symbols_[static_cast<size_t>(routine)][type];
   }
+  std::string core() const {
+    void* const ask = dlsym(handle_, "openblas_get_corename");
+    return ask != nullptr ? reinterpret_cast<const char* (*)()>(ask)() : "";
+  }
 
  private:
-  Library() {
-    void* handle = open();
+  Library() : handle_(open()) {
+    void* const handle = handle_;
     // One thread: the callers spread batches themselves, and results must not depend on a count.
     if (void* set_threads = dlsym(handle, "openblas_set_num_threads"); set_threads != nullptr) {
       reinterpret_cast<void (*)(int)>(set_threads)(1);
@@ -61,7 +79,9 @@ class Library {
       }
     }
   }
+  // OpenBLAS chooses its kernels while it is loaded, and asks the environment alone.
   static void* open() {
+    if (const char* core = core_of(instruction_limit())) setenv("OPENBLAS_CORETYPE", core, 0);
     for (const char* name : {"libopenblas.so.0", "libopenblas.so", "liblapack.so.3"}) {
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle != nullptr) return handle;
     }
@@ -69,6 +89,7 @@ class Library {
          "linear algebra operators need LAPACK, which is not installed: install libopenblas0");
   }
 
+  void* const handle_;
   std::array<std::array<void*, kTypes>, kRoutines> symbols_{};
 };
 
@@ -82,5 +103,7 @@ void* find_routine(Routine routine, ScalarType type) {
           kNames[static_cast<size_t>(routine)].real);
   return symbol;
 }
+
+std::string core_name() { return Library::instance().core(); }
 
 }  // namespace tierup::kernels::lapack

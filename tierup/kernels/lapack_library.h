@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tierup/tensor/dtype.h"
 
@@ -34,5 +35,9 @@ enum class Routine : uint8_t {
 // The address of a routine for float, double, complex64 or complex128. Loads the library on the
 // first call; thread-safe. Throws kUnsupported if it or the routine is not there.
 void* find_routine(Routine routine, ScalarType type);
+
+// The kind of core for which the library's kernels were chosen, in OpenBLAS's words ("Haswell");
+// empty for another library. Loads it as well.
+std::string core_name();
 
 }  // namespace tierup::kernels::lapack

@@ -2,8 +2,9 @@
 
 #include <dnnl.hpp>
 
+#include "tierup/base/error.h"
+#include "tierup/base/instruction_limit.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/instruction_set.h"
 
 namespace tierup::kernels {
 
@@ -14,13 +15,21 @@ namespace {
 // (PrimitiveCache).
 constexpr int kKeptPrimitives = 128;
 
+// oneDNN takes a limit until it first asks what the processor has.
+void limit_onednn(dnnl::cpu_isa most) {
+  require(dnnl::set_max_cpu_isa(most) == dnnl::status::success, ErrorCode::kUnsupported,
+          "TIERUP_INSTRUCTION_SET={} cannot be kept: oneDNN was used before, or takes no limit",
+          instruction_limit_name(instruction_limit()));
+}
+
 // Announcing generated code to profilers looks for them through the whole library path (1 ms), and
 // then costs a call per primitive.
 dnnl::engine make_engine() {
-  switch (instruction_set()) {  // Must come before oneDNN first asks what the processor has.
-    case InstructionSet::kBase: dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41); break;
-    case InstructionSet::kAvx2: dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2); break;
-    case InstructionSet::kAvx512: break;
+  switch (instruction_limit()) {
+    case InstructionLimit::kSse42: limit_onednn(dnnl::cpu_isa::sse41); break;
+    case InstructionLimit::kAvx2: limit_onednn(dnnl::cpu_isa::avx2); break;
+    case InstructionLimit::kAvx512: limit_onednn(dnnl::cpu_isa::avx512_core); break;
+    case InstructionLimit::kNone: break;
   }
   dnnl::set_jit_profiling_flags(0);
   dnnl::set_primitive_cache_capacity(kKeptPrimitives);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -135,6 +136,19 @@ TEST(PageHeap, BlocksForHugePagesLieInRegionsOfTheirOwn) {
     GTEST_SKIP() << "the system does not tell";
   EXPECT_NE(flags.find(" hg"), std::string::npos) << flags;
   EXPECT_EQ(mapping_flags(small).find(" hg"), std::string::npos) << mapping_flags(small);
+}
+
+TEST(PageHeap, ServesProcessesThatMayHaveNoHugePages) {
+  if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) GTEST_SKIP() << "the system has no such switch";
+  PageHeap heap;
+  for (const PageKind kind : {PageKind::kSmall, PageKind::kHuge}) {
+    auto* block = static_cast<char*>(heap.allocate(6 * kMegabyte, kind));
+    ASSERT_NE(block, nullptr);
+    std::memset(block, 3, 6 * kMegabyte);
+    EXPECT_EQ(std::count(block, block + 6 * kMegabyte, 3), 6 * kMegabyte);
+    heap.free(block);
+  }
+  prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 }
 
 TEST(PageHeap, ServesManyThreads) {

@@ -38,7 +38,7 @@ struct InstalledPlan final : public RefCounted {
   // The plan's constants that keep memory of their own; the plan keeps them.
   std::vector<const ops::HoldsMemory*> holders;
   // Those that are compiled steps, each once.
-  std::vector<const ops::HasTwin*> steps;
+  std::vector<const ops::HasTwin*> compiled_steps;
   mutable runtime::MemoryPlans memory;
   PlanVariant variant = PlanVariant::kFull;
   bool has_nets = false;

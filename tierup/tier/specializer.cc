@@ -7,7 +7,6 @@
 #include <cstdio>
 
 #include "tierup/codegen/compile_groups.h"
-#include "tierup/kernels/instruction_set.h"
 #include "tierup/ops/op_table.h"
 #include "tierup/ops/role.h"
 #include "tierup/passes/batch_loop_products.h"
@@ -72,14 +71,9 @@ passes::BranchLimits limits_of(const TieringOptions& options) {
 }
 
 codegen::CompileOptions codegen_options(const TieringOptions& tiering) {
-  codegen::CompileOptions options{};
+  codegen::CompileOptions options = codegen::process_options();
   options.print_ir = tiering.print_ir;
   options.perf_map = tiering.perf_map;
-  switch (kernels::instruction_set()) {
-    case kernels::InstructionSet::kBase: options.max_vector_bits = 128; break;
-    case kernels::InstructionSet::kAvx2: options.max_vector_bits = 256; break;
-    case kernels::InstructionSet::kAvx512: break;
-  }
   return options;
 }
 
@@ -117,19 +111,23 @@ void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOpt
   if (!report.refusal.empty()) step.notes.push_back("not compiled: " + report.refusal);
 }
 
-// Constants of the graph and of its forks' bodies that keep memory.
-void find_holders(const ir::Block& block, std::vector<const ops::HoldsMemory*>& holders) {
+// Constants of the graph and of its forks' bodies that keep memory, or are compiled steps.
+void find_holders(const ir::Block& block, InstalledPlan& plan) {
   for (const ir::Node* node : block.nodes()) {
-    for (const ir::Block* inner : node->blocks()) find_holders(*inner, holders);
+    for (const ir::Block* inner : node->blocks()) find_holders(*inner, plan);
     for (const auto& [name, value] : node->attrs()) {
       if (const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value))
-        find_holders((*body)->block(), holders);
+        find_holders((*body)->block(), plan);
     }
     for (const ir::Value* output : node->outputs()) {
       const IValue* constant = passes::constant_of(output);
       if (constant == nullptr || !constant->is_capsule()) continue;
       const auto* holder = dynamic_cast<const ops::HoldsMemory*>(constant->to_capsule());
-      if (holder != nullptr) holders.push_back(holder);
+      if (holder != nullptr) plan.holders.push_back(holder);
+      const auto* step = dynamic_cast<const ops::HasTwin*>(constant->to_capsule());
+      const bool is_known = std::find(plan.compiled_steps.begin(), plan.compiled_steps.end(),
+                                      step) != plan.compiled_steps.end();
+      if (step != nullptr && !is_known) plan.compiled_steps.push_back(step);
     }
   }
 }
@@ -216,7 +214,7 @@ class Specialization {
       fuse(*graph_, options_, pass_options_, cancelled_, installed_.steps);
     if (cancelled_.load()) return nullptr;
     check_strict_fusion();
-    find_holders(graph_->block(), installed_.holders);
+    find_holders(graph_->block(), installed_);
     installed_.has_nets |= has_role(graph_->block(), ops::Role::kNeuralNet);
     installed_.has_groups |= has_role(graph_->block(), ops::Role::kFusionGroup);
     return runtime::lower(graph_);

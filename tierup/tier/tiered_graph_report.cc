@@ -82,7 +82,7 @@ GraphReport TieredGraph::report() const {
   for (const Ref<const InstalledPlan>& plan : table_.plans()) {
     report.plans.push_back(plan_report(*plan));
     PlanReport& last = report.plans.back();
-    for (const ops::HasTwin* step : plan->steps) {
+    for (const ops::HasTwin* step : plan->compiled_steps) {
       last.compiled_steps.push_back(step->step_report());
       const std::string note = ops::twin_note(last.compiled_steps.back());
       if (!note.empty()) last.notes.push_back(note);

@@ -56,10 +56,10 @@ class Jit {
   CompileResult compile(const char* name, const CompileOptions& options, const Emit& emit) {
     auto context = std::make_unique<llvm::LLVMContext>();
     const std::string symbol = std::string(name) + "_" + std::to_string(count_.fetch_add(1));
-    const int bits =
-        options.max_vector_bits > 0 ? std::min(options.max_vector_bits, host_bits_) : host_bits_;
+    const int bits = bits_of(options);
     std::unique_ptr<llvm::Module> module = emit(*context, symbol, bits);
-    std::unique_ptr<llvm::TargetMachine> machine = machine_for(bits);
+    std::unique_ptr<llvm::TargetMachine> machine =
+        unwrap(builder_of(options).createTargetMachine());
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple().str());
     for (llvm::Function& function : *module) {
@@ -94,7 +94,10 @@ class Jit {
     delete object;
   }
 
-  const std::string& host() const { return host_; }
+  std::string target(const CompileOptions& options) const {
+    const llvm::orc::JITTargetMachineBuilder builder = builder_of(options);
+    return builder.getCPU() + ";" + builder.getFeatures().getString();
+  }
 
  private:
   Jit() {
@@ -109,17 +112,21 @@ class Jit {
     const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
     const auto has = [&](const char* name) { return features.lookup(name); };
     host_bits_ = has("avx512f") && has("avx512vl") ? 512 : (has("avx2") && has("fma") ? 256 : 128);
-    host_ = builder_->getCPU() + ";" + builder_->getFeatures().getString();
   }
 
-  // With the instructions that go with vectors of so many bits.
-  std::unique_ptr<llvm::TargetMachine> machine_for(int bits) const {
+  int bits_of(const CompileOptions& options) const {
+    return options.max_vector_bits > 0 ? std::min(options.max_vector_bits, host_bits_) : host_bits_;
+  }
+
+  // Of the host, or of the instructions that go with vectors of so many bits.
+  llvm::orc::JITTargetMachineBuilder builder_of(const CompileOptions& options) const {
     llvm::orc::JITTargetMachineBuilder builder = *builder_;
-    if (bits < host_bits_) {
-      builder.setCPU(bits < 256 ? "x86-64-v2" : "x86-64-v3");
+    const int bits = bits_of(options);
+    if (bits < host_bits_ || options.generic) {
+      builder.setCPU(bits < 256 ? "x86-64-v2" : bits < 512 ? "x86-64-v3" : "x86-64-v4");
       builder.getFeatures() = llvm::SubtargetFeatures();
     }
-    return unwrap(builder.createTargetMachine());
+    return builder;
   }
 
   static void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -157,7 +164,6 @@ class Jit {
   std::unique_ptr<llvm::orc::JITTargetMachineBuilder> builder_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   int host_bits_ = 128;
-  std::string host_;
   std::atomic<uint64_t> count_{0};
   std::mutex release_mutex_;
 };
@@ -192,12 +198,14 @@ void release(CompiledObject* object) {
   if (object != nullptr) Jit::instance().release(object);
 }
 
-const char* host() {
+const char* target(const CompileOptions* options) {
+  thread_local std::string text;
   try {
-    return Jit::instance().host().c_str();
+    text = Jit::instance().target(*options);
   } catch (const std::exception&) {
-    return "";
+    text.clear();
   }
+  return text.c_str();
 }
 
 }  // namespace
@@ -207,6 +215,6 @@ extern "C" __attribute__((visibility("default"))) const tierup::codegen::Codegen
 tierup_codegen_api(int version) {
   static constexpr tierup::codegen::CodegenApi kApi{
       tierup::codegen::kCodegenApiVersion, tierup::codegen::compile,
-      tierup::codegen::compile_matrix, tierup::codegen::release, tierup::codegen::host};
+      tierup::codegen::compile_matrix, tierup::codegen::release, tierup::codegen::target};
   return version == kApi.version ? &kApi : nullptr;
 }

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstring>
 
+#include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/copy.h"
 #include "tierup/kernels/onednn_engine.h"
@@ -24,11 +25,13 @@ Emitted Emitter::run() {
     settle(id, {row_major(input.sizes, input.dtype), static_cast<int>(out_.buffers.size()) - 1, 0});
   }
   find_last_uses();
-  constexpr int64_t kCachedWeights = 4 << 20;
+  // Half of the largest cache; of one that others share, some megabytes.
+  constexpr int64_t kMostCached = 16 << 20;
   int64_t weights = 0;
   for (const Layer& layer : net_.layers)
     weights += layer.weight.defined() ? layer.weight.numel() : 0;
-  stays_cached_ = weights <= kCachedWeights;
+  stays_cached_ = weights * static_cast<int64_t>(sizeof(float)) <=
+                  std::min(kMostCached, cache_sizes().last_level / 2);
   for (const Layer& layer : net_.layers) {
     try {
       emit(layer);

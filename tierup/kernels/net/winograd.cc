@@ -70,18 +70,20 @@ void pack_winograd_weight(const Winograd& problem, const float* weight, float* p
   }
 }
 
-WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels) {
-  constexpr int64_t kCached = 220'000;  // Floats that stay in the second-level cache.
-  constexpr int64_t kKept = 160'000;    // Of weights among them.
+WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels,
+                             int64_t cache_bytes) {
+  // Some of the cache is for sources and targets on their way.
+  const int64_t cached = cache_bytes / static_cast<int64_t>(sizeof(float)) * 5 / 6;
+  const int64_t kept = cached * 3 / 4;  // Of weights among them.
   const int64_t points = points_of(problem.tile);
   const int64_t columns = rounded_up(channels, kWinogradPanel);
   const int64_t block_weights = points * winograd_apart(kWinogradDepth * kWinogradPanel);
   const int64_t all_weights = (problem.in_channels + kWinogradDepth - 1) / kWinogradDepth *
                               (columns / kWinogradPanel) * block_weights;
-  const bool keeps = all_weights <= kKept;
+  const bool keeps = all_weights <= kept;
   const int64_t weights = keeps ? all_weights : block_weights;
   const int64_t each = points * (kWinogradDepth + columns);
-  const int64_t most = std::max<int64_t>(14, (kCached - weights) / each);
+  const int64_t most = std::max<int64_t>(14, (cached - weights) / each);
   const int64_t blocks = (tiles + most - 1) / most;
   const int64_t at_a_time = (tiles + blocks - 1) / blocks;
   return {at_a_time, keeps,

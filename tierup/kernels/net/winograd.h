@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "tierup/base/machine.h"
 #include "tierup/kernels/net/store_step.h"
 
 namespace tierup::kernels::net {
@@ -84,7 +85,9 @@ struct WinogradBlock {
   bool keeps_weights;  // All of the part's transformed weights stay in the cache.
   int64_t scratch;
 };
-WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels);
+// As many tiles as fit a second-level cache of so many bytes, beside their weights.
+WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels,
+                             int64_t cache_bytes = cache_sizes().second_level);
 // From one point's numbers to the next one's, in floats: an odd number of lines of the cache, which
 // would have few places for them otherwise.
 constexpr int64_t winograd_apart(int64_t count) { return (count + 31) / 32 * 32 + 16; }

@@ -176,5 +176,24 @@ INSTANTIATE_TEST_SUITE_P(EachInstructionSet, WinogradOn,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));
 
+TEST(WinogradBlock, FitsTheSecondLevelCacheOfTheMachine) {
+  Winograd problem{};
+  problem.tile = 4;
+  problem.in_channels = 64;
+  problem.out_channels = 64;
+  int64_t before = 0;
+  for (const int64_t kilobytes : {256, 512, 1024, 1280, 2048}) {
+    const int64_t bytes = kilobytes << 10;
+    const WinogradBlock block = winograd_block(problem, 100'000, 64, bytes);
+    EXPECT_GT(block.tiles, before) << kilobytes << " KiB";
+    before = block.tiles;
+    // Fourteen tiles are the fewest that pay; their sums and one block of weights.
+    if (block.tiles > 14) {
+      EXPECT_LE(block.scratch * 4, bytes) << kilobytes << " KiB";
+    }
+  }
+  EXPECT_LE(winograd_block(problem, 5, 64, 256 << 10).tiles, 5);
+}
+
 }  // namespace
 }  // namespace tierup::kernels::net

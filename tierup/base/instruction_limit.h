@@ -1,0 +1,26 @@
+// The one switch that keeps a process below what its processor has: TIERUP_INSTRUCTION_SET.
+//
+// Who brings instructions into the process asks here: our own kernels, oneDNN, OpenBLAS and the
+// code generator. So the lower levels are run, tested and measured on any machine; decision 0028.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tierup {
+
+// Each level has what those before it have. kSse42: SSE4.2 and POPCNT; kAvx2: AVX2, FMA, F16C and
+// BMI2; kAvx512: AVX-512 F, CD, DQ, BW and VL. kNone: all that the processor has.
+enum class InstructionLimit : uint8_t { kSse42, kAvx2, kAvx512, kNone };
+
+// "sse42" (or "base", its older name), "avx2", "avx512"; empty: kNone. Throws kInvalidArgument for
+// anything else.
+InstructionLimit parse_instruction_limit(std::string_view text);
+// "sse42", "avx2", "avx512", "none".
+std::string_view instruction_limit_name(InstructionLimit limit);
+
+// What the environment variable TIERUP_INSTRUCTION_SET says, read once. Throws kInvalidArgument
+// each time if it names no level. Any thread.
+InstructionLimit instruction_limit();
+
+}  // namespace tierup

@@ -1,0 +1,96 @@
+// TIERUP_INSTRUCTION_SET holds for everything that brings instructions into the process: each
+// component is asked what it uses. CTest runs this once for each level, and once without a limit.
+#include "tierup/base/instruction_limit.h"
+
+#include <gtest/gtest.h>
+
+#include <dnnl.hpp>
+
+#include "tierup/codegen/group_fixture.h"
+#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/lapack_library.h"
+#include "tierup/kernels/onednn_engine.h"
+
+namespace tierup::codegen {
+namespace {
+
+using kernels::InstructionSet;
+
+// What each component may use at most.
+struct Level {
+  InstructionSet kernels;
+  dnnl::cpu_isa onednn;
+  const char* core;    // OpenBLAS's word.
+  const char* target;  // LLVM's processor.
+};
+
+Level level_of(InstructionLimit limit) {
+  switch (limit) {
+    case InstructionLimit::kSse42:
+      return {InstructionSet::kBase, dnnl::cpu_isa::sse41, "Nehalem", "x86-64-v2;"};
+    case InstructionLimit::kAvx2:
+      return {InstructionSet::kAvx2, dnnl::cpu_isa::avx2, "Haswell", "x86-64-v3;"};
+    case InstructionLimit::kAvx512:
+      return {InstructionSet::kAvx512, dnnl::cpu_isa::avx512_core, "SkylakeX", "x86-64-v4;"};
+    case InstructionLimit::kNone: break;
+  }
+  return {InstructionSet::kAvx512, dnnl::cpu_isa::all, nullptr, nullptr};
+}
+
+// Levels of which the processor itself has less say nothing.
+bool processor_has(InstructionLimit limit) {
+  if (limit == InstructionLimit::kAvx2) return __builtin_cpu_supports("avx2") != 0;
+  return limit != InstructionLimit::kAvx512 || __builtin_cpu_supports("avx512vl") != 0;
+}
+
+class LimitedComponents : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!processor_has(instruction_limit())) GTEST_SKIP() << "the processor has less";
+  }
+  const Level level_ = level_of(instruction_limit());
+};
+
+TEST_F(LimitedComponents, OwnKernels) {
+  EXPECT_LE(kernels::instruction_set(), level_.kernels);
+  if (instruction_limit() != InstructionLimit::kNone) {
+    EXPECT_EQ(kernels::instruction_set(), level_.kernels);
+  }
+}
+
+TEST_F(LimitedComponents, OneDnn) {
+  kernels::onednn_engine();
+  const dnnl::cpu_isa used = dnnl::get_effective_cpu_isa();
+  if (level_.core == nullptr) {  // No limit: at least what our own kernels use.
+    if (kernels::instruction_set() == InstructionSet::kAvx512) {
+      EXPECT_NE(used, dnnl::cpu_isa::avx2);
+      EXPECT_NE(used, dnnl::cpu_isa::sse41);
+    }
+  } else {
+    EXPECT_EQ(used, level_.onednn);
+  }
+}
+
+TEST_F(LimitedComponents, OpenBlas) {
+  const std::string core = kernels::lapack::core_name();
+  if (core.empty()) GTEST_SKIP() << "LAPACK is not OpenBLAS here";
+  if (level_.core != nullptr) {
+    EXPECT_STRCASEEQ(core.c_str(), level_.core);
+  }
+}
+
+TEST_F(LimitedComponents, CodeGenerator) {
+  TIERUP_NEED_CODEGEN();
+  const CompileOptions limited = process_options();
+  const CompileOptions host{};
+  const std::string target = Library::instance().api()->target(&limited);
+  if (level_.target != nullptr) {
+    EXPECT_EQ(target, level_.target);
+  } else {
+    EXPECT_EQ(target, Library::instance().api()->target(&host));
+    EXPECT_NE(target.find("+sse4.2"), std::string::npos) << target;
+  }
+}
+
+}  // namespace
+}  // namespace tierup::codegen
