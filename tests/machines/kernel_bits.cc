@@ -12,6 +12,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm.h"
 #include "tierup/kernels/net/convolution_fixture.h"
+#include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/panel_convolution.h"
 #include "tierup/kernels/net/swish.h"
 #include "tierup/kernels/net/winograd.h"

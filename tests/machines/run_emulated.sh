@@ -58,17 +58,24 @@ if ! diff "$work/native" "$work/emulated" >"$work/diff" || [ ! -s "$work/native"
   failed=1
 fi
 
+# What takes oneDNN's tanh for AVX2 in a net: compiled nets with it are refused there, as wrong.
+with_tanh=
+if [ "$level" = avx2 ] && ! qemu-x86_64 -cpu "$cpu" "$build/tests/machines/gather_probe" 2>/dev/null; then
+  echo "left out on $cpu: tests that want nets with oneDNN's tanh compiled; this qemu gathers wrong (gather_probe.cc)"
+  with_tanh='NeuralNetValues.of_s*:NeuralNet.attention_written*:NeuralNet.halves*:NeuralNet.rows_take*:NeuralNet.small_parts*'
+fi
+
 zoo=tests/data/zoo
 now=compile=blocking,profiled_runs=1
 if [ "$part" = part ]; then
   tests kernels_test 'RowKernels.*:MaxPool.*:*Swish*:Gemm*'
-  tests ops_test 'NeuralNetValues.of_steps_alone:NeuralNetValues.of_steps_on_*:NeuralNetSmall*'
+  tests ops_test "NeuralNet*-NeuralNetValues.of_steps_*:NeuralNet.rows_take*:NeuralNet.*sizes*:$with_tanh"
   tests codegen_test 'LimitedComponents.*:Products.*'
   models compile=off 1 $zoo/{mlp3,gru,linear_algebra}.pt
   models $now 4 $zoo/{mlp3,pointwise_chain,bert_base,mobilenet_v3_small}.pt
 else
   for program in base tensor kernels ops codegen passes runtime tier; do
-    tests ${program}_test '*'
+    tests ${program}_test "*-$with_tanh"
   done
   models compile=off 1 $zoo tests/data/modules tests/data/exported
   models $now 4 $zoo

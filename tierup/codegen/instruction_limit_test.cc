@@ -4,12 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <dnnl.hpp>
-
 #include "tierup/codegen/group_fixture.h"
 #include "tierup/kernels/instruction_set.h"
 #include "tierup/kernels/lapack_library.h"
-#include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/onednn_level.h"
 
 namespace tierup::codegen {
 namespace {
@@ -19,22 +17,18 @@ using kernels::InstructionSet;
 // What each component may use at most.
 struct Level {
   InstructionSet kernels;
-  dnnl::cpu_isa onednn;
   const char* core;    // OpenBLAS's word.
   const char* target;  // LLVM's processor.
 };
 
 Level level_of(InstructionLimit limit) {
   switch (limit) {
-    case InstructionLimit::kSse42:
-      return {InstructionSet::kBase, dnnl::cpu_isa::sse41, "Nehalem", "x86-64-v2;"};
-    case InstructionLimit::kAvx2:
-      return {InstructionSet::kAvx2, dnnl::cpu_isa::avx2, "Haswell", "x86-64-v3;"};
-    case InstructionLimit::kAvx512:
-      return {InstructionSet::kAvx512, dnnl::cpu_isa::avx512_core, "SkylakeX", "x86-64-v4;"};
+    case InstructionLimit::kSse42: return {InstructionSet::kBase, "Nehalem", "x86-64-v2;"};
+    case InstructionLimit::kAvx2: return {InstructionSet::kAvx2, "Haswell", "x86-64-v3;"};
+    case InstructionLimit::kAvx512: return {InstructionSet::kAvx512, "SkylakeX", "x86-64-v4;"};
     case InstructionLimit::kNone: break;
   }
-  return {InstructionSet::kAvx512, dnnl::cpu_isa::all, nullptr, nullptr};
+  return {InstructionSet::kAvx512, nullptr, nullptr};
 }
 
 // Levels of which the processor itself has less say nothing.
@@ -59,15 +53,10 @@ TEST_F(LimitedComponents, OwnKernels) {
 }
 
 TEST_F(LimitedComponents, OneDnn) {
-  kernels::onednn_engine();
-  const dnnl::cpu_isa used = dnnl::get_effective_cpu_isa();
-  if (level_.core == nullptr) {  // No limit: at least what our own kernels use.
-    if (kernels::instruction_set() == InstructionSet::kAvx512) {
-      EXPECT_NE(used, dnnl::cpu_isa::avx2);
-      EXPECT_NE(used, dnnl::cpu_isa::sse41);
-    }
-  } else {
-    EXPECT_EQ(used, level_.onednn);
+  if (instruction_limit() != InstructionLimit::kNone) {
+    EXPECT_EQ(kernels::onednn_level(), instruction_limit());
+  } else if (kernels::instruction_set() == InstructionSet::kAvx512) {  // No less than our own.
+    EXPECT_GE(kernels::onednn_level(), InstructionLimit::kAvx512);
   }
 }
 

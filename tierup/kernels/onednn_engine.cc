@@ -3,8 +3,8 @@
 #include <dnnl.hpp>
 
 #include "tierup/base/error.h"
-#include "tierup/base/instruction_limit.h"
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/onednn_level.h"
 
 namespace tierup::kernels {
 
@@ -41,6 +41,17 @@ dnnl::engine make_engine() {
 const dnnl::engine& onednn_engine() {
   static const dnnl::engine engine = make_engine();
   return engine;
+}
+
+InstructionLimit onednn_level() {
+  onednn_engine();
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41: return InstructionLimit::kSse42;
+    case dnnl::cpu_isa::avx:
+    case dnnl::cpu_isa::avx2: return InstructionLimit::kAvx2;
+    case dnnl::cpu_isa::avx512_core: return InstructionLimit::kAvx512;
+    default: return InstructionLimit::kNone;
+  }
 }
 
 dnnl::stream& onednn_stream() {

@@ -1,0 +1,12 @@
+// Which instructions oneDNN uses, as it says itself; for tests and reports.
+#pragma once
+
+#include "tierup/base/instruction_limit.h"
+
+namespace tierup::kernels {
+
+// The lowest level that has all of them; kNone where that is more than AVX-512's. Makes the engine
+// if there is none. Thread-safe.
+InstructionLimit onednn_level();
+
+}  // namespace tierup::kernels
