@@ -5,7 +5,6 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "tierup/base/error.h"
-#include "tierup/base/instruction_limit.h"
 #include "tierup/error.h"
 
 namespace tierup::cli {
@@ -34,7 +33,6 @@ int report_error(const AnyError& error, bool json) {
 
 int run_action(const Action& action) {
   try {
-    instruction_limit();  // What it may be is told before anything else is done.
     return action.run();
   } catch (const Error& error) {
     return report_error(error, action.json);

@@ -1,6 +1,7 @@
 // In a steady state no compiled step is answered by its twin: every model of the zoo, with plans
 // from the first call on. CTest runs this at several levels of instructions, since that is where
 // compiled code differs: a flag raised by a vector instruction sends a net to its twin.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,21 +18,34 @@ constexpr const char* kZoo = "tests/data/zoo";
 constexpr int kWarmRounds = 5;  // The second sight of sizes compiles for them.
 constexpr int kSteadyRounds = 2;
 
-struct Calls {
-  uint64_t compiled = 0;
-  std::map<std::string, uint64_t> by_twins;  // By step and reason.
+// What is so at every level: other dtypes than the net was made for take turns in these cases; a
+// result would be a view with gaps, which nets do not give.
+struct Known {
+  std::string_view model;
+  ops::TwinReason reason;
 };
+constexpr Known kKnown[] = {
+    {"dict_io", ops::TwinReason::kOtherInputs},
+    {"timm_beit", ops::TwinReason::kNotCompiled},
+    {"timm_beit", ops::TwinReason::kOtherShapes},
+};
+bool is_known(std::string_view archive, ops::TwinReason reason) {
+  return std::any_of(std::begin(kKnown), std::end(kKnown), [&](const Known& known) {
+    return known.reason == reason && archive.starts_with(known.model);
+  });
+}
 
-Calls calls_of(const Model& model) {
-  Calls calls;
+// Of the model's plans, by step and reason.
+std::map<std::string, uint64_t> twin_calls_of(const Model& model, std::string_view archive) {
+  std::map<std::string, uint64_t> calls;
   for (const tier::GraphReport& graph : model.tiers().report().graphs) {
     for (const tier::PlanReport& plan : graph.plans) {
       for (const ops::StepReport& step : plan.compiled_steps) {
-        calls.compiled += step.compiled_calls;
         for (size_t i = 0; i < step.twin_calls.size(); ++i) {
-          const auto reason = ops::twin_reason_text(static_cast<ops::TwinReason>(i));
-          calls.by_twins[step.kind + " (" + step.what + "): " + std::string(reason) + " " +
-                         step.refusal] += step.twin_calls[i];
+          const auto reason = static_cast<ops::TwinReason>(i);
+          if (is_known(archive, reason)) continue;
+          calls[fmt::format("{} ({}): {} {}", step.kind, step.what, ops::twin_reason_text(reason),
+                            step.refusal)] += step.twin_calls[i];
         }
       }
     }
@@ -58,11 +72,11 @@ TEST_P(TwinCalls, are_none_in_a_steady_state) {
     }
   };
   run(kWarmRounds);
-  const Calls before = calls_of(*model);
+  const auto before = twin_calls_of(*model, GetParam());
   run(kSteadyRounds);
-  for (const auto& [step, times] : calls_of(*model).by_twins) {
-    const auto known = before.by_twins.find(step);
-    EXPECT_EQ(times, known == before.by_twins.end() ? 0 : known->second) << step;
+  for (const auto& [step, times] : twin_calls_of(*model, GetParam())) {
+    const auto known = before.find(step);
+    EXPECT_EQ(times, known == before.end() ? 0 : known->second) << step;
   }
 }
 

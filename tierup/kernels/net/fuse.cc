@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/onednn_level.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -112,6 +113,7 @@ class Fuser {
     if (producer == nullptr) return false;
     if (!takes_epilogue(producer->layer) && producer->layer.kind != LayerKind::kBatchGemm)
       return false;
+    if (leaves_lanes_unset(producer->layer)) return false;
     auto& done = producer->layer.epilogue;
     const auto is_same = [&](const Epilogue& e) {
       return e.summand < 0 && e.activation.function == layer.activation.function;
@@ -128,6 +130,14 @@ class Fuser {
     }
     take_over(*producer, layer);
     return true;
+  }
+
+  // Below AVX-512, oneDNN's convolutions leave what they like in the lanes beyond the last channel;
+  // a function of that may raise the flag of a NaN (base/float_watch.h), each time.
+  bool leaves_lanes_unset(const Layer& layer) {
+    constexpr int64_t kLanes = 8;
+    return layer.kind == LayerKind::kConv && value(layer.output).sizes[1] % kLanes != 0 &&
+           onednn_level() < InstructionLimit::kAvx512;
   }
 
   // One factor and one summand in place of two of each, where that is no more than one of each:
