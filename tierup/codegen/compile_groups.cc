@@ -147,8 +147,8 @@ class GroupCompiler {
   CachedKernel find(const Kernel& kernel, ops::FusionGroup& group) {
     // To be seen, it must be made; and without the library there are no kernels.
     if (options_.print_ir || library_().api() == nullptr) return compile(kernel, group);
-    const std::string key =
-        fmt::format("{}:{}:{}", Kernel::kKind, vector_bits(options_), kernel.key());
+    const std::string key = fmt::format("{}:{}:{}:{}", Kernel::kKind, vector_bits(options_),
+                                        options_.generic, kernel.key());
     if (const std::optional<CachedKernel> known = CodeCache::instance().find(key)) return *known;
     const CachedKernel compiled = compile(kernel, group);
     if (compiled.code) CodeCache::instance().add(key, compiled);
