@@ -167,13 +167,6 @@ class Refused(nn.Module):
             v.add_(1.0)
         elif kind == "resize":
             x.resize_(3)
-        elif kind == "integers":
-            torch.ones(2, dtype=torch.long).requires_grad_(True)
-        elif kind == "unused":
-            torch.autograd.grad([x.sum()], [self.w, torch.ones(1).requires_grad_(True)])
-        elif kind == "sizes":
-            cotangents: List[Optional[Tensor]] = [torch.ones(3)]
-            torch.autograd.grad([x], [self.w], cotangents)
         elif kind == "not_leaf":
             x.requires_grad_(False)
         return x.detach()
@@ -189,9 +182,6 @@ ERRORS = {
     "several": "is a view and is being modified inplace. This view is the output of a function",
     "no_grad_view": "A view was created in no_grad mode and is being modified inplace",
     "resize": "cannot resize variables that require grad",
-    "integers": "only Tensors of floating point dtype can require gradients",
-    "unused": "appears to not have been used in the graph",
-    "sizes": "Mismatch in shape: grad_output[0] has a shape of",
     "not_leaf": "you can only change requires_grad flags of leaf variables",
 }
 

@@ -121,13 +121,13 @@ struct TrainOptions {
   int64_t batch = 32;
   bool shuffle = true;
   bool drop_last = false;  // The rows that do not fill the last batch.
-  std::optional<double> clip_norm;
-  std::optional<double> clip_value;
+  std::optional<double> clip_norm = std::nullopt;
+  std::optional<double> clip_value = std::nullopt;
   // Ends after so many epochs without a lower validation loss; the best weights come back.
-  std::optional<int64_t> early_stop;
+  std::optional<int64_t> early_stop = std::nullopt;
   bool stop_at_nonfinite = true;       // An error that names the first operator.
   bool step_schedule_by_batch = true;  // Else by epoch.
-  std::string checkpoint;              // A file written after every epoch; empty: none.
+  std::string checkpoint = {};         // A file written after every epoch; empty: none.
   bool resume = false;                 // Go on from that file, if it is there.
 };
 

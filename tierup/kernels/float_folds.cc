@@ -7,14 +7,10 @@ namespace tierup::kernels {
 FloatFolds float_folds_base() { return kFolds; }
 
 const FloatFolds& float_folds() {
-  static const FloatFolds base = float_folds_base();
-  static const FloatFolds avx2 = float_folds_avx2();
-  static const FloatFolds avx512 = float_folds_avx512();
-  switch (instruction_set()) {
-    case InstructionSet::kAvx512: return avx512;
-    case InstructionSet::kAvx2: return avx2;
-    default: return base;
-  }
+  // Making a table runs instructions of its level: only that of the machine is made.
+  static const FloatFolds folds =
+      of_instruction_set(float_folds_base, float_folds_avx2, float_folds_avx512);
+  return folds;
 }
 
 }  // namespace tierup::kernels

@@ -73,7 +73,8 @@ bool scatter_rows(const Tensor& self, int64_t dim, const Tensor& index, const Te
   const int64_t length = row_length(self);
   if (length * width < kLineBytes || self.dtype() > ScalarType::kBool) return false;
   const Variant* run = RunTable::instance().find(*body, self.dtype());
-  if (run == nullptr || run->arity != 2 || run->out != self.dtype() || run->in[0] != self.dtype()) return false;
+  if (run == nullptr || run->arity != 2 || run->out != self.dtype() || run->in[0] != self.dtype())
+    return false;
   check_indices(index, self.sizes()[0]);
   const int64_t* at = index.data<int64_t>();
   const int64_t line = kLineBytes / width;

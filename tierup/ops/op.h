@@ -29,7 +29,7 @@ using KernelFn = void (*)(OpCall& call);
 struct ShapeContext;  // Filled by analysis: shapes and constants of the arguments, symbols.
 using ShapeFn = void (*)(ShapeContext& context);
 struct ScalarBody;  // The per-element meaning of a point-wise operator; see pointwise_rows.h.
-struct Derivative;   // How gradients pass through an operator; see derivative.h.
+struct Derivative;  // How gradients pass through an operator; see derivative.h.
 
 // What a row does: a kernel, and for pure point-wise operators the meaning that the kernel runs.
 struct RowKernel {

@@ -32,7 +32,7 @@ class Tape;  // Records calls for a backward pass; see tape.h.
 
 struct RunContext {
   Policy policy;
-  Tape* tape = nullptr;  // Null: nobody records in this run.
+  Tape* tape = nullptr;                     // Null: nobody records in this run.
   BackgroundWork* background = nullptr;     // Null: such work is done at once, in the call.
   kernels::Generator* generator = nullptr;  // Never null in a run.
   // Receives what the model prints (with its newline) and warns; null: stdout, stderr.

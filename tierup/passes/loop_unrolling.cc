@@ -154,13 +154,18 @@ class Unroller {
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     editor_.set_insert_before(loop);
     Node* made = editor_.create(NodeKind::kLoop, inputs);
+    // Without sizes, as the copies of the body that give the next values: see take_over().
     for (Value* output : loop->outputs()) {
-      context_.hints().copy(output, editor_.add_output(made, output->type(), output->name()));
+      Value* added = editor_.add_output(made, output->type(), output->name());
+      context_.hints().copy(output, added);
+      drop_sizes(editor_, added);
     }
     Block* block = editor_.add_block(made);
     std::vector<Value*> values;
-    for (const Value* param : body.params())
+    for (const Value* param : body.params()) {
       values.push_back(editor_.add_param(block, param->type(), param->name()));
+      drop_sizes(editor_, values.back());
+    }
     Value* counter = values.front();
     values.erase(values.begin());
     editor_.set_insert_end(block);

@@ -93,7 +93,7 @@ struct PlanReport {
   std::vector<RegionReport> regions;
   std::vector<LeftOperator> left;
   std::shared_ptr<const profile::GraphProfile> profile;  // What it was made from.
-  std::vector<ops::StepReport> compiled_steps;  // Nets and fusion groups.
+  std::vector<ops::StepReport> compiled_steps;           // Nets and fusion groups.
 };
 
 struct GraphReport {
