@@ -2,15 +2,17 @@
 //
 // load: file to callable; first: the first call; warm: calls 2 to 10 less nine steady ones; the
 // percentiles are over the steady calls of all callers. error: the first result's largest
-// deviation from the case's outputs, relative to their largest value. slowest, of a number of
-// calls: which one of its caller's took longest (max_ms), when it began, and how much of it its
-// thread ran: the rest went to whatever the system ran instead, or to waiting. (Asking costs as
-// much as a tiny model's call: the calls of so many seconds are not asked.)
+// deviation from the case's outputs, relative to their largest value; "nan" (in JSON null) for a
+// case without outputs. slowest, of a number of calls: which one of its caller's took longest
+// (max_ms), when it began, and how much of it its thread ran: the rest went to whatever the system
+// ran instead, or to waiting. (Asking costs as much as a tiny model's call: the calls of so many
+// seconds are not asked.)
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "case_calls.h"
@@ -88,8 +90,8 @@ class Calls {
 
   double deviation(size_t number, const IValue& result) const {
     const api::CaseCall& call = *calls_[number % calls_.size()];
-    if (!call.expected) return 0;
-    return api::relative_deviation(result, *call.expected);
+    if (!call.expected) return std::numeric_limits<double>::quiet_NaN();
+    return relative_deviation(result, *call.expected);
   }
 
  private:

@@ -211,6 +211,10 @@ class Summary {
     } else {
       fmt::print("{} passed, {} failed, {} refused\n", counts_[0], counts_[1], counts_[2]);
     }
+    if (counts_[0] + counts_[1] + counts_[2] == 0) {
+      fmt::print(stderr, "tierup: nothing was checked: no case is for these files\n");
+      return kMismatch;
+    }
     return counts_[1] + counts_[2] == known_count_ ? kOk : kMismatch;
   }
 

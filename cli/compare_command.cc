@@ -20,8 +20,8 @@ struct CompareArguments {
   std::string second;
   std::string second_tiering;  // Over first.tiering.
   std::vector<std::string> inputs;
-  double rtol = -1;
-  double atol = -1;
+  std::optional<double> rtol;  // Instead of the case's.
+  std::optional<double> atol;
   double seconds = 0;  // Of calls by turns; 0: none.
   bool json = false;
 };
@@ -29,7 +29,7 @@ struct CompareArguments {
 struct Outcome {
   std::string label;  // The case file, the call.
   std::string difference;
-  api::Deviation deviation;
+  Deviation deviation;
 };
 
 // Copies: a model may write to its inputs, which the other one is to see as they were.
@@ -48,11 +48,11 @@ IValue make_call(const api::Model& model, const api::CaseCall& call) {
 
 // The first result is what is expected of the second.
 Outcome compare_call(const api::Model& first, const api::Model& second, const api::CaseCall& call,
-                     const api::ComparisonOptions& comparison) {
+                     const ComparisonOptions& comparison) {
   Outcome outcome;
   const IValue expected = make_call(first, call);
   const IValue found = make_call(second, call);
-  outcome.difference = api::find_difference(found, expected, comparison, &outcome.deviation);
+  outcome.difference = find_difference(found, expected, comparison, &outcome.deviation);
   return outcome;
 }
 
@@ -108,13 +108,8 @@ std::vector<Outcome> compare_all(const CompareArguments& arguments) {
   std::vector<Outcome> outcomes;
   for (const std::string& path : arguments.inputs) {
     const api::ModelCase model_case = api::read_model_case(path);
-    api::ComparisonOptions comparison = model_case.comparison;
-    if (arguments.rtol >= 0 || arguments.atol >= 0) {
-      const api::Tolerance own = comparison.tolerances.of(ScalarType::kFloat);
-      comparison.tolerances =
-          api::Tolerances::uniform({arguments.rtol < 0 ? own.rtol : arguments.rtol,
-                                    arguments.atol < 0 ? own.atol : arguments.atol});
-    }
+    ComparisonOptions comparison = model_case.comparison;
+    comparison.tolerances.replace(arguments.rtol, arguments.atol);
     // Models with state start each case anew.
     const Ref<api::Model> first = arguments.first.load(true);
     const Ref<api::Model> second = second_arguments.load(true);
@@ -139,7 +134,7 @@ void print_json(const CompareArguments& arguments, const std::vector<Outcome>& o
     json.key("call").string(outcome.label);
     json.key("difference").string(outcome.difference);
     json.key("max_absolute_error").number(outcome.deviation.max_absolute);
-    json.key("max_relative_error").number(outcome.deviation.max_relative);
+    json.key("max_relative_error").number(outcome.deviation.relative());
     json.end_object();
   }
   json.end_array();
@@ -154,7 +149,11 @@ void print_json(const CompareArguments& arguments, const std::vector<Outcome>& o
 
 int run_compare(const CompareArguments& arguments) {
   const std::vector<Outcome> outcomes = compare_all(arguments);
-  const bool differs = !outcomes.empty() && !outcomes.back().difference.empty();
+  if (outcomes.empty()) {
+    fmt::print(stderr, "tierup: nothing to compare: the cases have no calls\n");
+    return kMismatch;
+  }
+  const bool differs = !outcomes.back().difference.empty();
   const Times times = arguments.seconds > 0 ? time_by_turns(arguments) : Times{};
   if (arguments.json) {
     print_json(arguments, outcomes, differs, times);

@@ -1,6 +1,8 @@
 // tierup run: calls a model on the inputs of a case file.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
@@ -16,8 +18,8 @@ struct RunArguments {
   std::string inputs;
   std::string method = "forward";
   bool check = false;
-  double rtol = -1;
-  double atol = -1;
+  std::optional<double> rtol;  // Instead of the case's.
+  std::optional<double> atol;
   std::string out;
   bool json = false;
 };
@@ -25,16 +27,9 @@ struct RunArguments {
 // One call's outcome, as it is printed.
 struct CallReport {
   std::string method;
+  bool is_compared;  // The case says what is expected of the call.
   api::CallResult outcome;
 };
-
-void apply_tolerances(const RunArguments& arguments, api::ModelCase& model_case) {
-  if (arguments.rtol < 0 && arguments.atol < 0) return;
-  const api::Tolerance own = model_case.comparison.tolerances.of(ScalarType::kFloat);
-  model_case.comparison.tolerances =
-      api::Tolerances::uniform({arguments.rtol < 0 ? own.rtol : arguments.rtol,
-                                arguments.atol < 0 ? own.atol : arguments.atol});
-}
 
 std::vector<CallReport> make_calls(const RunArguments& arguments, const api::Model& model,
                                    api::ModelCase& model_case) {
@@ -45,7 +40,8 @@ std::vector<CallReport> make_calls(const RunArguments& arguments, const api::Mod
       call.expected.reset();
       call.error.reset();
     }
-    reports.push_back({call.method, api::run_case_call(model, call, model_case)});
+    reports.push_back(
+        {call.method, call.expected || call.error, api::run_case_call(model, call, model_case)});
   }
   return reports;
 }
@@ -67,11 +63,11 @@ void print_json(const RunArguments& arguments, const std::vector<CallReport>& re
     json.begin_object();
     json.key("method").string(report.method);
     json.key("result").string(result_text(report.outcome.value));
-    if (arguments.check) {
+    if (arguments.check && report.is_compared) {
       json.key("passed").boolean(report.outcome.difference.empty());
       json.key("difference").string(report.outcome.difference);
       json.key("max_absolute_error").number(report.outcome.deviation.max_absolute);
-      json.key("max_relative_error").number(report.outcome.deviation.max_relative);
+      json.key("max_relative_error").number(report.outcome.deviation.relative());
     }
     json.end_object();
   }
@@ -91,21 +87,35 @@ void print_text(const RunArguments& arguments, const std::vector<CallReport>& re
       fmt::print("{}: error: {}: {}\n", report.method, outcome.raised, verdict);
       continue;
     }
+    if (!report.is_compared) {
+      fmt::print("{}: nothing to compare\n", report.method);
+      continue;
+    }
     fmt::print("{}: {}: {}\n", report.method,
                error_text(outcome.deviation.max_absolute, outcome.deviation.largest_value),
                verdict);
   }
 }
 
+bool expects_anything(const api::ModelCase& model_case) {
+  return std::any_of(model_case.calls.begin(), model_case.calls.end(),
+                     [](const api::CaseCall& call) { return call.expected || call.error; });
+}
+
 int run_model(const RunArguments& arguments) {
   api::ModelCase model_case = api::read_model_case(arguments.inputs);
-  apply_tolerances(arguments, model_case);
+  model_case.comparison.tolerances.replace(arguments.rtol, arguments.atol);
   const Ref<api::Model> model = arguments.model.load(arguments.json);
   const std::vector<CallReport> reports = make_calls(arguments, *model, model_case);
   if (!arguments.out.empty()) write_results(arguments.out, reports);
   arguments.json ? print_json(arguments, reports) : print_text(arguments, reports);
   for (const CallReport& report : reports) {
     if (!report.outcome.difference.empty()) return kMismatch;
+  }
+  if (arguments.check && !expects_anything(model_case)) {
+    fmt::print(stderr, "tierup: nothing to compare: {} records neither outputs nor an error\n",
+               arguments.inputs);
+    return kMismatch;
   }
   return kOk;
 }

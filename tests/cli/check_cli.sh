@@ -159,6 +159,40 @@ expect 0 "the weights" "$tierup" inspect "$zoo/mlp3.pt" --weights
 says out "fc1.weight"
 expect 0 "the operators" "$tierup" inspect "$zoo/mlp3.pt" --ops --json
 says out '"aten::linear": 3'
+# A model whose case has inputs only; a model without any case.
+python3 - "$zoo/mlp3.case0.safetensors" "$work/bare.case0.safetensors" <<'PYTHON' || failed=1
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+del header["__metadata__"]["outputs"]
+text = json.dumps(header).encode()
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+PYTHON
+cp "$zoo/mlp3.pt" "$work/bare.pt"
+expect 0 "a case without outputs" "$tierup" run "$work/bare.pt" --inputs "$work/bare.case0.safetensors"
+expect 1 "nothing to compare" "$tierup" run "$work/bare.pt" --inputs "$work/bare.case0.safetensors" --check
+says err "nothing to compare"
+says out "forward: nothing to compare"
+expect 0 "an error that cannot be known" "$tierup" bench "$work/bare.pt" --inputs "$work/bare.case0.safetensors" -t 0.05 --json
+says out '"error": null'
+rm "$work/bare.case0.safetensors"
+expect 1 "a model without cases" "$tierup" check "$work/bare.pt"
+says err "nothing was checked"
+expect 3 "a filter that nothing passes" "$tierup" check "$zoo" --filter no_such_model
+# A model of which tier 1 serves some calls: text, JSON, page and trace tell the same.
+explained=("$tierup" explain "${model[@]}" --calls 12 --tiering profiled_runs=2)
+expect 0 "an explanation" "${explained[@]}" --graph
+says out "12 calls, 2 of them at tier 0; a specialised plan stands"
+says out "plan 1 (any shapes): 10 hits"
+says out "guard: argument 1: float32 rank 2"
+says out "tierup::neural_net"
+expect 0 "the same as a page, a trace and JSON" "${explained[@]}" --html "$work/page.html" --trace "$work/trace.json" --json
+python3 "$(dirname "$0")/check_explanation.py" "$work/out" "$work/page.html" "$work/trace.json" || failed=1
+expect 0 "a model that stays at tier 0" "$tierup" explain "${model[@]}" --tiering compile=off
+says out "10 calls, 10 of them at tier 0; compilation is off"
+expect 3 "a page that cannot be written" "${explained[@]}" --html "$work/none/page.html"
+says err "cannot write"
 expect 0 "the table" "$tierup" ops
 says out "aten::relu(Tensor self) -> Tensor"
 # Started by its bare name from a folder in which somebody put a code generator.

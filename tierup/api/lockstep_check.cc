@@ -19,7 +19,8 @@ Ref<Model> load(const std::string& path, bool with_tiers) {
   ModelOptions options;
   options.print = [](const std::string&) {};
   options.warn = [](const std::string&) {};
-  if (!with_tiers) options.tiering.apply("compile=off");
+  // Whatever the environment says: one operator after the other.
+  if (!with_tiers) options.tiering.apply("compile=off,inter_op_threads=1");
   return Model::load(archive::map_file(path), std::move(options));
 }
 

@@ -14,14 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Tolerances of cases that carry none: plain ones.
-constexpr Tolerance kPlainTolerance{1e-3, 1e-4};
-
-double number_of(const archive::TextMetadata& metadata, const char* key, double fallback) {
+// None if the key is absent. Throws kCorruptArchive for text that is no number.
+std::optional<double> number_of(const archive::TextMetadata& metadata, const char* key) {
   const auto found = metadata.find(key);
-  if (found == metadata.end()) return fallback;
-  double value = fallback;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  if (found == metadata.end()) return std::nullopt;
+  double value = 0;
+  const char* end = found->second.data() + found->second.size();
+  const auto read = std::from_chars(found->second.data(), end, value);
+  require(read.ec == std::errc() && read.ptr == end && value >= 0, ErrorCode::kCorruptArchive,
+          "the case's {} is '{}', which is no tolerance", key, found->second);
   return value;
 }
 
@@ -123,9 +124,8 @@ ModelCase read_model_case(const std::string& path) {
   const auto& metadata = file.metadata();
   CaseTensors tensors([&](std::string_view name) { return file.tensor(name); });
   ModelCase result;
-  result.comparison.tolerances =
-      Tolerances::uniform({number_of(metadata, "rtol", kPlainTolerance.rtol),
-                           number_of(metadata, "atol", kPlainTolerance.atol)});
+  result.comparison.tolerances = Tolerances::of_dtypes();
+  result.comparison.tolerances.replace(number_of(metadata, "rtol"), number_of(metadata, "atol"));
   result.gradients = metadata.contains("gradients");
   try {
     if (const auto calls = metadata.find("calls"); calls != metadata.end()) {

@@ -8,9 +8,9 @@
 
 #include "tierup/api/case_outcome.h"
 #include "tierup/api/case_tree.h"
-#include "tierup/api/comparison.h"
 #include "tierup/api/model.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/tensor/comparison.h"
 
 namespace tierup::api {
 

@@ -6,6 +6,7 @@
 
 #include "tierup/kernels/spare_pages.h"
 #include "tierup/ops/neural_net.h"
+#include "tierup/tensor/deviation.h"
 
 namespace tierup::ops {
 
@@ -35,23 +36,17 @@ IValue synthetic_input(const IValue& like, uint32_t seed) {
   return result;
 }
 
-// The largest difference, relative to the largest value; infinite for other sizes or NaN.
-double relative_error(const Tensor& a, const Tensor& b) {
-  if (a.numel() != b.numel() || !std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin()))
-    return INFINITY;
-  if (!std::equal(a.strides().begin(), a.strides().end(), b.strides().begin())) return INFINITY;
-  double most = 0;
-  double top = 1e-30;
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    // Dense in the same order: places correspond.
-    const double x = a.data<float>()[i];
-    const double y = b.data<float>()[i];
-    const double difference = std::abs(x - y);
-    if (std::isnan(difference) && !(std::isnan(x) && std::isnan(y)) && x != y) return INFINITY;
-    if (difference > most) most = difference;
-    top = std::max(top, std::abs(x));
+// Infinite for other sizes or strides.
+double relative_error(const Tensor& wanted, const Tensor& found) {
+  if (!std::ranges::equal(wanted.sizes(), found.sizes())) return INFINITY;
+  if (!std::ranges::equal(wanted.strides(), found.strides())) return INFINITY;
+  Deviation deviation;
+  // Dense in the same order: places correspond.
+  for (int64_t i = 0; i < wanted.numel(); ++i) {
+    deviation.note(static_cast<double>(found.data<float>()[i]),
+                   static_cast<double>(wanted.data<float>()[i]));
   }
-  return most / top;
+  return deviation.relative();
 }
 
 // Every number moved by at most its last bit, up or down.
@@ -99,7 +94,8 @@ bool NeuralNet::agrees(const Entry& entry, std::span<const IValue> inputs,
   const double sensitivity = deviation(expected, moved);
   notes_.push_back(
       fmt::format("a change of its inputs' last bit moves tier 0's result by {:.1e}", sensitivity));
-  return error < kRoundings * sensitivity;
+  // Where a last bit makes a NaN or an infinity of a number, nothing can be told.
+  return std::isfinite(sensitivity) && error < kRoundings * sensitivity;
 }
 
 bool NeuralNet::is_compilable(std::span<const IValue> inputs) {

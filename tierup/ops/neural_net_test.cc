@@ -102,6 +102,34 @@ TEST(NeuralNet, sizes_that_take_turns_are_not_compiled_for_again_and_again) {
   EXPECT_LE(object->replacements(), 160U);
 }
 
+// Tier 0's relu, but for what a test plants: relu(x) + 1 with one infinity.
+void off_by_one_and_infinite(OpCall& call) {
+  OpTable::instance().find("aten::relu")->kernel()(call);
+  const Tensor result = call.results[0].to_tensor();
+  for (int64_t i = 0; i < result.numel(); ++i) result.data<float>()[i] += 1;
+  result.data<float>()[0] = INFINITY;
+}
+
+// Off by one on the samples, and infinite once their last bits are changed.
+void off_by_one_then_infinite(OpCall& call) {
+  static int calls = 0;
+  off_by_one_and_infinite(call);
+  const Tensor result = call.results[0].to_tensor();
+  if (calls++ % 2 == 0) result.data<float>()[0] = 1;
+}
+
+TEST(NeuralNet, no_difference_from_tier_0_hides_behind_an_infinity) {
+  for (const KernelFn planted : {&off_by_one_and_infinite, &off_by_one_then_infinite}) {
+    Line line;
+    const int y = line.convolution(0, numbers({4, 4, 1, 1}, 1), Tensor(), 1, 0, 1, 1);
+    const int z = line.add("aten::relu", {Line::v(y)});
+    line.replace_kernel(planted);
+    const auto object = line.make({z});
+    std::vector<IValue> one{numbers({1, 4, 5, 5}, 3)};
+    EXPECT_FALSE(object->prepare(one, 1)) << ::testing::PrintToString(object->notes());
+  }
+}
+
 // A steep function of sums near zero makes much of their last bits, whatever order they are in.
 TEST(NeuralNet, a_net_may_differ_by_what_the_last_bit_of_its_inputs_makes) {
   using L = Line;
