@@ -50,7 +50,8 @@ EntryGuard EntryGuard::from_profile(const profile::GraphProfile& profile, bool i
       entry.dtype = seen.dtype;
       entry.rank = seen.rank;
       entry.order = seen.order;
-      entry.requires_grad = seen.requires_grad;
+      // Without grad mode nothing is recorded, whatever asks for it.
+      if (policy.grad_mode) entry.requires_grad = seen.requires_grad;
       if (is_static && seen.rank) {
         for (const profile::DimHistory& dim : seen.dims) entry.sizes.emplace_back(dim.last);
       }

@@ -12,10 +12,8 @@
 
 namespace tierup::tier {
 
-// The largest difference that live checking lets pass, relative to the largest value of the tensor:
-// an order above what algorithms chosen by "accuracy=fast" may add up to in a deep network.
-double check_tolerance(ScalarType dtype);
-// The first difference between two results, with its place in them; none if they agree.
+// The first difference between two results, with its place in them; none if they agree within what
+// live checking lets pass, which is relative to the largest value of each tensor.
 std::optional<std::string> first_difference(const IValue& expected, const IValue& got);
 
 // One call of a pure plan. Made in the caller's thread, where it copies the tensors that go in
@@ -25,10 +23,20 @@ class LiveCheck {
   LiveCheck(runtime::Program& program, runtime::Program::PlanSlot& slot,
             Ref<const InstalledPlan> plan, const Ref<ObjectValue>& self,
             std::span<const IValue> args, const ops::RunContext& context);
-  void set_result(const IValue& result) { result_ = deep_copy(result); }
-  // Runs tier 0. None if it agrees, or if a weight was written since; else what differs first, and
-  // at which node, found by running both tiers once more.
-  std::optional<std::string> difference() const;
+  // Copies the result, if it can be compared: a future's value may not be there yet.
+  void set_result(const IValue& result);
+
+  enum class Outcome : uint8_t {
+    kAgrees,
+    kDiffers,
+    kNotCompared,  // The result is none that can be, or a weight was written since.
+  };
+  struct Verdict {
+    Outcome outcome;
+    std::string difference;  // What differs first, and at which node.
+  };
+  // Runs tier 0; both tiers once more to find the node where they part.
+  Verdict compare() const;
 
  private:
   IValue run(const runtime::Plan& plan, runtime::StepObserver* observer = nullptr) const;
@@ -39,6 +47,7 @@ class LiveCheck {
   std::vector<IValue> args_;
   const ops::Policy policy_;
   IValue result_;
+  bool is_possible_ = false;
 };
 
 }  // namespace tierup::tier

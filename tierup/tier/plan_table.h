@@ -45,6 +45,7 @@ struct InstalledPlan final : public RefCounted {
   bool has_groups = false;
   uint32_t former = 0;      // The serial of the plan that this one is tried against; 0: none.
   mutable PlanTrial trial;  // Against tier 0, the former plan, and the same with branches.
+  mutable std::atomic<bool> is_withdrawn{false};  // Its removal from the table is under way.
   mutable std::atomic<uint64_t> hits{0};
   mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
 

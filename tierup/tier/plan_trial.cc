@@ -106,6 +106,7 @@ PlanTrial::Turn PlanTrial::begin(Signature signature, bool is_settled) {
   turn.trial_ = this;
   if (!is_wanted()) return turn;
   if (!is_tried_) {
+    untried_calls_.fetch_add(1, std::memory_order_relaxed);
     turn.contender_ = Contender::kBranched;
     return turn;
   }
@@ -289,7 +290,8 @@ size_t PlanTrial::kept_frames() const { return branched_ ? branched_->kept_frame
 
 std::string PlanTrial::to_string() const {
   if (!is_wanted()) return {};
-  if (!is_tried_) return "branches at the same time: always";
+  if (!is_tried_)
+    return fmt::format("branches at the same time: in {} calls", untried_calls_.load());
   std::string text;
   for (const Entry& entry : entries_) {
     if (!entry.is_known.load(std::memory_order_acquire)) break;

@@ -137,6 +137,7 @@ class PlanTrial {
   const Contender standard_;
   std::atomic<uint8_t> offered_{0};
   bool is_tried_ = true;
+  std::atomic<uint64_t> untried_calls_{0};
   std::unique_ptr<const runtime::Plan> branched_;
   std::array<Entry, kMaxEntries> entries_;
 };

@@ -236,9 +236,11 @@ IValue TieredGraph::run_checked(const Ref<const InstalledPlan>& plan, const Call
   check->set_result(result);
   push_job([check](TieredGraph& graph, const std::atomic<bool>& cancelled) {
     if (cancelled.load()) return;
+    LiveCheck::Verdict verdict = check->compare();
+    if (verdict.outcome == LiveCheck::Outcome::kNotCompared) return;
     graph.checked_calls_.fetch_add(1, std::memory_order_relaxed);
-    if (std::optional<std::string> difference = check->difference()) {
-      graph.demote(std::move(*difference));
+    if (verdict.outcome == LiveCheck::Outcome::kDiffers) {
+      graph.demote(std::move(verdict.difference));
     }
   });
   return result;
@@ -278,20 +280,43 @@ void TieredGraph::rehearse(const Call& call) {
 }
 
 // After a specialisation was made, the next one needs twice as many misses as the last.
-bool TieredGraph::wants_profile(const PlanTable::Lookup& lookup) {
+bool TieredGraph::wants_profile(PlanTable::Lookup& lookup) {
+  if (lookup.outdated) withdraw(std::move(lookup.outdated));
   if (pinned_.load(std::memory_order_relaxed) || job_pending_.load(std::memory_order_relaxed)) {
     return false;
-  }
-  if (lookup.outdated) {
-    table_.remove(lookup.outdated.get());
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++invalidations_;
-    log("a weight was written: its plan is withdrawn");
   }
   uint64_t skip = misses_to_skip_.load(std::memory_order_relaxed);
   if (skip == 0) return true;
   misses_to_skip_.compare_exchange_strong(skip, skip - 1);
   return false;
+}
+
+void TieredGraph::withdraw(Ref<const InstalledPlan> plan) {
+  if (plan->is_withdrawn.exchange(true, std::memory_order_relaxed)) return;
+  const auto remove = [](TieredGraph& graph, const Ref<const InstalledPlan>& outdated) {
+    graph.table_.remove(outdated.get());
+    const std::lock_guard<std::mutex> lock(graph.mutex_);
+    ++graph.invalidations_;
+    graph.log("a weight was written: its plan is withdrawn");
+  };
+  if (options_.compile == CompileMode::kBlocking) return remove(*this, plan);
+  push_job(
+      [remove, plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>&) {
+        remove(graph, plan);
+        graph.keep_while_used(plan);
+      },
+      JobWeight::kLight);
+}
+
+void TieredGraph::keep_while_used(Ref<const InstalledPlan> plan) {
+  constexpr std::chrono::milliseconds kNap{20};
+  // The other one is the job's that asks.
+  if (plan->use_count() <= 2) return;
+  push_job(
+      [plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+        if (!cancelled.load()) graph.keep_while_used(plan);
+      },
+      JobWeight::kLight, kNap);
 }
 
 void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& policy) {

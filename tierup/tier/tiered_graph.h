@@ -100,7 +100,13 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // The test aid compile_delay_ms, as long as the job is wanted.
   void delay_compilation(const std::atomic<bool>& cancelled) const;
 
-  bool wants_profile(const PlanTable::Lookup& lookup);
+  // Hands an outdated plan over to be withdrawn.
+  bool wants_profile(PlanTable::Lookup& lookup);
+  // Takes a plan whose weights were written out of the table. A light job does, so that no caller
+  // takes the table's lock or frees what the plan packed, unless compile is blocking.
+  void withdraw(Ref<const InstalledPlan> plan);
+  // For a light job: holds a plan until no call runs it, so that none frees it.
+  void keep_while_used(Ref<const InstalledPlan> plan);
   const runtime::ProfileLayout& layout();
   void record(const profile::GraphProfile& run, const ops::Policy& policy);
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);

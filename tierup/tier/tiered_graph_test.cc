@@ -1,89 +1,15 @@
 // Lifecycle of graphs: which calls compile, which plans they get, what never happens.
-#include "tierup/tier/tiered_graph.h"
-
-#include <gtest/gtest.h>
-
+#include <chrono>
 #include <thread>
 
 #include "tierup/base/parallel.h"
-#include "tierup/ir/text.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/generator.h"
-#include "tierup/ops/op_table.h"
 #include "tierup/tensor/allocator.h"
-#include "tierup/tier/tiered_program.h"
+#include "tierup/tier/tiered_graph_fixture.h"
 
 namespace tierup::tier {
 namespace {
 
-class TextFunction final : public ir::Function {
- public:
-  explicit TextFunction(std::shared_ptr<const ir::Graph> graph)
-      : Function("main"), graph_(std::move(graph)) {}
-  const ir::Schema& schema() const override { return schema_; }
-  const std::shared_ptr<const ir::Graph>& graph() const override { return graph_; }
-
- private:
-  ir::Schema schema_;
-  std::shared_ptr<const ir::Graph> graph_;
-};
-
-// c = a*b; d = c*b; e = d*b; d + e: 72 for a = 2, b = 3.
-constexpr const char* kChain = R"(graph @main(%a : Tensor, %b : Tensor) {
-  %one : int = prim::Constant[value=1]()
-  %c : Tensor = aten::mul.Tensor(%a, %b)
-  %d : Tensor = aten::mul.Tensor(%c, %b)
-  %e : Tensor = aten::mul.Tensor(%d, %b)
-  %r : Tensor = aten::add.Tensor(%d, %e, %one)
-  return (%r)
-})";
-
-IValue filled(IntVector sizes, double value, ScalarType dtype = ScalarType::kFloat) {
-  Tensor tensor = Tensor::empty(std::move(sizes), dtype);
-  kernels::fill_(tensor, Scalar(value));
-  return tensor;
-}
-
-class TieredGraphTest : public testing::Test {
- protected:
-  void make(const std::string& options, const char* text = kChain) {
-    ir::TextContext context;
-    context.operators = &ops::OpTable::instance();
-    function_ = make_ref<TextFunction>(ir::parse_graph(text, context));
-    program_ = std::make_unique<runtime::Program>([](const ir::Function& f) { return f.graph(); });
-    TieringOptions tiering;
-    tiering.apply(options);
-    tiers_ = std::make_unique<TieredProgram>(*program_, tiering);
-    graph_ = &tiers_->add(program_->slot_of(*function_), nullptr);
-  }
-  void TearDown() override { tiers_ = nullptr; }
-
-  IValue call(std::vector<IValue> args, bool grad_mode = false) {
-    ops::RunContext context;
-    const Ref<kernels::Generator> generator = make_ref<kernels::Generator>();
-    context.generator = generator.get();
-    context.policy.grad_mode = grad_mode;
-    const Ref<const runtime::RunState> state(make_ref<runtime::RunState>().get());
-    return graph_->run(args, context, state);
-  }
-  // The chain over vectors of `length`; checks the answer.
-  void call_length(int64_t length) {
-    const Tensor result = call({filled({length}, 2), filled({length}, 3)}).to_tensor();
-    ASSERT_EQ(result.sizes()[0], length);
-    for (int64_t i = 0; i < length; ++i) ASSERT_EQ(result.data<float>()[i], 72.0F);
-  }
-  GraphReport report() const { return graph_->report(); }
-  size_t static_plans() const {
-    size_t count = 0;
-    for (const PlanReport& plan : report().plans) count += plan.is_static ? 1 : 0;
-    return count;
-  }
-
-  Ref<TextFunction> function_;
-  std::unique_ptr<runtime::Program> program_;
-  std::unique_ptr<TieredProgram> tiers_;
-  TieredGraph* graph_ = nullptr;
-};
+class TieredGraphTest : public TieredGraphFixture {};
 
 TEST_F(TieredGraphTest, ReferenceTakesStaticThenDynamicByTheStrategy) {
   make("policy=reference,compile=blocking,profiled_runs=1");
@@ -173,6 +99,9 @@ TEST_F(TieredGraphTest, FourteenRanksSpendABudgetOfTwelve) {
     }
   }
   EXPECT_EQ(report().plans_made, 12U);
+  // T10: by the strategy static:2+dynamic:10.
+  EXPECT_EQ(static_plans(), 2U);
+  for (const PlanReport& plan : report().plans) EXPECT_EQ(plan.is_static, plan.serial <= 2);
 }
 
 TEST_F(TieredGraphTest, ProfilesAsManyRunsAsAsked) {
@@ -237,10 +166,15 @@ TEST_F(TieredGraphTest, AFlushDropsPlansAndJobsAndBeginsAnew) {
 }
 
 TEST_F(TieredGraphTest, GradModeHasPlansOfItsOwn) {
-  make("compile=blocking,profiled_runs=1");
-  call_length(4);
-  call({filled({4}, 2), filled({4}, 3)}, true);
+  make("policy=reference,compile=blocking,profiled_runs=1");
+  for (const bool grad_mode : {false, true, false, true}) {
+    const Tensor result = call({filled({4}, 2), filled({4}, 3)}, grad_mode).to_tensor();
+    EXPECT_EQ(result.data<float>()[3], 72.0F);
+  }
   EXPECT_EQ(report().guard_failures[static_cast<size_t>(runtime::GuardOutcome::kPolicy)], 1U);
+  EXPECT_EQ(report().tier0_calls, 2U);
+  ASSERT_EQ(report().plans.size(), 2U);
+  for (const PlanReport& plan : report().plans) EXPECT_EQ(plan.hits, 1U);
 }
 
 TEST_F(TieredGraphTest, GuardsThatAlwaysFailLeaveEveryCallToTierZero) {
@@ -286,24 +220,6 @@ TEST_F(TieredGraphTest, ArenasOfIdlePlansAreGivenBackAlsoAfterAFlush) {
     EXPECT_LE(allocator_stats().live_bytes, before) << "round " << round;
     tiers_->flush();
   }
-}
-
-TEST_F(TieredGraphTest, LiveChecksFindNothingInARightPlan) {
-  make("compile=blocking,profiled_runs=1,verify_rate=1");
-  for (int i = 0; i < 5; ++i) call_length(4);
-  tiers_->wait_for_jobs();
-  EXPECT_EQ(report().checked_calls, 5U);
-  EXPECT_EQ(report().reason, Reason::kNone);
-}
-
-TEST_F(TieredGraphTest, ADemotedGraphRunsAtTierZeroWithItsReason) {
-  make("compile=blocking,profiled_runs=1");
-  call_length(4);
-  graph_->demote("[0]: element 3 differs");
-  call_length(4);
-  EXPECT_EQ(report().reason, Reason::kMismatch);
-  EXPECT_EQ(report().detail, "[0]: element 3 differs");
-  EXPECT_TRUE(report().plans.empty());
 }
 
 // An exporter's symbols stand in types; the profile gives the inputs' types anew.
