@@ -7,11 +7,12 @@
 #   make package      release packages in build/release/package: .tar.gz and .deb
 #   make test-package installs them and builds a program against each
 #   make test-page    opens the page of `tierup explain --html` in a headless browser
+#   make faults       plants faults one by one and shows that a test finds each (tests/planted_faults.ini)
 #   make variants  models and text programs under every way in which plans are made and run
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup demo test test-python test-package test-page lint tidy bench package sanitize fuzz variants coverage clean
+.PHONY: all build setup demo test test-python test-package test-page lint tidy bench package sanitize fuzz faults variants coverage clean
 all: build
 
 setup:
@@ -74,6 +75,10 @@ sanitize:
 fuzz:
 	@tools/setup.sh --ci
 	@tools/fuzz.sh
+
+faults:
+	@tools/setup.sh
+	@python3 tools/planted_faults.py
 
 variants: build
 	@BUILD=$(BUILD) tools/variants.sh

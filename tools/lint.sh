@@ -15,6 +15,8 @@ rm -f /tmp/tierup-format.$$
 python3 tools/check_layers.py || failed=1
 (cd tools && python3 -m unittest -q check_layers_test 2>&1 | tail -1) || failed=1
 python3 tools/check_style.py || failed=1
+python3 tools/check_coverage.py || failed=1
+python3 tools/planted_faults.py --applies || failed=1
 if [ "${1:-}" = "--tidy" ]; then
   cmake --preset release >/dev/null
   git ls-files 'tierup/*.cc' | grep -v -e '_test.cc' -e '_avx' -e '_sse' |

@@ -70,7 +70,7 @@ CaseOutcome GradCase::run() {
   int64_t seed = 0;
   if (has(case_, "seed", seed)) generator_.set_seed(static_cast<uint64_t>(seed));
   if (std::string_view text; has(case_, "grad_error", text)) return check_error(text);
-  std::string difference = find_wrong_output(call());
+  std::string difference = find_wrong_output(read_arguments(), call());
   element given;
   if (difference.empty()) {
     difference = has(case_, "cotangents", given) ? read_cotangents() : sum_cotangents();

@@ -8,8 +8,8 @@
 
 #include "tierup/api/case_outcome.h"
 #include "tierup/api/case_tree.h"
-#include "tierup/api/comparison.h"
 #include "tierup/ops/op.h"
+#include "tierup/tensor/comparison.h"
 
 namespace tierup::api {
 
@@ -25,7 +25,9 @@ class OpCase {
   // In schema order: positional ones from `args`, the others by name, missing ones by default.
   std::vector<IValue> read_arguments() const;
   // What differs from the recorded outputs; empty if nothing does.
-  std::string find_wrong_output(const std::vector<IValue>& results) const;
+  // Given the arguments as they were: what is right up to a choice is checked against them.
+  std::string find_wrong_output(const std::vector<IValue>& args,
+                                const std::vector<IValue>& results) const;
 
   simdjson::dom::element case_;
   const ops::Op& op_;
@@ -34,9 +36,11 @@ class OpCase {
 
  private:
   CaseOutcome check_error(ops::OpCall& call, std::string_view text) const;
-  std::string check_outputs(const std::vector<IValue>& results) const;
+  bool is_ambiguous() const;
+  std::string check_outputs(const std::vector<IValue>& args,
+                            const std::vector<IValue>& results) const;
   std::string check_views(const IValue& result, simdjson::dom::element tree) const;
-  std::string check_written() const;
+  std::string check_written(const std::vector<IValue>& results) const;
 };
 
 }  // namespace tierup::api

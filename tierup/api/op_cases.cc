@@ -92,7 +92,6 @@ CaseOutcome OpCaseBundle::run(size_t index) {
     element description = state_->cases[index];
     ComparisonOptions options;
     options.tolerances = state_->tolerances;
-    options.ambiguous = value_or(description["ambiguous"], false);
     double atol = 0;
     if (description["atol"].get(atol) == simdjson::SUCCESS) options.tolerances.raise_atol(atol);
     if (GradCase::is_one(description, state_->gradients)) {

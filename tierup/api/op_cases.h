@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tierup/api/case_outcome.h"
-#include "tierup/api/comparison.h"
+#include "tierup/tensor/comparison.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::api {
