@@ -291,34 +291,6 @@ bool TieredGraph::wants_profile(PlanTable::Lookup& lookup) {
   return false;
 }
 
-void TieredGraph::withdraw(Ref<const InstalledPlan> plan) {
-  if (plan->is_withdrawn.exchange(true, std::memory_order_relaxed)) return;
-  const auto remove = [](TieredGraph& graph, const Ref<const InstalledPlan>& outdated) {
-    graph.table_.remove(outdated.get());
-    const std::lock_guard<std::mutex> lock(graph.mutex_);
-    ++graph.invalidations_;
-    graph.log("a weight was written: its plan is withdrawn");
-  };
-  if (options_.compile == CompileMode::kBlocking) return remove(*this, plan);
-  push_job(
-      [remove, plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>&) {
-        remove(graph, plan);
-        graph.keep_while_used(plan);
-      },
-      JobWeight::kLight);
-}
-
-void TieredGraph::keep_while_used(Ref<const InstalledPlan> plan) {
-  constexpr std::chrono::milliseconds kNap{20};
-  // The other one is the job's that asks.
-  if (plan->use_count() <= 2) return;
-  push_job(
-      [plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
-        if (!cancelled.load()) graph.keep_while_used(plan);
-      },
-      JobWeight::kLight, kNap);
-}
-
 void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& policy) {
   std::optional<SpecializeRequest> request;
   uint64_t generation = 0;

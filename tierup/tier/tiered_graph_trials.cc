@@ -8,10 +8,12 @@
 //                                        calls have passed that another try costs a percent
 //
 // Verdicts are per set of argument sizes; a plan goes only if it lost for all that it has seen.
-// Whatever changes the table runs as a light job: callers take no lock.
+// Whatever changes the table runs as a light job, as does taking away a plan whose weights were
+// written: callers take no lock.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "tierup/base/error.h"
 #include "tierup/tier/tiered_graph.h"
@@ -128,6 +130,34 @@ void TieredGraph::withdraw_loser(const InstalledPlan& plan, const PlanTrial::Res
     detail_ = trial;
   }
   log(fmt::format("plan {} withdrawn: tier 0 is faster", plan.serial));
+}
+
+void TieredGraph::withdraw(Ref<const InstalledPlan> plan) {
+  if (plan->is_withdrawn.exchange(true, std::memory_order_relaxed)) return;
+  const auto remove = [](TieredGraph& graph, const Ref<const InstalledPlan>& outdated) {
+    graph.table_.remove(outdated.get());
+    const std::lock_guard<std::mutex> lock(graph.mutex_);
+    ++graph.invalidations_;
+    graph.log("a weight was written: its plan is withdrawn");
+  };
+  if (options_.compile == CompileMode::kBlocking) return remove(*this, plan);
+  push_job(
+      [remove, plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>&) {
+        remove(graph, plan);
+        graph.keep_while_used(plan);
+      },
+      JobWeight::kLight);
+}
+
+void TieredGraph::keep_while_used(Ref<const InstalledPlan> plan) {
+  constexpr std::chrono::milliseconds kNap{20};
+  // The other one is the job's that asks.
+  if (plan->use_count() <= 2) return;
+  push_job(
+      [plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+        if (!cancelled.load()) graph.keep_while_used(plan);
+      },
+      JobWeight::kLight, kNap);
 }
 
 bool TieredGraph::has_open_trials() const {
