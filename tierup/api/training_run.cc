@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "tierup/api/comparison.h"
+#include "tierup/tensor/comparison.h"
 #include "tierup/api/model.h"
 #include "tierup/api/parameter_gradients.h"
 #include "tierup/api/plain_json.h"
