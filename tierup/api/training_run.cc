@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <map>
 
-#include "tierup/tensor/comparison.h"
 #include "tierup/api/model.h"
 #include "tierup/api/parameter_gradients.h"
 #include "tierup/api/plain_json.h"
 #include "tierup/api/tree_reader.h"
 #include "tierup/base/error.h"
+#include "tierup/tensor/comparison.h"
 #include "tierup/training/checkpoint.h"
 #include "tierup/training/clip.h"
 #include "tierup/training/schedule.h"
