@@ -33,14 +33,14 @@ InstructionSet most_from_environment() {
 }
 
 std::atomic<InstructionSet>& most_allowed() {
-  static std::atomic<InstructionSet> most = most_from_environment();
+  static std::atomic<InstructionSet> most = InstructionSet::kAvx512;
   return most;
 }
 
 }  // namespace
 
 InstructionSet instruction_set() {
-  static const InstructionSet found = detect();
+  static const InstructionSet found = std::min(detect(), most_from_environment());
   return std::min(found, most_allowed().load(std::memory_order_relaxed));
 }
 
