@@ -36,8 +36,9 @@ def fused(notes):
         if note.startswith("neural_regions "):
             counts = dict(part.split("=") for part in note.split() if "=" in part)
             yield f"{counts['operators']} operators in compiled nets of layers: {counts['regions']}"
-        elif " fusion groups, " in note:
-            yield f"{note.split(' (')[0]} of LLVM"
+        elif note.startswith("compile_groups "):
+            counts = dict(part.split("=") for part in note.split() if "=" in part)
+            yield f"{counts['groups']} fusion groups, {counts.get('kernels', 0)} kernels of LLVM"
 
 
 def show_tiers(command, model, case, count):

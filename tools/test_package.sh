@@ -43,7 +43,7 @@ answers() {  # answers PREFIX: the command gives the recorded answers.
 compiles_kernels() {  # compiles_kernels PREFIX
   "$1/bin/tierup" explain "$zoo/pointwise_chain.pt" --inputs "$zoo/pointwise_chain.case0.safetensors" --calls 6 |
     tee "$work/explained"
-  grep -q "fusion groups, [1-9][0-9]* kernels" "$work/explained" && ! grep -q "no compiled kernels" "$work/explained"
+  grep -q "compile_groups .* kernels=[1-9]" "$work/explained" && ! grep -q "no compiled kernels" "$work/explained"
 }
 
 # Debian packages of the shared libraries that the installed objects name.
