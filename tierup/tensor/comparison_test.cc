@@ -123,10 +123,11 @@ TEST(Comparison, dicts_and_objects_are_compared_by_what_they_hold) {
   EXPECT_EQ(difference(dict_of("a", 1.0), dict_of("a", 2.0)), "the result[a] is 1. instead of 2.");
   EXPECT_NE(difference(dict_of("a", 1.0), dict_of("b", 1.0)), "");
   const IValue one = object_of(1);
+  const IValue same = object_of(1);
   const IValue two = object_of(2);
-  EXPECT_EQ(difference(one, object_of(1)), "");
+  EXPECT_EQ(difference(one, same), "");
   EXPECT_EQ(difference(one, two), "the result.first is 1 instead of 2");
-  for (const IValue& object : {one, two}) object.to_object().set("self", IValue());
+  for (const IValue& object : {one, same, two}) object.to_object().set("self", IValue());
 }
 
 TEST(Comparison, what_cannot_be_compared_says_so) {
