@@ -154,9 +154,9 @@ PlanTrial::Turn PlanTrial::look_again(Entry& entry, Contender winner) const {
   return turn;
 }
 
-bool PlanTrial::Turn::finish() {
+bool PlanTrial::Turn::finish(Clock::duration took) {
   if (entry_ == nullptr) return false;
-  const int64_t time = std::max<int64_t>((Clock::now() - start_) / std::chrono::nanoseconds(1), 1);
+  const int64_t time = std::max<int64_t>(took / std::chrono::nanoseconds(1), 1);
   if (is_warming_) {
     entry_->warm_time.store(time, std::memory_order_relaxed);
     return false;

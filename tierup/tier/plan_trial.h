@@ -40,7 +40,9 @@ class PlanTrial {
    public:
     Contender contender() const { return contender_; }
     // The call ended well. True if it decided the trial of its sizes.
-    bool finish();
+    bool finish() { return finish(entry_ != nullptr ? Clock::now() - start_ : Clock::duration{}); }
+    // The same for a call that took so long.
+    bool finish(Clock::duration took);
 
    private:
     friend class PlanTrial;

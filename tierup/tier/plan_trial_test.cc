@@ -17,20 +17,14 @@ std::unique_ptr<const runtime::Plan> empty_plan() {
   return runtime::lower(std::make_shared<ir::Graph>("empty"));
 }
 
-void spin(int microseconds) {
-  const auto end = PlanTrial::Clock::now() + std::chrono::microseconds(microseconds);
-  while (PlanTrial::Clock::now() < end) {
-  }
-}
-
-// Makes calls of so many microseconds by contender until the trial of `sizes` is decided; returns
-// how many it took, 0 if a hundred were too few.
+// Makes calls that are said to take so many microseconds by contender until the trial of `sizes` is
+// decided; returns how many it took, 0 if a hundred were too few.
 int calls_until_decided(PlanTrial& trial, PlanTrial::Signature sizes,
                         const std::array<int, PlanTrial::kContenders>& times) {
   for (int call = 1; call <= 100; ++call) {
     PlanTrial::Turn turn = trial.begin(sizes);
-    spin(times[static_cast<size_t>(turn.contender())]);
-    if (turn.finish()) return call;
+    const std::chrono::microseconds took(times[static_cast<size_t>(turn.contender())]);
+    if (turn.finish(took)) return call;
   }
   return 0;
 }
@@ -80,8 +74,7 @@ TEST(PlanTrial, a_loser_that_has_become_faster_reopens_the_trial) {
   EXPECT_LT(call, 5000);  // The loser is looked at again now and then.
   for (call = 0; call < 20000; ++call) {
     PlanTrial::Turn turn = trial.begin(1);
-    spin(turn.contender() == Contender::kTier0 ? 5 : 30);
-    turn.finish();
+    turn.finish(std::chrono::microseconds(turn.contender() == Contender::kTier0 ? 5 : 30));
     const auto result = trial.result(1);
     if (result && result->winner == Contender::kTier0) break;
   }
