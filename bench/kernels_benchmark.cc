@@ -5,12 +5,12 @@
 #include <benchmark/benchmark.h>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/convolution.h"
-#include "tierup/kernels/layer_norm.h"
-#include "tierup/kernels/matmul.h"
-#include "tierup/kernels/pointwise_ops.h"
-#include "tierup/kernels/reduce_sum.h"
-#include "tierup/kernels/softmax.h"
+#include "tierup/kernels/convolution/convolution.h"
+#include "tierup/kernels/gemm/matmul.h"
+#include "tierup/kernels/norm/layer_norm.h"
+#include "tierup/kernels/norm/softmax.h"
+#include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/kernels/reduce/reduce_sum.h"
 
 namespace tierup::kernels {
 namespace {

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "roofline.h"
-#include "tierup/api/node_times.h"
+#include "tierup/api/model/node_times.h"
 #include "tierup/archive/byte_source.h"
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"

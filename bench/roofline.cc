@@ -8,9 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "tierup/api/node_times.h"
+#include "tierup/api/model/node_times.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/matmul.h"
+#include "tierup/kernels/gemm/matmul.h"
 
 namespace tierup::bench {
 namespace {

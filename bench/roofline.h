@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "tierup/api/model.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/api/model/model.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup::bench {
 

@@ -22,7 +22,7 @@
 #include "model_options.h"
 #include "node_bench.h"
 #include "settling.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup::cli {
 namespace {

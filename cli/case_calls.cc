@@ -1,7 +1,7 @@
 #include "case_calls.h"
 
-#include "tierup/api/facade.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/api/public/facade.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup::cli {
 

@@ -12,12 +12,12 @@
 #include "commands.h"
 #include "isolated_worker.h"
 #include "json_writer.h"
-#include "tierup/api/lockstep_check.h"
-#include "tierup/api/model_cases.h"
-#include "tierup/api/op_cases.h"
-#include "tierup/api/train_case.h"
-#include "tierup/api/training_run.h"
-#include "tierup/api/training_steps.h"
+#include "tierup/cases/lockstep_check.h"
+#include "tierup/cases/model_cases.h"
+#include "tierup/cases/op_cases.h"
+#include "tierup/cases/train_case.h"
+#include "tierup/cases/training_run.h"
+#include "tierup/cases/training_steps.h"
 
 namespace tierup::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "model_options.h"
 #include "result_text.h"
 #include "settling.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup::cli {
 namespace {

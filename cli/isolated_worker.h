@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tierup/api/case_outcome.h"
+#include "tierup/cases/case_outcome.h"
 
 namespace tierup::cli {
 

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "tierup/api/model.h"
+#include "tierup/api/model/model.h"
 #include "tierup/module.h"
 
 namespace tierup::cli {

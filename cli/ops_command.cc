@@ -6,8 +6,8 @@
 
 #include "commands.h"
 #include "json_writer.h"
-#include "tierup/ops/derivative.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/derivative.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "json_writer.h"
 #include "tierup/base/error.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 
 namespace tierup::cli {
 namespace {

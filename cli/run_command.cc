@@ -7,8 +7,8 @@
 #include "json_writer.h"
 #include "model_options.h"
 #include "result_text.h"
-#include "tierup/api/model_cases.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup::cli {
 namespace {

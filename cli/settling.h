@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "tierup/api/model.h"
+#include "tierup/api/model/model.h"
 
 namespace tierup::cli {
 

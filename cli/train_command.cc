@@ -7,8 +7,8 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
-#include "tierup/api/model_task.h"
-#include "tierup/api/plain_json.h"
+#include "tierup/api/model/model_task.h"
+#include "tierup/api/model/plain_json.h"
 #include "tierup/base/error.h"
 
 namespace tierup::cli {

@@ -11,6 +11,7 @@ set(TIERUP_THIRD_PARTY_executor ${CMAKE_DL_LIBS})
 set(TIERUP_THIRD_PARTY_archive ZLIB::ZLIB simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_frontend simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_api simdjson::simdjson)
+set(TIERUP_THIRD_PARTY_cases simdjson::simdjson)
 
 function(tierup_isa_flags sources)
   foreach(source ${sources})
@@ -21,11 +22,11 @@ function(tierup_isa_flags sources)
     elseif(source MATCHES "_avx512\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
         "-mavx2;-mfma;-mf16c;-mbmi2;-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mprefer-vector-width=512")
-    elseif(source MATCHES "/kernels/(runs_integer|cast)\\.cc$")
+    elseif(source MATCHES "/kernels/(pointwise/runs_integer|memory/cast)\\.cc$")
       # Plain loops over many types that the compiler is to vectorise.
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3")
     endif()
-    if(source MATCHES "/kernels/vector_casts_")
+    if(source MATCHES "/kernels/memory/vector_casts_")
       # Vectors are wider than registers here; they never cross a call.
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "-Wno-psabi")
     endif()
@@ -52,9 +53,9 @@ function(tierup_layer name below)
     target_link_libraries(tierup_${name} ${scope} tierup_${lower})
   endforeach()
   target_link_libraries(tierup_${name} ${scope} ${TIERUP_THIRD_PARTY_${name}})
-  if(name STREQUAL "api" AND sources)
+  if(name MATCHES "^(api|cases)$" AND sources)
     # Keeps the public headers' names out of namespace tierup, where the rooms have their own.
-    target_compile_definitions(tierup_api PRIVATE TIERUP_BUILDING
+    target_compile_definitions(tierup_${name} PRIVATE TIERUP_BUILDING
                                TIERUP_VERSION="${PROJECT_VERSION}")
   endif()
   if(name STREQUAL "kernels" AND sources)

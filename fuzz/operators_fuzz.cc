@@ -18,9 +18,9 @@
 #include "tierup/base/interrupt.h"
 #include "tierup/base/memory_use.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
-#include "tierup/kernels/generator.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/random/generator.h"
+#include "tierup/ops/table/op_table.h"
 #include "tierup/tensor/allocator.h"
 
 namespace {

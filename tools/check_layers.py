@@ -1,6 +1,6 @@
 """Fails when a room includes a room, or a third-party library, that it may not.
 
-Rules: LAYERS (rooms), only `codegen` includes LLVM, only `kernels` includes oneDNN, the public headers
+Rules: LAYERS (rooms and their sub-rooms), only `codegen` includes LLVM, only `kernels` includes oneDNN, the public headers
 under include/tierup include nothing but each other and the standard library.
 """
 
@@ -18,13 +18,30 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 def allowed_rooms():
     allowed = {}
     for line in (ROOT / "LAYERS").read_text().splitlines():
-        line = line.split("#")[0].strip()
-        if not line:
+        line = line.split("#")[0].rstrip()
+        if not line or line.startswith(" "):
             continue
         room, _, below = line.partition(":")
         allowed[room] = {room, *below.split()}
         unknown = allowed[room] - allowed.keys()
         assert not unknown, f"LAYERS: {room} names {unknown}, which is not above it"
+    return allowed
+
+
+def allowed_sub_rooms():
+    """Per room that has sub-rooms: what the files of each may include of the room."""
+    allowed, room = {}, None
+    for line in (ROOT / "LAYERS").read_text().splitlines():
+        name, colon, below = line.split("#")[0].partition(":")
+        if not colon:
+            continue
+        if not name.startswith(" "):
+            room = name.strip()
+            continue
+        subs = allowed.setdefault(room, {})
+        subs[name.strip()] = {name.strip(), *below.split()}
+        unknown = subs[name.strip()] - subs.keys()
+        assert not unknown, f"LAYERS: {room}/{name.strip()} names {unknown}, which is not above it"
     return allowed
 
 
@@ -52,6 +69,21 @@ def check_rooms(root, allowed):
                     yield f"{where}: only {owner} may include {target}"
 
 
+def check_sub_rooms(root, allowed):
+    for room, subs in allowed.items():
+        for path in sorted((root / "tierup" / room).glob("*/*.[hcd]*")):
+            sub = path.parent.name
+            if sub not in subs:
+                yield f"{path.relative_to(root)}: sub-room {room}/{sub} is not in LAYERS"
+                continue
+            if path.stem.endswith(("_test", "_fixture")):
+                continue
+            for number, _, target in includes(path):
+                parts = target.split("/")
+                if parts[:2] == ["tierup", room] and (len(parts) == 3 or parts[2] not in subs[sub]):
+                    yield f"{path.relative_to(root)}:{number}: {room}/{sub} may not include {'/'.join(parts[2:])}"
+
+
 def check_public(root):
     for path in sorted((root / "include" / "tierup").glob("*.h")):
         for number, quote, target in includes(path):
@@ -61,7 +93,7 @@ def check_public(root):
 
 def check(root):
     allowed = allowed_rooms()
-    return [*check_rooms(root, allowed), *check_public(root)]
+    return [*check_rooms(root, allowed), *check_sub_rooms(root, allowed_sub_rooms()), *check_public(root)]
 
 
 if __name__ == "__main__":

@@ -20,12 +20,20 @@ class SeededViolations(unittest.TestCase):
         self.assertEqual(found, ["tierup/tensor/a.h:1: tensor may not include ir"])
 
     def test_library_outside_its_room_is_named(self):
-        found = self.problems("tierup/ops/a.cc", "#include <dnnl.hpp>\n")
-        self.assertEqual(found, ["tierup/ops/a.cc:1: only kernels may include dnnl.hpp"])
+        found = self.problems("tierup/ir/a.cc", "#include <dnnl.hpp>\n")
+        self.assertEqual(found, ["tierup/ir/a.cc:1: only kernels may include dnnl.hpp"])
 
     def test_public_header_with_an_internal_include_is_named(self):
         found = self.problems("include/tierup/a.h", '#include "tierup/tensor/tensor.h"\n')
         self.assertEqual(len(found), 1)
+
+    def test_sideward_include_between_sub_rooms_is_named(self):
+        found = self.problems("tierup/kernels/memory/a.h", '#include "tierup/kernels/gemm/gemm.h"\n')
+        self.assertEqual(found, ["tierup/kernels/memory/a.h:1: kernels/memory may not include gemm/gemm.h"])
+
+    def test_folder_that_is_no_sub_room_is_named(self):
+        found = self.problems("tierup/kernels/utils/a.h", "")
+        self.assertEqual(found, ["tierup/kernels/utils/a.h: sub-room kernels/utils is not in LAYERS"])
 
     def test_downward_include_is_fine(self):
         self.assertEqual(self.problems("tierup/ir/a.h", '#include "tierup/tensor/tensor.h"\n'), [])

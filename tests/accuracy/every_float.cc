@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "tierup/kernels/pointwise_runs.h"
+#include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace {
 

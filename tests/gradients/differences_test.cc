@@ -9,15 +9,15 @@
 #include <filesystem>
 #include <set>
 
-#include "tierup/api/case_tree.h"
-#include "tierup/api/tree_reader.h"
 #include "tierup/archive/safetensors.h"
 #include "tierup/autodiff/recording_tape.h"
 #include "tierup/base/error.h"
-#include "tierup/kernels/copy.h"
-#include "tierup/kernels/generator.h"
-#include "tierup/ops/derivative.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/cases/case_tree.h"
+#include "tierup/cases/tree_reader.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/random/generator.h"
+#include "tierup/ops/table/derivative.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup {
 namespace {

@@ -4,10 +4,10 @@
 // What loads is run, with a time limit: it must answer, or fail with an Error of the caller's kind.
 #include <gtest/gtest.h>
 
-#include "tierup/api/model.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/api/model/model.h"
 #include "tierup/archive/zip_builder.h"
 #include "tierup/base/error.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup {
 namespace {

@@ -10,14 +10,14 @@
 #include <limits>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/gemm.h"
+#include "tierup/kernels/gemm/gemm.h"
+#include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/net/convolution_fixture.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/panel_convolution.h"
 #include "tierup/kernels/net/swish.h"
 #include "tierup/kernels/net/winograd.h"
-#include "tierup/kernels/pointwise_runs.h"
-#include "tierup/kernels/row_kernels.h"
+#include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace tierup::kernels {
 namespace {

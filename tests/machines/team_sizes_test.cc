@@ -2,8 +2,8 @@
 // has, at tier 0 and with plans, give what their cases expect.
 #include <gtest/gtest.h>
 
-#include "tierup/api/model.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/api/model/model.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup::api {
 namespace {

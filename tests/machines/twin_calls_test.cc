@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <map>
 
-#include "tierup/api/model.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/api/model/model.h"
+#include "tierup/cases/model_cases.h"
 
 namespace tierup::api {
 namespace {

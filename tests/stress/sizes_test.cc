@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "tierup/api/model.h"
+#include "tierup/api/model/model.h"
 #include "tierup/base/block_marks.h"
 #include "tierup/tensor/allocator.h"
 #include "tierup/tensor/comparison.h"

@@ -16,9 +16,9 @@
 #include <new>
 #include <thread>
 
-#include "tierup/api/model.h"
-#include "tierup/api/model_cases.h"
+#include "tierup/api/model/model.h"
 #include "tierup/base/block_marks.h"
+#include "tierup/cases/model_cases.h"
 #include "tierup/executor/executor.h"
 #include "tierup/tensor/allocator.h"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "tierup/api/model_cases.h"
+#include "tierup/cases/model_cases.h"
 #include "tierup/tensor/allocator.h"
 
 namespace tierup::api {

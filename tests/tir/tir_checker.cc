@@ -14,7 +14,7 @@
 #include "tests/tir/tir_program.h"
 #include "tierup/ir/graph_hash.h"
 #include "tierup/ir/verifier.h"
-#include "tierup/passes/pass_runner.h"
+#include "tierup/passes/core/pass_runner.h"
 #include "tierup/passes/pipeline.h"
 
 namespace tierup::tests {

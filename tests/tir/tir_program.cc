@@ -1,7 +1,7 @@
 // See tir_program.h.
 #include "tests/tir/tir_program.h"
 
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 #include "tierup/runtime/lower.h"
 #include "tierup/runtime/program.h"
 

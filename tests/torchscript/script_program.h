@@ -10,7 +10,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/frontend/torchscript/compilation_unit.h"
-#include "tierup/kernels/generator.h"
+#include "tierup/kernels/random/generator.h"
 #include "tierup/passes/pipeline.h"
 #include "tierup/runtime/program.h"
 #include "tierup/tier/tiered_program.h"

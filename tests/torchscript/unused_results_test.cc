@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "tests/torchscript/script_program.h"
-#include "tierup/kernels/conversion.h"
+#include "tierup/kernels/shape/conversion.h"
 
 namespace tierup {
 namespace {

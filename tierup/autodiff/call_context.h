@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tierup/autodiff/recorded_call.h"
-#include "tierup/ops/derivative.h"
+#include "tierup/ops/table/derivative.h"
 
 namespace tierup::autodiff {
 

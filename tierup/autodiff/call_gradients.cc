@@ -1,6 +1,6 @@
 #include "tierup/autodiff/call_gradients.h"
 
-#include "tierup/kernels/generator.h"
+#include "tierup/kernels/random/generator.h"
 
 namespace tierup::autodiff {
 namespace {

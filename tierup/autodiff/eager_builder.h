@@ -8,7 +8,7 @@
 
 #include "tierup/autodiff/call_context.h"
 #include "tierup/autodiff/node.h"
-#include "tierup/ops/tape.h"
+#include "tierup/ops/table/tape.h"
 
 namespace tierup::autodiff {
 

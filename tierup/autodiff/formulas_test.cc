@@ -3,7 +3,7 @@
 
 #include "tierup/autodiff/call_gradients.h"
 #include "tierup/base/error.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::autodiff {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tierup/ir/source.h"
-#include "tierup/ops/tape.h"
+#include "tierup/ops/table/tape.h"
 
 namespace tierup::autodiff {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "tierup/ops/derivative.h"
+#include "tierup/ops/table/derivative.h"
 
 namespace tierup::autodiff {
 

@@ -3,7 +3,7 @@
 // It has no state of its own: what is recorded hangs on the tensors. One serves all runs.
 #pragma once
 
-#include "tierup/ops/tape.h"
+#include "tierup/ops/table/tape.h"
 
 namespace tierup::autodiff {
 

@@ -4,8 +4,8 @@
 #include "tierup/autodiff/node.h"
 #include "tierup/autodiff/recording_tape.h"
 #include "tierup/base/error.h"
-#include "tierup/kernels/generator.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/kernels/random/generator.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::autodiff {
 namespace {

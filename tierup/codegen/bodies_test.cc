@@ -4,9 +4,9 @@
 #include <random>
 
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/cast.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/memory/cast.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::codegen {
 namespace {

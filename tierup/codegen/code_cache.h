@@ -14,7 +14,7 @@
 #include <unordered_map>
 
 #include "tierup/base/ref.h"
-#include "tierup/kernels/fused_kernel.h"
+#include "tierup/kernels/pointwise/fused_kernel.h"
 
 namespace tierup::codegen {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/small_tensors.h"
+#include "tierup/kernels/memory/small_tensors.h"
 
 namespace tierup::codegen {
 namespace {

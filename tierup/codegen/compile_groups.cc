@@ -11,12 +11,12 @@
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/codegen/group_stages.h"
 #include "tierup/codegen/matrix_stages.h"
-#include "tierup/kernels/instruction_set.h"
-#include "tierup/ops/fused_loop.h"
-#include "tierup/ops/fusion_group.h"
-#include "tierup/ops/group_loads.h"
-#include "tierup/ops/matrix_loop.h"
-#include "tierup/ops/role.h"
+#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/ops/regions/fused_loop.h"
+#include "tierup/ops/regions/fusion_group.h"
+#include "tierup/ops/regions/group_loads.h"
+#include "tierup/ops/regions/matrix_loop.h"
+#include "tierup/ops/table/role.h"
 
 namespace tierup::codegen {
 namespace {

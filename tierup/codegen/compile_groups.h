@@ -20,7 +20,7 @@ struct GroupReport {
 };
 
 // For kernels of no more instructions than those that they are compared with have
-// (kernels/instruction_set.h), and none beyond what TIERUP_INSTRUCTION_SET allows.
+// (kernels/simd/instruction_set.h), and none beyond what TIERUP_INSTRUCTION_SET allows.
 CompileOptions process_options();
 
 // Kernels are made for the forms that the groups expect, equal ones once in a process (CodeCache).

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/view.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::codegen {
 namespace {

@@ -11,8 +11,8 @@
 #include "tierup/codegen/compile_groups.h"
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/ir/graph_editor.h"
-#include "tierup/ops/fusion_group.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/regions/fusion_group.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::codegen {
 

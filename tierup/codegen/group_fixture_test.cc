@@ -1,7 +1,7 @@
 #include "tierup/codegen/group_fixture.h"
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 
 namespace tierup::codegen {
 namespace {

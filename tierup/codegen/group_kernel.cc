@@ -8,9 +8,9 @@
 #include <map>
 #include <optional>
 
-#include "tierup/kernels/cast.h"
-#include "tierup/kernels/expression_table.h"
-#include "tierup/ops/product_kinds.h"
+#include "tierup/kernels/memory/cast.h"
+#include "tierup/kernels/pointwise/expression_table.h"
+#include "tierup/ops/regions/product_kinds.h"
 
 namespace tierup::codegen {
 namespace {

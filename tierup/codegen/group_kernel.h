@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tierup/codegen/kernel_spec.h"
-#include "tierup/kernels/expression.h"
-#include "tierup/ops/fusion_group.h"
+#include "tierup/kernels/simd/expression.h"
+#include "tierup/ops/regions/fusion_group.h"
 
 namespace tierup::codegen {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "tierup/ops/fusion_group.h"
+#include "tierup/ops/regions/fusion_group.h"
 
 namespace tierup::codegen {
 

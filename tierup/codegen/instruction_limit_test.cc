@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/instruction_set.h"
-#include "tierup/kernels/lapack_library.h"
-#include "tierup/kernels/onednn_level.h"
+#include "tierup/kernels/linalg/lapack_library.h"
+#include "tierup/kernels/onednn/onednn_level.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::codegen {
 namespace {

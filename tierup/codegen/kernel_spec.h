@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tierup/kernels/expression_node.h"
-#include "tierup/kernels/fused_kernel.h"
+#include "tierup/kernels/pointwise/fused_kernel.h"
+#include "tierup/kernels/simd/expression_node.h"
 
 namespace tierup::codegen {
 

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/instruction_set.h"
-#include "tierup/kernels/view.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::codegen {
 namespace {

@@ -1,12 +1,12 @@
 // Matrix stages: into which kernels a group with products falls, and what each of them is made of.
 //
 // A member's level is the number of times that something has to lie in memory before it; members
-// of one level over the same rows and columns go into one kernel (ops/matrix_stage.h).
+// of one level over the same rows and columns go into one kernel (ops/regions/matrix_stage.h).
 #pragma once
 
 #include "tierup/codegen/group_kernel.h"
-#include "tierup/ops/matrix_meta_tensors.h"
-#include "tierup/ops/matrix_stage.h"
+#include "tierup/ops/regions/matrix_meta_tensors.h"
+#include "tierup/ops/regions/matrix_stage.h"
 
 namespace tierup::codegen {
 

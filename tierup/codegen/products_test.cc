@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/copy.h"
-#include "tierup/kernels/view.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::codegen {
 namespace {

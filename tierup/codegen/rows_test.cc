@@ -9,10 +9,10 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/instruction_set.h"
-#include "tierup/kernels/slicing.h"
-#include "tierup/ops/role.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/ops/table/role.h"
 #include "tierup/tensor/allocator.h"
 
 namespace tierup::codegen {

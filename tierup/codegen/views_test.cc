@@ -4,8 +4,8 @@
 #include <random>
 
 #include "tierup/codegen/group_fixture.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/view.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::codegen {
 namespace {

@@ -22,7 +22,7 @@
 #include "tierup/executor/run_permits.h"
 #include "tierup/executor/servable.h"
 #include "tierup/executor/work_pool.h"
-#include "tierup/kernels/bound_outputs.h"
+#include "tierup/kernels/memory/bound_outputs.h"
 
 namespace tierup::executor {
 
@@ -81,7 +81,7 @@ class Executor {
                                uint64_t* generation = nullptr);
   // The leaves of the result come to lie in `outputs`, which must have their number, shapes and
   // dtypes; throws kInvalidArgument naming the output otherwise. Copies what could not be
-  // computed there (kernels/bound_outputs.h).
+  // computed there (kernels/memory/bound_outputs.h).
   void run_into(std::vector<IValue> leaves, std::span<const Tensor> outputs, RunLimits limits);
   // Returns at once; `done` is called in a thread of the executor's, once, and must not throw.
   // Throws kExhausted if the queue is full.

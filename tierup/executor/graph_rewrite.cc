@@ -1,7 +1,7 @@
 #include "tierup/executor/graph_rewrite.h"
 
 #include "tierup/base/error.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::executor {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tierup/ir/graph_editor.h"
-#include "tierup/ops/external.h"
+#include "tierup/ops/table/external.h"
 
 namespace tierup::executor {
 

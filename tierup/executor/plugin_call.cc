@@ -5,7 +5,7 @@
 #include "tierup/executor/plugin_graph.h"
 #include "tierup/executor/plugin_package.h"
 #include "tierup/executor/plugin_pass.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 
 namespace tierup::executor {
 namespace {

@@ -1,6 +1,6 @@
 #include "tierup/executor/plugin_graph.h"
 
-#include "tierup/ops/external.h"
+#include "tierup/ops/table/external.h"
 
 void tierup_plugin_graph::run(std::span<const tierup::IValue> args,
                               std::span<tierup::IValue> results,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tierup/executor/plugin_call.h"
-#include "tierup/ops/op.h"
+#include "tierup/ops/table/op.h"
 
 // Constant once made. Values are numbered: inputs, constants, then what the nodes make.
 struct tierup_plugin_graph {

@@ -8,7 +8,7 @@
 #include "tierup/executor/plugin_graph.h"
 #include "tierup/executor/plugin_pass.h"
 #include "tierup/ir/graph.h"
-#include "tierup/ops/external.h"
+#include "tierup/ops/table/external.h"
 
 namespace tierup::executor {
 

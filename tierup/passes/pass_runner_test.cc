@@ -1,10 +1,10 @@
 // The runner's own work: order, leaving out, budget, dumps, verification, reports.
-#include "tierup/passes/pass_runner.h"
+#include "tierup/passes/core/pass_runner.h"
 
 #include <gtest/gtest.h>
 
 #include "tierup/ir/text.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 #include "tierup/passes/pipeline.h"
 
 namespace tierup::passes {

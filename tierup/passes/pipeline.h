@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "tierup/passes/pass.h"
+#include "tierup/passes/core/pass.h"
 
 namespace tierup::passes {
 

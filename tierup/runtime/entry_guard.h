@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tierup/ops/run_context.h"
+#include "tierup/ops/table/run_context.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/tensor/ivalue.h"
 

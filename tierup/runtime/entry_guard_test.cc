@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "tierup/kernels/creation.h"
+#include "tierup/kernels/pointwise/creation.h"
 
 namespace tierup::runtime {
 namespace {

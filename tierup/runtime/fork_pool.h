@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tierup/base/fork_hooks.h"
-#include "tierup/ops/run_context.h"
+#include "tierup/ops/table/run_context.h"
 #include "tierup/runtime/frame_pool.h"
 #include "tierup/runtime/run_state.h"
 #include "tierup/tensor/ivalue.h"

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "tierup/ops/missing_tensor.h"
-#include "tierup/ops/tape.h"
+#include "tierup/ops/table/missing_tensor.h"
+#include "tierup/ops/table/tape.h"
 #include "tierup/runtime/program.h"
 #include "tierup/runtime/step_observer.h"
 

@@ -12,7 +12,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/small_vector.h"
-#include "tierup/ops/run_context.h"
+#include "tierup/ops/table/run_context.h"
 #include "tierup/runtime/fork_pool.h"
 #include "tierup/runtime/plan.h"
 #include "tierup/runtime/run_profiler.h"
@@ -77,8 +77,8 @@ class Interpreter {
   const Step* run_fork(const Step& step);
   bool try_hand_over(const Step& step, const Ref<ForkTask>& task);
   const Step* run_wait(const Step& step);
-  // Ends the branches (passes/fork_branches.h) that the top activation has handed over: nobody may
-  // work for a run that is over.
+  // Ends the branches (passes/specialize/fork_branches.h) that the top activation has handed over:
+  // nobody may work for a run that is over.
   void join_branches();
   const Step* enter_with(const Plan& plan, const Step& step, const Step* resume,
                          Ref<ForkTask> boundary);

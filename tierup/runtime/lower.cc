@@ -12,8 +12,8 @@
 
 #include "tierup/analysis/effects.h"
 #include "tierup/base/error.h"
-#include "tierup/ops/external.h"
-#include "tierup/ops/missing_tensor.h"
+#include "tierup/ops/table/external.h"
+#include "tierup/ops/table/missing_tensor.h"
 #include "tierup/runtime/last_use.h"
 
 namespace tierup::runtime {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tierup/ir/function.h"
-#include "tierup/ops/op.h"
+#include "tierup/ops/table/op.h"
 #include "tierup/runtime/frame_pool.h"
 
 namespace tierup::runtime {

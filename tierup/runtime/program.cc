@@ -2,7 +2,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/bound_outputs.h"
+#include "tierup/kernels/memory/bound_outputs.h"
 #include "tierup/runtime/interpreter.h"
 #include "tierup/runtime/lower.h"
 

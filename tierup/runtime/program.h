@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tierup/ir/function.h"
-#include "tierup/ops/run_context.h"
+#include "tierup/ops/table/run_context.h"
 #include "tierup/runtime/fork_pool.h"
 #include "tierup/runtime/plan.h"
 #include "tierup/runtime/run_state.h"

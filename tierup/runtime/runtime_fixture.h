@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tierup/ir/text.h"
-#include "tierup/ops/boxing.h"
+#include "tierup/ops/table/boxing.h"
 #include "tierup/runtime/lower.h"
 #include "tierup/runtime/program.h"
 

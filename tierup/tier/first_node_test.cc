@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tierup/ir/text.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 #include "tierup/runtime/lower.h"
 #include "tierup/runtime/program.h"
 #include "tierup/tensor/tensor.h"

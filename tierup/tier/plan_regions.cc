@@ -1,8 +1,8 @@
 #include "tierup/tier/plan_regions.h"
 
-#include "tierup/ops/fusion_group.h"
-#include "tierup/ops/neural_net.h"
-#include "tierup/passes/value_queries.h"
+#include "tierup/ops/regions/fusion_group.h"
+#include "tierup/ops/regions/neural_net.h"
+#include "tierup/passes/core/value_queries.h"
 
 namespace tierup::tier {
 namespace {

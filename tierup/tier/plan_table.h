@@ -10,8 +10,8 @@
 
 #include "tierup/base/ref.h"
 #include "tierup/base/snapshot_cell.h"
-#include "tierup/ops/holds_memory.h"
-#include "tierup/ops/twin_calls.h"
+#include "tierup/ops/regions/twin_calls.h"
+#include "tierup/ops/table/holds_memory.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/runtime/entry_guard.h"
 #include "tierup/runtime/memory_plan.h"

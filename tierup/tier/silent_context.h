@@ -1,8 +1,8 @@
 // SilentContext: for runs at tier 0 that nobody asked for: rehearsals and live checks.
 #pragma once
 
-#include "tierup/kernels/generator.h"
-#include "tierup/ops/run_context.h"
+#include "tierup/kernels/random/generator.h"
+#include "tierup/ops/table/run_context.h"
 
 namespace tierup::tier {
 

@@ -7,16 +7,16 @@
 #include <cstdio>
 
 #include "tierup/codegen/compile_groups.h"
-#include "tierup/ops/op_table.h"
-#include "tierup/ops/role.h"
-#include "tierup/passes/batch_loop_products.h"
-#include "tierup/passes/fork_branches.h"
-#include "tierup/passes/freeze_attributes.h"
-#include "tierup/passes/fuse_pointwise.h"
-#include "tierup/passes/fuse_products.h"
-#include "tierup/passes/pass_runner.h"
+#include "tierup/ops/table/op_table.h"
+#include "tierup/ops/table/role.h"
+#include "tierup/passes/core/pass_runner.h"
+#include "tierup/passes/core/value_queries.h"
+#include "tierup/passes/fuse/fuse_pointwise.h"
+#include "tierup/passes/fuse/fuse_products.h"
 #include "tierup/passes/pipeline.h"
-#include "tierup/passes/value_queries.h"
+#include "tierup/passes/specialize/batch_loop_products.h"
+#include "tierup/passes/specialize/fork_branches.h"
+#include "tierup/passes/specialize/freeze_attributes.h"
 #include "tierup/runtime/lower.h"
 
 namespace tierup::tier {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tierup/ops/twin_calls.h"
+#include "tierup/ops/regions/twin_calls.h"
 #include "tierup/runtime/entry_guard.h"
 
 namespace tierup::tier {

@@ -9,9 +9,9 @@
 
 #include "tierup/ir/graph_editor.h"
 #include "tierup/ir/text.h"
-#include "tierup/kernels/conversion.h"
-#include "tierup/kernels/generator.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/kernels/random/generator.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/ops/table/op_table.h"
 #include "tierup/tier/tiered_graph.h"
 #include "tierup/tier/tiered_program.h"
 

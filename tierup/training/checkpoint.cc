@@ -7,7 +7,7 @@
 #include "tierup/archive/model_archive.h"
 #include "tierup/archive/torch_save.h"
 #include "tierup/base/error.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 
 namespace tierup::training {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tierup/archive/safetensors.h"
-#include "tierup/kernels/generator.h"
+#include "tierup/kernels/random/generator.h"
 #include "tierup/tensor/ivalue.h"
 #include "tierup/training/schedule.h"
 

@@ -5,9 +5,9 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
-#include "tierup/kernels/optimizer_step.h"
-#include "tierup/kernels/reduce_moments.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/optimizer/optimizer_step.h"
+#include "tierup/kernels/reduce/reduce_moments.h"
 
 namespace tierup::training {
 namespace {

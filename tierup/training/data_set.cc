@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "tierup/base/error.h"
-#include "tierup/kernels/copy.h"
-#include "tierup/kernels/random.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/random/random.h"
 
 namespace tierup::training {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tierup/archive/safetensors.h"
-#include "tierup/kernels/generator.h"
+#include "tierup/kernels/random/generator.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::training {

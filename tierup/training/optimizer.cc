@@ -7,7 +7,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 
 namespace tierup::training {
 namespace {

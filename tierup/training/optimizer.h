@@ -2,7 +2,8 @@
 //
 // A step is one pass over the memory of all parameters, cut into pieces for the threads of the
 // team: clipping's factor, weight decay, the state and the parameter itself at once. The arithmetic
-// is that of PyTorch's loop (kernels/optimizer_step.h); the number of threads changes no bit.
+// is that of PyTorch's loop (kernels/optimizer/optimizer_step.h); the number of threads changes no
+// bit.
 #pragma once
 
 #include <span>

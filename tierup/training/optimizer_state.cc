@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tierup/base/error.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/training/optimizer.h"
 
 namespace tierup::training {

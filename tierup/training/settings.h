@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tierup/kernels/optimizer_step.h"
+#include "tierup/kernels/optimizer/optimizer_step.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::training {

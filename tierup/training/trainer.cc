@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "tierup/base/error.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/training/clip.h"
 
 namespace tierup::training {

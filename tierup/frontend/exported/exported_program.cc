@@ -12,7 +12,7 @@
 #include "tierup/frontend/exported/exported_weights.h"
 #include "tierup/frontend/exported/flat_signature.h"
 #include "tierup/frontend/exported/graph_builder.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::frontend::exported {
 namespace {

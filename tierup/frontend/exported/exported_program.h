@@ -20,7 +20,7 @@
 #include "tierup/frontend/exported/tree_spec.h"
 #include "tierup/frontend/missing_operator.h"
 #include "tierup/ir/function.h"
-#include "tierup/ops/external.h"
+#include "tierup/ops/table/external.h"
 
 namespace tierup::frontend::exported {
 

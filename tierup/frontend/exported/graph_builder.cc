@@ -4,8 +4,8 @@
 #include <array>
 
 #include "tierup/base/error.h"
-#include "tierup/ops/autocast.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/autocast.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::frontend::exported {
 namespace {

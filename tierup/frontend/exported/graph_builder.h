@@ -16,7 +16,7 @@
 #include "tierup/frontend/exported/symbolic_expression.h"
 #include "tierup/frontend/missing_operator.h"
 #include "tierup/ir/graph_editor.h"
-#include "tierup/ops/external.h"
+#include "tierup/ops/table/external.h"
 
 namespace tierup::frontend::exported {
 

@@ -5,7 +5,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/frontend/exported/graph_builder.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::frontend::exported {
 

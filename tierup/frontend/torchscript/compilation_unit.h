@@ -19,8 +19,8 @@
 #include "tierup/frontend/torchscript/script_function.h"
 #include "tierup/frontend/torchscript/source_index.h"
 #include "tierup/frontend/torchscript/type_resolver.h"
-#include "tierup/ops/external.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/external.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::frontend::torchscript {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tierup/ir/graph_editor.h"
-#include "tierup/ops/op_table.h"
+#include "tierup/ops/table/op_table.h"
 
 namespace tierup::frontend::torchscript {
 

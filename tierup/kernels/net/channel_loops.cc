@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
 namespace {

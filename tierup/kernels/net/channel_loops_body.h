@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "tierup/kernels/lanes_body.h"
 #include "tierup/kernels/net/channel_loops.h"
+#include "tierup/kernels/simd/lanes_body.h"
 
 namespace tierup::kernels::net {
 namespace {

@@ -9,9 +9,9 @@
 #include "tierup/base/float_watch.h"
 #include "tierup/base/idle_slots.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/emitter.h"
-#include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
 namespace {

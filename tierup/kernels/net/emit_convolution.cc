@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/net/swish.h"
-#include "tierup/kernels/onednn_engine.h"
-#include "tierup/kernels/spare_pages.h"
+#include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
 namespace {

@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/attention_floats.h"
+#include "tierup/kernels/attention/attention_floats.h"
 #include "tierup/kernels/net/channel_loops.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
-#include "tierup/kernels/onednn_engine.h"
-#include "tierup/kernels/pointwise.h"
+#include "tierup/kernels/onednn/onednn_engine.h"
+#include "tierup/kernels/pointwise/pointwise.h"
 
 namespace tierup::kernels::net {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/net/emitter.h"
-#include "tierup/kernels/pointwise_runs.h"
-#include "tierup/kernels/row_kernels.h"
+#include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace tierup::kernels::net {
 namespace {

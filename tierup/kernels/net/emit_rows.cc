@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/gemm.h"
+#include "tierup/kernels/gemm/gemm.h"
+#include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/net/emitter.h"
-#include "tierup/kernels/pointwise_runs.h"
-#include "tierup/kernels/spare_pages.h"
+#include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace tierup::kernels::net {
 namespace {

@@ -9,7 +9,7 @@
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/swish.h"
 #include "tierup/kernels/net/trial.h"
-#include "tierup/kernels/onednn_engine.h"
+#include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/copy.h"
-#include "tierup/kernels/onednn_engine.h"
-#include "tierup/kernels/spare_pages.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/spare_pages.h"
+#include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
 

@@ -9,7 +9,7 @@
 #include <deque>
 
 #include "tierup/kernels/net/layers.h"
-#include "tierup/kernels/onednn_level.h"
+#include "tierup/kernels/onednn/onednn_level.h"
 
 namespace tierup::kernels::net {
 namespace {

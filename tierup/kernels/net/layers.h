@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "tierup/kernels/convolution_geometry.h"
+#include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/net/program.h"
-#include "tierup/kernels/pooling_window.h"
+#include "tierup/kernels/pooling/pooling_window.h"
 
 namespace tierup::kernels::net {
 

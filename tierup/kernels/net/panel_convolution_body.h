@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tierup/kernels/copy_apart_body.h"
+#include "tierup/kernels/memory/copy_apart_body.h"
 #include "tierup/kernels/net/panel_body.h"
 #include "tierup/kernels/net/panel_convolution.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/instruction_set.h"
 #include "tierup/kernels/net/convolution_fixture.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
 namespace {

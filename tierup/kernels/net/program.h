@@ -1,9 +1,9 @@
 // Program: a straight line of tensor operators that is to be compiled as a whole.
 //
-// A pass (passes/neural_regions.cc) cuts such lines out of a graph: convolutions, linear layers and
-// what stands between them. Operators keep their arguments as the schema orders them; each is a
-// value of the line or a constant. Everything here is pure: what was in place in the graph has a
-// new value here. A program is constant after it was made.
+// A pass (passes/fuse/neural_regions.cc) cuts such lines out of a graph: convolutions, linear
+// layers and what stands between them. Operators keep their arguments as the schema orders them;
+// each is a value of the line or a constant. Everything here is pure: what was in place in the
+// graph has a new value here. A program is constant after it was made.
 #pragma once
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "tierup/kernels/copy.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/resolver.h"
-#include "tierup/kernels/view.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels::net {
 

@@ -1,9 +1,9 @@
 // Convolutions, products, attention and normalisations; see resolver.h.
 #include <cmath>
 
-#include "tierup/kernels/convolution_geometry.h"
+#include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/net/resolver.h"
-#include "tierup/kernels/view.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels::net {
 

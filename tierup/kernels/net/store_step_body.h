@@ -6,8 +6,8 @@
 
 #include <limits>
 
-#include "tierup/kernels/lanes_body.h"
 #include "tierup/kernels/net/store_step.h"
+#include "tierup/kernels/simd/lanes_body.h"
 
 namespace tierup::kernels::net {
 namespace {

@@ -1,7 +1,7 @@
 #include "tierup/kernels/net/swish.h"
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
 namespace {

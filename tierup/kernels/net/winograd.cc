@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
 namespace {

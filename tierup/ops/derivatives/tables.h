@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "tierup/ops/derivative.h"
+#include "tierup/ops/table/derivative.h"
 
 namespace tierup::ops::derivatives {
 

@@ -6,7 +6,7 @@
 // products and is left out of sums (see derivative.h).
 #pragma once
 
-#include "tierup/ops/derivative.h"
+#include "tierup/ops/table/derivative.h"
 
 namespace tierup::ops::derivatives {
 

@@ -1,0 +1,164 @@
+#include "tierup/api/model/model_task.h"
+
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/api/model/parameter_gradients.h"
+#include "tierup/base/error.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/runtime/plan.h"
+#include "tierup/runtime/step_observer.h"
+
+namespace tierup::api {
+namespace {
+
+bool is_finite(const IValue& value) {
+  if (!value.is_tensor() || !is_floating(value.to_tensor().dtype())) return true;
+  const Tensor numbers =
+      kernels::contiguous(kernels::to_dtype(value.to_tensor(), ScalarType::kDouble));
+  for (int64_t i = 0; i < numbers.numel(); ++i) {
+    if (!std::isfinite(numbers.data<double>()[i])) return false;
+  }
+  return true;
+}
+
+// Remembers the first operator that made something infinite or NaN of finite numbers.
+class FirstNonfinite final : public runtime::StepObserver {
+ public:
+  void before(const runtime::Plan&, const runtime::Step&, std::span<const IValue> inputs) override {
+    inputs_finite_ = std::ranges::all_of(inputs, is_finite);
+  }
+  void after(const runtime::Plan& plan, const runtime::Step& step,
+             std::span<const IValue> results) override {
+    if (!found_.empty() || !inputs_finite_ || std::ranges::all_of(results, is_finite)) return;
+    const ir::Node* origin = plan.origin(static_cast<size_t>(&step - plan.steps().data()));
+    found_ = "an operator";
+    if (origin == nullptr) return;
+    if (origin->op() != nullptr) found_ = origin->op()->schema().qualified_name();
+    if (!origin->range().empty()) found_ += " at " + origin->range().highlight();
+  }
+  const std::string& found() const { return found_; }
+
+ private:
+  bool inputs_finite_ = true;
+  std::string found_;
+};
+
+}  // namespace
+
+ModelTask::Forward ModelTask::forward(const training::Batch& batch, bool gradients,
+                                      runtime::StepObserver* observer) const {
+  const size_t inputs = loss_.op.empty() ? batch.size() : batch.size() - 1;
+  std::vector<IValue> args(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(inputs));
+  RunOptions run;
+  run.gradients = gradients;
+  run.observer = observer;
+  const IValue result = model_.call(std::move(args), {}, run);
+  require(result.is_tensor(), ErrorCode::kInvalidArgument,
+          "training needs a model whose forward gives one tensor, not a {}", result.tag_name());
+  Forward forward;
+  forward.output = result.to_tensor();
+  forward.loss =
+      loss_.op.empty() ? forward.output : mean_loss(loss_, forward.output, batch.back(), gradients);
+  return forward;
+}
+
+training::Score ModelTask::score(const Forward& result, const training::Batch& batch) const {
+  require(result.loss.numel() == 1, ErrorCode::kInvalidArgument,
+          "the loss is {}, not a single number", result.loss.describe());
+  training::Score score;
+  score.rows = batch[0].size(0);
+  const double loss = kernels::to_dtype(result.loss, ScalarType::kDouble).data<double>()[0];
+  score.loss_sum = loss * static_cast<double>(score.rows);
+  if (loss_.op.empty()) return score;
+  const Decisions decisions = count_right(loss_, result.output, batch.back());
+  score.right = decisions.right;
+  score.decided = decisions.all;
+  return score;
+}
+
+void ModelTask::check_data(const training::DataSet& data) {
+  if (!loss_.has_classes) return;
+  const Tensor& target = data.columns().back().second;
+  set_training(false);
+  const training::Batch row = data.range(0, 1);
+  std::vector<IValue> args(row.begin(), row.end() - 1);
+  const IValue output = model_.call(std::move(args));
+  if (!output.is_tensor() || output.to_tensor().dim() < 2) return;
+  // Probabilities of classes have the output's sizes.
+  if (is_floating(target.dtype()) && target.dim() == output.to_tensor().dim()) return;
+  training::check_labels(fmt::format("{}: column '{}'", data.name(), data.columns().back().first),
+                         target, output.to_tensor().size(1));
+}
+
+training::Score ModelTask::learn(const training::Batch& batch) {
+  for (const auto& named : frontend::torchscript::named_tensors(*model_.root())) {
+    if (named.is_parameter) clear_gradients({named.tensor});
+  }
+  const Forward result = forward(batch, true);
+  training::Score score = this->score(result, batch);
+  model_.backward({result.loss});
+  return score;
+}
+
+std::vector<Tensor> ModelTask::gradients(const std::vector<Tensor>& parameters) {
+  return gradients_of(parameters);
+}
+
+training::Score ModelTask::evaluate(const training::Batch& batch) {
+  return score(forward(batch, false), batch);
+}
+
+std::string ModelTask::explain_nonfinite(const training::Batch& batch) {
+  for (const auto& [name, tensor] : model_.state()) {
+    if (!is_finite(tensor)) return fmt::format("'{}' is not finite by now", name);
+  }
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (!is_finite(batch[i])) return fmt::format("column {} of the batch is not finite", i);
+  }
+  FirstNonfinite first;
+  const Forward result = forward(batch, false, &first);
+  if (!first.found().empty()) return fmt::format("{} was the first to give that", first.found());
+  if (!is_finite(result.loss))
+    return fmt::format("the loss '{}' was the first to give that", loss_.name);
+  return "the forward pass is finite, a gradient is not";
+}
+
+void ModelTask::set_training(bool training) {
+  if (model_.exported() == nullptr) model_.set_training(training);
+}
+
+std::vector<std::pair<std::string, Tensor>> trainable_parameters(
+    const Model& model, const std::vector<std::string>& patterns) {
+  std::vector<std::pair<std::string, Tensor>> result;
+  std::string names;
+  for (auto& named : frontend::torchscript::named_tensors(*model.root())) {
+    if (!named.is_parameter || !named.tensor.requires_grad()) continue;
+    names += "\n- " + named.name;
+    const bool is_wanted =
+        patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+          return fnmatch(pattern.c_str(), named.name.c_str(), 0) == 0;
+        });
+    if (is_wanted) result.emplace_back(std::move(named.name), std::move(named.tensor));
+  }
+  require(!names.empty(), ErrorCode::kInvalidArgument,
+          "the model has no parameter that requires gradients");
+  require(!result.empty(), ErrorCode::kInvalidArgument,
+          "no parameter is called like {}; there are:{}", fmt::join(patterns, ", "), names);
+  return result;
+}
+
+std::vector<std::string> needed_arguments(const Model& model) {
+  if (model.exported() != nullptr) return model.exported()->argument_names;
+  std::vector<std::string> names;
+  const ir::Schema& schema = model.method("forward").schema();
+  for (size_t i = 1; i < schema.arguments.size(); ++i) {
+    if (!schema.arguments[i].default_value) names.push_back(schema.arguments[i].name);
+  }
+  return names;
+}
+
+}  // namespace tierup::api

@@ -1,0 +1,116 @@
+#include "tierup/kernels/convolution/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tierup/kernels/memory/copy.h"
+
+namespace tierup::kernels {
+namespace {
+
+Tensor numbers(const IntVector& sizes, ScalarType dtype, int64_t seed) {
+  const Tensor result = Tensor::empty(sizes, ScalarType::kLong);
+  for (int64_t i = 0; i < result.numel(); ++i) result.data<int64_t>()[i] = (i * 7 + seed) % 5 - 2;
+  return to_dtype(result, dtype);
+}
+
+void expect_same(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(shape_string(a.sizes()), shape_string(b.sizes()));
+  const Tensor left = contiguous(to_dtype(a, ScalarType::kDouble));
+  const Tensor right = contiguous(to_dtype(b, ScalarType::kDouble));
+  for (int64_t i = 0; i < left.numel(); ++i)
+    ASSERT_EQ(left.data<double>()[i], right.data<double>()[i]) << i;
+}
+
+// f32 goes through oneDNN, f64 through patches and the own matrix product.
+TEST(Convolution, BothEnginesAgree) {
+  for (const int64_t groups : {1, 2, 4}) {
+    for (const int64_t stride : {1, 2}) {
+      for (const int64_t dilation : {1, 2}) {
+        const IntVector sizes{2, 4, 9, 8};
+        const IntVector kernel{8, 4 / groups, 3, 2};
+        const auto run = [&](ScalarType dtype) {
+          return convolution(numbers(sizes, dtype, 0), numbers(kernel, dtype, 1),
+                             numbers({8}, dtype, 2), {stride}, {1, 1}, {dilation}, false, {0},
+                             groups);
+        };
+        expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
+        const auto run_transposed = [&](ScalarType dtype) {
+          return convolution(numbers({2, 8, 5, 4}, dtype, 0),
+                             numbers({8, 4 / groups, 3, 2}, dtype, 1), numbers({4}, dtype, 2),
+                             {stride}, {1}, {dilation}, true, {stride - 1}, groups);
+        };
+        expect_same(run_transposed(ScalarType::kFloat), run_transposed(ScalarType::kDouble));
+      }
+    }
+  }
+}
+
+TEST(Convolution, SamePaddingKeepsTheSizeWithAnEvenKernel) {
+  const auto run = [](ScalarType dtype) {
+    return conv_mode(numbers({3, 7, 6}, dtype, 0), numbers({2, 3, 4, 3}, dtype, 1), Tensor(), {1},
+                     "same", {1}, 1);
+  };
+  const Tensor out = run(ScalarType::kFloat);
+  EXPECT_EQ(shape_string(out.sizes()), "[2, 7, 6]");
+  expect_same(out, run(ScalarType::kDouble));
+}
+
+TEST(Convolution, ChannelsLastInGivesChannelsLastOut) {
+  const Tensor input =
+      contiguous(numbers({2, 3, 5, 6}, ScalarType::kFloat, 0), MemoryFormat::kChannelsLast);
+  const Tensor weight = numbers({4, 3, 3, 3}, ScalarType::kFloat, 1);
+  const Tensor out = conv(input, weight, Tensor(), {1}, {1}, {1}, 1);
+  EXPECT_TRUE(out.is_contiguous(MemoryFormat::kChannelsLast));
+  expect_same(out, conv(contiguous(input), weight, Tensor(), {1}, {1}, {1}, 1));
+}
+
+TEST(Convolution, RefusesKernelsWithoutPointsOrOutputs) {
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble}) {
+    const Tensor input = numbers({1, 2, 5, 5}, dtype, 0);
+    for (const IntVector& kernel : {IntVector{2, 3, 0, 1}, IntVector{2, 0, 1, 1}}) {
+      const Tensor weight = numbers(kernel, dtype, 1);
+      EXPECT_THROW(convolution(input, weight, Tensor(), {1}, {0}, {1}, true, {0}, 1), Error);
+    }
+    EXPECT_THROW(conv(input, numbers({3, 2, 0, 1}, dtype, 1), Tensor(), {1}, {0}, {1}, 1), Error);
+  }
+}
+
+// Sizes of expanded and of empty tensors know no bound.
+TEST(Convolution, RefusesNumbersWhoseProductsHaveNone) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLong = int64_t{1} << 40;
+  const auto kFloat = ScalarType::kFloat;
+  const Tensor input = numbers({1, 4, 5, 5}, kFloat, 0);
+  const Tensor weight = numbers({4, 2, 3, 3}, kFloat, 1);
+  for (const bool transposed : {false, true}) {
+    const auto refuses = [&](const Tensor& x, const Tensor& w, int64_t step, int64_t groups) {
+      EXPECT_THROW(convolution(x, w, Tensor(), {step}, {0}, {step}, transposed, {0}, groups), Error)
+          << transposed << " " << groups;
+    };
+    refuses(input, weight, 1, kMost);
+    refuses(input, weight, kMost, 1);
+    const Tensor long_input = Tensor::from_storage(
+        input.storage(), kFloat, IntVector{1, 4, kLong, 5}, IntVector{0, 0, 0, 1}, 0);
+    const Tensor long_kernel = Tensor::from_storage(
+        weight.storage(), kFloat, IntVector{4, 4, kLong, 3}, IntVector{0, 0, 0, 1}, 0);
+    refuses(input, long_kernel, int64_t{1} << 30, 1);
+    if (transposed) refuses(long_input, weight, int64_t{1} << 30, 2);
+  }
+  const Tensor empty = Tensor::empty(IntVector{4, 0, int64_t{1} << 61, 3}, kFloat);
+  EXPECT_THROW(conv_mode(input, empty, Tensor(), {1}, "same", {int64_t{1} << 30}, 1), Error);
+}
+
+TEST(Convolution, RefusesChannelsThatDoNotFit) {
+  const Tensor input = numbers({1, 3, 5, 5}, ScalarType::kFloat, 0);
+  const Tensor weight = numbers({4, 2, 3, 3}, ScalarType::kFloat, 1);
+  EXPECT_THROW(conv(input, weight, Tensor(), {1}, {0}, {1}, 1), Error);
+  EXPECT_THROW(
+      conv(input, numbers({4, 3, 9, 9}, ScalarType::kFloat, 1), Tensor(), {1}, {0}, {1}, 1), Error);
+  EXPECT_THROW(
+      conv(input, numbers({4, 3, 3, 3}, ScalarType::kFloat, 1), Tensor(), {0}, {0}, {1}, 1), Error);
+}
+
+}  // namespace
+}  // namespace tierup::kernels

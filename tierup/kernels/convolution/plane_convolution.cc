@@ -1,0 +1,156 @@
+#include "tierup/kernels/convolution/plane_convolution.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/spare_pages.h"
+#include "tierup/kernels/onednn/onednn_engine.h"
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::kernels {
+namespace {
+
+PlaneKernels plane_kernels() {
+  return of_instruction_set(plane_kernels_base, plane_kernels_avx2, plane_kernels_avx512);
+}
+
+PlanePart whole_plane(const ConvGeometry& g) {
+  PlanePart p{};
+  p.height = g.in[1];
+  p.width = g.in[2];
+  p.out_height = g.out[1];
+  p.out_width = g.out[2];
+  p.kernel_height = g.kernel[1];
+  p.kernel_width = g.kernel[2];
+  p.stride_y = g.stride[1];
+  p.stride_x = g.stride[2];
+  p.dilation_y = g.dilation[1];
+  p.dilation_x = g.dilation[2];
+  p.pad_top = g.padding[1];
+  p.pad_left = g.padding[2];
+  p.in_channels = g.in_channels / g.groups;
+  p.rows = g.out_channels / g.groups;
+  return p;
+}
+
+// How one image's group is cut among threads: first by points, as each cut by output channels
+// gathers the same points again; but few points are worth more than reading all weights twice.
+struct Cut {
+  int64_t rows = 1;
+  int64_t points = 1;
+};
+
+Cut cut_for(const PlanePart& p, int64_t images, int64_t threads) {
+  constexpr int64_t kUnit = 16;          // Points and channels of the widest tile, about.
+  constexpr int64_t kUnitsOfThread = 6;  // Fewer would be cut unevenly.
+  constexpr int64_t kLeastRows = 16;
+  const int64_t units = images * ((p.out_points() + kUnit - 1) / kUnit);
+  Cut cut;
+  if (images >= 4 * threads) return cut;
+  const int64_t wanted = threads / std::gcd(threads, images);
+  cut.points = std::clamp<int64_t>(units / kUnitsOfThread / images, 1, wanted);
+  cut.points = std::min(cut.points, wanted);
+  cut.rows = std::clamp<int64_t>(wanted / cut.points, 1, std::max<int64_t>(1, p.rows / kLeastRows));
+  return cut;
+}
+
+// Part `index` of `count` of [0, size), of whole units.
+int64_t cut_at(int64_t size, int64_t unit, int64_t index, int64_t count) {
+  const int64_t units = (size + unit - 1) / unit;
+  return std::min(size, units * index / count * unit);
+}
+
+struct Data {
+  const float* input;
+  const float* weight;
+  const float* bias;
+  float* output;
+};
+
+// One output channel of an image, whose planes and weights stand at `channel` of all.
+PlanePart part_of(const PlanePart& whole, const Data& data, int64_t input_plane, int64_t channel,
+                  int64_t output_plane) {
+  PlanePart p = whole;
+  p.input = data.input + input_plane * p.height * p.width;
+  p.weight = data.weight + channel * p.depth();
+  p.bias = data.bias != nullptr ? data.bias + channel : nullptr;
+  p.output = data.output + output_plane * p.out_points();
+  return p;
+}
+
+void convolve_dense(const ConvGeometry& g, const Data& data) {
+  const PlanePart whole = whole_plane(g);
+  const PlanePartFn run = plane_kernels().dense;
+  const int64_t images = g.batch * g.groups;
+  const Cut cut = cut_for(whole, images, intra_op_threads());
+  const int64_t parts = cut.rows * cut.points;
+  constexpr int64_t kRowUnit = 8;
+  constexpr int64_t kPointUnit = 16;
+  parallel_for(0, images * parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t image = index / parts;
+      const int64_t row_part = index % parts / cut.points;
+      const int64_t point_part = index % cut.points;
+      const int64_t first = cut_at(whole.rows, kRowUnit, row_part, cut.rows);
+      PlanePart p = part_of(whole, data, image * whole.in_channels,
+                            image % g.groups * whole.rows + first, image * whole.rows + first);
+      p.rows = cut_at(whole.rows, kRowUnit, row_part + 1, cut.rows) - first;
+      p.first_point = cut_at(p.out_points(), kPointUnit, point_part, cut.points);
+      p.last_point = cut_at(p.out_points(), kPointUnit, point_part + 1, cut.points);
+      run(p);
+    }
+  });
+}
+
+// Each output channel reads one input channel.
+void convolve_single(const ConvGeometry& g, const Data& data) {
+  const PlanePart whole = whole_plane(g);
+  const PlanePartFn run = plane_kernels().single;
+  constexpr int64_t kPoints = 4096;  // Of a part, about.
+  const int64_t rows = std::clamp<int64_t>(kPoints / whole.out_width, 8, whole.out_height + 8);
+  const int64_t parts = (whole.out_height + rows - 1) / rows;
+  parallel_for(0, g.batch * g.out_channels * parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t plane = index / parts;
+      PlanePart p = part_of(whole, data, plane / whole.rows, plane % g.out_channels, plane);
+      p.rows = 1;
+      p.first_point = index % parts * rows * p.out_width;
+      p.last_point = std::min(p.first_point + rows * p.out_width, p.out_points());
+      run(p);
+    }
+  });
+}
+
+// Fewer output channels of a group than a tile has rows are convolved one by one.
+constexpr int64_t kLeastRows = 4;
+
+bool is_single(const ConvGeometry& g) {
+  return g.in_channels == g.groups && g.out_channels / g.groups < kLeastRows;
+}
+
+}  // namespace
+
+bool can_convolve_planes(const ConvGeometry& g) {
+  if (g.transposed || g.in[0] != 1 || g.out[0] != 1 || g.kernel[0] != 1 || g.padding[0] != 0) {
+    return false;
+  }
+  return g.kernel_points() <= kMostKernelPoints &&
+         std::min(g.stride[2], (g.kernel[2] - 1) * g.dilation[2] + 1) <= kMostPhases &&
+         (g.groups == 1 || is_single(g) || g.out_channels / g.groups >= 2 * kLeastRows);
+}
+
+void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
+                     const float* bias, float* output) {
+  const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
+  const Data data{input, weight, bias, output};
+  if (is_single(g)) {
+    convolve_single(g, data);
+  } else {
+    convolve_dense(g, data);
+  }
+  give_back_after_reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
+                          g.multiplications());
+}
+
+}  // namespace tierup::kernels

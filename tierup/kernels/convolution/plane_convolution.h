@@ -1,0 +1,59 @@
+// Convolutions of f32 planes, by kernels that are there from the start.
+//
+// oneDNN generates code for every new size, about half a millisecond each, which is most of a first
+// call of a network with many small layers; and between row-major tensors it copies planes and
+// weights into its own layouts in each call. Here the weight is read as it stands. What the windows
+// of a few result points read is laid side by side ("panels", a vector of points wide each), and
+// tiles of output channels times points are summed in registers. Every sum takes its products in
+// the order of the weight's memory and then the bias, whatever the cut into panels and threads.
+#pragma once
+
+#include "tierup/kernels/convolution/convolution_geometry.h"
+
+namespace tierup::kernels {
+
+// Whether convolve_planes takes this geometry: one or two dimensions, not transposed.
+bool can_convolve_planes(const ConvGeometry& g);
+
+// input [batch, in, *], weight [out, in / groups, *] and output [batch, out, *] are row-major, bias
+// [out] may be null. The output is only written. Throws kOutOfMemory.
+void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
+                     const float* bias, float* output);
+
+// Some output channels and points of one image and group; in one thread, per instruction set.
+struct PlanePart {
+  int64_t height, width, out_height, out_width;
+  int64_t kernel_height, kernel_width;
+  int64_t stride_y, stride_x;
+  int64_t dilation_y, dilation_x;
+  int64_t pad_top, pad_left;
+  int64_t in_channels;  // Of the group.
+  int64_t rows;         // Output channels.
+  int64_t first_point, last_point;
+  const float* input;   // The group's first plane.
+  const float* weight;  // Of the first output channel, as bias and output.
+  const float* bias;
+  float* output;
+
+  int64_t kernel_points() const { return kernel_height * kernel_width; }
+  int64_t depth() const { return in_channels * kernel_points(); }
+  int64_t out_points() const { return out_height * out_width; }
+};
+using PlanePartFn = void (*)(const PlanePart& part);
+
+struct PlaneKernels {
+  PlanePartFn dense;
+  PlanePartFn single;  // Of one input channel and one output channel; points are whole rows.
+};
+PlaneKernels plane_kernels_base();
+PlaneKernels plane_kernels_avx2();
+PlaneKernels plane_kernels_avx512();
+
+// Points that are gathered at a time.
+constexpr int64_t kPlaneBlock = 192;
+// Of a window; panels hold all of a channel's.
+constexpr int64_t kMostKernelPoints = 1024;
+// Columns of a window that have remainders of their own of the stride.
+constexpr int64_t kMostPhases = 32;
+
+}  // namespace tierup::kernels

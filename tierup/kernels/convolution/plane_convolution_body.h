@@ -1,0 +1,214 @@
+// One part of a convolution of planes; see plane_convolution.h. Compiled once per instruction set.
+#pragma once
+
+#include <algorithm>
+
+#include "tierup/kernels/convolution/plane_convolution.h"
+#include "tierup/kernels/convolution/plane_strip_body.h"
+#include "tierup/kernels/convolution/plane_tile_body.h"
+#include "tierup/kernels/convolution/single_plane_body.h"
+#include "tierup/kernels/memory/scratch.h"
+
+namespace tierup::kernels {
+namespace {
+
+// A run of points that lie side by side both in a panel and in the strip, at most a vector long.
+struct Piece {
+  int32_t to;
+  int32_t from;
+};
+
+class PlaneRunner {
+ public:
+  explicit PlaneRunner(const PlanePart& part) : p_(part), is_direct_(is_direct(part)) {}
+
+  void run() {
+    const int64_t points = p_.last_point - p_.first_point;
+    const int64_t blocks = (points + kPlaneBlock - 1) / kPlaneBlock;
+    const int64_t vectors = (points + kVectorFloats - 1) / kVectorFloats;
+    const int64_t even = (vectors + blocks - 1) / blocks * kVectorFloats;
+    for (int64_t from = p_.first_point; from < p_.last_point; from += count_) {
+      first_ = from;
+      count_ = std::min(even, p_.last_point - from);
+      // Long rows are cut, so that no strip is as long.
+      if (p_.out_width > kPlaneBlock) {
+        count_ = std::min(count_, p_.out_width - from % p_.out_width);
+      }
+      run_block();
+    }
+  }
+
+ private:
+  static bool is_direct(const PlanePart& p) {
+    return p.kernel_points() == 1 && p.stride_y == 1 && p.stride_x == 1 && p.pad_top == 0 &&
+           p.pad_left == 0 && p.out_height == p.height && p.out_width == p.width;
+  }
+
+  void run_block() {
+    vectors_ = (count_ + kVectorFloats - 1) / kVectorFloats;
+    const int64_t points = p_.kernel_points();
+    const int64_t fitting = kPanelFloats / (vectors_ * kVectorFloats * points);
+    const int64_t most = std::clamp<int64_t>(fitting, 1, p_.in_channels);
+    const int64_t chunks = (p_.in_channels + most - 1) / most;
+    const int64_t channels = (p_.in_channels + chunks - 1) / chunks;
+    int64_t strip_floats = 0;
+    if (!is_direct_) {
+      const int64_t top = first_ / p_.out_width;
+      const int64_t rows = (first_ + count_ - 1) / p_.out_width - top + 1;
+      strip_ = rows == 1 ? strip_of(p_, top, 1, first_ % p_.out_width, count_)
+                         : strip_of(p_, top, rows, 0, p_.out_width);
+      strip_floats = strip_.plane() * channels + kVectorFloats;
+      find_pieces();
+      strip_.offsets(p_, offsets_);
+    }
+    const int64_t room = vectors_ * kVectorFloats * points * channels + kVectorFloats;
+    panels_ = static_cast<float*>(
+        thread_scratch(static_cast<size_t>(room + strip_floats) * sizeof(float)));
+    strip_floats_ = panels_ + room;
+    for (int64_t channel = 0; channel < p_.in_channels; channel += channels) {
+      run_channels(channel, std::min(channels, p_.in_channels - channel));
+    }
+  }
+
+  // Of `wide` vectors of points, from vector `first` of the block on, and a part of the depth.
+  struct Panel {
+    const float* numbers;
+    int64_t first;
+    int64_t wide;
+    int64_t channel;
+    int64_t depth;
+  };
+
+  void run_channels(int64_t channel, int64_t channels) {
+    const int64_t depth = channels * p_.kernel_points();
+    const float* planes = p_.input + channel * p_.height * p_.width;
+    if (!is_direct_) fill_strip(p_, strip_, planes, channels, strip_floats_);
+    // Two panels are multiplied by turns, so that weights come from far away once and steadily;
+    // of more, each stays in the nearest cache meanwhile.
+    constexpr int64_t kTurns = 2;
+    const bool by_turns = vectors_ <= kTurns * kPanelVectors;
+    Panel panels[kTurns];
+    int64_t count = 0;
+    float* numbers = panels_;
+    int64_t piece = 0;
+    for (int64_t v = 0; v < vectors_;) {
+      const Panel panel{numbers, v, panel_vectors(vectors_ - v), channel, depth};
+      if (is_direct_) {
+        copy_panel(planes, panel, numbers);
+      } else {
+        piece = gather_panel(piece, panel.wide * kVectorFloats, channels, numbers);
+      }
+      if (by_turns) {
+        panels[count++] = panel;
+      } else {
+        for (int64_t row = 0; row < p_.rows; row += kTileRows) multiply(panel, row);
+      }
+      numbers += panel.wide * kVectorFloats * depth;
+      v += panel.wide;
+    }
+    for (int64_t row = 0; count > 0 && row < p_.rows; row += kTileRows) {
+      for (int64_t i = 0; i < count; ++i) multiply(panels[i], row);
+    }
+  }
+
+  // A tile of output channels from `row` on.
+  void multiply(const Panel& panel, int64_t row) {
+    const int64_t from = panel.channel * p_.kernel_points();
+    const bool is_last = from + panel.depth == p_.depth();
+    const int64_t column = panel.first * kVectorFloats;
+    TileProduct t{};
+    t.rows = std::min<int64_t>(kTileRows, p_.rows - row);
+    t.a_stride = p_.depth();
+    t.a = p_.weight + row * t.a_stride + from;
+    t.ahead = row + 2 * kTileRows <= p_.rows ? t.a + kTileRows * t.a_stride : t.a;
+    t.panel = panel.numbers;
+    t.depth = panel.depth;
+    t.out_stride = p_.out_points();
+    t.out = p_.output + row * t.out_stride + first_ + column;
+    t.columns = std::min(panel.wide * kVectorFloats, count_ - column);
+    t.continues = from > 0;
+    t.bias = is_last && p_.bias != nullptr ? p_.bias + row : nullptr;
+    multiply_panel(t, panel.wide);
+  }
+
+  // A 1x1 window reads the planes as they lie.
+  void copy_panel(const float* planes, const Panel& to, float* panel) const {
+    const int64_t wide = to.wide;
+    const int64_t plane = p_.height * p_.width;
+    const int64_t column = to.first * kVectorFloats;
+    const float* source = planes + first_ + column;
+    const int64_t whole = std::min(wide, (count_ - column) / kVectorFloats);
+    const int64_t left = count_ - column - whole * kVectorFloats;
+    for (int64_t c = 0; c < to.depth; ++c, source += plane, panel += wide * kVectorFloats) {
+      for (int64_t i = 0; i < whole; ++i) {
+        store_vector(panel + i * kVectorFloats, load_vector(source + i * kVectorFloats));
+      }
+      if (whole < wide) {
+        store_vector(panel + whole * kVectorFloats,
+                     load_part(source + whole * kVectorFloats, left));
+      }
+    }
+  }
+
+  // Cuts the block's points at the ends of rows, of panels and of vectors.
+  void find_pieces() {
+    int64_t count = 0;
+    int64_t panel_start = 0;
+    int64_t panel_end = 0;
+    int64_t vector = 0;
+    for (int64_t i = 0; i < count_;) {
+      if (i == panel_end) {
+        panel_start = panel_end;
+        const int64_t wide = panel_vectors(vectors_ - vector);
+        vector += wide;
+        panel_end = std::min(count_, panel_end + wide * kVectorFloats);
+      }
+      const int64_t column = (first_ + i) % p_.out_width;
+      const int64_t row = (first_ + i) / p_.out_width - first_ / p_.out_width;
+      const int64_t length =
+          std::min<int64_t>({kVectorFloats, p_.out_width - column, panel_end - i});
+      pieces_[count++] = {
+          static_cast<int32_t>(i - panel_start),
+          static_cast<int32_t>(row * p_.stride_y * strip_.pitch + column - strip_.first_column)};
+      i += length;
+    }
+    piece_count_ = count;
+  }
+
+  // Whole vectors are stored in order: what one has too much the next one overwrites. Returns the
+  // first piece of the next panel.
+  int64_t gather_panel(int64_t piece, int64_t width, int64_t channels, float* panel) const {
+    int64_t end = piece + 1;
+    while (end < piece_count_ && pieces_[end].to != 0) ++end;
+    const int64_t points = p_.kernel_points();
+    const float* plane = strip_floats_;
+    for (int64_t c = 0; c < channels; ++c, plane += strip_.plane()) {
+      for (int64_t k = 0; k < points; ++k, panel += width) {
+        const float* source = plane + offsets_[k];
+        for (int64_t i = piece; i < end; ++i) {
+          store_vector(panel + pieces_[i].to, load_vector(source + pieces_[i].from));
+        }
+      }
+    }
+    return end;
+  }
+
+  static constexpr int64_t kPanelFloats = kPlaneBlock * 192;  // Half of a near cache.
+  const PlanePart& p_;
+  const bool is_direct_;
+  int64_t first_ = 0;  // Of the points at hand.
+  int64_t count_ = 0;
+  int64_t vectors_ = 0;
+  Strip strip_{};
+  int64_t piece_count_ = 0;
+  Piece pieces_[kPlaneBlock];
+  int32_t offsets_[kMostKernelPoints];  // In the strip, of each number of a window.
+  float* panels_ = nullptr;
+  float* strip_floats_ = nullptr;
+};
+
+constexpr PlaneKernels kPlaneKernels{[](const PlanePart& part) { PlaneRunner(part).run(); },
+                                     [](const PlanePart& part) { SinglePlaneRunner(part).run(); }};
+
+}  // namespace
+}  // namespace tierup::kernels

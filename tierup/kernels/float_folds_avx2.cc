@@ -1,8 +1,0 @@
-// The f32 folds for one instruction set; see float_folds_body.h.
-#include "tierup/kernels/float_folds_body.h"
-
-namespace tierup::kernels {
-
-FloatFolds float_folds_avx2() { return kFolds; }
-
-}  // namespace tierup::kernels

@@ -1,0 +1,289 @@
+// aten::einsum: each label gets a number, operands are brought to a common order of labels (with
+// size-1 dimensions for labels they lack) and contracted two at a time by one batched product.
+#include <algorithm>
+#include <array>
+
+#include "tierup/kernels/gemm/matmul.h"
+#include "tierup/kernels/gemm/products.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/reduce/reduce_sum.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+constexpr int64_t kEllipsis = -1;
+constexpr size_t kLetters = 52;
+
+int64_t letter_index(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  fail(kBad, "einsum(): invalid subscript given: '{}'; subscripts must be in [a-zA-Z]", c);
+}
+
+// One side's subscripts as letter numbers, with kEllipsis for "...".
+std::vector<int64_t> parse_subscripts(std::string_view text) {
+  std::vector<int64_t> labels;
+  bool seen = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ') continue;
+    if (text[i] != '.') {
+      labels.push_back(letter_index(text[i]));
+      continue;
+    }
+    require(!seen && text.substr(i, 3) == "...", kBad,
+            "einsum(): found '.' in subscripts that is not part of any ellipsis, or more than one "
+            "ellipsis");
+    seen = true;
+    labels.push_back(kEllipsis);
+    i += 2;
+  }
+  return labels;
+}
+
+struct Equation {
+  std::vector<std::vector<int64_t>> inputs;
+  std::vector<int64_t> output;
+};
+
+// Without "->" the output has the ellipsis, then the letters that occur once, in alphabetical
+// order.
+std::vector<int64_t> implied_output(const std::vector<std::vector<int64_t>>& inputs) {
+  std::array<int, kLetters> counts{};
+  bool ellipsis = false;
+  for (const auto& labels : inputs) {
+    for (const int64_t label : labels) {
+      if (label == kEllipsis)
+        ellipsis = true;
+      else
+        ++counts[static_cast<size_t>(label)];
+    }
+  }
+  std::vector<int64_t> output;
+  if (ellipsis) output.push_back(kEllipsis);
+  for (size_t i = 0; i < kLetters; ++i) {
+    if (counts[i] == 1) output.push_back(static_cast<int64_t>(i));
+  }
+  return output;
+}
+
+Equation parse_equation(std::string_view equation, size_t operand_count) {
+  const size_t arrow = equation.find("->");
+  std::string_view left = equation.substr(0, arrow);
+  Equation result;
+  while (true) {
+    const size_t comma = left.find(',');
+    result.inputs.push_back(parse_subscripts(left.substr(0, comma)));
+    if (comma == std::string_view::npos) break;
+    left.remove_prefix(comma + 1);
+  }
+  require(result.inputs.size() == operand_count, kBad,
+          "einsum(): {} operands were provided but the equation specifies {}", operand_count,
+          result.inputs.size());
+  result.output = arrow == std::string_view::npos ? implied_output(result.inputs)
+                                                  : parse_subscripts(equation.substr(arrow + 2));
+  return result;
+}
+
+// The order of labels: output first (ellipsis dimensions expanded), then those to be summed.
+struct LabelOrder {
+  std::array<int64_t, kLetters> position;
+  int64_t ellipsis_position = 0;
+  int64_t ellipsis_rank = 0;
+  int64_t output_rank = 0;
+  int64_t total = 0;
+};
+
+LabelOrder order_labels(const Equation& equation, const std::vector<Tensor>& operands) {
+  LabelOrder order;
+  order.position.fill(-1);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto& labels = equation.inputs[i];
+    const bool has_ellipsis = std::find(labels.begin(), labels.end(), kEllipsis) != labels.end();
+    const int64_t named = static_cast<int64_t>(labels.size()) - (has_ellipsis ? 1 : 0);
+    require(has_ellipsis ? operands[i].dim() >= named : operands[i].dim() == named, kBad,
+            "einsum(): the number of subscripts in the equation ({}) does not match the number of "
+            "dimensions ({}) for operand {}",
+            named, operands[i].dim(), i);
+    if (has_ellipsis)
+      order.ellipsis_rank = std::max(order.ellipsis_rank, operands[i].dim() - named);
+  }
+  bool placed = false;
+  for (const int64_t label : equation.output) {
+    if (label == kEllipsis) {
+      order.ellipsis_position = order.total;
+      order.total += order.ellipsis_rank;
+      placed = true;
+      continue;
+    }
+    require(order.position[static_cast<size_t>(label)] < 0, kBad,
+            "einsum(): output subscript appears more than once in the output");
+    order.position[static_cast<size_t>(label)] = order.total++;
+  }
+  order.output_rank = order.total;
+  if (!placed) {
+    order.ellipsis_position = order.total;
+    order.total += order.ellipsis_rank;
+  }
+  std::array<bool, kLetters> used{};
+  for (const auto& labels : equation.inputs) {
+    for (const int64_t label : labels) {
+      if (label == kEllipsis) continue;
+      used[static_cast<size_t>(label)] = true;
+      int64_t& position = order.position[static_cast<size_t>(label)];
+      if (position < 0) position = order.total++;
+    }
+  }
+  for (const int64_t label : equation.output) {
+    require(label == kEllipsis || used[static_cast<size_t>(label)], kBad,
+            "einsum(): output subscript does not appear in the equation for any input operand");
+  }
+  return order;
+}
+
+// A view of the operand with one dimension for each label; a repeated label takes the diagonal.
+Tensor spread(const Tensor& operand, const std::vector<int64_t>& labels, const LabelOrder& order) {
+  IntVector sizes(static_cast<size_t>(order.total), 1);
+  IntVector strides(static_cast<size_t>(order.total), 0);
+  std::vector<bool> seen(static_cast<size_t>(order.total), false);
+  int64_t dim = 0;
+  for (const int64_t label : labels) {
+    if (label == kEllipsis) {
+      const int64_t rank = operand.dim() - (static_cast<int64_t>(labels.size()) - 1);
+      for (int64_t i = 0; i < rank; ++i, ++dim) {
+        const auto at =
+            static_cast<size_t>(order.ellipsis_position + order.ellipsis_rank - rank + i);
+        sizes[at] = operand.size(dim);
+        strides[at] = operand.stride(dim);
+      }
+      continue;
+    }
+    const auto at = static_cast<size_t>(order.position[static_cast<size_t>(label)]);
+    require(!seen[at] || sizes[at] == operand.size(dim), kBad,
+            "einsum(): a subscript is repeated for one operand but the sizes don't match, {} != {}",
+            sizes[at], operand.size(dim));
+    seen[at] = true;
+    sizes[at] = operand.size(dim);
+    strides[at] += operand.stride(dim);
+    ++dim;
+  }
+  return operand.as_view(sizes, strides, operand.offset());
+}
+
+// As sum_keeping, but sums of integers are int64.
+Tensor sum_out(const Tensor& tensor, const IntVector& dims) {
+  if (dims.empty() || !is_integral(tensor.dtype(), true)) return sum_keeping(tensor, dims);
+  return sum(tensor, dims, true, std::nullopt);
+}
+
+// Multiplies two spread operands and sums over `summed`; dimensions of size 1 broadcast.
+Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
+  const int64_t rank = a.dim();
+  IntVector batch, rows, cols, depth, sum_a, sum_b;
+  for (int64_t d = 0; d < rank; ++d) {
+    const bool is_summed = std::find(summed.begin(), summed.end(), d) != summed.end();
+    const bool in_a = a.size(d) != 1;
+    const bool in_b = b.size(d) != 1;
+    if (!(!in_a || !in_b || a.size(d) == b.size(d))) {
+      fail(kBad,
+           "einsum(): operands do not broadcast with remapped shapes [original->remapped]: {} and "
+           "{}",
+           shape_string(a.sizes()), shape_string(b.sizes()));
+    }
+    if (is_summed) {
+      if (in_a && in_b)
+        depth.push_back(d);
+      else if (in_a)
+        sum_a.push_back(d);
+      else if (in_b)
+        sum_b.push_back(d);
+      else
+        depth.push_back(d);
+    } else if (in_a && in_b) {
+      batch.push_back(d);
+    } else if (in_a) {
+      rows.push_back(d);
+    } else {
+      cols.push_back(d);
+    }
+  }
+  a = sum_out(a, sum_a);
+  b = sum_out(b, sum_b);
+  if (a.dtype() != b.dtype()) {
+    // Sums of integers are int64, which a product promotes and a matrix product does not.
+    const bool matrix_product =
+        std::any_of(depth.begin(), depth.end(), [&](int64_t d) { return a.size(d) != 1; });
+    require(!matrix_product, ErrorCode::kTypeError, "expected scalar type {} but found {}",
+            scalar_type_name(a.dtype()), scalar_type_name(b.dtype()));
+    const ScalarType common = promote_types(a.dtype(), b.dtype());
+    a = to_dtype(a, common);
+    b = to_dtype(b, common);
+  }
+  depth.insert(depth.end(), sum_a.begin(), sum_a.end());
+  depth.insert(depth.end(), sum_b.begin(), sum_b.end());
+  const auto product_of = [](const Tensor& t, const IntVector& dims) {
+    int64_t product = 1;
+    for (const int64_t d : dims) product *= t.size(d);
+    return product;
+  };
+  const auto joined = [](std::initializer_list<const IntVector*> parts) {
+    IntVector all;
+    for (const IntVector* part : parts) all.insert(all.end(), part->begin(), part->end());
+    return all;
+  };
+  const int64_t batches = product_of(a, batch);
+  const int64_t k = product_of(a, depth);
+  const int64_t m = product_of(a, rows);
+  const int64_t n = product_of(b, cols);
+  const Tensor left =
+      reshape(permute(a, joined({&batch, &rows, &depth, &cols})), IntVector{batches, m, k});
+  const Tensor right =
+      reshape(permute(b, joined({&batch, &depth, &cols, &rows})), IntVector{batches, k, n});
+  const Tensor product = bmm(left, right);
+  // Back to the order of labels.
+  const IntVector order = joined({&batch, &rows, &cols, &depth});
+  IntVector sizes;
+  for (const int64_t d : batch) sizes.push_back(a.size(d));
+  for (const int64_t d : rows) sizes.push_back(a.size(d));
+  for (const int64_t d : cols) sizes.push_back(b.size(d));
+  sizes.resize(static_cast<size_t>(rank), 1);
+  IntVector back(static_cast<size_t>(rank));
+  for (size_t i = 0; i < order.size(); ++i)
+    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return permute(reshape(product, sizes), back);
+}
+
+}  // namespace
+
+Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands) {
+  require(!operands.empty(), kBad, "einsum(): must provide at least one operand");
+  const Equation parsed = parse_equation(equation, operands.size());
+  const LabelOrder order = order_labels(parsed, operands);
+  std::vector<Tensor> spread_operands;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    spread_operands.push_back(spread(operands[i], parsed.inputs[i], order));
+  }
+  // Where each summed label occurs last: it can be summed once that operand is in.
+  Tensor result = spread_operands[0];
+  for (size_t i = 0; i < operands.size(); ++i) {
+    IntVector summed;
+    for (int64_t d = order.output_rank; d < order.total; ++d) {
+      bool later = false;
+      for (size_t j = i + 1; j < operands.size(); ++j)
+        later = later || spread_operands[j].size(d) != 1;
+      if (!later) summed.push_back(d);
+    }
+    if (i > 0) {
+      result = contract(result, spread_operands[i], summed);
+    } else if (operands.size() == 1) {
+      result = sum_out(result, summed);
+    }
+  }
+  IntVector sizes(result.sizes().begin(), result.sizes().begin() + order.output_rank);
+  IntVector strides(result.strides().begin(), result.strides().begin() + order.output_rank);
+  return result.as_view(sizes, strides, result.offset());
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,418 @@
+#include "tierup/kernels/gemm/gemm.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/gemm_block.h"
+#include "tierup/kernels/gemm/gemm_onednn.h"
+#include "tierup/kernels/memory/scratch.h"
+#include "tierup/kernels/memory/spare_pages.h"
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::kernels {
+namespace {
+
+const GemmBlockKernels& block_kernels() {
+  static const GemmBlockKernels kernels =
+      of_instruction_set(gemm_block_base, gemm_block_avx2, gemm_block_avx512);
+  return kernels;
+}
+
+// Integer multiply-accumulate for a block, modulo 2^64.
+template <typename T>
+void integer_block(const GemmBlock& block) {
+  const auto* a = static_cast<const T*>(block.a);
+  const auto* b = static_cast<const T*>(block.b);
+  for (int64_t i = 0; i < block.m; ++i) {
+    auto* row = static_cast<uint64_t*>(block.acc) + i * block.ld;
+    std::fill(row, row + block.n, 0);
+    for (int64_t p = 0; p < block.k; ++p) {
+      const auto left = static_cast<uint64_t>(a[i * block.a_row + p * block.a_col]);
+      const T* right = b + p * block.b_row;
+      for (int64_t j = 0; j < block.n; ++j)
+        row[j] += left * static_cast<uint64_t>(right[j * block.b_col]);
+    }
+  }
+}
+
+// Complex multiply-accumulate for a block, in plain arithmetic (no special care for infinities).
+template <typename Real>
+void complex_block(const GemmBlock& block) {
+  using Complex = std::complex<Real>;
+  const auto* a = static_cast<const Complex*>(block.a);
+  const auto* b = static_cast<const Complex*>(block.b);
+  for (int64_t i = 0; i < block.m; ++i) {
+    auto* row = reinterpret_cast<Real*>(static_cast<Complex*>(block.acc) + i * block.ld);
+    std::fill(row, row + 2 * block.n, Real{0});
+    for (int64_t p = 0; p < block.k; ++p) {
+      const Complex left = a[i * block.a_row + p * block.a_col];
+      for (int64_t j = 0; j < block.n; ++j) {
+        const Complex right = b[p * block.b_row + j * block.b_col];
+        row[2 * j] += left.real() * right.real() - left.imag() * right.imag();
+        row[2 * j + 1] += left.real() * right.imag() + left.imag() * right.real();
+      }
+    }
+  }
+}
+
+// The accumulator of each dtype: what a block kernel writes.
+template <typename T>
+struct AccumulatorOf {
+  using Type = uint64_t;
+};
+template <>
+struct AccumulatorOf<float> {
+  using Type = float;
+};
+template <>
+struct AccumulatorOf<double> {
+  using Type = double;
+};
+template <>
+struct AccumulatorOf<Half> {
+  using Type = float;
+};
+template <>
+struct AccumulatorOf<BFloat16> {
+  using Type = float;
+};
+template <>
+struct AccumulatorOf<complex64> {
+  using Type = complex64;
+};
+template <>
+struct AccumulatorOf<complex128> {
+  using Type = complex128;
+};
+
+template <typename T>
+GemmBlockFn block_function() {
+  if constexpr (std::is_same_v<T, float>)
+    return block_kernels().f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return block_kernels().f64;
+  else if constexpr (std::is_same_v<T, Half>)
+    return block_kernels().f16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return block_kernels().bf16;
+  else if constexpr (std::is_same_v<T, complex64>)
+    return &complex_block<float>;
+  else if constexpr (std::is_same_v<T, complex128>)
+    return &complex_block<double>;
+  else
+    return &integer_block<T>;
+}
+
+// C = alpha * acc + beta * C + bias for one block.
+template <typename T, typename Acc>
+void finish_block(const GemmProblem& p, const Acc* acc, int64_t ld, T* c, int64_t rows,
+                  int64_t cols, const T* bias) {
+  const Acc alpha = static_cast<Acc>(
+      p.alpha.to<std::conditional_t<std::is_same_v<Acc, uint64_t>, int64_t, Acc>>());
+  const Acc beta = static_cast<Acc>(
+      p.beta.to<std::conditional_t<std::is_same_v<Acc, uint64_t>, int64_t, Acc>>());
+  const bool plain = alpha == Acc{1} && beta == Acc{0} && bias == nullptr;
+  for (int64_t i = 0; i < rows; ++i) {
+    const Acc* source = acc + i * ld;
+    T* target = c + i * p.c_row_stride;
+    if (plain) {
+      for (int64_t j = 0; j < cols; ++j) target[j] = static_cast<T>(source[j]);
+      continue;
+    }
+    for (int64_t j = 0; j < cols; ++j) {
+      Acc value = alpha * source[j];
+      if (beta != Acc{0}) value += beta * static_cast<Acc>(target[j]);
+      if (bias != nullptr) value += static_cast<Acc>(bias[j]);
+      target[j] = static_cast<T>(value);
+    }
+  }
+}
+
+template <typename T>
+void gemm_blocked(const GemmProblem& p) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  const GemmBlockFn kernel = block_function<T>();
+  const int64_t row_blocks = (p.m + kGemmBlockRows - 1) / kGemmBlockRows;
+  const int64_t col_blocks = (p.n + kGemmBlockCols - 1) / kGemmBlockCols;
+  const int64_t per_matrix = row_blocks * col_blocks;
+  const int64_t work = std::min(p.m, kGemmBlockRows) * std::min(p.n, kGemmBlockCols) * p.k;
+  const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(work, 1));
+  parallel_for(0, p.batch * per_matrix, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t batch = index / per_matrix;
+      const int64_t row = index % per_matrix / col_blocks * kGemmBlockRows;
+      const int64_t col = index % col_blocks * kGemmBlockCols;
+      const int64_t rows = std::min(kGemmBlockRows, p.m - row);
+      const int64_t cols = std::min(kGemmBlockCols, p.n - col);
+      constexpr size_t kAccBytes = sizeof(Acc) * kGemmBlockRows * kGemmBlockCols;
+      auto* scratch = static_cast<char*>(thread_scratch(kAccBytes + kGemmWorkspaceBytes));
+      auto* acc = reinterpret_cast<Acc*>(scratch);
+      const T* a =
+          static_cast<const T*>(p.a.data) + batch * p.a.batch_stride + row * p.a.row_stride;
+      const T* b =
+          static_cast<const T*>(p.b.data) + batch * p.b.batch_stride + col * p.b.col_stride;
+      kernel({rows, cols, p.k, a, p.a.row_stride, p.a.col_stride, b, p.b.row_stride, p.b.col_stride,
+              acc, cols, scratch + kAccBytes});
+      T* c = static_cast<T*>(p.c) + batch * p.c_batch_stride + row * p.c_row_stride + col;
+      const T* bias = p.bias != nullptr ? static_cast<const T*>(p.bias) + col : nullptr;
+      finish_block<T, Acc>(p, acc, cols, c, rows, cols, bias);
+    }
+  });
+}
+
+// No products to sum: C = beta * C + bias.
+template <typename T>
+void gemm_without_depth(const GemmProblem& p) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  const Acc zero{};
+  for (int64_t batch = 0; batch < p.batch; ++batch) {
+    for (int64_t i = 0; i < p.m; ++i) {
+      T* c = static_cast<T*>(p.c) + batch * p.c_batch_stride + i * p.c_row_stride;
+      for (int64_t j = 0; j < p.n; ++j) {
+        const T* bias = p.bias != nullptr ? static_cast<const T*>(p.bias) + j : nullptr;
+        finish_block<T, Acc>(p, &zero, 1, c + j, 1, 1, bias);
+      }
+    }
+  }
+}
+
+// Matrices that stay in the nearest caches: there a row takes no longer than a library's call.
+constexpr int64_t kMaxOwnRowElements = int64_t{1} << 18;
+// Multiplications of several rows that take no longer than a library's call.
+constexpr int64_t kMaxOwnRowsWork = int64_t{1} << 16;
+
+// Multiplications of a matrix in a batch that take no longer than those of a library (measured).
+constexpr int64_t kMaxSmallWork = 4096;
+
+// Whether rows one by one are faster than tiles of rows (measured): tiles copy the matrix first,
+// rows turn one that lies column by column each time anew.
+bool is_better_by_rows(const GemmProblem& p) {
+  if (p.m == 1) return true;
+  return p.b.col_stride == 1 && p.n >= 16 ? p.m < 16 || p.k * p.n <= 4096 : p.m < 6;
+}
+
+bool are_rows(const GemmProblem& p) {
+  return (p.a.col_stride == 1 || p.k == 1) && (p.b.row_stride == 1 || p.b.col_stride == 1);
+}
+
+// A single row reads its matrix once, whatever the size: as fast as memory, by the own kernel too,
+// and without waiting for a library to generate code.
+bool is_by_rows(const GemmProblem& p) {
+  const bool single = p.batch == 1 && p.m == 1;
+  return (single || is_row_work(p.batch * p.m, p.k, p.n)) && are_rows(p);
+}
+
+// A column of results is the row that the transposed product makes.
+bool is_column(const GemmProblem& p) {
+  return p.batch == 1 && p.n == 1 && p.c_row_stride == 1 && p.bias == nullptr &&
+         (p.b.row_stride == 1 || p.k == 1) && (p.a.row_stride == 1 || p.a.col_stride == 1);
+}
+
+GemmProblem transposed_column(const GemmProblem& p) {
+  GemmProblem row = p;
+  row.m = 1;
+  row.n = p.m;
+  row.a = {p.b.data, 0, p.k, 1};
+  row.b = {p.a.data, 0, p.a.col_stride, p.a.row_stride};
+  return row;
+}
+
+// Columns in parallel, so that each core keeps its part of the matrix near.
+void run_row(const GemmRow& row) {
+  constexpr int64_t kElementsForOne = 32768;
+  constexpr int64_t kColumns = 64;
+  const int64_t blocks = (row.n + kColumns - 1) / kColumns;
+  const int64_t grain = std::max<int64_t>(1, kElementsForOne / (kColumns * row.k));
+  parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kColumns;
+    GemmRow part = row;
+    part.n = std::min(end * kColumns, row.n) - first;
+    part.b += first * row.b_col;
+    if (row.bias != nullptr) part.bias += first;
+    part.out += first;
+    block_kernels().row_f32(part);
+  });
+}
+
+void gemm_row(const GemmProblem& p) {
+  GemmRow row{p.n,
+              p.k,
+              static_cast<const float*>(p.a.data),
+              static_cast<const float*>(p.b.data),
+              p.b.row_stride,
+              p.b.col_stride,
+              static_cast<const float*>(p.bias),
+              static_cast<float*>(p.c)};
+  if (p.alpha.to_double() == 1 && p.beta.to_double() == 0) return run_row(row);
+  row.bias = nullptr;
+  row.out = static_cast<float*>(thread_scratch(static_cast<size_t>(p.n) * sizeof(float)));
+  run_row(row);
+  finish_block<float, float>(p, row.out, p.n, static_cast<float*>(p.c), 1, p.n,
+                             static_cast<const float*>(p.bias));
+}
+
+void gemm_by_rows(const GemmProblem& p) {
+  GemmProblem row = p;
+  row.batch = 1;
+  row.m = 1;
+  for (int64_t batch = 0; batch < p.batch; ++batch) {
+    row.b.data = static_cast<const float*>(p.b.data) + batch * p.b.batch_stride;
+    for (int64_t i = 0; i < p.m; ++i) {
+      row.a.data =
+          static_cast<const float*>(p.a.data) + batch * p.a.batch_stride + i * p.a.row_stride;
+      row.c = static_cast<float*>(p.c) + batch * p.c_batch_stride + i * p.c_row_stride;
+      gemm_row(row);
+    }
+  }
+}
+
+bool is_small(const GemmProblem& p) {
+  return is_small_product(p.m, p.k, p.n) && (p.b.row_stride == 1 || p.b.col_stride == 1) &&
+         p.bias == nullptr && p.alpha.to_double() == 1 && p.beta.to_double() == 0;
+}
+
+void gemm_small(const GemmProblem& p) {
+  const int64_t grain = std::max<int64_t>(1, 65536 / (p.m * p.n * p.k));
+  parallel_for(0, p.batch, grain, [&](int64_t begin, int64_t end) {
+    block_kernels().small_f32(
+        {end - begin, p.m, p.n, p.k, static_cast<const float*>(p.a.data) + begin * p.a.batch_stride,
+         p.a.batch_stride, p.a.row_stride, p.a.col_stride,
+         static_cast<const float*>(p.b.data) + begin * p.b.batch_stride, p.b.batch_stride,
+         p.b.row_stride, p.b.col_stride, static_cast<float*>(p.c) + begin * p.c_batch_stride,
+         p.c_batch_stride, p.c_row_stride});
+  });
+}
+
+bool is_fast(const GemmProblem& p) {
+  const auto batch_fits = [&](const MatrixOperand& x, int64_t size) {
+    return p.batch == 1 || x.batch_stride == 0 || x.batch_stride >= size;
+  };
+  return is_fast_matrix(p.m, p.k, p.a.row_stride, p.a.col_stride) &&
+         is_fast_matrix(p.k, p.n, p.b.row_stride, p.b.col_stride) && batch_fits(p.a, 1) &&
+         batch_fits(p.b, 1) && p.c_row_stride >= p.n;
+}
+
+}  // namespace
+
+int64_t row_panel_count(int64_t n) { return (n + kRowPanel - 1) / kRowPanel; }
+
+void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t n,
+                     float* panels) {
+  for (int64_t first = 0; first < n; first += kRowPanel) {
+    const int64_t count = std::min(kRowPanel, n - first);
+    if (row_stride == 1 && count == kRowPanel) {
+      block_kernels().turn_f32({count, k, b + first * col_stride, col_stride, panels});
+      panels += k * kRowPanel;
+      continue;
+    }
+    for (int64_t p = 0; p < k; ++p, panels += kRowPanel) {
+      const float* row = b + p * row_stride + first * col_stride;
+      for (int64_t j = 0; j < count; ++j) panels[j] = row[j * col_stride];
+      std::fill(panels + count, panels + kRowPanel, 0.0F);
+    }
+  }
+}
+
+void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* panels,
+                         const float* bias, float* out) {
+  constexpr int64_t kElementsForOne = 65536;  // Fewer are read before another thread has begun.
+  const GemmRowFn run = block_kernels().row_f32;
+  const int64_t grain = std::max<int64_t>(1, kElementsForOne / (kRowPanel * k));
+  parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
+    // Another core has just written the row, and read the result: one wait for all lines of them.
+    constexpr int64_t kLineFloats = 16;
+    for (int64_t p = 0; p < k; p += kLineFloats) __builtin_prefetch(x + p);
+    for (int64_t j = begin * kRowPanel; j < std::min(end * kRowPanel, n); j += kLineFloats)
+      __builtin_prefetch(out + j, 1);
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kRowPanel;
+      run({std::min(kRowPanel, n - first), k, x, panels + first * k, kRowPanel, 1,
+           bias == nullptr ? nullptr : bias + first, out + first});
+    }
+  });
+}
+
+void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const float* panels,
+                     float* out) {
+  constexpr int64_t kWorkForOne = 65536;  // Less is done before another thread has begun.
+  const GemmSmallFn run = block_kernels().small_f32;
+  const int64_t grain = std::max<int64_t>(1, kWorkForOne / std::max<int64_t>(kRowPanel * k * m, 1));
+  parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kRowPanel;
+      run({1, m, std::min(kRowPanel, n - first), k, a, 0, k, 1, panels + first * k, 0, kRowPanel, 1,
+           out + first, 0, n});
+    }
+  });
+}
+
+bool is_row_work(int64_t rows, int64_t k, int64_t n) {
+  return rows == 1 ? k * n <= kMaxOwnRowElements : rows * k * n <= kMaxOwnRowsWork;
+}
+
+bool is_small_product(int64_t m, int64_t k, int64_t n) {
+  return m > 1 && n > 1 && m * n * k <= kMaxSmallWork && k * n <= kMaxSmallMatrix;
+}
+
+bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
+  if (rows == 1 && cols == 1) return true;
+  if (rows == 1) return col_stride >= 1;
+  if (cols == 1) return row_stride >= 1;
+  return (col_stride == 1 && row_stride >= cols) || (row_stride == 1 && col_stride >= rows);
+}
+
+namespace {
+
+void multiply(const GemmProblem& problem) {
+  require(problem.dtype != ScalarType::kBool, ErrorCode::kInvalidArgument,
+          "matrix product not implemented for 'Bool'");
+  if (problem.batch == 0 || problem.m == 0 || problem.n == 0) return;
+  dispatch_all(problem.dtype, "matrix product", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    if constexpr (!std::is_same_v<T, bool>) {
+      if (problem.k == 0) return gemm_without_depth<T>(problem);
+      if constexpr (std::is_same_v<T, float>) {
+        if (is_small(problem)) return gemm_small(problem);
+        if (is_by_rows(problem)) {
+          return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
+        }
+        if (is_column(problem)) return gemm_by_rows(transposed_column(problem));
+        const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
+        if (!is_little && is_fast(problem)) return gemm_onednn(problem);
+      }
+      gemm_blocked<T>(problem);
+    }
+  });
+}
+
+}  // namespace
+
+void multiply_floats(bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                     const float* b, int64_t ldb, float* c, int64_t ldc, void* workspace) {
+  if (k == 0) {
+    for (int64_t row = 0; row < m; ++row) std::fill_n(c + row * ldc, n, 0.0F);
+    return;
+  }
+  constexpr int64_t kPacked = kGemmBlockDepth * kGemmBlockCols;
+  const int64_t block_cols = kPacked / std::min(k, kGemmBlockDepth) / 16 * 16;
+  const int64_t b_row = transpose_b ? 1 : ldb;
+  const int64_t b_col = transpose_b ? ldb : 1;
+  for (int64_t row = 0; row < m; row += kGemmBlockRows) {
+    for (int64_t col = 0; col < n; col += block_cols) {
+      block_kernels().f32({std::min(kGemmBlockRows, m - row), std::min(block_cols, n - col), k,
+                           a + row * lda, lda, 1, b + col * b_col, b_row, b_col,
+                           c + row * ldc + col, ldc, workspace});
+    }
+  }
+}
+
+void gemm(const GemmProblem& problem) {
+  multiply(problem);
+  const auto bytes = static_cast<size_t>(problem.k) * item_size(problem.dtype);
+  const int64_t multiplications = problem.m * problem.n * problem.k;
+  give_back_after_reading(problem.a.data, static_cast<size_t>(problem.m) * bytes, multiplications);
+  give_back_after_reading(problem.b.data, static_cast<size_t>(problem.n) * bytes, multiplications);
+}
+
+}  // namespace tierup::kernels

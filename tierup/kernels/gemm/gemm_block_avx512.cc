@@ -1,0 +1,8 @@
+// The matrix kernel for one instruction set; see gemm_block_body.h.
+#include "tierup/kernels/gemm/gemm_block_body.h"
+
+namespace tierup::kernels {
+
+GemmBlockKernels gemm_block_avx512() { return kKernels; }
+
+}  // namespace tierup::kernels

@@ -1,0 +1,217 @@
+#include "tierup/kernels/gemm/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include <cmath>
+#include <cstring>
+
+#include "tierup/kernels/gemm/gemm.h"
+#include "tierup/kernels/indexing/rearrange.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+// Values small enough that every dtype multiplies and adds them without rounding.
+Tensor numbers(const IntVector& sizes, ScalarType dtype, int64_t seed) {
+  const Tensor result = Tensor::empty(sizes, ScalarType::kLong);
+  for (int64_t i = 0; i < result.numel(); ++i) result.data<int64_t>()[i] = (i * 7 + seed) % 5 - 2;
+  return to_dtype(result, dtype);
+}
+
+// Values whose products and sums are rounded.
+Tensor fractions(const IntVector& sizes) {
+  const Tensor result = Tensor::empty(sizes, ScalarType::kFloat);
+  for (int64_t i = 0; i < result.numel(); ++i) {
+    result.data<float>()[i] = std::sin(static_cast<float>(i + 1) * 1.7F);
+  }
+  return result;
+}
+
+std::vector<uint32_t> bits_of(const Tensor& tensor) {
+  const Tensor dense = contiguous(tensor);
+  std::vector<uint32_t> bits(static_cast<size_t>(dense.numel()));
+  std::memcpy(bits.data(), dense.data<float>(), bits.size() * sizeof(uint32_t));
+  return bits;
+}
+
+void expect_product(const Tensor& a, const Tensor& b) {
+  const Tensor out = to_dtype(mm(a, b), ScalarType::kDouble);
+  const Tensor left = contiguous(to_dtype(a, ScalarType::kDouble));
+  const Tensor right = contiguous(to_dtype(b, ScalarType::kDouble));
+  const int64_t m = a.size(0);
+  const int64_t n = b.size(1);
+  const int64_t k = a.size(1);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t p = 0; p < k; ++p)
+        sum += left.data<double>()[i * k + p] * right.data<double>()[p * n + j];
+      ASSERT_EQ(out.data<double>()[i * n + j], sum)
+          << scalar_type_name(a.dtype()) << " " << i << " " << j;
+    }
+  }
+}
+
+TEST(Matmul, MultipliesEveryDtypeInEveryLayout) {
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble, ScalarType::kLong,
+                                 ScalarType::kInt, ScalarType::kBFloat16, ScalarType::kHalf}) {
+    for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 1, 1},
+                                  {1, 5, 7},
+                                  {7, 5, 1},
+                                  {1, 70, 150},
+                                  {3, 0, 4},
+                                  {13, 9, 29},
+                                  {20, 40, 50}}) {
+      const Tensor a = numbers({m, k}, dtype, 1);
+      const Tensor b = numbers({k, n}, dtype, 3);
+      expect_product(a, b);
+      expect_product(t(contiguous(t(a))), b);
+      expect_product(a, t(contiguous(t(b))));
+      expect_product(t(contiguous(t(a))), t(contiguous(t(b))));
+    }
+  }
+}
+
+// Vectors that lie in every second or sixth place of others, in any role; what a dimension of size
+// 1 has as stride means nothing.
+TEST(Matmul, ReadsRowsAndColumnsByTheirStrides) {
+  const Tensor pool = numbers({4000}, ScalarType::kFloat, 1);
+  for (const int64_t length : {1, 5, 40}) {
+    for (const int64_t step : {1, 2, 6}) {
+      for (const int64_t other : {1, 3, 30, 90}) {
+        const Tensor row = pool.as_view(IntVector{1, length}, IntVector{other, step}, 7);
+        const Tensor column = pool.as_view(IntVector{length, 1}, IntVector{step, other}, 11);
+        const Tensor dense = numbers({length, 1}, ScalarType::kFloat, 2);
+        expect_product(row, dense);
+        expect_product(row, column);
+        expect_product(t(dense), column);
+        expect_product(row, numbers({length, 9}, ScalarType::kFloat, 3));
+        expect_product(numbers({9, length}, ScalarType::kFloat, 3), column);
+        expect_product(column, row);
+      }
+    }
+  }
+}
+
+TEST(Matmul, BlocksLargerThanOneTileAreSummedOverTheWholeDepth) {
+  expect_product(numbers({130, 300}, ScalarType::kDouble, 0),
+                 numbers({300, 210}, ScalarType::kDouble, 2));
+  expect_product(numbers({130, 300}, ScalarType::kFloat, 0),
+                 numbers({300, 210}, ScalarType::kFloat, 2));
+}
+
+// Tiers, exporters and callers with other batches lay matrices and rows out differently.
+TEST(Matmul, SmallProductsHaveTheSameBitsHoweverTheMatrixLiesAndHoweverManyRowsThereAre) {
+  for (const int64_t k : {1, 3, 15, 16, 20, 33, 300}) {
+    for (const int64_t n : {1, 5, 16, 37}) {
+      constexpr int64_t kRowCount = 5;
+      const Tensor a = fractions({kRowCount, k});
+      const Tensor b = fractions({k, n});
+      const Tensor turned = transpose(clone(transpose(b, 0, 1), MemoryFormat::kContiguous), 0, 1);
+      const Tensor all = mm(a, b);
+      EXPECT_EQ(bits_of(mm(a, turned)), bits_of(all)) << k << "x" << n;
+      const int64_t times = is_row_work(4 * kRowCount, k, n) ? 4 : 1;  // Larger ones: oneDNN's.
+      const Tensor many = mm(repeat(a, {times, 1}), b);
+      for (int64_t row = 0; row < kRowCount; ++row) {
+        const Tensor one = narrow(a, 0, row, 1);
+        const Tensor wanted = narrow(all, 0, row, 1);
+        EXPECT_EQ(bits_of(mm(one, b)), bits_of(wanted)) << k << "x" << n;
+        EXPECT_EQ(bits_of(mm(one, turned)), bits_of(wanted)) << k << "x" << n;
+        EXPECT_EQ(bits_of(narrow(many, 0, kRowCount * (times - 1) + row, 1)), bits_of(wanted))
+            << k << "x" << n;
+      }
+    }
+  }
+}
+
+TEST(Matmul, PackedPanelsGiveARowTheSameBits) {
+  for (const int64_t k : {1, 17, 300, 1500}) {
+    for (const int64_t n : {1, 5, 64, 100, 320}) {
+      const Tensor a = fractions({1, k});
+      const Tensor b = fractions({k, n});
+      const Tensor bias = fractions({n});
+      const Tensor turned = transpose(clone(transpose(b, 0, 1), MemoryFormat::kContiguous), 0, 1);
+      for (const Tensor& matrix : {b, turned}) {
+        std::vector<float> panels(static_cast<size_t>(row_panel_count(n) * kRowPanel * k), 7.0F);
+        pack_row_panels(matrix.data<float>(), matrix.stride(0), matrix.stride(1), k, n,
+                        panels.data());
+        const Tensor out = Tensor::empty(std::array<int64_t, 2>{1, n}, ScalarType::kFloat);
+        multiply_row_panels(k, n, a.data<float>(), panels.data(), nullptr, out.data<float>());
+        EXPECT_EQ(bits_of(out), bits_of(mm(a, b))) << k << "x" << n;
+        multiply_row_panels(k, n, a.data<float>(), panels.data(), bias.data<float>(),
+                            out.data<float>());
+        EXPECT_EQ(bits_of(out), bits_of(addmm(bias, a, b, 1, 1))) << k << "x" << n;
+      }
+    }
+  }
+}
+
+// Each as if it were alone, row by row, wherever the matrices lie.
+TEST(Matmul, SmallMatricesOfABatchHaveTheSameBits) {
+  for (const int64_t m : {2, 3, 8, 13}) {
+    for (const int64_t k : {1, 2, 8, 19, 50}) {
+      for (const int64_t n : {2, 7, 8, 16, 21, 40}) {
+        constexpr int64_t kCount = 300;
+        if (!is_small_product(m, k, n)) continue;  // A library's.
+        const Tensor a = fractions({kCount, m, k});
+        const Tensor b = fractions({kCount, k, n});
+        const auto turned = [](const Tensor& x) {
+          return transpose(clone(transpose(x, 1, 2), MemoryFormat::kContiguous), 1, 2);
+        };
+        const Tensor all = bmm(a, b);
+        EXPECT_EQ(bits_of(bmm(turned(a), b)), bits_of(all)) << m << "x" << k << "x" << n;
+        EXPECT_EQ(bits_of(bmm(a, turned(b))), bits_of(all)) << m << "x" << k << "x" << n;
+        const Tensor same = matmul(a, expand_to(narrow(b, 0, 7, 1), b.sizes()));
+        for (const int64_t at : {int64_t{0}, int64_t{7}, kCount - 1}) {
+          const Tensor left = select(a, 0, at);
+          const Tensor wanted = select(all, 0, at);
+          EXPECT_EQ(bits_of(mm(left, select(b, 0, at))), bits_of(wanted));
+          EXPECT_EQ(bits_of(mm(left, select(b, 0, 7))), bits_of(select(same, 0, at)));
+          for (int64_t row = 0; row < m; ++row) {
+            EXPECT_EQ(bits_of(mm(narrow(left, 0, row, 1), select(b, 0, at))),
+                      bits_of(narrow(wanted, 0, row, 1)));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Matmul, BatchDimensionsBroadcast) {
+  const Tensor a = numbers({2, 1, 3, 4}, ScalarType::kFloat, 0);
+  const Tensor b = numbers({5, 4, 2}, ScalarType::kFloat, 1);
+  const Tensor out = matmul(a, b);
+  EXPECT_EQ(shape_string(out.sizes()), "[2, 5, 3, 2]");
+  const Tensor last = mm(a.as_view(IntVector{3, 4}, IntVector{4, 1}, 12),
+                         b.as_view(IntVector{4, 2}, IntVector{2, 1}, 32));
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(out.data<float>()[54 + i], last.data<float>()[i]);
+}
+
+TEST(Matmul, BetaZeroDoesNotReadTheSummand) {
+  const Tensor summand = Tensor::empty(IntVector{2}, ScalarType::kFloat);
+  fill(summand, std::nan(""));
+  const Tensor out = addmm(summand, numbers({2, 2}, ScalarType::kFloat, 0),
+                           numbers({2, 2}, ScalarType::kFloat, 0), 0, 1);
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(std::isnan(out.data<float>()[i]));
+}
+
+TEST(Matmul, NamesTheShapesThatDoNotFit) {
+  const Tensor a = numbers({2, 3}, ScalarType::kFloat, 0);
+  const Tensor b = numbers({4, 5}, ScalarType::kFloat, 0);
+  try {
+    mm(a, b);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)");
+  }
+  EXPECT_THROW(mm(numbers({2, 2}, ScalarType::kFloat, 0), numbers({2, 2}, ScalarType::kDouble, 0)),
+               Error);
+}
+
+}  // namespace
+}  // namespace tierup::kernels

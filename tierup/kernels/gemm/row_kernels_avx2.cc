@@ -1,0 +1,8 @@
+// The f32 row kernels for one instruction set; see row_kernels_body.h.
+#include "tierup/kernels/gemm/row_kernels_body.h"
+
+namespace tierup::kernels {
+
+RowKernels<float> row_kernels_avx2() { return kRowKernels; }
+
+}  // namespace tierup::kernels

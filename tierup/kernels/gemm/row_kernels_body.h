@@ -1,0 +1,223 @@
+// The f32 row kernels; compiled once per instruction set by row_kernels_{base,avx2,avx512}.cc.
+#pragma once
+
+#include <cmath>
+
+#include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/kernels/simd/lanes_body.h"
+
+namespace tierup::kernels {
+namespace {
+
+// Calls body(index, count) for pieces of sixteen, the last perhaps shorter.
+template <typename Body>
+inline void for_pieces(int64_t n, const Body& body) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) body(i, int64_t{kLanes});
+  if (i < n) body(i, n - i);
+}
+inline Lanes load_piece(const float* x, int64_t count, float rest) {
+  return count == kLanes ? load(x) : load_some(x, count, rest);
+}
+inline void store_piece(float* y, const Lanes& lanes, int64_t count) {
+  if (count == kLanes) {
+    store(y, lanes);
+  } else {
+    store_some(y, lanes, count);
+  }
+}
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+// A sum over pieces with four independent accumulators; value(lanes of one piece) must map the
+// padding to 0.
+template <typename Value>
+inline float sum_pieces(const float* x, int64_t n, float rest, const Value& value) {
+  Lanes sums[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) sums[j] = sums[j] + value(load(x + i + j * kLanes));
+  }
+  for (int j = 0; i < n; i += kLanes, ++j) {
+    const int64_t count = n - i < kLanes ? n - i : kLanes;
+    sums[j] = sums[j] + value(load_piece(x + i, count, rest));
+  }
+  return sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+float row_max(const float* x, int64_t n) {
+  Lanes best = broadcast(kLowest);
+  for_pieces(
+      n, [&](int64_t i, int64_t count) { best = larger(load_piece(x + i, count, kLowest), best); });
+  return max_of_lanes(best);
+}
+
+void row_max_into(const float* x, int64_t n, float* y) {
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(y + i, larger(load_piece(x + i, count, 0), load_piece(y + i, count, 0)), count);
+  });
+}
+
+float row_exp_shifted(float* x, int64_t n, float shift) {
+  const Lanes offset = broadcast(shift);
+  Lanes sum = broadcast(0);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    const Lanes e = exp_lanes(load_piece(x + i, count, kLowest) - offset);
+    store_piece(x + i, e, count);
+    sum = sum + e;
+  });
+  return sum_of_lanes(sum);
+}
+
+float row_sum_of_squares(const float* x, int64_t n) {
+  return sum_pieces(x, n, 0, [](const Lanes& v) { return v * v; });
+}
+
+void row_moments(const float* x, int64_t n, float* mean, float* variance) {
+  const float center =
+      sum_pieces(x, n, 0, [](const Lanes& v) { return v; }) / static_cast<float>(n);
+  const Lanes offset = broadcast(center);
+  *mean = center;
+  *variance = sum_pieces(x, n, center,
+                         [&](const Lanes& v) {
+                           const Lanes d = v - offset;
+                           return d * d;
+                         }) /
+              static_cast<float>(n);
+}
+
+void row_sigmoid(float* x, int64_t n) {
+  const Lanes one = broadcast(1);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(x + i, one / (one + exp_lanes(broadcast(0) - load_piece(x + i, count, 0))), count);
+  });
+}
+
+void row_tanh(float* x, int64_t n) {
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(x + i, tanh_lanes(load_piece(x + i, count, 0)), count);
+  });
+}
+
+void row_scale(const float* x, int64_t n, float scale, float* y) {
+  const Lanes factor = broadcast(scale);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(y + i, load_piece(x + i, count, 0) * factor, count);
+  });
+}
+
+void row_affine(const float* x, int64_t n, float scale, float shift, float* y) {
+  const Lanes factor = broadcast(scale);
+  const Lanes offset = broadcast(shift);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(y + i, load_piece(x + i, count, 0) * factor + offset, count);
+  });
+}
+
+template <bool kHasGamma, bool kHasBeta>
+void normalize_pieces(const float* x, int64_t n, float mean, float rstd, const float* gamma,
+                      const float* beta, float* y) {
+  const Lanes offset = broadcast(mean);
+  const Lanes factor = broadcast(rstd);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    Lanes v = (load_piece(x + i, count, 0) - offset) * factor;
+    if constexpr (kHasGamma) v = v * load_piece(gamma + i, count, 0);
+    if constexpr (kHasBeta) v = v + load_piece(beta + i, count, 0);
+    store_piece(y + i, v, count);
+  });
+}
+
+void row_normalize(const float* x, int64_t n, float mean, float rstd, const float* gamma,
+                   const float* beta, float* y) {
+  if (gamma != nullptr && beta != nullptr)
+    return normalize_pieces<true, true>(x, n, mean, rstd, gamma, beta, y);
+  if (gamma != nullptr) return normalize_pieces<true, false>(x, n, mean, rstd, gamma, beta, y);
+  if (beta != nullptr) return normalize_pieces<false, true>(x, n, mean, rstd, gamma, beta, y);
+  normalize_pieces<false, false>(x, n, mean, rstd, gamma, beta, y);
+}
+
+void row_affine_by_column(const float* x, int64_t n, const float* scale, const float* shift,
+                          float* y) {
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(y + i,
+                load_piece(x + i, count, 0) * load_piece(scale + i, count, 0) +
+                    load_piece(shift + i, count, 0),
+                count);
+  });
+}
+
+void row_softmax(const float* x, int64_t n, float* y) {
+  const Lanes top = broadcast(row_max(x, n));
+  Lanes sum = broadcast(0);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    const Lanes e = exp_lanes(load_piece(x + i, count, kLowest) - top);
+    store_piece(y + i, e, count);
+    sum = sum + e;
+  });
+  row_scale(y, n, 1.0F / sum_of_lanes(sum), y);
+}
+
+void row_log_softmax(const float* x, int64_t n, float* y) {
+  const float top = row_max(x, n);
+  const Lanes offset = broadcast(top);
+  const float sum =
+      sum_pieces(x, n, kLowest, [&](const Lanes& v) { return exp_lanes(v - offset); });
+  const Lanes log_sum = broadcast(std::log(sum));
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    store_piece(y + i, (load_piece(x + i, count, 0) - offset) - log_sum, count);
+  });
+}
+
+// Sixteen columns at a time, three passes down the rows.
+template <bool kLog>
+void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, float* y) {
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    Lanes top = broadcast(kLowest);
+    for (int64_t r = 0; r < rows; ++r) top = larger(load_piece(x + r * stride + i, count, 0), top);
+    Lanes sum = broadcast(0);
+    for (int64_t r = 0; r < rows; ++r) {
+      const Lanes shifted = load_piece(x + r * stride + i, count, 0) - top;
+      const Lanes e = exp_lanes(shifted);
+      store_piece(y + r * stride + i, kLog ? shifted : e, count);
+      sum = sum + e;
+    }
+    if constexpr (kLog) {
+      float logs[kLanes];
+      store(logs, sum);
+      for (float& value : logs) value = std::log(value);
+      const Lanes log_sum = load(logs);
+      for (int64_t r = 0; r < rows; ++r) {
+        float* target = y + r * stride + i;
+        store_piece(target, load_piece(target, count, 0) - log_sum, count);
+      }
+    } else {
+      const Lanes factor = broadcast(1) / sum;
+      for (int64_t r = 0; r < rows; ++r) {
+        float* target = y + r * stride + i;
+        store_piece(target, load_piece(target, count, 0) * factor, count);
+      }
+    }
+  });
+}
+
+constexpr RowKernels<float> kRowKernels{
+    .max = &row_max,
+    .max_into = &row_max_into,
+    .exp_shifted = &row_exp_shifted,
+    .sum_of_squares = &row_sum_of_squares,
+    .moments = &row_moments,
+    .sigmoid = &row_sigmoid,
+    .tanh = &row_tanh,
+    .scale = &row_scale,
+    .affine = &row_affine,
+    .normalize = &row_normalize,
+    .affine_by_column = &row_affine_by_column,
+    .softmax = &row_softmax,
+    .log_softmax = &row_log_softmax,
+    .softmax_columns = &columns_softmax<false>,
+    .log_softmax_columns = &columns_softmax<true>,
+};
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,0 +1,144 @@
+#include "tierup/kernels/gemm/row_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "tierup/base/float_watch.h"
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::kernels {
+namespace {
+
+std::vector<RowKernels<float>> all_tables() {
+  std::vector<RowKernels<float>> tables{row_kernels_base()};
+  if (instruction_set() != InstructionSet::kBase) tables.push_back(row_kernels_avx2());
+  if (instruction_set() == InstructionSet::kAvx512) tables.push_back(row_kernels_avx512());
+  return tables;
+}
+
+std::vector<float> numbers(int64_t n) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < n; ++i)
+    values.push_back(static_cast<float>((i * 7919) % 2003) / 100.0F - 10.0F);
+  return values;
+}
+
+// What the table makes of n numbers, by functions with and without exponentials.
+std::vector<float> exponentials(const RowKernels<float>& k, int64_t n) {
+  const std::vector<float> x = numbers(n);
+  std::vector<float> y(x.size());
+  std::vector<float> all;
+  const auto keep = [&] { all.insert(all.end(), y.begin(), y.end()); };
+  k.softmax(x.data(), n, y.data());
+  keep();
+  k.log_softmax(x.data(), n, y.data());
+  keep();
+  y = x;
+  k.sigmoid(y.data(), n);
+  keep();
+  y = x;
+  k.tanh(y.data(), n);
+  keep();
+  return all;
+}
+std::vector<float> sums(const RowKernels<float>& k, int64_t n) {
+  const std::vector<float> x = numbers(n);
+  float mean = 0;
+  float variance = 0;
+  k.moments(x.data(), n, &mean, &variance);
+  return {mean, variance, k.max(x.data(), n), k.sum_of_squares(x.data(), n)};
+}
+
+TEST(RowKernels, EveryInstructionSetGivesTheSameSums) {
+  const std::vector<RowKernels<float>> tables = all_tables();
+  for (const int64_t n : {1, 3, 15, 16, 17, 64, 100, 1000}) {
+    for (const RowKernels<float>& k : tables) EXPECT_EQ(sums(k, n), sums(tables[0], n)) << n;
+  }
+}
+
+// Decision 0022.
+TEST(RowKernels, ExponentialsHaveTheSameBitsWithAvx2AndAvx512) {
+  if (instruction_set() != InstructionSet::kAvx512) GTEST_SKIP() << "needs AVX-512";
+  for (const int64_t n : {1, 3, 15, 16, 17, 64, 100, 1000}) {
+    const std::vector<float> avx2 = exponentials(row_kernels_avx2(), n);
+    const std::vector<float> avx512 = exponentials(row_kernels_avx512(), n);
+    EXPECT_EQ(std::memcmp(avx2.data(), avx512.data(), avx2.size() * sizeof(float)), 0) << n;
+  }
+}
+
+// Nets are answered by their twins where the flag of a NaN is up (base/float_watch.h): no function
+// may raise it for numbers, and those that give a weight to -infinity (masks) not for that, however
+// many lanes of the last vector are padding.
+TEST(RowKernels, NumbersRaiseNoFlagOnAnyInstructionSet) {
+  const auto raises = [](const auto& work) {
+    FloatWatch watch(FloatWatch::Scope::kThread, 1);
+    work();
+    return watch.met_nan();
+  };
+  for (const RowKernels<float>& k : all_tables()) {
+    for (const int64_t n : {2, 3, 15, 16, 17, 64, 100, 1000}) {
+      EXPECT_FALSE(raises([&] { exponentials(k, n); })) << n;
+      EXPECT_FALSE(raises([&] { sums(k, n); })) << n;
+      std::vector<float> masked = numbers(n);
+      masked[0] = -std::numeric_limits<float>::infinity();
+      std::vector<float> y(masked.size());
+      EXPECT_FALSE(raises([&] {
+        k.softmax(masked.data(), n, y.data());
+        k.softmax_columns(masked.data(), n, 1, 1, y.data());
+      })) << n;
+      EXPECT_FALSE(raises([&] { k.exp_shifted(masked.data(), n, 10.1F); })) << n;
+      EXPECT_EQ(masked[0], 0) << n;
+      masked[0] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_TRUE(raises([&] { k.softmax(masked.data(), n, y.data()); })) << n;
+    }
+  }
+}
+
+TEST(RowKernels, FunctionsAreCloseToTheLibrary) {
+  const std::vector<float> x = numbers(1000);
+  for (const RowKernels<float>& k : all_tables()) {
+    std::vector<float> sigmoid = x;
+    std::vector<float> tanh = x;
+    k.sigmoid(sigmoid.data(), 1000);
+    k.tanh(tanh.data(), 1000);
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(sigmoid[i], 1 / (1 + std::exp(-static_cast<double>(x[i]))), 2e-7);
+      EXPECT_NEAR(tanh[i], std::tanh(static_cast<double>(x[i])), 2e-7 + 2e-7 * std::abs(x[i]));
+    }
+  }
+}
+
+TEST(RowKernels, InfinitiesAndNanGoThroughExp) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x{-inf, 0, -1000, std::nanf("")};
+  for (const RowKernels<float>& k : all_tables()) {
+    std::vector<float> y = x;
+    k.exp_shifted(y.data(), 4, 0);
+    EXPECT_EQ(y[0], 0);
+    EXPECT_EQ(y[1], 1);
+    EXPECT_EQ(y[2], 0);
+    EXPECT_TRUE(std::isnan(y[3]));
+    EXPECT_TRUE(std::isnan(k.max(x.data(), 4)));
+    EXPECT_EQ(k.max(x.data(), 3), 0);
+  }
+}
+
+TEST(RowKernels, ExpReachesFromTheLeastNormalNumberToTheLargest) {
+  const std::vector<float> x{-87.33654F, -87.0F, 88.72283F, 88.722839F, 89.0F, -87.34F};
+  for (const RowKernels<float>& k : all_tables()) {
+    std::vector<float> y = x;
+    k.exp_shifted(y.data(), static_cast<int64_t>(y.size()), 0);
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(y[i] / std::exp(static_cast<double>(x[i])), 1, 1.2e-7);
+    EXPECT_EQ(y[3], std::numeric_limits<float>::infinity());
+    EXPECT_EQ(y[4], std::numeric_limits<float>::infinity());
+    EXPECT_EQ(y[5], 0);
+  }
+}
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,8 +1,0 @@
-// The matrix kernel for one instruction set; see gemm_block_body.h.
-#include "tierup/kernels/gemm_block_body.h"
-
-namespace tierup::kernels {
-
-GemmBlockKernels gemm_block_avx2() { return kKernels; }
-
-}  // namespace tierup::kernels

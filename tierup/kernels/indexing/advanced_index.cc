@@ -1,0 +1,320 @@
+#include "tierup/kernels/indexing/advanced_index.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/element_width.h"
+#include "tierup/kernels/pointwise/masking.h"
+#include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+bool is_mask(const Tensor& index) {
+  return index.dtype() == ScalarType::kBool || index.dtype() == ScalarType::kByte;
+}
+
+// Masks become one index tensor for each of their dimensions; all others become int64.
+std::vector<Tensor> expand_masks(const Tensor& self, const std::vector<Tensor>& indices) {
+  std::vector<Tensor> result;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) {
+      result.emplace_back();
+      continue;
+    }
+    const auto at = static_cast<int64_t>(result.size());
+    if (!is_mask(index)) {
+      require(index.dtype() == ScalarType::kLong || index.dtype() == ScalarType::kInt,
+              ErrorCode::kInvalidArgument,
+              "tensors used as indices must be long, int, byte or bool tensors, got {}",
+              dtype_name(index.dtype()));
+      result.push_back(to_dtype(index, ScalarType::kLong));
+      continue;
+    }
+    for (int64_t d = 0; d < index.dim(); ++d) {
+      require(at + d < self.dim(), ErrorCode::kInvalidArgument,
+              "too many indices for tensor of dimension {}", self.dim());
+      if (index.sizes()[d] != self.sizes()[at + d]) {
+        fail(ErrorCode::kOutOfRange,
+             "The shape of the mask {} at index {} does not match the shape of the indexed tensor "
+             "{} at index {}",
+             shape_string(index.sizes()), d, shape_string(self.sizes()), at + d);
+      }
+    }
+    const Tensor found = nonzero(index);
+    for (int64_t d = 0; d < index.dim(); ++d) result.push_back(select(found, 1, d));
+  }
+  return result;
+}
+
+// Few indices need no memory of their own.
+using Offsets = SmallVector<int64_t, 64>;
+
+// What to read or write: blocks of "after" elements at base + before + offsets[i].
+struct Plan {
+  IntVector shape;         // Of the result.
+  IntVector before_sizes;  // Dimensions in front of the indexed ones, with their strides.
+  IntVector before_strides;
+  IntVector after_sizes;  // Dimensions behind.
+  IntVector after_strides;
+  Offsets offsets;  // In elements of self, one for each index element.
+  int64_t before = 1;
+  int64_t after = 1;
+};
+
+std::string index_shapes(const std::vector<Tensor>& indices) {
+  std::string text;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) continue;
+    if (!text.empty()) text += ", ";
+    text += shape_string(index.sizes());
+  }
+  return text;
+}
+
+std::vector<Tensor> broadcast_indices(const std::vector<Tensor>& indices, IntVector& shape) {
+  std::vector<Tensor> result = indices;
+  for (const Tensor& index : indices) {
+    if (!index.defined()) continue;
+    try {
+      shape = broadcast_shapes(shape, index.sizes());
+    } catch (const Error&) {
+      fail(ErrorCode::kInvalidArgument,
+           "shape mismatch: indexing tensors could not be broadcast together with shapes {}",
+           index_shapes(indices));
+    }
+  }
+  for (Tensor& index : result) {
+    if (index.defined()) index = contiguous(expand_to(index, shape));
+  }
+  return result;
+}
+
+void add_offsets(Plan& plan, const Tensor& index, int64_t dim, int64_t size, int64_t stride) {
+  const int64_t* at = index.data<int64_t>();
+  for (size_t i = 0; i < plan.offsets.size(); ++i) {
+    const int64_t k = at[i];
+    require(k >= -size && k < size, ErrorCode::kOutOfRange,
+            "index {} is out of bounds for dimension {} with size {}", k, dim, size);
+    plan.offsets[i] += (k < 0 ? k + size : k) * stride;
+  }
+}
+
+// Whether the defined indices stand next to each other.
+bool are_adjacent(const std::vector<Tensor>& indices) {
+  int runs = 0;
+  bool inside = false;
+  for (const Tensor& index : indices) {
+    runs += index.defined() && !inside ? 1 : 0;
+    inside = index.defined();
+  }
+  return runs <= 1;
+}
+
+Plan make_plan(const Tensor& self, std::vector<Tensor> indices) {
+  require(static_cast<int64_t>(indices.size()) <= self.dim(), ErrorCode::kInvalidArgument,
+          "too many indices for tensor of dimension {} (got {})", self.dim(), indices.size());
+  indices.resize(static_cast<size_t>(self.dim()));
+  Plan plan;
+  IntVector index_shape;
+  const bool adjacent = are_adjacent(indices);
+  const std::vector<Tensor> at = broadcast_indices(indices, index_shape);
+  plan.offsets.assign(static_cast<size_t>(numel_of(index_shape)), 0);
+  bool behind = !adjacent;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    const int64_t size = self.sizes()[d];
+    const int64_t stride = self.strides()[d];
+    if (at[d].defined()) {
+      behind = true;
+      add_offsets(plan, at[d], d, size, stride);
+      continue;
+    }
+    (behind ? plan.after_sizes : plan.before_sizes).push_back(size);
+    (behind ? plan.after_strides : plan.before_strides).push_back(stride);
+    (behind ? plan.after : plan.before) *= size;
+  }
+  plan.shape = plan.before_sizes;
+  plan.shape.insert(plan.shape.end(), index_shape.begin(), index_shape.end());
+  plan.shape.insert(plan.shape.end(), plan.after_sizes.begin(), plan.after_sizes.end());
+  return plan;
+}
+
+// The element offsets of a strided block in row-major order.
+Offsets block_offsets(IntSpan sizes, IntSpan strides, int64_t count) {
+  Offsets offsets(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i;
+    for (size_t d = sizes.size(); d-- > 0;) {
+      offsets[i] += rest % sizes[d] * strides[d];
+      rest /= sizes[d];
+    }
+  }
+  return offsets;
+}
+
+bool is_dense_block(const Plan& plan) {
+  const IntVector dense = contiguous_strides(plan.after_sizes);
+  for (size_t d = 0; d < dense.size(); ++d) {
+    if (plan.after_sizes[d] != 1 && plan.after_strides[d] != dense[d]) return false;
+  }
+  return true;
+}
+
+// Calls move(self element offset, result element offset, count) for runs that are contiguous on
+// both sides. Each row of the result (one index element) is one run if the rest is dense.
+template <typename Move>
+void for_each_run(const Plan& plan, bool parallel, const Move& move) {
+  const auto count = static_cast<int64_t>(plan.offsets.size());
+  const Offsets before = block_offsets(plan.before_sizes, plan.before_strides, plan.before);
+  const bool dense = is_dense_block(plan);
+  const Offsets after =
+      dense ? Offsets{} : block_offsets(plan.after_sizes, plan.after_strides, plan.after);
+  const int64_t rows = plan.before * count;
+  const int64_t grain =
+      parallel ? std::max<int64_t>(1, 16384 / std::max<int64_t>(plan.after, 1)) : rows;
+  parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t base = before[r / count] + plan.offsets[r % count];
+      const int64_t row = r * plan.after;
+      if (dense) {
+        move(base, row, plan.after);
+        continue;
+      }
+      for (int64_t i = 0; i < plan.after; ++i) move(base + after[i], row + i, 1);
+    }
+  });
+}
+
+// A 0-dim mask adds a dimension: x[mask] has shape [0 or 1, ...].
+Tensor with_mask_dims(const Tensor& self, const std::vector<Tensor>& indices) {
+  Tensor result = self;
+  int64_t at = 0;
+  for (const Tensor& index : indices) {
+    const bool mask = index.defined() && is_mask(index);
+    if (mask && index.dim() == 0) result = unsqueeze(result, at);
+    at += mask ? std::max<int64_t>(index.dim(), 1) : 1;
+  }
+  return result;
+}
+
+// Masks as indices, with self reshaped for the 0-dim ones.
+Plan plan_for(const Tensor& self, const std::vector<Tensor>& indices, Tensor& target) {
+  target = with_mask_dims(self, indices);
+  std::vector<Tensor> shaped = indices;
+  for (Tensor& index : shaped) {
+    if (index.defined() && is_mask(index) && index.dim() == 0) index = reshape(index, {1});
+  }
+  return make_plan(target, expand_masks(target, shaped));
+}
+
+// Indices of masked-out elements may lie outside; they become valid ones.
+std::vector<Tensor> clamp_indices(const Tensor& self, const std::vector<Tensor>& indices) {
+  std::vector<Tensor> result = indices;
+  for (size_t d = 0; d < result.size(); ++d) {
+    if (!result[d].defined()) continue;
+    require(static_cast<int64_t>(d) < self.dim(), ErrorCode::kInvalidArgument,
+            "too many indices for tensor of dimension {}", self.dim());
+    result[d] = clone(to_dtype(result[d], ScalarType::kLong), MemoryFormat::kContiguous);
+    int64_t* at = result[d].data<int64_t>();
+    const int64_t last = self.sizes()[d] - 1;
+    for (int64_t i = 0; i < result[d].numel(); ++i) {
+      at[i] = std::clamp<int64_t>(at[i], std::min<int64_t>(-self.sizes()[d], last), last);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
+  require(!indices.empty(), ErrorCode::kInvalidArgument, "at least one index must be provided");
+  Tensor source;
+  const Plan plan = plan_for(self, indices, source);
+  Tensor out = Tensor::empty(plan.shape, self.dtype());
+  if (out.numel() == 0) return out;
+  dispatch_width(self.item_size(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    const U* from = static_cast<const U*>(source.raw());
+    U* to = static_cast<U*>(out.raw());
+    for_each_run(plan, true, [&](int64_t at, int64_t row, int64_t count) {
+      if (count == 1)
+        to[row] = from[at];
+      else
+        std::memcpy(to + row, from + at, static_cast<size_t>(count) * sizeof(U));
+    });
+  });
+  return out;
+}
+
+void index_put_(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+                bool accumulate) {
+  require(!indices.empty(), ErrorCode::kInvalidArgument, "at least one index must be provided");
+  require(self.dtype() == values.dtype(), ErrorCode::kInvalidArgument,
+          "Index put requires the source and destination dtypes match, got {} for the destination "
+          "and {} for the source.",
+          scalar_type_name(self.dtype()), scalar_type_name(values.dtype()));
+  Tensor target;  // It may be an expanded tensor's: then the last of its values stays.
+  const Plan plan = plan_for(self, indices, target);
+  Tensor source;
+  try {
+    source = expand_to(values, plan.shape);
+  } catch (const Error&) {
+    fail(ErrorCode::kInvalidArgument,
+         "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape "
+         "{}",
+         shape_string(values.sizes()), shape_string(plan.shape));
+  }
+  if (source.numel() == 0) return;
+  source = memory_overlap(self, values) == Overlap::kNone
+               ? contiguous(source)
+               : clone(source, MemoryFormat::kContiguous);
+  if (!accumulate) {
+    dispatch_width(self.item_size(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      U* to = static_cast<U*>(target.raw());
+      const U* from = static_cast<const U*>(source.raw());
+      for_each_run(plan, false, [&](int64_t at, int64_t row, int64_t count) {
+        std::memcpy(to + at, from + row, static_cast<size_t>(count) * sizeof(U));
+      });
+    });
+  } else {
+    dispatch_all(self.dtype(), "index_put_", [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      T* to = target.data<T>();
+      const T* from = source.data<T>();
+      for_each_run(plan, false, [&](int64_t at, int64_t row, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) to[at + i] = static_cast<T>(to[at + i] + from[row + i]);
+      });
+    });
+  }
+  self.bump_version();
+}
+
+Tensor masked_index(const Tensor& self, const Tensor& mask, const std::vector<Tensor>& indices,
+                    const Scalar& fill_value) {
+  if (self.numel() == 0) {
+    IntVector shape(mask.sizes().begin(), mask.sizes().end());
+    Tensor empty = Tensor::empty(shape, self.dtype());
+    fill(empty, fill_value);
+    return empty;
+  }
+  Tensor result = index(self, clamp_indices(self, indices));
+  fill_where_false(result, mask, fill_value);
+  return result;
+}
+
+Tensor masked_index_put_accumulate(const Tensor& self, const Tensor& mask,
+                                   const std::vector<Tensor>& indices, const Tensor& values) {
+  Tensor result = clone(self, MemoryFormat::kContiguous);
+  if (self.numel() == 0) return result;
+  Tensor kept = clone(values, MemoryFormat::kContiguous);
+  fill_where_false(kept, mask, Scalar(0));
+  index_put_(result, clamp_indices(self, indices), kept, true);
+  return result;
+}
+
+}  // namespace tierup::kernels

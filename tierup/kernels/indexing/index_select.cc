@@ -1,0 +1,185 @@
+#include "tierup/kernels/indexing/index_select.h"
+
+#include <cstring>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/element_width.h"
+#include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr int64_t kGrainBytes = 64 * 1024;
+
+void check_in_range(const Tensor& index, int64_t size) {
+  const int64_t* at = index.data<int64_t>();
+  for (int64_t i = 0; i < index.numel(); ++i) {
+    require(at[i] >= 0 && at[i] < size, ErrorCode::kOutOfRange,
+            "index out of range in self: index {} is out of bounds for dimension with size {}",
+            at[i], size);
+  }
+}
+
+// Whole runs of a contiguous tensor.
+void select_runs(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& out) {
+  int64_t outer = 1;
+  for (int64_t d = 0; d < dim; ++d) outer *= self.sizes()[d];
+  const int64_t rows = self.sizes()[dim];
+  const int64_t run = static_cast<int64_t>(self.bytes()) / (outer * rows);
+  const int64_t count = index.numel();
+  const int64_t* at = index.data<int64_t>();
+  const char* from = static_cast<const char*>(self.raw());
+  char* to = static_cast<char*>(out.raw());
+  parallel_for(0, outer * count, std::max<int64_t>(1, kGrainBytes / run),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t r = begin; r < end; ++r) {
+                   const int64_t row = r / count * rows + at[r % count];
+                   std::memcpy(to + r * run, from + row * run, static_cast<size_t>(run));
+                 }
+               });
+}
+
+void select_lanes(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& out) {
+  const LaneLoop loop(out.sizes(), dim, {&out, &self});
+  const int64_t count = index.numel();
+  const int64_t* at = index.data<int64_t>();
+  dispatch_width(self.item_size(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+      for (int64_t i = 0; i < count; ++i) {
+        *reinterpret_cast<U*>(lane[0] + i * loop.step(0)) =
+            *reinterpret_cast<const U*>(lane[1] + at[i] * loop.step(1));
+      }
+    });
+  });
+}
+
+void check_gather_shapes(const Tensor& self, int64_t dim, const Tensor& index) {
+  require(std::max<int64_t>(self.dim(), 1) == std::max<int64_t>(index.dim(), 1),
+          ErrorCode::kInvalidArgument,
+          "Index tensor must have the same number of dimensions as input tensor");
+  for (int64_t d = 0; d < std::min(self.dim(), index.dim()); ++d) {
+    if (!(d == dim || index.sizes()[d] <= self.sizes()[d])) {
+      fail(ErrorCode::kInvalidArgument,
+           "Size does not match at dimension {} expected index {} to be no larger than self {} "
+           "apart from dimension {}",
+           d, shape_string(index.sizes()), shape_string(self.sizes()), dim);
+    }
+  }
+}
+
+// gather proper; with `wrap`, negative indices count from the end.
+Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+  if (index.numel() == 0) return out;
+  check_gather_shapes(self, d, index);
+  const Tensor out_lanes = atleast_1d(out);
+  const Tensor index_lanes = atleast_1d(index);
+  const Tensor self_lanes = atleast_1d(self);
+  const LaneLoop loop(index_lanes.sizes(), d, {&out_lanes, &index_lanes, &self_lanes});
+  const int64_t count = index_lanes.sizes()[d];
+  const int64_t size = self_lanes.sizes()[d];
+  dispatch_width(self.item_size(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t k = *reinterpret_cast<const int64_t*>(lane[1] + i * loop.step(1));
+        if (wrap && k < 0) k += size;
+        require(k >= 0 && k < size, ErrorCode::kOutOfRange,
+                "index {} is out of bounds for dimension {} with size {}", k, d, size);
+        *reinterpret_cast<U*>(lane[0] + i * loop.step(0)) =
+            *reinterpret_cast<const U*>(lane[2] + k * loop.step(2));
+      }
+    });
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor index_as_long(const Tensor& index, std::string_view what) {
+  require(index.dtype() == ScalarType::kLong || index.dtype() == ScalarType::kInt,
+          ErrorCode::kInvalidArgument, "{}(): Expected dtype int32/int64 for index, got {}", what,
+          dtype_name(index.dtype()));
+  return to_dtype(index, ScalarType::kLong);
+}
+
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  const int64_t d = wrap_dim(dim, self.dim());
+  require(index.dim() <= 1, ErrorCode::kInvalidArgument,
+          "index_select(): Index is supposed to be a vector, but got {} dimensions", index.dim());
+  const Tensor at = contiguous(index_as_long(index, "index_select"));
+  const int64_t size = self.dim() == 0 ? 1 : self.sizes()[d];
+  check_in_range(at, size);
+  IntVector sizes(self.sizes().begin(), self.sizes().end());
+  if (self.dim() > 0)
+    sizes[d] = at.numel();
+  else
+    require(at.numel() == 1, ErrorCode::kInvalidArgument,
+            "index_select(): Index to scalar can have only 1 value, got {} value(s)", at.numel());
+  Tensor out = Tensor::empty(sizes, self.dtype());
+  if (out.numel() == 0) return out;
+  if (self.dim() == 0)
+    copy_into(out, self);
+  else if (self.is_contiguous())
+    select_runs(self, d, at, out);
+  else
+    select_lanes(self, d, at, out);
+  return out;
+}
+
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
+  const int64_t d = wrap_dim(dim, self.dim());
+  if (index.numel() == 0) return Tensor::empty(index.sizes(), self.dtype());
+  return gather_lanes(self, d, index_as_long(index, "gather"), false);
+}
+
+Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
+  require(indices.dtype() == ScalarType::kLong, ErrorCode::kInvalidArgument,
+          "torch.take_along_dim(): dtype of indices should be Long but got {}",
+          scalar_type_name(indices.dtype()));
+  if (!dim) return gather_lanes(reshape(self, {-1}), 0, reshape(indices, {-1}), true);
+  require(
+      self.dim() == indices.dim(), ErrorCode::kInvalidArgument,
+      "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+      "got {} dimensions for input, and {} dimensions for indices",
+      self.dim(), indices.dim());
+  const int64_t d = wrap_dim(*dim, self.dim());
+  IntVector self_sizes(self.sizes().begin(), self.sizes().end());
+  IntVector index_sizes(indices.sizes().begin(), indices.sizes().end());
+  if (self.dim() > 0) self_sizes[d] = indices.sizes()[d];
+  const IntVector index_shape = broadcast_shapes(self_sizes, indices.sizes());
+  if (self.dim() > 0) index_sizes[d] = self.sizes()[d];
+  const IntVector self_shape = broadcast_shapes(index_sizes, self.sizes());
+  return gather_lanes(expand_to(self, self_shape), d, expand_to(indices, index_shape), true);
+}
+
+Tensor take(const Tensor& self, const Tensor& index) {
+  require(index.dtype() == ScalarType::kLong, ErrorCode::kInvalidArgument,
+          "take(): Expected a long tensor for index, but got {}", scalar_type_name(index.dtype()));
+  require(self.numel() != 0 || index.numel() == 0, ErrorCode::kOutOfRange,
+          "take(): tried to take from an empty tensor");
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+  const Tensor source = contiguous(self);
+  const Tensor indices = contiguous(index);
+  const int64_t* at = indices.data<int64_t>();
+  const int64_t size = self.numel();
+  dispatch_width(self.item_size(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    const U* from = static_cast<const U*>(source.raw());
+    U* to = static_cast<U*>(out.raw());
+    parallel_for(0, out.numel(), 16384, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t k = at[i] < 0 ? at[i] + size : at[i];
+        require(k >= 0 && k < size, ErrorCode::kOutOfRange,
+                "out of range: tried to access index {} on a tensor of {} elements.", at[i], size);
+        to[i] = from[k];
+      }
+    });
+  });
+  return out;
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,159 @@
+#include "tierup/kernels/indexing/scatter_mode.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tierup/kernels/indexing/scatter_rows.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/element_width.h"
+#include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+int64_t checked_index(const char* at, int64_t dim, int64_t size) {
+  const int64_t k = *reinterpret_cast<const int64_t*>(at);
+  require(k >= 0 && k < size, ErrorCode::kOutOfRange,
+          "index {} is out of bounds for dimension {} with size {}", k, dim, size);
+  return k;
+}
+
+// Calls visit(target, source) for all elements, lane by lane.
+template <typename T, typename Visit>
+void visit_lanes(const LaneLoop& loop, int64_t count, int64_t dim, int64_t size,
+                 const Visit& visit) {
+  loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t k = checked_index(lane[1] + i * loop.step(1), dim, size);
+      visit(*reinterpret_cast<T*>(lane[0] + k * loop.step(0)),
+            *reinterpret_cast<const T*>(lane[2] + i * loop.step(2)));
+    }
+  });
+}
+
+template <typename T>
+T identity_of(ScatterMode mode) {
+  if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
+    return mode == ScatterMode::kProd ? T(1) : T(0);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return mode == ScatterMode::kProd || mode == ScatterMode::kAmin;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (mode == ScatterMode::kAmax) return std::numeric_limits<T>::lowest();
+    if (mode == ScatterMode::kAmin) return std::numeric_limits<T>::max();
+    return mode == ScatterMode::kProd ? T(1) : T(0);
+  } else {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (mode == ScatterMode::kAmax) return T(-kInfinity);
+    if (mode == ScatterMode::kAmin) return T(kInfinity);
+    return mode == ScatterMode::kProd ? T(1.0F) : T(0.0F);
+  }
+}
+
+template <typename T>
+bool is_nan(T value) {
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return std::isnan(static_cast<double>(value));
+}
+
+// Integers wrap around.
+template <typename T>
+using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+template <typename T>
+T added(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+}
+template <typename T>
+T multiplied(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+}
+
+template <typename T>
+void combine_lanes(const LaneLoop& loop, int64_t count, int64_t dim, int64_t size,
+                   ScatterMode mode) {
+  const auto visit = [&](const auto& f) { visit_lanes<T>(loop, count, dim, size, f); };
+  switch (mode) {
+    case ScatterMode::kAssign: visit([](T& to, T from) { to = from; }); return;
+    case ScatterMode::kSum:
+    case ScatterMode::kMean: visit([](T& to, T from) { to = added(to, from); }); return;
+    case ScatterMode::kProd: visit([](T& to, T from) { to = multiplied(to, from); }); return;
+    default: break;
+  }
+  if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
+    fail(ErrorCode::kTypeError, "amax and amin are not implemented for complex tensors");
+  } else if (mode == ScatterMode::kAmax) {
+    visit([](T& to, T from) { to = is_nan(to) || to > from ? to : from; });
+  } else {
+    visit([](T& to, T from) { to = is_nan(to) || to < from ? to : from; });
+  }
+}
+
+// Divides the sums by how many values went into each; the element's own counts if it was included.
+template <typename T>
+void divide_by_counts(const Tensor& self, const Tensor& counts) {
+  const LaneLoop loop(self.sizes(), 0, {&self, &counts});
+  const int64_t length = self.dim() == 0 ? 1 : self.sizes()[0];
+  loop.run(LaneLoop::grain_for(length), [&](const LaneLoop::Pointers& lane) {
+    for (int64_t i = 0; i < length; ++i) {
+      T& value = *reinterpret_cast<T*>(lane[0] + i * loop.step(0));
+      const int64_t n = *reinterpret_cast<const int64_t*>(lane[1] + i * loop.step(1));
+      if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
+        value /= T(static_cast<double>(n));
+      } else if constexpr (std::is_integral_v<T>) {
+        // Rounds down, as floor_divide does.
+        const auto wide = static_cast<int64_t>(value);
+        value = static_cast<T>(wide / n - (wide % n < 0 ? 1 : 0));
+      } else {
+        value = static_cast<T>(value / static_cast<T>(static_cast<double>(n)));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_tensor,
+                   const Tensor& src_tensor, ScatterMode mode, bool include_self) {
+  check_no_internal_overlap(self_tensor);
+  const Tensor self = atleast_1d(self_tensor);
+  const Tensor index = atleast_1d(index_tensor);
+  const Tensor src = atleast_1d(
+      memory_overlap(self_tensor, src_tensor) == Overlap::kNone ? src_tensor : clone(src_tensor));
+  if (include_self && scatter_rows(self, dim, index, src, mode)) {
+    self.bump_version();
+    return;
+  }
+  const LaneLoop loop(index.sizes(), dim, {&self, &index, &src});
+  const int64_t count = index.sizes()[dim];
+  const int64_t size = self.sizes()[dim];
+  if (mode == ScatterMode::kAssign) {
+    dispatch_width(self.item_size(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      visit_lanes<U>(loop, count, dim, size, [](U& to, const U& from) { to = from; });
+    });
+    self.bump_version();
+    return;
+  }
+  dispatch_all(self.dtype(), "scatter_reduce", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (!include_self) {
+      const T identity = identity_of<T>(mode);
+      visit_lanes<T>(loop, count, dim, size, [&](T& to, T) { to = identity; });
+    }
+    combine_lanes<T>(loop, count, dim, size, mode);
+    if (mode == ScatterMode::kMean) {
+      Tensor counts = Tensor::empty(self.sizes(), ScalarType::kLong);
+      fill(counts, Scalar(include_self ? 1 : 0));
+      const LaneLoop count_loop(index.sizes(), dim, {&counts, &index, &index});
+      visit_lanes<int64_t>(count_loop, count, dim, size, [](int64_t& to, int64_t) { ++to; });
+      int64_t* n = counts.data<int64_t>();
+      for (int64_t i = 0; i < counts.numel(); ++i) n[i] = std::max<int64_t>(n[i], 1);
+      divide_by_counts<T>(self, counts);
+    }
+  });
+  self.bump_version();
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,198 @@
+#include "tierup/kernels/linalg/distance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/same_dtype.h"
+#include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/kernels/reduce/reduce_moments.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+
+// The p-norm of a - b + eps over n elements.
+template <typename T>
+T norm_of_difference(const T* a, const T* b, int64_t n, double p, T eps) {
+  double sum = 0;
+  if (p == 2) {
+    for (int64_t i = 0; i < n; ++i) {
+      const double d = static_cast<double>(a[i] - b[i] + eps);
+      sum += d * d;
+    }
+    return static_cast<T>(std::sqrt(sum));
+  }
+  if (std::isinf(p)) {
+    const bool smallest = p < 0;
+    double best = smallest ? INFINITY : 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double d = std::abs(static_cast<double>(a[i] - b[i] + eps));
+      if (d != d) return static_cast<T>(d);
+      best = smallest ? std::min(best, d) : std::max(best, d);
+    }
+    return static_cast<T>(best);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const double d = std::abs(static_cast<double>(a[i] - b[i] + eps));
+    if (p == 0)
+      sum += d != 0 ? 1 : 0;
+    else
+      sum += p == 1 ? d : std::pow(d, p);
+  }
+  return static_cast<T>(p == 0 || p == 1 ? sum : std::pow(sum, 1 / p));
+}
+
+// Operands broadcast, in the work type, contiguous; `dtype` is that of the result.
+struct Pair {
+  Tensor a, b;
+  ScalarType dtype;
+};
+
+Pair broadcast_pair(const Tensor& x1, const Tensor& x2) {
+  const ScalarType dtype = to_floating(result_type(x1, x2));
+  const ScalarType work = work_type(dtype);
+  const IntVector sizes = broadcast_shapes(x1.sizes(), x2.sizes());
+  return {as_work(expand_to(x1, sizes), work), as_work(expand_to(x2, sizes), work), dtype};
+}
+
+// body(row of a, row of b, length) over the last dimension of both.
+template <typename Body>
+Tensor map_rows(const Pair& pair, const Body& body) {
+  require(pair.a.dim() >= 1, kBad, "expected tensors with at least one dimension");
+  IntVector sizes(pair.a.sizes().begin(), pair.a.sizes().end() - 1);
+  const int64_t length = pair.a.size(-1);
+  const Tensor out = Tensor::empty(sizes, pair.a.dtype());
+  dispatch_work(out.dtype(), "distance", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    parallel_for(0, out.numel(), std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     out.data<T>()[i] =
+                         body(pair.a.data<T>() + i * length, pair.b.data<T>() + i * length, length);
+                   }
+                 });
+  });
+  return out;
+}
+
+struct Products {
+  double ab = 0, aa = 0, bb = 0;
+};
+template <typename T>
+Products products_of(const T* a, const T* b, int64_t n) {
+  Products p;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto x = static_cast<double>(a[i]);
+    const auto y = static_cast<double>(b[i]);
+    p.ab += x * y;
+    p.aa += x * x;
+    p.bb += y * y;
+  }
+  return p;
+}
+
+}  // namespace
+
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
+  // As it is defined: integers wrap, and the sum of complex numbers is complex.
+  const Tensor difference = evaluate(sub(x1, x2, Scalar(1)));
+  return vector_norm(pointwise({Body::kAdd}, {difference, Scalar(eps)}), Scalar(p), IntVector{-1},
+                     keepdim, std::nullopt);
+}
+
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
+  Pair pair = broadcast_pair(x1, x2);
+  require(is_floating(result_type(x1, x2)), kBad,
+          "expected common dtype to be floating point, yet common dtype is {}",
+          scalar_type_name(result_type(x1, x2)));
+  if (pair.a.dim() > 0) {
+    pair.a = contiguous(movedim_int(pair.a, dim, -1));
+    pair.b = contiguous(movedim_int(pair.b, dim, -1));
+  } else {
+    wrap_dim(dim, 0);
+    pair.a = unsqueeze(pair.a, 0);
+    pair.b = unsqueeze(pair.b, 0);
+  }
+  const Tensor out = map_rows(pair, [=]<typename T>(const T* a, const T* b, int64_t n) {
+    const Products p = products_of(a, b, n);
+    return static_cast<T>(p.ab / (std::max(std::sqrt(p.aa), eps) * std::max(std::sqrt(p.bb), eps)));
+  });
+  return to_dtype(out, pair.dtype);
+}
+
+Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t> compute_mode) {
+  require(x1.dim() >= 2 && x2.dim() >= 2, kBad,
+          "cdist only supports at least 2D tensors, X1 got: {}D, X2 got: {}D", x1.dim(), x2.dim());
+  require(x1.size(-1) == x2.size(-1), kBad,
+          "X1 and X2 must have the same number of columns. X1: {} X2: {}", x1.size(-1),
+          x2.size(-1));
+  require_dtype_of(x1, {&x2}, "cdist");
+  require(p >= 0, kBad, "cdist only supports non-negative p values");
+  require(compute_mode.value_or(0) >= 0 && compute_mode.value_or(0) <= 2, kBad,
+          "possible modes: 0, 1, 2, but was: {}", compute_mode.value_or(0));
+  const ScalarType dtype = to_floating(x1.dtype());
+  const ScalarType work = work_type(dtype);
+  const auto batch_of = [](const Tensor& x) {
+    return x.sizes().first(static_cast<size_t>(x.dim() - 2));
+  };
+  IntVector batch = broadcast_shapes(batch_of(x1), batch_of(x2));
+  const int64_t rows = x1.size(-2);
+  const int64_t cols = x2.size(-2);
+  const int64_t length = x1.size(-1);
+  const auto spread = [&](const Tensor& x) {
+    IntVector sizes = batch;
+    sizes.insert(sizes.end(), {x.size(-2), length});
+    return as_work(expand_to(x, sizes), work);
+  };
+  const Tensor a = spread(x1);
+  const Tensor b = spread(x2);
+  IntVector sizes = batch;
+  sizes.insert(sizes.end(), {rows, cols});
+  const Tensor out = Tensor::empty(sizes, work);
+  dispatch_work(work, "cdist", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length * cols));
+    parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* left = a.data<T>() + i * length;
+        const T* right = b.data<T>() + i / rows * cols * length;
+        for (int64_t j = 0; j < cols; ++j) {
+          out.data<T>()[i * cols + j] =
+              norm_of_difference(left, right + j * length, length, p, T{0});
+        }
+      }
+    });
+  });
+  return to_dtype(out, dtype);
+}
+
+Tensor euclidean_dist(const Tensor& x1, const Tensor& x2) { return cdist(x1, x2, 2, std::nullopt); }
+
+Tensor pdist(const Tensor& self, double p) {
+  require(self.dim() == 2, kBad, "pdist only supports 2D tensors, got: {}D", self.dim());
+  require(is_floating(self.dtype()), kBad, "pdist only supports floating-point dtypes");
+  require(p >= 0, kBad, "pdist only supports non-negative p values");
+  const ScalarType work = work_type(self.dtype());
+  const Tensor x = as_work(self, work);
+  const int64_t rows = self.size(0);
+  const int64_t length = self.size(1);
+  const Tensor out = Tensor::empty(IntVector{rows * std::max<int64_t>(rows - 1, 0) / 2}, work);
+  dispatch_work(work, "pdist", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    T* target = out.data<T>();
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = i + 1; j < rows; ++j) {
+        *target++ =
+            norm_of_difference(x.data<T>() + i * length, x.data<T>() + j * length, length, p, T{0});
+      }
+    }
+  });
+  return to_dtype(out, self.dtype());
+}
+
+}  // namespace tierup::kernels

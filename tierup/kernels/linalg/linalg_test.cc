@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tierup/kernels/gemm/matmul.h"
+#include "tierup/kernels/linalg/linalg_factor.h"
+#include "tierup/kernels/linalg/linalg_norm.h"
+#include "tierup/kernels/linalg/linalg_spectral.h"
+#include "tierup/kernels/linalg/matrix_function.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/small_tensors.h"
+#include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/spectral/fft.h"
+
+namespace tierup::kernels {
+namespace {
+
+using Doubles = std::vector<double>;
+
+Tensor matrix() { return make_tensor<double>({2, 2}, {4, 1, 1, 3}); }
+
+void expect_near(const Tensor& tensor, const Doubles& expected) {
+  const Doubles values = values_of<double>(tensor);
+  ASSERT_EQ(values.size(), expected.size());
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-12) << i;
+}
+
+TEST(Linalg, SolvesFromBothSides) {
+  const Tensor b = make_tensor<double>({2, 1}, {1, 2});
+  expect_near(matmul(matrix(), solve(matrix(), b, true)), {1, 2});
+  const Tensor row = make_tensor<double>({1, 2}, {1, 2});
+  expect_near(matmul(solve(matrix(), row, false), matrix()), {1, 2});
+}
+
+TEST(Linalg, SingularValuesOfNanAreRefusedByName) {
+  const Tensor nan = make_tensor<double>({2, 2}, {1, std::nan(""), 2, 4});
+  EXPECT_NE(message_of([&] { svdvals(nan, std::nullopt); }).find("non-finite values"),
+            std::string::npos);
+}
+
+TEST(Linalg, SingularValuesOfInfinityAreNan) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor a = make_tensor<double>({3, 2}, {1, 2, infinity, 4, 5, 6});
+  for (const double s : values_of<double>(svdvals(a, std::nullopt))) EXPECT_TRUE(std::isnan(s));
+  const auto [u, s, vh] = svd(a, true, std::nullopt);
+  EXPECT_TRUE(std::isnan(values_of<double>(contiguous(u))[8]));
+  EXPECT_TRUE(std::isnan(values_of<double>(contiguous(vh))[3]));
+  EXPECT_NE(message_of([&] { lstsq(a, a, std::nullopt, "gelsd"); }).find("non-finite values"),
+            std::string::npos);
+}
+
+TEST(Linalg, NamesTheReasonOfFailure) {
+  const Tensor singular = make_tensor<double>({2, 2}, {1, 2, 2, 4});
+  EXPECT_EQ(
+      message_of([&] { inverse(singular); }),
+      "linalg.inv: The diagonal element 2 is zero, the inversion could not be completed because "
+      "the input matrix is singular.");
+  EXPECT_NE(message_of([&] {
+              cholesky(make_tensor<double>({1, 1}, {-1}), false);
+            }).find("leading minor"),
+            std::string::npos);
+  EXPECT_THROW(inverse(counted({2, 3})), Error);
+}
+
+TEST(Linalg, FactorsMultiplyBack) {
+  const auto [p, l, u] = lu(matrix(), true);
+  expect_near(matmul(p, matmul(l, u)), {4, 1, 1, 3});
+  const auto [q, r] = qr(matrix(), "reduced");
+  expect_near(matmul(q, r), {4, 1, 1, 3});
+  const auto [w, v] = eigh(matrix(), "L");
+  expect_near(
+      matmul(matrix(), v),
+      values_of<double>(matmul(v, make_tensor<double>({2, 2}, {values_of<double>(w)[0], 0, 0,
+                                                               values_of<double>(w)[1]}))));
+}
+
+TEST(Linalg, RefusesPivotsOutsideOfTheMatrix) {
+  const auto [factor, pivots] = lu_factor(matrix(), true);
+  const Tensor bad = make_tensor<int32_t>({2}, {1, 7});
+  EXPECT_THROW(lu_solve(factor, bad, matrix(), true, false), Error);
+}
+
+TEST(Linalg, TakesEmptyBatchesAndMatrices) {
+  const Tensor none = Tensor::empty(IntVector{0, 3, 3}, ScalarType::kDouble);
+  EXPECT_EQ(inverse(none).numel(), 0);
+  expect_near(det(Tensor::empty(IntVector{0, 0}, ScalarType::kDouble)), {1});
+}
+
+TEST(Linalg, ComputesFunctionsOfMatrices) {
+  expect_near(matrix_power(matrix(), -1), values_of<double>(inverse(matrix())));
+  expect_near(matrix_exp(make_tensor<double>({2, 2}, {0, 1, 0, 0})), {1, 1, 0, 1});
+}
+
+TEST(Fourier, ComesBack) {
+  const Tensor x = make_tensor<double>({5}, {1, -2, 3, 0.5, 7});
+  expect_near(fft_irfft(fft_rfft(x, {}, -1, {}), 5, -1, {}), values_of<double>(x));
+  const Tensor half = fft_ihfft(x, {}, -1, {});
+  expect_near(fft_hfft(half, 5, -1, {}), values_of<double>(x));
+}
+
+TEST(Fourier, RefusesEmptyAndComplexInputs) {
+  EXPECT_THROW(fft_fft(counted({0}), {}, -1, {}), Error);
+  EXPECT_THROW(fft_rfft(fft_fft(counted({4}), {}, -1, {}), {}, -1, {}), Error);
+  EXPECT_THROW(fft_fft(counted({4}), {}, -1, "sideways"), Error);
+}
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,0 +1,195 @@
+#include "tierup/kernels/loss/pointwise_loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/same_dtype.h"
+#include "tierup/kernels/memory/strided_loop.h"
+#include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+
+// f(a, b) over broadcast operands in the work type, reduced, in the promoted dtype.
+template <typename F>
+Tensor pair_loss(const Tensor& a, const Tensor& b, int64_t reduction, const F& f) {
+  const ScalarType dtype = to_floating(result_type(a, b));
+  const ScalarType work = work_type(dtype);
+  const Tensor left = to_dtype(a, work);
+  const Tensor right = to_dtype(b, work);
+  const Tensor out = Tensor::empty(broadcast_shapes(a.sizes(), b.sizes()), work);
+  dispatch_work(work, "loss", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    map_elements<T, T, T>(
+        out, [&f](T x, T t) -> T { return static_cast<T>(f(x, t)); }, left, right);
+  });
+  return to_dtype(reduce_loss(out, reduction), dtype);
+}
+
+// Multiplies losses by a broadcast weight, which may be undefined.
+Tensor weighted(const Tensor& losses, const Tensor& weight) {
+  if (!weight.defined()) return losses;
+  const Tensor out =
+      Tensor::empty(broadcast_shapes(losses.sizes(), weight.sizes()), losses.dtype());
+  const Tensor factor = to_dtype(weight, losses.dtype());
+  dispatch_work(losses.dtype(), "loss", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    map_elements<T, T, T>(
+        out, [](T x, T w) { return x * w; }, losses, factor);
+  });
+  return out;
+}
+
+template <typename T>
+T log1p_exp_negative(T x) {
+  // log(1 + exp(-x)) without overflow.
+  return std::max(-x, T{0}) + std::log1p(std::exp(-std::abs(x)));
+}
+
+Tensor elementwise(const Tensor& a, const Tensor& b, const auto& f) {
+  return pair_loss(a, b, 0, f);
+}
+
+}  // namespace
+
+Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
+  if (reduction == 0) return losses;
+  require(reduction == 1 || reduction == 2, kBad, "{} is not a valid value for reduction",
+          reduction);
+  const Tensor dense = contiguous(losses);
+  const Tensor out = Tensor::empty({}, losses.dtype());
+  dispatch_work(losses.dtype(), "loss", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const T* x = dense.data<T>();
+    double sums[4] = {};
+    int64_t i = 0;
+    for (; i + 4 <= dense.numel(); i += 4) {
+      for (int j = 0; j < 4; ++j) sums[j] += static_cast<double>(x[i + j]);
+    }
+    for (int j = 0; i < dense.numel(); ++i, ++j) sums[j] += static_cast<double>(x[i]);
+    double total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    if (reduction == 1) total /= static_cast<double>(dense.numel());
+    *out.data<T>() = static_cast<T>(total);
+  });
+  return out;
+}
+
+namespace {
+
+// Calls `loss` with how the steps of its formula are rounded: to f16 or bf16 where the operands
+// promote to `narrow`, and not at all for other dtypes.
+Tensor rounded_loss(const Tensor& self, const Tensor& target, ScalarType narrow, const auto& loss) {
+  const ScalarType dtype = result_type(self, target);
+  if (dtype == narrow && dtype == ScalarType::kHalf)
+    return loss([](auto x) { return static_cast<float>(Half(static_cast<float>(x))); });
+  if (dtype == narrow && dtype == ScalarType::kBFloat16)
+    return loss([](auto x) { return static_cast<float>(BFloat16(static_cast<float>(x))); });
+  return loss([](auto x) { return x; });
+}
+
+}  // namespace
+
+// The difference is a number of the dtype, as in PyTorch, before it is squared.
+Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  const auto squared = [&](auto round) {
+    return pair_loss(self, target, reduction, [&](auto x, auto t) {
+      const auto difference = round(x - t);
+      return difference * difference;
+    });
+  };
+  return rounded_loss(self, target, result_type(self, target), squared);
+}
+
+// PyTorch computes it in f32 for bf16, and step by step in f16 for that.
+Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
+  require(beta >= 0, kBad, "smooth_l1_loss does not support negative values for beta.");
+  const auto loss = [&](auto round) {
+    return pair_loss(self, target, reduction, [beta, round](auto x, auto t) {
+      using T = decltype(x);
+      const auto z = round(std::abs(x - t));
+      const auto limit = round(static_cast<T>(beta));
+      const auto half = static_cast<T>(0.5);
+      if (z < limit) return static_cast<T>(round(round(round(half * z) * z) / limit));
+      return static_cast<T>(round(z - round(half * limit)));
+    });
+  };
+  return rounded_loss(self, target, ScalarType::kHalf, loss);
+}
+
+// PyTorch computes it in f32 for f16, and step by step in bf16 for that.
+Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
+  require(delta > 0, kBad, "huber_loss does not support non-positive values for delta.");
+  const auto loss = [&](auto round) {
+    return pair_loss(self, target, reduction, [delta, round](auto x, auto t) {
+      using T = decltype(x);
+      const auto z = round(std::abs(x - t));
+      const auto limit = round(static_cast<T>(delta));
+      const auto half = static_cast<T>(0.5);
+      if (z < limit) return static_cast<T>(round(round(half * z) * z));
+      return static_cast<T>(round(limit * round(z - round(half * limit))));
+    });
+  };
+  return to_dtype(rounded_loss(self, target, ScalarType::kBFloat16, loss), self.dtype());
+}
+
+Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
+                            int64_t reduction) {
+  if (shape_string(self.sizes()) != shape_string(target.sizes())) {
+    fail(kBad,
+         "Using a target size ({}) that is different to the input size ({}) is deprecated. Please "
+         "ensure they have "
+         "the same size.",
+         shape_string(target.sizes()), shape_string(self.sizes()));
+  }
+  require_dtype_of(self, {&target}, "binary_cross_entropy");
+  const Tensor losses =
+      elementwise(to_dtype(self, work_type(self.dtype())), target, [](auto x, auto t) {
+        using T = decltype(x);
+        require(x >= 0 && x <= 1, kBad, "all elements of input should be between 0 and 1");
+        const T log_x = std::max(std::log(x), T{-100});
+        const T log_rest = std::max(std::log1p(-x), T{-100});
+        return (t - 1) * log_rest - t * log_x;
+      });
+  return to_dtype(reduce_loss(weighted(losses, weight), reduction), self.dtype());
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
+                                        const Tensor& weight, const Tensor& pos_weight,
+                                        int64_t reduction) {
+  const ScalarType dtype = to_floating(result_type(self, target));
+  const ScalarType work = work_type(dtype);
+  const Tensor x = to_dtype(self, work);
+  const Tensor t = to_dtype(target, work);
+  Tensor losses;
+  if (pos_weight.defined()) {
+    losses = Tensor::empty(
+        broadcast_shapes(broadcast_shapes(x.sizes(), t.sizes()), pos_weight.sizes()), work);
+    dispatch_work(work, "binary_cross_entropy_with_logits", [&]<typename Tag>(Tag) {
+      using T = typename Tag::type;
+      map_elements<T, T, T, T>(
+          losses,
+          [](T v, T y, T w) { return (1 - y) * v + ((w - 1) * y + 1) * log1p_exp_negative(v); }, x,
+          t, to_dtype(pos_weight, work));
+    });
+  } else {
+    losses = elementwise(x, t, [](auto v, auto y) { return (1 - y) * v + log1p_exp_negative(v); });
+  }
+  return to_dtype(reduce_loss(weighted(losses, weight), reduction), dtype);
+}
+
+Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
+  if (log_target) {
+    return pair_loss(self, target, reduction, [](auto x, auto t) { return std::exp(t) * (t - x); });
+  }
+  return pair_loss(self, target, reduction, [](auto x, auto t) {
+    using T = decltype(x);
+    const T entropy = t == 0 ? T{0} : t * std::log(t);
+    return entropy - t * x;
+  });
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,50 @@
+// Numbers that do not fit, converted as PyTorch's are on this processor.
+#include "tierup/kernels/memory/cast.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/tensor/tensor.h"
+
+namespace tierup::kernels {
+namespace {
+
+const std::vector<double> kAwkward = {INFINITY, -INFINITY, NAN,          3e9,           300,  -1.5,
+                                      1e20,     -3e9,      2147483648.0, -2147483648.0, 70000};
+
+// Through one element, and through the vectorised run.
+template <typename To, typename From>
+void expect_converted(const std::vector<To>& want) {
+  const Tensor source =
+      Tensor::empty(IntVector{static_cast<int64_t>(kAwkward.size())}, kDTypeOf<From>);
+  for (size_t i = 0; i < kAwkward.size(); ++i) {
+    source.data<From>()[i] = static_cast<From>(kAwkward[i]);
+    EXPECT_EQ(convert<To>(static_cast<From>(kAwkward[i])), want[i]) << kAwkward[i];
+  }
+  const Tensor result = convert_to(source, {kDTypeOf<To>, {}, {}, false});
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(result.data<To>()[i], want[i]) << i;
+}
+
+template <typename From>
+void expect_as_pytorch() {
+  const int64_t none = std::numeric_limits<int64_t>::min();
+  const int32_t small = std::numeric_limits<int32_t>::min();
+  expect_converted<int64_t, From>(
+      {none, none, none, 3000000000, 300, -1, none, -3000000000, 2147483648, -2147483648, 70000});
+  expect_converted<int32_t, From>(
+      {small, small, small, small, 300, -1, small, small, small, small, 70000});
+  expect_converted<int16_t, From>({0, 0, 0, 0, 300, -1, 0, 0, 0, 0, 4464});
+  expect_converted<int8_t, From>({0, 0, 0, 0, 44, -1, 0, 0, 0, 0, 112});
+  expect_converted<uint8_t, From>({0, 0, 0, 0, 44, 255, 0, 0, 0, 0, 112});
+}
+
+TEST(Casts, OfNumbersThatDoNotFitAreThoseOfPyTorch) {
+  expect_as_pytorch<float>();
+  expect_as_pytorch<double>();
+}
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,0 +1,27 @@
+// Conversions of dense blocks between float and the two narrow types, in vector code.
+#pragma once
+
+#include "tierup/kernels/memory/cast.h"
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::kernels {
+
+// Count elements from `in` to `out`, both dense.
+using DenseCast = void (*)(char* out, const char* in, int64_t count);
+
+// The vector code for this pair, or null if there is none: a plain loop does.
+DenseCast dense_cast(ScalarType to, ScalarType from, InstructionSet set);
+
+#define TIERUP_VECTOR_CASTS(name) \
+  namespace name {                \
+  DenseCast half_to_float();      \
+  DenseCast float_to_half();      \
+  DenseCast bfloat_to_float();    \
+  DenseCast float_to_bfloat();    \
+  }
+TIERUP_VECTOR_CASTS(simd_sse42)
+TIERUP_VECTOR_CASTS(simd_avx2)
+TIERUP_VECTOR_CASTS(simd_avx512)
+#undef TIERUP_VECTOR_CASTS
+
+}  // namespace tierup::kernels

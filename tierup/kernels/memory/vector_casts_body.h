@@ -1,0 +1,105 @@
+// Vector code of the narrow conversions, for the instruction set of the including file. The
+// results are those of half.h, bit for bit (but for the payload of NaNs).
+#pragma once
+
+#include "tierup/kernels/memory/vector_casts.h"
+#include "tierup/kernels/simd/simd.h"
+
+namespace tierup::kernels::TIERUP_SIMD {
+
+inline constexpr int kChunk = 16;
+typedef float Floats __attribute__((vector_size(kChunk * 4)));
+typedef uint32_t Words __attribute__((vector_size(kChunk * 4)));
+typedef int32_t Ints __attribute__((vector_size(kChunk * 4)));
+typedef uint16_t Narrow __attribute__((vector_size(kChunk * 2)));
+
+TIERUP_INLINE Words widen(Narrow x) { return __builtin_convertvector(x, Words); }
+
+#if TIERUP_VECTOR_BYTES == 64
+TIERUP_INLINE Floats half_to_float(Narrow x) { return (Floats)_mm512_cvtph_ps((__m256i)x); }
+TIERUP_INLINE Narrow float_to_half(Floats x) {
+  return (Narrow)_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+#elif TIERUP_VECTOR_BYTES == 32
+TIERUP_INLINE Floats half_to_float(Narrow x) {
+  __m128i part[2];
+  __builtin_memcpy(part, &x, sizeof(x));
+  const __m256 wide[2] = {_mm256_cvtph_ps(part[0]), _mm256_cvtph_ps(part[1])};
+  Floats result;
+  __builtin_memcpy(&result, wide, sizeof(result));
+  return result;
+}
+TIERUP_INLINE Narrow float_to_half(Floats x) {
+  __m256 part[2];
+  __builtin_memcpy(part, &x, sizeof(x));
+  const __m128i narrow[2] = {_mm256_cvtps_ph(part[0], _MM_FROUND_TO_NEAREST_INT),
+                             _mm256_cvtps_ph(part[1], _MM_FROUND_TO_NEAREST_INT)};
+  Narrow result;
+  __builtin_memcpy(&result, narrow, sizeof(result));
+  return result;
+}
+#else
+TIERUP_INLINE Floats half_to_float(Narrow x) {
+  const Words bits = widen(x);
+  const Words sign = (bits & 0x8000U) << 16;
+  const Words magnitude = bits & 0x7fffU;
+  const Words normal = (magnitude << 13) + 0x38000000U;
+  const Words special = (magnitude << 13) + 0x70000000U;
+  const Floats tiny = __builtin_convertvector((Ints)magnitude, Floats) * 5.9604644775390625e-08F;
+  const Words small = magnitude < 0x400U ? (Words)tiny : normal;
+  return (Floats)(sign | (magnitude >= 0x7c00U ? special : small));
+}
+TIERUP_INLINE Narrow float_to_half(Floats x) {
+  const Words bits = (Words)x;
+  const Words sign = (bits >> 16) & 0x8000U;
+  const Words magnitude = bits & 0x7fffffffU;
+  const Words tiny = (Words)((Floats)magnitude + 0.5F) - 0x3f000000U;
+  const Words normal = (magnitude - 0x38000000U + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
+  const Words finite = magnitude < 0x38800000U ? tiny : normal;
+  const Words large = magnitude > 0x7f800000U ? Words{} + 0x7e00U : Words{} + 0x7c00U;
+  const Words result = sign | (magnitude >= 0x477ff000U ? large : finite);
+  return __builtin_convertvector(result, Narrow);
+}
+#endif
+
+TIERUP_INLINE Floats bfloat_to_float(Narrow x) { return (Floats)(widen(x) << 16); }
+TIERUP_INLINE Narrow float_to_bfloat(Floats x) {
+  const Words bits = (Words)x;
+  const Words rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const Words nan = Words{} + 0x7fc0U;
+  return __builtin_convertvector((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded, Narrow);
+}
+
+// Whole chunks, then the rest in a padded one.
+template <typename To, typename From, auto kConvert>
+void convert_dense(char* out, const char* in, int64_t count) {
+  To result;
+  From source{};
+  for (; count >= kChunk; count -= kChunk) {
+    __builtin_memcpy(&source, in, sizeof(source));
+    result = kConvert(source);
+    __builtin_memcpy(out, &result, sizeof(result));
+    in += sizeof(From);
+    out += sizeof(To);
+  }
+  if (count == 0) return;
+  source = From{};
+  __builtin_memcpy(&source, in, static_cast<size_t>(count) * (sizeof(From) / kChunk));
+  result = kConvert(source);
+  __builtin_memcpy(out, &result, static_cast<size_t>(count) * (sizeof(To) / kChunk));
+}
+
+DenseCast half_to_float() {
+  return &convert_dense<Floats, Narrow, static_cast<Floats (*)(Narrow)>(&half_to_float)>;
+}
+DenseCast float_to_half() {
+  return &convert_dense<Narrow, Floats, static_cast<Narrow (*)(Floats)>(&float_to_half)>;
+}
+DenseCast bfloat_to_float() {
+  return &convert_dense<Floats, Narrow, static_cast<Floats (*)(Narrow)>(&bfloat_to_float)>;
+}
+DenseCast float_to_bfloat() {
+  return &convert_dense<Narrow, Floats, static_cast<Narrow (*)(Floats)>(&float_to_bfloat)>;
+}
+
+}  // namespace tierup::kernels::TIERUP_SIMD

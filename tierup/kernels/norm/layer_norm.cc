@@ -1,0 +1,304 @@
+#include "tierup/kernels/norm/layer_norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/same_dtype.h"
+#include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/kernels/reduce/reduce_moments.h"
+#include "tierup/kernels/reduce/reduce_sum.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+
+bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+struct Rows {
+  int64_t count = 1;
+  int64_t size = 1;
+};
+
+// Splits the input into rows of normalized_shape and checks the parameters against it.
+Rows split_rows(const Tensor& input, const IntVector& shape, const Tensor& weight,
+                const Tensor& bias) {
+  require(!shape.empty(), kBad,
+          "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+          "element, but got normalized_shape = []");
+  const IntSpan wanted(shape.data(), shape.size());
+  for (const Tensor* parameter : {&weight, &bias}) {
+    if (!(!parameter->defined() || same_sizes(parameter->sizes(), wanted))) {
+      fail(kBad,
+           "Expected weight and bias to be of same shape as normalized_shape, but got {} and "
+           "normalized_shape = {}",
+           parameter->defined() ? shape_string(parameter->sizes()) : "", shape_string(wanted));
+    }
+  }
+  const auto rank = static_cast<size_t>(input.dim());
+  if (!(rank >= shape.size() &&
+        same_sizes(input.sizes().last(std::min(rank, shape.size())), wanted))) {
+    fail(kBad,
+         "Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}",
+         shape_string(wanted), shape_string(wanted), shape_string(input.sizes()));
+  }
+  Rows rows;
+  rows.size = numel_of(wanted);
+  rows.count = numel_of(input.sizes().first(rank - shape.size()));
+  return rows;
+}
+
+int64_t row_grain(int64_t size) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)); }
+
+struct LayerNormResult {
+  Tensor out, mean, rstd;
+};
+
+LayerNormResult run_layer_norm(const Tensor& input, const IntVector& shape, const Tensor& weight,
+                               const Tensor& bias, double eps, bool want_statistics) {
+  const Rows rows = split_rows(input, shape, weight, bias);
+  require_norm_dtypes(input, {&weight, &bias}, "layer_norm");
+  const ScalarType work = work_type(input.dtype());
+  const Tensor x = as_work(input, work);
+  const Tensor gamma = as_work(weight, work);
+  const Tensor beta = as_work(bias, work);
+  LayerNormResult result;
+  result.out = Tensor::empty(input.sizes(), work);
+  if (want_statistics) {
+    IntVector sizes(input.sizes().begin(), input.sizes().end());
+    std::fill(sizes.end() - static_cast<std::ptrdiff_t>(shape.size()), sizes.end(), 1);
+    result.mean = Tensor::empty(sizes, work);
+    result.rstd = Tensor::empty(sizes, work);
+  }
+  dispatch_work(work, "LayerNormKernelImpl", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const RowKernels<T>& kernels = row_kernels<T>();
+    const T* source = x.data<T>();
+    T* target = result.out.data<T>();
+    const T* g = data_or_null<T>(gamma);
+    const T* b = data_or_null<T>(beta);
+    parallel_for(0, rows.count, row_grain(rows.size), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        T mean = 0;
+        T variance = 0;
+        kernels.moments(source + i * rows.size, rows.size, &mean, &variance);
+        const T rstd = T{1} / std::sqrt(variance + static_cast<T>(eps));
+        kernels.normalize(source + i * rows.size, rows.size, mean, rstd, g, b,
+                          target + i * rows.size);
+        if (want_statistics) {
+          result.mean.data<T>()[i] = mean;
+          result.rstd.data<T>()[i] = rstd;
+        }
+      }
+    });
+  });
+  result.out = to_dtype(result.out, input.dtype());
+  if (want_statistics) {
+    const ScalarType statistics = weight.defined() ? weight.dtype() : input.dtype();
+    result.mean = to_dtype(result.mean, statistics);
+    result.rstd = to_dtype(result.rstd, statistics);
+  }
+  return result;
+}
+
+double default_epsilon(ScalarType dtype) {
+  return dtype == ScalarType::kDouble ? std::numeric_limits<double>::epsilon()
+                                      : static_cast<double>(std::numeric_limits<float>::epsilon());
+}
+
+double p_norm(const double* x, int64_t count, double p) {
+  double sum = 0;
+  if (std::isinf(p)) {
+    for (int64_t i = 0; i < count; ++i) sum = std::max(sum, std::abs(x[i]));
+    return sum;
+  }
+  for (int64_t i = 0; i < count; ++i) sum += p == 2 ? x[i] * x[i] : std::pow(std::abs(x[i]), p);
+  return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
+}
+
+Tensor complex_renorm(const Tensor& self, const Scalar& p, int64_t axis, double limit) {
+  IntVector others;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (d != axis) others.push_back(d);
+  }
+  const Tensor norms = vector_norm(self, p, others, true, std::nullopt);
+  const Tensor offset = pointwise({Body::kAdd}, {norms, Scalar(1e-7)});
+  const Tensor factors = pointwise({Body::kDiv}, {Scalar(limit), offset});
+  const Tensor too_long = pointwise({Body::kGt}, {norms, Scalar(limit)});
+  return pointwise({Body::kMul},
+                   {self, evaluate(where(too_long, Operand(factors), Operand(Scalar(1.0))))});
+}
+
+// The root mean square of complex numbers is that of their squares, not of their magnitudes.
+std::tuple<Tensor, Tensor> complex_rms_norm(const Tensor& input, int64_t normalized,
+                                            const Tensor& weight, double epsilon) {
+  IntVector dims;
+  for (int64_t d = input.dim() - normalized; d < input.dim(); ++d) dims.push_back(d);
+  const Tensor squares = mean(pointwise({Body::kSquare}, {input}), dims, true, std::nullopt);
+  const Tensor offset = pointwise({Body::kAdd}, {squares, Scalar(epsilon)});
+  const Tensor scales = pointwise({Body::kRsqrt}, {offset});
+  const Tensor out = pointwise({Body::kMul}, {input, scales});
+  return {weight.defined() ? pointwise({Body::kMul}, {out, weight}) : out, scales};
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& input, const IntVector& normalized_shape, const Tensor& weight,
+                  const Tensor& bias, double eps) {
+  return run_layer_norm(input, normalized_shape, weight, bias, eps, false).out;
+}
+
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input,
+                                                     const IntVector& normalized_shape,
+                                                     const Tensor& weight, const Tensor& bias,
+                                                     double eps) {
+  LayerNormResult result = run_layer_norm(input, normalized_shape, weight, bias, eps, true);
+  return {result.out, result.mean, result.rstd};
+}
+
+Tensor rms_norm(const Tensor& input, const IntVector& normalized_shape, const Tensor& weight,
+                std::optional<double> eps) {
+  return std::get<0>(fused_rms_norm(input, normalized_shape, weight, eps));
+}
+
+std::tuple<Tensor, Tensor> fused_rms_norm(const Tensor& input, const IntVector& normalized_shape,
+                                          const Tensor& weight, std::optional<double> eps) {
+  const Rows rows = split_rows(input, normalized_shape, weight, Tensor());
+  if (is_complex(input.dtype())) {
+    return complex_rms_norm(input, static_cast<int64_t>(normalized_shape.size()), weight,
+                            eps.value_or(default_epsilon(real_type_of(input.dtype()))));
+  }
+  const ScalarType work = work_type(input.dtype());
+  const Tensor x = as_work(input, work);
+  const Tensor gamma = as_work(weight, work);
+  const Tensor out = Tensor::empty(input.sizes(), work);
+  IntVector sizes(input.sizes().begin(), input.sizes().end());
+  std::fill(sizes.end() - static_cast<std::ptrdiff_t>(normalized_shape.size()), sizes.end(), 1);
+  const Tensor scales = Tensor::empty(sizes, work);
+  const double epsilon = eps.value_or(default_epsilon(input.dtype()));
+  dispatch_work(work, "rms_norm", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const RowKernels<T>& kernels = row_kernels<T>();
+    parallel_for(0, rows.count, row_grain(rows.size), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* row = x.data<T>() + i * rows.size;
+        const T mean = kernels.sum_of_squares(row, rows.size) / static_cast<T>(rows.size);
+        const T scale = T{1} / std::sqrt(mean + static_cast<T>(epsilon));
+        scales.data<T>()[i] = scale;
+        kernels.normalize(row, rows.size, 0, scale, data_or_null<T>(gamma), nullptr,
+                          out.data<T>() + i * rows.size);
+      }
+    });
+  });
+  return {to_dtype(out, input.dtype()), scales};
+}
+
+Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  require(input.dim() >= 2, kBad, "Expected at least 2 dimensions for input tensor but received {}",
+          input.dim());
+  const int64_t n = input.size(0);
+  const int64_t c = input.size(1);
+  const int64_t points = numel_of(input.sizes().subspan(2));
+  return std::get<0>(native_group_norm(input, weight, bias, n, c, points, num_groups, eps));
+}
+
+std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const Tensor& weight,
+                                                     const Tensor& bias, int64_t n, int64_t c,
+                                                     int64_t hxw, int64_t group, double eps) {
+  if (!(group > 0 && c % group == 0)) {
+    fail(kBad,
+         "Expected number of channels in input to be divisible by num_groups, but got input of "
+         "shape {} "
+         "and num_groups={}",
+         shape_string(input.sizes()), group);
+  }
+  require(c > 0, kBad, "Expected number of channels to be greater than 0, got {}", c);
+  require(hxw > 0, kBad, "Expected HxW to be greater than 0, got {}", hxw);
+  if (!(n >= 0 && input.numel() == numel_of(IntVector{n, c, hxw}))) {
+    fail(kBad, "group_norm: sizes {} x {} x {} do not fit input of shape {}", n, c, hxw,
+         shape_string(input.sizes()));
+  }
+  for (const Tensor* parameter : {&weight, &bias}) {
+    if (!(!parameter->defined() || (parameter->dim() == 1 && parameter->numel() == c))) {
+      fail(kBad,
+           "Expected weight and bias to be vectors of size equal to the number of channels in "
+           "input, but "
+           "got {} and input of shape {}",
+           parameter->defined() ? shape_string(parameter->sizes()) : "",
+           shape_string(input.sizes()));
+    }
+  }
+  require_norm_dtypes(input, {&weight, &bias}, "group_norm");
+  const ScalarType work = work_type(input.dtype());
+  const Tensor x = as_work(input, work);
+  const Tensor gamma = as_work(weight, work);
+  const Tensor beta = as_work(bias, work);
+  const Tensor out = Tensor::empty(input.sizes(), work);
+  const Tensor means = Tensor::empty(IntVector{n, group}, work);
+  const Tensor rstds = Tensor::empty(IntVector{n, group}, work);
+  const int64_t channels = c / group;
+  dispatch_work(work, "GroupNormKernelImpl", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const RowKernels<T>& kernels = row_kernels<T>();
+    parallel_for(0, n * group, row_grain(channels * hxw), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* row = x.data<T>() + i * channels * hxw;
+        T mean = 0;
+        T variance = 0;
+        kernels.moments(row, channels * hxw, &mean, &variance);
+        const T rstd = T{1} / std::sqrt(std::max(variance, T{0}) + static_cast<T>(eps));
+        means.data<T>()[i] = mean;
+        rstds.data<T>()[i] = rstd;
+        for (int64_t j = 0; j < channels; ++j) {
+          const int64_t channel = i % group * channels + j;
+          const T scale = gamma.defined() ? rstd * gamma.data<T>()[channel] : rstd;
+          const T shift = (beta.defined() ? beta.data<T>()[channel] : T{0}) - mean * scale;
+          kernels.affine(row + j * hxw, hxw, scale, shift,
+                         out.data<T>() + (i * channels + j) * hxw);
+        }
+      }
+    });
+  });
+  const ScalarType statistics = weight.defined() ? weight.dtype() : input.dtype();
+  const MemoryFormat format = input.suggest_memory_format();
+  return {contiguous(to_dtype(out, input.dtype()), format), to_dtype(means, statistics),
+          to_dtype(rstds, statistics)};
+}
+
+Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
+  const double power = p.to_double();
+  const double limit = maxnorm.to_double();
+  require(power > 0, kBad, "renorm: non-positive norm-degree not supported");
+  require(limit >= 0, kBad, "renorm: expected maxnorm to be >= 0 but got {}", limit);
+  require(self.dim() > 1, kBad, "renorm: input needs at least 2 dimensions, got {} dimensions",
+          self.dim());
+  require(is_floating(self.dtype()) || is_complex(self.dtype()), kBad,
+          "renorm: expected a floating-point tensor, got {}", scalar_type_name(self.dtype()));
+  const int64_t axis = wrap_dim(dim, self.dim());
+  if (is_complex(self.dtype())) return complex_renorm(self, p, axis, limit);
+  const Tensor out = clone(self, MemoryFormat::kContiguous);
+  IntVector sizes(self.sizes().begin(), self.sizes().end());
+  IntVector strides(out.strides().begin(), out.strides().end());
+  sizes.erase(sizes.begin() + axis);
+  strides.erase(strides.begin() + axis);
+  for (int64_t i = 0; i < self.size(axis); ++i) {
+    const Tensor slice = out.as_view(sizes, strides, i * out.stride(axis));
+    const Tensor values = contiguous(to_dtype(slice, ScalarType::kDouble));
+    const double norm = p_norm(values.data<double>(), values.numel(), power);
+    if (!(norm > limit)) continue;
+    const double scale = limit / (norm + 1e-7);
+    // The slice may share memory with `values` only if no conversion took place.
+    const Tensor scaled = Tensor::empty(sizes, ScalarType::kDouble);
+    for (int64_t j = 0; j < values.numel(); ++j)
+      scaled.data<double>()[j] = values.data<double>()[j] * scale;
+    copy_into(slice, scaled);
+  }
+  return out;
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,152 @@
+#include "tierup/kernels/norm/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/kernels/memory/floating_work.h"
+
+namespace tierup::kernels {
+namespace {
+
+// A contiguous tensor seen along one dimension: [outer, size, inner].
+struct Along {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+};
+
+Along along(const Tensor& tensor, int64_t dim) {
+  Along result;
+  const int64_t axis = wrap_dim(dim, tensor.dim());
+  if (tensor.dim() == 0) return result;
+  for (int64_t d = 0; d < axis; ++d) result.outer *= tensor.size(d);
+  result.size = tensor.size(axis);
+  for (int64_t d = axis + 1; d < tensor.dim(); ++d) result.inner *= tensor.size(d);
+  return result;
+}
+
+constexpr int64_t kColumnPiece = 256;
+
+template <typename T>
+void run_softmax(const Along& shape, bool log, const T* x, T* y) {
+  const RowKernels<T>& kernels = row_kernels<T>();
+  const int64_t grain = std::max<int64_t>(1, 8192 / shape.size);
+  if (shape.inner == 1) {
+    const auto row = log ? kernels.log_softmax : kernels.softmax;
+    parallel_for(0, shape.outer, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) row(x + i * shape.size, shape.size, y + i * shape.size);
+    });
+    return;
+  }
+  const auto columns = log ? kernels.log_softmax_columns : kernels.softmax_columns;
+  const int64_t pieces = (shape.inner + kColumnPiece - 1) / kColumnPiece;
+  const int64_t width = std::min(kColumnPiece, shape.inner);
+  parallel_for(0, shape.outer * pieces, std::max<int64_t>(1, grain / width),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t first = i % pieces * kColumnPiece;
+                   const int64_t offset = i / pieces * shape.size * shape.inner + first;
+                   columns(x + offset, shape.size, shape.inner,
+                           std::min(kColumnPiece, shape.inner - first), y + offset);
+                 }
+               });
+}
+
+Tensor softmax_in(const Tensor& self, int64_t dim, bool log, ScalarType dtype) {
+  const ScalarType work = work_type(dtype);
+  const Tensor input = as_work(self, work);
+  const Tensor out = Tensor::empty(self.sizes(), work);
+  const Along shape = along(input, dim);
+  dispatch_work(work, log ? "log_softmax_lastdim_kernel_impl" : "softmax_lastdim_kernel_impl",
+                [&]<typename Tag>(Tag) {
+                  using T = typename Tag::type;
+                  if (out.numel() > 0) run_softmax<T>(shape, log, input.data<T>(), out.data<T>());
+                });
+  return to_dtype(out, dtype);
+}
+
+// grad - sum(grad * weight) * factor, per line; see the two callers.
+Tensor backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
+                ScalarType input_dtype, bool log) {
+  const ScalarType work = work_type(output.dtype());
+  const Tensor grad = as_work(grad_output, work);
+  const Tensor result = as_work(output, work);
+  const Tensor out = Tensor::empty(output.sizes(), work);
+  const Along shape = along(result, dim);
+  dispatch_work(work, "softmax_backward", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const T* g = grad.data<T>();
+    const T* y = result.data<T>();
+    T* x = out.data<T>();
+    parallel_for(
+        0, shape.outer * shape.inner, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.size)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t line = begin; line < end; ++line) {
+            const int64_t base = line / shape.inner * shape.size * shape.inner + line % shape.inner;
+            T sum = 0;
+            for (int64_t i = 0; i < shape.size; ++i) {
+              const int64_t at = base + i * shape.inner;
+              sum += log ? g[at] : g[at] * y[at];
+            }
+            for (int64_t i = 0; i < shape.size; ++i) {
+              const int64_t at = base + i * shape.inner;
+              x[at] = log ? g[at] - std::exp(y[at]) * sum : (g[at] - sum) * y[at];
+            }
+          }
+        });
+  });
+  return to_dtype(out, input_dtype);
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  return softmax_in(self, dim, false, dtype.value_or(self.dtype()));
+}
+
+Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  return softmax_in(self, dim, true, dtype.value_or(self.dtype()));
+}
+
+Tensor softmax_raw(const Tensor& self, int64_t dim, bool half_to_float) {
+  return softmax_in(self, dim, false, half_to_float ? ScalarType::kFloat : self.dtype());
+}
+
+Tensor log_softmax_raw(const Tensor& self, int64_t dim, bool half_to_float) {
+  return softmax_in(self, dim, true, half_to_float ? ScalarType::kFloat : self.dtype());
+}
+
+Tensor safe_softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  const Tensor out = softmax(self, dim, dtype);
+  const Along shape = along(self, dim);
+  const Tensor input = as_work(self, work_type(self.dtype()));
+  const Tensor zero = Tensor::scalar(0.0, out.dtype());
+  dispatch_work(input.dtype(), "_safe_softmax", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const T* x = input.data<T>();
+    for (int64_t line = 0; line < shape.outer * shape.inner; ++line) {
+      const int64_t base = line / shape.inner * shape.size * shape.inner + line % shape.inner;
+      bool masked = true;
+      for (int64_t i = 0; i < shape.size && masked; ++i) {
+        masked = x[base + i * shape.inner] == -std::numeric_limits<T>::infinity();
+      }
+      if (masked && shape.size > 0)
+        copy_into(out.as_view(IntVector{shape.size}, IntVector{shape.inner}, base), zero);
+    }
+  });
+  return out;
+}
+
+Tensor softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
+                        ScalarType input_dtype) {
+  return backward(grad_output, output, dim, input_dtype, false);
+}
+
+Tensor log_softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
+                            ScalarType input_dtype) {
+  return backward(grad_output, output, dim, input_dtype, true);
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,67 @@
+#include "tierup/kernels/onednn/onednn_engine.h"
+
+#include <dnnl.hpp>
+
+#include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/onednn/onednn_level.h"
+
+namespace tierup::kernels {
+
+namespace {
+
+// Of code that oneDNN keeps for primitives made again: each takes up to 200 KB, and sizes that keep
+// changing would fill oneDNN's own limit of 1024. Threads keep as many that they use
+// (PrimitiveCache).
+constexpr int kKeptPrimitives = 128;
+
+// oneDNN takes a limit until it first asks what the processor has.
+void limit_onednn(dnnl::cpu_isa most) {
+  require(dnnl::set_max_cpu_isa(most) == dnnl::status::success, ErrorCode::kUnsupported,
+          "TIERUP_INSTRUCTION_SET={} cannot be kept: oneDNN was used before, or takes no limit",
+          instruction_limit_name(instruction_limit()));
+}
+
+// Announcing generated code to profilers looks for them through the whole library path (1 ms), and
+// then costs a call per primitive.
+dnnl::engine make_engine() {
+  switch (instruction_limit()) {
+    case InstructionLimit::kSse42: limit_onednn(dnnl::cpu_isa::sse41); break;
+    case InstructionLimit::kAvx2: limit_onednn(dnnl::cpu_isa::avx2); break;
+    case InstructionLimit::kAvx512: limit_onednn(dnnl::cpu_isa::avx512_core); break;
+    case InstructionLimit::kNone: break;
+  }
+  dnnl::set_jit_profiling_flags(0);
+  dnnl::set_primitive_cache_capacity(kKeptPrimitives);
+  return dnnl::engine(dnnl::engine::kind::cpu, 0);
+}
+
+}  // namespace
+
+const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine = make_engine();
+  return engine;
+}
+
+InstructionLimit onednn_level() {
+  onednn_engine();
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41: return InstructionLimit::kSse42;
+    case dnnl::cpu_isa::avx:
+    case dnnl::cpu_isa::avx2: return InstructionLimit::kAvx2;
+    case dnnl::cpu_isa::avx512_core: return InstructionLimit::kAvx512;
+    default: return InstructionLimit::kNone;
+  }
+}
+
+dnnl::stream& onednn_stream() {
+  thread_local dnnl::stream stream(onednn_engine());
+  return stream;
+}
+
+int threads_worth(int64_t multiplications, int64_t numbers, int64_t most_for_one) {
+  constexpr int64_t kForANumber = 8;  // Multiplications that take as long as moving one.
+  return multiplications + kForANumber * numbers <= most_for_one ? 1 : intra_op_threads();
+}
+
+}  // namespace tierup::kernels

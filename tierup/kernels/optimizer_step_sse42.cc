@@ -1,2 +1,0 @@
-// The optimisers' rules for one instruction set; see optimizer_step_body.h.
-#include "tierup/kernels/optimizer_step_body.h"

@@ -1,8 +1,0 @@
-// Convolution of planes for one instruction set; see plane_convolution_body.h.
-#include "tierup/kernels/plane_convolution_body.h"
-
-namespace tierup::kernels {
-
-PlaneKernels plane_kernels_base() { return kPlaneKernels; }
-
-}  // namespace tierup::kernels

@@ -1,0 +1,182 @@
+#include "tierup/kernels/pointwise/activation_backward.h"
+
+#include <array>
+
+#include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/strided_loop.h"
+#include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/pointwise/scalar_bodies_backward.h"
+#include "tierup/kernels/shape/cat.h"
+#include "tierup/kernels/shape/slicing.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+
+// The body over broadcast tensors, followed by numbers, in the tensors' promoted dtype.
+template <typename BodyOf, typename... Tensors, size_t kNumbers>
+Tensor run_body(const std::array<double, kNumbers>& numbers, const Tensors&... tensors) {
+  const ScalarType dtype = to_floating(result_type(tensors...));
+  const ScalarType work = work_type(dtype);
+  IntVector shape;
+  ((shape = broadcast_shapes(shape, tensors.sizes())), ...);
+  const Tensor out = empty_pointwise(shape, work, {&tensors...});
+  dispatch_work(work, "backward", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    const auto body = [&numbers](auto... x) {
+      return [&]<size_t... I>(std::index_sequence<I...>) {
+        return static_cast<T>(BodyOf::template apply<T>(x..., static_cast<T>(numbers[I])...));
+      }
+      (std::make_index_sequence<kNumbers>{});
+    };
+    map_elements<T, std::conditional_t<true, T, Tensors>...>(out, body, to_dtype(tensors, work)...);
+  });
+  return to_dtype(out, dtype);
+}
+template <typename BodyOf, typename... Tensors>
+Tensor run_body(const Tensors&... tensors) {
+  return run_body<BodyOf>(std::array<double, 0>{}, tensors...);
+}
+template <typename... Numbers>
+std::array<double, sizeof...(Numbers)> numbers(const Numbers&... n) {
+  return {n.to_double()...};
+}
+
+// `factor`, divided by the number of elements for a mean.
+double loss_norm(double factor, const Tensor& self, int64_t reduction) {
+  require(reduction >= 0 && reduction <= 2, kBad, "{} is not a valid value for reduction",
+          reduction);
+  return reduction == 1 ? factor / static_cast<double>(self.numel()) : factor;
+}
+
+}  // namespace
+
+Tensor tanh_backward(const Tensor& grad, const Tensor& output) {
+  return run_body<bodies::TanhBackward>(grad, output);
+}
+Tensor sigmoid_backward(const Tensor& grad, const Tensor& output) {
+  return run_body<bodies::SigmoidBackward>(grad, output);
+}
+Tensor threshold_backward(const Tensor& grad, const Tensor& self, const Scalar& threshold) {
+  return run_body<bodies::ThresholdBackward>(numbers(threshold), grad, self);
+}
+Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& low,
+                         const Scalar& high) {
+  return run_body<bodies::HardtanhBackward>(numbers(low, high), grad, self);
+}
+Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& self) {
+  return run_body<bodies::HardsigmoidBackward>(grad, self);
+}
+Tensor hardswish_backward(const Tensor& grad, const Tensor& self) {
+  return run_body<bodies::HardswishBackward>(grad, self);
+}
+Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& lambda) {
+  return run_body<bodies::ShrinkBackward>(numbers(lambda), grad, self);
+}
+Tensor softplus_backward(const Tensor& grad, const Tensor& self, const Scalar& beta,
+                         const Scalar& threshold) {
+  return run_body<bodies::SoftplusBackward>(numbers(beta, threshold), grad, self);
+}
+Tensor log_sigmoid_backward(const Tensor& grad, const Tensor& self, const Tensor& buffer) {
+  return run_body<bodies::LogSigmoidBackward>(grad, self, buffer);
+}
+Tensor silu_backward(const Tensor& grad, const Tensor& self) {
+  return run_body<bodies::SiluBackward>(grad, self);
+}
+Tensor mish_backward(const Tensor& grad, const Tensor& self) {
+  return run_body<bodies::MishBackward>(grad, self);
+}
+
+Tensor gelu_backward(const Tensor& grad, const Tensor& self, std::string_view approximate) {
+  if (approximate == "tanh") return run_body<bodies::GeluTanhBackward>(grad, self);
+  require(approximate == "none", kBad, "approximate argument must be either none or tanh.");
+  return run_body<bodies::GeluErfBackward>(grad, self);
+}
+
+Tensor elu_backward(const Tensor& grad, const Scalar& alpha, const Scalar& scale,
+                    const Scalar& input_scale, bool is_result, const Tensor& self_or_result) {
+  require(!is_result || alpha.to_double() >= 0, kBad,
+          "In-place elu backward calculation is triggered with a negative slope which is not "
+          "supported. This is caused by calling in-place forward function with a negative slope, "
+          "please call out-of-place version instead.");
+  const Scalar negative(alpha.to_double() * scale.to_double());
+  const auto constants = numbers(negative, scale, input_scale);
+  if (is_result) return run_body<bodies::EluResultBackward>(constants, grad, self_or_result);
+  return run_body<bodies::EluBackward>(constants, grad, self_or_result);
+}
+
+Tensor leaky_relu_backward(const Tensor& grad, const Tensor& self, const Scalar& slope,
+                           bool self_is_result) {
+  require(!self_is_result || slope.to_double() >= 0, kBad,
+          "In-place leakyReLu backward calculation is triggered with a negative slope which is not "
+          "supported. This is caused by calling in-place forward function with a negative slope, "
+          "please call out-of-place version instead.");
+  return run_body<bodies::LeakyReluBackward>(numbers(slope), grad, self);
+}
+
+Tensor rrelu_backward(const Tensor& grad, const Tensor& self, const Tensor& noise,
+                      const Scalar& lower, const Scalar& upper, bool training,
+                      bool self_is_result) {
+  if (training && upper.to_double() - lower.to_double() > 1e-6) {
+    return run_body<bodies::Mul>(noise, grad);
+  }
+  const Scalar slope((lower.to_double() + upper.to_double()) / 2);
+  return leaky_relu_backward(grad, self, slope, self_is_result);
+}
+
+Tensor logit_backward(const Tensor& grad, const Tensor& self, std::optional<double> eps) {
+  return run_body<bodies::LogitBackward>(std::array{eps.value_or(-1.0)}, grad, self);
+}
+
+Tensor glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
+  require(self.dim() > 0, kBad, "glu does not support 0-dimensional tensors");
+  const int64_t d = wrap_dim(dim, self.dim());
+  const int64_t size = self.size(d);
+  require(size % 2 == 0, kBad, "Halving dimension must be even, but dimension {} is size {}", d,
+          size);
+  const Tensor value = narrow(self, d, 0, size / 2);
+  const Tensor gate = narrow(self, d, size / 2, size / 2);
+  return cat(
+      {run_body<bodies::Glu>(grad, gate), run_body<bodies::GluGateBackward>(grad, value, gate)}, d);
+}
+
+std::tuple<Tensor, Tensor> prelu_kernel_backward(const Tensor& grad, const Tensor& self,
+                                                 const Tensor& weight) {
+  return {run_body<bodies::LeakyReluBackward>(grad, self, weight),
+          run_body<bodies::SlopeBackward>(grad, self)};
+}
+
+Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                         int64_t reduction) {
+  return run_body<bodies::MseBackward>(std::array{loss_norm(2, self, reduction)}, grad, self,
+                                       target);
+}
+
+Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                               int64_t reduction, double beta) {
+  return run_body<bodies::SmoothL1Backward>(std::array{loss_norm(1, self, reduction), beta}, grad,
+                                            self, target);
+}
+
+Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                           int64_t reduction, double delta) {
+  return run_body<bodies::HuberBackward>(std::array{loss_norm(1, self, reduction), delta}, grad,
+                                         self, target);
+}
+
+Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                                 int64_t reduction) {
+  return run_body<bodies::SoftMarginBackward>(std::array{loss_norm(1, self, reduction)}, grad, self,
+                                              target);
+}
+
+Tensor binary_cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
+                                     const Tensor& weight, int64_t reduction) {
+  const double norm = loss_norm(1, self, reduction);
+  if (!weight.defined())
+    return run_body<bodies::CrossEntropyBackward>(std::array{1.0, norm}, grad, self, target);
+  return run_body<bodies::CrossEntropyBackward>(std::array{norm}, grad, self, target, weight);
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,283 @@
+#include "tierup/kernels/pointwise/pointwise.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tierup/kernels/memory/cast.h"
+#include "tierup/kernels/memory/memory_reuse.h"
+#include "tierup/kernels/memory/strided_loop.h"
+#include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/pointwise/parameter_fit.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr size_t kBlockBytes = 4096;
+
+bool is_reduced(ScalarType type) {
+  return type == ScalarType::kHalf || type == ScalarType::kBFloat16;
+}
+
+const Variant& variant_for(Body body, ScalarType common) {
+  const ScalarType compute = is_reduced(common) ? ScalarType::kFloat : common;
+  const Variant* variant = nullptr;
+  if (compute <= ScalarType::kBool) variant = RunTable::instance().find(body, compute);
+  if (variant == nullptr) fail_dtype(fmt::format("\"{}\"", body_name(body)), common);
+  return *variant;
+}
+
+void store_scalar(ScalarType type, const Scalar& value, char* target) {
+  dispatch_all(type, "scalar", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T element = convert_number<T>(value);
+    std::memcpy(target, &element, sizeof(T));
+  });
+}
+
+Scalar rounded_to(ScalarType type, const Scalar& value) {
+  return dispatch_floating(type, "scalar", [&](auto tag) {
+    return Scalar(static_cast<double>(convert_number<typename decltype(tag)::type>(value)));
+  });
+}
+
+// Copies the first element of `block` (of `width` bytes) behind itself up to `count` elements.
+void replicate(char* block, size_t width, int64_t count) {
+  const size_t bytes = static_cast<size_t>(count) * width;
+  for (size_t done = width; done < bytes;) {
+    const size_t step = std::min(done, bytes - done);
+    std::memcpy(block + done, block, step);
+    done += step;
+  }
+}
+
+// How one operand gets into dense form.
+struct Source {
+  ScalarType compute;       // What the run reads.
+  int64_t width;            // Bytes of that.
+  CastRun cast = nullptr;   // From the tensor's dtype; null for a number.
+  CastRun round = nullptr;  // From the tensor's dtype to the common reduced dtype, before `cast`.
+  bool same_type = false;   // Dense elements can be read in place.
+  int operand = -1;         // Index among the loop's operands; -1: a number.
+  Scalar number;
+};
+
+// Everything a run over one range needs; made once a call.
+struct Job {
+  const Variant* variant;
+  ScalarType common;
+  ScalarType out_type;
+  CastRun out_cast;  // Null if the run may write in place.
+  std::array<Source, kMaxInputs> sources;
+  int64_t block;  // Elements.
+};
+
+constexpr int64_t kRoundWidth = 2;  // Of f16 and bf16.
+
+// Dense elements of one source for elements [start, start + count) of the run.
+const char* load_block(const Source& source, const Job& job, char* const* pointers,
+                       const int64_t* strides, int64_t start, int64_t count, char* buffer) {
+  char* from = pointers[source.operand] + start * strides[source.operand];
+  const int64_t step = strides[source.operand];
+  if (source.same_type && step == source.width) return from;
+  if (source.round == nullptr) {
+    char* const ends[2] = {buffer, from};
+    const int64_t steps[2] = {source.width, step};
+    source.cast(ends, steps, count);
+    return buffer;
+  }
+  alignas(64) char rounded[kBlockBytes];
+  char* const first[2] = {rounded, from};
+  const int64_t first_steps[2] = {kRoundWidth, step};
+  source.round(first, first_steps, count);
+  char* const second[2] = {buffer, rounded};
+  const int64_t second_steps[2] = {source.width, kRoundWidth};
+  cast_run(source.compute, job.common)(second, second_steps, count);
+  return buffer;
+}
+
+// Fills the blocks of sources that are the same for all elements of a run: numbers and broadcasts.
+void load_constants(const Job& job, char* const* pointers, const int64_t* strides, int64_t count,
+                    char (*buffers)[kBlockBytes], const char** in) {
+  const int64_t filled = std::min(count, job.block);
+  for (size_t k = 0; k < job.variant->arity; ++k) {
+    const Source& source = job.sources[k];
+    if (source.operand < 0) {
+      store_scalar(source.compute, source.number, buffers[k]);
+    } else if (strides[source.operand] == 0) {
+      const char* value = load_block(source, job, pointers, strides, 0, 1, buffers[k]);
+      TIERUP_CHECK(value == buffers[k]);
+    } else {
+      continue;
+    }
+    replicate(buffers[k], static_cast<size_t>(source.width), filled);
+    in[k] = buffers[k];
+  }
+}
+
+void run_job(const Job& job, char* const* pointers, const int64_t* strides, int64_t count) {
+  const Variant& variant = *job.variant;
+  const auto out_width = static_cast<int64_t>(item_size(job.out_type));
+  bool dense = job.out_cast == nullptr && strides[0] == out_width;
+  const bool writes_in_place = dense;
+  std::array<const char*, kMaxInputs> in;
+  for (size_t k = 0; k < variant.arity; ++k) {
+    const Source& source = job.sources[k];
+    dense =
+        dense && source.operand >= 0 && source.same_type && strides[source.operand] == source.width;
+    if (dense) in[k] = pointers[source.operand];
+  }
+  if (dense) {
+    variant.run(pointers[0], in.data(), count);
+    return;
+  }
+  alignas(64) char buffers[kMaxInputs + 1][kBlockBytes];
+  char* const result = buffers[kMaxInputs];
+  load_constants(job, pointers, strides, count, buffers, in.data());
+  const auto run_width = static_cast<int64_t>(item_size(variant.out));
+  for (int64_t start = 0; start < count; start += job.block) {
+    const int64_t n = std::min(job.block, count - start);
+    for (size_t k = 0; k < variant.arity; ++k) {
+      const Source& source = job.sources[k];
+      if (source.operand < 0 || strides[source.operand] == 0) continue;
+      in[k] = load_block(source, job, pointers, strides, start, n, buffers[k]);
+    }
+    char* const target = pointers[0] + start * strides[0];
+    if (writes_in_place) {
+      variant.run(target, in.data(), n);
+      continue;
+    }
+    variant.run(result, in.data(), n);
+    char* const ends[2] = {target, result};
+    const int64_t steps[2] = {strides[0], run_width};
+    cast_run(job.out_type, variant.out)(ends, steps, n);
+  }
+}
+
+ScalarType result_dtype(const Variant& variant, ScalarType common) {
+  return is_reduced(common) && variant.out == ScalarType::kFloat ? common : variant.out;
+}
+
+// In the memory of a dying operand, if one is exactly as the result is to be.
+Tensor make_result(Operands operands, ScalarType dtype, DyingOperands dying) {
+  const IntVector shape = broadcast_shape(operands);
+  std::array<const Tensor*, kMaxInputs> inputs;
+  size_t count = 0;
+  for (const Operand& operand : operands) {
+    if (operand.is_tensor()) inputs[count++] = &operand.tensor;
+  }
+  const std::span<const Tensor* const> tensors(inputs.data(), count);
+  if (dying == 0) return empty_pointwise(shape, dtype, tensors);
+  const IntVector strides = pointwise_strides(shape, tensors);
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if ((dying >> k & 1U) == 0) continue;
+    Tensor reused = reuse_memory(operands[k].tensor, dtype, shape, strides);
+    if (reused.defined()) return reused;
+  }
+  return Tensor::empty_strided(shape, strides, dtype);
+}
+
+}  // namespace
+
+ScalarType common_dtype(const PointwiseOp& op, Operands operands) {
+  if (op.common) return *op.common;
+  if (op.promote == Promote::kBool) return ScalarType::kBool;
+  TypePromotion promotion;
+  const size_t count = op.promoted == 0 ? operands.size() : op.promoted;
+  for (const Operand& operand : operands.first(count)) {
+    operand.is_tensor() ? promotion.add(operand.tensor) : promotion.add(operand.number);
+  }
+  const ScalarType type = promotion.result();
+  if (op.promote == Promote::kFloating) return to_floating(type);
+  if (op.promote == Promote::kDouble) {
+    return is_complex(type) ? ScalarType::kComplexDouble : ScalarType::kDouble;
+  }
+  return type;
+}
+
+IntVector broadcast_shape(Operands operands) {
+  IntVector shape;
+  bool first = true;
+  for (const Operand& operand : operands) {
+    if (!operand.is_tensor()) continue;
+    const IntSpan sizes = operand.tensor.sizes();
+    if (first) {
+      shape.assign(sizes.begin(), sizes.end());
+      first = false;
+    } else if (!std::equal(sizes.begin(), sizes.end(), shape.begin(), shape.end())) {
+      shape = broadcast_shapes({shape.data(), shape.size()}, sizes);
+    }
+  }
+  return shape;
+}
+
+void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands operands) {
+  Job job;
+  job.variant = &variant_for(body, common);
+  TIERUP_CHECK(operands.size() == job.variant->arity);
+  job.common = common;
+  job.out_type = out.dtype();
+  job.out_cast =
+      out.dtype() == job.variant->out ? nullptr : cast_run(out.dtype(), job.variant->out);
+  std::array<const Tensor*, kMaxInputs + 1> tensors{&out};
+  size_t tensor_count = 1;
+  size_t widest = std::max(item_size(job.variant->out), out.item_size());
+  for (size_t k = 0; k < operands.size(); ++k) {
+    Source& source = job.sources[k];
+    source.compute = job.variant->in[k];
+    source.width = static_cast<int64_t>(item_size(source.compute));
+    widest = std::max(widest, static_cast<size_t>(source.width));
+    if (!operands[k].is_tensor()) {
+      source.number = operands[k].number;
+      // A comparison sees the number as narrow as the elements are.
+      if (is_reduced(common) && job.variant->out == ScalarType::kBool) {
+        source.number = rounded_to(common, source.number);
+      }
+      continue;
+    }
+    const ScalarType from = operands[k].tensor.dtype();
+    source.operand = static_cast<int>(tensor_count);
+    tensors[tensor_count++] = &operands[k].tensor;
+    source.cast = cast_run(source.compute, from);
+    source.same_type = from == source.compute;
+    if (is_reduced(common) && source.compute == ScalarType::kFloat && from != common &&
+        from != ScalarType::kFloat) {
+      source.round = cast_run(common, from);
+    }
+  }
+  job.block = static_cast<int64_t>(kBlockBytes / widest);
+  const StridedLoop loop(out.sizes(), std::span<const Tensor* const>(tensors.data(), tensor_count));
+  loop.run(kPointwiseGrain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
+    run_job(job, pointers, strides, count);
+  });
+}
+
+Tensor pointwise(const PointwiseOp& op, Operands operands, DyingOperands dying) {
+  const ScalarType common = common_dtype(op, operands);
+  const Variant& variant = variant_for(op.body, common);
+  check_parameters(op.body, common, operands);
+  Tensor out = make_result(operands, result_dtype(variant, common), dying);
+  run_pointwise(out, op.body, common, operands);
+  return out;
+}
+
+void pointwise_into(const Tensor& out, const PointwiseOp& op, Operands operands) {
+  const ScalarType common = common_dtype(op, operands);
+  const ScalarType type = result_dtype(variant_for(op.body, common), common);
+  check_parameters(op.body, common, operands);
+  require(can_cast(type, out.dtype()), ErrorCode::kTypeError,
+          "result type {} can't be cast to the desired output type {}", scalar_type_name(type),
+          scalar_type_name(out.dtype()));
+  const IntVector shape = broadcast_shape(operands);
+  if (!(std::equal(shape.begin(), shape.end(), out.sizes().begin(), out.sizes().end()))) {
+    fail(ErrorCode::kInvalidArgument, "output with shape {} doesn't match the broadcast shape {}",
+         shape_string(out.sizes()), shape_string({shape.data(), shape.size()}));
+  }
+  check_no_internal_overlap(out);
+  for (const Operand& operand : operands) {
+    if (operand.is_tensor()) check_no_partial_overlap(out, operand.tensor);
+  }
+  run_pointwise(out, op.body, common, operands);
+  out.bump_version();
+}
+
+}  // namespace tierup::kernels

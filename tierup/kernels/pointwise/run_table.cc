@@ -1,0 +1,64 @@
+#include "tierup/kernels/pointwise/pointwise_runs.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr std::array<const char*, static_cast<size_t>(Body::kCount)> kNames = {
+#define TIERUP_BODY(name) #name,
+#include "tierup/kernels/pointwise/pointwise_bodies.def"
+#undef TIERUP_BODY
+};
+
+RunTable make_table(InstructionSet set) {
+  RunTable table;
+  add_real_runs(table);
+  add_integer_runs(table);
+  add_truth_runs(table);
+  add_complex_runs(table);
+  add_special_runs(table);
+  switch (set) {
+    case InstructionSet::kBase:
+      simd_sse42::add_arithmetic_runs(table);
+      simd_sse42::add_exponential_runs(table);
+      simd_sse42::add_trigonometric_runs(table);
+      simd_sse42::add_activation_runs(table);
+      break;
+    case InstructionSet::kAvx2:
+      simd_avx2::add_arithmetic_runs(table);
+      simd_avx2::add_exponential_runs(table);
+      simd_avx2::add_trigonometric_runs(table);
+      simd_avx2::add_activation_runs(table);
+      break;
+    case InstructionSet::kAvx512:
+      simd_avx512::add_arithmetic_runs(table);
+      simd_avx512::add_exponential_runs(table);
+      simd_avx512::add_trigonometric_runs(table);
+      simd_avx512::add_activation_runs(table);
+      break;
+  }
+  return table;
+}
+
+}  // namespace
+
+const char* body_name(Body body) { return kNames[static_cast<size_t>(body)]; }
+
+void RunTable::set(Body body, ScalarType compute, const Variant& variant) {
+  variants_[static_cast<size_t>(body)][static_cast<size_t>(compute)] = variant;
+}
+
+const RunTable& RunTable::of(InstructionSet set) {
+  // Each is made when first asked for.
+  if (set == InstructionSet::kAvx512) {
+    static const RunTable avx512 = make_table(InstructionSet::kAvx512);
+    return avx512;
+  }
+  if (set == InstructionSet::kAvx2) {
+    static const RunTable avx2 = make_table(InstructionSet::kAvx2);
+    return avx2;
+  }
+  static const RunTable base = make_table(InstructionSet::kBase);
+  return base;
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,2 @@
+// Runs of exponentials and logarithms for AVX2.
+#include "tierup/kernels/pointwise/runs_exponential_body.h"

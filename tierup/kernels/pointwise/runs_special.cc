@@ -1,0 +1,156 @@
+// Runs of bodies that are computed one element at a time in double precision.
+#include "tierup/kernels/pointwise/scalar_run.h"
+#include "tierup/kernels/pointwise/special_functions.h"
+#include "tierup/kernels/simd/scalar_lane.h"
+
+namespace tierup::kernels {
+namespace bodies {
+namespace {
+
+// A body from a function of doubles; for float it is evaluated in double and rounded once.
+template <auto Function>
+struct Lift;
+template <typename... A, double (*Function)(A...)>
+struct Lift<Function> {
+  static constexpr size_t kArity = sizeof...(A);
+  template <typename... T>
+  static double apply(T... x) {
+    return Function(static_cast<double>(x)...);
+  }
+};
+
+// Python's floor division: consistent with remainder, exact where the quotient is.
+template <typename T>
+T floor_quotient(T a, T b) {
+  if (b == 0) return a / b;
+  const T left = std::fmod(a, b);
+  T whole = (a - left) / b;
+  if (left != 0 && (b < 0) != (left < 0)) whole -= 1;
+  if (whole == 0) return std::copysign(T(0), a / b);
+  const T floored = std::floor(whole);
+  return whole - floored > T(0.5) ? floored + 1 : floored;
+}
+template <typename T>
+T python_remainder(T a, T b) {
+  const T left = std::fmod(a, b);
+  return left != 0 && (b < 0) != (left < 0) ? left + b : left;
+}
+
+#define TIERUP_REAL_BODY(name, expression) \
+  struct Real##name {                      \
+    static constexpr size_t kArity = 2;    \
+    template <typename T>                  \
+    static T apply(T a, T b) {             \
+      return expression;                   \
+    }                                      \
+  }
+TIERUP_REAL_BODY(DivFloor, floor_quotient(a, b));
+TIERUP_REAL_BODY(Remainder, python_remainder(a, b));
+TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
+TIERUP_REAL_BODY(Nextafter, std::nextafter(a, b));
+TIERUP_REAL_BODY(Hypot, std::hypot(a, b));
+
+struct RealPolygamma {
+  static constexpr size_t kArity = 2;
+  template <typename T>
+  static T apply(T n, T x) {
+    if (n == T{1}) return special::trigamma(x);
+    return static_cast<T>(special::polygamma(static_cast<double>(n), static_cast<double>(x)));
+  }
+};
+struct RealAngle {
+  static constexpr size_t kArity = 1;
+  template <typename T>
+  static T apply(T x) {
+    return std::isnan(x) ? x : (x < 0 ? T(M_PI) : T(0));
+  }
+};
+struct RealSignbit {
+  static constexpr size_t kArity = 1;
+  template <typename T>
+  static bool apply(T x) {
+    return std::signbit(x);
+  }
+};
+
+}  // namespace
+}  // namespace bodies
+
+namespace {
+
+template <typename T>
+void where_run(char* out, const char* const* in, int64_t count) {
+  const bool* condition = reinterpret_cast<const bool*>(in[0]);
+  const T* yes = reinterpret_cast<const T*>(in[1]);
+  const T* no = reinterpret_cast<const T*>(in[2]);
+  for (int64_t i = 0; i < count; ++i) reinterpret_cast<T*>(out)[i] = condition[i] ? yes[i] : no[i];
+}
+
+template <typename... T>
+void set_where(RunTable& table) {
+  const auto set = [&]<typename U>(TypeTag<U>) {
+    Variant variant = make_variant<U, U>(&where_run<U>, 3);
+    variant.in[0] = ScalarType::kBool;
+    table.set(Body::kWhere, kDTypeOf<U>, variant);
+  };
+  (set(TypeTag<T>{}), ...);
+}
+
+template <auto Function>
+void set_lifted(RunTable& table, Body body) {
+  set_scalar<bodies::Lift<Function>, float, double>(table, body);
+}
+
+}  // namespace
+
+void add_special_runs(RunTable& table) {
+  set_where<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double, complex64, complex128>(
+      table);
+  set_scalar<bodies::RealDivFloor, float, double>(table, Body::kDivFloor);
+  set_scalar<bodies::RealRemainder, float, double>(table, Body::kRemainder);
+  set_scalar<bodies::RealFmod, float, double>(table, Body::kFmod);
+  set_scalar<bodies::RealNextafter, float, double>(table, Body::kNextafter);
+  set_scalar<bodies::RealHypot, float, double>(table, Body::kHypot);
+  set_scalar<bodies::RealAngle, float, double>(table, Body::kAngle);
+  set_predicate<bodies::RealSignbit, float, double>(table, Body::kSignbit);
+  set_lifted<static_cast<double (*)(double)>(&std::lgamma)>(table, Body::kLgamma);
+  set_lifted<&special::erfinv>(table, Body::kErfinv);
+  set_lifted<&special::erfcx>(table, Body::kErfcx);
+  set_lifted<&special::digamma>(table, Body::kDigamma);
+  set_lifted<&special::entr>(table, Body::kEntr);
+  set_lifted<&special::ndtr>(table, Body::kNdtr);
+  set_lifted<&special::ndtri>(table, Body::kNdtri);
+  set_lifted<&special::log_ndtr>(table, Body::kLogNdtr);
+  set_lifted<&special::zeta>(table, Body::kZeta);
+  set_scalar<bodies::RealPolygamma, float, double>(table, Body::kPolygamma);
+  set_lifted<&special::igamma>(table, Body::kIgamma);
+  set_lifted<&special::igammac>(table, Body::kIgammac);
+  set_lifted<&special::i0>(table, Body::kI0);
+  set_lifted<&special::i0e>(table, Body::kI0e);
+  set_lifted<&special::i1>(table, Body::kI1);
+  set_lifted<&special::i1e>(table, Body::kI1e);
+  set_lifted<&special::bessel_j0>(table, Body::kBesselJ0);
+  set_lifted<&special::bessel_j1>(table, Body::kBesselJ1);
+  set_lifted<&special::bessel_y0>(table, Body::kBesselY0);
+  set_lifted<&special::bessel_y1>(table, Body::kBesselY1);
+  set_lifted<&special::bessel_k0>(table, Body::kBesselK0);
+  set_lifted<&special::bessel_k1>(table, Body::kBesselK1);
+  set_lifted<&special::scaled_bessel_k0>(table, Body::kScaledBesselK0);
+  set_lifted<&special::scaled_bessel_k1>(table, Body::kScaledBesselK1);
+  set_lifted<&special::spherical_bessel_j0>(table, Body::kSphericalBesselJ0);
+  set_lifted<&special::airy_ai>(table, Body::kAiryAi);
+  set_lifted<&special::chebyshev_t>(table, Body::kChebyshevT);
+  set_lifted<&special::chebyshev_u>(table, Body::kChebyshevU);
+  set_lifted<&special::chebyshev_v>(table, Body::kChebyshevV);
+  set_lifted<&special::chebyshev_w>(table, Body::kChebyshevW);
+  set_lifted<&special::shifted_chebyshev_t>(table, Body::kShiftedChebyshevT);
+  set_lifted<&special::shifted_chebyshev_u>(table, Body::kShiftedChebyshevU);
+  set_lifted<&special::shifted_chebyshev_v>(table, Body::kShiftedChebyshevV);
+  set_lifted<&special::shifted_chebyshev_w>(table, Body::kShiftedChebyshevW);
+  set_lifted<&special::hermite_h>(table, Body::kHermiteH);
+  set_lifted<&special::hermite_he>(table, Body::kHermiteHe);
+  set_lifted<&special::laguerre>(table, Body::kLaguerre);
+  set_lifted<&special::legendre>(table, Body::kLegendre);
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,71 @@
+// Runs made from a scalar body by a plain loop over one C++ type.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "tierup/kernels/pointwise/pointwise_runs.h"
+
+namespace tierup::kernels {
+namespace detail {
+
+template <typename Op, typename T, typename Out, size_t... I>
+void scalar_loop(char* out, const char* const* in, int64_t count, std::index_sequence<I...>) {
+  for (int64_t i = 0; i < count; ++i) {
+    reinterpret_cast<Out*>(out)[i] =
+        static_cast<Out>(Op::apply(reinterpret_cast<const T*>(in[I])[i]...));
+  }
+}
+
+// Narrow integers are widened, without a sign: as such they would be multiplied as signed ints.
+template <typename Op, typename T, size_t... I>
+void wrapping_loop(char* out, const char* const* in, int64_t count, std::index_sequence<I...>) {
+  using Wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+  for (int64_t i = 0; i < count; ++i) {
+    reinterpret_cast<T*>(out)[i] =
+        static_cast<T>(Op::apply(static_cast<Wide>(reinterpret_cast<const T*>(in[I])[i])...));
+  }
+}
+
+}  // namespace detail
+
+// A body with kArity inputs of type T and a result of type Out.
+template <typename Op, typename T, typename Out = T>
+void scalar_run(char* out, const char* const* in, int64_t count) {
+  detail::scalar_loop<Op, T, Out>(out, in, count, std::make_index_sequence<Op::kArity>{});
+}
+
+template <typename Op, typename T>
+void wrapping_run(char* out, const char* const* in, int64_t count) {
+  detail::wrapping_loop<Op, T>(out, in, count, std::make_index_sequence<Op::kArity>{});
+}
+
+template <typename Out, typename T>
+constexpr Variant make_variant(BlockRun run, size_t arity) {
+  Variant variant;
+  variant.run = run;
+  variant.arity = static_cast<uint8_t>(arity);
+  variant.out = kDTypeOf<Out>;
+  variant.in.fill(kDTypeOf<T>);
+  return variant;
+}
+
+// Sets the runs T... -> T of the body for each listed type.
+template <typename Op, typename... T>
+void set_scalar(RunTable& table, Body body) {
+  (table.set(body, kDTypeOf<T>, make_variant<T, T>(&scalar_run<Op, T>, Op::kArity)), ...);
+}
+
+// Sets the runs T... -> bool.
+template <typename Op, typename... T>
+void set_predicate(RunTable& table, Body body) {
+  (table.set(body, kDTypeOf<T>, make_variant<bool, T>(&scalar_run<Op, T, bool>, Op::kArity)), ...);
+}
+
+// Integer arithmetic that wraps around: computed without a sign.
+template <typename Op, typename... T>
+void set_wrapping(RunTable& table, Body body) {
+  (table.set(body, kDTypeOf<T>, make_variant<T, T>(&wrapping_run<Op, T>, Op::kArity)), ...);
+}
+
+}  // namespace tierup::kernels

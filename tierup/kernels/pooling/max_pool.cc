@@ -1,0 +1,381 @@
+#include "tierup/kernels/pooling/max_pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/pooling/pooling_window.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+constexpr int64_t kLongestLine = int64_t{1} << 20;
+
+template <typename T>
+constexpr T lowest() {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+template <typename T>
+inline bool beats(T value, T best) {
+  if constexpr (std::is_floating_point_v<T>) return value > best || value != value;
+  return value > best;
+}
+
+// Calls body(tag) for numbers a maximum is taken of; halves are widened before.
+template <typename Body>
+void dispatch_ordered(ScalarType work, const char* what, const Body& body) {
+  require(work != ScalarType::kBool, kBad, "\"{}\" not implemented for 'Bool'", what);
+  if (is_integral(work, false)) {
+    return dispatch_integral(work, what, [&]<typename Tag>(Tag) {
+      if constexpr (!std::is_same_v<typename Tag::type, bool>) body(Tag{});
+    });
+  }
+  dispatch_work(work, what, body);
+}
+
+// Positions of one dimension that a window covers: first, step and count, clipped to the input.
+struct Reach {
+  int64_t first;
+  int64_t step;
+  int64_t last;  // One past.
+};
+using Reaches = std::array<Reach, 3>;
+
+Reach reach_of(const PoolWindow& w, size_t d, int64_t index) {
+  int64_t first = index * w.stride[d] - w.padding[d];
+  const int64_t last = std::min(first + (w.kernel[d] - 1) * w.dilation[d] + 1, w.in[d]);
+  if (first < 0) first += (-first + w.dilation[d] - 1) / w.dilation[d] * w.dilation[d];
+  return {first, w.dilation[d], last};
+}
+
+Reach adaptive_reach(const PoolWindow& w, size_t d, int64_t index) {
+  const int64_t first = index * w.in[d] / w.out[d];
+  return {first, 1, ((index + 1) * w.in[d] + w.out[d] - 1) / w.out[d]};
+}
+
+template <typename T>
+void max_of_window(const PoolWindow& w, const Reaches& r, const T* plane, T* value,
+                   int64_t* index) {
+  T best = lowest<T>();
+  int64_t found = (r[0].first * w.in[1] + r[1].first) * w.in[2] + r[2].first;
+  for (int64_t z = r[0].first; z < r[0].last; z += r[0].step) {
+    for (int64_t y = r[1].first; y < r[1].last; y += r[1].step) {
+      const int64_t line = (z * w.in[1] + y) * w.in[2];
+      for (int64_t x = r[2].first; x < r[2].last; x += r[2].step) {
+        if (!beats(plane[line + x], best)) continue;
+        best = plane[line + x];
+        found = line + x;
+      }
+    }
+  }
+  *value = best;
+  *index = found;
+}
+
+// reach(plane, dimension, output index) says which positions a window covers.
+template <typename T, typename ReachOf>
+void pool_with_indices(const PoolWindow& w, const T* in, T* out, int64_t* indices,
+                       const ReachOf& reach) {
+  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
+  parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      int64_t at = p * w.out_points();
+      Reaches r;
+      for (int64_t z = 0; z < w.out[0]; ++z) {
+        r[0] = reach(p, 0, z);
+        for (int64_t y = 0; y < w.out[1]; ++y) {
+          r[1] = reach(p, 1, y);
+          for (int64_t x = 0; x < w.out[2]; ++x, ++at) {
+            r[2] = reach(p, 2, x);
+            max_of_window(w, r, in + p * w.in_points(), out + at, indices + at);
+          }
+        }
+      }
+    }
+  });
+}
+
+template <typename T>
+void max_into(const T* x, int64_t n, T* y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    row_kernels<T>().max_into(x, n, y);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = std::max(x[i], y[i]);
+  }
+}
+
+// Two lines of the width that all windows reach over: the maximum down each column, and that of
+// neighbours along the line, so that whole lines are worked on at once.
+template <typename T>
+struct PoolLines {
+  explicit PoolLines(const PoolWindow& w)
+      : reach(w.dilation[2] * (w.kernel[2] - 1)),
+        starts(std::max((w.out[2] - 1) * w.stride[2] + 1, w.in[2] + 2 * w.padding[2] - reach)),
+        columns(static_cast<size_t>(starts + reach)),
+        windows(static_cast<size_t>(starts)) {}
+  int64_t reach;   // From the first to the last position of a window.
+  int64_t starts;  // Positions at which a window may start.
+  std::vector<T> columns;
+  std::vector<T> windows;
+};
+
+template <typename T>
+void pool_plane(const PoolWindow& w, const T* plane, T* out, PoolLines<T>& lines) {
+  for (int64_t z = 0; z < w.out[0]; ++z) {
+    const Reach rz = reach_of(w, 0, z);
+    for (int64_t y = 0; y < w.out[1]; ++y, out += w.out[2]) {
+      const Reach ry = reach_of(w, 1, y);
+      std::fill(lines.columns.begin(), lines.columns.end(), lowest<T>());
+      for (int64_t iz = rz.first; iz < rz.last; iz += rz.step) {
+        for (int64_t iy = ry.first; iy < ry.last; iy += ry.step) {
+          max_into(plane + (iz * w.in[1] + iy) * w.in[2], w.in[2],
+                   lines.columns.data() + w.padding[2]);
+        }
+      }
+      std::copy_n(lines.columns.begin(), lines.starts, lines.windows.begin());
+      for (int64_t k = 1; k < w.kernel[2]; ++k) {
+        max_into(lines.columns.data() + k * w.dilation[2], lines.starts, lines.windows.data());
+      }
+      const T* best = lines.windows.data();
+      for (int64_t x = 0; x < w.out[2]; ++x) out[x] = best[x * w.stride[2]];
+    }
+  }
+}
+
+template <typename T>
+void pool_values(const PoolWindow& w, const T* in, T* out) {
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, w.out_points()));
+  parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
+    PoolLines<T> lines(w);
+    for (int64_t p = begin; p < end; ++p) {
+      pool_plane(w, in + p * w.in_points(), out + p * w.out_points(), lines);
+    }
+  });
+}
+
+// Runs body(input pointer, output pointer, index pointer) over widened contiguous data and gives
+// both results in the layout of `self`.
+template <typename Body>
+std::tuple<Tensor, Tensor> with_indices(const Tensor& self, const PoolWindow& w, const char* what,
+                                        const Body& body) {
+  const ScalarType work = work_type(self.dtype());
+  const Tensor input = as_work(self, work);
+  const IntVector sizes = pooled_sizes(self, w);
+  const Tensor out = Tensor::empty(sizes, work);
+  const Tensor indices = Tensor::empty(sizes, ScalarType::kLong);
+  dispatch_ordered(work, what, [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    if (out.numel() > 0) body(input.data<T>(), out.data<T>(), indices.data<int64_t>());
+  });
+  const MemoryFormat format = self.suggest_memory_format();
+  return {contiguous(to_dtype(out, self.dtype()), format), contiguous(indices, format)};
+}
+
+template <typename T>
+std::vector<int64_t> fractional_starts(T sample, int64_t in, int64_t out, int64_t kernel) {
+  std::vector<int64_t> starts(static_cast<size_t>(out));
+  if (out > 1) {
+    // Each step rounds to the tensor's own type, as the reference does.
+    const T alpha = static_cast<T>(static_cast<T>(in - kernel) / static_cast<T>(out - 1));
+    const auto base = static_cast<int64_t>(static_cast<T>(sample * alpha));
+    for (int64_t i = 0; i < out - 1; ++i) {
+      const T position = static_cast<T>(static_cast<T>(static_cast<T>(i) + sample) * alpha);
+      starts[static_cast<size_t>(i)] = static_cast<int64_t>(position) - base;
+    }
+  }
+  if (out > 0) starts[static_cast<size_t>(out - 1)] = in - kernel;
+  return starts;
+}
+
+// Sets each element of zeros at its index, plane by plane.
+Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVector& sizes,
+                      int64_t planes, bool add, const char* what) {
+  const ScalarType work = work_type(values.dtype());
+  const Tensor source = as_work(values, work);
+  const Tensor index = contiguous(indices);
+  const Tensor out = Tensor::empty(sizes, work);
+  fill(out, 0);
+  if (planes == 0 || values.numel() == 0) return to_dtype(out, values.dtype());
+  const int64_t from = values.numel() / planes;
+  const int64_t to = out.numel() / planes;
+  dispatch_ordered(work, what, [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      const int64_t at = index.data<int64_t>()[i];
+      require(at >= 0 && at < to, ErrorCode::kOutOfRange,
+              "Found an invalid max index: {} (output volumes are of size {})", at, to);
+      T& slot = out.data<T>()[i / from * to + at];
+      slot = add ? static_cast<T>(slot + source.data<T>()[i]) : source.data<T>()[i];
+    }
+  });
+  return to_dtype(out, values.dtype());
+}
+
+Tensor unpool(const Tensor& self, const Tensor& indices, const IntVector& output_size, int rank) {
+  require(indices.dtype() == ScalarType::kLong, kBad,
+          "elements in indices should be type int64 but got: {}",
+          scalar_type_name(indices.dtype()));
+  require(output_size.size() == static_cast<size_t>(rank), kBad,
+          "There should be exactly {} elements in output_size, but got {} elements.", rank,
+          output_size.size());
+  if (shape_string(self.sizes()) != shape_string(indices.sizes())) {
+    fail(kBad, "Expected shape of indices to be: {} but got: {}", shape_string(self.sizes()),
+         shape_string(indices.sizes()));
+  }
+  const PoolWindow w = resize_window(self, rank, {output_size.data(), output_size.size()});
+  return contiguous(
+      scatter_planes(self, indices, pooled_sizes(self, w), w.planes, false, "max_unpool"),
+      self.suggest_memory_format());
+}
+
+}  // namespace
+
+template <int kRank>
+Tensor max_pool(const Tensor& self, const IntVector& kernel_size, const IntVector& stride,
+                const IntVector& padding, const IntVector& dilation, bool ceil_mode) {
+  const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
+  // Lines that are mostly padding are not worth (nor safe) to lay out.
+  if (w.in[2] + 2 * w.padding[2] > kLongestLine) {
+    return std::get<0>(
+        max_pool_with_indices<kRank>(self, kernel_size, stride, padding, dilation, ceil_mode));
+  }
+  const ScalarType work = work_type(self.dtype());
+  const Tensor input = as_work(self, work);
+  const Tensor out = Tensor::empty(pooled_sizes(self, w), work);
+  dispatch_ordered(work, "max_pool2d", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    pool_values(w, input.data<T>(), out.data<T>());
+  });
+  return contiguous(to_dtype(out, self.dtype()), self.suggest_memory_format());
+}
+
+template <int kRank>
+std::tuple<Tensor, Tensor> max_pool_with_indices(const Tensor& self, const IntVector& kernel_size,
+                                                 const IntVector& stride, const IntVector& padding,
+                                                 const IntVector& dilation, bool ceil_mode) {
+  const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
+  return with_indices(
+      self, w, "max_pool2d", [&]<typename T>(const T* in, T* out, int64_t* indices) {
+        pool_with_indices(w, in, out, indices,
+                          [&](int64_t, size_t d, int64_t i) { return reach_of(w, d, i); });
+      });
+}
+
+template <int kRank>
+std::tuple<Tensor, Tensor> adaptive_max_pool(const Tensor& self, const IntVector& output_size) {
+  const PoolWindow w = resize_window(self, kRank, output_size);
+  return with_indices(
+      self, w, "adaptive_max_pool2d", [&]<typename T>(const T* in, T* out, int64_t* indices) {
+        pool_with_indices(w, in, out, indices,
+                          [&](int64_t, size_t d, int64_t i) { return adaptive_reach(w, d, i); });
+      });
+}
+
+namespace {
+
+// Random samples are [batch or more, channels, rank]: modules keep theirs for the largest batch.
+void check_samples(const Tensor& self, const Tensor& samples, int rank) {
+  const int64_t batch = self.dim() == rank + 2 ? self.size(0) : 1;
+  const bool fits = samples.dim() == 3 && samples.size(0) >= batch &&
+                    samples.size(1) == self.size(-rank - 1) && samples.size(2) == rank;
+  if (!fits || samples.dtype() != self.dtype()) {
+    fail(kBad,
+         "fractional_max_pool{}d: expect _random_samples to have the same dtype as input and the "
+         "shape [{} or more, {}, {}], but got {}",
+         rank, batch, self.size(-rank - 1), rank, shape_string(samples.sizes()));
+  }
+}
+
+}  // namespace
+
+template <int kRank>
+std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& self, const IntVector& kernel_size,
+                                               const IntVector& output_size,
+                                               const Tensor& random_samples) {
+  PoolWindow w = resize_window(self, kRank, output_size);
+  require(kernel_size.size() == 1 || kernel_size.size() == kRank, kBad,
+          "fractional_max_pool{}d: kernel_size must either be a single int or {} ints", kRank,
+          kRank);
+  for (size_t d = 3 - kRank; d < 3; ++d) {
+    w.kernel[d] = kernel_size.size() == 1 ? kernel_size[0] : kernel_size[d - (3 - kRank)];
+    require(w.kernel[d] > 0 && w.out[d] > 0 && w.out[d] + w.kernel[d] - 1 <= w.in[d], kBad,
+            "fractional_max_pool{}d: pool size {} too large relative to input size {}", kRank,
+            w.kernel[d], w.in[d]);
+  }
+  check_samples(self, random_samples, kRank);
+  // starts[plane][dimension]; in two dimensions the first sample is that of the width.
+  std::vector<std::array<std::vector<int64_t>, 3>> starts(static_cast<size_t>(w.planes));
+  const Tensor samples = contiguous(random_samples);
+  dispatch_floating(self.dtype(), "fractional_max_pool", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    for (int64_t p = 0; p < w.planes; ++p) {
+      auto& of_plane = starts[static_cast<size_t>(p)];
+      of_plane[0] = {0};
+      for (int i = 0; i < kRank; ++i) {
+        const auto d = static_cast<size_t>(kRank == 2 ? 2 - i : i);
+        of_plane[d] =
+            fractional_starts<T>(samples.data<T>()[p * kRank + i], w.in[d], w.out[d], w.kernel[d]);
+      }
+    }
+  });
+  return with_indices(
+      self, w, "fractional_max_pool", [&]<typename T>(const T* in, T* out, int64_t* indices) {
+        pool_with_indices(w, in, out, indices, [&](int64_t p, size_t d, int64_t i) {
+          const int64_t first = std::clamp<int64_t>(
+              starts[static_cast<size_t>(p)][d][static_cast<size_t>(i)], 0, w.in[d] - w.kernel[d]);
+          return Reach{first, 1, first + w.kernel[d]};
+        });
+      });
+}
+
+#define TIERUP_MAX_POOL(rank)                                                                \
+  template Tensor max_pool<rank>(const Tensor&, const IntVector&, const IntVector&,          \
+                                 const IntVector&, const IntVector&, bool);                  \
+  template std::tuple<Tensor, Tensor> max_pool_with_indices<rank>(                           \
+      const Tensor&, const IntVector&, const IntVector&, const IntVector&, const IntVector&, \
+      bool);                                                                                 \
+  template std::tuple<Tensor, Tensor> adaptive_max_pool<rank>(const Tensor&, const IntVector&)
+TIERUP_MAX_POOL(1);
+TIERUP_MAX_POOL(2);
+TIERUP_MAX_POOL(3);
+#undef TIERUP_MAX_POOL
+template std::tuple<Tensor, Tensor> fractional_max_pool<2>(const Tensor&, const IntVector&,
+                                                           const IntVector&, const Tensor&);
+template std::tuple<Tensor, Tensor> fractional_max_pool<3>(const Tensor&, const IntVector&,
+                                                           const IntVector&, const Tensor&);
+
+Tensor max_pool2d_backward(const Tensor& grad_output, const Tensor& self,
+                           const IntVector& kernel_size, const IntVector& stride,
+                           const IntVector& padding, const IntVector& dilation, bool ceil_mode,
+                           const Tensor& indices) {
+  const PoolWindow w = pool_window(self, 2, kernel_size, stride, padding, dilation, ceil_mode);
+  if (!(indices.dtype() == ScalarType::kLong && indices.numel() == grad_output.numel() &&
+        grad_output.numel() == w.planes * w.out_points())) {
+    fail(kBad, "max_pool2d_backward: expected grad_output and indices of size {}",
+         shape_string(pooled_sizes(self, w)));
+  }
+  const IntVector sizes(self.sizes().begin(), self.sizes().end());
+  return contiguous(
+      scatter_planes(grad_output, indices, sizes, w.planes, true, "max_pool2d_backward"),
+      self.suggest_memory_format());
+}
+
+Tensor max_unpool2d(const Tensor& self, const Tensor& indices, const IntVector& output_size) {
+  return unpool(self, indices, output_size, 2);
+}
+
+Tensor max_unpool3d(const Tensor& self, const Tensor& indices, const IntVector& output_size,
+                    const IntVector& stride, const IntVector& padding) {
+  require(stride.size() == 3 && padding.size() == 3, kBad,
+          "There should be exactly three elements in stride and padding");
+  for (const int64_t step : stride)
+    require(step > 0, kBad, "strides should be greater than zero, but got stride: {}", step);
+  return unpool(self, indices, output_size, 3);
+}
+
+}  // namespace tierup::kernels

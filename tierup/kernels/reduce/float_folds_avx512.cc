@@ -1,0 +1,8 @@
+// The f32 folds for one instruction set; see float_folds_body.h.
+#include "tierup/kernels/reduce/float_folds_body.h"
+
+namespace tierup::kernels {
+
+FloatFolds float_folds_avx512() { return kFolds; }
+
+}  // namespace tierup::kernels

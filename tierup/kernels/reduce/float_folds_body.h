@@ -1,0 +1,118 @@
+// The code of float_folds.h; each including file is compiled for one instruction set and names the
+// function that returns its table. Everything here has internal linkage, so that no variant is
+// merged with another.
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "tierup/kernels/reduce/float_folds.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr int64_t kLanes = 32;
+using Vector = float __attribute__((vector_size(64)));  // Half of the lanes.
+
+Vector load(const float* p) {
+  Vector v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+
+struct Adder {
+  static constexpr float kStart = 0;
+  static Vector merge(Vector a, Vector b) { return a + b; }
+  static float merge(float a, float b) { return a + b; }
+};
+struct Maximum {
+  static constexpr float kStart = -std::numeric_limits<float>::infinity();
+  static Vector merge(Vector a, Vector b) { return (a > b) | (a != a) ? a : b; }
+  static float merge(float a, float b) { return a > b || a != a ? a : b; }
+};
+struct Minimum {
+  static constexpr float kStart = std::numeric_limits<float>::infinity();
+  static Vector merge(Vector a, Vector b) { return (a < b) | (a != a) ? a : b; }
+  static float merge(float a, float b) { return a < b || a != a ? a : b; }
+};
+
+template <typename Op>
+float fold(const float* x, int64_t n) {
+  Vector low = Vector{} + Op::kStart;
+  Vector high = low;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    low = Op::merge(low, load(x + i));
+    high = Op::merge(high, load(x + i + kLanes / 2));
+  }
+  std::array<float, kLanes> lane;
+  std::memcpy(lane.data(), &low, sizeof(low));
+  std::memcpy(lane.data() + kLanes / 2, &high, sizeof(high));
+  for (; i < n; ++i) lane[0] = Op::merge(lane[0], x[i]);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lane[j] = Op::merge(lane[j], lane[j + width]);
+  }
+  return lane[0];
+}
+
+// Loops over the sums are written out by the compiler: only so do sums stay in registers.
+void add_rows(const float* x, int64_t rows, int64_t stride, float* acc) {
+  constexpr int kVectors = 4;
+  Vector sums[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) sums[v] = load(acc + v * 16);
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[v] += load(x + v * 16);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) std::memcpy(acc + v * 16, &sums[v], sizeof(sums[v]));
+}
+
+using WideVector = double __attribute__((vector_size(64)));  // A quarter of the lanes.
+
+WideVector load_wide(const float* p) {
+#if defined(__AVX512F__)
+  return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+#else
+  using Part = float __attribute__((vector_size(32)));
+  Part part;
+  std::memcpy(&part, p, sizeof(part));
+  return __builtin_convertvector(part, WideVector);
+#endif
+}
+
+// The sum of value(x[i]) in double; value takes a WideVector or a double.
+template <typename Value>
+double wide_fold(const float* x, int64_t n, const Value& value) {
+  constexpr int kVectors = 4;
+  WideVector sums[kVectors]{};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[v] += value(load_wide(x + i + v * 8));
+  }
+  std::array<double, kLanes> lane;
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) std::memcpy(&lane[v * 8], &sums[v], sizeof(sums[v]));
+  for (; i < n; ++i) lane[0] += value(static_cast<double>(x[i]));
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lane[j] += lane[j + width];
+  }
+  return lane[0];
+}
+double wide_sum(const float* x, int64_t n) {
+  return wide_fold(x, n, [](auto v) { return v; });
+}
+double wide_squares(const float* x, int64_t n, double center) {
+  return wide_fold(x, n, [center](auto v) { return (v - center) * (v - center); });
+}
+
+constexpr FloatFolds kFolds{fold<Adder>, fold<Maximum>, fold<Minimum>,
+                            add_rows,    wide_sum,      wide_squares};
+
+}  // namespace
+}  // namespace tierup::kernels

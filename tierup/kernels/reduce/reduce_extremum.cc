@@ -1,0 +1,137 @@
+#include "tierup/kernels/reduce/reduce_extremum.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tierup/kernels/reduce/float_folds.h"
+#include "tierup/kernels/reduce/reduce.h"
+
+namespace tierup::kernels {
+namespace {
+
+// Narrow floats are compared as float.
+template <typename T>
+using Compared =
+    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+
+template <typename T>
+constexpr T lowest_of() {
+  if constexpr (std::is_integral_v<T>)
+    return std::numeric_limits<T>::lowest();
+  else
+    return -std::numeric_limits<T>::infinity();
+}
+template <typename T>
+constexpr T highest_of() {
+  if constexpr (std::is_integral_v<T>)
+    return std::numeric_limits<T>::max();
+  else
+    return std::numeric_limits<T>::infinity();
+}
+
+template <typename T, bool kMax>
+struct ExtremumReducer {
+  using In = T;
+  using Acc = Compared<T>;
+  using Out = T;
+  static constexpr bool kTiles = true;
+
+  Acc identity() const { return kMax ? lowest_of<Acc>() : highest_of<Acc>(); }
+  Acc merge(Acc a, Acc b) const {
+    const bool keep = kMax ? a > b : a < b;
+    if constexpr (std::is_integral_v<Acc>)
+      return keep ? a : b;
+    else
+      return keep || a != a ? a : b;
+  }
+  void fold(Acc& into, In value) const { into = merge(into, static_cast<Acc>(value)); }
+  Acc block(const In* p, int64_t count, int64_t stride) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (stride == 1 && count >= 64) {
+        return kMax ? float_folds().max(p, count) : float_folds().min(p, count);
+      }
+    }
+    return fold_lanes(
+        p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
+        [this](Acc a, Acc b) { return merge(a, b); });
+  }
+  Out finish(Acc acc) const { return static_cast<Out>(acc); }
+};
+
+template <typename T>
+struct MinMax {
+  T min;
+  T max;
+};
+
+template <typename T>
+struct MinMaxReducer {
+  using In = T;
+  using Acc = MinMax<Compared<T>>;
+  using Out = MinMax<T>;
+  static constexpr bool kTiles = false;
+  ExtremumReducer<T, false> least;
+  ExtremumReducer<T, true> greatest;
+
+  Acc identity() const { return {least.identity(), greatest.identity()}; }
+  Acc merge(Acc a, Acc b) const {
+    return {least.merge(a.min, b.min), greatest.merge(a.max, b.max)};
+  }
+  Acc block(const In* p, int64_t count, int64_t stride) const {
+    return {least.block(p, count, stride), greatest.block(p, count, stride)};
+  }
+  Out finish(Acc acc) const { return {static_cast<T>(acc.min), static_cast<T>(acc.max)}; }
+};
+
+void check_not_empty(const Tensor& self, const IntVector& dims, const char* what) {
+  if (self.numel() != 0) return;
+  require(!dims.empty(), ErrorCode::kInvalidArgument,
+          "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+          "reduction dim with the 'dim' argument.",
+          what);
+  for (const int64_t dim : dims) {
+    const int64_t d = wrap_dim(dim, self.dim());
+    require(self.dim() == 0 || self.sizes()[d] != 0, ErrorCode::kOutOfRange,
+            "{}(): Expected reduction dim {} to have non-zero size.", what, dim);
+  }
+}
+
+template <bool kMax>
+Tensor extremum(const Tensor& self, const IntVector& dims, bool keepdim, const char* what) {
+  check_not_empty(self, dims, what);
+  return dispatch_real(self.dtype(), what, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return reduce_tensor(ExtremumReducer<T, kMax>{}, self, dims, keepdim);
+  });
+}
+
+}  // namespace
+
+Tensor amax(const Tensor& self, const IntVector& dims, bool keepdim) {
+  return extremum<true>(self, dims, keepdim, "amax");
+}
+Tensor amin(const Tensor& self, const IntVector& dims, bool keepdim) {
+  return extremum<false>(self, dims, keepdim, "amin");
+}
+Tensor max(const Tensor& self) { return extremum<true>(self, {}, false, "max"); }
+Tensor min(const Tensor& self) { return extremum<false>(self, {}, false, "min"); }
+
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  const IntVector dims = dim ? IntVector{*dim} : IntVector{};
+  check_not_empty(self, dims, "aminmax");
+  const ReducePlan plan(self, dims, keepdim);
+  Tensor least = Tensor::empty(plan.out_sizes, self.dtype());
+  Tensor greatest = Tensor::empty(plan.out_sizes, self.dtype());
+  dispatch_real(self.dtype(), "aminmax", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::vector<MinMax<T>> results(static_cast<size_t>(plan.outputs));
+    reduce(MinMaxReducer<T>{}, plan, self.data<T>(), results.data());
+    for (size_t i = 0; i < results.size(); ++i) {
+      least.data<T>()[i] = results[i].min;
+      greatest.data<T>()[i] = results[i].max;
+    }
+  });
+  return {least, greatest};
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,128 @@
+#include "tierup/kernels/reduce/reduce_moments.h"
+
+#include <cmath>
+
+#include "tierup/kernels/reduce/float_folds.h"
+#include "tierup/kernels/reduce/reduce.h"
+
+namespace tierup::kernels {
+namespace {
+
+template <typename T>
+inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+
+// Mean and the sum of squared deviations from it.
+template <typename Mean>
+struct Moments {
+  Mean mean{};
+  double squares = 0;
+  double count = 0;
+};
+
+// Within a block the mean comes first, then the deviations: no cancellation, and two tight loops.
+template <typename T>
+struct MomentsReducer {
+  using In = T;
+  using Mean = std::conditional_t<kIsComplex<T>, complex128, double>;
+  using Acc = Moments<Mean>;
+  using Out = Acc;
+  static constexpr bool kTiles = false;
+
+  Acc identity() const { return {}; }
+  Acc block(const In* p, int64_t count, int64_t stride) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (stride == 1 && count >= 64) {
+        const FloatFolds& folds = float_folds();
+        const double mean = folds.wide_sum(p, count) / static_cast<double>(count);
+        return {mean, folds.wide_squares(p, count, mean), static_cast<double>(count)};
+      }
+    }
+    const auto add = [](Mean a, Mean b) { return a + b; };
+    const Mean total = fold_lanes(
+        p, count, stride, Mean(0), [](Mean& a, In v) { a += static_cast<Mean>(v); }, add);
+    const Mean mean = total / static_cast<double>(count);
+    const double squares = fold_lanes(
+        p, count, stride, 0.0,
+        [mean](double& a, In v) { a += square(static_cast<Mean>(v) - mean); },
+        [](double a, double b) { return a + b; });
+    return {mean, squares, static_cast<double>(count)};
+  }
+  Acc merge(const Acc& a, const Acc& b) const {
+    if (a.count == 0) return b;
+    if (b.count == 0) return a;
+    const double count = a.count + b.count;
+    const Mean delta = b.mean - a.mean;
+    return {a.mean + delta * (b.count / count),
+            a.squares + b.squares + square(delta) * (a.count * b.count / count), count};
+  }
+  Out finish(const Acc& acc) const { return acc; }
+
+  static double square(double x) { return x * x; }
+  static double square(complex128 x) { return x.real() * x.real() + x.imag() * x.imag(); }
+};
+
+struct MomentResults {
+  Tensor spread;  // Variance or standard deviation.
+  Tensor mean;
+};
+
+MomentResults moments(const Tensor& self, const ReduceDims& dims,
+                      const std::optional<Scalar>& correction, bool keepdim, bool root,
+                      const char* what) {
+  require(is_floating(self.dtype()) || is_complex(self.dtype()), ErrorCode::kTypeError,
+          "{} only support floating point and complex dtypes", what);
+  const ReducePlan plan(self, dims, keepdim);
+  const double known = correction ? correction->to_double() : 1.0;
+  // Of nothing there is no spread, whatever the correction.
+  const double divisor =
+      plan.count == 0 ? 0.0 : std::max(0.0, static_cast<double>(plan.count) - known);
+  MomentResults out{Tensor::empty(plan.out_sizes, real_type_of(self.dtype())),
+                    Tensor::empty(plan.out_sizes, self.dtype())};
+  const auto run = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using Reducer = MomentsReducer<T>;
+    using Real = decltype(std::abs(T{}));
+    using Spread = std::conditional_t<kIsComplex<T>, Real, T>;
+    std::vector<typename Reducer::Acc> results(static_cast<size_t>(plan.outputs));
+    reduce(Reducer{}, plan, self.data<T>(), results.data());
+    auto* spread = out.spread.data<Spread>();
+    T* mean = out.mean.data<T>();
+    for (size_t i = 0; i < results.size(); ++i) {
+      const double variance = results[i].squares / divisor;
+      spread[i] = static_cast<Spread>(root ? std::sqrt(variance) : variance);
+      mean[i] =
+          results[i].count == 0 ? static_cast<T>(std::nan("")) : static_cast<T>(results[i].mean);
+    }
+  };
+  if (is_complex(self.dtype()))
+    dispatch_complex(self.dtype(), what, run);
+  else
+    dispatch_floating(self.dtype(), what, run);
+  return out;
+}
+
+}  // namespace
+
+Tensor var(const Tensor& self, const ReduceDims& dims, const std::optional<Scalar>& correction,
+           bool keepdim) {
+  return moments(self, dims, correction, keepdim, false, "std and var").spread;
+}
+
+Tensor std_deviation(const Tensor& self, const ReduceDims& dims,
+                     const std::optional<Scalar>& correction, bool keepdim) {
+  return moments(self, dims, correction, keepdim, true, "std and var").spread;
+}
+
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, const ReduceDims& dims,
+                                    const std::optional<Scalar>& correction, bool keepdim) {
+  const MomentResults out = moments(self, dims, correction, keepdim, false, "var_mean");
+  return {out.spread, out.mean};
+}
+
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, const ReduceDims& dims,
+                                    const std::optional<Scalar>& correction, bool keepdim) {
+  const MomentResults out = moments(self, dims, correction, keepdim, true, "std_mean");
+  return {out.spread, out.mean};
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,206 @@
+// Vector norms and log-sum-exp.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/pointwise/complex_views.h"
+#include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/kernels/reduce/reduce.h"
+#include "tierup/kernels/reduce/reduce_extremum.h"
+#include "tierup/kernels/reduce/reduce_moments.h"
+#include "tierup/kernels/reduce/reduce_sum.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+template <typename T>
+inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+// Norms of narrow floats are taken in float.
+template <typename T>
+using NormType =
+    std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, complex128>, double, float>;
+template <typename T>
+using NormResult = std::conditional_t<kIsComplex<T>, NormType<T>, T>;
+
+enum class Norm : uint8_t { kMax, kMin, kCount, kSum, kEuclidean, kPower };
+
+template <typename T, Norm kKind>
+struct NormReducer {
+  using In = T;
+  using Acc = NormType<T>;
+  using Out = NormResult<T>;
+  static constexpr bool kTiles = true;
+  double order = 2;
+
+  Acc identity() const {
+    return kKind == Norm::kMin ? std::numeric_limits<Acc>::infinity() : Acc(0);
+  }
+  Acc magnitude(In value) const {
+    if constexpr (kIsComplex<T>)
+      return std::abs(value);
+    else
+      return std::abs(static_cast<Acc>(value));
+  }
+  void fold(Acc& into, In value) const {
+    if constexpr (kKind == Norm::kEuclidean) {
+      if constexpr (kIsComplex<T>)
+        into += value.real() * value.real() + value.imag() * value.imag();
+      else
+        into += static_cast<Acc>(value) * static_cast<Acc>(value);
+      return;
+    }
+    const Acc x = magnitude(value);
+    if constexpr (kKind == Norm::kMax || kKind == Norm::kMin)
+      into = merge(into, x);
+    else if constexpr (kKind == Norm::kCount)
+      into += x != 0 ? Acc(1) : Acc(0);
+    else if constexpr (kKind == Norm::kSum)
+      into += x;
+    else
+      into += std::pow(x, static_cast<Acc>(order));
+  }
+  Acc merge(Acc a, Acc b) const {
+    if constexpr (kKind == Norm::kMax)
+      return a > b || a != a ? a : b;
+    else if constexpr (kKind == Norm::kMin)
+      return a < b || a != a ? a : b;
+    else
+      return a + b;
+  }
+  Acc block(const In* p, int64_t count, int64_t stride) const {
+    return fold_lanes(
+        p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
+        [this](Acc a, Acc b) { return merge(a, b); });
+  }
+  Out finish(Acc acc) const {
+    if constexpr (kKind == Norm::kEuclidean)
+      return static_cast<Out>(std::sqrt(acc));
+    else if constexpr (kKind == Norm::kPower)
+      return static_cast<Out>(std::pow(acc, static_cast<Acc>(1 / order)));
+    else
+      return static_cast<Out>(acc);
+  }
+};
+
+template <typename T>
+Tensor norm_of(const Tensor& self, double order, const ReduceDims& dims, bool keepdim) {
+  if (std::isinf(order)) {
+    return order > 0 ? reduce_tensor(NormReducer<T, Norm::kMax>{}, self, dims, keepdim)
+                     : reduce_tensor(NormReducer<T, Norm::kMin>{}, self, dims, keepdim);
+  }
+  if (order == 0) return reduce_tensor(NormReducer<T, Norm::kCount>{}, self, dims, keepdim);
+  if (order == 1) return reduce_tensor(NormReducer<T, Norm::kSum>{}, self, dims, keepdim);
+  if (order == 2) return reduce_tensor(NormReducer<T, Norm::kEuclidean>{}, self, dims, keepdim);
+  return reduce_tensor(NormReducer<T, Norm::kPower>{order}, self, dims, keepdim);
+}
+
+// exp(x) summed relative to the largest x; a sum of 0 is "nothing yet".
+template <typename Acc>
+struct ScaledSum {
+  Acc top = 0;
+  Acc sum = 0;
+};
+
+template <typename T>
+struct LogSumExpReducer {
+  using In = T;
+  using Real = NormType<T>;
+  using Acc = ScaledSum<Real>;
+  using Out = T;
+  static constexpr bool kTiles = false;
+
+  Acc identity() const { return {}; }
+  Acc block(const In* p, int64_t count, int64_t stride) const {
+    Real top = -std::numeric_limits<Real>::infinity();
+    for (int64_t i = 0; i < count; ++i) top = std::max(top, static_cast<Real>(p[i * stride]));
+    if (std::isinf(top)) top = 0;
+    const Real sum = fold_lanes(
+        p, count, stride, Real(0),
+        [top](Real& a, In v) { a += std::exp(static_cast<Real>(v) - top); },
+        [](Real a, Real b) { return a + b; });
+    return {top, sum};
+  }
+  Acc merge(Acc a, Acc b) const {
+    if (a.sum == 0 || std::isnan(b.sum)) return b;
+    if (b.sum == 0 || std::isnan(a.sum) || std::isinf(a.sum)) return a;
+    if (std::isinf(b.sum)) return b;
+    const Real top = std::max(a.top, b.top);
+    return {top, a.sum * std::exp(a.top - top) + b.sum * std::exp(b.top - top)};
+  }
+  Out finish(Acc acc) const { return static_cast<Out>(acc.top + std::log(acc.sum)); }
+};
+
+void check_identity(const Tensor& self, double order, const ReduceDims& dims) {
+  if (self.numel() != 0 || (order >= 0 && !std::isinf(order))) return;
+  const uint64_t mask = reduce_mask(dims, self.dim());
+  bool empty = !dims || dims->empty();
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    empty = empty || (((mask >> d) & 1U) != 0 && self.sizes()[d] == 0);
+  }
+  require(!empty, ErrorCode::kInvalidArgument,
+          "linalg.vector_norm cannot compute the {} norm on an empty tensor because the operation "
+          "does not have an identity",
+          order);
+}
+
+// Relative to the largest real part, where that is finite.
+Tensor complex_logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
+  Tensor top = amax(real(self), dims, true);
+  const Tensor infinite = pointwise({Body::kIsInf}, {top});
+  top = evaluate(where(infinite, Operand(Scalar(0)), Operand(top)));
+  const Tensor powers = pointwise({Body::kExp}, {pointwise({Body::kSub}, {self, top})});
+  const Tensor logarithm = pointwise({Body::kLog}, {sum(powers, dims, true, std::nullopt)});
+  const Tensor result = pointwise({Body::kAdd}, {logarithm, top});
+  return keepdim ? result : squeeze_dims(result, dims);
+}
+
+// Whether a norm over these dimensions is of single elements: then no power of them is taken, which
+// could overflow.
+bool reduces_nothing(const Tensor& self, const ReduceDims& dims) {
+  const uint64_t mask = reduce_mask(dims, self.dim());
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (((mask >> d) & 1U) != 0 && self.sizes()[d] != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims, bool keepdim,
+                   std::optional<ScalarType> dtype) {
+  require(is_floating(self.dtype()) || is_complex(self.dtype()), ErrorCode::kTypeError,
+          "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}",
+          scalar_type_name(self.dtype()));
+  require(!ord.is_complex(), ErrorCode::kTypeError,
+          "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
+  require(!dtype || is_complex(*dtype) == is_complex(self.dtype()), ErrorCode::kTypeError,
+          "linalg.vector_norm: dtype {} does not suit input of {}",
+          scalar_type_name(dtype.value_or(self.dtype())), scalar_type_name(self.dtype()));
+  const double order = ord.to_double();
+  check_identity(self, order, dims);
+  const Tensor input = dtype ? to_dtype(self, *dtype) : self;
+  if (order != 0 && reduces_nothing(self, dims)) {
+    const Tensor magnitude = pointwise({Body::kAbs}, {input});
+    if (keepdim) return magnitude;
+    return dims && !dims->empty() ? squeeze_dims(magnitude, *dims) : squeeze(magnitude);
+  }
+  const auto run = [&](auto tag) {
+    return norm_of<typename decltype(tag)::type>(input, order, dims, keepdim);
+  };
+  if (is_complex(input.dtype())) return dispatch_complex(input.dtype(), "linalg_vector_norm", run);
+  return dispatch_floating(input.dtype(), "linalg_vector_norm", run);
+}
+
+Tensor logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
+  if (is_complex(self.dtype())) return complex_logsumexp(self, dims, keepdim);
+  const Tensor input = to_dtype(self, to_floating(self.dtype()));
+  return dispatch_floating(input.dtype(), "logsumexp", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return reduce_tensor(LogSumExpReducer<T>{}, input, dims, keepdim);
+  });
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,39 @@
+// Products: aten::prod.
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/reduce/reduce_sum.h"
+#include "tierup/kernels/reduce/sum_reducer.h"
+
+namespace tierup::kernels {
+namespace {
+
+template <typename T>
+struct ProductReducer {
+  using In = T;
+  using Acc = SumType<T>;
+  using Out = SumResult<T>;
+  static constexpr bool kTiles = true;
+
+  Acc identity() const { return Acc(1); }
+  void fold(Acc& into, In value) const { into *= static_cast<Acc>(value); }
+  Acc block(const In* p, int64_t count, int64_t stride) const {
+    return fold_lanes(
+        p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
+        [](Acc a, Acc b) { return a * b; });
+  }
+  Acc merge(Acc a, Acc b) const { return a * b; }
+  Out finish(Acc acc) const { return static_cast<Out>(acc); }
+};
+
+}  // namespace
+
+Tensor prod(const Tensor& self, const ReduceDims& dims, bool keepdim,
+            std::optional<ScalarType> dtype) {
+  const Tensor input = dtype ? to_dtype(self, *dtype) : self;
+  const Tensor result = dispatch_all(input.dtype(), "prod", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return reduce_tensor(ProductReducer<T>{}, input, dims, keepdim);
+  });
+  return dtype ? to_dtype(result, *dtype) : result;
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,161 @@
+#include "tierup/kernels/reduce/reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/small_tensors.h"
+#include "tierup/kernels/reduce/order_statistics.h"
+#include "tierup/kernels/reduce/reduce_extremum.h"
+#include "tierup/kernels/reduce/reduce_moments.h"
+#include "tierup/kernels/reduce/reduce_sum.h"
+#include "tierup/kernels/reduce/scan.h"
+#include "tierup/kernels/reduce/sorting.h"
+#include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::kernels {
+namespace {
+
+using Floats = std::vector<float>;
+const float kNan = std::nanf("");
+
+float only(const Tensor& tensor) { return *tensor.data<float>(); }
+
+// Values that a plain running sum in float gets wrong.
+Tensor noisy(const IntVector& sizes) {
+  Tensor x = Tensor::empty(sizes, ScalarType::kFloat);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    x.data<float>()[i] = 1.0F / static_cast<float>(1 + i % 977) + 0.1F;
+  }
+  return x;
+}
+
+TEST(Sum, IsAccurateOverManyElements) {
+  const Tensor x = noisy({1 << 20});
+  double exact = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) exact += x.data<float>()[i];
+  EXPECT_NEAR(only(sum(x, std::nullopt, false, std::nullopt)), exact, exact * 3e-7);
+}
+
+TEST(Sum, HasTheSameBitsForAnyNumberOfThreads) {
+  const Tensor rows = noisy({3, 500000});
+  const Tensor columns = transpose(noisy({40000, 70}), 0, 1);
+  for (const Tensor& x : {rows, columns}) {
+    std::vector<Floats> results;
+    for (const int threads : {1, 2, 4}) {
+      const ThreadCountScope scope(threads);
+      results.push_back(values_of<float>(sum(x, IntVector{1}, false, std::nullopt)));
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(results[0], results[2]);
+  }
+}
+
+TEST(Sum, HasTheSameBitsForAnyInstructionSet) {
+  const Tensor x = noisy({200, 1000});
+  std::vector<Floats> results;
+  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (const int64_t dim : {0, 1}) {
+      results.push_back(values_of<float>(sum(x, IntVector{dim}, false, std::nullopt)));
+      results.push_back(values_of<float>(amax(x, {dim}, false)));
+    }
+  }
+  for (size_t i = 4; i < results.size(); ++i) EXPECT_EQ(results[i], results[i % 4]);
+}
+
+TEST(Sum, TakesAnyDimensionsOfAnyLayout) {
+  const Tensor x = permute(counted({2, 3, 4}), {2, 0, 1});
+  EXPECT_EQ(values_of<float>(sum(x, IntVector{0, 2}, false, std::nullopt)), (Floats{66, 210}));
+  EXPECT_EQ(values_of<float>(sum(x, IntVector{1}, true, std::nullopt)),
+            (Floats{12, 20, 28, 14, 22, 30, 16, 24, 32, 18, 26, 34}));
+}
+
+TEST(Sum, OfNothingIsZeroAndItsMeanNan) {
+  const Tensor x = counted({2, 0});
+  EXPECT_EQ(values_of<float>(sum(x, IntVector{1}, false, std::nullopt)), (Floats{0, 0}));
+  EXPECT_TRUE(std::isnan(only(mean(counted({0}), std::nullopt, false, std::nullopt))));
+}
+
+TEST(Sum, OfBoolsIsLong) {
+  const Tensor x = make_tensor<bool>({3}, {true, false, true});
+  EXPECT_EQ(values_of<int64_t>(sum(x, std::nullopt, false, std::nullopt)),
+            (std::vector<int64_t>{2}));
+}
+
+TEST(Totals, OfIntegersWrapAround) {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  const Tensor x = make_tensor<int64_t>({3}, {most, 2, 2});
+  EXPECT_EQ(values_of<int64_t>(sum(x, std::nullopt, false, std::nullopt)),
+            (std::vector<int64_t>{std::numeric_limits<int64_t>::min() + 3}));
+  EXPECT_EQ(values_of<int64_t>(prod(x, std::nullopt, false, std::nullopt)),
+            (std::vector<int64_t>{-4}));
+  EXPECT_EQ(values_of<int64_t>(cumsum(x, 0, std::nullopt)),
+            (std::vector<int64_t>{most, std::numeric_limits<int64_t>::min() + 1,
+                                  std::numeric_limits<int64_t>::min() + 3}));
+  EXPECT_EQ(values_of<int64_t>(cumprod(x, 0, std::nullopt)), (std::vector<int64_t>{most, -2, -4}));
+}
+
+TEST(Extremum, LetsNanWin) {
+  const Tensor x = make_tensor<float>({4}, {1, kNan, 3, 2});
+  EXPECT_TRUE(std::isnan(only(amax(x, {}, false))));
+  EXPECT_EQ(*argmax(x, std::nullopt, false).data<int64_t>(), 1);
+}
+
+TEST(Extremum, TakesTheFirstOfEquals) {
+  const auto [values, indices] =
+      max_dim(make_tensor<float>({2, 4}, {1, 5, 5, 0, 2, 2, 1, 2}), 1, false);
+  EXPECT_EQ(values_of<int64_t>(indices), (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(values_of<float>(values), (Floats{5, 2}));
+}
+
+TEST(Extremum, RefusesAnEmptyDimension) {
+  EXPECT_EQ(message_of([] { max(counted({0})); }),
+            "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument.");
+}
+
+TEST(Moments, SurviveALargeMean) {
+  const Tensor x = make_tensor<double>({4}, {1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16});
+  EXPECT_DOUBLE_EQ(*var(x, std::nullopt, std::nullopt, false).data<double>(), 30);
+}
+
+TEST(Norms, OfInfinitiesAndPowers) {
+  const Tensor x = make_tensor<float>({2}, {-3, 4});
+  EXPECT_EQ(only(vector_norm(x, Scalar(2), std::nullopt, false, std::nullopt)), 5);
+  EXPECT_EQ(only(vector_norm(x, Scalar(-INFINITY), std::nullopt, false, std::nullopt)), 3);
+  const Tensor low = make_tensor<float>({2}, {-INFINITY, -INFINITY});
+  EXPECT_EQ(only(logsumexp(low, {0}, false)), -INFINITY);
+}
+
+TEST(Scan, CountsBoolsInLong) {
+  const Tensor x = make_tensor<bool>({3}, {true, true, false});
+  EXPECT_EQ(values_of<int64_t>(cumsum(x, 0, std::nullopt)), (std::vector<int64_t>{1, 2, 2}));
+}
+
+TEST(Sort, TakesZerosAsEqualAndKeepsNarrowOrder) {
+  const auto [values, indices] = sort(make_tensor<float>({5}, {0.0F, -0.0F, -1, kNan, 3}), 0, true);
+  EXPECT_EQ(values_of<int64_t>(indices), (std::vector<int64_t>{3, 4, 0, 1, 2}));
+  const auto [bytes, places] = sort(make_tensor<int8_t>({4}, {-128, 127, 0, -1}), 0, false);
+  EXPECT_EQ(values_of<int8_t>(bytes), (std::vector<int8_t>{-128, -1, 0, 127}));
+}
+
+TEST(Sort, IsStableWithNanLast) {
+  const auto [values, indices] = sort(make_tensor<float>({4}, {2, kNan, 1, 2}), 0, false);
+  EXPECT_EQ(values_of<int64_t>(indices), (std::vector<int64_t>{2, 0, 3, 1}));
+  const auto [top, places] = topk(make_tensor<float>({3}, {2, 3, 1}), 2, 0, true, true);
+  EXPECT_EQ(values_of<float>(top), (Floats{3, 2}));
+  EXPECT_THROW(topk(counted({3}), 4, 0, true, true), Error);
+}
+
+TEST(Statistics, TakeTheLowerMedianAndInterpolateQuantiles) {
+  EXPECT_EQ(only(median(make_tensor<float>({4}, {4, 1, 3, 2}))), 2);
+  EXPECT_EQ(only(quantile_scalar(counted({4}), 0.5, std::nullopt, false, "linear")), 1.5F);
+  EXPECT_THROW(quantile_scalar(counted({4}), 1.5, std::nullopt, false, "linear"), Error);
+}
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,0 +1,187 @@
+#include "tierup/kernels/reduce/scan.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/memory/nan_order.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+template <typename T>
+inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+
+// What a running total is kept in: integers wrap around.
+template <typename T>
+using ScanType = std::conditional_t<
+    std::is_integral_v<T>, uint64_t,
+    std::conditional_t<
+        kIsComplex<T>, complex128,
+        std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, double>>>;
+
+// Scans each lane from `start`: next(acc, element) gives the new total.
+template <typename T, typename Acc, typename Next>
+void scan_lanes(const Tensor& self, const Tensor& out, int64_t d, Acc start, const Next& next) {
+  const int64_t count = self.sizes()[d];
+  const LaneLoop loop(self.sizes(), d, {&self, &out});
+  loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    Acc acc = start;
+    for (int64_t i = 0; i < count; ++i) {
+      acc = next(acc, *reinterpret_cast<const T*>(lane[0] + i * loop.step(0)));
+      *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = static_cast<T>(acc);
+    }
+  });
+}
+
+// The same for lanes that lie side by side in a contiguous tensor: a tile of them at once.
+template <typename T, typename Acc, typename Next>
+void scan_rows(const Tensor& self, const Tensor& out, int64_t d, int64_t inner, Acc start,
+               const Next& next) {
+  constexpr int64_t kTile = 64;
+  const int64_t count = self.sizes()[d];
+  const int64_t tiles = (inner + kTile - 1) / kTile;
+  const int64_t outer = self.numel() / (inner * count);
+  const int64_t grain = std::max<int64_t>(1, 16384 / (count * std::min(inner, kTile)));
+  parallel_for(0, outer * tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t first = t % tiles * kTile;
+      const int64_t width = std::min(kTile, inner - first);
+      const int64_t base = t / tiles * count * inner + first;
+      std::array<Acc, kTile> acc;
+      acc.fill(start);
+      for (int64_t i = 0; i < count; ++i) {
+        const T* from = self.data<T>() + base + i * inner;
+        T* to = out.data<T>() + base + i * inner;
+        for (int64_t j = 0; j < width; ++j) {
+          acc[j] = next(acc[j], from[j]);
+          to[j] = static_cast<T>(acc[j]);
+        }
+      }
+    }
+  });
+}
+
+template <typename T, typename Acc, typename Next>
+void scan_into(const Tensor& self, const Tensor& out, int64_t d, Acc start, const Next& next) {
+  int64_t inner = 1;
+  for (int64_t i = d + 1; i < self.dim(); ++i) inner *= self.sizes()[i];
+  if (inner >= 4 && self.is_contiguous())
+    scan_rows<T>(self, out, d, inner, start, next);
+  else
+    scan_lanes<T>(self, out, d, start, next);
+}
+
+// Converts, allocates and runs scan(self, out, d) on tensors of at least one dimension.
+template <typename Scan>
+Tensor scan(const Tensor& tensor, int64_t dim, std::optional<ScalarType> dtype, const Scan& run) {
+  const int64_t d = wrap_dim(dim, tensor.dim());
+  const ScalarType type =
+      dtype.value_or(is_integral(tensor.dtype(), true) ? ScalarType::kLong : tensor.dtype());
+  const Tensor self = to_dtype(tensor, type);
+  Tensor out = Tensor::empty(self.sizes(), type);
+  if (out.numel() > 0) run(atleast_1d(self), atleast_1d(out), d);
+  return out;
+}
+
+template <bool kMax>
+std::tuple<Tensor, Tensor> running_extremum(const Tensor& tensor, int64_t dim, const char* what) {
+  const int64_t d = wrap_dim(dim, tensor.dim());
+  Tensor values = Tensor::empty(tensor.sizes(), tensor.dtype());
+  Tensor indices = Tensor::empty(tensor.sizes(), ScalarType::kLong);
+  if (values.numel() == 0) return {values, indices};
+  const Tensor self = atleast_1d(tensor);
+  const Tensor value_lanes = atleast_1d(values);
+  const Tensor index_lanes = atleast_1d(indices);
+  const int64_t count = self.sizes()[d];
+  const LaneLoop loop(self.sizes(), d, {&self, &value_lanes, &index_lanes});
+  dispatch_real(self.dtype(), what, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+      T best = *reinterpret_cast<const T*>(lane[0]);
+      int64_t place = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        const T x = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
+        if (value_is_nan(x) || (!value_is_nan(best) && (kMax ? x >= best : x <= best))) {
+          best = x;
+          place = i;
+        }
+        *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = best;
+        *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = place;
+      }
+    });
+  });
+  return {values, indices};
+}
+
+// log(exp(a) + exp(b)) without overflow.
+template <typename T>
+T log_add_exp(T a, T b) {
+  const T low = std::isnan(b) ? b : std::min(a, b);
+  const T high = std::isnan(b) ? b : std::max(a, b);
+  if (low == high && !std::isfinite(low)) return a;
+  return std::log1p(std::exp(low - high)) + high;
+}
+
+complex128 log_add_exp(complex128 a, complex128 b) {
+  if (std::isnan(a.real()) || std::isnan(a.imag()) || std::isnan(b.real()) ||
+      std::isnan(b.imag())) {
+    return {std::nan(""), std::nan("")};
+  }
+  const complex128 low = a.real() < b.real() ? a : b;
+  const complex128 high = a.real() < b.real() ? b : a;
+  if (std::isinf(low.real()) && low.real() == high.real()) {
+    return low.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+  }
+  return std::log(1.0 + std::exp(low - high)) + high;
+}
+
+}  // namespace
+
+Tensor cumsum(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  return scan(self, dim, dtype, [](const Tensor& in, const Tensor& out, int64_t d) {
+    dispatch_all(in.dtype(), "cumsum", [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      using Acc = ScanType<T>;
+      scan_into<T>(in, out, d, Acc(0), [](Acc acc, T x) { return acc + static_cast<Acc>(x); });
+    });
+  });
+}
+
+Tensor cumprod(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  return scan(self, dim, dtype, [](const Tensor& in, const Tensor& out, int64_t d) {
+    dispatch_all(in.dtype(), "cumprod", [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      using Acc = ScanType<T>;
+      scan_into<T>(in, out, d, Acc(1), [](Acc acc, T x) { return acc * static_cast<Acc>(x); });
+    });
+  });
+}
+
+std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim) {
+  return running_extremum<true>(self, dim, "cummax");
+}
+std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) {
+  return running_extremum<false>(self, dim, "cummin");
+}
+
+Tensor logcumsumexp(const Tensor& self, int64_t dim) {
+  return scan(self, dim, self.dtype(), [](const Tensor& in, const Tensor& out, int64_t d) {
+    const auto run = [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      using Acc = ScanType<T>;
+      const Acc start = -std::numeric_limits<double>::infinity();
+      scan_into<T>(in, out, d, start,
+                   [](Acc acc, T x) { return log_add_exp(acc, static_cast<Acc>(x)); });
+    };
+    if (is_complex(in.dtype()))
+      dispatch_complex(in.dtype(), "logcumsumexp", run);
+    else
+      dispatch_floating(in.dtype(), "logcumsumexp", run);
+  });
+}
+
+}  // namespace tierup::kernels

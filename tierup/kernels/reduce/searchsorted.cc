@@ -1,0 +1,121 @@
+#include "tierup/kernels/reduce/searchsorted.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/indexing/index_select.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/nan_order.h"
+#include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/reduce/interruptible_sort.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+// The comparisons are negated so that NaN goes behind all numbers, and every value before NaN.
+template <typename T>
+int64_t find_place(const T* sorted, int64_t count, T value, bool right) {
+  int64_t low = 0;
+  int64_t high = count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    const bool stays = right ? sorted[middle] > value : sorted[middle] >= value;
+    if (stays)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+void check_shapes(const Tensor& sequence, const Tensor& values) {
+  require(sequence.dim() > 0, ErrorCode::kInvalidArgument,
+          "torch.searchsorted(): the sorted sequence must have at least one dimension");
+  if (sequence.dim() == 1) return;
+  bool fits = sequence.dim() == values.dim();
+  for (int64_t d = 0; fits && d + 1 < values.dim(); ++d)
+    fits = sequence.sizes()[d] == values.sizes()[d];
+  if (!fits) {
+    fail(
+        ErrorCode::kInvalidArgument,
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+        "of boundaries tensor and input value tensor must match, but we got boundaries tensor {} "
+        "and input value tensor {}",
+        shape_string(sequence.sizes()), shape_string(values.sizes()));
+  }
+}
+
+}  // namespace
+
+Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32, bool right,
+                    std::optional<std::string_view> side, const Tensor& sorter) {
+  require(!side || *side == "left" || *side == "right", ErrorCode::kInvalidArgument,
+          "torch.searchsorted(): side can only be 'left' or 'right' but got {}", side.value_or(""));
+  require(!side || !right || *side == "right", ErrorCode::kInvalidArgument,
+          "torch.searchsorted(): side and right can't be set to opposites, got side of left while "
+          "right was True");
+  check_shapes(sequence, values);
+  const bool behind = right || (side && *side == "right");
+  Tensor sorted_sequence = sequence;
+  if (sorter.defined()) {
+    if (!(std::equal(sorter.sizes().begin(), sorter.sizes().end(), sequence.sizes().begin(),
+                     sequence.sizes().end()))) {
+      fail(ErrorCode::kInvalidArgument,
+           "torch.searchsorted(): boundary and sorter must have the same size, but got {} and {}",
+           shape_string(sequence.sizes()), shape_string(sorter.sizes()));
+    }
+    sorted_sequence = gather(sequence, -1, sorter);
+  }
+  const ScalarType type = result_type(sequence, values);
+  const Tensor sorted = contiguous(to_dtype(sorted_sequence, type));
+  const Tensor wanted = contiguous(to_dtype(values, type));
+  Tensor out = Tensor::empty(values.sizes(), ScalarType::kLong);
+  const int64_t count = sorted.sizes()[sorted.dim() - 1];
+  const int64_t row = values.dim() == 0 ? 1 : values.size(-1);
+  dispatch_real(type, "searchsorted", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* bounds = sorted.data<T>();
+    const T* value = wanted.data<T>();
+    int64_t* place = out.data<int64_t>();
+    parallel_for(0, out.numel(), 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* own = sequence.dim() == 1 ? bounds : bounds + i / row * count;
+        place[i] = find_place(own, count, value[i], behind);
+      }
+    });
+  });
+  return out_int32 ? to_dtype(out, ScalarType::kInt) : out;
+}
+
+Tensor bucketize(const Tensor& values, const Tensor& boundaries, bool out_int32, bool right) {
+  require(boundaries.dim() == 1, ErrorCode::kInvalidArgument,
+          "boundaries tensor must be 1 dimension, but got dim({})", boundaries.dim());
+  return searchsorted(boundaries, values, out_int32, right, std::nullopt, {});
+}
+
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool /*assume_unique*/,
+            bool invert) {
+  const ScalarType type = result_type(elements, test_elements);
+  const Tensor wanted = contiguous(to_dtype(elements, type));
+  const Tensor tests = contiguous(to_dtype(test_elements, type));
+  Tensor out = Tensor::empty(elements.sizes(), ScalarType::kBool);
+  dispatch_real(type, "isin", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::vector<T> sorted(tests.data<T>(), tests.data<T>() + tests.numel());
+    sort_asking(tests.numel(), &nan_less<T>,
+                [&](const auto& less) { std::sort(sorted.begin(), sorted.end(), less); });
+    const T* element = wanted.data<T>();
+    bool* found = out.data<bool>();
+    parallel_for(0, out.numel(), 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto at = std::lower_bound(sorted.begin(), sorted.end(), element[i], nan_less<T>);
+        found[i] = (at != sorted.end() && *at == element[i]) != invert;
+      }
+    });
+  });
+  return out;
+}
+
+}  // namespace tierup::kernels

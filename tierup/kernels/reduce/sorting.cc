@@ -1,0 +1,243 @@
+#include "tierup/kernels/reduce/sorting.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "tierup/base/interrupt.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/memory/nan_order.h"
+#include "tierup/kernels/reduce/interruptible_sort.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+template <typename T>
+using Element = std::pair<T, int64_t>;
+
+template <typename T>
+bool ascends(const Element<T>& a, const Element<T>& b) {
+  return nan_less(a.first, b.first);
+}
+template <typename T>
+bool descends(const Element<T>& a, const Element<T>& b) {
+  return nan_less(b.first, a.first);
+}
+
+template <typename T>
+void read_lane(const char* lane, int64_t count, int64_t step, std::vector<Element<T>>& elements) {
+  elements.resize(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    elements[i] = {*reinterpret_cast<const T*>(lane + i * step), i};
+  }
+}
+
+// For each lane along d: reads it, calls arrange(elements), writes the first out-size elements.
+template <typename Arrange>
+void arrange_lanes(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices,
+                   const char* what, const Arrange& arrange) {
+  const int64_t count = self.sizes()[d];
+  const int64_t kept = values.sizes()[d];
+  const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
+  dispatch_real(self.dtype(), what, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+      std::vector<Element<T>> elements;
+      read_lane(lane[0], count, loop.step(0), elements);
+      arrange(elements);
+      for (int64_t i = 0; i < kept; ++i) {
+        *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = elements[i].first;
+        *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = elements[i].second;
+      }
+    });
+  });
+}
+
+// Narrow elements sort as one integer of 64 bits each: an order-preserving key above the index. The
+// index makes keys unique, so that any sort is stable. Equal elements have equal keys: -0 and 0,
+// NaNs.
+template <typename T>
+inline constexpr bool kPacks = sizeof(T) <= 4;
+
+template <typename T>
+uint32_t sort_key(T value, bool descending) {
+  uint32_t key = 0;
+  if constexpr (std::is_integral_v<T>) {
+    key = static_cast<uint32_t>(static_cast<int32_t>(value)) ^ 0x80000000U;
+  } else {
+    const float number = static_cast<float>(value) + 0.0F;
+    const auto bits = std::bit_cast<uint32_t>(number);
+    const bool negative = (bits >> 31U) != 0;
+    key = number != number ? 0xffffffffU : negative ? ~bits : bits | 0x80000000U;
+  }
+  return descending ? ~key : key;
+}
+
+template <typename T>
+void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
+  loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
+    std::vector<uint64_t> keys(static_cast<size_t>(count));
+    each([&](const LaneLoop::Pointers& lane) {
+      for (int64_t i = 0; i < count; ++i) {
+        const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
+        keys[i] = uint64_t{sort_key(value, descending)} << 32U | static_cast<uint64_t>(i);
+      }
+      sort_asking(count, std::less<>(),
+                  [&](const auto& less) { std::sort(keys.begin(), keys.end(), less); });
+      for (int64_t i = 0; i < count; ++i) {
+        const auto from = static_cast<int64_t>(keys[i] & 0xffffffffU);
+        *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
+            *reinterpret_cast<const T*>(lane[0] + from * loop.step(0));
+        *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = from;
+      }
+    });
+  });
+}
+
+// As PyTorch chooses, so that even the order among equal elements is its own.
+template <typename T>
+void select_first(std::vector<Element<T>>& elements, int64_t k, bool largest, bool sorted) {
+  const auto first = elements.begin();
+  const auto count = static_cast<int64_t>(elements.size());
+  if (k == 0) return;
+  sort_asking(count, largest ? &descends<T> : &ascends<T>, [&](const auto& before) {
+    std::nth_element(first, first + k - 1, elements.end(), before);
+    if (sorted) std::sort(first, first + k - 1, before);
+  });
+}
+
+// Puts an element in the place of a heap's top: the hole sinks to a leaf along the greater
+// children, and the element rises from there. As std::partial_sort does, so that equal elements end
+// up in the same order.
+template <typename T, typename Before>
+void replace_top(std::vector<Element<T>>& heap, Element<T> element, const Before& before) {
+  const size_t count = heap.size();
+  size_t hole = 0;
+  while (2 * hole + 2 < count) {
+    size_t child = 2 * hole + 2;
+    if (before(heap[child], heap[child - 1])) --child;
+    heap[hole] = heap[child];
+    hole = child;
+  }
+  if (2 * hole + 2 == count) {
+    heap[hole] = heap[count - 1];
+    hole = count - 1;
+  }
+  while (hole > 0 && before(heap[(hole - 1) / 2], element)) {
+    heap[hole] = heap[(hole - 1) / 2];
+    hole = (hole - 1) / 2;
+  }
+  heap[hole] = element;
+}
+
+// Whether one of kBlock elements may have to go before `top`.
+constexpr int64_t kBlock = 32;
+template <typename T>
+bool may_enter(const T* block, T top, bool largest) {
+  using Compared = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  const auto bound = static_cast<Compared>(top);
+  bool any = false;
+  if (largest) {
+    for (int64_t i = 0; i < kBlock; ++i) any |= !(static_cast<Compared>(block[i]) <= bound);
+  } else {
+    for (int64_t i = 0; i < kBlock; ++i) any |= !(static_cast<Compared>(block[i]) >= bound);
+  }
+  return any;
+}
+
+// The first k of a long lane, in order: what std::partial_sort gives, without a copy of the lane.
+// Most blocks hold nothing that is before the k-th so far.
+template <typename T>
+void select_few(const char* lane, int64_t count, int64_t step, int64_t k, bool largest,
+                std::vector<Element<T>>& heap) {
+  constexpr int64_t kPollInterval = int64_t{1} << 20;
+  const auto before = largest ? &descends<T> : &ascends<T>;
+  read_lane(lane, k, step, heap);
+  std::make_heap(heap.begin(), heap.end(), before);
+  for (int64_t i = k; i < count;) {
+    if (i / kPollInterval != (i + kBlock) / kPollInterval) poll_interrupt();
+    const int64_t end = std::min(i + kBlock, count);
+    const auto* block = reinterpret_cast<const T*>(lane + i * step);
+    if (step == sizeof(T) && end - i == kBlock && !may_enter(block, heap[0].first, largest)) {
+      i = end;
+      continue;
+    }
+    for (; i < end; ++i) {
+      const Element<T> element{*reinterpret_cast<const T*>(lane + i * step), i};
+      if (before(element, heap[0])) replace_top(heap, element, before);
+    }
+  }
+  std::sort_heap(heap.begin(), heap.end(), before);
+}
+
+// topk of so few that most elements are only looked at once.
+bool is_few(int64_t k, int64_t count) { return k > 0 && k * 64 <= count; }
+
+void select_few_of_lanes(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices,
+                         bool largest) {
+  const int64_t count = self.sizes()[d];
+  const int64_t k = values.sizes()[d];
+  const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
+  dispatch_real(self.dtype(), "topk", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
+      std::vector<Element<T>> heap;
+      each([&](const LaneLoop::Pointers& lane) {
+        select_few(lane[0], count, loop.step(0), k, largest, heap);
+        for (int64_t i = 0; i < k; ++i) {
+          *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = heap[i].first;
+          *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = heap[i].second;
+        }
+      });
+    });
+  });
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending) {
+  const int64_t d = wrap_dim(dim, self.dim());
+  Tensor values = empty_like(self, self.dtype());
+  Tensor indices = empty_like(self, ScalarType::kLong);
+  if (self.numel() == 0) return {values, indices};
+  arrange_lanes(
+      atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "sort",
+      [descending](auto& elements) {
+        using T = typename std::remove_cvref_t<decltype(elements)>::value_type::first_type;
+        sort_asking(
+            static_cast<int64_t>(elements.size()), descending ? &descends<T> : &ascends<T>,
+            [&](const auto& less) { std::stable_sort(elements.begin(), elements.end(), less); });
+      });
+  return {values, indices};
+}
+
+Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
+  return std::get<1>(sort(self, dim, descending));
+}
+
+Tensor msort(const Tensor& self) { return std::get<0>(sort(self, 0, false)); }
+
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest,
+                                bool sorted) {
+  const int64_t d = wrap_dim(dim, self.dim());
+  const int64_t size = self.dim() == 0 ? 1 : self.sizes()[d];
+  require(k >= 0 && k <= size, ErrorCode::kInvalidArgument, "selected index k out of range");
+  IntVector sizes(self.sizes().begin(), self.sizes().end());
+  if (self.dim() > 0) sizes[d] = k;
+  Tensor values = Tensor::empty(sizes, self.dtype());
+  Tensor indices = Tensor::empty(sizes, ScalarType::kLong);
+  if (values.numel() == 0) return {values, indices};
+  if (is_few(k, size)) {
+    select_few_of_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest);
+    return {values, indices};
+  }
+  arrange_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "topk",
+                [&](auto& elements) { select_first(elements, k, largest, sorted); });
+  return {values, indices};
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,115 @@
+// Distinct elements and slices: aten::unique and its kin.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "tierup/kernels/indexing/index_select.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/nan_order.h"
+#include "tierup/kernels/reduce/interruptible_sort.h"
+#include "tierup/kernels/reduce/searchsorted.h"
+#include "tierup/kernels/shape/view.h"
+
+namespace tierup::kernels {
+namespace {
+
+Tensor from_vector(const std::vector<int64_t>& values) {
+  Tensor out = Tensor::empty(IntVector{static_cast<int64_t>(values.size())}, ScalarType::kLong);
+  std::copy(values.begin(), values.end(), out.data<int64_t>());
+  return out;
+}
+
+// Groups of equal neighbours in an order of items: the first item and the size of each group, and
+// for each item the number of its group.
+struct Groups {
+  std::vector<int64_t> first;
+  std::vector<int64_t> counts;
+  std::vector<int64_t> inverse;
+};
+
+template <typename Equal>
+Groups group(const std::vector<int64_t>& order, const Equal& equal) {
+  Groups groups;
+  groups.inverse.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || !equal(order[i - 1], order[i])) {
+      groups.first.push_back(order[i]);
+      groups.counts.push_back(0);
+    }
+    ++groups.counts.back();
+    groups.inverse[order[i]] = static_cast<int64_t>(groups.first.size()) - 1;
+  }
+  return groups;
+}
+
+// The groups of `count` items of `width` elements each, sorted first if `sorted`.
+Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorted) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  return dispatch_real(items.dtype(), "unique", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* p = items.data<T>();
+    if (sorted) {
+      sort_asking(
+          count,
+          [&](int64_t a, int64_t b) {
+            return std::lexicographical_compare(p + a * width, p + (a + 1) * width, p + b * width,
+                                                p + (b + 1) * width, nan_less<T>);
+          },
+          [&](const auto& less) { std::stable_sort(order.begin(), order.end(), less); });
+    }
+    return group(order, [&](int64_t a, int64_t b) {
+      return std::equal(p + a * width, p + (a + 1) * width, p + b * width);
+    });
+  });
+}
+
+Tensor empty_long() { return Tensor::empty(IntVector{0}, ScalarType::kLong); }
+
+UniqueResult unique_elements(const Tensor& self, bool sorted, bool return_inverse,
+                             bool return_counts) {
+  const Tensor flat = reshape(contiguous(self), {-1});
+  const Groups groups = group_items(flat, flat.numel(), 1, sorted);
+  return {index_select(flat, 0, from_vector(groups.first)),
+          return_inverse ? view(from_vector(groups.inverse),
+                                IntVector(self.sizes().begin(), self.sizes().end()))
+                         : empty_long(),
+          return_counts ? from_vector(groups.counts) : empty_long()};
+}
+
+// Along a dimension PyTorch gives inverse and counts whether asked for or not.
+UniqueResult unique_slices(const Tensor& self, int64_t dim, bool sorted) {
+  const int64_t d = wrap_dim(dim, self.dim());
+  require(self.dim() > 0, ErrorCode::kOutOfRange, "unique: the input has no dimension {}", dim);
+  const int64_t count = self.sizes()[d];
+  if (self.numel() == 0) {
+    require(count == 0, ErrorCode::kInvalidArgument,
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+    return {clone(self), empty_long(), empty_long()};
+  }
+  const Tensor items = contiguous(movedim_int(self, d, 0));
+  const Groups groups = group_items(items, count, self.numel() / count, sorted);
+  return {index_select(self, d, from_vector(groups.first)), from_vector(groups.inverse),
+          from_vector(groups.counts)};
+}
+
+}  // namespace
+
+UniqueResult unique(const Tensor& self, bool /*sorted*/, bool return_inverse, bool return_counts) {
+  return unique_elements(self, true, return_inverse, return_counts);
+}
+
+UniqueResult unique_dim(const Tensor& self, int64_t dim, bool /*sorted*/, bool /*inverse*/,
+                        bool /*counts*/) {
+  return unique_slices(self, dim, true);
+}
+
+UniqueResult unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
+                                std::optional<int64_t> dim) {
+  if (!dim || (self.dim() == 1 && *dim == 0)) {
+    return unique_elements(self, false, return_inverse, return_counts);
+  }
+  return unique_slices(self, *dim, false);
+}
+
+}  // namespace tierup::kernels

@@ -1,8 +1,0 @@
-// The f32 row kernels for one instruction set; see row_kernels_body.h.
-#include "tierup/kernels/row_kernels_body.h"
-
-namespace tierup::kernels {
-
-RowKernels<float> row_kernels_base() { return kRowKernels; }
-
-}  // namespace tierup::kernels

@@ -1,2 +1,0 @@
-// Runs of arithmetic and comparisons for AVX2.
-#include "tierup/kernels/runs_arithmetic_body.h"

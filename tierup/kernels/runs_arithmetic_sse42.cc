@@ -1,2 +1,0 @@
-// Runs of arithmetic and comparisons for SSE4.2.
-#include "tierup/kernels/runs_arithmetic_body.h"

@@ -1,2 +1,0 @@
-// Runs of exponentials and logarithms for AVX-512.
-#include "tierup/kernels/runs_exponential_body.h"

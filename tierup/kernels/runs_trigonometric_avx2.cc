@@ -1,2 +1,0 @@
-// Runs of trigonometric, hyperbolic and error functions for AVX2.
-#include "tierup/kernels/runs_trigonometric_body.h"

@@ -1,0 +1,245 @@
+#include "tierup/kernels/shape/padding.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "tierup/base/interrupt.h"
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/element_width.h"
+#include "tierup/kernels/shape/slicing.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr int64_t kGrain = 32768;
+
+enum class Border : uint8_t { kReflect, kReplicate, kCircular };
+constexpr std::array<std::string_view, 3> kBorderNames = {"reflect", "replicate", "circular"};
+
+// For each index of the padded dimension, the index it is taken from.
+using SourceIndices = std::vector<int64_t>;
+
+SourceIndices source_indices(Border border, int64_t size, int64_t before, int64_t after) {
+  SourceIndices from(static_cast<size_t>(size + before + after));
+  // Circular padding repeats what negative widths leave.
+  const int64_t first = std::max<int64_t>(-before, 0);
+  const int64_t left = size - first - std::max<int64_t>(-after, 0);
+  for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
+    if (i % kGrain == 0) poll_interrupt();
+    int64_t j = i - before;
+    switch (border) {
+      case Border::kReflect:
+        if (j < 0) j = -j;
+        if (j >= size) j = 2 * (size - 1) - j;
+        break;
+      case Border::kReplicate: j = std::clamp<int64_t>(j, 0, size - 1); break;
+      case Border::kCircular: j = first + ((j - first) % left + left) % left; break;
+    }
+    from[i] = j;
+  }
+  return from;
+}
+
+void check_widths(const Tensor& self, Border border, int64_t d, int64_t before, int64_t after) {
+  const int64_t size = self.sizes()[d];
+  switch (border) {
+    case Border::kReflect:
+      if (!(before < size && after < size)) {
+        fail(ErrorCode::kInvalidArgument,
+             "Padding size should be less than the corresponding input dimension, but got: "
+             "padding ({}, {}) at dimension {} of input {}",
+             before, after, d, shape_string(self.sizes()));
+      }
+      break;
+    case Border::kCircular:
+      if (!(before <= size && after <= size)) {
+        fail(ErrorCode::kInvalidArgument,
+             "Padding value causes wrapping around more than once: padding ({}, {}) at dimension "
+             "{} of input {}",
+             before, after, d, shape_string(self.sizes()));
+      }
+      break;
+    case Border::kReplicate: break;
+  }
+  int64_t total = 0;
+  const bool overflow =
+      __builtin_add_overflow(size, before, &total) || __builtin_add_overflow(total, after, &total);
+  const int64_t cropped = std::max<int64_t>(-before, 0) + std::max<int64_t>(-after, 0);
+  const bool any_left = border != Border::kCircular || total == 0 || cropped < size;
+  if (!(!overflow && total >= (border == Border::kCircular ? 0 : 1) && any_left)) {
+    fail(ErrorCode::kInvalidArgument,
+         "padding ({}, {}) of dimension {} of input {} leaves no elements", before, after, d,
+         shape_string(self.sizes()));
+  }
+}
+
+// The last up to three dimensions, seen as planes, rows and columns of a contiguous source.
+struct Frame {
+  std::array<SourceIndices, 3> from;  // Planes, rows, columns.
+  std::array<int64_t, 3> size;        // Of the source.
+  int64_t batch = 1;
+};
+
+template <typename U>
+void gather_frame(const Frame& frame, const U* source, U* out) {
+  const auto planes = static_cast<int64_t>(frame.from[0].size());
+  const auto rows = static_cast<int64_t>(frame.from[1].size());
+  const auto columns = static_cast<int64_t>(frame.from[2].size());
+  const int64_t* column = frame.from[2].data();
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1));
+  parallel_for(0, frame.batch * planes * rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t image = r / (planes * rows);
+      const int64_t plane = frame.from[0][r / rows % planes];
+      const int64_t row = frame.from[1][r % rows];
+      const U* line =
+          source + ((image * frame.size[0] + plane) * frame.size[1] + row) * frame.size[2];
+      U* to = out + r * columns;
+      for (int64_t c = 0; c < columns; ++c) to[c] = line[column[c]];
+    }
+  });
+}
+
+// Pads the last `dims` dimensions. The input has `dims` + 1 or + 2 dimensions.
+Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64_t dims) {
+  require(static_cast<int64_t>(pad.size()) == 2 * dims, ErrorCode::kInvalidArgument,
+          "padding size is expected to be {}, but got: {}", 2 * dims, pad.size());
+  bool filled = self.dim() == dims + 1 || self.dim() == dims + 2;
+  for (int64_t d = self.dim() == dims + 2 ? 1 : 0; filled && d < self.dim(); ++d) {
+    filled = self.sizes()[d] != 0;
+  }
+  if (!filled) {
+    fail(ErrorCode::kInvalidArgument,
+         "Expected {}D or {}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+         "dimensions for input, but got: {}",
+         dims + 1, dims + 2, shape_string(self.sizes()));
+  }
+  IntVector sizes(self.sizes().begin(), self.sizes().end());
+  for (int64_t i = 0; i < dims; ++i) {
+    const int64_t d = self.dim() - 1 - i;
+    check_widths(self, border, d, pad[2 * i], pad[2 * i + 1]);
+    sizes[d] += pad[2 * i] + pad[2 * i + 1];
+  }
+  const MemoryFormat format = self.suggest_memory_format();
+  const Tensor source = contiguous(self);
+  Tensor out = Tensor::empty(sizes, self.dtype());
+  if (out.numel() > 0) {
+    Frame frame{{SourceIndices{0}, SourceIndices{0}, SourceIndices{0}}, {1, 1, 1}};
+    for (int64_t i = 0; i < dims; ++i) {
+      const int64_t size = self.size(-1 - i);
+      frame.from[2 - i] = source_indices(border, size, pad[2 * i], pad[2 * i + 1]);
+      frame.size[2 - i] = size;
+    }
+    for (int64_t d = 0; d < self.dim() - dims; ++d) frame.batch *= sizes[d];
+    dispatch_width(self.item_size(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      gather_frame(frame, static_cast<const U*>(source.raw()), static_cast<U*>(out.raw()));
+    });
+  }
+  return dims == 1 ? out : contiguous(out, format);
+}
+
+Tensor pad_by_mode(const Tensor& self, const IntVector& pad, std::string_view mode,
+                   std::optional<double> value) {
+  require(!value || *value == 0, ErrorCode::kInvalidArgument,
+          "Padding mode \"{}\" doesn't take in value argument", mode);
+  const auto found = std::find(kBorderNames.begin(), kBorderNames.end(), mode);
+  require(found != kBorderNames.end(), ErrorCode::kInvalidArgument, "Unrecognised padding mode {}",
+          mode);
+  const auto border = static_cast<Border>(found - kBorderNames.begin());
+  if (border == Border::kCircular) return circular_pad(self, pad);
+  const auto dims = static_cast<int64_t>(pad.size()) / 2;
+  const bool known = dims >= 1 && dims <= 3 && (self.dim() == dims + 1 || self.dim() == dims + 2);
+  require(known, ErrorCode::kInvalidArgument,
+          "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got {} "
+          "pads for a tensor of {} dimensions",
+          pad.size(), self.dim());
+  return border_pad(self, pad, border, dims);
+}
+
+}  // namespace
+
+Tensor constant_pad_nd(const Tensor& self, const IntVector& pad, const Scalar& value) {
+  require(pad.size() % 2 == 0, ErrorCode::kInvalidArgument,
+          "Length of pad must be even but instead it equals {}", pad.size());
+  const auto padded = static_cast<int64_t>(pad.size()) / 2;
+  require(padded <= self.dim(), ErrorCode::kInvalidArgument,
+          "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+          "length is {} while the input has {} dimensions.",
+          pad.size(), self.dim());
+  IntVector sizes(self.sizes().begin(), self.sizes().end());
+  Tensor source = self;
+  for (int64_t i = 0; i < padded; ++i) {
+    const int64_t d = self.dim() - 1 - i;
+    const bool overflow = __builtin_add_overflow(sizes[d], pad[2 * i], &sizes[d]) ||
+                          __builtin_add_overflow(sizes[d], pad[2 * i + 1], &sizes[d]);
+    require(!overflow && sizes[d] >= 0, ErrorCode::kInvalidArgument,
+            "The input size {}, plus negative padding {} and {} resulted in a negative output "
+            "size, which is invalid. Check dimension {} of your input.",
+            self.sizes()[d], pad[2 * i], pad[2 * i + 1], d);
+    const int64_t first = std::min(std::max<int64_t>(-pad[2 * i], 0), self.sizes()[d]);
+    const int64_t last = std::max(first, self.sizes()[d] - std::max<int64_t>(-pad[2 * i + 1], 0));
+    source = narrow(source, d, first, last - first);
+  }
+  Tensor out = Tensor::empty(sizes, self.dtype(), self.suggest_memory_format());
+  if (out.numel() != source.numel()) fill(out, value);
+  if (source.numel() == 0) return out;
+  Tensor target = out;
+  for (int64_t i = 0; i < padded; ++i) {
+    const int64_t d = self.dim() - 1 - i;
+    target = narrow(target, d, std::max<int64_t>(pad[2 * i], 0), source.sizes()[d]);
+  }
+  copy_into(target, source);
+  return out;
+}
+
+Tensor reflection_pad1d(const Tensor& self, const IntVector& pad) {
+  return border_pad(self, pad, Border::kReflect, 1);
+}
+Tensor reflection_pad2d(const Tensor& self, const IntVector& pad) {
+  return border_pad(self, pad, Border::kReflect, 2);
+}
+Tensor reflection_pad3d(const Tensor& self, const IntVector& pad) {
+  return border_pad(self, pad, Border::kReflect, 3);
+}
+Tensor replication_pad1d(const Tensor& self, const IntVector& pad) {
+  return border_pad(self, pad, Border::kReplicate, 1);
+}
+Tensor replication_pad2d(const Tensor& self, const IntVector& pad) {
+  return border_pad(self, pad, Border::kReplicate, 2);
+}
+Tensor replication_pad3d(const Tensor& self, const IntVector& pad) {
+  return border_pad(self, pad, Border::kReplicate, 3);
+}
+
+Tensor circular_pad(const Tensor& self, const IntVector& pad) {
+  const auto dims = static_cast<int64_t>(pad.size()) / 2;
+  require(dims >= 1 && dims <= 3 && pad.size() % 2 == 0 &&
+              (self.dim() == dims + 1 || self.dim() == dims + 2),
+          ErrorCode::kInvalidArgument, "Invalid padding size, expected {} but got {}",
+          2 * (self.dim() - 2), pad.size());
+  return border_pad(self, pad, Border::kCircular, dims);
+}
+
+Tensor pad(const Tensor& self, const IntVector& pad, std::string_view mode,
+           std::optional<double> value) {
+  require(pad.size() % 2 == 0, ErrorCode::kInvalidArgument,
+          "Padding length must be divisible by 2");
+  require(static_cast<int64_t>(pad.size()) <= 2 * self.dim(), ErrorCode::kInvalidArgument,
+          "Padding length should be less than or equal to two times the input dimension but got "
+          "padding length {} and input of dimension {}",
+          pad.size(), self.dim());
+  if (mode == "constant") return constant_pad_nd(self, pad, Scalar(value.value_or(0.0)));
+  return pad_by_mode(self, pad, mode, value);
+}
+
+Tensor pad_enum(const Tensor& self, const IntVector& pad, int64_t mode,
+                std::optional<double> value) {
+  require(mode >= 0 && mode <= 3, ErrorCode::kInvalidArgument, "Unrecognised padding mode {}",
+          mode);
+  return kernels::pad(self, pad, mode == 0 ? "constant" : kBorderNames[mode - 1], value);
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,184 @@
+// Sixteen f32 lanes on whatever vectors the including file is compiled for.
+//
+// Everything is local to the including file, so that code for one instruction set never leaks
+// into another. Nothing but multiply_add contracts a product and a sum: where the instruction sets
+// have that instruction, they give the same bits (decision 0022).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "tierup/kernels/simd/vectors_body.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kParts = kLanes * 4 / kVectorBytes;
+
+using LaneVector = FloatVector;
+typedef int32_t LaneInts __attribute__((vector_size(kVectorBytes)));
+
+struct Lanes {
+  LaneVector part[kParts];
+};
+
+inline Lanes broadcast(float value) {
+  Lanes result;
+  for (int i = 0; i < kParts; ++i) result.part[i] = value - LaneVector{};
+  return result;
+}
+inline Lanes load(const float* x) {
+  Lanes result;
+  std::memcpy(&result, x, sizeof(result));
+  return result;
+}
+// The first `count` elements; `rest` in the other lanes.
+inline Lanes load_some(const float* x, int64_t count, float rest) {
+  Lanes result = broadcast(rest);
+  std::memcpy(&result, x, static_cast<size_t>(count) * sizeof(float));
+  return result;
+}
+inline void store(float* y, const Lanes& lanes) { std::memcpy(y, &lanes, sizeof(lanes)); }
+inline void store_some(float* y, const Lanes& lanes, int64_t count) {
+  std::memcpy(y, &lanes, static_cast<size_t>(count) * sizeof(float));
+}
+
+#define TIERUP_LANES_OPERATOR(op)                                             \
+  inline Lanes operator op(const Lanes& a, const Lanes& b) {                  \
+    Lanes result;                                                             \
+    for (int i = 0; i < kParts; ++i) result.part[i] = a.part[i] op b.part[i]; \
+    return result;                                                            \
+  }
+TIERUP_LANES_OPERATOR(+)
+TIERUP_LANES_OPERATOR(-)
+TIERUP_LANES_OPERATOR(*)
+TIERUP_LANES_OPERATOR(/)
+#undef TIERUP_LANES_OPERATOR
+
+// The larger of both; NaN if one is.
+inline Lanes larger(const Lanes& a, const Lanes& b) {
+  Lanes result;
+  for (int i = 0; i < kParts; ++i) {
+    const LaneVector x = a.part[i];
+    const LaneVector y = b.part[i];
+    result.part[i] = ((x > y) | (x != x)) ? x : y;
+  }
+  return result;
+}
+
+// Lanes of one vector rotated by `step`, for the trees below.
+template <int kStep>
+inline LaneVector rotated(LaneVector v) {
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
+                                 kStep + 6, kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11,
+                                 kStep + 12, kStep + 13, kStep + 14, kStep + 15);
+#elif defined(__AVX2__)
+  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
+                                 kStep + 6, kStep + 7);
+#else
+  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3);
+#endif
+}
+
+// Halves are combined until one lane is left: lane i with i + 8, then i + 4, i + 2, i + 1.
+template <typename Combine>
+inline float reduce_lanes(Lanes lanes, const Combine& combine) {
+  for (int parts = kParts; parts > 1; parts /= 2) {
+    for (int i = 0; i < parts / 2; ++i)
+      lanes.part[i] = combine(lanes.part[i], lanes.part[i + parts / 2]);
+  }
+  LaneVector v = lanes.part[0];
+  if constexpr (kVectorBytes >= 64) v = combine(v, rotated<8>(v));
+  if constexpr (kVectorBytes >= 32) v = combine(v, rotated<4>(v));
+  v = combine(v, rotated<2>(v));
+  v = combine(v, rotated<1>(v));
+  return v[0];
+}
+
+inline float sum_of_lanes(const Lanes& lanes) {
+  return reduce_lanes(lanes, [](LaneVector a, LaneVector b) { return a + b; });
+}
+inline float max_of_lanes(const Lanes& lanes) {
+  return reduce_lanes(lanes,
+                      [](LaneVector a, LaneVector b) { return ((a > b) | (a != a)) ? a : b; });
+}
+
+// e^v = 2^n (1 + growth), |n| <= 128; n stands in the last bits of `shifted`.
+struct ExpParts {
+  LaneVector growth;
+  LaneInts shifted;
+};
+
+// v = n ln 2 + r with |r| <= ln 2 / 2.
+struct ExpRest {
+  LaneVector r, n;
+  LaneInts shifted;  // n stands in its last bits.
+};
+
+inline ExpRest exp_rest(LaneVector v) {
+  const auto constant = [](float value) { return value - LaneVector{}; };
+  const LaneVector magic = constant(12582912.0F);  // 1.5 * 2^23: adding it rounds.
+  const LaneVector shifted = multiply_add(v, constant(1.44269504F), magic);
+  const LaneVector n = shifted - magic;
+  const LaneVector high = multiply_add(n, constant(-0.693359375F), v);
+  return {multiply_add(n, constant(2.12194440e-4F), high), n, reinterpret_cast<LaneInts>(shifted)};
+}
+
+// e^r - 1 = r + r^2 q(r), as in simd_exponential.h.
+inline ExpParts exp_parts(LaneVector v) {
+  const auto constant = [](float value) { return value - LaneVector{}; };
+  const ExpRest rest = exp_rest(v);
+  const LaneVector r = rest.r;
+  const LaneVector square = r * r;
+  LaneVector q = multiply_add(constant(0x1.122c52p-7F), r, constant(0x1.555538p-5F));
+  q = multiply_add(constant(0x1.6cd790p-10F), square, q);
+  q = multiply_add(q, square, multiply_add(constant(0x1.5554aap-3F), r, constant(0.5F)));
+  return {multiply_add(square, q, r), rest.shifted};
+}
+
+// exp(x), within 1 ulp for results that are normal numbers; smaller ones become 0.
+inline Lanes exp_lanes(const Lanes& x) {
+  Lanes result;
+  for (int i = 0; i < kParts; ++i) {
+    const LaneVector lowest = -87.33654F - LaneVector{};
+    const LaneVector highest = 88.72283F - LaneVector{};
+    const LaneVector given = x.part[i];
+    LaneVector v = given < lowest ? lowest : given;
+    v = v > highest ? highest : v;
+    const ExpParts parts = exp_parts(v);
+    // Between these bounds the result's exponent is that of a normal number.
+    const LaneVector p = parts.growth + 1.0F;
+    const LaneInts bits = reinterpret_cast<LaneInts>(p) + (parts.shifted << 23);
+    const LaneVector inside = given < lowest ? LaneVector{} : reinterpret_cast<LaneVector>(bits);
+    // Infinity beyond the bound, and NaN. All lanes take part, and FloatWatch sees what they raise:
+    // by a sum with infinity, -infinity would.
+    result.part[i] = given <= highest ? inside : given * std::numeric_limits<float>::max();
+  }
+  return result;
+}
+
+// tanh(x) = (e^2a - 1) / (e^2a + 1) for a = -|x|, with the sign of x.
+inline Lanes tanh_lanes(const Lanes& x) {
+  Lanes result;
+  for (int i = 0; i < kParts; ++i) {
+    const LaneInts sign = reinterpret_cast<LaneInts>(-0.0F - LaneVector{});
+    const LaneInts given = reinterpret_cast<LaneInts>(x.part[i]);
+    const LaneVector a = reinterpret_cast<LaneVector>(given | sign);
+    const LaneVector lowest = -10.0F - LaneVector{};
+    const LaneVector v = a < lowest ? lowest : a;
+    const ExpParts parts = exp_parts(v + v);
+    const LaneInts one = reinterpret_cast<LaneInts>(1.0F - LaneVector{});
+    const LaneVector power = reinterpret_cast<LaneVector>((parts.shifted << 23) + one);
+    const LaneVector quotient = multiply_add(power, parts.growth, power - 1.0F) /
+                                multiply_add(power, parts.growth, power + 1.0F);
+    const LaneInts size = reinterpret_cast<LaneInts>(quotient) & ~sign;
+    result.part[i] = reinterpret_cast<LaneVector>(size | (given & sign));
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace tierup::kernels

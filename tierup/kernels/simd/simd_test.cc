@@ -1,0 +1,166 @@
+// Vector functions against the C library in double, and the instruction sets against each other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "tierup/kernels/pointwise/pointwise_runs.h"
+
+namespace tierup::kernels {
+namespace {
+
+// Every 65521st float: about 65 thousand of all signs, exponents and NaNs.
+std::vector<float> spread_floats() {
+  std::vector<float> values;
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 65521) {
+    const auto word = static_cast<uint32_t>(bits);
+    float value = 0;
+    std::memcpy(&value, &word, sizeof(value));
+    values.push_back(value);
+  }
+  return values;
+}
+
+// Operands beyond the first are x from its second, third... element on.
+std::vector<float> run(const RunTable& table, Body body, const std::vector<float>& x) {
+  const Variant* variant = table.find(body, ScalarType::kFloat);
+  std::vector<float> y(x.size() + 1 - variant->arity);
+  const char* in[kMaxInputs];
+  for (size_t i = 0; i < kMaxInputs; ++i) in[i] = reinterpret_cast<const char*>(x.data() + i);
+  variant->run(reinterpret_cast<char*>(y.data()), in, static_cast<int64_t>(y.size()));
+  return y;
+}
+
+std::vector<InstructionSet> sets() {
+  std::vector<InstructionSet> known{InstructionSet::kBase};
+  for (const InstructionSet set : {InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    if (set <= instruction_set()) known.push_back(set);
+  }
+  return known;
+}
+
+void expect_same_bits(Body body, InstructionSet one, InstructionSet other,
+                      const std::vector<float>& x) {
+  const std::vector<float> y = run(RunTable::of(one), body, x);
+  const std::vector<float> z = run(RunTable::of(other), body, x);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const bool both_nan = std::isnan(y[i]) && std::isnan(z[i]);
+    ASSERT_TRUE(both_nan || std::memcmp(&y[i], &z[i], sizeof(float)) == 0)
+        << body_name(body) << "(" << x[i] << "): " << y[i] << " and " << z[i];
+  }
+}
+
+// Distance in units of the last place of the wanted float.
+double ulps(float got, double want) {
+  const auto rounded = static_cast<float>(want);
+  if (std::isnan(rounded) || std::isnan(got)) {
+    return std::isnan(rounded) && std::isnan(got) ? 0 : INFINITY;
+  }
+  if (got == rounded) return 0;
+  if (std::isinf(rounded) || std::isinf(got)) return std::abs(want) > 3.4e38 ? 1 : INFINITY;
+  int exponent = 0;
+  std::frexp(rounded, &exponent);
+  return std::abs(got - want) / std::ldexp(1.0, std::max(exponent - 24, -149));
+}
+
+struct Function {
+  Body body;
+  std::function<double(double)> exact;
+};
+
+std::vector<Function> functions() {
+  return {{Body::kExp, [](double x) { return std::exp(x); }},
+          {Body::kExp2, [](double x) { return std::exp2(x); }},
+          {Body::kExpm1, [](double x) { return std::expm1(x); }},
+          {Body::kLog, [](double x) { return std::log(x); }},
+          {Body::kLog2, [](double x) { return std::log2(x); }},
+          {Body::kLog10, [](double x) { return std::log10(x); }},
+          {Body::kLog1p, [](double x) { return std::log1p(x); }},
+          {Body::kTanh, [](double x) { return std::tanh(x); }},
+          {Body::kSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+          {Body::kErf, [](double x) { return std::erf(x); }},
+          {Body::kErfc, [](double x) { return std::erfc(x); }},
+          {Body::kSin, [](double x) { return std::sin(x); }},
+          {Body::kCos, [](double x) { return std::cos(x); }},
+          {Body::kTan, [](double x) { return std::tan(x); }},
+          {Body::kAsin, [](double x) { return std::asin(x); }},
+          {Body::kAcos, [](double x) { return std::acos(x); }},
+          {Body::kAtan, [](double x) { return std::atan(x); }},
+          {Body::kSinh, [](double x) { return std::sinh(x); }},
+          {Body::kCosh, [](double x) { return std::cosh(x); }},
+          {Body::kAsinh, [](double x) { return std::asinh(x); }},
+          {Body::kAcosh, [](double x) { return std::acosh(x); }},
+          {Body::kAtanh, [](double x) { return std::atanh(x); }},
+          {Body::kRsqrt, [](double x) { return 1 / std::sqrt(x); }}};
+}
+
+TEST(VectorFunctions, AreWithinTwoUlps) {
+  const std::vector<float> x = spread_floats();
+  for (const Function& function : functions()) {
+    for (const InstructionSet set : sets()) {
+      const std::vector<float> y = run(RunTable::of(set), function.body, x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        ASSERT_LE(ulps(y[i], function.exact(x[i])), 2.0)
+            << body_name(function.body) << "(" << x[i] << ") gave " << y[i];
+      }
+    }
+  }
+}
+
+TEST(VectorFunctions, KeepTheSignOfZero) {
+  const std::vector<float> zeros{0.0F, -0.0F};
+  for (const Body body : {Body::kSin, Body::kTan, Body::kTanh, Body::kExpm1, Body::kLog1p,
+                          Body::kErf, Body::kAsin, Body::kAtan, Body::kSinh, Body::kAsinh}) {
+    for (const InstructionSet set : sets()) {
+      const std::vector<float> y = run(RunTable::of(set), body, zeros);
+      EXPECT_EQ(y[0], 0.0F);
+      EXPECT_FALSE(std::signbit(y[0])) << body_name(body);
+      EXPECT_TRUE(std::signbit(y[1])) << body_name(body);
+    }
+  }
+}
+
+// Decision 0022.
+TEST(VectorRuns, GiveTheSameBitsWithAvx2AndAvx512) {
+  if (instruction_set() != InstructionSet::kAvx512) GTEST_SKIP() << "needs AVX-512";
+  const std::vector<float> x = spread_floats();
+  for (size_t b = 0; b < static_cast<size_t>(Body::kCount); ++b) {
+    const auto body = static_cast<Body>(b);
+    const Variant* variant = RunTable::instance().find(body, ScalarType::kFloat);
+    if (variant == nullptr || variant->out != ScalarType::kFloat) continue;
+    if (variant->in[0] != ScalarType::kFloat) continue;
+    expect_same_bits(body, InstructionSet::kAvx2, InstructionSet::kAvx512, x);
+  }
+}
+
+TEST(VectorRuns, RoundEachOperationOfArithmetic) {
+  const std::vector<float> x = spread_floats();
+  for (const InstructionSet set : sets()) {
+    for (const Body body : {Body::kNeg,       Body::kAbs,         Body::kSign,      Body::kSquare,
+                            Body::kCube,      Body::kReciprocal,  Body::kRound,     Body::kFrac,
+                            Body::kSqrt,      Body::kRsqrt,       Body::kAdd,       Body::kMul,
+                            Body::kDiv,       Body::kAddScaled,   Body::kSubScaled, Body::kClamp,
+                            Body::kLerp,      Body::kAddcmul,     Body::kAddcdiv,   Body::kRelu,
+                            Body::kHardswish, Body::kHardsigmoid, Body::kLeakyRelu}) {
+      expect_same_bits(body, InstructionSet::kBase, set, x);
+    }
+  }
+}
+
+TEST(VectorRuns, HandleEveryLengthWithoutTouchingMore) {
+  for (int64_t count = 0; count < 40; ++count) {
+    std::vector<float> x(static_cast<size_t>(count) + 1, 3.0F);
+    std::vector<float> y(static_cast<size_t>(count) + 1, -1.0F);
+    const char* in[] = {reinterpret_cast<const char*>(x.data())};
+    RunTable::instance()
+        .find(Body::kSquare, ScalarType::kFloat)
+        ->run(reinterpret_cast<char*>(y.data()), in, count);
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(y[static_cast<size_t>(i)], 9.0F);
+    ASSERT_EQ(y[static_cast<size_t>(count)], -1.0F);
+  }
+}
+
+}  // namespace
+}  // namespace tierup::kernels

@@ -1,0 +1,312 @@
+// Trigonometric, hyperbolic and error functions over lanes.
+//
+// Floats are computed in double and rounded once. Sine and cosine reduce by pi/2 in three parts
+// up to kTrigLimit; the rare lanes beyond go to the C library one by one.
+#pragma once
+
+#include "tierup/kernels/simd/simd_exponential.h"
+
+namespace tierup::kernels::TIERUP_SIMD {
+
+inline constexpr double kTrigLimit = 1e6;
+inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
+inline constexpr double kHalfPi[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
+                                     0x1.3198a2e037073p-69};
+// (sin(x) / x - 1) / x^2 and (cos(x) - 1 + x^2 / 2) / x^4 in x^2.
+inline constexpr double kSine[] = {-0x1.5555555555555p-3,  0x1.1111111110ba5p-7,
+                                   -0x1.a01a019e80693p-13, 0x1.71de379252004p-19,
+                                   -0x1.ae60069e53ef1p-26, 0x1.5e098556d302ep-33};
+inline constexpr double kCosine[] = {0x1.5555555555555p-5,  -0x1.6c16c16c16960p-10,
+                                     0x1.a01a019f4d0edp-16, -0x1.27e4fa15bd814p-22,
+                                     0x1.1eeb66b683028p-29, -0x1.907c0e63adbb6p-37};
+// (atan(x) / x - 1) / x^2 and (asin(x) / x - 1) / x^2 in x^2.
+inline constexpr double kAtan[] = {
+    -0x1.5555555555555p-2, 0x1.999999999932ep-3, -0x1.249249243498fp-3, 0x1.c71c718447f81p-4,
+    -0x1.745d0b01b986ap-4, 0x1.3b125f7ecb403p-4, -0x1.10fa46077737ep-4, 0x1.dfe2eb7b16e67p-5,
+    -0x1.a08801ffa873ap-5, 0x1.412ff26d1091bp-5, -0x1.39b5620720ceap-6};
+inline constexpr double kAsin[] = {
+    0x1.5555555555556p-3, 0x1.3333333332ec4p-4, 0x1.6db6db6e3292ep-5, 0x1.f1c71c1d4aa0dp-6,
+    0x1.6e8bb1d89492bp-6, 0x1.1c4d343fa57f6p-6, 0x1.c9cf3759fd8ffp-7, 0x1.78246f32d075cp-7,
+    0x1.524ea8b3aad31p-7, 0x1.653a8f8cfd43cp-8, 0x1.1d661531b222ep-6, -0x1.e7a24f548c99fp-7,
+    0x1.d78189767524ep-6};
+
+using Wide = Vec<double>;
+
+// Sine and cosine of the rest after whole quarters of a turn, and the number of quarters.
+struct Quarter {
+  Wide sine;
+  Wide cosine;
+  Wide::IntNative n;
+};
+TIERUP_INLINE Quarter reduce_quarter(Wide x) {
+  const Rounded<double> n = round_product(x, kTwoOverPi);
+  const Wide high = multiply_add(n.value, Wide(-kHalfPi[0]), x);  // Exact.
+  const Wide product = n.value * Wide(kHalfPi[1]);                // Exact.
+  const Wide middle = high - product;
+  const Wide low = multiply_add(n.value, Wide(-kHalfPi[2]), (high - middle) - product);
+  const Wide r = middle + low;
+  const Wide rest = (middle - r) + low;
+  const Wide z = r * r;
+  const Wide sine = r + multiply_add(r * z, polynomial(z, kSine), rest);
+  const Wide half = z * Wide(0.5);
+  const Wide start = Wide(1) - half;
+  const Wide lost = multiply_add(-r, rest, (Wide(1) - start) - half);
+  const Wide cosine = start + multiply_add(z * z, polynomial(z, kCosine), lost);
+  return {sine, cosine, n.integer};
+}
+#if !defined(TIERUP_EXPRESSION_LANES)  // Sine and cosine look at single lanes.
+TIERUP_INLINE Mask<double> is_odd(Wide::IntNative n) { return {-(n & 1)}; }
+TIERUP_INLINE Wide flip_sign(Wide x, Wide::IntNative n) {
+  return Wide::from_bits(x.bits() ^ ((n & 2) << 62));
+}
+
+// Replaces lanes where |x| is beyond the reduction, or not finite, by function(x).
+template <typename Function>
+TIERUP_INLINE Wide far_lanes(Wide x, Wide near, Function function) {
+  const Mask<double> far = !(abs(x) < Wide(kTrigLimit));
+  if (!any(far)) return near;
+  for (int i = 0; i < Wide::kLanes; ++i) {
+    if (far.m[i] != 0) near.v[i] = function(x.v[i]);
+  }
+  return near;
+}
+
+TIERUP_INLINE Wide sin(Wide x) {
+  const Quarter q = reduce_quarter(x);
+  const Wide value = flip_sign(select(is_odd(q.n), q.cosine, q.sine), q.n);
+  return far_lanes(x, select(x == Wide(0), x, value), static_cast<double (*)(double)>(&::sin));
+}
+TIERUP_INLINE Wide cos(Wide x) {
+  const Quarter q = reduce_quarter(x);
+  return far_lanes(x, flip_sign(select(is_odd(q.n), q.sine, q.cosine), q.n + 1),
+                   static_cast<double (*)(double)>(&::cos));
+}
+TIERUP_INLINE Wide tan(Wide x) {
+  const Quarter q = reduce_quarter(x);
+  const Mask<double> odd = is_odd(q.n);
+  const Wide value = select(odd, -q.cosine, q.sine) / select(odd, q.sine, q.cosine);
+  return far_lanes(x, select(x == Wide(0), x, value), static_cast<double (*)(double)>(&::tan));
+}
+#endif
+
+TIERUP_INLINE Wide atan(Wide x) {
+  const Wide a = abs(x);
+  const Mask<double> large = a > Wide(2.414213562373095);
+  const Mask<double> middle = (a > Wide(0.4142135623730950)) & !large;
+  const Wide reduced =
+      select(large, Wide(-1) / a, select(middle, (a - Wide(1)) / (a + Wide(1)), a));
+  const Wide base = select(large, Wide(M_PI_2), select(middle, Wide(M_PI_4), Wide(0)));
+  const Wide z = reduced * reduced;
+  return copysign(base + multiply_add(reduced * z, polynomial(z, kAtan), reduced), x);
+}
+TIERUP_INLINE Wide atan2(Wide y, Wide x) {
+  const Wide inf(INFINITY);
+  const Wide ax = abs(x);
+  const Wide ay = abs(y);
+  // The quotients that have no value: 0/0 and inf/inf.
+  const Mask<double> both_zero = (ax == Wide(0)) & (ay == Wide(0));
+  const Mask<double> both_inf = (ax == inf) & (ay == inf);
+  const Wide ratio = select(both_zero, Wide(0), select(both_inf, Wide(1), ay / ax));
+  const Wide angle = atan(ratio);
+  const Wide full = select(copysign(Wide(1), x) < Wide(0), Wide(M_PI) - angle, angle);
+  return select((x != x) | (y != y), x + y, copysign(full, y));
+}
+TIERUP_INLINE Wide asin_series(Wide x) {
+  const Wide z = x * x;
+  return multiply_add(x * z, polynomial(z, kAsin), x);
+}
+TIERUP_INLINE Wide asin(Wide x) {
+  const Wide a = abs(x);
+  const Mask<double> outer = a > Wide(0.5);
+  const Wide root = sqrt((Wide(1) - a) * Wide(0.5));
+  const Wide series = asin_series(select(outer, root, a));
+  return copysign(select(outer, Wide(M_PI_2) - (series + series), series), x);
+}
+TIERUP_INLINE Wide acos(Wide x) {
+  const Wide a = abs(x);
+  const Mask<double> outer = a > Wide(0.5);
+  const Wide root = sqrt((Wide(1) - a) * Wide(0.5));
+  const Wide series = asin_series(select(outer, root, x));
+  const Wide twice = series + series;
+  return select(outer, select(x < Wide(0), Wide(M_PI) - twice, twice), Wide(M_PI_2) - series);
+}
+
+TIERUP_INLINE Wide sinh(Wide x) {
+  const Wide t = expm1(abs(x));
+  const Wide value = (t + t / (t + Wide(1))) * Wide(0.5);
+  return copysign(select(t == Wide(INFINITY), t, value), x);
+}
+TIERUP_INLINE Wide cosh(Wide x) {
+  const Wide e = exp(abs(x));
+  return (e + Wide(1) / e) * Wide(0.5);
+}
+TIERUP_INLINE Wide asinh(Wide x) {
+  const Wide a = abs(x);
+  const Wide square = a * a;
+  const Wide inside = log1p(a + square / (Wide(1) + sqrt(square + Wide(1))));
+  const Wide far = log(a) + Wide(M_LN2);
+  return copysign(select(a > Wide(1e150), far, inside), x);
+}
+TIERUP_INLINE Wide acosh(Wide x) {
+  const Wide t = x - Wide(1);
+  const Wide inside = log1p(t + sqrt(t * (t + Wide(2))));
+  const Wide far = select(x > Wide(1e150), log(x) + Wide(M_LN2), inside);
+  return select(x < Wide(1), Wide(NAN), far);
+}
+TIERUP_INLINE Wide atanh(Wide x) {
+  const Wide a = abs(x);
+  return copysign(Wide(0.5) * log1p((a + a) / (Wide(1) - a)), x);
+}
+
+#define TIERUP_FLOAT_THROUGH_DOUBLE(name)                                         \
+  TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
+    return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
+  }
+#if !defined(TIERUP_EXPRESSION_LANES)
+TIERUP_FLOAT_THROUGH_DOUBLE(tan)
+#endif
+TIERUP_FLOAT_THROUGH_DOUBLE(atan)
+TIERUP_FLOAT_THROUGH_DOUBLE(asin)
+TIERUP_FLOAT_THROUGH_DOUBLE(acos)
+TIERUP_FLOAT_THROUGH_DOUBLE(sinh)
+TIERUP_FLOAT_THROUGH_DOUBLE(cosh)
+TIERUP_FLOAT_THROUGH_DOUBLE(asinh)
+TIERUP_FLOAT_THROUGH_DOUBLE(acosh)
+TIERUP_FLOAT_THROUGH_DOUBLE(atanh)
+#undef TIERUP_FLOAT_THROUGH_DOUBLE
+
+#if !defined(TIERUP_EXPRESSION_LANES)
+// The reduction of floats is done in double, the series in float.
+inline constexpr double kSineFloat[] = {-0x1.555556p-3, 0x1.11110ep-7, -0x1.a013a2p-13,
+                                        0x1.6dbbeep-19};
+inline constexpr double kCosineFloat[] = {0x1.555556p-5, -0x1.6c16c0p-10, 0x1.a015c0p-16,
+                                          -0x1.2522e6p-22};
+struct QuarterFloat {
+  Vec<float> sine;
+  Vec<float> cosine;
+  Vec<float>::IntNative n;
+  Mask<float> far;  // Beyond the reduction.
+};
+struct WideRest {
+  Wide rest;
+  Wide quarters;
+};
+TIERUP_INLINE WideRest rest_of_quarters(Wide x) {
+  const Wide n = round_product(x, kTwoOverPi).value;
+  return {multiply_add(n, Wide(-kHalfPi[1]), multiply_add(n, Wide(-kHalfPi[0]), x)), n};
+}
+TIERUP_INLINE QuarterFloat reduce_quarter(Vec<float> x) {
+  const WideRest low = rest_of_quarters(low_half(x));
+  const WideRest high = rest_of_quarters(high_half(x));
+  const Vec<float> n = join_halves(low.quarters, high.quarters);
+  const Vec<float> r = join_halves(low.rest, high.rest);
+  const Vec<float> z = r * r;
+  const Vec<float> sine = multiply_add(r * z, polynomial(z, kSineFloat), r);
+  const Vec<float> half = z * Vec<float>(0.5);
+  const Vec<float> start = Vec<float>(1) - half;
+  const Vec<float> lost = (Vec<float>(1) - start) - half;
+  const Vec<float> cosine = start + multiply_add(z * z, polynomial(z, kCosineFloat), lost);
+  return {sine, cosine, round_small(n).integer, !(abs(x) < Vec<float>(kTrigLimit))};
+}
+TIERUP_INLINE Vec<float> quadrant(Vec<float> even, Vec<float> odd, Vec<float>::IntNative n) {
+  const Mask<float> is_odd{-(n & 1)};
+  return Vec<float>::from_bits(select(is_odd, odd, even).bits() ^ ((n & 2) << 30));
+}
+template <typename Function>
+TIERUP_INLINE Vec<float> far_lanes(Vec<float> x, Vec<float> near, Mask<float> far,
+                                   Function function) {
+  if (!any(far)) return near;
+  for (int i = 0; i < Vec<float>::kLanes; ++i) {
+    if (far.m[i] != 0) near.v[i] = static_cast<float>(function(static_cast<double>(x.v[i])));
+  }
+  return near;
+}
+TIERUP_INLINE Vec<float> sin(Vec<float> x) {
+  const QuarterFloat q = reduce_quarter(x);
+  const Vec<float> value = quadrant(q.sine, q.cosine, q.n);
+  return far_lanes(x, select(x == Vec<float>(0), x, value), q.far,
+                   static_cast<double (*)(double)>(&::sin));
+}
+TIERUP_INLINE Vec<float> cos(Vec<float> x) {
+  const QuarterFloat q = reduce_quarter(x);
+  return far_lanes(x, quadrant(q.cosine, q.sine, q.n + ((q.n & 1) << 1)), q.far,
+                   static_cast<double (*)(double)>(&::cos));
+}
+#endif
+
+TIERUP_INLINE Vec<float> atan2(Vec<float> y, Vec<float> x) {
+  return through_double(y, x, [](Wide a, Wide b) TIERUP_LAMBDA { return atan2(a, b); });
+}
+
+// erf(x) / x - 1 in x^2 for |x| <= 1.
+inline constexpr double kErfFloat[] = {0x1.06eba8p-3,  -0x1.812746p-2, 0x1.ce2f08p-4,
+                                       -0x1.b829c8p-6, 0x1.562a60p-8,  -0x1.bccf66p-11,
+                                       0x1.d88750p-14, -0x1.445f48p-17};
+inline constexpr double kErfDouble[] = {
+    0x1.06eba8214db69p-3,  -0x1.812746b0379e6p-2,  0x1.ce2f21a042b30p-4,  -0x1.b82ce31284e00p-6,
+    0x1.565bcd0dbaa38p-8,  -0x1.c02db3dac435fp-11, 0x1.f9a321d5b8e1ep-14, -0x1.f4d1e3183f7aep-17,
+    0x1.b9df224ca4b97p-20, -0x1.5f1ecb6f0764cp-23, 0x1.f7b4bf3b13964p-27, -0x1.389d4f2641625p-30,
+    0x1.05ffd737fb32ep-34};
+// log(erfc(x)) in x - 1 for 1 <= x <= 4: most exact near 1, where erfc is largest.
+inline constexpr double kLogErfc[] = {-0x1.d97fc0p+0, -0x1.51c9b0p+1, -0x1.afabd0p-1,
+                                      -0x1.547570p-5, 0x1.48e9a4p-7,  -0x1.0653c4p-9,
+                                      0x1.295c18p-12, -0x1.56de3ep-16};
+// exp(x^2) erfc(x) (1 + 2x) in (x - 3) / (x + 3), for 1 <= x <= 6 and for 1 <= x <= 10.5.
+inline constexpr double kErfcxNear[] = {
+    0x1.40c522d7e4987p+0,  -0x1.15c084bb9e8f6p-3,  -0x1.85a15c58aaf57p-5,  0x1.098366a5b48dep-3,
+    -0x1.e88b803a23eedp-4, 0x1.17ca2877f10ebp-4,   -0x1.8574c4279d471p-6,  0x1.4b884db29eaeap-9,
+    0x1.ef1c0567e5b75p-10, -0x1.98daefef091c2p-11, -0x1.b9305c3ca50ecp-14, 0x1.06405c01b1a34p-13,
+    0x1.56fea76f8e4dbp-18, -0x1.4aeb5d3c995fcp-16, -0x1.192982fbf6129p-20, 0x1.32af670bbdb95p-19};
+inline constexpr double kErfcxFar[] = {
+    0x1.40c522d7e49abp+0,  -0x1.15c084bb9c969p-3,  -0x1.85a15c58ee5f2p-5,  0x1.098366a4875e2p-3,
+    -0x1.e88b8035d2becp-4, 0x1.17ca28dad51fap-4,   -0x1.8574c47e1e969p-6,  0x1.4b876df1b350ap-9,
+    0x1.ef1b764347f37p-10, -0x1.98bade8ccc8e0p-11, -0x1.b8b2a869ad593p-14, 0x1.03d39818cdfe1p-13,
+    0x1.308619461949bp-18, -0x1.1ced2826ea7e9p-16};
+
+TIERUP_INLINE Vec<float> erf(Vec<float> x) {
+  const Vec<float> a = abs(x);
+  const Vec<float> z = x * x;
+  const Vec<float> near = multiply_add(x, polynomial(z, kErfFloat), x);
+  const Vec<float> t = limit(a, 1, 4) - Vec<float>(1);
+  const Vec<float> far = copysign(Vec<float>(1) - exp(polynomial(t, kLogErfc)), x);
+  return select(x != x, x, select(a < Vec<float>(1), near, far));
+}
+// erf within 8 ulp by one quotient of polynomials in x^2: for activations, where it is added to 1;
+// exactly 1 from where that is the nearest number.
+inline constexpr double kErfAbove[] = {0x1.20dd74p+0, 0x1.846faap-3,  0x1.af74c6p-5,
+                                       0x1.e9fd04p-9, 0x1.2ae890p-12, 0x1.155b9cp-19};
+inline constexpr double kErfBelow[] = {0x1p+0,        0x1.00ba20p-1,  0x1.d23384p-4,
+                                       0x1.e8b582p-7, 0x1.2f65a8p-10, 0x1.41083ap-15};
+TIERUP_INLINE Vec<float> erf_coarse(Vec<float> x) {
+  const Vec<float> near = limit(x, -3.9, 3.9);
+  const Vec<float> z = near * near;
+  const Vec<float> value =
+      limit(near * (polynomial(z, kErfAbove) / polynomial(z, kErfBelow)), -1, 1);
+  return select(abs(x) > Vec<float>(3.9F), copysign(Vec<float>(1), x), value);
+}
+// erfc(a) for a >= 1, relative to the range of the table.
+template <size_t N>
+TIERUP_INLINE Wide erfc_tail(Wide a, const double (&table)[N]) {
+  const Wide u = (a - Wide(3)) / (a + Wide(3));
+  return exp(-(a * a)) * polynomial(u, table) / (Wide(1) + a + a);
+}
+TIERUP_INLINE Wide erf(Wide x) {
+  const Wide a = abs(x);
+  const Wide near = multiply_add(x, polynomial(x * x, kErfDouble), x);
+  const Wide far = copysign(Wide(1) - erfc_tail(limit(a, 1, 6), kErfcxNear), x);
+  return select(x != x, x, select(a < Wide(1), near, far));
+}
+TIERUP_INLINE Wide erf_coarse(Wide x) { return erf(x); }
+// In double, but with the precision of a float result.
+TIERUP_INLINE Wide erfc_for_float(Wide x) {
+  const Wide a = abs(x);
+  const Wide near = Wide(1) - multiply_add(x, polynomial(x * x, kErfDouble), x);
+  const Wide tail = erfc_tail(limit(a, 1, 10.5), kErfcxFar);
+  const Wide far = select(x < Wide(0), Wide(2) - tail, select(a > Wide(10.5), Wide(0), tail));
+  return select(x != x, x, select(a < Wide(1), near, far));
+}
+TIERUP_INLINE Vec<float> erfc(Vec<float> x) {
+  return through_double(x, [](Wide wide) TIERUP_LAMBDA { return erfc_for_float(wide); });
+}
+
+}  // namespace tierup::kernels::TIERUP_SIMD

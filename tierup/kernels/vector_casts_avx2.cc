@@ -1,2 +1,0 @@
-// Narrow conversions for AVX2.
-#include "tierup/kernels/vector_casts_body.h"

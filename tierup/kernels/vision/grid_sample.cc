@@ -1,0 +1,306 @@
+#include "tierup/kernels/vision/grid_sample.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/floating_work.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr auto kBad = ErrorCode::kInvalidArgument;
+
+enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
+
+struct Sampler {
+  int64_t rank = 2;
+  int64_t channels = 1;
+  std::array<int64_t, 3> in{1, 1, 1};
+  int64_t in_points = 1;
+  int64_t out_points = 1;
+  int64_t padding = kZeros;
+  bool align_corners = false;
+};
+
+template <typename T>
+T unnormalize(T x, int64_t size, bool align_corners) {
+  const T extent = static_cast<T>(size);
+  return align_corners ? (x + 1) / 2 * (extent - 1) : ((x + 1) * extent - 1) / 2;
+}
+
+// Folds a coordinate back at low / 2 and high / 2.
+template <typename T>
+T reflect(T x, int64_t twice_low, int64_t twice_high) {
+  if (twice_low == twice_high) return 0;
+  const T low = static_cast<T>(twice_low) / 2;
+  const T span = static_cast<T>(twice_high - twice_low) / 2;
+  const T distance = std::abs(x - low);
+  const T extra = std::fmod(distance, span);
+  const bool even = std::fmod(std::floor(distance / span), T{2}) == T{0};
+  return even ? extra + low : span - extra + low;
+}
+
+template <typename T>
+T clip(T x, int64_t size) {
+  // Not a number goes to 0, too.
+  const T limit = static_cast<T>(size - 1);
+  return x > 0 ? std::min(x, limit) : T{0};
+}
+
+// The coordinate that padding makes of one; may stay outside with zeros.
+template <typename T>
+T padded(T x, int64_t size, const Sampler& s) {
+  if (s.padding == kBorder) return clip(x, size);
+  if (s.padding == kReflection) {
+    const T folded = s.align_corners ? reflect(x, 0, 2 * (size - 1)) : reflect(x, -1, 2 * size - 1);
+    return clip(folded, size);
+  }
+  return x;
+}
+
+// A coordinate as an index, or -1 outside; huge and undefined ones must not overflow.
+template <typename T>
+int64_t index_of(T x, int64_t size) {
+  return x >= 0 && x < static_cast<T>(size) ? static_cast<int64_t>(x) : -1;
+}
+
+constexpr int kMaxTaps = 64;  // Cubic in three dimensions.
+template <typename T>
+struct Taps {
+  int count = 0;
+  int64_t offset[kMaxTaps];
+  T weight[kMaxTaps];
+  void add(int64_t at, T w) {
+    offset[count] = at;
+    weight[count++] = w;
+  }
+};
+
+// Position p[0] is x, p[1] y, p[2] z.
+template <typename T>
+Taps<T> linear_taps(const Sampler& s, const T* p) {
+  T low[3] = {};
+  T part[3] = {};
+  for (int64_t d = 0; d < s.rank; ++d) {
+    const int64_t size = s.in[static_cast<size_t>(2 - d)];
+    const T x = padded(unnormalize(p[d], size, s.align_corners), size, s);
+    low[d] = std::floor(x);
+    part[d] = x - low[d];
+  }
+  Taps<T> taps;
+  for (int corner = 0; corner < (1 << s.rank); ++corner) {
+    T weight = 1;
+    int64_t offset = 0;
+    int64_t stride = 1;
+    bool inside = true;
+    for (int64_t d = 0; d < s.rank; ++d) {
+      const bool upper = ((corner >> d) & 1) != 0;
+      const int64_t size = s.in[static_cast<size_t>(2 - d)];
+      const int64_t at = index_of(low[d] + (upper ? T{1} : T{0}), size);
+      inside = inside && at >= 0;
+      offset += at * stride;
+      stride *= size;
+      weight *= upper ? part[d] : 1 - part[d];
+    }
+    if (inside) taps.add(offset, weight);
+  }
+  return taps;
+}
+
+template <typename T>
+Taps<T> nearest_taps(const Sampler& s, const T* p) {
+  Taps<T> taps;
+  int64_t offset = 0;
+  int64_t stride = 1;
+  for (int64_t d = 0; d < s.rank; ++d) {
+    const int64_t size = s.in[static_cast<size_t>(2 - d)];
+    const T x = padded(unnormalize(p[d], size, s.align_corners), size, s);
+    const int64_t at = index_of(std::nearbyint(x), size);
+    if (at < 0) return taps;
+    offset += at * stride;
+    stride *= size;
+  }
+  taps.add(offset, 1);
+  return taps;
+}
+
+template <typename T>
+std::array<T, 4> cubic_weights(T t) {
+  const T a = static_cast<T>(-0.75);
+  const auto near = [a](T x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [a](T x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+}
+
+template <typename T>
+Taps<T> cubic_taps(const Sampler& s, const T* p) {
+  constexpr int64_t kReach = 4;
+  std::array<std::array<T, kReach>, 3> weight{};
+  std::array<std::array<int64_t, kReach>, 3> offset{};
+  int64_t stride = 1;
+  for (size_t d = 0; d < static_cast<size_t>(s.rank); ++d) {
+    const int64_t size = s.in[2 - d];
+    const T x = unnormalize(p[d], size, s.align_corners);
+    const T low = std::floor(x);
+    weight[d] = cubic_weights(x - low);
+    for (size_t i = 0; i < kReach; ++i) {
+      const int64_t at = index_of(padded(low - 1 + static_cast<T>(i), size, s), size);
+      offset[d][i] = at < 0 ? -1 : at * stride;
+    }
+    stride *= size;
+  }
+  if (s.rank == 2) weight[2][0] = 1;
+  Taps<T> taps;
+  for (size_t k = 0; k < (s.rank == 2 ? 1 : kReach); ++k) {
+    for (size_t i = 0; i < kReach; ++i) {
+      for (size_t j = 0; j < kReach; ++j) {
+        if (offset[2][k] < 0 || offset[1][i] < 0 || offset[0][j] < 0) continue;
+        taps.add(offset[2][k] + offset[1][i] + offset[0][j],
+                 weight[2][k] * weight[1][i] * weight[0][j]);
+      }
+    }
+  }
+  return taps;
+}
+
+template <typename T>
+void sample(const Sampler& s, int64_t batch, int64_t mode, const T* input, const T* grid, T* out) {
+  parallel_for(0, batch * s.out_points, std::max<int64_t>(1, 4096 / s.channels),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const T* p = grid + i * s.rank;
+                   const Taps<T> taps = mode == 0   ? linear_taps(s, p)
+                                        : mode == 1 ? nearest_taps(s, p)
+                                                    : cubic_taps(s, p);
+                   const int64_t n = i / s.out_points;
+                   for (int64_t c = 0; c < s.channels; ++c) {
+                     const T* plane = input + (n * s.channels + c) * s.in_points;
+                     T sum = 0;
+                     for (int k = 0; k < taps.count; ++k)
+                       sum += plane[taps.offset[k]] * taps.weight[k];
+                     out[(n * s.channels + c) * s.out_points + i % s.out_points] = sum;
+                   }
+                 }
+               });
+}
+
+// Coordinates of pixel centres, or of corners, in [-1, 1].
+double grid_position(int64_t i, int64_t size, bool align_corners) {
+  if (size <= 1) return 0;
+  const double position = -1 + 2 * static_cast<double>(i) / static_cast<double>(size - 1);
+  return align_corners ? position
+                       : position * static_cast<double>(size - 1) / static_cast<double>(size);
+}
+
+}  // namespace
+
+Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
+                    int64_t padding_mode, bool align_corners) {
+  if (!((input.dim() == 4 || input.dim() == 5) && input.dim() == grid.dim())) {
+    fail(kBad,
+         "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
+         "got input with sizes {} "
+         "and grid with sizes {}",
+         shape_string(input.sizes()), shape_string(grid.sizes()));
+  }
+  Sampler s;
+  s.rank = input.dim() - 2;
+  require(input.dtype() == grid.dtype(), kBad,
+          "grid_sampler(): expected input and grid to have same dtype, but input has {} and grid "
+          "has {}",
+          scalar_type_name(input.dtype()), scalar_type_name(grid.dtype()));
+  if (input.size(0) != grid.size(0)) {
+    fail(kBad,
+         "grid_sampler(): expected grid and input to have same batch size, but got input with "
+         "sizes {} and grid with sizes {}",
+         shape_string(input.sizes()), shape_string(grid.sizes()));
+  }
+  if (grid.size(-1) != s.rank) {
+    fail(kBad,
+         "grid_sampler(): expected grid to have size {} in last dimension, but got grid with sizes "
+         "{}",
+         s.rank, shape_string(grid.sizes()));
+  }
+  require(interpolation_mode >= 0 && interpolation_mode <= 2, kBad,
+          "grid_sampler(): unknown interpolation mode {}", interpolation_mode);
+  require(padding_mode >= 0 && padding_mode <= 2, kBad, "grid_sampler(): unknown padding mode {}",
+          padding_mode);
+  s.channels = input.size(1);
+  s.padding = padding_mode;
+  s.align_corners = align_corners;
+  IntVector sizes{input.size(0), s.channels};
+  for (int64_t d = 0; d < s.rank; ++d) {
+    const int64_t size = input.size(d + 2);
+    if (!(size > 0)) {
+      fail(kBad,
+           "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+           "sizes {}",
+           shape_string(input.sizes()));
+    }
+    s.in[static_cast<size_t>(3 - s.rank + d)] = size;
+    s.in_points *= size;
+    sizes.push_back(grid.size(d + 1));
+    s.out_points *= grid.size(d + 1);
+  }
+  const ScalarType work = work_type(input.dtype());
+  const Tensor image = as_work(input, work);
+  const Tensor points = as_work(grid, work);
+  const Tensor out = Tensor::empty(sizes, work);
+  dispatch_work(work, "grid_sampler", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    if (out.numel() > 0)
+      sample<T>(s, input.size(0), interpolation_mode, image.data<T>(), points.data<T>(),
+                out.data<T>());
+  });
+  return contiguous(to_dtype(out, input.dtype()), input.suggest_memory_format());
+}
+
+Tensor affine_grid(const Tensor& theta, const IntVector& size, bool align_corners) {
+  require(size.size() == 4 || size.size() == 5, kBad,
+          "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
+  const auto rank = static_cast<int64_t>(size.size()) - 2;
+  if (!(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == rank &&
+        theta.size(2) == rank + 1)) {
+    fail(kBad, "Expected a batch of {}D affine matrices of shape {}x{}x{}, got {}", rank, size[0],
+         rank, rank + 1, shape_string(theta.sizes()));
+  }
+  IntVector sizes{size[0]};
+  int64_t points = 1;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (!(size[static_cast<size_t>(d + 2)] > 0)) {
+      fail(kBad, "affine_grid: expected positive sizes, got {}",
+           shape_string({size.data(), size.size()}));
+    }
+    sizes.push_back(size[static_cast<size_t>(d + 2)]);
+    points *= sizes.back();
+  }
+  sizes.push_back(rank);
+  const ScalarType work = work_type(theta.dtype());
+  const Tensor maps = as_work(theta, work);
+  const Tensor out = Tensor::empty(sizes, work);
+  dispatch_work(work, "affine_grid_generator", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    for (int64_t i = 0; i < size[0] * points; ++i) {
+      const T* m = maps.data<T>() + i / points * rank * (rank + 1);
+      double p[4] = {0, 0, 0, 1};
+      int64_t rest = i % points;
+      for (int64_t d = 0; d < rank; ++d) {
+        const int64_t extent = size[static_cast<size_t>(rank + 1 - d)];
+        p[d] = grid_position(rest % extent, extent, align_corners);
+        rest /= extent;
+      }
+      p[rank] = 1;
+      for (int64_t r = 0; r < rank; ++r) {
+        double sum = 0;
+        for (int64_t k = 0; k <= rank; ++k)
+          sum += p[k] * static_cast<double>(m[r * (rank + 1) + k]);
+        out.data<T>()[i * rank + r] = static_cast<T>(sum);
+      }
+    }
+  });
+  return to_dtype(out, theta.dtype());
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,88 @@
+// See kernel_run.h.
+#include "tierup/ops/regions/kernel_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tierup::ops {
+namespace {
+
+using kernels::kSplatBytes;
+
+constexpr int64_t kBlock = 512;  // Elements of a block on the stack.
+
+void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t width,
+                  int64_t count) {
+  const auto copy = [&](auto word) {
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(&word, from + i * from_stride, sizeof(word));
+      std::memcpy(to + i * to_stride, &word, sizeof(word));
+    }
+  };
+  switch (width) {
+    case 1: return copy(uint8_t{});
+    case 2: return copy(uint16_t{});
+    case 4: return copy(uint32_t{});
+    default: return copy(uint64_t{});
+  }
+}
+
+void fill_splat(char* splat, const char* value, int64_t width) {
+  std::memcpy(splat, value, static_cast<size_t>(width));
+  for (int64_t filled = width; filled < kSplatBytes; filled *= 2) {
+    std::memcpy(splat + filled, splat, static_cast<size_t>(filled));
+  }
+}
+
+}  // namespace
+
+void KernelRun::run(char* const* pointers, const int64_t* strides, int64_t count) const {
+  alignas(64) char splats[kMaxOperands][kSplatBytes];
+  Pointers data;
+  for (size_t k = 0; k < operands; ++k) {
+    data[k] = pointers[k];
+    if (k < outputs || strides[k] != 0 || kernel->inputs[k - outputs].uniform) continue;
+    fill_splat(splats[k], pointers[k], widths[k]);
+    data[k] = splats[k];
+  }
+  kernel->function(data.data(), strides, nullptr, count);
+}
+
+bool KernelRun::run_any(char* const* pointers, const int64_t* strides, int64_t count) const {
+  Pointers at;
+  std::copy(pointers, pointers + operands, at.begin());
+  for (size_t i = 0; i < looked.size(); ++i) {
+    const int64_t offset = looked[i].how->offset_at(pointers[operands + i]);
+    if (offset < 0) return false;
+    at[looked[i].operand] += offset;
+  }
+  bool dense = true;
+  for (size_t k = 0; k < operands; ++k) dense = dense && is_dense(k, strides[k]);
+  dense ? run(at.data(), strides, count) : run_blocks(at, strides, count);
+  return true;
+}
+
+void KernelRun::run_blocks(const Pointers& pointers, const int64_t* strides, int64_t count) const {
+  alignas(64) char blocks[kMaxOperands][kBlock * 8];
+  Pointers data;
+  std::array<int64_t, kMaxOperands> steps;
+  for (int64_t start = 0; start < count; start += kBlock) {
+    const int64_t n = std::min(kBlock, count - start);
+    for (size_t k = 0; k < operands; ++k) {
+      char* const at = pointers[k] + start * strides[k];
+      const bool packed = !is_dense(k, strides[k]);
+      data[k] = packed ? blocks[k] : at;
+      steps[k] = packed ? widths[k] : strides[k];
+      if (!packed || k < outputs) continue;
+      copy_strided(blocks[k], widths[k], at, strides[k], widths[k], n);
+    }
+    run(data.data(), steps.data(), n);
+    for (size_t k = 0; k < outputs; ++k) {
+      if (is_dense(k, strides[k])) continue;
+      copy_strided(pointers[k] + start * strides[k], strides[k], blocks[k], widths[k], widths[k],
+                   n);
+    }
+  }
+}
+
+}  // namespace tierup::ops

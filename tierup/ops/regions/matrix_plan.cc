@@ -1,0 +1,226 @@
+// See matrix_plan.h.
+#include "tierup/ops/regions/matrix_plan.h"
+
+#include <algorithm>
+
+#include "tierup/ops/regions/group_loads.h"
+
+namespace tierup::ops {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr size_t kDims = MatrixMetaTensors::kMaxRank;
+
+bool has_layout(const MatrixPlan& plan, std::span<const TensorImpl* const> inputs) {
+  const int64_t* at = plan.layout.data();
+  for (const TensorImpl* input : inputs) {
+    const size_t rank = input->sizes.size();
+    if (*at++ != static_cast<int64_t>(rank) ||
+        !std::equal(input->sizes.begin(), input->sizes.end(), at) ||
+        !std::equal(input->strides.begin(), input->strides.end(), at + rank)) {
+      return false;
+    }
+    at += 2 * rank;
+  }
+  return true;
+}
+
+std::vector<int64_t> layout_of(std::span<const TensorImpl* const> inputs) {
+  std::vector<int64_t> layout;
+  for (const TensorImpl* input : inputs) {
+    layout.push_back(static_cast<int64_t>(input->sizes.size()));
+    layout.insert(layout.end(), input->sizes.begin(), input->sizes.end());
+    layout.insert(layout.end(), input->strides.begin(), input->strides.end());
+  }
+  return layout;
+}
+
+std::vector<Tensor> metas_of(const MatrixInputs& inputs) {
+  std::vector<Tensor> metas;
+  for (const TensorImpl* input : inputs) {
+    metas.push_back(meta_tensor({input->sizes.data(), input->sizes.size()},
+                                {input->strides.data(), input->strides.size()}, input->dtype));
+  }
+  return metas;
+}
+
+std::span<const TensorImpl* const> of_call(const GroupProgram& program,
+                                           const MatrixInputs& inputs) {
+  return {inputs.data(), program.input_count};
+}
+
+class Planner {
+ public:
+  Planner(const GroupProgram& program, const CompiledMatrices& kernels, const MatrixInputs& inputs,
+          MatrixPlan& plan)
+      : program_(program), kernels_(kernels), metas_(program, metas_of(inputs)), plan_(plan) {
+    for (const TensorImpl* input : inputs) input_items_.push_back(item(input->dtype));
+  }
+
+  bool run() {
+    if (!metas_.refusal().empty()) return false;
+    plan_.scratch.assign(program_.members.size(), -1);
+    for (const uint32_t output : program_.outputs) {
+      const Tensor& made = metas_.member(output);
+      plan_.outputs.push_back({{made.sizes().begin(), made.sizes().end()},
+                               {made.strides().begin(), made.strides().end()},
+                               made.is_contiguous()});
+    }
+    for (const MatrixStage& stage : kernels_.stages) {
+      plan_.steps.push_back({&stage});
+      MatrixPlan::Step& step = plan_.steps.back();
+      if (stage.called != MatrixStage::kNoMember) {
+        add_call(step);
+      } else if (!add_kernel(step)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static int64_t item(ScalarType dtype) { return static_cast<int64_t>(item_size(dtype)); }
+  int64_t item_of(GroupArgument::Source source, uint32_t index) const {
+    return source == GroupArgument::Source::kInput ? input_items_[index]
+                                                   : item(kernels_.members[index].dtype);
+  }
+
+  void add_call(MatrixPlan::Step& step) {
+    plan_.has_calls = true;
+    for (const GroupArgument& argument : program_.members[step.stage->called].arguments) {
+      step.arguments.emplace_back();
+      if (argument.source == GroupArgument::Source::kConstant) continue;
+      step.arguments.back() = {
+          metas_.value_of(argument),
+          argument.source == GroupArgument::Source::kInput && !argument.is_viewed()};
+    }
+  }
+
+  bool add_kernel(MatrixPlan::Step& step) {
+    const MatrixStage& stage = *step.stage;
+    const Tensor& space = metas_.member(stage.outputs[0]);
+    const int64_t columns = space.dim() == 0 ? 1 : space.size(-1);
+    step.sizes.assign(kDims, 1);
+    for (int64_t d = 1; d <= space.dim(); ++d)
+      step.sizes[kDims - static_cast<size_t>(d)] = space.size(-d);
+    for (const uint32_t output : stage.outputs) {
+      const Tensor& made = metas_.member(output);
+      if (!has_same_sizes(made, space)) return false;
+      add_place(step, GroupArgument::Source::kMember, output, made);
+      find_scratch(output, made);
+    }
+    for (const MatrixRead& read : stage.reads) {
+      const Tensor value = metas_.value_of(read.source, read.index, read.chain);
+      if (!allows(value, columns, read.step)) return false;
+      add_place(step, read.source, read.index, expand_to(value, space.sizes()));
+    }
+    for (size_t p = 0; p < stage.products.size(); ++p) {
+      if (!add_product(step, stage.products[p], stage.right_steps[p], space)) return false;
+    }
+    return true;
+  }
+
+  bool add_product(MatrixPlan::Step& step, uint32_t member, ColumnStep right_step,
+                   const Tensor& space) {
+    const Factors& factors = metas_.factors(member);
+    if (!std::equal(factors.sizes.begin(), factors.sizes.end(), space.sizes().begin(),
+                    space.sizes().end()) ||
+        !allows(factors.right, factors.right.size(-1), right_step)) {
+      return false;
+    }
+    const ProductArguments places =
+        product_arguments(product_kind_of(*program_.members[member].op));
+    const std::vector<GroupArgument>& arguments = program_.members[member].arguments;
+    const GroupArgument& left = arguments[factors.are_swapped ? places.right : places.left];
+    const GroupArgument& right = arguments[factors.are_swapped ? places.left : places.right];
+    add_factor(step, left.source, left.index, factors.left);
+    if (const uint32_t turned = program_.members[member].turned; turned != UINT32_MAX) {
+      add_factor(step, GroupArgument::Source::kInput, turned, factors.right);
+    } else {
+      add_factor(step, right.source, right.index, factors.right);
+    }
+    step.sizes.push_back(factors.depth);
+    return true;
+  }
+
+  // Batches of one matrix are repeated.
+  void add_factor(MatrixPlan::Step& step, GroupArgument::Source source, uint32_t index,
+                  const Tensor& factor) const {
+    add_place(step, source, index, factor);
+    int64_t* strides = step.strides.data() + step.strides.size() - kDims;
+    for (size_t d = 0; d + 2 < kDims; ++d) {
+      const auto from_back = static_cast<int64_t>(kDims - d);
+      if (factor.dim() < from_back || factor.size(-from_back) == 1) strides[d] = 0;
+    }
+  }
+
+  void add_place(MatrixPlan::Step& step, GroupArgument::Source source, uint32_t index,
+                 const Tensor& value) const {
+    const int64_t bytes = item_of(source, index);
+    const bool is_input = source == GroupArgument::Source::kInput;
+    const auto inputs = static_cast<uint32_t>(input_items_.size());
+    step.places.push_back({is_input ? index : inputs + index, value.offset() * bytes});
+    const int64_t rank = value.dim();
+    for (auto d = static_cast<int64_t>(kDims); d > 0; --d) {
+      step.strides.push_back(d > rank ? 0 : value.stride(-d) * bytes);
+    }
+  }
+
+  void find_scratch(uint32_t member, const Tensor& made) {
+    const auto& outputs = program_.outputs;
+    if (std::find(outputs.begin(), outputs.end(), member) != outputs.end()) return;
+    plan_.scratch[member] = plan_.scratch_bytes;
+    const int64_t bytes = made.numel() * item(kernels_.members[member].dtype);
+    plan_.scratch_bytes += (bytes + kLine - 1) / kLine * kLine;
+  }
+
+  static bool has_same_sizes(const Tensor& a, const Tensor& b) {
+    return std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end());
+  }
+
+  const GroupProgram& program_;
+  const CompiledMatrices& kernels_;
+  const MatrixMetaTensors metas_;
+  MatrixPlan& plan_;
+  std::vector<int64_t> input_items_;
+};
+
+}  // namespace
+
+Ref<const MatrixPlan> plan_of(const GroupProgram& program, const CompiledMatrices& kernels,
+                              const MatrixInputs& inputs) {
+  auto plan = make_ref<MatrixPlan>();
+  plan->layout = layout_of(of_call(program, inputs));
+  try {
+    plan->fits = Planner(program, kernels, inputs, *plan).run();
+  } catch (const Error&) {
+    // Something does not broadcast as before.
+  }
+  return plan;
+}
+
+Ref<const MatrixPlan> MatrixPlans::find(const GroupProgram& program,
+                                        const CompiledMatrices& kernels,
+                                        const MatrixInputs& inputs) const {
+  const auto known = [&](const List* list) -> Ref<const MatrixPlan> {
+    if (list == nullptr) return {};
+    const auto found = std::find_if(list->begin(), list->end(), [&](const auto& plan) {
+      return has_layout(*plan, of_call(program, inputs));
+    });
+    return found == list->end() ? Ref<const MatrixPlan>() : *found;
+  };
+  {
+    const SnapshotCell<List>::Reader reader(plans_);
+    if (Ref<const MatrixPlan> plan = known(reader.get())) return plan;
+  }
+  Ref<const MatrixPlan> made = plan_of(program, kernels, inputs);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Ref<const MatrixPlan> plan = known(plans_.current())) return plan;
+  auto next = plans_.empty() ? std::make_unique<List>() : std::make_unique<List>(*plans_.current());
+  if (next->size() == kMost) next->erase(next->begin());
+  next->push_back(made);
+  plans_.replace(std::move(next));
+  return made;
+}
+
+}  // namespace tierup::ops

@@ -1,0 +1,339 @@
+#include "tierup/ops/regions/neural_net.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "tierup/base/parallel.h"
+#include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/families.h"
+#include "tierup/tensor/block_owner.h"
+
+namespace tierup::ops {
+
+namespace net = kernels::net;
+
+namespace {
+
+constexpr size_t kMostEntries = 16;
+constexpr size_t kMostBytes = size_t{256} << 20;  // Of the arenas of one net's sizes.
+constexpr size_t kMostSights = 64;
+constexpr int kCallsToReplace = 4;
+constexpr uint64_t kMostDoublings = 12;
+
+}  // namespace
+
+NeuralNet::NeuralNet(net::Program program, std::vector<KernelFn> kernels, bool is_fast)
+    : program_(std::move(program)),
+      kernels_(std::move(kernels)),
+      is_fast_(is_fast),
+      weights_(net::make_weight_store()) {}
+
+// False for inputs that no net takes: other values than dense numbers, and lists of ints.
+bool NeuralNet::make_key(std::span<const IValue> inputs, int threads, Key& key) {
+  key.push_back(threads);
+  for (const IValue& input : inputs) {
+    key.push_back(static_cast<int64_t>(input.tag()));
+    if (const TensorImpl* tensor = input.tensor_impl()) {
+      if (tensor->conjugate || tensor->negative ||
+          tensor->storage->device().type == DeviceType::kMeta) {
+        return false;
+      }
+      key.push_back(static_cast<int64_t>(tensor->dtype));
+      key.push_back(static_cast<int64_t>(tensor->sizes.size()));
+      key.insert(key.end(), tensor->sizes.begin(), tensor->sizes.end());
+      // How the input lies decides how tier 0's results lie.
+      key.push_back(tensor->contiguous ? 1 : 0);
+      if (!tensor->contiguous)
+        key.insert(key.end(), tensor->strides.begin(), tensor->strides.end());
+    } else if (input.is_int() || input.is_bool()) {
+      key.push_back(input.is_int() ? input.to_int() : int64_t{input.to_bool()});
+    } else if (input.is_list()) {
+      const auto& items = input.to_list().items;
+      key.push_back(static_cast<int64_t>(items.size()));
+      for (const IValue& item : items) {
+        if (!item.is_int()) return false;
+        key.push_back(item.to_int());
+      }
+    } else if (!input.is_none()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Ref<const NeuralNet::Entry> NeuralNet::find(const Key& key) const {
+  const SnapshotCell<Entries>::Reader reader(entries_);
+  if (reader.get() == nullptr) return nullptr;
+  for (const Ref<const Entry>& entry : *reader.get()) {
+    if (entry->key != key) continue;
+    entry->last_use.store(look_ups_.fetch_add(1, std::memory_order_relaxed),
+                          std::memory_order_relaxed);
+    return entry;
+  }
+  return nullptr;
+}
+
+size_t NeuralNet::bytes_of(const Entries& entries) {
+  size_t bytes = 0;
+  for (const Ref<const Entry>& entry : entries)
+    bytes += entry->compiled != nullptr ? entry->compiled->arena_bytes() : 0;
+  return bytes;
+}
+
+void NeuralNet::install(Ref<const Entry> entry) {
+  const Entries* old = entries_.current();
+  auto next = old != nullptr ? std::make_unique<Entries>(*old) : std::make_unique<Entries>();
+  entry->last_use.store(look_ups_.fetch_add(1, std::memory_order_relaxed));
+  next->push_back(std::move(entry));
+  while (next->size() > 1 && (next->size() > kMostEntries || bytes_of(*next) > kMostBytes)) {
+    next->erase(std::min_element(next->begin(), next->end() - 1, [](const auto& a, const auto& b) {
+      return a->last_use.load(std::memory_order_relaxed) <
+             b->last_use.load(std::memory_order_relaxed);
+    }));
+    replacements_.fetch_add(1, std::memory_order_relaxed);
+  }
+  entries_.replace(std::move(next));
+}
+
+std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context) {
+  Key key;
+  if (!make_key(inputs, intra_op_threads(), key))
+    return run_twin_for(TwinReason::kOtherInputs, inputs, context);
+  const Ref<const Entry> entry = find(key);
+  return entry == nullptr ? miss(key, inputs, context) : run_entry(*entry, inputs, context);
+}
+
+std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IValue> inputs,
+                                         RunContext& context) {
+  if (entry.compiled == nullptr) return run_twin_for(TwinReason::kNotCompiled, inputs, context);
+  if (auto results = entry.compiled->run(inputs)) {
+    compiled_calls_.fetch_add(1, std::memory_order_relaxed);
+    return {std::make_move_iterator(results->begin()), std::make_move_iterator(results->end())};
+  }
+  return run_twin_for(TwinReason::kNans, inputs, context);
+}
+
+NeuralNet::ShapeCandidate* NeuralNet::find_candidate(const Key& key) {
+  const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const ShapeCandidate& candidate) {
+    return candidate.key == key;
+  });
+  return found == seen_.end() ? nullptr : &*found;
+}
+
+// The first call with sizes runs the twin; the second has them compiled for: in the background, if
+// there is one, or else at once.
+std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inputs,
+                                    RunContext& context) {
+  {
+    const LastingAllocations lasting;
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    ShapeCandidate* candidate = lock.owns_lock() ? find_candidate(key) : nullptr;
+    if (lock.owns_lock() && candidate == nullptr) {
+      if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
+      seen_.push_back({key});
+    }
+    if (candidate != nullptr) ++candidate->times;
+    if (candidate != nullptr && !candidate->is_pending && is_worth_compiling(*candidate)) {
+      if (context.background != nullptr) {
+        candidate->is_pending = true;
+        compile_later(*candidate, inputs, *context.background);
+      } else {
+        compile_candidate(*candidate, inputs, intra_op_threads());
+      }
+    }
+  }
+  if (const Ref<const Entry> entry = find(key)) return run_entry(*entry, inputs, context);
+  return run_twin_for(TwinReason::kNewSizes, inputs, context);
+}
+
+bool NeuralNet::is_worth_compiling(const ShapeCandidate& candidate) const {
+  const Entries* entries = entries_.current();
+  const bool is_full = entries != nullptr && entries->size() >= kMostEntries;
+  if (!is_full) return candidate.times >= 2;
+  return candidate.times >= kCallsToReplace
+                                << std::min(replacements() / kMostEntries, kMostDoublings);
+}
+
+void NeuralNet::compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs,
+                                  int threads) {
+  install(make_entry(candidate.key, inputs, threads, false));
+  give_back_left_weights();
+  seen_.erase(seen_.begin() + (&candidate - seen_.data()));
+}
+
+// Compiling reads sizes and strides alone: tensors like the inputs stand in for them, so that the
+// caller's are neither kept nor read after the call. The job makes them: memory that one thread
+// takes and another gives back would be asked of the system each time, in the call.
+void NeuralNet::compile_later(const ShapeCandidate& candidate, std::span<const IValue> inputs,
+                              BackgroundWork& work) {
+  struct Form {
+    IntVector sizes;
+    IntVector strides;
+    ScalarType dtype;
+  };
+  std::vector<std::variant<Form, IValue>> forms;
+  for (const IValue& input : inputs) {
+    const TensorImpl* tensor = input.tensor_impl();
+    if (tensor == nullptr) {
+      forms.emplace_back(input);
+    } else {
+      forms.emplace_back(Form{tensor->sizes, tensor->strides, tensor->dtype});
+    }
+  }
+  work.push([self = Ref<NeuralNet>(this), key = candidate.key, forms = std::move(forms),
+             threads = intra_op_threads()] {
+    const std::lock_guard<std::mutex> lock(self->mutex_);
+    ShapeCandidate* pending = self->find_candidate(key);
+    if (pending == nullptr) return;
+    std::vector<IValue> alike;
+    for (const auto& each : forms) {
+      const Form* form = std::get_if<Form>(&each);
+      alike.push_back(form == nullptr
+                          ? std::get<IValue>(each)
+                          : Tensor::empty_strided(form->sizes, form->strides, form->dtype));
+    }
+    self->compile_candidate(*pending, alike, threads);
+  });
+}
+
+Ref<NeuralNet::Entry> NeuralNet::compile(const Key& key, std::span<const IValue> inputs,
+                                         int threads, bool measures, bool is_fast,
+                                         const std::vector<IntVector>& strides) {
+  auto entry = make_ref<Entry>();
+  entry->key = key;
+  net::CompileOptions options;
+  options.threads = threads;
+  options.is_fast = is_fast;
+  options.measures = measures;
+  options.output_strides = strides;
+  try {
+    const ThreadCountScope scope(threads);
+    entry->compiled = net::compile_net(program_, inputs, options, weights_);
+    for (const std::string& note : entry->compiled->notes()) notes_.push_back(note);
+  } catch (const Error& error) {
+    note_refusal(error);
+  }
+  return entry;
+}
+
+std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunContext& context) const {
+  std::vector<IValue> values(static_cast<size_t>(program_.value_count));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values[static_cast<size_t>(program_.inputs[i])] = inputs[i];
+  std::vector<IValue> arguments;
+  for (size_t i = 0; i < program_.ops.size(); ++i) {
+    const net::Op& op = program_.ops[i];
+    arguments.clear();
+    for (const net::Arg& arg : op.args)
+      arguments.push_back(arg.is_value() ? values[static_cast<size_t>(arg.value)] : arg.constant);
+    if (op.kind == net::OpKind::kList || op.kind == net::OpKind::kTensors) {
+      const bool holds_ints = op.kind == net::OpKind::kList;
+      values[static_cast<size_t>(op.outputs[0])] = make_ref<ListValue>(
+          holds_ints ? Type::simple(TypeKind::kInt) : Type::tensor(), arguments);
+      continue;
+    }
+    std::vector<IValue> results(op.result_count);
+    OpCall call{.args = arguments, .results = results, .context = context};
+    kernels_[i](call);
+    if (op.outputs.size() > results.size() && results[0].is_list()) {
+      std::vector<IValue> items = results[0].to_list().items;
+      results = std::move(items);
+      require(results.size() == op.outputs.size(), ErrorCode::kInvalidArgument,
+              "Expected {} elements in a list but found {}", op.outputs.size(), results.size());
+    }
+    for (size_t r = 0; r < op.outputs.size(); ++r)
+      values[static_cast<size_t>(op.outputs[r])] = std::move(results[r]);
+    for (const int dead : op.last_reads) values[static_cast<size_t>(dead)] = IValue();
+  }
+  std::vector<IValue> outputs;
+  for (const int output : program_.outputs) outputs.push_back(values[static_cast<size_t>(output)]);
+  return outputs;
+}
+
+std::vector<IValue> NeuralNet::run_twin_for(TwinReason reason, std::span<const IValue> inputs,
+                                            RunContext& context) {
+  twin_calls_.count(reason);
+  return run_twin(inputs, context);
+}
+
+StepReport NeuralNet::step_report() const {
+  StepReport report{
+      "net", {}, compiled_calls_.load(std::memory_order_relaxed), twin_calls_.counts(), {}};
+  std::vector<std::pair<net::OpKind, int>> kinds;
+  for (const net::Op& op : program_.ops) {
+    const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const auto& kind) { return kind.first == op.kind; });
+    if (known != kinds.end()) {
+      ++known->second;
+    } else {
+      kinds.emplace_back(op.kind, 1);
+    }
+  }
+  for (const auto& [kind, times] : kinds) {
+    report.what +=
+        fmt::format("{}{} {}", report.what.empty() ? "" : ", ", times, net_kind_text(kind));
+  }
+  for (const std::string& note : notes()) {
+    if (note.starts_with("refused: ")) report.refusal = note.substr(9);
+  }
+  return report;
+}
+
+std::optional<size_t> NeuralNet::refused_operation() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return refused_operation_;
+}
+
+std::vector<std::string> NeuralNet::notes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return notes_;
+}
+
+std::vector<std::string> NeuralNet::operators() const {
+  std::vector<std::string> names;
+  for (const kernels::net::Op& op : program_.ops) names.emplace_back(net_kind_name(op.kind));
+  return names;
+}
+
+size_t NeuralNet::held_bytes() const {
+  const SnapshotCell<Entries>::Reader reader(entries_);
+  return net::packed_bytes(*weights_) + (reader.get() != nullptr ? bytes_of(*reader.get()) : 0);
+}
+
+size_t NeuralNet::net_count() const {
+  const SnapshotCell<Entries>::Reader reader(entries_);
+  if (reader.get() == nullptr) return 0;
+  return static_cast<size_t>(
+      std::count_if(reader.get()->begin(), reader.get()->end(),
+                    [](const auto& entry) { return entry->compiled != nullptr; }));
+}
+
+namespace {
+
+std::vector<IValue> run_net(OpCall& call) {
+  auto* object = dynamic_cast<NeuralNet*>(call.args[0].to_capsule());
+  require(object != nullptr, ErrorCode::kInvalidArgument, "not a compiled net");
+  return object->run(call.args.subspan(1), call.context);
+}
+
+void run_one(OpCall& call) {
+  std::vector<IValue> results = run_net(call);
+  call.results[0] = std::move(results.at(0));
+}
+
+void run_many(OpCall& call) {
+  call.results[0] = make_ref<ListValue>(Type::tensor(), run_net(call));
+}
+
+constexpr auto kRows = std::to_array<OpRow>({
+    {"tierup::neural_net(Capsule net, ...) -> Tensor", &run_one},
+    {"tierup::neural_nets(Capsule net, ...) -> Tensor[]", &run_many},
+});
+
+}  // namespace
+
+std::span<const OpRow> neural_net_rows() { return kRows; }
+
+}  // namespace tierup::ops

@@ -1,0 +1,144 @@
+// NeuralNet: a straight line of operators that runs as one compiled net (kernels/net), and its
+// twin, the same operators one after the other.
+//
+// The object guards itself: it keeps one net for each set of sizes it was compiled for, and runs
+// the twin on anything else. Sizes that come again get a net of their own; above a bound (of nets
+// and of their memory) the least recently used one goes. What cannot be compiled stays with the
+// twin, and is not tried again while it is known.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tierup/base/snapshot_cell.h"
+#include "tierup/kernels/net/compiled_net.h"
+#include "tierup/ops/regions/twin_calls.h"
+#include "tierup/ops/table/holds_memory.h"
+#include "tierup/ops/table/op.h"
+
+namespace tierup::ops {
+
+// What the operator of this qualified name ("aten::conv2d") is to a net. In-place forms have the
+// kind of their functional twin. kNone: not done by nets.
+kernels::net::OpKind net_kind(std::string_view qualified_name);
+// The name of the first operator of this kind, without its namespace and overload: "conv2d".
+std::string_view net_kind_text(kernels::net::OpKind kind);
+
+// The inverse for reports: the first name that a kind has.
+std::string_view net_kind_name(kernels::net::OpKind kind);
+
+// Arguments of an operator of this kind that must be constants: bit i for argument i.
+uint32_t constant_arguments(kernels::net::OpKind kind);
+// The kind of an operator, in-place or not.
+kernels::net::OpKind net_kind_of(const ir::Operator& op);
+
+// Whether the results are no tensors: numbers that follow from sizes, lists.
+bool gives_no_tensor(kernels::net::OpKind kind);
+
+// Whether the kind is worth a net by itself: convolutions and products with constant weights.
+bool is_heavy(kernels::net::OpKind kind);
+// Whether a product of tensors of these sizes is of matrices so small that tier 0's kernel makes
+// it in less time than a library takes to be called.
+bool is_small_product(IntSpan left, IntSpan right);
+
+class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
+ public:
+  // `kernels` stands beside program.ops: tier 0's kernel of each. An operator with several outputs
+  // and a kernel that gives one list has the list taken apart. Lists have no kernel.
+  NeuralNet(kernels::net::Program program, std::vector<KernelFn> kernels, bool is_fast);
+
+  // One tensor per output of the program. Thread-safe.
+  std::vector<IValue> run(std::span<IValue> inputs, RunContext& context);
+
+  // In compile jobs: compiles for inputs like these, choosing algorithms by measurement, and
+  // compares with the twin on made-up numbers. False where it is refused; notes() say why.
+  bool prepare(std::span<const IValue> inputs, int threads);
+  std::vector<std::string> notes() const;
+  // Names of the operators of the line.
+  std::vector<std::string> operators() const;
+  // The operator of the program for which compiling was last refused, if it was.
+  std::optional<size_t> refused_operation() const;
+  // The weights as packed, and one arena of each net.
+  size_t held_bytes() const override;
+
+  // For explain: nets that stand, those that went for others, and calls that took the twin.
+  size_t net_count() const;
+  uint64_t replacements() const { return replacements_.load(std::memory_order_relaxed); }
+  int64_t twin_calls() const { return static_cast<int64_t>(twin_calls_.total()); }
+  StepReport step_report() const override;
+
+ private:
+  using Key = SmallVector<int64_t, 160>;
+  struct Entry final : public RefCounted {
+    Key key;
+    std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.
+    mutable std::atomic<uint64_t> last_use{0};            // The look-up's number.
+  };
+  using Entries = std::vector<Ref<const Entry>>;
+
+  static size_t bytes_of(const Entries& entries);
+  static bool make_key(std::span<const IValue> inputs, int threads, Key& key);
+  Ref<const Entry> find(const Key& key) const;
+  std::vector<IValue> run_entry(const Entry& entry, std::span<const IValue> inputs,
+                                RunContext& context);
+  std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
+  std::vector<IValue> run_twin_for(TwinReason reason, std::span<const IValue> inputs,
+                                   RunContext& context);
+  std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
+  // Sizes that came once, not yet compiled for.
+  // Sizes that calls came with and that nothing is compiled for yet.
+  struct ShapeCandidate {
+    Key key;
+    int times = 1;            // That it came.
+    bool is_pending = false;  // Background work for it is on its way.
+  };
+  ShapeCandidate* find_candidate(const Key& key);
+  // Whether it came often enough: where a net would have to go for it, more often, and twice as
+  // often after every time that all have gone. Sizes that take turns are not compiled for again and
+  // again, and others that come to stay are.
+  bool is_worth_compiling(const ShapeCandidate& candidate) const;
+  // Compiles for a candidate and drops it; the caller holds the mutex.
+  void compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs, int threads);
+  void compile_later(const ShapeCandidate& candidate, std::span<const IValue> inputs,
+                     BackgroundWork& work);
+  Ref<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads, bool measures,
+                     bool is_fast, const std::vector<IntVector>& strides);
+  // The caller holds the mutex.
+  void install(Ref<const Entry> entry);
+  // Of the weights that the twin read: see kernels/memory/spare_pages.h.
+  void give_back_left_weights() const;
+  // The largest difference of any output, relative to that output's largest value.
+  static double deviation(const std::vector<IValue>& expected, const std::vector<Tensor>& results);
+  bool is_compilable(std::span<const IValue> inputs);
+  void note_refusal(const Error& error);
+  std::optional<std::vector<IValue>> expected_of(std::span<const IValue> samples,
+                                                 RunContext& context);
+  std::optional<size_t> maker_of_gaps(size_t output) const;
+  // Compiles for inputs like these and compares with tier 0 on made-up numbers; an entry without a
+  // net where either fails. The caller holds the mutex.
+  Ref<Entry> make_entry(const Key& key, std::span<const IValue> inputs, int threads, bool measures);
+  bool agrees(const Entry& entry, std::span<const IValue> inputs,
+              const std::vector<IValue>& expected, RunContext& context);
+
+  const kernels::net::Program program_;
+  const std::vector<KernelFn> kernels_;
+  const bool is_fast_;
+  const std::shared_ptr<kernels::net::WeightStore> weights_;
+  SnapshotCell<Entries> entries_;
+  mutable std::atomic<uint64_t> look_ups_{0};
+  std::atomic<uint64_t> replacements_{0};
+  std::atomic<uint64_t> compiled_calls_{0};
+  TwinCalls twin_calls_;
+  mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
+  std::vector<ShapeCandidate> seen_;
+  std::vector<std::string> notes_;
+  std::optional<size_t> refused_operation_;
+  bool is_distrusted_ = false;  // A net differed from tier 0: none is made any more.
+};
+
+}  // namespace tierup::ops

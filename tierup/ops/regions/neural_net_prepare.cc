@@ -1,0 +1,199 @@
+// What a compile job does with a net: compile for the sizes seen, and compare with tier 0.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tierup/kernels/memory/spare_pages.h"
+#include "tierup/ops/regions/neural_net.h"
+#include "tierup/tensor/deviation.h"
+
+namespace tierup::ops {
+
+namespace net = kernels::net;
+
+namespace {
+
+// Numbers that look like activations, the same in every process, lying as the given ones do.
+IValue synthetic_input(const IValue& like, uint32_t seed) {
+  const TensorImpl* given = like.tensor_impl();
+  if (given == nullptr) return like;
+  const Tensor original = like.to_tensor();
+  const Tensor result =
+      original.is_non_overlapping_and_dense()
+          ? Tensor::empty_strided(original.sizes(), original.strides(), given->dtype)
+          : Tensor::empty(original.sizes(), given->dtype);
+  uint32_t state = seed * 2654435761U + 1;
+  const auto next = [&] {
+    state = state * 1664525U + 1013904223U;
+    return static_cast<float>(state >> 8) / 8388608.0F - 1.0F;
+  };
+  if (given->dtype == ScalarType::kFloat) {
+    for (int64_t i = 0; i < result.numel(); ++i) result.data<float>()[i] = 1.7F * next();
+  } else {
+    std::fill_n(static_cast<char*>(result.raw()), result.bytes(), '\1');
+  }
+  return result;
+}
+
+// Infinite for other sizes or strides.
+double relative_error(const Tensor& wanted, const Tensor& found) {
+  if (!std::ranges::equal(wanted.sizes(), found.sizes())) return INFINITY;
+  if (!std::ranges::equal(wanted.strides(), found.strides())) return INFINITY;
+  Deviation deviation;
+  // Dense in the same order: places correspond.
+  for (int64_t i = 0; i < wanted.numel(); ++i) {
+    deviation.note(static_cast<double>(found.data<float>()[i]),
+                   static_cast<double>(wanted.data<float>()[i]));
+  }
+  return deviation.relative();
+}
+
+// Every number moved by at most its last bit, up or down.
+IValue last_bit_changed(const IValue& value, uint32_t seed) {
+  const TensorImpl* given = value.tensor_impl();
+  if (given == nullptr || given->dtype != ScalarType::kFloat) return value;
+  const Tensor noise = synthetic_input(value, seed + 1000).to_tensor();
+  const Tensor original = value.to_tensor();
+  for (int64_t i = 0; i < noise.numel(); ++i) {
+    float& moved = noise.data<float>()[i];
+    moved = original.data<float>()[i] * (1 + std::copysign(1.2e-7F, moved));
+  }
+  return noise;
+}
+
+}  // namespace
+
+double NeuralNet::deviation(const std::vector<IValue>& expected,
+                            const std::vector<Tensor>& results) {
+  double most = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor wanted = expected[i].to_tensor();
+    if (wanted.dtype() != ScalarType::kFloat) return INFINITY;
+    most = std::max(most, relative_error(wanted, results[i]));
+  }
+  return most;
+}
+
+// A deep net may make much of the last bit of its inputs (ResNet-50 with untrained weights: 1e-4).
+// Rounding happens in every layer, so a net may deviate by a few times what that bit makes.
+bool NeuralNet::agrees(const Entry& entry, std::span<const IValue> inputs,
+                       const std::vector<IValue>& expected, RunContext& context) {
+  constexpr double kBound = 1e-5;
+  constexpr double kRoundings = 8;
+  const double error = deviation(expected, entry.compiled->rehearse(inputs));
+  notes_.push_back(
+      fmt::format("largest difference from tier 0: {:.1e} of the largest value", error));
+  if (error < kBound) return true;
+  if (std::isinf(error)) return false;
+  std::vector<IValue> nudged;
+  for (const IValue& input : inputs)
+    nudged.push_back(last_bit_changed(input, static_cast<uint32_t>(nudged.size())));
+  std::vector<Tensor> moved;
+  for (const IValue& value : run_twin(nudged, context)) moved.push_back(value.to_tensor());
+  const double sensitivity = deviation(expected, moved);
+  notes_.push_back(
+      fmt::format("a change of its inputs' last bit moves tier 0's result by {:.1e}", sensitivity));
+  // Where a last bit makes a NaN or an infinity of a number, nothing can be told.
+  return std::isfinite(sensitivity) && error < kRoundings * sensitivity;
+}
+
+bool NeuralNet::is_compilable(std::span<const IValue> inputs) {
+  try {
+    kernels::net::check_program(program_, inputs);
+    return true;
+  } catch (const Error& error) {
+    note_refusal(error);
+    return false;
+  }
+}
+
+void NeuralNet::note_refusal(const Error& error) {
+  if (const auto* refusal = dynamic_cast<const kernels::net::Refused*>(&error))
+    refused_operation_ = refusal->operation();
+  notes_.push_back(fmt::format("refused: {}", error.message()));
+}
+
+// What tier 0 makes of the samples; nothing where it raises, or makes what no net's result can be.
+std::optional<std::vector<IValue>> NeuralNet::expected_of(std::span<const IValue> samples,
+                                                          RunContext& context) {
+  std::vector<IValue> expected;
+  try {
+    expected = run_twin(samples, context);
+  } catch (const Error& error) {
+    notes_.push_back(fmt::format("tier 0 raises on such inputs: {}", error.message()));
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].tensor_impl() == nullptr) return std::nullopt;
+    if (expected[i].to_tensor().is_non_overlapping_and_dense()) continue;
+    refused_operation_ = maker_of_gaps(i);
+    notes_.emplace_back("refused: a result would lie with gaps in another's memory");
+    return std::nullopt;
+  }
+  return expected;
+}
+
+// The operator that made a view with gaps of which output `i` is, or is a view: it is better left
+// outside.
+std::optional<size_t> NeuralNet::maker_of_gaps(size_t i) const {
+  using Kind = kernels::net::OpKind;
+  int value = program_.outputs[i];
+  for (size_t at = program_.ops.size(); at-- > 0;) {
+    const kernels::net::Op& op = program_.ops[at];
+    if (std::find(op.outputs.begin(), op.outputs.end(), value) == op.outputs.end()) continue;
+    for (const Kind kind : {Kind::kSlice, Kind::kSplit, Kind::kChunk, Kind::kExpand})
+      if (op.kind == kind) return at;
+    if (op.args.empty() || !op.args[0].is_value()) break;
+    value = op.args[0].value;
+  }
+  return std::nullopt;
+}
+
+Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IValue> inputs,
+                                            int threads, bool measures) {
+  auto refused = make_ref<Entry>();
+  refused->key = key;
+  if (is_distrusted_) return refused;
+  std::vector<IValue> samples;
+  for (const IValue& input : inputs)
+    samples.push_back(synthetic_input(input, static_cast<uint32_t>(samples.size())));
+  if (!is_compilable(samples)) return refused;
+  RunContext context;
+  const auto expected = expected_of(samples, context);
+  if (!expected) return refused;
+  std::vector<IntVector> strides;
+  for (const IValue& value : *expected) strides.push_back(value.tensor_impl()->strides);
+  auto entry = compile(key, samples, threads, measures, is_fast_, strides);
+  if (entry->compiled == nullptr || agrees(*entry, samples, *expected, context)) return entry;
+  notes_.emplace_back("differs from tier 0: compiled again without Winograd");
+  entry = compile(key, samples, threads, false, false, strides);
+  if (entry->compiled == nullptr || agrees(*entry, samples, *expected, context)) return entry;
+  notes_.emplace_back("differs from tier 0: no nets are made of this line");
+  is_distrusted_ = true;
+  return refused;
+}
+
+void NeuralNet::give_back_left_weights() const {
+  for (const net::Op& op : program_.ops) {
+    for (const net::Arg& arg : op.args) {
+      if (!arg.is_value() && arg.constant.is_tensor())
+        kernels::give_back_left_pages(arg.constant.to_tensor());
+    }
+  }
+}
+
+bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Key key;
+  if (!make_key(inputs, threads, key)) return false;
+  Ref<const Entry> entry = find(key);
+  if (entry == nullptr) {
+    entry = make_entry(key, inputs, threads, true);
+    install(entry);
+    give_back_left_weights();
+  }
+  return entry->compiled != nullptr;
+}
+
+}  // namespace tierup::ops

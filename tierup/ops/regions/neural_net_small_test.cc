@@ -1,0 +1,135 @@
+// Small and broadcast work in a net, which own loops do where oneDNN's calls or its reference code
+// would take longer: against the twin.
+#include <gtest/gtest.h>
+
+#include "tierup/base/parallel.h"
+#include "tierup/ops/regions/neural_net_fixture.h"
+
+namespace tierup::ops {
+namespace {
+
+using L = Line;
+
+int linear(Line& line, int input, int64_t in, int64_t out, uint32_t seed) {
+  return line.add("aten::linear", {L::v(input), L::c(numbers({out, in}, seed, 0.3F)),
+                                   L::c(numbers({out}, seed + 1))});
+}
+
+// One half of the channels gates the other, in rows and with channels inside (WaveNet).
+TEST(NeuralNet, halves_gate_each_other) {
+  for (const int64_t columns : {8, 48}) {
+    SCOPED_TRACE(columns);
+    Line line;
+    const int y = linear(line, 0, 12, 2 * columns, 1);
+    const int a = line.add("aten::chunk", {L::v(y), L::c(2), L::c(-1)}, 2);
+    const int t = line.add("aten::tanh", {L::v(a)});
+    const int g = line.add("aten::mul.Tensor", {L::v(t), L::v(a + 1)});
+    expect_same_thrice(*line.make({linear(line, g, columns, 7, 3)}), numbers({2, 5, 12}, 8));
+  }
+  Line line;
+  const int y = line.convolution(0, numbers({16, 8, 3, 3}, 1), numbers({16}, 2), 1, 1, 1, 1);
+  const int a = line.add("aten::chunk", {L::v(y), L::c(2), L::c(1)}, 2);
+  const int t = line.add("aten::tanh", {L::v(a)});
+  const int s = line.add("aten::sigmoid", {L::v(a + 1)});
+  const int g = line.add("aten::mul.Tensor", {L::v(t), L::v(s)});
+  const auto object = line.make({g, line.add("aten::add.Tensor", {L::v(g), L::v(a), L::c(1)})});
+  expect_same_thrice(*object, numbers({2, 8, 6, 5}, 8));
+}
+
+// Heads that lie inside the positions, times one factor for all heads, or for each head.
+TEST(NeuralNet, heads_are_rotated_and_scaled) {
+  for (const IntVector& factors : {IntVector{1, 1, 7, 6}, IntVector{2, 4, 7, 1}, IntVector{7, 1},
+                                   IntVector{6}, IntVector{2, 1, 1, 6}}) {
+    SCOPED_TRACE(shape_string(factors));
+    Line line;
+    const int factor = line.input();
+    const int y = linear(line, 0, 24, 24, 1);
+    const int h = line.add("aten::view", {L::v(y), L::c(ints({2, -1, 4, 6}))});
+    const int t = line.add("aten::transpose.int", {L::v(h), L::c(1), L::c(2)});
+    const int m = line.add("aten::mul.Tensor", {L::v(t), L::v(factor)});
+    const int p = line.add("aten::add.Tensor", {L::v(m), L::v(factor), L::c(1)});
+    expect_same_thrice(*line.make({p}), {numbers({2, 7, 24}, 8), numbers(factors, 3)});
+  }
+}
+
+// A loop written out: each product reads the same matrix, which is packed once.
+TEST(NeuralNet, products_of_one_matrix_share_its_packed_form) {
+  const Tensor matrix = numbers({256, 256}, 1, 0.1F);
+  const Tensor other = numbers({256, 256}, 2, 0.1F);
+  const auto held_by = [&](const Tensor& second) {
+    Line line;
+    const int y = line.add("aten::linear", {L::v(0), L::c(matrix), L::c({})});
+    const int t = line.add("aten::tanh", {L::v(y)});
+    const auto object = line.make({line.add("aten::linear", {L::v(t), L::c(second), L::c({})})});
+    expect_same_thrice(*object, numbers({1, 256}, 8));
+    return static_cast<double>(object->held_bytes());
+  };
+  EXPECT_NEAR(held_by(other), 2 * held_by(matrix), 16384);
+}
+
+// A factor for each position, as root mean square norms have.
+TEST(NeuralNet, positions_are_scaled) {
+  Line line;
+  const int factor = line.input();
+  const int y = linear(line, 0, 24, 40, 1);
+  const int m = line.add("aten::mul.Tensor", {L::v(y), L::v(factor)});
+  expect_same_thrice(*line.make({linear(line, m, 40, 3, 5)}),
+                     {numbers({2, 7, 24}, 8), numbers({2, 7, 1}, 3)});
+}
+
+// Of lower rank, but as large as the whole.
+TEST(NeuralNet, embedded_positions_are_added) {
+  Line line;
+  const int positions = line.input();
+  const int y =
+      line.add("aten::conv1d", {L::v(0), L::c(numbers({24, 5, 3}, 1)), L::c({}), L::c(ints({1})),
+                                L::c(ints({1})), L::c(ints({1})), L::c(1)});
+  const int t = line.add("aten::transpose.int", {L::v(y), L::c(1), L::c(2)});
+  const int s = line.add("aten::add.Tensor", {L::v(t), L::v(positions), L::c(1)});
+  expect_same_thrice(*line.make({linear(line, s, 24, 3, 5), s}),
+                     {numbers({1, 5, 7}, 8), numbers({7, 24}, 3)});
+}
+
+TEST(NeuralNet, rows_take_every_activation_and_sum) {
+  const ThreadCountScope threads(2);
+  const std::vector<std::pair<const char*, std::vector<net::Arg>>> activations{
+      {"aten::relu", {}},
+      {"aten::sigmoid", {}},
+      {"aten::tanh", {}},
+      {"aten::silu", {}},
+      {"aten::hardswish", {}},
+      {"aten::gelu", {L::c("none")}},
+      {"aten::gelu", {L::c("tanh")}},
+      {"aten::leaky_relu", {L::c(0.2)}},
+      {"aten::elu", {L::c(0.7), L::c(1), L::c(1)}},
+      {"aten::clamp", {L::c(-0.5), L::c({})}},
+  };
+  for (const int64_t rows : {1, 5, 300}) {
+    for (const auto& [name, extra] : activations) {
+      SCOPED_TRACE(::testing::Message() << name << " of " << rows << " rows");
+      Line line;
+      const int y = linear(line, 0, 20, 33, 1);
+      std::vector<net::Arg> args{L::v(y)};
+      args.insert(args.end(), extra.begin(), extra.end());
+      const int z = linear(line, line.add(name, args), 33, 20, 3);
+      const int s = line.add("aten::add.Tensor", {L::v(z), L::v(0), L::c(1)});
+      const int r = line.add("aten::relu", {L::v(s)});
+      expect_same_thrice(*line.make({linear(line, r, 20, 5, 5), s}), numbers({rows, 20}, 8));
+    }
+  }
+}
+
+TEST(NeuralNet, small_parts_are_joined) {
+  for (const int64_t axis : {0, 1, 2}) {
+    SCOPED_TRACE(axis);
+    Line line;
+    const int a = linear(line, 0, 12, 12, 1);
+    const int b = line.add("aten::transpose.int", {L::v(a), L::c(0), L::c(1)});
+    const int c = line.add("aten::relu", {L::v(0)});
+    const int j = line.add("aten::cat", {L::v(line.list({a, b, c})), L::c(axis)});
+    expect_same_thrice(*line.make({line.add("aten::tanh", {L::v(j)})}), numbers({4, 4, 12}, 8));
+  }
+}
+
+}  // namespace
+}  // namespace tierup::ops

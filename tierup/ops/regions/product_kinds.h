@@ -1,0 +1,53 @@
+// Which operators are matrix products, and what they multiply, for fusion groups.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "tierup/ops/table/op.h"
+
+namespace tierup::ops {
+
+enum class ProductKind : uint8_t {
+  kNone,
+  kMatrices,  // (a, b): both 2-d, or both batches of as many matrices.
+  kVector,    // (a, b): a matrix and a vector.
+  kDot,       // (a, b): two vectors.
+  kAny,       // (a, b): vectors, matrices and batches, as aten::matmul has them.
+  kLinear,    // (input, weight, bias): the weight transposed; the bias may be None.
+  kAdded,     // (self, a, b, beta, alpha): as kMatrices, then beta self + alpha times that.
+};
+
+ProductKind product_kind_of(const Op& op);
+
+// Which arguments are multiplied, and which is added.
+struct ProductArguments {
+  size_t left = 0;
+  size_t right = 1;
+  std::optional<size_t> added;
+};
+ProductArguments product_arguments(ProductKind kind);
+
+// The factors as [..., rows, depth] and [..., depth, columns], which the result has dimensions of.
+struct Factors {
+  Tensor left;
+  Tensor right;
+  IntVector sizes;  // Of the result; its last dimension is that of the columns.
+  int64_t depth = 0;
+  int64_t work = 0;          // Multiplications.
+  bool are_swapped = false;  // The left one is made of the call's right argument.
+};
+
+// Also of tensors without data. None if the sizes do not fit, or the call is one that no kernel
+// over matrices does; throws Error for some that do not fit.
+std::optional<Factors> factors_of(ProductKind kind, const Tensor& a, const Tensor& b);
+
+// Why a product of arguments of these dtypes (none: no tensor) is none for kernels; empty if it is.
+std::string product_refusal(ProductKind kind, std::span<const std::optional<ScalarType>> dtypes);
+
+// Multiplications up to which tier 0 has kernels of its own, which sum in the order of the depth.
+inline constexpr int64_t kMaxFusedProduct = int64_t{1} << 16;
+
+}  // namespace tierup::ops

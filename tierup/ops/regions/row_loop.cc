@@ -1,0 +1,499 @@
+#include "tierup/ops/regions/row_loop.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "tierup/base/parallel.h"
+#include "tierup/ops/regions/fused_loop.h"
+
+namespace tierup::ops {
+namespace {
+
+constexpr int64_t kTileElements = 16384;
+constexpr size_t kMaxRank = 64;
+
+bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+// What is no operator's answer to its arguments, and would only be met again by the twin.
+bool stops_a_run(ErrorCode code) {
+  return code == ErrorCode::kCancelled || code == ErrorCode::kDeadlineExceeded ||
+         code == ErrorCode::kOutOfMemory;
+}
+
+}  // namespace
+
+// The values of one tile.
+class RowLoop::Tile {
+ public:
+  Tile(RowLoop& loop, RunContext& context, int64_t first, int64_t rows)
+      : loop_(loop),
+        context_(context),
+        first_(first),
+        rows_(rows),
+        values_(loop.program_.members.size()) {}
+
+  void run() {
+    for (const CompiledKernel& stage : loop_.kernel_.stages) {
+      for (const uint32_t member : stage.rows) {
+        const auto look_up = loop_.look_ups_.find(member);
+        look_up == loop_.look_ups_.end() ? run_row_member(member)
+                                         : run_look_up(member, look_up->second);
+      }
+      if (stage.function == nullptr) continue;
+      stage.space == RowSpace::kFull ? run_stage(stage) : run_narrow_stage(stage);
+    }
+  }
+
+ private:
+  bool is_whole() const { return rows_ == loop_.rows_; }
+
+  IntVector tile_sizes(RowSpace space) const {
+    if (is_whole()) return loop_.sizes_of(space);
+    IntVector sizes{rows_};
+    if (space == RowSpace::kFlat) return sizes;
+    for (size_t d = loop_.outer_rank(); d < loop_.shape_.size(); ++d) {
+      sizes.push_back(space == RowSpace::kFull ? loop_.shape_[d] : 1);
+    }
+    return sizes;
+  }
+
+  // The rows of this tile in a dense tensor of all rows.
+  Tensor rows_of(const Tensor& whole, RowSpace space) const {
+    if (is_whole()) return whole;
+    const IntVector sizes = tile_sizes(space);
+    const int64_t per_row = space == RowSpace::kFull ? loop_.width_ : 1;
+    return Tensor::from_storage(whole.storage(), whole.dtype(), sizes, contiguous_strides(sizes),
+                                whole.offset() + first_ * per_row);
+  }
+
+  // An argument of a row member: the rows of this tile, or a parameter.
+  IValue argument_of(const GroupMember& member, size_t place) const {
+    const GroupArgument& argument = member.arguments[place];
+    switch (argument.source) {
+      case GroupArgument::Source::kConstant: return argument.on_rows();
+      case GroupArgument::Source::kMember: return IValue(values_[argument.index]);
+      case GroupArgument::Source::kInput: break;
+    }
+    const Tensor& input = loop_.inputs_[argument.index];
+    if (place == 0) return IValue(rows_of(input, RowSpace::kFull));
+    return IValue(is_for_each_row(*member.op, place) ? rows_of(input, RowSpace::kColumn) : input);
+  }
+
+  void run_row_member(uint32_t index) {
+    const GroupMember& member = loop_.program_.members[index];
+    if (member.result > 0) return;  // Made with the first one.
+    SmallVector<IValue, 8> arguments;
+    for (size_t i = 0; i < member.arguments.size(); ++i) {
+      arguments.push_back(argument_of(member, i));
+    }
+    SmallVector<IValue, 4> results;
+    results.resize(results_of(loop_.program_, index));
+    OpCall call{{arguments.data(), arguments.size()}, {results.data(), results.size()}, context_};
+    member.op->kernel()(call);
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      keep_rows(index + i, std::move(results[i]).to_tensor());
+    }
+  }
+
+  void run_look_up(uint32_t member, const RowLookUp& look_up) {
+    const RowSpace space = loop_.space_of(member);
+    const int64_t per_row = space == RowSpace::kFull ? loop_.width_ : 1;
+    values_[member] = make_value(member, space);
+    const bool is_good = look_up.source->fill(static_cast<char*>(values_[member].raw()),
+                                              first_ * per_row, rows_ * per_row);
+    require(is_good, ErrorCode::kOutOfRange, "an index is out of range");
+  }
+
+  void keep_rows(uint32_t index, Tensor made) {
+    const GroupMember& member = loop_.program_.members[index];
+    values_[index] = std::move(made);
+    const int output = loop_.output_of_[index];
+    if (output < 0) return;
+    Tensor& whole = loop_.outputs_[static_cast<size_t>(output)];
+    if (is_whole()) {
+      whole = values_[index];
+      return;
+    }
+    std::memcpy(rows_of(whole, member.space).raw(), values_[index].raw(), values_[index].bytes());
+  }
+
+  // Where a kernel's input begins for a row of this tile; steps are those between its rows.
+  struct Place {
+    char* data = nullptr;
+    int64_t item = 0;
+    int64_t step = 0;
+    int64_t input = -1;  // Set if there is no such step.
+  };
+  Place place_of(const KernelInput& input) const {
+    if (input.source == GroupArgument::Source::kMember) {
+      const Tensor& value = values_[input.index];
+      const auto item = static_cast<int64_t>(value.item_size());
+      const bool wide = loop_.space_of(input.index) == RowSpace::kFull;
+      return {static_cast<char*>(value.raw()), item, item * (wide ? loop_.width_ : 1)};
+    }
+    const Tensor& tensor = loop_.inputs_[input.index];
+    const int64_t step = loop_.lays_[input.index].step;
+    const auto item = static_cast<int64_t>(tensor.item_size());
+    Place place{static_cast<char*>(tensor.raw()), item, item * step};
+    place.input = step < 0 ? int64_t{input.index} : -1;
+    if (step >= 0) place.data += first_ * place.step;
+    return place;
+  }
+
+  Tensor make_value(uint32_t member, RowSpace space) const {
+    const int output = loop_.output_of_[member];
+    if (output >= 0) return rows_of(loop_.outputs_[static_cast<size_t>(output)], space);
+    return Tensor::empty(tile_sizes(space), loop_.kernel_.members[member].dtype);
+  }
+
+  // Row by row.
+  void run_stage(const CompiledKernel& stage) {
+    KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
+    std::array<Place, FusedLoop::kMaxOperands> places;
+    std::array<int64_t, FusedLoop::kMaxOperands> inner;
+    std::array<char*, FusedLoop::kMaxOperands> pointers;
+    for (size_t k = 0; k < plan.operands; ++k) {
+      bool wide = true;
+      if (k < plan.outputs) {
+        Tensor& value = values_[stage.outputs[k]];
+        value = make_value(stage.outputs[k], RowSpace::kFull);
+        const auto item = static_cast<int64_t>(value.item_size());
+        places[k] = {static_cast<char*>(value.raw()), item, item * loop_.width_};
+      } else {
+        const KernelInput& input = stage.inputs[k - plan.outputs];
+        places[k] = place_of(input);
+        wide = loop_.is_wide(loop_.extent(input.source, input.index));
+      }
+      plan.widths[k] = places[k].item;
+      inner[k] = wide ? places[k].item : 0;
+    }
+    const bool is_dense =
+        std::all_of(places.begin(), places.begin() + plan.operands, [&](auto& place) {
+          const auto k = static_cast<size_t>(&place - places.data());
+          return place.input < 0 && place.step == inner[k] * loop_.width_;
+        });
+    const int64_t runs = is_dense ? 1 : rows_;  // One for all rows, or one for each.
+    const int64_t count = is_dense ? rows_ * loop_.width_ : loop_.width_;
+    for (int64_t row = 0; row < runs; ++row) {
+      for (size_t k = 0; k < plan.operands; ++k) {
+        const Place& place = places[k];
+        const int64_t offset =
+            place.input < 0
+                ? row * place.step
+                : place.item *
+                      loop_.offset_of(loop_.lays_[static_cast<size_t>(place.input)], first_ + row);
+        pointers[k] = place.data + offset;
+      }
+      plan.run(pointers.data(), inner.data(), count);
+    }
+  }
+
+  // One run over the rows, of which each has one element.
+  void run_narrow_stage(const CompiledKernel& stage) {
+    KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
+    std::array<int64_t, FusedLoop::kMaxOperands> steps;
+    std::array<char*, FusedLoop::kMaxOperands> pointers;
+    for (size_t k = 0; k < plan.operands; ++k) {
+      if (k < plan.outputs) {
+        Tensor& value = values_[stage.outputs[k]];
+        value = make_value(stage.outputs[k], stage.space);
+        plan.widths[k] = static_cast<int64_t>(value.item_size());
+        steps[k] = plan.widths[k];
+        pointers[k] = static_cast<char*>(value.raw());
+      } else {
+        const Place place = place_of(stage.inputs[k - plan.outputs]);
+        plan.widths[k] = place.item;
+        steps[k] = place.step;
+        pointers[k] = place.data;
+      }
+    }
+    plan.run(pointers.data(), steps.data(), rows_);
+  }
+
+  RowLoop& loop_;
+  RunContext& context_;
+  int64_t first_;
+  int64_t rows_;
+  SmallVector<Tensor, 16> values_;
+};
+
+RowLoop::RowLoop(const CompiledGroup& kernel, const GroupProgram& program,
+                 const std::vector<InputUse>& uses, std::span<IValue> inputs)
+    : kernel_(kernel), program_(program), uses_(uses) {
+  for (const IValue& input : inputs) inputs_.push_back(input.to_tensor());
+}
+
+// Before the shape, to which they belong.
+bool RowLoop::find_look_ups() {
+  for (uint32_t i = 0; i < program_.members.size(); ++i) {
+    const GroupMember& member = program_.members[i];
+    if (member.looks_up == LookUpKind::kNone) continue;
+    const LookUpArguments call = look_up_arguments(member);
+    std::optional<LookUp> how =
+        look_up_of(member.looks_up, inputs_[call.table], inputs_[call.index], call.dim);
+    if (!how) return false;
+    look_ups_[i].how = *std::move(how);
+  }
+  return true;
+}
+
+bool RowLoop::widen(IntSpan sizes) {
+  const size_t common = std::min(sizes.size(), shape_.size());
+  for (size_t d = 1; d <= common; ++d) {
+    const int64_t a = sizes[sizes.size() - d];
+    const int64_t b = shape_[shape_.size() - d];
+    if (a != b && a != 1 && b != 1) return false;
+  }
+  if (!same_sizes(sizes, shape_)) shape_ = broadcast_shapes(shape_, sizes);
+  return true;
+}
+
+// The space: that of the inputs and look-ups, broadcast.
+bool RowLoop::find_shape() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (uses_[i] == InputUse::kLookedUp) continue;
+    is_dense_ = is_dense_ && inputs_[i].is_contiguous();
+    if (uses_[i] == InputUse::kWide && !widen(inputs_[i].sizes())) return false;
+  }
+  for (const auto& [member, look_up] : look_ups_) {
+    if (!widen(look_up.how.table.sizes())) return false;
+  }
+  if (shape_.size() <= program_.row_rank || shape_.size() > kMaxRank) return false;
+  if (program_.rank != 0 && shape_.size() != program_.rank) return false;
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    if (shape_[d] == 0) return false;
+    const bool is_outer = d < outer_rank();
+    (is_outer ? rows_ : width_) *= shape_[d];
+    if (shape_[d] > 1) (is_outer ? outer_dims_ : row_dims_) |= uint64_t{1} << d;
+  }
+  return true;
+}
+
+// Between the elements of a row, if it is the same between all of them.
+std::optional<int64_t> RowLoop::step_in_row(const Tensor& tensor) const {
+  int64_t step = 1;
+  int64_t next = -1;  // What the stride of the next dimension must be.
+  const IntSpan sizes = tensor.sizes();
+  for (size_t d = sizes.size(), left = program_.row_rank; d-- > 0 && left-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (next < 0) step = tensor.strides()[d];
+    if (next >= 0 && tensor.strides()[d] != next) return std::nullopt;
+    next = tensor.strides()[d] * sizes[d];
+  }
+  return step;
+}
+
+// From row to row, if that is the same everywhere; else -1.
+int64_t RowLoop::step_of(const IntVector& strides) const {
+  int64_t step = 0;
+  int64_t next = -1;  // What the stride of the next dimension must be.
+  for (size_t d = outer_rank(); d-- > 0;) {
+    if (shape_[d] == 1) continue;
+    if (next < 0) step = strides[d];
+    if (next >= 0 && strides[d] != next) return -1;
+    next = strides[d] * shape_[d];
+  }
+  return step;
+}
+
+// Where a tensor varies, and its strides from row to row.
+bool RowLoop::place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) const {
+  const IntSpan sizes = tensor.sizes();
+  lay.strides.assign(outer_rank(), 0);
+  const size_t end = extent.is_flat ? outer_rank() : shape_.size();  // Where the last one stands.
+  extent.rank = sizes.size();
+  if (sizes.size() > end) return false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const size_t place = end - sizes.size() + d;
+    if (sizes[d] == 1) continue;
+    if (sizes[d] != shape_[place]) return false;
+    extent.dims |= uint64_t{1} << place;
+    if (place < outer_rank()) lay.strides[place] = tensor.strides()[d];
+  }
+  lay.step = step_of(lay.strides);
+  const uint64_t in_row = extent.dims & row_dims_;
+  return in_row == 0 || in_row == row_dims_;
+}
+
+bool RowLoop::find_extent(size_t input) {
+  const Tensor& tensor = inputs_[input];
+  Extent extent{0, 0, uses_[input] == InputUse::kFlat};
+  Lay lay;
+  if (uses_[input] != InputUse::kLookedUp &&
+      (!place_in_space(tensor, extent, lay) || (is_wide(extent) && step_in_row(tensor) != 1))) {
+    return false;
+  }
+  input_extents_.push_back(extent);
+  lays_.push_back(std::move(lay));
+  return true;
+}
+
+bool RowLoop::find_extent(RowLookUp& look_up) {
+  Extent extent;
+  Lay lay;
+  if (!place_in_space(look_up.how.table, extent, lay)) return false;
+  const IntVector sizes = sizes_of(is_wide(extent) ? RowSpace::kFull : RowSpace::kColumn);
+  look_up.source.emplace(look_up.how.table, sizes, &look_up.how, &look_up.how.index);
+  member_extents_.push_back(extent);
+  return true;
+}
+
+bool RowLoop::find_extents() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!find_extent(i)) return false;
+  }
+  for (uint32_t i = 0; i < program_.members.size(); ++i) {
+    const GroupMember& member = program_.members[i];
+    if (const auto look_up = look_ups_.find(i); look_up != look_ups_.end()) {
+      if (!find_extent(look_up->second)) return false;
+      continue;
+    }
+    Extent extent{0, 0, member.space == RowSpace::kFlat};
+    for (const GroupArgument& argument : member.arguments) {
+      if (argument.source == GroupArgument::Source::kConstant) continue;
+      const Extent& of = this->extent(argument.source, argument.index);
+      const bool has_dims = of.rank > 0;  // Numbers go with anything.
+      if (!member.by_rows && has_dims && of.is_flat != extent.is_flat) return false;
+      extent.dims |= of.dims;
+      extent.rank = std::max(extent.rank, of.rank);
+      if (member.by_rows) break;  // By its first argument alone.
+    }
+    if (member.by_rows) {
+      if (!can_run_row_member(member)) return false;
+      if (member.space != RowSpace::kFull) extent.dims &= outer_dims_;
+      if (extent.is_flat) extent.rank = outer_rank();
+    }
+    member_extents_.push_back(extent);
+  }
+  return true;
+}
+
+// It takes all rows, and parameters of a row's shape.
+bool RowLoop::can_run_row_member(const GroupMember& member) const {
+  for (size_t i = 0; i < member.arguments.size(); ++i) {
+    const GroupArgument& argument = member.arguments[i];
+    if (argument.source == GroupArgument::Source::kConstant) continue;
+    const Extent& of = extent(argument.source, argument.index);
+    const bool is_input = argument.source == GroupArgument::Source::kInput;
+    if (is_input && !inputs_[argument.index].is_contiguous()) return false;
+    if (i == 0) {
+      if (of.is_flat || !has_all(of) || of.rank != shape_.size()) return false;
+    } else if (is_for_each_row(*member.op, i)) {
+      if (!is_input || of.dims != outer_dims_ || of.rank != shape_.size()) return false;
+    } else if (!is_input ||
+               !same_sizes(inputs_[argument.index].sizes(),
+                           IntSpan(shape_.data(), shape_.size()).subspan(outer_rank()))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool RowLoop::can_run_stage(const CompiledKernel& stage) const {
+  const bool is_full = stage.space == RowSpace::kFull;
+  for (const KernelInput& input : stage.inputs) {
+    const Extent& of = extent(input.source, input.index);
+    if ((input.uniform || !is_full) && is_wide(of)) return false;
+    if (!is_full && input.source == GroupArgument::Source::kInput &&
+        (lays_[input.index].step < 0 || lays_[input.index].step > 1)) {
+      return false;
+    }
+  }
+  for (const uint32_t output : stage.outputs) {
+    const Extent& of = member_extents_[output];
+    if (of.dims != (is_full ? row_dims_ | outer_dims_ : outer_dims_)) return false;
+  }
+  return true;
+}
+
+// Whether all results are laid out in order, as if their members had run alone on these inputs.
+bool RowLoop::gives_dense_results() const {
+  SmallVector<Tensor, 16> members;
+  for (const GroupMember& member : program_.members) {
+    const auto look_up = look_ups_.find(static_cast<uint32_t>(members.size()));
+    if (look_up != look_ups_.end()) {
+      const IntSpan looked = look_up->second.how.table.sizes();
+      members.push_back(meta_tensor(looked));
+      continue;
+    }
+    IntVector sizes;
+    SmallVector<const Tensor*, 4> operands;
+    for (const GroupArgument& argument : member.arguments) {
+      if (argument.source == GroupArgument::Source::kConstant) continue;
+      const bool is_input = argument.source == GroupArgument::Source::kInput;
+      operands.push_back(is_input ? &inputs_[argument.index] : &members[argument.index]);
+      sizes = broadcast_shapes(sizes, operands.back()->sizes());
+    }
+    if (member.by_rows) sizes = sizes_of(member.space);
+    const IntVector dense = contiguous_strides(sizes);
+    members.push_back(meta_tensor(sizes, dense, ScalarType::kFloat));
+    if (!member.by_rows && !same_sizes(kernels::pointwise_strides(sizes, operands), dense)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+IntVector RowLoop::sizes_of(RowSpace space) const {
+  IntVector sizes = shape_;
+  const auto rows = sizes.begin() + static_cast<ptrdiff_t>(outer_rank());
+  if (space == RowSpace::kFlat) sizes.resize(outer_rank());
+  if (space == RowSpace::kColumn) std::fill(rows, sizes.end(), 1);
+  return sizes;
+}
+
+void RowLoop::make_outputs(bool one_tile) {
+  output_of_.assign(program_.members.size(), -1);
+  for (const uint32_t member : program_.outputs) {
+    output_of_[member] = static_cast<int>(outputs_.size());
+    // In one tile, what a row member gives is the output.
+    const bool is_made = !(one_tile && program_.members[member].by_rows);
+    outputs_.push_back(
+        is_made ? Tensor::empty(sizes_of(space_of(member)), kernel_.members[member].dtype)
+                : Tensor());
+  }
+}
+
+int64_t RowLoop::offset_of(const Lay& lay, int64_t row) const {
+  if (lay.step >= 0) return row * lay.step;
+  int64_t offset = 0;
+  for (size_t d = lay.strides.size(); d-- > 0;) {
+    if (shape_[d] == 1) continue;
+    offset += row % shape_[d] * lay.strides[d];
+    row /= shape_[d];
+  }
+  return offset;
+}
+
+bool RowLoop::run(OpCall& call) {
+  if (!find_look_ups() || !find_shape() || !find_extents()) return false;
+  for (const CompiledKernel& stage : kernel_.stages) {
+    if (!can_run_stage(stage)) return false;
+  }
+  if (!is_dense_ && !gives_dense_results()) return false;
+  for (const uint32_t output : program_.outputs) {
+    const Extent& of = member_extents_[output];
+    const uint64_t row_part = of.dims & row_dims_;
+    const bool covers =
+        (of.dims & outer_dims_) == outer_dims_ && (row_part == 0 || row_part == row_dims_);
+    if (!covers || of.rank != (of.is_flat ? outer_rank() : shape_.size())) return false;
+  }
+  const int64_t tile = std::max<int64_t>(1, kTileElements / width_);
+  const int64_t grain = std::max(tile, kernel_.grain / width_);
+  make_outputs(rows_ <= tile);
+  try {
+    parallel_for(0, rows_, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin; first < end; first += tile) {
+        Tile(*this, call.context, first, std::min(tile, end - first)).run();
+      }
+    });
+  } catch (const Error& error) {
+    if (stops_a_run(error.code())) throw;
+    return false;  // Of a tile; the twin says what tier 0 would.
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) call.results[i] = IValue(std::move(outputs_[i]));
+  return true;
+}
+
+}  // namespace tierup::ops

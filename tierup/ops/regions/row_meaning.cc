@@ -1,0 +1,142 @@
+#include "tierup/ops/regions/row_meaning.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tierup/ops/table/op.h"
+
+namespace tierup::ops {
+namespace {
+
+constexpr int64_t kRows = 2;
+constexpr int64_t kWidth = 3;
+
+bool is_dims(const std::string& name) { return name == "dim" || name == "dims"; }
+
+bool is_int_list(const IValue& value) {
+  if (!value.is_list()) return false;
+  const auto& items = value.to_list().items;
+  return std::all_of(items.begin(), items.end(), [](const IValue& item) { return item.is_int(); });
+}
+
+IntVector ints_of(const IValue& value) {
+  IntVector result;
+  for (const IValue& item : value.to_list().items) result.push_back(item.to_int());
+  return result;
+}
+
+// The sizes of a row to try the call on; none if it does not go over the last dimensions.
+std::optional<IntVector> row_sizes(const Op& op, const std::vector<MeaningArgument>& arguments) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& name = op.schema().arguments[i].name;
+    const IValue& value = arguments[i].value;
+    if (name == "normalized_shape") {
+      if (!is_int_list(value) || value.to_list().items.empty()) return std::nullopt;
+      return ints_of(value);
+    }
+    if (!is_dims(name)) continue;
+    if (value.is_int()) {
+      return value.to_int() == -1 ? std::optional(IntVector{kWidth}) : std::nullopt;
+    }
+    if (!is_int_list(value) || value.to_list().items.empty()) return std::nullopt;
+    IntVector dims = ints_of(value);
+    std::sort(dims.begin(), dims.end());
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] != static_cast<int64_t>(d) - static_cast<int64_t>(dims.size())) {
+        return std::nullopt;
+      }
+    }
+    IntVector sizes;
+    for (size_t d = 0; d < dims.size(); ++d) sizes.push_back(kWidth);
+    return sizes;
+  }
+  return std::nullopt;
+}
+
+Tensor zeros(const IntVector& sizes, ScalarType dtype) {
+  const Tensor tensor = Tensor::empty(sizes, dtype);
+  std::memset(tensor.raw(), 0, tensor.bytes());
+  return tensor;
+}
+
+bool has_sizes(const Tensor& tensor, const IntVector& sizes) {
+  return std::equal(tensor.sizes().begin(), tensor.sizes().end(), sizes.begin(), sizes.end());
+}
+
+// Runs the call on rows of zeros.
+Tensor tried(const Op& op, const std::vector<MeaningArgument>& arguments, const IntVector& whole,
+             const IntVector& column, const IntVector& row, size_t which) {
+  std::vector<IValue> values;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto& form = arguments[i].tensor;
+    const IntVector& sizes = i == 0 ? whole : is_for_each_row(op, i) ? column : row;
+    values.push_back(form ? IValue(zeros(sizes, form->dtype)) : arguments[i].value);
+  }
+  std::vector<IValue> results(op.schema().returns.size());
+  RunContext context;
+  OpCall call{values, results, context};
+  op.kernel()(call);
+  return results.at(which).to_tensor();
+}
+
+}  // namespace
+
+bool is_for_each_row(const Op& op, size_t argument) {
+  return op.schema().arguments[argument].name == "index";
+}
+
+RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments,
+                          size_t which) {
+  RowMeaning meaning;
+  const std::optional<IntVector> row = row_sizes(op, arguments);
+  if (!row || !arguments[0].tensor || !has_lanes(arguments[0].tensor->dtype)) {
+    meaning.refusal = "it does not go over the last dimensions";
+    return meaning;
+  }
+  meaning.row_rank = row->size();
+  IntVector whole{kRows};
+  IntVector column{kRows};
+  for (const int64_t size : *row) {
+    whole.push_back(size);
+    column.push_back(1);
+  }
+  try {
+    const Tensor result = tried(op, arguments, whole, column, *row, which);
+    meaning.result = {result.dtype(), PromotionCategory::kDimensioned};
+    if (has_sizes(result, whole)) {
+      meaning.space = RowSpace::kFull;
+    } else if (has_sizes(result, column)) {
+      meaning.space = RowSpace::kColumn;
+    } else if (has_sizes(result, {kRows})) {
+      meaning.space = RowSpace::kFlat;
+    } else {
+      meaning.refusal = "its result is no row and no element for each";
+    }
+    if (!has_lanes(result.dtype())) meaning.refusal = "its result has no lanes";
+  } catch (const Error& error) {
+    meaning.refusal = error.message();
+  }
+  return meaning;
+}
+
+bool count_from_back(const Op& op, std::vector<MeaningArgument>& arguments, int64_t rank) {
+  bool changed = false;
+  const auto from_back = [&](int64_t dim) {
+    changed = changed || dim >= 0;
+    return dim >= 0 ? dim - rank : dim;
+  };
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    IValue& value = arguments[i].value;
+    if (arguments[i].tensor || !is_dims(op.schema().arguments[i].name)) continue;
+    if (value.is_int()) {
+      value = IValue(from_back(value.to_int()));
+    } else if (is_int_list(value)) {
+      IntVector dims = ints_of(value);
+      std::transform(dims.begin(), dims.end(), dims.begin(), from_back);
+      value = IValue(make_int_list(dims));
+    }
+  }
+  return changed;
+}
+
+}  // namespace tierup::ops

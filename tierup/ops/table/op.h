@@ -1,0 +1,75 @@
+// Op: one row of the operator table, the whole definition of an operator.
+//
+// Parser, verifier, alias analysis, shape inference, tier 0, fusion, autodiff and the manual
+// read these rows and nothing else. If a pass needs a fact about an operator, the fact becomes
+// a field here; a pass never lists operator names. A row names its kernel through a
+// boxing adapter (boxing.h) that turns IValues into the kernel's C++ arguments.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tierup/ir/operator.h"
+#include "tierup/ops/table/run_context.h"
+#include "tierup/tensor/ivalue.h"
+
+namespace tierup::ops {
+
+// Arguments and results of one call. All arguments of the schema are there, defaults filled in;
+// a vararg operator gets them all. Arguments may be moved from. One result per return.
+struct OpCall {
+  std::span<IValue> args;
+  std::span<IValue> results;
+  RunContext& context;
+};
+using KernelFn = void (*)(OpCall& call);
+
+struct ShapeContext;  // Filled by analysis: shapes and constants of the arguments, symbols.
+using ShapeFn = void (*)(ShapeContext& context);
+struct ScalarBody;  // The per-element meaning of a point-wise operator; see pointwise_rows.h.
+struct Derivative;  // How gradients pass through an operator; see derivative.h.
+
+// What a row does: a kernel, and for pure point-wise operators the meaning that the kernel runs.
+struct RowKernel {
+  // NOLINTBEGIN(google-explicit-constructor): rows name a kernel, and perhaps more.
+  constexpr RowKernel(KernelFn kernel = nullptr) : call(kernel) {}
+  constexpr RowKernel(KernelFn kernel, const ScalarBody* meaning) : call(kernel), body(meaning) {}
+  // NOLINTEND(google-explicit-constructor)
+  KernelFn call;
+  const ScalarBody* body = nullptr;
+};
+
+// As written in the family files.
+struct OpRow {
+  const char* schema;
+  RowKernel kernel = nullptr;
+  uint8_t effects = ir::kNoEffect;
+  ShapeFn shape = nullptr;
+};
+
+// What passes may recognise an operator as; see role.h.
+enum class Role : uint8_t;
+
+class Op final : public ir::Operator {
+ public:
+  explicit Op(const OpRow& row);  // Parses the schema.
+  const OpRow& row() const { return *row_; }
+  KernelFn kernel() const { return row_->kernel.call; }
+  // Null unless the operator is pure and point-wise.
+  const ScalarBody* body() const { return row_->kernel.body; }
+  Role role() const { return role_; }
+  // Null: no derivative is known.
+  const Derivative* derivative() const { return derivative_; }
+
+ private:
+  const OpRow* row_;
+  Role role_{};
+  const Derivative* derivative_ = nullptr;
+};
+
+// The row behind a node's operator: every operator of a graph that runs comes from this table.
+inline const Op& op_of(const ir::Operator& op) { return static_cast<const Op&>(op); }
+
+}  // namespace tierup::ops

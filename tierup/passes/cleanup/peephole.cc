@@ -1,0 +1,274 @@
+// See peephole.h: one function per role, each giving the value that stands for the node's output.
+#include "tierup/passes/cleanup/peephole.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <unordered_map>
+
+#include "tierup/passes/core/value_queries.h"
+
+namespace tierup::passes {
+
+using ir::Block;
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+
+namespace {
+
+class Peephole {
+ public:
+  explicit Peephole(PassContext& context)
+      : context_(context), editor_(context.editor()), alias_(context.alias()) {
+    for (Value* input : context.graph().inputs()) note_symbols(input);
+  }
+
+  void visit_block(const Block& block) {
+    for (Node* node : block.nodes()) {
+      for (const Block* inner : node->blocks()) visit_block(*inner);
+      if (node->is(NodeKind::kListUnpack)) {
+        take_apart(node);
+        continue;
+      }
+      Value* result = simpler(*node);
+      if (result == nullptr) continue;
+      editor_.replace_uses(node->output(), result);
+      editor_.remove(node);
+      context_.count("rewritten");
+    }
+  }
+
+ private:
+  // The value to use in the node's stead; null if there is none.
+  Value* simpler(Node& node) {
+    editor_.set_insert_before(&node);
+    switch (role_of(node)) {
+      case ops::Role::kNot: return of_not(node);
+      case ops::Role::kUnwrapOptional: return of_unwrap(node);
+      case ops::Role::kListLength: return of_length(node);
+      case ops::Role::kListItem: return of_item(node);
+      case ops::Role::kRank: return of_rank(node);
+      case ops::Role::kSize: return of_size(node);
+      case ops::Role::kSizes: return of_sizes(node);
+      case ops::Role::kElementType: return of_element_type(node);
+      case ops::Role::kEqual: return of_comparison(node, true);
+      case ops::Role::kNotEqual: return of_comparison(node, false);
+      case ops::Role::kView:
+      case ops::Role::kExpand: return of_view(node);
+      default: return nullptr;
+    }
+  }
+
+  static Value* of_not(const Node& node) {
+    const Node* inner = node.input()->node();
+    if (inner == nullptr || role_of(*inner) != ops::Role::kNot) return nullptr;
+    return inner->input();
+  }
+
+  static Value* of_unwrap(const Node& node) {
+    Value* value = node.input();
+    const bool is_plain =
+        !is_subtype(Type::none(), value->type()) && !analysis::is_open(*value->type());
+    return is_plain && equal(value->type(), node.output()->type()) ? value : nullptr;
+  }
+
+  // The construct behind a list that nobody changes; null if there is none.
+  static const Node* construct_of(const Value* list) {
+    const Node* node = list->node();
+    const bool is_made = node != nullptr && node->is(NodeKind::kListConstruct);
+    return is_made && is_read_by_items(list) ? node : nullptr;
+  }
+
+  // Which input has a size of this name.
+  void note_symbols(Value* input) {
+    const auto& sizes = input->type()->facts().sizes;
+    for (size_t i = 0; sizes && i < sizes->size(); ++i) {
+      const Dim& dim = (*sizes)[i];
+      if (dim.kind == Dim::Kind::kSymbol)
+        symbols_.try_emplace(dim.value, input, static_cast<int64_t>(i));
+    }
+  }
+
+  Value* of_length(const Node& node) {
+    if (const Node* sizes = sizes_behind(node.input())) return of_rank(*sizes);
+    const Node* construct = construct_of(node.input());
+    if (construct == nullptr) return nullptr;
+    return editor_.constant(static_cast<int64_t>(construct->inputs().size()));
+  }
+
+  static Value* of_item(const Node& node) {
+    const IValue* index = constant_of(node.input(1));
+    const Node* construct = construct_of(node.input(0));
+    if (index == nullptr || construct == nullptr) return nullptr;
+    const auto size = static_cast<int64_t>(construct->inputs().size());
+    const int64_t at = index->to_int() < 0 ? index->to_int() + size : index->to_int();
+    if (at < 0 || at >= size) return nullptr;
+    Value* element = construct->input(static_cast<size_t>(at));
+    return is_subtype(element->type(), node.output()->type()) ? element : nullptr;
+  }
+
+  // As is_only_read, but the list's own items may be taken out of it.
+  static bool is_read_by_items(const Value* list) {
+    return std::all_of(list->uses().begin(), list->uses().end(), [](const ir::Use& use) {
+      if (use.user == nullptr) return false;
+      const ops::Role role = role_of(*use.user);
+      if (role == ops::Role::kListItem || role == ops::Role::kListLength) return true;
+      if (!use.user->is(NodeKind::kOp)) return false;
+      const auto& arguments = use.user->op()->schema().arguments;
+      return use.index < arguments.size() && arguments[use.index].alias.empty() &&
+             std::none_of(use.user->outputs().begin(), use.user->outputs().end(),
+                          [](const Value* output) { return analysis::is_open(*output->type()); });
+    });
+  }
+
+  static const TensorFacts& facts_of(const Node& node) { return node.input(0)->type()->facts(); }
+
+  // The operator that made a list of sizes that is only read; null if there is none.
+  static Node* sizes_behind(const Value* list) {
+    Node* node = list->node();
+    const bool is_sizes = node != nullptr && role_of(*node) == ops::Role::kSizes;
+    return is_sizes && is_only_read(list) ? node : nullptr;
+  }
+
+  // Sizes that are unpacked are asked for one by one.
+  void take_apart(Node* node) {
+    const Node* sizes = sizes_behind(node->input());
+    if (sizes == nullptr || !facts_of(*sizes).sizes ||
+        facts_of(*sizes).sizes->size() != node->outputs().size()) {
+      return;
+    }
+    editor_.set_insert_before(node);
+    editor_.set_range(node->range());
+    const ops::Op* size = context_.table().find(ops::operator_with(ops::Role::kSize));
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      Value* dim = editor_.constant(IValue(static_cast<int64_t>(i)));
+      Node* one = editor_.create_op(*size, std::array<Value*, 2>{sizes->input(0), dim});
+      editor_.set_insert_before(one);
+      Value* known = of_size(*one);
+      editor_.set_insert_before(node);
+      editor_.replace_uses(node->output(i), known != nullptr ? known : one->output());
+    }
+    editor_.set_range({});
+    editor_.remove(node);
+    context_.count("unpacked");
+  }
+
+  Value* of_rank(const Node& node) {
+    if (!facts_of(node).sizes) return nullptr;
+    return editor_.constant(static_cast<int64_t>(facts_of(node).sizes->size()));
+  }
+
+  // A number, or the size of an input that is the same.
+  Value* of_size(Node& node) {
+    const IValue* index = constant_of(node.input(1));
+    if (!facts_of(node).sizes || index == nullptr) return nullptr;
+    const auto& sizes = *facts_of(node).sizes;
+    const auto rank = static_cast<int64_t>(sizes.size());
+    const int64_t at = index->to_int() < 0 ? index->to_int() + rank : index->to_int();
+    if (at < 0 || at >= rank) return nullptr;
+    const Dim& dim = sizes[static_cast<size_t>(at)];
+    if (dim.kind == Dim::Kind::kStatic) return editor_.constant(dim.value);
+    const auto same = symbols_.find(dim.value);
+    if (dim.kind != Dim::Kind::kSymbol || same == symbols_.end()) return nullptr;
+    const auto [input, place] = same->second;
+    if (node.input(0) != input || index->to_int() != place) {
+      editor_.set_input(&node, 0, input);
+      editor_.set_input(&node, 1, editor_.constant(place));
+      context_.count("sizes");
+    }
+    return nullptr;
+  }
+
+  // Of one number, or of one size of one tensor, with itself.
+  Value* of_comparison(const Node& node, bool is_equal) {
+    return is_same_number(node.input(0), node.input(1)) ? editor_.constant(is_equal) : nullptr;
+  }
+  static bool is_same_number(const Value* a, const Value* b) {
+    if (a == b) return true;
+    const Node* x = a->node();
+    const Node* y = b->node();
+    if (x == nullptr || y == nullptr || role_of(*x) != ops::Role::kSize ||
+        role_of(*y) != ops::Role::kSize || x->input(0) != y->input(0)) {
+      return false;
+    }
+    const IValue* i = constant_of(x->input(1));
+    const IValue* j = constant_of(y->input(1));
+    return facts_of(*x).sizes && i != nullptr && j != nullptr && same_constant(*i, *j);
+  }
+
+  // Whether all that ever happens to a tensor is that operators read it, or views of it.
+  static bool is_private(const Value* tensor) {
+    return std::all_of(tensor->uses().begin(), tensor->uses().end(), [](const ir::Use& use) {
+      if (is_only_read_by(use)) return true;
+      return use.user != nullptr && makes_view(role_of(*use.user)) &&
+             is_private(use.user->output());
+    });
+  }
+  static bool makes_view(ops::Role role) {
+    return role == ops::Role::kView || role == ops::Role::kExpand || role == ops::Role::kSelect ||
+           role == ops::Role::kSlice || role == ops::Role::kTranspose;
+  }
+
+  // The place of the size that a view is to work out, by its list; none if there is no such size.
+  static std::optional<size_t> rest_of(const Value* list) {
+    std::vector<const IValue*> sizes;
+    if (const IValue* constant = constant_of(list); constant != nullptr && constant->is_list()) {
+      for (const IValue& item : constant->to_list().items) sizes.push_back(&item);
+    } else if (list->node() != nullptr && list->node()->is(NodeKind::kListConstruct)) {
+      for (const Value* item : list->node()->inputs()) sizes.push_back(constant_of(item));
+    }
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] != nullptr && sizes[i]->is_int() && sizes[i]->to_int() == -1) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Whether a view raises where one of the sizes is zero: the rest of nothing may be any size.
+  static bool needs_elements(const Node& node, const std::vector<Dim>& sizes) {
+    const auto rest = role_of(node) == ops::Role::kView ? rest_of(node.input(1)) : std::nullopt;
+    for (size_t i = 0; rest && i < sizes.size(); ++i) {
+      const bool is_filled = sizes[i].kind == Dim::Kind::kStatic && sizes[i].value != 0;
+      if (i != *rest && !is_filled) return true;
+    }
+    return false;
+  }
+
+  // A view of the same sizes, of memory that nobody writes, and that nobody outside gets to see.
+  Value* of_view(const Node& node) {
+    Value* viewed = node.input(0);
+    const auto& sizes = node.output()->type()->facts().sizes;
+    const auto is_known = [](const Dim& dim) { return dim.kind != Dim::Kind::kUnknown; };
+    if (!sizes || sizes != facts_of(node).sizes ||
+        !std::all_of(sizes->begin(), sizes->end(), is_known) || needs_elements(node, *sizes)) {
+      return nullptr;
+    }
+    const bool may_go = !alias_.has_writers(node.output()) && is_private(node.output()) &&
+                        is_subtype(viewed->type(), node.output()->type());
+    return may_go ? viewed : nullptr;
+  }
+
+  Value* of_sizes(const Node& node) {
+    const std::optional<IntVector> sizes = static_sizes(facts_of(node).sizes);
+    if (!sizes || !is_only_read(node.output())) return nullptr;
+    std::vector<IValue> items(sizes->begin(), sizes->end());
+    return editor_.constant(make_ref<ListValue>(Type::integer(), std::move(items)),
+                            node.output()->type());
+  }
+
+  Value* of_element_type(const Node& node) {
+    if (!facts_of(node).dtype) return nullptr;
+    return editor_.constant(static_cast<int64_t>(*facts_of(node).dtype));
+  }
+
+  PassContext& context_;
+  ir::GraphEditor& editor_;
+  const analysis::AliasAnalysis& alias_;  // Nodes only go away, or read another tensor's size.
+  std::unordered_map<int64_t, std::pair<Value*, int64_t>> symbols_;  // Inputs' sizes by name.
+};
+
+}  // namespace
+
+void peephole(PassContext& context) { Peephole(context).visit_block(context.graph().block()); }
+
+}  // namespace tierup::passes

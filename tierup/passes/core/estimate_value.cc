@@ -1,0 +1,92 @@
+// Tensors by their hints; numbers by running the operators that made them, on such tensors.
+#include "tierup/passes/core/estimate_value.h"
+#include "tierup/analysis/effects.h"
+
+#include <algorithm>
+
+#include "tierup/ops/table/missing_tensor.h"
+#include "tierup/passes/core/value_queries.h"
+
+namespace tierup::passes {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+
+namespace {
+
+constexpr int kDeepest = 24;
+constexpr int64_t kMostElements = int64_t{1} << 28;
+
+std::optional<IValue> estimate(PassContext& context, const Value* value, int depth);
+
+std::optional<IValue> tensor_like(const TensorFacts& facts) {
+  const std::optional<IntVector> sizes = static_sizes(facts.sizes);
+  if (!facts.dtype || !sizes || numel_of(*sizes) > kMostElements) return std::nullopt;
+  return IValue(Tensor::empty(*sizes, *facts.dtype));
+}
+
+std::optional<std::vector<IValue>> estimate_inputs(PassContext& context, const Node& node,
+                                                   int depth) {
+  std::vector<IValue> result;
+  for (const Value* input : node.inputs()) {
+    auto one = estimate(context, input, depth + 1);
+    if (!one) return std::nullopt;
+    result.push_back(std::move(*one));
+  }
+  return result;
+}
+
+// Numbers from operators that read sizes or compute with numbers.
+std::optional<IValue> run_operator(PassContext& context, const Value* value, int depth) {
+  const Node& node = *value->node();
+  const ops::Op& op = ops::op_of(*node.op());
+  if (op.kernel() == nullptr || (analysis::effects_of(node) & ~ir::kMayRaise) != 0 ||
+      op.schema().is_mutating())
+    return std::nullopt;
+  auto arguments = estimate_inputs(context, node, depth);
+  if (!arguments || ops::find_missing_tensor(op.schema(), *arguments)) return std::nullopt;
+  std::vector<IValue> results(node.outputs().size());
+  ops::RunContext run;
+  ops::OpCall call{.args = *arguments, .results = results, .context = run};
+  try {
+    op.kernel()(call);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return results[value->index()];
+}
+
+// A tensor of one number that stands for it: NumToTensor, and arithmetic with such.
+bool is_small_number(PassContext& context, const Value* value) {
+  const TensorFacts* hint = context.hints().find(value);
+  return hint != nullptr && hint->sizes && hint->sizes->empty() && hint->dtype &&
+         *hint->dtype != ScalarType::kFloat;
+}
+
+std::optional<IValue> estimate(PassContext& context, const Value* value, int depth) {
+  if (const IValue* constant = constant_of(value)) return *constant;
+  if (depth > kDeepest) return std::nullopt;
+  const bool is_tensor = value->type()->is(TypeKind::kTensor);
+  if (is_tensor && !is_small_number(context, value)) {
+    const TensorFacts& known = value->type()->facts();
+    if (auto tensor = tensor_like(known)) return tensor;
+    const TensorFacts* hint = context.hints().find(value);
+    return hint == nullptr ? std::nullopt : tensor_like(*hint);
+  }
+  const Node* node = value->node();
+  if (node == nullptr) return std::nullopt;
+  if (node->is(NodeKind::kOp)) return run_operator(context, value, depth);
+  if (!node->is(NodeKind::kListConstruct)) return std::nullopt;
+  auto items = estimate_inputs(context, *node, depth);
+  if (!items) return std::nullopt;
+  return IValue(make_ref<ListValue>(value->type()->element(), std::move(*items)));
+}
+
+}  // namespace
+
+std::optional<IValue> estimate_value(PassContext& context, const Value* value) {
+  return estimate(context, value, 0);
+}
+
+}  // namespace tierup::passes

@@ -1,0 +1,164 @@
+// See value_queries.h.
+#include "tierup/passes/core/value_queries.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tierup/analysis/alias.h"
+
+namespace tierup::passes {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+
+const IValue* constant_of(const Value* value) {
+  const Node* node = value->node();
+  if (node == nullptr || !node->is(NodeKind::kConstant)) return nullptr;
+  return &node->attr<IValue>(ir::AttrName::kValue);
+}
+
+std::optional<IValue> known_argument(const Value* value) {
+  if (const IValue* constant = constant_of(value)) {
+    if (constant->is_tensor()) return std::nullopt;
+    return *constant;
+  }
+  const Node* node = value->node();
+  if (node == nullptr || !node->is(NodeKind::kListConstruct) || !is_only_read(value)) {
+    return std::nullopt;
+  }
+  IntVector items;
+  for (const Value* input : node->inputs()) {
+    const IValue* item = constant_of(input);
+    if (item == nullptr || !item->is_int()) return std::nullopt;
+    items.push_back(item->to_int());
+  }
+  return IValue(make_int_list(items));
+}
+
+bool is_plain(const IValue& value) {
+  switch (value.tag()) {
+    case IValue::Tag::kNone:
+    case IValue::Tag::kInt:
+    case IValue::Tag::kFloat:
+    case IValue::Tag::kBool:
+    case IValue::Tag::kDevice:
+    case IValue::Tag::kStr:
+    case IValue::Tag::kComplex: return true;
+    case IValue::Tag::kTuple: {
+      const auto& items = value.to_tuple().items;
+      return std::all_of(items.begin(), items.end(), is_plain);
+    }
+    default: return false;
+  }
+}
+
+bool same_constant(const IValue& a, const IValue& b) {
+  if (a.tag() != b.tag()) return false;
+  const auto same_items = [](const std::vector<IValue>& x, const std::vector<IValue>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_constant);
+  };
+  switch (a.tag()) {
+    case IValue::Tag::kFloat:
+      return std::bit_cast<uint64_t>(a.to_float()) == std::bit_cast<uint64_t>(b.to_float());
+    case IValue::Tag::kComplex: {
+      const complex128 x = a.to_complex();
+      const complex128 y = b.to_complex();
+      return std::bit_cast<uint64_t>(x.real()) == std::bit_cast<uint64_t>(y.real()) &&
+             std::bit_cast<uint64_t>(x.imag()) == std::bit_cast<uint64_t>(y.imag());
+    }
+    case IValue::Tag::kStr: return a.to_str() == b.to_str();
+    case IValue::Tag::kTuple: return same_items(a.to_tuple().items, b.to_tuple().items);
+    case IValue::Tag::kList: return same_items(a.to_list().items, b.to_list().items);
+    default: return a.is_same(b);
+  }
+}
+
+namespace {
+
+bool reads_only(const Node& user, size_t index) {
+  if (!user.is(NodeKind::kOp)) return user.is(NodeKind::kListUnpack);
+  const ir::Schema& schema = user.op()->schema();
+  if (index >= schema.arguments.size()) return false;
+  const ir::Argument& argument = schema.arguments[index];
+  if (!argument.alias.empty() || argument.element_alias.is_write) return false;
+  // Without marks an operator keeps nothing, but one whose result is of an open type may hand its
+  // argument on.
+  return std::none_of(user.outputs().begin(), user.outputs().end(),
+                      [](const Value* output) { return analysis::is_open(*output->type()); });
+}
+
+}  // namespace
+
+bool is_only_read_by(const ir::Use& use) {
+  return use.user != nullptr && reads_only(*use.user, use.index);
+}
+
+bool is_only_read(const Value* container) {
+  return std::all_of(container->uses().begin(), container->uses().end(), is_only_read_by);
+}
+
+bool is_unused(const Node& node) {
+  return std::all_of(node.outputs().begin(), node.outputs().end(),
+                     [](const Value* output) { return output->uses().empty(); });
+}
+
+TypePtr without_sizes(const TypePtr& type) {
+  if (type->is(TypeKind::kTensor)) {
+    TensorFacts facts = type->facts();
+    if (!facts.sizes && !facts.strides) return type;
+    facts.sizes.reset();
+    facts.strides.reset();
+    return Type::tensor_with(std::move(facts));
+  }
+  std::vector<TypePtr> elements;
+  for (const TypePtr& element : type->elements()) elements.push_back(without_sizes(element));
+  if (elements == type->elements()) return type;
+  switch (type->kind()) {
+    case TypeKind::kList: return Type::list(elements[0]);
+    case TypeKind::kOptional: return Type::optional(elements[0]);
+    case TypeKind::kDict: return Type::dict(elements[0], elements[1]);
+    case TypeKind::kTuple:
+      return type->fields().empty()
+                 ? Type::tuple(std::move(elements))
+                 : Type::named_tuple(type->name(), type->fields(), std::move(elements));
+    default: return type;
+  }
+}
+
+void drop_sizes(ir::GraphEditor& editor, Value* value) {
+  const TypePtr plain = without_sizes(value->type());
+  if (plain != value->type()) editor.set_type(value, plain);
+}
+
+bool is_before(const Node* a, const Node* b) {
+  for (const Node* node = a; node != nullptr; node = node->next()) {
+    if (node == b) return true;
+  }
+  return false;
+}
+
+const Node* place_of(const ir::Use& use, const ir::Block* block) {
+  const Node* node = use.user != nullptr ? use.user : use.block->parent();
+  if (use.user == nullptr && use.block == block) return nullptr;
+  while (node != nullptr && node->owner() != block) node = node->owner()->parent();
+  return node;
+}
+
+bool is_tensor(const ir::Value* value) { return value->type()->is(TypeKind::kTensor); }
+
+std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dims) {
+  if (!dims) return std::nullopt;
+  IntVector sizes;
+  for (const Dim& dim : *dims) {
+    if (dim.kind != Dim::Kind::kStatic) return std::nullopt;
+    sizes.push_back(dim.value);
+  }
+  return sizes;
+}
+
+ops::Role role_of(const Node& node) {
+  return node.is(NodeKind::kOp) ? ops::op_of(*node.op()).role() : ops::Role::kNone;
+}
+
+}  // namespace tierup::passes

@@ -1,0 +1,40 @@
+// What a node must be to stand in a fusion group, whichever planner asks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tierup/ops/regions/row_meaning.h"
+#include "tierup/passes/core/pass.h"
+#include "tierup/passes/core/value_forms.h"
+
+namespace tierup::passes {
+
+// A call of an operator that works on rows.
+struct RowCall {
+  ops::RowMeaning meaning;                      // Of the first result...
+  std::vector<ops::RowMeaning> more;            // ...and the others.
+  std::vector<ops::MeaningArgument> arguments;  // Dimensions count from the last one...
+  uint32_t rank = 0;                            // ...of so many, if they did not before.
+};
+
+// Whether a node may work on rows: see ops::Role::kRows.
+bool has_row_role(const ir::Node& node);
+// A call over the last dimensions of a tensor whose rank is known. Also notes the results' forms
+// and shapes.
+std::optional<RowCall> row_call_of(const ir::Node& node, const analysis::AliasAnalysis& alias,
+                                   ValueForms& forms);
+
+// Why a node, whose operator has a body, is no member; empty if it may be one: then its result's
+// form and shape are noted.
+std::string point_refusal(const ir::Node& node, const analysis::AliasAnalysis& alias,
+                          ValueForms& forms);
+ops::PointwiseMeaning point_meaning(const ir::Node& node, ValueForms& forms);
+
+// Whether nothing that a node reads or gives is ever written.
+bool reads_only_kept_memory(const ir::Node& node, const analysis::AliasAnalysis& alias);
+// Whether a node may stand behind what follows it.
+bool can_move(const ir::Node& node, const analysis::AliasAnalysis& alias);
+
+}  // namespace tierup::passes

@@ -1,0 +1,161 @@
+#include "tierup/passes/fuse/region_members.h"
+
+#include <algorithm>
+
+#include "tierup/ops/regions/group_loads.h"
+#include "tierup/ops/regions/matrix_meta_tensors.h"
+#include "tierup/ops/regions/product_kinds.h"
+#include "tierup/passes/core/value_queries.h"
+
+namespace tierup::passes {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+using kernels::net::OpKind;
+
+OpKind kind_of(const Node& node) {
+  if (node.is(NodeKind::kListConstruct)) {
+    const TypePtr& type = node.output()->type();
+    if (!type->is(TypeKind::kList) || !is_only_read(node.output())) return OpKind::kNone;
+    if (type->element()->is(TypeKind::kInt)) return OpKind::kList;
+    return type->element()->is(TypeKind::kTensor) ? OpKind::kTensors : OpKind::kNone;
+  }
+  return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
+}
+
+bool parts(OpKind kind) { return kind == OpKind::kSplit || kind == OpKind::kChunk; }
+
+bool is_in_place(const Node& node) {
+  if (!node.is(NodeKind::kOp)) return false;
+  const auto& arguments = node.op()->schema().arguments;
+  return !arguments.empty() && arguments[0].alias.is_write;
+}
+
+bool is_view(const Node& node) {
+  if (!node.is(NodeKind::kOp)) return false;
+  const ir::Schema& schema = node.op()->schema();
+  return !is_in_place(node) && !schema.returns.empty() &&
+         (!schema.returns[0].alias.empty() || !schema.returns[0].element_alias.empty());
+}
+
+Node* sole_unpacking(const Node& node) {
+  if (node.outputs().size() != 1 || node.output()->uses().size() != 1) return nullptr;
+  Node* user = node.output()->uses()[0].user;
+  const bool fits =
+      user != nullptr && user->is(NodeKind::kListUnpack) && user->owner() == node.owner();
+  return fits ? user : nullptr;
+}
+
+OpKind kind_over_numbers(const Node& node, OpKind kind) {
+  const bool has_factor = node.inputs().size() > 2;
+  const IValue* factor = has_factor ? constant_of(node.input(2)) : nullptr;
+  if (has_factor && (factor == nullptr || !factor->is_int() || factor->to_int() != 1)) return kind;
+  switch (kind) {
+    case OpKind::kAdd: return OpKind::kIntAdd;
+    case OpKind::kSub: return OpKind::kIntSub;
+    case OpKind::kMul: return OpKind::kIntMul;
+    default: return kind;
+  }
+}
+
+TensorFacts seen_facts(const Value* value, const ir::ValueHints& hints) {
+  const TensorFacts* hint = hints.find(value);
+  return hint != nullptr ? *hint : value->type()->facts();
+}
+
+namespace {
+
+// As it was seen.
+bool is_small_product(const Node& node, OpKind kind, const ir::ValueHints& hints) {
+  if (kind != OpKind::kMatmul) return false;
+  std::optional<IntVector> sizes[2];
+  for (size_t i = 0; i < 2; ++i) {
+    sizes[i] = static_sizes(seen_facts(node.input(i), hints).sizes);
+    if (constant_of(node.input(i)) != nullptr || !sizes[i]) return false;
+  }
+  return ops::is_small_product(*sizes[0], *sizes[1]);
+}
+
+}  // namespace
+
+bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints) {
+  bool has_large = false;
+  bool has_small = false;
+  bool has_softmax = false;
+  for (const RegionMember& member : members) {
+    const bool is_small = is_small_product(*member.node, member.kind, hints);
+    (is_small ? has_small : has_large) |= ops::is_heavy(member.kind);
+    has_softmax |= member.kind == OpKind::kSoftmax;
+  }
+  return has_large || (has_small && has_softmax);
+}
+
+namespace {
+
+// A constant, or a tensor without data of sizes that were all seen.
+std::optional<Tensor> seen_meta_tensor(const Value* value, const ir::ValueHints& hints) {
+  if (const IValue* constant = constant_of(value)) {
+    return constant->is_tensor() ? std::optional(constant->to_tensor()) : std::nullopt;
+  }
+  const std::optional<IntVector> sizes = static_sizes(seen_facts(value, hints).sizes);
+  if (!sizes) return std::nullopt;
+  return ops::meta_tensor(*sizes);
+}
+
+// Point-wise, over rows, or a view that copies nothing. A row operator is called as a step would
+// be, which takes longer than what a net does for a single row.
+bool goes_along(const Node& node, const ir::ValueHints& hints) {
+  if (!node.is(NodeKind::kOp)) return false;
+  const ops::Op& op = ops::op_of(*node.op());
+  if (op.body() != nullptr || op.role() == ops::Role::kTranspose) return true;
+  if (op.role() != ops::Role::kRows) return false;
+  const std::optional<Tensor> rows = seen_meta_tensor(node.input(0), hints);
+  return rows && rows->dim() > 0 && rows->numel() > rows->size(-1);
+}
+
+bool is_grouped_product(const Node& node, const ir::ValueHints& hints) {
+  if (!node.is(NodeKind::kOp)) return false;
+  const ops::ProductKind kind = ops::product_kind_of(ops::op_of(*node.op()));
+  if (kind == ops::ProductKind::kNone) return false;
+  const ops::ProductArguments places = ops::product_arguments(kind);
+  const std::optional<Tensor> left = seen_meta_tensor(node.input(places.left), hints);
+  const std::optional<Tensor> right = seen_meta_tensor(node.input(places.right), hints);
+  if (!left || !right) return false;
+  try {
+    const std::optional<ops::Factors> factors = ops::factors_of(kind, *left, *right);
+    return factors && factors->work <= ops::kMaxFusedProduct &&
+           factors->sizes.size() <= ops::MatrixMetaTensors::kMaxRank;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool is_left_to_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
+                        const PassContext& context) {
+  const ir::ValueHints& hints = context.hints();
+  const auto is_parted = [&](const Value* value) {
+    return std::any_of(value->uses().begin(), value->uses().end(), [&](const ir::Use& use) {
+      return use.user != nullptr && gates.gives_gates(use.user);
+    });
+  };
+  const auto gives_gates = [&](const RegionMember& member) {
+    const auto outputs = member.node->outputs();
+    return std::any_of(outputs.begin(), outputs.end(), is_parted);
+  };
+  const auto is_small = [&](const RegionMember& member) {
+    return !ops::is_heavy(member.kind) || is_grouped_product(*member.node, hints);
+  };
+  const auto is_grouped = [&](const RegionMember& member) {
+    return is_grouped_product(*member.node, hints) || goes_along(*member.node, hints);
+  };
+  const auto& has_groups = context.target().has_groups;
+  return has_groups && std::all_of(members.begin(), members.end(), is_small) &&
+         (std::any_of(members.begin(), members.end(), gives_gates) ||
+          std::all_of(members.begin(), members.end(), is_grouped)) &&
+         has_groups();
+}
+
+}  // namespace tierup::passes

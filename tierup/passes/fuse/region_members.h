@@ -1,0 +1,47 @@
+// What a node may be to a compiled net: see neural_regions.h.
+#pragma once
+
+#include <vector>
+
+#include "tierup/ir/graph.h"
+#include "tierup/ir/value_hints.h"
+#include "tierup/ops/regions/neural_net.h"
+#include "tierup/passes/core/pass.h"
+#include "tierup/passes/fuse/gate_work.h"
+
+namespace tierup::passes {
+
+kernels::net::OpKind kind_of(const ir::Node& node);
+// The kind of a node of kind `kind`, where its arguments are numbers, as tensors without
+// dimensions.
+kernels::net::OpKind kind_over_numbers(const ir::Node& node, kernels::net::OpKind kind);
+
+// Whether operators of this kind take a tensor apart.
+bool parts(kernels::net::OpKind kind);
+
+bool is_in_place(const ir::Node& node);
+// A result that shares its first argument's memory without writing it.
+bool is_view(const ir::Node& node);
+// The unpacking of a list that nothing else reads; null if there is none.
+ir::Node* sole_unpacking(const ir::Node& node);
+
+// What was seen of a value, or what its type says.
+TensorFacts seen_facts(const ir::Value* value, const ir::ValueHints& hints);
+
+struct RegionMember {
+  ir::Node* node;
+  kernels::net::OpKind kind;
+  ir::Node* unpacking = nullptr;  // Of a list result.
+  bool stays = false;             // Is needed outside too, and follows the region.
+};
+// Whether a net gains something. Small products of what comes at run time leave the rest to a
+// fusion group, but for softmaxes of their short rows.
+bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);
+
+// Whether a region is left to fusion groups, which do it in less time than a net (fuse_products.h):
+// its products are small, and everything else is what groups take, or is done with gates that it
+// makes.
+bool is_left_to_a_group(const std::vector<RegionMember>& members, const GateWork& gates,
+                        const PassContext& context);
+
+}  // namespace tierup::passes

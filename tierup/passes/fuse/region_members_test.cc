@@ -1,0 +1,80 @@
+// Which regions nets leave to fusion groups.
+#include "tierup/passes/fuse/region_members.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tierup/ir/text.h"
+#include "tierup/ops/table/op_table.h"
+#include "tierup/passes/core/pass_runner.h"
+#include "tierup/passes/pipeline.h"
+
+namespace tierup::passes {
+namespace {
+
+// A graph that computes %y of rows of 16, with a weight of 8 x 16.
+std::string graph_of(const std::string& body, int64_t rows) {
+  std::string weight = "1.";
+  for (int i = 1; i < 128; ++i) weight += ", 0.5";
+  return fmt::format(R"(graph @f(%x : Float({}, 16)) {{
+  %w : Tensor = prim::Constant[value=tensor(Float, [8, 16], [{}])]()
+  %none : NoneType = prim::Constant[value=None]()
+  %one : int = prim::Constant[value=1]()
+  %two : int = prim::Constant[value=2]()
+  %last : int = prim::Constant[value=-1]()
+  %p : Float({}, 8) = aten::linear(%x, %w, %none)
+{}  return (%y)
+}})",
+                     rows, weight, rows, body);
+}
+
+// How many regions become nets.
+int64_t nets_in(const std::string& body, int64_t rows, bool has_groups = true) {
+  ir::TextContext context;
+  context.operators = &ops::OpTable::instance();
+  const auto graph = ir::parse_graph(graph_of(body, rows), context);
+  PassOptions options;
+  options.target.has_groups = [=] { return has_groups; };
+  const Pass passes[] = {*find_pass("neural_regions")};
+  const PipelineReport report = run_passes(*graph, passes, options);
+  const auto& counters = report.at(0).counters;
+  const auto found = counters.find("regions");
+  return found == counters.end() ? 0 : found->second;
+}
+
+constexpr const char* kPointwise = "  %y : Tensor = aten::relu(%p)\n";
+constexpr const char* kSoftmax = "  %y : Tensor = aten::softmax.int(%p, %last, %none)\n";
+
+TEST(RegionMembers, SmallProductsAreLeftToGroupsThatHaveKernels) {
+  EXPECT_EQ(nets_in(kPointwise, 4), 0);
+  EXPECT_EQ(nets_in(kPointwise, 4, false), 1);
+}
+
+TEST(RegionMembers, LargeProductsStayInNets) { EXPECT_EQ(nets_in(kPointwise, 600), 1); }
+
+TEST(RegionMembers, RowsOfOneStayInNets) {
+  EXPECT_EQ(nets_in(kSoftmax, 4), 0);
+  EXPECT_EQ(nets_in(kSoftmax, 1), 1);
+}
+
+TEST(RegionMembers, ViewsThatMayCopyStayInNets) {
+  EXPECT_EQ(nets_in("  %sizes : List[int] = prim::ListConstruct(%two, %last)\n"
+                    "  %y : Tensor = aten::view(%p, %sizes)\n"
+                    "  %q : Tensor = aten::relu(%y)\n",
+                    4),
+            1);
+}
+
+TEST(RegionMembers, GatesAreLeftToGroups) {
+  const char* const gates =
+      "  %s : Float(1, 8) = aten::add.Tensor(%p, %p, %one)\n"
+      "  %l : List[Tensor] = aten::chunk(%s, %two, %one)\n"
+      "  %a : Float(1, 4), %b : Float(1, 4) = prim::ListUnpack(%l)\n"
+      "  %t : Float(1, 4) = aten::sigmoid(%a)\n"
+      "  %y : Float(1, 4) = aten::mul.Tensor(%t, %b)\n";
+  EXPECT_EQ(nets_in(gates, 1), 0);
+  EXPECT_EQ(nets_in(gates, 1, false), 1);
+}
+
+}  // namespace
+}  // namespace tierup::passes
