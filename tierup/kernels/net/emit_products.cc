@@ -84,7 +84,7 @@ Algorithm Emitter::product_algorithm(const Layer& layer) {
   if (const auto known = weights_.algorithm(layer.weights_id)) return *known;
   if (!options_.measures) return Algorithm::kOneDnn;
   const IntVector key{problem.rows(), problem.depth(), problem.out_channels};
-  const Algorithm chosen = measured(key, [&] {
+  const Algorithm chosen = measured(layer, key, [&] {
     return fastest(fmt::format("product of {}x{} and {}x{}", problem.rows(), problem.depth(),
                                problem.depth(), problem.out_channels),
                    {Algorithm::kPanels, Algorithm::kOneDnn}, [&](Algorithm algorithm) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/net/algorithm_choices.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/swish.h"
@@ -87,7 +88,7 @@ Algorithm Emitter::algorithm_for(const Layer& layer) {
     return fits ? known : candidates.front();
   }
   const ConvGeometry& g = layer.conv;
-  const Algorithm chosen = measured(geometry_key(g), [&] {
+  const Algorithm chosen = measured(layer, geometry_key(g), [&] {
     return fastest(fmt::format("convolution {}x{}x{} to {}x{}x{}", g.in_channels, g.in[1], g.in[2],
                                g.out_channels, g.out[1], g.out[2]),
                    candidates, [&](Algorithm algorithm) { return attempt(layer, algorithm); });
@@ -96,13 +97,16 @@ Algorithm Emitter::algorithm_for(const Layer& layer) {
   return chosen;
 }
 
-// What `measure` says of the geometry, which it is asked once.
-Algorithm Emitter::measured(const IntVector& key, const std::function<Algorithm()>& measure) {
-  auto found = std::find_if(measured_.begin(), measured_.end(), [&](const auto& entry) {
-    return std::equal(entry.first.begin(), entry.first.end(), key.begin(), key.end());
-  });
-  if (found == measured_.end()) found = measured_.insert(found, {key, measure()});
-  return found->second;
+// What `measure` says of the layer, which it is asked once for all layers of this geometry.
+Algorithm Emitter::measured(const Layer& layer, IntSpan geometry,
+                            const std::function<Algorithm()>& measure) {
+  AlgorithmChoices::Key key(geometry.begin(), geometry.end());
+  key.insert(key.end(), {options_.is_fast, stays_cached_, ends_with_large_swish(layer)});
+  AlgorithmChoices& choices = AlgorithmChoices::instance();
+  if (const auto known = choices.find(key)) return *known;
+  const Algorithm chosen = measure();
+  choices.note(key, chosen);
+  return chosen;
 }
 
 // By measurement on one thread. Weights come from memory in each run where they will between other

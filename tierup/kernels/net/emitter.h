@@ -198,7 +198,8 @@ class Emitter {
   Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
   Algorithm fastest(const std::string& work, const std::vector<Algorithm>& candidates,
                     const std::function<Attempt(Algorithm)>& attempt_by);
-  Algorithm measured(const IntVector& key, const std::function<Algorithm()>& measure);
+  Algorithm measured(const Layer& layer, IntSpan geometry,
+                     const std::function<Algorithm()>& measure);
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, Algorithm algorithm);
   void panels(const Layer& layer);
@@ -221,10 +222,9 @@ class Emitter {
   WeightStore& weights_;
   Emitted out_;
   std::vector<std::vector<BufferLayout>> places_;
-  std::vector<int> root_;                                  // The value whose memory a view shows.
-  std::vector<int> last_use_;                              // The last layer that reads a root.
-  int layer_ = 0;                                          // At hand.
-  std::vector<std::pair<IntVector, Algorithm>> measured_;  // By geometry.
+  std::vector<int> root_;      // The value whose memory a view shows.
+  std::vector<int> last_use_;  // The last layer that reads a root.
+  int layer_ = 0;              // At hand.
   TrialRoom trial_room_;
   bool stays_cached_ = true;  // All weights may stay in the cache from run to run.
 };
