@@ -81,7 +81,7 @@ class Library {
   }
   // OpenBLAS chooses its kernels while it is loaded, and asks the environment alone.
   static void* open() {
-    if (const char* core = core_of(instruction_limit())) setenv("OPENBLAS_CORETYPE", core, 0);
+    if (const char* core = core_of(instruction_limit())) setenv("OPENBLAS_CORETYPE", core, 1);
     for (const char* name : {"libopenblas.so.0", "libopenblas.so", "liblapack.so.3"}) {
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL); handle != nullptr) return handle;
     }

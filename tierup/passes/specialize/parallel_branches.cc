@@ -6,8 +6,13 @@
 namespace tierup::passes {
 namespace {
 
-// Below this a node is never the reason to hand anything over.
-constexpr double kLightNanoseconds = 1500;
+// A node is never the reason to hand anything over below a tenth of what that costs, or below a
+// hundredth of its line where it costs nothing.
+double heavy_from(std::span<const LineNode> line, const BranchLimits& limits) {
+  if (limits.handover_nanoseconds > 0) return 0.1 * limits.handover_nanoseconds;
+  return 0.01 * std::accumulate(line.begin(), line.end(), 0.0,
+                                [](double sum, const LineNode& n) { return sum + n.nanoseconds; });
+}
 
 using Places = std::vector<uint32_t>;
 
@@ -20,7 +25,10 @@ void unite(Places& into, const Places& more) {
 class Finder {
  public:
   Finder(std::span<const LineNode> line, const BranchLimits& limits)
-      : line_(line), limits_(limits), heavy_before_(line.size()) {
+      : line_(line),
+        limits_(limits),
+        heavy_from_(heavy_from(line, limits)),
+        heavy_before_(line.size()) {
     for (uint32_t i = 0; i < line.size(); ++i) {
       for (const uint32_t before : line[i].after)
         unite(heavy_before_[i], is_heavy(before) ? Places{before} : heavy_before_[before]);
@@ -38,7 +46,7 @@ class Finder {
   }
 
  private:
-  bool is_heavy(uint32_t place) const { return line_[place].nanoseconds >= kLightNanoseconds; }
+  bool is_heavy(uint32_t place) const { return line_[place].nanoseconds >= heavy_from_; }
 
   double cost(const Places& places) const {
     return std::accumulate(places.begin(), places.end(), 0.0, [&](double sum, uint32_t place) {
@@ -161,6 +169,7 @@ class Finder {
 
   std::span<const LineNode> line_;
   const BranchLimits& limits_;
+  const double heavy_from_;
   std::vector<Places> heavy_before_;  // By place: the nearest heavy nodes that it depends on.
 };
 
