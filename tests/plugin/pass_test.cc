@@ -126,6 +126,44 @@ TEST(UserPasses, run_at_their_place) {
   }
 }
 
+// In front of the sum, work that changes nothing: 2,000,000 copies of the first argument, summed.
+GraphPass wasting() {
+  return {
+      "wasting", PassPlace::kLast, [](PassGraph& graph) {
+        for (const PassNode node : graph.nodes()) {
+          if (node.name() != "aten::add.Tensor") continue;
+          const PassValue x = graph.inputs().at(1);
+          const auto number = [&](Value value) { return graph.constant(value, node); };
+          const PassNode copies =
+              graph.insert("aten::repeat", {x, number(Value::list({int64_t{2'000'000}}))}, node);
+          const PassNode sum = graph.insert("aten::sum", {copies.output()}, node);
+          const PassNode nothing =
+              graph.insert("aten::mul.Scalar", {sum.output(), number(Value(0.0))}, node);
+          const PassNode first =
+              graph.insert("aten::add.Tensor", {node.input(0), nothing.output()}, node);
+          graph.replace(node, "aten::add.Tensor", {first.output(), node.input(1), node.input(2)});
+          return;
+        }
+      }};
+}
+
+// A call of microseconds at tier 0 takes milliseconds by such a plan.
+TEST(Plans, that_are_slower_than_tier_0_are_withdrawn_and_their_calls_answered_all_the_same) {
+  Options options;
+  options.passes.push_back(wasting());
+  options.tiering = "compile=background,plan_trial=on,fusion=off";
+  const Module module = load(options);
+  const auto graph = [&] { return module.explain().graphs.at(0); };
+  int rounds = 0;
+  do {
+    EXPECT_EQ(answer(module), kAnswer);
+    module.wait_for_compilation();
+  } while (graph().state != GraphState::kNotFaster && ++rounds < 200);
+  EXPECT_EQ(state_text(graph().state), state_text(GraphState::kNotFaster));
+  EXPECT_TRUE(graph().plans.empty());
+  EXPECT_EQ(answer(module), kAnswer);
+}
+
 TEST(UserPasses, see_types_constants_producers_and_uses) {
   bool seen = false;
   const Module module = load({"looking", PassPlace::kSpecialized, [&](PassGraph& graph) {
