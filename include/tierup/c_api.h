@@ -212,6 +212,7 @@ typedef struct tierup_run_options {
   int64_t time_limit_ms;            /* 0: as configured. */
   const char* const* keyword_names; /* The last `keyword_count` arguments are by name. */
   size_t keyword_count;
+  int32_t gradients; /* Record the call of a module, for tierup_backward (c_training.h). */
 } tierup_run_options;
 TIERUP_C_API void tierup_run_options_init(tierup_run_options* options);
 
@@ -342,5 +343,6 @@ TIERUP_C_API int64_t tierup_peak_bytes(void);
 #endif
 
 #include "tierup/c_explain.h"
+#include "tierup/c_training.h"
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tierup/module.h"
@@ -44,6 +45,22 @@ TIERUP_API void backward(const Tensor& output, const BackwardOptions& options = 
 TIERUP_API std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
                                     const std::vector<Tensor>& inputs,
                                     const GradOptions& options = {});
+
+struct CheckpointedCall {
+  std::string method = "forward";
+  std::vector<Value> args;
+  NamedValues kwargs;
+  RunOptions options;
+  bool keep_random_stream = true;  // Draw the same numbers when the call is made again.
+};
+// Activation checkpointing: a recorded call of which only the arguments are kept. It runs as one
+// without gradients, compiled plans included; a backward pass makes it again, recorded, and
+// differentiates that. Gradients reach tensors among the arguments, in lists, tuples and
+// dictionaries too, and the module's parameters. What the call writes to the module (the running
+// statistics of batch norms) it writes twice, as in torch.utils.checkpoint. An argument that was
+// written before the pass is an error of the pass. Not while other threads run the module, unless
+// keep_random_stream is off.
+TIERUP_API Value call_checkpointed(const Module& module, CheckpointedCall call);
 
 TIERUP_API bool requires_grad(const Tensor& tensor);
 // Of leaves of floating or complex dtype.

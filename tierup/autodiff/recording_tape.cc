@@ -61,7 +61,10 @@ class Recording {
       if (tensor.autograd) refresh_view(tensor);
       any |= tensor.requires_grad;
     });
-    if (derivative_.kind == DerivativeKind::kNone) return run_plain();
+    if (derivative_.kind == DerivativeKind::kNone) {
+      if (any && derivative_.writes && !derivative_.is_out) check_written();
+      return run_plain();
+    }
     if (!any && !derivative_.makes_view && !derivative_.makes_views) return op_.kernel()(call_);
     if (!any) return run_view_of_plain();
     check_written();

@@ -88,6 +88,7 @@ Call call_of(tierup_value* const* args, size_t count, const tierup_run_options* 
   Call call;
   if (c.token != nullptr) call.options.cancellation = c.token->token;
   if (c.time_limit_ms > 0) call.options.time_limit_ms = c.time_limit_ms;
+  call.options.gradients = c.gradients != 0;
   require_argument(c.keyword_count <= count, "more keywords than arguments");
   require_argument(c.keyword_names != nullptr || c.keyword_count == 0, "keyword_names is null");
   call.args = values_of(args, count);

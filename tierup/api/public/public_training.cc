@@ -1,4 +1,5 @@
 // Gradients of the public API, over the tape of autodiff.
+#include "tierup/api/model/checkpointed_call.h"
 #include "tierup/api/public/facade.h"
 #include "tierup/api/public/public_convert.h"
 #include "tierup/autodiff/node.h"
@@ -61,6 +62,19 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
       }
     });
     return result;
+  });
+}
+
+Value call_checkpointed(const Module& module, CheckpointedCall call) {
+  return guarded([&] {
+    api::CheckpointedCall inner;
+    inner.model = Ref<const api::Model>(Access::impl(module).model.get());
+    inner.method = std::move(call.method);
+    inner.args = unwrap_all(std::move(call.args));
+    inner.kwargs = unwrap_all(std::move(call.kwargs));
+    inner.options = run_options(call.options);
+    inner.keeps_random_stream = call.keep_random_stream;
+    return Access::wrap(api::call_checkpointed(std::move(inner)));
   });
 }
 

@@ -103,6 +103,88 @@ TEST_F(PublicTraining, AssignedGradientsFitTheirTensor) {
   EXPECT_TRUE(grad_of(weight()).defined());
 }
 
+// Arguments that require gradients, of a loss.
+std::vector<Value> arguments(const Tensor& input) { return {input, filled({5, 3}, 0.2F)}; }
+
+TEST_F(PublicTraining, CheckpointedCallsGiveTheSameGradients) {
+  const Tensor input = filled({5, 6}, 0.3F);
+  set_requires_grad(input);
+  RunOptions recorded;
+  recorded.gradients = true;
+  backward(module_.call(arguments(input), {}, recorded).to_tensor());
+  std::vector<Tensor> expected{grad_of(input).clone()};
+  for (const auto& [name, parameter] : module_.parameters())
+    expected.push_back(grad_of(parameter).clone());
+  zero_grad(module_);
+  zero_grad({input});
+
+  const Tensor kept = call_checkpointed(module_, {.args = arguments(input)}).to_tensor();
+  EXPECT_TRUE(requires_grad(kept));
+  EXPECT_FALSE(is_leaf(kept));
+  backward(kept);
+  std::vector<Tensor> found{grad_of(input)};
+  for (const auto& [name, parameter] : module_.parameters()) found.push_back(grad_of(parameter));
+  for (size_t k = 0; k < expected.size(); ++k) {
+    ASSERT_TRUE(found[k].defined()) << k;
+    for (int64_t i = 0; i < expected[k].element_count(); ++i)
+      EXPECT_FLOAT_EQ(found[k].data<float>()[i], expected[k].data<float>()[i]) << k << ", " << i;
+  }
+}
+
+TEST_F(PublicTraining, CheckpointedCallsHaveSecondOrder) {
+  const Tensor input = filled({5, 6}, 0.3F);
+  set_requires_grad(input);
+  const auto second = [&](const Tensor& loss) {
+    const Tensor first = grad({loss}, {input}, {.create_graph = true})[0];
+    const Tensor cotangent = filled({5, 6}, 0.1F);
+    return grad({first}, {weight()}, {.gradients = {cotangent}})[0];
+  };
+  RunOptions recorded;
+  recorded.gradients = true;
+  const Tensor expected = second(module_.call(arguments(input), {}, recorded).to_tensor());
+  const Tensor found = second(call_checkpointed(module_, {.args = arguments(input)}).to_tensor());
+  for (int64_t i = 0; i < expected.element_count(); ++i)
+    EXPECT_FLOAT_EQ(found.data<float>()[i], expected.data<float>()[i]) << i;
+}
+
+TEST_F(PublicTraining, CheckpointedCallsAreFreedByTheirPass) {
+  const Tensor kept =
+      call_checkpointed(module_, {.args = arguments(filled({5, 6}, 1))}).to_tensor();
+  backward(kept, {.retain_graph = true});
+  backward(kept);
+  EXPECT_NE(error_of([&] { backward(kept); }).find("backward through the graph a second time"),
+            std::string::npos);
+}
+
+TEST_F(PublicTraining, ArgumentsOfCheckpointedCallsThatWereWrittenAreNoticed) {
+  const Tensor input = filled({5, 6}, 0.3F);
+  const Tensor kept = call_checkpointed(module_, {.args = arguments(input)}).to_tensor();
+  input.mark_written();
+  EXPECT_NE(error_of([&] { backward(kept); }).find("modified by an inplace operation"),
+            std::string::npos);
+}
+
+TEST(CheckpointedDropout, DrawsTheSameMasksAgain) {
+  const Module module = Module::load("tests/data/training/seeded_dropout.train.pt");
+  const Tensor input = filled({4, 5}, 0.3F);
+  const Tensor target = Tensor::zeros(std::vector<int64_t>{4}, DType::kInt64);
+  const auto gradient_of = [&](bool checkpointed) {
+    module.set_seed(5);
+    zero_grad(module);
+    RunOptions recorded;
+    recorded.gradients = true;
+    const Value loss = checkpointed ? call_checkpointed(module, {.args = {input, target}})
+                                    : module.call({input, target}, {}, recorded);
+    module.set_seed(99);  // What was drawn since is nobody's business.
+    backward(loss.to_tensor());
+    return grad_of(module.parameters().front().second);
+  };
+  const Tensor expected = gradient_of(false).clone();
+  const Tensor found = gradient_of(true);
+  for (int64_t i = 0; i < expected.element_count(); ++i)
+    EXPECT_FLOAT_EQ(found.data<float>()[i], expected.data<float>()[i]) << i;
+}
+
 TEST_F(PublicTraining, FrozenParametersGetNothing) {
   set_requires_grad(weight(), false);
   backward(loss());

@@ -1,11 +1,13 @@
-// The forward recursion in log space. States of a target of length S are 2 S + 1: its labels with
-// blanks around them; a state is reached from itself, from the one before, and, if it is a label
-// that differs from the last label, from the one before that.
+// The recursions in log space. States of a target of length S are 2 S + 1: its labels with blanks
+// around them; a state is reached from itself, from the one before, and, if it is a label that
+// differs from the last label, from the one before that. The backward pass runs the same from the
+// end: alpha * beta, summed over the states of a class, is that class's share of the likelihood.
 #include "tierup/kernels/loss/ctc_loss.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
@@ -105,6 +107,10 @@ struct Sequence {
     return log_probs[step * step_stride + label(state) * class_stride];
   }
   T at(int64_t step, int64_t state) const { return alpha[step * alpha_stride + state]; }
+  // Whether a path may go from the state two before to this one.
+  bool may_skip_to(int64_t state) const {
+    return state > 1 && state % 2 == 1 && label(state) != label(state - 2);
+  }
 };
 
 template <typename T>
@@ -124,9 +130,7 @@ T negative_likelihood(const Sequence<T>& sequence, int64_t steps) {
     T* row = sequence.alpha + step * sequence.alpha_stride;
     for (int64_t state = 0; state < sequence.states; ++state) {
       const T before = state > 0 ? sequence.at(step - 1, state - 1) : kNone;
-      const bool may_skip =
-          state > 1 && state % 2 == 1 && sequence.label(state) != sequence.label(state - 2);
-      const T skipped = may_skip ? sequence.at(step - 1, state - 2) : kNone;
+      const T skipped = sequence.may_skip_to(state) ? sequence.at(step - 1, state - 2) : kNone;
       row[state] =
           log_sum(sequence.at(step - 1, state), before, skipped) + sequence.emission(step, state);
     }
@@ -134,6 +138,56 @@ T negative_likelihood(const Sequence<T>& sequence, int64_t steps) {
   const T last = sequence.at(steps - 1, sequence.states - 1);
   return -log_sum(last, sequence.states > 1 ? sequence.at(steps - 1, sequence.states - 2) : kNone,
                   kNone);
+}
+
+// The states of one step by those of the step after it.
+template <typename T>
+void step_back(const Sequence<T>& sequence, int64_t step, std::vector<T>& beta) {
+  constexpr T kNone = -std::numeric_limits<T>::infinity();
+  for (int64_t state = 0; state < sequence.states; ++state) {  // Upwards: those above are old yet.
+    T* at = beta.data() + state;
+    const bool has_next = state + 1 < sequence.states;
+    const bool may_skip = state + 2 < sequence.states && sequence.may_skip_to(state + 2);
+    *at = log_sum(at[0], has_next ? at[1] : kNone, may_skip ? at[2] : kNone) +
+          sequence.emission(step, state);
+  }
+}
+
+// The gradient of one sequence's loss by its log-probabilities, taken to be normalised; `gradient`
+// is laid out as [steps, step_stride].
+template <typename T>
+void differentiate(const Sequence<T>& sequence, int64_t steps, int64_t classes, T loss, T cotangent,
+                   T* gradient, int64_t step_stride) {
+  constexpr T kNone = -std::numeric_limits<T>::infinity();
+  std::vector<T> beta(static_cast<size_t>(sequence.states), kNone);
+  for (int64_t step = steps - 1; step >= 0; --step) {
+    if (step + 1 == steps) {
+      for (int64_t s = std::max<int64_t>(0, sequence.states - 2); s < sequence.states; ++s)
+        beta[static_cast<size_t>(s)] = sequence.emission(step, s);
+    } else {
+      step_back(sequence, step, beta);
+    }
+    T* row = gradient + step * step_stride;
+    std::fill_n(row, classes, kNone);
+    for (int64_t s = 0; s < sequence.states; ++s) {
+      T& share = row[sequence.label(s)];
+      share = log_sum(share, sequence.at(step, s) + beta[static_cast<size_t>(s)], kNone);
+    }
+    const T* log_probs = sequence.log_probs + step * sequence.step_stride;
+    for (int64_t c = 0; c < classes; ++c) {
+      const T log_prob = log_probs[c * sequence.class_stride];
+      row[c] = (std::exp(log_prob) - std::exp(row[c] + loss - log_prob)) * cotangent;
+    }
+  }
+}
+
+void clear_infinities(const Tensor& losses) {
+  dispatch_work(losses.dtype(), "ctc_loss", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* data = losses.data<T>();
+    std::replace_if(
+        data, data + losses.numel(), [](T loss) { return std::isinf(loss); }, T{0});
+  });
 }
 
 Tensor batched(const Tensor& log_probs) {
@@ -145,7 +199,7 @@ Tensor batched(const Tensor& log_probs) {
 std::tuple<Tensor, Tensor> ctc_loss_forward(const Tensor& log_probs, const Tensor& targets,
                                             const IntVector& input_lengths,
                                             const IntVector& target_lengths, int64_t blank,
-                                            bool zero_infinity) {
+                                            bool /*zero_infinity: of the gradient*/) {
   const Tensor probs = batched(log_probs);
   const Batch batch = batch_of(probs, targets, input_lengths, target_lengths, blank);
   const ScalarType dtype = probs.dtype();
@@ -169,12 +223,58 @@ std::tuple<Tensor, Tensor> ctc_loss_forward(const Tensor& log_probs, const Tenso
                                  blank,
                                  alpha.data<T>() + i * batch.steps * width,
                                  width};
-      const T loss = negative_likelihood(sequence, input_lengths[at]);
-      losses.data<T>()[i] = zero_infinity && std::isinf(loss) ? T{0} : loss;
+      losses.data<T>()[i] = negative_likelihood(sequence, input_lengths[at]);
     }
   });
   if (log_probs.dim() == 2) return {squeeze_dim(losses, 0), squeeze_dim(alpha, 0)};
   return {losses, alpha};
+}
+
+Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targets,
+                         const IntVector& input_lengths, const IntVector& target_lengths,
+                         const Tensor& neg_log_likelihood, const Tensor& log_alpha, int64_t blank,
+                         bool zero_infinity) {
+  const Tensor probs = batched(log_probs);
+  const Batch batch = batch_of(probs, targets, input_lengths, target_lengths, blank);
+  const ScalarType dtype = probs.dtype();
+  const int64_t width = 2 * batch.longest + 1;
+  require(log_alpha.numel() == batch.count * batch.steps * width &&
+              neg_log_likelihood.numel() == batch.count && grad.numel() == batch.count &&
+              log_alpha.dtype() == dtype && neg_log_likelihood.dtype() == dtype,
+          kBad, "log_alpha and neg_log_likelihood are not of these sequences");
+  Tensor gradient = Tensor::empty(probs.sizes(), dtype);
+  fill(gradient, Scalar(0));
+  const Tensor alpha = contiguous(log_alpha);
+  const Tensor losses = contiguous(neg_log_likelihood);
+  const Tensor cotangents = contiguous(to_dtype(grad, dtype));
+  dispatch_work(dtype, "ctc_loss_backward", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < batch.count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const T loss = losses.data<T>()[i];
+      if (zero_infinity && std::isinf(loss)) continue;
+      const Sequence<T> sequence{probs.data<T>() + i * probs.stride(1),
+                                 probs.stride(0),
+                                 probs.stride(2),
+                                 batch.labels.data() + batch.offsets[at],
+                                 2 * target_lengths[at] + 1,
+                                 blank,
+                                 alpha.data<T>() + i * batch.steps * width,
+                                 width};
+      differentiate(sequence, input_lengths[at], batch.classes, loss, cotangents.data<T>()[i],
+                    gradient.data<T>() + i * batch.classes, batch.count * batch.classes);
+    }
+  });
+  return log_probs.dim() == 2 ? squeeze_dim(gradient, 1) : gradient;
+}
+
+Tensor ctc_loss_backward_tensor(const Tensor& grad, const Tensor& log_probs, const Tensor& targets,
+                                const Tensor& input_lengths, const Tensor& target_lengths,
+                                const Tensor& neg_log_likelihood, const Tensor& log_alpha,
+                                int64_t blank, bool zero_infinity) {
+  return ctc_loss_backward(grad, log_probs, targets, lengths_of(input_lengths, "input_lengths"),
+                           lengths_of(target_lengths, "target_lengths"), neg_log_likelihood,
+                           log_alpha, blank, zero_infinity);
 }
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const IntVector& input_lengths,
@@ -182,6 +282,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const IntVector&
                 bool zero_infinity) {
   Tensor losses = std::get<0>(
       ctc_loss_forward(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity));
+  if (zero_infinity) clear_infinities(losses);
   if (reduction == 0) return losses;
   const IntVector scalar;
   Tensor result = Tensor::empty(scalar, losses.dtype());

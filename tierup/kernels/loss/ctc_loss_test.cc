@@ -95,6 +95,59 @@ TEST(CtcLoss, TargetsThatDoNotFitAreInfiniteOrZero) {
   EXPECT_TRUE(std::isinf(loss(0, false)));
 }
 
+// Normalised log-probabilities, one of whose scores has moved.
+Tensor moved(const Tensor& log_probs, int64_t element, double step) {
+  Tensor result = Tensor::empty(log_probs.sizes(), ScalarType::kDouble);
+  std::copy_n(log_probs.data<double>(), log_probs.numel(), result.data<double>());
+  result.data<double>()[element] += step;
+  double* row = result.data<double>() + element / kClasses * kClasses;
+  const double total = std::log(std::exp(row[0]) + std::exp(row[1]) + std::exp(row[2]));
+  for (int64_t c = 0; c < kClasses; ++c) row[c] -= total;
+  return result;
+}
+
+TEST(CtcLoss, GradientsAreThoseOfTheScores) {
+  const Tensor log_probs = log_probs_of(3);
+  const Tensor targets = labels_of({1, 2, 2, 2, 1});
+  const IntVector input_lengths{5, 4, 5};
+  const IntVector target_lengths{2, 0, 3};
+  const Tensor cotangents = Tensor::empty(IntVector{3}, ScalarType::kDouble);
+  for (int64_t i = 0; i < 3; ++i) cotangents.data<double>()[i] = 0.5 + static_cast<double>(i);
+  const auto weighted = [&](const Tensor& x) {
+    const Tensor losses = ctc_loss(x, targets, input_lengths, target_lengths, 0, 0, false);
+    double sum = 0;
+    for (int64_t i = 0; i < 3; ++i) sum += cotangents.data<double>()[i] * losses.data<double>()[i];
+    return sum;
+  };
+  const auto [losses, alpha] =
+      ctc_loss_forward(log_probs, targets, input_lengths, target_lengths, 0, false);
+  const Tensor gradient = ctc_loss_backward(cotangents, log_probs, targets, input_lengths,
+                                            target_lengths, losses, alpha, 0, false);
+  constexpr double kStep = 1e-5;
+  for (int64_t k = 0; k < log_probs.numel(); ++k) {
+    const double slope =
+        (weighted(moved(log_probs, k, kStep)) - weighted(moved(log_probs, k, -kStep))) /
+        (2 * kStep);
+    EXPECT_NEAR(gradient.data<double>()[k], slope, 1e-8) << "element " << k;
+  }
+}
+
+TEST(CtcLoss, SequencesWithoutAlignmentHaveNoGradientIfInfinityIsZero) {
+  const Tensor log_probs = log_probs_of(1);
+  const Tensor targets = labels_of({1, 1, 1});
+  const Tensor cotangent = Tensor::empty(IntVector{1}, ScalarType::kDouble);
+  *cotangent.data<double>() = 1;
+  const auto first = [&](bool zero_infinity) {
+    const auto [losses, alpha] =
+        ctc_loss_forward(log_probs, targets, IntVector{4}, IntVector{3}, 0, zero_infinity);
+    return *ctc_loss_backward(cotangent, log_probs, targets, IntVector{4}, IntVector{3}, losses,
+                              alpha, 0, zero_infinity)
+                .data<double>();
+  };
+  EXPECT_EQ(first(true), 0);
+  EXPECT_TRUE(std::isnan(first(false)));
+}
+
 TEST(CtcLoss, WrongLengthsAndLabelsAreErrors) {
   const Tensor log_probs = log_probs_of(1);
   const auto run = [&](const std::vector<int64_t>& labels, int64_t steps, int64_t length) {

@@ -58,4 +58,31 @@ std::tuple<Tensor, Tensor> pack_padded_sequence(const Tensor& input, const Tenso
   return {data, batch_sizes};
 }
 
+Tensor pack_padded_sequence_backward(const Tensor& grad, const IntVector& input_size,
+                                     const Tensor& batch_sizes, bool batch_first) {
+  require(
+      input_size.size() >= 2 && batch_sizes.dim() == 1 && batch_sizes.dtype() == ScalarType::kLong,
+      kBad, "pack_padded_sequence: sizes {} and batch sizes of rank {} do not belong together",
+      shape_string(input_size), batch_sizes.dim());
+  IntVector sizes(input_size.begin(), input_size.end());
+  if (batch_first) std::swap(sizes[0], sizes[1]);
+  const Tensor steps_first = Tensor::empty(sizes, grad.dtype());
+  fill(steps_first, Scalar(0));
+  const Tensor counts = contiguous(batch_sizes);
+  require(counts.numel() <= sizes[0], kBad, "Expected at most {} batch sizes, got {}", sizes[0],
+          counts.numel());
+  IntVector piece(sizes.begin() + 1, sizes.end());
+  int64_t offset = 0;
+  for (int64_t step = 0; step < counts.numel(); ++step) {
+    piece[0] = counts.data<int64_t>()[step];
+    require(piece[0] >= 0 && piece[0] <= sizes[1] && offset + piece[0] <= grad.size(0), kBad,
+            "a step of {} rows does not fit into a batch of {}", piece[0], sizes[1]);
+    const Tensor target =
+        steps_first.as_view(piece, steps_first.strides().subspan(1), step * steps_first.stride(0));
+    copy_into(target, grad.as_view(piece, grad.strides(), grad.offset() + offset * grad.stride(0)));
+    offset += piece[0];
+  }
+  return batch_first ? transpose(steps_first, 0, 1) : steps_first;
+}
+
 }  // namespace tierup::kernels

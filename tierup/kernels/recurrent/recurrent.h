@@ -56,6 +56,9 @@ Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, 
 // batch sizes.
 std::tuple<Tensor, Tensor> pack_padded_sequence(const Tensor& input, const Tensor& lengths,
                                                 bool batch_first);
+// Its gradient, with zeros where the sequences have ended.
+Tensor pack_padded_sequence_backward(const Tensor& grad, const IntVector& input_size,
+                                     const Tensor& batch_sizes, bool batch_first);
 // aten::_pad_packed_sequence: the reverse, to total_length steps if that is positive. Returns
 // lengths, too.
 std::tuple<Tensor, Tensor> pad_packed_sequence(const Tensor& data, const Tensor& batch_sizes,

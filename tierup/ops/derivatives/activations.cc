@@ -298,6 +298,7 @@ void prelu_kernel_backward(GradContext& c) {
     return of_self + cleared(grad(c, 1) * arg(c, 1), positive());
   });
   c.give(1, [&] { return cleared(grad(c, 1) * arg(c, 0), positive()); });
+  if (!c.has_grad(0)) return c.give_zeros(2);
   c.give(2, [&] { return cleared(grad(c) * arg(c, 0), positive()); });
 }
 

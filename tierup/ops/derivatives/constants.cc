@@ -4,11 +4,6 @@
 namespace tierup::ops::derivatives {
 namespace {
 
-// In place, a truth leaves the gradient as it came.
-void passed_on(GradContext& c) {
-  c.give(0, [&] { return c.grad(); });
-}
-
 constexpr auto kNone = DerivativeKind::kNone;
 constexpr auto kZero = DerivativeKind::kZero;
 
@@ -40,10 +35,11 @@ constexpr DerivativeRow kRows[] = {
     {"aten::logical_or", kNone},
     {"aten::logical_xor", kNone},
     {"aten::logical_not", kNone},
-    {"aten::logical_and_", &passed_on},
-    {"aten::logical_or_", &passed_on},
-    {"aten::logical_xor_", &passed_on},
-    {"aten::logical_not_", &passed_on},
+    // In place, these leave the written tensor's gradient as it comes.
+    {"aten::logical_and_", kNone},
+    {"aten::logical_or_", kNone},
+    {"aten::logical_xor_", kNone},
+    {"aten::logical_not_", kNone},
     {"aten::bitwise_not", kNone},
     TIERUP_COMPARISON("bitwise_and"),
     TIERUP_COMPARISON("bitwise_or"),

@@ -131,18 +131,22 @@ void cholesky(GradContext& c) {
     return (whole + adjoint(whole)) * 0.5;
   });
 }
-Term factor(GradContext& c, ArgIndex i) {
-  return c.bool_of("upper") ? triu(arg(c, i)) : tril(arg(c, i));
+// The factor's gradient by that of A = L L^H, with its other triangle, which nothing reads, as the
+// reference leaves it.
+Term by_product(GradContext& c, ArgIndex i, const Term& of_product) {
+  const Term both_ways = of_product + adjoint(of_product);
+  return c.bool_of("upper") ? -matmul(arg(c, i), both_ways) : -matmul(both_ways, arg(c, i));
 }
 void cholesky_inverse(GradContext& c) {
-  const Term f = factor(c, 0);
-  const Term a = c.bool_of("upper") ? matmul(adjoint(f), f) : matmul(f, adjoint(f));
-  c.set_result(0, a.then("aten::linalg_inv"));
+  c.give(0, [&] {
+    const Term inverse = result(c);
+    return by_product(c, 0, matmul(inverse, matmul(grad(c), inverse)));
+  });
 }
 void cholesky_solve(GradContext& c) {
-  const Term f = factor(c, 1);
-  const Term l = c.bool_of("upper") ? adjoint(f) : f;
-  c.set_result(0, solve_triangular(adjoint(l), solve_triangular(l, arg(c, 0), false), true));
+  const Term of_self = grad(c).then("aten::cholesky_solve", arg(c, 1), c.bool_of("upper"));
+  c.give(0, [&] { return of_self; });
+  c.give(1, [&] { return by_product(c, 1, matmul(of_self, adjoint(result(c)))); });
 }
 
 // --- LU
@@ -344,8 +348,8 @@ constexpr DerivativeRow kRows[] = {
     {"aten::linalg_cholesky", &cholesky},
     {"aten::linalg_cholesky_ex", &cholesky, kAllButFirst},
     {"aten::cholesky", &cholesky},
-    {"aten::cholesky_inverse", kDecomposed, &cholesky_inverse},
-    {"aten::cholesky_solve", kDecomposed, &cholesky_solve},
+    {"aten::cholesky_inverse", &cholesky_inverse},
+    {"aten::cholesky_solve", &cholesky_solve},
     {"aten::linalg_lu", &linalg_lu, 0b1},
     {"aten::linalg_lu_factor", &lu_factor, kAllButFirst},
     {"aten::linalg_lu_factor_ex", &lu_factor, kAllButFirst},

@@ -349,9 +349,42 @@ void nll_loss_backward(GradContext& c) {
   c.give_zeros(1);
 }
 
+// --- label sequences: (log_probs, targets, input_lengths, target_lengths, blank ...)
+
+// Lengths are lists of numbers or tensors of them, by the overload.
+GradArg lengths(GradContext& c, ArgIndex i) {
+  return c.is_tensor(i) ? GradArg(c.arg(i)) : GradArg(c.value_of(i));
+}
+void label_loss_forward(GradContext& c) {
+  constexpr OpName kByLists = "aten::_ctc_loss_backward";
+  constexpr OpName kByTensors = "aten::_ctc_loss_backward.Tensor";
+  c.give(0, [&] {
+    return c.op(c.is_tensor(2) ? kByTensors : kByLists, c.grad(), c.arg(0), c.arg(1), lengths(c, 2),
+                lengths(c, 3), c.result(0), c.result(1), c.int_of("blank"),
+                c.bool_of("zero_infinity"));
+  });
+}
+void label_loss(GradContext& c) {
+  constexpr OpName kByLists = "aten::_ctc_loss";
+  constexpr OpName kByTensors = "aten::_ctc_loss.Tensor";
+  const bool forgives = c.bool_of("zero_infinity");
+  Term losses(c, c.ops(2, c.is_tensor(2) ? kByTensors : kByLists, c.arg(0), c.arg(1), lengths(c, 2),
+                       lengths(c, 3), c.int_of("blank"), forgives)[0]);
+  if (forgives) losses = cleared(losses, losses.then("aten::isinf"));
+  if (reduction_of(c) == kMean) {
+    const Term counts = c.is_tensor(3) ? arg(c, 3) : call(c, "aten::tensor", c.value_of(3));
+    losses = losses / counts.then("aten::clamp_min", 1);
+  }
+  c.set_result(0, reduced(losses, reduction_of(c)));
+}
+
 constexpr auto kDecomposed = DerivativeKind::kDecomposition;
 
 constexpr DerivativeRow kRows[] = {
+    {"aten::_ctc_loss", &label_loss_forward, 0b10},
+    {"aten::_ctc_loss.Tensor", &label_loss_forward, 0b10},
+    {"aten::ctc_loss.IntList", kDecomposed, &label_loss},
+    {"aten::ctc_loss.Tensor", kDecomposed, &label_loss},
     {"aten::mse_loss", &mse_loss},
     {"aten::l1_loss", kDecomposed, &l1_loss},
     {"aten::smooth_l1_loss", &smooth_l1_loss},

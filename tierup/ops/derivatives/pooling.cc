@@ -94,10 +94,28 @@ void avg_pool3d_backward(GradContext& c) {
   });
   c.give_zeros(1);
 }
+// One place for a whole plane is its mean.
+bool is_one_place(GradContext& c) {
+  return std::ranges::all_of(c.ints_of(1), [](int64_t size) { return size == 1; });
+}
+Term mean_of_last(const Term& x, int64_t rank) {
+  IntVector dims;
+  for (int64_t d = 1; d <= rank; ++d) dims.push_back(-d);
+  return x.then("aten::mean.dim", dims, true);
+}
 void adaptive_avg_pool1d(GradContext& c) {
+  if (is_one_place(c)) return c.set_result(0, mean_of_last(arg(c, 0), 1));
   const Term made =
       unsqueeze(arg(c, 0), -2).then("aten::_adaptive_avg_pool2d", behind_one(c.ints_of(1), 1));
   c.set_result(0, squeeze(made, -2));
+}
+void any_adaptive_avg_pool2d(GradContext& c) {
+  c.set_result(0, is_one_place(c) ? mean_of_last(arg(c, 0), 2)
+                                  : arg(c, 0).then("aten::_adaptive_avg_pool2d", c.ints_of(1)));
+}
+void any_adaptive_avg_pool3d(GradContext& c) {
+  c.set_result(0, is_one_place(c) ? mean_of_last(arg(c, 0), 3)
+                                  : arg(c, 0).then("aten::_adaptive_avg_pool3d", c.ints_of(1)));
 }
 void adaptive_avg_pool2d(GradContext& c) {
   c.give(0, [&] { return grad(c).then("aten::_adaptive_avg_pool2d_backward", arg(c, 0)); });
@@ -175,9 +193,9 @@ constexpr DerivativeRow kRows[] = {
     {"aten::avg_pool2d_backward", &avg_pool2d_backward},
     {"aten::avg_pool3d_backward", &avg_pool3d_backward},
     {"aten::adaptive_avg_pool1d", kDecomposed, &adaptive_avg_pool1d},
-    {"aten::adaptive_avg_pool2d", &adaptive_avg_pool2d},
+    {"aten::adaptive_avg_pool2d", kDecomposed, &any_adaptive_avg_pool2d},
     {"aten::_adaptive_avg_pool2d", &adaptive_avg_pool2d},
-    {"aten::adaptive_avg_pool3d", &adaptive_avg_pool3d},
+    {"aten::adaptive_avg_pool3d", kDecomposed, &any_adaptive_avg_pool3d},
     {"aten::_adaptive_avg_pool3d", &adaptive_avg_pool3d},
     {"aten::_adaptive_avg_pool2d_backward", &adaptive_avg_pool2d_backward},
     {"aten::_adaptive_avg_pool3d_backward", &adaptive_avg_pool3d_backward},

@@ -95,6 +95,10 @@ class ParameterList {
     if (each_ == (biased_ ? 5U : 3U)) p.w_hr = get(first + each_ - 1);
     return p;
   }
+  // Of all gates together.
+  int64_t gate_width(int64_t cell) const {
+    return context_.shape(list_, static_cast<size_t>(cell) * each_)[0];
+  }
 
  private:
   Term get(size_t k) const { return {context_, context_.arg(list_, k)}; }
@@ -135,6 +139,104 @@ void layers(GradContext& c) {
   if (kIsLstm) c.set_result(2, stacked(c, last_c));
 }
 
+// --- sequences of different lengths, packed: of each step the rows of those that have one
+
+// Which of [steps, batch] are in the sequences.
+Term presence(const Term& batch_sizes, int64_t batch) {
+  return less(call(batch_sizes.context(), "aten::arange", batch), unsqueeze(batch_sizes, 1));
+}
+// Where packed rows stand among the padded ones, [steps * batch].
+Term packed_places(const Term& batch_sizes, int64_t batch) {
+  const Term flat = reshape(presence(batch_sizes, batch), IntVector{-1});
+  return reshape(flat.then("aten::nonzero"), IntVector{-1});
+}
+// [rows, width] as [steps, batch, width], zeros where there is none.
+Term padded(const Term& rows, const Term& places, int64_t steps, int64_t batch, int64_t width) {
+  const Term zeros = rows.then("aten::new_zeros", IntVector{steps * batch, width});
+  return reshape(zeros.then("aten::index_add", 0, places, rows), IntVector{steps, batch, width});
+}
+Term packed(const Term& steps_first, const Term& places) {
+  return steps_first.then("aten::flatten.using_ints", 0, 1).then("aten::index_select", 0, places);
+}
+
+// As run_steps; a sequence's state stays where it has no step.
+std::vector<Term> run_present_steps(Cell cell, const Term& gates, const Term& present,
+                                    int64_t steps, bool backwards, const Parameters& p,
+                                    State& state) {
+  std::vector<Term> outputs(static_cast<size_t>(steps));
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t at = backwards ? steps - 1 - i : i;
+    const Term has_step = unsqueeze(present.then("aten::select.int", 0, at), 1);
+    const State next = step(cell, gates.then("aten::select.int", 0, at), state, p);
+    state.h = choose(has_step, next.h, state.h);
+    if (state.c.defined()) state.c = choose(has_step, next.c, state.c);
+    outputs[static_cast<size_t>(at)] = state.h;
+  }
+  return outputs;
+}
+
+// (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+template <Cell kCell>
+void packed_layers(GradContext& c) {
+  constexpr bool kIsLstm = kCell == Cell::kLstm;
+  const int64_t directions = c.bool_of("bidirectional") ? 2 : 1;
+  const int64_t count = c.int_of("num_layers");
+  const double p = c.float_of("dropout");
+  const ParameterList parameters(c, "params", c.bool_of("has_biases"), count * directions);
+  const int64_t steps = c.size(1, 0);
+  const Term hidden = kIsLstm ? arg(c, 2, 0) : arg(c, 2);
+  const int64_t batch = kIsLstm ? c.shape(2, 0)[1] : c.size(2, 1);
+  const Term present = presence(arg(c, 1), batch);
+  const Term places = packed_places(arg(c, 1), batch);
+  Term x = arg(c, 0);
+  std::vector<Term> last_h;
+  std::vector<Term> last_c;
+  for (int64_t layer = 0; layer < count; ++layer) {
+    std::vector<GradValue> sides;
+    for (int64_t d = 0; d < directions; ++d) {
+      const int64_t cell = layer * directions + d;
+      const Parameters own = parameters.at(cell);
+      State state{hidden.then("aten::select.int", 0, cell), {}};
+      if (kIsLstm) state.c = arg(c, 2, 1).then("aten::select.int", 0, cell);
+      const Term gates = linear(x, own.w_ih, own.b_ih);
+      const Term steps_first = padded(gates, places, steps, batch, parameters.gate_width(cell));
+      const std::vector<Term> outputs =
+          run_present_steps(kCell, steps_first, present, steps, d == 1, own, state);
+      sides.push_back(packed(stacked(c, outputs), places));
+      last_h.push_back(state.h);
+      if (kIsLstm) last_c.push_back(state.c);
+    }
+    x = sides.size() == 1 ? Term(c, sides[0]) : call(c, "aten::cat", std::move(sides), -1);
+    if (p > 0 && c.bool_of("train") && layer + 1 < count) x = x.then("aten::dropout", p, true);
+  }
+  c.set_result(0, x);
+  c.set_result(1, stacked(c, last_h));
+  if (kIsLstm) c.set_result(2, stacked(c, last_c));
+}
+
+void pack_padded_sequence(GradContext& c) {
+  c.give(0, [&] {
+    return call(c, "aten::_pack_padded_sequence_backward", c.grad(), c.sizes(0), c.result(1),
+                c.bool_of("batch_first"));
+  });
+}
+// (grad, input_size, batch_sizes, batch_first)
+void pack_padded_sequence_backward(GradContext& c) {
+  c.give(0, [&] {
+    const int64_t batch = c.ints_of(1)[c.bool_of(3) ? 0 : 1];
+    const Term steps_first = c.bool_of(3) ? transpose(grad(c), 0, 1) : grad(c);
+    return packed(steps_first, packed_places(arg(c, 2), batch));
+  });
+}
+// (data, batch_sizes, batch_first, padding_value, total_length)
+void pad_packed_sequence(GradContext& c) {
+  c.give(0, [&] {
+    const bool batch_first = c.bool_of(2);
+    const Term steps_first = batch_first ? transpose(grad(c), 0, 1) : grad(c);
+    return packed(steps_first, packed_places(arg(c, 1), c.result_shape()[batch_first ? 0 : 1]));
+  });
+}
+
 template <Cell kCell>
 void one_cell(GradContext& c) {
   constexpr bool kIsLstm = kCell == Cell::kLstm;
@@ -154,6 +256,13 @@ constexpr DerivativeRow kRows[] = {
     {"aten::gru.input", kDecomposed, &layers<Cell::kGru>},
     {"aten::rnn_tanh.input", kDecomposed, &layers<Cell::kTanh>},
     {"aten::rnn_relu.input", kDecomposed, &layers<Cell::kRelu>},
+    {"aten::lstm.data", kDecomposed, &packed_layers<Cell::kLstm>},
+    {"aten::gru.data", kDecomposed, &packed_layers<Cell::kGru>},
+    {"aten::rnn_tanh.data", kDecomposed, &packed_layers<Cell::kTanh>},
+    {"aten::rnn_relu.data", kDecomposed, &packed_layers<Cell::kRelu>},
+    {"aten::_pack_padded_sequence", &pack_padded_sequence, 0b10},
+    {"aten::_pack_padded_sequence_backward", &pack_padded_sequence_backward},
+    {"aten::_pad_packed_sequence", &pad_packed_sequence, 0b10},
     {"aten::lstm_cell", kDecomposed, &one_cell<Cell::kLstm>},
     {"aten::gru_cell", kDecomposed, &one_cell<Cell::kGru>},
     {"aten::rnn_tanh_cell", kDecomposed, &one_cell<Cell::kTanh>},

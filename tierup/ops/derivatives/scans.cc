@@ -34,6 +34,7 @@ void cumprod(GradContext& c) {
   c.give(0, [&] {
     if (c.rank(0) == 0) return grad(c);
     const int64_t dim = wrap_dim(c.int_of("dim"), c.rank(0));
+    if (c.size(0, dim) == 1) return grad(c);
     const Term x =
         c.is_none("dtype") ? arg(c, 0) : arg(c, 0).then("aten::to.dtype", c.value_of("dtype"));
     return cumprod_slopes(c, x, grad(c), dim, c.size(0, dim));

@@ -157,7 +157,19 @@ void unbind(GradContext& c) {
 }
 
 void broadcast_tensors(GradContext& c) {
-  for (size_t k = 0; k < c.list_size(0); ++k) c.give(0, k, [&] { return c.grad_of(0, k); });
+  IntVector sizes;  // From the last dimension on.
+  for (size_t k = 0; k < c.list_size(0); ++k) {
+    const IntSpan own = c.shape(0, k);
+    if (own.size() > sizes.size()) sizes.resize(own.size(), 1);
+    for (size_t d = 0; d < own.size(); ++d) {
+      int64_t& size = sizes[d];
+      if (size == 1) size = own[own.size() - 1 - d];
+    }
+  }
+  std::reverse(sizes.begin(), sizes.end());
+  std::vector<GradValue> made;
+  for (size_t k = 0; k < c.list_size(0); ++k) made.push_back(expand(arg(c, 0, k), sizes));
+  c.set_result(0, std::move(made));
 }
 void atleast_sequence(GradContext& c) {
   for (size_t k = 0; k < c.list_size(0); ++k) {
@@ -346,7 +358,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::expand_copy", &expand_formula},
     {"aten::expand_as", DerivativeKind::kDecomposition, &expand_as},
     {"aten::broadcast_to", &expand_formula},
-    {"aten::broadcast_tensors", &broadcast_tensors},
+    {"aten::broadcast_tensors", DerivativeKind::kDecomposition, &broadcast_tensors},
     {"aten::select.int", &select},
     {"aten::select_copy.int", &select},
     {"aten::slice.Tensor", &slice},

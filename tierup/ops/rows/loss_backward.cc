@@ -1,5 +1,6 @@
 // Gradients of losses: the operators that their backward passes call.
 #include "tierup/kernels/loss/class_loss_backward.h"
+#include "tierup/kernels/loss/ctc_loss.h"
 #include "tierup/kernels/pointwise/activation_backward.h"
 #include "tierup/ops/table/boxing.h"
 #include "tierup/ops/table/families.h"
@@ -37,6 +38,14 @@ constexpr OpRow kRows[] = {
     {"aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int "
      "reduction, Tensor is_target) -> Tensor",
      boxed<&k::multilabel_margin_loss_backward>},
+    {"aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, "
+     "int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool "
+     "zero_infinity=False) -> Tensor",
+     boxed<&k::ctc_loss_backward>},
+    {"aten::_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor "
+     "input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int "
+     "blank, bool zero_infinity=False) -> Tensor",
+     boxed<&k::ctc_loss_backward_tensor>},
 };
 
 }  // namespace

@@ -120,6 +120,9 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, "
      "Tensor)",
      boxed<&kernels::pack_padded_sequence>},
+    {"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, "
+     "bool batch_first) -> Tensor",
+     boxed<&kernels::pack_padded_sequence_backward>},
     {"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar "
      "padding_value, int total_length) -> (Tensor, Tensor)",
      boxed<&kernels::pad_packed_sequence>},
