@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tierup/kernels/memory/short_rows.h"
+
 namespace tierup::kernels {
 namespace {
 
@@ -169,6 +171,45 @@ void StridedLoop::run_range(int64_t begin, int64_t end, RunBody body, const void
       if (++index[d] < sizes_[d]) break;
       for (size_t k = 0; k < operand_count_; ++k) pointers[k] -= sizes_[d] * strides_[d][k];
       index[d] = 0;
+    }
+  }
+}
+
+bool StridedLoop::is_dense(size_t operand, int64_t width) const {
+  for (size_t d = 0; d < rank_; ++d) {
+    if (strides_[d][operand] != width) return false;
+    width *= sizes_[d];
+  }
+  return true;
+}
+
+void StridedLoop::gather(size_t operand, int64_t width, int64_t first, int64_t count,
+                         char* to) const {
+  std::array<int64_t, kMaxRank> index;
+  const char* from = base_[operand];
+  for (size_t d = 0; d < rank_; ++d) {
+    index[d] = first % sizes_[d];
+    first /= sizes_[d];
+    from += index[d] * strides_[d][operand];
+  }
+  const int64_t step = strides_[0][operand];
+  while (count > 0) {
+    // Whole rows as far as the next dimension goes, or a part of one.
+    const bool is_whole = rank_ > 1 && index[0] == 0 && count >= sizes_[0];
+    size_t moved = is_whole ? 1 : 0;
+    int64_t by = is_whole ? std::min(count / sizes_[0], sizes_[1] - index[1])
+                          : std::min(count, sizes_[0] - index[0]);
+    copy_short_rows(to, from, width, is_whole ? sizes_[0] : by, step, is_whole ? by : 1,
+                    is_whole ? strides_[1][operand] : 0);
+    const int64_t done = is_whole ? by * sizes_[0] : by;
+    to += done * width;
+    count -= done;
+    for (; moved < rank_; ++moved, by = 1) {
+      from += by * strides_[moved][operand];
+      index[moved] += by;
+      if (index[moved] < sizes_[moved]) break;
+      from -= sizes_[moved] * strides_[moved][operand];
+      index[moved] = 0;
     }
   }
 }

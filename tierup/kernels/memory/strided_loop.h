@@ -37,6 +37,11 @@ class StridedLoop {
   // Of an operand within every run, in bytes; and how long runs are.
   int64_t inner_stride(size_t operand) const { return strides_[0][operand]; }
   int64_t inner_size() const { return sizes_[0]; }
+  // Whether the operand's elements, of so many bytes, lie one after another in the loop's order.
+  bool is_dense(size_t operand, int64_t width) const;
+  // Brings the operand's elements from the `first` one on together, in the loop's order.
+  void gather(size_t operand, int64_t width, int64_t first, int64_t count, char* to) const;
+  char* base(size_t operand) const { return base_[operand]; }
 
   // Calls body(char* const* pointers, const int64_t* byte_strides, int64_t count) over runs that
   // cover all elements once, in parallel above `grain` elements.

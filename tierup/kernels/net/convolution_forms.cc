@@ -32,8 +32,15 @@ std::optional<std::vector<StoreStep>> store_steps(const Layer& layer) {
     const Activation& a = e.activation;
     if (e.summand >= 0) {
       steps.push_back({StoreStep::Kind::kSum});
-    } else if (a.function == Function::kRelu && a.alpha == 0) {
-      steps.push_back({StoreStep::Kind::kRelu});
+    } else if (a.function == Function::kRelu) {
+      const auto kind = a.alpha == 0 ? StoreStep::Kind::kRelu : StoreStep::Kind::kLeakyRelu;
+      steps.push_back({kind, a.alpha});
+    } else if (a.function == Function::kElu) {
+      steps.push_back({StoreStep::Kind::kElu, a.alpha});
+    } else if (a.function == Function::kTanh) {
+      steps.push_back({StoreStep::Kind::kTanh});
+    } else if (a.function == Function::kSigmoid) {
+      steps.push_back({StoreStep::Kind::kSigmoid});
     } else if (a.function == Function::kClip) {
       steps.push_back({StoreStep::Kind::kClip, a.alpha, a.beta});
     } else if (a.function == Function::kLinear) {

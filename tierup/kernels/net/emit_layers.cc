@@ -19,7 +19,9 @@ dnnl::primitive_attr user_scratchpad() {
   return attributes;
 }
 
-memory::dims last_two(const PoolWindow::Triple& triple) { return {triple[1], triple[2]}; }
+memory::dims last(const PoolWindow::Triple& triple, int rank) {
+  return {triple.end() - rank, triple.end()};
+}
 
 // oneDNN's reference code takes microseconds where vectors take nanoseconds.
 template <typename Primitive>
@@ -70,7 +72,8 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kActivate: return activation(layer);
     case LayerKind::kBinary: return binary(layer);
     case LayerKind::kPool: return pool(layer);
-    case LayerKind::kMean: return mean(layer);
+    case LayerKind::kMean: return over_points(layer, mean_of_points);
+    case LayerKind::kLargest: return over_points(layer, largest_of_points);
     case LayerKind::kRowMean: return row_mean(layer);
     case LayerKind::kRsqrt: return rsqrt(layer);
     case LayerKind::kLayerNorm: return layer_norm(layer);
@@ -159,7 +162,7 @@ void Emitter::pool(const Layer& layer) {
   if (is_plain(source.layout))
     source = place_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
   memory::dims after;
-  for (const size_t d : {size_t{1}, size_t{2}}) {
+  for (auto d = static_cast<size_t>(3 - w.rank); d < 3; ++d) {
     after.push_back((w.out[d] - 1) * w.stride[d] + w.kernel[d] - w.in[d] - w.padding[d]);
   }
   const auto algorithm = layer.is_max           ? dnnl::algorithm::pooling_max
@@ -167,8 +170,8 @@ void Emitter::pool(const Layer& layer) {
                                                 : dnnl::algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_forward::primitive_desc pd(
       {dnnl::prop_kind::forward_inference, algorithm, source.layout,
-       any_layout(value(layer.output).sizes), last_two(w.stride), last_two(w.kernel),
-       last_two(w.padding), after},
+       any_layout(value(layer.output).sizes), last(w.stride, w.rank), last(w.kernel, w.rank),
+       last(w.padding, w.rank), after},
       user_scratchpad(), onednn_engine());
   const BufferLayout target = fresh(pd.dst_desc());
   act(dnnl::pooling_forward(pd),
@@ -176,17 +179,14 @@ void Emitter::pool(const Layer& layer) {
   settle(layer.output, target);
 }
 
-void Emitter::mean(const Layer& layer) {
+void Emitter::over_points(const Layer& layer, OverPoints* reduce) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
   const BufferLayout source = place_in(layer.inputs[0], channels_last(sizes));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const int64_t batch = sizes[0];
   const int64_t channels = sizes[1];
   const int64_t points = numel_of(sizes) / batch / channels;
-  act(
-      [=](Bases bases) {
-        mean_of_points(at(bases, source), batch, points, channels, at(bases, target));
-      },
+  act([=](Bases bases) { reduce(at(bases, source), batch, points, channels, at(bases, target)); },
       {source, target});
   settle(layer.output, target);
 }

@@ -37,7 +37,7 @@ IntVector geometry_key(const ConvGeometry& g) {
 // took 0.42 and oneDNN 0.55 ms on two (ResNet-50's layers); on other processors oneDNN is ahead by
 // a tenth.
 std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
-  if (g.rank != 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
+  if (g.rank > 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
   const ConvGeometry::Triple ones{1, 1, 1};
   const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
                     g.dilation == ones && g.in_channels % kWinogradChannels == 0 &&

@@ -153,7 +153,10 @@ class Emitter {
   void affine(const Layer& layer);
   void binary(const Layer& layer);
   void pool(const Layer& layer);
-  void mean(const Layer& layer);
+  // Over all points of each channel, these innermost: see channel_loops.h.
+  using OverPoints = void(const float* x, int64_t batch, int64_t points, int64_t channels,
+                          float* results);
+  void over_points(const Layer& layer, OverPoints* reduce);
   void row_mean(const Layer& layer);
   void rsqrt(const Layer& layer);
   // The layer's operand, row-major, and the place of its result: as many rows along the last axis.

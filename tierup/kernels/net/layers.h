@@ -24,6 +24,7 @@ enum class LayerKind : uint8_t {
   kBinary,     // a + b or a * b, broadcast
   kPool,       // windows of `pool`
   kMean,       // over all spatial points: [N, C, *] to [N, C, 1...] or [N, C]
+  kLargest,    // as kMean
   kRowMean,    // over the last axis, which stays as 1
   kRsqrt,      // 1 / sqrt(input)
   kLayerNorm,  // over the last axis

@@ -161,6 +161,32 @@ TEST_P(PanelConvolutionOn, StoresThroughGates) {
   }
 }
 
+TEST_P(PanelConvolutionOn, StoresThroughFunctions) {
+  using Kind = StoreStep::Kind;
+  const float infinity = std::numeric_limits<float>::infinity();
+  Case c = case_of({1, 20, 30, 1, 20, 30, 16, 1, 1, 1, 1, 1, 1, 0, 0});
+  for (float& x : c.source) x *= 12;
+  std::copy_n(std::vector<float>{infinity, -infinity, 1e20F, -1e20F, 1e-6F, -1e-6F, 0}.begin(), 7,
+              c.source.begin());
+  const std::vector<float> plain = run(c, {}, 2);
+  const auto check = [&](const StoreStep& step, const auto& function) {
+    const std::vector<float> got = run(c, {step}, 2);
+    for (size_t i = 0; i < plain.size(); ++i) {
+      if (std::isnan(plain[i])) continue;
+      const double wanted = function(static_cast<double>(plain[i]));
+      if (std::isinf(wanted)) {
+        ASSERT_EQ(got[i], wanted);
+      } else {
+        ASSERT_NEAR(got[i], wanted, 1e-6 * std::abs(wanted) + 1e-37) << plain[i];
+      }
+    }
+  };
+  check({Kind::kLeakyRelu, 0.1F}, [](double x) { return x < 0 ? x * 0.1F : x; });
+  check({Kind::kElu, 0.7F}, [](double x) { return x < 0 ? 0.7F * std::expm1(x) : x; });
+  check({Kind::kSigmoid}, [](double x) { return 1 / (1 + std::exp(-x)); });
+  check({Kind::kTanh}, [](double x) { return std::tanh(x); });
+}
+
 double gelu(StoreStep::Kind kind, double x) {
   const double u = kind == StoreStep::Kind::kGeluErf
                        ? std::erf(x / std::sqrt(2.0))

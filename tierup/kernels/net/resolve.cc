@@ -91,10 +91,15 @@ bool Resolver::visit() {
     case OpKind::kSub: return subtract();
     case OpKind::kMul: return binary(true);
     case OpKind::kDiv: return divide();
-    case OpKind::kMaxPool: return max_pool();
-    case OpKind::kAvgPool: return avg_pool();
-    case OpKind::kAdaptivePool: return adaptive_pool();
+    case OpKind::kMaxPool: return max_pool(2);
+    case OpKind::kMaxPool1d: return max_pool(1);
+    case OpKind::kAvgPool: return avg_pool(2);
+    case OpKind::kAvgPool1d: return avg_pool(1);
+    case OpKind::kAdaptivePool: return adaptive_pool(2);
+    case OpKind::kAdaptivePool1d: return adaptive_pool(1);
+    case OpKind::kAdaptiveMax: return adaptive_max();
     case OpKind::kMean: return mean();
+    case OpKind::kLargest: return largest();
     case OpKind::kRsqrt: return rsqrt();
     case OpKind::kNeg: return activate({Function::kLinear, -1, 0});
     case OpKind::kRmsNorm: return rms_norm();
@@ -320,72 +325,6 @@ bool Resolver::activate_value(int input, Activation activation) {
       add(LayerKind::kActivate, {input}, IntVector(net_.values[static_cast<size_t>(input)].sizes));
   layer.activation = activation;
   return set(layer.output);
-}
-
-Tensor Resolver::shell(IntSpan sizes) {
-  return Tensor::from_storage(Storage::borrow(nullptr, 0, nullptr, Device{DeviceType::kMeta}),
-                              ScalarType::kFloat, sizes, contiguous_strides(sizes), 0);
-}
-
-bool Resolver::pool(const PoolWindow& window, bool is_max, bool counts_padding) {
-  const int input = value(0);
-  IntVector out{sizes(input)[0], sizes(input)[1]};
-  for (int i = 3 - window.rank; i < 3; ++i) out.push_back(window.out[static_cast<size_t>(i)]);
-  Layer& layer = add(LayerKind::kPool, {input}, out);
-  layer.pool = window;
-  layer.is_max = is_max;
-  layer.counts_padding = counts_padding;
-  return set(layer.output);
-}
-
-bool Resolver::max_pool() {
-  if (sizes(value(0)).size() != 4) return false;
-  const IntVector dilation = ints(4);
-  if (std::any_of(dilation.begin(), dilation.end(), [](int64_t d) { return d != 1; })) {
-    return false;
-  }
-  return pool(pool_window(shell(sizes(value(0))), 2, ints(1), ints(2), ints(3), dilation, flag(5)),
-              true, true);
-}
-
-bool Resolver::avg_pool() {
-  // Windows that reach over the padded end divide by other numbers than oneDNN's.
-  if (sizes(value(0)).size() != 4 || flag(4) || !plain(6).is_none()) return false;
-  return pool(
-      pool_window(shell(sizes(value(0))), 2, ints(1), ints(2), ints(3), IntVector{1, 1}, false),
-      false, flag(5));
-}
-
-bool Resolver::adaptive_pool() {
-  const IntVector wanted = ints(1);
-  const IntSpan in = sizes(value(0));
-  if (in.size() != 4 || wanted.size() != 2) return false;
-  if (wanted[0] == 1 && wanted[1] == 1) return spatial_mean(true);
-  if (wanted[0] <= 0 || wanted[1] <= 0 || in[2] % wanted[0] != 0 || in[3] % wanted[1] != 0) {
-    return false;
-  }
-  const IntVector kernel{in[2] / wanted[0], in[3] / wanted[1]};
-  return pool(pool_window(shell(in), 2, kernel, kernel, IntVector{0, 0}, IntVector{1, 1}, false),
-              false, true);
-}
-
-bool Resolver::spatial_mean(bool keep) {
-  const IntSpan in = sizes(value(0));
-  IntVector out{in[0], in[1]};
-  if (keep) out.insert(out.end(), {1, 1});
-  if (in[2] * in[3] == 0) return false;
-  return set(add(LayerKind::kMean, {value(0)}, out).output);
-}
-
-bool Resolver::mean() {
-  IntVector dims = ints(1);
-  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  if (!plain(3).is_none() && !is_float_code(plain(3))) return false;
-  if (dims.size() == 1 && rank > 0 && wrap_dim(dims[0], rank) == rank - 1) return row_mean();
-  if (rank != 4 || dims.size() != 2) return false;
-  for (int64_t& d : dims) d = wrap_dim(d, rank);
-  std::sort(dims.begin(), dims.end());
-  return dims[0] == 2 && dims[1] == 3 && spatial_mean(flag(2));
 }
 
 void Resolver::count_uses() {

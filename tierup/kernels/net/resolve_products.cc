@@ -7,6 +7,16 @@
 
 namespace tierup::kernels::net {
 
+// Of strides, padding (numbers, or a name for them) and dilation.
+ConvGeometry Resolver::geometry(IntSpan input, IntSpan weight, int64_t groups) const {
+  const IValue& padding = plain(4);
+  if (padding.is_str() && padding.to_str() == "same")
+    return conv_geometry_same(input, weight, ints(3), ints(5), groups);
+  const IntVector given = padding.is_str() ? IntVector{0} : ints(4);
+  require(!padding.is_str() || padding.to_str() == "valid", kRefused, "another padding");
+  return conv_geometry(input, weight, ints(3), given, ints(5), false, {}, groups);
+}
+
 bool Resolver::convolution(size_t groups) {
   const int input = value(0);
   const Tensor weight = constant(1);
@@ -17,11 +27,7 @@ bool Resolver::convolution(size_t groups) {
       weight.dim() > 5) {
     return false;
   }
-  const IntVector stride = ints(3);
-  const IntVector padding = ints(4);
-  const IntVector dilation = ints(5);
-  const ConvGeometry g = conv_geometry(sizes(input), weight.sizes(), stride, padding, dilation,
-                                       false, {}, number_int(groups));
+  const ConvGeometry g = geometry(sizes(input), weight.sizes(), number_int(groups));
   IntVector out{g.batch, g.out_channels};
   for (int i = 3 - g.rank; i < 3; ++i) out.push_back(g.out[static_cast<size_t>(i)]);
   const bool is_product =

@@ -108,6 +108,7 @@ class Resolver {
   bool list();
   bool arithmetic();
   bool power();
+  ConvGeometry geometry(IntSpan input, IntSpan weight, int64_t groups) const;
   bool convolution(size_t groups);
   // input [*, K] x weight [K, N].
   int product(int input, const Tensor& weight, const Tensor& bias);
@@ -137,11 +138,14 @@ class Resolver {
   // A tensor of these sizes without data, for functions that only look at sizes.
   static Tensor shell(IntSpan sizes);
   bool pool(const PoolWindow& window, bool is_max, bool counts_padding);
-  bool max_pool();
-  bool avg_pool();
-  bool adaptive_pool();
-  bool spatial_mean(bool keep);
+  bool max_pool(int rank);
+  bool avg_pool(int rank);
+  bool adaptive_pool(int rank);
+  bool adaptive_max();
+  bool over_points(LayerKind kind, bool keep);
+  bool are_points(IntVector dims) const;
   bool mean();
+  bool largest();
   bool row_mean();
   bool rsqrt();
   bool rms_norm();

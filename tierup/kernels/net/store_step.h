@@ -14,7 +14,11 @@ struct StoreStep {
     kSwish,
     kHardswish,
     kGeluErf,
-    kGeluTanh
+    kGeluTanh,
+    kLeakyRelu,
+    kElu,
+    kSigmoid,
+    kTanh
   };
   Kind kind;  // kSum adds what lies in the result's place.
   float alpha = 0;

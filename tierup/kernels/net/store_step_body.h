@@ -111,6 +111,17 @@ inline LaneVector gelu_erf_lanes(LaneVector x) {
   return x * 0.5F * (z < LaneVector{} ? rest : 2.0F - rest);
 }
 
+inline LaneVector sigmoid_lanes(LaneVector x) { return gated_lanes(1.0F - LaneVector{}, x); }
+// alpha (exp(x) - 1) below zero, of which nothing is lost near zero.
+inline LaneVector elu_lanes(LaneVector x, LaneVector alpha) {
+  const LaneVector lowest = -kMostExponent - LaneVector{};
+  LaneVector v = x < lowest ? lowest : x;
+  v = v > LaneVector{} ? LaneVector{} : v;
+  const ExpParts parts = exp_parts(v);
+  const LaneVector power = power_of(parts);
+  return x < LaneVector{} ? alpha * multiply_add(power, parts.growth, power - 1.0F) : x;
+}
+
 // Calls use(change), change being the step on one vector; not for sums.
 template <typename Use>
 inline void with_step(const StoreStep& step, const Use& use) {
@@ -128,6 +139,12 @@ inline void with_step(const StoreStep& step, const Use& use) {
     case StoreStep::Kind::kSwish: use([](LaneVector x) { return swish_lanes(x); }); break;
     case StoreStep::Kind::kGeluErf: use([](LaneVector x) { return gelu_erf_lanes(x); }); break;
     case StoreStep::Kind::kGeluTanh: use([](LaneVector x) { return gelu_tanh_lanes(x); }); break;
+    case StoreStep::Kind::kLeakyRelu:
+      use([=](LaneVector x) { return x < LaneVector{} ? x * alpha : x; });
+      break;
+    case StoreStep::Kind::kElu: use([=](LaneVector x) { return elu_lanes(x, alpha); }); break;
+    case StoreStep::Kind::kTanh: use([](LaneVector x) { return tanh_vector(x); }); break;
+    case StoreStep::Kind::kSigmoid: use([](LaneVector x) { return sigmoid_lanes(x); }); break;
     case StoreStep::Kind::kHardswish:
       use([](LaneVector x) {
         const LaneVector six = 6.0F - LaneVector{};

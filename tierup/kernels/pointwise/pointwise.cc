@@ -5,6 +5,7 @@
 
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/memory_reuse.h"
+#include "tierup/kernels/memory/short_rows.h"
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/pointwise/parameter_fit.h"
@@ -153,6 +154,46 @@ void run_job(const Job& job, char* const* pointers, const int64_t* strides, int6
   }
 }
 
+// Over runs that are short, operands that do not lie as the result does are brought together block
+// by block first.
+class GatheredBlocks {
+ public:
+  // `widths`: of the loop's operands, the result first.
+  GatheredBlocks(const Job& job, const StridedLoop& loop, std::span<const int64_t> widths)
+      : job_(job), loop_(loop), widths_(widths) {
+    for (size_t k = 0; k < widths.size(); ++k) is_dense_[k] = loop.is_dense(k, widths[k]);
+  }
+
+  bool pays() const { return loop_.rank() > 1 && loop_.inner_size() < kShortRow && is_dense_[0]; }
+
+  void run() const {
+    parallel_for(0, loop_.numel(), kPointwiseGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin; first < end; first += job_.block)
+        run_block(first, std::min(job_.block, end - first));
+    });
+  }
+
+ private:
+  void run_block(int64_t first, int64_t count) const {
+    alignas(64) char gathered[kMaxInputs][kBlockBytes];
+    std::array<char*, kMaxInputs + 1> pointers;
+    for (size_t k = 0; k < widths_.size(); ++k) {
+      if (is_dense_[k]) {
+        pointers[k] = loop_.base(k) + first * widths_[k];
+      } else {
+        pointers[k] = gathered[k - 1];
+        loop_.gather(k, widths_[k], first, count, pointers[k]);
+      }
+    }
+    run_job(job_, pointers.data(), widths_.data(), count);
+  }
+
+  const Job& job_;
+  const StridedLoop& loop_;
+  std::span<const int64_t> widths_;
+  std::array<bool, kMaxInputs + 1> is_dense_{};
+};
+
 ScalarType result_dtype(const Variant& variant, ScalarType common) {
   return is_reduced(common) && variant.out == ScalarType::kFloat ? common : variant.out;
 }
@@ -235,6 +276,7 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
       continue;
     }
     const ScalarType from = operands[k].tensor.dtype();
+    widest = std::max(widest, item_size(from));
     source.operand = static_cast<int>(tensor_count);
     tensors[tensor_count++] = &operands[k].tensor;
     source.cast = cast_run(source.compute, from);
@@ -246,6 +288,11 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
   }
   job.block = static_cast<int64_t>(kBlockBytes / widest);
   const StridedLoop loop(out.sizes(), std::span<const Tensor* const>(tensors.data(), tensor_count));
+  std::array<int64_t, kMaxInputs + 1> widths;
+  for (size_t k = 0; k < tensor_count; ++k)
+    widths[k] = static_cast<int64_t>(tensors[k]->item_size());
+  const GatheredBlocks blocks(job, loop, std::span<const int64_t>(widths.data(), tensor_count));
+  if (blocks.pays()) return blocks.run();
   loop.run(kPointwiseGrain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
     run_job(job, pointers, strides, count);
   });

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "tierup/kernels/memory/copy.h"
@@ -45,6 +46,74 @@ TEST(Pointwise, BroadcastsRowsAndColumns) {
   const Tensor sum = pointwise({Body::kAdd}, {row, column});
   ASSERT_EQ(sum.numel(), 6);
   EXPECT_EQ(sum.data<float>()[5], 23.0F);
+}
+
+Tensor counted(const IntVector& sizes) {
+  const Tensor t = Tensor::empty(sizes, ScalarType::kFloat);
+  for (int64_t i = 0; i < t.numel(); ++i) t.data<float>()[i] = static_cast<float>(i % 1009) - 500;
+  return t;
+}
+
+// Runs of 1 to 33 elements, within blocks and over their ends.
+TEST(Pointwise, BroadcastsAlongShortRuns) {
+  for (const int64_t width : {2, 3, 5, 8, 31, 33}) {
+    const IntVector sizes{70, 11, width};
+    for (const IntVector& other :
+         {IntVector{70, 11, 1}, IntVector{1, 11, 1}, IntVector{70, 1, width}, IntVector{width},
+          IntVector{70, 1, 1}}) {
+      const Tensor a = counted(sizes);
+      const Tensor b = counted(other);
+      const Tensor whole = clone(expand_to(b, IntSpan(sizes)), MemoryFormat::kContiguous);
+      const Tensor got = pointwise({Body::kSub}, {a, b});
+      const Tensor wanted = pointwise({Body::kSub}, {a, whole});
+      ASSERT_EQ(got.numel(), a.numel());
+      for (int64_t i = 0; i < got.numel(); ++i)
+        ASSERT_EQ(got.data<float>()[i], wanted.data<float>()[i]) << i << " of " << width;
+      const Tensor flags = pointwise({Body::kLt}, {b, a});  // The result's elements are narrower.
+      for (int64_t i = 0; i < got.numel(); ++i)
+        ASSERT_EQ(flags.data<bool>()[i], wanted.data<float>()[i] > 0) << i << " of " << width;
+    }
+  }
+}
+
+TEST(Pointwise, GivesTheRemaindersOfDivisionsWithoutRounding) {
+  const std::vector<double> special{0.0,  -0.0,     1.0,       -1.0,       1e-40, 3.5,
+                                    -2.5, 1e20,     0.1,       7.0,        NAN,   1e30,
+                                    0.75, INFINITY, -INFINITY, 16777217.0, -7.0,  1e-3};
+  std::vector<float> a;
+  std::vector<float> b;
+  for (const double x : special) {
+    for (const double y : special) {
+      a.push_back(static_cast<float>(x));
+      b.push_back(static_cast<float>(y));
+    }
+  }
+  for (int i = 0; i < 4096; ++i) {  // Some quotients round up to whole numbers.
+    b.push_back(static_cast<float>(i % 37 + 1) * 0.1F * (i % 3 == 0 ? -1.0F : 1.0F));
+    const float whole = b.back() * static_cast<float>(i % 101);
+    a.push_back(i % 2 == 0 ? std::nextafter(whole, 0.0F) : whole + static_cast<float>(i) * 1e-3F);
+  }
+  const IntVector sizes{static_cast<int64_t>(a.size())};
+  const auto tensor = [&](const std::vector<float>& values) {
+    const Tensor t = Tensor::empty(sizes, ScalarType::kFloat);
+    std::copy(values.begin(), values.end(), t.data<float>());
+    return t;
+  };
+  const Tensor truncated = pointwise({Body::kFmod}, {tensor(a), tensor(b)});
+  const Tensor floored = pointwise({Body::kRemainder}, {tensor(a), tensor(b)});
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float left = std::fmod(a[i], b[i]);
+    const float wanted = left != 0 && (b[i] < 0) != (left < 0) ? left + b[i] : left;
+    for (const auto& [got, value] : {std::pair(truncated.data<float>()[i], left),
+                                     std::pair(floored.data<float>()[i], wanted)}) {
+      if (std::isnan(value)) {
+        ASSERT_TRUE(std::isnan(got)) << a[i] << " by " << b[i];
+      } else {
+        ASSERT_EQ(got, value) << a[i] << " by " << b[i];
+        ASSERT_EQ(std::signbit(got), std::signbit(value)) << a[i] << " by " << b[i];
+      }
+    }
+  }
 }
 
 TEST(Pointwise, RoundsNumbersToTheNarrowTypeWhenComparing) {

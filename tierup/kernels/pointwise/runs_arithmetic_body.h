@@ -5,6 +5,9 @@
 // The functions over lanes stand before the bodies that call them.
 #include "tierup/kernels/pointwise/scalar_bodies.h"
 #include "tierup/kernels/pointwise/vector_run.h"
+#if !defined(TIERUP_EXPRESSION_LANES)
+#include "tierup/kernels/pointwise/remainder_run.h"
+#endif
 
 namespace tierup::kernels::TIERUP_SIMD {
 
@@ -14,6 +17,9 @@ void add_arithmetic_runs(RunTable& table) {
   set_where<double>(table, ScalarType::kDouble);
   set_where<double>(table, ScalarType::kLong);
   set_where<double>(table, ScalarType::kComplexFloat);
+#if !defined(TIERUP_EXPRESSION_LANES)
+  add_remainder_runs(table);
+#endif
   set_real<bodies::Neg>(table, Body::kNeg);
   set_real<bodies::Abs>(table, Body::kAbs);
   set_real<bodies::Sign>(table, Body::kSign);

@@ -24,36 +24,30 @@ TIERUP_INLINE void store_result(Mask<T> mask, bool* out) {
   __builtin_memcpy(out, &bytes, sizeof(bytes));
 }
 
-// The last, incomplete vector is run on a padded copy.
+// The first `count` of them.
+template <typename T>
+TIERUP_INLINE void store_results(Vec<T> value, T* out, int64_t count) {
+  value.store_some(out, count);
+}
+template <typename T>
+TIERUP_INLINE void store_results(Mask<T> mask, bool* out, int64_t count) {
+  bool all[Vec<T>::kLanes];
+  store_result(mask, all);
+  __builtin_memcpy(out, all, static_cast<size_t>(count));
+}
+
+// Of the last vector, lanes beyond the end hold ones.
 template <typename Op, typename T, typename Out, size_t... I>
 TIERUP_INLINE void vector_loop(Out* out, const char* const* in, int64_t count,
                                std::index_sequence<I...>) {
   constexpr int64_t kLanes = Vec<T>::kLanes;
   const T* from[] = {reinterpret_cast<const T*>(in[I])...};
-  T padded[sizeof...(I)][kLanes];
-  Out result[kLanes];
-  const int64_t rest = count % kLanes;
-  int64_t vectors = count / kLanes;
-  Out* to = out;
-  bool padding = false;
-  while (true) {
-    for (int64_t k = 0; k < vectors; ++k) {
-      store_result(Op::apply(Vec<T>::load(from[I])...), to);
-      ((from[I] += kLanes), ...);
-      to += kLanes;
-    }
-    if (padding || rest == 0) break;
-    for (size_t k = 0; k < sizeof...(I); ++k) {
-      Vec<T>(1).store(padded[k]);
-      __builtin_memcpy(padded[k], from[k], static_cast<size_t>(rest) * sizeof(T));
-      from[k] = padded[k];
-    }
-    out = to;
-    to = result;
-    vectors = 1;
-    padding = true;
-  }
-  if (padding) __builtin_memcpy(out, result, static_cast<size_t>(rest) * sizeof(Out));
+  const int64_t whole = count - count % kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes)
+    store_result(Op::apply(Vec<T>::load(from[I] + i)...), out + i);
+  if (whole == count) return;
+  const int64_t rest = count - whole;
+  store_results(Op::apply(Vec<T>::load_some(from[I] + whole, rest)...), out + whole, rest);
 }
 
 template <typename Op, typename T, typename Out>

@@ -37,12 +37,31 @@ inline Lanes load(const float* x) {
 // The first `count` elements; `rest` in the other lanes.
 inline Lanes load_some(const float* x, int64_t count, float rest) {
   Lanes result = broadcast(rest);
+#if defined(__AVX512F__)
+  result.part[0] =
+      _mm512_mask_loadu_ps(result.part[0], static_cast<__mmask16>((1U << count) - 1), x);
+#elif defined(__AVX2__)
+  for (int i = 0; i < kParts; ++i) {
+    const __m256i mask = first_lanes(count - i * kVectorFloats);
+    const FloatVector given = _mm256_maskload_ps(x + i * kVectorFloats, mask);
+    result.part[i] = _mm256_blendv_ps(result.part[i], given, _mm256_castsi256_ps(mask));
+  }
+#else
   std::memcpy(&result, x, static_cast<size_t>(count) * sizeof(float));
+#endif
   return result;
 }
 inline void store(float* y, const Lanes& lanes) { std::memcpy(y, &lanes, sizeof(lanes)); }
 inline void store_some(float* y, const Lanes& lanes, int64_t count) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(y, static_cast<__mmask16>((1U << count) - 1), lanes.part[0]);
+#elif defined(__AVX2__)
+  for (int i = 0; i < kParts; ++i)
+    _mm256_maskstore_ps(y + i * kVectorFloats, first_lanes(count - i * kVectorFloats),
+                        lanes.part[i]);
+#else
   std::memcpy(y, &lanes, static_cast<size_t>(count) * sizeof(float));
+#endif
 }
 
 #define TIERUP_LANES_OPERATOR(op)                                             \
@@ -160,23 +179,29 @@ inline Lanes exp_lanes(const Lanes& x) {
   return result;
 }
 
+// 2^n of exp_parts(), where it is a normal number.
+inline LaneVector power_of(const ExpParts& parts) {
+  const LaneInts one = reinterpret_cast<LaneInts>(1.0F - LaneVector{});
+  return reinterpret_cast<LaneVector>((parts.shifted << 23) + one);
+}
+
 // tanh(x) = (e^2a - 1) / (e^2a + 1) for a = -|x|, with the sign of x.
+inline LaneVector tanh_vector(LaneVector x) {
+  const LaneInts sign = reinterpret_cast<LaneInts>(-0.0F - LaneVector{});
+  const LaneInts given = reinterpret_cast<LaneInts>(x);
+  const LaneVector a = reinterpret_cast<LaneVector>(given | sign);
+  const LaneVector lowest = -10.0F - LaneVector{};
+  const LaneVector v = a < lowest ? lowest : a;
+  const ExpParts parts = exp_parts(v + v);
+  const LaneVector power = power_of(parts);
+  const LaneVector quotient = multiply_add(power, parts.growth, power - 1.0F) /
+                              multiply_add(power, parts.growth, power + 1.0F);
+  const LaneInts size = reinterpret_cast<LaneInts>(quotient) & ~sign;
+  return reinterpret_cast<LaneVector>(size | (given & sign));
+}
 inline Lanes tanh_lanes(const Lanes& x) {
   Lanes result;
-  for (int i = 0; i < kParts; ++i) {
-    const LaneInts sign = reinterpret_cast<LaneInts>(-0.0F - LaneVector{});
-    const LaneInts given = reinterpret_cast<LaneInts>(x.part[i]);
-    const LaneVector a = reinterpret_cast<LaneVector>(given | sign);
-    const LaneVector lowest = -10.0F - LaneVector{};
-    const LaneVector v = a < lowest ? lowest : a;
-    const ExpParts parts = exp_parts(v + v);
-    const LaneInts one = reinterpret_cast<LaneInts>(1.0F - LaneVector{});
-    const LaneVector power = reinterpret_cast<LaneVector>((parts.shifted << 23) + one);
-    const LaneVector quotient = multiply_add(power, parts.growth, power - 1.0F) /
-                                multiply_add(power, parts.growth, power + 1.0F);
-    const LaneInts size = reinterpret_cast<LaneInts>(quotient) & ~sign;
-    result.part[i] = reinterpret_cast<LaneVector>(size | (given & sign));
-  }
+  for (int i = 0; i < kParts; ++i) result.part[i] = tanh_vector(x.part[i]);
   return result;
 }
 

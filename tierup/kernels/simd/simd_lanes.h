@@ -74,6 +74,9 @@ struct Vec {
     return result;
   }
   TIERUP_INLINE void store(T* to) const { __builtin_memcpy(to, &v, sizeof(Native)); }
+  // The first `count` lanes, less than all of them; ones in the others.
+  static Vec load_some(const T* from, int64_t count);
+  void store_some(T* to, int64_t count) const;
   // Reinterpreted as integers of the same width, and back.
   TIERUP_INLINE IntNative bits() const { return (IntNative)v; }
   static TIERUP_INLINE Vec from_bits(IntNative bits) { return Vec((Native)bits); }
@@ -90,6 +93,67 @@ struct Vec {
   friend TIERUP_INLINE Mask<T> operator==(Vec a, Vec b) { return {a.v == b.v}; }
   friend TIERUP_INLINE Mask<T> operator!=(Vec a, Vec b) { return {a.v != b.v}; }
 };
+
+#if TIERUP_VECTOR_BYTES == 64
+TIERUP_INLINE __mmask16 first_lanes(int64_t count) {
+  return static_cast<__mmask16>((1U << count) - 1);
+}
+template <typename T>
+TIERUP_INLINE Vec<T> Vec<T>::load_some(const T* from, int64_t count) {
+  const Vec ones(1.0);
+  if constexpr (sizeof(T) == 4)
+    return Vec(Native(_mm512_mask_loadu_ps((__m512)ones.v, first_lanes(count), from)));
+  else
+    return Vec(Native(_mm512_mask_loadu_pd((__m512d)ones.v, first_lanes(count), from)));
+}
+template <typename T>
+TIERUP_INLINE void Vec<T>::store_some(T* to, int64_t count) const {
+  if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_ps(to, first_lanes(count), (__m512)v);
+  else
+    _mm512_mask_storeu_pd(to, first_lanes(count), (__m512d)v);
+}
+#elif TIERUP_VECTOR_BYTES == 32
+template <typename T>
+TIERUP_INLINE __m256i first_lanes(int64_t count) {
+  if constexpr (sizeof(T) == 4) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  } else {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+  }
+}
+template <typename T>
+TIERUP_INLINE Vec<T> Vec<T>::load_some(const T* from, int64_t count) {
+  const __m256i mask = first_lanes<T>(count);
+  const Vec ones(1.0);
+  if constexpr (sizeof(T) == 4) {
+    return Vec(Native(_mm256_blendv_ps((__m256)ones.v, _mm256_maskload_ps(from, mask),
+                                       _mm256_castsi256_ps(mask))));
+  } else {
+    return Vec(Native(_mm256_blendv_pd((__m256d)ones.v, _mm256_maskload_pd(from, mask),
+                                       _mm256_castsi256_pd(mask))));
+  }
+}
+template <typename T>
+TIERUP_INLINE void Vec<T>::store_some(T* to, int64_t count) const {
+  if constexpr (sizeof(T) == 4)
+    _mm256_maskstore_ps(to, first_lanes<T>(count), (__m256)v);
+  else
+    _mm256_maskstore_pd(to, first_lanes<T>(count), (__m256d)v);
+}
+#else
+template <typename T>
+TIERUP_INLINE Vec<T> Vec<T>::load_some(const T* from, int64_t count) {
+  Vec result(1.0);
+  __builtin_memcpy(&result.v, from, static_cast<size_t>(count) * sizeof(T));
+  return result;
+}
+template <typename T>
+TIERUP_INLINE void Vec<T>::store_some(T* to, int64_t count) const {
+  __builtin_memcpy(to, &v, static_cast<size_t>(count) * sizeof(T));
+}
+#endif
 
 template <typename T>
 TIERUP_INLINE Vec<T> select(Mask<T> condition, Vec<T> yes, Vec<T> no) {

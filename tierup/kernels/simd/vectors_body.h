@@ -66,10 +66,20 @@ inline void store_vector(float* data, FloatVector vector) {
   std::memcpy(data, &vector, sizeof(vector));
 }
 
-// The first `count` floats, of 1 to kVectorFloats, and zeros.
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// Ones in the first `count` lanes, of 0 to 8.
+inline __m256i first_lanes(int64_t count) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
+}
+#endif
+
+// The first `count` floats, of 0 to kVectorFloats, and zeros.
 inline FloatVector load_part(const float* data, int64_t count) {
 #if defined(__AVX512F__)
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), data);
+#elif defined(__AVX2__)
+  return _mm256_maskload_ps(data, first_lanes(count));
 #else
   FloatVector result{};
   std::memcpy(&result, data, static_cast<size_t>(count) * sizeof(float));
@@ -80,6 +90,8 @@ inline FloatVector load_part(const float* data, int64_t count) {
 inline void store_part(float* data, int64_t count, FloatVector vector) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(data, static_cast<__mmask16>((1U << count) - 1), vector);
+#elif defined(__AVX2__)
+  _mm256_maskstore_ps(data, first_lanes(count), vector);
 #else
   std::memcpy(data, &vector, static_cast<size_t>(count) * sizeof(float));
 #endif

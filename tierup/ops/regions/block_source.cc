@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tierup/kernels/memory/short_rows.h"
+
 namespace tierup::ops {
 namespace {
 
@@ -67,7 +69,9 @@ BlockSource::BlockSource(const Tensor& tensor, IntSpan shape, const LookUp* how,
   }
   dimensions_.resize(std::max<size_t>(count, 1));
   const Dimension& inner = dimensions_[0];
-  has_dense_rows_ = dimensions_.size() > 1 && inner.step == width_ && inner.index_step == 0;
+  const bool has_rows = dimensions_.size() > 1;
+  is_short_ = has_rows && how == nullptr && inner.size < kernels::kShortRow;
+  has_whole_rows_ = is_short_ || (has_rows && inner.step == width_ && inner.index_step == 0);
 }
 
 bool BlockSource::fill(char* to, int64_t first, int64_t count) const {
@@ -82,7 +86,7 @@ bool BlockSource::fill(char* to, int64_t first, int64_t count) const {
   }
   const Dimension& inner = dimensions_[0];
   while (count > 0) {
-    const bool whole_rows = has_dense_rows_ && place[0] == 0 && count >= inner.size;
+    const bool whole_rows = has_whole_rows_ && place[0] == 0 && count >= inner.size;
     size_t moved = 0;  // The dimension in which the place moves on.
     int64_t by = std::min(count, inner.size - place[0]);
     int64_t elements = by;
@@ -90,9 +94,11 @@ bool BlockSource::fill(char* to, int64_t first, int64_t count) const {
       moved = 1;
       by = std::min(count / inner.size, dimensions_[1].size - place[1]);
       elements = by * inner.size;
-      const bool is_long = how_ == nullptr || how_->index.dtype() == ScalarType::kLong;
-      if (!(is_long ? fill_rows<int64_t>(to, from, at, by) : fill_rows<int32_t>(to, from, at, by)))
+      if (is_short_) {
+        kernels::copy_short_rows(to, from, width_, inner.size, inner.step, by, dimensions_[1].step);
+      } else if (!fill_rows_of(to, from, at, by)) {
         return false;
+      }
     } else if (!fill_piece(to, from, at, by)) {
       return false;
     }
@@ -109,6 +115,11 @@ bool BlockSource::fill(char* to, int64_t first, int64_t count) const {
     }
   }
   return true;
+}
+
+bool BlockSource::fill_rows_of(char* to, const char* from, const char* at, int64_t rows) const {
+  const bool is_long = how_ == nullptr || how_->index.dtype() == ScalarType::kLong;
+  return is_long ? fill_rows<int64_t>(to, from, at, rows) : fill_rows<int32_t>(to, from, at, rows);
 }
 
 template <typename Index>

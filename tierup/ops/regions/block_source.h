@@ -27,6 +27,7 @@ class BlockSource {
   };
 
   bool fill_piece(char* to, const char* from, const char* at, int64_t count) const;
+  bool fill_rows_of(char* to, const char* from, const char* at, int64_t rows) const;
   template <typename Index>
   bool fill_rows(char* to, const char* from, const char* at, int64_t rows) const;
 
@@ -35,7 +36,9 @@ class BlockSource {
   const char* index_ = nullptr;
   const LookUp* how_;
   int64_t width_;
-  bool has_dense_rows_ = false;  // The innermost dimension lies as in a block, in one entry.
+  bool is_short_ = false;  // The innermost dimension, which is not looked up.
+  // Rows may be taken together: they are short, or lie as in a block, in one entry.
+  bool has_whole_rows_ = false;
 };
 
 }  // namespace tierup::ops

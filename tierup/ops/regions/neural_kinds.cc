@@ -19,11 +19,16 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::Int.Tensor", OpKind::kSame},
     {"aten::_convolution", OpKind::kConvolution},
     {"aten::_native_multi_head_attention", OpKind::kMultiHead},
+    {"aten::adaptive_avg_pool1d", OpKind::kAdaptivePool1d},
     {"aten::adaptive_avg_pool2d", OpKind::kAdaptivePool},
+    {"aten::adaptive_max_pool1d", OpKind::kAdaptiveMax},
+    {"aten::adaptive_max_pool2d", OpKind::kAdaptiveMax},
     {"aten::add.Scalar", OpKind::kAdd},
     {"aten::add.Tensor", OpKind::kAdd},
     {"aten::add.int", OpKind::kIntAdd},
     {"aten::addmm", OpKind::kAddmm},
+    {"aten::amax", OpKind::kLargest},
+    {"aten::avg_pool1d", OpKind::kAvgPool1d},
     {"aten::avg_pool2d", OpKind::kAvgPool},
     {"aten::batch_norm", OpKind::kBatchNorm},
     {"aten::bmm", OpKind::kBatchMatmul},
@@ -32,8 +37,11 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::clamp", OpKind::kClamp},
     {"aten::contiguous", OpKind::kContiguous},
     {"aten::conv1d", OpKind::kConv},
+    {"aten::conv1d.padding", OpKind::kConv},
     {"aten::conv2d", OpKind::kConv},
+    {"aten::conv2d.padding", OpKind::kConv},
     {"aten::conv3d", OpKind::kConv},
+    {"aten::conv3d.padding", OpKind::kConv},
     {"aten::convolution", OpKind::kConvolution},
     {"aten::div.Scalar", OpKind::kDiv},
     {"aten::div.Tensor", OpKind::kDiv},
@@ -51,6 +59,8 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::leaky_relu", OpKind::kLeakyRelu},
     {"aten::linear", OpKind::kLinear},
     {"aten::matmul", OpKind::kMatmul},
+    {"aten::max.dim", OpKind::kLargest},
+    {"aten::max_pool1d", OpKind::kMaxPool1d},
     {"aten::max_pool2d", OpKind::kMaxPool},
     {"aten::mean.dim", OpKind::kMean},
     {"aten::mul.Scalar", OpKind::kMul},
@@ -139,6 +149,7 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kMean: return bits({1, 2, 3});
     case OpKind::kSlice: return bits({1, 4});
     case OpKind::kTo: return bits({1, 2, 3, 4});
+    case OpKind::kLargest:
     case OpKind::kClamp:
     case OpKind::kSoftmax:
     case OpKind::kChunk: return bits({1, 2});

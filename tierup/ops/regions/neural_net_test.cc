@@ -144,7 +144,46 @@ TEST(NeuralNet, a_net_may_differ_by_what_the_last_bit_of_its_inputs_makes) {
   const auto object = line.make({z});
   std::vector<IValue> one{numbers({1, kWidth, 20, 20}, 3)};
   EXPECT_TRUE(object->prepare(one, 1)) << ::testing::PrintToString(object->notes());
-  EXPECT_EQ(object->notes().size(), 2U) << ::testing::PrintToString(object->notes());
+  // Of the trial, the difference, and what the last bit makes.
+  EXPECT_EQ(object->notes().size(), 3U) << ::testing::PrintToString(object->notes());
+}
+
+TEST(NeuralNet, windows_are_padded_to_the_same_size) {
+  using L = Line;
+  for (const int64_t kernel : {1, 4, 5}) {
+    for (const char* padding : {"same", "valid"}) {
+      SCOPED_TRACE(::testing::Message() << kernel << " " << padding);
+      Line line;
+      const int y =
+          line.add("aten::conv2d.padding",
+                   {L::v(0), L::c(numbers({16, 5, kernel, kernel}, 1)), L::c(numbers({16}, 2)),
+                    L::c(ints({1, 1})), L::c(padding), L::c(ints({1, 1})), L::c(1)});
+      expect_same_thrice(*line.make({line.add("aten::gelu", {L::v(y), L::c("none")})}),
+                         numbers({2, 5, 9, 8}, 3));
+    }
+  }
+}
+
+TEST(NeuralNet, points_of_a_line_are_pooled_and_reduced) {
+  using L = Line;
+  for (const int64_t channels : {5, 16, 80}) {
+    Line line;
+    const int y = line.add(
+        "aten::conv1d", {L::v(0), L::c(numbers({channels, 3, 1}, 1)), L::c(numbers({channels}, 2)),
+                         L::c(ints({1})), L::c(ints({0})), L::c(ints({1})), L::c(1)});
+    const int pooled = line.add(
+        "aten::max_pool1d",
+        {L::v(y), L::c(ints({3})), L::c(ints({2})), L::c(ints({1})), L::c(ints({1})), L::c(false)});
+    const int means = line.add("aten::avg_pool1d", {L::v(pooled), L::c(ints({2})), L::c(ints({2})),
+                                                    L::c(ints({0})), L::c(false), L::c(true)});
+    const int largest = line.add("aten::amax", {L::v(y), L::c(ints({2})), L::c(false)});
+    const int kept = line.add("aten::amax", {L::v(means), L::c(ints({-1})), L::c(true)});
+    const int mean =
+        line.add("aten::mean.dim", {L::v(means), L::c(ints({2})), L::c(true), L::c({})});
+    const auto object = line.make({largest, kept, mean});
+    expect_same_thrice(*object, numbers({3, 3, 37}, 8));
+    expect_same_thrice(*object, numbers({1, 3, 400}, 8));
+  }
 }
 
 TEST(NeuralNet, squeeze_and_excite_with_residual) {

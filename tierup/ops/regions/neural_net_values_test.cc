@@ -212,6 +212,7 @@ TEST(NeuralNetValues, of_pools_and_norms) {
   one("aten::avg_pool2d", {L::c(two), L::c(two), L::c(none), L::c(false), L::c(true), L::c({})});
   one("aten::adaptive_avg_pool2d", {L::c(ints({1, 1}))});
   one("aten::adaptive_avg_pool2d", {L::c(two)});
+  one("aten::amax", {L::c(ints({2, 3})), L::c(false)});
   one("aten::mean.dim", {L::c(ints({2, 3})), L::c(true), L::c({})});
   one("aten::layer_norm",
       {L::c(ints({8})), L::c(numbers({8}, 2)), L::c(numbers({8}, 3)), L::c(1e-5), L::c(true)});

@@ -121,7 +121,11 @@ class Regions {
         return false;
       }
     }
-    if (kind == OpKind::kMultiHead) return node.output(1)->uses().empty();
+    if (kind == OpKind::kMultiHead || kind == OpKind::kLargest || kind == OpKind::kAdaptiveMax) {
+      const auto others = node.outputs().subspan(1);
+      return std::all_of(others.begin(), others.end(),
+                         [](const Value* output) { return output->uses().empty(); });
+    }
     // The gates of recurrent cells are parts of rows.
     if (parts(kind)) {
       const size_t rank = seen_rank(node.input(0));

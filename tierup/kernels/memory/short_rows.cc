@@ -1,0 +1,88 @@
+#include "tierup/kernels/memory/short_rows.h"
+
+#include <cstring>
+
+#include "tierup/base/error.h"
+
+namespace tierup::kernels {
+namespace {
+
+struct Rows {
+  char* to;
+  const char* from;
+  int64_t count, step, rows, row_step;
+};
+
+struct Wide {
+  uint64_t parts[2];
+};
+
+template <typename Word>
+Word word_at(const char* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof(word));
+  return word;
+}
+
+// kCount elements a row; 0: as many as it says.
+template <typename Word, int kCount>
+void copy_rows(const Rows& r) {
+  const int64_t count = kCount > 0 ? kCount : r.count;
+  char* to = r.to;
+  const char* from = r.from;
+  for (int64_t row = 0; row < r.rows; ++row, from += r.row_step) {
+    for (int64_t i = 0; i < count; ++i, to += sizeof(Word)) {
+      const Word word = word_at<Word>(from + i * r.step);
+      std::memcpy(to, &word, sizeof(word));
+    }
+  }
+}
+
+// Each row is one element, repeated.
+template <typename Word, int kCount>
+void repeat_elements(const Rows& r) {
+  const int64_t count = kCount > 0 ? kCount : r.count;
+  char* to = r.to;
+  const char* from = r.from;
+  for (int64_t row = 0; row < r.rows; ++row, from += r.row_step) {
+    const Word word = word_at<Word>(from);
+    for (int64_t i = 0; i < count; ++i, to += sizeof(Word)) std::memcpy(to, &word, sizeof(word));
+  }
+}
+
+template <typename Word, int kCount>
+void take_rows(const Rows& r) {
+  r.step == 0 ? repeat_elements<Word, kCount>(r) : copy_rows<Word, kCount>(r);
+}
+
+template <typename Word>
+void take(const Rows& r) {
+  switch (r.count) {
+    case 1: return take_rows<Word, 1>(r);
+    case 2: return take_rows<Word, 2>(r);
+    case 3: return take_rows<Word, 3>(r);
+    case 4: return take_rows<Word, 4>(r);
+    case 5: return take_rows<Word, 5>(r);
+    case 6: return take_rows<Word, 6>(r);
+    case 7: return take_rows<Word, 7>(r);
+    case 8: return take_rows<Word, 8>(r);
+    default: return take_rows<Word, 0>(r);
+  }
+}
+
+}  // namespace
+
+void copy_short_rows(char* to, const char* from, int64_t width, int64_t count, int64_t step,
+                     int64_t rows, int64_t row_step) {
+  const Rows all{to, from, count, step, rows, row_step};
+  switch (width) {
+    case 1: return take<uint8_t>(all);
+    case 2: return take<uint16_t>(all);
+    case 4: return take<uint32_t>(all);
+    case 8: return take<uint64_t>(all);
+    case 16: return take<Wide>(all);
+    default: TIERUP_CHECK(false);
+  }
+}
+
+}  // namespace tierup::kernels

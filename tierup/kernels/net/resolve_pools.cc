@@ -1,0 +1,96 @@
+// Pools, and what is reduced over all points of a channel; see resolver.h.
+#include "tierup/kernels/net/resolver.h"
+
+namespace tierup::kernels::net {
+
+Tensor Resolver::shell(IntSpan sizes) {
+  return Tensor::from_storage(Storage::borrow(nullptr, 0, nullptr, Device{DeviceType::kMeta}),
+                              ScalarType::kFloat, sizes, contiguous_strides(sizes), 0);
+}
+
+bool Resolver::pool(const PoolWindow& window, bool is_max, bool counts_padding) {
+  const int input = value(0);
+  IntVector out{sizes(input)[0], sizes(input)[1]};
+  for (int i = 3 - window.rank; i < 3; ++i) out.push_back(window.out[static_cast<size_t>(i)]);
+  Layer& layer = add(LayerKind::kPool, {input}, out);
+  layer.pool = window;
+  layer.is_max = is_max;
+  layer.counts_padding = counts_padding;
+  return set(layer.output);
+}
+
+// Of [N, C, *] with so many dimensions that are pooled.
+bool Resolver::max_pool(int rank) {
+  if (sizes(value(0)).size() != static_cast<size_t>(rank) + 2) return false;
+  const IntVector dilation = ints(4);
+  if (std::any_of(dilation.begin(), dilation.end(), [](int64_t d) { return d != 1; })) return false;
+  return pool(
+      pool_window(shell(sizes(value(0))), rank, ints(1), ints(2), ints(3), dilation, flag(5)), true,
+      true);
+}
+
+bool Resolver::avg_pool(int rank) {
+  // Windows that reach over the padded end divide by other numbers than oneDNN's.
+  if (sizes(value(0)).size() != static_cast<size_t>(rank) + 2 || flag(4) || !plain(6).is_none())
+    return false;
+  return pool(
+      pool_window(shell(sizes(value(0))), rank, ints(1), ints(2), ints(3), IntVector{1}, false),
+      false, flag(5));
+}
+
+bool Resolver::adaptive_pool(int rank) {
+  IntVector wanted = ints(1);
+  const IntSpan in = sizes(value(0));
+  if (in.size() != static_cast<size_t>(rank) + 2 || wanted.size() != static_cast<size_t>(rank))
+    return false;
+  if (std::all_of(wanted.begin(), wanted.end(), [](int64_t size) { return size == 1; }))
+    return over_points(LayerKind::kMean, true);
+  IntVector kernel;
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    if (wanted[d] <= 0 || in[d + 2] % wanted[d] != 0) return false;
+    kernel.push_back(in[d + 2] / wanted[d]);
+  }
+  return pool(pool_window(shell(in), rank, kernel, kernel, IntVector{0}, IntVector{1}, false),
+              false, true);
+}
+
+bool Resolver::adaptive_max() {
+  const IntVector wanted = ints(1);
+  const auto is_one = [](int64_t size) { return size == 1; };
+  return !wanted.empty() && wanted.size() + 2 == sizes(value(0)).size() &&
+         std::all_of(wanted.begin(), wanted.end(), is_one) &&
+         over_points(LayerKind::kLargest, true);
+}
+
+bool Resolver::over_points(LayerKind kind, bool keep) {
+  const IntSpan in = sizes(value(0));
+  IntVector out{in[0], in[1]};
+  if (keep) out.resize(in.size(), 1);
+  if (numel_of(in) == 0) return false;
+  return set(add(kind, {value(0)}, out).output);
+}
+
+// Whether these dimensions are all but those of the batch and of the channels.
+bool Resolver::are_points(IntVector dims) const {
+  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
+  if (rank < 3 || dims.size() + 2 != static_cast<size_t>(rank)) return false;
+  for (int64_t& d : dims) d = wrap_dim(d, rank);
+  std::sort(dims.begin(), dims.end());
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != static_cast<int64_t>(i) + 2) return false;
+  return true;
+}
+
+bool Resolver::mean() {
+  const IntVector dims = ints(1);
+  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
+  if (!plain(3).is_none() && !is_float_code(plain(3))) return false;
+  if (dims.size() == 1 && rank > 0 && wrap_dim(dims[0], rank) == rank - 1) return row_mean();
+  return are_points(dims) && over_points(LayerKind::kMean, flag(2));
+}
+
+bool Resolver::largest() {
+  return are_points(ints(1)) && over_points(LayerKind::kLargest, flag(2));
+}
+
+}  // namespace tierup::kernels::net

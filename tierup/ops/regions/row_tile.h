@@ -1,0 +1,245 @@
+// RowLoop::Tile: some rows of a group, on which its stages run one after another; see row_loop.h.
+// For row_loop.cc alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "tierup/kernels/shape/view.h"
+#include "tierup/ops/regions/fused_loop.h"
+#include "tierup/ops/regions/row_loop.h"
+
+namespace tierup::ops {
+
+// The values of one tile.
+class RowLoop::Tile {
+ public:
+  Tile(RowLoop& loop, RunContext& context, int64_t first, int64_t rows)
+      : loop_(loop),
+        context_(context),
+        first_(first),
+        rows_(rows),
+        values_(loop.program_.members.size()) {}
+
+  void run() {
+    for (const CompiledKernel& stage : loop_.kernel_.stages) {
+      for (const uint32_t member : stage.rows) {
+        const auto look_up = loop_.look_ups_.find(member);
+        look_up == loop_.look_ups_.end() ? run_row_member(member)
+                                         : run_look_up(member, look_up->second);
+      }
+      if (stage.function == nullptr) continue;
+      stage.space == RowSpace::kFull ? run_stage(stage) : run_narrow_stage(stage);
+    }
+  }
+
+ private:
+  bool is_whole() const { return rows_ == loop_.rows_; }
+
+  IntVector tile_sizes(RowSpace space) const {
+    if (is_whole()) return loop_.sizes_of(space);
+    IntVector sizes{rows_};
+    if (space == RowSpace::kFlat) return sizes;
+    for (size_t d = loop_.outer_rank(); d < loop_.shape_.size(); ++d) {
+      sizes.push_back(space == RowSpace::kFull ? loop_.shape_[d] : 1);
+    }
+    return sizes;
+  }
+
+  // The rows of this tile in a dense tensor of all rows.
+  Tensor rows_of(const Tensor& whole, RowSpace space) const {
+    if (is_whole()) return whole;
+    const IntVector sizes = tile_sizes(space);
+    const int64_t per_row = space == RowSpace::kFull ? loop_.width_ : 1;
+    return Tensor::from_storage(whole.storage(), whole.dtype(), sizes, contiguous_strides(sizes),
+                                whole.offset() + first_ * per_row);
+  }
+
+  // An argument of a row member: the rows of this tile, or a parameter.
+  IValue argument_of(const GroupMember& member, size_t place) const {
+    const GroupArgument& argument = member.arguments[place];
+    switch (argument.source) {
+      case GroupArgument::Source::kConstant: return argument.on_rows();
+      case GroupArgument::Source::kMember: return IValue(values_[argument.index]);
+      case GroupArgument::Source::kInput: break;
+    }
+    const Tensor& input = loop_.inputs_[argument.index];
+    if (place == 0) return IValue(rows_of(input, RowSpace::kFull));
+    return IValue(is_for_each_row(*member.op, place) ? rows_of(input, RowSpace::kColumn) : input);
+  }
+
+  void run_row_member(uint32_t index) {
+    const GroupMember& member = loop_.program_.members[index];
+    if (member.result > 0) return;  // Made with the first one.
+    SmallVector<IValue, 8> arguments;
+    for (size_t i = 0; i < member.arguments.size(); ++i) {
+      arguments.push_back(argument_of(member, i));
+    }
+    SmallVector<IValue, 4> results;
+    results.resize(results_of(loop_.program_, index));
+    OpCall call{{arguments.data(), arguments.size()}, {results.data(), results.size()}, context_};
+    member.op->kernel()(call);
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      keep_rows(index + i, std::move(results[i]).to_tensor());
+    }
+  }
+
+  void run_look_up(uint32_t member, const RowLookUp& look_up) {
+    const RowSpace space = loop_.space_of(member);
+    const int64_t per_row = space == RowSpace::kFull ? loop_.width_ : 1;
+    values_[member] = make_value(member, space);
+    const bool is_good = look_up.source->fill(static_cast<char*>(values_[member].raw()),
+                                              first_ * per_row, rows_ * per_row);
+    require(is_good, ErrorCode::kOutOfRange, "an index is out of range");
+  }
+
+  void keep_rows(uint32_t index, Tensor made) {
+    const GroupMember& member = loop_.program_.members[index];
+    values_[index] = std::move(made);
+    const int output = loop_.output_of_[index];
+    if (output < 0) return;
+    Tensor& whole = loop_.outputs_[static_cast<size_t>(output)];
+    if (is_whole()) {
+      whole = values_[index];
+      return;
+    }
+    std::memcpy(rows_of(whole, member.space).raw(), values_[index].raw(), values_[index].bytes());
+  }
+
+  // Where a kernel's input begins for a row of this tile; steps are those between its rows.
+  struct Place {
+    char* data = nullptr;
+    int64_t item = 0;
+    int64_t step = 0;
+    int64_t input = -1;  // Set if there is no such step.
+  };
+  Place place_of(const KernelInput& input) const {
+    if (input.source == GroupArgument::Source::kMember) {
+      const Tensor& value = values_[input.index];
+      const auto item = static_cast<int64_t>(value.item_size());
+      const bool wide = loop_.space_of(input.index) == RowSpace::kFull;
+      return {static_cast<char*>(value.raw()), item, item * (wide ? loop_.width_ : 1)};
+    }
+    const Tensor& tensor = loop_.inputs_[input.index];
+    const int64_t step = loop_.lays_[input.index].step;
+    const auto item = static_cast<int64_t>(tensor.item_size());
+    Place place{static_cast<char*>(tensor.raw()), item, item * step};
+    place.input = step < 0 ? int64_t{input.index} : -1;
+    if (step >= 0) place.data += first_ * place.step;
+    return place;
+  }
+
+  Tensor make_value(uint32_t member, RowSpace space) const {
+    const int output = loop_.output_of_[member];
+    if (output >= 0) return rows_of(loop_.outputs_[static_cast<size_t>(output)], space);
+    return Tensor::empty(tile_sizes(space), loop_.kernel_.members[member].dtype);
+  }
+
+  // An input's elements of this tile, one after another.
+  Tensor together(const KernelInput& input) const {
+    const bool is_member = input.source == GroupArgument::Source::kMember;
+    const Tensor& tensor = is_member ? values_[input.index] : loop_.inputs_[input.index];
+    const Tensor result = Tensor::empty(IntVector{rows_, loop_.width_}, tensor.dtype());
+    auto* to = static_cast<char*>(result.raw());
+    if (is_member) {
+      const Tensor rows = kernels::reshape(tensor, IntVector{rows_, tensor.numel() / rows_});
+      BlockSource(rows, result.sizes(), nullptr, nullptr).fill(to, 0, result.numel());
+    } else {
+      BlockSource(tensor, loop_.shape_, nullptr, nullptr)
+          .fill(to, first_ * loop_.width_, result.numel());
+    }
+    return result;
+  }
+
+  // Over short rows, what does not lie as they do is brought together. Kernels read numbers that
+  // are the same for a row from one place.
+  bool gathers_for(const CompiledKernel& stage) const {
+    return loop_.width_ < stage.short_run &&
+           std::none_of(stage.inputs.begin(), stage.inputs.end(), [&](const KernelInput& input) {
+             return input.uniform && loop_.extent(input.source, input.index).dims != 0;
+           });
+  }
+
+  // Row by row.
+  void run_stage(const CompiledKernel& stage) {
+    KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
+    std::array<Place, FusedLoop::kMaxOperands> places;
+    std::array<int64_t, FusedLoop::kMaxOperands> inner;
+    std::array<char*, FusedLoop::kMaxOperands> pointers;
+    for (size_t k = 0; k < plan.operands; ++k) {
+      bool wide = true;
+      if (k < plan.outputs) {
+        Tensor& value = values_[stage.outputs[k]];
+        value = make_value(stage.outputs[k], RowSpace::kFull);
+        const auto item = static_cast<int64_t>(value.item_size());
+        places[k] = {static_cast<char*>(value.raw()), item, item * loop_.width_};
+      } else {
+        const KernelInput& input = stage.inputs[k - plan.outputs];
+        places[k] = place_of(input);
+        wide = loop_.is_wide(loop_.extent(input.source, input.index));
+      }
+      plan.widths[k] = places[k].item;
+      inner[k] = wide ? places[k].item : 0;
+    }
+    const auto lies_dense = [&](size_t k) {
+      return places[k].input < 0 && places[k].step == inner[k] * loop_.width_;
+    };
+    const bool gathers = gathers_for(stage);
+    SmallVector<Tensor, 4> gathered;
+    bool is_dense = true;
+    for (size_t k = 0; k < plan.operands; ++k) {
+      if (gathers && !lies_dense(k)) {
+        const KernelInput& input = stage.inputs[k - plan.outputs];
+        gathered.push_back(together(input));
+        inner[k] = places[k].item;
+        places[k] = {static_cast<char*>(gathered.back().raw()), inner[k], inner[k] * loop_.width_};
+      }
+      is_dense = is_dense && lies_dense(k);
+    }
+    const int64_t runs = is_dense ? 1 : rows_;  // One for all rows, or one for each.
+    const int64_t count = is_dense ? rows_ * loop_.width_ : loop_.width_;
+    for (int64_t row = 0; row < runs; ++row) {
+      for (size_t k = 0; k < plan.operands; ++k) {
+        const Place& place = places[k];
+        const int64_t offset =
+            place.input < 0
+                ? row * place.step
+                : place.item *
+                      loop_.offset_of(loop_.lays_[static_cast<size_t>(place.input)], first_ + row);
+        pointers[k] = place.data + offset;
+      }
+      plan.run(pointers.data(), inner.data(), count);
+    }
+  }
+
+  // One run over the rows, of which each has one element.
+  void run_narrow_stage(const CompiledKernel& stage) {
+    KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
+    std::array<int64_t, FusedLoop::kMaxOperands> steps;
+    std::array<char*, FusedLoop::kMaxOperands> pointers;
+    for (size_t k = 0; k < plan.operands; ++k) {
+      if (k < plan.outputs) {
+        Tensor& value = values_[stage.outputs[k]];
+        value = make_value(stage.outputs[k], stage.space);
+        plan.widths[k] = static_cast<int64_t>(value.item_size());
+        steps[k] = plan.widths[k];
+        pointers[k] = static_cast<char*>(value.raw());
+      } else {
+        const Place place = place_of(stage.inputs[k - plan.outputs]);
+        plan.widths[k] = place.item;
+        steps[k] = place.step;
+        pointers[k] = place.data;
+      }
+    }
+    plan.run(pointers.data(), steps.data(), rows_);
+  }
+
+  RowLoop& loop_;
+  RunContext& context_;
+  int64_t first_;
+  int64_t rows_;
+  SmallVector<Tensor, 16> values_;
+};
+
+}  // namespace tierup::ops
