@@ -11,6 +11,8 @@
 #   make variants  models and text programs under every way in which plans are made and run
 PRESET ?= release
 BUILD := build/$(PRESET)
+# Builds from nothing take three quarters of the time with precompiled headers.
+CONFIGURE := cmake --preset $(PRESET) $(if $(filter release,$(PRESET)),-DTIERUP_PCH=ON)
 
 .PHONY: all build setup demo test test-python test-package test-page lint tidy bench package sanitize fuzz faults variants coverage clean
 all: build
@@ -19,7 +21,7 @@ setup:
 	@tools/setup.sh
 
 $(BUILD)/build.ninja:
-	cmake --preset $(PRESET)
+	$(CONFIGURE)
 
 build: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -46,7 +48,7 @@ tidy:
 
 bench:
 	@tools/setup.sh --ci
-	cmake --preset $(PRESET) -DTIERUP_BENCHMARKS=ON
+	$(CONFIGURE) -DTIERUP_BENCHMARKS=ON
 ifdef MODELS
 	ninja -C $(BUILD) models_benchmark
 	$(BUILD)/models_benchmark $(MODELS)

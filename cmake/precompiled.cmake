@@ -1,9 +1,9 @@
 # Precompiled headers: half of a small file's time is spent on headers that nearly every file reads.
 #
 # `make` switches them on for builds from nothing; whoever works on the sources leaves them off, since
-# then each file must include what it uses and an edited header rebuilds its readers alone. Three sets:
-# for rooms below the operator table, for rooms from it upwards, for tests. A file with flags of its
-# own (another instruction set) reads headers as text.
+# then each file must include what it uses and an edited header rebuilds its readers alone. Four sets:
+# for rooms below the operator table, for rooms from it upwards, for the command, for tests. A file
+# with flags of its own (another instruction set) reads headers as text.
 option(TIERUP_PCH "Precompile common headers: shortens a build from nothing" OFF)
 
 set(TIERUP_PCH_LOWER <algorithm> <array> <atomic> <bit> <cmath> <complex> <condition_variable> <cstring>
@@ -14,6 +14,7 @@ set(TIERUP_PCH_LOWER <algorithm> <array> <atomic> <bit> <cmath> <complex> <condi
     "${CMAKE_SOURCE_DIR}/tierup/tensor/ivalue.h")
 set(TIERUP_PCH_UPPER ${TIERUP_PCH_LOWER} "${CMAKE_SOURCE_DIR}/tierup/ir/graph_editor.h"
     "${CMAKE_SOURCE_DIR}/tierup/ops/table/boxing.h" "${CMAKE_SOURCE_DIR}/tierup/ops/table/op_table.h")
+set(TIERUP_PCH_COMMAND ${TIERUP_PCH_LOWER} <CLI/CLI.hpp>)
 set(TIERUP_PCH_TESTS ${TIERUP_PCH_UPPER} <gtest/gtest.h> <gmock/gmock.h>)
 
 function(tierup_precompiled_set name headers)
@@ -26,18 +27,23 @@ function(tierup_precompiled_set name headers)
   target_precompile_headers(tierup_pch_${name} PRIVATE ${headers})
 endfunction()
 
-# The three sets; before any target that uses one.
+# Flags must match: programs are compiled otherwise than libraries.
+function(tierup_precompiled_program_set name headers)
+  tierup_precompiled_set(${name} "${headers}")
+  set_target_properties(tierup_pch_${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(tierup_pch_${name} PRIVATE -fPIE)
+endfunction()
+
+# All sets; before any target that uses one.
 function(tierup_precompiled_sets)
   if(NOT TIERUP_PCH)
     return()
   endif()
   tierup_precompiled_set(lower "${TIERUP_PCH_LOWER}")
   tierup_precompiled_set(upper "${TIERUP_PCH_UPPER}")
+  tierup_precompiled_program_set(command "${TIERUP_PCH_COMMAND}")
   if(TIERUP_TESTS)
-    tierup_precompiled_set(tests "${TIERUP_PCH_TESTS}")
-    # As programs are compiled, which precompiled headers must match.
-    set_target_properties(tierup_pch_tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(tierup_pch_tests PRIVATE -fPIE)
+    tierup_precompiled_program_set(tests "${TIERUP_PCH_TESTS}")
     target_link_libraries(tierup_pch_tests PRIVATE GTest::gtest)
   endif()
 endfunction()
