@@ -105,6 +105,17 @@ TEST_F(Taped, OverwrittenValuesAreRefusedByVersion) {
       << text;
 }
 
+TEST_F(Taped, ListsThatGrowKeepTheRecordsOfTheirElements) {
+  const Tensor x = leaf({2}, {2, 3});
+  const auto list = make_ref<ListValue>(Type::tensor());
+  for (int i = 0; i < 3; ++i) call("aten::append.t", {list, call("aten::mul.Tensor", {x, x})});
+  call("aten::insert.t", {list, 0, call("aten::mul.Tensor", {x, x})});
+  call("aten::pop.t", {list, 1});
+  ASSERT_EQ(list->items.size(), 3U);
+  backward(call("aten::sum", {call("aten::stack", {list, 0})}));
+  EXPECT_EQ(grad(x), (Floats{12, 18}));
+}
+
 TEST_F(Taped, LeavesAreNotWritten) {
   const Tensor x = leaf({2}, {1, 2});
   EXPECT_NE(error_of([&] {

@@ -133,6 +133,11 @@ double number_of(const IValue& value, std::string_view name) {
   return value.to_float();
 }
 
+// What torch.optim's settings say of how its loop runs: kept for state dicts, without effect here.
+bool is_way_of_running(std::string_view name) {
+  return name == "foreach" || name == "fused" || name == "capturable" || name == "differentiable";
+}
+
 void apply_pair(const IValue& value, std::string_view name, Settings& settings) {
   const bool is_list = value.is_list() && value.to_list().items.size() == 2;
   const bool is_tuple = value.is_tuple() && value.to_tuple().items.size() == 2;
@@ -173,8 +178,8 @@ void apply_settings(OptimizerKind kind, const DictValue& values, bool keep_unkno
     const auto row =
         std::ranges::find_if(facts.settings, [&](const SettingRow& r) { return r.name == name; });
     if (row == facts.settings.end()) {
-      require(keep_unknown, ErrorCode::kInvalidArgument, "{} has no setting '{}'", facts.name,
-              name);
+      require(keep_unknown || is_way_of_running(name), ErrorCode::kInvalidArgument,
+              "{} has no setting '{}'", facts.name, name);
       settings.extra[name] = value;
     } else if (row->is_pair) {
       apply_pair(value, name, settings);

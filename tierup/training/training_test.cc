@@ -218,6 +218,14 @@ TEST(OptimizerTest, WhatCannotBeOptimisedIsRefusedByName) {
   EXPECT_EQ(good.data<float>()[0], 1.0F);
 }
 
+TEST(OptimizerTest, SettingsOfHowPyTorchRunsItsLoopAreTakenAndKept) {
+  Settings settings = optimizer_facts(OptimizerKind::kAdam).defaults;
+  const IValue given = parse(R"({"lr": 0.5, "foreach": true, "fused": false})");
+  apply_settings(OptimizerKind::kAdam, given.to_dict(), false, settings);
+  EXPECT_EQ(settings.lr, 0.5);
+  EXPECT_TRUE(settings.extra.at("foreach").to_bool());
+}
+
 TEST(OptimizerTest, StatesThatDoNotFitAreListedWholeAndChangeNothing) {
   const auto make = [](OptimizerKind kind, std::vector<Tensor> tensors) {
     return Optimizer(kind, {group_of(kind, parse("{}"), std::move(tensors))});

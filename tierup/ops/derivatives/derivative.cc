@@ -83,7 +83,9 @@ bool is_in(const ir::AliasInfo& alias, const ir::Schema& schema, bool written) {
 
 void note_schema(const ir::Schema& schema, Derivative& derivative) {
   for (const ir::Argument& argument : schema.arguments) {
-    derivative.writes |= argument.alias.is_write || argument.element_alias.is_write;
+    // A list that grows is no tensor that is written.
+    derivative.writes |= (argument.alias.is_write && is_tensor_type(argument.type)) ||
+                         argument.element_alias.is_write;
     derivative.is_out |= argument.is_out;
   }
   for (const ir::Argument& result : schema.returns) {

@@ -237,6 +237,13 @@ void as_strided_scatter(GradContext& c) {
   });
 }
 
+// In place alone.
+void fill_diagonal(GradContext& c) {
+  c.give(0, [&] {
+    return grad(c).then("aten::clone").then("aten::fill_diagonal_", 0, c.bool_of("wrap"));
+  });
+}
+
 // --- the parts' own gradients
 
 void select_backward(GradContext& c) {
@@ -398,6 +405,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::slice_scatter", &slice_scatter},
     {"aten::diagonal_scatter", &diagonal_scatter},
     {"aten::as_strided_scatter", &as_strided_scatter},
+    {"aten::fill_diagonal_", &fill_diagonal},
     {"aten::select_backward", &select_backward},
     {"aten::slice_backward", &slice_backward},
     {"aten::diagonal_backward", &diagonal_backward},
