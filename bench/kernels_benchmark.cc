@@ -5,6 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/attention/attention.h"
 #include "tierup/kernels/convolution/convolution.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/norm/layer_norm.h"
@@ -84,6 +85,33 @@ BENCHMARK(convolution)
     ->Args({256, 14, 3, 0})
     ->Args({96, 56, 3, 1})
     ->Args({96, 56, 7, 1})
+    ->UseRealTime();
+
+// Heads of 64: `keys` of them for each of `kv` heads, under as many heads of queries.
+void attention_heads(benchmark::State& state) {
+  const int64_t heads = state.range(0);
+  const int64_t queries = state.range(1);
+  const int64_t keys = state.range(2);
+  const int64_t groups = state.range(3);
+  const Tensor q = numbers({1, heads, queries, 64});
+  const Tensor k = numbers({1, heads / groups, keys, 64});
+  const Tensor v = numbers({1, heads / groups, keys, 64});
+  const AttentionOptions options{state.range(4) != 0, std::nullopt, groups > 1};
+  const double flops = 4.0 * static_cast<double>(heads * queries * keys * 64);
+  repeat(state, flops, bytes_of({k, v}), [&] { return attention(q, k, v, Tensor(), options); });
+}
+BENCHMARK(attention_heads)
+    ->ArgNames({"heads", "queries", "keys", "group", "causal"})
+    ->Args({12, 16, 16, 1, 0})
+    ->Args({12, 128, 128, 1, 0})
+    ->Args({12, 512, 512, 1, 0})
+    ->Args({8, 1500, 1500, 1, 0})
+    ->Args({8, 4096, 4096, 1, 0})
+    ->Args({12, 512, 512, 1, 1})
+    ->Args({12, 1, 256, 1, 0})
+    ->Args({12, 1, 1024, 1, 0})
+    ->Args({12, 1, 4096, 1, 0})
+    ->Args({32, 1, 1024, 4, 0})
     ->UseRealTime();
 
 // Over the last of two dimensions.

@@ -23,6 +23,7 @@
 #include "tierup/passes/specialize/batch_loop_products.h"
 #include "tierup/passes/specialize/fork_branches.h"
 #include "tierup/passes/specialize/join_products.h"
+#include "tierup/passes/specialize/keep_recurrent_weights.h"
 #include "tierup/passes/specialize/loop_unrolling.h"
 #include "tierup/passes/specialize/propagate_shapes.h"
 
@@ -90,6 +91,8 @@ std::span<const Pass> specialized_passes() {
       // Equal operands are one value by now; before what makes other steps out of products.
       {"join_products", join_products},
       specialized_dead_code_elimination(),
+      // Behind what asks operators for their shapes.
+      {"keep_recurrent_weights", keep_recurrent_weights},
       // Before point-wise fusion, which would take apart what hangs on convolutions and products.
       {"neural_regions", neural_regions},
       specialized_dead_code_elimination(),
@@ -115,6 +118,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
     all.push_back({"fuse_products", [](PassContext& context) { fuse_products(context); }});
     all.push_back({"join_products", join_products});
+    all.push_back({"keep_recurrent_weights", keep_recurrent_weights});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});
     all.push_back({"peephole", peephole});

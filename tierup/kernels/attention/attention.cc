@@ -1,5 +1,6 @@
-// The scores of a block of queries against all keys they see are one small matrix product, then
-// rows of softmax, then another product: nothing of the size L x S is ever stored.
+// f32 goes by tiles (attention_floats.h). In f64 the scores of a block of queries against all keys
+// they see are one small matrix product, then rows of softmax, then another product: nothing of the
+// size L x S is ever stored.
 #include "tierup/kernels/attention/attention.h"
 
 #include <algorithm>
@@ -7,12 +8,11 @@
 #include <limits>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/attention/attention_floats.h"
 #include "tierup/kernels/gemm/gemm.h"
-#include "tierup/kernels/gemm/gemm_block.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
-#include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
 #include "tierup/kernels/shape/triangle.h"
@@ -44,11 +44,6 @@ T* matrix_at(const Tensor& t, int64_t batch, int64_t head) {
   return t.data<T>() + batch * t.strides()[0] + head * t.strides()[1];
 }
 
-void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-              const float* b, int64_t ldb, float* c, int64_t ldc) {
-  multiply_floats(transpose_b, m, n, k, a, lda, b, ldb, c, ldc,
-                  thread_scratch(kGemmWorkspaceBytes));
-}
 void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
               const double* b, int64_t ldb, double* c, int64_t ldc) {
   GemmProblem p;
@@ -64,19 +59,18 @@ void multiply(bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a
 }
 
 // Adds the mask of one query to its scores; a bool mask hides where it is false.
-template <typename T>
 void apply_mask(const Tensor& mask, int64_t batch, int64_t head, int64_t query, int64_t keys,
-                T* scores) {
+                double* scores) {
   const IntSpan strides = mask.strides();
   const int64_t base = batch * strides[0] + head * strides[1] + query * strides[2];
   if (mask.dtype() == ScalarType::kBool) {
     const bool* seen = mask.data<bool>() + base;
     for (int64_t i = 0; i < keys; ++i) {
-      scores[i] = seen[i * strides[3]] ? scores[i] : -std::numeric_limits<T>::infinity();
+      scores[i] = seen[i * strides[3]] ? scores[i] : -std::numeric_limits<double>::infinity();
     }
     return;
   }
-  const T* added = mask.data<T>() + base;
+  const double* added = mask.data<double>() + base;
   if (strides[3] == 1) {
     for (int64_t i = 0; i < keys; ++i) scores[i] += added[i];
   } else {
@@ -84,41 +78,39 @@ void apply_mask(const Tensor& mask, int64_t batch, int64_t head, int64_t query, 
   }
 }
 
-template <typename T>
 void attend_block(const Problem& p, int64_t batch, int64_t head, int64_t first, int64_t rows,
-                  T* scores) {
-  const RowKernels<T>& kernels = row_kernels<T>();
+                  double* scores) {
+  const RowKernels<double>& kernels = row_kernels<double>();
   const int64_t key_head = head / p.group;
   // The last query of the block sees most; the others are cut row by row.
   const int64_t keys = p.is_causal ? std::min(p.keys, first + rows) : p.keys;
-  const T* q = matrix_at<T>(p.query, batch, head) + first * p.query.strides()[2];
-  T* out = matrix_at<T>(p.out, batch, head) + first * p.out.strides()[2];
-  multiply(true, rows, keys, p.depth, q, p.query.strides()[2], matrix_at<T>(p.key, batch, key_head),
-           p.key.strides()[2], scores, keys);
-  T sums[128];
+  const double* q = matrix_at<double>(p.query, batch, head) + first * p.query.strides()[2];
+  double* out = matrix_at<double>(p.out, batch, head) + first * p.out.strides()[2];
+  multiply(true, rows, keys, p.depth, q, p.query.strides()[2],
+           matrix_at<double>(p.key, batch, key_head), p.key.strides()[2], scores, keys);
+  double sums[128];
   for (int64_t r = 0; r < rows; ++r) {
-    T* row = scores + r * keys;
+    double* row = scores + r * keys;
     const int64_t seen = p.is_causal ? std::min(keys, first + r + 1) : keys;
-    kernels.scale(row, seen, static_cast<T>(p.scale), row);
+    kernels.scale(row, seen, p.scale, row);
     if (p.mask.defined()) apply_mask(p.mask, batch, head, first + r, seen, row);
-    const T top = kernels.max(row, seen);
-    if (top == -std::numeric_limits<T>::infinity()) {
-      std::fill(row, row + keys, T{0});
+    const double top = kernels.max(row, seen);
+    if (top == -std::numeric_limits<double>::infinity()) {
+      std::fill(row, row + keys, 0.0);
       sums[r] = 1;
       continue;
     }
     sums[r] = kernels.exp_shifted(row, seen, top);
-    std::fill(row + seen, row + keys, T{0});
+    std::fill(row + seen, row + keys, 0.0);
   }
-  multiply(false, rows, p.width, keys, scores, keys, matrix_at<T>(p.value, batch, key_head),
+  multiply(false, rows, p.width, keys, scores, keys, matrix_at<double>(p.value, batch, key_head),
            p.value.strides()[2], out, p.out.strides()[2]);
   for (int64_t r = 0; r < rows; ++r) {
-    kernels.scale(out + r * p.out.strides()[2], p.width, T{1} / sums[r],
+    kernels.scale(out + r * p.out.strides()[2], p.width, 1.0 / sums[r],
                   out + r * p.out.strides()[2]);
   }
 }
 
-template <typename T>
 void attend(const Problem& p) {
   // Few rows where keys are many, so that the scores stay in the cache.
   const int64_t fitting = std::clamp<int64_t>(65536 / std::max<int64_t>(p.keys, 1), 8, 64);
@@ -127,14 +119,44 @@ void attend(const Problem& p) {
   const int64_t work = block * p.keys * (p.depth + p.width);
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, work));
   parallel_for(0, p.batch * p.heads * blocks, grain, [&](int64_t begin, int64_t end) {
-    const Tensor scores = Tensor::empty(IntVector{block, p.keys}, kDTypeOf<T>);
+    const Tensor scores = Tensor::empty(IntVector{block, p.keys}, ScalarType::kDouble);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % blocks * block;
       const int64_t head = i / blocks % p.heads;
-      attend_block<T>(p, i / blocks / p.heads, head, first, std::min(block, p.queries - first),
-                      scores.data<T>());
+      attend_block(p, i / blocks / p.heads, head, first, std::min(block, p.queries - first),
+                   scores.data<double>());
     }
   });
+}
+
+// Strides of [batch, heads, rows, columns]; 0 where there is but one.
+void set_strides(const Tensor& t, int64_t (&strides)[4]) {
+  for (size_t d = 0; d < 4; ++d) strides[d] = t.sizes()[d] == 1 ? 0 : t.strides()[d];
+}
+
+void attend_as_floats(const Problem& p) {
+  AttentionProblem floats;
+  floats.batch = p.batch;
+  floats.heads = p.heads;
+  floats.group = p.group;
+  floats.queries = p.queries;
+  floats.keys = p.keys;
+  floats.depth = p.depth;
+  floats.width = p.width;
+  floats.scale = p.scale;
+  floats.is_causal = p.is_causal;
+  set_strides(p.query, floats.query_strides);
+  set_strides(p.key, floats.key_strides);
+  set_strides(p.value, floats.value_strides);
+  set_strides(p.out, floats.out_strides);
+  const void* mask = nullptr;
+  if (p.mask.defined()) {
+    set_strides(p.mask, floats.mask_strides);
+    floats.mask_is_bool = p.mask.dtype() == ScalarType::kBool;
+    mask = p.mask.raw();
+  }
+  attend_floats(floats, p.query.data<float>(), p.key.data<float>(), p.value.data<float>(), mask,
+                p.out.data<float>());
 }
 
 // [*, R, C] to [batch, heads, R, C], broadcast to the batch sizes; `heads` stays last of them.
@@ -241,8 +263,9 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
       fill(stored, 0);
     }
     if (p.keys > 0) {
-      dispatch_work(work, "scaled_dot_product_attention",
-                    [&]<typename Tag>(Tag) { attend<typename Tag::type>(p); });
+      dispatch_work(work, "scaled_dot_product_attention", [&]<typename Tag>(Tag) {
+        std::is_same_v<typename Tag::type, float> ? attend_as_floats(p) : attend(p);
+      });
     }
   }
   const Tensor out = to_dtype(p.out, query.dtype());

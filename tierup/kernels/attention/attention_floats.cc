@@ -1,100 +1,79 @@
-// A block of queries against all keys is a small product, rows of softmax, and another product;
-// scores are never stored beyond a block.
+// Cuts attention into pieces for threads: heads of keys, and rows of the queries that read one.
 #include "tierup/kernels/attention/attention_floats.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "tierup/base/parallel.h"
-#include "tierup/kernels/gemm/gemm.h"
-#include "tierup/kernels/gemm/gemm_block.h"
-#include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/base/machine.h"
+#include "tierup/base/piece_queue.h"
+#include "tierup/kernels/attention/attention_tiles.h"
 #include "tierup/kernels/memory/scratch.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
 
-constexpr float kHidden = -std::numeric_limits<float>::infinity();
-constexpr int64_t kMostRows = 64;
-
-struct Operands {
-  const float* query;
-  const float* key;
-  const float* value;
-  const void* mask;
-  float* out;
-};
-
-int64_t place(const int64_t (&strides)[4], int64_t batch, int64_t head, int64_t row) {
-  return batch * strides[0] + head * strides[1] + row * strides[2];
+AttentionKernels attention_kernels() {
+  return of_instruction_set(attention_kernels_base, attention_kernels_avx2,
+                            attention_kernels_avx512);
 }
 
-void apply_mask(const AttentionProblem& p, const void* mask, int64_t first, int64_t keys,
-                float* scores) {
-  const int64_t step = p.mask_strides[3];
-  if (p.mask_is_bool) {
-    const bool* seen = static_cast<const bool*>(mask) + first;
-    for (int64_t i = 0; i < keys; ++i) scores[i] = seen[i * step] ? scores[i] : kHidden;
-    return;
-  }
-  const float* added = static_cast<const float*>(mask) + first;
-  for (int64_t i = 0; i < keys; ++i) scores[i] += added[i * step];
+// The scores of a block of keys and its values stay in the first-level cache from the maximum to
+// the last product.
+int64_t key_block_of(const AttentionProblem& p, int64_t lanes) {
+  constexpr int64_t kStep = 48;  // Whole tiles of all heights.
+  const int64_t floats = cache_sizes().first_level / static_cast<int64_t>(sizeof(float));
+  return std::clamp<int64_t>(floats / (p.width + lanes) / kStep * kStep, kStep, 8 * kStep);
 }
 
-void attend_block(const AttentionProblem& p, const Operands& o, int64_t batch, int64_t head,
-                  int64_t first, int64_t rows, float* scores, void* workspace) {
-  const RowKernels<float>& kernels = row_kernels<float>();
-  const int64_t keys = p.is_causal ? std::min(p.keys, first + rows) : p.keys;
-  float* out = o.out + place(p.out_strides, batch, head, first);
-  multiply_floats(true, rows, keys, p.depth, o.query + place(p.query_strides, batch, head, first),
-                  p.query_strides[2], o.key + place(p.key_strides, batch, head, 0),
-                  p.key_strides[2], scores, keys, workspace);
-  float sums[kMostRows];
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = scores + r * keys;
-    const int64_t seen = p.is_causal ? std::min(keys, first + r + 1) : keys;
-    kernels.scale(row, seen, static_cast<float>(p.scale), row);
-    if (o.mask != nullptr) {
-      apply_mask(p, o.mask, place(p.mask_strides, batch, head, first + r), seen, row);
-    }
-    const float top = kernels.max(row, seen);
-    if (top == kHidden) {
-      std::fill(row, row + keys, 0.0F);
-      sums[r] = 1;
-      continue;
-    }
-    sums[r] = kernels.exp_shifted(row, seen, top);
-    std::fill(row + seen, row + keys, 0.0F);
-  }
-  multiply_floats(false, rows, p.width, keys, scores, keys,
-                  o.value + place(p.value_strides, batch, head, 0), p.value_strides[2], out,
-                  p.out_strides[2], workspace);
-  for (int64_t r = 0; r < rows; ++r) {
-    kernels.scale(out + r * p.out_strides[2], p.width, 1 / sums[r], out + r * p.out_strides[2]);
-  }
+// Pieces of the rows of a head: enough for threads to share the work evenly, each of whole blocks.
+int64_t row_parts(int64_t heads, int64_t rows, int threads) {
+  constexpr int64_t kPiecesOfThread = 4;
+  if (threads == 1) return 1;
+  const int64_t blocks = (rows + kAttentionBlock - 1) / kAttentionBlock;
+  const int64_t wanted = (threads * kPiecesOfThread + heads - 1) / heads;
+  return std::clamp<int64_t>(wanted, 1, blocks);
 }
+
+// Multiplications that a thread is worth.
+constexpr int64_t kWorkOfThread = 65536;
 
 }  // namespace
 
 void attend_floats(const AttentionProblem& p, const float* query, const float* key,
                    const float* value, const void* mask, float* out) {
-  const Operands operands{query, key, value, mask, out};
-  // Few rows where keys are many, so that the scores stay in the cache.
-  const int64_t fitting = std::clamp<int64_t>(65536 / std::max<int64_t>(p.keys, 1), 8, kMostRows);
-  const int64_t block = std::min(fitting, p.queries);
-  const int64_t blocks = (p.queries + block - 1) / block;
-  const int64_t work = block * p.keys * (p.depth + p.width);
-  const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, work));
-  parallel_for(0, p.batch * p.heads * blocks, grain, [&](int64_t begin, int64_t end) {
-    const size_t score_bytes = (static_cast<size_t>(block * p.keys) * sizeof(float) + 63) / 64 * 64;
-    auto* scratch = static_cast<char*>(thread_scratch(score_bytes + kGemmWorkspaceBytes));
-    auto* scores = reinterpret_cast<float*>(scratch);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % blocks * block;
-      const int64_t head = i / blocks % p.heads;
-      attend_block(p, operands, i / blocks / p.heads, head, first,
-                   std::min(block, p.queries - first), scores, scratch + score_bytes);
+  const AttentionKernels kernels = attention_kernels();
+  const int64_t heads = p.batch * p.heads / p.group;
+  const int64_t rows = p.group * p.queries;
+  const bool is_alone = rows <= kernels.most_alone;
+  const int64_t work = heads * rows * p.keys * (p.depth + p.width);
+  const auto threads =
+      static_cast<int>(std::clamp<int64_t>(work / kWorkOfThread, 1, intra_op_threads()));
+  const int64_t parts = row_parts(heads, rows, threads);
+  const int64_t blocks = (rows + kAttentionBlock - 1) / kAttentionBlock;
+  const int64_t key_block = key_block_of(p, is_alone ? 0 : kernels.lanes);
+  const auto scratch_bytes = static_cast<size_t>(attention_scratch(p, key_block)) * sizeof(float);
+  parallel_pieces(heads * parts, piece_workers(heads * parts, threads), [&](int64_t i, int64_t) {
+    const int64_t head = i / parts % (p.heads / p.group);
+    const int64_t batch = i / parts / (p.heads / p.group);
+    const auto at = [&](const int64_t(&strides)[4], int64_t each) {
+      return batch * strides[0] + head * each * strides[1];
+    };
+    AttentionRows piece;
+    piece.problem = &p;
+    piece.query = query + at(p.query_strides, p.group);
+    piece.key = key + at(p.key_strides, 1);
+    piece.value = value + at(p.value_strides, 1);
+    piece.out = out + at(p.out_strides, p.group);
+    if (mask != nullptr) {
+      const int64_t bytes = p.mask_is_bool ? 1 : static_cast<int64_t>(sizeof(float));
+      piece.mask = static_cast<const char*>(mask) + at(p.mask_strides, p.group) * bytes;
     }
+    piece.first = blocks * (i % parts) / parts * kAttentionBlock;
+    const int64_t last = blocks * (i % parts + 1) / parts * kAttentionBlock;
+    piece.count = std::min(last, rows) - piece.first;
+    piece.key_block = key_block;
+    piece.scratch = static_cast<float*>(thread_scratch(scratch_bytes));
+    (is_alone ? kernels.alone : kernels.together)(piece);
   });
 }
 

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/reduce/ragged.h"
 #include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
@@ -37,6 +41,115 @@ TEST(Attention, BlocksGiveWhatTheStepsGive) {
       expect_close(attention(q, k, v, Tensor(), options),
                    std::get<0>(attention_with_weights(q, k, v, Tensor(), options, 0, nullptr)));
     }
+  }
+}
+
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+// One query by the definition; what a mask adds to the score of a key comes from `added`.
+template <typename Added>
+std::vector<double> attend_plainly(const float* query, const Tensor& keys, const Tensor& values,
+                                   int64_t seen, const Added& added) {
+  std::vector<double> scores;
+  double top = -std::numeric_limits<double>::infinity();
+  for (int64_t j = 0; j < seen; ++j) {
+    double score = 0;
+    for (int64_t d = 0; d < keys.size(1); ++d)
+      score += query[d] * keys.data<float>()[j * keys.size(1) + d];
+    scores.push_back(0.5 * score + added(j));
+    top = std::max(top, scores.back());
+  }
+  std::vector<double> out(static_cast<size_t>(values.size(1)));
+  if (top == -std::numeric_limits<double>::infinity()) return out;
+  double sum = 0;
+  for (double& score : scores) sum += score = std::exp(score - top);
+  for (size_t d = 0; d < out.size(); ++d) {
+    for (size_t j = 0; j < scores.size(); ++j)
+      out[d] += scores[j] / sum * values.data<float>()[j * out.size() + d];
+  }
+  return out;
+}
+
+struct Sizes {
+  int64_t heads, group, queries, keys, depth, width;
+};
+
+// Of all heads that share keys: a mask of each kind, or none.
+void expect_the_definition(const Sizes& s, int mask_rows, bool is_bool, bool causal) {
+  const Tensor q = numbers({s.heads, s.queries, s.depth}, 1);
+  const Tensor k = numbers({s.heads / s.group, s.keys, s.depth}, 2);
+  const Tensor v = numbers({s.heads / s.group, s.keys, s.width}, 3);
+  Tensor mask;
+  if (mask_rows > 0) {
+    mask = numbers({s.heads, mask_rows == 1 ? 1 : s.queries, s.keys}, 4);
+    for (int64_t i = 0; i < mask.numel(); i += 3) mask.data<float>()[i] = kHidden;
+    // A query that sees nothing.
+    if (mask_rows > 1) std::fill_n(mask.data<float>(), s.keys, kHidden);
+    if (is_bool) {
+      const Tensor seen = Tensor::empty(mask.sizes(), ScalarType::kBool);
+      for (int64_t i = 0; i < mask.numel(); ++i) {
+        seen.data<bool>()[i] = mask.data<float>()[i] != kHidden;
+        mask.data<float>()[i] = seen.data<bool>()[i] ? 0 : kHidden;
+      }
+      mask = seen;
+    }
+  }
+  const Tensor out = contiguous(attention(q, k, v, mask, {causal, 0.5, s.group > 1}));
+  for (int64_t head = 0; head < s.heads; ++head) {
+    const auto part = [&](const Tensor& t) {
+      return t.as_view(IntVector{t.size(1), t.size(2)}, IntVector{t.size(2), 1},
+                       head / s.group * t.size(1) * t.size(2));
+    };
+    for (int64_t i = 0; i < s.queries; ++i) {
+      const int64_t row = mask_rows > 1 ? head * s.queries + i : head;
+      const auto added = [&](int64_t j) -> double {
+        if (!mask.defined()) return 0;
+        if (!is_bool) return mask.data<float>()[row * s.keys + j];
+        return mask.data<bool>()[row * s.keys + j] ? 0 : kHidden;
+      };
+      const std::vector<double> wanted =
+          attend_plainly(q.data<float>() + (head * s.queries + i) * s.depth, contiguous(part(k)),
+                         contiguous(part(v)), causal ? std::min(s.keys, i + 1) : s.keys, added);
+      for (int64_t d = 0; d < s.width; ++d) {
+        ASSERT_NEAR(out.data<float>()[(head * s.queries + i) * s.width + d],
+                    wanted[static_cast<size_t>(d)], 1e-5)
+            << "head " << head << " query " << i << " column " << d;
+      }
+    }
+  }
+}
+
+TEST(Attention, IsTheDefinitionForOddSizesAndAllMasksOnAllInstructionSets) {
+  for (const InstructionSet most :
+       {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (const Sizes& s :
+         {Sizes{5, 1, 1, 1, 1, 1}, Sizes{5, 1, 3, 7, 5, 3}, Sizes{2, 1, 1, 450, 64, 64},
+          Sizes{6, 3, 2, 130, 20, 36}, Sizes{4, 4, 37, 150, 17, 9}, Sizes{2, 1, 150, 100, 24, 40},
+          Sizes{1, 1, 65, 520, 8, 130}}) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(most) << ": " << s.heads << " "
+                                      << s.queries << " " << s.keys << " " << s.depth);
+      for (const bool causal : {false, true}) expect_the_definition(s, 0, false, causal);
+      for (const int mask_rows : {1, 2}) {
+        for (const bool is_bool : {false, true})
+          expect_the_definition(s, mask_rows, is_bool, false);
+      }
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+}
+
+TEST(Attention, NansOfAKeyReachTheQueriesThatSeeIt) {
+  for (const int64_t queries : {1, 40}) {
+    const Tensor q = numbers({queries, 8}, 1);
+    const Tensor k = numbers({300, 8}, 2);
+    const Tensor v = numbers({300, 8}, 3);
+    k.data<float>()[20 * 8] = std::numeric_limits<float>::quiet_NaN();
+    const Tensor out = contiguous(attention(q, k, v, Tensor(), {true, std::nullopt, false}));
+    for (int64_t i = 0; i < queries; ++i)
+      EXPECT_EQ(std::isnan(out.data<float>()[i * 8]), i >= 20) << i;
+    const Tensor all = contiguous(attention(q, k, v, Tensor(), {}));
+    for (int64_t i = 0; i < all.numel(); ++i) EXPECT_TRUE(std::isnan(all.data<float>()[i]));
   }
 }
 

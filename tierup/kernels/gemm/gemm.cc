@@ -336,13 +336,12 @@ void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* pane
 void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const float* panels,
                      float* out) {
   constexpr int64_t kWorkForOne = 65536;  // Less is done before another thread has begun.
-  const GemmSmallFn run = block_kernels().small_f32;
+  const GemmPanelFn run = block_kernels().panel_f32;
   const int64_t grain = std::max<int64_t>(1, kWorkForOne / std::max<int64_t>(kRowPanel * k * m, 1));
   parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panel * kRowPanel;
-      run({1, m, std::min(kRowPanel, n - first), k, a, 0, k, 1, panels + first * k, 0, kRowPanel, 1,
-           out + first, 0, n});
+      run({m, std::min(kRowPanel, n - first), k, a, k, panels + first * k, out + first, n});
     }
   });
 }
@@ -387,25 +386,6 @@ void multiply(const GemmProblem& problem) {
 }
 
 }  // namespace
-
-void multiply_floats(bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-                     const float* b, int64_t ldb, float* c, int64_t ldc, void* workspace) {
-  if (k == 0) {
-    for (int64_t row = 0; row < m; ++row) std::fill_n(c + row * ldc, n, 0.0F);
-    return;
-  }
-  constexpr int64_t kPacked = kGemmBlockDepth * kGemmBlockCols;
-  const int64_t block_cols = kPacked / std::min(k, kGemmBlockDepth) / 16 * 16;
-  const int64_t b_row = transpose_b ? 1 : ldb;
-  const int64_t b_col = transpose_b ? ldb : 1;
-  for (int64_t row = 0; row < m; row += kGemmBlockRows) {
-    for (int64_t col = 0; col < n; col += block_cols) {
-      block_kernels().f32({std::min(kGemmBlockRows, m - row), std::min(block_cols, n - col), k,
-                           a + row * lda, lda, 1, b + col * b_col, b_row, b_col,
-                           c + row * ldc + col, ldc, workspace});
-    }
-  }
-}
 
 void gemm(const GemmProblem& problem) {
   multiply(problem);

@@ -43,12 +43,6 @@ struct GemmProblem {
 // B. Throws kInvalidArgument for bool and other dtypes without arithmetic.
 void gemm(const GemmProblem& problem);
 
-// C (m x n) = A (m x k) op(B) of row-major f32 matrices with leading dimensions, in the calling
-// thread: for inner blocks of other kernels. The workspace has kGemmWorkspaceBytes (gemm_block.h),
-// at a multiple of 64, and holds nothing afterwards.
-void multiply_floats(bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-                     const float* b, int64_t ldb, float* c, int64_t ldc, void* workspace);
-
 // Whether so many rows times a matrix of this size are done by the own kernel for a row, one after
 // the other, if they are dense and one of the matrix's strides is 1.
 bool is_row_work(int64_t rows, int64_t k, int64_t n);
@@ -64,7 +58,7 @@ void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* pane
                          const float* bias, float* out);
 
 // out (m x n, dense) = a (m x k, dense) * B of packed panels: the matrix is read from end to end
-// once for each eight rows, so that few rows are as fast as the cache that it stays in.
+// once for each few rows, so that these are as fast as the cache that it stays in.
 void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const float* panels,
                      float* out);
 

@@ -49,6 +49,17 @@ struct GemmSmall {
 using GemmSmallFn = void (*)(const GemmSmall& matrices);
 inline constexpr int64_t kMaxSmallMatrix = 1024;
 
+// c (m x n) = a (m x k, rows dense) * a panel of at most kRowPanel columns, [k][kRowPanel].
+struct GemmPanel {
+  int64_t m, n, k;
+  const float* a;
+  int64_t a_row;
+  const float* panel;
+  float* c;
+  int64_t c_row;
+};
+using GemmPanelFn = void (*)(const GemmPanel& panel);
+
 // turned (k x n, dense): column j of it lies in one piece at b + j * b_col.
 struct GemmTurn {
   int64_t n, k;
@@ -72,6 +83,7 @@ struct GemmBlockKernels {
   GemmBlockFn bf16;  // f32 accumulator
   GemmRowFn row_f32;
   GemmSmallFn small_f32;
+  GemmPanelFn panel_f32;
   GemmTurnFn turn_f32;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "tierup/kernels/gemm/gemm_panel_body.h"
 #include "tierup/kernels/gemm/gemm_row_body.h"
 #include "tierup/kernels/gemm/gemm_small_body.h"
 #include "tierup/tensor/half.h"
@@ -251,6 +252,7 @@ constexpr GemmBlockKernels kKernels{&run_block<float, float>,
                                     &run_block<BFloat16, float>,
                                     &run_row_f32,
                                     &run_small_f32,
+                                    &run_panel_f32,
                                     &turn_matrix};
 
 }  // namespace

@@ -59,6 +59,10 @@ void row_affine(const double* x, int64_t n, double scale, double shift, double* 
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
 }
 
+void row_gate(const double* x, const double* gate, int64_t n, double* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1 + std::exp(-gate[i]));
+}
+
 void row_normalize(const double* x, int64_t n, double mean, double rstd, const double* gamma,
                    const double* beta, double* y) {
   for (int64_t i = 0; i < n; ++i) {
@@ -109,6 +113,7 @@ constexpr RowKernels<double> kDoubleKernels{
     .moments = &row_moments,
     .sigmoid = &row_sigmoid,
     .tanh = &row_tanh,
+    .gate = &row_gate,
     .scale = &row_scale,
     .affine = &row_affine,
     .normalize = &row_normalize,

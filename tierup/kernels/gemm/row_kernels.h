@@ -23,6 +23,8 @@ struct RowKernels {
   // In place.
   void (*sigmoid)(T* x, int64_t n);
   void (*tanh)(T* x, int64_t n);
+  // y = x * sigmoid(gate).
+  void (*gate)(const T* x, const T* gate, int64_t n, T* y);
   // y = x * scale.
   void (*scale)(const T* x, int64_t n, T scale, T* y);
   // y = x * scale + shift.

@@ -100,6 +100,14 @@ void row_tanh(float* x, int64_t n) {
   });
 }
 
+void row_gate(const float* x, const float* gate, int64_t n, float* y) {
+  const Lanes one = broadcast(1);
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    const Lanes opening = one / (one + exp_lanes(broadcast(0) - load_piece(gate + i, count, 0)));
+    store_piece(y + i, load_piece(x + i, count, 0) * opening, count);
+  });
+}
+
 void row_scale(const float* x, int64_t n, float scale, float* y) {
   const Lanes factor = broadcast(scale);
   for_pieces(n, [&](int64_t i, int64_t count) {
@@ -209,6 +217,7 @@ constexpr RowKernels<float> kRowKernels{
     .moments = &row_moments,
     .sigmoid = &row_sigmoid,
     .tanh = &row_tanh,
+    .gate = &row_gate,
     .scale = &row_scale,
     .affine = &row_affine,
     .normalize = &row_normalize,

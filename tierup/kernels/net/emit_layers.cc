@@ -1,9 +1,11 @@
 // The layers that are neither convolutions nor products.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/attention/attention_floats.h"
+#include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/net/channel_loops.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
@@ -85,6 +87,9 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kSlice: return slice(layer);
     case LayerKind::kCat: return cat(layer);
     case LayerKind::kRepeat: return repeat(layer);
+    case LayerKind::kGlu: return glu(layer);
+    case LayerKind::kFill:
+      throw Refused(operation_of(layer), "a fill that is no part of attention");
   }
 }
 
@@ -219,6 +224,7 @@ void Emitter::attention(const Layer& layer) {
   problem.keys = value(layer.inputs[1]).sizes[2];
   problem.scale = layer.attention_scale;
   problem.is_causal = layer.is_causal;
+  if (layer.is_written_out) problem.unseen = std::numeric_limits<float>::quiet_NaN();
   const auto set = [](int64_t(&to)[4], const memory::desc& layout) {
     const IntVector strides = strides_of(layout);
     std::copy(strides.begin(), strides.end(), to);
@@ -240,6 +246,8 @@ void Emitter::attention(const Layer& layer) {
       problem.mask_strides[d] = spreads ? 0 : strides[d - lead];
     }
     problem.mask_is_bool = value(layer.inputs[3]).dtype == ScalarType::kBool;
+    problem.mask_hides = layer.fills;
+    if (layer.fills) problem.hidden_score = static_cast<float>(layer.fill);
   }
   const OwnLoop loop = [=](Bases bases) {
     attend_floats(problem, at(bases, q), at(bases, k), at(bases, v),
@@ -316,6 +324,36 @@ void Emitter::repeat(const Layer& layer) {
                        for (int64_t i = begin; i < end; ++i)
                          std::copy_n(from + i / times * inner, inner, to + i * inner);
                      });
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
+// Halves are blocks that lie one after the other, again and again: channels of a point, or whole
+// planes.
+void Emitter::glu(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const IntVector& given = value(layer.inputs[0]).sizes;
+  const bool by_channels = sizes.size() > 2 && layer.axis == 1 &&
+                           same_layout(any_place(layer.inputs[0]).layout, channels_last(given));
+  const BufferLayout source =
+      by_channels ? any_place(layer.inputs[0]) : place_in(layer.inputs[0], row_major(given));
+  const BufferLayout target = fresh(by_channels ? channels_last(sizes) : row_major(sizes));
+  int64_t block = sizes[layer.axis];
+  for (size_t d = layer.axis + 1; d < sizes.size() && !by_channels; ++d) block *= sizes[d];
+  const int64_t count = numel_of(sizes) / block;
+  act(
+      [=](Bases bases) {
+        constexpr int64_t kGrain = 8192;  // Numbers.
+        const RowKernels<float>& kernels = row_kernels<float>();
+        const float* from = at(bases, source);
+        float* to = at(bases, target);
+        parallel_for(0, count, kGrain / block + 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const float* halves = from + 2 * i * block;
+            kernels.gate(halves, halves + block, block, to + i * block);
+          }
+        });
       },
       {source, target});
   settle(layer.output, target);

@@ -174,6 +174,7 @@ class Emitter {
   void slice(const Layer& layer);
   void cat(const Layer& layer);
   void repeat(const Layer& layer);
+  void glu(const Layer& layer);
 
   // Epilogues as post-operations; the sum's operand lies in the result's buffer beforehand.
   dnnl::primitive_attr attributes(const Layer& layer) const;

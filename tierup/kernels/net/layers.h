@@ -30,11 +30,13 @@ enum class LayerKind : uint8_t {
   kLayerNorm,  // over the last axis
   kRmsNorm,    // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1
   kSoftmax,    // over the last axis
-  kAttention,  // query, key, value, mask (negative: none)
+  kAttention,  // query, key, value, and perhaps a mask
+  kFill,       // `fill` where the second input, of bools, is true; of attention alone
   kView,       // the same elements in order, other sizes
   kPermute,    // `order` of dimensions
   kSlice,      // `count` entries of `axis` from `first`
   kCat,        // inputs one after the other along `axis`
+  kGlu,        // the first half of `axis` times the sigmoid of the other half
   kRepeat,     // `axis`, which has one entry, so many times as the output's has
 };
 
@@ -85,6 +87,9 @@ struct Layer {
   double eps = 0;
   double attention_scale = 1;
   bool is_causal = false;
+  bool is_written_out = false;  // kAttention: softmax makes NaN of a query that sees no key.
+  bool fills = false;           // kAttention: a mask of bools is true where the score is `fill`.
+  double fill = 0;
   std::vector<Epilogue> epilogue;
 };
 

@@ -61,7 +61,10 @@ enum class OpKind : uint8_t {
   kPermute,      // (self, dims)
   kTranspose,    // (self, dim0, dim1)
   kUnsqueeze,    // (self, dim)
+  kSqueeze,      // (self, dim)
+  kUnflatten,    // (self, dim, sizes)
   kSlice,        // (self, dim, start, end, step)
+  kSelect,       // (self, dim, index)
   kExpand,       // (self, sizes, _)
   kContiguous,   // (self, memory_format)
   kTo,           // (self, dtype, non_blocking, copy, memory_format)
@@ -70,6 +73,9 @@ enum class OpKind : uint8_t {
   kMultiHead,    // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
   kSplit,        // (self, sizes, dim): one output per item of a list that is unpacked.
   kChunk,        // (self, chunks, dim): as kSplit.
+  kUnbind,       // (self, dim): as kSplit, without the dimension.
+  kGlu,          // (self, dim)
+  kMaskedFill,   // (self, mask, value)
   kCat,          // (tensors, dim)
   kPower,        // (self, exponent)
   // Numbers that follow from sizes; known when a program is compiled, computed by the twin.

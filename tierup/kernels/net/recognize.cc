@@ -2,45 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/net/formula_finder.h"
 
 namespace tierup::kernels::net {
 namespace {
 
-// What the finders of formulas share: who made a value, and layers that a formula takes the place
-// of.
-class Finder {
- public:
-  explicit Finder(LayerNet& net) : net_(net), producer_(net.values.size(), nullptr) {
-    for (Layer& layer : net.layers) producer_[static_cast<size_t>(layer.output)] = &layer;
-  }
-
- protected:
-  // The producer of a value that only the formula reads.
-  Layer* inner(int id, int uses = 1) const {
-    if (net_.values[static_cast<size_t>(id)].uses != uses) return nullptr;
-    return producer_[static_cast<size_t>(id)];
-  }
-  // The same if it is of this kind.
-  Layer* inner(int id, LayerKind kind) const {
-    Layer* layer = inner(id);
-    return layer != nullptr && layer->kind == kind ? layer : nullptr;
-  }
-  void remove_dead() {
-    std::erase_if(net_.layers, [&](const Layer& layer) {
-      return std::find(dead_.begin(), dead_.end(), layer.output) != dead_.end();
-    });
-  }
-
-  LayerNet& net_;
-  std::vector<Layer*> producer_;
-  std::vector<int> dead_;
-};
-
 // 0.5 x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
-class GeluFinder : private Finder {
+class GeluFinder : private FormulaFinder {
  public:
-  using Finder::Finder;
+  using FormulaFinder::FormulaFinder;
 
   void run() {
     for (Layer& layer : net_.layers) {
@@ -107,81 +77,10 @@ class GeluFinder : private Finder {
   std::vector<int> steps_;
 };
 
-// softmax(scale * q k^T + mask) v, written out, with scale and mask in either order or absent.
-class AttentionFinder : private Finder {
- public:
-  using Finder::Finder;
-
-  void run() {
-    for (Layer& layer : net_.layers) {
-      if (layer.kind == LayerKind::kBatchGemm && rank_of(layer.output) == 4) match(layer);
-    }
-    remove_dead();
-  }
-
- private:
-  size_t rank_of(int id) const { return net_.values[static_cast<size_t>(id)].sizes.size(); }
-  void match(Layer& layer) {
-    std::vector<int> steps{layer.inputs[0]};
-    const Layer* weights = inner(layer.inputs[0], LayerKind::kSoftmax);
-    if (weights == nullptr) return;
-    int scores = weights->inputs[0];
-    int mask = -1;
-    const Layer* sum = inner(scores, LayerKind::kBinary);
-    if (sum != nullptr && !sum->multiplies) {
-      const size_t side = leads_to_product(sum->inputs[0]) ? 0 : 1;
-      mask = sum->inputs[1 - side];
-      if (!spreads_over(mask, scores)) return;
-      steps.push_back(scores);
-      scores = sum->inputs[side];
-    }
-    double scale = 1;
-    if (const Layer* line = scaling(scores)) {
-      scale = line->activation.alpha;
-      steps.push_back(scores);
-      scores = line->inputs[0];
-    }
-    const Layer* product = inner(scores, LayerKind::kBatchGemm);
-    const Layer* turned =
-        product != nullptr ? inner(product->inputs[1], LayerKind::kPermute) : nullptr;
-    constexpr int64_t kSwapped[] = {0, 1, 3, 2};
-    if (turned == nullptr ||
-        !std::equal(turned->order.begin(), turned->order.end(), kSwapped, kSwapped + 4)) {
-      return;
-    }
-    steps.insert(steps.end(), {scores, product->inputs[1]});
-    layer.kind = LayerKind::kAttention;
-    layer.inputs = {product->inputs[0], turned->inputs[0], layer.inputs[1]};
-    if (mask >= 0) layer.inputs.push_back(mask);
-    layer.attention_scale = scale;
-    dead_.insert(dead_.end(), steps.begin(), steps.end());
-  }
-  const Layer* scaling(int id) const {
-    const Layer* line = inner(id, LayerKind::kActivate);
-    const bool fits = line != nullptr && line->activation.function == Function::kLinear &&
-                      line->activation.beta == 0;
-    return fits ? line : nullptr;
-  }
-  bool leads_to_product(int id) const {
-    const Layer* line = scaling(id);
-    return inner(line != nullptr ? line->inputs[0] : id, LayerKind::kBatchGemm) != nullptr;
-  }
-  // Whether the mask's sizes are those of the scores, or 1.
-  bool spreads_over(int mask, int scores) const {
-    const IntVector& small = net_.values[static_cast<size_t>(mask)].sizes;
-    const IntVector& large = net_.values[static_cast<size_t>(scores)].sizes;
-    if (small.size() > large.size()) return false;
-    const size_t lead = large.size() - small.size();
-    for (size_t d = 0; d < small.size(); ++d)
-      if (small[d] != 1 && small[d] != large[d + lead]) return false;
-    return true;
-  }
-};
-
 // x * rsqrt(mean(x * x) + eps), and a factor for each column after it.
-class RmsNormFinder : private Finder {
+class RmsNormFinder : private FormulaFinder {
  public:
-  using Finder::Finder;
+  using FormulaFinder::FormulaFinder;
 
   void run() {
     for (Layer& layer : net_.layers) {
@@ -234,7 +133,7 @@ class RmsNormFinder : private Finder {
 void recognize(LayerNet& net) {
   GeluFinder(net).run();
   RmsNormFinder(net).run();
-  AttentionFinder(net).run();
+  recognize_attention(net);
 }
 
 }  // namespace tierup::kernels::net

@@ -108,7 +108,10 @@ bool Resolver::visit() {
     case OpKind::kPermute: return permute(ints(1));
     case OpKind::kTranspose: return transpose(number_int(1), number_int(2));
     case OpKind::kUnsqueeze: return unsqueeze();
+    case OpKind::kSqueeze: return squeeze();
+    case OpKind::kUnflatten: return unflatten();
     case OpKind::kSlice: return slice_of();
+    case OpKind::kSelect: return select();
     case OpKind::kExpand: return expand();
     case OpKind::kContiguous: return (plain(1).is_none() || number_int(1) == 0) && set(value(0));
     case OpKind::kTo:
@@ -118,6 +121,9 @@ bool Resolver::visit() {
     case OpKind::kMultiHead: return multi_head();
     case OpKind::kSplit: return split();
     case OpKind::kChunk: return chunk();
+    case OpKind::kUnbind: return unbind();
+    case OpKind::kGlu: return glu();
+    case OpKind::kMaskedFill: return masked_fill();
     case OpKind::kPower: return power();
     case OpKind::kNone:
     case OpKind::kSizeOf:
@@ -179,7 +185,8 @@ bool Resolver::clamp() {
 bool Resolver::softmax() {
   const IntSpan in = sizes(value(0));
   const auto rank = static_cast<int64_t>(in.size());
-  const bool keeps_type = plain(2).is_none() || is_float_code(plain(2));
+  const bool keeps_type = plain(2).is_none() || is_float_code(plain(2)) ||
+                          (plain(2).is_bool() && !flag(2));  // _softmax: of halves to f32.
   if (rank == 0 || !keeps_type || wrap_dim(number_int(1), rank) != rank - 1) return false;
   return set(add(LayerKind::kSoftmax, {value(0)}, IntVector(in.begin(), in.end())).output);
 }

@@ -177,6 +177,17 @@ bool Resolver::attention() {
   return set(attend(value(0), value(1), value(2), mask, scale, flag(5)));
 }
 
+// A part of attention that is written out; see recognize_attention.cc.
+bool Resolver::masked_fill() {
+  if (!is_value(1) && !plain(1).is_tensor()) return false;
+  const int mask = is_value(1) ? value(1) : add_constant(constant(1));
+  if (net_.values[static_cast<size_t>(mask)].dtype != ScalarType::kBool) return false;
+  const IntVector out(sizes(value(0)).begin(), sizes(value(0)).end());
+  Layer& layer = add(LayerKind::kFill, {value(0), mask}, out);
+  layer.fill = number(2, 0);
+  return set(layer.output);
+}
+
 bool Resolver::multi_head() {
   const int input = value(0);
   if (!is_value(1) || !is_value(2) || value(1) != input || value(2) != input ||

@@ -51,6 +51,33 @@ bool Resolver::unsqueeze() {
   return set(add(LayerKind::kView, {value(0)}, out).output);
 }
 
+bool Resolver::squeeze() {
+  IntVector out(sizes(value(0)).begin(), sizes(value(0)).end());
+  if (out.empty()) return false;
+  const int64_t at = wrap_dim(number_int(1), static_cast<int64_t>(out.size()));
+  if (out[static_cast<size_t>(at)] != 1) return set(value(0));
+  out.erase(out.begin() + at);
+  return set(add(LayerKind::kView, {value(0)}, out).output);
+}
+
+bool Resolver::unflatten() {
+  const IntSpan in = sizes(value(0));
+  const int64_t at = wrap_dim(number_int(1), static_cast<int64_t>(in.size()));
+  IntVector parts = ints(2);
+  int64_t known = 1;
+  for (const int64_t part : parts) known *= part == -1 ? 1 : part;
+  for (int64_t& part : parts) {
+    if (part != -1) continue;
+    if (known <= 0 || in[static_cast<size_t>(at)] % known != 0) return false;
+    part = in[static_cast<size_t>(at)] / known;
+    break;
+  }
+  IntVector out(in.begin(), in.begin() + at);
+  out.insert(out.end(), parts.begin(), parts.end());
+  out.insert(out.end(), in.begin() + at + 1, in.end());
+  return view(out);
+}
+
 bool Resolver::permute(IntVector order) {
   const IntSpan in = sizes(value(0));
   if (order.size() != in.size()) return false;
@@ -98,6 +125,42 @@ bool Resolver::slice_of() {
   if (end <= first) return false;
   if (first == 0 && end == size) return set(input);
   return set(slice(input, axis, first, end - first));
+}
+
+int Resolver::entry_of(int input, size_t axis, int64_t index) {
+  IntVector out(sizes(input).begin(), sizes(input).end());
+  out.erase(out.begin() + static_cast<int64_t>(axis));
+  return add(LayerKind::kView, {slice(input, axis, index, 1)}, out).output;
+}
+
+bool Resolver::select() {
+  const int input = value(0);
+  const auto rank = static_cast<int64_t>(sizes(input).size());
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(1), rank));
+  const int64_t size = sizes(input)[axis];
+  const int64_t index = number_int(2) < 0 ? number_int(2) + size : number_int(2);
+  return index >= 0 && index < size && set(entry_of(input, axis, index));
+}
+
+bool Resolver::unbind() {
+  const int input = value(0);
+  const auto rank = static_cast<int64_t>(sizes(input).size());
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(1), rank));
+  const size_t count = op_->outputs.size();
+  if (sizes(input)[axis] != static_cast<int64_t>(count) || 2 * count > kLayersOfOperator)
+    return false;
+  for (size_t i = 0; i < count; ++i) set(entry_of(input, axis, static_cast<int64_t>(i)), i);
+  return true;
+}
+
+bool Resolver::glu() {
+  IntVector out(sizes(value(0)).begin(), sizes(value(0)).end());
+  const auto axis = static_cast<size_t>(wrap_dim(number_int(1), static_cast<int64_t>(out.size())));
+  if (out[axis] % 2 != 0 || numel_of(out) == 0) return false;
+  out[axis] /= 2;
+  Layer& layer = add(LayerKind::kGlu, {value(0)}, out);
+  layer.axis = axis;
+  return set(layer.output);
 }
 
 bool Resolver::expand() {

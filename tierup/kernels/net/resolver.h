@@ -154,6 +154,14 @@ class Resolver {
   bool view(IntVector wanted);
   bool flatten();
   bool unsqueeze();
+  bool squeeze();
+  bool unflatten();
+  // Entry `index` of a dimension, which goes.
+  int entry_of(int input, size_t axis, int64_t index);
+  bool select();
+  bool unbind();
+  bool glu();
+  bool masked_fill();
   bool permute(IntVector order);
   bool transpose(int64_t a, int64_t b);
   int slice(int input, size_t axis, int64_t first, int64_t count);

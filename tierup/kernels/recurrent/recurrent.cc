@@ -1,19 +1,15 @@
-// The input's share of all gates is one product over all steps; each step then adds its state's
-// share, by a weight packed once, and runs the gates; directions run beside each other where that
-// uses the threads better. Padded and packed sequences are one case: the rows of a step are
-// consecutive, and the state is a matrix of which a step uses the first rows.
+// Directions run beside each other where that uses the threads better. Padded and packed sequences
+// are one case: the rows of a step are consecutive, and the state is a matrix of which a step uses
+// the first rows.
 #include "tierup/kernels/recurrent/recurrent.h"
 
 #include <algorithm>
 
-#include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/gemm/gemm.h"
-#include "tierup/kernels/gemm/matmul.h"
-#include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/same_dtype.h"
 #include "tierup/kernels/random/drop_elements.h"
+#include "tierup/kernels/recurrent/recurrent_direction.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -21,179 +17,8 @@ namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
 
-struct LayerWeights {
-  Tensor w_ih, w_hh, b_ih, b_hh, w_hr;
-};
-
-int64_t gates_of(RecurrentKind kind) {
-  switch (kind) {
-    case RecurrentKind::kLstm: return 4;
-    case RecurrentKind::kGru: return 3;
-    default: return 1;
-  }
-}
-
-// c (rows x n) = a (rows x k, dense) times b transposed.
-template <typename T>
-void multiply_transposed(int64_t rows, const T* a, const Tensor& b, T* c) {
-  GemmProblem p;
-  p.dtype = kDTypeOf<T>;
-  p.m = rows;
-  p.n = b.size(0);
-  p.k = b.size(1);
-  p.a = {a, 0, p.k, 1};
-  p.b = {b.raw(), 0, 1, p.k};
-  p.c = c;
-  p.c_row_stride = p.n;
-  gemm(p);
-}
-
-// The state's share of the gates, whose weight is packed once for all steps: a product of few rows
-// packs, or turns, the whole matrix each time, which takes longer than the product.
-template <typename T>
-class StateProduct {
- public:
-  StateProduct(const Tensor& weight, size_t steps) : weight_(weight) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (steps < 2) return;
-      const int64_t n = weight.size(0);
-      const int64_t k = weight.size(1);
-      panels_ = Tensor::empty(IntVector{row_panel_count(n) * k * kRowPanel}, ScalarType::kFloat);
-      pack_row_panels(weight.data<float>(), 1, k, k, n, panels_.data<float>());
-    }
-  }
-  // out [rows, gates]
-  void operator()(int64_t rows, const T* hidden, T* out) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (panels_.defined()) {
-        return multiply_panels(rows, weight_.size(1), weight_.size(0), hidden,
-                               panels_.data<float>(), out);
-      }
-    }
-    multiply_transposed(rows, hidden, weight_, out);
-  }
-
- private:
-  const Tensor& weight_;  // [gates, P], dense.
-  Tensor panels_;
-};
-
-// One sequence position of one row: gates in, the input's and the state's share, new state out.
-template <typename T>
-void step_row(RecurrentKind kind, int64_t size, T* gates, T* hidden_gates, T* hidden, T* cell) {
-  const RowKernels<T>& kernels = row_kernels<T>();
-  if (kind != RecurrentKind::kGru) {
-    const int64_t width = gates_of(kind) * size;
-    for (int64_t j = 0; j < width; ++j) gates[j] += hidden_gates[j];
-  }
-  switch (kind) {
-    case RecurrentKind::kLstm: {
-      kernels.sigmoid(gates, 2 * size);
-      kernels.tanh(gates + 2 * size, size);
-      kernels.sigmoid(gates + 3 * size, size);
-      const T* i = gates;
-      const T* f = gates + size;
-      const T* g = gates + 2 * size;
-      const T* o = gates + 3 * size;
-      for (int64_t j = 0; j < size; ++j) {
-        cell[j] = f[j] * cell[j] + i[j] * g[j];
-        hidden[j] = cell[j];
-      }
-      kernels.tanh(hidden, size);
-      for (int64_t j = 0; j < size; ++j) hidden[j] *= o[j];
-      return;
-    }
-    case RecurrentKind::kGru: {
-      for (int64_t j = 0; j < 2 * size; ++j) gates[j] += hidden_gates[j];
-      kernels.sigmoid(gates, 2 * size);
-      const T* r = gates;
-      const T* z = gates + size;
-      T* n = gates + 2 * size;
-      for (int64_t j = 0; j < size; ++j) n[j] += r[j] * hidden_gates[2 * size + j];
-      kernels.tanh(n, size);
-      for (int64_t j = 0; j < size; ++j) hidden[j] = (hidden[j] - n[j]) * z[j] + n[j];
-      return;
-    }
-    case RecurrentKind::kTanh:
-      std::copy(gates, gates + size, hidden);
-      kernels.tanh(hidden, size);
-      return;
-    case RecurrentKind::kRelu:
-      for (int64_t j = 0; j < size; ++j) hidden[j] = gates[j] < T{0} ? T{0} : gates[j];
-      return;
-  }
-}
-
-// The state of one layer and direction, of which step_rows() advances the first rows.
-struct State {
-  Tensor hidden;       // [B, P]: P is the projected size, H without projection.
-  Tensor cell;         // [B, H], LSTM only.
-  Tensor unprojected;  // [B, H], only with projection.
-};
-
-template <typename T>
-void step_rows(RecurrentKind kind, const LayerWeights& w, const StateProduct<T>& product,
-               int64_t rows, T* gates, T* hidden_gates, const State& s) {
-  const int64_t size = w.w_hh.size(0) / gates_of(kind);
-  T* hidden = s.hidden.data<T>();
-  T* stepped = s.unprojected.defined() ? s.unprojected.data<T>() : hidden;
-  product(rows, hidden, hidden_gates);
-  if (kind == RecurrentKind::kGru && w.b_hh.defined()) {
-    const T* bias = w.b_hh.data<T>();
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t j = 0; j < 3 * size; ++j) hidden_gates[r * 3 * size + j] += bias[j];
-    }
-  }
-  const int64_t width = gates_of(kind) * size;
-  for (int64_t r = 0; r < rows; ++r) {
-    step_row(kind, size, gates + r * width, hidden_gates + r * width, stepped + r * size,
-             s.cell.defined() ? s.cell.data<T>() + r * size : nullptr);
-  }
-  if (s.unprojected.defined()) multiply_transposed(rows, stepped, w.w_hr, hidden);
-}
-
-// The input's share of the gates, with all biases that may be added up front.
-Tensor input_gates(RecurrentKind kind, const LayerWeights& w, const Tensor& rows) {
-  if (!w.b_ih.defined()) return linear(rows, w.w_ih, Tensor());
-  if (kind == RecurrentKind::kGru) return linear(rows, w.w_ih, w.b_ih);
-  const Tensor bias = clone(w.b_ih, MemoryFormat::kContiguous);
-  dispatch_work(bias.dtype(), "rnn", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    for (int64_t j = 0; j < bias.numel(); ++j) bias.data<T>()[j] += w.b_hh.data<T>()[j];
-  });
-  return linear(rows, w.w_ih, bias);
-}
-
-// Runs one direction of one layer over all steps; writes its columns of `output` [N, width].
-void run_direction(RecurrentKind kind, const LayerWeights& w, const Tensor& rows,
-                   const std::vector<int64_t>& batch_sizes, bool reverse, const State& state,
-                   const Tensor& output, int64_t column) {
-  const Tensor gates = input_gates(kind, w, rows);
-  const int64_t width = w.w_hh.size(0);
-  const Tensor hidden_gates =
-      Tensor::empty(IntVector{batch_sizes.empty() ? 0 : batch_sizes[0], width}, rows.dtype());
-  const int64_t size = state.hidden.size(1);
-  int64_t offset = reverse ? rows.size(0) : 0;
-  dispatch_work(rows.dtype(), "rnn", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    const StateProduct<T> product(w.w_hh, batch_sizes.size());
-    for (size_t i = 0; i < batch_sizes.size(); ++i) {
-      poll_interrupt();
-      const int64_t count = batch_sizes[reverse ? batch_sizes.size() - 1 - i : i];
-      if (reverse) offset -= count;
-      step_rows<T>(kind, w, product, count, gates.data<T>() + offset * width,
-                   hidden_gates.data<T>(), state);
-      const T* hidden = state.hidden.data<T>();
-      T* target = output.data<T>() + offset * output.size(1) + column;
-      for (int64_t r = 0; r < count; ++r) {
-        std::copy(hidden + r * size, hidden + (r + 1) * size, target + r * output.size(1));
-      }
-      if (!reverse) offset += count;
-    }
-  });
-}
-
-void check_weights(RecurrentKind kind, const LayerWeights& w, const Tensor& rows, const State& s) {
+void check_weights(RecurrentKind kind, const LayerWeights& w, const Tensor& rows,
+                   const LayerState& s) {
   const int64_t gates = gates_of(kind);
   const int64_t size = s.cell.defined() ? s.cell.size(1) : s.hidden.size(1);
   if (!(w.w_ih.dim() == 2 && w.w_hh.dim() == 2 && w.w_ih.size(0) == gates * size &&
@@ -220,6 +45,10 @@ Tensor layer_slice(const Tensor& states, int64_t index, ScalarType work) {
   return clone(to_dtype(slice, work), MemoryFormat::kContiguous);
 }
 
+bool are_same(const LayerWeights& w, const Tensor& w_ih, const Tensor& w_hh) {
+  return w.w_ih.raw() == w_ih.raw() && w.w_hh.raw() == w_hh.raw();
+}
+
 LayerWeights layer_weights(const std::vector<Tensor>& params, const RecurrentOptions& o,
                            bool projected, int64_t index, ScalarType work) {
   const size_t each = 2 + (o.has_biases ? 2 : 0) + (projected ? 1 : 0);
@@ -227,6 +56,7 @@ LayerWeights layer_weights(const std::vector<Tensor>& params, const RecurrentOpt
   LayerWeights w;
   w.w_ih = as_work(params[first], work);
   w.w_hh = as_work(params[first + 1], work);
+  w.are_given = are_same(w, params[first], params[first + 1]);
   if (o.has_biases) {
     w.b_ih = as_work(params[first + 2], work);
     w.b_hh = as_work(params[first + 3], work);
@@ -284,13 +114,13 @@ void run_direction_of(const LayersRun& run, int64_t layer, int64_t direction, co
   const ScalarType work = rows.dtype();
   const int64_t index = layer * run.directions() + direction;
   const LayerWeights w = layer_weights(run.params, run.options, run.projected, index, work);
-  State state{layer_slice(run.hidden, index, work),
-              run.cell.defined() ? layer_slice(run.cell, index, work) : Tensor(), Tensor()};
+  LayerState state{layer_slice(run.hidden, index, work),
+                   run.cell.defined() ? layer_slice(run.cell, index, work) : Tensor(), Tensor()};
   if (run.projected)
     state.unprojected = Tensor::empty(IntVector{run.hidden.size(1), run.cell.size(2)}, work);
   check_weights(run.options.kind, w, rows, state);
   run_direction(run.options.kind, w, rows, run.batch_sizes, direction == 1, state, output,
-                direction * run.hidden.size(2));
+                direction * run.hidden.size(2), run.options.packed);
   const auto store = [&](const Tensor& all, const Tensor& one) {
     copy_into(all.as_view(all.sizes().subspan(1), all.strides().subspan(1), index * all.stride(0)),
               one);
@@ -348,33 +178,6 @@ std::vector<int64_t> checked_batch_sizes(const Tensor& batch_sizes, int64_t rows
   return sizes;
 }
 
-// One step of a cell: input [B, I] or [I].
-State run_cell(RecurrentKind kind, const Tensor& input, const Tensor& hidden, const Tensor& cell,
-               const LayerWeights& given) {
-  require_dtype_of(input, {&hidden, &given.w_ih, &given.w_hh, &given.b_ih, &given.b_hh},
-                   "rnn cell");
-  const ScalarType work = work_type(input.dtype());
-  const bool single = input.dim() == 1;
-  const Tensor rows = as_work(single ? unsqueeze(input, 0) : input, work);
-  const auto state_of = [&](const Tensor& t) {
-    if (!t.defined()) return t;
-    return clone(to_dtype(t.dim() == 1 ? unsqueeze(t, 0) : t, work), MemoryFormat::kContiguous);
-  };
-  const State state{state_of(hidden), state_of(cell), Tensor()};
-  const LayerWeights w{as_work(given.w_ih, work), as_work(given.w_hh, work),
-                       as_work(given.b_ih, work), as_work(given.b_hh, work), Tensor()};
-  require(rows.dim() == 2 && state.hidden.dim() == 2 && rows.size(0) == state.hidden.size(0), kBad,
-          "Input batch size {} doesn't match hidden0 batch size {}", rows.size(0),
-          state.hidden.size(0));
-  check_weights(kind, w, rows, state);
-  const Tensor output = Tensor::empty(state.hidden.sizes(), work);
-  run_direction(kind, w, rows, {rows.size(0)}, false, state, output, 0);
-  const auto give = [&](const Tensor& t) {
-    return t.defined() ? to_dtype(single ? squeeze_dim(t, 0) : t, input.dtype()) : t;
-  };
-  return {give(state.hidden), give(state.cell), Tensor()};
-}
-
 }  // namespace
 
 RecurrentResult run_recurrent(const Tensor& input, const Tensor& hidden, const Tensor& cell,
@@ -407,31 +210,59 @@ RecurrentResult run_recurrent_packed(const Tensor& data, const Tensor& batch_siz
   return run_layers(data, sizes, sizes[0], hidden, cell, params, options);
 }
 
+std::tuple<Tensor, Tensor> run_recurrent_cell(RecurrentKind kind, const Tensor& input,
+                                              const Tensor& hidden, const Tensor& cell,
+                                              const std::array<Tensor, 4>& weights,
+                                              RecurrentWeights* packed) {
+  const auto& [w_ih, w_hh, b_ih, b_hh] = weights;
+  require_dtype_of(input, {&hidden, &w_ih, &w_hh, &b_ih, &b_hh}, "rnn cell");
+  const ScalarType work = work_type(input.dtype());
+  const bool single = input.dim() == 1;
+  const Tensor rows = as_work(single ? unsqueeze(input, 0) : input, work);
+  const auto state_of = [&](const Tensor& t) {
+    if (!t.defined()) return t;
+    return clone(to_dtype(t.dim() == 1 ? unsqueeze(t, 0) : t, work), MemoryFormat::kContiguous);
+  };
+  const LayerState state{state_of(hidden), state_of(cell), Tensor()};
+  LayerWeights w{as_work(w_ih, work), as_work(w_hh, work), as_work(b_ih, work), as_work(b_hh, work),
+                 Tensor()};
+  w.are_given = are_same(w, w_ih, w_hh);
+  require(rows.dim() == 2 && state.hidden.dim() == 2 && rows.size(0) == state.hidden.size(0), kBad,
+          "Input batch size {} doesn't match hidden0 batch size {}", rows.size(0),
+          state.hidden.size(0));
+  check_weights(kind, w, rows, state);
+  const Tensor output = Tensor::empty(state.hidden.sizes(), work);
+  run_direction(kind, w, rows, {rows.size(0)}, false, state, output, 0, packed);
+  const auto give = [&](const Tensor& t) {
+    return t.defined() ? to_dtype(single ? squeeze_dim(t, 0) : t, input.dtype()) : t;
+  };
+  return {give(state.hidden), give(state.cell)};
+}
+
 std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, const std::vector<Tensor>& hx,
                                      const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,
                                      const Tensor& b_hh) {
   require(hx.size() == 2, kBad, "lstm_cell expects two hidden states");
-  const State state =
-      run_cell(RecurrentKind::kLstm, input, hx[0], hx[1], {w_ih, w_hh, b_ih, b_hh, Tensor()});
-  return {state.hidden, state.cell};
+  return run_recurrent_cell(RecurrentKind::kLstm, input, hx[0], hx[1], {w_ih, w_hh, b_ih, b_hh},
+                            nullptr);
 }
 
 Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
                 const Tensor& b_ih, const Tensor& b_hh) {
-  return run_cell(RecurrentKind::kGru, input, hx, Tensor(), {w_ih, w_hh, b_ih, b_hh, Tensor()})
-      .hidden;
+  return std::get<0>(run_recurrent_cell(RecurrentKind::kGru, input, hx, Tensor(),
+                                        {w_ih, w_hh, b_ih, b_hh}, nullptr));
 }
 
 Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
                      const Tensor& b_ih, const Tensor& b_hh) {
-  return run_cell(RecurrentKind::kTanh, input, hx, Tensor(), {w_ih, w_hh, b_ih, b_hh, Tensor()})
-      .hidden;
+  return std::get<0>(run_recurrent_cell(RecurrentKind::kTanh, input, hx, Tensor(),
+                                        {w_ih, w_hh, b_ih, b_hh}, nullptr));
 }
 
 Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
                      const Tensor& b_ih, const Tensor& b_hh) {
-  return run_cell(RecurrentKind::kRelu, input, hx, Tensor(), {w_ih, w_hh, b_ih, b_hh, Tensor()})
-      .hidden;
+  return std::get<0>(run_recurrent_cell(RecurrentKind::kRelu, input, hx, Tensor(),
+                                        {w_ih, w_hh, b_ih, b_hh}, nullptr));
 }
 
 std::tuple<Tensor, Tensor> pad_packed_sequence(const Tensor& data, const Tensor& batch_sizes,

@@ -5,6 +5,7 @@
 // g, o (LSTM) and r, z, n (GRU). f16 and bf16 compute in f32.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
+
+class RecurrentWeights;  // recurrent_weights.h
 
 enum class RecurrentKind : uint8_t { kLstm, kGru, kTanh, kRelu };
 
@@ -23,6 +26,7 @@ struct RecurrentOptions {
   double dropout = 0;  // Between layers; applied if `generator` is not null.
   bool bidirectional = false;
   Generator* generator = nullptr;
+  RecurrentWeights* packed = nullptr;  // Keeps matrices packed between calls; null: nothing does.
 };
 
 // Output of all steps and the final states; `cell` is undefined but for an LSTM.
@@ -41,6 +45,12 @@ RecurrentResult run_recurrent_packed(const Tensor& data, const Tensor& batch_siz
                                      const std::vector<Tensor>& params,
                                      const RecurrentOptions& options);
 
+// One step of a cell on input [B, I] (or [I]): the states. `weights` are w_ih, w_hh, b_ih, b_hh, of
+// which biases may be undefined; `packed` as in RecurrentOptions.
+std::tuple<Tensor, Tensor> run_recurrent_cell(RecurrentKind kind, const Tensor& input,
+                                              const Tensor& hidden, const Tensor& cell,
+                                              const std::array<Tensor, 4>& weights,
+                                              RecurrentWeights* packed);
 // aten::lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell: one step on input [B, I] (or [I]).
 std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, const std::vector<Tensor>& hx,
                                      const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih,

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
+#include "tierup/kernels/recurrent/recurrent_weights.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
@@ -25,6 +30,112 @@ TEST(Recurrent, RefusesMoreLayersThanParametersMake) {
           "rnn: 4 parameters do not make " + std::to_string(layers) + " layers");
     }
   }
+}
+
+Tensor numbers(const IntVector& sizes, int64_t seed) {
+  const Tensor result = Tensor::empty(sizes, ScalarType::kFloat);
+  for (int64_t i = 0; i < result.numel(); ++i)
+    result.data<float>()[i] = static_cast<float>((i * 7919 + seed * 31) % 1001) / 4000.0F - 0.125F;
+  return result;
+}
+
+Tensor as_doubles(const Tensor& t) { return t.defined() ? to_dtype(t, ScalarType::kDouble) : t; }
+
+void expect_near(const Tensor& floats, const Tensor& doubles) {
+  ASSERT_EQ(floats.defined(), doubles.defined());
+  if (!floats.defined()) return;
+  const Tensor left = contiguous(floats);
+  const Tensor right = contiguous(doubles);
+  ASSERT_EQ(left.numel(), right.numel());
+  for (int64_t i = 0; i < left.numel(); ++i)
+    ASSERT_NEAR(left.data<float>()[i], right.data<double>()[i],
+                1e-5 * std::max(1.0, std::abs(right.data<double>()[i])))
+        << i;
+}
+
+struct Sizes {
+  int64_t steps, batch, input, size, layers;
+  bool bidirectional;
+};
+
+// f32 against f64, which runs plain loops.
+void expect_as_in_doubles(RecurrentKind kind, int64_t gates, const Sizes& s,
+                          RecurrentWeights* packed) {
+  RecurrentOptions options{.kind = kind};
+  options.num_layers = s.layers;
+  options.bidirectional = s.bidirectional;
+  const int64_t directions = s.bidirectional ? 2 : 1;
+  std::vector<Tensor> params;
+  for (int64_t i = 0; i < s.layers * directions; ++i) {
+    const int64_t in = i < directions ? s.input : directions * s.size;
+    params.push_back(numbers({gates * s.size, in}, 4 * i));
+    params.push_back(numbers({gates * s.size, s.size}, 4 * i + 1));
+    params.push_back(numbers({gates * s.size}, 4 * i + 2));
+    params.push_back(numbers({gates * s.size}, 4 * i + 3));
+  }
+  std::vector<Tensor> wide;
+  for (const Tensor& t : params) wide.push_back(as_doubles(t));
+  const Tensor x = numbers({s.steps, s.batch, s.input}, 50);
+  const IntVector states{s.layers * directions, s.batch, s.size};
+  const Tensor hidden = numbers(states, 51);
+  const Tensor cell = kind == RecurrentKind::kLstm ? numbers(states, 52) : Tensor();
+  options.packed = packed;
+  const RecurrentResult floats = run_recurrent(x, hidden, cell, params, options, false);
+  options.packed = nullptr;
+  const RecurrentResult doubles =
+      run_recurrent(as_doubles(x), as_doubles(hidden), as_doubles(cell), wide, options, false);
+  expect_near(floats.output, doubles.output);
+  expect_near(floats.hidden, doubles.hidden);
+  expect_near(floats.cell, doubles.cell);
+}
+
+TEST(Recurrent, OddSizesGiveInFloatsWhatTheyGiveInDoublesOnAllInstructionSets) {
+  constexpr std::pair<RecurrentKind, int64_t> kKinds[] = {{RecurrentKind::kLstm, 4},
+                                                          {RecurrentKind::kGru, 3},
+                                                          {RecurrentKind::kTanh, 1},
+                                                          {RecurrentKind::kRelu, 1}};
+  for (const InstructionSet most :
+       {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (const auto& [kind, gates] : kKinds) {
+      for (const Sizes& s : {Sizes{1, 1, 1, 1, 1, false}, Sizes{3, 3, 5, 7, 2, true},
+                             Sizes{4, 17, 33, 20, 1, true}, Sizes{2, 1, 70, 67, 2, false}}) {
+        SCOPED_TRACE(testing::Message()
+                     << static_cast<int>(most) << ": " << gates << " gates of " << s.size);
+        RecurrentWeights packed;
+        for (RecurrentWeights* kept : {static_cast<RecurrentWeights*>(nullptr), &packed, &packed})
+          expect_as_in_doubles(kind, gates, s, kept);
+      }
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+}
+
+TEST(Recurrent, KeptMatricesArePackedAnewWhenTheyAreWritten) {
+  RecurrentWeights packed;
+  const Tensor weight = numbers({8, 4}, 1);
+  const auto before = packed.panels_of(weight);
+  EXPECT_EQ(packed.panels_of(weight), before);
+  const size_t bytes = packed.bytes();
+  fill(weight, 2);
+  weight.storage()->bump_version();
+  const auto after = packed.panels_of(weight);
+  EXPECT_EQ(after[0], 2);
+  EXPECT_NE(before[0], 2);
+  EXPECT_EQ(packed.bytes(), bytes);
+}
+
+TEST(Recurrent, ACellThatKeepsItsMatricesIsAStepOfTheLayer) {
+  RecurrentWeights packed;
+  const std::array<Tensor, 4> weights{numbers({12, 3}, 1), numbers({12, 4}, 2), numbers({12}, 3),
+                                      numbers({12}, 4)};
+  const Tensor x = numbers({2, 3}, 5);
+  const Tensor h = numbers({2, 4}, 6);
+  const Tensor kept =
+      std::get<0>(run_recurrent_cell(RecurrentKind::kGru, x, h, Tensor(), weights, &packed));
+  const Tensor plain = gru_cell(x, h, weights[0], weights[1], weights[2], weights[3]);
+  expect_near(kept, as_doubles(plain));
+  EXPECT_GT(packed.bytes(), 0);
 }
 
 }  // namespace

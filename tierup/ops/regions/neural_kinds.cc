@@ -19,6 +19,7 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::Int.Tensor", OpKind::kSame},
     {"aten::_convolution", OpKind::kConvolution},
     {"aten::_native_multi_head_attention", OpKind::kMultiHead},
+    {"aten::_softmax", OpKind::kSoftmax},
     {"aten::adaptive_avg_pool1d", OpKind::kAdaptivePool1d},
     {"aten::adaptive_avg_pool2d", OpKind::kAdaptivePool},
     {"aten::adaptive_max_pool1d", OpKind::kAdaptiveMax},
@@ -52,12 +53,14 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::floor_divide", OpKind::kIntFloorDiv},
     {"aten::floordiv.int", OpKind::kIntFloorDiv},
     {"aten::gelu", OpKind::kGelu},
+    {"aten::glu", OpKind::kGlu},
     {"aten::hardsigmoid", OpKind::kHardsigmoid},
     {"aten::hardswish", OpKind::kHardswish},
     {"aten::hardtanh", OpKind::kHardtanh},
     {"aten::layer_norm", OpKind::kLayerNorm},
     {"aten::leaky_relu", OpKind::kLeakyRelu},
     {"aten::linear", OpKind::kLinear},
+    {"aten::masked_fill.Scalar", OpKind::kMaskedFill},
     {"aten::matmul", OpKind::kMatmul},
     {"aten::max.dim", OpKind::kLargest},
     {"aten::max_pool1d", OpKind::kMaxPool1d},
@@ -75,6 +78,7 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::rms_norm", OpKind::kRmsNorm},
     {"aten::rsqrt", OpKind::kRsqrt},
     {"aten::scaled_dot_product_attention", OpKind::kAttention},
+    {"aten::select.int", OpKind::kSelect},
     {"aten::sigmoid", OpKind::kSigmoid},
     {"aten::silu", OpKind::kSilu},
     {"aten::size.int", OpKind::kSizeOf},
@@ -82,12 +86,15 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::softmax.int", OpKind::kSoftmax},
     {"aten::split.Tensor", OpKind::kSplit},
     {"aten::split_with_sizes", OpKind::kSplit},
+    {"aten::squeeze.dim", OpKind::kSqueeze},
     {"aten::sub.Scalar", OpKind::kSub},
     {"aten::sub.Tensor", OpKind::kSub},
     {"aten::sub.int", OpKind::kIntSub},
     {"aten::tanh", OpKind::kTanh},
     {"aten::to.dtype", OpKind::kTo},
     {"aten::transpose.int", OpKind::kTranspose},
+    {"aten::unbind.int", OpKind::kUnbind},
+    {"aten::unflatten.int", OpKind::kUnflatten},
     {"aten::unsqueeze", OpKind::kUnsqueeze},
     {"aten::view", OpKind::kView},
     {"prim::NumToTensor.Scalar", OpKind::kSame},
@@ -148,6 +155,7 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kRmsNorm:
     case OpKind::kMean: return bits({1, 2, 3});
     case OpKind::kSlice: return bits({1, 4});
+    case OpKind::kMaskedFill: return bits({2});
     case OpKind::kTo: return bits({1, 2, 3, 4});
     case OpKind::kLargest:
     case OpKind::kClamp:

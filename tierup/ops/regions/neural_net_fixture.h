@@ -76,6 +76,10 @@ class Line {
   void replace_kernel(KernelFn kernel) { kernels_.back() = kernel; }
   static net::Arg v(int value) { return {value, {}}; }
   static net::Arg c(IValue value) { return {-1, std::move(value)}; }
+  const net::Program& program(std::vector<int> outputs) {
+    program_.outputs = std::move(outputs);
+    return program_;
+  }
   Ref<NeuralNet> make(std::vector<int> outputs) {
     program_.outputs = std::move(outputs);
     return make_ref<NeuralNet>(program_, kernels_, true);

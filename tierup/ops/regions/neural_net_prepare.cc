@@ -142,7 +142,8 @@ std::optional<size_t> NeuralNet::maker_of_gaps(size_t i) const {
   for (size_t at = program_.ops.size(); at-- > 0;) {
     const kernels::net::Op& op = program_.ops[at];
     if (std::find(op.outputs.begin(), op.outputs.end(), value) == op.outputs.end()) continue;
-    for (const Kind kind : {Kind::kSlice, Kind::kSplit, Kind::kChunk, Kind::kExpand})
+    for (const Kind kind :
+         {Kind::kSlice, Kind::kSelect, Kind::kSplit, Kind::kChunk, Kind::kUnbind, Kind::kExpand})
       if (op.kind == kind) return at;
     if (op.args.empty() || !op.args[0].is_value()) break;
     value = op.args[0].value;

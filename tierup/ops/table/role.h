@@ -38,6 +38,7 @@ enum class Role : uint8_t {
   kFlatten,         // (tensor, first, last) -> these dimensions as one
   kRows,            // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
+  kRecurrent,       // a layer or cell whose twin under tierup:: keeps its matrices packed
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
   kNeuralNet,       // (capsule, inputs...) -> outputs; see neural_net.h
 };

@@ -117,7 +117,7 @@ class Regions {
       const Value* input = node.input(i);
       if ((constants >> i & 1U) != 0 && constant_of(input) == nullptr) return false;
       if (input->type()->is(TypeKind::kTensor) && constant_of(input) == nullptr &&
-          !may_be_float(input) && !(kind == OpKind::kAttention && i == 3)) {
+          !may_be_float(input) && !takes_mask(kind, i)) {
         return false;
       }
     }

@@ -24,7 +24,14 @@ OpKind kind_of(const Node& node) {
   return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
 }
 
-bool parts(OpKind kind) { return kind == OpKind::kSplit || kind == OpKind::kChunk; }
+bool parts(OpKind kind) {
+  return kind == OpKind::kSplit || kind == OpKind::kChunk || kind == OpKind::kUnbind;
+}
+
+bool takes_mask(OpKind kind, size_t argument) {
+  return (kind == OpKind::kAttention && argument == 3) ||
+         (kind == OpKind::kMaskedFill && argument == 1);
+}
 
 bool is_in_place(const Node& node) {
   if (!node.is(NodeKind::kOp)) return false;

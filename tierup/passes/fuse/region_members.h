@@ -18,6 +18,8 @@ kernels::net::OpKind kind_over_numbers(const ir::Node& node, kernels::net::OpKin
 
 // Whether operators of this kind take a tensor apart.
 bool parts(kernels::net::OpKind kind);
+// Whether this argument of such an operator may be a tensor of bools.
+bool takes_mask(kernels::net::OpKind kind, size_t argument);
 
 bool is_in_place(const ir::Node& node);
 // A result that shares its first argument's memory without writing it.

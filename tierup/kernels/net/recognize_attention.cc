@@ -1,0 +1,199 @@
+// softmax(scale * q k^T + mask) v, written out: scale and mask in either order or absent, the mask
+// added or filled in, over matrices of any number of batch dimensions, which may be joined for the
+// products and parted for what stands between them.
+#include <map>
+
+#include "tierup/kernels/net/formula_finder.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+class AttentionFinder : private FormulaFinder {
+ public:
+  using FormulaFinder::FormulaFinder;
+
+  void run() {
+    for (Layer& layer : net_.layers)
+      if (layer.kind == LayerKind::kBatchGemm) match(layer);
+    place_made();
+    remove_dead();
+  }
+
+ private:
+  // What stands between the weights and the product of queries and keys.
+  struct Scores {
+    const Layer* product = nullptr;
+    double scale = 1;
+    int mask = -1;
+    double mask_scale = 1;  // Of what was done to the sum with the mask.
+    bool fills = false;
+    double fill = 0;
+    IntVector shape;  // Where the mask is met, or else of the weights.
+  };
+
+  const IntVector& sizes(int id) const { return net_.values[static_cast<size_t>(id)].sizes; }
+
+  // A value in front of the views that leave its matrices as they are.
+  int behind_views(int id, std::vector<int>& steps) const {
+    for (;;) {
+      const Layer* view = inner(id, LayerKind::kView);
+      if (view == nullptr) return id;
+      const IntVector& before = sizes(view->inputs[0]);
+      const IntVector& after = sizes(id);
+      if (before.size() < 3 || after.size() < 3 ||
+          !std::equal(before.end() - 2, before.end(), after.end() - 2)) {
+        return id;
+      }
+      steps.push_back(id);
+      id = view->inputs[0];
+    }
+  }
+
+  static std::optional<double> factor_of(const Layer& layer) {
+    const bool scales = layer.kind == LayerKind::kActivate &&
+                        layer.activation.function == Function::kLinear &&
+                        layer.activation.beta == 0;
+    return scales ? std::optional<double>(layer.activation.alpha) : std::nullopt;
+  }
+
+  void match(Layer& layer) {
+    std::vector<int> steps;
+    const int weights = behind_views(layer.inputs[0], steps);
+    const Layer* softmax = inner(weights, LayerKind::kSoftmax);
+    if (softmax == nullptr) return;
+    steps.push_back(weights);
+    Scores scores;
+    scores.shape = sizes(weights);
+    if (!follow(softmax->inputs[0], scores, steps) || scores.shape.size() > 4) return;
+    scores.shape.insert(scores.shape.begin(), 4 - scores.shape.size(), 1);
+    if (scores.mask >= 0 && !spreads_over(scores.mask, scores.shape)) return;
+    put_attention(layer, scores);
+    dead_.insert(dead_.end(), steps.begin(), steps.end());
+  }
+
+  // From the softmax's input back to the product; nothing else reads what stands between.
+  bool follow(int id, Scores& found, std::vector<int>& steps) const {
+    for (;;) {
+      id = behind_views(id, steps);
+      const Layer* layer = inner(id);
+      if (layer == nullptr) return false;
+      steps.push_back(id);
+      if (layer->kind == LayerKind::kBatchGemm) {
+        found.product = layer;
+        return true;
+      }
+      if (const auto factor = factor_of(*layer)) {
+        found.scale *= *factor;
+        id = layer->inputs[0];
+        continue;
+      }
+      const bool sums = layer->kind == LayerKind::kBinary && !layer->multiplies;
+      if (found.mask >= 0 || !(sums || layer->kind == LayerKind::kFill)) return false;
+      const size_t side = sums && !leads_to_product(layer->inputs[0]) ? 1 : 0;
+      found.mask = layer->inputs[1 - side];
+      found.mask_scale = found.scale;
+      found.fills = !sums;
+      found.fill = layer->fill * found.scale;
+      found.shape = sizes(id);
+      id = layer->inputs[side];
+    }
+  }
+  bool leads_to_product(int id) const {
+    std::vector<int> passed;
+    for (;;) {
+      id = behind_views(id, passed);
+      const Layer* layer = inner(id);
+      if (layer == nullptr) return false;
+      if (layer->kind == LayerKind::kBatchGemm) return true;
+      if (!factor_of(*layer) && layer->kind != LayerKind::kFill) return false;
+      id = layer->inputs[0];
+    }
+  }
+
+  // Whether the mask's sizes are those of the scores, or 1.
+  bool spreads_over(int mask, const IntVector& scores) const {
+    const IntVector& small = sizes(mask);
+    if (small.size() > scores.size()) return false;
+    const size_t lead = scores.size() - small.size();
+    for (size_t d = 0; d < small.size(); ++d)
+      if (small[d] != 1 && small[d] != scores[d + lead]) return false;
+    return true;
+  }
+
+  // A layer to stand before `at`; its result is a new value.
+  Layer& make(const Layer& at, LayerKind kind, std::vector<int> inputs, IntVector sizes) {
+    Layer layer;
+    layer.kind = kind;
+    layer.id = at.id;
+    layer.inputs = std::move(inputs);
+    layer.output = static_cast<int>(net_.values.size());
+    Value value;
+    value.sizes = std::move(sizes);
+    value.uses = 1;
+    net_.values.push_back(std::move(value));
+    producer_.push_back(nullptr);
+    std::vector<Layer>& made = made_[at.output];
+    made.push_back(std::move(layer));
+    return made.back();
+  }
+  // The matrices of a value in the batch dimensions of the scores.
+  int in_shape(const Layer& at, int id, const IntVector& shape) {
+    const IntVector& given = sizes(id);
+    const IntVector wanted{shape[0], shape[1], given[given.size() - 2], given.back()};
+    return given == wanted ? id : make(at, LayerKind::kView, {id}, wanted).output;
+  }
+
+  void put_attention(Layer& layer, const Scores& scores) {
+    const int query = in_shape(layer, scores.product->inputs[0], scores.shape);
+    const int turned_key = in_shape(layer, scores.product->inputs[1], scores.shape);
+    const int value = in_shape(layer, layer.inputs[1], scores.shape);
+    const IntVector key_sizes{scores.shape[0], scores.shape[1], scores.shape[3],
+                              sizes(query).back()};
+    Layer& turn = make(layer, LayerKind::kPermute, {turned_key}, key_sizes);
+    turn.order = {0, 1, 3, 2};
+    const int key = turn.output;
+    std::vector<int> inputs{query, key, value};
+    if (scores.mask >= 0 && !scores.fills && scores.mask_scale != 1) {
+      Layer& scaled = make(layer, LayerKind::kActivate, {scores.mask}, sizes(scores.mask));
+      scaled.activation = {Function::kLinear, static_cast<float>(scores.mask_scale), 0};
+      inputs.push_back(scaled.output);
+    } else if (scores.mask >= 0) {
+      inputs.push_back(scores.mask);
+    }
+    const IntVector wanted{scores.shape[0], scores.shape[1], scores.shape[2], sizes(value).back()};
+    const bool is_shaped = sizes(layer.output) == wanted;
+    Layer& attention =
+        is_shaped ? layer : make(layer, LayerKind::kAttention, std::move(inputs), wanted);
+    if (is_shaped) {
+      layer.kind = LayerKind::kAttention;
+      layer.inputs = std::move(inputs);
+    }
+    attention.attention_scale = scores.scale;
+    attention.is_written_out = true;
+    attention.fills = scores.fills;
+    attention.fill = scores.fill;
+    if (is_shaped) return;
+    layer.kind = LayerKind::kView;
+    layer.inputs = {attention.output};
+  }
+
+  void place_made() {
+    if (made_.empty()) return;
+    std::vector<Layer> layers;
+    for (Layer& layer : net_.layers) {
+      const auto found = made_.find(layer.output);
+      if (found != made_.end())
+        std::move(found->second.begin(), found->second.end(), std::back_inserter(layers));
+      layers.push_back(std::move(layer));
+    }
+    net_.layers = std::move(layers);
+  }
+
+  std::map<int, std::vector<Layer>> made_;  // By the output of the layer that they stand before.
+};
+
+}  // namespace
+
+void recognize_attention(LayerNet& net) { AttentionFinder(net).run(); }
+
+}  // namespace tierup::kernels::net

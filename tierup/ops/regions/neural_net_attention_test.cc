@@ -1,0 +1,155 @@
+// Attention written out as operators, which nets make one layer of, and the gates of convolutions.
+#include <limits>
+
+#include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/shape/view.h"
+#include "tierup/ops/regions/neural_net_fixture.h"
+
+namespace tierup::ops {
+namespace {
+
+using L = Line;
+
+int64_t attentions(Line& line, int output, const std::vector<IValue>& inputs) {
+  net::LayerNet layers = net::resolve(line.program({output}), inputs);
+  net::recognize(layers);
+  return std::count_if(layers.layers.begin(), layers.layers.end(), [](const net::Layer& layer) {
+    return layer.kind == net::LayerKind::kAttention;
+  });
+}
+
+void expect_one_attention(Line& line, int output, const std::vector<IValue>& inputs) {
+  EXPECT_EQ(attentions(line, output, inputs), 1);
+  const Ref<NeuralNet> object = line.make({output});
+  expect_same_thrice(*object, inputs);
+}
+
+Tensor hides_some(IntVector sizes) {
+  const Tensor mask = Tensor::empty(sizes, ScalarType::kBool);
+  for (int64_t i = 0; i < mask.numel(); ++i) mask.data<bool>()[i] = i % 3 == 1;
+  return mask;
+}
+
+int softmax_of(Line& line, int scores) {
+  return line.add("aten::softmax.int", {L::v(scores), L::c(-1), L::c({})});
+}
+
+TEST(NeuralNetAttention, OfThreeDimensionsWithAMaskThatIsFilledIn) {
+  for (const double fill : {-1e9, -2.0, -std::numeric_limits<double>::infinity()}) {
+    Line line;
+    const int k = line.input();
+    const int v = line.input();
+    const int mask = line.input();
+    const int turned = line.add("aten::transpose.int", {L::v(k), L::c(1), L::c(2)});
+    const int product = line.add("aten::bmm", {L::v(0), L::v(turned)});
+    const int scaled = line.add("aten::div.Scalar", {L::v(product), L::c(2.5)});
+    const int filled = line.add("aten::masked_fill.Scalar", {L::v(scaled), L::v(mask), L::c(fill)});
+    const int out = line.add("aten::bmm", {L::v(softmax_of(line, filled)), L::v(v)});
+    expect_one_attention(line, out,
+                         {numbers({6, 19, 8}, 1), numbers({6, 23, 8}, 2), numbers({6, 23, 5}, 3),
+                          hides_some({6, 19, 23})});
+  }
+}
+
+TEST(NeuralNetAttention, WithABiasThatIsAddedBeforeTheScale) {
+  Line line;
+  const int k = line.input();
+  const int v = line.input();
+  const int bias = line.input();
+  const int query = line.add("aten::permute", {L::v(0), L::c(ints({0, 2, 1, 3}))});
+  const int turned = line.add("aten::permute", {L::v(k), L::c(ints({0, 2, 3, 1}))});
+  const int value = line.add("aten::permute", {L::v(v), L::c(ints({0, 2, 1, 3}))});
+  const int product = line.add("aten::matmul", {L::v(query), L::v(turned)});
+  const int sum = line.add("aten::add.Tensor", {L::v(bias), L::v(product), L::c(1)});
+  const int scaled = line.add("aten::mul.Scalar", {L::v(sum), L::c(0.4)});
+  const int out = line.add("aten::matmul", {L::v(softmax_of(line, scaled)), L::v(value)});
+  expect_one_attention(line, out,
+                       {numbers({2, 17, 5, 12}, 1), numbers({2, 17, 5, 12}, 2),
+                        numbers({2, 17, 5, 12}, 3), numbers({2, 5, 17, 17}, 4)});
+}
+
+TEST(NeuralNetAttention, WhoseHeadsAreJoinedForTheProducts) {
+  Line line;
+  const int turned = line.input();
+  const int v = line.input();
+  const int mask = line.input();
+  const int product = line.add("aten::bmm", {L::v(0), L::v(turned)});
+  const int parted = line.add("aten::view", {L::v(product), L::c(ints({2, 3, 7, 9}))});
+  const int sum = line.add("aten::add.Tensor", {L::v(parted), L::v(mask), L::c(1)});
+  const int joined = line.add("aten::view", {L::v(softmax_of(line, sum)), L::c(ints({6, 7, 9}))});
+  const int out = line.add("aten::bmm", {L::v(joined), L::v(v)});
+  expect_one_attention(line, out,
+                       {numbers({6, 7, 8}, 1), numbers({6, 8, 9}, 2), numbers({6, 9, 4}, 3),
+                        numbers({2, 1, 1, 9}, 4)});
+}
+
+TEST(NeuralNetAttention, IsNotWhereSomethingElseReadsTheWeights) {
+  Line line;
+  const int turned = line.input();
+  const int v = line.input();
+  const int product = line.add("aten::bmm", {L::v(0), L::v(turned)});
+  const int weights = softmax_of(line, product);
+  const int mixed = line.add("aten::bmm", {L::v(weights), L::v(v)});
+  const int total =
+      line.add("aten::mean.dim", {L::v(weights), L::c(ints({-1})), L::c(true), L::c({})});
+  const int out = line.add("aten::add.Tensor", {L::v(mixed), L::v(total), L::c(1)});
+  const std::vector<IValue> inputs{numbers({6, 7, 8}, 1), numbers({6, 8, 9}, 2),
+                                   numbers({6, 9, 4}, 3)};
+  EXPECT_EQ(attentions(line, out, inputs), 0);
+  expect_same_thrice(*line.make({out}), inputs);
+}
+
+TEST(NeuralNetAttention, AQueryThatSeesNothingGivesWhatTheOperatorsGive) {
+  Line line;
+  const int turned = line.input();
+  const int v = line.input();
+  const int mask = line.input();
+  const int product = line.add("aten::bmm", {L::v(0), L::v(turned)});
+  const int sum = line.add("aten::add.Tensor", {L::v(product), L::v(mask), L::c(1)});
+  const int out = line.add("aten::bmm", {L::v(softmax_of(line, sum)), L::v(v)});
+  const Ref<NeuralNet> object = line.make({out});
+  const Tensor hidden = numbers({1, 20, 9}, 4);
+  std::fill_n(hidden.data<float>(), 9, -std::numeric_limits<float>::infinity());
+  std::vector<IValue> inputs{numbers({1, 20, 8}, 1), numbers({1, 8, 9}, 2), numbers({1, 9, 4}, 3),
+                             hidden};
+  RunContext context;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor result = object->run(inputs, context)[0].to_tensor();
+    EXPECT_TRUE(std::isnan(result.data<float>()[0])) << i;
+    EXPECT_FALSE(std::isnan(result.data<float>()[4])) << i;
+  }
+}
+
+TEST(NeuralNetAttention, QueriesKeysAndValuesMayBeEntriesOfOneProduct) {
+  Line line;
+  const int packed =
+      line.add("aten::linear", {L::v(0), L::c(numbers({36, 12}, 5)), L::c(numbers({36}, 6))});
+  const int parts =
+      line.add("aten::unflatten.int", {L::v(packed), L::c(2), L::c(ints({3, -1, 6}))});
+  const int ordered = line.add("aten::permute", {L::v(parts), L::c(ints({2, 0, 3, 1, 4}))});
+  const int q = line.add("aten::unbind.int", {L::v(ordered), L::c(0)}, 3);
+  const int last = line.add("aten::select.int", {L::v(ordered), L::c(0), L::c(-1)});
+  const int mixed = line.add(
+      "aten::scaled_dot_product_attention",
+      {L::v(q), L::v(q + 1), L::v(last), L::c({}), L::c(0.0), L::c(false), L::c({}), L::c(false)});
+  const int rows = line.add("aten::transpose.int", {L::v(mixed), L::c(1), L::c(2)});
+  const int joined = line.add("aten::flatten.using_ints", {L::v(rows), L::c(2), L::c(3)});
+  const int out = line.add("aten::linear", {L::v(joined), L::c(numbers({12, 12}, 7)), L::c({})});
+  expect_one_attention(line, out, {numbers({2, 21, 12}, 1)});
+}
+
+TEST(NeuralNet, GatesOfConvolutionsAndOfRows) {
+  Line line;
+  const Tensor weight = numbers({32, 16, 1}, 1);
+  const int wide =
+      line.add("aten::conv1d", {L::v(0), L::c(weight), L::c(numbers({32}, 2)), L::c(ints({1})),
+                                L::c(ints({0})), L::c(ints({1})), L::c(1)});
+  const int gated = line.add("aten::glu", {L::v(wide), L::c(1)});
+  const int rows = line.add("aten::transpose.int", {L::v(gated), L::c(1), L::c(2)});
+  const int out = line.add("aten::glu", {L::v(rows), L::c(-1)});
+  const Ref<NeuralNet> object = line.make({out});
+  expect_same_thrice(*object, numbers({3, 16, 41}, 3));
+}
+
+}  // namespace
+}  // namespace tierup::ops
