@@ -100,7 +100,8 @@ class TrainItem final : public CheckItem {
       add(path, ", its steps", [=] { return api::check_training_steps(model, path); });
     }
     for (const api::TrainingRunCase& run : api::training_runs_of(model)) {
-      add(run.path, run.from_checkpoint ? ", resumed" : "",
+      const bool is_resumed = run.kind == api::TrainingRunCase::Kind::kFromCheckpoint;
+      add(run.path, is_resumed ? ", resumed" : "",
           [=] { return api::check_training_run(model, run); });
     }
     return cases_.size();
@@ -125,7 +126,8 @@ class TrainItem final : public CheckItem {
 
 bool is_training(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".train.pt") || name.ends_with(".train.pt2");
+  return name.ends_with(".train.pt") || name.ends_with(".train.pt2") ||
+         name.ends_with(".joint.pt2");
 }
 
 bool is_model(const fs::path& path) {

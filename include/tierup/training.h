@@ -46,6 +46,13 @@ TIERUP_API std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
                                     const std::vector<Tensor>& inputs,
                                     const GradOptions& options = {});
 
+// Calls an exported joint program (loss and gradients as one graph) and adds its gradients to those
+// of the parameters, as backward() does; gives the loss. The module's own call gives them as a
+// named tuple: loss, gradients and input_gradients by name. Throws kInvalidArgument for other
+// modules.
+TIERUP_API Tensor call_joint(const Module& module, std::vector<Value> args, NamedValues kwargs = {},
+                             const RunOptions& options = {});
+
 struct CheckpointedCall {
   std::string method = "forward";
   std::vector<Value> args;

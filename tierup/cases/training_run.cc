@@ -74,7 +74,8 @@ class TrainingRun {
     options_.tolerances =
         Tolerances::uniform({number_in(metadata, "rtol"), number_in(metadata, "atol")});
     make_optimizers(metadata.at("optimizers"));
-    if (run.from_checkpoint) load_checkpoint(metadata.at("checkpoint"));
+    if (run.kind == TrainingRunCase::Kind::kFromCheckpoint)
+      load_checkpoint(metadata.at("checkpoint"));
   }
 
   // The first difference, empty if there is none.
@@ -88,6 +89,24 @@ class TrainingRun {
       return fmt::format("action {} ({}): {}", number - 1, text_of(action, "do"), difference);
     }
     return {};
+  }
+
+  // A joint program's first call: its loss, and the gradients that it gives.
+  std::string run_joint() {
+    simdjson::dom::parser parser;
+    bool is_called = false;
+    for (const element action : parser.parse(file_.metadata().at("actions")).get_array()) {
+      const std::string what = text_of(action, "do");
+      if (what == "check_grads" && is_called) return check_gradients(action);
+      if (what != "call" || is_called) continue;
+      is_called = true;
+      const IValue result = model_->call(items_of(reader_.read(action["inputs"], nullptr)));
+      const Tensor loss = take_joint_gradients(*model_, result);
+      const std::string difference =
+          find_difference(IValue(loss), reader_.read(action["outputs"], nullptr), options_);
+      if (!difference.empty()) return "loss: " + difference;
+    }
+    return "the run checks no gradients";
   }
 
  private:
@@ -296,16 +315,24 @@ std::vector<TrainingRunCase> training_runs_of(const std::string& model_path) {
   std::sort(paths.begin(), paths.end());
   std::vector<TrainingRunCase> result;
   for (const std::string& run : paths) {
+    using Kind = TrainingRunCase::Kind;
     const archive::Safetensors file = archive::Safetensors::open(run);
+    const auto joint = file.metadata().find("joint");
+    if (joint != file.metadata().end() && joint->second == file_name) {
+      result.push_back({run, Kind::kJoint});
+    }
     if (!names_archive(file, file_name)) continue;
-    result.push_back({run, false});
-    if (file.metadata().contains("checkpoint")) result.push_back({run, true});
+    result.push_back({run, Kind::kWhole});
+    if (file.metadata().contains("checkpoint")) result.push_back({run, Kind::kFromCheckpoint});
   }
   return result;
 }
 
 CaseOutcome check_training_run(const std::string& model_path, const TrainingRunCase& run) {
-  return outcome_of([&] { return TrainingRun(model_path, run).run(); });
+  return outcome_of([&] {
+    TrainingRun recorded(model_path, run);
+    return run.kind == TrainingRunCase::Kind::kJoint ? recorded.run_joint() : recorded.run();
+  });
 }
 
 }  // namespace tierup::api

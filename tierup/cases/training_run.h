@@ -9,14 +9,16 @@
 
 namespace tierup::api {
 
-// A run on one archive: from its beginning, or from the checkpoint that PyTorch wrote in its
-// middle.
+// A run on one archive: from its beginning, from the checkpoint that PyTorch wrote in its middle,
+// or a joint program's first call.
 struct TrainingRunCase {
+  enum class Kind : uint8_t { kWhole, kFromCheckpoint, kJoint };
   std::string path;
-  bool from_checkpoint = false;
+  Kind kind = Kind::kWhole;
 };
 
-// NAME.RECIPE.train.safetensors beside NAME.train.pt or NAME.train.pt2 that name this archive.
+// NAME.RECIPE.train.safetensors beside NAME.train.pt, NAME.train.pt2 or NAME.joint.pt2 that name
+// this archive.
 std::vector<TrainingRunCase> training_runs_of(const std::string& model_path);
 
 // On a freshly loaded model. Never throws.

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tierup/tensor/tensor.h"
+#include "tierup/api/model/model.h"
 
 namespace tierup::api {
 
@@ -12,5 +12,9 @@ Tensor gradient_of(const Tensor& leaf);
 std::vector<Tensor> gradients_of(const std::vector<Tensor>& leaves);
 // Makes them undefined (not zeros).
 void clear_gradients(const std::vector<Tensor>& leaves);
+
+// Adds the gradients that a call of an exported joint program gave to those of the model's
+// parameters, and returns the loss. Throws kInvalidArgument for another program's result.
+Tensor take_joint_gradients(const Model& model, const IValue& result);
 
 }  // namespace tierup::api

@@ -1,5 +1,6 @@
 // Gradients of the public API, over the tape of autodiff.
 #include "tierup/api/model/checkpointed_call.h"
+#include "tierup/api/model/parameter_gradients.h"
 #include "tierup/api/public/facade.h"
 #include "tierup/api/public/public_convert.h"
 #include "tierup/autodiff/node.h"
@@ -62,6 +63,16 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
       }
     });
     return result;
+  });
+}
+
+Tensor call_joint(const Module& module, std::vector<Value> args, NamedValues kwargs,
+                  const RunOptions& options) {
+  return guarded([&] {
+    const api::Model& model = *Access::impl(module).model;
+    const IValue result = model.call(unwrap_all(std::move(args)), unwrap_all(std::move(kwargs)),
+                                     run_options(options));
+    return Access::wrap(api::take_joint_gradients(model, result));
   });
 }
 

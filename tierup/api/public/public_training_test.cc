@@ -103,6 +103,43 @@ TEST_F(PublicTraining, AssignedGradientsFitTheirTensor) {
   EXPECT_TRUE(grad_of(weight()).defined());
 }
 
+// Rows of word numbers and their classes.
+std::vector<Value> words() {
+  Tensor ids = Tensor::zeros(std::vector<int64_t>{4, 5}, DType::kInt64);
+  Tensor classes = Tensor::zeros(std::vector<int64_t>{4}, DType::kInt64);
+  for (int64_t i = 0; i < 20; ++i) ids.data<int64_t>()[i] = (i * 7) % 12;
+  for (int64_t i = 0; i < 4; ++i) classes.data<int64_t>()[i] = i % 3;
+  return {ids, classes};
+}
+
+TEST(JointProgram, GivesItsLossAndItsGradientsByName) {
+  const Module module = Module::load("tests/data/training/bag_classifier.joint.pt2");
+  const Value result = module.call(words());
+  ASSERT_EQ(result.items().size(), 3U);
+  EXPECT_EQ(result.items()[0].to_tensor().element_count(), 1);
+  EXPECT_EQ(result.items()[1].entries().size(), module.parameters().size());
+  EXPECT_TRUE(result.items()[2].entries().empty());
+}
+
+TEST(JointProgram, Trains) {
+  const Module module = Module::load("tests/data/training/bag_classifier.joint.pt2");
+  const Optimizer optimizer("SGD", module, {{"lr", 0.1}});
+  const float first = call_joint(module, words()).data<float>()[0];
+  float last = first;
+  for (int step = 0; step < 5; ++step) {
+    optimizer.step();
+    optimizer.zero_grad();
+    last = call_joint(module, words()).data<float>()[0];
+  }
+  EXPECT_LT(last, first);
+}
+
+TEST_F(PublicTraining, OtherProgramsAreNotJoint) {
+  const std::vector<Value> batch{filled({5, 6}, 0.3F), filled({5, 3}, 0.2F)};
+  EXPECT_NE(error_of([&] { call_joint(module_, batch); }).find("no joint program"),
+            std::string::npos);
+}
+
 // Arguments that require gradients, of a loss.
 std::vector<Value> arguments(const Tensor& input) { return {input, filled({5, 3}, 0.2F)}; }
 

@@ -12,6 +12,7 @@
 #include "tierup/frontend/exported/exported_weights.h"
 #include "tierup/frontend/exported/flat_signature.h"
 #include "tierup/frontend/exported/graph_builder.h"
+#include "tierup/frontend/exported/joint_program.h"
 #include "tierup/ops/table/op_table.h"
 
 namespace tierup::frontend::exported {
@@ -237,8 +238,8 @@ class ProgramLoader {
     std::vector<std::pair<ir::Value*, ir::Value*>> writes;
     for (const OutputSpec& spec : data_.outputs) {
       switch (spec.kind) {
+        case Kind::kLossOutput: joint_.add(spec, data_); [[fallthrough]];
         case Kind::kUserOutput:
-        case Kind::kLossOutput:
           results.push_back(builder.convert(spec.argument, nullptr, environment));
           program_.outputs.push_back(output_leaf(spec.argument));
           break;
@@ -260,14 +261,30 @@ class ProgramLoader {
           break;
         }
         case Kind::kToken: break;
-        default:
-          fail(ErrorCode::kUnsupported,
-               "the program returns gradients ('{}'); training graphs are not supported",
-               spec.target);
+        case Kind::kGradientToParameter:
+        case Kind::kGradientToUserInput: joint_.add(spec, data_); break;
       }
     }
+    if (joint_.is_joint()) add_joint_outputs(builder, environment, results);
     write_back(editor, writes);
     add_flat_outputs(editor, results, schema);
+  }
+
+  // A joint program's results: the loss, its gradients, then all outputs if there are others.
+  void add_joint_outputs(GraphBuilder& builder, Environment& environment,
+                         std::vector<ir::Value*>& results) {
+    std::vector<ir::Value*> values;
+    std::vector<OutputLeaf> leaves;
+    for (const Argument& argument : joint_.in_order()) {
+      values.push_back(builder.convert(argument, nullptr, environment));
+      leaves.push_back(output_leaf(argument));
+    }
+    if (results.size() > 1) {
+      values.insert(values.end(), results.begin(), results.end());
+      leaves.insert(leaves.end(), program_.outputs.begin(), program_.outputs.end());
+    }
+    results = std::move(values);
+    program_.outputs = std::move(leaves);
   }
 
   OutputLeaf output_leaf(const Argument& argument) {
@@ -299,6 +316,7 @@ class ProgramLoader {
   void make_convention() {
     program_.in_spec = parse_tree_spec(data_.in_spec, data_.namedtuple_fields);
     program_.out_spec = parse_tree_spec(data_.out_spec, data_.namedtuple_fields);
+    if (joint_.is_joint()) program_.out_spec = joint_.structure(std::move(program_.out_spec));
     program_.argument_names = data_.forward_arg_names;
     program_.check_options = options_.checks;
     auto checks = std::make_shared<InputChecks>(data_, program_.in_spec, symbols_);
@@ -331,6 +349,7 @@ class ProgramLoader {
   SymbolTable symbols_;
   std::shared_ptr<ClassType> class_;
   std::vector<ir::Value*> user_inputs_;
+  JointOutputs joint_;
   ExportedProgram program_;
 };
 
