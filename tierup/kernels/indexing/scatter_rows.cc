@@ -81,15 +81,17 @@ bool scatter_rows(const Tensor& self, int64_t dim, const Tensor& index, const Te
   const int64_t lines = (length + line - 1) / line;
   const int64_t rows = index.sizes()[0];
   const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(line * rows, 1));
+  const int64_t index_step = index.strides()[0];
+  const int64_t to_step = self.strides()[0] * width;
+  const int64_t from_step = src.strides()[0] * width;
   parallel_for(0, lines, grain, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * line;
     const int64_t count = std::min(end * line, length) - first;
-    for (int64_t i = 0; i < rows; ++i) {
-      const int64_t row = at[i * index.strides()[0]];
-      char* target = static_cast<char*>(self.raw()) + (row * self.strides()[0] + first) * width;
-      const char* source =
-          static_cast<const char*>(src.raw()) + (i * src.strides()[0] + first) * width;
-      const char* const inputs[] = {target, source};
+    char* const to = static_cast<char*>(self.raw()) + first * width;
+    const char* from = static_cast<const char*>(src.raw()) + first * width;
+    for (int64_t i = 0; i < rows; ++i, from += from_step) {
+      char* target = to + at[i * index_step] * to_step;
+      const char* const inputs[] = {target, from};
       run->run(target, inputs, count);
     }
   });

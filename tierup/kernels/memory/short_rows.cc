@@ -70,7 +70,30 @@ void take(const Rows& r) {
   }
 }
 
+// Of words of kBytes together, the last one may cover some of those before again.
+template <int kBytes>
+void spread_rows(char* to, int64_t step, const char* from, int64_t bytes, int64_t rows) {
+  struct Word {
+    char bytes[kBytes];
+  };
+  for (int64_t row = 0; row < rows; ++row, to += step, from += bytes) {
+    for (int64_t at = 0; at + kBytes < bytes; at += kBytes) {
+      const Word word = word_at<Word>(from + at);
+      std::memcpy(to + at, &word, kBytes);
+    }
+    const Word word = word_at<Word>(from + bytes - kBytes);
+    std::memcpy(to + bytes - kBytes, &word, kBytes);
+  }
+}
+
 }  // namespace
+
+void spread_short_rows(char* to, int64_t step, const char* from, int64_t bytes, int64_t rows) {
+  if (bytes >= 16) return spread_rows<16>(to, step, from, bytes, rows);
+  if (bytes >= 8) return spread_rows<8>(to, step, from, bytes, rows);
+  if (bytes >= 4) return spread_rows<4>(to, step, from, bytes, rows);
+  spread_rows<1>(to, step, from, bytes, rows);
+}
 
 void copy_short_rows(char* to, const char* from, int64_t width, int64_t count, int64_t step,
                      int64_t rows, int64_t row_step) {

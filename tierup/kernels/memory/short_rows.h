@@ -14,4 +14,9 @@ inline constexpr int64_t kShortRow = 32;
 void copy_short_rows(char* to, const char* from, int64_t width, int64_t count, int64_t step,
                      int64_t rows, int64_t row_step);
 
+// The other way round: rows of so many bytes, one after another in `from`, `step` bytes apart.
+void spread_short_rows(char* to, int64_t step, const char* from, int64_t bytes, int64_t rows);
+// Rows of more bytes are as well copied by a call for each.
+inline constexpr int64_t kMostSpread = 64;
+
 }  // namespace tierup::kernels

@@ -82,6 +82,7 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kRmsNorm: return rms_norm(layer);
     case LayerKind::kSoftmax: return softmax(layer);
     case LayerKind::kAttention: return attention(layer);
+    case LayerKind::kWeave: return weave(layer);
     case LayerKind::kView: return view(layer);
     case LayerKind::kPermute: return permute(layer);
     case LayerKind::kSlice: return slice(layer);

@@ -169,6 +169,7 @@ class Emitter {
   void rms_norm(const Layer& layer);
   void softmax(const Layer& layer);
   void attention(const Layer& layer);
+  void weave(const Layer& layer);
   void view(const Layer& layer);
   void permute(const Layer& layer);
   void slice(const Layer& layer);

@@ -91,44 +91,64 @@ class Fuser {
   bool fold_affine(const Layer& layer) {
     Placed* producer = sole_producer(layer.inputs[0]);
     if (producer == nullptr) return false;
-    Layer& p = producer->layer;
-    if (!(takes_epilogue(p) || p.kind == LayerKind::kAffine) || !p.epilogue.empty() ||
-        p.axis != layer.axis) {
-      return false;
-    }
-    if (p.scale.empty()) {
-      p.scale.assign(layer.scale.size(), 1);
-      p.shift.assign(layer.scale.size(), 0);
-    }
-    for (size_t i = 0; i < p.scale.size(); ++i) {
-      p.scale[i] *= layer.scale[i];
-      p.shift[i] = p.shift[i] * layer.scale[i] + layer.shift[i];
-    }
+    const auto fold = [&](Layer& p) { return take_factors(p, layer); };
+    if (!fold_into(*producer, fold)) return false;
     take_over(*producer, layer);
     return true;
   }
-
   bool add_activation(const Layer& layer) {
     Placed* producer = sole_producer(layer.inputs[0]);
     if (producer == nullptr) return false;
-    if (!takes_epilogue(producer->layer) && producer->layer.kind != LayerKind::kBatchGemm)
+    const auto fold = [&](Layer& p) { return take_activation(p, layer.activation); };
+    if (!fold_into(*producer, fold)) return false;
+    take_over(*producer, layer);
+    return true;
+  }
+  // Into the layer, or into all the parts that it weaves together, which are alike.
+  template <typename Fold>
+  bool fold_into(Placed& producer, const Fold& fold) {
+    if (producer.layer.kind != LayerKind::kWeave) return fold(producer.layer);
+    std::vector<Placed*> parts;
+    for (const int input : producer.layer.inputs) {
+      parts.push_back(sole_producer(input));
+      if (parts.back() == nullptr || parts.back()->layer.kind != LayerKind::kConv) return false;
+    }
+    return std::all_of(parts.begin(), parts.end(), [&](Placed* part) { return fold(part->layer); });
+  }
+
+  // A part of several places has its channels so many times.
+  static bool take_factors(Layer& p, const Layer& affine) {
+    if (!(takes_epilogue(p) || p.kind == LayerKind::kAffine) || !p.epilogue.empty() ||
+        p.axis != affine.axis) {
       return false;
-    if (leaves_lanes_unset(producer->layer)) return false;
-    auto& done = producer->layer.epilogue;
+    }
+    const size_t count = affine.scale.size();
+    if (p.scale.empty()) {
+      const bool is_convolution = p.kind == LayerKind::kConv;
+      p.scale.assign(is_convolution ? static_cast<size_t>(p.conv.out_channels) : count, 1);
+      p.shift.assign(p.scale.size(), 0);
+    }
+    for (size_t i = 0; i < p.scale.size(); ++i) {
+      p.scale[i] *= affine.scale[i % count];
+      p.shift[i] = p.shift[i] * affine.scale[i % count] + affine.shift[i % count];
+    }
+    return true;
+  }
+
+  bool take_activation(Layer& p, const Activation& activation) {
+    if (!takes_epilogue(p) && p.kind != LayerKind::kBatchGemm) return false;
+    if (leaves_lanes_unset(p)) return false;
+    auto& done = p.epilogue;
     const auto is_same = [&](const Epilogue& e) {
-      return e.summand < 0 && e.activation.function == layer.activation.function;
+      return e.summand < 0 && e.activation.function == activation.function;
     };
     // oneDNN 2.6 computes the second of two post-operations of one kind with the first's numbers.
     const auto same = std::find_if(done.begin(), done.end(), is_same);
     if (same != done.end()) {
-      if (layer.activation.function != Function::kLinear || same + 1 != done.end() ||
-          !join_linear(same->activation, layer.activation)) {
-        return false;
-      }
-    } else {
-      done.push_back({-1, layer.activation});
+      return activation.function == Function::kLinear && same + 1 == done.end() &&
+             join_linear(same->activation, activation);
     }
-    take_over(*producer, layer);
+    done.push_back({-1, activation});
     return true;
   }
 

@@ -17,6 +17,7 @@ namespace tierup::kernels::net {
 
 enum class LayerKind : uint8_t {
   kConv,       // input, weight: [O, I / groups, *] with `conv`
+  kWeave,      // results of a transposed convolution: of each place within the stride, or of all
   kGemm,       // input [*, K, 1...], weight [K, N]: the channel axis is `axis`.
   kBatchGemm,  // a [*, M, K] times b [*, K, N], of the same leading sizes
   kAffine,     // input * scale[axis] + shift[axis]

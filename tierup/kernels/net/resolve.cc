@@ -62,7 +62,8 @@ bool Resolver::visit() {
   if (is_value(0) && !is_float(value(0))) return false;
   switch (op_->kind) {
     case OpKind::kConv: return convolution(6);
-    case OpKind::kConvolution: return !flag(6) && convolution(8);
+    case OpKind::kConvolution: return flag(6) ? transposed_convolution(5, 7, 8) : convolution(8);
+    case OpKind::kConvTransposed: return transposed_convolution(7, 5, 6);
     case OpKind::kLinear: return linear();
     case OpKind::kAddmm: return addmm();
     case OpKind::kMatmul: return is_value(1) ? batch_matmul() : matmul();

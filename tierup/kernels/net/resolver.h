@@ -110,6 +110,8 @@ class Resolver {
   bool power();
   ConvGeometry geometry(IntSpan input, IntSpan weight, int64_t groups) const;
   bool convolution(size_t groups);
+  // Where dilation, output padding and groups stand.
+  bool transposed_convolution(size_t dilation, size_t output_padding, size_t groups);
   // input [*, K] x weight [K, N].
   int product(int input, const Tensor& weight, const Tensor& bias);
   bool linear();

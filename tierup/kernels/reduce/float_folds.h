@@ -12,8 +12,12 @@ struct FloatFolds {
   float (*sum)(const float* x, int64_t n);
   float (*max)(const float* x, int64_t n);  // NaN wins.
   float (*min)(const float* x, int64_t n);
-  // acc[j] += x[r * stride + j] for `rows` rows, in order, and 64 columns.
-  void (*add_rows)(const float* x, int64_t rows, int64_t stride, float* acc);
+  // acc[j] += x[r * stride + j] for `rows` rows, in order, and `columns` of them, 64 at most.
+  using FoldRows = void (*)(const float* x, int64_t rows, int64_t stride, int64_t columns,
+                            float* acc);
+  FoldRows add_rows;
+  FoldRows max_rows;  // As max.
+  FoldRows min_rows;
   // In double: the sum of x, and of the squares of x - center.
   double (*wide_sum)(const float* x, int64_t n);
   double (*wide_squares)(const float* x, int64_t n, double center);

@@ -58,18 +58,34 @@ float fold(const float* x, int64_t n) {
   return lane[0];
 }
 
-// Loops over the sums are written out by the compiler: only so do sums stay in registers.
-void add_rows(const float* x, int64_t rows, int64_t stride, float* acc) {
-  constexpr int kVectors = 4;
+// Loops over the sums are written out by the compiler: only so do sums stay in registers. The last
+// vector ends with the last column, and does some columns as the one before does them.
+template <typename Op, int kVectors>
+void fold_vectors(const float* x, int64_t rows, int64_t stride, int64_t columns, float* acc) {
+  constexpr int64_t kWidth = kLanes / 2;
+  const int64_t last = columns - kWidth;
   Vector sums[kVectors];
 #pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) sums[v] = load(acc + v * 16);
+  for (int v = 0; v < kVectors; ++v) sums[v] = load(acc + (v + 1 < kVectors ? v * kWidth : last));
   for (int64_t r = 0; r < rows; ++r, x += stride) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[v] += load(x + v * 16);
+    for (int v = 0; v < kVectors; ++v)
+      sums[v] = Op::merge(sums[v], load(x + (v + 1 < kVectors ? v * kWidth : last)));
   }
 #pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) std::memcpy(acc + v * 16, &sums[v], sizeof(sums[v]));
+  for (int v = 0; v < kVectors; ++v)
+    std::memcpy(acc + (v + 1 < kVectors ? v * kWidth : last), &sums[v], sizeof(sums[v]));
+}
+
+template <typename Op>
+void fold_rows(const float* x, int64_t rows, int64_t stride, int64_t columns, float* acc) {
+  if (columns > 48) return fold_vectors<Op, 4>(x, rows, stride, columns, acc);
+  if (columns > 32) return fold_vectors<Op, 3>(x, rows, stride, columns, acc);
+  if (columns > 16) return fold_vectors<Op, 2>(x, rows, stride, columns, acc);
+  if (columns == 16) return fold_vectors<Op, 1>(x, rows, stride, columns, acc);
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    for (int64_t j = 0; j < columns; ++j) acc[j] = Op::merge(acc[j], x[j]);
+  }
 }
 
 using WideVector = double __attribute__((vector_size(64)));  // A quarter of the lanes.
@@ -111,8 +127,8 @@ double wide_squares(const float* x, int64_t n, double center) {
   return wide_fold(x, n, [center](auto v) { return (v - center) * (v - center); });
 }
 
-constexpr FloatFolds kFolds{fold<Adder>, fold<Maximum>, fold<Minimum>,
-                            add_rows,    wide_sum,      wide_squares};
+constexpr FloatFolds kFolds{fold<Adder>,        fold<Maximum>,      fold<Minimum>, fold_rows<Adder>,
+                            fold_rows<Maximum>, fold_rows<Minimum>, wide_sum,      wide_squares};
 
 }  // namespace
 }  // namespace tierup::kernels

@@ -11,7 +11,8 @@
 //   Acc identity() const;
 //   Acc block(const In* p, int64_t count, int64_t stride) const;  // Folds a run of <= kBlock.
 //   void fold(Acc& into, In value) const;                         // Only if kTiles.
-//   void fold_rows(const In* rows, int64_t count, int64_t stride, Acc* tile) const;  // Optional.
+//   void fold_rows(const In* rows, int64_t count, int64_t stride, int64_t width,
+//                  Acc* tile) const;  // Optional.
 //   Acc merge(Acc a, Acc b) const;
 //   Out finish(Acc acc) const;
 //   static constexpr bool kTiles;
@@ -142,9 +143,9 @@ void fold_tile(const Reducer& reducer, const ReducePlan& plan, const typename Re
     tile.fill(reducer.identity());
     const int64_t stop = std::min(end, start + kTileRows);
     int64_t first = start;
-    if constexpr (requires { reducer.fold_rows(base, start, start, tile.data()); }) {
-      if (single && width == kTile) {
-        reducer.fold_rows(base + start * plan.run_stride(), stop - start, plan.run_stride(),
+    if constexpr (requires { reducer.fold_rows(base, start, start, width, tile.data()); }) {
+      if (single) {
+        reducer.fold_rows(base + start * plan.run_stride(), stop - start, plan.run_stride(), width,
                           tile.data());
         first = stop;
       }

@@ -55,6 +55,12 @@ struct ExtremumReducer {
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [this](Acc a, Acc b) { return merge(a, b); });
   }
+  // A tile of neighbouring outputs, some rows at once.
+  void fold_rows(const float* rows, int64_t count, int64_t stride, int64_t width, float* tile) const
+      requires(std::is_same_v<T, float>) {
+    const FloatFolds& folds = float_folds();
+    (kMax ? folds.max_rows : folds.min_rows)(rows, count, stride, width, tile);
+  }
   Out finish(Acc acc) const { return static_cast<Out>(acc); }
 };
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/small_tensors.h"
@@ -65,6 +66,29 @@ TEST(Sum, HasTheSameBitsForAnyInstructionSet) {
     }
   }
   for (size_t i = 4; i < results.size(); ++i) EXPECT_EQ(results[i], results[i % 4]);
+}
+
+// A column's result is that among 64, which are folded together; fewer than four are runs.
+TEST(Columns, OfAnyNumberFoldAsAWholeTileDoes) {
+  const Tensor whole = noisy({70, 64});
+  whole.data<float>()[5 * 64 + 3] = kNan;
+  const IntVector rows{0};
+  for (int64_t width = 4; width <= 64; ++width) {
+    const Tensor some = whole.as_view(IntVector{70, width}, IntVector{64, 1}, 0);
+    for (const auto& fold :
+         {+[](const Tensor&x, const IntVector&dims) { return sum(x, dims, false, std::nullopt); },
+          +[](const Tensor&x, const IntVector&dims) { return amax(x, dims, false); },
+          +[](const Tensor&x, const IntVector&dims) { return amin(x, dims, false); }}) {
+      const Floats wanted = values_of<float>(fold(whole, rows));
+      const Floats got = values_of<float>(fold(some, rows));
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(std::isnan(got[i]), std::isnan(wanted[i])) << i << " of " << width;
+        if (!std::isnan(got[i])) ASSERT_EQ(got[i], wanted[i]) << i << " of " << width;
+      }
+      ASSERT_EQ(got.size(), static_cast<size_t>(width));
+    }
+  }
+  EXPECT_EQ(values_of<float>(amax(whole, rows, false))[0], 1.1F);
 }
 
 TEST(Sum, TakesAnyDimensionsOfAnyLayout) {
@@ -149,6 +173,36 @@ TEST(Sort, IsStableWithNanLast) {
   const auto [top, places] = topk(make_tensor<float>({3}, {2, 3, 1}), 2, 0, true, true);
   EXPECT_EQ(values_of<float>(top), (Floats{3, 2}));
   EXPECT_THROW(topk(counted({3}), 4, 0, true, true), Error);
+}
+
+TEST(Sort, OfManyElementsKeepsTheOrderOfEquals) {
+  for (const int64_t count : {255, 256, 1000}) {
+    const Tensor x = Tensor::empty(IntVector{2, count}, ScalarType::kFloat);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const auto value = static_cast<float>((i * 7919) % 211 - 100);
+      x.data<float>()[i] = i % 97 == 0 ? kNan : i % 89 == 0 ? -0.0F : value * 1e-3F;
+    }
+    for (const bool descending : {false, true}) {
+      const auto [values, indices] = sort(x, -1, descending);
+      for (int64_t row = 0; row < 2; ++row) {
+        const float* given = x.data<float>() + row * count;
+        const auto before = [&](int64_t a, int64_t b) {
+          const auto key = [&](int64_t i) { return std::isnan(given[i]) ? INFINITY : given[i]; };
+          return descending ? key(a) > key(b) : key(a) < key(b);
+        };
+        std::vector<int64_t> wanted(static_cast<size_t>(count));
+        std::iota(wanted.begin(), wanted.end(), int64_t{0});
+        std::stable_sort(wanted.begin(), wanted.end(), before);
+        const int64_t* got = indices.data<int64_t>() + row * count;
+        EXPECT_EQ(std::vector<int64_t>(got, got + count), wanted) << count << descending;
+        for (int64_t i = 0; i < count; ++i) {
+          const float value = values.data<float>()[row * count + i];
+          const float own = given[got[i]];
+          ASSERT_TRUE(value == own || (std::isnan(value) && std::isnan(own))) << i;
+        }
+      }
+    }
+  }
 }
 
 TEST(Statistics, TakeTheLowerMedianAndInterpolateQuantiles) {

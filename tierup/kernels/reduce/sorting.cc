@@ -1,6 +1,7 @@
 #include "tierup/kernels/reduce/sorting.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
 #include <utility>
@@ -77,17 +78,54 @@ uint32_t sort_key(T value, bool descending) {
   return descending ? ~key : key;
 }
 
+// Sorts by the upper half of each key, digit by digit from the lowest one on: each pass keeps the
+// order of those before, and so that of the indices.
+void sort_by_digits(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
+  constexpr int kDigits = 4;
+  constexpr uint32_t kBits = 8;
+  constexpr size_t kValues = size_t{1} << kBits;
+  constexpr size_t kUnasked = size_t{1} << 20;  // Keys between two questions for an interrupt.
+  const auto digit_of = [](uint64_t key, uint32_t digit) {
+    return static_cast<size_t>(key >> (32 + digit * kBits)) % kValues;
+  };
+  std::array<std::array<size_t, kValues>, kDigits> places{};
+  for (const uint64_t key : keys) {
+    for (uint32_t digit = 0; digit < kDigits; ++digit) ++places[digit][digit_of(key, digit)];
+  }
+  room.resize(keys.size());
+  for (uint32_t digit = 0; digit < kDigits; ++digit) {
+    auto& place = places[digit];
+    if (place[digit_of(keys.front(), digit)] == keys.size()) continue;
+    size_t before = 0;
+    for (size_t& count : place) before += std::exchange(count, before);
+    for (size_t i = 0; i < keys.size();) {
+      poll_interrupt();
+      for (const size_t end = std::min(keys.size(), i + kUnasked); i < end; ++i)
+        room[place[digit_of(keys[i], digit)]++] = keys[i];
+    }
+    keys.swap(room);
+  }
+}
+
+// Of fewer elements, counting digits takes longer than comparing.
+constexpr int64_t kFewestByDigits = 256;
+
 template <typename T>
 void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
   loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
     std::vector<uint64_t> keys(static_cast<size_t>(count));
+    std::vector<uint64_t> room;
     each([&](const LaneLoop::Pointers& lane) {
       for (int64_t i = 0; i < count; ++i) {
         const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
         keys[i] = uint64_t{sort_key(value, descending)} << 32U | static_cast<uint64_t>(i);
       }
-      sort_asking(count, std::less<>(),
-                  [&](const auto& less) { std::sort(keys.begin(), keys.end(), less); });
+      if (count >= kFewestByDigits) {
+        sort_by_digits(keys, room);
+      } else {
+        sort_asking(count, std::less<>(),
+                    [&](const auto& less) { std::sort(keys.begin(), keys.end(), less); });
+      }
       for (int64_t i = 0; i < count; ++i) {
         const auto from = static_cast<int64_t>(keys[i] & 0xffffffffU);
         *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =

@@ -44,10 +44,10 @@ struct SumReducer {
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [](Acc a, Acc b) { return a + b; });
   }
-  // A full tile of neighbouring outputs, some rows at once.
-  void fold_rows(const float* rows, int64_t count, int64_t stride, float* tile) const
+  // A tile of neighbouring outputs, some rows at once.
+  void fold_rows(const float* rows, int64_t count, int64_t stride, int64_t width, float* tile) const
       requires(std::is_same_v<T, float> && !kSkipNan) {
-    float_folds().add_rows(rows, count, stride, tile);
+    float_folds().add_rows(rows, count, stride, width, tile);
   }
   Acc merge(Acc a, Acc b) const { return a + b; }
   Out finish(Acc acc) const {

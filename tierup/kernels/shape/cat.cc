@@ -9,6 +9,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/element_width.h"
+#include "tierup/kernels/memory/short_rows.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
@@ -86,8 +87,11 @@ void cat_rows(const CatPlan& plan, const std::vector<Tensor>& tensors, const Ten
       if (run == 0) continue;
       const char* from = static_cast<const char*>(tensor.raw());
       char* to = static_cast<char*>(out.raw()) + at;
-      for (int64_t r = begin; r < end; ++r) {
-        std::memcpy(to + r * row_bytes, from + r * run, static_cast<size_t>(run));
+      if (run <= kMostSpread) {
+        spread_short_rows(to + begin * row_bytes, row_bytes, from + begin * run, run, end - begin);
+      } else {
+        for (int64_t r = begin; r < end; ++r)
+          std::memcpy(to + r * row_bytes, from + r * run, static_cast<size_t>(run));
       }
       at += run;
     }

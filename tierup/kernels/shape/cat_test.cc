@@ -21,6 +21,29 @@ std::vector<int32_t> items(const Tensor& tensor) {
   return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.numel()};
 }
 
+// Runs of 1 to 20 bytes to each row.
+TEST(Cat, JoinsShortRuns) {
+  std::vector<Tensor> parts;
+  for (const int64_t width : {1, 2, 5, 3, 20, 17, 4}) {
+    const IntVector sizes{70, width};
+    const Tensor part = Tensor::empty(sizes, ScalarType::kByte);
+    for (int64_t i = 0; i < part.numel(); ++i)
+      part.data<uint8_t>()[i] = static_cast<uint8_t>(i * 7 + width);
+    parts.push_back(part);
+  }
+  const Tensor joined = cat(parts, 1);
+  ASSERT_EQ(joined.size(1), 52);
+  for (int64_t row = 0; row < 70; ++row) {
+    int64_t at = 0;
+    for (const Tensor& part : parts) {
+      for (int64_t i = 0; i < part.size(1); ++i, ++at)
+        ASSERT_EQ(joined.data<uint8_t>()[row * 52 + at],
+                  part.data<uint8_t>()[row * part.size(1) + i])
+            << row << " " << at;
+    }
+  }
+}
+
 TEST(Combinations, ComeInLexicographicOrder) {
   EXPECT_EQ(items(combinations(counting(4), 3, false)),
             (std::vector<int32_t>{0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3}));

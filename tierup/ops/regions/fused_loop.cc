@@ -15,6 +15,11 @@ constexpr int64_t kFewElements = 2048;  // Over which blocks would take longer t
 
 bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
+bool has_uniform_inputs(const CompiledKernel& stage) {
+  return std::any_of(stage.inputs.begin(), stage.inputs.end(),
+                     [](const KernelInput& input) { return input.uniform; });
+}
+
 // Whether kernels may go over everything in one order: inputs that must be the same for all
 // elements of a run are single ones.
 bool can_run_blocks(const CompiledKernel& stage, std::span<const Tensor> outputs,
@@ -231,7 +236,9 @@ bool FusedLoop::run_stage(const CompiledKernel& stage, IntSpan shape,
     if (can_run_blocks(stage, outputs, operands)) {
       return run_by_blocks(plan, outputs, operands, loads, kernel_.grain);
     }
-    if (looks_up_in_runs) return false;
+    // A kernel for inputs that are the same over each run is for longer ones; the general one
+    // follows it.
+    if (looks_up_in_runs || has_uniform_inputs(stage)) return false;
   }
   bool is_dense = plan.looked.empty();
   for (size_t k = 0; k < plan.operands; ++k) {

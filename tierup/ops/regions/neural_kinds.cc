@@ -43,6 +43,8 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::conv2d.padding", OpKind::kConv},
     {"aten::conv3d", OpKind::kConv},
     {"aten::conv3d.padding", OpKind::kConv},
+    {"aten::conv_transpose1d", OpKind::kConvTransposed},
+    {"aten::conv_transpose2d.input", OpKind::kConvTransposed},
     {"aten::convolution", OpKind::kConvolution},
     {"aten::div.Scalar", OpKind::kDiv},
     {"aten::div.Tensor", OpKind::kDiv},
@@ -145,6 +147,7 @@ uint32_t constant_arguments(OpKind kind) {
   switch (kind) {
     case OpKind::kConv: return bits({1, 2, 3, 4, 5, 6});
     case OpKind::kConvolution: return bits({1, 2, 3, 4, 5, 6, 7, 8});
+    case OpKind::kConvTransposed: return bits({1, 2, 3, 4, 5, 6, 7});
     case OpKind::kLinear: return bits({1, 2});
     case OpKind::kAddmm: return bits({0, 2, 3, 4});
     case OpKind::kBatchNorm: return bits({1, 2, 3, 4, 5, 6, 7, 8});
@@ -188,6 +191,7 @@ bool is_heavy(OpKind kind) {
   switch (kind) {
     case OpKind::kConv:
     case OpKind::kConvolution:
+    case OpKind::kConvTransposed:
     case OpKind::kLinear:
     case OpKind::kAddmm:
     case OpKind::kMatmul:

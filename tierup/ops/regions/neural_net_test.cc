@@ -164,6 +164,40 @@ TEST(NeuralNet, windows_are_padded_to_the_same_size) {
   }
 }
 
+TEST(NeuralNet, transposed_convolutions_of_many_forms) {
+  using L = Line;
+  struct Form {
+    int64_t in, out, kernel, stride, padding, output_padding, height, width;
+  };
+  // Kernels as long as the stride, longer, and shorter, so that some results are the bias alone.
+  for (const Form& f :
+       {Form{8, 16, 4, 2, 1, 0, 5, 7}, Form{16, 16, 2, 2, 0, 0, 6, 4}, Form{5, 3, 3, 2, 1, 1, 7, 5},
+        Form{4, 32, 2, 3, 0, 1, 4, 5}, Form{3, 7, 5, 1, 2, 0, 6, 6}, Form{6, 33, 3, 3, 2, 2, 5, 3},
+        Form{4, 16, 2, 2, 1, 0, 3, 4}, Form{2, 2, 8, 5, 3, 4, 3, 2}}) {
+    SCOPED_TRACE(::testing::Message() << f.kernel << " by " << f.stride);
+    Line line;
+    const int y = line.add("aten::conv_transpose2d.input",
+                           {L::v(0), L::c(numbers({f.in, f.out, f.kernel, f.kernel}, 1, 0.3F)),
+                            L::c(numbers({f.out}, 2)), L::c(ints({f.stride, f.stride})),
+                            L::c(ints({f.padding, f.padding})), L::c(ints({f.output_padding})),
+                            L::c(1), L::c(ints({1, 1}))});
+    const int n =
+        line.add("aten::batch_norm", {L::v(y), L::c(numbers({f.out}, 2)), L::c(numbers({f.out}, 3)),
+                                      L::c(numbers({f.out}, 5)), L::c(variances(f.out)),
+                                      L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
+    const int r = line.add("aten::leaky_relu", {L::v(n), L::c(0.2)});
+    expect_same_thrice(*line.make({r, line.add("aten::neg", {L::v(r)})}),
+                       numbers({2, f.in, f.height, f.width}, 9));
+    Line lines;
+    const int z = lines.add(
+        "aten::conv_transpose1d",
+        {L::v(0), L::c(numbers({f.in, f.out, f.kernel}, 1, 0.3F)), L::c({}), L::c(ints({f.stride})),
+         L::c(ints({f.padding})), L::c(ints({f.output_padding})), L::c(1), L::c(ints({1}))});
+    expect_same_thrice(*lines.make({lines.add("aten::tanh", {L::v(z)})}),
+                       numbers({3, f.in, f.width}, 9));
+  }
+}
+
 TEST(NeuralNet, points_of_a_line_are_pooled_and_reduced) {
   using L = Line;
   for (const int64_t channels : {5, 16, 80}) {

@@ -196,9 +196,12 @@ bool RowLoop::can_run_row_member(const GroupMember& member) const {
 
 bool RowLoop::can_run_stage(const CompiledKernel& stage) const {
   const bool is_full = stage.space == RowSpace::kFull;
+  // Over many short rows, a kernel for one element a row gives way to the general one behind it.
+  const bool goes_over_rows = width_ < stage.short_run && rows_ * width_ >= kTileElements;
   for (const KernelInput& input : stage.inputs) {
     const Extent& of = extent(input.source, input.index);
     if ((input.uniform || !is_full) && is_wide(of)) return false;
+    if (input.uniform && is_full && goes_over_rows && of.dims != 0) return false;
     if (!is_full && input.source == GroupArgument::Source::kInput &&
         (lays_[input.index].step < 0 || lays_[input.index].step > 1)) {
       return false;

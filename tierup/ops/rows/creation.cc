@@ -325,10 +325,10 @@ constexpr OpRow kRows[] = {
      &logspace_out},
     {"aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
-     boxed<&eye>},
+     boxed<&eye>, ir::kNoEffect, &shapes::square},
     {"aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     boxed<&eye_rectangular>},
+     boxed<&eye_rectangular>, ir::kNoEffect, &shapes::square},
     {"aten::eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", &eye_out},
     {"aten::eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)", &eye_out},
 };

@@ -192,6 +192,16 @@ void filled(ShapeContext& context) {
   context.results[0].sizes = std::move(sizes);
 }
 
+void square(ShapeContext& context) {
+  Sizes sizes;
+  for (const char* name : {"n", "m"}) {
+    const ShapeValue* asked = context.named(name);
+    if (asked != nullptr) sizes.push_back(asked->number.value_or(context.fresh()));
+  }
+  if (sizes.size() == 1) sizes.push_back(sizes.front());
+  context.results[0].sizes = std::move(sizes);
+}
+
 void one_dimension(ShapeContext& context) { context.results[0].sizes = Sizes{context.fresh()}; }
 
 void size(ShapeContext& context) {

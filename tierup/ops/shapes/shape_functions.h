@@ -58,6 +58,7 @@ void embedding(ShapeContext& context);
 void index_select(ShapeContext& context);
 void gather(ShapeContext& context);
 void filled(ShapeContext& context);  // Of the sizes that the argument "size" lists.
+void square(ShapeContext& context);  // A matrix of "n" rows and "m", or also "n", columns.
 void one_dimension(ShapeContext& context);
 
 // Numbers.
