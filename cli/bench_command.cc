@@ -22,7 +22,9 @@
 #include "model_options.h"
 #include "node_bench.h"
 #include "settling.h"
+#include "tierup/base/error.h"
 #include "tierup/cases/model_cases.h"
+#include "train_bench.h"
 
 namespace tierup::cli {
 namespace {
@@ -30,6 +32,8 @@ namespace {
 struct BenchArguments {
   ModelArguments model;
   std::vector<std::string> inputs;
+  bool train = false;
+  TrainBenchOptions training;
   double seconds = 3;
   size_t calls = 0;  // Of each caller, however long they take; 0: as many as the seconds hold.
   int callers = 1;
@@ -201,7 +205,18 @@ int run_node_bench(const BenchArguments& arguments) {
   return kOk;
 }
 
+int run_train_bench(const BenchArguments& arguments) {
+  TrainBenchOptions options = arguments.training;
+  options.seconds = arguments.seconds;
+  options.steps = arguments.calls;
+  options.json = arguments.json;
+  return bench_training(options, arguments.model);
+}
+
 int run_bench(const BenchArguments& arguments) {
+  if (arguments.train) return run_train_bench(arguments);
+  require(!arguments.inputs.empty(), ErrorCode::kInvalidArgument,
+          "--inputs names a case file to be timed");
   if (arguments.nodes) return run_node_bench(arguments);
   const Figures figures = measure(arguments);
   const std::pair<const char*, double> rows[] = {
@@ -245,8 +260,11 @@ void add_bench_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Measure load, first call and steady calls");
   arguments->model.add_to(*command);
-  command->add_option("--inputs", arguments->inputs, "Case file; several are taken in turn")
-      ->required();
+  command->add_option("--inputs", arguments->inputs, "Case file; several are taken in turn");
+  command->add_flag("--train", arguments->train,
+                    "Steps of training on the columns of --data instead: gradients cleared, "
+                    "forward, backward, clipped, optimizer");
+  arguments->training.add_to(*command);
   command->add_option("-t", arguments->seconds, "Seconds of steady calls (default: 3)");
   command->add_option("-n", arguments->calls,
                       "Steady calls of each caller, instead of seconds of them");

@@ -1,12 +1,12 @@
 // tierup train: trains a model on the columns of a file, and writes it.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
+#include "train_options.h"
 #include "tierup/api/model/model_task.h"
 #include "tierup/api/model/plain_json.h"
 #include "tierup/base/error.h"
@@ -20,49 +20,17 @@ using training::Schedule;
 
 struct TrainArguments {
   ModelArguments model;
-  std::string data;
+  TrainingChoice choice;
   std::string validate;
-  std::vector<std::string> inputs;
-  std::string target = "target";
-  std::string loss = "cross_entropy";
-  std::string optimizer = "adamw";
-  std::string settings;
-  double lr = -1;
   std::string schedule = "constant";
-  std::vector<std::string> only;
   std::string out;
   std::string checkpoint;
-  double clip_norm = -1;
   double clip_value = -1;
   int64_t early_stop = 0;
   bool keep_nonfinite = false;
   training::TrainerOptions trainer;
   bool json = false;
 };
-
-// The columns of the model's arguments, then the target.
-std::vector<std::string> columns_of(const TrainArguments& arguments, const api::Model& model,
-                                    const api::Loss& loss) {
-  std::vector<std::string> columns =
-      arguments.inputs.empty() ? api::needed_arguments(model) : arguments.inputs;
-  if (!loss.op.empty()) columns.push_back(arguments.target);
-  return columns;
-}
-
-training::Optimizer make_optimizer(const TrainArguments& arguments, const api::Model& model) {
-  const training::OptimizerKind kind = training::optimizer_kind(arguments.optimizer);
-  training::ParameterGroup group;
-  group.settings = training::optimizer_facts(kind).defaults;
-  if (!arguments.settings.empty()) {
-    const IValue settings = api::plain_json(arguments.settings);
-    require(settings.is_dict(), ErrorCode::kInvalidArgument,
-            "--settings is an object in JSON, like '{{\"momentum\": 0.9}}'");
-    training::apply_settings(kind, settings.to_dict(), false, group.settings);
-  }
-  if (arguments.lr >= 0) group.settings.lr = arguments.lr;
-  group.parameters = api::trainable_parameters(model, arguments.only);
-  return {kind, {std::move(group)}};
-}
 
 // A name of the common ones, or a kind of torch.optim.lr_scheduler with its settings:
 // StepLR:{"step_size": 3}.
@@ -141,7 +109,7 @@ void print_json(const TrainArguments& arguments, const training::TrainingResult&
 // What a run's options say, and what is best known before the first step.
 training::TrainerOptions trainer_options(const TrainArguments& arguments) {
   training::TrainerOptions options = arguments.trainer;
-  if (arguments.clip_norm >= 0) options.clip_norm = arguments.clip_norm;
+  if (arguments.choice.clip_norm >= 0) options.clip_norm = arguments.choice.clip_norm;
   if (arguments.clip_value >= 0) options.clip_value = arguments.clip_value;
   if (arguments.early_stop > 0) options.early_stop = arguments.early_stop;
   options.stop_at_nonfinite = !arguments.keep_nonfinite;
@@ -153,15 +121,15 @@ training::TrainerOptions trainer_options(const TrainArguments& arguments) {
 }
 
 int train_model(const TrainArguments& arguments) {
-  const api::Loss& loss = api::loss_of(arguments.loss);
+  const api::Loss& loss = api::loss_of(arguments.choice.loss);
   const Ref<api::Model> model = arguments.model.load(arguments.json);
-  const std::vector<std::string> columns = columns_of(arguments, *model, loss);
-  const training::DataSet data = training::DataSet::open(arguments.data, columns);
+  const std::vector<std::string> columns = arguments.choice.columns(*model, loss);
+  const training::DataSet data = training::DataSet::open(arguments.choice.data, columns);
   std::optional<training::DataSet> validation;
   if (!arguments.validate.empty()) {
     validation = training::DataSet::open(arguments.validate, columns);
   }
-  training::Optimizer optimizer = make_optimizer(arguments, *model);
+  training::Optimizer optimizer = arguments.choice.make_optimizer(*model);
   training::TrainerOptions options = trainer_options(arguments);
   require(options.batch > 0 && options.batch <= data.rows(), ErrorCode::kInvalidArgument,
           "{}: a batch of {} rows does not fit the data, which has {}", data.name(), options.batch,
@@ -194,31 +162,16 @@ int train_model(const TrainArguments& arguments) {
 
 void add_options(CLI::App& command, TrainArguments& arguments) {
   arguments.model.add_to(command);
-  command.add_option("--data", arguments.data, "Columns as tensors [N, ...] (.safetensors)")
-      ->required();
+  arguments.choice.add_to(command, "--inputs");
+  command.get_option("--data")->required();
   command.add_option("--validate", arguments.validate, "Columns to validate on after each epoch");
-  command.add_option("--inputs", arguments.inputs,
-                     "Columns for forward's arguments (default: by their names)");
-  command.add_option("--target", arguments.target, "Column of the targets (default: target)");
-  command.add_option("--loss", arguments.loss,
-                     fmt::format("{} (what forward gives)", fmt::join(api::loss_names(), ", ")));
-  command.add_option("--optimizer", arguments.optimizer,
-                     "sgd, adam, adamw, rmsprop, adagrad, adadelta, nadam, radam, adamax");
-  command.add_option("--lr", arguments.lr, "Learning rate (default: the optimizer's)");
-  command.add_option("--settings", arguments.settings,
-                     "Other settings of the optimizer in JSON: '{\"momentum\": 0.9}'");
   command.add_option("--schedule", arguments.schedule,
                      "constant, cosine, linear, one_cycle, plateau, or a kind of torch.optim with "
                      "settings, by epoch: 'StepLR:{\"step_size\": 3}'");
-  command
-      .add_option("--only", arguments.only,
-                  "Train the parameters whose names match, like 'head.*'; repeatable")
-      ->expected(1);
   command.add_option("--epochs", arguments.trainer.epochs, "Epochs (default: 1)");
   command.add_option("--batch", arguments.trainer.batch, "Rows of a batch (default: 32)");
   command.add_flag("--drop-last", arguments.trainer.drop_last,
                    "Leave out the rows that do not fill the last batch");
-  command.add_option("--clip-norm", arguments.clip_norm, "Clip gradients to this norm");
   command.add_option("--clip-value", arguments.clip_value, "Clip gradients to this value");
   command.add_option("--early-stop", arguments.early_stop,
                      "End after so many epochs without a lower validation loss");
