@@ -26,7 +26,7 @@ function(tierup_isa_flags sources)
       # Plain loops over many types that the compiler is to vectorise.
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3")
     endif()
-    if(source MATCHES "/kernels/memory/vector_casts_")
+    if(source MATCHES "/kernels/(memory/vector_casts_|norm/gradient_rows_)")
       # Vectors are wider than registers here; they never cross a call.
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "-Wno-psabi")
     endif()

@@ -1,7 +1,13 @@
+// The correlation is cut into parts by its geometry alone: shares of the batch, whose sums are
+// added up in their order, and slices of the channels (of the groups, where there are several).
+// Each part is one primitive for one thread. oneDNN's own sharing adds up in an order that depends
+// on the number of threads.
 #include <dnnl.hpp>
 
+#include <algorithm>
+#include <vector>
+
 #include "tierup/base/parallel.h"
-#include "tierup/base/workers.h"
 #include "tierup/kernels/convolution/convolution_onednn.h"
 #include "tierup/kernels/convolution/onednn_port.h"
 #include "tierup/kernels/memory/scratch.h"
@@ -11,6 +17,12 @@ namespace {
 
 using dnnl::memory;
 
+// As many as the threads that may share the work; a thread's part is not worth less than the
+// channels that fill a few vectors.
+constexpr int64_t kMostParts = 8;
+constexpr int64_t kLeastChannels = 64;
+constexpr int64_t kSumGrain = 16384;
+
 struct CachedCorrelation {
   dnnl::primitive primitive;
   Port input, grad, weight;
@@ -19,19 +31,33 @@ struct CachedCorrelation {
   size_t scratch_bytes = 0;
 };
 
-memory::desc image_desc(const ConvGeometry& g, int64_t channels, const ConvGeometry::Triple& size) {
+// Images of a slice of the channels: `whole` channels lie from one image to the next.
+memory::desc image_desc(const ConvGeometry& g, int64_t channels, int64_t whole,
+                        const ConvGeometry::Triple& size) {
   memory::dims sizes{g.batch, channels};
-  for (const int64_t s : last(size, g.rank)) sizes.push_back(s);
-  return dense_desc(sizes, 1, false);
+  int64_t points = 1;
+  for (const int64_t s : last(size, g.rank)) {
+    sizes.push_back(s);
+    points *= s;
+  }
+  memory::dims strides(sizes.size());
+  int64_t step = 1;
+  for (size_t d = sizes.size(); d-- > 1;) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  strides[0] = whole * points;
+  return memory::desc(sizes, memory::data_type::f32, strides);
 }
 
-CachedCorrelation make_correlation(const ConvGeometry& g) {
-  const memory::desc input = image_desc(g, g.in_channels, g.in);
-  const memory::desc grad = image_desc(g, g.out_channels, g.out);
-  const memory::desc weight = weight_desc(g, false);
-  const memory::dims stride = last(g.stride, g.rank);
-  const memory::dims dilation = last(g.dilation, g.rank, 1);
-  const memory::dims padding = last(g.padding, g.rank);
+// `part` is the geometry of a part of `whole`.
+CachedCorrelation make_correlation(const ConvGeometry& part, const ConvGeometry& whole) {
+  const memory::desc input = image_desc(part, part.in_channels, whole.in_channels, part.in);
+  const memory::desc grad = image_desc(part, part.out_channels, whole.out_channels, part.out);
+  const memory::desc weight = weight_desc(part, false);
+  const memory::dims stride = last(part.stride, part.rank);
+  const memory::dims dilation = last(part.dilation, part.rank, 1);
+  const memory::dims padding = last(part.padding, part.rank);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const auto direct = dnnl::algorithm::convolution_direct;
@@ -56,14 +82,14 @@ CachedCorrelation make_correlation(const ConvGeometry& g) {
   return result;
 }
 
-}  // namespace
-
-void correlate_onednn(const ConvGeometry& g, const float* input, const float* grad, float* weight) {
-  const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
-  prepare_team();
+void correlate_part(const ConvGeometry& part, const ConvGeometry& whole, const float* input,
+                    const float* grad, float* weight) {
+  const ThreadCountScope one_thread(1);
   thread_local PrimitiveCache<CachedCorrelation> cache;
-  CachedCorrelation& made =
-      cache.get(convolution_key(g, 0, false), [&] { return make_correlation(g); });
+  PrimitiveKey key = convolution_key(part, 0, false);
+  key.push_back(whole.in_channels);
+  key.push_back(whole.out_channels);
+  CachedCorrelation& made = cache.get(key, [&] { return make_correlation(part, whole); });
   auto* scratch = static_cast<char*>(thread_scratch(made.scratch_bytes));
   place(made.input, input, scratch);
   place(made.grad, grad, scratch);
@@ -78,6 +104,70 @@ void correlate_onednn(const ConvGeometry& g, const float* input, const float* gr
   execute(made.primitive, arguments, 4);
   reorder(made.weight, true);
   onednn_stream().wait();
+}
+
+// How a correlation is cut.
+struct Cut {
+  int64_t shares = 1;  // Of the batch.
+  int64_t slices = 1;  // Of the groups, or of the written channels of the one group.
+};
+
+Cut cut_of(const ConvGeometry& g) {
+  Cut cut;
+  // Adding the shares up moves each weight twice for each: no more than the images are moved.
+  const int64_t images = g.numbers() - g.weights();
+  const int64_t most = std::min(g.batch, kMostParts);
+  cut.shares = std::clamp<int64_t>(images / std::max<int64_t>(1, 4 * g.weights()), 1, most);
+  const int64_t channels = g.groups > 1 ? g.groups : g.out_channels;
+  const int64_t least = g.groups > 1 ? 1 : kLeastChannels;
+  const auto fits = [&](int64_t n) { return channels % n == 0 && channels / n >= least; };
+  while (cut.shares * cut.slices * 2 <= kMostParts && fits(cut.slices * 2)) cut.slices *= 2;
+  return cut;
+}
+
+// sums[i] = the sum of `shares` arrays of `count` numbers, first to last.
+void add_shares(const float* shares, int64_t number, int64_t count, float* sums) {
+  parallel_for(0, count, kSumGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) sums[i] = shares[i];
+    for (int64_t s = 1; s < number; ++s) {
+      const float* share = shares + s * count;
+      for (int64_t i = begin; i < end; ++i) sums[i] += share[i];
+    }
+  });
+}
+
+}  // namespace
+
+void correlate_onednn(const ConvGeometry& g, const float* input, const float* grad, float* weight) {
+  const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
+  const Cut cut = cut_of(g);
+  Tensor sums;
+  float* to = weight;
+  if (cut.shares > 1) {
+    sums = Tensor::empty(IntVector{cut.shares, g.weights()}, ScalarType::kFloat);
+    to = sums.data<float>();
+  }
+  parallel_for(0, cut.shares * cut.slices, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t share = i / cut.slices;
+      const int64_t slice = i % cut.slices;
+      const int64_t first = share * g.batch / cut.shares;
+      ConvGeometry part = g;
+      part.batch = (share + 1) * g.batch / cut.shares - first;
+      part.out_channels = g.out_channels / cut.slices;
+      int64_t in_channel = 0;
+      if (g.groups > 1) {
+        part.groups = g.groups / cut.slices;
+        part.in_channels = g.in_channels / cut.slices;
+        in_channel = slice * part.in_channels;
+      }
+      const int64_t out_channel = slice * part.out_channels;
+      correlate_part(part, g, input + (first * g.in_channels + in_channel) * g.in_points(),
+                     grad + (first * g.out_channels + out_channel) * g.out_points(),
+                     to + share * g.weights() + slice * part.weights());
+    }
+  });
+  if (cut.shares > 1) add_shares(to, cut.shares, g.weights(), weight);
 }
 
 }  // namespace tierup::kernels

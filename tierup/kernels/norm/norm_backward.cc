@@ -5,6 +5,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/norm/gradient_rows.h"
 
 namespace tierup::kernels {
 namespace {
@@ -32,28 +33,9 @@ void check_numel(const Tensor& tensor, int64_t numel, const char* what) {
 int64_t grain_for(int64_t size) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)); }
 
 // Sums of g and of g (x - center) over a run.
-template <typename T>
 struct RunSums {
   double g = 0;
   double gx = 0;
-  void add(const T* grad, const T* x, int64_t count, T center) {
-    double lanes[2][8] = {};
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) {
-      for (int j = 0; j < 8; ++j) {
-        lanes[0][j] += static_cast<double>(grad[i + j]);
-        lanes[1][j] += static_cast<double>(grad[i + j] * (x[i + j] - center));
-      }
-    }
-    for (int j = 0; i < count; ++i, ++j) {
-      lanes[0][j] += static_cast<double>(grad[i]);
-      lanes[1][j] += static_cast<double>(grad[i] * (x[i] - center));
-    }
-    for (int j = 0; j < 8; ++j) {
-      g += lanes[0][j];
-      gx += lanes[1][j];
-    }
-  }
 };
 
 // Gives results their dtypes; undefined ones stay so.
@@ -77,25 +59,23 @@ Tensor zeros_if(bool wanted, IntSpan sizes, ScalarType dtype) {
 template <typename T>
 void layer_rows(int64_t count, int64_t size, const T* g, const T* x, const T* mean, const T* rstd,
                 const T* gamma, T* dx) {
+  const GradientRows<T>& rows = gradient_rows<T>();
   parallel_for(0, count, grain_for(size), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* gi = g + i * size;
       const T* xi = x + i * size;
       double sum = 0;
       double sum_x = 0;
-      for (int64_t j = 0; j < size; ++j) {
-        const T scaled = gamma != nullptr ? gi[j] * gamma[j] : gi[j];
-        sum += static_cast<double>(scaled);
-        sum_x += static_cast<double>(scaled * (xi[j] - mean[i]));
+      if (gamma != nullptr) {
+        rows.scaled_sums(gi, gamma, xi, size, mean[i], &sum, &sum_x);
+      } else {
+        rows.sums(gi, xi, size, mean[i], &sum, &sum_x);
       }
       const T r = rstd[i];
       const T shift = static_cast<T>(sum / static_cast<double>(size));
       const T slope = static_cast<T>(sum_x * static_cast<double>(r) * static_cast<double>(r) /
                                      static_cast<double>(size));
-      for (int64_t j = 0; j < size; ++j) {
-        const T scaled = gamma != nullptr ? gi[j] * gamma[j] : gi[j];
-        dx[i * size + j] = r * (scaled - shift - (xi[j] - mean[i]) * slope);
-      }
+      rows.combine_scaled(gi, gamma, xi, size, {mean[i], r, shift, slope}, dx + i * size);
     }
   });
 }
@@ -104,16 +84,14 @@ void layer_rows(int64_t count, int64_t size, const T* g, const T* x, const T* me
 template <typename T>
 void layer_columns(int64_t count, int64_t size, const T* g, const T* x, const T* mean,
                    const T* rstd, T* dgamma, T* dbeta) {
+  const GradientRows<T>& rows = gradient_rows<T>();
   parallel_for(0, size, std::max<int64_t>(16, grain_for(count)), [&](int64_t begin, int64_t end) {
     std::vector<double> of_weight(static_cast<size_t>(end - begin), 0.0);
     std::vector<double> of_bias(of_weight);
     for (int64_t i = 0; i < count; ++i) {
-      for (int64_t j = begin; j < end; ++j) {
-        const T gj = g[i * size + j];
-        const auto at = static_cast<size_t>(j - begin);
-        of_weight[at] += static_cast<double>(gj * (x[i * size + j] - mean[i]) * rstd[i]);
-        of_bias[at] += static_cast<double>(gj);
-      }
+      const int64_t at = i * size + begin;
+      rows.add_columns(g + at, x + at, end - begin, mean[i], rstd[i], of_weight.data(),
+                       of_bias.data());
     }
     for (int64_t j = begin; j < end; ++j) {
       const auto at = static_cast<size_t>(j - begin);
@@ -130,12 +108,15 @@ T* data_or_none(const Tensor& tensor) {
 
 // Sums of each plane [i] of `planes` of `size` elements, centred at center(i).
 template <typename T, typename Center>
-std::vector<RunSums<T>> plane_sums(int64_t planes, int64_t size, const T* g, const T* x,
+std::vector<RunSums> plane_sums(int64_t planes, int64_t size, const T* g, const T* x,
                                    const Center& center) {
-  std::vector<RunSums<T>> sums(static_cast<size_t>(planes));
+  std::vector<RunSums> sums(static_cast<size_t>(planes));
+  const GradientRows<T>& rows = gradient_rows<T>();
   parallel_for(0, planes, grain_for(size), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      sums[static_cast<size_t>(i)].add(g + i * size, x + i * size, size, center(i));
+    for (int64_t i = begin; i < end; ++i) {
+      RunSums& of_plane = sums[static_cast<size_t>(i)];
+      rows.sums(g + i * size, x + i * size, size, center(i), &of_plane.g, &of_plane.gx);
+    }
   });
   return sums;
 }
@@ -149,7 +130,7 @@ struct Groups {
 };
 
 template <typename T>
-void group_input(const Groups& s, const std::vector<RunSums<T>>& sums, const T* g, const T* x,
+void group_input(const Groups& s, const std::vector<RunSums>& sums, const T* g, const T* x,
                  const T* mean, const T* rstd, const T* gamma, T* dx) {
   const double count = static_cast<double>(s.width() * s.points);
   parallel_for(0, s.n * s.group, grain_for(s.width() * s.points), [&](int64_t begin, int64_t end) {
@@ -160,7 +141,7 @@ void group_input(const Groups& s, const std::vector<RunSums<T>>& sums, const T* 
       for (int64_t k = 0; k < s.width(); ++k) {
         const int64_t channel = i % s.group * s.width() + k;
         const double weight = gamma != nullptr ? static_cast<double>(gamma[channel]) : 1.0;
-        const RunSums<T>& plane = sums[static_cast<size_t>(i * s.width() + k)];
+        const RunSums& plane = sums[static_cast<size_t>(i * s.width() + k)];
         sum += plane.g * weight;
         sum_x += plane.gx * weight;
       }
@@ -177,15 +158,6 @@ void group_input(const Groups& s, const std::vector<RunSums<T>>& sums, const T* 
     }
   });
 }
-
-// Each channel's dx = scale g - shift - (x - center) slope.
-template <typename T>
-struct ChannelGradient {
-  T center = 0;
-  T scale = 0;
-  T shift = 0;
-  T slope = 0;
-};
 
 }  // namespace
 
@@ -253,7 +225,7 @@ NormGradients group_norm_backward(const Tensor& grad, const Tensor& input, const
     using T = typename Tag::type;
     if (c == 0) return;
     const T* m = center.data<T>();
-    const std::vector<RunSums<T>> sums = plane_sums<T>(n * c, hxw, g.data<T>(), x.data<T>(),
+    const std::vector<RunSums> sums = plane_sums<T>(n * c, hxw, g.data<T>(), x.data<T>(),
                                                        [&](int64_t i) { return m[i / s.width()]; });
     if (dx.defined()) {
       group_input<T>(s, sums, g.data<T>(), x.data<T>(), m, scale.data<T>(), data_or_null<T>(gamma),
@@ -263,7 +235,7 @@ NormGradients group_norm_backward(const Tensor& grad, const Tensor& input, const
       double of_weight = 0;
       double of_bias = 0;
       for (int64_t i = 0; i < n; ++i) {
-        const RunSums<T>& plane = sums[static_cast<size_t>(i * c + channel)];
+        const RunSums& plane = sums[static_cast<size_t>(i * c + channel)];
         of_weight +=
             plane.gx * static_cast<double>(scale.data<T>()[i * group + channel / s.width()]);
         of_bias += plane.g;
@@ -305,11 +277,11 @@ NormGradients batch_norm_backward(const Tensor& grad, const Tensor& input, const
     using T = typename Tag::type;
     if (c == 0) return;
     const T* m = center.data<T>();
-    const std::vector<RunSums<T>> sums =
+    const std::vector<RunSums> sums =
         plane_sums<T>(n * c, points, g.data<T>(), x.data<T>(), [&](int64_t i) { return m[i % c]; });
-    std::vector<ChannelGradient<T>> channels(static_cast<size_t>(c));
+    std::vector<AffineGradient<T>> channels(static_cast<size_t>(c));
     for (int64_t k = 0; k < c; ++k) {
-      RunSums<T> total;
+      RunSums total;
       for (int64_t i = 0; i < n; ++i) {
         total.g += sums[static_cast<size_t>(i * c + k)].g;
         total.gx += sums[static_cast<size_t>(i * c + k)].gx;
@@ -328,11 +300,11 @@ NormGradients batch_norm_backward(const Tensor& grad, const Tensor& input, const
     const T* gs = g.data<T>();
     const T* xs = x.data<T>();
     T* to = dx.data<T>();
+    const GradientRows<T>& rows = gradient_rows<T>();
     parallel_for(0, n * c, grain_for(points), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const ChannelGradient<T>& k = channels[static_cast<size_t>(i % c)];
-        for (int64_t j = i * points; j < (i + 1) * points; ++j)
-          to[j] = gs[j] * k.scale - k.shift - (xs[j] - k.center) * k.slope;
+        const AffineGradient<T>& k = channels[static_cast<size_t>(i % c)];
+        rows.combine(gs + i * points, xs + i * points, points, k, to + i * points);
       }
     });
   });

@@ -6,6 +6,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/norm/gradient_rows.h"
 
 namespace tierup::kernels {
 namespace {
@@ -68,6 +69,33 @@ Tensor softmax_in(const Tensor& self, int64_t dim, bool log, ScalarType dtype) {
 }
 
 // grad - sum(grad * weight) * factor, per line; see the two callers.
+template <typename T>
+void run_backward(const Along& shape, bool log, const T* g, const T* y, T* dx) {
+  const GradientRows<T>& rows = gradient_rows<T>();
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.size));
+  if (shape.inner == 1) {
+    const auto row = log ? rows.log_softmax : rows.softmax;
+    parallel_for(0, shape.outer, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        row(g + i * shape.size, y + i * shape.size, shape.size, dx + i * shape.size);
+      }
+    });
+    return;
+  }
+  const auto columns = log ? rows.log_softmax_columns : rows.softmax_columns;
+  const int64_t pieces = (shape.inner + kMostColumns - 1) / kMostColumns;
+  const int64_t width = std::min(kMostColumns, shape.inner);
+  parallel_for(0, shape.outer * pieces, std::max<int64_t>(1, grain / std::max<int64_t>(1, width)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t first = i % pieces * kMostColumns;
+                   const int64_t at = i / pieces * shape.size * shape.inner + first;
+                   columns(g + at, y + at, shape.size, shape.inner,
+                           std::min(kMostColumns, shape.inner - first), dx + at);
+                 }
+               });
+}
+
 Tensor backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
                 ScalarType input_dtype, bool log) {
   const ScalarType work = work_type(output.dtype());
@@ -77,25 +105,7 @@ Tensor backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
   const Along shape = along(result, dim);
   dispatch_work(work, "softmax_backward", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    const T* g = grad.data<T>();
-    const T* y = result.data<T>();
-    T* x = out.data<T>();
-    parallel_for(
-        0, shape.outer * shape.inner, std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.size)),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t line = begin; line < end; ++line) {
-            const int64_t base = line / shape.inner * shape.size * shape.inner + line % shape.inner;
-            T sum = 0;
-            for (int64_t i = 0; i < shape.size; ++i) {
-              const int64_t at = base + i * shape.inner;
-              sum += log ? g[at] : g[at] * y[at];
-            }
-            for (int64_t i = 0; i < shape.size; ++i) {
-              const int64_t at = base + i * shape.inner;
-              x[at] = log ? g[at] - std::exp(y[at]) * sum : (g[at] - sum) * y[at];
-            }
-          }
-        });
+    run_backward(shape, log, grad.data<T>(), result.data<T>(), out.data<T>());
   });
   return to_dtype(out, input_dtype);
 }

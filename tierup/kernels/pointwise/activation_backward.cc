@@ -5,6 +5,7 @@
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/pointwise/pointwise.h"
 #include "tierup/kernels/pointwise/scalar_bodies_backward.h"
 #include "tierup/kernels/shape/cat.h"
 #include "tierup/kernels/shape/slicing.h"
@@ -43,6 +44,16 @@ std::array<double, sizeof...(Numbers)> numbers(const Numbers&... n) {
   return {n.to_double()...};
 }
 
+// A body that has runs, over broadcast tensors followed by numbers.
+template <typename... Tensors>
+Tensor run(Body body, std::initializer_list<double> numbers, const Tensors&... tensors) {
+  SmallVector<Operand, 5> operands;
+  (operands.push_back(Operand(tensors)), ...);
+  for (const double number : numbers) operands.push_back(Operand(Scalar(number)));
+  return pointwise({body, Promote::kFloating, sizeof...(tensors)},
+                   Operands(operands.data(), operands.size()));
+}
+
 // `factor`, divided by the number of elements for a mean.
 double loss_norm(double factor, const Tensor& self, int64_t reduction) {
   require(reduction >= 0 && reduction <= 2, kBad, "{} is not a valid value for reduction",
@@ -53,45 +64,45 @@ double loss_norm(double factor, const Tensor& self, int64_t reduction) {
 }  // namespace
 
 Tensor tanh_backward(const Tensor& grad, const Tensor& output) {
-  return run_body<bodies::TanhBackward>(grad, output);
+  return run(Body::kTanhBackward, {}, grad, output);
 }
 Tensor sigmoid_backward(const Tensor& grad, const Tensor& output) {
-  return run_body<bodies::SigmoidBackward>(grad, output);
+  return run(Body::kSigmoidBackward, {}, grad, output);
 }
 Tensor threshold_backward(const Tensor& grad, const Tensor& self, const Scalar& threshold) {
-  return run_body<bodies::ThresholdBackward>(numbers(threshold), grad, self);
+  return run(Body::kThresholdBackward, {threshold.to_double()}, grad, self);
 }
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& low,
                          const Scalar& high) {
-  return run_body<bodies::HardtanhBackward>(numbers(low, high), grad, self);
+  return run(Body::kHardtanhBackward, {low.to_double(), high.to_double()}, grad, self);
 }
 Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& self) {
-  return run_body<bodies::HardsigmoidBackward>(grad, self);
+  return run(Body::kHardsigmoidBackward, {}, grad, self);
 }
 Tensor hardswish_backward(const Tensor& grad, const Tensor& self) {
-  return run_body<bodies::HardswishBackward>(grad, self);
+  return run(Body::kHardswishBackward, {}, grad, self);
 }
 Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& lambda) {
   return run_body<bodies::ShrinkBackward>(numbers(lambda), grad, self);
 }
 Tensor softplus_backward(const Tensor& grad, const Tensor& self, const Scalar& beta,
                          const Scalar& threshold) {
-  return run_body<bodies::SoftplusBackward>(numbers(beta, threshold), grad, self);
+  return run(Body::kSoftplusBackward, {beta.to_double(), threshold.to_double()}, grad, self);
 }
 Tensor log_sigmoid_backward(const Tensor& grad, const Tensor& self, const Tensor& buffer) {
-  return run_body<bodies::LogSigmoidBackward>(grad, self, buffer);
+  return run(Body::kLogSigmoidBackward, {}, grad, self, buffer);
 }
 Tensor silu_backward(const Tensor& grad, const Tensor& self) {
-  return run_body<bodies::SiluBackward>(grad, self);
+  return run(Body::kSiluBackward, {}, grad, self);
 }
 Tensor mish_backward(const Tensor& grad, const Tensor& self) {
-  return run_body<bodies::MishBackward>(grad, self);
+  return run(Body::kMishBackward, {}, grad, self);
 }
 
 Tensor gelu_backward(const Tensor& grad, const Tensor& self, std::string_view approximate) {
-  if (approximate == "tanh") return run_body<bodies::GeluTanhBackward>(grad, self);
+  if (approximate == "tanh") return run(Body::kGeluTanhBackward, {}, grad, self);
   require(approximate == "none", kBad, "approximate argument must be either none or tanh.");
-  return run_body<bodies::GeluErfBackward>(grad, self);
+  return run(Body::kGeluErfBackward, {}, grad, self);
 }
 
 Tensor elu_backward(const Tensor& grad, const Scalar& alpha, const Scalar& scale,
@@ -101,9 +112,9 @@ Tensor elu_backward(const Tensor& grad, const Scalar& alpha, const Scalar& scale
           "supported. This is caused by calling in-place forward function with a negative slope, "
           "please call out-of-place version instead.");
   const Scalar negative(alpha.to_double() * scale.to_double());
-  const auto constants = numbers(negative, scale, input_scale);
-  if (is_result) return run_body<bodies::EluResultBackward>(constants, grad, self_or_result);
-  return run_body<bodies::EluBackward>(constants, grad, self_or_result);
+  return run(is_result ? Body::kEluResultBackward : Body::kEluBackward,
+             {negative.to_double(), scale.to_double(), input_scale.to_double()}, grad,
+             self_or_result);
 }
 
 Tensor leaky_relu_backward(const Tensor& grad, const Tensor& self, const Scalar& slope,
@@ -112,7 +123,7 @@ Tensor leaky_relu_backward(const Tensor& grad, const Tensor& self, const Scalar&
           "In-place leakyReLu backward calculation is triggered with a negative slope which is not "
           "supported. This is caused by calling in-place forward function with a negative slope, "
           "please call out-of-place version instead.");
-  return run_body<bodies::LeakyReluBackward>(numbers(slope), grad, self);
+  return run(Body::kLeakyReluBackward, {slope.to_double()}, grad, self);
 }
 
 Tensor rrelu_backward(const Tensor& grad, const Tensor& self, const Tensor& noise,
@@ -143,13 +154,13 @@ Tensor glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
 
 std::tuple<Tensor, Tensor> prelu_kernel_backward(const Tensor& grad, const Tensor& self,
                                                  const Tensor& weight) {
-  return {run_body<bodies::LeakyReluBackward>(grad, self, weight),
+  return {run(Body::kLeakyReluBackward, {}, grad, self, weight),
           run_body<bodies::SlopeBackward>(grad, self)};
 }
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                          int64_t reduction) {
-  return run_body<bodies::MseBackward>(std::array{loss_norm(2, self, reduction)}, grad, self,
+  return run(Body::kMseBackward, {loss_norm(2, self, reduction)}, grad, self,
                                        target);
 }
 

@@ -3,7 +3,7 @@
 
 #include "tierup/kernels/simd/simd_trigonometric.h"
 // The functions over lanes stand before the bodies that call them.
-#include "tierup/kernels/pointwise/scalar_bodies_math.h"
+#include "tierup/kernels/pointwise/scalar_bodies_backward.h"
 #include "tierup/kernels/pointwise/vector_run.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
@@ -24,6 +24,22 @@ void add_activation_runs(RunTable& table) {
   set_real<bodies::Threshold>(table, Body::kThreshold);
   set_real<bodies::LogSigmoid>(table, Body::kLogSigmoid);
   set_real<bodies::Glu>(table, Body::kGlu);
+  set_real<bodies::TanhBackward>(table, Body::kTanhBackward);
+  set_real<bodies::SigmoidBackward>(table, Body::kSigmoidBackward);
+  set_real<bodies::ThresholdBackward>(table, Body::kThresholdBackward);
+  set_real<bodies::LeakyReluBackward>(table, Body::kLeakyReluBackward);
+  set_real<bodies::HardtanhBackward>(table, Body::kHardtanhBackward);
+  set_real<bodies::HardsigmoidBackward>(table, Body::kHardsigmoidBackward);
+  set_real<bodies::HardswishBackward>(table, Body::kHardswishBackward);
+  set_real<bodies::SoftplusBackward>(table, Body::kSoftplusBackward);
+  set_real<bodies::LogSigmoidBackward>(table, Body::kLogSigmoidBackward);
+  set_real<bodies::SiluBackward>(table, Body::kSiluBackward);
+  set_real<bodies::MishBackward>(table, Body::kMishBackward);
+  set_real<bodies::GeluErfBackward>(table, Body::kGeluErfBackward);
+  set_real<bodies::GeluTanhBackward>(table, Body::kGeluTanhBackward);
+  set_real<bodies::EluBackward>(table, Body::kEluBackward);
+  set_real<bodies::EluResultBackward>(table, Body::kEluResultBackward);
+  set_real<bodies::MseBackward>(table, Body::kMseBackward);
 }
 
 }  // namespace tierup::kernels::TIERUP_SIMD

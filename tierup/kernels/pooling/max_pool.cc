@@ -100,6 +100,74 @@ void pool_with_indices(const PoolWindow& w, const T* in, T* out, int64_t* indice
   });
 }
 
+// Of one offset along the width: the windows that reach into the input there, [begin, end).
+struct Taps {
+  int64_t begin;
+  int64_t end;
+};
+
+std::vector<Taps> taps_of(const PoolWindow& w) {
+  std::vector<Taps> taps;
+  for (int64_t k = 0; k < w.kernel[2]; ++k) {
+    const int64_t offset = k * w.dilation[2] - w.padding[2];
+    const int64_t begin = offset >= 0 ? 0 : (-offset + w.stride[2] - 1) / w.stride[2];
+    const int64_t last = w.in[2] - 1 - offset;
+    const int64_t end = last < 0 ? 0 : std::min(w.out[2], last / w.stride[2] + 1);
+    taps.push_back({begin, std::max(begin, end)});
+  }
+  return taps;
+}
+
+// The larger of best and x, and where it is; a NaN replaces another one, as one window after the
+// other would have it. Without branches: which one is larger nobody can foresee.
+template <typename T>
+void keep_larger(const T* x, int64_t stride, int64_t place, int64_t count, T* best,
+                 int64_t* found) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T value = x[i * stride];
+    const bool is_better = beats(value, best[i]);
+    best[i] = is_better ? value : best[i];
+    found[i] = is_better ? place + i * stride : found[i];
+  }
+}
+
+// A line of windows at once: offset by offset, in the order in which a window is gone through.
+template <typename T>
+void pool_lines(const PoolWindow& w, const T* in, T* out, int64_t* indices) {
+  const std::vector<Taps> taps = taps_of(w);
+  std::vector<int64_t> firsts;
+  for (int64_t x = 0; x < w.out[2]; ++x) firsts.push_back(reach_of(w, 2, x).first);
+  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
+  const auto line = [&](const T* plane, const Reach& rz, const Reach& ry, T* best,
+                        int64_t* found) {
+    const int64_t corner = (rz.first * w.in[1] + ry.first) * w.in[2];
+    std::fill_n(best, w.out[2], lowest<T>());
+    for (int64_t x = 0; x < w.out[2]; ++x) found[x] = corner + firsts[static_cast<size_t>(x)];
+    for (int64_t z = rz.first; z < rz.last; z += rz.step) {
+      for (int64_t y = ry.first; y < ry.last; y += ry.step) {
+        for (size_t k = 0; k < taps.size(); ++k) {
+          const Taps& tap = taps[k];
+          const int64_t place = (z * w.in[1] + y) * w.in[2] + tap.begin * w.stride[2] +
+                                static_cast<int64_t>(k) * w.dilation[2] - w.padding[2];
+          keep_larger(plane + place, w.stride[2], place, tap.end - tap.begin, best + tap.begin,
+                      found + tap.begin);
+        }
+      }
+    }
+  };
+  parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      int64_t at = p * w.out_points();
+      for (int64_t z = 0; z < w.out[0]; ++z) {
+        const Reach rz = reach_of(w, 0, z);
+        for (int64_t y = 0; y < w.out[1]; ++y, at += w.out[2]) {
+          line(in + p * w.in_points(), rz, reach_of(w, 1, y), out + at, indices + at);
+        }
+      }
+    }
+  });
+}
+
 template <typename T>
 void max_into(const T* x, int64_t n, T* y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -192,6 +260,11 @@ std::vector<int64_t> fractional_starts(T sample, int64_t in, int64_t out, int64_
   return starts;
 }
 
+[[noreturn]] void fail_index(int64_t at, int64_t size) {
+  fail(ErrorCode::kOutOfRange, "Found an invalid max index: {} (output volumes are of size {})",
+       at, size);
+}
+
 // Sets each element of zeros at its index, plane by plane.
 Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVector& sizes,
                       int64_t planes, bool add, const char* what) {
@@ -205,13 +278,19 @@ Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVect
   const int64_t to = out.numel() / planes;
   dispatch_ordered(work, what, [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    for (int64_t i = 0; i < values.numel(); ++i) {
-      const int64_t at = index.data<int64_t>()[i];
-      require(at >= 0 && at < to, ErrorCode::kOutOfRange,
-              "Found an invalid max index: {} (output volumes are of size {})", at, to);
-      T& slot = out.data<T>()[i / from * to + at];
-      slot = add ? static_cast<T>(slot + source.data<T>()[i]) : source.data<T>()[i];
-    }
+    const T* taken = source.data<T>();
+    const int64_t* places = index.data<int64_t>();
+    const int64_t grain = std::max<int64_t>(1, 16384 / from);
+    parallel_for(0, planes, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        T* plane = out.data<T>() + p * to;
+        for (int64_t i = p * from; i < (p + 1) * from; ++i) {
+          const int64_t at = places[i];
+          if (at < 0 || at >= to) fail_index(at, to);
+          plane[at] = add ? static_cast<T>(plane[at] + taken[i]) : taken[i];
+        }
+      }
+    });
   });
   return to_dtype(out, values.dtype());
 }
@@ -260,10 +339,8 @@ std::tuple<Tensor, Tensor> max_pool_with_indices(const Tensor& self, const IntVe
                                                  const IntVector& dilation, bool ceil_mode) {
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
   return with_indices(
-      self, w, "max_pool2d", [&]<typename T>(const T* in, T* out, int64_t* indices) {
-        pool_with_indices(w, in, out, indices,
-                          [&](int64_t, size_t d, int64_t i) { return reach_of(w, d, i); });
-      });
+      self, w, "max_pool2d",
+      [&]<typename T>(const T* in, T* out, int64_t* indices) { pool_lines(w, in, out, indices); });
 }
 
 template <int kRank>
