@@ -1,5 +1,6 @@
 #include "tierup/autodiff/call_node.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "tierup/autodiff/eager_builder.h"
@@ -14,7 +15,8 @@ std::string node_title(const ops::Op& op) {
 }
 
 CallNode::~CallNode() {
-  std::vector<Ref<RefCounted>> links;
+  if (edges_.empty() && !has_saved_) return;
+  Links links;
   CallNode::take_links(links);
   release_chain(std::move(links));
 }
@@ -32,9 +34,17 @@ void CallNode::for_each_saved(F&& f) {
   for (RecordedValue& value : call_.results) visit(value);
 }
 
-void CallNode::take_links(std::vector<Ref<RefCounted>>& links) {
+void CallNode::take_links(Links& links) {
   Node::take_links(links);
-  for_each_saved([&](RecordedValue& value) { links.emplace_back(value.saved.take()); });
+  take_saved(links);
+}
+
+void CallNode::take_saved(Links& links) {
+  if (!has_saved_) return;
+  for_each_saved([&](RecordedValue& value) {
+    links.push_back({Link::Kind::kTensor, value.saved.take()});
+  });
+  has_saved_ = false;
 }
 
 void CallNode::connect(size_t argument, int64_t element, Edge edge) {
@@ -76,6 +86,7 @@ void CallNode::check_values() {
           "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
           "backward through the graph a second time or if you need to access saved tensors after "
           "calling backward.");
+  if (!has_saved_) return;
   const auto is_stale = [](const SavedTensor& saved) {
     return saved.is_saved() && saved.current_version() != saved.version();
   };
@@ -96,33 +107,40 @@ void CallNode::check_values() {
 }
 
 void CallNode::free_values() {
-  const std::lock_guard lock(freeing_);
-  std::vector<Ref<RefCounted>> links;
-  for_each_saved([&](RecordedValue& value) {
-    is_freed_ = true;
-    links.emplace_back(value.saved.take());
-  });
+  Links links;
+  {
+    const std::lock_guard lock(freeing_);
+    is_freed_ |= has_saved_;
+    take_saved(links);
+  }
   release_chain(std::move(links));
 }
 
-Gradients CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) {
-  check_values();
-  std::vector<std::vector<Tensor>> lists;
+// The cotangents of results that are lists stand one after the other.
+GivenGradients CallNode::run_with_lists(EagerBuilder& builder, std::span<const Tensor> cotangents) {
+  std::vector<std::vector<Tensor>> lists(call_.results.size());
   SmallVector<Tensor, 2> singles;
   size_t next = 0;
   for (size_t k = 0; k < call_.results.size(); ++k) {
     const auto& elements = call_.results[k].elements;
     singles.push_back(elements ? Tensor() : cotangents[next++]);
     if (!elements) continue;
-    lists.resize(call_.results.size());
     lists[k].assign(cotangents.begin() + next, cotangents.begin() + next + elements->size());
     next += elements->size();
   }
-  const GivenGradients given =
-      EagerBuilder(call_, context, Ref<Node>(this)).run_formula(singles, lists);
+  return builder.run_formula(singles, lists);
+}
+
+Gradients CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) {
+  check_values();
+  EagerBuilder builder(call_, context, Ref<Node>(this));
+  const bool has_lists = std::ranges::any_of(
+      call_.results, [](const RecordedValue& result) { return result.elements != nullptr; });
+  GivenGradients given =
+      has_lists ? run_with_lists(builder, cotangents) : builder.run_formula(cotangents, {});
   Gradients gradients;
   for (const Target& target : targets_) {
-    gradients.push_back(given.at(target.argument, target.element));
+    gradients.push_back(given.take(target.argument, target.element));
   }
   if (!keep) free_values();
   return gradients;

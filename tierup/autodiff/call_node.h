@@ -6,6 +6,9 @@
 
 namespace tierup::autodiff {
 
+class EagerBuilder;
+struct GivenGradients;
+
 // "Exp" of "aten::exp_.out": how errors call the operator.
 std::string node_title(const ops::Op& op);
 
@@ -17,9 +20,11 @@ class CallNode final : public Node {
   Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) override;
   std::string name() const override { return call_.op->schema().qualified_name(); }
   std::string title() const override { return node_title(*call_.op); }
-  void take_links(std::vector<Ref<RefCounted>>& links) override;
+  void take_links(Links& links) override;
 
   RecordedCall& call() { return call_; }
+  // To be told once values were saved in the call.
+  void set_saved() { has_saved_ = true; }
   // The gradient of this argument (element -1), or of an element of it, goes along `edge`.
   void connect(size_t argument, int64_t element, Edge edge);
   // The place among edges() of argument `i`; -1 if it wants no gradient.
@@ -30,15 +35,18 @@ class CallNode final : public Node {
     uint32_t argument;
     int32_t element;
   };
+  GivenGradients run_with_lists(EagerBuilder& builder, std::span<const Tensor> cotangents);
   std::string origin_of(size_t argument) const;
   [[noreturn]] void fail_overwritten(const SavedTensor& saved, const std::string& origin) const;
   void check_values();  // Throws if they were freed, or written since they were saved.
   void free_values();
+  void take_saved(Links& links);
   template <typename F>
   void for_each_saved(F&& f);
 
   RecordedCall call_;
   SmallVector<Target, 2> targets_;  // By edge.
+  bool has_saved_ = false;
   bool is_freed_ = false;
   std::mutex freeing_;
 };

@@ -13,13 +13,12 @@ namespace tierup::autodiff {
 using ops::GradArg;
 using ops::GradValue;
 
-const Tensor& GivenGradients::at(size_t argument, int64_t element) const {
-  static const Tensor undefined;
-  if (element < 0) return by_argument[argument];
-  for (const auto& [index, tensors] : by_element) {
-    if (index == argument) return tensors[static_cast<size_t>(element)];
+Tensor GivenGradients::take(size_t argument, int64_t element) {
+  if (element < 0) return std::move(by_argument[argument]);
+  for (auto& [index, tensors] : by_element) {
+    if (index == argument) return std::move(tensors[static_cast<size_t>(element)]);
   }
-  return undefined;
+  return {};
 }
 
 GivenGradients EagerBuilder::run_formula(std::span<const Tensor> cotangents,
@@ -100,8 +99,7 @@ void EagerBuilder::take(size_t i, int64_t element, GradValue gradient) {
 
 // Sums over dimensions that broadcasting added or stretched.
 GradValue EagerBuilder::summed_to(GradValue gradient, const RecordedValue& target) {
-  const Tensor given = tensor(gradient);
-  const IntSpan from = given.sizes();
+  const IntSpan from = value(gradient).tensor_impl()->sizes;
   const IntSpan to = target.sizes;
   if (std::ranges::equal(from, to)) return gradient;
   bool reducible = from.size() >= to.size();
@@ -122,7 +120,7 @@ GradValue EagerBuilder::summed_to(GradValue gradient, const RecordedValue& targe
 }
 
 GradValue EagerBuilder::cast_to(GradValue gradient, ScalarType dtype) {
-  const ScalarType given = tensor(gradient).dtype();
+  const ScalarType given = value(gradient).tensor_impl()->dtype;
   if (given == dtype) return gradient;
   if (tierup::is_complex(given) && !tierup::is_complex(dtype)) {
     return cast_to(op("aten::real", gradient), dtype);

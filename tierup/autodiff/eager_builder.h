@@ -18,7 +18,7 @@ struct GivenGradients {
   SmallVector<Tensor, 3> by_argument;
   std::vector<std::pair<size_t, std::vector<Tensor>>> by_element;
 
-  const Tensor& at(size_t argument, int64_t element) const;
+  Tensor take(size_t argument, int64_t element);
 };
 
 class EagerBuilder final : public CallContext {

@@ -2,6 +2,7 @@
 #include "tierup/autodiff/engine.h"
 
 #include <algorithm>
+#include <deque>
 #include <queue>
 #include <unordered_map>
 
@@ -18,6 +19,7 @@ struct Task {
   Ref<TensorImpl> leaf;
   uint32_t missing = 0;                               // Gradients that have not come yet.
   bool is_wanted = false;                             // Something wanted lies on a path from here.
+  bool is_seen = false;                               // By the walk that counts.
   std::vector<std::pair<uint32_t, size_t>> captured;  // Result, index into the inputs.
   Gradients gradients;                                // By result.
 };
@@ -115,12 +117,10 @@ class Pass {
 
   void count_gradients() {
     std::vector<size_t> open;
-    std::vector<bool> seen(tasks_.size());
     const auto visit = [&](size_t task) {
-      if (task >= seen.size()) seen.resize(std::max(task + 1, seen.size() * 2));
-      if (seen[task]) return;
-      seen[task] = true;
-      order_.push_back(task);
+      if (tasks_[task].is_seen) return;
+      tasks_[task].is_seen = true;
+      if (!request_.inputs.empty()) order_.push_back(task);
       if (tasks_[task].node != nullptr) open.push_back(task);
     };
     for (const Edge& edge : root_edges_) visit(task_of(edge));
@@ -255,8 +255,8 @@ class Pass {
   std::vector<Edge> held_;
   std::unordered_map<const TensorImpl*, size_t> leaves_;
   std::unordered_map<const Node*, size_t> shared_;  // Those that another pass has claimed.
-  std::vector<Task> tasks_;
-  std::vector<size_t> order_;
+  std::deque<Task> tasks_;      // References to tasks stay good while others are found.
+  std::vector<size_t> order_;   // Of a pass with inputs: all tasks that were seen.
   std::priority_queue<Ready> ready_;
   uint64_t found_ = 0;
   std::vector<Tensor> results_;

@@ -9,42 +9,48 @@ namespace {
 
 // The reference itself, not another one.
 template <typename T>
-Ref<RefCounted> taken(Ref<T>& reference) {
-  return Ref<RefCounted>::adopt(reference.leak());
+Link taken(Link::Kind kind, Ref<T>& reference) {
+  return {kind, Ref<RefCounted>::adopt(reference.leak())};
 }
 
 // What a dying object keeps alive, taken out of it. Objects with other owners are left alone.
-void open_link(RefCounted& object, std::vector<Ref<RefCounted>>& links) {
-  if (object.use_count() != 1) return;
-  if (auto* node = dynamic_cast<Node*>(&object)) {
-    node->take_links(links);
-  } else if (auto* record = dynamic_cast<Record*>(&object)) {
-    if (Ref<Node> inner = record->take_node()) links.push_back(taken(inner));
-  } else if (auto* tensor = dynamic_cast<TensorImpl*>(&object)) {
-    if (tensor->autograd) links.push_back(taken(tensor->autograd));
+void open_link(const Link& link, Links& links) {
+  if (link.object->use_count() != 1) return;
+  switch (link.kind) {
+    case Link::Kind::kNode: return static_cast<Node&>(*link.object).take_links(links);
+    case Link::Kind::kRecord: {
+      Ref<Node> inner = static_cast<Record&>(*link.object).take_node();
+      if (inner) links.push_back(taken(Link::Kind::kNode, inner));
+      return;
+    }
+    case Link::Kind::kTensor: {
+      auto& tensor = static_cast<TensorImpl&>(*link.object);
+      if (tensor.autograd) links.push_back(taken(Link::Kind::kRecord, tensor.autograd));
+    }
   }
 }
 
 }  // namespace
 
-void release_chain(std::vector<Ref<RefCounted>> links) {
+void release_chain(Links links) {
   while (!links.empty()) {
-    const Ref<RefCounted> last = std::move(links.back());
+    const Link last = std::move(links.back());
     links.pop_back();
-    open_link(*last, links);
+    open_link(last, links);
   }
 }
 
 Node::~Node() {
-  std::vector<Ref<RefCounted>> links;
+  if (edges_.empty()) return;
+  Links links;
   Node::take_links(links);
   release_chain(std::move(links));
 }
 
-void Node::take_links(std::vector<Ref<RefCounted>>& links) {
+void Node::take_links(Links& links) {
   for (Edge& edge : edges_) {
-    if (edge.node) links.push_back(taken(edge.node));
-    if (edge.leaf) links.push_back(taken(edge.leaf));
+    if (edge.node) links.push_back(taken(Link::Kind::kNode, edge.node));
+    if (edge.leaf) links.push_back(taken(Link::Kind::kTensor, edge.leaf));
   }
   edges_.clear();
 }
@@ -84,8 +90,8 @@ std::vector<Record*> Node::watchers(uint32_t index, std::unique_lock<std::mutex>
 Record::~Record() {
   if (watches_ && node_) node_->unwatch(this);
   if (node_ && node_->use_count() == 1) {
-    std::vector<Ref<RefCounted>> links;
-    links.push_back(taken(node_));
+    Links links;
+    links.push_back(taken(Link::Kind::kNode, node_));
     release_chain(std::move(links));
   }
 }

@@ -29,6 +29,14 @@ struct Edge {
 
 using Gradients = SmallVector<Tensor, 2>;
 
+// A reference that keeps other nodes alive, with what it refers to, so that no cast has to find out.
+struct Link {
+  enum class Kind : uint8_t { kNode, kRecord, kTensor };
+  Kind kind;
+  Ref<RefCounted> object;
+};
+using Links = std::vector<Link>;
+
 // What a hook makes of a gradient: another one, or undefined to leave it.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 
@@ -50,7 +58,7 @@ class Node : public RefCounted {
   virtual std::string name() const = 0;
   virtual std::string title() const = 0;  // "Mul".
   // Takes the references by which other nodes are kept alive, so that they are freed in a loop.
-  virtual void take_links(std::vector<Ref<RefCounted>>& links);
+  virtual void take_links(Links& links);
 
   std::span<const Edge> edges() const { return {edges_.data(), edges_.size()}; }
   // Above all nodes that this one's edges lead to: falling depth is a backward order that does not
@@ -164,6 +172,6 @@ Record& leaf_record(TensorImpl& tensor);
 void assign_grad(const Tensor& tensor, Tensor gradient);
 
 // Frees what `links` hold and all that only they hold, without recursion.
-void release_chain(std::vector<Ref<RefCounted>> links);
+void release_chain(Links links);
 
 }  // namespace tierup::autodiff

@@ -147,6 +147,7 @@ class Recording {
     for (size_t k = 0; k < call_.results.size(); ++k) notes.results[k].note(call_.results[k]);
     probe_formula(notes);
     save_values(notes);
+    if (saves_) node->set_saved();
     attach(node);
     note_views();
   }
@@ -166,6 +167,7 @@ class Recording {
       kept.impl()->autograd = original.impl()->autograd;
       kept.set_requires_grad(original.requires_grad());
       notes.args[i].saved = SavedTensor(kept);
+      saves_ = true;
     }
   }
 
@@ -175,10 +177,12 @@ class Recording {
           element < 0 ? notes.args[i] : (*notes.args[i].elements)[static_cast<size_t>(element)];
       if (!value.is_read || value.saved.is_saved()) return;
       value.saved = SavedTensor(Tensor(Ref<TensorImpl>(&tensor)));
+      saves_ = true;
     });
     for (size_t k = 0; k < notes.results.size(); ++k) {
       if (!notes.results[k].is_read || !call_.results[k].is_tensor()) continue;
       notes.results[k].saved = SavedTensor(call_.results[k].to_tensor().detach());
+      saves_ = true;
     }
   }
 
@@ -275,6 +279,7 @@ class Recording {
   OpCall& call_;
   const ir::Node* origin_;
   SmallVector<IValue, 6> held_;
+  bool saves_ = false;
 };
 
 // Views made without gradients of what requires them are leaves that require them (fact A10);

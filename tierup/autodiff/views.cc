@@ -103,12 +103,12 @@ class RouteNode final : public Node {
     return given;
   }
 
-  void take_links(std::vector<Ref<RefCounted>>& links) override {
+  void take_links(Links& links) override {
     Node::take_links(links);
-    if (call_) links.emplace_back(std::move(call_));
+    if (call_) links.push_back({Link::Kind::kNode, std::move(call_)});
   }
   ~RouteNode() override {
-    std::vector<Ref<RefCounted>> links;
+    Links links;
     RouteNode::take_links(links);
     release_chain(std::move(links));
   }

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/convolution/convolution_backward.h"
 #include "tierup/kernels/memory/copy.h"
 
 namespace tierup::kernels {
@@ -64,6 +68,41 @@ TEST(Convolution, ChannelsLastInGivesChannelsLastOut) {
   const Tensor out = conv(input, weight, Tensor(), {1}, {1}, {1}, 1);
   EXPECT_TRUE(out.is_contiguous(MemoryFormat::kChannelsLast));
   expect_same(out, conv(contiguous(input), weight, Tensor(), {1}, {1}, {1}, 1));
+}
+
+// Few and many weights, groups, one image and several: each is cut in its own way.
+TEST(Convolution, TheWeightsGradientDoesNotDependOnTheNumberOfThreads) {
+  struct Case {
+    IntVector input;
+    IntVector weight;
+    int64_t groups;
+  };
+  const Case cases[] = {{{7, 16, 24, 24}, {16, 16, 3, 3}, 1},
+                        {{3, 64, 7, 7}, {256, 64, 3, 3}, 1},
+                        {{1, 24, 33, 31}, {24, 1, 5, 5}, 24},
+                        {{4, 8, 20, 20}, {12, 4, 3, 3}, 2}};
+  for (const Case& c : cases) {
+    const Tensor weight = numbers(c.weight, ScalarType::kFloat, 1);
+    const auto run = [&](const Tensor& input, int threads) {
+      const ThreadCountScope scope(threads);
+      const Tensor w = to_dtype(weight, input.dtype());
+      const Tensor grad = conv(input, w, Tensor(), {1}, {1}, {1}, c.groups);
+      return std::get<1>(convolution_backward(grad, input, w, std::nullopt, {1}, {1}, {1}, false,
+                                              {0}, c.groups, {false, true, false}));
+    };
+    // Small integers: every order of adding up gives the same.
+    expect_same(run(numbers(c.input, ScalarType::kFloat, 0), 2),
+                run(numbers(c.input, ScalarType::kDouble, 0), 2));
+    const Tensor input = numbers(c.input, ScalarType::kFloat, 0);
+    for (int64_t i = 0; i < input.numel(); ++i) {
+      input.data<float>()[i] = std::sin(static_cast<float>(i));
+    }
+    const Tensor one = run(input, 1);
+    for (const int threads : {2, 3}) {
+      const Tensor several = run(input, threads);
+      EXPECT_EQ(std::memcmp(one.raw(), several.raw(), one.bytes()), 0) << threads;
+    }
+  }
 }
 
 TEST(Convolution, RefusesKernelsWithoutPointsOrOutputs) {

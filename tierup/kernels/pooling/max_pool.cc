@@ -312,14 +312,17 @@ Tensor unpool(const Tensor& self, const Tensor& indices, const IntVector& output
       self.suggest_memory_format());
 }
 
+// Whether whole lines of windows are worked on; lines that are mostly padding are not worth (nor
+// safe) to lay out.
+bool is_lined(const PoolWindow& w) { return w.in[2] + 2 * w.padding[2] <= kLongestLine; }
+
 }  // namespace
 
 template <int kRank>
 Tensor max_pool(const Tensor& self, const IntVector& kernel_size, const IntVector& stride,
                 const IntVector& padding, const IntVector& dilation, bool ceil_mode) {
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
-  // Lines that are mostly padding are not worth (nor safe) to lay out.
-  if (w.in[2] + 2 * w.padding[2] > kLongestLine) {
+  if (!is_lined(w)) {
     return std::get<0>(
         max_pool_with_indices<kRank>(self, kernel_size, stride, padding, dilation, ceil_mode));
   }
@@ -340,7 +343,11 @@ std::tuple<Tensor, Tensor> max_pool_with_indices(const Tensor& self, const IntVe
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
   return with_indices(
       self, w, "max_pool2d",
-      [&]<typename T>(const T* in, T* out, int64_t* indices) { pool_lines(w, in, out, indices); });
+      [&]<typename T>(const T* in, T* out, int64_t* indices) {
+        if (is_lined(w)) return pool_lines(w, in, out, indices);
+        pool_with_indices(w, in, out, indices,
+                          [&](int64_t, size_t d, int64_t i) { return reach_of(w, d, i); });
+      });
 }
 
 template <int kRank>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tierup/kernels/memory/copy.h"
 
@@ -35,6 +36,54 @@ TEST(MaxPool, LinesGiveWhatWindowsGive) {
             const float b = windows.data<float>()[i];
             ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << i;
           }
+        }
+      }
+    }
+  }
+}
+
+// The first of the largest, by its place in the plane; a NaN is larger than anything, and a later
+// one than an earlier.
+struct Largest {
+  float value = -std::numeric_limits<float>::infinity();
+  int64_t place = -1;
+};
+
+Largest largest_of_window(const Tensor& x, int64_t plane, IntVector first, int64_t kernel,
+                          int64_t dilation) {
+  Largest best;
+  for (int64_t i = 0; i < kernel * kernel; ++i) {
+    const int64_t row = first[0] + i / kernel * dilation;
+    const int64_t column = first[1] + i % kernel * dilation;
+    if (row < 0 || row >= x.size(2) || column < 0 || column >= x.size(3)) continue;
+    const int64_t place = row * x.size(3) + column;
+    const float value = x.data<float>()[plane * x.size(2) * x.size(3) + place];
+    if (best.place >= 0 && !(value > best.value) && !std::isnan(value)) continue;
+    best = {value, place};
+  }
+  return best;
+}
+
+TEST(MaxPool, IndicesAreThoseOfTheFirstLargest) {
+  for (const int64_t kernel : {1, 2, 3}) {
+    for (const int64_t stride : {1, 2, 4}) {
+      for (const int64_t dilation : {1, 2}) {
+        const Tensor x = numbers({2, 3, 11, 13});
+        for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = std::floor(x.data<float>()[i] / 250);
+        for (const int64_t i : {40, 41, 160}) x.data<float>()[i] = std::nanf("");
+        for (int64_t i = 60; i < 120; ++i) x.data<float>()[i] = -std::numeric_limits<float>::infinity();
+        const int64_t padding = kernel / 2;
+        const auto [values, indices] =
+            max_pool_with_indices<2>(x, {kernel}, {stride}, {padding}, {dilation}, true);
+        const int64_t rows = values.size(2);
+        const int64_t columns = values.size(3);
+        for (int64_t i = 0; i < values.numel(); ++i) {
+          const IntVector first{i / columns % rows * stride - padding,
+                                i % columns * stride - padding};
+          const Largest wanted = largest_of_window(x, i / (rows * columns), first, kernel, dilation);
+          ASSERT_EQ(indices.data<int64_t>()[i], wanted.place) << kernel << stride << dilation;
+          const float value = values.data<float>()[i];
+          ASSERT_TRUE(value == wanted.value || std::isnan(wanted.value));
         }
       }
     }
