@@ -17,6 +17,7 @@
 #include "tierup/api/model/model_task.h"
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/tensor/allocator.h"
 #include "tierup/training/clip.h"
@@ -167,6 +168,7 @@ int bench_training(const TrainBenchOptions& options, const ModelArguments& argum
   const Ref<api::Model> model = arguments.load(true);
   figures.emplace_back("load_ms", milliseconds_since(start));
   if (model->exported() == nullptr) model->set_training(true);
+  const ThreadCountScope threads(arguments.threads);  // Of the optimiser and the loss.
   Steps steps(options, *model);
   start = Clock::now();
   steps.make(0);

@@ -10,6 +10,7 @@
 #include "tierup/api/model/model_task.h"
 #include "tierup/api/model/plain_json.h"
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
 
 namespace tierup::cli {
 namespace {
@@ -129,6 +130,7 @@ int train_model(const TrainArguments& arguments) {
   if (!arguments.validate.empty()) {
     validation = training::DataSet::open(arguments.validate, columns);
   }
+  const ThreadCountScope threads(arguments.model.threads);  // Of the optimiser and the loss.
   training::Optimizer optimizer = arguments.choice.make_optimizer(*model);
   training::TrainerOptions options = trainer_options(arguments);
   require(options.batch > 0 && options.batch <= data.rows(), ErrorCode::kInvalidArgument,

@@ -6,6 +6,12 @@
 #include "tierup/base/error.h"
 
 namespace tierup::autodiff {
+
+bool is_sole(const Tensor& tensor) {
+  return tensor.ref()->use_count() == 1 && tensor.storage()->use_count() == 1 &&
+         tensor.storage()->owns_memory();
+}
+
 namespace {
 
 IValue call_one(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext& context) {
@@ -18,12 +24,6 @@ IValue call_one(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext& 
 }
 
 bool same(IntSpan a, IntSpan b) { return std::ranges::equal(a, b); }
-
-// Nobody else sees this tensor or its memory.
-bool is_sole(const Tensor& tensor) {
-  return tensor.ref()->use_count() == 1 && tensor.storage()->use_count() == 1 &&
-         tensor.storage()->owns_memory();
-}
 
 // The strides of a leaf's first gradient (C6).
 IntVector gradient_strides(const TensorImpl& leaf) {

@@ -5,6 +5,8 @@
 
 namespace tierup::autodiff {
 
+// Nobody else sees this tensor or its memory.
+bool is_sole(const Tensor& tensor);
 // Adds to the gradients of one edge: the first is held, the next go into memory that nobody else
 // holds, or into a new tensor.
 void add_gradient(Tensor& total, Tensor gradient, ops::RunContext& context);

@@ -7,6 +7,23 @@
 #include "tierup/base/error.h"
 
 namespace tierup::autodiff {
+namespace {
+
+class SumsByArgument final : public ArgumentSums {
+ public:
+  SumsByArgument(const CallNode& node, RunningSums* sums) : node_(node), sums_(sums) {}
+  Tensor* sum_of(size_t argument) override {
+    const int64_t edge = node_.edge_of(argument);
+    return edge < 0 ? nullptr : sums_->sum_of(static_cast<size_t>(edge));
+  }
+
+ private:
+  const CallNode& node_;
+  RunningSums* sums_;
+};
+
+}  // namespace
+
 std::string node_title(const ops::Op& op) {
   std::string title = op.schema().name.substr(op.schema().name.find("::") + 2);
   if (!title.empty() && title.back() == '_') title.pop_back();
@@ -131,9 +148,13 @@ GivenGradients CallNode::run_with_lists(EagerBuilder& builder, std::span<const T
   return builder.run_formula(singles, lists);
 }
 
-Gradients CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) {
+Gradients CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
+                        RunningSums* sums) {
   check_values();
-  EagerBuilder builder(call_, context, Ref<Node>(this));
+  // Only a pass that is recorded itself asks whose results the saved ones are.
+  EagerBuilder builder(call_, context, Ref<Node>(context.tape != nullptr ? this : nullptr));
+  SumsByArgument by_argument(*this, sums);
+  if (sums != nullptr) builder.add_products_to(by_argument);
   const bool has_lists = std::ranges::any_of(
       call_.results, [](const RecordedValue& result) { return result.elements != nullptr; });
   GivenGradients given =

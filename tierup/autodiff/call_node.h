@@ -17,7 +17,8 @@ class CallNode final : public Node {
   CallNode(const ops::Op& op, std::span<const IValue> args) : call_(op, args) {}
   ~CallNode() override;
 
-  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) override;
+  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
+                RunningSums* sums) override;
   std::string name() const override { return call_.op->schema().qualified_name(); }
   std::string title() const override { return node_title(*call_.op); }
   void take_links(Links& links) override;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "tierup/autodiff/accumulate.h"
 #include "tierup/base/error.h"
+#include "tierup/kernels/gemm/add_product.h"
 
 namespace tierup::autodiff {
 
@@ -81,7 +83,10 @@ GradValue EagerBuilder::read_result(size_t k) {
 }
 
 void EagerBuilder::take(size_t i, int64_t element, GradValue gradient) {
-  if (!gradient.defined() || value(gradient).is_none()) return;
+  if (!gradient.defined()) return;
+  if (element < 0 && adds_product(i, gradient)) return;
+  close_product();
+  if (value(gradient).is_none()) return;
   const RecordedValue& target = at(i, element);
   gradient = cast_to(summed_to(gradient, target), target.dtype);
   if (element < 0) {
@@ -95,6 +100,32 @@ void EagerBuilder::take(size_t i, int64_t element, GradValue gradient) {
     found = lists.end() - 1;
   }
   found->second[static_cast<size_t>(element)] = tensor(gradient);
+}
+
+bool EagerBuilder::opens_product(const ops::Op& op, std::span<const GradArg> operands) const {
+  static const ops::Op& mm = ops::named_op("aten::mm");
+  if (sums_ == nullptr || &op != &mm || context_.tape != nullptr) return false;
+  return std::ranges::all_of(operands, [&](const GradArg& arg) {
+    return arg.kind == GradArg::Kind::kValue && value(arg.value).is_tensor();
+  });
+}
+
+// Makes the open product as any other call.
+void EagerBuilder::close_product() {
+  if (product_.place < 0) return;
+  IValue args[] = {std::move(product_.a), std::move(product_.b)};
+  call_row(ops::named_op("aten::mm"), args,
+           {&values_[static_cast<size_t>(std::exchange(product_.place, -1))], 1}, context_);
+}
+
+// Adds the open product to the argument's sum if that is what it is for, and it fits.
+bool EagerBuilder::adds_product(size_t argument, GradValue gradient) {
+  if (product_.place < 0 || product_.place != gradient.index()) return false;
+  const Tensor* sum = sums_->sum_of(argument);
+  if (sum == nullptr || !sum->defined() || !is_sole(*sum)) return false;
+  if (!kernels::add_product(*sum, product_.a, product_.b)) return false;
+  product_ = {};
+  return true;
 }
 
 // Sums over dimensions that broadcasting added or stretched.
@@ -171,7 +202,13 @@ bool EagerBuilder::call_with_undefined(const ops::Op& op, std::span<const GradAr
 
 void EagerBuilder::call(const ops::Op& op, std::span<GradArg> operands,
                         std::span<GradValue> results) {
+  close_product();
   if (call_with_undefined(op, operands, results[0])) return;
+  if (opens_product(op, operands)) {
+    results[0] = keep(IValue());
+    product_ = {results[0].index(), tensor(operands[0].value), tensor(operands[1].value)};
+    return;
+  }
   const auto& wanted = op.schema().arguments;
   TIERUP_CHECK(operands.size() <= wanted.size());
   SmallVector<IValue, 8> args;
@@ -188,6 +225,7 @@ void EagerBuilder::call(const ops::Op& op, std::span<GradArg> operands,
 }
 
 std::vector<GradValue> EagerBuilder::unpack(GradValue list, size_t count) {
+  close_product();
   std::vector<GradValue> items(count);
   if (!list.defined()) return items;
   const IValue held = value(list);
@@ -197,6 +235,7 @@ std::vector<GradValue> EagerBuilder::unpack(GradValue list, size_t count) {
 }
 
 GradValue EagerBuilder::conjugate(GradValue v) {
+  close_product();
   if (!v.defined()) return v;
   const IValue& held = value(v);
   if (const TensorImpl* tensor = held.tensor_impl()) {

@@ -21,12 +21,24 @@ struct GivenGradients {
   Tensor take(size_t argument, int64_t element);
 };
 
+// What has come so far of the gradients of a call's arguments.
+class ArgumentSums {
+ public:
+  virtual ~ArgumentSums() = default;
+  // Undefined if nothing has come yet; null where nothing is wanted.
+  virtual Tensor* sum_of(size_t argument) = 0;
+};
+
 class EagerBuilder final : public CallContext {
  public:
   // `context` runs the calls. `owner`, the node of this call, may be null: saved results are its
   // results again while a backward pass is recorded.
   EagerBuilder(RecordedCall& call, ops::RunContext& context, Ref<Node> owner = nullptr)
       : CallContext(call), context_(context), owner_(std::move(owner)) {}
+
+  // From now on a product that is the gradient of an argument is added to its sum where it stands,
+  // which saves a tensor and a pass over both; the formula's result is undefined then.
+  void add_products_to(ArgumentSums& sums) { sums_ = &sums; }
 
   // The gradients of the arguments that want one. `cotangents`: one a result; for a result that is
   // a list of tensors they stand in `element_cotangents`; undefined tensors for those that are
@@ -59,11 +71,22 @@ class EagerBuilder final : public CallContext {
   IValue operand(const ops::GradArg& arg) const;
   bool call_with_undefined(const ops::Op& op, std::span<const ops::GradArg> operands,
                            ops::GradValue& result);
+  // A product that the formula has asked for and that nothing has read yet.
+  struct OpenProduct {
+    int32_t place = -1;  // Of its value; -1: there is none.
+    Tensor a;
+    Tensor b;
+  };
+  bool opens_product(const ops::Op& op, std::span<const ops::GradArg> operands) const;
+  void close_product();
+  bool adds_product(size_t argument, ops::GradValue gradient);
   ops::GradValue summed_to(ops::GradValue gradient, const RecordedValue& target);
   ops::GradValue cast_to(ops::GradValue gradient, ScalarType dtype);
 
   ops::RunContext& context_;
   Ref<Node> owner_;
+  ArgumentSums* sums_ = nullptr;
+  OpenProduct product_;
   SmallVector<IValue, 12> values_;
   std::span<const Tensor> cotangents_;
   std::span<const std::vector<Tensor>> element_cotangents_;

@@ -217,7 +217,7 @@ class Pass {
     if (!task.is_wanted) return;
     Gradients gradients = std::move(task.gradients);
     Gradients given;
-    const Ref<Node> node(task.node);
+    Node* node = task.node;  // The outputs keep it alive.
     const bool is_any = std::ranges::any_of(gradients, [](const Tensor& g) { return g.defined(); });
     if (is_any) given = run_node(*node, gradients);
     gradients.clear();
@@ -235,9 +235,24 @@ class Pass {
     }
   }
 
+  // The sums that a node's gradients go to.
+  class EdgeSums final : public RunningSums {
+   public:
+    EdgeSums(Pass& pass, const Node& node) : pass_(pass), node_(node) {}
+    Tensor* sum_of(size_t index) override {
+      const Edge& edge = node_.edges()[index];
+      return edge.is_wanted() ? &pass_.tasks_[pass_.task_of(edge)].gradients[edge.index] : nullptr;
+    }
+
+   private:
+    Pass& pass_;
+    const Node& node_;
+  };
+
   Gradients run_node(Node& node, std::span<const Tensor> gradients) {
     try {
-      return node.run(gradients, context_, keeps_);
+      EdgeSums sums(*this, node);
+      return node.run(gradients, context_, keeps_, &sums);
     } catch (Error& error) {
       error.add_context("in the backward pass of " + node.name());
       if (!node.place().empty()) {

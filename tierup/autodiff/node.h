@@ -46,14 +46,23 @@ struct ResultWatch {
   Record* record = nullptr;  // Unregisters itself when it goes.
 };
 
+// The sums that a pass has so far of what a node's edges lead to.
+class RunningSums {
+ public:
+  virtual ~RunningSums() = default;
+  // Undefined if nothing has come yet; null where nothing is wanted.
+  virtual Tensor* sum_of(size_t edge) = 0;
+};
+
 class Node : public RefCounted {
  public:
   ~Node() override;
 
   // Gradients by edge, of the results' cotangents (undefined ones included). Values are freed
-  // afterwards unless `keep`. Throws the error of freed or overwritten values.
-  virtual Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context,
-                        bool keep) = 0;
+  // afterwards unless `keep`. What the node has added to one of `sums` (may be null) by itself is
+  // undefined. Throws the error of freed or overwritten values.
+  virtual Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
+                        RunningSums* sums) = 0;
   // "aten::mul.Tensor": for errors.
   virtual std::string name() const = 0;
   virtual std::string title() const = 0;  // "Mul".

@@ -83,6 +83,31 @@ TEST_F(Taped, LeavesAccumulateOverPasses) {
   EXPECT_EQ(grad(x), (Floats{8, 12}));
 }
 
+// The second product is added where the first one stands; the third factor is no product.
+TEST_F(Taped, ProductsOfOneMatrixAddUp) {
+  const Tensor w = leaf({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor a = floats({1, 2}, {1, 2});
+  const Tensor b = floats({1, 2}, {10, 30});
+  const Tensor sum = call("aten::add.Tensor", {call("aten::mm", {a, w}), call("aten::mm", {b, w})});
+  const Tensor loss = call("aten::sum", {call("aten::add.Tensor", {sum, call("aten::sum", {w})})});
+  backward(loss, true);
+  EXPECT_EQ(grad(w), (Floats{14, 14, 14, 35, 35, 35}));
+  backward(loss);
+  EXPECT_EQ(grad(w), (Floats{28, 28, 28, 70, 70, 70}));
+}
+
+// A gradient that a hook has kept is not written to.
+TEST_F(Taped, ProductsLeaveGradientsThatOthersHold) {
+  const Tensor w = leaf({2, 2}, {1, 2, 3, 4});
+  const Tensor same = call("aten::mul.Scalar", {w, 1});
+  const Tensor loss = call("aten::sum", {call("aten::mm", {same, same})});
+  ops::BackwardRequest request;
+  request.outputs = {loss};
+  request.inputs = {same};
+  const Tensor given = tape_.grad(context_, request)[0];
+  EXPECT_EQ(numbers(given), (Floats{7, 11, 9, 13}));
+}
+
 TEST_F(Taped, FreedValuesAreRefused) {
   const Tensor x = leaf({1}, {2});
   const Tensor y = call("aten::mul.Tensor", {x, x});

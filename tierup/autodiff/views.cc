@@ -62,8 +62,8 @@ class PartNode final : public Node {
   explicit PartNode(Part part) : part_(std::move(part)) {}
   std::string name() const override { return "aten::as_strided"; }
   std::string title() const override { return "AsStrided"; }
-  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context,
-                bool /*keep*/) override {
+  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool /*keep*/,
+                RunningSums* /*sums*/) override {
     Tensor whole = like_base(part_, {}, context);
     call_one("aten::copy_", {cut_out(part_, whole, context), cotangents[0]}, context);
     return {std::move(whole)};
@@ -88,11 +88,12 @@ class RouteNode final : public Node {
   std::string name() const override { return call_->name(); }
   std::string title() const override { return call_->title(); }
 
-  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) override {
+  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
+                RunningSums* /*sums*/) override {
     Tensor whole = like_base(part_, cotangents[0], context);
     const Tensor written = cut_out(part_, whole, context);
     const Tensor gradient = call_one("aten::clone", {written}, context).to_tensor();
-    Gradients given = call_->run({&gradient, 1}, context, keep);
+    Gradients given = call_->run({&gradient, 1}, context, keep, nullptr);
     if (written_ >= 0 && given[static_cast<size_t>(written_)].defined()) {
       call_one("aten::copy_", {written, given[static_cast<size_t>(written_)]}, context);
     } else {
