@@ -6,11 +6,11 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
-#include "train_options.h"
 #include "tierup/api/model/model_task.h"
 #include "tierup/api/model/plain_json.h"
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "train_options.h"
 
 namespace tierup::cli {
 namespace {

@@ -28,21 +28,22 @@ class CheckpointNode final : public Node {
     for (Tensor& input : part.inputs) inputs_.emplace_back(std::move(input));
   }
   ~CheckpointNode() override {
-    std::vector<Ref<RefCounted>> links;
+    Links links;
     CheckpointNode::take_links(links);
     release_chain(std::move(links));
   }
 
   std::string name() const override { return name_; }
   std::string title() const override { return "Checkpoint"; }
-  void take_links(std::vector<Ref<RefCounted>>& links) override {
+  void take_links(Links& links) override {
     Node::take_links(links);
     for (SavedTensor& input : inputs_) {
-      if (input.is_saved()) links.emplace_back(input.take());
+      if (input.is_saved()) links.push_back({Link::Kind::kTensor, input.take()});
     }
   }
 
-  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep) override {
+  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
+                RunningSums* /*sums*/) override {
     check_inputs();
     std::vector<Tensor> inputs;
     for (const SavedTensor& input : inputs_) {

@@ -270,8 +270,8 @@ class Pass {
   std::vector<Edge> held_;
   std::unordered_map<const TensorImpl*, size_t> leaves_;
   std::unordered_map<const Node*, size_t> shared_;  // Those that another pass has claimed.
-  std::deque<Task> tasks_;      // References to tasks stay good while others are found.
-  std::vector<size_t> order_;   // Of a pass with inputs: all tasks that were seen.
+  std::deque<Task> tasks_;     // References to tasks stay good while others are found.
+  std::vector<size_t> order_;  // Of a pass with inputs: all tasks that were seen.
   std::priority_queue<Ready> ready_;
   uint64_t found_ = 0;
   std::vector<Tensor> results_;

@@ -29,7 +29,8 @@ struct Edge {
 
 using Gradients = SmallVector<Tensor, 2>;
 
-// A reference that keeps other nodes alive, with what it refers to, so that no cast has to find out.
+// A reference that keeps other nodes alive, with what it refers to, so that no cast has to find
+// out.
 struct Link {
   enum class Kind : uint8_t { kNode, kRecord, kTensor };
   Kind kind;

@@ -17,8 +17,7 @@ void scaled_sums(const double* g, const double* gamma, const double* x, int64_t 
   }
 }
 
-void sums(const double* g, const double* x, int64_t n, double center, double* of_g,
-          double* of_gx) {
+void sums(const double* g, const double* x, int64_t n, double center, double* of_g, double* of_gx) {
   scaled_sums(g, nullptr, x, n, center, of_g, of_gx);
 }
 
@@ -64,10 +63,15 @@ void softmax_of_columns(const double* g, const double* y, int64_t rows, int64_t 
   for (int64_t i = 0; i < n; ++i) softmax_line(kLog, g + i, y + i, rows, stride, dx + i);
 }
 
-constexpr GradientRows<double> kDoubleRows = {
-    sums,        scaled_sums,        combine,           combine_scaled,
-    add_columns, softmax_row<false>, softmax_row<true>, softmax_of_columns<false>,
-    softmax_of_columns<true>};
+constexpr GradientRows<double> kDoubleRows = {sums,
+                                              scaled_sums,
+                                              combine,
+                                              combine_scaled,
+                                              add_columns,
+                                              softmax_row<false>,
+                                              softmax_row<true>,
+                                              softmax_of_columns<false>,
+                                              softmax_of_columns<true>};
 
 }  // namespace
 

@@ -143,8 +143,8 @@ void softmax_row(const float* g, const float* y, int64_t n, float* dx) {
   });
   const Lanes sum = broadcast(sum_of_lanes(sums));
   for_lanes(n, [&](int64_t i, int64_t count) {
-    store_count(dx + i,
-               softmax_term<kLog>(load_count(g + i, count), load_count(y + i, count), sum), count);
+    store_count(dx + i, softmax_term<kLog>(load_count(g + i, count), load_count(y + i, count), sum),
+                count);
   });
 }
 
@@ -165,17 +165,17 @@ void softmax_of_columns(const float* g, const float* y, int64_t rows, int64_t st
     const int64_t at = row * stride;
     for_lanes(n, [&](int64_t i, int64_t count) {
       store_count(dx + at + i,
-                 softmax_term<kLog>(load_count(g + at + i, count), load_count(y + at + i, count),
-                                    load_count(sums + i, count)),
-                 count);
+                  softmax_term<kLog>(load_count(g + at + i, count), load_count(y + at + i, count),
+                                     load_count(sums + i, count)),
+                  count);
     });
   }
 }
 
 constexpr GradientRows<float> kGradientRows = {
-    gradient_sums,       gradient_scaled_sums,     gradient_combine,
-    gradient_combine_scaled, gradient_add_columns, softmax_row<false>,
-    softmax_row<true>,   softmax_of_columns<false>, softmax_of_columns<true>};
+    gradient_sums,           gradient_scaled_sums,      gradient_combine,
+    gradient_combine_scaled, gradient_add_columns,      softmax_row<false>,
+    softmax_row<true>,       softmax_of_columns<false>, softmax_of_columns<true>};
 
 }  // namespace
 }  // namespace tierup::kernels

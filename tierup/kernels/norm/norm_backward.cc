@@ -109,7 +109,7 @@ T* data_or_none(const Tensor& tensor) {
 // Sums of each plane [i] of `planes` of `size` elements, centred at center(i).
 template <typename T, typename Center>
 std::vector<RunSums> plane_sums(int64_t planes, int64_t size, const T* g, const T* x,
-                                   const Center& center) {
+                                const Center& center) {
   std::vector<RunSums> sums(static_cast<size_t>(planes));
   const GradientRows<T>& rows = gradient_rows<T>();
   parallel_for(0, planes, grain_for(size), [&](int64_t begin, int64_t end) {
@@ -226,7 +226,7 @@ NormGradients group_norm_backward(const Tensor& grad, const Tensor& input, const
     if (c == 0) return;
     const T* m = center.data<T>();
     const std::vector<RunSums> sums = plane_sums<T>(n * c, hxw, g.data<T>(), x.data<T>(),
-                                                       [&](int64_t i) { return m[i / s.width()]; });
+                                                    [&](int64_t i) { return m[i / s.width()]; });
     if (dx.defined()) {
       group_input<T>(s, sums, g.data<T>(), x.data<T>(), m, scale.data<T>(), data_or_null<T>(gamma),
                      dx.data<T>());

@@ -160,8 +160,7 @@ std::tuple<Tensor, Tensor> prelu_kernel_backward(const Tensor& grad, const Tenso
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                          int64_t reduction) {
-  return run(Body::kMseBackward, {loss_norm(2, self, reduction)}, grad, self,
-                                       target);
+  return run(Body::kMseBackward, {loss_norm(2, self, reduction)}, grad, self, target);
 }
 
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,

@@ -138,8 +138,7 @@ void pool_lines(const PoolWindow& w, const T* in, T* out, int64_t* indices) {
   std::vector<int64_t> firsts;
   for (int64_t x = 0; x < w.out[2]; ++x) firsts.push_back(reach_of(w, 2, x).first);
   const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
-  const auto line = [&](const T* plane, const Reach& rz, const Reach& ry, T* best,
-                        int64_t* found) {
+  const auto line = [&](const T* plane, const Reach& rz, const Reach& ry, T* best, int64_t* found) {
     const int64_t corner = (rz.first * w.in[1] + ry.first) * w.in[2];
     std::fill_n(best, w.out[2], lowest<T>());
     for (int64_t x = 0; x < w.out[2]; ++x) found[x] = corner + firsts[static_cast<size_t>(x)];
@@ -261,8 +260,8 @@ std::vector<int64_t> fractional_starts(T sample, int64_t in, int64_t out, int64_
 }
 
 [[noreturn]] void fail_index(int64_t at, int64_t size) {
-  fail(ErrorCode::kOutOfRange, "Found an invalid max index: {} (output volumes are of size {})",
-       at, size);
+  fail(ErrorCode::kOutOfRange, "Found an invalid max index: {} (output volumes are of size {})", at,
+       size);
 }
 
 // Sets each element of zeros at its index, plane by plane.
@@ -342,8 +341,7 @@ std::tuple<Tensor, Tensor> max_pool_with_indices(const Tensor& self, const IntVe
                                                  const IntVector& dilation, bool ceil_mode) {
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
   return with_indices(
-      self, w, "max_pool2d",
-      [&]<typename T>(const T* in, T* out, int64_t* indices) {
+      self, w, "max_pool2d", [&]<typename T>(const T* in, T* out, int64_t* indices) {
         if (is_lined(w)) return pool_lines(w, in, out, indices);
         pool_with_indices(w, in, out, indices,
                           [&](int64_t, size_t d, int64_t i) { return reach_of(w, d, i); });

@@ -69,9 +69,11 @@ TEST(MaxPool, IndicesAreThoseOfTheFirstLargest) {
     for (const int64_t stride : {1, 2, 4}) {
       for (const int64_t dilation : {1, 2}) {
         const Tensor x = numbers({2, 3, 11, 13});
-        for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = std::floor(x.data<float>()[i] / 250);
+        for (int64_t i = 0; i < x.numel(); ++i)
+          x.data<float>()[i] = std::floor(x.data<float>()[i] / 250);
         for (const int64_t i : {40, 41, 160}) x.data<float>()[i] = std::nanf("");
-        for (int64_t i = 60; i < 120; ++i) x.data<float>()[i] = -std::numeric_limits<float>::infinity();
+        for (int64_t i = 60; i < 120; ++i)
+          x.data<float>()[i] = -std::numeric_limits<float>::infinity();
         const int64_t padding = kernel / 2;
         const auto [values, indices] =
             max_pool_with_indices<2>(x, {kernel}, {stride}, {padding}, {dilation}, true);
@@ -80,7 +82,8 @@ TEST(MaxPool, IndicesAreThoseOfTheFirstLargest) {
         for (int64_t i = 0; i < values.numel(); ++i) {
           const IntVector first{i / columns % rows * stride - padding,
                                 i % columns * stride - padding};
-          const Largest wanted = largest_of_window(x, i / (rows * columns), first, kernel, dilation);
+          const Largest wanted =
+              largest_of_window(x, i / (rows * columns), first, kernel, dilation);
           ASSERT_EQ(indices.data<int64_t>()[i], wanted.place) << kernel << stride << dilation;
           const float value = values.data<float>()[i];
           ASSERT_TRUE(value == wanted.value || std::isnan(wanted.value));
