@@ -223,6 +223,7 @@ void Emitter::attention(const Layer& layer) {
   problem.width = sizes[3];
   problem.depth = value(layer.inputs[0]).sizes[3];
   problem.keys = value(layer.inputs[1]).sizes[2];
+  problem.group = problem.heads / value(layer.inputs[1]).sizes[1];
   problem.scale = layer.attention_scale;
   problem.is_causal = layer.is_causal;
   if (layer.is_written_out) problem.unseen = std::numeric_limits<float>::quiet_NaN();

@@ -1,4 +1,6 @@
-// softmax(scale * q k^T + mask) v, written out: scale and mask in either order or absent, the mask
+// Attention, and heads of it that share keys, as graphs write them out.
+//
+// softmax(scale * q k^T + mask) v: scale and mask in either order or absent, the mask
 // added or filled in, over matrices of any number of batch dimensions, which may be joined for the
 // products and parted for what stands between them.
 #include <map>
@@ -143,15 +145,30 @@ class AttentionFinder : private FormulaFinder {
     return given == wanted ? id : make(at, LayerKind::kView, {id}, wanted).output;
   }
 
+  // Keys by rows, of keys by columns.
+  int turned_back(const Layer& at, int turned_key) {
+    static const IntVector kSwapped{0, 1, 3, 2};
+    const Layer* turn = producer_[static_cast<size_t>(turned_key)];
+    if (turn != nullptr && turn->kind == LayerKind::kPermute && turn->order == kSwapped) {
+      const int key = turn->inputs[0];
+      if (net_.values[static_cast<size_t>(turned_key)].uses == 1) {
+        dead_.push_back(turned_key);
+      } else {
+        ++net_.values[static_cast<size_t>(key)].uses;
+      }
+      return key;
+    }
+    IntVector by_rows(sizes(turned_key));
+    std::swap(by_rows[2], by_rows[3]);
+    Layer& back = make(at, LayerKind::kPermute, {turned_key}, by_rows);
+    back.order = kSwapped;
+    return back.output;
+  }
+
   void put_attention(Layer& layer, const Scores& scores) {
     const int query = in_shape(layer, scores.product->inputs[0], scores.shape);
-    const int turned_key = in_shape(layer, scores.product->inputs[1], scores.shape);
+    const int key = turned_back(layer, in_shape(layer, scores.product->inputs[1], scores.shape));
     const int value = in_shape(layer, layer.inputs[1], scores.shape);
-    const IntVector key_sizes{scores.shape[0], scores.shape[1], scores.shape[3],
-                              sizes(query).back()};
-    Layer& turn = make(layer, LayerKind::kPermute, {turned_key}, key_sizes);
-    turn.order = {0, 1, 3, 2};
-    const int key = turn.output;
     std::vector<int> inputs{query, key, value};
     if (scores.mask >= 0 && !scores.fills && scores.mask_scale != 1) {
       Layer& scaled = make(layer, LayerKind::kActivate, {scores.mask}, sizes(scores.mask));
@@ -192,8 +209,65 @@ class AttentionFinder : private FormulaFinder {
   std::map<int, std::vector<Layer>> made_;  // By the output of the layer that they stand before.
 };
 
+// Keys and values whose heads were repeated, each in its place, for the queries that share them.
+class SharedHeadsFinder : private FormulaFinder {
+ public:
+  using FormulaFinder::FormulaFinder;
+
+  void run() {
+    for (Layer& layer : net_.layers) {
+      if (layer.kind != LayerKind::kAttention) continue;
+      const std::optional<int> key = before_repeat(layer.inputs[1]);
+      const std::optional<int> value = before_repeat(layer.inputs[2]);
+      if (!key || !value || heads(*key) != heads(*value)) continue;
+      take(layer.inputs[1], *key);
+      take(layer.inputs[2], *value);
+    }
+    remove_dead();
+  }
+
+ private:
+  const IntVector& sizes(int id) const { return net_.values[static_cast<size_t>(id)].sizes; }
+  int64_t heads(int id) const { return sizes(id)[1]; }
+  const Layer* maker(int id, LayerKind kind) const {
+    const Layer* layer = producer_[static_cast<size_t>(id)];
+    return layer != nullptr && layer->kind == kind ? layer : nullptr;
+  }
+
+  // [batch, heads, rows, columns] made of [batch, fewer heads, 1, rows, columns].
+  std::optional<int> before_repeat(int id) const {
+    const Layer* joined = maker(id, LayerKind::kView);
+    const Layer* repeat =
+        joined == nullptr ? nullptr : maker(joined->inputs[0], LayerKind::kRepeat);
+    if (repeat == nullptr || repeat->axis != 2) return std::nullopt;
+    const IntVector& all = sizes(repeat->output);
+    const IntVector& each = sizes(id);
+    const Layer* apart = maker(repeat->inputs[0], LayerKind::kView);
+    if (all.size() != 5 || each.size() != 4 || each[1] != all[1] * all[2] || each[2] != all[3] ||
+        each[3] != all[4] || apart == nullptr) {
+      return std::nullopt;
+    }
+    const IntVector fewer{all[0], all[1], all[3], all[4]};
+    return sizes(apart->inputs[0]) == fewer ? std::optional<int>(apart->inputs[0]) : std::nullopt;
+  }
+
+  // Reads `source` in place of `input`, whose makers go where nothing reads them any more.
+  void take(int& input, int source) {
+    ++net_.values[static_cast<size_t>(source)].uses;
+    for (int id = std::exchange(input, source); id != source;) {
+      if (--net_.values[static_cast<size_t>(id)].uses > 0) return;
+      dead_.push_back(id);
+      id = producer_[static_cast<size_t>(id)]->inputs[0];
+    }
+    --net_.values[static_cast<size_t>(source)].uses;
+  }
+};
+
 }  // namespace
 
-void recognize_attention(LayerNet& net) { AttentionFinder(net).run(); }
+void recognize_attention(LayerNet& net) {
+  AttentionFinder(net).run();
+  SharedHeadsFinder(net).run();
+}
 
 }  // namespace tierup::kernels::net

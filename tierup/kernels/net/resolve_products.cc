@@ -147,8 +147,8 @@ int Resolver::attend(int query, int key, int value, int mask, double scale, bool
   const IntSpan k = sizes(key);
   const IntSpan v = sizes(value);
   require(q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] && q[0] == v[0] &&
-              q[1] == k[1] && q[1] == v[1] && q[3] == k[3] && k[2] == v[2] && is_float(key) &&
-              is_float(value) && k[2] > 0 && q[3] > 0 && numel_of(q) > 0,
+              k[1] > 0 && q[1] % k[1] == 0 && v[1] == k[1] && q[3] == k[3] && k[2] == v[2] &&
+              is_float(key) && is_float(value) && k[2] > 0 && q[3] > 0 && numel_of(q) > 0,
           kRefused, "attention over other shapes");
   const IntVector out{q[0], q[1], q[2], v[3]};
   Layer& layer = add(LayerKind::kAttention, {query, key, value}, out);
@@ -159,7 +159,12 @@ int Resolver::attend(int query, int key, int value, int mask, double scale, bool
 }
 
 bool Resolver::attention() {
-  if (!is_value(1) || !is_value(2) || number(4, 0) != 0 || flag(7)) return false;
+  if (!is_value(1) || !is_value(2) || number(4, 0) != 0) return false;
+  // Heads that share keys say so.
+  if (!flag(7) && sizes(value(0)).size() == 4 && sizes(value(1)).size() == 4 &&
+      sizes(value(0))[1] != sizes(value(1))[1]) {
+    return false;
+  }
   int mask = -1;
   if (is_value(3)) {
     mask = value(3);

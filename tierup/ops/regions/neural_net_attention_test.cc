@@ -138,6 +138,51 @@ TEST(NeuralNetAttention, QueriesKeysAndValuesMayBeEntriesOfOneProduct) {
   expect_one_attention(line, out, {numbers({2, 21, 12}, 1)});
 }
 
+// [2, 2, 9, 8] to [2, 6, 9, 8].
+int repeated(Line& line, int value) {
+  const int apart = line.add("aten::unsqueeze", {L::v(value), L::c(2)});
+  const int all = line.add("aten::expand", {L::v(apart), L::c(ints({2, 2, 3, 9, 8})), L::c(false)});
+  return line.add("aten::reshape", {L::v(all), L::c(ints({2, 6, 9, 8}))});
+}
+
+TEST(NeuralNetAttention, HeadsThatShareKeysReadThemWhereTheyAre) {
+  for (const bool is_written_out : {false, true}) {
+    SCOPED_TRACE(is_written_out);
+    Line line;
+    const int k = line.input();
+    const int v = line.input();
+    const int keys = repeated(line, k);
+    const int values = repeated(line, v);
+    int out = 0;
+    if (is_written_out) {
+      const int turned = line.add("aten::transpose.int", {L::v(keys), L::c(2), L::c(3)});
+      const int product = line.add("aten::matmul", {L::v(0), L::v(turned)});
+      out = line.add("aten::matmul", {L::v(softmax_of(line, product)), L::v(values)});
+    } else {
+      out = line.add("aten::scaled_dot_product_attention",
+                     {L::v(0), L::v(keys), L::v(values), L::c({}), L::c(0.0), L::c(true), L::c({}),
+                      L::c(false)});
+    }
+    const std::vector<IValue> inputs{numbers({2, 6, 9, 8}, 1), numbers({2, 2, 9, 8}, 2),
+                                     numbers({2, 2, 9, 8}, 3)};
+    net::LayerNet layers = net::resolve(line.program({out}), inputs);
+    net::recognize(layers);
+    for (const net::Layer& layer : layers.layers) EXPECT_NE(layer.kind, net::LayerKind::kRepeat);
+    expect_one_attention(line, out, inputs);
+  }
+}
+
+TEST(NeuralNetAttention, HeadsMayBeGrouped) {
+  Line line;
+  const int k = line.input();
+  const int v = line.input();
+  const int out =
+      line.add("aten::scaled_dot_product_attention",
+               {L::v(0), L::v(k), L::v(v), L::c({}), L::c(0.0), L::c(false), L::c({}), L::c(true)});
+  expect_one_attention(
+      line, out, {numbers({2, 6, 3, 8}, 1), numbers({2, 2, 9, 8}, 2), numbers({2, 2, 9, 5}, 3)});
+}
+
 TEST(NeuralNet, GatesOfConvolutionsAndOfRows) {
   Line line;
   const Tensor weight = numbers({32, 16, 1}, 1);
