@@ -25,17 +25,26 @@ Vector load(const float* p) {
 
 struct Adder {
   static constexpr float kStart = 0;
-  static Vector merge(Vector a, Vector b) { return a + b; }
+  template <typename V>
+  static V merge(V a, V b) {
+    return a + b;
+  }
   static float merge(float a, float b) { return a + b; }
 };
 struct Maximum {
   static constexpr float kStart = -std::numeric_limits<float>::infinity();
-  static Vector merge(Vector a, Vector b) { return (a > b) | (a != a) ? a : b; }
+  template <typename V>
+  static V merge(V a, V b) {
+    return (a > b) | (a != a) ? a : b;
+  }
   static float merge(float a, float b) { return a > b || a != a ? a : b; }
 };
 struct Minimum {
   static constexpr float kStart = std::numeric_limits<float>::infinity();
-  static Vector merge(Vector a, Vector b) { return (a < b) | (a != a) ? a : b; }
+  template <typename V>
+  static V merge(V a, V b) {
+    return (a < b) | (a != a) ? a : b;
+  }
   static float merge(float a, float b) { return a < b || a != a ? a : b; }
 };
 
@@ -58,19 +67,27 @@ float fold(const float* x, int64_t n) {
   return lane[0];
 }
 
+template <typename V>
+V load_as(const float* p) {
+  V v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+
 // Loops over the sums are written out by the compiler: only so do sums stay in registers. The last
 // vector ends with the last column, and does some columns as the one before does them.
-template <typename Op, int kVectors>
+template <typename Op, typename V, int kVectors>
 void fold_vectors(const float* x, int64_t rows, int64_t stride, int64_t columns, float* acc) {
-  constexpr int64_t kWidth = kLanes / 2;
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(V) / sizeof(float));
   const int64_t last = columns - kWidth;
-  Vector sums[kVectors];
+  V sums[kVectors];
 #pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) sums[v] = load(acc + (v + 1 < kVectors ? v * kWidth : last));
+  for (int v = 0; v < kVectors; ++v)
+    sums[v] = load_as<V>(acc + (v + 1 < kVectors ? v * kWidth : last));
   for (int64_t r = 0; r < rows; ++r, x += stride) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
-      sums[v] = Op::merge(sums[v], load(x + (v + 1 < kVectors ? v * kWidth : last)));
+      sums[v] = Op::merge(sums[v], load_as<V>(x + (v + 1 < kVectors ? v * kWidth : last)));
   }
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v)
@@ -79,10 +96,14 @@ void fold_vectors(const float* x, int64_t rows, int64_t stride, int64_t columns,
 
 template <typename Op>
 void fold_rows(const float* x, int64_t rows, int64_t stride, int64_t columns, float* acc) {
-  if (columns > 48) return fold_vectors<Op, 4>(x, rows, stride, columns, acc);
-  if (columns > 32) return fold_vectors<Op, 3>(x, rows, stride, columns, acc);
-  if (columns > 16) return fold_vectors<Op, 2>(x, rows, stride, columns, acc);
-  if (columns == 16) return fold_vectors<Op, 1>(x, rows, stride, columns, acc);
+  using Half = float __attribute__((vector_size(32)));
+  using Quarter = float __attribute__((vector_size(16)));
+  if (columns > 48) return fold_vectors<Op, Vector, 4>(x, rows, stride, columns, acc);
+  if (columns > 32) return fold_vectors<Op, Vector, 3>(x, rows, stride, columns, acc);
+  if (columns > 16) return fold_vectors<Op, Vector, 2>(x, rows, stride, columns, acc);
+  if (columns == 16) return fold_vectors<Op, Vector, 1>(x, rows, stride, columns, acc);
+  if (columns >= 8) return fold_vectors<Op, Half, 2>(x, rows, stride, columns, acc);
+  if (columns >= 4) return fold_vectors<Op, Quarter, 2>(x, rows, stride, columns, acc);
   for (int64_t r = 0; r < rows; ++r, x += stride) {
     for (int64_t j = 0; j < columns; ++j) acc[j] = Op::merge(acc[j], x[j]);
   }

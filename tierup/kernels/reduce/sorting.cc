@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -136,6 +137,19 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
   });
 }
 
+// False, with nothing done, for elements or lanes that do not pack.
+bool sort_narrow(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices,
+                 bool descending) {
+  const int64_t count = self.sizes()[d];
+  if (count > int64_t{std::numeric_limits<uint32_t>::max()}) return false;
+  const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
+  return dispatch_real(self.dtype(), "sort", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (kPacks<T>) sort_packed<T>(loop, count, descending);
+    return kPacks<T>;
+  });
+}
+
 // As PyTorch chooses, so that even the order among equal elements is its own.
 template <typename T>
 void select_first(std::vector<Element<T>>& elements, int64_t k, bool largest, bool sorted) {
@@ -242,6 +256,8 @@ std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending
   Tensor values = empty_like(self, self.dtype());
   Tensor indices = empty_like(self, ScalarType::kLong);
   if (self.numel() == 0) return {values, indices};
+  if (sort_narrow(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), descending))
+    return {values, indices};
   arrange_lanes(
       atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "sort",
       [descending](auto& elements) {
