@@ -49,6 +49,20 @@ void for_each_tensor(std::span<const IValue> values, F&& f) {
   }
 }
 
+// Of results that require gradients by their row's declaration, although none flows from them.
+class IdleNode final : public Node {
+ public:
+  explicit IdleNode(const Op& op) : op_(op) {}
+  std::string name() const override { return op_.schema().qualified_name(); }
+  std::string title() const override { return node_title(op_); }
+  Gradients run(std::span<const Tensor>, ops::RunContext&, bool) override {
+    return Gradients(edges().size());
+  }
+
+ private:
+  const Op& op_;
+};
+
 // One call under the tape with grad mode on.
 class Recording {
  public:
@@ -261,6 +275,23 @@ class Recording {
       }
       IValue args[] = {held_[*target], made[k], false};
       call_row(ops::named_op("aten::copy_"), args, {&call_.results[k], 1}, call_.context);
+    }
+    if ((derivative_.plain_results & ops::kDifferentiatedAsOne) != 0) mark_idle_results();
+  }
+
+  void mark_idle_results() {
+    const auto node = make_ref<IdleNode>(op_);
+    for_each_tensor(held_, [&](size_t, int64_t, TensorImpl& tensor) {
+      Edge edge = edge_to(tensor);
+      if (edge.is_wanted()) node->add_edge(std::move(edge));
+    });
+    node->set_result_count(static_cast<uint32_t>(call_.results.size()));
+    for (size_t k = 0; k < call_.results.size(); ++k) {
+      TensorImpl* result = call_.results[k].tensor_impl();
+      if (result == nullptr || result->requires_grad || !is_differentiable(result->dtype)) continue;
+      if (is_argument(*result)) continue;
+      result->requires_grad = true;
+      result->autograd = make_ref<Record>(node, static_cast<uint32_t>(k));
     }
   }
 

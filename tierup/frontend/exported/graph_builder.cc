@@ -209,6 +209,26 @@ const ops::Op* GraphBuilder::find_operator(std::string_view target) const {
   return op == nullptr && operators_ != nullptr ? operators_->find(name) : op;
 }
 
+namespace {
+
+// The node's value for an argument: the one of its name, or, where PyTorch has renamed it since,
+// the one in its place under a name that the schema does not have.
+std::vector<NamedArgument>::const_iterator argument_for(const NodeData& node,
+                                                        const ir::Schema& schema, size_t index) {
+  const auto is_named = [&](const std::string& name) {
+    return [&](const auto& a) { return a.name == name; };
+  };
+  const auto named =
+      std::find_if(node.inputs.begin(), node.inputs.end(), is_named(schema.arguments[index].name));
+  if (named != node.inputs.end() || index >= node.inputs.size()) return named;
+  const auto in_place = node.inputs.begin() + static_cast<ptrdiff_t>(index);
+  const bool is_known =
+      std::any_of(schema.arguments.begin(), schema.arguments.end(), is_named(in_place->name));
+  return is_known ? named : in_place;
+}
+
+}  // namespace
+
 void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
                                 const GraphData& graph, Environment& environment) {
   const std::string name = operator_name(target);
@@ -225,8 +245,7 @@ void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
   size_t used = 0;
   for (size_t i = 0; i < op->schema().arguments.size(); ++i) {
     const ir::Argument& formal = op->schema().arguments[i];
-    const auto given = std::find_if(node.inputs.begin(), node.inputs.end(),
-                                    [&](const NamedArgument& a) { return a.name == formal.name; });
+    const auto given = argument_for(node, op->schema(), i);
     if (given != node.inputs.end()) {
       ++used;
       inputs.push_back(convert(given->value, formal.type, environment));

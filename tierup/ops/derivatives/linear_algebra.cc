@@ -75,7 +75,8 @@ void triangular_solve(GradContext& c) {
     const Term a = turned_round ? arg(c, 1).conj() : adjoint(arg(c, 1));
     return solve_triangular(a, grad(c), upper == turned_round, true, unit);
   };
-  c.give(0, gradient_of_b);
+  if (!c.has_grad(0)) c.give_zeros(0);
+  if (c.has_grad(0)) c.give(0, gradient_of_b);
   c.give(1, [&] {
     const Term whole = -matmul(gradient_of_b(), adjoint(result(c)));
     const Term of_a = turned_round ? turned(whole) : whole;

@@ -256,6 +256,10 @@ enum class DerivativeKind : uint8_t {
   kNone,           // Results never require gradients.
 };
 
+// In the plain_results of a decomposition: PyTorch differentiates the row as one, so that all its
+// results require gradients where an argument does, also those that none reaches.
+inline constexpr uint32_t kDifferentiatedAsOne = 1U << 31;
+
 // As written in derivatives/*.cc. In-place rows have their functional twin's unless they have one
 // of their own ("aten::mul_.Tensor": that of "aten::mul.Tensor"); out= rows have none.
 struct DerivativeRow {
