@@ -60,6 +60,73 @@ TEST(PublicProgram, a_programs_json_runs_over_the_callers_weights) {
   EXPECT_THROW(Module::from_exported_json("{", {}), Error);
 }
 
+// What torch.export of PyTorch 2.15 writes of a multi-head attention over [length, batch, width]:
+// the result of attention lies as its query does there, so that the program has a plain view.
+const char* const kAttention = R"({
+  "schema_version": {"major": 8, "minor": 8},
+  "graph_module": {
+    "graph": {
+      "inputs": [{"as_tensor": {"name": "q"}}, {"as_tensor": {"name": "k"}}, {"as_tensor": {"name": "v"}}],
+      "outputs": [{"as_tensor": {"name": "rows"}}],
+      "nodes": [
+        {"target": "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",
+         "inputs": [{"name": "query", "arg": {"as_tensor": {"name": "q"}}},
+                    {"name": "key", "arg": {"as_tensor": {"name": "k"}}},
+                    {"name": "value", "arg": {"as_tensor": {"name": "v"}}}],
+         "outputs": [{"as_tensor": {"name": "out"}}, {"as_tensor": {"name": "sums"}}], "metadata": {}},
+        {"target": "torch.ops.aten.permute.default",
+         "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "out"}}},
+                    {"name": "dims", "arg": {"as_ints": [2, 0, 1, 3]}}],
+         "outputs": [{"as_tensor": {"name": "turned"}}], "metadata": {}},
+        {"target": "torch.ops.aten.view.default",
+         "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "turned"}}},
+                    {"name": "size", "arg": {"as_ints": [6, 8]}}],
+         "outputs": [{"as_tensor": {"name": "rows"}}], "metadata": {}}],
+      "tensor_values": {
+        "q": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 2}, {"as_int": 3}, {"as_int": 4}],
+              "strides": [{"as_int": 8}, {"as_int": 4}, {"as_int": 16}, {"as_int": 1}]},
+        "k": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 2}, {"as_int": 1}, {"as_int": 4}],
+              "strides": [{"as_int": 8}, {"as_int": 4}, {"as_int": 4}, {"as_int": 1}]},
+        "v": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 2}, {"as_int": 1}, {"as_int": 4}],
+              "strides": [{"as_int": 8}, {"as_int": 4}, {"as_int": 4}, {"as_int": 1}]},
+        "out": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 2}, {"as_int": 3}, {"as_int": 4}],
+                "strides": [{"as_int": 8}, {"as_int": 4}, {"as_int": 16}, {"as_int": 1}]},
+        "sums": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 2}, {"as_int": 3}],
+                 "strides": [{"as_int": 6}, {"as_int": 1}, {"as_int": 2}]},
+        "turned": {"dtype": 7, "sizes": [{"as_int": 3}, {"as_int": 2}, {"as_int": 2}, {"as_int": 4}],
+                   "strides": [{"as_int": 16}, {"as_int": 8}, {"as_int": 4}, {"as_int": 1}]},
+        "rows": {"dtype": 7, "sizes": [{"as_int": 6}, {"as_int": 8}],
+                 "strides": [{"as_int": 8}, {"as_int": 1}]}}},
+    "signature": {
+      "input_specs": [{"user_input": {"arg": {"as_tensor": {"name": "q"}}}},
+                      {"user_input": {"arg": {"as_tensor": {"name": "k"}}}},
+                      {"user_input": {"arg": {"as_tensor": {"name": "v"}}}}],
+      "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "rows"}}}}]},
+    "module_call_graph": [{"fqn": "", "signature": {
+      "in_spec": "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": null, \"context\": null, \"children_spec\": []}]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]",
+      "out_spec": "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]",
+      "forward_arg_names": ["q", "k", "v"]}}]}})";
+
+TEST(PublicProgram, attention_may_lie_in_another_way_than_where_the_program_was_written) {
+  const Module module = Module::from_exported_json(kAttention, {});
+  const std::vector<float> queries(48, 0.5F);
+  const std::vector<float> keys(16, 1);
+  // Of one key, so that each query gets its value: batch and head.
+  const std::vector<float> values = {0, 0, 0, 0, 1, 1, 1, 1, 10, 10, 10, 10, 11, 11, 11, 11};
+  for (int call = 0; call < 4; ++call) {
+    const Tensor rows =
+        module
+            .forward({Tensor::of(queries, {2, 2, 3, 4}), Tensor::of(keys, {2, 2, 1, 4}),
+                      Tensor::of(values, {2, 2, 1, 4})})
+            .to_tensor();
+    for (int row = 0; row < 6; ++row) {
+      for (int column = 0; column < 8; ++column) {
+        EXPECT_EQ(rows.data<float>()[row * 8 + column], 10 * (row % 2) + column / 4);
+      }
+    }
+  }
+}
+
 std::atomic<int> polls{0};
 bool refuse_the_tenth() { return polls.fetch_add(1) != 9; }
 

@@ -259,7 +259,8 @@ void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
           "{} of the node's arguments are unknown to {}", node.inputs.size() - used,
           op->schema().to_string());
   if (autocast_) cast_inputs(*op, inputs);
-  const ir::Node* created = editor_.create_op(*op, inputs);
+  const ir::Node* created = editor_.create_op(for_any_layout(*op, inputs), inputs);
+  note_layouts(node, *created, graph);
   bind_outputs(node, created->outputs(), graph, environment);
 }
 

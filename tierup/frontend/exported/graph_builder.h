@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,11 @@ class GraphBuilder {
                     Environment& environment);
   // The arguments of an operator in an autocast region (autocast_casts.cc).
   void cast_inputs(const ops::Op& op, std::vector<ir::Value*>& inputs);
+  // The operator to take in place of `op`, where it would view memory that may lie in another way
+  // than where the program was written (attention_views.cc).
+  const ops::Op& for_any_layout(const ops::Op& op, std::span<ir::Value* const> inputs) const;
+  // Notes results whose memory may lie so.
+  void note_layouts(const NodeData& node, const ir::Node& created, const GraphData& graph);
   void add_scalar_operator(const NodeData& node, const GraphData& graph, Environment& environment);
   void add_trap(const NodeData& node, std::string name, std::string reason, const GraphData& graph,
                 Environment& environment);
@@ -78,6 +84,7 @@ class GraphBuilder {
   const ops::ExternalOperators* operators_;
   std::vector<MissingOperator> missing_;
   std::optional<ScalarType> autocast_;
+  std::unordered_set<const ir::Value*> laid_otherwise_;
 };
 
 // Builds the nodes of one higher-order operator; false if it is not one that tierup knows.
