@@ -8,6 +8,7 @@
 #include "tierup/executor.h"
 #include "tierup/explain.h"
 #include "tierup/export.h"
+#include "tierup/machine.h"
 #include "tierup/module.h"
 #include "tierup/node_times.h"
 #include "tierup/optim.h"

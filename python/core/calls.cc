@@ -62,13 +62,13 @@ CallbackFailure& signal_failure() {
 }
 
 bool poll_signals() {
-  using Clock = std::chrono::steady_clock;
   static thread_local const bool is_main = syscall(SYS_gettid) == getpid();
   if (!is_main) return true;
-  static thread_local Clock::time_point next;
-  const Clock::time_point now = Clock::now();
+  constexpr int64_t kBetween = 50'000'000;
+  static thread_local int64_t next = 0;
+  const int64_t now = coarse_time();
   if (now < next) return true;
-  next = now + std::chrono::milliseconds(50);
+  next = now + kBetween;
   if (HeldRun::is_this_thread()) return check_signals();
   const nb::gil_scoped_acquire acquired;
   return check_signals();

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,13 @@ bool poll_signals();
 // Of those handlers.
 CallbackFailure& signal_failure();
 
+// Times of some milliseconds' grain, for a fraction of what exact ones cost.
+inline int64_t coarse_time() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
 // How long calls of one model take, so that the GIL is kept where letting it go costs more.
 class CallClock {
  public:
@@ -53,18 +61,30 @@ class CallClock {
     const int64_t old = usual_.load(std::memory_order_relaxed);
     usual_.store(old + (nanoseconds - old) / 4, std::memory_order_relaxed);
   }
+  // Whether the next call is to be timed exactly: while calls are short, one of some.
+  bool is_exact() {
+    constexpr uint32_t kBetween = 16;
+    return !is_short() || calls_.fetch_add(1, std::memory_order_relaxed) % kBetween == 0;
+  }
 
  private:
   std::atomic<int64_t> usual_{2 * kShort};
+  std::atomic<uint32_t> calls_{0};
 };
 
 // Runs `body` without the GIL, or with it if calls of `clock`'s model are short.
 template <typename Body>
 auto run_call(CallClock& clock, CallbackFailure& failure, Body&& body) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
+  const bool is_exact = clock.is_exact();
+  const auto now = [is_exact]() -> int64_t {
+    return is_exact ? Clock::now().time_since_epoch().count() : coarse_time();
+  };
+  const int64_t begin = now();
   const auto finish = [&] {
-    clock.add(std::chrono::nanoseconds(Clock::now() - begin).count());
+    const int64_t took = now() - begin;
+    constexpr int64_t kCoarse = 20'000'000;  // Above its grain, wherever.
+    if (is_exact || took > kCoarse) clock.add(took);
     drop_pending();
     flush_texts();
   };

@@ -4,6 +4,7 @@
 #include "carriers.h"
 
 #include <deque>
+#include <string_view>
 
 namespace tierup::python {
 namespace {
@@ -29,12 +30,11 @@ const DLPackExchangeAPI* exchange_table(PyTypeObject* type) {
   return table;
 }
 
-// "numpy.generic" among the bases: NumPy's scalars, which have an array struct, too.
-bool is_numpy_scalar(PyTypeObject* type) {
+bool has_base(PyTypeObject* type, std::string_view text) {
   const nb::object bases = attribute_or_null(reinterpret_cast<PyObject*>(type), "__mro__");
   if (!bases.is_valid()) return false;
   for (const nb::handle base : nb::borrow<nb::tuple>(bases)) {
-    if (nb::cast<std::string>(nb::str(base)) == "<class 'numpy.generic'>") return true;
+    if (nb::cast<std::string>(nb::str(base)) == text) return true;
   }
   return false;
 }
@@ -73,10 +73,11 @@ CarrierType examine(PyObject* object) {
     auto* handle = reinterpret_cast<PyObject*>(type);
     entry.is_negative = attribute_or_null(handle, "is_neg").release().ptr();
     entry.is_conjugate = attribute_or_null(handle, "is_conj").release().ptr();
-  } else if (is_numpy_scalar(type)) {
-    entry.carrier = Carrier::kNumber;
+  } else if (has_base(type, "<class 'numpy.generic'>")) {
+    entry.carrier = Carrier::kNumber;  // NumPy's scalars, which have an array struct, too.
   } else if (offers(type, "__array_struct__")) {
     entry.carrier = Carrier::kArray;
+    entry.is_numpy = has_base(type, "<class 'numpy.ndarray'>");
   } else if (offers(type, "__dlpack__")) {
     entry.carrier = Carrier::kDlpack;
   } else if (has_buffer(type)) {

@@ -51,6 +51,7 @@ struct CarrierType {
   // Of torch.Tensor: methods that tell what the table does not.
   PyObject* is_negative = nullptr;
   PyObject* is_conjugate = nullptr;
+  bool is_numpy = false;  // numpy.ndarray, or made of it: its fields can be read.
 };
 
 // The entry of a type that holds tensors stands as long as the process.
@@ -69,6 +70,8 @@ Tensor read_tensor(PyObject* object, const CarrierType& type, Use use = Use::kRe
 // Makes results like those that `like` (an argument's type) holds; null: tierup.Tensor.
 nb::object make_tensor(const Tensor& tensor, ResultKind kind, const CarrierType* like);
 
+// Itself, or a copy where it is lazily conjugated or negated: such memory has no form outside.
+Tensor plain_tensor(const Tensor& tensor);
 // A new tierup.Tensor.
 nb::object wrap_tensor(Tensor tensor);
 void bind_tensor(nb::module_& module);

@@ -7,6 +7,7 @@
 // speed is written in Python over this.
 #include <nanobind/nanobind.h>
 #include <tierup/c_api.h>
+#include <tierup/machine.h>
 #include <tierup/options.h>
 
 #include "carriers.h"
@@ -16,6 +17,7 @@
 #include "live_weights.h"
 #include "model.h"
 #include "pending.h"
+#include "training.h"
 #include "values.h"
 
 namespace nb = nanobind;
@@ -31,9 +33,19 @@ NB_MODULE(_core, module) {
   bind_executor(module);
   bind_explain(module);
   bind_live_weights(module);
+  bind_training(module);
   module.def("_close_interpreter", &close_interpreter);
   module.def("set_memory_limit", &tierup::set_memory_limit, nb::arg("max_bytes"),
              "Tensors of all models together may take this many bytes; 0: no limit.");
+  module.def("machine_info", [] {
+    const tierup::MachineInfo info = tierup::machine_info();
+    nb::dict result;
+    result["instruction_set"] = info.instruction_set.c_str();
+    result["allowed_cores"] = info.allowed_cores;
+    result["cpu_quota"] = info.cpu_quota;
+    result["threads"] = info.threads;
+    return result;
+  });
   module.def("memory_stats", [] {
     const tierup::MemoryStats stats = tierup::memory_stats();
     nb::dict result;

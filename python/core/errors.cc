@@ -19,16 +19,43 @@ void raise_error(ErrorCode code, const std::string& message) {
   throw Error(code, message, {}, {}, message);
 }
 
+namespace {
+
+void set_error(const Error& error) {
+  const nb::object exception = make_exception(error);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
+void set_error(const ArgumentError& error) {
+  PyErr_SetString(error.is_type_error ? PyExc_TypeError : PyExc_ValueError, error.message.c_str());
+}
+
+}  // namespace
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const Error& error) {
+    set_error(error);
+  } catch (const ArgumentError& error) {
+    set_error(error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
 void register_errors() {
   nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
-      const nb::object exception = make_exception(error);
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+      set_error(error);
     } catch (const ArgumentError& error) {
-      PyErr_SetString(error.is_type_error ? PyExc_TypeError : PyExc_ValueError,
-                      error.message.c_str());
+      set_error(error);
     }
   });
 }

@@ -271,13 +271,25 @@ void ExecutorHandle::start(nb::handle args, nb::handle kwargs, nb::handle time_l
   if (!time_limit.is_none()) options.time_limit_ms = milliseconds(time_limit);
   options.cancellation = token;
   const CarrierType* const like = arguments.like;
+  using Clock = std::chrono::steady_clock;
   executor.run_async(std::move(arguments.positional), std::move(arguments.named), options,
-                     [sink = std::move(sink), ticket, kind = results_, like, failure = failure_](
-                         Value value, const Error* error) {
+                     [sink = std::move(sink), ticket, kind = results_, like, failure = failure_,
+                      trip = round_trip_, begin = Clock::now()](Value value, const Error* error) {
+                       trip->store(std::chrono::nanoseconds(Clock::now() - begin).count());
                        sink->push({ticket, std::move(value),
                                    error != nullptr ? std::optional<Error>(*error) : std::nullopt,
                                    kind, like, failure});
                      });
+}
+
+bool ExecutorHandle::is_quick() {
+  const Executor executor = get();
+  const uint32_t frames = executor.config().max_frames;
+  if (frames != 0 && executor.stats().frames_in_use >= frames) return false;  // It would wait.
+  if (clock_.is_short()) return true;
+  constexpr int64_t kWorthATrial = 300'000;  // Nanoseconds, most of which a wake-up may be.
+  constexpr uint32_t kBetweenTrials = 32;
+  return round_trip_->load() < kWorthATrial && ++asked_ % kBetweenTrials == 0;
 }
 
 void bind_executor(nb::module_& module) {
@@ -306,6 +318,7 @@ void bind_executor(nb::module_& module) {
   type.def("run_into", &ExecutorHandle::run_into, nb::arg("leaves"), nb::arg("outputs"),
            nb::arg("time_limit").none() = nb::none(),
            "Writes the flattened result into `outputs`: arrays of its shapes and dtypes.");
+  type.def("_is_quick", &ExecutorHandle::is_quick);
   type.def("_start", &ExecutorHandle::start, nb::arg("args"), nb::arg("kwargs"),
            nb::arg("time_limit").none(), nb::arg("token"), nb::arg("sink"), nb::arg("ticket"));
   type.def("close", &ExecutorHandle::close, "Waits for the runs under way, and ends.");

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,11 +66,18 @@ class ExecutorHandle {
   void run_into(nb::handle leaves, nb::handle outputs, nb::handle time_limit);
   void start(nb::handle args, nb::handle kwargs, nb::handle time_limit,
              const CancellationToken& token, std::shared_ptr<Completions> sink, uint64_t ticket);
+  // Whether a run ends sooner than handing it to a thread would take, as far as is known. Now and
+  // then true for runs of which only the way through a thread is known, so that they are timed.
+  bool is_quick();
 
  private:
   std::optional<Executor> executor_;
   ResultKind results_;
   CallClock clock_;
+  // Nanoseconds from start() to the end of its run, as they usually are.
+  std::shared_ptr<std::atomic<int64_t>> round_trip_ =
+      std::make_shared<std::atomic<int64_t>>(std::numeric_limits<int64_t>::max());
+  uint32_t asked_ = 0;
   std::shared_ptr<CallbackFailure> failure_;
 };
 

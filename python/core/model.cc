@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <tierup/training.h>
 
 #include "errors.h"
 #include "executor.h"
@@ -182,13 +183,25 @@ nb::object ModelHandle::call(nb::handle args, nb::handle kwargs, const char* met
   return write_value(result, results, arguments.like);
 }
 
+namespace {
+
+// model(*args, **kwargs), as the type's own slot: a bound method would cost a look-up more.
+PyObject* call_model(PyObject* self, PyObject* args, PyObject* kwargs) {
+  try {
+    if (!nb::inst_ready(self)) raise_error(ErrorCode::kInvalidArgument, "the model is not loaded");
+    return nb::inst_ptr<ModelHandle>(self)->call(args, kwargs).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+}  // namespace
+
 void bind_model(nb::module_& module) {
-  nb::class_<ModelHandle> type(module, "Model", nb::is_weak_referenceable());
+  const PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_model)}, {0, nullptr}};
+  nb::class_<ModelHandle> type(module, "Model", nb::is_weak_referenceable(), nb::type_slots(slots));
   type.def(nb::init<nb::handle, nb::handle>(), nb::arg("source"), nb::arg("options"));
-  type.def(
-      "__call__",
-      [](ModelHandle& self, nb::args args, nb::kwargs kwargs) { return self.call(args, kwargs); },
-      "Calls the model as Python's module(*args, **kwargs).");
   type.def(
       "forward",
       [](ModelHandle& self, nb::args args, nb::kwargs kwargs) {
@@ -208,8 +221,11 @@ void bind_model(nb::module_& module) {
            [](ModelHandle& self, const std::string& name) { self.results = result_kind(name); });
   type.def("_methods", &describe_methods);
   type.def("_unsupported", &list_unsupported);
-  type.def("_state_dict",
-           [](const ModelHandle& self) { return write_named_tensors(self.get().state_dict()); });
+  type.def("_state_dict", [](const ModelHandle& self) {
+    NamedTensors state = self.get().state_dict();
+    for (auto& [name, tensor] : state) tensor = detach(tensor);  // As PyTorch's.
+    return write_named_tensors(state);
+  });
   type.def("_parameters",
            [](const ModelHandle& self) { return write_named_tensors(self.get().parameters()); });
   type.def("_buffers",

@@ -9,6 +9,7 @@
 #include "buffers.h"
 #include "carriers.h"
 #include "errors.h"
+#include "training.h"
 
 namespace tierup::python {
 namespace {
@@ -104,16 +105,6 @@ void free_unversioned(PyObject* capsule) {
   managed->deleter(managed);
 }
 
-// Lazily conjugated or negated memory has no form in DLPack.
-Tensor plain(const Tensor& tensor) {
-  try {
-    static_cast<void>(tensor.element_count() > 0 ? tensor.data() : nullptr);
-    return tensor;
-  } catch (const Error&) {
-    return tensor.clone();
-  }
-}
-
 // As the array API's standard has it; `stream` has no meaning on the CPU.
 nb::object to_capsule(const Tensor& tensor, nb::object /*stream*/, nb::object max_version,
                       nb::object dl_device, nb::object copy) {
@@ -122,7 +113,7 @@ nb::object to_capsule(const Tensor& tensor, nb::object /*stream*/, nb::object ma
     throw nb::python_error();
   }
   const bool wants_copy = !copy.is_none() && nb::cast<bool>(copy);
-  const Tensor source = wants_copy ? tensor.clone() : plain(tensor);
+  const Tensor source = wants_copy ? tensor.clone() : plain_tensor(tensor);
   const bool is_versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   PyObject* capsule = nullptr;
   if (is_versioned) {
@@ -154,7 +145,8 @@ int with_python_error(Body&& body) {
 
 int managed_from_object(void* object, DLManagedTensorVersioned** out) {
   return with_python_error([&] {
-    *out = plain(*nb::inst_ptr<Tensor>(static_cast<PyObject*>(object))).to_dlpack_versioned();
+    *out =
+        plain_tensor(*nb::inst_ptr<Tensor>(static_cast<PyObject*>(object))).to_dlpack_versioned();
   });
 }
 
@@ -250,6 +242,7 @@ void bind_tensor(nb::module_& module) {
       "DLPack's device: the CPU.");
   type.def("__len__", [](const Tensor& t) { return t.shape().empty() ? 0 : t.size(0); });
   type.def("__repr__", [](const Tensor& t) { return "tierup.Tensor(" + t.describe() + ")"; });
+  bind_tensor_gradients(type);
   type.attr("__dlpack_c_exchange_api__") = exchange_capsule();
   module.def("tensor", &tensor_of, nb::arg("array"),
              "A Tensor over the memory of any array: NumPy's, PyTorch's, a buffer, or one that "

@@ -9,6 +9,7 @@
 #include "buffers.h"
 #include "carriers.h"
 #include "errors.h"
+#include "numpy_api.h"
 #include "pending.h"
 
 namespace tierup::python {
@@ -73,6 +74,14 @@ Tensor read_array(PyObject* array, Use use) {
   const bool must_copy = (view->flags & kWritable) == 0 || (view->flags & kAligned) == 0;
   return tensor_over(view->data, dtype, view->rank, view->shape, view->strides, must_copy, use,
                      capsule.release().ptr());
+}
+
+Tensor read_numpy(PyObject* array, Use use) {
+  const std::optional<NumpyView> view = numpy_view(array);
+  if (!view) return read_array(array, use);  // Which says what is wrong, if anything.
+  return tensor_over(view->data, view->dtype, view->rank, view->shape, view->strides,
+                     !view->is_writable || !view->is_aligned, use,
+                     nb::borrow(array).release().ptr());
 }
 
 Tensor adopt(DLManagedTensorVersioned* managed) {
@@ -156,17 +165,8 @@ Tensor read_dlpack(PyObject* object) {
   return adopt_capsule(method());
 }
 
-DLManagedTensorVersioned* export_tensor(const Tensor& tensor) {
-  try {
-    return tensor.to_dlpack_versioned();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kInvalidArgument) throw;
-    return tensor.clone().to_dlpack_versioned();  // It was lazily conjugated or negated.
-  }
-}
-
 nb::object make_exchanged(const Tensor& tensor, const DLPackExchangeAPI& table) {
-  DLManagedTensorVersioned* managed = export_tensor(tensor);
+  DLManagedTensorVersioned* managed = plain_tensor(tensor).to_dlpack_versioned();
   void* result = nullptr;
   if (table.managed_to_object(managed, &result) != 0) throw nb::python_error();
   return nb::steal(static_cast<PyObject*>(result));
@@ -177,10 +177,13 @@ bool numpy_has(DType dtype) { return dtype != DType::kBFloat16; }
 
 nb::object make_numpy(const Tensor& tensor) {
   if (!numpy_has(tensor.dtype())) return wrap_tensor(tensor);
+  const Tensor shown = plain_tensor(tensor);
+  const nb::object own = wrap_tensor(shown);
+  nb::object result = numpy_array_over(shown, own);
+  if (result.is_valid()) return result;
   static PyObject* const from_dlpack =
       nb::object(nb::module_::import_("numpy").attr("from_dlpack")).release().ptr();
-  const nb::object own = wrap_tensor(tensor);
-  nb::object result = nb::steal(PyObject_CallFunctionObjArgs(from_dlpack, own.ptr(), nullptr));
+  result = nb::steal(PyObject_CallFunctionObjArgs(from_dlpack, own.ptr(), nullptr));
   if (!result.is_valid()) throw nb::python_error();
   return result;
 }
@@ -195,11 +198,20 @@ nb::object make_torch(const Tensor& tensor) {
 
 }  // namespace
 
+Tensor plain_tensor(const Tensor& tensor) {
+  try {
+    static_cast<void>(tensor.element_count() > 0 ? tensor.data() : nullptr);
+    return tensor;
+  } catch (const Error&) {
+    return tensor.clone();
+  }
+}
+
 Tensor read_tensor(PyObject* object, const CarrierType& type, Use use) {
   switch (type.carrier) {
     case Carrier::kOwn: return *nb::inst_ptr<Tensor>(object);
     case Carrier::kExchange: return read_exchange(object, type);
-    case Carrier::kArray: return read_array(object, use);
+    case Carrier::kArray: return type.is_numpy ? read_numpy(object, use) : read_array(object, use);
     case Carrier::kDlpack: return read_dlpack(object);
     case Carrier::kBuffer: return read_buffer(object, use);
     default:

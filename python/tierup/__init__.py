@@ -86,6 +86,14 @@ def __getattr__(name: str):
         from ._compile import compile
 
         return compile
+    if name == "config":
+        from ._config import config
+
+        return config
+    if name in ("train", "Optimizer", "Schedule"):
+        from . import training
+
+        return getattr(training, name)
     if name in ("check", "Report"):
         from . import _check
 

@@ -49,6 +49,35 @@ class Tensor:
     def torch(self) -> object:
         """A PyTorch tensor over the same memory."""
 
+    @property
+    def requires_grad(self) -> bool:
+        """Whether recorded calls keep what its gradient needs."""
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool, /) -> None: ...
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded call made it."""
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes added up; None before the first."""
+
+    @grad.setter
+    def grad(self, gradient: object | None) -> None: ...
+
+    def backward(self, gradient: object | None = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+        """
+        Adds the gradients of this result of Model.record to the leaves that it came from.
+        """
+
+    def detach(self) -> Tensor:
+        """The same memory without a record."""
+
+    def retain_grad(self) -> None:
+        """Has a computed tensor keep its gradient."""
+
     def mark_written(self) -> None:
         """
         To be called after writing, through NumPy or PyTorch, to a weight of a model.
@@ -166,6 +195,8 @@ class Executor:
         Writes the flattened result into `outputs`: arrays of its shapes and dtypes.
         """
 
+    def _is_quick(self) -> bool: ...
+
     def _start(self, args: object, kwargs: object, time_limit: object | None, token: CancellationToken, sink: Completions, ticket: int) -> None: ...
 
     def close(self) -> None:
@@ -213,4 +244,68 @@ def _close_interpreter() -> None: ...
 def set_memory_limit(max_bytes: int) -> None:
     """Tensors of all models together may take this many bytes; 0: no limit."""
 
+def machine_info() -> dict: ...
+
 def memory_stats() -> dict: ...
+
+def record(model: Model, *args, **kwargs) -> object: ...
+
+def backward(outputs: object, gradients: object | None, retain_graph: bool | None, create_graph: bool, inputs: object | None) -> None: ...
+
+def grad(outputs: object, inputs: object, gradients: object | None, retain_graph: bool | None, create_graph: bool, allow_unused: bool) -> list: ...
+
+def zero_grad(tensors: object) -> None: ...
+
+def clip_norm(parameters: object, max_norm: float, norm_type: float, error_if_nonfinite: bool) -> float: ...
+
+def clip_value(parameters: object, limit: float) -> None: ...
+
+class Optimizer:
+    def __init__(self, kind: str, target: object, settings: object) -> None: ...
+
+    def step(self) -> None:
+        """
+        One step by the gradients of the parameters; those without one are skipped.
+        """
+
+    def zero_grad(self) -> None:
+        """Takes the gradients away; they are no zeros then."""
+
+    def _parameters(self) -> list: ...
+
+    def _group_count(self) -> int: ...
+
+    def _rate(self, group: int, /) -> float: ...
+
+    def _set_rate(self, rate: float, group: int, /) -> None: ...
+
+    def state_dict(self) -> dict:
+        """What torch.optim would write: {'state': {...}, 'param_groups': [...]}."""
+
+    def load_state_dict(self, state: object) -> None:
+        """Of tierup or torch.optim; all differences are listed in the error."""
+
+class Schedule:
+    def __init__(self, kind: object, optimizer: Optimizer, settings: object) -> None: ...
+
+    def step(self, metric: float | None = None) -> None:
+        """The next rates; ReduceLROnPlateau takes a metric."""
+
+    def rates(self) -> list[float]:
+        """The rates of the optimiser's groups."""
+
+    def state_dict(self) -> dict:
+        """What torch.optim.lr_scheduler would write."""
+
+    def load_state_dict(self, state: object) -> None:
+        """Of tierup or torch.optim.lr_scheduler."""
+
+def train(model: Model, optimizer: Optimizer, schedule: Schedule | None, data: object, validation: object | None, options: object, callback: object | None) -> list: ...
+
+def save(model: Model, path: str, /) -> None: ...
+
+def save_state_dict(model: Model, path: str, /) -> None: ...
+
+def save_checkpoint(path: str, model: Model, optimizer: Optimizer, schedule: Schedule | None, epoch: int) -> None: ...
+
+def load_checkpoint(path: str, model: Model, optimizer: Optimizer, schedule: Schedule | None) -> int: ...

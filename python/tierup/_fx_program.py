@@ -225,6 +225,12 @@ class _Writer:
         target, arguments = node.target, {}
         if target is torch.ops.prims.convert_element_type.default:
             target, arguments = torch.ops.aten._to_copy.default, {"self": node.args[0], "dtype": node.args[1]}
+        elif str(target) == "prims.fma.default":
+            factor, other, addend = node.args
+            if isinstance(other, Node):
+                target, arguments = torch.ops.aten.addcmul.default, {"self": addend, "tensor1": factor, "tensor2": other}
+            else:
+                target, arguments = torch.ops.aten.add.Tensor, {"self": addend, "other": factor, "alpha": other}
         elif isinstance(target, torch._ops.OpOverload):
             for formal, value in zip(target._schema.arguments, node.args):
                 arguments[formal.name] = value

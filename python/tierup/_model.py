@@ -185,6 +185,22 @@ class Model(_core.Model):
         """train(False)."""
         return self.train(False)
 
+    def record(self, *args, **kwargs):
+        """Calls the model and records it for gradients: results are tierup.Tensor, with backward()."""
+        return _core.record(self, *args, **kwargs)
+
+    def zero_grad(self) -> None:
+        """Takes the gradients of all parameters away."""
+        _core.zero_grad(list(self.parameters().values()))
+
+    def save(self, path) -> None:
+        """Writes an archive of the kind that was loaded, which PyTorch opens as well, with the weights as they are."""
+        _core.save(self, os.fspath(path))
+
+    def save_state_dict(self, path) -> None:
+        """Weights: as safetensors if the path ends so, else as torch.load(weights_only=True) reads them."""
+        _core.save_state_dict(self, os.fspath(path))
+
     def manual_seed(self, seed: int) -> None:
         """Of the model's random generator."""
         self._set_seed(seed)

@@ -48,6 +48,13 @@ class _Runs:
             token.cancel()
 
 
+def _run_here(future, executor, args, kwargs, time_limit) -> None:
+    try:
+        future.set_result(executor._run(args, kwargs, time_limit))
+    except Exception as error:
+        future.set_exception(error)
+
+
 class LoopRuns(_Runs):
     """The runs that an event loop waits for."""
 
@@ -62,6 +69,9 @@ class LoopRuns(_Runs):
 
     def run(self, loop, executor, args, kwargs, time_limit):
         future = loop.create_future()
+        if executor._is_quick():  # It ends sooner than a thread would begin.
+            _run_here(future, executor, args, kwargs, time_limit)
+            return future
         token = self.start(executor, future, args, kwargs, time_limit)
         future.add_done_callback(lambda done: token.cancel() if done.cancelled() else None)
         return future

@@ -55,8 +55,9 @@ class _Bound:
         options = {"tiering": graph.options.tiering} if graph.options.tiering else {}
         self.model = _core.Model((graph.program.json, tensors), options)
         self.model._set_outputs("torch")
-        if positions:
-            weakref.finalize(arguments[positions[0]], _forget, weakref.ref(graph), weakref.ref(self)).atexit = False
+        # Another object may come to lie where a dead weight lay.
+        for position in positions:
+            weakref.finalize(arguments[position], _forget, weakref.ref(graph), weakref.ref(self)).atexit = False
 
 
 def _forget(graph: weakref.ref, bound: weakref.ref) -> None:
@@ -79,6 +80,7 @@ class Graph:
         self.layouts = [_static_strides(node.meta["val"]) for node in results]
         self.fixed = len(results) < len(self.program.outputs)
         self.is_random = any(_is_random(node.target) for node in graph_module.graph.nodes)
+        self.original, self.left = graph_module, None
         self.variants: list[_Bound] = []
         self.lock = threading.Lock()
         # Missing operators are told now, not in a call: over weights without numbers.
@@ -104,21 +106,40 @@ class Graph:
         return made
 
     def __call__(self, arguments: list) -> list:
-        model = self.bound(arguments).model
-        inputs = [arguments[i] for i in self.fed]
-        mutated = [arguments[i] for i in self.mutated]
+        if self.left is not None:
+            return self.left(arguments)
+        taken = arguments.copy()
         arguments.clear()
+        try:
+            results = self.results_of(taken)
+        except Exception as error:
+            # What PyTorch says of these inputs is the truth. Not after a write: it would be made twice.
+            if self.options.fallback == "error" or self.mutated:
+                raise
+            return self.by_pytorch(taken, error)
+        return self.with_constants(results) if self.fixed else results
+
+    def results_of(self, arguments: list) -> list:
+        model = self.bound(arguments).model
         if self.is_random:
             model._set_seed(torch.empty((), dtype=torch.int64).random_().item())
         with torch.no_grad():
-            results = list(model(*inputs))
+            results = list(model(*[arguments[i] for i in self.fed]))
             for i, strides in enumerate(self.layouts):
                 if strides is not None and not _lies_so(results[i], strides):
                     laid = torch.empty_strided(results[i].shape, strides, dtype=results[i].dtype)
                     results[i] = laid.copy_(results[i])
-        if mutated:
-            torch.autograd.graph.increment_version(mutated)
-        return self.with_constants(results) if self.fixed else results
+        if self.mutated:
+            torch.autograd.graph.increment_version([arguments[i] for i in self.mutated])
+        return results
+
+    def by_pytorch(self, arguments: list, error: Exception):
+        """The answer, or the exception, of PyTorch. If it has one, the graph is PyTorch's from here on."""
+        with torch.no_grad():
+            results = self.original(*arguments)
+        warnings.warn(f"tierup leaves this {self.kind} graph to PyTorch: {error}", stacklevel=2)
+        self.left = _left_to_pytorch(self.original)
+        return results
 
     def with_constants(self, results: list) -> list:
         left = iter(results)
