@@ -10,7 +10,7 @@ import sys
 import zipfile
 
 MAX_ZIPPED = 18e6
-MAX_UNPACKED = 55e6
+MAX_UNPACKED = 55 << 20
 MAX_IMPORT_MS = 20
 RUNS = 9
 
@@ -32,9 +32,9 @@ def problems(wheel, python):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         unpacked = sum(item.file_size for item in archive.infolist())
-    print(f"zipped {zipped / 1e6:.1f} MB, unpacked {unpacked / 1e6:.1f} MB")
+    print(f"zipped {zipped / 1e6:.1f} MB, unpacked {unpacked / 2**20:.1f} MiB")
     if zipped > MAX_ZIPPED or unpacked > MAX_UNPACKED:
-        yield f"the wheel is above {MAX_ZIPPED / 1e6:.0f} MB zipped or {MAX_UNPACKED / 1e6:.0f} MB unpacked"
+        yield f"the wheel is above {MAX_ZIPPED / 1e6:.0f} MB zipped or {MAX_UNPACKED >> 20} MiB unpacked"
     if [name for name in names if "gomp" in name and ".so" in name] != ["tierup/lib/libgomp.so.1"]:
         yield "libgomp must be there once, under its own name"
     for library in {name.split("/")[1].split("-")[0] for name in names if name.startswith("tierup.libs/")}:

@@ -58,7 +58,10 @@ check_wheels() {
 }
 
 check_types() {
-  "$work/numpy/bin/python" -m mypy --strict-equality python/tests/typed.py && "$work/numpy/bin/pyright" python/tests/typed.py
+  local bin=$PWD/$work/numpy/bin
+  # Not from here, where the folder of the C++ sources has the package's name.
+  "$bin/python" -m mypy --strict-equality python/tests/typed.py &&
+    (cd python/tests && "$bin/pyright" --pythonpath "$bin/python" typed.py)
 }
 
 tests() {  # tests ENVIRONMENT ARGUMENT...
@@ -79,6 +82,9 @@ step "tests without NumPy" tests bare python/tests
 if [ "${1:-}" != "--quick" ]; then
   step "sizes, symbols, licences, import" check_wheels
   step "environment with NumPy" environment numpy "$python" numpy starlette httpx mypy pyright
+  # An example of it is run where it can be had.
+  "$work/numpy/bin/python" -m pip install -q --disable-pip-version-check "ray[data]" ||
+    echo "--- Ray cannot be installed here: its example is skipped"
   step "tests with NumPy" tests numpy python/tests
   step "types" check_types
 fi

@@ -1,6 +1,7 @@
 """The package without NumPy and PyTorch: load, call, results, errors."""
 
 import array
+import os
 import subprocess
 import sys
 
@@ -144,3 +145,17 @@ def test_an_extension_that_is_no_library_is_told_at_import(tmp_path):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     last = run.stderr.strip().splitlines()[-1]
     assert run.returncode == 1 and last.startswith("ImportError: ") and "tierup" in last
+
+
+def test_the_configuration_says_what_models_run_on():
+    config = tierup.config
+    assert config.version == tierup.__version__ and config.threads >= 1
+    assert config.instruction_set in ("sse42", "avx2", "avx512", "neon")
+    assert "core" in config.threads_reason and config.memory["live_bytes"] >= 0
+    assert config.instruction_set in repr(config)
+    code = "import tierup; print(tierup.config.instruction_set)"
+    environment = {**os.environ, "TIERUP_INSTRUCTION_SET": "sse42"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert run.stdout.strip() in ("sse42", "neon"), run.stderr
+    with pytest.raises(AttributeError):
+        config.threads = 3

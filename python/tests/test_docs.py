@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 def run(code, folder):
     (folder / "sample.py").write_text(code)
-    done = subprocess.run([sys.executable, "sample.py"], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "sample.py"], cwd=folder, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
@@ -47,10 +47,18 @@ def test_samples(code, folder):
 
 def test_the_pool_of_processes(folder):
     done = subprocess.run(
-        [sys.executable, EXAMPLES / "pool.py", "model.pt"], cwd=folder, capture_output=True, text=True, timeout=300
+        [sys.executable, EXAMPLES / "pool.py", "model.pt"], cwd=folder, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     assert len(eval(done.stdout)) == 8
+
+
+@pytest.mark.skipif(not (has("ray") and has("pyarrow")), reason="Ray is not installed: pip install 'ray[data]'")
+def test_ray(folder):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "with_ray.py", "model.pt"], cwd=folder, capture_output=True, text=True, timeout=1200
+    )
+    assert done.returncode == 0 and "64 images" in done.stdout, done.stderr
 
 
 @pytest.mark.skipif(not (has("starlette") and has("httpx")), reason="Starlette is not installed")

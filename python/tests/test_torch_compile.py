@@ -1,5 +1,6 @@
 """torch.compile(backend="tierup"): answers, weights written and replaced, sizes, mutations, layouts, what is missing."""
 
+import os
 import random
 import warnings
 
@@ -139,13 +140,16 @@ def buffer(module):
     module[1].running_mean.add_(0.5)
 
 
+ROUNDS = int(os.environ.get("TIERUP_TEST_ROUNDS", "500"))
+
+
 def test_no_interleaving_of_writes_and_calls_gives_a_stale_answer():
     module = net()
     other = compiled(module, options={"tiering": "compile=blocking,profiled_runs=1"})
     chance = random.Random(5)
     x = torch.randn(2, 3, 8, 8)
     with torch.no_grad():
-        for step in range(300):
+        for step in range(ROUNDS):
             if chance.random() < 0.3:
                 chance.choice([write, replace, give_data, load, assign, buffer])(module)
             near(other(x), module(x))
@@ -270,25 +274,26 @@ def test_random_numbers_follow_the_generator_of_pytorch():
     assert set(first.tolist()) == {0.0, 2.0} and 400 < int((first == 0).sum()) < 600
 
 
-def curve(backend, make, steps=12):
-    torch.manual_seed(1)
-    torch._dynamo.reset()
-    module = make()
-    optimiser = torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
-    x, y = torch.randn(32, 1, 8, 8), torch.randint(0, 10, (32,))
+class Recurrent(torch.nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.layers = getattr(torch.nn, kind)(8, 12, num_layers=2, bidirectional=True, batch_first=True)
+        self.out = torch.nn.Linear(24, 10)
 
-    def loss_of(x, y):
-        return F.cross_entropy(module(x), y)
+    def forward(self, x):
+        return self.out(self.layers(x.flatten(1, 2))[0][:, -1])
 
-    function = torch.compile(loss_of, backend=backend) if backend else loss_of
-    losses = []
-    for _ in range(steps):
-        optimiser.zero_grad()
-        loss = function(x, y)
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses
+
+class Attention(torch.nn.Module):
+    """Over [length, batch, width] inside: the result of attention lies as its query does."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+        self.out = torch.nn.Linear(8, 10)
+
+    def forward(self, x):
+        return self.out(self.layer(x.flatten(1, 2)).mean(1))
 
 
 TRAINED = {
@@ -298,13 +303,74 @@ TRAINED = {
     "digits": lambda: torch.nn.Sequential(
         torch.nn.Conv2d(1, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(288, 10)
     ),
+    "lstm": lambda: Recurrent("LSTM"),
+    "gru": lambda: Recurrent("GRU"),
+    "attention": Attention,
+}
+OPTIMISERS = {
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
+    "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=0.02),
 }
 
 
+def curve(backend, make, optimiser, steps=12):
+    """Losses of a training whose forward, backward and steps are graphs."""
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module = make()
+    optimiser = OPTIMISERS[optimiser](module.parameters())
+    x, y = torch.randn(32, 1, 8, 8), torch.randint(0, 10, (32,))
+
+    def loss_of(x, y):
+        return F.cross_entropy(module(x), y)
+
+    function = torch.compile(loss_of, backend=backend) if backend else loss_of
+    step = torch.compile(optimiser.step, backend=backend) if backend else optimiser.step
+    losses = []
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss = function(x, y)
+        loss.backward()
+        step()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("name", TRAINED)
-def test_training_follows_eagers_curve(name):
-    warnings.simplefilter("default", UserWarning)  # A backward graph may lack operators, and says so.
-    expected = curve(None, TRAINED[name])
-    losses = curve("tierup", TRAINED[name])
-    assert expected[-1] < 0.8 * expected[0]
+def test_training_follows_eagers_curve(name, optimiser):
+    warnings.filterwarnings("ignore", message="(?!tierup)")  # PyTorch's own; a graph left to it is a failure.
+    expected = curve(None, TRAINED[name], optimiser)
+    losses = curve("tierup", TRAINED[name], optimiser)
+    assert expected[-1] < (0.8 if name in ("mlp", "digits") else 0.99) * expected[0]
     assert losses == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
+def test_what_fails_in_a_call_is_left_to_pytorch_and_errors_are_pytorchs(monkeypatch):
+    def f(x, i):
+        return F.embedding(i, x) * 2
+
+    other, x = compiled(f), torch.randn(4, 3)
+    near(other(x, torch.tensor([1])), f(x, torch.tensor([1])))
+    with pytest.raises(IndexError):
+        other(x, torch.tensor([9]))
+    near(other(x, torch.tensor([2])), f(x, torch.tensor([2])))
+
+    def fails(self, arguments):
+        raise RuntimeError("a kernel that is not there")
+
+    monkeypatch.setattr(tierup.torch.Graph, "results_of", fails)
+    with pytest.warns(UserWarning, match="a kernel that is not there") as seen:
+        for _ in range(3):
+            near(other(x, torch.tensor([3])), f(x, torch.tensor([3])))
+    assert len(seen) == 1
+
+
+def test_frozen_weights_are_looked_at_for_replacement():
+    module = net()
+    other = compiled(module, options={"weights": "frozen"})
+    x = torch.randn(2, 3, 8, 8)
+    with torch.no_grad():
+        for _ in range(40):  # A new object soon lies where a dead one lay.
+            near(other(x), module(x))
+            replace(module)
