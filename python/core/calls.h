@@ -6,6 +6,7 @@
 #include <tierup/error.h>
 #include <tierup/options.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <ctime>
@@ -55,11 +56,14 @@ inline int64_t coarse_time() {
 // How long calls of one model take, so that the GIL is kept where letting it go costs more.
 class CallClock {
  public:
-  static constexpr int64_t kShort = 10'000;  // Nanoseconds; two switches of the GIL cost 60.
+  static constexpr int64_t kShort = 10'000;       // Nanoseconds; two switches of the GIL cost 60.
+  static constexpr int64_t kCoarse = 20'000'000;  // Above the grain of coarse times, wherever.
   bool is_short() const { return usual_.load(std::memory_order_relaxed) < kShort; }
+  // A call that was interrupted says little; one that took many of the scheduler's turns is long.
   void add(int64_t nanoseconds) {
     const int64_t old = usual_.load(std::memory_order_relaxed);
-    usual_.store(old + (nanoseconds - old) / 4, std::memory_order_relaxed);
+    const int64_t told = nanoseconds < kCoarse ? std::min(nanoseconds, 4 * old + 1) : nanoseconds;
+    usual_.store(old + (told - old) / 4, std::memory_order_relaxed);
   }
   // Whether the next call is to be timed exactly: while calls are short, one of some.
   bool is_exact() {
@@ -83,8 +87,7 @@ auto run_call(CallClock& clock, CallbackFailure& failure, Body&& body) {
   const int64_t begin = now();
   const auto finish = [&] {
     const int64_t took = now() - begin;
-    constexpr int64_t kCoarse = 20'000'000;  // Above its grain, wherever.
-    if (is_exact || took > kCoarse) clock.add(took);
+    if (is_exact || took > CallClock::kCoarse) clock.add(took);
     drop_pending();
     flush_texts();
   };

@@ -31,6 +31,8 @@ int drop_from_main(void*) {
 }  // namespace
 
 void drop_later(PyObject* object) {
+  // Not the last reference: nothing runs when it goes.
+  if (held_here > 0 && Py_REFCNT(object) > 1) return Py_DECREF(object);
   Pending& state = pending();
   if (!state.open.load()) return;
   bool first = false;
