@@ -5,10 +5,6 @@
 // a fresh page costs more to come by (a microsecond on virtual machines) than to work on, and
 // memory that was just used is near. What is kept is no more for that: blocks are only made of the
 // wanted size, and one that was lent goes back to its own class (block_bytes tells it).
-//
-// A step of training frees more than a cache's share and wants the same again in the next one, a
-// page at a time if it was given back. So a cache keeps more than its share as long as the process
-// is no larger for it than it was once; it gives all back when it cannot serve a wish.
 #include "tierup/tensor/allocator.h"
 
 #include <algorithm>
@@ -34,7 +30,6 @@ constexpr size_t kLentClasses = 4 * 3;  // So many above.
 struct Counters {
   std::atomic<int64_t> live{0};
   std::atomic<int64_t> peak{0};
-  std::atomic<int64_t> highest{0};  // The largest `live` ever.
   std::atomic<int64_t> calls{0};
   std::atomic<int64_t> system_calls{0};
   std::atomic<int64_t> cached{0};
@@ -95,15 +90,12 @@ class ThreadCache {
   bool put(void* block, const SizeClass& least) {
     const SizeClass size = class_of_block(block, least);
     if (size.index >= kClassCount || size.bytes > kMaxCachedBytes) return false;
-    if (held_ + size.bytes > kMaxThreadCacheBytes && !was_larger(size.bytes)) return false;
+    if (held_ + size.bytes > kMaxThreadCacheBytes) return false;
     bins_[size.index].push_back(block);
     mark_unusable(block, size.bytes);
     account(static_cast<int64_t>(size.bytes));
     return true;
   }
-
-  // Whether it keeps what only a repetition will want.
-  bool is_overfull() const { return held_ > kMaxThreadCacheBytes; }
 
   void clear() {
     for (auto& bin : bins_) {
@@ -114,14 +106,6 @@ class ThreadCache {
   }
 
  private:
-  // Whether all memory in use and kept was at least as much once, with so many bytes more.
-  static bool was_larger(size_t more) {
-    const Counters& c = counters();
-    const int64_t now = c.live.load(std::memory_order_relaxed) +
-                        c.cached.load(std::memory_order_relaxed) + static_cast<int64_t>(more);
-    return now <= c.highest.load(std::memory_order_relaxed);
-  }
-
   void account(int64_t delta) {
     held_ += static_cast<size_t>(delta);
     counters().cached.fetch_add(delta, std::memory_order_relaxed);
@@ -155,16 +139,6 @@ ThreadCache* thread_cache() {
 
 }  // namespace
 
-namespace {
-
-void raise_to(std::atomic<int64_t>& most, int64_t value) {
-  int64_t known = most.load(std::memory_order_relaxed);
-  while (value > known && !most.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
-  }
-}
-
-}  // namespace
-
 void* allocate_bytes(size_t bytes) {
   if (bytes == 0) return nullptr;
   Counters& c = counters();
@@ -178,7 +152,6 @@ void* allocate_bytes(size_t bytes) {
   if (limit == 0 || live <= limit) {
     ThreadCache* cache = thread_cache();
     if (cache != nullptr) block = cache->take(size);
-    if (block == nullptr && cache != nullptr && cache->is_overfull()) cache->clear();
     if (block == nullptr) {
       c.system_calls.fetch_add(1, std::memory_order_relaxed);
       block = allocate_block(size.bytes);
@@ -190,8 +163,9 @@ void* allocate_bytes(size_t bytes) {
   }
   mark_unusable(block, size.bytes);
   mark_usable(block, bytes);
-  raise_to(c.peak, live);
-  raise_to(c.highest, live);
+  int64_t peak = c.peak.load(std::memory_order_relaxed);
+  while (live > peak && !c.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
   return block;
 }
 

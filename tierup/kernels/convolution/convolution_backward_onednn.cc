@@ -20,7 +20,7 @@ using dnnl::memory;
 // As many as the threads that may share the work; a thread's part is not worth less than the
 // channels that fill a few vectors.
 constexpr int64_t kMostParts = 8;
-constexpr int64_t kLeastChannels = 64;
+constexpr int64_t kLeastChannels = 32;
 constexpr int64_t kSumGrain = 16384;
 
 struct CachedCorrelation {
@@ -116,8 +116,9 @@ Cut cut_of(const ConvGeometry& g) {
   Cut cut;
   // Adding the shares up moves each weight twice for each: no more than the images are moved.
   const int64_t images = g.numbers() - g.weights();
-  const int64_t most = std::min(g.batch, kMostParts);
-  cut.shares = std::clamp<int64_t>(images / std::max<int64_t>(1, 4 * g.weights()), 1, most);
+  const int64_t most =
+      std::min({g.batch, kMostParts, images / std::max<int64_t>(1, 4 * g.weights())});
+  while (cut.shares * 2 <= most) cut.shares *= 2;
   const int64_t channels = g.groups > 1 ? g.groups : g.out_channels;
   const int64_t least = g.groups > 1 ? 1 : kLeastChannels;
   const auto fits = [&](int64_t n) { return channels % n == 0 && channels / n >= least; };
