@@ -55,8 +55,8 @@ class IdleNode final : public Node {
   explicit IdleNode(const Op& op) : op_(op) {}
   std::string name() const override { return op_.schema().qualified_name(); }
   std::string title() const override { return node_title(op_); }
-  Gradients run(std::span<const Tensor> /*cotangents*/, ops::RunContext& /*context*/,
-                bool /*keep*/, RunningSums* /*sums*/) override {
+  Gradients run(std::span<const Tensor> /*cotangents*/, ops::RunContext& /*context*/, bool /*keep*/,
+                RunningSums* /*sums*/) override {
     return Gradients(edges().size());
   }
 

@@ -206,8 +206,16 @@ void batch_norm_formula(GradContext& c) {
   c.give(1, [&] { return made[1]; });
   c.give(2, [&] { return made[2]; });
 }
+// A batch of nothing: the first channel's parameters get zeros, statistics stay.
+Term norm_of_nothing(GradContext& c) {
+  const auto first = [&](ArgIndex i) { return arg(c, i).then("aten::select.int", 0, 0); };
+  Term made = arg(c, 0).then("aten::clone");
+  if (c.is_tensor(1)) made = made * first(1);
+  return c.is_tensor(2) ? made + first(2) : made;
+}
 // Writes the running statistics, as the operator does.
 void batch_norm(GradContext& c) {
+  if (c.numel(0) == 0) return c.set_result(0, norm_of_nothing(c));
   c.set_result(0, c.ops(3, "aten::native_batch_norm", c.arg(0), optional(c, 1), optional(c, 2),
                         optional(c, 3), optional(c, 4), c.bool_of("training"),
                         c.float_of("momentum"), c.float_of("eps"))[0]);
