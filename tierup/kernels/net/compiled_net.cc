@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tierup/base/float_watch.h"
+#include "tierup/base/headroom.h"
 #include "tierup/base/idle_slots.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
@@ -232,6 +233,8 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
   LayerNet net = layers_of(program, inputs);
   recognize(net);
   fuse(net);
+  constexpr size_t kHeadroom = size_t{16} << 20;  // Beside weights and arena.
+  require_headroom(kHeadroom);
   try {
     return std::make_unique<Net>(Emitter(net, options, *weights).run(), options.threads);
   } catch (const dnnl::error& error) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <deque>
 
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/onednn/onednn_level.h"
 
@@ -91,7 +92,11 @@ class Fuser {
   bool fold_affine(const Layer& layer) {
     Placed* producer = sole_producer(layer.inputs[0]);
     if (producer == nullptr) return false;
-    const auto fold = [&](Layer& p) { return take_factors(p, layer); };
+    if (!fold_into(*producer, [&](Layer& p) { return may_take_factors(p, layer); })) return false;
+    const auto fold = [&](Layer& p) {
+      take_factors(p, layer);
+      return true;
+    };
     if (!fold_into(*producer, fold)) return false;
     take_over(*producer, layer);
     return true;
@@ -116,23 +121,58 @@ class Fuser {
     return std::all_of(parts.begin(), parts.end(), [&](Placed* part) { return fold(part->layer); });
   }
 
-  // A part of several places has its channels so many times.
-  static bool take_factors(Layer& p, const Layer& affine) {
+  // Each channel's factor and summand with those of the layer behind it; none where tier 0's
+  // numbers would overflow, or get lost, elsewhere. A part of several places has its channels so
+  // many times.
+  static std::vector<Activation> joined_factors(const Layer& p, const Layer& affine) {
+    const bool is_convolution = p.kind == LayerKind::kConv;
+    const size_t count = affine.scale.size();
+    std::vector<Activation> joined(is_convolution ? static_cast<size_t>(p.conv.out_channels)
+                                                  : count);
+    for (size_t i = 0; i < joined.size(); ++i) {
+      joined[i] = p.scale.empty() ? line(1, 0) : line(p.scale[i], p.shift[i]);
+      if (!join_linear(joined[i], line(affine.scale[i % count], affine.shift[i % count])))
+        return {};
+    }
+    return joined;
+  }
+  static Activation line(float factor, float summand) {
+    return {Function::kLinear, factor, summand};
+  }
+  // Whether no weight gets lost below the smallest float, or beyond the largest one, when its
+  // channel's factor goes into it: after the sum, at tier 0, the factor meets larger numbers.
+  static bool keeps_weights_normal(const Layer& layer, const std::vector<Activation>& factors) {
+    const Tensor weight = layer.weight.is_contiguous()
+                              ? layer.weight
+                              : clone(layer.weight, MemoryFormat::kContiguous);
+    const auto* numbers = weight.data<float>();
+    const auto channels = static_cast<int64_t>(factors.size());
+    const bool is_last = layer.kind == LayerKind::kGemm;  // The weight's channel; else the first.
+    const int64_t each = std::max<int64_t>(weight.numel() / channels, 1);
+    for (int64_t i = 0; i < weight.numel(); ++i) {
+      const float factor = factors[static_cast<size_t>(is_last ? i % channels : i / each)].alpha;
+      if (factor != 0 && std::isnormal(numbers[i]) && !std::isnormal(numbers[i] * factor))
+        return false;
+    }
+    return true;
+  }
+
+  static bool may_take_factors(const Layer& p, const Layer& affine) {
     if (!(takes_epilogue(p) || p.kind == LayerKind::kAffine) || !p.epilogue.empty() ||
         p.axis != affine.axis) {
       return false;
     }
-    const size_t count = affine.scale.size();
-    if (p.scale.empty()) {
-      const bool is_convolution = p.kind == LayerKind::kConv;
-      p.scale.assign(is_convolution ? static_cast<size_t>(p.conv.out_channels) : count, 1);
-      p.shift.assign(p.scale.size(), 0);
+    const std::vector<Activation> joined = joined_factors(p, affine);
+    return !joined.empty() && (!takes_epilogue(p) || keeps_weights_normal(p, joined));
+  }
+  static void take_factors(Layer& p, const Layer& affine) {
+    const std::vector<Activation> joined = joined_factors(p, affine);
+    p.scale.resize(joined.size());
+    p.shift.resize(joined.size());
+    for (size_t i = 0; i < joined.size(); ++i) {
+      p.scale[i] = joined[i].alpha;
+      p.shift[i] = joined[i].beta;
     }
-    for (size_t i = 0; i < p.scale.size(); ++i) {
-      p.scale[i] *= affine.scale[i % count];
-      p.shift[i] = p.shift[i] * affine.scale[i % count] + affine.shift[i % count];
-    }
-    return true;
   }
 
   bool take_activation(Layer& p, const Activation& activation) {

@@ -198,6 +198,45 @@ TEST(NeuralNetValues, of_linear_steps_one_after_the_other_overflow_and_round_in_
   }
 }
 
+// The same with a factor or a summand for each channel, which go into the weights.
+TEST(NeuralNetValues, of_channel_factors_one_after_the_other_overflow_and_round_in_between) {
+  const auto each = [](float a, float b) {
+    const Tensor t = numbers({2}, 1);
+    t.data<float>()[0] = a;
+    t.data<float>()[1] = b;
+    return L::c(t);
+  };
+  const std::vector<Step> factors{
+      {"aten::mul.Tensor", {each(-2, 1)}},
+      {"aten::mul.Tensor", {each(1.0F / 3, 0.5F)}},
+      {"aten::mul.Tensor", {each(1e30F, 1)}},
+      {"aten::mul.Tensor", {each(1, 1e-30F)}},
+      {"aten::mul.Tensor", {each(1e-30F, 1e-30F)}},
+      {"aten::add.Tensor", {each(1e9F, 3e38F), L::c(1)}},
+      {"aten::sub.Tensor", {each(1e9F, 3e38F), L::c(1)}},
+      {"aten::mul.Tensor", {each(-1, 1)}},
+  };
+  const std::vector<float> values{3e38F, -3e38F, 1.0F, -0.75F, 1e-20F, -kInfinity};
+  for (const Step& first : factors) {
+    for (const Step& second : factors) {
+      for (const float weight : {1.0F, 1e-30F}) {
+        SCOPED_TRACE(text_of(first) + ", " + text_of(second));
+        Line line;
+        Tensor ones = numbers({2, 1}, 1);
+        ones.data<float>()[0] = weight;
+        ones.data<float>()[1] = weight;
+        const int y = line.add("aten::linear", {L::v(0), L::c(ones), L::c({})});
+        const int a = step_on(line, first, y);
+        const int b = step_on(line, second, a);
+        // So that what is near zero is seen.
+        const int c = line.add("aten::mul.Scalar", {L::v(b), L::c(weight == 1 ? 1.0 : 1e30)});
+        const auto net = line.make({c});
+        expect_tier_0(*net, with_values(values, {6, 1}, 0), false);
+      }
+    }
+  }
+}
+
 TEST(NeuralNetValues, of_pools_and_norms) {
   const auto one = [](const char* name, std::vector<net::Arg> rest) {
     SCOPED_TRACE(name);
