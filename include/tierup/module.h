@@ -79,6 +79,9 @@ struct OperatorInfo {
   std::string name;    // "aten::add.Tensor"
   std::string schema;  // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
   std::string traits;  // "random, may raise"...
+  // How gradients pass: "formula", "decomposition", "zero", "none", "missing"; empty where there is
+  // nothing to pass.
+  std::string derivative;
 };
 // All of them, in the table's order.
 TIERUP_API std::vector<OperatorInfo> operator_table();

@@ -1,4 +1,5 @@
-// NodeTimes: where the time of a model's runs goes, node by node.
+// NodeTimes: where the time of a model's runs goes, node by node: what stands behind the public
+// class of that name.
 #pragma once
 
 #include <chrono>
@@ -8,19 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include "tierup/node_times.h"
 #include "tierup/runtime/step_observer.h"
 
 namespace tierup::api {
 
-struct NodeTime {
-  std::string op;      // "aten::linear"
-  std::string shapes;  // "float32[1, 8], float32[4, 8] -> float32[1, 4]", as last seen.
-  std::string place;   // The model's own line, if it has one.
-  uint64_t calls = 0;
-  double nanoseconds = 0;
-  double operations = 0;  // Floating-point; 0 where they are beside the point.
-  double bytes = 0;       // Of the tensors read and written.
-};
+using v1::NodeTime;
 
 // Give one to RunOptions::observer; the times of all its runs add up. Thread rule: any thread.
 class NodeTimes final : public runtime::StepObserver {

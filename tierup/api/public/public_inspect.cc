@@ -1,7 +1,10 @@
 // What v1::Module tells of its file and its nodes: info, operators, delegates, times.
+#include <algorithm>
+
 #include "tierup/api/model/reachable_graphs.h"
 #include "tierup/api/public/facade.h"
 #include "tierup/api/public/public_convert.h"
+#include "tierup/ops/table/derivative.h"
 #include "tierup/ops/table/op_table.h"
 
 namespace tierup::v1 {
@@ -14,15 +17,6 @@ uint64_t count_nodes(const ir::Block& block, const ir::Operator* op) {
     for (const ir::Block* inner : node->blocks()) count += count_nodes(*inner, op);
   }
   return count;
-}
-
-std::vector<NodeTime> public_times(const std::vector<api::NodeTime>& times) {
-  std::vector<NodeTime> result;
-  for (const api::NodeTime& time : times) {
-    result.push_back({time.op, time.shapes, time.place, time.calls, time.nanoseconds,
-                      time.operations, time.bytes});
-  }
-  return result;
 }
 
 // What a row says beyond its schema.
@@ -41,6 +35,28 @@ std::string traits_of(const ops::Op& op) {
   return text;
 }
 
+bool takes_tensors(const ops::Op& op) {
+  return std::ranges::any_of(op.schema().arguments, [](const ir::Argument& argument) {
+    return argument.type != nullptr &&
+           argument.type->to_string().find("Tensor") != std::string::npos;
+  });
+}
+
+// Empty where there is nothing to pass: no tensors, or results in tensors of the caller's, which
+// refuse gradients.
+std::string derivative_of(const ops::Op& op) {
+  const ops::Derivative& derivative = *op.derivative();
+  if (!derivative.makes_tensors || derivative.is_out || !takes_tensors(op)) return {};
+  switch (derivative.kind) {
+    case ops::DerivativeKind::kFormula: return "formula";
+    case ops::DerivativeKind::kDecomposition: return "decomposition";
+    case ops::DerivativeKind::kZero: return "zero";
+    case ops::DerivativeKind::kNone: return "none";
+    case ops::DerivativeKind::kMissing: break;
+  }
+  return "missing";
+}
+
 }  // namespace
 
 std::vector<OperatorInfo> operator_table() {
@@ -48,7 +64,8 @@ std::vector<OperatorInfo> operator_table() {
     std::vector<OperatorInfo> result;
     for (const ops::Op* op : ops::OpTable::instance().all()) {
       if (op->kernel() == nullptr) continue;
-      result.push_back({op->schema().qualified_name(), op->schema().to_string(), traits_of(*op)});
+      result.push_back({op->schema().qualified_name(), op->schema().to_string(), traits_of(*op),
+                        derivative_of(*op)});
     }
     return result;
   });
@@ -60,10 +77,10 @@ NodeTimes::NodeTimes(const NodeTimes&) noexcept = default;
 NodeTimes& NodeTimes::operator=(const NodeTimes&) noexcept = default;
 
 std::vector<NodeTime> NodeTimes::nodes() const {
-  return guarded([&] { return public_times(impl_->times.nodes()); });
+  return guarded([&] { return impl_->times.nodes(); });
 }
 std::vector<NodeTime> NodeTimes::kinds() const {
-  return guarded([&] { return public_times(impl_->times.operators()); });
+  return guarded([&] { return impl_->times.operators(); });
 }
 void NodeTimes::clear() {
   guarded([&] { impl_->times.clear(); });
@@ -86,8 +103,8 @@ NodeBenchmark benchmark_of(const api::Model& model, const std::vector<Value>& ar
   result.warmup_runs = warmup_runs;
   result.main_runs = main_runs;
   result.run_ms = main_runs == 0 ? 0 : took.count() / main_runs;
-  result.nodes = public_times(times.nodes());
-  result.kinds = public_times(times.operators());
+  result.nodes = times.nodes();
+  result.kinds = times.operators();
   return result;
 }
 
