@@ -1,15 +1,13 @@
 // Graph passes of users, from C++ and from a plugin: what they change, and how they fail.
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "tierup/archive/zip_builder.h"
+#include "plugin_fixture.h"
 #include "tierup/plugin.h"
-#include "tierup/tierup.h"
 
 namespace {
 
 using namespace tierup::v1;
+using namespace tierup::fixture;
 
 // relu(x * x * 2 * 4 + y)
 const char* const kForward =
@@ -18,30 +16,14 @@ const char* const kForward =
     "    return torch.relu(torch.add(z, y))\n";
 
 Module load(Options options) {
-  tierup::archive::testing::PickleBuilder pickle;
-  pickle.global("__torch__", "M").op(")\x81}(").str("training").op("\x88ub");
-  const std::string archive =
-      tierup::archive::testing::ZipBuilder()
-          .add("m/data.pkl", pickle.finish())
-          .add("m/code/__torch__.py",
-               std::string("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n"
-                           "  training : bool\n") +
-                   kForward)
-          .add("m/constants.pkl", "\x80\x02).")
-          .add("m/version", "3\n")
-          .finish();
   if (options.tiering.empty()) options.tiering = "compile=blocking,fusion=off";
-  return Module::load(std::as_bytes(std::span(archive.data(), archive.size())), options);
+  return load_methods(kForward, options);
 }
 
 Module load(GraphPass pass) {
   Options options;
   options.passes.push_back(std::move(pass));
   return load(std::move(options));
-}
-
-Tensor floats(std::vector<float> values) {
-  return Tensor::of<float>(values, std::vector<int64_t>{static_cast<int64_t>(values.size())});
 }
 
 // forward of (1, -2) and (1, 1), often enough for a plan.
@@ -52,19 +34,6 @@ std::vector<float> answer(const Module& module) {
     result.assign(tensor.data<float>(), tensor.data<float>() + 2);
   }
   return result;
-}
-
-std::string failure_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error_code_name(error.code())) + ": " + error.what();
-  }
-  return "no error";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::string plan_graph(const Module& module) {

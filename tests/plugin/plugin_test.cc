@@ -1,54 +1,18 @@
 // Operators and delegates of a plugin under TorchScript and exported models.
 #include <gtest/gtest.h>
 
-#include <functional>
-
+#include "plugin_fixture.h"
 #include "tierup/archive/model_archive.h"
-#include "tierup/archive/zip_builder.h"
-#include "tierup/tierup.h"
 
 namespace {
 
 using namespace tierup::v1;
-
-// An archive whose root has the methods of `body`.
-std::string make_archive(const std::string& body) {
-  tierup::archive::testing::PickleBuilder pickle;
-  pickle.global("__torch__", "M").op(")\x81}(").str("training");
-  pickle.op("\x88ub");
-  tierup::archive::testing::ZipBuilder zip;
-  zip.add("m/data.pkl", pickle.finish());
-  zip.add(
-      "m/code/__torch__.py",
-      "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n" + body);
-  zip.add("m/constants.pkl", "\x80\x02).");
-  zip.add("m/version", "3\n");
-  return zip.finish();
-}
+using namespace tierup::fixture;
 
 Module load(const std::string& body, const std::vector<std::string>& plugins) {
-  const std::string archive = make_archive(body);
   Options options;
   options.plugins = plugins;
-  return Module::load(std::as_bytes(std::span(archive.data(), archive.size())), options);
-}
-
-std::string failure_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error_code_name(error.code())) + ": " + error.what();
-  }
-  return "no error";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-Tensor floats(std::vector<float> values) {
-  const std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
-  return Tensor::of<float>(values, shape);
+  return load_methods(body, options);
 }
 
 std::vector<float> values(const Value& value) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <thread>
 
+#include "tierup/api/public/error_fixture.h"
 #include "tierup/api/public/public_convert.h"
 #include "tierup/archive/zip_builder.h"
 #include "tierup/tierup.h"
@@ -14,6 +15,7 @@
 namespace {
 
 using namespace tierup::v1;
+using namespace tierup::fixture;
 
 // An archive whose root has one float attribute and the methods of `body`.
 std::string make_archive(const std::string& body, const std::string& classes = "") {
@@ -33,20 +35,6 @@ std::string make_archive(const std::string& body, const std::string& classes = "
 
 Module load(const std::string& archive, const Options& options = {}) {
   return Module::load(std::as_bytes(std::span(archive.data(), archive.size())), options);
-}
-
-Error error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(ErrorCode::kInternal, "", "", {}, "");
-}
-
-bool says(const Error& error, const std::string& words) {
-  return std::string(error.what()).find(words) != std::string::npos;
 }
 
 const char* const kAddFloats =

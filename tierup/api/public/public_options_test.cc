@@ -4,30 +4,17 @@
 
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <limits>
 
+#include "tierup/api/public/error_fixture.h"
 #include "tierup/tierup.h"
 
 namespace {
 
 using namespace tierup::v1;
+using namespace tierup::fixture;
 
 const char* const kModel = "tests/data/zoo/mlp3.pt";
-
-Error error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(ErrorCode::kInternal, "", "", {}, "");
-}
-
-bool says(const Error& error, const std::string& words) {
-  return std::string(error.what()).find(words) != std::string::npos;
-}
 
 // Each was an undefined cast, an overflow or a request for a thousand million threads.
 TEST(PublicOptions, numbers_are_checked_where_they_come_in) {
