@@ -57,6 +57,7 @@ void print_report(const v1::Explanation& report, bool with_graph) {
                graph.detail);
     fmt::print("  {} plans made, {} left in the budget, {} evicted, {} withdrawn after a write\n",
                graph.plans_made, graph.budget_left, graph.evictions, graph.invalidations);
+    if (graph.failed_jobs > 0) fmt::print("  {} compile jobs failed\n", graph.failed_jobs);
     for (const v1::MissCount& miss : graph.misses) {
       fmt::print("  guard failed {} times: {}\n", miss.count, v1::miss_text(miss.reason));
     }

@@ -126,6 +126,7 @@ std::string graph_section(const v1::GraphInfo& graph) {
   row("left in the budget", graph.budget_left);
   row("evicted", graph.evictions);
   row("withdrawn after a write to a weight", graph.invalidations);
+  row("compile jobs failed", graph.failed_jobs);
   for (const v1::MissCount& miss : graph.misses) {
     row(fmt::format("guard failed: {}", v1::miss_text(miss.reason)), miss.count);
   }

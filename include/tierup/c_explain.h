@@ -102,6 +102,7 @@ typedef struct tierup_graph_info {
   const char* detail;
   const char* profile_text;
   size_t plan_count;
+  uint32_t failed_jobs; /* Compile jobs that failed; calls went on at the tier there was. */
 } tierup_graph_info;
 typedef struct tierup_plan_info {
   size_t size; /* Set by the caller. */

@@ -166,6 +166,7 @@ struct GraphInfo {
   uint32_t budget_left = 0;  // Plans that may still be made.
   uint32_t evictions = 0;
   uint32_t invalidations = 0;  // Plans withdrawn after a write to a weight.
+  uint32_t failed_jobs = 0;    // Compile jobs that failed; calls went on at the tier there was.
   GraphState state = GraphState::kProfiling;
   std::string detail;
   std::vector<MissCount> misses;  // Calls that no plan covered, while there were plans.

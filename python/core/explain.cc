@@ -70,6 +70,7 @@ nb::dict graph_dict(const GraphInfo& graph) {
   result["plans_made"] = graph.plans_made;
   result["budget_left"] = graph.budget_left;
   result["invalidations"] = graph.invalidations;
+  result["failed_jobs"] = graph.failed_jobs;
   nb::dict misses;
   for (const MissCount& miss : graph.misses) {
     misses[std::string(miss_text(miss.reason)).c_str()] = miss.count;

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "tierup/base/error.h"
 
@@ -16,7 +17,8 @@ namespace {
 // How long fork() waits for what others are at.
 constexpr std::chrono::milliseconds kLongestWait{1000};
 
-// A thread's depth of ForkUnsafeScopes. Only its own thread writes it.
+// A thread's depth of ForkUnsafeScopes. Only its own thread writes it, but for the one that threads
+// share for which there was no memory.
 struct alignas(64) ThreadMark {
   std::atomic<uint32_t> depth{0};
 };
@@ -45,6 +47,8 @@ class Process {
     const std::lock_guard<std::mutex> lock(marks_mutex_);
     marks_.remove(mark);
   }
+  // Always another's: a thread does not know how deep it is in it itself.
+  ThreadMark& shared_mark() { return shared_mark_; }
   bool is_broken() const { return is_broken_.load(std::memory_order_relaxed); }
 
   void before_fork();
@@ -62,27 +66,45 @@ class Process {
   std::mutex hooks_mutex_;
   std::list<const ForkHooks*> hooks_;
   std::mutex marks_mutex_;
-  std::list<ThreadMark*> marks_;
+  ThreadMark shared_mark_;
+  std::list<ThreadMark*> marks_{&shared_mark_};
   std::atomic<bool> is_broken_{false};
 };
 
 // A thread is known from its first scope to its end. Its mark is no part of its own memory, which a
 // forked child need not have.
 struct OwnMark {
-  std::unique_ptr<ThreadMark> mark = std::make_unique<ThreadMark>();
-  OwnMark() { Process::instance().add(mark.get()); }
+  std::unique_ptr<ThreadMark> mark;  // Null if there was no memory for it.
+  OwnMark() noexcept {
+    try {
+      mark = std::make_unique<ThreadMark>();
+      Process::instance().add(mark.get());
+    } catch (const std::bad_alloc&) {
+      mark.reset();
+    }
+  }
   ~OwnMark() { Process::instance().remove(mark.get()); }
   OwnMark(const OwnMark&) = delete;
   OwnMark& operator=(const OwnMark&) = delete;
 };
 
-ThreadMark& own_mark() {
+ThreadMark* own_mark() {
   thread_local OwnMark own;
-  return *own.mark;
+  return own.mark.get();
+}
+
+// One scope more or less.
+void change_depth(uint32_t by) {
+  ThreadMark* own = own_mark();
+  if (own == nullptr) {
+    Process::instance().shared_mark().depth.fetch_add(by);
+    return;
+  }
+  own->depth.store(own->depth.load(std::memory_order_relaxed) + by, std::memory_order_release);
 }
 
 bool Process::others_are_inside() const {
-  const ThreadMark* own = &own_mark();
+  const ThreadMark* own = own_mark();
   return std::any_of(marks_.begin(), marks_.end(), [&](const ThreadMark* mark) {
     return mark != own && mark->depth.load(std::memory_order_acquire) > 0;
   });
@@ -113,8 +135,9 @@ void Process::after_fork_in_parent() {
 // The memory is that of the moment of the fork: so are the other threads' marks.
 void Process::after_fork_in_child() {
   if (others_are_inside()) is_broken_.store(true, std::memory_order_relaxed);
-  ThreadMark* own = &own_mark();
-  marks_.remove_if([&](const ThreadMark* mark) { return mark != own; });
+  ThreadMark* own = own_mark();
+  shared_mark_.depth.store(0);
+  marks_.remove_if([&](const ThreadMark* mark) { return mark != own && mark != &shared_mark_; });
   for (const ForkHooks* hooks : hooks_) hooks->steps().renew();
   marks_mutex_.unlock();
   hooks_mutex_.unlock();
@@ -125,15 +148,8 @@ void Process::after_fork_in_child() {
 ForkHooks::ForkHooks(Steps steps) : steps_(std::move(steps)) { Process::instance().add(this); }
 ForkHooks::~ForkHooks() { Process::instance().remove(this); }
 
-ForkUnsafeScope::ForkUnsafeScope() {
-  std::atomic<uint32_t>& depth = own_mark().depth;
-  depth.store(depth.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
-ForkUnsafeScope::~ForkUnsafeScope() {
-  std::atomic<uint32_t>& depth = own_mark().depth;
-  depth.store(depth.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-}
+ForkUnsafeScope::ForkUnsafeScope() { change_depth(1); }
+ForkUnsafeScope::~ForkUnsafeScope() { change_depth(-1U); }
 
 void require_whole_process() {
   require(!Process::instance().is_broken(), ErrorCode::kUnsupported,

@@ -21,8 +21,9 @@ std::optional<CachedKernel> CodeCache::find(const std::string& key) {
 void CodeCache::add(const std::string& key, const CachedKernel& kernel) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (entries_.contains(key)) return;  // Another thread was faster.
-  uses_.push_front(key);
-  entries_.emplace(key, Entry{kernel, uses_.begin()});
+  Uses use{key};
+  entries_.emplace(key, Entry{kernel, use.begin()});
+  uses_.splice(uses_.begin(), use);
   bytes_ += kernel.bytes;
   trim();
 }

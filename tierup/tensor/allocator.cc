@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <new>
 #include <vector>
 
 #include "tierup/base/block_marks.h"
@@ -91,7 +92,7 @@ class ThreadCache {
     const SizeClass size = class_of_block(block, least);
     if (size.index >= kClassCount || size.bytes > kMaxCachedBytes) return false;
     if (held_ + size.bytes > kMaxThreadCacheBytes) return false;
-    bins_[size.index].push_back(block);
+    if (!add(bins_[size.index], block)) return false;
     mark_unusable(block, size.bytes);
     account(static_cast<int64_t>(size.bytes));
     return true;
@@ -106,6 +107,15 @@ class ThreadCache {
   }
 
  private:
+  // Blocks are given back where nothing may be thrown, and where memory may be short.
+  static bool add(std::vector<void*>& bin, void* block) noexcept {
+    try {
+      bin.push_back(block);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+  }
   void account(int64_t delta) {
     held_ += static_cast<size_t>(delta);
     counters().cached.fetch_add(delta, std::memory_order_relaxed);

@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <new>
 
 #include "tierup/base/sanitizers.h"
 
@@ -25,7 +27,10 @@ size_t granules_of(size_t bytes, size_t granule) { return (bytes + granule - 1) 
 }  // namespace
 
 PageHeap& PageHeap::of_process() {
-  static PageHeap& heap = *new PageHeap;  // Tensors may outlive every static object.
+  // Tensors may outlive every static object, and be freed before one of its blocks was asked for,
+  // where nothing may be thrown: it is made without memory of the heap.
+  alignas(PageHeap) static std::byte place[sizeof(PageHeap)];
+  static PageHeap& heap = *new (place) PageHeap;
   return heap;
 }
 

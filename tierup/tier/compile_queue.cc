@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
+#include <iterator>
+#include <new>
+#include <utility>
 
 namespace tierup::tier {
 namespace {
@@ -30,33 +33,6 @@ void lower_priority() {
   if (sched_getscheduler(0) != SCHED_IDLE) sched_setscheduler(0, SCHED_BATCH, &none);
   const auto self = static_cast<id_t>(syscall(SYS_gettid));
   setpriority(PRIO_PROCESS, self, std::min(getpriority(PRIO_PROCESS, self) + kNicer, 19));
-}
-
-// Runs a job and returns the processor time that it took, in seconds.
-double run_timed(const CompileJob& job, const std::atomic<bool>& cancelled) {
-  const ForkUnsafeScope scope;
-  const double begin = thread_seconds();
-  job.run(cancelled);
-  return thread_seconds() - begin;
-}
-
-// The same in a thread of its own. The OpenMP team that a job may start ends with its thread: while
-// a team more than there are cores for exists, libgomp lets the callers' threads sleep at every
-// barrier instead of waiting a little. And the queue's own thread keeps its priority: one of low
-// priority would be stopped while it holds the lock that callers need. Where no thread is to be
-// had, the job runs in this one.
-double run_apart(const CompileJob& job, const std::atomic<bool>& cancelled) {
-  double busy = 0;
-  try {
-    std::thread thread([&] {
-      lower_priority();
-      busy = run_timed(job, cancelled);
-    });
-    thread.join();
-  } catch (const std::system_error&) {
-    busy = run_timed(job, cancelled);
-  }
-  return busy;
 }
 
 }  // namespace
@@ -83,7 +59,7 @@ void CompileQueue::renew() {
   renew_in_child(wake_);
   renew_in_child(idle_);
   forget_threads(threads_);
-  running_.clear();
+  renew_in_child(running_);  // What it holds, the parent's threads may have been changing.
   ending_.clear();
   resting_ = 0;
   pausing_ = false;
@@ -101,7 +77,7 @@ void CompileQueue::start_for_orphans() {
   if (!has_orphans_.load() || stopping_) return;
   try {
     start_thread();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return;  // The next call tries again.
   }
 }
@@ -111,55 +87,93 @@ CompileQueue::~CompileQueue() {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
     jobs_.clear();
-    for (const Running& running : running_) running.cancelled->store(true);
+    for (Entry& running : running_) running.cancelled.store(true);
   }
   wake_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool CompileQueue::push(CompileJob job) {
+double CompileQueue::run_timed(Entry& entry) noexcept {
+  const ForkUnsafeScope scope;
+  const double begin = thread_seconds();
+  try {
+    entry.job.run(entry.cancelled);
+  } catch (...) {
+    failures_.fetch_add(1);
+  }
+  return thread_seconds() - begin;
+}
+
+// The same in a thread of its own. The OpenMP team that a job may start ends with its thread: while
+// a team more than there are cores for exists, libgomp lets the callers' threads sleep at every
+// barrier instead of waiting a little. And the queue's own thread keeps its priority: one of low
+// priority would be stopped while it holds the lock that callers need. Where no thread is to be
+// had, the job runs in this one.
+double CompileQueue::run_apart(Entry& entry) noexcept {
+  double busy = 0;
+  try {
+    std::thread thread([&] {
+      lower_priority();
+      busy = run_timed(entry);
+    });
+    thread.join();
+  } catch (const std::exception&) {
+    busy = run_timed(entry);
+  }
+  return busy;
+}
+
+bool CompileQueue::push(CompileJob job) noexcept {
+  Entries entry;
+  try {
+    entry.emplace_back(std::move(job));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_ || std::ranges::count(ending_, job.owner) > 0) return true;
+    const void* owner = entry.front().job.owner;
+    if (stopping_ || std::ranges::count(ending_, owner) > 0) return true;
     if (resting_ == 0 && threads_.size() < max_threads_) {
       try {
         start_thread();
-      } catch (const std::system_error&) {
+      } catch (const std::exception&) {
         if (threads_.empty()) return false;
       }
     }
-    jobs_.push_back(std::move(job));
+    jobs_.splice(jobs_.end(), entry);
   }
   wake_.notify_one();
   return true;
 }
 
-std::vector<CompileJob> CompileQueue::withdraw(const void* owner) {
-  const auto kept = std::stable_partition(
-      jobs_.begin(), jobs_.end(), [&](const CompileJob& job) { return job.owner != owner; });
-  std::vector<CompileJob> dropped(std::make_move_iterator(kept),
-                                  std::make_move_iterator(jobs_.end()));
-  jobs_.erase(kept, jobs_.end());
-  for (const Running& running : running_) {
-    if (running.owner == owner) running.cancelled->store(true);
+CompileQueue::Entries CompileQueue::withdraw(const void* owner) {
+  Entries dropped;
+  for (auto entry = jobs_.begin(); entry != jobs_.end();) {
+    const auto next = std::next(entry);
+    if (entry->job.owner == owner) dropped.splice(dropped.end(), jobs_, entry);
+    entry = next;
+  }
+  for (Entry& running : running_) {
+    if (running.job.owner == owner) running.cancelled.store(true);
   }
   idle_.notify_all();
   return dropped;
 }
 
 void CompileQueue::cancel(const void* owner) {
-  std::vector<CompileJob> dropped;
+  Entries dropped;
   const std::lock_guard<std::mutex> lock(mutex_);
   dropped = withdraw(owner);
 }
 
 void CompileQueue::end(const void* owner) {
-  std::vector<CompileJob> dropped;
+  Entries dropped;
   std::unique_lock<std::mutex> lock(mutex_);
   ending_.push_back(owner);
   dropped = withdraw(owner);
   idle_.wait(lock, [&] {
-    return std::ranges::none_of(running_, [&](const Running& r) { return r.owner == owner; });
+    return std::ranges::none_of(running_, [&](const Entry& r) { return r.job.owner == owner; });
   });
   ending_.erase(std::ranges::find(ending_, owner));
 }
@@ -174,18 +188,19 @@ bool CompileQueue::wait_idle(std::optional<Clock::duration> longest) {
 }
 
 bool CompileQueue::is_idle() const {
-  return running_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const CompileJob& job) {
-           return job.not_before.has_value();
+  return running_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const Entry& entry) {
+           return entry.job.not_before.has_value();
          });
 }
 
-std::vector<CompileJob>::iterator CompileQueue::next_job() {
+CompileQueue::Entries::iterator CompileQueue::next_job() {
   if (pausing_) return jobs_.end();
   const Clock::time_point now = Clock::now();
   auto best = jobs_.end();
-  for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
-    if (job->not_before && *job->not_before > now) continue;
-    if (best == jobs_.end() || job->priority > best->priority) best = job;
+  for (auto entry = jobs_.begin(); entry != jobs_.end(); ++entry) {
+    const CompileJob& job = entry->job;
+    if (job.not_before && *job.not_before > now) continue;
+    if (best == jobs_.end() || job.priority > best->job.priority) best = entry;
   }
   return best;
 }
@@ -206,23 +221,21 @@ void CompileQueue::work() {
       } else {  // Only jobs put off: until the earliest, or until another comes.
         const auto earliest = std::min_element(
             jobs_.begin(), jobs_.end(),
-            [](const auto& a, const auto& b) { return *a.not_before < *b.not_before; });
-        wake_.wait_until(lock, Clock::time_point(*earliest->not_before));
+            [](const Entry& a, const Entry& b) { return *a.job.not_before < *b.job.not_before; });
+        wake_.wait_until(lock, Clock::time_point(*earliest->job.not_before));
       }
       first = next_job();
     }
     --resting_;
     if (stopping_) return;
-    CompileJob job = std::move(*first);
-    jobs_.erase(first);
-    auto cancelled = std::make_shared<std::atomic<bool>>(false);
-    running_.push_back({job.owner, cancelled});
-    if (!job.is_light) compilations_.fetch_add(1);
+    running_.splice(running_.end(), jobs_, first);
+    Entry& entry = *first;
+    if (!entry.job.is_light) compilations_.fetch_add(1);
     lock.unlock();
-    const double busy = job.is_light ? run_timed(job, *cancelled) : run_apart(job, *cancelled);
-    job.run = nullptr;  // What it holds is freed without the lock.
+    const double busy = entry.job.is_light ? run_timed(entry) : run_apart(entry);
+    entry.job.run = nullptr;  // What it holds is freed without the lock.
     lock.lock();
-    std::erase_if(running_, [&](const Running& r) { return r.cancelled == cancelled; });
+    running_.erase(first);
     idle_.notify_all();
     if (is_idle()) continue;
     const double pause = busy * (1 - cpu_share_) / cpu_share_;

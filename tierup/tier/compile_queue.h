@@ -1,10 +1,10 @@
 // CompileQueue: compile jobs on a few threads of low priority.
 //
 // Jobs run in order of priority, then of arrival. After each job its thread sleeps so long that
-// compilation takes no more than its share of a core. A job may be told to stop; one that throws is
-// reported to its owner and never ends the process. A job may be put off to a time: timers are
-// such jobs. A forked child has the jobs that waited, and threads for them when it first uses the
-// queue.
+// compilation takes no more than its share of a core. A job may be told to stop; what one throws
+// ends that job alone. Between jobs the queue's threads ask for no memory: none is ever missing
+// there. A job may be put off to a time: timers are such jobs. A forked child has the jobs that
+// waited, and threads for them when it first uses the queue.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -29,7 +29,8 @@ struct CompileJob {
   // Takes microseconds and enters no parallel region: runs in the queue's own thread, at the
   // priority of the process.
   bool is_light = false;
-  // Runs the job; `cancelled` turns true if nobody wants it any more. Must not throw.
+  // Runs the job; `cancelled` turns true if nobody wants it any more. Its owner hears of a failure
+  // from the job itself; what it throws is counted and no more.
   std::function<void(const std::atomic<bool>& cancelled)> run;
 };
 
@@ -49,8 +50,8 @@ class CompileQueue {
   void resume_after_fork() {
     if (has_orphans_.load(std::memory_order_relaxed)) start_for_orphans();
   }
-  // False if the job was dropped, because not one thread is to be had.
-  bool push(CompileJob job);
+  // False if the job was dropped, because not one thread is to be had, or no memory.
+  bool push(CompileJob job) noexcept;
   // Drops the waiting jobs of an owner and tells its running ones to stop.
   void cancel(const void* owner);
   // cancel(), and returns when none of the owner's jobs runs; drops what they push meanwhile. Not
@@ -62,20 +63,29 @@ class CompileQueue {
   size_t waiting() const;
   // Jobs begun so far that are not light.
   uint64_t compilations() const { return compilations_.load(); }
+  // Jobs that threw.
+  uint64_t failures() const { return failures_.load(); }
 
  private:
-  struct Running {
-    const void* owner;
-    std::shared_ptr<std::atomic<bool>> cancelled;
+  struct Entry {
+    explicit Entry(CompileJob given) : job(std::move(given)) {}
+    CompileJob job;
+    std::atomic<bool> cancelled{false};
   };
+  // An entry moves from list to list without asking for memory.
+  using Entries = std::list<Entry>;
   void work();
-  void start_thread();  // Throws std::system_error. The caller holds the mutex.
+  // The processor time that the job took, in seconds.
+  double run_timed(Entry& entry) noexcept;
+  double run_apart(Entry& entry) noexcept;
+  // Throws std::system_error or std::bad_alloc. The caller holds the mutex.
+  void start_thread();
   void start_for_orphans();
   void renew();
   // cancel() under the lock; what the dropped jobs hold is to be freed without it.
-  std::vector<CompileJob> withdraw(const void* owner);
+  Entries withdraw(const void* owner);
   // The best job whose time has come; jobs_.end() if there is none.
-  std::vector<CompileJob>::iterator next_job();
+  Entries::iterator next_job();
   bool is_idle() const;
 
   const uint32_t max_threads_;
@@ -83,11 +93,12 @@ class CompileQueue {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable idle_;
-  std::vector<CompileJob> jobs_;
-  std::vector<Running> running_;
+  Entries jobs_;
+  Entries running_;
   std::vector<const void*> ending_;  // Owners whose jobs are waited for.
   std::vector<std::thread> threads_;
   std::atomic<uint64_t> compilations_{0};
+  std::atomic<uint64_t> failures_{0};
   size_t resting_ = 0;  // Threads that wait for a job.
   bool stopping_ = false;
   bool pausing_ = false;                  // A fork is coming: no job is begun.

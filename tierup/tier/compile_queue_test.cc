@@ -42,6 +42,23 @@ class Gate {
   std::atomic<bool> open_{false};
 };
 
+TEST(CompileQueue, WhatAJobThrowsEndsThatJobAloneAndIsCounted) {
+  CompileQueue queue(1, 1.0);
+  int ran = 0;
+  for (const bool is_light : {false, true}) {
+    CompileJob strange = job([](const std::atomic<bool>&) { throw 42; });
+    CompileJob without_memory = job([](const std::atomic<bool>&) { throw std::bad_alloc(); });
+    CompileJob fine = job([&](const std::atomic<bool>&) { ++ran; });
+    for (CompileJob* each : {&strange, &without_memory, &fine}) {
+      each->is_light = is_light;
+      EXPECT_TRUE(queue.push(std::move(*each)));
+    }
+    queue.wait_idle();
+  }
+  EXPECT_EQ(ran, 2);
+  EXPECT_EQ(queue.failures(), 4U);
+}
+
 TEST(CompileQueue, RunsByPriorityThenByArrival) {
   CompileQueue queue(1, 1.0);
   Gate gate;

@@ -84,8 +84,8 @@ const PlanTrial::Entry* PlanTrial::find(Signature signature) const {
   return nullptr;
 }
 
-// Claims an entry for new sizes; another thread may claim one for the same: its trial never ends,
-// for the first entry is found from then on.
+// Claims an entry for new sizes; another thread may claim one for the same. The first entry is
+// found from then on, and the other one, whose trial never ends, does not count.
 PlanTrial::Entry* PlanTrial::entry_of(Signature signature) {
   for (Entry& entry : entries_) {
     if (!entry.is_taken.load(std::memory_order_acquire) &&
@@ -170,12 +170,11 @@ bool PlanTrial::Turn::finish(Clock::duration took) {
 }
 
 void PlanTrial::compare_again(Entry& entry, Contender contender, int64_t time) const {
+  const double counted = static_cast<double>(time) * handicap(contender);
   if (static_cast<uint8_t>(contender) != entry.verdict.load(std::memory_order_relaxed)) {
-    const double counted = static_cast<double>(time) * handicap(contender);
     entry.loser_time.store(static_cast<int64_t>(counted), std::memory_order_relaxed);
     return;
   }
-  const double counted = static_cast<double>(time) * handicap(contender);
   if (static_cast<double>(entry.loser_time.load(std::memory_order_relaxed)) >= counted) {
     entry.upsets.store(0, std::memory_order_relaxed);
     return;
@@ -271,6 +270,7 @@ bool PlanTrial::always_won(Contender contender) const {
   bool is_any = false;
   for (const Entry& entry : entries_) {
     if (!entry.is_known.load(std::memory_order_acquire)) break;
+    if (find(entry.signature) != &entry) continue;
     if (entry.verdict.load() != static_cast<uint8_t>(contender)) return false;
     is_any = true;
   }
@@ -281,7 +281,8 @@ bool PlanTrial::is_open() const {
   if (!is_wanted() || !is_tried_) return false;
   return std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) {
     const bool is_reached = entry.is_known.load(std::memory_order_acquire);
-    return is_reached ? entry.verdict.load() == kOpen : &entry == entries_.data();
+    if (!is_reached) return &entry == entries_.data();
+    return entry.verdict.load() == kOpen && find(entry.signature) == &entry;
   });
 }
 

@@ -116,7 +116,11 @@ TEST(PlanTrial, any_number_of_threads_take_turns) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (PlanTrial::Signature call = 0; call < 800; ++call) trial.begin(call % 4 + 1).finish();
+      for (PlanTrial::Signature call = 0; call < 800; ++call) {
+        PlanTrial::Turn turn = trial.begin(call % 4 + 1);
+        const bool is_branched = turn.contender() == Contender::kBranched;
+        turn.finish(std::chrono::microseconds(is_branched ? 400 : 200));
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -106,6 +106,7 @@ struct GraphReport {
   uint32_t budget_left = 0;
   uint32_t evictions = 0;
   uint32_t invalidations = 0;
+  uint32_t failed_jobs = 0;  // Compilations and what belongs to them, ended by a failure.
   Reason reason = Reason::kNone;
   std::string detail;
   std::array<uint64_t, runtime::kGuardOutcomeCount> guard_failures{};

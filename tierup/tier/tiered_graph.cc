@@ -61,7 +61,7 @@ IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
   }
   const bool profiled = wants_profile(lookup);
   if (profiled && rehearses_) {
-    rehearse(call);
+    guarded([&] { rehearse(call); });
     lookup = table_.find(args, context.policy);
     if (lookup.plan && !options_.guards_fail) return run_specialized(lookup.plan, call);
   }
@@ -89,19 +89,26 @@ void TieredGraph::push_job(JobBody body, JobWeight weight,
   job.run = [self = shared_from_this(), threads = intra_op_threads(),
              body = std::move(body)](const std::atomic<bool>& cancelled) {
     const ThreadCountScope scope(threads);
-    try {
-      body(*self, cancelled);
-    } catch (const std::exception& error) {
-      self->give_up(error.what());
-    }
+    self->guarded([&] { body(*self, cancelled); });
   };
-  if (!queue_.push(std::move(job))) give_up("no thread could be started for compile jobs");
+  if (!queue_.push(std::move(job))) give_up("no thread or memory for compile jobs");
 }
 
-void TieredGraph::give_up(std::string detail) {
+void TieredGraph::give_up(const char* detail) noexcept {
+  failed_jobs_.fetch_add(1, std::memory_order_relaxed);
+  std::string text;
+  try {
+    text = detail;
+  } catch (const std::bad_alloc&) {
+    text = "no memory";  // Short enough to need none.
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   job_pending_.store(false);
-  pin(Reason::kCompileFailed, std::move(detail));
+  try {
+    pin(Reason::kCompileFailed, std::move(text));
+  } catch (const std::exception&) {
+    return;  // It is pinned; what could not be made is the line for the log.
+  }
 }
 
 void TieredGraph::delay_compilation(const std::atomic<bool>& cancelled) const {
@@ -132,7 +139,7 @@ IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& c
   PlanTrial::Turn turn =
       plan->trial.begin(signature, operator_jobs_->load(std::memory_order_relaxed) == 0);
   IValue result = run_contender(turn.contender(), plan, call, signature);
-  if (turn.finish()) after_verdict(plan, signature);
+  if (turn.finish()) guarded([&] { after_verdict(plan, signature); });
   return result;
 }
 
@@ -141,7 +148,7 @@ IValue TieredGraph::run_uncompiled(const Call& call) {
     runtime::RunProfiler profiler(layout(), call.args);
     IValue result =
         program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
-    offer_tier0_branches(profiler.take());
+    guarded([&] { offer_tier0_branches(profiler.take()); });
     return result;
   }
   if (!tier0_branches_.is_wanted()) return run_tier0(call);
@@ -191,15 +198,18 @@ IValue TieredGraph::run_planned(const Ref<const InstalledPlan>& plan, const Call
     return run();
   }
   if (!plan->memory.wants(signature)) return run();
+  IValue result;
+  std::vector<runtime::BlockLife> lives;
   try {
     const runtime::RecordingScope scope;
-    IValue result = run();
-    plan_memory(plan, signature, scope.lives());
-    return result;
+    result = run();
+    lives = scope.lives();
   } catch (...) {
     plan->memory.give_up();
     throw;
   }
+  guarded([&] { plan_memory(plan, signature, std::move(lives)); });
+  return result;
 }
 
 void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan,
@@ -209,11 +219,11 @@ void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan,
     plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(std::move(lives)));
     return;
   }
-  const auto add = [plan, signature, lives = std::move(lives)](TieredGraph&,
-                                                               const std::atomic<bool>&) {
-    plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(lives));
-  };
-  push_job(add, JobWeight::kLight);
+  push_job(
+      [plan, signature, lives = std::move(lives)](TieredGraph&, const std::atomic<bool>&) {
+        plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(lives));
+      },
+      JobWeight::kLight);
   if (!trim_pending_.exchange(true)) trim_when_idle(calls_.load());
 }
 
@@ -231,17 +241,23 @@ void TieredGraph::trim_when_idle(uint64_t calls_before) {
 
 // The caller gets its answer as ever; tier 0 runs in a job, on copies of what went in and came out.
 IValue TieredGraph::run_checked(const Ref<const InstalledPlan>& plan, const Call& call) {
-  auto check = std::make_shared<LiveCheck>(program_, slot_, plan, self_, call.args, call.context);
+  std::shared_ptr<LiveCheck> check;
+  guarded([&] {
+    check = std::make_shared<LiveCheck>(program_, slot_, plan, self_, call.args, call.context);
+  });
   IValue result = run_plan(plan, call);
-  check->set_result(result);
-  push_job([check](TieredGraph& graph, const std::atomic<bool>& cancelled) {
-    if (cancelled.load()) return;
-    LiveCheck::Verdict verdict = check->compare();
-    if (verdict.outcome == LiveCheck::Outcome::kNotCompared) return;
-    graph.checked_calls_.fetch_add(1, std::memory_order_relaxed);
-    if (verdict.outcome == LiveCheck::Outcome::kDiffers) {
-      graph.demote(std::move(verdict.difference));
-    }
+  if (check == nullptr) return result;
+  guarded([&] {
+    check->set_result(result);
+    push_job([check](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+      if (cancelled.load()) return;
+      LiveCheck::Verdict verdict = check->compare();
+      if (verdict.outcome == LiveCheck::Outcome::kNotCompared) return;
+      graph.checked_calls_.fetch_add(1, std::memory_order_relaxed);
+      if (verdict.outcome == LiveCheck::Outcome::kDiffers) {
+        graph.demote(std::move(verdict.difference));
+      }
+    });
   });
   return result;
 }
@@ -255,7 +271,7 @@ IValue TieredGraph::run_profiled(const Call& call) {
   runtime::RunProfiler profiler(layout(), call.args);
   IValue result =
       program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
-  record(profiler.take(), call.context.policy);
+  guarded([&] { record(profiler.take(), call.context.policy); });
   return result;
 }
 
@@ -281,7 +297,7 @@ void TieredGraph::rehearse(const Call& call) {
 
 // After a specialisation was made, the next one needs twice as many misses as the last.
 bool TieredGraph::wants_profile(PlanTable::Lookup& lookup) {
-  if (lookup.outdated) withdraw(std::move(lookup.outdated));
+  if (lookup.outdated) guarded([&] { withdraw(std::move(lookup.outdated)); });
   if (pinned_.load(std::memory_order_relaxed) || job_pending_.load(std::memory_order_relaxed)) {
     return false;
   }
@@ -350,7 +366,13 @@ SpecializeRequest TieredGraph::request_for(const profile::GraphProfile& profile,
 
 void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
                           const std::atomic<bool>& cancelled, OnFailure on_failure,
-                          const InstalledPlan* tried) {
+                          const InstalledPlan* tried) noexcept {
+  guarded([&] { make_plan(request, generation, cancelled, on_failure, tried); });
+}
+
+void TieredGraph::make_plan(const SpecializeRequest& request, uint64_t generation,
+                            const std::atomic<bool>& cancelled, OnFailure on_failure,
+                            const InstalledPlan* tried) {
   Ref<InstalledPlan> plan;
   std::string failure;
   try {
@@ -372,6 +394,7 @@ void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
     if (generation != generation_) return;  // Stale: a flush took the pending mark off already.
     job_pending_.store(false);
     if (cancelled.load()) return;
+    if (!failure.empty()) failed_jobs_.fetch_add(1, std::memory_order_relaxed);
     if (!failure.empty() && on_failure == OnFailure::kProfileAnew) {
       profile_.reset();
       reason_ = Reason::kProfiling;
@@ -416,11 +439,11 @@ void TieredGraph::release_profile_later(uint32_t made) {
 }
 
 void TieredGraph::pin(Reason reason, std::string detail) {
-  if (reason != Reason::kCompileOff) log(fmt::format("{} {}", reason_text(reason), detail));
   pinned_.store(true);
   reason_ = reason;
   detail_ = std::move(detail);
   profile_.reset();
+  if (reason != Reason::kCompileOff) log(fmt::format("{} {}", reason_text(reason), detail_));
 }
 
 // The table's first plan is its newest: they are made in the order in which they came.

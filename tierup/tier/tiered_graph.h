@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -95,8 +96,20 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   enum class JobWeight : uint8_t { kHeavy, kLight };  // CompileJob::is_light.
   void push_job(JobBody body, JobWeight weight = JobWeight::kHeavy,
                 std::optional<std::chrono::milliseconds> delay = std::nullopt);
+  // Does what belongs to a compilation: if that fails, for want of memory or otherwise, the graph
+  // gives up on compilations and the call that goes on behind is none the worse.
+  template <typename Work>
+  void guarded(const Work& work) noexcept {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      give_up(error.what());
+    } catch (...) {
+      give_up("an unknown exception");
+    }
+  }
   // A job failed: no further ones. What plans there are go on serving.
-  void give_up(std::string detail);
+  void give_up(const char* detail) noexcept;
   // The test aid compile_delay_ms, as long as the job is wanted.
   void delay_compilation(const std::atomic<bool>& cancelled) const;
 
@@ -117,7 +130,11 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   enum class OnFailure : uint8_t { kPin, kProfileAnew };
   void compile(const SpecializeRequest& request, uint64_t generation,
                const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin,
-               const InstalledPlan* tried = nullptr);
+               const InstalledPlan* tried = nullptr) noexcept;
+  // What compile() does; throws if it fails and there is no memory to say why.
+  void make_plan(const SpecializeRequest& request, uint64_t generation,
+                 const std::atomic<bool>& cancelled, OnFailure on_failure,
+                 const InstalledPlan* tried);
   // The plan's serial number, unless weights changed meanwhile.
   std::optional<uint32_t> install(const Ref<InstalledPlan>& plan);
   void release_profile_later(uint32_t made);
@@ -140,6 +157,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> tier0_calls_{0};
   std::atomic<uint64_t> checked_calls_{0};
+  std::atomic<uint32_t> failed_jobs_{0};
   std::atomic<uint64_t> calls_to_check_{0};  // Of specialised plans, since the last checked one.
   std::array<std::atomic<uint64_t>, runtime::kGuardOutcomeCount> guard_failures_{};
   std::atomic<bool> pinned_{false};  // No profiling, no jobs; the table may still hold plans.

@@ -67,6 +67,7 @@ GraphReport TieredGraph::report() const {
   report.calls = calls_.load();
   report.tier0_calls = tier0_calls_.load();
   report.checked_calls = checked_calls_.load();
+  report.failed_jobs = failed_jobs_.load();
   for (size_t i = 0; i < report.guard_failures.size(); ++i)
     report.guard_failures[i] = guard_failures_[i].load();
   {

@@ -53,6 +53,7 @@ TEST_F(TieredGraphTest, AFailedCompilationInTheBackgroundPinsAndAnswersGoOn) {
   EXPECT_EQ(report().tier0_calls, 3U);
   EXPECT_EQ(report().reason, Reason::kCompileFailed);
   EXPECT_NE(report().detail, "");
+  EXPECT_EQ(report().failed_jobs, 1U);
 }
 
 TEST_F(TieredGraphTest, ReferenceCompilesNoMoreOnceADynamicPlanStands) {

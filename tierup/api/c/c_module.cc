@@ -265,6 +265,7 @@ tierup_code tierup_explanation_graph(const tierup_explanation* explanation, size
     full.detail = one.detail.c_str();
     full.profile_text = one.profile_text.c_str();
     full.plan_count = one.plans.size();
+    full.failed_jobs = one.failed_jobs;
     fill(info, full);
     return TIERUP_OK;
   });

@@ -150,6 +150,7 @@ GraphInfo graph_info(const tier::GraphReport& graph) {
   result.budget_left = graph.budget_left;
   result.evictions = graph.evictions;
   result.invalidations = graph.invalidations;
+  result.failed_jobs = graph.failed_jobs;
   result.state = static_cast<GraphState>(graph.reason);
   result.detail = graph.detail;
   for (size_t i = 1; i < graph.guard_failures.size(); ++i) {

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "tierup/base/headroom.h"
 #include "tierup/codegen/codegen_api.h"
 #include "tierup/codegen/llvm/kernel_emitter.h"
 #include "tierup/codegen/llvm/matrix_emitter.h"
@@ -168,17 +169,37 @@ class Jit {
   std::mutex release_mutex_;
 };
 
+CompileResult refused(const char* error) {
+  CompileResult result{};
+  result.error = error;
+  return result;
+}
+
+// LLVM is built without exceptions: one that passes through it, for want of memory, leaves its
+// locks taken and its work half done. What was compiled stays; nothing more is.
 template <typename Emit>
 CompileResult compiled(const char* name, const CompileOptions& options, const Emit& emit) {
+  static std::atomic<bool> is_broken{false};
+  constexpr const char* kBroken = "the code generator ran out of memory";
   thread_local std::string error;
+  constexpr size_t kHeadroom = size_t{64} << 20;
+  if (is_broken.load()) return refused(kBroken);
+  try {
+    require_headroom(kHeadroom);
+  } catch (const std::bad_alloc&) {
+    return refused("memory is short");
+  }
   try {
     return Jit::instance().compile(name, options, emit);
+  } catch (const std::bad_alloc&) {
+    is_broken.store(true);
+    return refused(kBroken);
   } catch (const std::exception& failure) {
     error = failure.what();
+  } catch (...) {
+    error = "an unknown exception";
   }
-  CompileResult result{};
-  result.error = error.c_str();
-  return result;
+  return refused(error.c_str());
 }
 
 CompileResult compile(const KernelSpec* spec, const CompileOptions* options) {
