@@ -114,9 +114,10 @@ def test_arithmetic_on_sizes():
             assert number == n * 2
 
 
+# Changes that keep sizes of numbers: thousands of them lose no precision, and a stale answer is far off.
 def write(module):
     with torch.no_grad():
-        module[4].weight.mul_(1.5)
+        module[4].weight.neg_()
 
 
 def replace(module):
@@ -128,16 +129,16 @@ def give_data(module):
 
 
 def load(module):
-    module.load_state_dict({name: torch.rand_like(t) if t.is_floating_point() else t for name, t in module.state_dict().items()})
+    module.load_state_dict({name: torch.rand_like(t) + 0.5 if t.is_floating_point() else t for name, t in module.state_dict().items()})
 
 
 def assign(module):
-    state = {name: torch.rand_like(t) if t.is_floating_point() else t for name, t in module.state_dict().items()}
+    state = {name: torch.rand_like(t) + 0.5 if t.is_floating_point() else t for name, t in module.state_dict().items()}
     module.load_state_dict(state, assign=True)
 
 
 def buffer(module):
-    module[1].running_mean.add_(0.5)
+    module[1].running_mean.uniform_(-1, 1)
 
 
 ROUNDS = int(os.environ.get("TIERUP_TEST_ROUNDS", "500"))
@@ -152,7 +153,9 @@ def test_no_interleaving_of_writes_and_calls_gives_a_stale_answer():
         for step in range(ROUNDS):
             if chance.random() < 0.3:
                 chance.choice([write, replace, give_data, load, assign, buffer])(module)
-            near(other(x), module(x))
+            # Sums that cancel have the rounding of their terms; a stale answer is off by whole ones.
+            terms = module[:4](x).abs() @ module[4].weight.abs().t()
+            assert ((other(x) - module(x)).abs() <= 1e-6 * terms).all(), step
 
 
 def test_two_modules_of_one_class_share_the_code_and_not_the_weights():
