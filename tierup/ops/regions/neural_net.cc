@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <variant>
 
 #include "tierup/base/parallel.h"
@@ -49,6 +50,8 @@ bool NeuralNet::make_key(std::span<const IValue> inputs, int threads, Key& key) 
         key.insert(key.end(), tensor->strides.begin(), tensor->strides.end());
     } else if (input.is_int() || input.is_bool()) {
       key.push_back(input.is_int() ? input.to_int() : int64_t{input.to_bool()});
+    } else if (input.is_float()) {
+      key.push_back(std::bit_cast<int64_t>(input.to_float()));
     } else if (input.is_list()) {
       const auto& items = input.to_list().items;
       key.push_back(static_cast<int64_t>(items.size()));

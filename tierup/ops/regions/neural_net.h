@@ -63,6 +63,9 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   std::vector<std::string> operators() const;
   // The operator of the program for which compiling was last refused, if it was.
   std::optional<size_t> refused_operation() const;
+  // Where sizes are not known beforehand: refuses the operator, if any, that makes a result which
+  // may lie with gaps in another's memory, since no net for whatever sizes could be compiled later.
+  void refuse_gaps();
   // The weights as packed, and one arena of each net.
   size_t held_bytes() const override;
 

@@ -134,6 +134,14 @@ std::optional<std::vector<IValue>> NeuralNet::expected_of(std::span<const IValue
   return expected;
 }
 
+void NeuralNet::refuse_gaps() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = 0; i < program_.outputs.size() && !refused_operation_; ++i)
+    refused_operation_ = maker_of_gaps(i);
+  if (refused_operation_)
+    notes_.emplace_back("refused: a result may lie with gaps in another's memory");
+}
+
 // The operator that made a view with gaps of which output `i` is, or is a view: it is better left
 // outside.
 std::optional<size_t> NeuralNet::maker_of_gaps(size_t i) const {

@@ -405,7 +405,7 @@ class Regions {
     std::vector<IValue> samples;
     for (Value* input : inputs) {
       const auto sample = estimate_value(context_, input);
-      if (!sample) return context_.count("unknown_sizes");
+      if (!sample) return net.refuse_gaps(), context_.count("unknown_sizes");
       samples.push_back(*sample);
     }
     if (context_.target().threads > 0)
