@@ -23,6 +23,13 @@ constexpr size_t kMostSights = 64;
 constexpr int kCallsToReplace = 4;
 constexpr uint64_t kMostDoublings = 12;
 
+// Whether whoever calls wants no more of the call.
+bool is_stopped(const std::exception& failure) {
+  const auto* error = dynamic_cast<const Error*>(&failure);
+  return error != nullptr &&
+         (error->code() == ErrorCode::kCancelled || error->code() == ErrorCode::kDeadlineExceeded);
+}
+
 }  // namespace
 
 NeuralNet::NeuralNet(net::Program program, std::vector<KernelFn> kernels, bool is_fast)
@@ -133,22 +140,44 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
     const LastingAllocations lasting;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     ShapeCandidate* candidate = lock.owns_lock() ? find_candidate(key) : nullptr;
-    if (lock.owns_lock() && candidate == nullptr) {
-      if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
-      seen_.push_back({key});
-    }
-    if (candidate != nullptr) ++candidate->times;
-    if (candidate != nullptr && !candidate->is_pending && is_worth_compiling(*candidate)) {
-      if (context.background != nullptr) {
-        candidate->is_pending = true;
-        compile_later(*candidate, inputs, *context.background);
-      } else {
-        compile_candidate(*candidate, inputs, intra_op_threads());
+    try {
+      if (lock.owns_lock()) note_call(candidate, key, inputs, context);
+    } catch (const std::exception& error) {
+      if (is_stopped(error)) {
+        if (candidate != nullptr) candidate->is_pending = false;
+        throw;
       }
+      // Not the call's failure: the twin answers it, and those to come with such sizes.
+      note_failure(error.what());
     }
   }
   if (const Ref<const Entry> entry = find(key)) return run_entry(*entry, inputs, context);
   return run_twin_for(TwinReason::kNewSizes, inputs, context);
+}
+
+void NeuralNet::note_call(ShapeCandidate* candidate, const Key& key, std::span<const IValue> inputs,
+                          const RunContext& context) {
+  if (candidate == nullptr) {
+    if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
+    seen_.push_back({key});
+    return;
+  }
+  ++candidate->times;
+  if (candidate->is_pending || !is_worth_compiling(*candidate)) return;
+  candidate->is_pending = true;
+  if (context.background != nullptr) {
+    compile_later(*candidate, inputs, *context.background);
+  } else {
+    compile_candidate(*candidate, inputs, intra_op_threads());
+  }
+}
+
+void NeuralNet::note_failure(const char* message) noexcept {
+  try {
+    notes_.push_back(fmt::format("refused: not compiled for new sizes: {}", message));
+  } catch (const std::exception&) {
+    return;  // No memory for the note either.
+  }
 }
 
 bool NeuralNet::is_worth_compiling(const ShapeCandidate& candidate) const {

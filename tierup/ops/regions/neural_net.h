@@ -93,14 +93,19 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   std::vector<IValue> run_twin_for(TwinReason reason, std::span<const IValue> inputs,
                                    RunContext& context);
   std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
-  // Sizes that came once, not yet compiled for.
   // Sizes that calls came with and that nothing is compiled for yet.
   struct ShapeCandidate {
     Key key;
     int times = 1;            // That it came.
-    bool is_pending = false;  // Background work for it is on its way.
+    bool is_pending = false;  // Being compiled for, or that failed.
   };
   ShapeCandidate* find_candidate(const Key& key);
+  // Counts a call with such sizes (the candidate, if they came before), and has them compiled for
+  // once they came often enough: in the background, if there is one, or else at once. The caller
+  // holds the mutex.
+  void note_call(ShapeCandidate* candidate, const Key& key, std::span<const IValue> inputs,
+                 const RunContext& context);
+  void note_failure(const char* message) noexcept;
   // Whether it came often enough: where a net would have to go for it, more often, and twice as
   // often after every time that all have gone. Sizes that take turns are not compiled for again and
   // again, and others that come to stay are.

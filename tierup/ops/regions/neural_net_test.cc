@@ -304,6 +304,24 @@ TEST(NeuralNet, attention_written_out_in_many_ways) {
   }
 }
 
+TEST(NeuralNet, what_background_work_throws_is_not_the_calls_failure) {
+  class WithoutMemory final : public BackgroundWork {
+   public:
+    void push(std::function<void()> /*work*/) override { throw std::bad_alloc(); }
+  };
+  const auto object = block(3, 8, 3, 1, 1, 1, 1);
+  WithoutMemory background;
+  RunContext context;
+  std::vector<IValue> inputs{numbers({1, 3, 9, 9}, 9)};
+  const std::vector<IValue> first = object->run(inputs, context);
+  context.background = &background;
+  for (int i = 0; i < 3; ++i) expect_close(first[0], object->run(inputs, context)[0]);
+  EXPECT_EQ(object->net_count(), 0U);
+  EXPECT_EQ(object->twin_calls(), 4);
+  ASSERT_EQ(object->notes().size(), 1U) << "it is tried once, and told";
+  EXPECT_NE(object->notes()[0].find("not compiled for new sizes"), std::string::npos);
+}
+
 TEST(NeuralNet, parts_are_shuffled_and_joined) {
   using L = Line;
   Line line;
