@@ -64,7 +64,7 @@ fi
 with_tanh=
 if [ "$level" = avx2 ] && ! qemu-x86_64 -cpu "$cpu" "$build/tests/machines/gather_probe" 2>/dev/null; then
   echo "left out on $cpu: tests that want nets with oneDNN's tanh compiled; this qemu gathers wrong (gather_probe.cc)"
-  with_tanh='NeuralNetValues.of_s*:NeuralNet.attention_written*:NeuralNet.halves*:NeuralNet.rows_take*:NeuralNet.small_parts*'
+  with_tanh='NeuralNetValues.of_s*:NeuralNet.attention_written*:NeuralNet.halves*:NeuralNet.rows_take*:NeuralNet.small_parts*:NeuralNet.transposed_convolutions*'
 fi
 
 zoo=tests/data/zoo

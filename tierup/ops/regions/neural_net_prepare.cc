@@ -49,6 +49,14 @@ double relative_error(const Tensor& wanted, const Tensor& found) {
   return deviation.relative();
 }
 
+// Views that show a part of another's memory.
+bool may_leave_gaps(net::OpKind kind) {
+  using Kind = net::OpKind;
+  static constexpr Kind kKinds[] = {Kind::kSlice, Kind::kSelect, Kind::kSplit,
+                                    Kind::kChunk, Kind::kUnbind, Kind::kExpand};
+  return std::ranges::find(kKinds, kind) != std::end(kKinds);
+}
+
 // Every number moved by at most its last bit, up or down.
 IValue last_bit_changed(const IValue& value, uint32_t seed) {
   const TensorImpl* given = value.tensor_impl();
@@ -136,8 +144,13 @@ std::optional<std::vector<IValue>> NeuralNet::expected_of(std::span<const IValue
 
 void NeuralNet::refuse_gaps() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (size_t i = 0; i < program_.outputs.size() && !refused_operation_; ++i)
-    refused_operation_ = maker_of_gaps(i);
+  for (size_t at = 0; at < program_.ops.size() && !refused_operation_; ++at) {
+    const net::Op& op = program_.ops[at];
+    const bool is_result = std::ranges::any_of(op.outputs, [&](int value) {
+      return std::ranges::find(program_.outputs, value) != program_.outputs.end();
+    });
+    if (is_result && may_leave_gaps(op.kind)) refused_operation_ = at;
+  }
   if (refused_operation_)
     notes_.emplace_back("refused: a result may lie with gaps in another's memory");
 }
@@ -145,14 +158,11 @@ void NeuralNet::refuse_gaps() {
 // The operator that made a view with gaps of which output `i` is, or is a view: it is better left
 // outside.
 std::optional<size_t> NeuralNet::maker_of_gaps(size_t i) const {
-  using Kind = kernels::net::OpKind;
   int value = program_.outputs[i];
   for (size_t at = program_.ops.size(); at-- > 0;) {
     const kernels::net::Op& op = program_.ops[at];
     if (std::find(op.outputs.begin(), op.outputs.end(), value) == op.outputs.end()) continue;
-    for (const Kind kind :
-         {Kind::kSlice, Kind::kSelect, Kind::kSplit, Kind::kChunk, Kind::kUnbind, Kind::kExpand})
-      if (op.kind == kind) return at;
+    if (may_leave_gaps(op.kind)) return at;
     if (op.args.empty() || !op.args[0].is_value()) break;
     value = op.args[0].value;
   }
