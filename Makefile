@@ -7,6 +7,7 @@
 #   make package      release packages in build/release/package: .tar.gz and .deb
 #   make test-package installs them and builds a program against each
 #   make test-page    opens the page of `tierup explain --html` in a headless browser
+#   make test-aarch64 cross-builds for 64-bit ARM and runs unit tests and models on an emulator (PART=part: minutes)
 #   make faults       plants faults one by one and shows that a test finds each (tests/planted_faults.ini)
 #   make variants  models and text programs under every way in which plans are made and run
 PRESET ?= release
@@ -14,7 +15,7 @@ BUILD := build/$(PRESET)
 # Builds from nothing take three quarters of the time with precompiled headers.
 CONFIGURE := cmake --preset $(PRESET) $(if $(filter release,$(PRESET)),-DTIERUP_PCH=ON)
 
-.PHONY: all build setup demo test test-python test-package test-page lint tidy bench package sanitize fuzz faults variants coverage clean
+.PHONY: all build setup demo test test-python test-package test-page test-aarch64 lint tidy bench package sanitize fuzz faults variants coverage clean
 all: build
 
 setup:
@@ -69,6 +70,9 @@ test-package: setup $(BUILD)/build.ninja
 test-page: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD) tierup
 	@python3 tests/page/check_page.py $(BUILD)/tierup tests/data/zoo
+
+test-aarch64:
+	@tools/test_aarch64.sh $(PART)
 
 sanitize:
 	@tools/setup.sh --ci

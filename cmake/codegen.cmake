@@ -18,7 +18,7 @@ if(TIERUP_LLVM)
     if(TARGET codegen_test)
       add_dependencies(codegen_test tierup_codegen_llvm)
       target_compile_definitions(codegen_test PRIVATE TIERUP_BUILDS_CODEGEN)
-      foreach(instructions base avx2)
+      foreach(instructions ${TIERUP_LOWER_LEVELS})
         add_test(NAME unit.codegen_products_${instructions}
                  COMMAND codegen_test --gtest_filter=Products.*
                  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -1,8 +1,26 @@
 # One static library per room, its links read from LAYERS; third-party libraries by room.
 #
 # Sources are all *.cc of the room but *_test.cc, which become the room's own test program
-# (linked against that room only). A file named *_sse42.cc, *_avx2.cc or *_avx512.cc is compiled for
-# that instruction set and must only be entered after a run-time check.
+# (linked against that room only). A file named *_avx2.cc or *_avx512.cc is compiled for that
+# instruction set, on x86-64 alone, and must only be entered after a run-time check; *_base.cc for
+# what tierup needs of every processor.
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(TIERUP_BASE_FLAGS "-msse4.2;-mpopcnt")
+  set(TIERUP_OTHER_LEVELS "^$")
+  # Of TIERUP_INSTRUCTION_SET: all, and those that lower what most machines have.
+  set(TIERUP_LEVELS sse42 avx2 avx512)
+  set(TIERUP_LOWER_LEVELS sse42 avx2)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(TIERUP_BASE_FLAGS "")
+  set(TIERUP_OTHER_LEVELS "_avx(2|512)\\.cc$")
+  set(TIERUP_LEVELS base)
+  set(TIERUP_LOWER_LEVELS base)
+  # As on x86-64, whose compilers take a plain char for signed.
+  add_compile_options(-fsigned-char)
+else()
+  message(FATAL_ERROR "tierup knows x86-64 and AArch64, not ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
 
 set(TIERUP_THIRD_PARTY_base fmt::fmt OpenMP::OpenMP_CXX Threads::Threads Boost::headers)
 set(TIERUP_THIRD_PARTY_kernels DNNL::dnnl ${CMAKE_DL_LIBS})
@@ -15,8 +33,8 @@ set(TIERUP_THIRD_PARTY_cases simdjson::simdjson)
 
 function(tierup_isa_flags sources)
   foreach(source ${sources})
-    if(source MATCHES "_sse42\\.cc$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-msse4.2;-mpopcnt")
+    if(source MATCHES "_base\\.cc$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TIERUP_BASE_FLAGS}")
     elseif(source MATCHES "_avx2\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-mbmi2")
     elseif(source MATCHES "_avx512\\.cc$")
@@ -37,6 +55,7 @@ function(tierup_layer name below)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tierup/${name}/*.cc)
   # Compiled into a shared object of its own: see codegen.cmake.
   list(FILTER sources EXCLUDE REGEX "/codegen/llvm/")
+  list(FILTER sources EXCLUDE REGEX "${TIERUP_OTHER_LEVELS}")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")

@@ -1,14 +1,11 @@
 #include "tierup/base/float_watch.h"
 
-#include <xmmintrin.h>
-
 #include <utility>
+
+#include "tierup/base/float_flags.h"
 
 namespace tierup {
 namespace {
-
-constexpr uint32_t kInvalid = _MM_EXCEPT_INVALID;
-constexpr uint32_t kAll = _MM_EXCEPT_MASK;
 
 thread_local uint64_t regions_entered = 0;   // A library's,
 thread_local uint64_t regions_at_begin = 0;  // when the innermost watch began.
@@ -27,11 +24,7 @@ uint32_t read_workers_flags(int threads) {
 
 }  // namespace
 
-uint32_t FloatWatch::take_flags() {
-  const uint32_t state = _mm_getcsr();
-  if ((state & kAll) != 0) _mm_setcsr(state & ~kAll);
-  return state & kAll;
-}
+uint32_t FloatWatch::take_flags() { return clear_float_flags(); }
 
 void FloatWatch::add_workers_flags(uint32_t before, uint32_t raised) {
   workers_flags |= raised;
@@ -49,20 +42,20 @@ FloatWatch::FloatWatch(Scope scope, int threads)
 }
 
 FloatWatch::~FloatWatch() {
-  _mm_setcsr(_mm_getcsr() | saved_);
+  raise_float_flags(saved_);
   workers_flags |= saved_workers_;
   regions_at_begin = saved_regions_;
 }
 
 bool FloatWatch::met_nan() {
-  uint32_t flags = _mm_getcsr() | workers_flags;
+  uint32_t flags = float_flags() | workers_flags;
   entered_regions_ = regions_entered != regions_at_begin;
   if (entered_regions_ && scope_ != Scope::kThread) {
     const uint32_t own = take_flags();
     flags |= own | read_workers_flags(threads_);
-    _mm_setcsr(_mm_getcsr() | own);
+    raise_float_flags(own);
   }
-  return (flags & kInvalid) != 0;
+  return (flags & kInvalidFlag) != 0;
 }
 
 }  // namespace tierup

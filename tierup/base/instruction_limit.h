@@ -9,14 +9,15 @@
 
 namespace tierup {
 
-// Each level has what those before it have. kSse42: SSE4.2 and POPCNT; kAvx2: AVX2, FMA, F16C and
-// BMI2; kAvx512: AVX-512 F, CD, DQ, BW and VL. kNone: all that the processor has.
-enum class InstructionLimit : uint8_t { kSse42, kAvx2, kAvx512, kNone };
+// Each level has what those before it have. kBase is what tierup needs: SSE4.2 and POPCNT on
+// x86-64, ARMv8-A with its vectors (NEON) on AArch64, which has no other level. kAvx2: AVX2, FMA,
+// F16C and BMI2; kAvx512: AVX-512 F, CD, DQ, BW and VL. kNone: all that the processor has.
+enum class InstructionLimit : uint8_t { kBase, kAvx2, kAvx512, kNone };
 
-// "sse42" (or "base", its older name), "avx2", "avx512"; empty: kNone. Throws kInvalidArgument for
-// anything else.
+// "base", and on x86-64 "sse42" (the same), "avx2", "avx512"; empty: kNone. Throws kInvalidArgument
+// for anything else, with the names that this architecture has.
 InstructionLimit parse_instruction_limit(std::string_view text);
-// "sse42", "avx2", "avx512", "none".
+// "sse42", "avx2", "avx512", "none"; on AArch64 "base" or "none".
 std::string_view instruction_limit_name(InstructionLimit limit);
 
 // What the environment variable TIERUP_INSTRUCTION_SET says, read once. Throws kInvalidArgument

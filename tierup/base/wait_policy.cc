@@ -261,6 +261,9 @@ void CrowdedCores::wake(int64_t time) {
 void detail::pause_briefly() {
 #if defined(__x86_64__)
   for (int i = 0; i < 32; ++i) __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  // `yield` is nothing to most cores; this waits for what is under way, as long as a pause of x86.
+  for (int i = 0; i < 32; ++i) asm volatile("isb" : : : "memory");
 #else
   std::this_thread::yield();
 #endif

@@ -28,8 +28,8 @@ struct CompileResult {
 struct CompileOptions {
   bool print_ir;  // LLVM IR to stderr.
   bool perf_map;  // Names in /tmp/perf-PID.map, for perf.
-  // 0: as the host has; 128: vectors and instructions of SSE4.2 alone, 256: of AVX2, 512: of
-  // AVX-512. No more than the host has.
+  // 0: as the host has; 128: vectors and instructions of the architecture's base level alone
+  // (SSE4.2, NEON), 256: of AVX2, 512: of AVX-512. No more than the host has.
   int max_vector_bits;
   // Nothing beyond those instructions, although the host's vectors are not longer.
   bool generic;

@@ -44,6 +44,16 @@ void unwrap(llvm::Error error) {
   if (error) throw std::runtime_error(llvm::toString(std::move(error)));
 }
 
+// The processor that has no more than the instructions that go with registers of so many bits.
+const char* processor_of(int bits) {
+#if defined(__x86_64__)
+  return bits < 256 ? "x86-64-v2" : bits < 512 ? "x86-64-v3" : "x86-64-v4";
+#else
+  static_cast<void>(bits);
+  return "generic";
+#endif
+}
+
 class Jit {
  public:
   // Never destroyed: kernels may be released, or still run, while the process ends.
@@ -124,7 +134,7 @@ class Jit {
     llvm::orc::JITTargetMachineBuilder builder = *builder_;
     const int bits = bits_of(options);
     if (bits < host_bits_ || options.generic) {
-      builder.setCPU(bits < 256 ? "x86-64-v2" : bits < 512 ? "x86-64-v3" : "x86-64-v4");
+      builder.setCPU(processor_of(bits));
       builder.getFeatures() = llvm::SubtargetFeatures();
     }
     return builder;

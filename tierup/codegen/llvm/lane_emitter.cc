@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tierup/kernels/simd/instruction_set.h"
+
 namespace tierup::codegen {
 
 using llvm::Value;
@@ -283,8 +285,9 @@ Value* LaneEmitter::operation(const ExprNode& node, const std::vector<Value*>& v
 }
 
 Value* LaneEmitter::multiply_add(Value* a, Value* b, Value* sum) {
-  constexpr int kFusedBits = 256;  // Machines with such registers have the instruction.
-  if (vector_bits_ < kFusedBits) return builder_.CreateFAdd(builder_.CreateFMul(a, b), sum);
+  using kernels::InstructionSet;
+  const InstructionSet set = vector_bits_ < 256 ? InstructionSet::kBase : InstructionSet::kAvx2;
+  if (!kernels::fuses(set)) return builder_.CreateFAdd(builder_.CreateFMul(a, b), sum);
   return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, sum});
 }
 

@@ -13,8 +13,8 @@ namespace tierup::kernels {
 namespace {
 
 AttentionKernels attention_kernels() {
-  return of_instruction_set(attention_kernels_base, attention_kernels_avx2,
-                            attention_kernels_avx512);
+  return TIERUP_VARIANT(instruction_set(), attention_kernels_base, attention_kernels_avx2,
+                        attention_kernels_avx512)();
 }
 
 // The scores of a block of keys and its values stay in the first-level cache from the maximum to

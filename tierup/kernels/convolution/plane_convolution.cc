@@ -12,7 +12,8 @@ namespace tierup::kernels {
 namespace {
 
 PlaneKernels plane_kernels() {
-  return of_instruction_set(plane_kernels_base, plane_kernels_avx2, plane_kernels_avx512);
+  return TIERUP_VARIANT(instruction_set(), plane_kernels_base, plane_kernels_avx2,
+                        plane_kernels_avx512)();
 }
 
 PlanePart whole_plane(const ConvGeometry& g) {

@@ -15,7 +15,7 @@ namespace {
 
 const GemmBlockKernels& block_kernels() {
   static const GemmBlockKernels kernels =
-      of_instruction_set(gemm_block_base, gemm_block_avx2, gemm_block_avx512);
+      TIERUP_VARIANT(instruction_set(), gemm_block_base, gemm_block_avx2, gemm_block_avx512)();
   return kernels;
 }
 

@@ -125,7 +125,8 @@ constexpr RowKernels<double> kDoubleKernels{
 };
 
 RowKernels<float> pick() {
-  return of_instruction_set(row_kernels_base, row_kernels_avx2, row_kernels_avx512);
+  return TIERUP_VARIANT(instruction_set(), row_kernels_base, row_kernels_avx2,
+                        row_kernels_avx512)();
 }
 
 }  // namespace

@@ -41,7 +41,11 @@ size_t type_index(ScalarType type) {
 // OpenBLAS's kind of core that has what a limit allows; null for no limit.
 const char* core_of(InstructionLimit limit) {
   switch (limit) {
-    case InstructionLimit::kSse42: return "Nehalem";
+#if defined(__x86_64__)
+    case InstructionLimit::kBase: return "Nehalem";
+#else
+    case InstructionLimit::kBase: return "ARMV8";
+#endif
     case InstructionLimit::kAvx2: return "Haswell";
     case InstructionLimit::kAvx512: return "SkylakeX";
     case InstructionLimit::kNone: break;

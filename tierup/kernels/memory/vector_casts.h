@@ -19,7 +19,7 @@ DenseCast dense_cast(ScalarType to, ScalarType from, InstructionSet set);
   DenseCast bfloat_to_float();    \
   DenseCast float_to_bfloat();    \
   }
-TIERUP_VECTOR_CASTS(simd_sse42)
+TIERUP_VECTOR_CASTS(simd_base)
 TIERUP_VECTOR_CASTS(simd_avx2)
 TIERUP_VECTOR_CASTS(simd_avx512)
 #undef TIERUP_VECTOR_CASTS

@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t kGrain = 32768;  // Elements worth a thread.
 
 ChannelLoops loops() {
-  return of_instruction_set(channel_loops_base, channel_loops_avx2, channel_loops_avx512);
+  return TIERUP_VARIANT(instruction_set(), channel_loops_base, channel_loops_avx2,
+                        channel_loops_avx512)();
 }
 
 // Calls reduce(first of the points, so many channels, place of the results) for blocks of channels.

@@ -1,10 +1,10 @@
 // Which algorithm does a convolution or a product: by measurement, in the compile job.
-#include <emmintrin.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/leave_cache.h"
 #include "tierup/kernels/net/algorithm_choices.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
@@ -16,12 +16,6 @@ namespace tierup::kernels::net {
 namespace {
 
 using dnnl::convolution_forward;
-
-// Puts memory out of the processor's caches.
-void leave_cache(const char* data, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64) _mm_clflush(data + i);
-  _mm_mfence();
-}
 
 // Epilogues cost all candidates alike.
 IntVector geometry_key(const ConvGeometry& g) {

@@ -96,7 +96,8 @@ class FewTilesRunner {
     LaneVector itself, square;
     explicit Point(float point)
         : itself(point - LaneVector{}), square(point * point - LaneVector{}) {
-      asm("" : "+v"(itself), "+v"(square));  // NOLINT: no C++ says this.
+      keep_in_register(itself);
+      keep_in_register(square);
     }
   };
 

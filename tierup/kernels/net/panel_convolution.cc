@@ -9,7 +9,8 @@ namespace tierup::kernels::net {
 namespace {
 
 ConvolutionPartFn part_function() {
-  return of_instruction_set(convolution_part_base, convolution_part_avx2, convolution_part_avx512);
+  return TIERUP_VARIANT(instruction_set(), convolution_part_base, convolution_part_avx2,
+                        convolution_part_avx512)();
 }
 
 int64_t rounded_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }

@@ -2,8 +2,6 @@
 // the including file.
 #pragma once
 
-#include <immintrin.h>
-
 #include <limits>
 
 #include "tierup/kernels/net/store_step.h"
@@ -30,15 +28,12 @@ inline LaneVector reciprocal(LaneVector x) {
 // and what it leaves, which is NaN for infinities. A division takes as long as twelve
 // multiplications.
 inline LaneVector sixth(LaneVector x) {
-#if defined(__FMA__)
+  if constexpr (!kFuses) return x / 6.0F;
   const LaneVector factor = 1.0F / 6.0F - LaneVector{};
   const LaneVector quotient = x * factor;
   const LaneVector better =
       multiply_add(multiply_add(quotient, 6.0F - LaneVector{}, -x), -factor, quotient);
   return better == better ? better : quotient;
-#else
-  return x / 6.0F;
-#endif
 }
 
 constexpr float kMostExponent = 87;
@@ -52,7 +47,7 @@ inline LaneVector within_exponents(LaneVector x) {
 #elif defined(__AVX2__)
   return _mm256_max_ps(-most, _mm256_min_ps(most, x));
 #else
-  return _mm_max_ps(-most, _mm_min_ps(most, x));
+  return base_clamp(x, -most, most);
 #endif
 }
 

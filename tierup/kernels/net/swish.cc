@@ -6,7 +6,9 @@
 namespace tierup::kernels::net {
 namespace {
 
-SwishFn swish() { return of_instruction_set(swish_base, swish_avx2, swish_avx512); }
+SwishFn swish() {
+  return TIERUP_VARIANT(instruction_set(), swish_base, swish_avx2, swish_avx512)();
+}
 
 }  // namespace
 

@@ -10,7 +10,8 @@ namespace tierup::kernels::net {
 namespace {
 
 WinogradPartFn part_function() {
-  return of_instruction_set(winograd_part_base, winograd_part_avx2, winograd_part_avx512);
+  return TIERUP_VARIANT(instruction_set(), winograd_part_base, winograd_part_avx2,
+                        winograd_part_avx512)();
 }
 
 int64_t points_of(int tile) { return int64_t{tile + 2} * (tile + 2); }

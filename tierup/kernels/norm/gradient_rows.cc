@@ -77,8 +77,8 @@ constexpr GradientRows<double> kDoubleRows = {sums,
 
 template <>
 const GradientRows<float>& gradient_rows<float>() {
-  static const GradientRows<float> rows =
-      of_instruction_set(gradient_rows_base, gradient_rows_avx2, gradient_rows_avx512);
+  static const GradientRows<float> rows = TIERUP_VARIANT(
+      instruction_set(), gradient_rows_base, gradient_rows_avx2, gradient_rows_avx512)();
   return rows;
 }
 

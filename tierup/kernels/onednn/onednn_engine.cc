@@ -2,6 +2,8 @@
 
 #include <dnnl.hpp>
 
+#include <cstdlib>
+
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/onednn/onednn_level.h"
@@ -15,22 +17,33 @@ namespace {
 // (PrimitiveCache).
 constexpr int kKeptPrimitives = 128;
 
+#if defined(__x86_64__)
 // oneDNN takes a limit until it first asks what the processor has.
-void limit_onednn(dnnl::cpu_isa most) {
+void set_most(dnnl::cpu_isa most) {
   require(dnnl::set_max_cpu_isa(most) == dnnl::status::success, ErrorCode::kUnsupported,
           "TIERUP_INSTRUCTION_SET={} cannot be kept: oneDNN was used before, or takes no limit",
           instruction_limit_name(instruction_limit()));
 }
+void limit_onednn(InstructionLimit limit) {
+  switch (limit) {
+    case InstructionLimit::kBase: set_most(dnnl::cpu_isa::sse41); break;
+    case InstructionLimit::kAvx2: set_most(dnnl::cpu_isa::avx2); break;
+    case InstructionLimit::kAvx512: set_most(dnnl::cpu_isa::avx512_core); break;
+    case InstructionLimit::kNone: break;
+  }
+}
+#else
+// Its function for limits knows x86-64 alone; the variable is read when it first asks what the
+// processor has.
+void limit_onednn(InstructionLimit limit) {
+  if (limit == InstructionLimit::kBase) setenv("ONEDNN_MAX_CPU_ISA", "ASIMD", 0);
+}
+#endif
 
 // Announcing generated code to profilers looks for them through the whole library path (1 ms), and
 // then costs a call per primitive.
 dnnl::engine make_engine() {
-  switch (instruction_limit()) {
-    case InstructionLimit::kSse42: limit_onednn(dnnl::cpu_isa::sse41); break;
-    case InstructionLimit::kAvx2: limit_onednn(dnnl::cpu_isa::avx2); break;
-    case InstructionLimit::kAvx512: limit_onednn(dnnl::cpu_isa::avx512_core); break;
-    case InstructionLimit::kNone: break;
-  }
+  limit_onednn(instruction_limit());
   dnnl::set_jit_profiling_flags(0);
   dnnl::set_primitive_cache_capacity(kKeptPrimitives);
   return dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -46,7 +59,7 @@ const dnnl::engine& onednn_engine() {
 InstructionLimit onednn_level() {
   onednn_engine();
   switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::sse41: return InstructionLimit::kSse42;
+    case dnnl::cpu_isa::sse41: return InstructionLimit::kBase;
     case dnnl::cpu_isa::avx:
     case dnnl::cpu_isa::avx2: return InstructionLimit::kAvx2;
     case dnnl::cpu_isa::avx512_core: return InstructionLimit::kAvx512;

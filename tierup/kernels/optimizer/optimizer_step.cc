@@ -9,13 +9,11 @@ namespace {
 template <typename T>
 const StepTable<T>& steps() {
   if constexpr (sizeof(T) == sizeof(float)) {
-    return *of_instruction_set<const StepTable<float>*>([] { return &simd_sse42::float_steps(); },
-                                                        [] { return &simd_avx2::float_steps(); },
-                                                        [] { return &simd_avx512::float_steps(); });
+    return TIERUP_VARIANT(instruction_set(), simd_base::float_steps, simd_avx2::float_steps,
+                          simd_avx512::float_steps)();
   } else {
-    return *of_instruction_set<const StepTable<double>*>(
-        [] { return &simd_sse42::double_steps(); }, [] { return &simd_avx2::double_steps(); },
-        [] { return &simd_avx512::double_steps(); });
+    return TIERUP_VARIANT(instruction_set(), simd_base::double_steps, simd_avx2::double_steps,
+                          simd_avx512::double_steps)();
   }
 }
 

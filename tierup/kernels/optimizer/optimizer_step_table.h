@@ -16,7 +16,7 @@ using StepTable = std::array<void (*)(const StepNumbers& numbers, const StepSpan
   const StepTable<float>& float_steps();   \
   const StepTable<double>& double_steps(); \
   }
-TIERUP_OPTIMIZER_STEPS(simd_sse42)
+TIERUP_OPTIMIZER_STEPS(simd_base)
 TIERUP_OPTIMIZER_STEPS(simd_avx2)
 TIERUP_OPTIMIZER_STEPS(simd_avx512)
 #undef TIERUP_OPTIMIZER_STEPS

@@ -70,7 +70,7 @@ void add_special_runs(RunTable& table);
   void add_trigonometric_runs(RunTable& table); \
   void add_activation_runs(RunTable& table);    \
   }
-TIERUP_VECTOR_RUNS(simd_sse42)
+TIERUP_VECTOR_RUNS(simd_base)
 TIERUP_VECTOR_RUNS(simd_avx2)
 TIERUP_VECTOR_RUNS(simd_avx512)
 #undef TIERUP_VECTOR_RUNS

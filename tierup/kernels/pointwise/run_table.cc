@@ -16,26 +16,13 @@ RunTable make_table(InstructionSet set) {
   add_truth_runs(table);
   add_complex_runs(table);
   add_special_runs(table);
-  switch (set) {
-    case InstructionSet::kBase:
-      simd_sse42::add_arithmetic_runs(table);
-      simd_sse42::add_exponential_runs(table);
-      simd_sse42::add_trigonometric_runs(table);
-      simd_sse42::add_activation_runs(table);
-      break;
-    case InstructionSet::kAvx2:
-      simd_avx2::add_arithmetic_runs(table);
-      simd_avx2::add_exponential_runs(table);
-      simd_avx2::add_trigonometric_runs(table);
-      simd_avx2::add_activation_runs(table);
-      break;
-    case InstructionSet::kAvx512:
-      simd_avx512::add_arithmetic_runs(table);
-      simd_avx512::add_exponential_runs(table);
-      simd_avx512::add_trigonometric_runs(table);
-      simd_avx512::add_activation_runs(table);
-      break;
-  }
+#define TIERUP_ADD_RUNS(add) \
+  TIERUP_VARIANT(set, simd_base::add, simd_avx2::add, simd_avx512::add)(table)
+  TIERUP_ADD_RUNS(add_arithmetic_runs);
+  TIERUP_ADD_RUNS(add_exponential_runs);
+  TIERUP_ADD_RUNS(add_trigonometric_runs);
+  TIERUP_ADD_RUNS(add_activation_runs);
+#undef TIERUP_ADD_RUNS
   return table;
 }
 

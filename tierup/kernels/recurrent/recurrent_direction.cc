@@ -79,8 +79,8 @@ void run_gates(RecurrentKind kind, int64_t size, const double* input, const doub
 
 void run_gates(RecurrentKind kind, int64_t size, const float* input, const float* state,
                const float* bias, const float* state_bias, float* hidden, float* cell) {
-  const GateKernels kernels =
-      of_instruction_set(gate_kernels_base, gate_kernels_avx2, gate_kernels_avx512);
+  const GateKernels kernels = TIERUP_VARIANT(instruction_set(), gate_kernels_base,
+                                             gate_kernels_avx2, gate_kernels_avx512)();
   const GateRow row{size, input, state, bias, state_bias, hidden, cell};
   switch (kind) {
     case RecurrentKind::kLstm: return kernels.lstm(row);

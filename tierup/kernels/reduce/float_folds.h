@@ -23,9 +23,9 @@ struct FloatFolds {
   double (*wide_squares)(const float* x, int64_t n, double center);
 };
 
-FloatFolds float_folds_base();
-FloatFolds float_folds_avx2();
-FloatFolds float_folds_avx512();
+const FloatFolds& float_folds_base();
+const FloatFolds& float_folds_avx2();
+const FloatFolds& float_folds_avx512();
 
 // The variant for this processor.
 const FloatFolds& float_folds();

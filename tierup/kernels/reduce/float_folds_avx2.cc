@@ -3,6 +3,6 @@
 
 namespace tierup::kernels {
 
-FloatFolds float_folds_avx2() { return kFolds; }
+const FloatFolds& float_folds_avx2() { return kFolds; }
 
 }  // namespace tierup::kernels

@@ -9,6 +9,7 @@
 namespace tierup::kernels {
 namespace {
 
+#if defined(__x86_64__)
 InstructionSet detect() {
   require(__builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("popcnt") != 0,
           ErrorCode::kUnsupported, "tierup needs a processor with SSE4.2 and POPCNT");
@@ -21,10 +22,13 @@ InstructionSet detect() {
   if (avx2 && avx512) return InstructionSet::kAvx512;
   return avx2 ? InstructionSet::kAvx2 : InstructionSet::kBase;
 }
+#else
+InstructionSet detect() { return InstructionSet::kBase; }
+#endif
 
 InstructionSet most_from_environment() {
   switch (instruction_limit()) {
-    case InstructionLimit::kSse42: return InstructionSet::kBase;
+    case InstructionLimit::kBase: return InstructionSet::kBase;
     case InstructionLimit::kAvx2: return InstructionSet::kAvx2;
     case InstructionLimit::kAvx512:
     case InstructionLimit::kNone: break;

@@ -1,13 +1,17 @@
 // Vec<T>: the lanes of one vector register.
 //
-// The including file is compiled for one instruction set (its name ends in _sse42, _avx2 or
+// The including file is compiled for one instruction set (its name ends in _base, _avx2 or
 // _avx512); everything here lies in a namespace of that instruction set and is always inlined, so
 // that no instruction of one set leaks into code meant for another. Only operations with one
 // correct result are used, so sets differ in bits where multiply_add does, and nowhere else:
 // decision 0022.
 #pragma once
 
+#if defined(__AVX2__)
 #include <immintrin.h>
+#else
+#include "tierup/kernels/simd/base_vectors.h"
+#endif
 
 #include <cmath>
 #include <cstdint>
@@ -19,7 +23,7 @@
 #define TIERUP_SIMD simd_avx2
 #define TIERUP_VECTOR_BYTES 32
 #else
-#define TIERUP_SIMD simd_sse42
+#define TIERUP_SIMD simd_base
 #define TIERUP_VECTOR_BYTES 16
 #endif
 #define TIERUP_INLINE inline __attribute__((always_inline))
@@ -187,7 +191,7 @@ TIERUP_INLINE Vec<T> multiply_add(Vec<T> a, Vec<T> b, Vec<T> c) {
   else
     return Vec<T>(Native(_mm256_fmadd_pd((__m256d)a.v, (__m256d)b.v, (__m256d)c.v)));
 #else
-  return Native(a.v * b.v) + c.v;
+  return Vec<T>(Native(base_multiply_add(a.v, b.v, c.v)));
 #endif
 }
 
@@ -207,7 +211,9 @@ TIERUP_INLINE Vec<T> scaled(Vec<T> x, Vec<T> n, typename Vec<T>::IntNative /*int
 enum class Rounding { kEven, kDown, kUp, kZero };
 template <Rounding kMode, typename T>
 TIERUP_INLINE Vec<T> round_to(Vec<T> x) {
+#if TIERUP_VECTOR_BYTES > 16
   constexpr int kCode = static_cast<int>(kMode) | _MM_FROUND_NO_EXC;
+#endif
 #if TIERUP_VECTOR_BYTES == 64
   if constexpr (sizeof(T) == 4) {
     return Vec<T>(typename Vec<T>::Native(_mm512_roundscale_ps((__m512)x.v, kCode)));
@@ -221,11 +227,13 @@ TIERUP_INLINE Vec<T> round_to(Vec<T> x) {
     return Vec<T>(typename Vec<T>::Native(_mm256_round_pd((__m256d)x.v, kCode)));
   }
 #else
-  if constexpr (sizeof(T) == 4) {
-    return Vec<T>(typename Vec<T>::Native(_mm_round_ps((__m128)x.v, kCode)));
-  } else {
-    return Vec<T>(typename Vec<T>::Native(_mm_round_pd((__m128d)x.v, kCode)));
+  switch (kMode) {
+    case Rounding::kEven: return Vec<T>(base_round_even(x.v));
+    case Rounding::kDown: return Vec<T>(base_floor(x.v));
+    case Rounding::kUp: return Vec<T>(base_ceil(x.v));
+    case Rounding::kZero: break;
   }
+  return Vec<T>(base_trunc(x.v));
 #endif
 }
 template <typename T>
@@ -258,10 +266,7 @@ TIERUP_INLINE Vec<T> sqrt(Vec<T> x) {
   else
     return Vec<T>(typename Vec<T>::Native(_mm256_sqrt_pd((__m256d)x.v)));
 #else
-  if constexpr (sizeof(T) == 4)
-    return Vec<T>(typename Vec<T>::Native(_mm_sqrt_ps((__m128)x.v)));
-  else
-    return Vec<T>(typename Vec<T>::Native(_mm_sqrt_pd((__m128d)x.v)));
+  return Vec<T>(base_sqrt(x.v));
 #endif
 }
 
@@ -309,7 +314,7 @@ TIERUP_INLINE bool any(Mask<T> mask) {
 #elif TIERUP_VECTOR_BYTES == 32
   return _mm256_testz_si256((__m256i)mask.m, (__m256i)mask.m) == 0;
 #else
-  return _mm_testz_si128((__m128i)mask.m, (__m128i)mask.m) == 0;
+  return base_any((BaseInts)mask.m);
 #endif
 }
 

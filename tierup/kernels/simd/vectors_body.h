@@ -4,6 +4,8 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
+#else
+#include "tierup/kernels/simd/base_vectors.h"
 #endif
 
 #include <cstdint>
@@ -50,9 +52,25 @@ inline DoubleVector multiply_add(DoubleVector a, DoubleVector b, DoubleVector c)
 #else
 template <typename Vector>
 inline Vector multiply_add(Vector a, Vector b, Vector c) {
-  return a * b + c;
+  return base_multiply_add(a, b, c);
 }
 #endif
+
+// Whether multiply_add rounds once.
+#if defined(__AVX2__)
+constexpr bool kFuses = true;
+#else
+constexpr bool kFuses = TIERUP_BASE_FUSES != 0;
+#endif
+
+// Stays in a register, where the compiler would read a constant from memory each time.
+inline void keep_in_register(FloatVector& vector) {
+#if defined(__x86_64__)
+  asm("" : "+v"(vector));  // NOLINT: no C++ says this.
+#else
+  asm("" : "+w"(vector));  // NOLINT
+#endif
+}
 
 constexpr int kVectorFloats = kVectorBytes / static_cast<int>(sizeof(float));
 

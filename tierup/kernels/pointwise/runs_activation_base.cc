@@ -1,2 +1,2 @@
-// Runs of activations for SSE4.2.
+// Runs of activations for the base level.
 #include "tierup/kernels/pointwise/runs_activation_body.h"

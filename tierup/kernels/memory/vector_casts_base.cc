@@ -1,2 +1,2 @@
-// Narrow conversions for SSE4.2.
+// Narrow conversions for the base level.
 #include "tierup/kernels/memory/vector_casts_body.h"

@@ -1,2 +1,2 @@
-// Runs of exponentials and logarithms for SSE4.2.
+// Runs of exponentials and logarithms for the base level.
 #include "tierup/kernels/pointwise/runs_exponential_body.h"
