@@ -24,7 +24,7 @@ std::string level_in_force() {
   const std::string lowered(instruction_limit_name(limit));
   // The names of levels do not sort: "avx2" stands below "avx512", "sse42" below both.
   const bool is_lower =
-      limit == InstructionLimit::kSse42 || (limit == InstructionLimit::kAvx2 && own == "avx512");
+      limit == InstructionLimit::kBase || (limit == InstructionLimit::kAvx2 && own == "avx512");
   return is_lower && own != "neon" ? lowered : own;
 }
 
