@@ -12,8 +12,8 @@
 #   make variants  models and text programs under every way in which plans are made and run
 PRESET ?= release
 BUILD := build/$(PRESET)
-# Builds from nothing take three quarters of the time with precompiled headers.
-CONFIGURE := cmake --preset $(PRESET) $(if $(filter release,$(PRESET)),-DTIERUP_PCH=ON)
+# Shortens builds from nothing: precompiled headers, and the command's files compiled several at once.
+CONFIGURE := cmake --preset $(PRESET) $(if $(filter release,$(PRESET)),-DTIERUP_PCH=ON -DTIERUP_UNITY=ON)
 
 .PHONY: all build setup demo test test-python test-package test-page test-aarch64 lint tidy bench package sanitize fuzz faults variants coverage clean
 all: build

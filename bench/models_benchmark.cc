@@ -15,6 +15,7 @@
 #include "tierup/archive/byte_source.h"
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/cases/model_check.h"
 
 namespace tierup::bench {
 namespace {

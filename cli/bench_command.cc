@@ -18,12 +18,11 @@
 #include "case_calls.h"
 #include "code_generator_notice.h"
 #include "commands.h"
+#include "failure.h"
 #include "json_writer.h"
 #include "model_options.h"
 #include "node_bench.h"
 #include "settling.h"
-#include "tierup/base/error.h"
-#include "tierup/cases/model_cases.h"
 #include "train_bench.h"
 
 namespace tierup::cli {
@@ -78,35 +77,28 @@ struct Figures {
 // The cases' arguments, gone through in turn.
 class Calls {
  public:
-  Calls(const api::Model& model, const std::vector<std::string>& paths) : model_(model) {
-    for (const std::string& path : paths) cases_.push_back(api::read_model_case(path));
-    for (const api::ModelCase& one : cases_) {
-      for (const api::CaseCall& call : one.calls) calls_.push_back(&call);
-    }
-  }
+  Calls(const v1::Module& module, const std::vector<std::string>& paths)
+      : module_(module), calls_(calls_of(paths)) {}
 
-  IValue make(size_t number) const {
-    const api::CaseCall& call = *calls_[number % calls_.size()];
-    return call.method == "forward" ? model_.call(call.args) : model_.run(call.method, call.args);
-  }
+  v1::Value make(size_t number) const { return make_call(module_, call(number)); }
 
   size_t size() const { return calls_.size(); }
 
-  double deviation(size_t number, const IValue& result) const {
-    const api::CaseCall& call = *calls_[number % calls_.size()];
-    if (!call.expected) return std::numeric_limits<double>::quiet_NaN();
-    return relative_deviation(result, *call.expected);
+  double deviation(size_t number, const v1::Value& result) const {
+    if (!call(number).expected) return std::numeric_limits<double>::quiet_NaN();
+    return api::relative_deviation(result, *call(number).expected);
   }
 
  private:
-  const api::Model& model_;
-  std::vector<api::ModelCase> cases_;
-  std::vector<const api::CaseCall*> calls_;
+  const RecordedCall& call(size_t number) const { return calls_[number % calls_.size()]; }
+
+  const v1::Module& module_;
+  const std::vector<RecordedCall> calls_;
 };
 
 double timed_call(const Calls& calls, size_t number) {
   const auto start = Clock::now();
-  const IValue result = calls.make(number);
+  const v1::Value result = calls.make(number);
   return milliseconds_since(start);
 }
 
@@ -169,17 +161,17 @@ void run_callers(const BenchArguments& arguments, const Calls& calls, Figures& f
 Figures measure(const BenchArguments& arguments) {
   Figures figures;
   auto start = Clock::now();
-  const Ref<api::Model> model = arguments.model.load(true);
+  const v1::Module module = arguments.model.load(true);
   figures.load_ms = milliseconds_since(start);
-  const Calls calls(*model, arguments.inputs);
+  const Calls calls(module, arguments.inputs);
   start = Clock::now();
-  const IValue result = calls.make(0);
+  const v1::Value result = calls.make(0);
   figures.first_ms = milliseconds_since(start);
   double early = 0;
   for (size_t i = 1; i < 10; ++i) early += timed_call(calls, i);
   figures.error = calls.deviation(0, result);
   if (arguments.settle) {
-    figures.settle_ms = settle(*model, [&](size_t number) { calls.make(number); });
+    figures.settle_ms = settle(module, [&](size_t number) { calls.make(number); });
   }
   // The top tier's answer counts too. A case of several calls has state that these have changed.
   if (calls.size() == 1) figures.error = std::max(figures.error, calls.deviation(0, calls.make(0)));
@@ -192,14 +184,11 @@ Figures measure(const BenchArguments& arguments) {
 }
 
 int run_node_bench(const BenchArguments& arguments) {
-  const v1::Module module = arguments.model.load_module(true);
-  std::vector<PublicCall> calls;
-  for (const std::string& path : arguments.inputs) {
-    for (PublicCall& call : read_case_calls(path)) calls.push_back(std::move(call));
-  }
+  const v1::Module module = arguments.model.load(true);
+  const std::vector<RecordedCall> calls = calls_of(arguments.inputs);
   bench_nodes(
       [&](size_t number, const v1::RunOptions& options) {
-        make_call(module, calls[number % calls.size()], options);
+        make_call_or_fail_as_expected(module, calls[number % calls.size()], options);
       },
       arguments.node_options(), arguments.model);
   return kOk;
@@ -215,7 +204,7 @@ int run_train_bench(const BenchArguments& arguments) {
 
 int run_bench(const BenchArguments& arguments) {
   if (arguments.train) return run_train_bench(arguments);
-  require(!arguments.inputs.empty(), ErrorCode::kInvalidArgument,
+  require(!arguments.inputs.empty(), v1::ErrorCode::kInvalidArgument,
           "--inputs names a case file to be timed");
   if (arguments.nodes) return run_node_bench(arguments);
   const Figures figures = measure(arguments);

@@ -1,30 +1,35 @@
 #include "case_calls.h"
 
-#include "tierup/api/public/facade.h"
-#include "tierup/cases/model_cases.h"
-
 namespace tierup::cli {
 
-std::vector<PublicCall> read_case_calls(const std::string& path) {
-  std::vector<PublicCall> calls;
-  for (const api::CaseCall& call : api::read_model_case(path).calls) {
-    PublicCall& made = calls.emplace_back();
-    made.method = call.method;
-    made.raises = call.error.has_value();
-    for (const IValue& arg : call.args) made.args.push_back(v1::Access::wrap(arg));
-  }
-  return calls;
+v1::Value make_call(const v1::Module& module, const RecordedCall& call, std::vector<v1::Value> args,
+                    const v1::RunOptions& options) {
+  return call.method == "forward" ? module.call(std::move(args), {}, options)
+                                  : module.run(call.method, std::move(args), {}, options);
 }
 
-v1::Value make_call(const v1::Module& module, const PublicCall& call,
+v1::Value make_call(const v1::Module& module, const RecordedCall& call,
                     const v1::RunOptions& options) {
+  return make_call(module, call, call.args, options);
+}
+
+v1::Value make_call_or_fail_as_expected(const v1::Module& module, const RecordedCall& call,
+                                        const v1::RunOptions& options) {
   try {
-    return call.method == "forward" ? module.call(call.args, {}, options)
-                                    : module.run(call.method, call.args, {}, options);
+    return make_call(module, call, options);
   } catch (const v1::Error&) {
-    if (!call.raises) throw;
+    if (!call.error) throw;
     return {};
   }
+}
+
+std::vector<RecordedCall> calls_of(const std::vector<std::string>& paths) {
+  std::vector<RecordedCall> calls;
+  for (const std::string& path : paths) {
+    const CaseFile file(path);
+    calls.insert(calls.end(), file.calls().begin(), file.calls().end());
+  }
+  return calls;
 }
 
 }  // namespace tierup::cli

@@ -10,10 +10,11 @@
 #include <set>
 
 #include "commands.h"
+#include "failure.h"
 #include "isolated_worker.h"
 #include "json_writer.h"
 #include "tierup/cases/lockstep_check.h"
-#include "tierup/cases/model_cases.h"
+#include "tierup/cases/model_check.h"
 #include "tierup/cases/op_cases.h"
 #include "tierup/cases/train_case.h"
 #include "tierup/cases/training_run.h"
@@ -47,8 +48,7 @@ class OpItem final : public CheckItem {
   OpItem(fs::path path, bool gradients) : path_(std::move(path)), gradients_(gradients) {}
   std::string name() const override { return path_.filename().string(); }
   size_t open() override {
-    bundle_ = std::make_unique<api::OpCaseBundle>(
-        path_.string(), api::tolerances_beside(path_.parent_path().string()), gradients_);
+    bundle_ = std::make_unique<api::OpCaseBundle>(path_.string(), gradients_);
     return bundle_->size();
   }
   void close() override { bundle_.reset(); }
@@ -144,7 +144,7 @@ bool is_op_bundle(const fs::path& path) {
 std::vector<fs::path> files_below(const std::vector<std::string>& paths) {
   std::vector<fs::path> files;
   for (const std::string& path : paths) {
-    require(fs::exists(path), ErrorCode::kNotFound, "there is no file or folder {}", path);
+    require(fs::exists(path), v1::ErrorCode::kNotFound, "there is no file or folder {}", path);
     if (!fs::is_directory(path)) {
       files.emplace_back(path);
       continue;
@@ -173,7 +173,7 @@ std::set<std::string> read_known(const std::string& path) {
   std::set<std::string> known;
   if (path.empty()) return known;
   std::ifstream file(path);
-  require(file.good(), ErrorCode::kNotFound, "cannot open {}", path);
+  require(file.good(), v1::ErrorCode::kNotFound, "cannot open {}", path);
   for (std::string line; std::getline(file, line);) {
     line = line.substr(0, line.find('#'));
     line.erase(line.find_last_not_of(" \t") + 1);
@@ -267,7 +267,7 @@ class Summary {
 int run_check(const CheckOptions& options) {
   const auto items = collect_items(options);
   if (items.empty()) {
-    fail(ErrorCode::kNotFound, "no models with cases and no operator cases below {}",
+    fail(v1::ErrorCode::kNotFound, "no models with cases and no operator cases below {}",
          fmt::join(options.paths, ", "));
   }
   Summary summary(options);

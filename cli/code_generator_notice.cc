@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "tierup/tier/code_generator.h"
+#include "tierup/machine.h"
 
 namespace tierup::cli {
 namespace {
 
 std::string failure_of(const ModelArguments& model) {
-  return tier::code_generator_failure(model.options().tiering);
+  return v1::code_generator_failure(model.options());
 }
 
 }  // namespace

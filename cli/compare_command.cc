@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "case_calls.h"
 #include "code_generator_notice.h"
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
 #include "result_text.h"
 #include "settling.h"
-#include "tierup/cases/model_cases.h"
 
 namespace tierup::cli {
 namespace {
@@ -28,32 +28,12 @@ struct CompareArguments {
 
 struct Outcome {
   std::string label;  // The case file, the call.
-  std::string difference;
-  Deviation deviation;
+  api::ResultComparison comparison;
 };
 
-// Copies: a model may write to its inputs, which the other one is to see as they were.
-std::vector<IValue> copied_arguments(const api::CaseCall& call) {
-  return deep_copy(make_tuple(call.args)).to_tuple().items;
-}
-
-IValue make_call(const api::Model& model, const api::CaseCall& call, std::vector<IValue> args) {
-  return call.method == "forward" ? model.call(std::move(args))
-                                  : model.run(call.method, std::move(args));
-}
-
-IValue make_call(const api::Model& model, const api::CaseCall& call) {
-  return make_call(model, call, copied_arguments(call));
-}
-
-// The first result is what is expected of the second.
-Outcome compare_call(const api::Model& first, const api::Model& second, const api::CaseCall& call,
-                     const ComparisonOptions& comparison) {
-  Outcome outcome;
-  const IValue expected = make_call(first, call);
-  const IValue found = make_call(second, call);
-  outcome.difference = find_difference(found, expected, comparison, &outcome.deviation);
-  return outcome;
+// On copies: a model may write to its inputs, which the other one is to see as they were.
+v1::Value call_on_copies(const v1::Module& module, const RecordedCall& call) {
+  return make_call(module, call, api::copies_of(call.args));
 }
 
 ModelArguments second_model(const CompareArguments& arguments) {
@@ -76,29 +56,29 @@ double median(std::vector<double> values) {
 }
 
 // Of the model alone, without the copies.
-double timed_call(const api::Model& model, const api::CaseCall& call) {
-  std::vector<IValue> args = copied_arguments(call);
+double timed_call(const v1::Module& module, const RecordedCall& call) {
+  std::vector<v1::Value> args = api::copies_of(call.args);
   const auto start = Clock::now();
-  const IValue result = make_call(model, call, std::move(args));
+  const v1::Value result = make_call(module, call, std::move(args));
   return milliseconds_since(start);
 }
 
 // Both at the tier they reach, in the order first, second, second, first, so that neither a drift
 // of the machine's speed nor the place after the other favours one.
 Times time_by_turns(const CompareArguments& arguments) {
-  const api::ModelCase model_case = api::read_model_case(arguments.inputs.front());
-  const api::CaseCall& call = model_case.calls.front();
-  const Ref<api::Model> first = arguments.first.load(true);
-  const Ref<api::Model> second = second_model(arguments).load(true);
-  settle(*first, [&](size_t) { make_call(*first, call); });
-  settle(*second, [&](size_t) { make_call(*second, call); });
+  const CaseFile file(arguments.inputs.front());
+  const RecordedCall& call = file.calls().front();
+  const v1::Module first = arguments.first.load(true);
+  const v1::Module second = second_model(arguments).load(true);
+  settle(first, [&](size_t) { call_on_copies(first, call); });
+  settle(second, [&](size_t) { call_on_copies(second, call); });
   Times times;
   const auto end = Clock::now() + std::chrono::duration<double>(arguments.seconds);
   while (times.first_ms.size() < 10 || Clock::now() < end) {
-    times.first_ms.push_back(timed_call(*first, call));
-    times.second_ms.push_back(timed_call(*second, call));
-    times.second_ms.push_back(timed_call(*second, call));
-    times.first_ms.push_back(timed_call(*first, call));
+    times.first_ms.push_back(timed_call(first, call));
+    times.second_ms.push_back(timed_call(second, call));
+    times.second_ms.push_back(timed_call(second, call));
+    times.first_ms.push_back(timed_call(first, call));
   }
   return times;
 }
@@ -107,17 +87,18 @@ std::vector<Outcome> compare_all(const CompareArguments& arguments) {
   const ModelArguments second_arguments = second_model(arguments);
   std::vector<Outcome> outcomes;
   for (const std::string& path : arguments.inputs) {
-    const api::ModelCase model_case = api::read_model_case(path);
-    ComparisonOptions comparison = model_case.comparison;
-    comparison.tolerances.replace(arguments.rtol, arguments.atol);
+    CaseFile file(path);
+    file.set_tolerances(arguments.rtol, arguments.atol);
     // Models with state start each case anew.
-    const Ref<api::Model> first = arguments.first.load(true);
-    const Ref<api::Model> second = second_arguments.load(true);
-    for (size_t i = 0; i < model_case.calls.size(); ++i) {
-      Outcome outcome = compare_call(*first, *second, model_case.calls[i], comparison);
-      outcome.label = fmt::format("{} call {}", path, i);
-      outcomes.push_back(std::move(outcome));
-      if (!outcomes.back().difference.empty()) return outcomes;
+    const v1::Module first = arguments.first.load(true);
+    const v1::Module second = second_arguments.load(true);
+    for (size_t i = 0; i < file.calls().size(); ++i) {
+      const RecordedCall& call = file.calls()[i];
+      // The first result is what is expected of the second.
+      const v1::Value expected = call_on_copies(first, call);
+      const v1::Value found = call_on_copies(second, call);
+      outcomes.push_back({fmt::format("{} call {}", path, i), file.compare(found, expected)});
+      if (!outcomes.back().comparison.difference.empty()) return outcomes;
     }
   }
   return outcomes;
@@ -132,9 +113,9 @@ void print_json(const CompareArguments& arguments, const std::vector<Outcome>& o
   for (const Outcome& outcome : outcomes) {
     json.begin_object();
     json.key("call").string(outcome.label);
-    json.key("difference").string(outcome.difference);
-    json.key("max_absolute_error").number(outcome.deviation.max_absolute);
-    json.key("max_relative_error").number(outcome.deviation.relative());
+    json.key("difference").string(outcome.comparison.difference);
+    json.key("max_absolute_error").number(outcome.comparison.max_absolute_error);
+    json.key("max_relative_error").number(outcome.comparison.relative_error);
     json.end_object();
   }
   json.end_array();
@@ -153,7 +134,7 @@ int run_compare(const CompareArguments& arguments) {
     fmt::print(stderr, "tierup: nothing to compare: the cases have no calls\n");
     return kMismatch;
   }
-  const bool differs = !outcomes.back().difference.empty();
+  const bool differs = !outcomes.back().comparison.difference.empty();
   const Times times = arguments.seconds > 0 ? time_by_turns(arguments) : Times{};
   if (arguments.json) {
     print_json(arguments, outcomes, differs, times);
@@ -161,9 +142,9 @@ int run_compare(const CompareArguments& arguments) {
   }
   print_missing_code_generator(arguments.first);
   for (const Outcome& outcome : outcomes) {
-    fmt::print("{}: {}: {}\n", outcome.label,
-               error_text(outcome.deviation.max_absolute, outcome.deviation.largest_value),
-               outcome.difference.empty() ? "equal" : outcome.difference);
+    const std::string& difference = outcome.comparison.difference;
+    fmt::print("{}: {}: {}\n", outcome.label, error_text(outcome.comparison),
+               difference.empty() ? "equal" : difference);
   }
   if (!times.first_ms.empty()) {
     const double first = median(times.first_ms);

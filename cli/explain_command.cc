@@ -10,9 +10,9 @@
 #include "code_generator_notice.h"
 #include "commands.h"
 #include "explanation.h"
+#include "failure.h"
 #include "json_writer.h"
 #include "model_options.h"
-#include "tierup/base/error.h"
 
 namespace tierup::cli {
 namespace {
@@ -76,6 +76,18 @@ void write_plan(JsonWriter& writer, const v1::PlanInfo& plan, bool with_graph) {
   writer.key("notes").begin_array();
   for (const std::string& note : plan.notes) writer.string(note);
   writer.end_array();
+  writer.key("refusals").begin_array();
+  for (const v1::RegionRefusal& refusal : plan.refusals) {
+    writer.begin_object();
+    writer.key("region").string(refusal.region);
+    writer.key("reason").string(refusal.reason);
+    writer.key("text").string(refusal.text);
+    writer.key("operator").string(refusal.operation);
+    writer.key("place").string(refusal.place);
+    writer.key("count").number(static_cast<size_t>(refusal.count));
+    writer.end_object();
+  }
+  writer.end_array();
   writer.key("memory").begin_array();
   for (const v1::ArenaInfo& memory : plan.memory) {
     writer.begin_object();
@@ -135,10 +147,10 @@ uint64_t tier0_calls(const v1::Module& module) {
 }
 
 // Runs one call, then waits for the compilation that it may have caused.
-CallRecord record_call(const v1::Module& module, const PublicCall& call) {
+CallRecord record_call(const v1::Module& module, const RecordedCall& call) {
   const uint64_t before = tier0_calls(module);
   const double begin = now_ms();
-  make_call(module, call);
+  make_call_or_fail_as_expected(module, call);
   const double end = now_ms();
   module.wait_for_compilation();
   return {begin, end - begin, now_ms() - end, tier0_calls(module) == before};
@@ -148,17 +160,17 @@ void write_text(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  require(file.good(), ErrorCode::kNotFound, "cannot write '{}'", path);
+  require(file.good(), v1::ErrorCode::kNotFound, "cannot write '{}'", path);
 }
 
 int explain(const ExplainArguments& arguments) {
-  const v1::Module module = arguments.model.load_module(true);
-  std::vector<std::vector<PublicCall>> cases;
-  for (const std::string& path : arguments.inputs) cases.push_back(read_case_calls(path));
+  const v1::Module module = arguments.model.load(true);
+  std::vector<CaseFile> cases;
+  for (const std::string& path : arguments.inputs) cases.emplace_back(path);
   Explanation explanation;
   explanation.model = std::filesystem::path(arguments.model.path).filename().string();
   for (int i = 0; i < arguments.calls; ++i) {
-    for (const PublicCall& call : cases[static_cast<size_t>(i) % cases.size()]) {
+    for (const RecordedCall& call : cases[static_cast<size_t>(i) % cases.size()].calls()) {
       explanation.calls.push_back(record_call(module, call));
     }
   }

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "tierup/base/error.h"
+#include "failure.h"
 
 #ifdef TIERUP_COVERAGE
 extern "C" {
@@ -44,7 +44,7 @@ using Emit = std::function<void(RecordKind kind, Position at, CaseOutcome::Statu
 CaseOutcome run_guarded(CheckItem& item, size_t index) {
   try {
     return item.run(index);
-  } catch (const Error& error) {
+  } catch (const v1::Error& error) {
     return CaseOutcome::of_error(error);
   } catch (const std::exception& error) {
     return CaseOutcome::failed(fmt::format("unexpected exception: {}", error.what()));
@@ -60,7 +60,7 @@ void run_item(CheckItem& item, Position from, const Emit& emit) {
   emit(RecordKind::kBegin, from, CaseOutcome::Status::kFailed, item.name());
   try {
     count = item.open();
-  } catch (const Error& error) {
+  } catch (const v1::Error& error) {
     report(from, item.name(), CaseOutcome::of_error(error));
     return;
   } catch (const std::exception& error) {
@@ -230,10 +230,11 @@ void run_cases(const std::vector<std::unique_ptr<CheckItem>>& items,
   Position from;
   while (from.item < items.size()) {
     int ends[2];
-    require(pipe(ends) == 0, ErrorCode::kOutOfMemory, "cannot make a pipe: {}", strerror(errno));
+    require(pipe(ends) == 0, v1::ErrorCode::kOutOfMemory, "cannot make a pipe: {}",
+            strerror(errno));
     fflush(nullptr);
     const pid_t child = fork();
-    require(child >= 0, ErrorCode::kOutOfMemory, "cannot start a process: {}", strerror(errno));
+    require(child >= 0, v1::ErrorCode::kOutOfMemory, "cannot start a process: {}", strerror(errno));
     if (child == 0) {
       close(ends[0]);
       run_child(items, from, ends[1]);

@@ -4,16 +4,13 @@
 
 #include "commands.h"
 #include "json_writer.h"
-#include "tierup/base/error.h"
 #include "tierup/error.h"
 
 namespace tierup::cli {
 namespace {
 
-// On standard error, as text or as one JSON object. Commands over the public API throw its errors,
-// the others the library's own; both say the same.
-template <typename AnyError>
-int report_error(const AnyError& error, bool json) {
+// On standard error, as text or as one JSON object.
+int report_error(const v1::Error& error, bool json) {
   if (!json) {
     std::fprintf(stderr, "tierup: %s\n", error.what());
     return kError;
@@ -34,14 +31,12 @@ int report_error(const AnyError& error, bool json) {
 int run_action(const Action& action) {
   try {
     return action.run();
-  } catch (const Error& error) {
-    return report_error(error, action.json);
   } catch (const v1::Error& error) {
     return report_error(error, action.json);
   } catch (const std::bad_alloc&) {
-    return report_error(Error(ErrorCode::kOutOfMemory, "out of memory"), action.json);
+    return report_error(v1::Error(v1::ErrorCode::kOutOfMemory, "out of memory"), action.json);
   } catch (const std::exception& error) {
-    return report_error(Error(ErrorCode::kInternal, error.what()), action.json);
+    return report_error(v1::Error(v1::ErrorCode::kInternal, error.what()), action.json);
   }
 }
 

@@ -2,9 +2,6 @@
 
 #include <cstdio>
 
-#include "tierup/base/error.h"
-#include "tierup/tensor/allocator.h"
-
 namespace tierup::cli {
 
 std::string tiering_failure(const std::string& text) {
@@ -38,20 +35,7 @@ void ModelArguments::add_to(CLI::App& command) {
                    "Load a model although it needs something unsupported");
 }
 
-api::ModelOptions ModelArguments::options() const {
-  api::ModelOptions options;
-  options.threads = threads;
-  options.time_limit_ms = time_limit_ms;
-  if (seed >= 0) options.seed = static_cast<uint64_t>(seed);
-  options.allow_unsupported = allow_unsupported;
-  options.exported_model = exported_model;
-  options.plugins = plugins;
-  if (inter_op_threads > 0) options.tiering.inter_op_threads = inter_op_threads;
-  options.tiering.apply(tiering);
-  return options;
-}
-
-v1::Options ModelArguments::public_options() const {
+v1::Options ModelArguments::options() const {
   v1::Options options;
   options.threads = threads;
   options.inter_op_threads = inter_op_threads;
@@ -64,18 +48,11 @@ v1::Options ModelArguments::public_options() const {
   return options;
 }
 
-v1::Module ModelArguments::load_module(bool prints_aside) const {
+v1::Module ModelArguments::load(bool prints_aside) const {
   if (memory_limit_mib > 0) v1::set_memory_limit(memory_limit_mib << 20);
-  v1::Options own = public_options();
+  v1::Options own = options();
   if (prints_aside) own.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
   return v1::Module::load(path, own);
-}
-
-Ref<api::Model> ModelArguments::load(bool prints_aside) const {
-  if (memory_limit_mib > 0) set_memory_limit(memory_limit_mib << 20);
-  api::ModelOptions own = options();
-  if (prints_aside) own.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
-  return api::Model::load(archive::map_file(path), std::move(own));
 }
 
 }  // namespace tierup::cli

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "tierup/api/model/model.h"
 #include "tierup/module.h"
 
 namespace tierup::cli {
@@ -22,13 +21,10 @@ struct ModelArguments {
   std::vector<std::string> plugins;
 
   void add_to(CLI::App& command);
-  api::ModelOptions options() const;
-  // Of the public API; for commands that stand on it.
-  v1::Options public_options() const;
-  v1::Module load_module(bool prints_aside) const;
-  // Opens the file. What the model prints goes to stdout, or with `prints_aside`, for commands
-  // whose report stands there, to stderr. Throws what Model::load throws.
-  Ref<api::Model> load(bool prints_aside) const;
+  v1::Options options() const;
+  // What the model prints goes to stdout, or with `prints_aside`, for commands whose report stands
+  // there, to stderr. Throws what Module::load throws.
+  v1::Module load(bool prints_aside) const;
 };
 
 // What is wrong with the text of an option like --tiering; empty: nothing.

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "case_calls.h"
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
 #include "result_text.h"
-#include "tierup/archive/safetensors.h"
-#include "tierup/cases/model_cases.h"
+#include "tierup/tensor_file.h"
 
 namespace tierup::cli {
 namespace {
@@ -27,33 +27,56 @@ struct RunArguments {
 // One call's outcome, as it is printed.
 struct CallReport {
   std::string method;
-  bool is_compared;  // The case says what is expected of the call.
-  api::CallResult outcome;
+  v1::Value value;
+  bool is_compared = false;  // The case says what is expected of the call.
+  std::string raised;        // The error's text, for a call that expects one.
+  api::ResultComparison comparison;
 };
 
-std::vector<CallReport> make_calls(const RunArguments& arguments, const api::Model& model,
-                                   api::ModelCase& model_case) {
+CallReport report_call(const v1::Module& module, const CaseFile& file, const RecordedCall& call) {
+  CallReport report;
+  report.method = call.method;
+  report.is_compared = call.expected || call.error;
+  v1::RunOptions options;
+  options.gradients = file.gradients();
+  try {
+    report.value = make_call(module, call, options);
+  } catch (const v1::Error& error) {
+    if (!call.error) throw;
+    report.raised = error.what();
+    report.comparison.difference = api::compare_error(report.raised, *call.error);
+    return report;
+  }
+  if (call.error) {
+    report.comparison.difference = fmt::format("should raise an error with '{}'", *call.error);
+  } else if (call.expected) {
+    report.comparison = file.compare(report.value, call);
+  }
+  return report;
+}
+
+std::vector<CallReport> make_calls(const RunArguments& arguments, const v1::Module& module,
+                                   const CaseFile& file) {
   std::vector<CallReport> reports;
-  for (api::CaseCall& call : model_case.calls) {
-    if (model_case.calls.size() == 1) call.method = arguments.method;
+  for (RecordedCall call : file.calls()) {
+    if (file.calls().size() == 1) call.method = arguments.method;
     if (!arguments.check) {
       call.expected.reset();
       call.error.reset();
     }
-    reports.push_back(
-        {call.method, call.expected || call.error, api::run_case_call(model, call, model_case)});
+    reports.push_back(report_call(module, file, call));
   }
   return reports;
 }
 
 void write_results(const std::string& path, const std::vector<CallReport>& reports) {
-  archive::NamedTensors tensors;
+  v1::NamedTensors tensors;
   std::string trees;
   for (const CallReport& report : reports) {
-    trees += (trees.empty() ? "" : ", ") + result_tree(report.outcome.value, tensors);
+    trees += (trees.empty() ? "" : ", ") + result_tree(report.value, tensors);
   }
   const bool is_sequence = reports.size() != 1;
-  archive::write_safetensors(path, tensors, {{"outputs", is_sequence ? "[" + trees + "]" : trees}});
+  v1::save_safetensors(path, tensors, {{"outputs", is_sequence ? "[" + trees + "]" : trees}});
 }
 
 void print_json(const RunArguments& arguments, const std::vector<CallReport>& reports) {
@@ -62,12 +85,12 @@ void print_json(const RunArguments& arguments, const std::vector<CallReport>& re
   for (const CallReport& report : reports) {
     json.begin_object();
     json.key("method").string(report.method);
-    json.key("result").string(result_text(report.outcome.value));
+    json.key("result").string(result_text(report.value));
     if (arguments.check && report.is_compared) {
-      json.key("passed").boolean(report.outcome.difference.empty());
-      json.key("difference").string(report.outcome.difference);
-      json.key("max_absolute_error").number(report.outcome.deviation.max_absolute);
-      json.key("max_relative_error").number(report.outcome.deviation.relative());
+      json.key("passed").boolean(report.comparison.difference.empty());
+      json.key("difference").string(report.comparison.difference);
+      json.key("max_absolute_error").number(report.comparison.max_absolute_error);
+      json.key("max_relative_error").number(report.comparison.relative_error);
     }
     json.end_object();
   }
@@ -78,41 +101,39 @@ void print_json(const RunArguments& arguments, const std::vector<CallReport>& re
 void print_text(const RunArguments& arguments, const std::vector<CallReport>& reports) {
   for (const CallReport& report : reports) {
     if (!arguments.check) {
-      fmt::print("{}", result_text(report.outcome.value));
+      fmt::print("{}", result_text(report.value));
       continue;
     }
-    const api::CallResult& outcome = report.outcome;
-    const std::string verdict = outcome.difference.empty() ? "ok" : outcome.difference;
-    if (!outcome.raised.empty()) {
-      fmt::print("{}: error: {}: {}\n", report.method, outcome.raised, verdict);
+    const api::ResultComparison& comparison = report.comparison;
+    const std::string verdict = comparison.difference.empty() ? "ok" : comparison.difference;
+    if (!report.raised.empty()) {
+      fmt::print("{}: error: {}: {}\n", report.method, report.raised, verdict);
       continue;
     }
     if (!report.is_compared) {
       fmt::print("{}: nothing to compare\n", report.method);
       continue;
     }
-    fmt::print("{}: {}: {}\n", report.method,
-               error_text(outcome.deviation.max_absolute, outcome.deviation.largest_value),
-               verdict);
+    fmt::print("{}: {}: {}\n", report.method, error_text(comparison), verdict);
   }
 }
 
-bool expects_anything(const api::ModelCase& model_case) {
-  return std::any_of(model_case.calls.begin(), model_case.calls.end(),
-                     [](const api::CaseCall& call) { return call.expected || call.error; });
+bool expects_anything(const CaseFile& file) {
+  return std::any_of(file.calls().begin(), file.calls().end(),
+                     [](const RecordedCall& call) { return call.expected || call.error; });
 }
 
 int run_model(const RunArguments& arguments) {
-  api::ModelCase model_case = api::read_model_case(arguments.inputs);
-  model_case.comparison.tolerances.replace(arguments.rtol, arguments.atol);
-  const Ref<api::Model> model = arguments.model.load(arguments.json);
-  const std::vector<CallReport> reports = make_calls(arguments, *model, model_case);
+  CaseFile file(arguments.inputs);
+  file.set_tolerances(arguments.rtol, arguments.atol);
+  const v1::Module module = arguments.model.load(arguments.json);
+  const std::vector<CallReport> reports = make_calls(arguments, module, file);
   if (!arguments.out.empty()) write_results(arguments.out, reports);
   arguments.json ? print_json(arguments, reports) : print_text(arguments, reports);
   for (const CallReport& report : reports) {
-    if (!report.outcome.difference.empty()) return kMismatch;
+    if (!report.comparison.difference.empty()) return kMismatch;
   }
-  if (arguments.check && !expects_anything(model_case)) {
+  if (arguments.check && !expects_anything(file)) {
     fmt::print(stderr, "tierup: nothing to compare: {} records neither outputs nor an error\n",
                arguments.inputs);
     return kMismatch;

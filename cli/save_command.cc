@@ -6,8 +6,6 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
-#include "tierup/archive/state_dict.h"
-#include "tierup/archive/torch_save.h"
 
 namespace tierup::cli {
 namespace {
@@ -37,17 +35,14 @@ void report(const SaveArguments& arguments, size_t tensors) {
 }
 
 int save_model(const SaveArguments& arguments) {
-  const Ref<api::Model> model = arguments.model.load(arguments.json);
-  if (!arguments.weights.empty()) {
-    model->load_state(archive::open_state_dict(arguments.weights), !arguments.partial);
-  }
-  const archive::NamedTensors state = model->state();
+  const v1::Module module = arguments.model.load(arguments.json);
+  if (!arguments.weights.empty()) module.load_state_dict(arguments.weights, !arguments.partial);
   if (arguments.state_dict) {
-    archive::save_weights(arguments.out, state);
+    module.save_state_dict(arguments.out);
   } else {
-    model->save(arguments.out);
+    module.save(arguments.out);
   }
-  report(arguments, state.size());
+  report(arguments, module.state_dict().size());
   return kOk;
 }
 

@@ -13,13 +13,12 @@ constexpr int kMostRounds = 100;
 
 }  // namespace
 
-double settle(const api::Model& model, const std::function<void(size_t)>& call) {
+double settle(const v1::Module& module, const std::function<void(size_t)>& call) {
   const auto start = Clock::now();
-  model.tiers().wait_for_jobs();
-  for (int round = 0; round < 3 || (round < kMostRounds && model.tiers().has_open_trials());
-       ++round) {
+  module.wait_for_compilation();
+  for (int round = 0; round < 3 || (round < kMostRounds && !module.is_settled()); ++round) {
     for (size_t i = 0; i < 3; ++i) call(i);
-    model.tiers().wait_for_jobs();
+    module.wait_for_compilation();
   }
   return milliseconds_since(start);
 }

@@ -12,15 +12,11 @@
 #include <functional>
 
 #include "commands.h"
+#include "failure.h"
 #include "json_writer.h"
 #include "settling.h"
-#include "tierup/api/model/model_task.h"
-#include "tierup/api/model/parameter_gradients.h"
-#include "tierup/base/error.h"
-#include "tierup/base/parallel.h"
-#include "tierup/kernels/memory/copy.h"
-#include "tierup/tensor/allocator.h"
-#include "tierup/training/clip.h"
+#include "tierup/machine.h"
+#include "tierup/training.h"
 
 namespace tierup::cli {
 namespace {
@@ -45,19 +41,18 @@ double median(std::vector<double> values, double share = 0.5) {
 
 class Steps {
  public:
-  Steps(const TrainBenchOptions& options, const api::Model& model)
+  Steps(const TrainBenchOptions& options, const v1::Module& module)
       : options_(options),
-        model_(model),
-        loss_(api::loss_of(options.choice.loss)),
-        data_(training::DataSet::open(options.choice.data, options.choice.columns(model, loss_))),
-        optimizer_(options.choice.make_optimizer(model)),
-        parameters_(optimizer_.parameters()) {
-    batch_ = options.batch > 0 ? std::min(options.batch, data_.rows()) : data_.rows();
-  }
+        module_(module),
+        data_(v1::load_columns(options.choice.data, options.choice.columns(module))),
+        rows_(data_[0].second.size(0)),
+        batch_(options.batch > 0 ? std::min(options.batch, rows_) : rows_),
+        optimizer_(options.choice.make_optimizer(module)),
+        parameters_(optimizer_.parameters()) {}
 
   StepTimes make(size_t number) {
     StepTimes times;
-    const training::Batch batch = batch_of(number);
+    const std::vector<v1::Value> batch = batch_of(number);
     const auto start = Clock::now();
     double last = 0;
     const auto done = [&](Part part) {
@@ -65,21 +60,17 @@ class Steps {
       times.parts[part] = now - last;
       last = now;
     };
-    api::clear_gradients(parameters_);
+    optimizer_.zero_grad();
     done(kZero);
-    Tensor loss = forward(batch);
+    v1::Tensor loss = forward(batch);
     done(kForward);
-    model_.backward({loss});
+    v1::backward(loss);
     last_loss_ = std::move(loss);
     done(kBackward);
-    const std::vector<Tensor> gradients = api::gradients_of(parameters_);
-    double factor = 1;
-    if (options_.choice.clip_norm >= 0) {
-      factor = training::clip_factor(training::total_norm(gradients), options_.choice.clip_norm,
-                                     parameters_[0].dtype());
-    }
+    const bool clips = options_.choice.clip_norm >= 0;
+    const double norm = clips ? v1::gradient_norm(parameters_) : 0;
     done(kClip);
-    optimizer_.step(gradients, factor);
+    clips ? optimizer_.step_clipped(norm, options_.choice.clip_norm) : optimizer_.step();
     done(kStep);
     times.all = last;
     return times;
@@ -87,43 +78,45 @@ class Steps {
 
   // The tensors' memory of one step at its highest, less what is left after it.
   double peak_mib(size_t number) {
-    reset_peak();
+    v1::reset_peak_memory();
     make(number);
-    const AllocatorStats stats = allocator_stats();
+    const v1::MemoryStats stats = v1::memory_stats();
     return static_cast<double>(stats.peak_bytes - stats.live_bytes) / kMebi;
   }
 
-  double loss() const {
-    return kernels::to_dtype(last_loss_, ScalarType::kDouble).data<double>()[0];
-  }
+  double loss() const { return last_loss_.to(v1::DType::kFloat64).data<double>()[0]; }
 
  private:
-  training::Batch batch_of(size_t number) const {
-    const int64_t batches = data_.rows() / batch_;
-    const int64_t at = static_cast<int64_t>(number) % batches * batch_;
-    return data_.range(at, at + batch_);
+  std::vector<v1::Value> batch_of(size_t number) const {
+    const int64_t at = static_cast<int64_t>(number) % (rows_ / batch_) * batch_;
+    std::vector<v1::Value> batch;
+    for (const auto& [name, column] : data_) batch.emplace_back(column.rows(at, at + batch_));
+    return batch;
   }
 
-  Tensor forward(const training::Batch& batch) const {
-    const size_t inputs = loss_.op.empty() ? batch.size() : batch.size() - 1;
-    std::vector<IValue> args(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(inputs));
-    api::RunOptions run;
+  v1::Tensor forward(std::vector<v1::Value> batch) const {
+    v1::Tensor target;
+    if (!options_.choice.model_gives_loss()) {
+      target = batch.back().to_tensor();
+      batch.pop_back();
+    }
+    v1::RunOptions run;
     run.gradients = true;
-    const IValue result = model_.call(std::move(args), {}, run);
-    require(result.is_tensor(), ErrorCode::kInvalidArgument,
-            "training needs a model whose forward gives one tensor, not a {}", result.tag_name());
-    if (loss_.op.empty()) return result.to_tensor();
-    return api::mean_loss(loss_, result.to_tensor(), batch.back(), true);
+    const v1::Value result = module_.call(std::move(batch), {}, run);
+    require(result.is_tensor(), v1::ErrorCode::kInvalidArgument,
+            "training needs a model whose forward gives one tensor, not a {}", result.type());
+    if (!target.defined()) return result.to_tensor();
+    return v1::mean_loss(options_.choice.loss, result.to_tensor(), target);
   }
 
   const TrainBenchOptions& options_;
-  const api::Model& model_;
-  const api::Loss& loss_;
-  training::DataSet data_;
-  training::Optimizer optimizer_;
-  std::vector<Tensor> parameters_;
-  int64_t batch_ = 0;
-  Tensor last_loss_;
+  const v1::Module& module_;
+  const v1::NamedTensors data_;
+  const int64_t rows_;
+  const int64_t batch_;
+  const v1::Optimizer optimizer_;
+  const std::vector<v1::Tensor> parameters_;
+  v1::Tensor last_loss_;
 };
 
 std::vector<StepTimes> timed_steps(Steps& steps, const TrainBenchOptions& options) {
@@ -161,22 +154,22 @@ void TrainBenchOptions::add_to(CLI::App& command) {
 }
 
 int bench_training(const TrainBenchOptions& options, const ModelArguments& arguments) {
-  require(!options.choice.data.empty(), ErrorCode::kInvalidArgument,
+  require(!options.choice.data.empty(), v1::ErrorCode::kInvalidArgument,
           "--train needs --data, the columns to train on");
   std::vector<Figure> figures;
   auto start = Clock::now();
-  const Ref<api::Model> model = arguments.load(true);
+  const v1::Module module = arguments.load(true);
   figures.emplace_back("load_ms", milliseconds_since(start));
-  if (model->exported() == nullptr) model->set_training(true);
-  const ThreadCountScope threads(arguments.threads);  // Of the optimiser and the loss.
-  Steps steps(options, *model);
+  if (!module.info().is_exported) module.train();  // An exported program's mode is baked in.
+  const v1::ThreadScope threads(arguments.threads);
+  Steps steps(options, module);
   start = Clock::now();
   steps.make(0);
   figures.emplace_back("first_ms", milliseconds_since(start));
   const double first_loss = steps.loss();
   for (int i = 1; i < kEarlySteps; ++i) steps.make(static_cast<size_t>(i));
   const double tenth_loss = steps.loss();
-  figures.emplace_back("settle_ms", settle(*model, [&](size_t number) { steps.make(number); }));
+  figures.emplace_back("settle_ms", settle(module, [&](size_t number) { steps.make(number); }));
   const std::vector<StepTimes> times = timed_steps(steps, options);
   add_times(times, figures);
   figures.emplace_back("step_mib", steps.peak_mib(times.size()));

@@ -4,20 +4,16 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "failure.h"
 #include "json_writer.h"
 #include "model_options.h"
-#include "tierup/api/model/model_task.h"
-#include "tierup/api/model/plain_json.h"
-#include "tierup/base/error.h"
-#include "tierup/base/parallel.h"
+#include "tierup/optim.h"
 #include "train_options.h"
 
 namespace tierup::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using training::EpochReport;
-using training::Schedule;
 
 struct TrainArguments {
   ModelArguments model;
@@ -29,47 +25,44 @@ struct TrainArguments {
   double clip_value = -1;
   int64_t early_stop = 0;
   bool keep_nonfinite = false;
-  training::TrainerOptions trainer;
+  v1::TrainOptions trainer;
   bool json = false;
 };
 
 // A name of the common ones, or a kind of torch.optim.lr_scheduler with its settings:
-// StepLR:{"step_size": 3}.
-std::unique_ptr<Schedule> make_schedule(const TrainArguments& arguments, int64_t batches,
-                                        training::Optimizer& optimizer,
-                                        training::SchedulePace& pace) {
-  const std::string& text = arguments.schedule;
-  const int64_t steps = std::max<int64_t>(1, batches * arguments.trainer.epochs);
-  pace = training::SchedulePace::kBatch;
-  const auto made = [&](const char* name, const std::string& settings) {
-    return std::make_unique<Schedule>(name, api::plain_json(settings).to_dict(), optimizer);
-  };
-  if (text == "constant") return nullptr;
-  if (text == "cosine") return made("CosineAnnealingLR", fmt::format("{{\"T_max\": {}}}", steps));
+// StepLR:{"step_size": 3}. Says in `options` when it steps.
+std::optional<v1::Schedule> make_schedule(const std::string& text, int64_t steps,
+                                          const v1::Optimizer& optimizer,
+                                          v1::TrainOptions& options) {
+  options.step_schedule_by_batch = true;
+  if (text == "constant") return std::nullopt;
+  if (text == "cosine") {
+    return v1::Schedule("CosineAnnealingLR", {{"T_max", steps}}, optimizer);
+  }
   if (text == "linear") {
-    return made(
-        "LinearLR",
-        fmt::format(R"({{"start_factor": 1.0, "end_factor": 0.0, "total_iters": {}}})", steps));
+    return v1::Schedule("LinearLR",
+                        {{"start_factor", 1.0}, {"end_factor", 0.0}, {"total_iters", steps}},
+                        optimizer);
   }
   if (text == "one_cycle") {
-    return made("OneCycleLR", fmt::format(R"({{"max_lr": {}, "total_steps": {}}})",
-                                          optimizer.groups()[0].settings.lr, steps));
+    return v1::Schedule("OneCycleLR", {{"max_lr", optimizer.rate()}, {"total_steps", steps}},
+                        optimizer);
   }
-  pace = training::SchedulePace::kEpoch;
-  if (text == "plateau") return made("ReduceLROnPlateau", "{}");
+  options.step_schedule_by_batch = false;
+  if (text == "plateau") return v1::Schedule("ReduceLROnPlateau", {}, optimizer);
   const size_t colon = text.find(':');
-  const IValue settings =
-      colon == std::string::npos ? api::plain_json("{}") : api::plain_json(text.substr(colon + 1));
-  require(settings.is_dict(), ErrorCode::kInvalidArgument,
-          "--schedule {}: settings are an object in JSON", text);
-  return std::make_unique<Schedule>(text.substr(0, colon), settings.to_dict(), optimizer);
+  v1::NamedValues settings;
+  if (colon != std::string::npos) {
+    settings = read_settings("--schedule " + text, text.substr(colon + 1));
+  }
+  return v1::Schedule(text.substr(0, colon), settings, optimizer);
 }
 
 std::string percent(const std::optional<double>& part) {
   return part ? fmt::format("  right {:5.1f} %", 100 * *part) : "";
 }
 
-void print_text(const EpochReport& report, int64_t epochs) {
+void print_text(const v1::TrainReport& report, int64_t epochs) {
   std::string line =
       fmt::format("epoch {:>{}}/{}  loss {:<9.5g}{}", report.epoch, std::to_string(epochs).size(),
                   epochs, report.loss, percent(report.accuracy));
@@ -85,14 +78,14 @@ void optional_number(JsonWriter& json, const char* key, const std::optional<doub
   if (value) json.key(key).number(*value);
 }
 
-void print_json(const TrainArguments& arguments, const training::TrainingResult& result) {
+void print_json(const TrainArguments& arguments, const std::vector<v1::TrainReport>& reports) {
   JsonWriter json;
   json.begin_object();
   json.key("out").string(arguments.out);
-  json.key("stopped_early").boolean(result.stopped_early);
-  json.key("best_epoch").integer(result.best_epoch);
+  json.key("stopped_early").boolean(!reports.empty() && reports.back().stopped_early);
+  json.key("best_epoch").integer(reports.empty() ? 0 : reports.back().best_epoch);
   json.key("epochs").begin_array();
-  for (const EpochReport& report : result.epochs) {
+  for (const v1::TrainReport& report : reports) {
     json.begin_object();
     json.key("epoch").integer(report.epoch);
     json.key("loss").number(report.loss);
@@ -108,8 +101,9 @@ void print_json(const TrainArguments& arguments, const training::TrainingResult&
 }
 
 // What a run's options say, and what is best known before the first step.
-training::TrainerOptions trainer_options(const TrainArguments& arguments) {
-  training::TrainerOptions options = arguments.trainer;
+v1::TrainOptions trainer_options(const TrainArguments& arguments) {
+  v1::TrainOptions options = arguments.trainer;
+  options.loss = arguments.choice.loss;
   if (arguments.choice.clip_norm >= 0) options.clip_norm = arguments.choice.clip_norm;
   if (arguments.clip_value >= 0) options.clip_value = arguments.clip_value;
   if (arguments.early_stop > 0) options.early_stop = arguments.early_stop;
@@ -121,43 +115,40 @@ training::TrainerOptions trainer_options(const TrainArguments& arguments) {
   return options;
 }
 
+// Of the whole training. A batch that does not fit is refused here, before it counts anything.
+int64_t steps_of(const v1::TrainOptions& options, int64_t rows) {
+  require(options.batch > 0 && options.batch <= rows, v1::ErrorCode::kInvalidArgument,
+          "a batch of {} rows does not fit the data, which has {}", options.batch, rows);
+  const int64_t batches =
+      options.drop_last ? rows / options.batch : (rows + options.batch - 1) / options.batch;
+  return std::max<int64_t>(1, batches * options.epochs);
+}
+
 int train_model(const TrainArguments& arguments) {
-  const api::Loss& loss = api::loss_of(arguments.choice.loss);
-  const Ref<api::Model> model = arguments.model.load(arguments.json);
-  const std::vector<std::string> columns = arguments.choice.columns(*model, loss);
-  const training::DataSet data = training::DataSet::open(arguments.choice.data, columns);
-  std::optional<training::DataSet> validation;
-  if (!arguments.validate.empty()) {
-    validation = training::DataSet::open(arguments.validate, columns);
-  }
-  const ThreadCountScope threads(arguments.model.threads);  // Of the optimiser and the loss.
-  training::Optimizer optimizer = arguments.choice.make_optimizer(*model);
-  training::TrainerOptions options = trainer_options(arguments);
-  require(options.batch > 0 && options.batch <= data.rows(), ErrorCode::kInvalidArgument,
-          "{}: a batch of {} rows does not fit the data, which has {}", data.name(), options.batch,
-          data.rows());
-  const int64_t batches = options.drop_last ? data.rows() / options.batch
-                                            : (data.rows() + options.batch - 1) / options.batch;
-  const std::unique_ptr<Schedule> schedule =
-      make_schedule(arguments, batches, optimizer, options.pace);
-  api::ModelTask task(*model, loss);
-  task.check_data(data);
-  if (validation) task.check_data(*validation);
-  training::Trainer trainer(task, optimizer, schedule.get(), options);
-  const training::TrainingResult result =
-      trainer.run(data, validation ? &*validation : nullptr, [&](const EpochReport& report) {
-        if (!arguments.json) print_text(report, options.epochs);
-        return true;
-      });
+  const v1::Module module = arguments.model.load(arguments.json);
+  const std::vector<std::string> columns = arguments.choice.columns(module);
+  const v1::NamedTensors data = v1::load_columns(arguments.choice.data, columns);
+  v1::NamedTensors validation;
+  if (!arguments.validate.empty()) validation = v1::load_columns(arguments.validate, columns);
+  const v1::Optimizer optimizer = arguments.choice.make_optimizer(module);
+  v1::TrainOptions options = trainer_options(arguments);
+  const std::optional<v1::Schedule> schedule = make_schedule(
+      arguments.schedule, steps_of(options, data[0].second.size(0)), optimizer, options);
+  const std::vector<v1::TrainReport> reports =
+      v1::train(module, optimizer, schedule ? &*schedule : nullptr, data, validation, options,
+                [&](const v1::TrainReport& report) {
+                  if (!arguments.json) print_text(report, options.epochs);
+                  return true;
+                });
   if (!arguments.out.empty()) {
-    task.set_training(false);
-    model->save(arguments.out);
+    if (!module.info().is_exported) module.eval();  // An exported program's mode is baked in.
+    module.save(arguments.out);
   }
   if (arguments.json) {
-    print_json(arguments, result);
-  } else if (result.stopped_early) {
+    print_json(arguments, reports);
+  } else if (!reports.empty() && reports.back().stopped_early) {
     fmt::print("stopped: no lower validation loss since epoch {}, whose weights are kept\n",
-               result.best_epoch);
+               reports.back().best_epoch);
   }
   return kOk;
 }

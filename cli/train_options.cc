@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 
-#include "tierup/api/model/model_task.h"
-#include "tierup/api/model/plain_json.h"
-#include "tierup/base/error.h"
+#include <algorithm>
+
+#include "failure.h"
+#include "tierup/training.h"
 
 namespace tierup::cli {
 
@@ -15,7 +17,7 @@ void TrainingChoice::add_to(CLI::App& command, const char* columns_option) {
                      "Columns for forward's arguments (default: by their names)");
   command.add_option("--target", target, "Column of the targets (default: target)");
   command.add_option("--loss", loss,
-                     fmt::format("{} (what forward gives)", fmt::join(api::loss_names(), ", ")));
+                     fmt::format("{} (what forward gives)", fmt::join(v1::loss_names(), ", ")));
   command.add_option("--optimizer", optimizer,
                      "sgd, adam, adamw, rmsprop, adagrad, adadelta, nadam, radam, adamax");
   command.add_option("--lr", lr, "Learning rate (default: the optimizer's)");
@@ -28,26 +30,55 @@ void TrainingChoice::add_to(CLI::App& command, const char* columns_option) {
       ->expected(1);
 }
 
-std::vector<std::string> TrainingChoice::columns(const api::Model& model,
-                                                 const api::Loss& wanted) const {
-  std::vector<std::string> columns = inputs.empty() ? api::needed_arguments(model) : inputs;
-  if (!wanted.op.empty()) columns.push_back(target);
+std::vector<std::string> TrainingChoice::columns(const v1::Module& module) const {
+  std::vector<std::string> columns = inputs;
+  if (columns.empty()) {
+    for (const v1::ValueSpec& argument : module.signature().inputs) {
+      if (!argument.default_value) columns.push_back(argument.name);
+    }
+  }
+  if (!model_gives_loss()) columns.push_back(target);
   return columns;
 }
 
-training::Optimizer TrainingChoice::make_optimizer(const api::Model& model) const {
-  const training::OptimizerKind kind = training::optimizer_kind(optimizer);
-  training::ParameterGroup group;
-  group.settings = training::optimizer_facts(kind).defaults;
-  if (!settings.empty()) {
-    const IValue values = api::plain_json(settings);
-    require(values.is_dict(), ErrorCode::kInvalidArgument,
-            "--settings is an object in JSON, like '{{\"momentum\": 0.9}}'");
-    training::apply_settings(kind, values.to_dict(), false, group.settings);
+v1::Optimizer TrainingChoice::make_optimizer(const v1::Module& module) const {
+  v1::Optimizer::Group group;
+  if (!settings.empty()) group.settings = read_settings("--settings", settings);
+  if (lr >= 0) {
+    std::erase_if(group.settings, [](const auto& setting) { return setting.first == "lr"; });
+    group.settings.emplace_back("lr", lr);
   }
-  if (lr >= 0) group.settings.lr = lr;
-  group.parameters = api::trainable_parameters(model, only);
-  return {kind, {std::move(group)}};
+  group.parameters = parameters(module);
+  return {optimizer, std::vector{std::move(group)}};
+}
+
+v1::NamedTensors TrainingChoice::parameters(const v1::Module& module) const {
+  v1::NamedTensors trainable = module.parameters();
+  std::erase_if(trainable, [](const auto& named) { return !v1::requires_grad(named.second); });
+  require(!trainable.empty(), v1::ErrorCode::kInvalidArgument,
+          "the model has no parameter that requires gradients");
+  if (only.empty()) return trainable;
+  v1::NamedTensors chosen;
+  std::string names;
+  for (auto& [name, tensor] : trainable) {
+    names += "\n- " + name;
+    const bool is_wanted = std::ranges::any_of(only, [&](const std::string& pattern) {
+      return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    });
+    if (is_wanted) chosen.emplace_back(name, tensor);
+  }
+  require(!chosen.empty(), v1::ErrorCode::kInvalidArgument,
+          "no parameter is called like {}; there are:{}", fmt::join(only, ", "), names);
+  return chosen;
+}
+
+v1::NamedValues read_settings(const std::string& option, const std::string& json) {
+  const v1::Value values = v1::Value::from_json(json);
+  require(values.kind() == v1::Value::Kind::kDict, v1::ErrorCode::kInvalidArgument,
+          "{}: settings are an object in JSON, like '{{\"momentum\": 0.9}}'", option);
+  v1::NamedValues settings;
+  for (const auto& [name, value] : values.entries()) settings.emplace_back(name.to_string(), value);
+  return settings;
 }
 
 }  // namespace tierup::cli

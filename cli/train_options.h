@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "model_options.h"
-#include "tierup/api/model/losses.h"
-#include "tierup/training/optimizer.h"
+#include "tierup/optim.h"
 
 namespace tierup::cli {
 
@@ -24,11 +23,19 @@ struct TrainingChoice {
 
   // `columns_option` names the option that takes the columns of forward's arguments.
   void add_to(CLI::App& command, const char* columns_option);
-  // The columns of the model's arguments, then the target.
-  std::vector<std::string> columns(const api::Model& model, const api::Loss& loss) const;
+  // Forward gives the loss itself, from all columns.
+  bool model_gives_loss() const { return loss == "output"; }
+  // The columns of forward's arguments, then the target, if the loss wants one.
+  std::vector<std::string> columns(const v1::Module& module) const;
   // Over the parameters that the choice names. Throws kInvalidArgument for settings that the
   // optimiser does not have.
-  training::Optimizer make_optimizer(const api::Model& model) const;
+  v1::Optimizer make_optimizer(const v1::Module& module) const;
+
+ private:
+  v1::NamedTensors parameters(const v1::Module& module) const;
 };
+
+// A text in JSON that is an object, as settings; `option` names it in errors.
+v1::NamedValues read_settings(const std::string& option, const std::string& json);
 
 }  // namespace tierup::cli

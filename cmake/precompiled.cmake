@@ -6,15 +6,16 @@
 # with flags of its own (another instruction set) reads headers as text.
 option(TIERUP_PCH "Precompile common headers: shortens a build from nothing" OFF)
 
-set(TIERUP_PCH_LOWER <algorithm> <array> <atomic> <bit> <cmath> <complex> <condition_variable> <cstring>
+set(TIERUP_PCH_STANDARD <algorithm> <array> <atomic> <bit> <cmath> <complex> <condition_variable> <cstring>
     <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string>
     <string_view> <thread> <tuple> <unordered_map> <unordered_set> <utility> <variant> <vector>
-    <fmt/format.h> "${CMAKE_SOURCE_DIR}/tierup/base/error.h"
-    "${CMAKE_SOURCE_DIR}/tierup/base/parallel.h" "${CMAKE_SOURCE_DIR}/tierup/tensor/tensor.h"
-    "${CMAKE_SOURCE_DIR}/tierup/tensor/ivalue.h")
-set(TIERUP_PCH_UPPER ${TIERUP_PCH_LOWER} "${CMAKE_SOURCE_DIR}/tierup/ir/graph_editor.h"
-    "${CMAKE_SOURCE_DIR}/tierup/ops/table/boxing.h" "${CMAKE_SOURCE_DIR}/tierup/ops/table/op_table.h")
-set(TIERUP_PCH_COMMAND ${TIERUP_PCH_LOWER} <CLI/CLI.hpp>)
+    <fmt/format.h>)
+set(TIERUP_PCH_LOWER ${TIERUP_PCH_STANDARD} <tierup/base/error.h>
+    <tierup/base/parallel.h> <tierup/tensor/tensor.h>
+    <tierup/tensor/ivalue.h>)
+set(TIERUP_PCH_UPPER ${TIERUP_PCH_LOWER} <tierup/ir/graph_editor.h>
+    <tierup/ops/table/boxing.h> <tierup/ops/table/op_table.h>)
+set(TIERUP_PCH_COMMAND ${TIERUP_PCH_STANDARD} <CLI/CLI.hpp> <tierup/module.h>)
 set(TIERUP_PCH_TESTS ${TIERUP_PCH_UPPER} <gtest/gtest.h> <gmock/gmock.h>)
 
 function(tierup_precompiled_set name headers)

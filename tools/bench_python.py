@@ -1,20 +1,29 @@
-"""What Python costs: calls, awaits, torch.compile, against ONNX Runtime, eager and Inductor. Needs PyTorch, ONNX Runtime.
+"""What Python costs: calls, awaits, threads, against ONNX Runtime, eager PyTorch and C++ callers.
 
-    python tools/bench_python.py calls|await|compile [MODEL...]
+    TIERUP=COMMAND python tools/bench_python.py calls|await|threads
 
-Medians; every figure of a line comes from turns in one run.
+Needs PyTorch, safetensors, onnx and ONNX Runtime. Medians; the figures of a table come from turns in one run, but for
+those of the command (C++), which runs before and after the others.
 """
 
 import asyncio
 import io
+import json
+import os
 import statistics
+import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 import numpy as np
+import safetensors.torch
 import torch
 
 import tierup
+
+COMMAND = os.environ.get("TIERUP", "tierup")
 
 
 def each(functions, seconds=1.0, burst=20):
@@ -104,47 +113,62 @@ def awaits():
     print(f"{'await, 10,000 in flight':26s} {asyncio.run(many(10_000)):7.2f} us")
 
 
-def models(names):
-    import torchvision.models as vision
-    import transformers
+def spinning(n):
+    """A TorchScript model that takes about a millisecond of one core."""
 
-    image = torch.randn(1, 3, 224, 224)
-    known = {
-        "mlp": lambda: (torch.nn.Sequential(*[torch.nn.Linear(256, 256), torch.nn.ReLU()] * 3), (torch.randn(8, 256),)),
-        "resnet18": lambda: (vision.resnet18(weights=None), (image,)),
-        "mobilenet": lambda: (vision.mobilenet_v3_small(weights=None), (image,)),
-        "bert": lambda: (transformers.BertModel(transformers.BertConfig()), (torch.randint(0, 1000, (1, 128)),)),
-    }
-    for name in names or known:
-        torch.manual_seed(0)
-        yield name, *known[name]()
+    class Products(torch.nn.Module):
+        def forward(self, x):
+            for _ in range(12):
+                x = torch.tanh(x @ x)
+            return x
+
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.script(Products()), buffer)
+    return buffer.getvalue(), torch.full((n, n), 1.0 / n)
 
 
-def compiled(names):
-    for name, module, inputs in models(names):
-        module.eval()
-        functions, firsts = {"eager": lambda m=module: m(*inputs)}, {}
-        with torch.no_grad():
-            for backend in ("eager", "tierup", "inductor"):
-                torch._dynamo.reset()
-                function = torch.compile(module, backend=backend)
-                begin = time.perf_counter()
-                function(*inputs)
-                firsts[backend] = time.perf_counter() - begin
-                if backend != "eager":
-                    functions[backend] = lambda f=function: f(*inputs)
-            for _ in range(60):
-                functions["tierup"]()
-            time.sleep(3)
-            took = each(functions, seconds=4, burst=1)
-        print(
-            f"{name:10s} first answer: no-op backend {firsts['eager']:.2f} s, tierup {firsts['tierup']:.2f}, Inductor "
-            f"{firsts['inductor']:.2f}; steady: eager {took['eager'] / 1e3:.3f} ms, tierup {took['tierup'] / 1e3:.3f}, "
-            f"Inductor {took['inductor'] / 1e3:.3f}",
-            flush=True,
-        )
+def threads():
+    """Calls a second of 16 threads that share a model of 1 ms: of Python, and of the command (C++)."""
+    data, x = spinning(160)
+    own = tierup.tensor(x)
+    rates = {"Python": [], "C++": []}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.pt")
+        with open(path, "wb") as file:
+            file.write(data)
+        safetensors.torch.save_file({"in.0": x}, os.path.join(folder, "case.safetensors"))
+        command = [COMMAND, "bench", path, "--inputs", os.path.join(folder, "case.safetensors"), "--threads", "1"]
+        model = tierup.load(path, threads=1)
+        for _ in range(100):
+            model(own)
+        for _ in range(3):
+            run = subprocess.run([*command, "-c", "16", "-t", "2", "--json"], capture_output=True, text=True, check=True)
+            rates["C++"].append(json.loads(run.stdout)["throughput"])
+            rates["Python"].append(rate_of_threads(16, 2, lambda: model(own)))
+    for name, values in rates.items():
+        print(f"16 threads, {name:7s} {max(values):8.0f} calls/s ({', '.join(f'{value:.0f}' for value in values)})")
+
+
+def rate_of_threads(count, seconds, function):
+    done = [0] * count
+    stop = threading.Event()
+
+    def work(place):
+        while not stop.is_set():
+            function()
+            done[place] += 1
+
+    workers = [threading.Thread(target=work, args=(place,)) for place in range(count)]
+    begin = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    time.sleep(seconds)
+    stop.set()
+    took = time.perf_counter() - begin
+    for worker in workers:
+        worker.join()
+    return sum(done) / took
 
 
 if __name__ == "__main__":
-    what = sys.argv[1]
-    {"calls": calls, "await": awaits}[what]() if what != "compile" else compiled(sys.argv[2:])
+    {"calls": calls, "await": awaits, "threads": threads}[sys.argv[1]]()

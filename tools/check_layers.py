@@ -1,7 +1,8 @@
 """Fails when a room includes a room, or a third-party library, that it may not.
 
 Rules: LAYERS (rooms and their sub-rooms), only `codegen` includes LLVM, only `kernels` includes oneDNN, the public headers
-under include/tierup include nothing but each other and the standard library.
+under include/tierup include nothing but each other and the standard library. The command stands on the public headers
+alone, and on those headers of `cases` that include nothing of the rooms themselves.
 """
 
 import pathlib
@@ -12,6 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OWNERS = {"llvm/": "codegen", "dnnl": "kernels", "oneapi/dnnl": "kernels"}
 # A C interface that a room below api implements.
 INTERFACES = {"tierup/plugin.h": "executor"}
+# What the command sees of the rooms: recorded cases, which are no part of the public API.
+COMMAND_ROOM = "cases"
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 
 
@@ -62,8 +65,8 @@ def check_rooms(root, allowed):
             parts = target.split("/")
             if parts[0] == "tierup" and len(parts) > 2 and parts[1] not in allowed[room]:
                 yield f"{where}: {room} may not include {parts[1]}"
-            if parts[0] == "tierup" and len(parts) == 2 and room not in ("api", INTERFACES.get(target)):
-                yield f"{where}: only api includes the public headers"
+            if parts[0] == "tierup" and len(parts) == 2 and room not in ("api", COMMAND_ROOM, INTERFACES.get(target)):
+                yield f"{where}: only api and {COMMAND_ROOM} include the public headers"
             for prefix, owner in OWNERS.items():
                 if target.startswith(prefix) and room != owner:
                     yield f"{where}: only {owner} may include {target}"
@@ -91,9 +94,26 @@ def check_public(root):
                 yield f"{path.relative_to(root)}:{number}: public headers include only public headers"
 
 
+def check_command(root):
+    """Files of cli/, and what they reach of the room that they may see."""
+    pending = sorted((root / "cli").glob("*.[hc]*"))
+    seen = set(pending)
+    for path in pending:
+        for number, _, target in includes(path):
+            parts = target.split("/")
+            if parts[0] != "tierup" or len(parts) == 2:
+                continue
+            if parts[1] != COMMAND_ROOM:
+                yield f"{path.relative_to(root)}:{number}: the command may not reach {target}"
+            elif (header := root / target) not in seen and header.exists():
+                seen.add(header)
+                pending.append(header)
+
+
 def check(root):
     allowed = allowed_rooms()
-    return [*check_rooms(root, allowed), *check_sub_rooms(root, allowed_sub_rooms()), *check_public(root)]
+    return [*check_rooms(root, allowed), *check_sub_rooms(root, allowed_sub_rooms()), *check_public(root),
+            *check_command(root)]
 
 
 if __name__ == "__main__":

@@ -35,6 +35,24 @@ class SeededViolations(unittest.TestCase):
         found = self.problems("tierup/kernels/utils/a.h", "")
         self.assertEqual(found, ["tierup/kernels/utils/a.h: sub-room kernels/utils is not in LAYERS"])
 
+    def test_internal_include_of_the_command_is_named(self):
+        found = self.problems("cli/a.cc", '#include "tierup/module.h"\n#include "tierup/api/model/model.h"\n')
+        self.assertEqual(found, ["cli/a.cc:2: the command may not reach tierup/api/model/model.h"])
+
+    def test_internal_include_behind_a_header_of_the_cases_is_named(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            root = pathlib.Path(scratch)
+            texts = {
+                "cli/a.cc": '#include "tierup/cases/a.h"\n',
+                "tierup/cases/a.h": '#include "tierup/cases/b.h"\n',
+                "tierup/cases/b.h": '#include "tierup/value.h"\n#include "tierup/tensor/ivalue.h"\n',
+            }
+            for path, text in texts.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            found = check_layers.check(root)
+        self.assertEqual(found, ["tierup/cases/b.h:2: the command may not reach tierup/tensor/ivalue.h"])
+
     def test_downward_include_is_fine(self):
         self.assertEqual(self.problems("tierup/ir/a.h", '#include "tierup/tensor/tensor.h"\n'), [])
 

@@ -14,6 +14,20 @@ OPERATOR_NAME = re.compile(r'"aten::')
 NAMELESS = re.compile(r"tierup/(analysis|passes|codegen|runtime|tier|executor|profile|kernels)/")
 
 
+# Why something is in no region: each reason must be reached by a test.
+REFUSALS = ["tierup/ops/regions/refusal.cc", "tierup/kernels/net/net_refusal.cc"]
+REFUSAL = re.compile(r"\{(\w+)::(k\w+), \"(\w+)\",")
+
+
+def untested_refusals():
+    tests = [path.read_text() for path in [*ROOT.glob("tests/passes/*.tir"), *ROOT.glob("tierup/**/*_test.cc")]]
+    for name in REFUSALS:
+        for enum, reason, counter in REFUSAL.findall((ROOT / name).read_text()):
+            words = f"refused:{counter}(=[1-9]|\")|{enum}::{reason}\\b"
+            if reason != "kNone" and not any(re.search(words, test) for test in tests):
+                yield f"{name}: no test reaches {enum}::{reason} (a .tir with refused:{counter}=1, or a unit test)"
+
+
 def tracked():
     names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in names.stdout.splitlines():
@@ -37,6 +51,6 @@ def problems():
 
 
 if __name__ == "__main__":
-    found = list(problems())
+    found = [*problems(), *untested_refusals()]
     print("\n".join(found) or "style: clean")
     sys.exit(bool(found))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Plants small faults, one at a time, and shows that a test finds each (`make faults`).
 
-A copy of the tree with a build folder of its own (build/faults) is changed as tests/planted_faults.ini says, built and
-tested. First every test must pass as the tree is; then, of each fault, the test must fail: a fault that is not found,
+A copy of the tree (build/faults/tree) is changed as tests/planted_faults.ini says, built in its own build/release, with
+the options of `make` so that the compiler's cache serves, and tested. First every test must pass as the tree is; then, of each fault, the test must fail: a fault that is not found,
 does not apply or does not compile fails the whole. Arguments name faults (patterns); --list lists them.
 
     [name]                 what is wrong, in words
@@ -10,7 +10,7 @@ does not apply or does not compile fails the whole. Arguments name faults (patte
     from  = TEXT           stands there exactly once, and is replaced
     to    = TEXT
     build = TARGET...      of ninja; none for what needs no build
-    test  = COMMAND        in the tree's root; the first word may be a program of the build folder"""
+    test  = COMMAND        in the tree's root; the first word may be a program of the build folder (build/release)"""
 import argparse
 import configparser
 import filecmp
@@ -24,9 +24,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WORK = ROOT / "build" / "faults"
-TREE = WORK / "tree"
-BUILD = WORK / "build"
+TREE = ROOT / "build" / "faults" / "tree"
+BUILD = TREE / "build" / "release"
 JOBS = os.environ.get("JOBS", str(os.cpu_count()))
 
 
@@ -41,7 +40,7 @@ def copy_tree():
     """What git tracks, as it stands in the working tree; files that did not change keep their times."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     wanted = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
-    for path in [each for each in TREE.rglob("*") if each.is_file()]:
+    for path in [each for each in TREE.rglob("*") if each.is_file() and BUILD not in each.parents]:
         if str(path.relative_to(TREE)) not in wanted:
             path.unlink()
     for name in wanted:
@@ -102,7 +101,7 @@ def prepare(faults):
     """Copies and builds; the tests that fail without any fault."""
     copy_tree()
     if not (BUILD / "build.ninja").exists():
-        subprocess.run(["cmake", "--preset", "release", "-B", BUILD], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--preset", "release", "-DTIERUP_PCH=ON"], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
     targets = sorted({target for fault in faults.values() for target in fault.get("build", "").split()})
     if not build(targets):
         sys.exit("the tree itself does not build")

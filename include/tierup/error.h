@@ -36,6 +36,8 @@ class TIERUP_API Error final : public std::exception {
  public:
   Error(ErrorCode code, std::string message, std::string python_type,
         std::vector<std::string> context, std::string text);
+  // A sentence alone: for callbacks (Reader, print, passes) and programs over the library.
+  Error(ErrorCode code, const std::string& message);
   Error(const Error&) noexcept;
   Error& operator=(const Error&) noexcept;
   ~Error() override;

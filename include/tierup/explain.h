@@ -122,6 +122,17 @@ struct UnfusedOperator {
   std::string place;
 };
 
+// Operators that stand in no region of a kind, or in one that was not compiled, and why: equal ones
+// of one line of the model together.
+struct RegionRefusal {
+  std::string region;     // "group" or "net".
+  std::string reason;     // A name that stays: "unknown_sizes".
+  std::string text;       // One sentence.
+  std::string operation;  // "aten::mm", or the operators of a region.
+  std::string place;      // The model's own line; empty if it is not known.
+  uint64_t count = 1;
+};
+
 // A tensor's place in an arena; times count allocations and releases.
 struct ArenaBlock {
   uint64_t offset = 0;
@@ -149,6 +160,7 @@ struct PlanInfo {
   std::vector<PlanStep> steps;
   std::vector<FusedRegion> regions;
   std::vector<UnfusedOperator> unfused;
+  std::vector<RegionRefusal> refusals;
   std::string trial;  // What calls showed of it against tier 0 and others; empty without a trial.
   std::vector<std::string> notes;  // Steps and trial as lines for people.
   std::vector<ArenaInfo> memory;

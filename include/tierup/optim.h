@@ -50,6 +50,9 @@ class TIERUP_API Optimizer {
   // One step by the gradients of the parameters (grad_of). A parameter without one is skipped, and
   // so is its state. Throws, before anything moves, for a gradient of another shape or dtype.
   void step() const;
+  // A step by the gradients as clip_norm(parameters, max_norm) would leave them, `norm` being their
+  // gradient_norm(): the same bits in one pass over memory. The gradients stay as they are.
+  void step_clipped(double norm, double max_norm) const;
   // Makes the gradients undefined, not zeros.
   void zero_grad() const;
   // In the order of the groups.
@@ -99,6 +102,8 @@ class TIERUP_API Schedule {
 // and returns what it was. NaN and infinity poison all gradients, unless they are to be an error.
 TIERUP_API double clip_norm(const std::vector<Tensor>& parameters, double max_norm,
                             double norm_type = 2, bool error_if_nonfinite = false);
+// The norm of the norms of these parameters' gradients; 0 for none.
+TIERUP_API double gradient_norm(const std::vector<Tensor>& parameters, double norm_type = 2);
 // Clamps the gradients to [-limit, limit].
 TIERUP_API void clip_value(const std::vector<Tensor>& parameters, double limit);
 
@@ -140,13 +145,22 @@ struct TrainReport {
   double rate = 0;
   double seconds = 0;
   bool is_best = false;
+  int64_t best_epoch = 0;      // Of the lowest validation loss so far; 0: without validation.
+  bool stopped_early = false;  // TrainOptions::early_stop ended the training with this epoch.
 };
+
+// The columns `names`, tensors [N, ...], of a safetensors file, in this order. Throws
+// kInvalidArgument, naming what the file has, for columns that are missing, of different lengths or
+// without rows.
+TIERUP_API NamedTensors load_columns(const std::string& path,
+                                     const std::vector<std::string>& names);
 
 // Epochs of shuffled batches. `data` has columns [N, ...]: forward's arguments in order, then the
 // target; so has `validation`, which may be empty. The module's seed decides the order of batches
 // and all random numbers: the same seed gives the same bits, also of a resumed run. `callback`, if
 // given, sees each epoch and returns false to end. The module is left in training mode, or, after
-// validation, in evaluation mode. Returns the reports of all epochs of this call.
+// validation, in evaluation mode. The optimiser and the loss have the module's threads. Returns the
+// reports of all epochs of this call.
 TIERUP_API std::vector<TrainReport> train(
     const Module& module, const Optimizer& optimizer, const Schedule* schedule,
     const NamedTensors& data, const NamedTensors& validation, const TrainOptions& options = {},

@@ -98,5 +98,7 @@ struct MemoryStats {
   int64_t allocation_count;
 };
 TIERUP_API MemoryStats memory_stats();
+// `peak_bytes` is the largest from now on.
+TIERUP_API void reset_peak_memory();
 
 }  // namespace tierup::v1

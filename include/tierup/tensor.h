@@ -117,6 +117,9 @@ class TIERUP_API Tensor {
   Tensor contiguous() const;
   Tensor clone() const;
   Tensor to(DType dtype) const;
+  // Of the first dimension, [begin, end), in the same memory; no gradient flows through it. Throws
+  // kOutOfRange.
+  Tensor rows(int64_t begin, int64_t end) const;
 
   // Shares the memory; the receiver must call the deleter. After writes there: mark_written().
   DLManagedTensor* to_dlpack() const;

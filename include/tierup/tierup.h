@@ -16,6 +16,7 @@
 #include "tierup/pass.h"
 #include "tierup/signature.h"
 #include "tierup/tensor.h"
+#include "tierup/tensor_file.h"
 #include "tierup/training.h"
 #include "tierup/value.h"
 #endif

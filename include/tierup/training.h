@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tierup/module.h"
@@ -68,6 +69,12 @@ struct CheckpointedCall {
 // written before the pass is an error of the pass. Not while other threads run the module, unless
 // keep_random_stream is off.
 TIERUP_API Value call_checkpointed(const Module& module, CheckpointedCall call);
+
+// The mean loss of what a model gave, by one of loss_names(): TrainOptions::loss says which those
+// are. Recorded, where `output` is. Class indices may have any integer dtype. Throws
+// kInvalidArgument for another name, and what the operator throws.
+TIERUP_API Tensor mean_loss(std::string_view name, const Tensor& output, const Tensor& target);
+TIERUP_API std::vector<std::string> loss_names();
 
 TIERUP_API bool requires_grad(const Tensor& tensor);
 // Of leaves of floating or complex dtype.

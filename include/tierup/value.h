@@ -48,6 +48,9 @@ class TIERUP_API Value {
   static Value list(std::vector<Value> items);
   static Value tuple(std::vector<Value> items);
   static Value dict(std::vector<std::pair<Value, Value>> entries);
+  // A text in JSON: objects become dicts, arrays lists, numbers ints where they are whole and
+  // written so. Throws kInvalidArgument for a text that is no JSON.
+  static Value from_json(std::string_view json);
   Value(const Value& other) noexcept;
   Value(Value&& other) noexcept;
   Value& operator=(const Value& other) noexcept;
@@ -68,8 +71,11 @@ class TIERUP_API Value {
   std::vector<Value> items() const;                      // Of a list or tuple.
   std::vector<std::pair<Value, Value>> entries() const;  // Of a dict, in insertion order.
   std::vector<std::string> fields() const;               // Of a named tuple; empty for others.
-  Value field(std::string_view name) const;              // Of a named tuple or object.
+  // Of a named tuple or object; "name" and "value" of an enum. Throws kNotFound.
+  Value field(std::string_view name) const;
 
+  // The most exact type: "int", "List[Tensor]", "__torch__.Point".
+  std::string type() const;
   // As the model's own str() prints it.
   std::string describe() const;
 

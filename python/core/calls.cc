@@ -62,13 +62,13 @@ CallbackFailure& signal_failure() {
 }
 
 bool poll_signals() {
-  static thread_local const bool is_main = syscall(SYS_gettid) == getpid();
-  if (!is_main) return true;
   constexpr int64_t kBetween = 50'000'000;
   static thread_local int64_t next = 0;
   const int64_t now = coarse_time();
   if (now < next) return true;
   next = now + kBetween;
+  // Asked each time: a thread that forks is its child's main one.
+  if (syscall(SYS_gettid) != getpid()) return true;
   if (HeldRun::is_this_thread()) return check_signals();
   const nb::gil_scoped_acquire acquired;
   return check_signals();

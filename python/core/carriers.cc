@@ -75,6 +75,9 @@ CarrierType examine(PyObject* object) {
     entry.is_conjugate = attribute_or_null(handle, "is_conj").release().ptr();
   } else if (has_base(type, "<class 'numpy.generic'>")) {
     entry.carrier = Carrier::kNumber;  // NumPy's scalars, which have an array struct, too.
+  } else if (has_base(type, "<class 'numpy.ma.MaskedArray'>") ||
+             has_base(type, "<class 'numpy.ma.core.MaskedArray'>")) {
+    entry.carrier = Carrier::kOther;  // Its mask would be lost.
   } else if (offers(type, "__array_struct__")) {
     entry.carrier = Carrier::kArray;
     entry.is_numpy = has_base(type, "<class 'numpy.ndarray'>");

@@ -11,6 +11,7 @@
 #include <tierup/options.h>
 
 #include "carriers.h"
+#include "closing.h"
 #include "errors.h"
 #include "executor.h"
 #include "explain.h"
@@ -34,6 +35,7 @@ NB_MODULE(_core, module) {
   bind_explain(module);
   bind_live_weights(module);
   bind_training(module);
+  module.def("_finish_closing", &finish_closing);
   module.def("_close_interpreter", &close_interpreter);
   module.def("set_memory_limit", &tierup::set_memory_limit, nb::arg("max_bytes"),
              "Tensors of all models together may take this many bytes; 0: no limit.");

@@ -6,36 +6,39 @@
 
 #include <cmath>
 
+#include "closing.h"
 #include "errors.h"
 #include "values.h"
 
 namespace tierup::python {
 namespace {
 
+void set_config(ExecutorConfig& config, const std::string& name, nb::handle value) {
+  if (name == "max_frames") {
+    config.max_frames = nb::cast<uint32_t>(value);
+  } else if (name == "wait_for_frame") {
+    config.wait_for_frame = nb::cast<bool>(value);
+  } else if (name == "async_threads") {
+    config.async_threads = nb::cast<uint32_t>(value);
+  } else if (name == "max_queued") {
+    config.max_queued = nb::cast<uint32_t>(value);
+  } else if (name == "time_limit") {
+    config.time_limit_ms = milliseconds(value);
+  } else if (name == "frame_idle") {
+    config.frame_idle_ms = milliseconds(value);
+  } else if (name == "prepare_weights") {
+    config.prepare_weights = nb::cast<bool>(value);
+  } else {
+    PyErr_Format(PyExc_TypeError, "Executor() got an unexpected keyword argument '%s'",
+                 name.c_str());
+    throw nb::python_error();
+  }
+}
+
 ExecutorConfig read_config(nb::handle given) {
   ExecutorConfig config;
-  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
-    const std::string name = nb::cast<std::string>(key);
-    if (name == "max_frames") {
-      config.max_frames = nb::cast<uint32_t>(value);
-    } else if (name == "wait_for_frame") {
-      config.wait_for_frame = nb::cast<bool>(value);
-    } else if (name == "async_threads") {
-      config.async_threads = nb::cast<uint32_t>(value);
-    } else if (name == "max_queued") {
-      config.max_queued = nb::cast<uint32_t>(value);
-    } else if (name == "time_limit") {
-      config.time_limit_ms = milliseconds(value);
-    } else if (name == "frame_idle") {
-      config.frame_idle_ms = milliseconds(value);
-    } else if (name == "prepare_weights") {
-      config.prepare_weights = nb::cast<bool>(value);
-    } else {
-      PyErr_Format(PyExc_TypeError, "Executor() got an unexpected keyword argument '%s'",
-                   name.c_str());
-      throw nb::python_error();
-    }
-  }
+  read_each_option(
+      given, [&](const std::string& name, nb::handle value) { set_config(config, name, value); });
   return config;
 }
 
@@ -212,22 +215,15 @@ ExecutorHandle::ExecutorHandle(const ModelHandle& model, nb::handle config)
       results_(model.results),
       failure_(model.failure) {}
 
-// The garbage collector has the GIL, which the ends of runs need.
-ExecutorHandle::~ExecutorHandle() {
-  if (executor_) close();
-}
+// The garbage collector does not wait for runs.
+ExecutorHandle::~ExecutorHandle() { close_executor(executor_, Wait::kNo); }
 
 const Executor& ExecutorHandle::get() const {
   if (!executor_) raise_error(ErrorCode::kInvalidArgument, "the executor is closed");
   return *executor_;
 }
 
-void ExecutorHandle::close() {
-  std::optional<Executor> going;
-  going.swap(executor_);
-  const nb::gil_scoped_release released;  // Runs under way take the GIL to tell their ends.
-  going.reset();
-}
+void ExecutorHandle::close() { close_executor(executor_, Wait::kForRuns); }
 
 nb::object ExecutorHandle::run(nb::handle args, nb::handle kwargs, nb::handle time_limit) {
   const Executor executor = get();

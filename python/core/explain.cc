@@ -49,6 +49,18 @@ nb::dict plan_dict(const PlanInfo& plan) {
     unfused.append(nb::make_tuple(op.name, op.reason, op.place));
   }
   result["unfused"] = unfused;
+  nb::list refusals;
+  for (const RegionRefusal& refusal : plan.refusals) {
+    nb::dict one;
+    one["region"] = refusal.region;
+    one["reason"] = refusal.reason;
+    one["text"] = refusal.text;
+    one["operator"] = refusal.operation;
+    one["place"] = refusal.place;
+    one["count"] = refusal.count;
+    refusals.append(one);
+  }
+  result["refusals"] = refusals;
   nb::list steps;
   for (const PlanStep& step : plan.steps)
     steps.append(nb::make_tuple(step.name, step.milliseconds));

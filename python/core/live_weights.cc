@@ -3,9 +3,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "carriers.h"
+#include "errors.h"
+#include "model.h"
 #include "values.h"
 
 namespace tierup::python {
@@ -90,9 +95,81 @@ class LiveWeights {
   std::vector<Weight> weights_;
 };
 
+// A graph over one set of weights, called with the list of its inputs.
+class GraphCall {
+ public:
+  // `fed`: which inputs go to the model; `layouts`: for each result the strides that it must have,
+  // or None; `lay(results, i, strides)` gives a result those.
+  GraphCall(nb::object weights, nb::object model, std::vector<Py_ssize_t> fed, nb::handle layouts,
+            nb::object lay)
+      : weights_(std::move(weights)),
+        model_(std::move(model)),
+        fed_(std::move(fed)),
+        lay_(std::move(lay)) {
+    for (const nb::handle layout : layouts) {
+      Layout& added = layouts_.emplace_back();
+      if (!layout.is_none()) added = nb::cast<std::vector<int64_t>>(layout);
+    }
+  }
+
+  // The list of results; None if the inputs have other weights.
+  nb::object operator()(nb::handle inputs) {
+    if (!nb::inst_ptr<LiveWeights>(weights_)->match(inputs)) return nb::none();
+    ArgumentReader reader;
+    std::vector<Value> arguments;
+    arguments.reserve(fed_.size());
+    for (const Py_ssize_t position : fed_) {
+      try {
+        arguments.push_back(reader.read(PyList_GetItem(inputs.ptr(), position)));
+      } catch (const ArgumentError& error) {
+        raise_argument_error(error, "input " + std::to_string(position + 1));
+      }
+    }
+    const Value result = nb::inst_ptr<ModelHandle>(model_)->run(std::move(arguments), {});
+    return results_of(result.items(), reader.like());
+  }
+
+ private:
+  using Layout = std::optional<std::vector<int64_t>>;
+
+  nb::object results_of(const std::vector<Value>& items, const CarrierType* like) {
+    nb::list results;
+    for (const Value& item : items) {
+      results.append(write_value(item, ResultKind::kTorch, like));
+      const Layout& layout = layouts_[results.size() - 1];
+      if (!layout || item.kind() != Value::Kind::kTensor || lies_so(item.to_tensor(), *layout)) {
+        continue;
+      }
+      lay_(results, results.size() - 1, *layout);
+    }
+    return results;
+  }
+
+  // Strides of dimensions of one element mean nothing.
+  static bool lies_so(const Tensor& tensor, const std::vector<int64_t>& strides) {
+    const auto shape = tensor.shape();
+    const auto own = tensor.strides();
+    if (shape.size() != strides.size()) return false;
+    for (size_t i = 0; i < strides.size(); ++i) {
+      if (shape[i] != 1 && own[i] != strides[i]) return false;
+    }
+    return true;
+  }
+
+  nb::object weights_;
+  nb::object model_;
+  std::vector<Py_ssize_t> fed_;
+  std::vector<Layout> layouts_;
+  nb::object lay_;
+};
+
 }  // namespace
 
 void bind_live_weights(nb::module_& module) {
+  nb::class_<GraphCall>(module, "GraphCall")
+      .def(nb::init<nb::object, nb::object, std::vector<Py_ssize_t>, nb::handle, nb::object>(),
+           nb::arg("weights"), nb::arg("model"), nb::arg("fed"), nb::arg("layouts"), nb::arg("lay"))
+      .def("__call__", &GraphCall::operator(), nb::arg("inputs"));
   nb::class_<LiveWeights>(module, "LiveWeights")
       .def(nb::init<nb::handle, const std::vector<Py_ssize_t>&, bool>(), nb::arg("arguments"),
            nb::arg("positions"), nb::arg("looks_for_writes"))

@@ -13,27 +13,35 @@
 namespace tierup::python {
 namespace {
 
-Reader reader_of(nb::handle size, nb::handle callable) {
+// What the callable raises becomes the load's exception.
+Reader reader_of(nb::handle size, nb::handle callable,
+                 const std::shared_ptr<CallbackFailure>& failure) {
   std::shared_ptr<PyObject> held(nb::borrow(callable).release().ptr(), drop_later);
   Reader reader;
   reader.size = nb::cast<uint64_t>(size);
-  reader.read = [held](uint64_t offset, std::span<std::byte> out) {
+  reader.read = [held, failure](uint64_t offset, std::span<std::byte> out) {
     const nb::gil_scoped_acquire acquired;
-    const nb::object bytes = nb::handle(held.get())(offset, out.size());
-    char* data = nullptr;
-    Py_ssize_t count = 0;
-    if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &count) != 0) throw nb::python_error();
-    if (static_cast<size_t>(count) != out.size()) {
-      raise_error(ErrorCode::kCorruptArchive, "the reader gave " + std::to_string(count) +
-                                                  " bytes instead of " +
-                                                  std::to_string(out.size()));
+    try {
+      const nb::object bytes = nb::handle(held.get())(offset, out.size());
+      char* data = nullptr;
+      Py_ssize_t count = 0;
+      if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &count) != 0) throw nb::python_error();
+      if (static_cast<size_t>(count) != out.size()) {
+        raise_error(ErrorCode::kCorruptArchive, "the reader gave " + std::to_string(count) +
+                                                    " bytes instead of " +
+                                                    std::to_string(out.size()));
+      }
+      std::copy_n(reinterpret_cast<const std::byte*>(data), out.size(), out.data());
+    } catch (nb::python_error& error) {
+      failure->keep(error);
+      raise_error(ErrorCode::kCancelled, "the reader raised an exception");
     }
-    std::copy_n(reinterpret_cast<const std::byte*>(data), out.size(), out.data());
   };
   return reader;
 }
 
-Module load_module(nb::handle source, const Options& options) {
+Module load_module(nb::handle source, const Options& options,
+                   const std::shared_ptr<CallbackFailure>& failure) {
   if (PyBytes_Check(source.ptr())) {
     char* data = nullptr;
     Py_ssize_t size = 0;
@@ -49,7 +57,7 @@ Module load_module(nb::handle source, const Options& options) {
     return Module::from_exported_json(json, weights, options);
   }
   if (PyTuple_Check(source.ptr())) {
-    Reader reader = reader_of(source[0], source[1]);
+    Reader reader = reader_of(source[0], source[1], failure);
     const nb::gil_scoped_release released;
     return Module::load(std::move(reader), options);
   }
@@ -97,6 +105,51 @@ nb::dict extra_files(const ModelHandle& model) {
   return result;
 }
 
+[[noreturn]] void refuse_option(const std::string& name, nb::handle value) {
+  raise_error(ErrorCode::kTypeError, "option '" + name +
+                                         "': " + nb::cast<std::string>(nb::repr(value)) +
+                                         " is of another type than it takes");
+}
+
+nb::handle callable_option(const std::string& name, nb::handle value) {
+  if (PyCallable_Check(value.ptr()) == 0) refuse_option(name, value);
+  return value;
+}
+
+void set_option(Options& options, const std::string& name, nb::handle value,
+                const std::shared_ptr<CallbackFailure>& failure) {
+  if (name == "threads") {
+    options.threads = nb::cast<int>(value);
+  } else if (name == "fork_threads") {
+    options.fork_threads = nb::cast<int>(value);
+  } else if (name == "inter_op_threads") {
+    options.inter_op_threads = nb::cast<uint32_t>(value);
+  } else if (name == "tiering") {
+    options.tiering = nb::cast<std::string>(value);
+  } else if (name == "time_limit") {
+    options.time_limit_ms = milliseconds(value);
+  } else if (name == "max_call_depth") {
+    options.max_call_depth = nb::cast<int64_t>(value);
+  } else if (name == "seed") {
+    options.seed = nb::cast<uint64_t>(value);
+  } else if (name == "devices_to_cpu") {
+    options.devices_to_cpu = nb::cast<bool>(value);
+  } else if (name == "allow_unsupported") {
+    options.allow_unsupported = nb::cast<bool>(value);
+  } else if (name == "run_model_code_at_load") {
+    options.run_model_code_at_load = nb::cast<bool>(value);
+  } else if (name == "plugins") {
+    options.plugins = nb::cast<std::vector<std::string>>(value);
+  } else if (name == "print") {
+    options.print = text_callback(callable_option(name, value), failure);
+  } else if (name == "warn") {
+    options.warn = text_callback(callable_option(name, value), failure);
+  } else {
+    PyErr_Format(PyExc_TypeError, "load() got an unexpected keyword argument '%s'", name.c_str());
+    throw nb::python_error();
+  }
+}
+
 }  // namespace
 
 ResultKind result_kind(const std::string& name) {
@@ -108,49 +161,31 @@ ResultKind result_kind(const std::string& name) {
               "outputs must be 'auto', 'numpy', 'torch' or 'tierup', not '" + name + "'");
 }
 
-Options read_options(nb::handle given, const std::shared_ptr<CallbackFailure>& failure) {
-  Options options;
+void read_each_option(nb::handle given,
+                      const std::function<void(const std::string&, nb::handle)>& read) {
   for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
     const std::string name = nb::cast<std::string>(key);
     if (value.is_none()) continue;
-    if (name == "threads") {
-      options.threads = nb::cast<int>(value);
-    } else if (name == "fork_threads") {
-      options.fork_threads = nb::cast<int>(value);
-    } else if (name == "inter_op_threads") {
-      options.inter_op_threads = nb::cast<uint32_t>(value);
-    } else if (name == "tiering") {
-      options.tiering = nb::cast<std::string>(value);
-    } else if (name == "time_limit") {
-      options.time_limit_ms = milliseconds(value);
-    } else if (name == "max_call_depth") {
-      options.max_call_depth = nb::cast<int64_t>(value);
-    } else if (name == "seed") {
-      options.seed = nb::cast<uint64_t>(value);
-    } else if (name == "devices_to_cpu") {
-      options.devices_to_cpu = nb::cast<bool>(value);
-    } else if (name == "allow_unsupported") {
-      options.allow_unsupported = nb::cast<bool>(value);
-    } else if (name == "run_model_code_at_load") {
-      options.run_model_code_at_load = nb::cast<bool>(value);
-    } else if (name == "plugins") {
-      options.plugins = nb::cast<std::vector<std::string>>(value);
-    } else if (name == "print") {
-      options.print = text_callback(value, failure);
-    } else if (name == "warn") {
-      options.warn = text_callback(value, failure);
-    } else {
-      PyErr_Format(PyExc_TypeError, "load() got an unexpected keyword argument '%s'", name.c_str());
-      throw nb::python_error();
+    try {
+      read(name, value);
+    } catch (const std::bad_cast&) {
+      refuse_option(name, value);
     }
   }
+}
+
+Options read_options(nb::handle given, const std::shared_ptr<CallbackFailure>& failure) {
+  Options options;
+  read_each_option(given, [&](const std::string& name, nb::handle value) {
+    set_option(options, name, value, failure);
+  });
   return options;
 }
 
 ModelHandle::ModelHandle(nb::handle source, nb::handle options) {
   const Options read = read_options(options, failure);
   try {
-    module_ = load_module(source, read);
+    module_ = load_module(source, read, failure);
   } catch (const Error&) {
     failure->rethrow();
     throw;
@@ -170,17 +205,20 @@ void ModelHandle::close() {
 }
 
 nb::object ModelHandle::call(nb::handle args, nb::handle kwargs, const char* method) {
-  const Module module = get();  // Closing the model meanwhile must not take it away.
   Arguments arguments = read_arguments(args, kwargs);
+  const Value result = run(std::move(arguments.positional), std::move(arguments.named), method);
+  return write_value(result, results, arguments.like);
+}
+
+Value ModelHandle::run(std::vector<Value> positional,
+                       std::vector<std::pair<std::string, Value>> named, const char* method) {
+  const Module module = get();  // Closing the model meanwhile must not take it away.
   RunOptions options;
   options.on_poll = poll_signals;
-  const Value result = run_call(clock, *failure, [&] {
-    return method == nullptr
-               ? module.call(std::move(arguments.positional), std::move(arguments.named), options)
-               : module.run(method, std::move(arguments.positional), std::move(arguments.named),
-                            options);
+  return run_call(clock, *failure, [&] {
+    return method == nullptr ? module.call(std::move(positional), std::move(named), options)
+                             : module.run(method, std::move(positional), std::move(named), options);
   });
-  return write_value(result, results, arguments.like);
 }
 
 namespace {

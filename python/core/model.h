@@ -4,9 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <tierup/module.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "calls.h"
 #include "carriers.h"
@@ -26,6 +29,9 @@ class ModelHandle {
   void close();
 
   nb::object call(nb::handle args, nb::handle kwargs, const char* method = nullptr);
+  // The method's result (null: the module's), looked after as every call from Python is.
+  Value run(std::vector<Value> positional, std::vector<std::pair<std::string, Value>> named,
+            const char* method = nullptr);
 
   ResultKind results = ResultKind::kAutomatic;
   CallClock clock;
@@ -35,6 +41,10 @@ class ModelHandle {
   std::optional<Module> module_;
 };
 
+// Calls `read` with each keyword argument that is not None; one of a type that the option does not
+// take raises ArgumentTypeError with its name.
+void read_each_option(nb::handle given,
+                      const std::function<void(const std::string&, nb::handle)>& read);
 // Of the keyword arguments of tierup.load; unknown ones raise TypeError.
 Options read_options(nb::handle options, const std::shared_ptr<CallbackFailure>& failure);
 ResultKind result_kind(const std::string& name);

@@ -123,19 +123,30 @@ void check_gradients(PyObject* object, const CarrierType& type) {
                       "x.detach(), or call under torch.no_grad()"};
 }
 
+// `said`: by whom the memory was asked for.
+[[noreturn]] void refuse_memory(PyObject* object, const std::string& said) {
+  const nb::object why = nb::module_::import_("tierup._values").attr("unreadable");
+  throw ArgumentError{false, text_of(why(nb::handle(object), said))};
+}
+
 Tensor read_exchange(PyObject* object, const CarrierType& type) {
-  check_gradients(object, type);
-  const nb::object source = resolved(object, type);
-  DLManagedTensorVersioned* managed = nullptr;
-  if (type.table->managed_from_object(source.ptr(), &managed) != 0) throw nb::python_error();
-  const int32_t device = managed->dl_tensor.device.device_type;
-  if (device != 1 && device != 3) {
-    if (managed->deleter != nullptr) managed->deleter(managed);
-    PyErr_SetString(PyExc_BufferError,
-                    "the tensor is on another device, and models run on the CPU: give x.cpu()");
-    throw nb::python_error();
+  try {
+    check_gradients(object, type);
+    const nb::object source = resolved(object, type);
+    DLManagedTensorVersioned* managed = nullptr;
+    if (type.table->managed_from_object(source.ptr(), &managed) != 0) throw nb::python_error();
+    const int32_t device = managed->dl_tensor.device.device_type;
+    if (device != 1 && device != 3) {
+      if (managed->deleter != nullptr) managed->deleter(managed);
+      refuse_memory(object, "it is on another device");
+    }
+    return adopt(managed);
+  } catch (nb::python_error& error) {
+    if (error.matches(PyExc_KeyboardInterrupt)) throw;
+    refuse_memory(object, text_of(error.value()));
+  } catch (const Error& error) {
+    refuse_memory(object, error.message());
   }
-  return adopt(managed);
 }
 
 Tensor adopt_capsule(const nb::object& capsule) {
@@ -207,7 +218,9 @@ Tensor plain_tensor(const Tensor& tensor) {
   }
 }
 
-Tensor read_tensor(PyObject* object, const CarrierType& type, Use use) {
+namespace {
+
+Tensor read_carrier(PyObject* object, const CarrierType& type, Use use) {
   switch (type.carrier) {
     case Carrier::kOwn: return *nb::inst_ptr<Tensor>(object);
     case Carrier::kExchange: return read_exchange(object, type);
@@ -220,6 +233,16 @@ Tensor read_tensor(PyObject* object, const CarrierType& type, Use use) {
           "expected a tensor, an array or a buffer, not '" +
               text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))).attr("__name__")) +
               "'"};
+  }
+}
+
+}  // namespace
+
+Tensor read_tensor(PyObject* object, const CarrierType& type, Use use) {
+  try {
+    return read_carrier(object, type, use);
+  } catch (const Error& error) {
+    throw ArgumentError{error.code() == ErrorCode::kTypeError, error.message()};
   }
 }
 

@@ -178,6 +178,81 @@ def test_pending_runs_do_not_keep_the_interpreter():
     assert (run.returncode, run.stdout.strip()) == (0, "ends"), run.stderr
 
 
+# Each leaves an endless run behind, at the end of the interpreter or by Ctrl-C.
+ENDS = {
+    "result": "tierup.Executor(path).submit(1).result()",
+    "map": "list(tierup.Executor(path).map([1, 1, 1]))",
+    "await": "asyncio.run(awaited(tierup.Executor(path)))",
+    "with": "with tierup.Executor(path) as e: e.submit(1)",
+    "close": "e = tierup.Executor(path); f = e.submit(1); e.close()",
+    "run_flat": "tierup.Executor(path).run_flat([1])",
+    "fork in a thread": "fork_in_a_thread(tierup.load(path))",
+}
+HELPERS = """
+import asyncio, os, signal, sys, threading, tierup
+path = sys.argv[1]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def later():
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+async def awaited(executor):
+    await executor.run_async(1)
+async def left(executor):
+    executor.run_async(1)
+    await asyncio.sleep(0.1)
+def fork_in_a_thread(model):
+    def fork():
+        child = os.fork()
+        if child == 0:
+            later()
+            try:
+                model(1)
+            except KeyboardInterrupt:
+                os._exit(7)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    codes = []
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    if codes == [7]:
+        raise KeyboardInterrupt
+"""
+
+
+def ends_of(code):
+    return subprocess.run([sys.executable, "-c", HELPERS + code, str(LOOP)], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_signal_ends_every_kind_of_waiting(name):
+    begin = "" if "fork" in name else "later()\n"
+    run = ends_of(f"{begin}try:\n    {ENDS[name]}\nexcept KeyboardInterrupt:\n    print('interrupted')\n")
+    assert (run.returncode, run.stdout.strip()) == (0, "interrupted"), run.stderr
+
+
+@pytest.mark.parametrize("code", ["asyncio.run(left(e))", "e.submit(1)\ndel e", "asyncio.run(left(e))\ndel e"])
+def test_an_executor_left_with_a_run_does_not_keep_the_interpreter(code):
+    run = ends_of(f"e = tierup.Executor(path)\n{code}\nprint('ends', flush=True)\n")
+    assert (run.returncode, run.stdout.strip()) == (0, "ends"), run.stderr
+
+
+def test_executors_answer_after_a_fork_in_parent_and_child(executor, expected):
+    executor.submit(pixels(2)).result()
+    child = os.fork()
+    if child == 0:
+        fine = near(executor.run(pixels(2)).tolist(), expected)
+        os._exit(0 if fine and near(executor.submit(pixels(2)).result().tolist(), expected) else 3)
+    assert os.waitpid(child, 0)[1] == 0
+    assert near(executor.submit(pixels(2)).result().tolist(), expected)
+
+
+def test_exceptions_in_the_progress_callback_end_the_map(executor):
+    def refuse(*_):
+        raise LookupError("refused")
+
+    with pytest.raises(LookupError, match="refused"):
+        list(executor.map([pixels(1)] * 3, progress=refuse))
+
+
 def test_threads_of_python_share_a_model(digits, expected):
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: digits(pixels(2)).tolist(), range(200)))

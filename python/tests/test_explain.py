@@ -48,6 +48,18 @@ def test_explanations_tell_what_ran():
     assert not [plan for graph in model.explain().graphs for plan in graph["plans"]]
 
 
+def test_calls_are_timed_and_drawn_by_tier():
+    model = tierup.load(DIGITS, tiering="profiled_runs=2,plan_trial=off")
+    image = memoryview(array.array("f", [0.5] * 64)).cast("B").cast("f", (1, 1, 8, 8))
+    explanation = model.explain((), {"images": image}, calls=12)
+    tiers = [call.by_plan for call in explanation.calls]
+    assert len(tiers) == 12 and not tiers[0] and tiers[-1]
+    assert all(call.milliseconds > 0 for call in explanation.calls)
+    page = explanation.page()
+    assert page.count("<rect") == 12 and page.count('<rect class="plan"') == sum(tiers)
+    assert "<svg" not in model.explain().page()
+
+
 def test_a_page_is_saved(tmp_path):
     model = tierup.load(DATA / "nested.pt")
     model(array.array("f", [1]))

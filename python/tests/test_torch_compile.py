@@ -92,7 +92,7 @@ def test_changing_sizes_need_no_more_compilations_than_a_backend_that_does_nothi
         module, function = net(), None
         function = torch.compile(module, backend=counting)
         with torch.no_grad():
-            for batch in range(2, 20):
+            for batch in range(2, 102):
                 x = torch.randn(batch, 3, 8, 8)
                 near(function(x), module(x))
         return len(seen)
@@ -114,27 +114,35 @@ def test_arithmetic_on_sizes():
             assert number == n * 2
 
 
-# Changes that keep sizes of numbers: thousands of them lose no precision, and a stale answer is far off.
+# Changes that keep sizes of numbers: thousands of them lose no precision, results stay below 1, so that sums have the
+# rounding that assert_close expects of their dtype, and a stale answer is far off.
 def write(module):
     with torch.no_grad():
         module[4].weight.neg_()
 
 
 def replace(module):
-    module[4].weight = torch.nn.Parameter(torch.randn(5, 288))
+    module[4].weight = torch.nn.Parameter(torch.randn(5, 288) / 288)
 
 
 def give_data(module):
-    module[0].weight.data = torch.randn(8, 3, 3, 3)
+    module[0].weight.data = torch.randn(8, 3, 3, 3) / 27
+
+
+def fresh_state(module):
+    def like(tensor):
+        # Weights of a sum by the number of its terms; scales and variances near 1.
+        return (torch.rand_like(tensor) + 0.5) / tensor[0].numel()
+
+    return {name: like(t) if t.is_floating_point() else t for name, t in module.state_dict().items()}
 
 
 def load(module):
-    module.load_state_dict({name: torch.rand_like(t) + 0.5 if t.is_floating_point() else t for name, t in module.state_dict().items()})
+    module.load_state_dict(fresh_state(module))
 
 
 def assign(module):
-    state = {name: torch.rand_like(t) + 0.5 if t.is_floating_point() else t for name, t in module.state_dict().items()}
-    module.load_state_dict(state, assign=True)
+    module.load_state_dict(fresh_state(module), assign=True)
 
 
 def buffer(module):
@@ -153,9 +161,7 @@ def test_no_interleaving_of_writes_and_calls_gives_a_stale_answer():
         for step in range(ROUNDS):
             if chance.random() < 0.3:
                 chance.choice([write, replace, give_data, load, assign, buffer])(module)
-            # Sums that cancel have the rounding of their terms; a stale answer is off by whole ones.
-            terms = module[:4](x).abs() @ module[4].weight.abs().t()
-            assert ((other(x) - module(x)).abs() <= 1e-6 * terms).all(), step
+            torch.testing.assert_close(other(x), module(x), msg=lambda text, step=step: f"step {step}: {text}")
 
 
 def test_two_modules_of_one_class_share_the_code_and_not_the_weights():
@@ -310,18 +316,20 @@ TRAINED = {
     "gru": lambda: Recurrent("GRU"),
     "attention": Attention,
 }
+# Rates at which the loss of each falls well within the steps of a curve.
+SGD_RATES = {"mlp": 0.05, "digits": 0.05, "lstm": 3.0, "gru": 0.5, "attention": 0.5}
 OPTIMISERS = {
-    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
-    "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=0.02),
+    "sgd": lambda name, parameters: torch.optim.SGD(parameters, lr=SGD_RATES[name], momentum=0.9),
+    "adamw": lambda name, parameters: torch.optim.AdamW(parameters, lr=0.02),
 }
 
 
-def curve(backend, make, optimiser, steps=12):
+def curve(backend, name, optimiser, steps=12):
     """Losses of a training whose forward, backward and steps are graphs."""
     torch.manual_seed(1)
     torch._dynamo.reset()
-    module = make()
-    optimiser = OPTIMISERS[optimiser](module.parameters())
+    module = TRAINED[name]()
+    optimiser = OPTIMISERS[optimiser](name, module.parameters())
     x, y = torch.randn(32, 1, 8, 8), torch.randint(0, 10, (32,))
 
     def loss_of(x, y):
@@ -343,9 +351,9 @@ def curve(backend, make, optimiser, steps=12):
 @pytest.mark.parametrize("name", TRAINED)
 def test_training_follows_eagers_curve(name, optimiser):
     warnings.filterwarnings("ignore", message="(?!tierup)")  # PyTorch's own; a graph left to it is a failure.
-    expected = curve(None, TRAINED[name], optimiser)
-    losses = curve("tierup", TRAINED[name], optimiser)
-    assert expected[-1] < (0.8 if name in ("mlp", "digits") else 0.99) * expected[0]
+    expected = curve(None, name, optimiser)
+    losses = curve("tierup", name, optimiser)
+    assert expected[-1] < 0.8 * expected[0]
     assert losses == pytest.approx(expected, rel=1e-3, abs=1e-4)
 
 

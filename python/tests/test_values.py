@@ -133,6 +133,63 @@ def test_missing_and_broken_files():
         tierup.load(DATA / "nested.pt", thread=1)
     with pytest.raises(ValueError, match="outputs"):
         tierup.load(DATA / "nested.pt", outputs="jax")
+    with open(__file__, encoding="utf-8") as text, pytest.raises(TypeError, match="the mode 'rb'"):
+        tierup.load(text)
+
+
+@pytest.mark.parametrize("option", ["threads", "seed", "tiering", "print", "warn"])
+def test_options_of_a_wrong_type_are_named(option):
+    with pytest.raises(tierup.ArgumentTypeError, match=f"option '{option}'"):
+        tierup.load(DATA / "nested.pt", **{option: [1]})
+    if option == "threads":
+        with pytest.raises(tierup.ArgumentTypeError, match="option 'max_frames': 'two'"):
+            tierup.Executor(DATA / "nested.pt", max_frames="two")
+
+
+def test_what_a_reader_raises_is_the_loads_exception():
+    def broken(offset, count):
+        raise LookupError(f"no bytes at {offset}")
+
+    with pytest.raises(LookupError, match="no bytes at"):
+        tierup.load((1000, broken))
+    with pytest.raises(TypeError, match="expected bytes"):
+        tierup.load((1000, lambda offset, count: "text"))
+    with pytest.raises(tierup.CorruptArchive, match="0 bytes instead of"):
+        tierup.load((1000, lambda offset, count: b""))
+
+
+class Strange:
+    """Says that it speaks DLPack, and gives something else."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def __dlpack__(self, **options):
+        return self.given()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_arrays_that_break_their_protocol_are_named(nested):
+    with pytest.raises(TypeError, match="argument 1: .*no DLPack capsule"):
+        nested(Strange(lambda: 3))
+    with pytest.raises(ZeroDivisionError):
+        nested(Strange(lambda: 1 / 0))
+    used = tierup.tensor(floats(1)).__dlpack__()
+    assert nested(Strange(lambda: used))[0].tolist() == [3]
+    with pytest.raises(TypeError, match="no DLPack capsule"):
+        nested(Strange(lambda: used))
+
+
+def test_memory_in_use_cannot_be_resized_or_lost(nested):
+    values = floats(1, 2)
+    kept = nested.run("identity", values)
+    with pytest.raises(BufferError):
+        values.append(3)
+    del values
+    gc.collect()
+    assert kept.tolist() == [1, 2]
 
 
 def test_calls_hold_no_references(nested):
@@ -255,6 +312,17 @@ class TestNumpy:
         for array in (np.array([object()]), np.zeros(2, [("a", "f4")]), np.array(["text"])):
             with pytest.raises(TypeError, match="argument 1: arrays of the dtype"):
                 nested(array)
+        with pytest.raises(TypeError, match="'MaskedArray'"):
+            nested(np.ma.array([1.0, 2.0], mask=[False, True]))
+
+    def test_arrays_that_lie_oddly_are_read(self, nested):
+        import numpy as np
+
+        field = np.zeros(3, [("a", "i1"), ("b", "f4")])["b"]
+        unaligned = np.frombuffer(b"x" + np.ones(2, np.float32).tobytes(), np.uint8)[1:].view(np.float32)
+        assert nested.run("identity", field).tolist() == [0, 0, 0]
+        assert nested.run("identity", unaligned).tolist() == [1, 1]
+        assert nested.run("identity", np.matrix([[1.0, 2.0]])).tolist() == [[1, 2]]
 
     def test_scalars_of_numpy_are_numbers(self, nested):
         import numpy as np
@@ -314,12 +382,45 @@ class TestTorch:
         assert nested(x.detach())[0].tolist() == [3, 3]
         assert nested(torch.nn.Parameter(torch.ones(2)).data)[0].tolist() == [3, 3]
 
-    def test_sparse_and_meta_tensors_are_refused(self, nested):
+    @pytest.mark.parametrize(
+        ("kind", "words"),
+        [
+            ("sparse", "layout torch.sparse_coo: give x.to_dense"),
+            ("csr", "layout torch.sparse_csr"),
+            ("mkldnn", "layout torch._mkldnn"),
+            ("meta", "device meta"),
+            ("quantized", "quantized: give x.dequantize"),
+            ("nested", "nested, with rows"),
+            ("fake", "no memory that can be read"),
+            ("zeros", "no memory that can be read"),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore")
+    def test_tensors_without_plain_memory_are_refused_by_name(self, nested, kind, words):
+        import torch
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        with FakeTensorMode():
+            fake = torch.ones(2)
+        x = {
+            "sparse": lambda: torch.ones(2).to_sparse(),
+            "csr": lambda: torch.eye(2).to_sparse_csr(),
+            "mkldnn": lambda: torch.ones(2).to_mkldnn(),
+            "meta": lambda: torch.ones(2, device="meta"),
+            "quantized": lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8),
+            "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+            "fake": lambda: fake,
+            "zeros": lambda: torch._efficientzerotensor((2,)),
+        }[kind]()
+        with pytest.raises(tierup.InvalidArgument, match=rf"argument 2\['a'\]\[0\]: .*{words}"):
+            nested(torch.ones(2), {"a": [x]})
+
+    def test_transforms_of_functions_are_refused(self, nested):
         import torch
 
-        for x in (torch.ones(2).to_sparse(), torch.ones(2, device="meta")):
-            with pytest.raises((TypeError, ValueError, BufferError, RuntimeError)):
-                nested(x)
+        for transform in (torch.vmap, lambda f: lambda x: torch.func.jvp(f, (x,), (x,))):
+            with pytest.raises(tierup.InvalidArgument, match="argument 1: the tensor has no memory"):
+                transform(lambda x: nested(x)[0])(torch.ones(2, 2))
 
     def test_state_dicts_of_torch_are_taken(self):
         import torch

@@ -71,6 +71,7 @@ __all__ = [
 def _end() -> None:
     """No run may outlive the interpreter: those that are pending are cancelled first."""
     _close_all()
+    _core._finish_closing()
     _core._close_interpreter()
 
 

@@ -88,11 +88,11 @@ class Executor(_core.Executor):
             try:
                 for item in iterable:
                     if len(waiting) >= max(1, concurrency):
-                        yield waiting.popleft().result()
+                        yield _first_result(waiting)
                         tick()
                     waiting.append(self.submit(*item) if isinstance(item, tuple) else self.submit(item))
                 while waiting:
-                    yield waiting.popleft().result()
+                    yield _first_result(waiting)
                     tick()
             finally:
                 for future in waiting:
@@ -123,6 +123,13 @@ class Executor(_core.Executor):
             return "<tierup.Executor, closed>"
         stats = self.stats
         return f"<tierup.Executor of {self.model!r}, {stats['runs']} runs, generation {stats['generation']}>"
+
+
+def _first_result(waiting):
+    """It stays among those that wait until it is there: an interrupted wait ends its run, too."""
+    result = waiting[0].result()
+    waiting.popleft()
+    return result
 
 
 def _weights_of(weights):

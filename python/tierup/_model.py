@@ -125,11 +125,12 @@ class Model(_core.Model):
 
         return [ValueSpec(fields) for fields in _core.signature(self, "forward")[which]]
 
-    def explain(self):
-        """How each graph that was called runs, and why so; waits for no compilation."""
+    def explain(self, args=(), kwargs=None, calls: int = 0):
+        """How each graph that was called runs, and why so; waits for no compilation. With `calls`, it is called so
+        often with `args` and `kwargs` first, and the page shows the time of each call by tier."""
         from ._explain import Explanation
 
-        return Explanation(self)
+        return Explanation(self, args, kwargs, calls)
 
     def flush(self) -> None:
         """Drops all plans and profiles: the next calls begin anew at tier 0."""
@@ -231,7 +232,10 @@ def _source_of(source):
     if isinstance(source, tuple) and len(source) == 2 and callable(source[1]):
         return source, "<reader>"
     if hasattr(source, "read"):
-        return source.read(), str(getattr(source, "name", "<file>"))
+        data = source.read()
+        if not isinstance(data, bytes):
+            raise TypeError(f"the file gives '{type(data).__name__}' instead of bytes: open it with the mode 'rb'")
+        return data, str(getattr(source, "name", "<file>"))
     raise TypeError(
         "a model is loaded from a path, bytes, a file object, or (size, read) with read(offset, count) -> bytes; "
         f"not from '{type(source).__name__}'"

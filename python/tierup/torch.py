@@ -54,7 +54,7 @@ class _Bound:
         tensors.update({name: _core.tensor(value.detach()) for name, value in graph.program.constants.items()})
         options = {"tiering": graph.options.tiering} if graph.options.tiering else {}
         self.model = _core.Model((graph.program.json, tensors), options)
-        self.model._set_outputs("torch")
+        self.call = _core.GraphCall(self.watch, self.model, graph.fed, graph.layouts, _lay)
         # Another object may come to lie where a dead weight lay.
         for position in positions:
             weakref.finalize(arguments[position], _forget, weakref.ref(graph), weakref.ref(self)).atexit = False
@@ -120,15 +120,17 @@ class Graph:
         return self.with_constants(results) if self.fixed else results
 
     def results_of(self, arguments: list) -> list:
-        model = self.bound(arguments).model
+        if torch.is_grad_enabled():
+            with torch.no_grad():
+                return self.results_of(arguments)
         if self.is_random:
-            model._set_seed(torch.empty((), dtype=torch.int64).random_().item())
-        with torch.no_grad():
-            results = list(model(*[arguments[i] for i in self.fed]))
-            for i, strides in enumerate(self.layouts):
-                if strides is not None and not _lies_so(results[i], strides):
-                    laid = torch.empty_strided(results[i].shape, strides, dtype=results[i].dtype)
-                    results[i] = laid.copy_(results[i])
+            self.bound(arguments).model._set_seed(torch.empty((), dtype=torch.int64).random_().item())
+        for variant in self.variants:
+            results = variant.call(arguments)
+            if results is not None:
+                break
+        else:
+            results = self.bound(arguments).call(arguments)
         if self.mutated:
             torch.autograd.graph.increment_version([arguments[i] for i in self.mutated])
         return results
@@ -162,10 +164,10 @@ def _is_static(value) -> bool:
     return isinstance(value, torch.Tensor) and all(isinstance(n, int) for n in (*value.shape, *value.stride()))
 
 
-def _lies_so(tensor, strides) -> bool:
-    """Whether a tensor has the strides, those of dimensions of one element aside."""
-    own = tensor.stride()
-    return own == strides or all(a == b or n == 1 for a, b, n in zip(own, strides, tensor.shape))
+def _lay(results: list, i: int, strides) -> None:
+    """Gives a result the strides that it must have."""
+    laid = torch.empty_strided(results[i].shape, strides, dtype=results[i].dtype)
+    results[i] = laid.copy_(results[i])
 
 
 def _is_random(target) -> bool:

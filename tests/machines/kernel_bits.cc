@@ -1,6 +1,7 @@
 // What our own kernels make of fixed numbers, a line each: "runs Exp float32 1a2b...". Two machines
 // with the same instructions must print the same; run_emulated.sh compares an emulated processor
-// with this one, lowered to the same level. NaNs are alike.
+// with this one, lowered to the same level, and test_aarch64.sh NEON with AVX2. NaNs are alike;
+// what a machine's own libraries compute is left to stand_in_functions.cc.
 #include <fmt/format.h>
 
 #include <bit>

@@ -10,6 +10,7 @@
 
 #include "tierup/api/model/model.h"
 #include "tierup/cases/model_cases.h"
+#include "tierup/cases/model_check.h"
 
 namespace tierup::api {
 namespace {

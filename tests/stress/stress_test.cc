@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tierup/cases/model_cases.h"
+#include "tierup/cases/model_check.h"
 #include "tierup/tensor/allocator.h"
 
 namespace tierup::api {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "tierup/api/public/weights_fixture.h"
 #include "tierup/tierup.h"
 
 namespace {
@@ -18,21 +19,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_per_half() {
   const char* text = std::getenv("STRESS_SECONDS");
   return text != nullptr ? std::atof(text) : 1.0;
-}
-
-std::vector<float> values(const Tensor& tensor) {
-  const Tensor plain = tensor.contiguous();
-  return {plain.data<float>(), plain.data<float>() + plain.element_count()};
-}
-
-NamedTensors scaled(const NamedTensors& weights, float factor) {
-  NamedTensors result;
-  for (const auto& [name, tensor] : weights) {
-    const Tensor copy = tensor.clone();
-    for (int64_t i = 0; i < copy.element_count(); ++i) copy.data<float>()[i] *= factor;
-    result.emplace_back(name, copy);
-  }
-  return result;
 }
 
 class SwapStress : public testing::TestWithParam<const char*> {

@@ -106,6 +106,7 @@ class AliasAnalysis {
   Access& record_block(const ir::Block& block, Access& access);
   void record_node(const ir::Node& node);
   void record_op(const ir::Node& node, Access& access) const;
+  void record_reads(const ir::Node& node, Access& access) const;
   void record_writer(const ir::Node& node, const LocationSet& written);
 
   bool intersect(const LocationSet& a, const LocationSet& b) const;

@@ -326,6 +326,10 @@ void AliasAnalysis::record_op(const Node& node, Access& access) const {
                        (node.op()->has_effect(ir::kMayRaise) && node.outputs().empty());
 }
 
+void AliasAnalysis::record_reads(const Node& node, Access& access) const {
+  for (const Value* input : node.inputs()) insert_all(access.reads, locations(input));
+}
+
 void AliasAnalysis::record_node(const Node& node) {
   Access& access = accesses_[&node];
   switch (node.kind()) {
@@ -337,27 +341,9 @@ void AliasAnalysis::record_node(const Node& node) {
     case NodeKind::kSetAttr: access.writes = locations(node.input(0)); break;
     case NodeKind::kPrint:
     case NodeKind::kRaise:
-    case NodeKind::kTrap: access.has_effects = true; [[fallthrough]];
-    case NodeKind::kConstant:
-    case NodeKind::kListConstruct:
-    case NodeKind::kListUnpack:
-    case NodeKind::kTupleConstruct:
-    case NodeKind::kTupleUnpack:
-    case NodeKind::kTupleIndex:
-    case NodeKind::kTupleSlice:
-    case NodeKind::kDictConstruct:
-    case NodeKind::kCreateObject:
-    case NodeKind::kGetAttr:
-    case NodeKind::kUncheckedCast:
-    case NodeKind::kUninitialized:
-    case NodeKind::kIsInstance:
-    case NodeKind::kEnumName:
-    case NodeKind::kEnumValue:
-    case NodeKind::kToList:
-    case NodeKind::kModuleIndex:
-      for (const Value* input : node.inputs()) {
-        insert_all(access.reads, locations(input));
-      }
+    case NodeKind::kTrap:
+      access.has_effects = true;
+      record_reads(node, access);
       break;
     case NodeKind::kEnter:
     case NodeKind::kExit:
@@ -366,7 +352,12 @@ void AliasAnalysis::record_node(const Node& node) {
         break;
       }
       [[fallthrough]];
-    default:  // Unknown code reaches everything its arguments and the outside hold.
+    default:
+      if (only_makes_results(node.kind())) {
+        record_reads(node, access);
+        break;
+      }
+      // Unknown code reaches everything its arguments and the outside hold.
       for (const Block* block : node.blocks()) record_block(*block, access);
       for (const Value* input : node.inputs()) {
         insert_all(access.reads, reachable(locations(input)));

@@ -76,6 +76,30 @@ bool writes_input(const ir::Node& node, size_t i) {
   return is_statistics(arguments[i]) && (effects_of(node) & ir::kSideEffect) != 0;
 }
 
+bool only_makes_results(ir::NodeKind kind) {
+  using ir::NodeKind;
+  switch (kind) {
+    case NodeKind::kConstant:
+    case NodeKind::kListConstruct:
+    case NodeKind::kListUnpack:
+    case NodeKind::kTupleConstruct:
+    case NodeKind::kTupleUnpack:
+    case NodeKind::kTupleIndex:
+    case NodeKind::kTupleSlice:
+    case NodeKind::kDictConstruct:
+    case NodeKind::kCreateObject:
+    case NodeKind::kGetAttr:
+    case NodeKind::kUncheckedCast:
+    case NodeKind::kUninitialized:
+    case NodeKind::kIsInstance:
+    case NodeKind::kEnumName:
+    case NodeKind::kEnumValue:
+    case NodeKind::kToList:
+    case NodeKind::kModuleIndex: return true;
+    default: return false;
+  }
+}
+
 bool is_strict_fusion(const ir::Value* object) {
   return object->type()->is(TypeKind::kClass) &&
          object->type()->as_class()->name() == "__torch__.torch.jit.strict_fusion";

@@ -14,6 +14,10 @@ uint8_t effects_of(const ir::Node& node);
 // Whether the call writes its i-th input: by the schema's mark, or as running statistics.
 bool writes_input(const ir::Node& node, size_t i);
 
+// Whether nodes of this kind, which is no operator's, make their results of their inputs and do
+// nothing else: no writes, no blocks, no order among others.
+bool only_makes_results(ir::NodeKind kind);
+
 // Whether an object is a `torch.jit.strict_fusion`: entering and leaving it does nothing but mark a
 // region, which operators do not leave.
 bool is_strict_fusion(const ir::Value* object);

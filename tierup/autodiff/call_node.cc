@@ -87,38 +87,21 @@ std::string CallNode::origin_of(size_t argument) const {
   return fmt::format(", which is output {} of {},", source.index, source.node->title());
 }
 
-void CallNode::fail_overwritten(const SavedTensor& saved, const std::string& origin) const {
-  fail(ErrorCode::kInvalidArgument,
-       "one of the variables needed for gradient computation has been modified by an inplace "
-       "operation: [torch.{}Tensor {}]{} is at version {}; expected version {} instead. Hint: the "
-       "derivative of {} reads it; write to a copy, or after the backward pass.",
-       scalar_type_name(saved.tensor().dtype()), shape_string(saved.tensor().sizes()), origin,
-       saved.current_version(), saved.version(), name());
-}
-
 void CallNode::check_values() {
-  require(!is_freed_, ErrorCode::kInvalidArgument,
-          "Trying to backward through the graph a second time (or directly access saved tensors "
-          "after they have already been freed). Saved intermediate values of the graph are freed "
-          "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-          "backward through the graph a second time or if you need to access saved tensors after "
-          "calling backward.");
+  if (is_freed_) fail_freed();
   if (!has_saved_) return;
-  const auto is_stale = [](const SavedTensor& saved) {
-    return saved.is_saved() && saved.current_version() != saved.version();
-  };
   for (size_t i = 0; i < call_.args.size(); ++i) {
     const RecordedValue& value = call_.args[i];
-    if (is_stale(value.saved)) fail_overwritten(value.saved, origin_of(i));
+    if (value.saved.is_stale()) fail_overwritten(value.saved, origin_of(i), name());
     if (!value.elements) continue;
     for (const RecordedValue& item : *value.elements) {
-      if (is_stale(item.saved)) fail_overwritten(item.saved, {});
+      if (item.saved.is_stale()) fail_overwritten(item.saved, {}, name());
     }
   }
   for (size_t k = 0; k < call_.results.size(); ++k) {
     const SavedTensor& saved = call_.results[k].saved;
-    if (is_stale(saved)) {
-      fail_overwritten(saved, fmt::format(", which is output {} of {},", k, title()));
+    if (saved.is_stale()) {
+      fail_overwritten(saved, fmt::format(", which is output {} of {},", k, title()), name());
     }
   }
 }

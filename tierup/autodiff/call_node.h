@@ -38,7 +38,6 @@ class CallNode final : public Node {
   };
   GivenGradients run_with_lists(EagerBuilder& builder, std::span<const Tensor> cotangents);
   std::string origin_of(size_t argument) const;
-  [[noreturn]] void fail_overwritten(const SavedTensor& saved, const std::string& origin) const;
   void check_values();  // Throws if they were freed, or written since they were saved.
   void free_values();
   void take_saved(Links& links);

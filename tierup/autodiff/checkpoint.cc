@@ -62,15 +62,7 @@ class CheckpointNode final : public Node {
   // `number`: among the inputs and then the leaves.
   void connect(const Tensor& tensor, size_t number) {
     if (!is_differentiable(tensor) || !tensor.requires_grad()) return;
-    Edge edge;
-    const Record* record = record_of(*tensor.impl());
-    if (record != nullptr && !record->is_leaf()) {
-      edge.node = record->node();
-      edge.index = record->index();
-    } else {
-      edge.leaf = tensor.ref();
-    }
-    add_edge(std::move(edge));
+    add_edge(edge_to(*tensor.impl()));
     targets_.push_back(number);
   }
 

@@ -71,18 +71,6 @@ class Pass {
     }
   };
 
-  static Edge edge_to(const Tensor& tensor) {
-    Edge edge;
-    const Record* record = record_of(*tensor.impl());
-    if (record != nullptr && !record->is_leaf()) {
-      edge.node = record->node();
-      edge.index = record->index();
-    } else {
-      edge.leaf = tensor.ref();
-    }
-    return edge;
-  }
-
   size_t task_of(const Edge& edge) {
     Node* node = edge.node.get();
     if (node != nullptr && node->is_claimed_by(this)) return node->task();
@@ -102,14 +90,14 @@ class Pass {
   }
 
   void add_root(const Tensor& output) {
-    root_edges_.push_back(edge_to(output));
+    root_edges_.push_back(edge_to(*output.impl()));
     tasks_[task_of(root_edges_.back())].missing += 1;
   }
 
   // Which tasks' gradients are asked for.
   void note_inputs() {
     for (size_t i = 0; i < request_.inputs.size(); ++i) {
-      const Edge edge = edge_to(request_.inputs[i]);
+      const Edge edge = edge_to(*request_.inputs[i].impl());
       held_.push_back(edge);
       tasks_[task_of(edge)].captured.emplace_back(edge.index, i);
     }

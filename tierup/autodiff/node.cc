@@ -142,6 +142,18 @@ Record& leaf_record(TensorImpl& tensor) {
   return *record_of(tensor);
 }
 
+Edge edge_to(TensorImpl& tensor) {
+  Edge edge;
+  const Record* record = record_of(tensor);
+  if (record != nullptr && !record->is_leaf()) {
+    edge.node = record->node();
+    edge.index = record->index();
+  } else {
+    edge.leaf = Ref<TensorImpl>(&tensor);
+  }
+  return edge;
+}
+
 void assign_grad(const Tensor& tensor, Tensor gradient) {
   if (!gradient.defined() && !tensor.impl()->autograd) return;
   if (gradient.defined()) {

@@ -170,6 +170,10 @@ class Record final : public ops::GradRecord {
   std::unique_ptr<ViewOf> view_;
 };
 
+// Where a gradient of the tensor goes: to the call that gave it, or into the tensor as a leaf.
+// Whether it wants one is the caller's to ask.
+Edge edge_to(TensorImpl& tensor);
+
 // The tensor's record; null if it has none.
 inline Record* record_of(const TensorImpl& tensor) {
   return static_cast<Record*>(tensor.autograd.get());

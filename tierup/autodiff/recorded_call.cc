@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tierup/base/error.h"
+
 namespace tierup::autodiff {
 namespace {
 
@@ -12,6 +14,25 @@ bool holds_tensors(const IValue& value) {
 }
 
 }  // namespace
+
+void fail_overwritten(const SavedTensor& saved, const std::string& origin,
+                      const std::string& reader) {
+  fail(ErrorCode::kInvalidArgument,
+       "one of the variables needed for gradient computation has been modified by an inplace "
+       "operation: [torch.{}Tensor {}]{} is at version {}; expected version {} instead. Hint: the "
+       "derivative of {} reads it; write to a copy, or after the backward pass.",
+       scalar_type_name(saved.tensor().dtype()), shape_string(saved.tensor().sizes()), origin,
+       saved.current_version(), saved.version(), reader);
+}
+
+void fail_freed() {
+  fail(ErrorCode::kInvalidArgument,
+       "Trying to backward through the graph a second time (or directly access saved tensors "
+       "after they have already been freed). Saved intermediate values of the graph are freed "
+       "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+       "backward through the graph a second time or if you need to access saved tensors after "
+       "calling backward.");
+}
 
 void RecordedValue::note(const IValue& value) {
   if (const TensorImpl* tensor = value.tensor_impl()) {

@@ -19,6 +19,7 @@ class SavedTensor {
   // The count then, and now.
   uint32_t version() const { return version_; }
   uint32_t current_version() const { return now(); }
+  bool is_stale() const { return is_saved() && now() != version_; }
   Ref<TensorImpl> take() { return std::move(tensor_).take(); }
 
  private:
@@ -30,6 +31,13 @@ class SavedTensor {
   Tensor tensor_;
   uint32_t version_ = 0;
 };
+
+// Throw kInvalidArgument, with PyTorch's words, for a saved value that was written since, and for
+// values that a backward pass has freed. `origin`: ", which is output 0 of Exp,", or nothing;
+// `reader`: whose derivative reads it.
+[[noreturn]] void fail_overwritten(const SavedTensor& saved, const std::string& origin,
+                                   const std::string& reader);
+[[noreturn]] void fail_freed();
 
 struct Layout {
   IntVector strides;

@@ -20,17 +20,8 @@ using ops::OpCall;
 
 bool is_differentiable(ScalarType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
-Edge edge_to(TensorImpl& tensor) {
-  Edge edge;
-  if (!tensor.requires_grad || !is_differentiable(tensor.dtype)) return edge;
-  const Record* record = record_of(tensor);
-  if (record != nullptr && !record->is_leaf()) {
-    edge.node = record->node();
-    edge.index = record->index();
-  } else {
-    edge.leaf = Ref<TensorImpl>(&tensor);
-  }
-  return edge;
+Edge wanted_edge_to(TensorImpl& tensor) {
+  return tensor.requires_grad && is_differentiable(tensor.dtype) ? edge_to(tensor) : Edge();
 }
 
 // Every tensor among the values, those in lists too.
@@ -151,7 +142,7 @@ class Recording {
     auto node = make_ref<CallNode>(op_, held_);
     if (origin_ != nullptr) node->set_place(origin_->range());
     for_each_tensor(held_, [&](size_t i, int64_t element, TensorImpl& tensor) {
-      Edge edge = edge_to(tensor);
+      Edge edge = wanted_edge_to(tensor);
       if (edge.is_wanted()) node->connect(i, element, std::move(edge));
     });
     if (node->edges().empty()) return run_plain();
@@ -283,7 +274,7 @@ class Recording {
   void mark_idle_results() {
     const auto node = make_ref<IdleNode>(op_);
     for_each_tensor(held_, [&](size_t, int64_t, TensorImpl& tensor) {
-      Edge edge = edge_to(tensor);
+      Edge edge = wanted_edge_to(tensor);
       if (edge.is_wanted()) node->add_edge(std::move(edge));
     });
     node->set_result_count(static_cast<uint32_t>(call_.results.size()));

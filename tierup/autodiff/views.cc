@@ -127,14 +127,8 @@ const Node* node_of(const TensorImpl& tensor) {
 }
 
 Edge edge_of(TensorImpl& tensor) {
-  Edge edge;
-  const Record* record = record_of(tensor);
-  if (record != nullptr && !record->is_leaf()) {
-    edge.node = record->node();
-    edge.index = record->index();
-  } else if (tensor.requires_grad) {
-    edge.leaf = Ref<TensorImpl>(&tensor);
-  }
+  Edge edge = edge_to(tensor);
+  if (!tensor.requires_grad) edge.leaf = {};
   return edge;
 }
 

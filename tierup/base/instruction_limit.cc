@@ -21,8 +21,8 @@ constexpr Level kLevels[] = {{"sse42", InstructionLimit::kBase},
                              {"avx512", InstructionLimit::kAvx512}};
 constexpr std::string_view kNames = "known are sse42 (base), avx2 and avx512";
 #else
-constexpr Level kLevels[] = {{"base", InstructionLimit::kBase}};
-constexpr std::string_view kNames = "this architecture has base alone";
+constexpr Level kLevels[] = {{"neon", InstructionLimit::kBase}, {"base", InstructionLimit::kBase}};
+constexpr std::string_view kNames = "this architecture has neon (base) alone";
 #endif
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace tierup {
 // F16C and BMI2; kAvx512: AVX-512 F, CD, DQ, BW and VL. kNone: all that the processor has.
 enum class InstructionLimit : uint8_t { kBase, kAvx2, kAvx512, kNone };
 
-// "base", and on x86-64 "sse42" (the same), "avx2", "avx512"; empty: kNone. Throws kInvalidArgument
-// for anything else, with the names that this architecture has.
+// "base", which x86-64 calls "sse42" too and AArch64 "neon", and on x86-64 "avx2", "avx512"; empty:
+// kNone. Throws kInvalidArgument for anything else, with the names that this architecture has.
 InstructionLimit parse_instruction_limit(std::string_view text);
-// "sse42", "avx2", "avx512", "none"; on AArch64 "base" or "none".
+// "sse42", "avx2", "avx512", "none"; on AArch64 "neon" or "none".
 std::string_view instruction_limit_name(InstructionLimit limit);
 
 // What the environment variable TIERUP_INSTRUCTION_SET says, read once. Throws kInvalidArgument

@@ -18,7 +18,7 @@ constexpr const char* kNames = "sse42 (base), avx2 and avx512";
 #else
 const std::vector<InstructionLimit> kHere{InstructionLimit::kBase};
 const std::vector<std::string> kElsewhere{"sse42", "avx2", "avx512"};
-constexpr const char* kNames = "this architecture has base alone";
+constexpr const char* kNames = "this architecture has neon (base) alone";
 #endif
 
 TEST(InstructionLimit, IsReadByName) {

@@ -1,10 +1,9 @@
-// CaseOutcome: how one case of a check ended.
+// CaseOutcome: how one case of a check ended. For the command, too: includes nothing of the rooms.
 #pragma once
 
 #include <cstdint>
 #include <string>
-
-#include "tierup/base/error.h"
+#include <utility>
 
 namespace tierup::api {
 
@@ -20,11 +19,14 @@ struct CaseOutcome {
   static CaseOutcome passed() { return {}; }
   static CaseOutcome failed(std::string reason) { return {Status::kFailed, std::move(reason)}; }
   static CaseOutcome refused(std::string reason) { return {Status::kRefused, std::move(reason)}; }
-  // Refused for kUnsupported, else failed, with the whole text.
-  static CaseOutcome of_error(const Error& error) {
-    std::string text = std::string(error_code_name(error.code())) + ": " + error.what();
-    return error.code() == ErrorCode::kUnsupported ? refused(std::move(text))
-                                                   : failed(std::move(text));
+  // Refused for kUnsupported, else failed, with the whole text. Of the rooms' errors and those of
+  // the public API.
+  template <typename AnyError>
+  static CaseOutcome of_error(const AnyError& error) {
+    const auto code = error.code();
+    std::string text = std::string(error_code_name(code)) + ": " + error.what();
+    return code == decltype(code)::kUnsupported ? refused(std::move(text))
+                                                : failed(std::move(text));
   }
 };
 

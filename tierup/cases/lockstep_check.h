@@ -1,4 +1,5 @@
-// A model's tiers against tier 0, call by call.
+// A model's tiers against tier 0, call by call. For the command, too: includes nothing of the
+// rooms.
 #pragma once
 
 #include <string>

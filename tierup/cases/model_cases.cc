@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 #include "tierup/base/error.h"
 #include "tierup/cases/tree_reader.h"
 
 namespace tierup::api {
 namespace {
-
-namespace fs = std::filesystem;
 
 // None if the key is absent. Throws kCorruptArchive for text that is no number.
 std::optional<double> number_of(const archive::TextMetadata& metadata, const char* key) {
@@ -70,16 +66,6 @@ void flatten_into(const IValue& value, std::vector<IValue>& flat) {
   }
 }
 
-bool names_archive(const archive::TextMetadata& metadata, const std::string& file_name) {
-  const auto found = metadata.find("archives");
-  if (found == metadata.end()) return true;
-  simdjson::dom::parser parser;
-  for (simdjson::dom::element item : parser.parse(found->second).get_array()) {
-    if (std::string_view{item} == file_name) return true;
-  }
-  return false;
-}
-
 IValue value_of_call(const Model& model, const CaseCall& call, const RunOptions& options) {
   return call.method == "forward" ? model.call(call.args, {}, options)
                                   : model.run(call.method, call.args, {}, options);
@@ -92,26 +78,17 @@ CallResult run_failing_call(const Model& model, const CaseCall& call, const RunO
     result.difference = fmt::format("should raise an error with '{}'", *call.error);
   } catch (const Error& error) {
     result.raised = error.what();
-    if (result.raised.find(*call.error) == std::string::npos) {
-      result.difference =
-          fmt::format("the error should say '{}' but says: {}", *call.error, result.raised);
-    }
+    result.difference = find_error_difference(result.raised, *call.error);
   }
   return result;
 }
 
-CaseOutcome check_calls(const Model& model, const ModelCase& model_case) {
-  for (size_t i = 0; i < model_case.calls.size(); ++i) {
-    const CallResult result = run_case_call(model, model_case.calls[i], model_case);
-    if (result.difference.empty()) continue;
-    return CaseOutcome::failed(model_case.calls.size() == 1
-                                   ? result.difference
-                                   : fmt::format("call {}: {}", i, result.difference));
-  }
-  return CaseOutcome::passed();
-}
-
 }  // namespace
+
+std::string find_error_difference(const std::string& raised, const std::string& expected) {
+  if (raised.find(expected) != std::string::npos) return {};
+  return fmt::format("the error should say '{}' but says: {}", expected, raised);
+}
 
 IValue flatten_result(const IValue& result) {
   std::vector<IValue> flat;
@@ -166,37 +143,6 @@ CallResult run_case_call(const Model& model, const CaseCall& call, const ModelCa
   result.difference =
       find_difference(found, *call.expected, model_case.comparison, &result.deviation);
   return result;
-}
-
-std::vector<std::string> case_paths_of(const std::string& model_path) {
-  const fs::path path(model_path);
-  const std::string file_name = path.filename().string();
-  const std::string prefix = file_name.substr(0, file_name.find('.')) + ".case";
-  std::vector<std::string> result;
-  const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix) || entry.path().extension() != ".safetensors") continue;
-    const archive::Safetensors file = archive::Safetensors::open(entry.path().string());
-    if (names_archive(file.metadata(), file_name)) result.push_back(entry.path().string());
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-CaseOutcome check_model_case(const std::string& model_path, const std::string& case_path) {
-  try {
-    const ModelCase model_case = read_model_case(case_path);
-    ModelOptions options;
-    options.print = [](const std::string&) {};
-    options.warn = [](const std::string&) {};
-    const Ref<Model> model = Model::load(archive::map_file(model_path), std::move(options));
-    return check_calls(*model, model_case);
-  } catch (const Error& error) {
-    return CaseOutcome::of_error(error);
-  } catch (const std::exception& error) {
-    return CaseOutcome::failed(fmt::format("unexpected exception: {}", error.what()));
-  }
 }
 
 }  // namespace tierup::api

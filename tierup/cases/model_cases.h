@@ -1,4 +1,5 @@
-// ModelCases: the recorded cases of one model archive, run one after the other.
+// ModelCase: a recorded case of a model in the rooms' own types. case_file.h has it for programs
+// over the public API.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,6 @@
 
 #include "tierup/api/model/model.h"
 #include "tierup/archive/safetensors.h"
-#include "tierup/cases/case_outcome.h"
 #include "tierup/cases/case_tree.h"
 #include "tierup/tensor/comparison.h"
 
@@ -33,6 +33,8 @@ struct ModelCase {
 // Reads a case of either form: with trees in its metadata, or plain (`in.N` are the arguments and
 // `out.N` the flattened results). Throws kNotFound, kCorruptArchive.
 ModelCase read_model_case(const std::string& path);
+// What differs in an error's text from what was expected to stand in it; empty if it does.
+std::string find_error_difference(const std::string& raised, const std::string& expected);
 // The tensors of a result, depth first, as a tuple.
 IValue flatten_result(const IValue& result);
 // What a call gave, and how it compares with what its case expects.
@@ -45,12 +47,5 @@ struct CallResult {
 // Throws what the model raises, unless the call expects an error.
 CallResult run_case_call(const Model& model, const CaseCall& call, const ModelCase& model_case,
                          const RunOptions& options = {});
-
-// The case files beside a model archive that are for it: NAME.caseK.safetensors whose `archives`
-// name the file, or that say nothing of archives.
-std::vector<std::string> case_paths_of(const std::string& model_path);
-
-// A whole case on a freshly loaded model. Never throws.
-CaseOutcome check_model_case(const std::string& model_path, const std::string& case_path);
 
 }  // namespace tierup::api

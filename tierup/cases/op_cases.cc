@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "tierup/api/public/facade.h"
 #include "tierup/archive/safetensors.h"
 #include "tierup/cases/grad_case.h"
 #include "tierup/cases/tree_reader.h"
@@ -13,10 +14,7 @@ namespace tierup::api {
 using simdjson::dom::element;
 
 struct OpCaseBundle::State {
-  State(const std::string& path, Tolerances t, bool with_gradients)
-      : file(archive::Safetensors::open(path)),
-        tolerances(std::move(t)),
-        gradients(with_gradients) {}
+  State(const std::string& path, bool with_gradients);
 
   archive::Safetensors file;
   Tolerances tolerances;
@@ -34,11 +32,10 @@ T value_or(simdjson::simdjson_result<element> field, T fallback) {
   return field.get(value) == simdjson::SUCCESS ? value : fallback;
 }
 
-}  // namespace
-
-Tolerances tolerances_beside(const std::string& folder) {
+// Those that the index.json in the file's folder names; those of operators without one.
+Tolerances tolerances_beside(const std::string& path) {
   Tolerances result = Tolerances::of_operators();
-  const std::filesystem::path index = std::filesystem::path(folder) / "index.json";
+  const std::filesystem::path index = std::filesystem::path(path).replace_filename("index.json");
   if (!std::filesystem::exists(index)) return result;
   try {
     simdjson::dom::parser parser;
@@ -53,22 +50,27 @@ Tolerances tolerances_beside(const std::string& folder) {
   return result;
 }
 
-OpCaseBundle::OpCaseBundle(const std::string& path, Tolerances tolerances, bool gradients)
-    : state_(std::make_unique<State>(path, std::move(tolerances), gradients)) {
-  const auto& metadata = state_->file.metadata();
+}  // namespace
+
+OpCaseBundle::State::State(const std::string& path, bool with_gradients)
+    : file(archive::Safetensors::open(path)),
+      tolerances(tolerances_beside(path)),
+      gradients(with_gradients) {
+  const auto& metadata = file.metadata();
   const auto schema = metadata.find("schema");
-  const auto cases = metadata.find("cases");
-  require(schema != metadata.end() && cases != metadata.end(), ErrorCode::kCorruptArchive,
+  const auto found = metadata.find("cases");
+  require(schema != metadata.end() && found != metadata.end(), ErrorCode::kCorruptArchive,
           "{} has no operator cases: its metadata lack 'schema' or 'cases'", path);
-  state_->name = schema->second.substr(0, schema->second.find('('));
+  name = schema->second.substr(0, schema->second.find('('));
   try {
-    for (element item : state_->parser.parse(cases->second).get_array()) {
-      state_->cases.push_back(item);
-    }
+    for (element item : parser.parse(found->second).get_array()) cases.push_back(item);
   } catch (const simdjson::simdjson_error& error) {
     fail_json("'cases' of " + path, error);
   }
 }
+
+OpCaseBundle::OpCaseBundle(const std::string& path, bool gradients)
+    : state_(v1::guarded([&] { return std::make_unique<State>(path, gradients); })) {}
 
 OpCaseBundle::~OpCaseBundle() = default;
 

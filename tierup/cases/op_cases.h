@@ -2,27 +2,24 @@
 //
 // A case passes if its outputs have the recorded values, dtypes and shapes, its written inputs
 // the recorded contents, and its outputs share memory with the inputs that they are views of. A
-// case with an "error" instead of outputs passes if the call raises one.
+// case with an "error" instead of outputs passes if the call raises one. For the command, too:
+// includes nothing of the rooms.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "tierup/cases/case_outcome.h"
-#include "tierup/tensor/comparison.h"
-#include "tierup/tensor/ivalue.h"
 
 namespace tierup::api {
-
-// The tolerances named by the index.json in this folder; those of operators without one.
-Tolerances tolerances_beside(const std::string& folder);
 
 // Thread rule: one thread.
 class OpCaseBundle {
  public:
+  // Tolerances are those that an index.json beside the file names, else those of operators.
   // `gradients`: run what has recorded gradients backward as well. Cases that are about gradients
-  // alone ("requires_grad") always are. Throws kNotFound or kCorruptArchive.
-  OpCaseBundle(const std::string& path, Tolerances tolerances, bool gradients = false);
+  // alone ("requires_grad") always are. Throws v1::Error: kNotFound, kCorruptArchive.
+  explicit OpCaseBundle(const std::string& path, bool gradients = false);
   ~OpCaseBundle();
   OpCaseBundle(const OpCaseBundle&) = delete;
   OpCaseBundle& operator=(const OpCaseBundle&) = delete;

@@ -1,4 +1,5 @@
 // A training case of a model: the loss of one recorded call and the gradients of its parameters.
+// For the command, too: includes nothing of the rooms.
 #pragma once
 
 #include <string>

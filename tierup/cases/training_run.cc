@@ -8,6 +8,7 @@
 #include "tierup/api/model/model.h"
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/api/model/plain_json.h"
+#include "tierup/api/public/facade.h"
 #include "tierup/base/error.h"
 #include "tierup/cases/tree_reader.h"
 #include "tierup/tensor/comparison.h"
@@ -297,9 +298,7 @@ CaseOutcome outcome_of(Run&& run) {
   }
 }
 
-}  // namespace
-
-std::vector<TrainingRunCase> training_runs_of(const std::string& model_path) {
+std::vector<TrainingRunCase> find_training_runs(const std::string& model_path) {
   const fs::path path(model_path);
   const std::string file_name = path.filename().string();
   const std::string prefix = file_name.substr(0, file_name.find('.') + 1);
@@ -326,6 +325,12 @@ std::vector<TrainingRunCase> training_runs_of(const std::string& model_path) {
     if (file.metadata().contains("checkpoint")) result.push_back({run, Kind::kFromCheckpoint});
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<TrainingRunCase> training_runs_of(const std::string& model_path) {
+  return v1::guarded([&] { return find_training_runs(model_path); });
 }
 
 CaseOutcome check_training_run(const std::string& model_path, const TrainingRunCase& run) {

@@ -1,5 +1,6 @@
 // Training runs: recorded trainings of a model, action by action ("Training runs" of the
 // conformance cases): calls, backward passes, clipping, steps, schedules, and what they must give.
+// For the command, too: includes nothing of the rooms.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ struct TrainingRunCase {
 };
 
 // NAME.RECIPE.train.safetensors beside NAME.train.pt, NAME.train.pt2 or NAME.joint.pt2 that name
-// this archive.
+// this archive. Throws v1::Error: kCorruptArchive.
 std::vector<TrainingRunCase> training_runs_of(const std::string& model_path);
 
 // On a freshly loaded model. Never throws.

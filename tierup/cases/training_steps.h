@@ -1,4 +1,5 @@
-// The zoo's training cases: what a few steps of SGD and of Adam make of a model.
+// The zoo's training cases: what a few steps of SGD and of Adam make of a model. For the
+// command, too: includes nothing of the rooms.
 #pragma once
 
 #include <string>

@@ -66,7 +66,7 @@ TEST(CodeCache, AGroupOfTheSameContentIsNotCompiledAgain) {
     return made;
   };
   const Ref<ops::FusionGroup> first = compiled_group(program(), {kernels::counted({4})});
-  if (first->kernel_count() == 0) GTEST_SKIP() << "no code generator: " << first->refusal();
+  if (first->kernel_count() == 0) GTEST_SKIP() << "no code generator: " << first->refusal().text();
   const uint64_t hits = CodeCache::instance().hits();
   const Ref<ops::FusionGroup> second = compiled_group(program(), {kernels::counted({9})});
   EXPECT_GT(second->kernel_count(), 0U);

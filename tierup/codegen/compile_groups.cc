@@ -68,7 +68,7 @@ class GroupCompiler {
     } else {
       install_points(group);
     }
-    if (group.kernel_count() == 0 && report_.refusal.empty()) report_.refusal = group.refusal();
+    if (group.kernel_count() == 0 && !report_.refusal) report_.refusal = group.refusal();
   }
 
   void install_points(ops::FusionGroup& group) {
@@ -86,19 +86,19 @@ class GroupCompiler {
   void install_matrices(ops::FusionGroup& group) {
     const ops::GroupProgram& program = group.program();
     const GroupForms forms = forms_of(program, group.expected());
-    if (!forms.refusal.empty()) return group.refuse(forms.refusal);
+    if (forms.refusal) return group.refuse(forms.refusal);
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : group.expected_sizes()) {
       inputs.push_back(ops::meta_tensor(sizes));
     }
     const ops::MatrixMetaTensors metas(program, inputs);
-    if (!metas.refusal().empty()) return group.refuse(metas.refusal());
+    if (metas.refusal()) return group.refuse(metas.refusal());
     ops::CompiledMatrices made{group.expected(), forms.members, matrix_stages_of(program, metas)};
     for (ops::MatrixStage& stage : made.stages) {
       if (stage.called != ops::MatrixStage::kNoMember) continue;
       const MatrixKernel kernel =
           build_matrix_kernel(program, forms, made.inputs, stage, metas, vector_bits(options_));
-      if (!kernel.body.refusal.empty()) return group.refuse(kernel.body.refusal);
+      if (kernel.body.refusal) return group.refuse(kernel.body.refusal);
       const CachedKernel compiled = find(kernel, group);
       if (compiled.matrix == nullptr) return;
       stage.function = compiled.matrix;
@@ -112,7 +112,7 @@ class GroupCompiler {
                const std::vector<bool>& single) {
     const ops::GroupProgram& program = group.program();
     GroupForms forms = forms_of(program, group.expected());
-    if (!forms.refusal.empty()) return group.refuse(std::move(forms.refusal));
+    if (forms.refusal) return group.refuse(std::move(forms.refusal));
     ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, 0};
     size_t nodes = 0;
     made.stages = stages_of(program, uniform, single);
@@ -121,9 +121,9 @@ class GroupCompiler {
       if (stage.outputs.empty()) continue;
       const GroupKernel kernel =
           build_group_kernel(program, made.inputs, made.members, stage.inputs, stage.outputs, s);
-      if (!kernel.refusal.empty()) return group.refuse(kernel.refusal);
+      if (kernel.refusal) return group.refuse(kernel.refusal);
       if (kernel.operands.size() > ops::FusedLoop::kMaxOperands) {
-        return group.refuse("its views make too many operands");
+        return group.refuse(ops::GroupRefusal::kManyOperands);
       }
       for (uint32_t i = 0; i < kernel.loads.size(); ++i) {
         stage.inputs.push_back({ops::GroupArgument::Source::kInput, i, false});
@@ -169,7 +169,7 @@ class GroupCompiler {
   CachedKernel compiled_by(const Compile& call, ops::FusionGroup& group) {
     const CodegenApi* api = library_().api();
     if (api == nullptr) {
-      group.refuse(library_().error());
+      group.refuse({ops::GroupRefusal::kNoGenerator, library_().error()});
       return {};
     }
     const auto begin = std::chrono::steady_clock::now();
@@ -177,7 +177,7 @@ class GroupCompiler {
     report_.compile_ms +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (result.object == nullptr) {
-      group.refuse(result.error);
+      group.refuse({ops::GroupRefusal::kGeneratorFailed, result.error});
       return {};
     }
     ++report_.compiled;

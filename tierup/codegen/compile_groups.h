@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
-#include <string>
 
 #include "tierup/codegen/library.h"
 #include "tierup/ir/graph.h"
+#include "tierup/ops/regions/refusal.h"
 
 namespace tierup::codegen {
 
@@ -16,7 +16,7 @@ struct GroupReport {
   size_t kernels = 0;   // Installed.
   size_t compiled = 0;  // By the code generator, now; the others were in the cache.
   double compile_ms = 0;
-  std::string refusal;  // The first group's that got none.
+  ops::RefusedGroup refusal;  // The first group's that got none.
 };
 
 // For kernels of no more instructions than those that they are compared with have

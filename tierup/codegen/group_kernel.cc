@@ -17,6 +17,7 @@ namespace {
 
 using kernels::ExprValue;
 using ops::GroupArgument;
+using ops::GroupRefusal;
 using ops::ValueForm;
 
 std::optional<LaneType> lane_of_element(ScalarType type) {
@@ -155,7 +156,7 @@ class Builder {
   // The one part of a joined value that is looked at, as it is.
   ExprValue joined(const ops::GroupMember& member, const Path& path) {
     if (path != whole_) {
-      kernel_.refusal = "a joined value is read through views";
+      kernel_.refusal = GroupRefusal::kViewedJoin;
       return kernels::expr_constant(LaneType::kF32, 0);
     }
     const GroupArgument& argument = member.arguments[part_];
@@ -234,8 +235,8 @@ class Builder {
   std::map<uint32_t, ExprValue> sums_;
 };
 
-std::string product_refusal(ops::ProductKind kind,
-                            const std::vector<ops::MeaningArgument>& arguments) {
+GroupRefusal product_refusal(ops::ProductKind kind,
+                             const std::vector<ops::MeaningArgument>& arguments) {
   std::vector<std::optional<ScalarType>> dtypes;
   for (const ops::MeaningArgument& argument : arguments) {
     dtypes.push_back(argument.tensor ? std::optional(argument.tensor->dtype) : std::nullopt);
@@ -244,24 +245,25 @@ std::string product_refusal(ops::ProductKind kind,
 }
 
 // Kernels convert nothing on the way.
-std::string join_refusal(const std::vector<ops::MeaningArgument>& arguments) {
+GroupRefusal join_refusal(const std::vector<ops::MeaningArgument>& arguments) {
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
     if (!arguments[i].tensor || arguments[i].tensor != arguments[0].tensor) {
-      return "its tensors are of several dtypes";
+      return GroupRefusal::kSeveralDtypes;
     }
   }
   return arguments[0].tensor->category == ops::PromotionCategory::kDimensioned
-             ? ""
-             : "its tensors have no dimensions";
+             ? GroupRefusal::kNone
+             : GroupRefusal::kNoDimensions;
 }
 
-std::string look_up_refusal(const ops::GroupMember& member, const std::vector<ValueForm>& inputs) {
+GroupRefusal look_up_refusal(const ops::GroupMember& member, const std::vector<ValueForm>& inputs) {
   const ops::LookUpArguments call = look_up_arguments(member);
   const auto has_dims = [](const ValueForm& form) {
     return form.category == ops::PromotionCategory::kDimensioned;
   };
-  if (!has_dims(inputs[call.table]) || !has_dims(inputs[call.index])) return "it has no dimensions";
-  return ops::indexes(inputs[call.index].dtype) ? "" : "its index is of another dtype";
+  if (!has_dims(inputs[call.table]) || !has_dims(inputs[call.index]))
+    return GroupRefusal::kNoDimensions;
+  return ops::indexes(inputs[call.index].dtype) ? GroupRefusal::kNone : GroupRefusal::kIndexDtype;
 }
 
 template <typename T>
@@ -287,13 +289,13 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
   GroupForms forms;
   for (const ValueForm& input : inputs) {
     if (!element_type_of(input.dtype)) {
-      forms.refusal = fmt::format("{} has no lanes", scalar_type_name(input.dtype));
+      forms.refusal = {GroupRefusal::kNoLanes, std::string(scalar_type_name(input.dtype))};
       return forms;
     }
   }
   for (const ops::GroupMember& member : program.members) {
     const auto arguments = arguments_in(program, member, inputs, forms.members);
-    std::string refusal;
+    ops::RefusedGroup refusal;
     if (member.looks_up != ops::LookUpKind::kNone) {
       forms.members.push_back({inputs[look_up_arguments(member).table].dtype});
       refusal = look_up_refusal(member, inputs);
@@ -310,9 +312,8 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
     } else if (member.by_rows) {
       ops::RowMeaning meaning = row_meaning_of(*member.op, arguments, member.result);
       refusal = std::move(meaning.refusal);
-      if (refusal.empty() &&
-          (meaning.space != member.space || meaning.row_rank != program.row_rank)) {
-        refusal = "its rows are others";
+      if (!refusal && (meaning.space != member.space || meaning.row_rank != program.row_rank)) {
+        refusal = GroupRefusal::kOtherRows;
       }
       forms.members.push_back(meaning.result);
     } else {
@@ -320,8 +321,10 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
       refusal = std::move(meaning.refusal);
       forms.members.push_back(meaning.result);
     }
-    if (refusal.empty()) continue;
-    forms.refusal = member.op->schema().name + ": " + refusal;
+    if (!refusal) continue;
+    const std::string& name = member.op->schema().name;
+    refusal.detail = refusal.detail.empty() ? name : name + ": " + refusal.detail;
+    forms.refusal = std::move(refusal);
     return forms;
   }
   return forms;

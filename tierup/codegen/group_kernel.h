@@ -14,7 +14,7 @@ namespace tierup::codegen {
 // The types of every member's result for inputs of certain forms.
 struct GroupForms {
   std::vector<ops::ValueForm> members;
-  std::string refusal;  // Why there are none; else empty.
+  ops::RefusedGroup refusal;  // Why there are none.
 };
 GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ops::ValueForm>& inputs);
 
@@ -23,7 +23,7 @@ struct GroupKernel {
   kernels::ExprBuilder expressions;
   std::vector<uint32_t> results;
   std::vector<ops::Load> loads;  // If no inputs were given: those that were found.
-  std::string refusal;           // Why there is no kernel; else empty.
+  ops::RefusedGroup refusal;     // Why there is no kernel.
 
   // Points into this object. `name` must outlive it.
   KernelSpec spec(const char* name) const;

@@ -77,7 +77,7 @@ void check_ends(ScalarType type, int bits) {
       const auto group =
           compiled_group(at_the_end(op, dim), {like, like}, Library::instance(),
                          {.print_ir = false, .perf_map = false, .max_vector_bits = bits});
-      ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+      ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
       for (const IntVector& sizes : {IntVector{3, 4, 5}, IntVector{1, 70, 33}, IntVector{70, 1, 40},
                                      IntVector{7, 100, 200}, IntVector{3, 0, 5}}) {
         const Tensor x = numbers(sizes, type, 2);
@@ -109,7 +109,7 @@ TEST_F(Joins, are_read_part_by_part) {
   for (const ScalarType type : {ScalarType::kFloat, ScalarType::kBFloat16}) {
     const Tensor like = numbers({2, 3, 4}, type, 1);
     const auto group = compiled_group(between("aten::cat", -1), {like, like, like, like});
-    ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+    ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
     for (const auto& [a, b] :
          {std::pair{32, 32}, std::pair{1, 7}, std::pair{0, 5}, std::pair{64, 3}}) {
       const Tensor x = numbers({40, 30, a}, type, 2);
@@ -133,7 +133,7 @@ TEST_F(Joins, are_read_part_by_part) {
 TEST_F(Joins, stand_between_in_a_new_dimension) {
   const Tensor like = numbers({2, 3, 4}, ScalarType::kFloat, 1);
   const auto group = compiled_group(between("aten::stack", 1), {like, like, like, like});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   for (const IntVector& sizes : {IntVector{40, 50}, IntVector{1, 1}, IntVector{300, 200}}) {
     const Tensor x = numbers(sizes, ScalarType::kFloat, 2);
     const Tensor y = numbers(sizes, ScalarType::kFloat, 3);
@@ -147,7 +147,7 @@ TEST_F(Joins, stand_between_in_a_new_dimension) {
 TEST_F(Joins, leave_what_does_not_fit_to_the_twin) {
   const Tensor like = numbers({2, 3, 4}, ScalarType::kFloat, 1);
   const auto group = compiled_group(between("aten::cat", 1), {like, like, like, like});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   const Tensor one = numbers({1}, ScalarType::kFloat, 2);
   const Tensor x = numbers({4, 3, 5, 6}, ScalarType::kFloat, 3);
   expect_twin(*group, {x, x, one, one}, "as expected");
@@ -169,13 +169,14 @@ TEST_F(Joins, leave_what_does_not_fit_to_the_twin) {
 TEST_F(Joins, say_why_there_is_no_kernel) {
   const Tensor like = numbers({2, 3}, ScalarType::kFloat, 1);
   const Tensor other = numbers({2, 3}, ScalarType::kDouble, 1);
-  EXPECT_NE(compiled_group(at_the_end("aten::cat", 0), {like, other})->refusal().find("dtypes"),
-            std::string::npos);
+  EXPECT_NE(
+      compiled_group(at_the_end("aten::cat", 0), {like, other})->refusal().text().find("dtypes"),
+      std::string::npos);
   ops::GroupProgram program = between("aten::cat", 0);
   program.chains.push_back(
       {{{ops::OpTable::instance().find("aten::t"), {}}}, ops::PromotionCategory::kDimensioned});
   program.members[2].arguments[1].chain = 0;
-  EXPECT_NE(compiled_group(program, {like, like, like, like})->refusal().find("views"),
+  EXPECT_NE(compiled_group(program, {like, like, like, like})->refusal().text().find("views"),
             std::string::npos);
 }
 

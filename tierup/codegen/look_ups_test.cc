@@ -131,7 +131,7 @@ void check(const Case& one, ops::GroupProgram program, ScalarType type, ScalarTy
   const auto group =
       compiled_group(std::move(program), {table, index, y}, Library::instance(),
                      {.print_ir = false, .perf_map = false, .max_vector_bits = bits});
-  ASSERT_GT(group->kernel_count(), 0U) << one.name << ": " << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << one.name << ": " << group->refusal().text();
   const std::string what = fmt::format("{} of {}", one.name, scalar_type_name(type));
   expect_twin(*group, {table, index, y}, what);
   expect_twin(*group, {table, index, numbers({1}, type, 3)}, what + ", one y");
@@ -252,7 +252,7 @@ TEST_F(LookUps, are_broadcast) {
   const Tensor table = numbers({64, 48}, ScalarType::kFloat, 2);
   for (const ops::GroupProgram& one : {program, points}) {
     const auto group = compiled_group(one, {words, ids, table, ids});
-    ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+    ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
     for (const IntVector& sizes :
          {IntVector{40}, IntVector{1, 40}, IntVector{6, 1}, IntVector{6, 40}, IntVector{1, 1}}) {
       expect_twin(*group, {words, ids, table, places(sizes, ScalarType::kLong, 0, 64)},
@@ -278,7 +278,7 @@ TEST_F(LookUps, are_read_through_views) {
     const Tensor index = indices_of(one, ScalarType::kLong);
     const Tensor y = numbers({1}, ScalarType::kFloat, 2);
     const auto group = compiled_group(std::move(program), {table, index, y});
-    ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+    ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
     expect_twin(*group, {table, index, y}, one.name);
   }
 }
@@ -298,7 +298,7 @@ TEST_F(LookUps, are_parts_of_joins) {
   const Tensor x = numbers({5, 3, 35}, ScalarType::kFloat, 2);
   const Tensor y = numbers({5, 14, 35}, ScalarType::kFloat, 3);
   const auto group = compiled_group(std::move(program), {table, index, x, y});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   expect_twin(*group, {table, index, x, y}, "cat");
 }
 
@@ -311,7 +311,7 @@ TEST_F(LookUps, share_blocks_with_narrow_operands) {
   program.outputs = {0, 2};
   for (const ScalarType type : {ScalarType::kFloat, ScalarType::kBFloat16}) {
     const auto group = compiled_group(program, {numbers({2, 2}, type, 1), numbers({2}, type, 1)});
-    ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+    ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
     for (const int64_t width : {1, 2, 3, 8, 31, 32, 33}) {
       for (const IntVector& y : {IntVector{width}, IntVector{90, 1}, IntVector{7, 1, 1},
                                  IntVector{7, 1, width}, IntVector{7, 90, 1}}) {

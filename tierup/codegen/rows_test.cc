@@ -135,14 +135,14 @@ Ref<ops::FusionGroup> group_of(const ops::Op& op, const Form& form, ScalarType t
         {is_tensor ? std::optional(ops::ValueForm{of}) : std::nullopt, argument.constant});
   }
   const ops::RowMeaning meaning = row_meaning_of(op, arguments);
-  if (!meaning.refusal.empty()) return {};
+  if (meaning.refusal) return {};
   made.space = meaning.space;
   std::vector<ops::GroupMember> results{made};
   while (results.size() < op.schema().returns.size()) {
     ops::GroupMember more = made;
     more.result = static_cast<uint32_t>(results.size());
     const ops::RowMeaning its = row_meaning_of(op, arguments, more.result);
-    if (!its.refusal.empty()) return {};
+    if (its.refusal) return {};
     more.space = its.space;
     results.push_back(std::move(more));
   }
@@ -160,7 +160,7 @@ Ref<ops::FusionGroup> group_of(const ops::Op& op, const Form& form, ScalarType t
   const std::vector<Tensor> like = inputs_for(program, form.row, type);
   auto group = compiled_group(std::move(program), like, Library::instance(),
                               {.print_ir = false, .perf_map = false, .max_vector_bits = bits});
-  EXPECT_GT(group->kernel_count(), 0U) << op.schema().qualified_name() << group->refusal();
+  EXPECT_GT(group->kernel_count(), 0U) << op.schema().qualified_name() << group->refusal().text();
   return group;
 }
 
@@ -274,7 +274,7 @@ TEST_F(Rows, pick_one_element_of_each) {
   const Tensor x = rows({7, 100, 300}, ScalarType::kFloat, 1);
   const Tensor index = places({7, 100, 1}, 300);
   const auto group = compiled_group(program, {x, index});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   expect_same(run_group(*group, {x, index})[0], run_group(*group, {x, index}, true)[0], "all");
   EXPECT_EQ(group->compiled_runs(), 1U);
   // Fewer rows, several elements of a row, other dtypes: left to the twin.
@@ -313,7 +313,7 @@ TEST_F(Rows, take_broadcast_inputs) {
   program.outputs = {2};
   const Tensor x = rows({4, 3, 50, 40}, ScalarType::kFloat, 1);
   const auto group = compiled_group(program, {x, x, x});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   const std::vector<IntVector> shapes{{4, 3, 50, 40}, {4, 1, 1, 40}, {50, 40}, {1, 3, 50, 1},
                                       {40},           {4, 1, 50, 1}, {1},      {1, 1, 1, 40}};
   uint64_t runs = 0;
@@ -341,7 +341,7 @@ TEST_F(Rows, leave_smaller_results_to_the_twin) {
   program.outputs = {0, 2};
   const Tensor whole = rows({6, 5, 8}, ScalarType::kFloat, 1);
   const auto group = compiled_group(program, {whole, whole});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   for (const IntVector& x : {IntVector{6, 5, 8}, IntVector{5, 8}, IntVector{1, 5, 8},
                              IntVector{6, 1, 8}, IntVector{8}, IntVector{6, 5, 1}}) {
     const std::vector<Tensor> inputs{rows(x, ScalarType::kFloat, 2), whole};
@@ -366,7 +366,7 @@ TEST_F(Rows, go_on_with_one_element_for_each) {
   program.outputs = {3};
   const Tensor x = rows({70, 9, 300}, ScalarType::kFloat, 1);
   const auto group = compiled_group(program, {x, rows({70, 9}, ScalarType::kFloat, 2)});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   uint64_t runs = 0;
   for (const IntVector& y : {IntVector{70, 9}, IntVector{1}, IntVector{1, 1}}) {
     const std::vector<Tensor> inputs{x, rows(y, ScalarType::kFloat, 2)};
@@ -395,7 +395,7 @@ TEST_F(Rows, take_no_rows_that_lie_apart) {
   const Tensor x = rows({40, 1, 30}, ScalarType::kFloat, 1);
   const Tensor wide = rows({30, 2}, ScalarType::kFloat, 2);
   const auto group = compiled_group(program, {x, wide});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   for (const Tensor& y : {kernels::select(wide, 1, 1), rows({30}, ScalarType::kFloat, 3)}) {
     expect_same(run_group(*group, {x, y})[0], run_group(*group, {x, y}, true)[0], "a row");
   }
@@ -413,7 +413,7 @@ TEST_F(Rows, stop_where_memory_ends) {
   program.outputs = {2};
   const Tensor x = rows({512, 512}, ScalarType::kFloat, 1);
   const auto group = compiled_group(program, {x});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal();
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   const ThreadCountScope one_thread(1);
   run_group(*group, {x});
   const int64_t needed = static_cast<int64_t>(x.bytes()) + 16384;  // The result, and no tile.

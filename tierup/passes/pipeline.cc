@@ -105,6 +105,18 @@ PipelineReport run_specialized_pipeline(ir::Graph& graph, const PassOptions& opt
   return run_passes(graph, specialized_passes(), options);
 }
 
+std::span<const Pass> differentiated_passes() {
+  static const std::vector<Pass> passes = {
+      // Values that forward and formulas compute twice.
+      {"cse", cse},
+      // What no result and no capture needs.
+      specialized_dead_code_elimination(),
+      // One constant for each number that formulas were given.
+      {"constant_pooling", constant_pooling},
+  };
+  return passes;
+}
+
 std::span<const Pass> all_passes() {
   static const std::vector<Pass> passes = [] {
     const auto no_opt = no_opt_passes();

@@ -19,6 +19,10 @@ PipelineReport run_specialized_pipeline(ir::Graph& graph, const PassOptions& opt
 // As it has it: draws of random numbers stay.
 Pass specialized_dead_code_elimination();
 
+// What cleans up the graphs of a differentiated part, before fusion: they are straight programs
+// over tensors of known sizes. Values stay as they are to the bit.
+std::span<const Pass> differentiated_passes();
+
 // Every pass by name, for tests and the command line; null if unknown.
 const Pass* find_pass(std::string_view name);
 std::span<const Pass> all_passes();

@@ -1,8 +1,10 @@
 #include "tierup/runtime/memory_plan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <random>
 
@@ -261,61 +263,6 @@ Ref<Storage> ArenaScope::allocate(size_t bytes) {
   void* const data = arena_->hand_out(number, block.offset, bytes);
   if (poison_) std::memset(data, 0xff, bytes);
   return storage_of_block(arena_, number, data, bytes);
-}
-
-// --- MemoryPlans ---
-
-MemoryPlans::~MemoryPlans() = default;
-
-MemoryPlans::Signature MemoryPlans::signature_of(std::span<const IValue> arguments) {
-  Signature hash = 0xcbf29ce484222325ULL;
-  const auto mix = [&](uint64_t word) { hash = (hash ^ word) * 0x100000001b3ULL; };
-  for (const IValue& argument : arguments) {
-    const TensorImpl* tensor = argument.tensor_impl();
-    if (tensor == nullptr) continue;
-    mix(tensor->sizes.size() + 1);
-    for (const int64_t size : tensor->sizes) mix(static_cast<uint64_t>(size));
-  }
-  return hash;
-}
-
-MemoryPlan* MemoryPlans::find(Signature signature) const {
-  const size_t count = count_.load(std::memory_order_acquire);
-  for (size_t i = 0; i < count; ++i) {
-    if (entries_[i].signature == signature) return entries_[i].plan.get();
-  }
-  return nullptr;
-}
-
-bool MemoryPlans::wants(Signature signature) {
-  if (count_.load(std::memory_order_relaxed) == kMaxPlans) return false;
-  if (last_new_.exchange(signature, std::memory_order_relaxed) != signature) return false;
-  return !is_recorded_.exchange(true, std::memory_order_acquire);
-}
-
-void MemoryPlans::add(Signature signature, std::unique_ptr<MemoryPlan> plan) {
-  const std::lock_guard<std::mutex> lock(writers_);
-  const size_t count = count_.load(std::memory_order_relaxed);
-  if (count < kMaxPlans && find(signature) == nullptr) {
-    entries_[count].signature = signature;
-    entries_[count].plan = std::move(plan);
-    count_.store(count + 1, std::memory_order_release);
-  }
-  is_recorded_.store(false, std::memory_order_release);
-}
-
-std::vector<const MemoryPlan*> MemoryPlans::all() const {
-  std::vector<const MemoryPlan*> plans;
-  const size_t count = count_.load(std::memory_order_acquire);
-  for (size_t i = 0; i < count; ++i) plans.push_back(entries_[i].plan.get());
-  return plans;
-}
-
-size_t MemoryPlans::trim() const {
-  size_t freed = 0;
-  const size_t count = count_.load(std::memory_order_acquire);
-  for (size_t i = 0; i < count; ++i) freed += entries_[i].plan->trim();
-  return freed;
 }
 
 }  // namespace tierup::runtime

@@ -11,12 +11,9 @@
 // alive, and an arena of which anything is alive after its run is never used again.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -115,44 +112,6 @@ class ArenaScope final : public AllocationScope {
   const bool poison_;
   size_t next_ = 0;
   bool diverged_ = false;
-};
-
-// The memory plans of one specialised plan, by the sizes of its arguments.
-// Thread rule: any thread; finding takes no lock. At most kMaxPlans; none is ever replaced.
-class MemoryPlans {
- public:
-  using Signature = uint64_t;
-  // Of all tensors among the arguments.
-  static Signature signature_of(std::span<const IValue> arguments);
-
-  MemoryPlans() = default;
-  ~MemoryPlans();
-  MemoryPlans(const MemoryPlans&) = delete;
-  MemoryPlans& operator=(const MemoryPlans&) = delete;
-
-  // Null if these sizes have no plan yet.
-  MemoryPlan* find(Signature signature) const;
-  // True when the run of these sizes that asks should be recorded: they come a second time, there
-  // is room, and no other run is recorded. add() or give_up() must follow.
-  bool wants(Signature signature);
-  // Does nothing if there is one already, or no room.
-  void add(Signature signature, std::unique_ptr<MemoryPlan> plan);
-  // The recorded run failed.
-  void give_up() { is_recorded_.store(false, std::memory_order_release); }
-  std::vector<const MemoryPlan*> all() const;
-  size_t trim() const;
-
- private:
-  static constexpr size_t kMaxPlans = 8;
-  struct Entry {
-    Signature signature = 0;
-    std::unique_ptr<MemoryPlan> plan;
-  };
-  std::array<Entry, kMaxPlans> entries_;
-  std::atomic<size_t> count_{0};  // Entries that readers may see.
-  std::atomic<Signature> last_new_{0};
-  std::atomic<bool> is_recorded_{false};  // A run, or its plan is being made.
-  std::mutex writers_;
 };
 
 }  // namespace tierup::runtime

@@ -153,32 +153,5 @@ TEST(ArenaScope, AResizedBlockMovesToMemoryOfItsOwn) {
   EXPECT_EQ(static_cast<char*>(storage->data())[255], 42);
 }
 
-// Many callers run the same new sizes: one of them records, not each until the plan stands.
-TEST(MemoryPlans, OneRunAtATimeIsRecorded) {
-  MemoryPlans plans;
-  EXPECT_FALSE(plans.wants(1));
-  EXPECT_TRUE(plans.wants(1));
-  EXPECT_FALSE(plans.wants(1));
-  plans.give_up();
-  EXPECT_TRUE(plans.wants(1));
-  plans.add(1, std::make_unique<MemoryPlan>(std::vector<BlockLife>{{64, 0, 1}}));
-  EXPECT_FALSE(plans.wants(2));
-  EXPECT_TRUE(plans.wants(2));
-}
-
-TEST(MemoryPlans, RecordsSizesThatComeTwiceAndKeepsEight) {
-  MemoryPlans plans;
-  EXPECT_FALSE(plans.wants(1));
-  EXPECT_TRUE(plans.wants(1));
-  for (MemoryPlans::Signature s = 1; s <= 10; ++s) {
-    plans.add(s, std::make_unique<MemoryPlan>(std::vector<BlockLife>{{64, 0, 1}}));
-  }
-  EXPECT_NE(plans.find(8), nullptr);
-  EXPECT_EQ(plans.find(9), nullptr);
-  EXPECT_FALSE(plans.wants(9));
-  EXPECT_FALSE(plans.wants(9));
-  EXPECT_EQ(plans.all().size(), 8U);
-}
-
 }  // namespace
 }  // namespace tierup::runtime

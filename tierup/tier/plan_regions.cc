@@ -3,6 +3,7 @@
 #include "tierup/ops/regions/fusion_group.h"
 #include "tierup/ops/regions/neural_net.h"
 #include "tierup/passes/core/value_queries.h"
+#include "tierup/tier/differentiable_graph.h"
 
 namespace tierup::tier {
 namespace {
@@ -16,7 +17,11 @@ RegionReport describe(const ops::FusionGroup& group) {
   report.text = group.to_string();
   report.compiled = group.kernel_count();
   report.twin_calls = group.twin_runs();
-  if (!group.refusal().empty()) report.notes.push_back(group.refusal());
+  if (group.refusal()) {
+    report.notes.push_back(group.refusal().text());
+    report.refused.push_back(
+        {"group", std::string(group.refusal().name()), group.refusal().text(), report.text, {}});
+  }
   return report;
 }
 
@@ -28,6 +33,11 @@ RegionReport describe(const ops::NeuralNet& net) {
   report.twin_calls = static_cast<uint64_t>(net.twin_calls());
   report.held_bytes = net.held_bytes();
   report.notes = net.notes();
+  for (const ops::RefusedNet& refusal : net.refusals()) {
+    report.notes.push_back("refused: " + refusal.text());
+    report.refused.push_back(
+        {"net", std::string(refusal.name()), refusal.text(), net.step_report().what, {}});
+  }
   return report;
 }
 
@@ -61,12 +71,15 @@ class RegionFinder {
         add(describe(*group), node);
       } else if (const auto* net = dynamic_cast<const ops::NeuralNet*>(object)) {
         add(describe(*net), node);
+      } else if (const auto* part = dynamic_cast<const DifferentiableGraph*>(object)) {
+        add(part->report(), node);
       }
     }
   }
 
   void add(RegionReport report, const ir::Node& node) {
     report.place = node.range().highlight();
+    for (ops::RefusedOperator& refused : report.refused) refused.range = node.range();
     regions_.push_back(std::move(report));
   }
 

@@ -5,9 +5,8 @@
 namespace tierup::tier {
 
 size_t InstalledPlan::held_bytes() const {
-  size_t bytes = 0;
+  size_t bytes = sized.arena_bytes();
   for (const ops::HoldsMemory* holder : holders) bytes += holder->held_bytes();
-  for (const runtime::MemoryPlan* plan : memory.all()) bytes += plan->arena_bytes();
   return bytes;
 }
 

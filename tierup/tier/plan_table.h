@@ -14,9 +14,9 @@
 #include "tierup/ops/table/holds_memory.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/runtime/entry_guard.h"
-#include "tierup/runtime/memory_plan.h"
 #include "tierup/runtime/plan.h"
 #include "tierup/tier/plan_trial.h"
+#include "tierup/tier/sized_plans.h"
 #include "tierup/tier/tier_report.h"
 
 namespace tierup::tier {
@@ -39,12 +39,12 @@ struct InstalledPlan final : public RefCounted {
   std::vector<const ops::HoldsMemory*> holders;
   // Those that are compiled steps, each once.
   std::vector<const ops::HasTwin*> compiled_steps;
-  mutable runtime::MemoryPlans memory;
+  mutable SizedPlans sized;  // By argument sizes.
   PlanVariant variant = PlanVariant::kFull;
   bool has_nets = false;
   bool has_groups = false;
-  uint32_t former = 0;      // The serial of the plan that this one is tried against; 0: none.
-  mutable PlanTrial trial;  // Against tier 0, the former plan, and the same with branches.
+  uint32_t former = 0;  // The serial of the plan that this one is tried against; 0: none.
+  mutable PlanTrial trial{sized};  // Against tier 0, the former plan, and the same with branches.
   mutable std::atomic<bool> is_withdrawn{false};  // Its removal from the table is under way.
   mutable std::atomic<uint64_t> hits{0};
   mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.

@@ -9,6 +9,10 @@ namespace tierup::tier {
 namespace {
 
 using Contender = PlanTrial::Contender;
+using Samples = SizedTrial::Samples;
+
+constexpr uint32_t kMostSamples = SizedTrial::kMostSamples;
+constexpr uint8_t kOpen = SizedTrial::kOpen;
 
 // Turns of the standard contender that warm up: the first call of new sizes, the one whose memory
 // is recorded, and the first in its arena.
@@ -45,12 +49,12 @@ std::string_view contender_name(Contender contender) {
 
 }  // namespace
 
-void PlanTrial::Samples::add(int64_t time) {
+void SizedTrial::Samples::add(int64_t time) {
   const uint32_t number = count.fetch_add(1, std::memory_order_relaxed);
   times[number % kMostSamples].store(time, std::memory_order_relaxed);
 }
 
-std::array<int64_t, PlanTrial::kMostSamples> PlanTrial::Samples::sorted() const {
+std::array<int64_t, SizedTrial::kMostSamples> SizedTrial::Samples::sorted() const {
   std::array<int64_t, kMostSamples> values{};
   const uint32_t used = size();
   for (uint32_t i = 0; i < used; ++i) values[i] = times[i].load(std::memory_order_relaxed);
@@ -75,32 +79,7 @@ Contender PlanTrial::nth_offered(uint32_t number) const {
   }
 }
 
-const PlanTrial::Entry* PlanTrial::find(Signature signature) const {
-  for (const Entry& entry : entries_) {
-    if (!entry.is_taken.load(std::memory_order_acquire)) return nullptr;
-    if (entry.is_known.load(std::memory_order_acquire) && entry.signature == signature)
-      return &entry;
-  }
-  return nullptr;
-}
-
-// Claims an entry for new sizes; another thread may claim one for the same. The first entry is
-// found from then on, and the other one, whose trial never ends, does not count.
-PlanTrial::Entry* PlanTrial::entry_of(Signature signature) {
-  for (Entry& entry : entries_) {
-    if (!entry.is_taken.load(std::memory_order_acquire) &&
-        !entry.is_taken.exchange(true, std::memory_order_acq_rel)) {
-      entry.signature = signature;
-      entry.is_known.store(true, std::memory_order_release);
-      return &entry;
-    }
-    if (entry.is_known.load(std::memory_order_acquire) && entry.signature == signature)
-      return &entry;
-  }
-  return nullptr;
-}
-
-PlanTrial::Turn PlanTrial::begin(Signature signature, bool is_settled) {
+PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled) {
   Turn turn;
   turn.contender_ = standard_;
   turn.trial_ = this;
@@ -110,8 +89,8 @@ PlanTrial::Turn PlanTrial::begin(Signature signature, bool is_settled) {
     turn.contender_ = Contender::kBranched;
     return turn;
   }
-  Entry* entry = entry_of(signature);
-  if (entry == nullptr) return turn;
+  if (sized == nullptr) return turn;
+  SizedTrial* entry = &sized->trial;
   const uint8_t verdict = entry->verdict.load(std::memory_order_relaxed);
   if (verdict != kOpen) return look_again(*entry, static_cast<Contender>(verdict));
   if (!is_settled) return turn;
@@ -129,7 +108,7 @@ PlanTrial::Turn PlanTrial::begin(Signature signature, bool is_settled) {
 }
 
 // Once in a period two calls of a loser and two of the winner, the second of each timed.
-PlanTrial::Turn PlanTrial::look_again(Entry& entry, Contender winner) const {
+PlanTrial::Turn PlanTrial::look_again(SizedTrial& entry, Contender winner) const {
   Turn turn;
   turn.trial_ = this;
   turn.contender_ = winner;
@@ -169,7 +148,7 @@ bool PlanTrial::Turn::finish(Clock::duration took) {
   return trial_->judge(*entry_);
 }
 
-void PlanTrial::compare_again(Entry& entry, Contender contender, int64_t time) const {
+void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t time) const {
   const double counted = static_cast<double>(time) * handicap(contender);
   if (static_cast<uint8_t>(contender) != entry.verdict.load(std::memory_order_relaxed)) {
     entry.loser_time.store(static_cast<int64_t>(counted), std::memory_order_relaxed);
@@ -188,7 +167,7 @@ void PlanTrial::compare_again(Entry& entry, Contender contender, int64_t time) c
 
 // Whether the times of both part: every one of the best is below every one of the other, or, once
 // there are more, its upper quartile below the other's lower one.
-bool PlanTrial::judge(Entry& entry) const {
+bool PlanTrial::judge(SizedTrial& entry) const {
   std::optional<Contender> best;
   double best_median = 0;
   uint32_t fewest = kMostSamples;
@@ -221,7 +200,7 @@ bool PlanTrial::judge(Entry& entry) const {
   return true;
 }
 
-void PlanTrial::settle(Entry& entry, Contender winner) const {
+void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
   const auto best = static_cast<double>(entry.samples[static_cast<size_t>(winner)].median());
   double worst = best;
   for (size_t i = 0; i < kContenders; ++i) {
@@ -235,55 +214,53 @@ void PlanTrial::settle(Entry& entry, Contender winner) const {
   entry.verdict.store(static_cast<uint8_t>(winner), std::memory_order_release);
 }
 
+std::vector<SizedPlan*> PlanTrial::tried() const {
+  std::vector<SizedPlan*> entries = sized_.entries();
+  std::erase_if(entries, [](const SizedPlan* sized) {
+    return sized->trial.turns.load() == 0 && sized->trial.verdict.load() == kOpen;
+  });
+  return entries;
+}
+
 void PlanTrial::take_verdicts(const PlanTrial& other) {
-  size_t next = 0;
-  for (const Entry& known : other.entries_) {
-    const auto result = known.is_known.load(std::memory_order_acquire)
-                            ? other.result(known.signature)
-                            : std::nullopt;
-    if (!result || !is_offered(result->winner)) continue;
-    Entry& entry = entries_[next++];
-    entry.signature = result->signature;
+  for (const SizedPlan* known : other.tried()) {
+    const std::optional<Result> found = result(*known);
+    if (!found || !is_offered(found->winner)) continue;
+    SizedPlan* sized = sized_.at(known->signature);
+    if (sized == nullptr) continue;
+    SizedTrial& entry = sized->trial;
     for (size_t i = 0; i < kContenders; ++i) {
-      if (result->medians[i]) entry.samples[i].add(*result->medians[i]);
+      if (found->medians[i]) entry.samples[i].add(*found->medians[i]);
     }
-    entry.period.store(known.period.load());
-    entry.verdict.store(static_cast<uint8_t>(result->winner));
-    entry.is_taken.store(true);
-    entry.is_known.store(true, std::memory_order_release);
+    entry.period.store(known->trial.period.load());
+    entry.verdict.store(static_cast<uint8_t>(found->winner), std::memory_order_release);
   }
 }
 
-std::optional<PlanTrial::Result> PlanTrial::result(Signature signature) const {
-  const Entry* entry = find(signature);
-  if (entry == nullptr) return std::nullopt;
-  const uint8_t verdict = entry->verdict.load(std::memory_order_acquire);
+std::optional<PlanTrial::Result> PlanTrial::result(const SizedPlan& sized) {
+  const SizedTrial& entry = sized.trial;
+  const uint8_t verdict = entry.verdict.load(std::memory_order_acquire);
   if (verdict == kOpen) return std::nullopt;
-  Result result{signature, static_cast<Contender>(verdict), {}};
+  Result result{static_cast<Contender>(verdict), {}};
   for (size_t i = 0; i < kContenders; ++i) {
-    if (entry->samples[i].size() > 0) result.medians[i] = entry->samples[i].median();
+    if (entry.samples[i].size() > 0) result.medians[i] = entry.samples[i].median();
   }
   return result;
 }
 
 bool PlanTrial::always_won(Contender contender) const {
-  bool is_any = false;
-  for (const Entry& entry : entries_) {
-    if (!entry.is_known.load(std::memory_order_acquire)) break;
-    if (find(entry.signature) != &entry) continue;
-    if (entry.verdict.load() != static_cast<uint8_t>(contender)) return false;
-    is_any = true;
-  }
-  return is_any;
+  const std::vector<SizedPlan*> entries = tried();
+  return !entries.empty() && std::all_of(entries.begin(), entries.end(), [&](const auto* sized) {
+    return sized->trial.verdict.load() == static_cast<uint8_t>(contender);
+  });
 }
 
 bool PlanTrial::is_open() const {
   if (!is_wanted() || !is_tried_) return false;
-  return std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) {
-    const bool is_reached = entry.is_known.load(std::memory_order_acquire);
-    if (!is_reached) return &entry == entries_.data();
-    return entry.verdict.load() == kOpen && find(entry.signature) == &entry;
-  });
+  const std::vector<SizedPlan*> entries = tried();
+  return entries.empty() || std::any_of(entries.begin(), entries.end(), [](const auto* sized) {
+           return sized->trial.verdict.load() == kOpen;
+         });
 }
 
 size_t PlanTrial::trim_frames() const { return branched_ ? branched_->trim_frames() : 0; }
@@ -294,10 +271,9 @@ std::string PlanTrial::to_string() const {
   if (!is_tried_)
     return fmt::format("branches at the same time: in {} calls", untried_calls_.load());
   std::string text;
-  for (const Entry& entry : entries_) {
-    if (!entry.is_known.load(std::memory_order_acquire)) break;
+  for (const SizedPlan* sized : tried()) {
     if (!text.empty()) text += "; ";
-    const std::optional<Result> result = this->result(entry.signature);
+    const std::optional<Result> result = PlanTrial::result(*sized);
     text += result ? fmt::format("{} is fastest (", contender_name(result->winner)) : "still tried";
     if (!result) continue;
     std::string_view comma;

@@ -17,23 +17,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "tierup/runtime/memory_plan.h"
 #include "tierup/runtime/plan.h"
+#include "tierup/tier/sized_plans.h"
 
 namespace tierup::tier {
 
 // Thread rule: any thread, no locks; a plan with branches is offered once, everything else before
 // the first begin().
 class PlanTrial {
-  // The trial for one set of argument sizes.
-  struct Entry;
-
  public:
-  using Signature = runtime::MemoryPlans::Signature;
   using Clock = std::chrono::steady_clock;
   enum class Contender : uint8_t { kTier0, kPlan, kBranched, kFormer };
-  static constexpr size_t kContenders = 4;
+  static constexpr size_t kContenders = SizedTrial::kContenders;
 
   // One call's contender, and its time if the call takes part in a trial.
   class Turn {
@@ -47,14 +44,16 @@ class PlanTrial {
    private:
     friend class PlanTrial;
     Contender contender_ = Contender::kPlan;
-    Entry* entry_ = nullptr;  // Null if the call is not measured.
+    SizedTrial* entry_ = nullptr;  // Null if the call is not measured.
     const PlanTrial* trial_ = nullptr;
     bool is_warming_ = false;
     Clock::time_point start_;
   };
 
-  // `standard` serves where nothing is decided: before warm-up, and for sizes beyond the table.
-  explicit PlanTrial(Contender standard = Contender::kPlan) : standard_(standard) {
+  // `sized` must outlive this, and holds the trials of all sizes. `standard` serves where nothing
+  // is decided: before warm-up, and for sizes without an entry.
+  explicit PlanTrial(SizedPlans& sized, Contender standard = Contender::kPlan)
+      : sized_(sized), standard_(standard) {
     offer(standard);
   }
   PlanTrial(const PlanTrial&) = delete;
@@ -68,19 +67,19 @@ class PlanTrial {
   const runtime::Plan* branched() const { return branched_.get(); }
   // More than one contender.
   bool is_wanted() const { return (offered() & (offered() - 1)) != 0; }
-  // `is_settled`: no job for these sizes is under way, so that times say something.
-  Turn begin(Signature signature, bool is_settled = true);
+  // Of a call whose sizes have this entry; null: none. `is_settled`: no job for these sizes is
+  // under way, so that times say something.
+  Turn begin(SizedPlan* sized, bool is_settled = true);
 
   // What another trial of the same contenders found out, for the same plan over other weights.
   void take_verdicts(const PlanTrial& other);
 
   // The median time of a contender for sizes whose trial has ended, in nanoseconds.
   struct Result {
-    Signature signature;
     Contender winner;
     std::array<std::optional<int64_t>, kContenders> medians;
   };
-  std::optional<Result> result(Signature signature) const;
+  static std::optional<Result> result(const SizedPlan& sized);
   // All trials have ended, at least one, and this contender won each.
   bool always_won(Contender contender) const;
   // Some sizes are still tried, or no call has come yet.
@@ -96,52 +95,20 @@ class PlanTrial {
   static constexpr uint8_t bit(Contender contender) {
     return static_cast<uint8_t>(1U << static_cast<unsigned>(contender));
   }
-  static constexpr size_t kMaxEntries = 8;
-  static constexpr uint32_t kMostSamples = 12;
-  static constexpr uint8_t kOpen = 0xff;
-
-  struct Samples {
-    std::array<std::atomic<int64_t>, kMostSamples> times{};
-    std::atomic<uint32_t> count{0};
-
-    void add(int64_t time);
-    void clear() { count.store(0, std::memory_order_relaxed); }
-    uint32_t size() const { return std::min(count.load(), kMostSamples); }
-    std::array<int64_t, kMostSamples> sorted() const;  // The first size() are samples.
-    int64_t median() const { return sorted()[size() / 2]; }
-  };
-  struct Entry {
-    std::atomic<bool> is_taken{false};
-    std::atomic<bool> is_known{false};  // The signature is there.
-    Signature signature = 0;
-    std::atomic<uint8_t> verdict{kOpen};  // Or a Contender.
-    std::atomic<uint32_t> turns{0};       // Since the trial was opened.
-    std::atomic<int64_t> warm_time{0};    // Of the last call that warmed up.
-    std::array<Samples, kContenders> samples;
-    // After the verdict: calls since the last look at a loser, looks, how many calls lie between
-    // two, the loser's last time, and how often in a row the loser was faster.
-    std::atomic<uint32_t> calls{0};
-    std::atomic<uint32_t> looks{0};
-    std::atomic<uint32_t> period{0};
-    std::atomic<int64_t> loser_time{0};
-    std::atomic<uint32_t> upsets{0};
-  };
-
-  const Entry* find(Signature signature) const;
-  Entry* entry_of(Signature signature);
+  std::vector<SizedPlan*> tried() const;  // Whose trial has begun.
   Contender nth_offered(uint32_t number) const;
   uint32_t offered_count() const;
-  Turn look_again(Entry& entry, Contender winner) const;
-  bool judge(Entry& entry) const;
-  void settle(Entry& entry, Contender winner) const;
-  void compare_again(Entry& entry, Contender contender, int64_t time) const;
+  Turn look_again(SizedTrial& entry, Contender winner) const;
+  bool judge(SizedTrial& entry) const;
+  void settle(SizedTrial& entry, Contender winner) const;
+  void compare_again(SizedTrial& entry, Contender contender, int64_t time) const;
 
+  SizedPlans& sized_;
   const Contender standard_;
   std::atomic<uint8_t> offered_{0};
   bool is_tried_ = true;
   std::atomic<uint64_t> untried_calls_{0};
   std::unique_ptr<const runtime::Plan> branched_;
-  std::array<Entry, kMaxEntries> entries_;
 };
 
 }  // namespace tierup::tier

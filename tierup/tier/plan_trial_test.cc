@@ -19,7 +19,7 @@ std::unique_ptr<const runtime::Plan> empty_plan() {
 
 // Makes calls that are said to take so many microseconds by contender until the trial of `sizes` is
 // decided; returns how many it took, 0 if a hundred were too few.
-int calls_until_decided(PlanTrial& trial, PlanTrial::Signature sizes,
+int calls_until_decided(PlanTrial& trial, SizedPlan* sizes,
                         const std::array<int, PlanTrial::kContenders>& times) {
   for (int call = 1; call <= 100; ++call) {
     PlanTrial::Turn turn = trial.begin(sizes);
@@ -29,63 +29,68 @@ int calls_until_decided(PlanTrial& trial, PlanTrial::Signature sizes,
   return 0;
 }
 
-PlanTrial::Contender winner(PlanTrial& trial, PlanTrial::Signature sizes,
+PlanTrial::Contender winner(PlanTrial& trial, SizedPlan* sizes,
                             const std::array<int, PlanTrial::kContenders>& times) {
   EXPECT_GT(calls_until_decided(trial, sizes, times), 0);
-  const auto result = trial.result(sizes);
+  const auto result = PlanTrial::result(*sizes);
   return result ? result->winner : Contender::kFormer;
 }
 
 TEST(PlanTrial, the_fastest_contender_serves_the_calls_of_its_sizes) {
-  PlanTrial trial;
+  SizedPlans sized;
+  PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
-  EXPECT_EQ(winner(trial, 1, {400, 200}), Contender::kPlan);
-  EXPECT_EQ(winner(trial, 2, {200, 400}), Contender::kTier0);
-  EXPECT_EQ(trial.begin(1).contender(), Contender::kPlan);
-  EXPECT_EQ(trial.begin(2).contender(), Contender::kTier0);
+  EXPECT_EQ(winner(trial, sized.at(1), {400, 200}), Contender::kPlan);
+  EXPECT_EQ(winner(trial, sized.at(2), {200, 400}), Contender::kTier0);
+  EXPECT_EQ(trial.begin(sized.at(1)).contender(), Contender::kPlan);
+  EXPECT_EQ(trial.begin(sized.at(2)).contender(), Contender::kTier0);
   EXPECT_FALSE(trial.always_won(Contender::kTier0));
   EXPECT_NE(trial.to_string().find("plan is fastest (tier 0 0.4"), std::string::npos)
       << trial.to_string();
 }
 
 TEST(PlanTrial, a_clear_difference_is_found_within_some_dozen_calls) {
-  PlanTrial trial;
+  SizedPlans sized;
+  PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
-  const int calls = calls_until_decided(trial, 1, {3000, 300});
+  const int calls = calls_until_decided(trial, sized.at(1), {3000, 300});
   EXPECT_GT(calls, 0);
   EXPECT_LE(calls, 24);
 }
 
 TEST(PlanTrial, takes_the_branched_plan_only_where_it_is_clearly_faster) {
-  PlanTrial trial;
+  SizedPlans sized;
+  PlanTrial trial(sized);
   trial.offer_branched(empty_plan());
-  EXPECT_EQ(winner(trial, 1, {0, 400, 200}), Contender::kBranched);
-  EXPECT_EQ(winner(trial, 2, {0, 200, 400}), Contender::kPlan);
-  EXPECT_EQ(winner(trial, 3, {0, 300, 298}), Contender::kPlan);
+  EXPECT_EQ(winner(trial, sized.at(1), {0, 400, 200}), Contender::kBranched);
+  EXPECT_EQ(winner(trial, sized.at(2), {0, 200, 400}), Contender::kPlan);
+  EXPECT_EQ(winner(trial, sized.at(3), {0, 300, 298}), Contender::kPlan);
 }
 
 TEST(PlanTrial, a_loser_that_has_become_faster_reopens_the_trial) {
-  PlanTrial trial;
+  SizedPlans sized;
+  PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
-  ASSERT_EQ(winner(trial, 1, {60, 30}), Contender::kPlan);
+  ASSERT_EQ(winner(trial, sized.at(1), {60, 30}), Contender::kPlan);
   int call = 0;
-  for (; call < 5000 && trial.begin(1).contender() != Contender::kTier0; ++call) {
+  for (; call < 5000 && trial.begin(sized.at(1)).contender() != Contender::kTier0; ++call) {
   }
   EXPECT_LT(call, 5000);  // The loser is looked at again now and then.
   for (call = 0; call < 20000; ++call) {
-    PlanTrial::Turn turn = trial.begin(1);
+    PlanTrial::Turn turn = trial.begin(sized.at(1));
     turn.finish(std::chrono::microseconds(turn.contender() == Contender::kTier0 ? 5 : 30));
-    const auto result = trial.result(1);
+    const auto result = PlanTrial::result(*sized.at(1));
     if (result && result->winner == Contender::kTier0) break;
   }
   EXPECT_LT(call, 20000);
 }
 
 TEST(PlanTrial, nothing_is_measured_while_a_job_may_change_the_times) {
-  PlanTrial trial;
+  SizedPlans sized;
+  PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
   for (int call = 0; call < 100; ++call) {
-    PlanTrial::Turn turn = trial.begin(1, false);
+    PlanTrial::Turn turn = trial.begin(sized.at(1), false);
     EXPECT_EQ(turn.contender(), Contender::kPlan);
     EXPECT_FALSE(turn.finish());
   }
@@ -93,31 +98,35 @@ TEST(PlanTrial, nothing_is_measured_while_a_job_may_change_the_times) {
 }
 
 TEST(PlanTrial, new_weights_take_over_what_was_found_out) {
-  PlanTrial older;
+  SizedPlans older_sized;
+  PlanTrial older(older_sized);
   older.offer(Contender::kTier0);
-  ASSERT_EQ(winner(older, 1, {50, 200}), Contender::kTier0);
-  PlanTrial newer;
+  ASSERT_EQ(winner(older, older_sized.at(1), {50, 200}), Contender::kTier0);
+  SizedPlans sized;
+  PlanTrial newer(sized);
   newer.offer(Contender::kTier0);
   newer.take_verdicts(older);
-  EXPECT_EQ(newer.begin(1).contender(), Contender::kTier0);
-  EXPECT_EQ(newer.begin(2).contender(), Contender::kPlan);
+  EXPECT_EQ(newer.begin(sized.at(1)).contender(), Contender::kTier0);
+  EXPECT_EQ(newer.begin(sized.at(2)).contender(), Contender::kPlan);
 }
 
-TEST(PlanTrial, sizes_beyond_the_table_stay_with_the_standard) {
-  PlanTrial trial;
+TEST(PlanTrial, sizes_without_an_entry_stay_with_the_standard) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
   trial.offer_branched(empty_plan());
-  for (PlanTrial::Signature sizes = 1; sizes <= 8; ++sizes) trial.begin(sizes);
-  for (int call = 0; call < 20; ++call) EXPECT_EQ(trial.begin(9).contender(), Contender::kPlan);
+  for (int call = 0; call < 20; ++call)
+    EXPECT_EQ(trial.begin(nullptr).contender(), Contender::kPlan);
 }
 
 TEST(PlanTrial, any_number_of_threads_take_turns) {
-  PlanTrial trial;
+  SizedPlans sized;
+  PlanTrial trial(sized);
   trial.offer_branched(empty_plan());
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (PlanTrial::Signature call = 0; call < 800; ++call) {
-        PlanTrial::Turn turn = trial.begin(call % 4 + 1);
+      for (SizedPlans::Signature call = 0; call < 800; ++call) {
+        PlanTrial::Turn turn = trial.begin(sized.at(call % 4 + 1));
         const bool is_branched = turn.contender() == Contender::kBranched;
         turn.finish(std::chrono::microseconds(is_branched ? 400 : 200));
       }

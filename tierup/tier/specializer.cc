@@ -59,7 +59,8 @@ void collect_steps(const passes::PipelineReport& report, std::vector<StepReport>
     steps.push_back({pass.name,
                      1e-6 * static_cast<double>(pass.nanoseconds),
                      {pass.counters.begin(), pass.counters.end()},
-                     pass.notes});
+                     pass.notes,
+                     pass.refused});
   }
 }
 
@@ -83,32 +84,6 @@ bool fuses_products(const TieringOptions& options) {
   return options.fusion && options.fusion_group_min <= TieringOptions().fusion_group_min &&
          std::find(off.begin(), off.end(), "fuse_products") == off.end() &&
          codegen::Library::instance().api() != nullptr;
-}
-
-// Last of all: what is left of point-wise operators becomes groups with compiled kernels.
-void fuse(ir::Graph& graph, const TieringOptions& options, const passes::PassOptions& pass_options,
-          const std::atomic<bool>& cancelled, std::vector<StepReport>& steps) {
-  const passes::Pass passes[] = {// First: what small products leave is for point-wise groups.
-                                 {"fuse_products",
-                                  [&](passes::PassContext& context) {
-                                    passes::fuse_products(context, {options.fusion_group_min});
-                                  }},
-                                 {"fuse_pointwise",
-                                  [&](passes::PassContext& context) {
-                                    passes::fuse_pointwise(context, {options.fusion_group_min});
-                                  }},
-                                 // Lists that only members read.
-                                 passes::specialized_dead_code_elimination()};
-  collect_steps(run_passes(graph, passes, pass_options), steps);
-  const codegen::GroupReport report = codegen::compile_groups(graph, &codegen::Library::instance,
-                                                              codegen_options(options), cancelled);
-  if (report.groups == 0) return;
-  StepReport& step = steps.emplace_back();
-  step.name = "compile_groups";
-  step.milliseconds = report.compile_ms;
-  step.counters = {
-      {"groups", report.groups}, {"kernels", report.kernels}, {"compiled", report.compiled}};
-  if (!report.refusal.empty()) step.notes.push_back("not compiled: " + report.refusal);
 }
 
 // Constants of the graph and of its forks' bodies that keep memory, or are compiled steps.
@@ -211,7 +186,7 @@ class Specialization {
     pass_options_.user_passes = nullptr;
     if (cancelled_.load()) return nullptr;
     if (options_.fusion && request_.variant != PlanVariant::kWithoutGroups)
-      fuse(*graph_, options_, pass_options_, cancelled_, installed_.steps);
+      fuse_groups(*graph_, options_, pass_options_, cancelled_, installed_.steps);
     if (cancelled_.load()) return nullptr;
     check_strict_fusion();
     find_holders(graph_->block(), installed_);
@@ -247,6 +222,37 @@ class Specialization {
 };
 
 }  // namespace
+
+void run_noted(ir::Graph& graph, std::span<const passes::Pass> passes,
+               const passes::PassOptions& options, std::vector<StepReport>& steps) {
+  collect_steps(run_passes(graph, passes, options), steps);
+}
+
+void fuse_groups(ir::Graph& graph, const TieringOptions& options,
+                 const passes::PassOptions& pass_options, const std::atomic<bool>& cancelled,
+                 std::vector<StepReport>& steps) {
+  const passes::Pass passes[] = {// First: what small products leave is for point-wise groups.
+                                 {"fuse_products",
+                                  [&](passes::PassContext& context) {
+                                    passes::fuse_products(context, {options.fusion_group_min});
+                                  }},
+                                 {"fuse_pointwise",
+                                  [&](passes::PassContext& context) {
+                                    passes::fuse_pointwise(context, {options.fusion_group_min});
+                                  }},
+                                 // Lists that only members read.
+                                 passes::specialized_dead_code_elimination()};
+  run_noted(graph, passes, pass_options, steps);
+  const codegen::GroupReport report = codegen::compile_groups(graph, &codegen::Library::instance,
+                                                              codegen_options(options), cancelled);
+  if (report.groups == 0) return;
+  StepReport& step = steps.emplace_back();
+  step.name = "compile_groups";
+  step.milliseconds = report.compile_ms;
+  step.counters = {
+      {"groups", report.groups}, {"kernels", report.kernels}, {"compiled", report.compiled}};
+  if (report.refusal) step.notes.push_back("not compiled: " + report.refusal.text());
+}
 
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
                               const std::atomic<bool>& cancelled) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tierup/ir/function.h"
+#include "tierup/passes/core/pass.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/tier/plan_table.h"
 #include "tierup/tier/tiering_options.h"
@@ -32,5 +33,14 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
 std::unique_ptr<const runtime::Plan> fork_plan(const ir::Graph& graph,
                                                const profile::GraphProfile& profile,
                                                const TieringOptions& options);
+
+// Runs passes and adds what they did to `steps`.
+void run_noted(ir::Graph& graph, std::span<const passes::Pass> passes,
+               const passes::PassOptions& options, std::vector<StepReport>& steps);
+// Last of all: what is left of point-wise operators and small products becomes groups with compiled
+// kernels. Stops early once `cancelled`.
+void fuse_groups(ir::Graph& graph, const TieringOptions& options,
+                 const passes::PassOptions& pass_options, const std::atomic<bool>& cancelled,
+                 std::vector<StepReport>& steps);
 
 }  // namespace tierup::tier

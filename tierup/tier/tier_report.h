@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/regions/twin_calls.h"
 #include "tierup/runtime/entry_guard.h"
 
@@ -49,6 +50,7 @@ struct StepReport {
   double milliseconds = 0;
   std::vector<std::pair<std::string, int64_t>> counters;
   std::vector<std::string> notes;
+  std::vector<ops::RefusedOperator> refused;  // Operators that it left out of regions.
 
   // "freeze_attributes (0.12 ms) frozen=4".
   std::string to_string() const;
@@ -56,21 +58,36 @@ struct StepReport {
 
 // Several operators that run as one step of a plan.
 struct RegionReport {
-  enum class Kind : uint8_t { kFusionGroup, kNet };
+  enum class Kind : uint8_t { kFusionGroup, kNet, kDifferentiable };
   Kind kind = Kind::kFusionGroup;
   std::vector<std::string> operators;
   std::string text;         // Of a group: its outputs as expressions of its inputs.
   size_t compiled = 0;      // Kernels of a group; nets that stand.
   uint64_t twin_calls = 0;  // Calls that its operators answered one by one instead.
   size_t held_bytes = 0;
-  std::vector<std::string> notes;  // What was chosen, or why nothing was compiled.
-  std::string place;               // The model's own line of the first operator.
+  std::vector<std::string> notes;             // What was chosen, or why nothing was compiled.
+  std::string place;                          // The model's own line of the first operator.
+  std::vector<ops::RefusedOperator> refused;  // Why nothing was compiled, for whatever sizes.
 };
 // An operator that could have been fused and was not.
 struct LeftOperator {
   std::string name;
   std::string reason;
   std::string place;
+};
+
+// Operators that were left out of a region, or that stand in one without compiled code: equal ones
+// of one line of the model together.
+struct RefusalReport {
+  std::string region;     // "group" or "net".
+  std::string reason;     // "unknown_sizes": see ops/regions/refusal.h, kernels/net/net_refusal.h.
+  std::string text;       // One sentence.
+  std::string operation;  // "mm", or the operators of a region.
+  std::string place;      // The model's own line, as SourceRange::highlight() shows it.
+  uint64_t count = 1;
+
+  // "mm (model.py:12) in no group, 3 times: its sizes are not known".
+  std::string to_string() const;
 };
 
 struct PlanReport {
@@ -92,6 +109,7 @@ struct PlanReport {
   std::string trial;  // What calls showed of it against others; empty without.
   std::vector<RegionReport> regions;
   std::vector<LeftOperator> left;
+  std::vector<RefusalReport> refusals;
   std::shared_ptr<const profile::GraphProfile> profile;  // What it was made from.
   std::vector<ops::StepReport> compiled_steps;           // Nets and fusion groups.
 };

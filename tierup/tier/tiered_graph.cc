@@ -13,20 +13,6 @@
 
 namespace tierup::tier {
 
-std::string_view reason_text(Reason reason) {
-  switch (reason) {
-    case Reason::kNone: return "a specialised plan stands";
-    case Reason::kCompileOff: return "compilation is off";
-    case Reason::kProfiling: return "still being profiled";
-    case Reason::kJobQueued: return "a compile job waits or runs";
-    case Reason::kBudgetSpent: return "the specialisation budget is spent: pinned to tier 0";
-    case Reason::kCompileFailed: return "compilation failed: pinned to tier 0";
-    case Reason::kNotFaster: return "tier 0 was faster than the plan";
-    case Reason::kMismatch: return "tier 1 differed from tier 0: demoted";
-  }
-  return "unknown";
-}
-
 TieredGraph::TieredGraph(runtime::Program& program, runtime::Program::PlanSlot& slot,
                          Ref<ObjectValue> self, CompileQueue& queue, const TieringOptions& options)
     : program_(program),
@@ -49,7 +35,7 @@ IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
   const Call call{args, context, state};
   calls_.fetch_add(1, std::memory_order_relaxed);
   queue_.resume_after_fork();
-  if (context.tape != nullptr) return run_tier0(call);  // Plans record nothing.
+  if (context.tape != nullptr) return run_recorded(call);
   if (options_.compile == CompileMode::kOff) {
     tier0_calls_.fetch_add(1, std::memory_order_relaxed);
     return options_.inter_op_threads > 1 ? run_uncompiled(call) : run_tier0(call);
@@ -133,13 +119,13 @@ void TieredGraph::OperatorWork::push(std::function<void()> work) {
 IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& call) {
   if (options_.compile == CompileMode::kBackground) call.context.background = &operator_work_;
   const bool is_tried = plan->trial.is_wanted();
-  if (!options_.memory_plan && !is_tried) return run_planned(plan, call, 0);
-  const auto signature = runtime::MemoryPlans::signature_of(call.args);
-  if (!is_tried) return run_planned(plan, call, signature);
+  if (!options_.memory_plan && !is_tried) return run_planned(plan, call, nullptr);
+  SizedPlan* sized = plan->sized.at(SizedPlans::signature_of(call.args));
+  if (!is_tried) return run_planned(plan, call, sized);
   PlanTrial::Turn turn =
-      plan->trial.begin(signature, operator_jobs_->load(std::memory_order_relaxed) == 0);
-  IValue result = run_contender(turn.contender(), plan, call, signature);
-  if (turn.finish()) guarded([&] { after_verdict(plan, signature); });
+      plan->trial.begin(sized, operator_jobs_->load(std::memory_order_relaxed) == 0);
+  IValue result = run_contender(turn.contender(), plan, call, sized);
+  if (turn.finish()) guarded([&] { after_verdict(plan, *sized); });
   return result;
 }
 
@@ -152,7 +138,8 @@ IValue TieredGraph::run_uncompiled(const Call& call) {
     return result;
   }
   if (!tier0_branches_.is_wanted()) return run_tier0(call);
-  PlanTrial::Turn turn = tier0_branches_.begin(runtime::MemoryPlans::signature_of(call.args));
+  PlanTrial::Turn turn =
+      tier0_branches_.begin(tier0_sized_.at(SizedPlans::signature_of(call.args)));
   IValue result =
       turn.contender() == PlanTrial::Contender::kTier0
           ? run_tier0(call)
@@ -188,16 +175,16 @@ size_t TieredGraph::kept_frames() const {
 }
 
 IValue TieredGraph::run_planned(const Ref<const InstalledPlan>& plan, const Call& call,
-                                runtime::MemoryPlans::Signature signature) {
+                                SizedPlan* sized) {
   const auto run = [&] {
     return program_.run_single(*plan->plan, call.args, call.context, call.state);
   };
-  if (!options_.memory_plan) return run();
-  if (runtime::MemoryPlan* memory = plan->memory.find(signature)) {
+  if (!options_.memory_plan || sized == nullptr) return run();
+  if (runtime::MemoryPlan* memory = sized->memory()) {
     const runtime::ArenaScope scope(*memory, options_.poison);
     return run();
   }
-  if (!plan->memory.wants(signature)) return run();
+  if (!plan->sized.wants_recording(*sized)) return run();
   IValue result;
   std::vector<runtime::BlockLife> lives;
   try {
@@ -205,23 +192,22 @@ IValue TieredGraph::run_planned(const Ref<const InstalledPlan>& plan, const Call
     result = run();
     lives = scope.lives();
   } catch (...) {
-    plan->memory.give_up();
+    plan->sized.give_up_recording();
     throw;
   }
-  guarded([&] { plan_memory(plan, signature, std::move(lives)); });
+  guarded([&] { plan_memory(plan, sized, std::move(lives)); });
   return result;
 }
 
-void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan,
-                              runtime::MemoryPlans::Signature signature,
+void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan, SizedPlan* sized,
                               std::vector<runtime::BlockLife> lives) {
   if (options_.compile == CompileMode::kBlocking) {
-    plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(std::move(lives)));
+    plan->sized.add_memory(*sized, std::make_unique<runtime::MemoryPlan>(std::move(lives)));
     return;
   }
   push_job(
-      [plan, signature, lives = std::move(lives)](TieredGraph&, const std::atomic<bool>&) {
-        plan->memory.add(signature, std::make_unique<runtime::MemoryPlan>(lives));
+      [plan, sized, lives = std::move(lives)](TieredGraph&, const std::atomic<bool>&) {
+        plan->sized.add_memory(*sized, std::make_unique<runtime::MemoryPlan>(lives));
       },
       JobWeight::kLight);
   if (!trim_pending_.exchange(true)) trim_when_idle(calls_.load());
@@ -232,7 +218,7 @@ void TieredGraph::trim_when_idle(uint64_t calls_before) {
     if (cancelled.load()) return;
     const uint64_t calls = graph.calls_.load();
     if (calls == calls_before) {
-      for (const Ref<const InstalledPlan>& plan : graph.plans()) plan->memory.trim();
+      for (const Ref<const InstalledPlan>& plan : graph.plans()) plan->sized.trim();
     }
     graph.trim_when_idle(calls);
   };
@@ -485,6 +471,7 @@ void TieredGraph::flush() {
   reason_ = options_.compile == CompileMode::kOff ? Reason::kCompileOff : Reason::kProfiling;
   detail_.clear();
   table_.clear();
+  recorded_.reset();
   log("flushed");
 }
 

@@ -18,6 +18,7 @@
 #include "tierup/runtime/run_profiler.h"
 #include "tierup/tier/compile_queue.h"
 #include "tierup/tier/plan_table.h"
+#include "tierup/tier/recorded_calls.h"
 #include "tierup/tier/specializer.h"
 #include "tierup/tier/tier_report.h"
 #include "tierup/tier/tiering_options.h"
@@ -74,16 +75,19 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   IValue run_profiled(const Call& call);
   IValue run_specialized(const Ref<const InstalledPlan>& plan, const Call& call);
   IValue run_plan(const Ref<const InstalledPlan>& plan, const Call& call);
-  IValue run_planned(const Ref<const InstalledPlan>& plan, const Call& call,
-                     runtime::MemoryPlans::Signature signature);
+  IValue run_planned(const Ref<const InstalledPlan>& plan, const Call& call, SizedPlan* sized);
+  // Under a tape: see tiered_graph_recorded.cc.
+  IValue run_recorded(const Call& call);
+  void request_recorded_plan(const ops::Policy& policy);
+  void install_recorded_plan(const SpecializeRequest& request);
+  void withdraw_recorded(Ref<const InstalledPlan> plan);
   // The plan's trial: see tiered_graph_trials.cc.
   IValue run_contender(PlanTrial::Contender contender, const Ref<const InstalledPlan>& plan,
-                       const Call& call, runtime::MemoryPlans::Signature signature);
-  void after_verdict(const Ref<const InstalledPlan>& plan,
-                     runtime::MemoryPlans::Signature signature);
+                       const Call& call, SizedPlan* sized);
+  void after_verdict(const Ref<const InstalledPlan>& plan, const SizedPlan& sized);
   void try_variant(const InstalledPlan& best, PlanVariant variant);
   void withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result);
-  void plan_memory(const Ref<const InstalledPlan>& plan, runtime::MemoryPlans::Signature signature,
+  void plan_memory(const Ref<const InstalledPlan>& plan, SizedPlan* sized,
                    std::vector<runtime::BlockLife> lives);
   // Gives the arenas back once a release delay passed without a call.
   void trim_when_idle(uint64_t calls_before);
@@ -153,6 +157,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   const bool rehearses_;
   OperatorWork operator_work_{*this};
   PlanTable table_;
+  RecordedCalls recorded_;
 
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> tier0_calls_{0};
@@ -168,7 +173,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::optional<runtime::ProfileLayout> layout_;
   std::atomic<uint32_t> runs_to_time_;   // Of run_uncompiled.
   std::atomic<uint32_t> failures_left_;  // The test aid compile_failures.
-  PlanTrial tier0_branches_{PlanTrial::Contender::kTier0};
+  SizedPlans tier0_sized_;
+  PlanTrial tier0_branches_{tier0_sized_, PlanTrial::Contender::kTier0};
   // Jobs that operators pushed and that have not ended: what they make may change a plan's times.
   std::shared_ptr<std::atomic<uint32_t>> operator_jobs_ =
       std::make_shared<std::atomic<uint32_t>>(0);

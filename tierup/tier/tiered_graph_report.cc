@@ -1,6 +1,9 @@
 // What a TieredGraph says of itself: plans, guards, hits, memory plans and reasons.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "tierup/tier/plan_regions.h"
 #include "tierup/tier/tiered_graph.h"
 
@@ -9,7 +12,9 @@ namespace {
 
 std::vector<MemoryReport> memory_report(const InstalledPlan& plan) {
   std::vector<MemoryReport> reports;
-  for (const runtime::MemoryPlan* memory : plan.memory.all()) {
+  for (const SizedPlan* sized : plan.sized.entries()) {
+    const runtime::MemoryPlan* memory = sized->memory();
+    if (memory == nullptr) continue;
     MemoryReport& report = reports.emplace_back();
     report.arena_bytes = memory->arena_bytes();
     report.lower_bound = memory->lower_bound();
@@ -23,6 +28,20 @@ std::vector<MemoryReport> memory_report(const InstalledPlan& plan) {
     }
   }
   return reports;
+}
+
+void add(std::vector<RefusalReport>& refusals, const ops::RefusedOperator& refused) {
+  RefusalReport report{refused.region, refused.reason, refused.text, refused.operation,
+                       refused.range.highlight()};
+  const auto known = std::find_if(refusals.begin(), refusals.end(), [&](const RefusalReport& one) {
+    return std::tie(one.region, one.text, one.operation, one.place) ==
+           std::tie(report.region, report.text, report.operation, report.place);
+  });
+  if (known != refusals.end()) {
+    ++known->count;
+  } else {
+    refusals.push_back(std::move(report));
+  }
 }
 
 PlanReport plan_report(const InstalledPlan& plan) {
@@ -46,17 +65,46 @@ PlanReport plan_report(const InstalledPlan& plan) {
     report.notes.push_back(step.to_string());
     report.notes.insert(report.notes.end(), step.notes.begin(), step.notes.end());
   }
-  if (!report.trial.empty()) report.notes.push_back(report.trial);
   find_regions(plan.plan->graph(), report.regions, report.left);
+  for (const StepReport& step : plan.steps) {
+    for (const ops::RefusedOperator& refused : step.refused) add(report.refusals, refused);
+  }
+  for (const RegionReport& region : report.regions) {
+    for (const ops::RefusedOperator& refused : region.refused) add(report.refusals, refused);
+  }
+  for (const RefusalReport& refusal : report.refusals) report.notes.push_back(refusal.to_string());
+  if (!report.trial.empty()) report.notes.push_back(report.trial);
   return report;
 }
 
 }  // namespace
 
+std::string_view reason_text(Reason reason) {
+  switch (reason) {
+    case Reason::kNone: return "a specialised plan stands";
+    case Reason::kCompileOff: return "compilation is off";
+    case Reason::kProfiling: return "still being profiled";
+    case Reason::kJobQueued: return "a compile job waits or runs";
+    case Reason::kBudgetSpent: return "the specialisation budget is spent: pinned to tier 0";
+    case Reason::kCompileFailed: return "compilation failed: pinned to tier 0";
+    case Reason::kNotFaster: return "tier 0 was faster than the plan";
+    case Reason::kMismatch: return "tier 1 differed from tier 0: demoted";
+  }
+  return "unknown";
+}
+
 std::string StepReport::to_string() const {
   std::string line = fmt::format("{} ({:.2f} ms)", name, milliseconds);
   for (const auto& [counter, amount] : counters) line += fmt::format(" {}={}", counter, amount);
   return line;
+}
+
+std::string RefusalReport::to_string() const {
+  std::string line = operation;
+  if (!place.empty()) line += " (" + place.substr(0, place.find('\n')) + ")";
+  line += " in no " + region;
+  if (count > 1) line += fmt::format(", {} times", count);
+  return line + ": " + text;
 }
 
 GraphReport TieredGraph::report() const {
@@ -80,7 +128,10 @@ GraphReport TieredGraph::report() const {
     report.detail = detail_;
     report.profile = profile_ ? profile_->to_string() : profile_text_;
   }
-  for (const Ref<const InstalledPlan>& plan : table_.plans()) {
+  std::vector<Ref<const InstalledPlan>> plans = table_.plans();
+  const std::vector<Ref<const InstalledPlan>> recorded = recorded_.table().plans();
+  plans.insert(plans.end(), recorded.begin(), recorded.end());
+  for (const Ref<const InstalledPlan>& plan : plans) {
     report.plans.push_back(plan_report(*plan));
     PlanReport& last = report.plans.back();
     for (const ops::HasTwin* step : plan->compiled_steps) {

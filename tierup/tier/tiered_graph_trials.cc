@@ -50,7 +50,7 @@ bool is_clear_gain(const PlanTrial::Result& result) {
 }  // namespace
 
 IValue TieredGraph::run_contender(Contender contender, const Ref<const InstalledPlan>& plan,
-                                  const Call& call, runtime::MemoryPlans::Signature signature) {
+                                  const Call& call, SizedPlan* sized) {
   switch (contender) {
     case Contender::kTier0:
       tier0_calls_.fetch_add(1, std::memory_order_relaxed);
@@ -59,16 +59,15 @@ IValue TieredGraph::run_contender(Contender contender, const Ref<const Installed
       return program_.run_single(*plan->trial.branched(), call.args, call.context, call.state);
     case Contender::kFormer:
       if (const Ref<const InstalledPlan> former = table_.with_serial(plan->former))
-        return run_planned(former, call, signature);
+        return run_planned(former, call, former->sized.at(SizedPlans::signature_of(call.args)));
       break;  // Evicted meanwhile.
     case Contender::kPlan: break;
   }
-  return run_planned(plan, call, signature);
+  return run_planned(plan, call, sized);
 }
 
-void TieredGraph::after_verdict(const Ref<const InstalledPlan>& plan,
-                                runtime::MemoryPlans::Signature signature) {
-  const std::optional<PlanTrial::Result> result = plan->trial.result(signature);
+void TieredGraph::after_verdict(const Ref<const InstalledPlan>& plan, const SizedPlan& sized) {
+  const std::optional<PlanTrial::Result> result = PlanTrial::result(sized);
   if (!result || !plan->trial.is_offered(Contender::kTier0)) return;
   push_job(
       [plan, result = *result](TieredGraph& graph, const std::atomic<bool>& cancelled) {

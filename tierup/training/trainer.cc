@@ -79,8 +79,8 @@ TrainingResult Trainer::run(const DataSet& data, const DataSet* validation,
   check(data, validation);
   if (options_.resume && std::filesystem::exists(options_.checkpoint)) resume();
   TrainingResult result;
-  result.first_epoch = epoch_ + 1;
-  while (epoch_ < options_.epochs && !result.stopped_early) {
+  bool stopped_early = false;
+  while (epoch_ < options_.epochs && !stopped_early) {
     const auto begin = std::chrono::steady_clock::now();
     EpochReport report;
     report.epoch = epoch_ + 1;
@@ -88,8 +88,10 @@ TrainingResult Trainer::run(const DataSet& data, const DataSet* validation,
     report.loss = mean_loss(score);
     report.accuracy = accuracy_of(score);
     if (validation != nullptr) {
-      result.stopped_early = note_validation(report, validate(*validation));
+      stopped_early = note_validation(report, validate(*validation));
     }
+    report.best_epoch = best_epoch_;
+    report.stopped_early = stopped_early;
     if (schedule_ != nullptr && options_.pace == SchedulePace::kEpoch) {
       step_schedule(report.validation_loss);
     }
@@ -100,7 +102,6 @@ TrainingResult Trainer::run(const DataSet& data, const DataSet* validation,
     result.epochs.push_back(report);
     if (callback && !callback(report)) break;
   }
-  result.best_epoch = best_epoch_;
   if (options_.early_stop) restore_best();
   return result;
 }

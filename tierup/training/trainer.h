@@ -71,14 +71,13 @@ struct EpochReport {
   std::optional<double> validation_accuracy;
   double rate = 0;  // Of the first group, at the end.
   double seconds = 0;
-  bool is_best = false;  // The lowest validation loss so far.
+  bool is_best = false;        // The lowest validation loss so far.
+  int64_t best_epoch = 0;      // Of that loss; 0: without validation.
+  bool stopped_early = false;  // Early stopping ends the training with this epoch.
 };
 
 struct TrainingResult {
   std::vector<EpochReport> epochs;  // Of this run; those of a resumed one are not repeated.
-  int64_t first_epoch = 1;
-  bool stopped_early = false;
-  int64_t best_epoch = 0;  // 0: without validation.
 };
 
 // Returns false to end after this epoch.

@@ -29,6 +29,7 @@ Error::Error(ErrorCode code, std::string message, std::string python_type,
              std::vector<std::string> context, std::string text)
     : texts_(std::make_shared<const Texts>(Texts{code, std::move(message), std::move(python_type),
                                                  std::move(context), std::move(text)})) {}
+Error::Error(ErrorCode code, const std::string& message) : Error(code, message, {}, {}, message) {}
 Error::Error(const Error&) noexcept = default;
 Error& Error::operator=(const Error&) noexcept = default;
 Error::~Error() = default;

@@ -9,7 +9,9 @@
 
 #include "tierup/archive/safetensors.h"
 #include "tierup/tensor/allocator.h"
-#include "tierup/tierup.h"
+
+// Behind the internal headers, whose names its own would hide.
+#include "tierup/api/public/weights_fixture.h"
 
 namespace {
 
@@ -20,22 +22,6 @@ const std::string kZoo = "tests/data/zoo/";
 Tensor ones(int64_t rows, int64_t columns, float value = 1.0F) {
   const std::vector<float> data(static_cast<size_t>(rows * columns), value);
   return Tensor::of<float>(data, std::vector<int64_t>{rows, columns});
-}
-
-std::vector<float> values(const Tensor& tensor) {
-  const Tensor plain = tensor.contiguous();
-  return {plain.data<float>(), plain.data<float>() + plain.element_count()};
-}
-
-// The model's weights times a number.
-NamedTensors scaled(const NamedTensors& weights, float factor) {
-  NamedTensors result;
-  for (const auto& [name, tensor] : weights) {
-    const Tensor copy = tensor.clone();
-    for (int64_t i = 0; i < copy.element_count(); ++i) copy.data<float>()[i] *= factor;
-    result.emplace_back(name, copy);
-  }
-  return result;
 }
 
 std::string failure_of(const std::function<void()>& body) {

@@ -131,6 +131,10 @@ PlanInfo plan_info(const tier::PlanReport& plan, const tier::GraphReport& graph)
   for (const tier::LeftOperator& left : plan.left) {
     result.unfused.push_back({left.name, left.reason, left.place});
   }
+  for (const tier::RefusalReport& refusal : plan.refusals) {
+    result.refusals.push_back({refusal.region, refusal.reason, refusal.text, refusal.operation,
+                               refusal.place, refusal.count});
+  }
   result.trial = plan.trial;
   result.notes = plan.notes;
   for (const tier::MemoryReport& memory : plan.memory) result.memory.push_back(arena_info(memory));

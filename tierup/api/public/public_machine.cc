@@ -1,31 +1,29 @@
 #include <sched.h>
 
+#include "tierup/api/model/option_checks.h"
 #include "tierup/api/public/facade.h"
-#include "tierup/base/instruction_limit.h"
+#include "tierup/api/public/public_convert.h"
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/simd/instruction_set.h"
 #include "tierup/machine.h"
+#include "tierup/tier/code_generator.h"
 
 namespace tierup::v1 {
 namespace {
 
-std::string processor_level() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return "avx512";
-  return __builtin_cpu_supports("avx2") ? "avx2" : "sse42";
-#else
-  return "neon";
-#endif
-}
-
+// What kernels are chosen by, in the words of TIERUP_INSTRUCTION_SET.
 std::string level_in_force() {
-  const std::string own = processor_level();
-  const InstructionLimit limit = instruction_limit();
-  const std::string lowered(instruction_limit_name(limit));
-  // The names of levels do not sort: "avx2" stands below "avx512", "sse42" below both.
-  const bool is_lower =
-      limit == InstructionLimit::kBase || (limit == InstructionLimit::kAvx2 && own == "avx512");
-  return is_lower && own != "neon" ? lowered : own;
+#if defined(__aarch64__)
+  return "neon";
+#else
+  switch (kernels::instruction_set()) {
+    case kernels::InstructionSet::kAvx512: return "avx512";
+    case kernels::InstructionSet::kAvx2: return "avx2";
+    case kernels::InstructionSet::kBase: break;
+  }
+  return "sse42";
+#endif
 }
 
 }  // namespace
@@ -38,5 +36,23 @@ MachineInfo machine_info() {
     return MachineInfo{level_in_force(), CPU_COUNT(&cores), cpu_quota(""), usable_cores()};
   });
 }
+
+std::string code_generator_failure(const Options& options) {
+  return guarded([&] { return tier::code_generator_failure(model_options(options).tiering); });
+}
+
+struct ThreadScope::Impl {
+  explicit Impl(const api::ModelOptions& options) : scope(options.threads) {}
+  ThreadCountScope scope;
+};
+
+ThreadScope::ThreadScope(int threads)
+    : impl_(guarded([&] {
+        api::ModelOptions options;
+        options.threads = threads;
+        api::check_options(options);
+        return std::make_unique<Impl>(options);
+      })) {}
+ThreadScope::~ThreadScope() = default;
 
 }  // namespace tierup::v1

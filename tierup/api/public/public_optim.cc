@@ -5,6 +5,7 @@
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/api/public/facade.h"
 #include "tierup/api/public/public_convert.h"
+#include "tierup/base/parallel.h"
 #include "tierup/optim.h"
 #include "tierup/training/clip.h"
 #include "tierup/training/trainer.h"
@@ -81,8 +82,18 @@ training::TrainerOptions trainer_options(const TrainOptions& from) {
 }
 
 TrainReport public_report(const training::EpochReport& from) {
-  return {from.epoch, from.loss,    from.accuracy, from.validation_loss, from.validation_accuracy,
-          from.rate,  from.seconds, from.is_best};
+  TrainReport to;
+  to.epoch = from.epoch;
+  to.loss = from.loss;
+  to.accuracy = from.accuracy;
+  to.validation_loss = from.validation_loss;
+  to.validation_accuracy = from.validation_accuracy;
+  to.rate = from.rate;
+  to.seconds = from.seconds;
+  to.is_best = from.is_best;
+  to.best_epoch = from.best_epoch;
+  to.stopped_early = from.stopped_early;
+  return to;
 }
 
 training::DataSet data_set(const char* name, const NamedTensors& columns) {
@@ -108,6 +119,15 @@ Optimizer& Optimizer::operator=(const Optimizer&) noexcept = default;
 
 void Optimizer::step() const {
   guarded([&] { impl_->optimizer.step(api::gradients_of(impl_->optimizer.parameters())); });
+}
+
+void Optimizer::step_clipped(double norm, double max_norm) const {
+  guarded([&] {
+    require(max_norm >= 0, ::tierup::ErrorCode::kInvalidArgument, "a norm of at most {}", max_norm);
+    const std::vector<::tierup::Tensor> parameters = impl_->optimizer.parameters();
+    impl_->optimizer.step(api::gradients_of(parameters),
+                          training::clip_factor(norm, max_norm, parameters[0].dtype()));
+  });
 }
 
 void Optimizer::zero_grad() const {
@@ -190,6 +210,12 @@ double clip_norm(const std::vector<Tensor>& parameters, double max_norm, double 
   });
 }
 
+double gradient_norm(const std::vector<Tensor>& parameters, double norm_type) {
+  return guarded([&] {
+    return training::total_norm(api::gradients_of(unwrap_tensors(parameters)), norm_type);
+  });
+}
+
 void clip_value(const std::vector<Tensor>& parameters, double limit) {
   guarded([&] { training::clip_value(api::gradients_of(unwrap_tensors(parameters)), limit); });
 }
@@ -224,12 +250,25 @@ int64_t load_checkpoint(const std::string& path, const Module& module, const Opt
   });
 }
 
+NamedTensors load_columns(const std::string& path, const std::vector<std::string>& names) {
+  return guarded([&] {
+    NamedTensors result;
+    const training::DataSet data = training::DataSet::open(path, names);
+    for (const auto& [name, column] : data.columns()) {
+      result.emplace_back(name, Access::wrap(column));
+    }
+    return result;
+  });
+}
+
 std::vector<TrainReport> train(const Module& module, const Optimizer& optimizer,
                                const Schedule* schedule, const NamedTensors& data,
                                const NamedTensors& validation, const TrainOptions& options,
                                const std::function<bool(const TrainReport&)>& callback) {
   return guarded([&] {
-    api::ModelTask task(*Access::impl(module).model, api::loss_of(options.loss));
+    const api::Model& model = *Access::impl(module).model;
+    const ThreadCountScope threads(model.options().threads);
+    api::ModelTask task(model, api::loss_of(options.loss));
     const training::DataSet rows = data_set("data", data);
     task.check_data(rows);
     std::optional<training::DataSet> unseen;

@@ -1,11 +1,13 @@
 // Optimisers and the training loop by the public API, on the network of the demo.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 
+#include "tierup/base/parallel.h"
 #include "tierup/tierup.h"
 
 namespace tierup::v1 {
@@ -153,6 +155,97 @@ TEST(PublicOptimTest, TheLastLayersAloneAreTrained) {
     const bool equal = std::memcmp(now[i].second.data(), then[i].second.data(), bytes) == 0;
     EXPECT_EQ(equal, !now[i].first.starts_with("classifier.4")) << now[i].first;
   }
+}
+
+// What train() does for a batch, made of the API's parts: the loss by name, a clipped step in one
+// pass.
+TEST(PublicOptimTest, LossesAndClippedStepsAreTheTrainers) {
+  const NamedTensors data = rows(32);
+  TrainOptions options{.loss = "nll", .epochs = 2, .batch = 16, .shuffle = false};
+  options.clip_norm = 0.25;
+  const Module by_trainer = Module::load(kDigits);
+  by_trainer.set_seed(3);
+  const Optimizer first("AdamW", by_trainer, {{"lr", 0.01}});
+  const std::vector<TrainReport> reports = train(by_trainer, first, nullptr, data, {}, options);
+  const Module by_hand = Module::load(kDigits);
+  by_hand.set_seed(3);
+  by_hand.train();
+  const Optimizer second("AdamW", by_hand, {{"lr", 0.01}});
+  RunOptions run;
+  run.gradients = true;
+  for (const TrainReport& report : reports) {
+    double sum = 0;
+    for (int64_t at = 0; at < 32; at += 16) {
+      second.zero_grad();
+      const Tensor scores = by_hand.call({data[0].second.rows(at, at + 16)}, {}, run).to_tensor();
+      const Tensor loss = mean_loss("nll", scores, data[1].second.rows(at, at + 16));
+      sum += static_cast<double>(loss.data<float>()[0]);
+      backward(loss);
+      const double norm = gradient_norm(second.parameters());
+      EXPECT_GT(norm, 0.25);
+      second.step_clipped(norm, 0.25);
+      EXPECT_EQ(gradient_norm(second.parameters()), norm);
+    }
+    EXPECT_DOUBLE_EQ(sum / 2, report.loss);
+  }
+  EXPECT_EQ(weights_of(by_trainer), weights_of(by_hand));
+}
+
+TEST(PublicOptimTest, LossesHaveTheNamesThatTrainingTakes) {
+  const std::vector<std::string> names = loss_names();
+  EXPECT_NE(std::find(names.begin(), names.end(), "huber"), names.end());
+  const Tensor none = Tensor::zeros(std::vector<int64_t>{2}, DType::kFloat32);
+  EXPECT_NE(failure_of([&] { mean_loss("hinge", none, none); }).find("no loss 'hinge'"),
+            std::string::npos);
+  EXPECT_NE(failure_of([&] { mean_loss("output", none, none); }).find("the model gives"),
+            std::string::npos);
+}
+
+TEST(PublicOptimTest, EarlyStoppingNamesTheBestEpoch) {
+  const NamedTensors data = rows(16);
+  NamedTensors others = rows(16);  // Learning the one makes the other worse.
+  for (int64_t i = 0; i < 16; ++i) others[1].second.data<int64_t>()[i] = 9;
+  const Module module = Module::load(kDigits);
+  const Optimizer optimizer("SGD", module, {{"lr", 0.1}});
+  TrainOptions options{.loss = "nll", .epochs = 20, .batch = 16};
+  options.early_stop = 2;
+  const std::vector<TrainReport> reports = train(module, optimizer, nullptr, data, others, options);
+  ASSERT_LT(reports.size(), 20U);
+  EXPECT_TRUE(reports.back().stopped_early);
+  EXPECT_FALSE(reports[reports.size() - 2].stopped_early);
+  EXPECT_EQ(reports.back().best_epoch, reports.back().epoch - 2);
+  EXPECT_TRUE(reports[static_cast<size_t>(reports.back().best_epoch) - 1].is_best);
+}
+
+TEST(PublicOptimTest, TrainingHasTheThreadsOfTheModule) {
+  Options one_thread;
+  one_thread.threads = 1;
+  const Module module = Module::load(kDigits, one_thread);
+  const Optimizer optimizer("SGD", module, {{"lr", 0.1}});
+  const ThreadScope outside(2);
+  int inside = 0;
+  train(module, optimizer, nullptr, rows(4), {}, {.loss = "nll", .batch = 4},
+        [&](const TrainReport&) {
+          inside = ::tierup::intra_op_threads();
+          return true;
+        });
+  EXPECT_EQ(inside, 1);
+  EXPECT_EQ(::tierup::intra_op_threads(), 2);
+}
+
+TEST(PublicOptimTest, ColumnsComeFromAFile) {
+  const std::string path = ::testing::TempDir() + "tierup_public_columns.safetensors";
+  const NamedTensors data = rows(6);
+  save_safetensors(path, data);
+  const NamedTensors columns = load_columns(path, {"target", "images"});
+  ASSERT_EQ(columns.size(), 2U);
+  EXPECT_EQ(columns[0].first, "target");
+  EXPECT_EQ(columns[0].second.data<int64_t>()[5], 5);
+  EXPECT_EQ(columns[1].second.size(0), 6);
+  const std::string failure = failure_of([&] { load_columns(path, {"labels"}); });
+  EXPECT_NE(failure.find("'labels' is missing; the file has 'images'"), std::string::npos)
+      << failure;
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -148,6 +148,18 @@ Tensor Tensor::to(DType dtype) const {
       [&] { return Access::wrap(kernels::to_dtype(Access::unwrap(*this), scalar_type(dtype))); });
 }
 
+Tensor Tensor::rows(int64_t begin, int64_t end) const {
+  return guarded([&] {
+    const ::tierup::Tensor own = Access::unwrap(*this).detach();
+    require(own.dim() > 0 && begin >= 0 && begin <= end && end <= own.size(0),
+            ::tierup::ErrorCode::kOutOfRange, "{} has no rows from {} to {}", own.describe(), begin,
+            end);
+    IntVector sizes(own.sizes().begin(), own.sizes().end());
+    sizes[0] = end - begin;
+    return Access::wrap(own.as_view(sizes, own.strides(), own.offset() + begin * own.stride(0)));
+  });
+}
+
 std::string Tensor::describe() const {
   return guarded([&] { return Access::unwrap(*this).describe(); });
 }
@@ -174,5 +186,7 @@ MemoryStats memory_stats() {
   const AllocatorStats stats = allocator_stats();
   return {stats.live_bytes, stats.peak_bytes, stats.call_count};
 }
+
+void reset_peak_memory() { reset_peak(); }
 
 }  // namespace tierup::v1

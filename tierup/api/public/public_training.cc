@@ -1,5 +1,6 @@
 // Gradients of the public API, over the tape of autodiff.
 #include "tierup/api/model/checkpointed_call.h"
+#include "tierup/api/model/losses.h"
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/api/public/facade.h"
 #include "tierup/api/public/public_convert.h"
@@ -87,6 +88,19 @@ Value call_checkpointed(const Module& module, CheckpointedCall call) {
     inner.keeps_random_stream = call.keep_random_stream;
     return Access::wrap(api::call_checkpointed(std::move(inner)));
   });
+}
+
+Tensor mean_loss(std::string_view name, const Tensor& output, const Tensor& target) {
+  return guarded([&] {
+    const api::Loss& loss = api::loss_of(name);
+    require(!loss.op.empty(), ::tierup::ErrorCode::kInvalidArgument,
+            "the loss '{}' is what the model gives: nothing is to be computed", name);
+    return Access::wrap(api::mean_loss(loss, defined(output), defined(target), true));
+  });
+}
+
+std::vector<std::string> loss_names() {
+  return guarded([] { return api::loss_names(); });
 }
 
 bool requires_grad(const Tensor& tensor) {

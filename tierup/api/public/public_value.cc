@@ -1,4 +1,5 @@
 // v1::Value over IValue, which lies inside of it.
+#include "tierup/api/model/plain_json.h"
 #include "tierup/api/public/facade.h"
 
 namespace tierup::v1 {
@@ -81,6 +82,10 @@ Value Value::dict(std::vector<std::pair<Value, Value>> entries) {
   });
 }
 
+Value Value::from_json(std::string_view json) {
+  return guarded([&] { return Access::wrap(api::plain_json(json)); });
+}
+
 Value::Kind Value::kind() const noexcept {
   switch (Access::unwrap(*this).tag()) {
     case IValue::Tag::kNone: return Kind::kNone;
@@ -146,12 +151,18 @@ Value Value::field(std::string_view name) const {
   return guarded([&] {
     const IValue& value = Access::unwrap(*this);
     if (value.is_object()) return Access::wrap(value.to_object().get(name));
+    if (value.is_enum() && name == "name") return Value(value.to_enum().name);
+    if (value.is_enum() && name == "value") return Access::wrap(value.to_enum().value);
     const std::vector<std::string> names = fields();
     for (size_t i = 0; i < names.size(); ++i) {
       if (names[i] == name) return Access::wrap(value.to_tuple().items[i]);
     }
     fail(::tierup::ErrorCode::kNotFound, "the value has no field '{}'", name);
   });
+}
+
+std::string Value::type() const {
+  return guarded([&] { return Access::unwrap(*this).type()->to_string(); });
 }
 
 std::string Value::describe() const {

@@ -137,8 +137,7 @@ bool can_convolve_planes(const ConvGeometry& g) {
     return false;
   }
   return g.kernel_points() <= kMostKernelPoints &&
-         std::min(g.stride[2], (g.kernel[2] - 1) * g.dilation[2] + 1) <= kMostPhases &&
-         (g.groups == 1 || is_single(g) || g.out_channels / g.groups >= 2 * kLeastRows);
+         std::min(g.stride[2], (g.kernel[2] - 1) * g.dilation[2] + 1) <= kMostPhases;
 }
 
 void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,

@@ -113,6 +113,22 @@ struct Sequence {
   }
 };
 
+// The sequence `at` of the batch; `alpha` [count, steps, 2 * longest + 1] is dense.
+template <typename T>
+Sequence<T> sequence_at(const Tensor& probs, const Tensor& alpha, const Batch& batch, size_t at,
+                        int64_t target_length, int64_t blank) {
+  const auto i = static_cast<int64_t>(at);
+  const int64_t width = 2 * batch.longest + 1;
+  return {probs.data<T>() + i * probs.stride(1),
+          probs.stride(0),
+          probs.stride(2),
+          batch.labels.data() + batch.offsets[at],
+          2 * target_length + 1,
+          blank,
+          alpha.data<T>() + i * batch.steps * width,
+          width};
+}
+
 template <typename T>
 T log_sum(T a, T b, T c) {
   const T largest = std::max(a, std::max(b, c));
@@ -215,14 +231,7 @@ std::tuple<Tensor, Tensor> ctc_loss_forward(const Tensor& log_probs, const Tenso
     using T = typename decltype(tag)::type;
     for (int64_t i = 0; i < batch.count; ++i) {
       const auto at = static_cast<size_t>(i);
-      const Sequence<T> sequence{probs.data<T>() + i * probs.stride(1),
-                                 probs.stride(0),
-                                 probs.stride(2),
-                                 batch.labels.data() + batch.offsets[at],
-                                 2 * target_lengths[at] + 1,
-                                 blank,
-                                 alpha.data<T>() + i * batch.steps * width,
-                                 width};
+      const auto sequence = sequence_at<T>(probs, alpha, batch, at, target_lengths[at], blank);
       losses.data<T>()[i] = negative_likelihood(sequence, input_lengths[at]);
     }
   });
@@ -253,14 +262,7 @@ Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tens
       const auto at = static_cast<size_t>(i);
       const T loss = losses.data<T>()[i];
       if (zero_infinity && std::isinf(loss)) continue;
-      const Sequence<T> sequence{probs.data<T>() + i * probs.stride(1),
-                                 probs.stride(0),
-                                 probs.stride(2),
-                                 batch.labels.data() + batch.offsets[at],
-                                 2 * target_lengths[at] + 1,
-                                 blank,
-                                 alpha.data<T>() + i * batch.steps * width,
-                                 width};
+      const auto sequence = sequence_at<T>(probs, alpha, batch, at, target_lengths[at], blank);
       differentiate(sequence, input_lengths[at], batch.classes, loss, cotangents.data<T>()[i],
                     gradient.data<T>() + i * batch.classes, batch.count * batch.classes);
     }

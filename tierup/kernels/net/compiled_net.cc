@@ -211,12 +211,11 @@ LayerNet layers_of(const Program& program, std::span<const IValue> inputs) {
   for (const Layer& layer : net.layers) {
     const IntVector& sizes = net.values[static_cast<size_t>(layer.output)].sizes;
     if (sizes.empty() || numel_of(sizes) == 0)
-      throw Refused(operation_of(layer), "a tensor without elements or dimensions");
+      throw Refused(operation_of(layer), NetRefusal::kNoElements);
   }
   for (const auto& [index, id] : net.inputs) {
     const IntVector& sizes = net.values[static_cast<size_t>(id)].sizes;
-    require(!sizes.empty() && numel_of(sizes) > 0, ErrorCode::kUnsupported,
-            "an input without elements or dimensions");
+    require_compiled(!sizes.empty() && numel_of(sizes) > 0, NetRefusal::kNoElements);
   }
   return net;
 }

@@ -89,8 +89,7 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kCat: return cat(layer);
     case LayerKind::kRepeat: return repeat(layer);
     case LayerKind::kGlu: return glu(layer);
-    case LayerKind::kFill:
-      throw Refused(operation_of(layer), "a fill that is no part of attention");
+    case LayerKind::kFill: throw NotCompiled(NetRefusal::kLooseFill);
   }
 }
 

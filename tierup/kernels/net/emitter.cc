@@ -36,9 +36,12 @@ Emitted Emitter::run() {
     try {
       emit(layer);
     } catch (const dnnl::error& error) {
-      throw Refused(operation_of(layer), fmt::format("oneDNN has no primitive: {}", error.what()));
+      throw Refused(operation_of(layer), NetRefusal::kNotTaken,
+                    fmt::format("oneDNN has no primitive: {}", error.what()));
+    } catch (const NotCompiled& error) {
+      throw Refused(operation_of(layer), error.reason());
     } catch (const Error& error) {
-      throw Refused(operation_of(layer), error.message());
+      throw Refused(operation_of(layer), NetRefusal::kNotTaken, error.message());
     }
     ++layer_;
   }

@@ -81,23 +81,31 @@ TIERUP_INLINE void change_sums(Sums<kRows, kVectors>& sums, const Change& change
   });
 }
 
-template <int kRows, int kVectors>
-TIERUP_INLINE void finish_sums(Sums<kRows, kVectors>& sums, const Finish& finish, const float* bias,
-                               const float* target, int64_t stride) {
-  change_sums<kRows, kVectors>(
-      sums, [&](LaneVector x, int, int v) TIERUP_INLINED { return x + load_vector(bias + v); });
+// Finishes `rows` rows of sums that lie side by side, each of so many vectors, and stores them. In
+// memory, not in registers: the steps are compiled once then, not for each height and width.
+[[gnu::noinline]] void finish_stored(float* sums, int rows, int vectors, const Finish& finish,
+                                     const float* bias, float* target, int64_t stride) {
+  const int width = vectors * kVectorFloats;
+  const auto add_to_rows = [&](const float* added, int64_t apart) {
+    for (int r = 0; r < rows; ++r) {
+      float* row = sums + r * width;
+      for (int v = 0; v < width; v += kVectorFloats)
+        store_vector(row + v, load_vector(row + v) + load_vector(added + r * apart + v));
+    }
+  };
+  add_to_rows(bias, 0);
   for (const StoreStep& step : finish.steps) {
     if (step.kind == StoreStep::Kind::kSum) {
-      change_sums<kRows, kVectors>(sums, [&](LaneVector x, int r, int v) TIERUP_INLINED {
-        return x + load_vector(target + r * stride + v);
-      });
+      add_to_rows(target, stride);
     } else {
       with_step(step, [&](const auto& change) TIERUP_INLINED {
-        change_sums<kRows, kVectors>(
-            sums, [&](LaneVector x, int, int) TIERUP_INLINED { return change(x); });
+        for (int i = 0; i < rows * width; i += kVectorFloats)
+          store_vector(sums + i, change(load_vector(sums + i)));
       });
     }
   }
+  for (int r = 0; r < rows; ++r)
+    std::memcpy(target + r * stride, sums + r * width, static_cast<size_t>(width) * sizeof(float));
 }
 
 // One step of the depth.
@@ -211,11 +219,9 @@ void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int col
     finish_simply<kRows, kVectors>(sums, p.finish, p.finish.bias + column, target, p.c_stride);
     return;
   }
-  Sums<kRows, kVectors> finished;
-  change_sums<kRows, kVectors>(finished, [&](LaneVector, int r, int v)
-                                             TIERUP_INLINED { return sums[r][v / kVectorFloats]; });
-  finish_sums<kRows, kVectors>(finished, p.finish, p.finish.bias + column, target, p.c_stride);
-  store_sums<kRows, kVectors>(finished, target, p.c_stride);
+  alignas(64) float stored[kRows * kVectors * kVectorFloats];
+  store_sums<kRows, kVectors>(sums, stored, kVectors * kVectorFloats);
+  finish_stored(stored, kRows, kVectors, p.finish, p.finish.bias + column, target, p.c_stride);
 }
 
 using MultiplyRows = void (*)(const PanelProduct&, const Ask&, int64_t, int);

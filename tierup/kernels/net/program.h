@@ -9,9 +9,12 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tierup/base/error.h"
+#include "tierup/kernels/net/net_refusal.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::kernels::net {
@@ -106,16 +109,38 @@ struct Op {
   std::vector<int> last_reads;  // Values that no later operator reads and that are no outputs.
 };
 
-// Why a program is not compiled for some inputs: the operator of it that is at fault.
+// Something that no net does.
+class NotCompiled final : public Error {
+ public:
+  explicit NotCompiled(NetRefusal reason)
+      : Error(ErrorCode::kUnsupported, std::string(refusal_text(reason))), reason_(reason) {}
+  NetRefusal reason() const { return reason_; }
+
+ private:
+  NetRefusal reason_;
+};
+inline void require_compiled(bool condition, NetRefusal reason) {
+  if (!condition) throw NotCompiled(reason);
+}
+
+// Why a program is not compiled for some inputs, and the operator of it that is at fault.
 class Refused final : public Error {
  public:
-  Refused(size_t operation, const std::string& why)
-      : Error(ErrorCode::kUnsupported, fmt::format("operator {} of the line: {}", operation, why)),
-        operation_(operation) {}
+  Refused(size_t operation, NetRefusal reason, std::string detail = {})
+      : Error(ErrorCode::kUnsupported,
+              fmt::format("operator {} of the line: {}", operation, refusal_text(reason))),
+        operation_(operation),
+        reason_(reason),
+        detail_(std::move(detail)) {}
   size_t operation() const { return operation_; }
+  NetRefusal reason() const { return reason_; }
+  // What is particular to the case; may be empty.
+  const std::string& detail() const { return detail_; }
 
  private:
   size_t operation_;
+  NetRefusal reason_;
+  std::string detail_;
 };
 
 // Inputs may be tensors, or numbers and lists that sizes depend on; outputs are tensors.

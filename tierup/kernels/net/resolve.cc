@@ -28,14 +28,16 @@ LayerNet Resolver::run() {
     op_ = &op;
     const auto index = static_cast<size_t>(&op - program_.ops.data());
     try {
-      require(visit(), kRefused, "its arguments are not compiled");
+      require_compiled(visit(), NetRefusal::kArguments);
+    } catch (const NotCompiled& error) {
+      throw Refused(index, error.reason());
     } catch (const Error& error) {
-      throw Refused(index, error.message());
+      throw Refused(index, NetRefusal::kNotTaken, error.message());
     }
   }
   for (const int output : program_.outputs) {
     const int id = ids_[static_cast<size_t>(output)];
-    require(id >= 0, kRefused, "an output is not a tensor of the line");
+    require_compiled(id >= 0, NetRefusal::kNoTensor);
     net_.outputs.push_back(id);
   }
   count_uses();
@@ -288,8 +290,8 @@ bool Resolver::divide() {
 int Resolver::combine(int a, int b, bool multiplies) {
   const IntVector out = broadcast_shapes(sizes(a), sizes(b));
   if (!std::equal(out.begin(), out.end(), sizes(a).begin(), sizes(a).end())) std::swap(a, b);
-  require(std::equal(out.begin(), out.end(), sizes(a).begin(), sizes(a).end()), kRefused,
-          "operands that both broadcast");
+  require_compiled(std::equal(out.begin(), out.end(), sizes(a).begin(), sizes(a).end()),
+                   NetRefusal::kBothBroadcast);
   Layer& layer = add(LayerKind::kBinary, {a, b}, out);
   layer.multiplies = multiplies;
   return layer.output;

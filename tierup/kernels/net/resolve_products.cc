@@ -13,7 +13,7 @@ ConvGeometry Resolver::geometry(IntSpan input, IntSpan weight, int64_t groups) c
   if (padding.is_str() && padding.to_str() == "same")
     return conv_geometry_same(input, weight, ints(3), ints(5), groups);
   const IntVector given = padding.is_str() ? IntVector{0} : ints(4);
-  require(!padding.is_str() || padding.to_str() == "valid", kRefused, "another padding");
+  require_compiled(!padding.is_str() || padding.to_str() == "valid", NetRefusal::kPadding);
   return conv_geometry(input, weight, ints(3), given, ints(5), false, {}, groups);
 }
 
@@ -44,11 +44,11 @@ bool Resolver::convolution(size_t groups) {
 
 int Resolver::product(int input, const Tensor& weight, const Tensor& bias) {
   IntVector out(sizes(input).begin(), sizes(input).end());
-  require(!out.empty() && weight.dim() == 2 && is_dense_float(weight) &&
-              out.back() == weight.size(0) && is_float(input) &&
-              (!bias.defined() ||
-               (is_dense_float(bias) && bias.dim() == 1 && bias.size(0) == weight.size(1))),
-          kRefused, "a product with other operands");
+  require_compiled(!out.empty() && weight.dim() == 2 && is_dense_float(weight) &&
+                       out.back() == weight.size(0) && is_float(input) &&
+                       (!bias.defined() || (is_dense_float(bias) && bias.dim() == 1 &&
+                                            bias.size(0) == weight.size(1))),
+                   NetRefusal::kFactors);
   out.back() = weight.size(1);
   Layer& layer = add(LayerKind::kGemm, {input}, out);
   layer.axis = out.size() - 1;
@@ -146,10 +146,11 @@ int Resolver::attend(int query, int key, int value, int mask, double scale, bool
   const IntSpan q = sizes(query);
   const IntSpan k = sizes(key);
   const IntSpan v = sizes(value);
-  require(q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] && q[0] == v[0] &&
-              k[1] > 0 && q[1] % k[1] == 0 && v[1] == k[1] && q[3] == k[3] && k[2] == v[2] &&
-              is_float(key) && is_float(value) && k[2] > 0 && q[3] > 0 && numel_of(q) > 0,
-          kRefused, "attention over other shapes");
+  require_compiled(q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] &&
+                       q[0] == v[0] && k[1] > 0 && q[1] % k[1] == 0 && v[1] == k[1] &&
+                       q[3] == k[3] && k[2] == v[2] && is_float(key) && is_float(value) &&
+                       k[2] > 0 && q[3] > 0 && numel_of(q) > 0,
+                   NetRefusal::kAttentionShapes);
   const IntVector out{q[0], q[1], q[2], v[3]};
   Layer& layer = add(LayerKind::kAttention, {query, key, value}, out);
   if (mask >= 0) layer.inputs.push_back(mask);

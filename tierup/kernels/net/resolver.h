@@ -15,8 +15,6 @@ class Resolver {
   LayerNet run();
 
  private:
-  static constexpr auto kRefused = ErrorCode::kUnsupported;
-
   // Arguments of the operator at hand.
   const IValue& plain(size_t i) const {
     static const IValue none;
@@ -39,7 +37,7 @@ class Resolver {
     if (v.is_int()) result.push_back(v.to_int());
     if (v.is_list()) {
       for (const IValue& item : v.to_list().items) {
-        require(item.is_int(), kRefused, "a list of sizes holds something else");
+        require_compiled(item.is_int(), NetRefusal::kArguments);
         result.push_back(item.to_int());
       }
     }
@@ -97,7 +95,7 @@ class Resolver {
     const IValue& v = plain(i);
     if (v.is_tensor() && v.to_tensor().dim() == 0 && is_integral(v.to_tensor().dtype(), false))
       return v.to_scalar().to_int();
-    require(v.is_int(), kRefused, "an argument is not a number");
+    require_compiled(v.is_int(), NetRefusal::kArguments);
     return v.to_int();
   }
 

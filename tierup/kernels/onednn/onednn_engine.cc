@@ -17,12 +17,30 @@ namespace {
 // (PrimitiveCache).
 constexpr int kKeptPrimitives = 128;
 
+// On AArch64 the numbers of x86-64's levels stand for others: the lowest, 1, for plain vectors, the
+// next for SVE, of which tierup has no level.
+InstructionLimit level_in_use() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41: return InstructionLimit::kBase;
+#if defined(__x86_64__)
+    case dnnl::cpu_isa::avx:
+    case dnnl::cpu_isa::avx2: return InstructionLimit::kAvx2;
+    case dnnl::cpu_isa::avx512_core: return InstructionLimit::kAvx512;
+#endif
+    default: return InstructionLimit::kNone;
+  }
+}
+
+void require_kept(bool kept) {
+  require(kept, ErrorCode::kUnsupported,
+          "TIERUP_INSTRUCTION_SET={} cannot be kept: oneDNN was used before, or takes no limit",
+          instruction_limit_name(instruction_limit()));
+}
+
 #if defined(__x86_64__)
 // oneDNN takes a limit until it first asks what the processor has.
 void set_most(dnnl::cpu_isa most) {
-  require(dnnl::set_max_cpu_isa(most) == dnnl::status::success, ErrorCode::kUnsupported,
-          "TIERUP_INSTRUCTION_SET={} cannot be kept: oneDNN was used before, or takes no limit",
-          instruction_limit_name(instruction_limit()));
+  require_kept(dnnl::set_max_cpu_isa(most) == dnnl::status::success);
 }
 void limit_onednn(InstructionLimit limit) {
   switch (limit) {
@@ -34,9 +52,11 @@ void limit_onednn(InstructionLimit limit) {
 }
 #else
 // Its function for limits knows x86-64 alone; the variable is read when it first asks what the
-// processor has.
+// processor has, and a word that it does not know is ignored.
 void limit_onednn(InstructionLimit limit) {
-  if (limit == InstructionLimit::kBase) setenv("ONEDNN_MAX_CPU_ISA", "ASIMD", 0);
+  if (limit != InstructionLimit::kBase) return;
+  setenv("ONEDNN_MAX_CPU_ISA", "ADVANCED_SIMD", 1);
+  require_kept(level_in_use() == InstructionLimit::kBase);
 }
 #endif
 
@@ -58,13 +78,7 @@ const dnnl::engine& onednn_engine() {
 
 InstructionLimit onednn_level() {
   onednn_engine();
-  switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::sse41: return InstructionLimit::kBase;
-    case dnnl::cpu_isa::avx:
-    case dnnl::cpu_isa::avx2: return InstructionLimit::kAvx2;
-    case dnnl::cpu_isa::avx512_core: return InstructionLimit::kAvx512;
-    default: return InstructionLimit::kNone;
-  }
+  return level_in_use();
 }
 
 dnnl::stream& onednn_stream() {

@@ -5,8 +5,8 @@
 
 namespace tierup::kernels {
 
-// The lowest level that has all of them; kNone where that is more than AVX-512's, and on AArch64,
-// where it does not say. Makes the engine if there is none. Thread-safe.
+// The lowest level that has all of them; kNone where that is more than AVX-512's, or than NEON on
+// AArch64. Makes the engine if there is none. Thread-safe.
 InstructionLimit onednn_level();
 
 }  // namespace tierup::kernels

@@ -1,9 +1,10 @@
 // Bessel functions of orders 0 and 1, and the Airy function (declared in special_functions.h).
+#include "tierup/kernels/pointwise/special_policy.h"  // First: see there.
+
 #include <boost/math/special_functions/airy.hpp>
 #include <boost/math/special_functions/bessel.hpp>
 
 #include "tierup/kernels/pointwise/special_functions.h"
-#include "tierup/kernels/pointwise/special_policy.h"
 
 namespace tierup::kernels::special {
 namespace {

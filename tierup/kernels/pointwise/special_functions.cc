@@ -1,11 +1,11 @@
 #include "tierup/kernels/pointwise/special_functions.h"
 
+#include "tierup/kernels/pointwise/special_policy.h"  // First of what includes Boost.Math: see there.
+
 #include <array>
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/gamma.hpp>
-
-#include "tierup/kernels/pointwise/special_policy.h"
 
 namespace tierup::kernels::special {
 namespace {

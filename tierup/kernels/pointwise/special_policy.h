@@ -1,6 +1,15 @@
 // How Boost.Math is used: in double, with errors as NaN or infinity instead of exceptions.
 #pragma once
 
+// Boost.Math itself calls some of its functions without the policy below, which would then compute
+// in long double: slow, and of as many bits as the machine's compiler likes.
+#if defined(BOOST_MATH_POLICY_HPP)
+#error "special_policy.h comes before what else is included of Boost.Math"
+#endif
+#define BOOST_MATH_PROMOTE_DOUBLE_POLICY false
+// Keeps out its sums by SSE2, in another order than everywhere else.
+#define BOOST_MATH_SPECIAL_FUNCTIONS_LANCZOS_SSE2
+
 #include <boost/math/policies/policy.hpp>
 #include <cmath>
 #include <limits>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tierup/ops/regions/differentiable_graph.h"
 #include "tierup/ops/regions/fused_loop.h"
 #include "tierup/ops/regions/matrix_loop.h"
 #include "tierup/ops/regions/row_loop.h"
@@ -255,7 +256,7 @@ std::string FusionGroup::to_string() const {
 }
 
 StepReport FusionGroup::step_report() const {
-  return {"group", to_string(), compiled_runs(), twin_calls_.counts(), refusal_};
+  return {"group", to_string(), compiled_runs(), twin_calls_.counts(), refusal_.text()};
 }
 
 FusionGroup& fusion_group_of(const IValue& capsule) {
@@ -278,6 +279,7 @@ void fusion_group(OpCall& call) {
 constexpr OpRow kRows[] = {
     // The inputs, then the capsule that holds the group.
     {"tierup::fusion_group(...) -> ...", &fusion_group},
+    {"tierup::differentiable_graph(...) -> ...", &differentiable_graph},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "tierup/kernels/pointwise/fused_kernel.h"
 #include "tierup/ops/regions/look_ups.h"
+#include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/regions/row_meaning.h"
 #include "tierup/ops/regions/twin_calls.h"
 
@@ -180,8 +181,8 @@ class FusionGroup final : public RefCounted, public HasTwin {
   void install(CompiledGroup kernel) { kernels_.push_back(std::move(kernel)); }
   void install(CompiledMatrices kernels);
   // Why no kernel was made; for explain.
-  void refuse(std::string reason) { refusal_ = std::move(reason); }
-  const std::string& refusal() const { return refusal_; }
+  void refuse(RefusedGroup refusal) { refusal_ = std::move(refusal); }
+  const RefusedGroup& refusal() const { return refusal_; }
   size_t kernel_count() const { return kernels_.size() + (matrices_ ? 1 : 0); }
 
   // Arguments: the inputs, perhaps more. Results: the outputs.
@@ -209,7 +210,7 @@ class FusionGroup final : public RefCounted, public HasTwin {
   std::vector<IntVector> expected_sizes_;
   std::vector<CompiledGroup> kernels_;
   std::unique_ptr<const MatrixLoop> matrices_;  // Of a group with products.
-  std::string refusal_;
+  RefusedGroup refusal_;
   mutable std::atomic<uint64_t> compiled_runs_{0};
   mutable TwinCalls twin_calls_;
 };

@@ -67,23 +67,23 @@ MatrixMetaTensors::MatrixMetaTensors(const GroupProgram& program, std::span<cons
     : program_(program), factors_(program.members.size()) {
   for (const Tensor& input : inputs) {
     inputs_.push_back(meta_tensor(input.sizes(), input.strides(), input.dtype()));
-    if (input.dim() > kMaxRank) refusal_ = "an input has too many dimensions";
+    if (input.dim() > kMaxRank) refusal_ = GroupRefusal::kManyDimensions;
   }
   try {
-    if (refusal_.empty()) make_all();
+    if (!refusal_) make_all();
   } catch (const Error& error) {
-    refusal_ = error.message();
+    refusal_ = {GroupRefusal::kMisfit, error.message()};
   }
 }
 
 void MatrixMetaTensors::make_all() {
   for (const GroupMember& member : program_.members) {
     members_.push_back(meta_of(member));
-    if (!refusal_.empty()) return;
+    if (refusal_) return;
     const Tensor& made = members_.back();
-    if (made.dim() > kMaxRank) refusal_ = "a value has too many dimensions";
+    if (made.dim() > kMaxRank) refusal_ = GroupRefusal::kManyDimensions;
     if (made.dim() > 0 && made.size(-1) > 1 && made.stride(-1) != 1) {
-      refusal_ = "a value's columns do not lie side by side";
+      refusal_ = GroupRefusal::kStridedColumns;
     }
   }
 }
@@ -111,11 +111,11 @@ Tensor MatrixMetaTensors::meta_of_product(const GroupMember& member) {
   const Tensor right = value_of(member.arguments[places.right]);
   std::optional<Factors> factors = factors_of(kind, left, right);
   if (!factors) {
-    refusal_ = "its factors do not fit";
+    refusal_ = GroupRefusal::kOtherFactors;
     return {};
   }
   if (factors->work > kMaxFusedProduct) {
-    refusal_ = fmt::format("{} multiplications are more than {}", factors->work, kMaxFusedProduct);
+    refusal_ = large_product(factors->work);
   }
   if (member.turned != UINT32_MAX) {
     const Tensor& turned = inputs_[member.turned];

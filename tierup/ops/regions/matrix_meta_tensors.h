@@ -6,7 +6,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "tierup/ops/regions/fusion_group.h"
@@ -24,8 +23,8 @@ class MatrixMetaTensors {
 
   MatrixMetaTensors(const GroupProgram& program, std::span<const Tensor> inputs);
 
-  // Why no kernels over matrices do the group for these inputs; empty if they may.
-  const std::string& refusal() const { return refusal_; }
+  // Why no kernels over matrices do the group for these inputs, if they do not.
+  const RefusedGroup& refusal() const { return refusal_; }
   const Tensor& member(uint32_t index) const { return members_[index]; }
   // What a member reads: for inputs and members with their offset from the value's own begin.
   Tensor value_of(GroupArgument::Source source, uint32_t index, uint32_t chain) const;
@@ -46,7 +45,7 @@ class MatrixMetaTensors {
   std::vector<Tensor> inputs_;
   std::vector<Tensor> members_;
   std::vector<Factors> factors_;  // By member.
-  std::string refusal_;
+  RefusedGroup refusal_;
 };
 
 }  // namespace tierup::ops

@@ -58,7 +58,7 @@ class Planner {
   }
 
   bool run() {
-    if (!metas_.refusal().empty()) return false;
+    if (metas_.refusal()) return false;
     plan_.scratch.assign(program_.members.size(), -1);
     for (const uint32_t output : program_.outputs) {
       const Tensor& made = metas_.member(output);

@@ -174,7 +174,7 @@ void NeuralNet::note_call(ShapeCandidate* candidate, const Key& key, std::span<c
 
 void NeuralNet::note_failure(const char* message) noexcept {
   try {
-    notes_.push_back(fmt::format("refused: not compiled for new sizes: {}", message));
+    refuse({net::NetRefusal::kFailed, message});
   } catch (const std::exception&) {
     return;  // No memory for the note either.
   }
@@ -307,9 +307,8 @@ StepReport NeuralNet::step_report() const {
     report.what +=
         fmt::format("{}{} {}", report.what.empty() ? "" : ", ", times, net_kind_text(kind));
   }
-  for (const std::string& note : notes()) {
-    if (note.starts_with("refused: ")) report.refusal = note.substr(9);
-  }
+  const std::vector<RefusedNet> refused = refusals();
+  if (!refused.empty()) report.refusal = refused.back().text();
   return report;
 }
 
@@ -321,6 +320,11 @@ std::optional<size_t> NeuralNet::refused_operation() const {
 std::vector<std::string> NeuralNet::notes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return notes_;
+}
+
+std::vector<RefusedNet> NeuralNet::refusals() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return refusals_;
 }
 
 std::vector<std::string> NeuralNet::operators() const {

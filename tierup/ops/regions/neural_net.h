@@ -17,6 +17,7 @@
 
 #include "tierup/base/snapshot_cell.h"
 #include "tierup/kernels/net/compiled_net.h"
+#include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/regions/twin_calls.h"
 #include "tierup/ops/table/holds_memory.h"
 #include "tierup/ops/table/op.h"
@@ -56,9 +57,11 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   std::vector<IValue> run(std::span<IValue> inputs, RunContext& context);
 
   // In compile jobs: compiles for inputs like these, choosing algorithms by measurement, and
-  // compares with the twin on made-up numbers. False where it is refused; notes() say why.
+  // compares with the twin on made-up numbers. False where it is refused; refusals() say why.
   bool prepare(std::span<const IValue> inputs, int threads);
   std::vector<std::string> notes() const;
+  // Why compiling was refused, for whatever sizes: each reason once, in the order they came.
+  std::vector<RefusedNet> refusals() const;
   // Names of the operators of the line.
   std::vector<std::string> operators() const;
   // The operator of the program for which compiling was last refused, if it was.
@@ -106,6 +109,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   void note_call(ShapeCandidate* candidate, const Key& key, std::span<const IValue> inputs,
                  const RunContext& context);
   void note_failure(const char* message) noexcept;
+  // Of an operator of the program, where one is at fault. The caller holds the mutex.
+  void refuse(RefusedNet refusal, std::optional<size_t> operation = std::nullopt);
   // Whether it came often enough: where a net would have to go for it, more often, and twice as
   // often after every time that all have gone. Sizes that take turns are not compiled for again and
   // again, and others that come to stay are.
@@ -145,6 +150,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
   std::vector<ShapeCandidate> seen_;
   std::vector<std::string> notes_;
+  std::vector<RefusedNet> refusals_;
   std::optional<size_t> refused_operation_;
   bool is_distrusted_ = false;  // A net differed from tier 0: none is made any more.
 };

@@ -11,6 +11,7 @@
 namespace tierup::ops {
 
 namespace net = kernels::net;
+using net::NetRefusal;
 
 namespace {
 
@@ -117,9 +118,19 @@ bool NeuralNet::is_compilable(std::span<const IValue> inputs) {
 }
 
 void NeuralNet::note_refusal(const Error& error) {
-  if (const auto* refusal = dynamic_cast<const kernels::net::Refused*>(&error))
-    refused_operation_ = refusal->operation();
-  notes_.push_back(fmt::format("refused: {}", error.message()));
+  if (const auto* refused = dynamic_cast<const net::Refused*>(&error)) {
+    refuse({refused->reason(), refused->detail()}, refused->operation());
+  } else if (const auto* not_compiled = dynamic_cast<const net::NotCompiled*>(&error)) {
+    refuse(not_compiled->reason());
+  } else {
+    refuse({NetRefusal::kNotTaken, error.message()});
+  }
+}
+
+void NeuralNet::refuse(RefusedNet refusal, std::optional<size_t> operation) {
+  if (operation) refused_operation_ = operation;
+  const auto is_same = [&](const RefusedNet& known) { return known.reason == refusal.reason; };
+  if (std::ranges::none_of(refusals_, is_same)) refusals_.push_back(std::move(refusal));
 }
 
 // What tier 0 makes of the samples; nothing where it raises, or makes what no net's result can be.
@@ -129,14 +140,16 @@ std::optional<std::vector<IValue>> NeuralNet::expected_of(std::span<const IValue
   try {
     expected = run_twin(samples, context);
   } catch (const Error& error) {
-    notes_.push_back(fmt::format("tier 0 raises on such inputs: {}", error.message()));
+    refuse({NetRefusal::kTier0Raises, error.message()});
     return std::nullopt;
   }
   for (size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].tensor_impl() == nullptr) return std::nullopt;
+    if (expected[i].tensor_impl() == nullptr) {
+      refuse(NetRefusal::kNoTensor);
+      return std::nullopt;
+    }
     if (expected[i].to_tensor().is_non_overlapping_and_dense()) continue;
-    refused_operation_ = maker_of_gaps(i);
-    notes_.emplace_back("refused: a result would lie with gaps in another's memory");
+    refuse(NetRefusal::kLeavesGaps, maker_of_gaps(i));
     return std::nullopt;
   }
   return expected;
@@ -149,10 +162,8 @@ void NeuralNet::refuse_gaps() {
     const bool is_result = std::ranges::any_of(op.outputs, [&](int value) {
       return std::ranges::find(program_.outputs, value) != program_.outputs.end();
     });
-    if (is_result && may_leave_gaps(op.kind)) refused_operation_ = at;
+    if (is_result && may_leave_gaps(op.kind)) refuse(NetRefusal::kMayLeaveGaps, at);
   }
-  if (refused_operation_)
-    notes_.emplace_back("refused: a result may lie with gaps in another's memory");
 }
 
 // The operator that made a view with gaps of which output `i` is, or is a view: it is better left
@@ -188,7 +199,7 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IVal
   notes_.emplace_back("differs from tier 0: compiled again without Winograd");
   entry = compile(key, samples, threads, false, false, strides);
   if (entry->compiled == nullptr || agrees(*entry, samples, *expected, context)) return entry;
-  notes_.emplace_back("differs from tier 0: no nets are made of this line");
+  refuse(NetRefusal::kDiffers);
   is_distrusted_ = true;
   return refused;
 }
@@ -205,7 +216,10 @@ void NeuralNet::give_back_left_weights() const {
 bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Key key;
-  if (!make_key(inputs, threads, key)) return false;
+  if (!make_key(inputs, threads, key)) {
+    refuse(NetRefusal::kOtherInputs);
+    return false;
+  }
   Ref<const Entry> entry = find(key);
   if (entry == nullptr) {
     entry = make_entry(key, inputs, threads, true);

@@ -318,8 +318,8 @@ TEST(NeuralNet, what_background_work_throws_is_not_the_calls_failure) {
   for (int i = 0; i < 3; ++i) expect_close(first[0], object->run(inputs, context)[0]);
   EXPECT_EQ(object->net_count(), 0U);
   EXPECT_EQ(object->twin_calls(), 4);
-  ASSERT_EQ(object->notes().size(), 1U) << "it is tried once, and told";
-  EXPECT_NE(object->notes()[0].find("not compiled for new sizes"), std::string::npos);
+  ASSERT_EQ(object->refusals().size(), 1U) << "it is tried once, and told";
+  EXPECT_EQ(object->refusals()[0].reason, net::NetRefusal::kFailed);
 }
 
 TEST(NeuralNet, parts_are_shuffled_and_joined) {

@@ -70,7 +70,7 @@ void describe(const Op& op, const std::vector<MeaningArgument>& arguments,
   OpCall call{values, {}, context};
   const kernels::PointwiseCall described = op.body()->describe(call);
   if (!find_operands(described, given, meaning)) {
-    meaning.refusal = "it works on more than its arguments";
+    meaning.refusal = GroupRefusal::kOtherOperands;
     return;
   }
   meaning.body = described.op.body;
@@ -82,16 +82,18 @@ void describe(const Op& op, const std::vector<MeaningArgument>& arguments,
           ? kernels::RunTable::instance().find(meaning.body, meaning.compute)
           : nullptr;
   if (variant == nullptr) {
-    meaning.refusal = fmt::format("{} is not defined for {}", kernels::body_name(meaning.body),
-                                  scalar_type_name(meaning.common));
+    meaning.refusal = {GroupRefusal::kNoExpression,
+                       fmt::format("{} is not defined for {}", kernels::body_name(meaning.body),
+                                   scalar_type_name(meaning.common))};
     return;
   }
   const bool stays_reduced = is_reduced(meaning.common) && variant->out == ScalarType::kFloat;
   meaning.result = {stays_reduced ? meaning.common : variant->out, category_of(arguments)};
   meaning.build = kernels::ExpressionTable::instance().find(meaning.body, meaning.compute);
   if (meaning.build == nullptr || !has_lanes(meaning.result.dtype)) {
-    meaning.refusal = fmt::format("{} of {} has no expression", kernels::body_name(meaning.body),
-                                  scalar_type_name(meaning.common));
+    meaning.refusal = {GroupRefusal::kNoExpression,
+                       fmt::format("{} of {}", kernels::body_name(meaning.body),
+                                   scalar_type_name(meaning.common))};
     return;
   }
   for (size_t k = 0; k < meaning.operands.size(); ++k) {
@@ -99,7 +101,8 @@ void describe(const Op& op, const std::vector<MeaningArgument>& arguments,
     if (index == nullptr) continue;
     const ScalarType from = arguments[*index].tensor->dtype;
     if (!converts(from, variant->in[k], meaning)) {
-      meaning.refusal = fmt::format("a conversion of {} has no expression", scalar_type_name(from));
+      meaning.refusal = {GroupRefusal::kNoExpression,
+                         fmt::format("a conversion of {}", scalar_type_name(from))};
     }
   }
 }
@@ -121,7 +124,7 @@ PointwiseMeaning meaning_of(const Op& op, const std::vector<MeaningArgument>& ar
   try {
     describe(op, arguments, meaning);
   } catch (const Error& error) {
-    meaning.refusal = error.message();
+    meaning.refusal = {GroupRefusal::kRaises, error.message()};
   }
   return meaning;
 }

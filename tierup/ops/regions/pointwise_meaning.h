@@ -5,11 +5,11 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
 #include "tierup/kernels/pointwise/expression_table.h"
+#include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/rows/pointwise_rows.h"
 
 namespace tierup::ops {
@@ -44,8 +44,8 @@ struct PointwiseMeaning {
   kernels::ExpressionBuild build = nullptr;
   // Of the body's operands: the index of an argument, or a number.
   std::vector<std::variant<size_t, Scalar>> operands;
-  // Why no machine code can be made of it; empty if it can.
-  std::string refusal;
+  // Why no machine code can be made of it, if none can.
+  RefusedGroup refusal;
 };
 
 // Of a call of `op`, whose row must have a body.

@@ -1,6 +1,8 @@
 // See product_kinds.h.
 #include "tierup/ops/regions/product_kinds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -94,16 +96,21 @@ ProductArguments product_arguments(ProductKind kind) {
   return {};
 }
 
-std::string product_refusal(ProductKind kind, std::span<const std::optional<ScalarType>> dtypes) {
+GroupRefusal product_refusal(ProductKind kind, std::span<const std::optional<ScalarType>> dtypes) {
   const ProductArguments places = product_arguments(kind);
   const ScalarType type = *dtypes[places.left];
   const auto is_other = [&](size_t place) { return dtypes[place] && *dtypes[place] != type; };
   if (is_other(places.right) || (places.added && is_other(*places.added))) {
-    return "its tensors are of several dtypes";
+    return GroupRefusal::kSeveralDtypes;
   }
   const bool is_float =
       type == ScalarType::kFloat || type == ScalarType::kDouble || type == ScalarType::kBFloat16;
-  return is_float ? "" : "its elements are no floats";
+  return is_float ? GroupRefusal::kNone : GroupRefusal::kNoFloats;
+}
+
+RefusedGroup large_product(int64_t work) {
+  return {GroupRefusal::kLargeProduct,
+          fmt::format("{} multiplications, more than {}", work, kMaxFusedProduct)};
 }
 
 std::optional<Factors> factors_of(ProductKind kind, const Tensor& a, const Tensor& b) {

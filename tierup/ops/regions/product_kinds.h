@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
+#include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/table/op.h"
 
 namespace tierup::ops {
@@ -44,10 +44,12 @@ struct Factors {
 // over matrices does; throws Error for some that do not fit.
 std::optional<Factors> factors_of(ProductKind kind, const Tensor& a, const Tensor& b);
 
-// Why a product of arguments of these dtypes (none: no tensor) is none for kernels; empty if it is.
-std::string product_refusal(ProductKind kind, std::span<const std::optional<ScalarType>> dtypes);
+// Why a product of arguments of these dtypes (none: no tensor) is none for kernels; kNone if it is.
+GroupRefusal product_refusal(ProductKind kind, std::span<const std::optional<ScalarType>> dtypes);
 
 // Multiplications up to which tier 0 has kernels of its own, which sum in the order of the depth.
 inline constexpr int64_t kMaxFusedProduct = int64_t{1} << 16;
+// Why a product of more is in no group.
+RefusedGroup large_product(int64_t work);
 
 }  // namespace tierup::ops

@@ -90,7 +90,7 @@ RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& argu
   RowMeaning meaning;
   const std::optional<IntVector> row = row_sizes(op, arguments);
   if (!row || !arguments[0].tensor || !has_lanes(arguments[0].tensor->dtype)) {
-    meaning.refusal = "it does not go over the last dimensions";
+    meaning.refusal = GroupRefusal::kNotLastDimensions;
     return meaning;
   }
   meaning.row_rank = row->size();
@@ -110,11 +110,11 @@ RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& argu
     } else if (has_sizes(result, {kRows})) {
       meaning.space = RowSpace::kFlat;
     } else {
-      meaning.refusal = "its result is no row and no element for each";
+      meaning.refusal = GroupRefusal::kOtherRows;
     }
-    if (!has_lanes(result.dtype())) meaning.refusal = "its result has no lanes";
+    if (!has_lanes(result.dtype())) meaning.refusal = GroupRefusal::kNoLanes;
   } catch (const Error& error) {
-    meaning.refusal = error.message();
+    meaning.refusal = {GroupRefusal::kRaises, error.message()};
   }
   return meaning;
 }

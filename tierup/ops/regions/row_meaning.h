@@ -24,8 +24,8 @@ struct RowMeaning {
   ValueForm result;
   RowSpace space = RowSpace::kFull;
   size_t row_rank = 0;  // How many dimensions a row has.
-  // Why the call is not one on rows of the last dimensions; empty if it is.
-  std::string refusal;
+  // Why the call is not one on rows of the last dimensions, if it is not.
+  RefusedGroup refusal;
 };
 
 // Of a result of a call of `op`, whose role is kRows and whose dimensions count from the last one;

@@ -1,6 +1,7 @@
 // Gradients of activations: the operators that their backward passes call.
 #include "tierup/kernels/pointwise/activation_backward.h"
 
+#include "tierup/ops/rows/pointwise_rows.h"
 #include "tierup/ops/table/boxing.h"
 #include "tierup/ops/table/families.h"
 
@@ -10,11 +11,12 @@ namespace {
 namespace k = kernels;
 
 constexpr OpRow kRows[] = {
-    {"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", boxed<&k::tanh_backward>},
+    {"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+     body_row<Body::kTanhBackward, Promote::kFloating, 2>},
     {"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
-     boxed<&k::sigmoid_backward>},
+     body_row<Body::kSigmoidBackward, Promote::kFloating, 2>},
     {"aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-     boxed<&k::threshold_backward>},
+     body_row<Body::kThresholdBackward, Promote::kFloating, 2>},
     {"aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> "
      "Tensor",
      boxed<&k::hardtanh_backward>},

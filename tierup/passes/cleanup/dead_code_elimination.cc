@@ -43,24 +43,7 @@ bool may_act(const Node& node, UnusedEffects unused) {
         }
         return false;
       });
-    case NodeKind::kConstant:
-    case NodeKind::kListConstruct:
-    case NodeKind::kListUnpack:
-    case NodeKind::kTupleConstruct:
-    case NodeKind::kTupleUnpack:
-    case NodeKind::kTupleIndex:
-    case NodeKind::kTupleSlice:
-    case NodeKind::kDictConstruct:
-    case NodeKind::kCreateObject:
-    case NodeKind::kGetAttr:
-    case NodeKind::kUncheckedCast:
-    case NodeKind::kUninitialized:
-    case NodeKind::kIsInstance:
-    case NodeKind::kEnumName:
-    case NodeKind::kEnumValue:
-    case NodeKind::kToList:
-    case NodeKind::kModuleIndex: return false;
-    default: return true;
+    default: return !analysis::only_makes_results(node.kind());
   }
 }
 

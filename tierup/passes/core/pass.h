@@ -19,6 +19,7 @@
 #include "tierup/ir/graph.h"
 #include "tierup/ir/graph_editor.h"
 #include "tierup/ir/value_hints.h"
+#include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/table/op_table.h"
 
 namespace tierup::passes {
@@ -64,6 +65,9 @@ class PassContext {
   // Adds to a counter of the running pass ("folded"); the runner collects them.
   void count(std::string_view name, int64_t amount = 1);
   Counters take_counters() { return std::exchange(counters_, {}); }
+  // What was left out of a region; counts "refused" and "refused:REASON".
+  void refuse(ops::RefusedOperator refused);
+  std::vector<ops::RefusedOperator> take_refused() { return std::exchange(refused_, {}); }
   // A line for the report on the plan: what was chosen, and why.
   void note(std::string line) { notes_.push_back(std::move(line)); }
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
@@ -85,6 +89,7 @@ class PassContext {
   Cached<analysis::Liveness> liveness_;
   Counters counters_;
   std::vector<std::string> notes_;
+  std::vector<ops::RefusedOperator> refused_;
   CompileTarget target_;
   bool is_verifying_ = false;
 };
@@ -123,6 +128,7 @@ struct PassReport {
   int64_t nanoseconds = 0;
   Counters counters;
   std::vector<std::string> notes;
+  std::vector<ops::RefusedOperator> refused;
 };
 using PipelineReport = std::vector<PassReport>;
 

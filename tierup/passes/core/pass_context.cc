@@ -24,4 +24,10 @@ void PassContext::count(std::string_view name, int64_t amount) {
   }
 }
 
+void PassContext::refuse(ops::RefusedOperator refused) {
+  count("refused");
+  count("refused:" + refused.reason);
+  refused_.push_back(std::move(refused));
+}
+
 }  // namespace tierup::passes

@@ -32,7 +32,7 @@ class Runner {
     const bool changed = context_.editor().edit_count() != edits;
     report_.push_back({pass.name, changed,
                        std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(),
-                       context_.take_counters(), context_.take_notes()});
+                       context_.take_counters(), context_.take_notes(), context_.take_refused()});
     if (changed && options_.verify_each) ir::verify_graph(context_.graph(), pass.name);
     const auto& after = options_.print_after;
     if (contains(after, pass.name) || contains(after, "all") ||

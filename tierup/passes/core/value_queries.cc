@@ -44,7 +44,8 @@ bool is_plain(const IValue& value) {
     case IValue::Tag::kBool:
     case IValue::Tag::kDevice:
     case IValue::Tag::kStr:
-    case IValue::Tag::kComplex: return true;
+    case IValue::Tag::kComplex:
+    case IValue::Tag::kEnum: return true;
     case IValue::Tag::kTuple: {
       const auto& items = value.to_tuple().items;
       return std::all_of(items.begin(), items.end(), is_plain);

@@ -236,10 +236,10 @@ class Fuser {
       if (is_worth_it(group)) {
         chosen.push_back(&group.members);
       } else {
-        for (Node* member : group.members) refuse(member, "no neighbour to fuse with");
+        for (Node* member : group.members) refuse(member, ops::GroupRefusal::kAlone);
       }
     }
-    for (const auto& [node, reason] : planner.refused()) refuse(node, reason);
+    for (const auto& [node, refusal] : planner.refused()) refuse(node, refusal);
     if (chosen.empty()) return;
     gather_groups(context_, chosen, block);
     GroupMaker maker(context_, forms_, planner);
@@ -270,10 +270,8 @@ class Fuser {
     return elements;
   }
 
-  void refuse(Node* node, const std::string& reason) {
-    if (has_row_role(*node)) return;
-    context_.editor().set_attr(node, ir::AttrName::kNote, "not fused: " + reason);
-    context_.count("refused");
+  void refuse(Node* node, const ops::RefusedGroup& refusal) {
+    if (!has_row_role(*node)) refuse_group(context_, node, refusal);
   }
 
   PassContext& context_;

@@ -181,15 +181,15 @@ class Fuser {
     std::vector<MadeGroup> groups;
     for (const ProductGroup& group : planner.groups()) {
       if (group.products == 0) continue;
-      std::string refusal = "no neighbour to fuse with";
+      ops::RefusedGroup refusal = ops::GroupRefusal::kAlone;
       if (group.members.size() >= std::max<size_t>(options_.min_size, 2)) {
         MadeGroup made = ProgramMaker(forms_, planner, group, places).make();
         refusal = refusal_of(made);
-        if (refusal.empty()) groups.push_back(std::move(made));
+        if (!refusal) groups.push_back(std::move(made));
       }
-      if (!refusal.empty()) refuse(group.members, refusal);
+      if (refusal) refuse(group.members, refusal);
     }
-    for (const auto& [node, reason] : planner.refused()) refuse({node}, reason);
+    for (const auto& [node, refusal] : planner.refused()) refuse({node}, refusal);
     if (!groups.empty()) plans_.emplace_back(&block, std::move(groups));
     for (const Node* node : block.nodes()) {
       for (const ir::Block* inner : node->blocks()) plan(*inner);
@@ -197,13 +197,13 @@ class Fuser {
   }
 
   // Also finds what is to be turned.
-  std::string refusal_of(MadeGroup& made) {
+  ops::RefusedGroup refusal_of(MadeGroup& made) {
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : made.sizes) {
       inputs.push_back(ops::meta_tensor(sizes));
     }
     const ops::MatrixMetaTensors metas(made.program, inputs);
-    if (!metas.refusal().empty()) return metas.refusal();
+    if (metas.refusal()) return metas.refusal();
     for (uint32_t i = 0; i < made.program.members.size(); ++i) {
       if (!made.program.members[i].multiplies) continue;
       const ops::ColumnStep step = ops::right_step(metas.factors(i).right);
@@ -237,11 +237,9 @@ class Fuser {
     return turned;
   }
 
-  void refuse(const Nodes& members, const std::string& reason) {
+  void refuse(const Nodes& members, const ops::RefusedGroup& refusal) {
     for (Node* node : members) {
-      if (!is_product(*node)) continue;
-      context_.editor().set_attr(node, ir::AttrName::kNote, "not fused: " + reason);
-      context_.count("refused");
+      if (is_product(*node)) refuse_group(context_, node, refusal);
     }
   }
 

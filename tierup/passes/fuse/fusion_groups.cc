@@ -62,8 +62,8 @@ void FusionPlanner::visit(Node* node) {
   const bool has_body =
       is_used && node->is(NodeKind::kOp) && ops::op_of(*node->op()).body() != nullptr;
   if (has_body) {
-    std::string refusal = point_refusal(*node, alias_, forms_);
-    if (refusal.empty()) return join(node);
+    ops::RefusedGroup refusal = point_refusal(*node, alias_, forms_);
+    if (!refusal) return join(node);
     refused_.emplace_back(node, std::move(refusal));
   }
   for (const Value* output : node->outputs()) forms_.form(output);

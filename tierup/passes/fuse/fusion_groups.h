@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -41,7 +40,7 @@ class FusionPlanner {
   void plan(const ir::Block& block);
   const std::vector<PlannedGroup>& groups() const { return groups_; }
   // Operators with a body that stand alone, and why.
-  const std::vector<std::pair<ir::Node*, std::string>>& refused() const { return refused_; }
+  const std::vector<std::pair<ir::Node*, ops::RefusedGroup>>& refused() const { return refused_; }
   // Null for a point-wise member.
   const RowCall* row_call(const ir::Node* member) const;
   // Whether a member is a view or a list, of which nothing is computed.
@@ -79,7 +78,7 @@ class FusionPlanner {
   bool feeds_look_ups(const GroupSet& groups) const;
   bool is_broadcast_to(const PlannedGroup& group, const Shape& shape) const;
   void plan_joins(const ir::Block& block);
-  std::string join_refusal(const ir::Node& node);
+  ops::RefusedGroup join_refusal(const ir::Node& node);
   uint32_t reader_of(const ir::Node& node) const;
   int64_t run_length(const ir::Node& node) const;
   size_t work_of(uint32_t group);
@@ -103,7 +102,7 @@ class FusionPlanner {
   std::set<const ir::Node*> joins_;
   std::set<const ir::Node*> look_ups_;
   std::set<const ir::Node*> lists_;  // Of what joins join, and of indices.
-  std::vector<std::pair<ir::Node*, std::string>> refused_;
+  std::vector<std::pair<ir::Node*, ops::RefusedGroup>> refused_;
 };
 
 inline constexpr size_t kMaxGroupMembers = 64;

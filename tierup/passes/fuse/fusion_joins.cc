@@ -14,6 +14,7 @@ namespace tierup::passes {
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
+using ops::GroupRefusal;
 
 namespace {
 
@@ -46,8 +47,8 @@ std::optional<int64_t> product(const Shape& shape, size_t begin) {
 void FusionPlanner::plan_joins(const ir::Block& block) {
   for (Node* node : block.nodes()) {
     if (!is_join(*node) || is_unused(*node)) continue;
-    std::string refusal = join_refusal(*node);
-    if (!refusal.empty()) {
+    ops::RefusedGroup refusal = join_refusal(*node);
+    if (refusal) {
       refused_.emplace_back(node, std::move(refusal));
       continue;
     }
@@ -56,34 +57,34 @@ void FusionPlanner::plan_joins(const ir::Block& block) {
 }
 
 // Why a join is in no group whatever stands around it.
-std::string FusionPlanner::join_refusal(const Node& node) {
+ops::RefusedGroup FusionPlanner::join_refusal(const Node& node) {
   const Node* list = node.input(0)->node();
   if (list == nullptr || !list->is(NodeKind::kListConstruct) || list->owner() != node.owner() ||
       node.input(0)->uses().size() != 1) {
-    return "its list is not its own";
+    return GroupRefusal::kSharedList;
   }
   const size_t parts = list->inputs().size();
-  if (parts < 2 || parts > kMaxParts) return "it has too many parts, or one";
+  if (parts < 2 || parts > kMaxParts) return GroupRefusal::kPartCount;
   const IValue* dim = constant_of(node.input(1));
-  if (dim == nullptr || !dim->is_int()) return "its dimension is no constant";
+  if (dim == nullptr || !dim->is_int()) return GroupRefusal::kVaryingDimension;
   if (analysis::effects_of(node) != ir::kNoEffect || alias_.has_writers(node.output())) {
-    return "its result is written later";
+    return GroupRefusal::kWrittenResult;
   }
   const ops::ValueForm& form = forms_.form(list->input(0));
   for (const Value* part : list->inputs()) {
-    if (!is_tensor(part)) return "a part is no tensor";
+    if (!is_tensor(part)) return GroupRefusal::kNoTensor;
     if (constant_of(part) == nullptr && alias_.has_writers(part)) {
-      return "it reads memory that is written";
+      return GroupRefusal::kWrittenMemory;
     }
-    if (forms_.form(part) != form) return "its parts are of several dtypes";
+    if (forms_.form(part) != form) return GroupRefusal::kSeveralDtypes;
   }
   if (!ops::has_lanes(form.dtype) || form.category != ops::PromotionCategory::kDimensioned) {
-    return "its parts have no lanes";
+    return GroupRefusal::kNoLanes;
   }
   const Shape& shape = forms_.shape(node.output());
   const std::optional<int64_t> all = product(shape, 0);
-  if (!all || *all < kManyElements) return "too few elements";
-  if (run_length(node) < kLongRun) return "its parts are too narrow";
+  if (!all || *all < kManyElements) return GroupRefusal::kFewElements;
+  if (run_length(node) < kLongRun) return GroupRefusal::kNarrowParts;
   return {};
 }
 
@@ -165,7 +166,8 @@ void FusionPlanner::join_parts(Node* node) {
   std::vector<Node*> members{list, node};
   const bool has_long_runs = run_length(*node) >= kVeryLongRun;
   if (is_read && !has_long_runs && work_of(group) > kLongBody) {
-    refused_.emplace_back(node, "its parts are too narrow for what reads them");
+    refused_.emplace_back(node,
+                          ops::RefusedGroup(GroupRefusal::kNarrowParts, "for what reads them"));
     return;
   }
   const auto has_room_with = [&](const std::vector<Node*>& more) {
@@ -176,7 +178,7 @@ void FusionPlanner::join_parts(Node* node) {
     return count <= kMaxGroupMembers && has_room(all);
   };
   if (!has_room_with({})) {
-    refused_.emplace_back(node, "its group would have too many operands");
+    refused_.emplace_back(node, GroupRefusal::kManyOperands);
     return;
   }
   for (const Value* part : list->inputs()) {
@@ -190,7 +192,7 @@ void FusionPlanner::join_parts(Node* node) {
     members.insert(members.begin(), groups_[from].members.begin(), groups_[from].members.end());
   }
   if (!is_read && made.empty()) {
-    refused_.emplace_back(node, "no neighbour to fuse with");
+    refused_.emplace_back(node, GroupRefusal::kAlone);
     return;
   }
   for (const uint32_t from : made) groups_[from].members.clear();

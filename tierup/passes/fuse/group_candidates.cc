@@ -11,6 +11,7 @@ namespace tierup::passes {
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
+using ops::GroupRefusal;
 
 namespace {
 
@@ -24,13 +25,13 @@ bool is_column(const Shape& column, const std::vector<Dim>& whole) {
 }
 
 // Also notes the result's form and shape.
-std::string meaning_refusal(const Node& node, ValueForms& forms) {
+ops::RefusedGroup meaning_refusal(const Node& node, ValueForms& forms) {
   Shape shape = std::vector<Dim>{};
   for (const Value* input : node.inputs()) {
     if (is_tensor(input)) shape = broadcast(shape, forms.shape(input));
   }
   const ops::PointwiseMeaning meaning = point_meaning(node, forms);
-  if (!meaning.refusal.empty()) return meaning.refusal;
+  if (meaning.refusal) return meaning.refusal;
   const Shape& seen = forms.shape(node.output());
   forms.set(node.output(), meaning.result, seen ? Shape(seen) : shape);
   return {};
@@ -49,24 +50,28 @@ ops::PointwiseMeaning point_meaning(const Node& node, ValueForms& forms) {
   return meaning_of(ops::op_of(*node.op()), arguments);
 }
 
-std::string point_refusal(const Node& node, const analysis::AliasAnalysis& alias,
-                          ValueForms& forms) {
-  if (analysis::effects_of(node) != ir::kNoEffect) return "it may raise or depends on more";
-  if (node.outputs().size() != 1 || !is_tensor(node.output())) return "its result is no tensor";
+ops::RefusedGroup point_refusal(const Node& node, const analysis::AliasAnalysis& alias,
+                                ValueForms& forms) {
   bool has_tensor = false;
   for (const Value* input : node.inputs()) {
     const IValue* constant = constant_of(input);
     if (is_tensor(input)) {
       has_tensor = true;
-      if (constant != nullptr && !constant->is_tensor()) return "an argument is undefined";
-      if (constant == nullptr && alias.has_writers(input)) return "it reads memory that is written";
+      if (constant != nullptr && !constant->is_tensor()) return GroupRefusal::kUndefinedArgument;
+      if (constant == nullptr && alias.has_writers(input)) return GroupRefusal::kWrittenMemory;
     } else if (constant == nullptr) {
-      return "a number among its arguments is no constant";
+      return GroupRefusal::kVaryingNumber;
     }
   }
-  if (!has_tensor) return "it has no tensor";
-  if (alias.has_writers(node.output())) return "its result is written later";
+  if (!has_tensor) return GroupRefusal::kNoTensor;
+  if (alias.has_writers(node.output())) return GroupRefusal::kWrittenResult;
   return meaning_refusal(node, forms);
+}
+
+void refuse_group(PassContext& context, Node* node, const ops::RefusedGroup& refusal) {
+  context.editor().set_attr(node, ir::AttrName::kNote, "not fused: " + refusal.text());
+  context.refuse(
+      {"group", std::string(refusal.name()), refusal.text(), node->display_name(), node->range()});
 }
 
 bool reads_only_kept_memory(const Node& node, const analysis::AliasAnalysis& alias) {
@@ -118,12 +123,11 @@ std::optional<RowCall> row_call_of(const Node& node, const analysis::AliasAnalys
     call.rank = static_cast<uint32_t>(shape->size());
   }
   call.meaning = row_meaning_of(op, call.arguments);
-  if (!call.meaning.refusal.empty() || shape->size() <= call.meaning.row_rank) return std::nullopt;
+  if (call.meaning.refusal || shape->size() <= call.meaning.row_rank) return std::nullopt;
   for (size_t i = 1; i < node.outputs().size(); ++i) {
     call.more.push_back(row_meaning_of(op, call.arguments, i));
     const bool is_flat = call.more.back().space == ops::RowSpace::kFlat;
-    if (!call.more.back().refusal.empty() ||
-        is_flat != (call.meaning.space == ops::RowSpace::kFlat)) {
+    if (call.more.back().refusal || is_flat != (call.meaning.space == ops::RowSpace::kFlat)) {
       return std::nullopt;
     }
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "tierup/ops/regions/row_meaning.h"
@@ -26,11 +25,14 @@ bool has_row_role(const ir::Node& node);
 std::optional<RowCall> row_call_of(const ir::Node& node, const analysis::AliasAnalysis& alias,
                                    ValueForms& forms);
 
-// Why a node, whose operator has a body, is no member; empty if it may be one: then its result's
-// form and shape are noted.
-std::string point_refusal(const ir::Node& node, const analysis::AliasAnalysis& alias,
-                          ValueForms& forms);
+// Why a node, whose operator has a body, is no member, if it may not be one; else its result's form
+// and shape are noted.
+ops::RefusedGroup point_refusal(const ir::Node& node, const analysis::AliasAnalysis& alias,
+                                ValueForms& forms);
 ops::PointwiseMeaning point_meaning(const ir::Node& node, ValueForms& forms);
+
+// Notes on the node and in the report why it is in no group; counted by reason.
+void refuse_group(PassContext& context, ir::Node* node, const ops::RefusedGroup& refusal);
 
 // Whether nothing that a node reads or gives is ever written.
 bool reads_only_kept_memory(const ir::Node& node, const analysis::AliasAnalysis& alias);

@@ -1,19 +1,18 @@
 // See neural_regions.h. Three parts: Region gathers nodes in order, closing takes care that what
 // leaves it is no view of something else, and building makes the program and the step.
 #include "tierup/passes/fuse/neural_regions.h"
-#include "tierup/analysis/effects.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tierup/analysis/effects.h"
 #include "tierup/ops/regions/neural_net.h"
 #include "tierup/passes/core/estimate_value.h"
 #include "tierup/passes/core/value_queries.h"
 #include "tierup/passes/fuse/gate_work.h"
 #include "tierup/passes/fuse/region_members.h"
+#include "tierup/passes/fuse/region_refusals.h"
 #include "tierup/passes/fuse/shared_nets.h"
 
 namespace tierup::passes {
@@ -22,6 +21,7 @@ using ir::Block;
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
+using kernels::net::NetRefusal;
 using kernels::net::OpKind;
 
 namespace {
@@ -38,10 +38,11 @@ class Regions {
   void visit_block(const Block& block) {
     size_t known = 0;
     do {
-      known = unfit_.size();
+      known = refusals_.excluded_count();
       visit_once(block);
-    } while (unfit_.size() > known);
+    } while (refusals_.excluded_count() > known);
   }
+  void report(const Block& block) { refusals_.report(context_, block); }
 
  private:
   void visit_once(const Block& block) {
@@ -106,45 +107,15 @@ class Regions {
     return has_number && is_exact(node) ? kind_over_numbers(node, kind) : kind;
   }
 
-  // Whether constants stand where the kind needs them, and the rest is not known to be otherwise.
   bool fits(const Node& node) {
     const OpKind kind = kind_of(node);
-    if (kind == OpKind::kNone || node.inputs().empty() || unfit_.contains(&node)) return false;
+    if (kind == OpKind::kNone || node.inputs().empty() || refusals_.is_excluded(&node))
+      return false;
     if (is_unused(node) && !is_in_place(node)) return false;
     if (kind == OpKind::kCat && !made_.contains(node.input(0))) return false;
-    const uint32_t constants = ops::constant_arguments(kind);
-    for (size_t i = 0; i < node.inputs().size(); ++i) {
-      const Value* input = node.input(i);
-      if ((constants >> i & 1U) != 0 && constant_of(input) == nullptr) return false;
-      if (input->type()->is(TypeKind::kTensor) && constant_of(input) == nullptr &&
-          !may_be_float(input) && !takes_mask(kind, i)) {
-        return false;
-      }
-    }
-    if (kind == OpKind::kMultiHead || kind == OpKind::kLargest || kind == OpKind::kAdaptiveMax) {
-      const auto others = node.outputs().subspan(1);
-      return std::all_of(others.begin(), others.end(),
-                         [](const Value* output) { return output->uses().empty(); });
-    }
-    // The gates of recurrent cells are parts of rows.
-    if (parts(kind)) {
-      const size_t rank = seen_rank(node.input(0));
-      const bool may_be_rows = rank < 3 && (rank > 0 || kind == OpKind::kChunk);
-      const Node* unpacking = sole_unpacking(node);
-      return !may_be_rows && unpacking != nullptr && !is_unused(*unpacking);
-    }
-    return node.outputs().size() == 1;
-  }
-  // 0: not known.
-  size_t seen_rank(const Value* value) {
-    const TensorFacts* hint = context_.hints().find(value);
-    return hint != nullptr && hint->sizes ? hint->sizes->size() : 0;
-  }
-  bool may_be_float(const Value* value) {
-    const TensorFacts* hint = context_.hints().find(value);
-    const auto& known = value->type()->facts().dtype;
-    if (known && *known != ScalarType::kFloat) return false;
-    return hint == nullptr || !hint->dtype || *hint->dtype == ScalarType::kFloat;
+    const NetRefusal refusal = net_refusal(node, kind, context_.hints());
+    if (refusal != NetRefusal::kNone) refusals_.note(&node, refusal);
+    return refusal == NetRefusal::kNone;
   }
 
   const Value* root_of(const Value* value) const {
@@ -228,13 +199,22 @@ class Regions {
     keep_outer_numbers();
     drop_views_of_inputs();
     std::vector<Exit> exits;
-    if (members_.size() > 1 && is_worth_it(members_, context_.hints()) &&
-        !is_left_to_a_group(members_, gate_work_, context_) && find_exits(exits)) {
+    const NetRefusal refusal = refusal_of_region(exits);
+    if (refusal == NetRefusal::kNone) {
       build(exits);
+    } else {
+      for (const Member& member : members_) refusals_.note(member.node, refusal);
     }
     reset();
     viewed_.clear();
     passed_readers_.clear();
+  }
+
+  NetRefusal refusal_of_region(std::vector<Exit>& exits) {
+    if (members_.size() < 2) return NetRefusal::kAlone;
+    if (!is_worth_it(members_, context_.hints())) return NetRefusal::kSmallProducts;
+    if (is_left_to_a_group(members_, gate_work_, context_)) return NetRefusal::kLeftToGroup;
+    return find_exits(exits) ? NetRefusal::kNone : NetRefusal::kSharedMemory;
   }
 
   bool is_inside(const ir::Use& use) const {
@@ -284,7 +264,7 @@ class Regions {
         } else if (is_in_place(*member.node) && member.unpacking == nullptr) {
           found->last = output;
         } else {
-          if (is_view(*member.node)) unfit_.insert(member.node);
+          if (is_view(*member.node)) refusals_.exclude(member.node, NetRefusal::kSharedMemory);
           return false;
         }
       }
@@ -319,12 +299,7 @@ class Regions {
     net = make_ref<ops::NeuralNet>(program, kernels, context_.target().is_fast);
     prepare(*net, inputs);
     if (const auto refused = net->refused_operation()) {
-      const Node* culprit = members_[*refused].node;
-      unfit_.insert(culprit);
-      context_.note(
-          fmt::format("{} goes into no net: {}",
-                      culprit->is(NodeKind::kOp) ? culprit->op()->schema().name : "a list",
-                      net->notes().back()));
+      refusals_.exclude(members_[*refused].node, net->refusals().back());
       return;
     }
     for (const std::string& note : net->notes()) context_.note(note);
@@ -405,11 +380,14 @@ class Regions {
     std::vector<IValue> samples;
     for (Value* input : inputs) {
       const auto sample = estimate_value(context_, input);
-      if (!sample) return net.refuse_gaps(), context_.count("unknown_sizes");
+      if (!sample) {
+        net.refuse_gaps();
+        return context_.count("unknown_sizes");
+      }
       samples.push_back(*sample);
     }
-    if (context_.target().threads > 0)
-      context_.count(net.prepare(samples, context_.target().threads) ? "prepared" : "refused");
+    const int threads = context_.target().threads;
+    if (threads > 0) context_.count(net.prepare(samples, threads) ? "prepared" : "unprepared");
   }
 
   void insert(IValue net, const std::vector<Value*>& inputs, const std::vector<Exit>& exits) {
@@ -467,6 +445,7 @@ class Regions {
   void remove_members() {
     for (size_t i = members_.size(); i-- > 0;) {
       if (members_[i].stays) continue;
+      refusals_.forget(members_[i].node);
       if (Node* unpacking = members_[i].unpacking) {
         removed_.insert(unpacking);
         editor_.remove(unpacking);
@@ -485,7 +464,7 @@ class Regions {
   std::unordered_set<const Value*> viewed_;          // Roots that a view shows.
   std::unordered_set<const Node*> unpackings_;
   std::unordered_set<const Node*> removed_;
-  std::unordered_set<const Node*> unfit_;  // Operators that no net takes with their arguments.
+  RegionRefusals refusals_;
   SharedNets nets_;
   GateWork gate_work_;
   std::vector<Node*> deferred_;
@@ -495,6 +474,10 @@ class Regions {
 
 }  // namespace
 
-void neural_regions(PassContext& context) { Regions(context).visit_block(context.graph().block()); }
+void neural_regions(PassContext& context) {
+  Regions regions(context);
+  regions.visit_block(context.graph().block());
+  regions.report(context.graph().block());
+}
 
 }  // namespace tierup::passes

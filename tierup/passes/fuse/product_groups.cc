@@ -1,8 +1,6 @@
 // See product_groups.h.
 #include "tierup/passes/fuse/product_groups.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -17,6 +15,7 @@ namespace tierup::passes {
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
+using ops::GroupRefusal;
 
 namespace {
 
@@ -71,16 +70,15 @@ void ProductPlanner::visit(Node* node) {
 bool ProductPlanner::is_candidate(Node* node) {
   if (!node->is(NodeKind::kOp) || is_unused(*node)) return false;
   if (is_product(*node)) {
-    std::string refusal = product_refusal(*node);
-    if (refusal.empty()) return true;
+    ops::RefusedGroup refusal = product_refusal(*node);
+    if (!refusal) return true;
     refused_.emplace_back(node, std::move(refusal));
     return false;
   }
   if (std::optional<RowCall> call = row_call_of(*node, alias_, forms_)) {
     if (node->outputs().size() != 1) return false;
     row_calls_.emplace(node, *std::move(call));
-  } else if (ops::op_of(*node->op()).body() == nullptr ||
-             !point_refusal(*node, alias_, forms_).empty()) {
+  } else if (ops::op_of(*node->op()).body() == nullptr || point_refusal(*node, alias_, forms_)) {
     return false;
   }
   const auto fits = [&](const Value* value) { return !is_tensor(value) || is_small(value); };
@@ -93,45 +91,43 @@ bool ProductPlanner::is_small(const Value* value) {
   return meta && meta->numel() <= kMostElements;
 }
 
-std::string ProductPlanner::product_refusal(const Node& node) {
+ops::RefusedGroup ProductPlanner::product_refusal(const Node& node) {
   if (node.op()->effects() != ir::kNoEffect || !reads_only_kept_memory(node, alias_)) {
-    return "it reads memory that is written";
+    return GroupRefusal::kWrittenMemory;
   }
   const ops::ProductKind kind = kind_of_product(node);
   std::vector<std::optional<ScalarType>> dtypes;
   for (const Value* input : node.inputs()) {
-    if (!is_tensor(input) && constant_of(input) == nullptr) return "an argument is no constant";
+    if (!is_tensor(input) && constant_of(input) == nullptr) return GroupRefusal::kVaryingNumber;
     dtypes.push_back(is_tensor(input) ? std::optional(forms_.form(input).dtype) : std::nullopt);
   }
-  std::string refusal = ops::product_refusal(kind, dtypes);
-  return refusal.empty() ? size_refusal(node, kind) : refusal;
+  const GroupRefusal refusal = ops::product_refusal(kind, dtypes);
+  return refusal == GroupRefusal::kNone ? size_refusal(node, kind) : refusal;
 }
 
-std::string ProductPlanner::size_refusal(const Node& node, ops::ProductKind kind) {
+ops::RefusedGroup ProductPlanner::size_refusal(const Node& node, ops::ProductKind kind) {
   const ops::ProductArguments places = ops::product_arguments(kind);
   const std::optional<Tensor> left = meta_of(forms_.shape(node.input(places.left)));
   const std::optional<Tensor> right = meta_of(forms_.shape(node.input(places.right)));
-  if (!left || !right) return "its sizes are not known";
+  if (!left || !right) return GroupRefusal::kUnknownSizes;
   std::optional<ops::Factors> factors;
   try {
     factors = ops::factors_of(kind, *left, *right);
   } catch (const Error& error) {
-    return error.message();
+    return {GroupRefusal::kRaises, error.message()};
   }
-  if (!factors) return "its factors have other dimensions";
-  if (factors->work > ops::kMaxFusedProduct) {
-    return fmt::format("{} multiplications are more than {}", factors->work, ops::kMaxFusedProduct);
-  }
+  if (!factors) return GroupRefusal::kOtherFactors;
+  if (factors->work > ops::kMaxFusedProduct) return ops::large_product(factors->work);
   if (places.added && is_tensor(node.input(*places.added)) &&
       !is_small(node.input(*places.added))) {
-    return "what it adds is large or unknown";
+    return GroupRefusal::kLargeOperand;
   }
   const ScalarType dtype = forms_.form(node.input(places.left)).dtype;
   forms_.set(node.output(),
              {dtype, kind == ops::ProductKind::kDot ? ops::PromotionCategory::kZeroDim
                                                     : ops::PromotionCategory::kDimensioned},
              shape_of(factors->sizes));
-  return is_small(node.output()) ? "" : "its result is large";
+  return is_small(node.output()) ? GroupRefusal::kNone : GroupRefusal::kLargeResult;
 }
 
 const RowCall* ProductPlanner::row_call(const Node* member) const {

@@ -6,7 +6,6 @@
 // kernels; members gain their steps' calls and the memory between them.
 #pragma once
 
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -33,7 +32,7 @@ class ProductPlanner {
   void plan(const ir::Block& block);
   const std::vector<ProductGroup>& groups() const { return groups_; }
   // Products that are no members, and why.
-  const std::vector<std::pair<ir::Node*, std::string>>& refused() const { return refused_; }
+  const std::vector<std::pair<ir::Node*, ops::RefusedGroup>>& refused() const { return refused_; }
   // Null for other members than those on rows.
   const RowCall* row_call(const ir::Node* member) const;
 
@@ -42,8 +41,8 @@ class ProductPlanner {
 
   void visit(ir::Node* node);
   bool is_candidate(ir::Node* node);
-  std::string product_refusal(const ir::Node& node);
-  std::string size_refusal(const ir::Node& node, ops::ProductKind kind);
+  ops::RefusedGroup product_refusal(const ir::Node& node);
+  ops::RefusedGroup size_refusal(const ir::Node& node, ops::ProductKind kind);
   bool is_small(const ir::Value* value);
   bool is_view_of_member(const ir::Node& node) const;
   bool find_view_shapes(const ir::Node& node);
@@ -65,7 +64,7 @@ class ProductPlanner {
   std::unordered_map<const ir::Node*, uint32_t> group_of_;  // Of members and views.
   std::unordered_set<const ir::Node*> views_;
   std::unordered_map<const ir::Node*, RowCall> row_calls_;
-  std::vector<std::pair<ir::Node*, std::string>> refused_;
+  std::vector<std::pair<ir::Node*, ops::RefusedGroup>> refused_;
 };
 
 // Whether a node multiplies matrices.

@@ -28,8 +28,9 @@ std::string graph_of(const std::string& body, int64_t rows) {
                      rows, weight, rows, body);
 }
 
-// How many regions become nets.
-int64_t nets_in(const std::string& body, int64_t rows, bool has_groups = true) {
+// A counter of the pass: how many regions become nets, if it is not another one.
+int64_t nets_in(const std::string& body, int64_t rows, bool has_groups = true,
+                const char* counter = "regions") {
   ir::TextContext context;
   context.operators = &ops::OpTable::instance();
   const auto graph = ir::parse_graph(graph_of(body, rows), context);
@@ -38,7 +39,7 @@ int64_t nets_in(const std::string& body, int64_t rows, bool has_groups = true) {
   const Pass passes[] = {*find_pass("neural_regions")};
   const PipelineReport report = run_passes(*graph, passes, options);
   const auto& counters = report.at(0).counters;
-  const auto found = counters.find("regions");
+  const auto found = counters.find(counter);
   return found == counters.end() ? 0 : found->second;
 }
 
@@ -47,7 +48,9 @@ constexpr const char* kSoftmax = "  %y : Tensor = aten::softmax.int(%p, %last, %
 
 TEST(RegionMembers, SmallProductsAreLeftToGroupsThatHaveKernels) {
   EXPECT_EQ(nets_in(kPointwise, 4), 0);
+  EXPECT_EQ(nets_in(kPointwise, 4, true, "refused:left_to_group"), 1);
   EXPECT_EQ(nets_in(kPointwise, 4, false), 1);
+  EXPECT_EQ(nets_in(kPointwise, 4, false, "refused:left_to_group"), 0);
 }
 
 TEST(RegionMembers, LargeProductsStayInNets) { EXPECT_EQ(nets_in(kPointwise, 600), 1); }

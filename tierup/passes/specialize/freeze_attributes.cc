@@ -1,11 +1,14 @@
 #include "tierup/passes/specialize/freeze_attributes.h"
-#include "tierup/analysis/effects.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "tierup/analysis/effects.h"
+#include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
 namespace {
@@ -23,25 +26,6 @@ void each_node(const ir::Block& block, const Visit& visit) {
   }
 }
 
-// Values without identity that a constant can hold.
-bool is_plain(const IValue& value) {
-  switch (value.tag()) {
-    case IValue::Tag::kNone:
-    case IValue::Tag::kInt:
-    case IValue::Tag::kFloat:
-    case IValue::Tag::kBool:
-    case IValue::Tag::kDevice:
-    case IValue::Tag::kStr:
-    case IValue::Tag::kComplex:
-    case IValue::Tag::kEnum: return true;
-    case IValue::Tag::kTuple: {
-      const auto& items = value.to_tuple().items;
-      return std::all_of(items.begin(), items.end(), is_plain);
-    }
-    default: return false;
-  }
-}
-
 class Freezer {
  public:
   Freezer(PassContext& context, const Ref<ObjectValue>& self, const ConstantObserver& observer)
@@ -53,6 +37,7 @@ class Freezer {
     if (!find_writes()) return;
     choose(context_.alias());
     for (const auto& [node, value] : frozen_) replace(node, value);
+    for (const auto& [node, holder] : read_) read_first(node, holder);
   }
 
  private:
@@ -82,10 +67,15 @@ class Freezer {
         context_.count("written");
         return;
       }
+      if (observer_.reads_tensors && holder->second->slots[*slot].is_tensor()) {
+        read_.emplace_back(node, holder->second.get());
+        return;
+      }
       observer_.attribute(holder->second, *slot);
       const IValue value = holder->second->slots[*slot];
       if (value.is_object()) {
         objects_.emplace(node->output(), value.object_ref());
+        holders_.emplace(&value.to_object(), std::pair(holder->second.get(), name));
       } else if (value.is_tensor() && !alias.has_writers(node->output())) {
         observer_.storage(value.to_tensor().storage());
         frozen_.emplace_back(node, value);
@@ -95,6 +85,45 @@ class Freezer {
         context_.count("kept");
       }
     });
+  }
+
+  // Moves a read to the beginning of the graph; equal ones become one.
+  void read_first(Node* node, const ObjectValue* holder) {
+    const auto key = std::pair(holder, node->attr<std::string>(AttrName::kName));
+    Value*& first = reads_[key];
+    if (first == nullptr) first = attribute_of(holder, key.second, node->output()->type());
+    context_.editor().replace_uses(node->output(), first);
+    if (node == begin_) begin_ = node->next();
+    context_.editor().remove(node);
+    context_.count("read");
+  }
+
+  Value* attribute_of(const ObjectValue* holder, const std::string& name, const TypePtr& type) {
+    Value* object = value_of(holder);
+    ir::GraphEditor& editor = context_.editor();
+    if (begin_ == nullptr) begin_ = context_.graph().block().first();
+    if (begin_ != nullptr) {
+      editor.set_insert_before(begin_);
+    } else {
+      editor.set_insert_end(&context_.graph().block());
+    }
+    editor.set_range({});
+    Node* read = editor.create(NodeKind::kGetAttr, {object});
+    editor.set_attr(read, AttrName::kName, name);
+    return editor.add_output(read, type, name);
+  }
+
+  // The module's value, or a read of a submodule at the beginning.
+  Value* value_of(const ObjectValue* object) {
+    const auto place = holders_.find(object);
+    if (place == holders_.end()) return context_.graph().inputs()[0];
+    const auto& [holder, name] = place->second;
+    Value*& first = reads_[{holder, name}];
+    if (first == nullptr) {
+      const auto slot = holder->type->find_attribute(name);
+      first = attribute_of(holder, name, holder->type->attributes()[*slot].type);
+    }
+    return first;
   }
 
   void replace(Node* node, const IValue& value) {
@@ -114,6 +143,11 @@ class Freezer {
   std::unordered_map<const Value*, Ref<ObjectValue>> objects_;
   std::set<std::string, std::less<>> written_;
   std::vector<std::pair<Node*, IValue>> frozen_;
+  // Of tensors that are read first: their nodes; where submodules were found; what was read.
+  std::vector<std::pair<Node*, const ObjectValue*>> read_;
+  std::unordered_map<const ObjectValue*, std::pair<const ObjectValue*, std::string>> holders_;
+  std::map<std::pair<const ObjectValue*, std::string>, Value*> reads_;
+  Node* begin_ = nullptr;
 };
 
 }  // namespace

@@ -23,6 +23,9 @@ struct ConstantObserver {
   std::function<void(const Ref<Storage>&)> storage;
   // The attribute in this slot of an object is taken for constant; its other attributes are not.
   std::function<void(const Ref<ObjectValue>&, size_t slot)> attribute;
+  // Tensors are not taken for constant: each is read once, at the beginning of a run. For plans
+  // that outlive writes to weights.
+  bool reads_tensors = false;
 };
 
 void freeze_attributes(PassContext& context, const Ref<ObjectValue>& self,

@@ -1,0 +1,37 @@
+# United sources: files of a target that are compiled at once share one compiler process and what
+# they instantiate from common headers.
+#
+# `make` switches this on together with precompiled headers, for builds from nothing; whoever works
+# on the sources leaves it off, since an edited file compiles its whole group again. Files with flags
+# of their own stay by themselves. Groups are made when CMake runs: united_sources.py. The command is
+# compiled so; a room is once its list of sources passes through tierup_unite().
+option(TIERUP_UNITY "Compile several files at once: shortens a build from nothing" OFF)
+
+# Replaces in the list VARIABLE what is compiled together by sources in the build folder.
+function(tierup_unite name variable)
+  if(NOT TIERUP_UNITY)
+    return()
+  endif()
+  find_program(PYTHON3_PROGRAM python3 REQUIRED)
+  set(alone "")
+  set(together "")
+  foreach(source ${${variable}})
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    if(options OR definitions)
+      list(APPEND alone ${source})
+    else()
+      list(APPEND together ${source})
+    endif()
+  endforeach()
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/united)
+  execute_process(
+    COMMAND ${PYTHON3_PROGRAM} ${CMAKE_SOURCE_DIR}/cmake/united_sources.py
+            ${CMAKE_BINARY_DIR}/united/${name}_ 80000 ${CMAKE_SOURCE_DIR} ${together}
+    OUTPUT_VARIABLE made OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" made "${made}")
+  set(${variable} ${alone} ${made} PARENT_SCOPE)
+  # An edit may declare what another file of the group declares, too.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+               ${together} ${CMAKE_SOURCE_DIR}/cmake/united_sources.py)
+endfunction()

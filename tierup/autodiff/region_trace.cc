@@ -1,0 +1,193 @@
+#include "tierup/autodiff/region_trace.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tierup/autodiff/call_node.h"
+#include "tierup/autodiff/engine.h"
+#include "tierup/autodiff/gradient_sums.h"
+#include "tierup/autodiff/traced_graph.h"
+#include "tierup/base/error.h"
+
+namespace tierup::autodiff {
+namespace {
+
+template <typename F>
+void for_each_tensor(const TracedArg& arg, F&& f) {
+  if (arg.kind == TracedArg::Kind::kTensor) f(arg.tensor);
+  for (const TracedArg& item : arg.list) for_each_tensor(item, f);
+}
+
+// Half of everything: far from kinks, poles and zeros.
+Tensor made_up_cotangent(const Tensor& output, ops::RunContext& context) {
+  IValue args[] = {make_int_list(output.sizes()),
+                   0.5,
+                   static_cast<int64_t>(output.dtype()),
+                   IValue(),
+                   IValue(),
+                   IValue()};
+  IValue result;
+  ops::OpCall call{args, {&result, 1}, context};
+  ops::named_op("aten::full").kernel()(call);
+  return result.to_tensor();
+}
+
+}  // namespace
+
+RegionTrace::RegionTrace(std::vector<Tensor> inputs, std::span<const Tensor> constants)
+    : inputs_(std::move(inputs)) {
+  for (const Tensor& constant : constants) constants_.push_back(trace_.add(constant));
+  for (const Tensor& input : inputs_) input_ids_.push_back(trace_.add(input));
+}
+
+void RegionTrace::run_forward(const RunPart& run, ops::RunContext& context) {
+  std::vector<uint32_t> versions;
+  for (const Tensor& input : inputs_) versions.push_back(input.version());
+  context.tape = &trace_;
+  results_ = run(context);
+  std::set<const Storage*> memory;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    memory.insert(inputs_[i].storage().get());
+    written_.push_back(inputs_[i].version() != versions[i]);
+    require(!written_[i] || !inputs_[i].requires_grad(), ErrorCode::kUnsupported,
+            "writes an input that requires gradients");
+  }
+  for (const TraceId id : constants_) memory.insert(trace_.tensors()[id].storage().get());
+  for (const IValue& result : results_) {
+    require(result.is_tensor(), ErrorCode::kUnsupported, "a result is no tensor");
+    const Tensor output = result.to_tensor();
+    const std::optional<TraceId> id = trace_.find(output);
+    require(id.has_value(), ErrorCode::kUnsupported, "a result comes from outside of the trace");
+    require(memory.insert(output.storage().get()).second, ErrorCode::kUnsupported,
+            "a result shares memory with an input or another result");
+    outputs_.push_back(*id);
+    records_.push_back(output.requires_grad());
+  }
+}
+
+std::vector<size_t> RegionTrace::recorded_outputs() const {
+  std::vector<size_t> recorded;
+  for (size_t i = 0; i < records_.size(); ++i) {
+    if (records_[i]) recorded.push_back(i);
+  }
+  return recorded;
+}
+
+void RegionTrace::run_backward(const std::vector<size_t>& roots, bool is_exact,
+                               ops::RunContext& context) {
+  trace_.begin_backward();
+  ops::BackwardRequest request;
+  // Recorded, so that sums are values of their own; the trace lets formulas' calls be.
+  request.create_graph = true;
+  request.allow_unused = true;
+  for (const size_t root : roots) {
+    request.outputs.push_back(results_[root].to_tensor());
+    request.cotangents.push_back(made_up_cotangent(request.outputs.back(), context));
+    cotangents_.push_back(trace_.add(request.cotangents.back()));
+  }
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].requires_grad()) continue;
+    wanted.push_back(i);
+    request.inputs.push_back(inputs_[i]);
+  }
+  const std::vector<Tensor> given = autodiff::run_backward(trace_, context, request, true);
+  gradient_of_.assign(inputs_.size(), -1);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!given[i].defined()) continue;
+    const std::optional<TraceId> id = trace_.find(given[i]);
+    require(id.has_value(), ErrorCode::kUnsupported, "a gradient comes from outside of the trace");
+    gradient_of_[wanted[i]] = static_cast<int64_t>(gradients_.size());
+    gradients_.push_back(*id);
+  }
+  context.tape = &trace_;
+  if (!is_exact) gradients_ = join_gradient_sums(trace_, std::move(gradients_), context);
+  keep_needed_calls();
+  find_captures();
+}
+
+// What no gradient needs goes: a formula's call does nothing but give its results, unless it
+// writes.
+void RegionTrace::keep_needed_calls() {
+  std::set<TraceId> needed(gradients_.begin(), gradients_.end());
+  const auto& calls = trace_.backward_calls();
+  for (size_t i = calls.size(); i-- > 0;) {
+    bool is_needed = calls[i].op->derivative()->writes;
+    for (const TracedResult& result : calls[i].results) {
+      for (const TraceId id : result.tensors) is_needed |= needed.contains(id);
+    }
+    if (!is_needed) continue;
+    for (const TracedArg& arg : calls[i].args)
+      for_each_tensor(arg, [&](TraceId id) { needed.insert(id); });
+    backward_.push_back(calls[i]);
+  }
+  std::ranges::reverse(backward_);
+}
+
+void RegionTrace::find_captures() {
+  std::set<TraceId> here(cotangents_.begin(), cotangents_.end());
+  here.insert(constants_.begin(), constants_.end());
+  const auto read = [&](TraceId id) {
+    if (!here.insert(id).second) return;
+    Capture capture;
+    const auto input = std::ranges::find(input_ids_, id);
+    capture.is_input = input != input_ids_.end();
+    if (capture.is_input) {
+      capture.index = static_cast<size_t>(input - input_ids_.begin());
+      require(!written_[capture.index], ErrorCode::kUnsupported,
+              "a backward pass reads what the forward writes");
+    } else {
+      capture.index = static_cast<size_t>(
+          std::ranges::count_if(captures_, [](const Capture& other) { return !other.is_input; }));
+      capture.title = title_of(id);
+    }
+    captures_.push_back(std::move(capture));
+    capture_ids_.push_back(id);
+  };
+  for (const TracedCall& call : backward_) {
+    for (const TracedArg& arg : call.args) for_each_tensor(arg, read);
+    for (const TracedResult& result : call.results)
+      here.insert(result.tensors.begin(), result.tensors.end());
+  }
+  for (const TraceId id : gradients_) read(id);
+}
+
+std::string RegionTrace::title_of(TraceId id) const {
+  for (const TracedCall& call : trace_.forward()) {
+    size_t number = 0;
+    for (const TracedResult& result : call.results) {
+      for (const TraceId made : result.tensors) {
+        if (made == id) return fmt::format("output {} of {}", number, node_title(*call.op));
+        ++number;
+      }
+    }
+  }
+  return {};
+}
+
+size_t RegionTrace::captured_bytes() const {
+  std::set<const Storage*> seen;
+  size_t bytes = 0;
+  for (size_t i = 0; i < captures_.size(); ++i) {
+    const Tensor& tensor = trace_.tensors()[capture_ids_[i]];
+    if (!captures_[i].is_input && seen.insert(tensor.storage().get()).second)
+      bytes += tensor.bytes();
+  }
+  return bytes;
+}
+
+std::shared_ptr<ir::Graph> RegionTrace::forward_graph() const {
+  std::vector<TraceId> outputs = outputs_;
+  for (size_t i = 0; i < captures_.size(); ++i) {
+    if (!captures_[i].is_input) outputs.push_back(capture_ids_[i]);
+  }
+  return make_graph("forward", trace_, trace_.forward(), constants_, input_ids_, outputs);
+}
+
+std::shared_ptr<ir::Graph> RegionTrace::backward_graph() const {
+  std::vector<TraceId> inputs = cotangents_;
+  inputs.insert(inputs.end(), capture_ids_.begin(), capture_ids_.end());
+  return make_graph("backward", trace_, backward_, constants_, inputs, gradients_);
+}
+
+}  // namespace tierup::autodiff

@@ -1,0 +1,88 @@
+// See region_refusals.h.
+#include "tierup/passes/fuse/region_refusals.h"
+
+#include <algorithm>
+
+#include "tierup/passes/core/value_queries.h"
+
+namespace tierup::passes {
+
+using ir::Node;
+using ir::NodeKind;
+using ir::Value;
+using kernels::net::NetRefusal;
+using kernels::net::OpKind;
+
+namespace {
+
+// By its type, and as it was seen.
+bool may_be_float(const Value* value, const ir::ValueHints& hints) {
+  const TensorFacts* hint = hints.find(value);
+  const auto& known = value->type()->facts().dtype;
+  if (known && *known != ScalarType::kFloat) return false;
+  return hint == nullptr || !hint->dtype || *hint->dtype == ScalarType::kFloat;
+}
+
+// 0: not known.
+size_t seen_rank(const Value* value, const ir::ValueHints& hints) {
+  const TensorFacts* hint = hints.find(value);
+  return hint != nullptr && hint->sizes ? hint->sizes->size() : 0;
+}
+
+// Whether a list of parts is taken apart at once, and the parts are no gates of recurrent cells,
+// which are parts of rows.
+bool is_taken_apart(const Node& node, OpKind kind, const ir::ValueHints& hints) {
+  const size_t rank = seen_rank(node.input(0), hints);
+  const bool may_be_rows = rank < 3 && (rank > 0 || kind == OpKind::kChunk);
+  const Node* unpacking = sole_unpacking(node);
+  return !may_be_rows && unpacking != nullptr && !is_unused(*unpacking);
+}
+
+}  // namespace
+
+NetRefusal net_refusal(const Node& node, OpKind kind, const ir::ValueHints& hints) {
+  const uint32_t constants = ops::constant_arguments(kind);
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const Value* input = node.input(i);
+    if (constant_of(input) != nullptr) continue;
+    if ((constants >> i & 1U) != 0) return NetRefusal::kVaryingArgument;
+    if (is_tensor(input) && !may_be_float(input, hints) && !takes_mask(kind, i))
+      return NetRefusal::kOtherDtype;
+  }
+  if (kind == OpKind::kMultiHead || kind == OpKind::kLargest || kind == OpKind::kAdaptiveMax) {
+    const auto others = node.outputs().subspan(1);
+    const bool is_first_alone = std::all_of(
+        others.begin(), others.end(), [](const Value* output) { return output->uses().empty(); });
+    return is_first_alone ? NetRefusal::kNone : NetRefusal::kReadBeside;
+  }
+  const bool fits = parts(kind) ? is_taken_apart(node, kind, hints) : node.outputs().size() == 1;
+  return fits ? NetRefusal::kNone : NetRefusal::kReadBeside;
+}
+
+void RegionRefusals::note(const Node* node, NetRefusal reason) {
+  if (ops::is_heavy(kind_of(*node))) noted_[node] = reason;
+}
+
+void RegionRefusals::exclude(const Node* node, ops::RefusedNet refusal) {
+  excluded_.emplace(node, std::move(refusal));
+}
+
+void RegionRefusals::forget(const Node* node) {
+  noted_.erase(node);
+  excluded_.erase(node);
+}
+
+void RegionRefusals::report(PassContext& context, const ir::Block& block) const {
+  for (const Node* node : block.nodes()) {
+    for (const ir::Block* inner : node->blocks()) report(context, *inner);
+    const auto excluded = excluded_.find(node);
+    const auto noted = noted_.find(node);
+    if (excluded == excluded_.end() && noted == noted_.end()) continue;
+    const ops::RefusedNet refusal =
+        excluded != excluded_.end() ? excluded->second : ops::RefusedNet(noted->second);
+    context.refuse(
+        {"net", std::string(refusal.name()), refusal.text(), node->display_name(), node->range()});
+  }
+}
+
+}  // namespace tierup::passes

@@ -1,0 +1,271 @@
+// Parts of recorded programs that are compiled together with their backward passes: against tier 0,
+// to the bit.
+#include <cmath>
+
+#include "tierup/autodiff/node.h"
+#include "tierup/autodiff/recording_tape.h"
+#include "tierup/base/error.h"
+#include "tierup/kernels/memory/copy.h"
+#include "tierup/tier/tiered_graph_fixture.h"
+
+namespace tierup::tier {
+namespace {
+
+using Floats = std::vector<float>;
+
+// d = tanh(a * b); e = d * d + a; (e, d): d is read again, and leaves.
+constexpr const char* kTwoResults = R"(graph @main(%a : Tensor, %b : Tensor) {
+  %one : int = prim::Constant[value=1]()
+  %c : Tensor = aten::mul.Tensor(%a, %b)
+  %d : Tensor = aten::tanh(%c)
+  %f : Tensor = aten::mul.Tensor(%d, %d)
+  %e : Tensor = aten::add.Tensor(%f, %a, %one)
+  %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%e, %d)
+  return (%r)
+})";
+
+// A loop of %n trips around a product, b broadcast, and a view of the result.
+constexpr const char* kLoop = R"(graph @main(%a : Tensor, %b : Tensor, %n : int) {
+  %true : bool = prim::Constant[value=True]()
+  %one : int = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %h : Tensor = prim::Loop(%n, %true, %a)
+    block0(%i : int, %x : Tensor):
+      %y : Tensor = aten::mul.Tensor(%x, %b)
+      %z : Tensor = aten::sigmoid(%y)
+      -> (%true, %z)
+  %s : Tensor = aten::add.Tensor(%h, %a, %one)
+  %v : Tensor = aten::unsqueeze(%s, %zero)
+  return (%v)
+})";
+
+// How many there are depends on values.
+constexpr const char* kSelected = R"(graph @main(%a : Tensor, %b : Tensor) {
+  %dtype : NoneType = prim::Constant[value=None]()
+  %m : Tensor = aten::masked_select(%b, %a)
+  %s : Tensor = aten::tanh(%m)
+  %t : Tensor = aten::exp(%s)
+  %r : Tensor = aten::sum(%t, %dtype)
+  return (%r)
+})";
+
+class DifferentiableGraphs : public TieredGraphFixture {
+ protected:
+  IValue recorded(std::vector<IValue> args) {
+    ops::RunContext context;
+    const Ref<kernels::Generator> generator = make_ref<kernels::Generator>();
+    context.generator = generator.get();
+    context.policy.grad_mode = true;
+    context.tape = &tape_;
+    const Ref<const runtime::RunState> state(make_ref<runtime::RunState>().get());
+    return graph_->run(args, context, state);
+  }
+
+  static Tensor leaf(IntVector sizes, float begin) {
+    const Tensor tensor = Tensor::empty(sizes, ScalarType::kFloat);
+    for (int64_t i = 0; i < tensor.numel(); ++i)
+      tensor.data<float>()[i] = begin + 0.37F * static_cast<float>(i % 7) - 0.11F;
+    tensor.set_requires_grad(true);
+    return tensor;
+  }
+
+  static Floats numbers(const Tensor& tensor) {
+    if (!tensor.defined()) return {};
+    const Tensor dense = kernels::contiguous(tensor);
+    return {dense.data<float>(), dense.data<float>() + dense.numel()};
+  }
+
+  // Gradients of `inputs` for cotangents of 2, 3, ... for each output; undefined where none is.
+  std::vector<Tensor> gradients(const std::vector<Tensor>& outputs,
+                                const std::vector<Tensor>& inputs, bool create = false,
+                                bool retain = false) {
+    ops::BackwardRequest request;
+    float value = 2;
+    for (const Tensor& output : outputs) {
+      request.outputs.push_back(output);
+      request.cotangents.push_back(filled(IntVector(output.impl()->sizes), value).to_tensor());
+      value += 1;
+    }
+    request.inputs = inputs;
+    request.create_graph = create;
+    if (retain) request.retain_graph = true;
+    request.allow_unused = true;
+    ops::RunContext context;
+    context.policy.grad_mode = true;
+    context.tape = &tape_;
+    const Ref<kernels::Generator> generator = make_ref<kernels::Generator>();
+    context.generator = generator.get();
+    return tape_.grad(context, request);
+  }
+
+  std::vector<Floats> all_numbers(const std::vector<Tensor>& tensors) {
+    std::vector<Floats> all;
+    for (const Tensor& tensor : tensors) all.push_back(numbers(tensor));
+    return all;
+  }
+
+  ops::StepReport part() const {
+    for (const PlanReport& plan : graph_->report().plans) {
+      for (const ops::StepReport& step : plan.compiled_steps) {
+        if (step.kind == "differentiable graph") return step;
+      }
+    }
+    return {};
+  }
+
+  autodiff::RecordingTape tape_;
+};
+
+constexpr const char* kBlocking = "compile=blocking,profiled_runs=1";
+
+TEST_F(DifferentiableGraphs, gives_tier_0s_results_and_gradients_to_the_bit) {
+  const auto run = [&](const char* options) {
+    make(options);
+    std::vector<Floats> seen;
+    for (int call = 0; call < 4; ++call) {
+      const Tensor a = leaf({3, 5}, 0.2F);
+      const Tensor b = leaf({5}, 0.4F + 0.1F * static_cast<float>(call));
+      const Tensor y = recorded({a, b}).to_tensor();
+      EXPECT_TRUE(y.requires_grad());
+      seen.push_back(numbers(y));
+      for (Floats& gradient : all_numbers(gradients({y}, {a, b}))) seen.push_back(gradient);
+    }
+    return seen;
+  };
+  const auto expected = run("compile=off");
+  EXPECT_EQ(run(kBlocking), expected);
+  EXPECT_EQ(part().compiled_calls, 4U);
+  EXPECT_EQ(run("compile=background,profiled_runs=1"), expected);
+}
+
+TEST_F(DifferentiableGraphs, outlives_writes_to_its_inputs) {
+  make(kBlocking);
+  const Tensor a = leaf({4}, 0.2F);
+  const Tensor b = leaf({4}, 0.5F);
+  for (int step = 0; step < 3; ++step) {
+    const Tensor y = recorded({a, b}).to_tensor();
+    const std::vector<Tensor> given = gradients({y}, {a, b});
+    // d/da of a*b*b + a*b*b*b: 2 (b*b + b*b*b).
+    for (int64_t i = 0; i < 4; ++i) {
+      const float x = b.data<float>()[i];
+      EXPECT_NEAR(given[0].data<float>()[i], 2 * (x * x + x * x * x), 1e-5F);
+    }
+    for (int64_t i = 0; i < 4; ++i) b.data<float>()[i] += 0.25F;
+    b.bump_version();
+  }
+  EXPECT_EQ(part().compiled_calls, 3U);
+  EXPECT_EQ(graph_->report().plans.size(), 1U);
+}
+
+TEST_F(DifferentiableGraphs, refuses_a_saved_value_that_was_written) {
+  make(kBlocking);
+  const Tensor a = leaf({4}, 0.2F);
+  const Tensor b = leaf({4}, 0.5F);
+  const Tensor y = recorded({a, b}).to_tensor();
+  b.bump_version();
+  try {
+    gradients({y}, {a, b});
+    FAIL() << "a stale value was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("modified by an inplace operation"),
+              std::string::npos);
+  }
+}
+
+TEST_F(DifferentiableGraphs, frees_what_it_saved) {
+  make(kBlocking);
+  const Tensor a = leaf({4}, 0.2F);
+  const Tensor b = leaf({4}, 0.5F);
+  const Tensor y = recorded({a, b}).to_tensor();
+  const auto once = all_numbers(gradients({y}, {a, b}, false, true));
+  EXPECT_EQ(all_numbers(gradients({y}, {a, b})), once);
+  EXPECT_THROW(gradients({y}, {a, b}), Error);
+}
+
+TEST_F(DifferentiableGraphs, answers_for_some_of_its_results) {
+  const auto run = [&](const char* options) {
+    make(options, kTwoResults);
+    std::vector<Floats> seen;
+    for (const int which : {2, 0, 1, 1, 1, 0, 2}) {
+      const Tensor a = leaf({3, 5}, 0.2F);
+      const Tensor b = leaf({5}, 0.4F);
+      const IValue made = recorded({a, b});
+      const auto& results = made.to_tuple().items;
+      std::vector<Tensor> outputs;
+      for (int k = 0; k < 2; ++k) {
+        if (which == 2 || which == k)
+          outputs.push_back(results[static_cast<size_t>(k)].to_tensor());
+      }
+      for (Floats& gradient : all_numbers(gradients(outputs, {a, b}))) seen.push_back(gradient);
+    }
+    return seen;
+  };
+  EXPECT_EQ(run(kBlocking), run("compile=off"));
+}
+
+TEST_F(DifferentiableGraphs, gives_second_derivatives) {
+  const auto run = [&](const char* options) {
+    make(options, kTwoResults);
+    std::vector<Floats> seen;
+    for (int call = 0; call < 2; ++call) {
+      const Tensor a = leaf({3, 5}, 0.2F);
+      const Tensor b = leaf({5}, 0.4F);
+      const IValue made = recorded({a, b});
+      const std::vector<Tensor> first =
+          gradients({made.to_tuple().items[0].to_tensor()}, {a, b}, true);
+      for (Floats& gradient : all_numbers(first)) seen.push_back(gradient);
+      for (Floats& gradient : all_numbers(gradients(first, {a, b}))) seen.push_back(gradient);
+    }
+    return seen;
+  };
+  EXPECT_EQ(run(kBlocking), run("compile=off"));
+}
+
+TEST_F(DifferentiableGraphs, writes_loops_out_and_leaves_views_outside) {
+  const auto run = [&](const char* options) {
+    make(options, kLoop);
+    std::vector<Floats> seen;
+    for (const int64_t trips : {3, 0, 5, 3}) {
+      const Tensor a = leaf({3, 5}, 0.2F);
+      const Tensor b = leaf({5}, 0.4F);
+      const Tensor y = recorded({a, b, trips}).to_tensor();
+      seen.push_back(numbers(y));
+      for (Floats& gradient : all_numbers(gradients({y}, {a, b}))) seen.push_back(gradient);
+    }
+    return seen;
+  };
+  EXPECT_EQ(run(kBlocking), run("compile=off"));
+  EXPECT_EQ(part().compiled_calls, 4U);
+}
+
+TEST_F(DifferentiableGraphs, trusts_no_sizes_that_depend_on_values) {
+  const auto run = [&](const char* options) {
+    make(options, kSelected);
+    std::vector<Floats> seen;
+    for (int call = 0; call < 3; ++call) {
+      const Tensor mask = filled({6}, 0, ScalarType::kBool).to_tensor();
+      for (int i = 0; i <= call; ++i) mask.data<bool>()[i] = true;
+      const Tensor b = leaf({6}, 0.4F);
+      const Tensor y = recorded({mask, b}).to_tensor();
+      for (Floats& gradient : all_numbers(gradients({y}, {b}))) seen.push_back(gradient);
+    }
+    return seen;
+  };
+  EXPECT_EQ(run(kBlocking), run("compile=off"));
+}
+
+TEST_F(DifferentiableGraphs, looks_at_flags_and_sizes) {
+  make(kBlocking);
+  const Tensor a = leaf({4}, 0.2F);
+  const Tensor b = leaf({4}, 0.5F);
+  recorded({a, b});
+  b.set_requires_grad(false);
+  const Tensor y = recorded({a, b}).to_tensor();
+  EXPECT_TRUE(y.requires_grad());
+  a.set_requires_grad(false);
+  EXPECT_FALSE(recorded({a, b}).to_tensor().requires_grad());
+  EXPECT_FALSE(call({a, b}).to_tensor().requires_grad());
+}
+
+}  // namespace
+}  // namespace tierup::tier

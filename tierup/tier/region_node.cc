@@ -1,0 +1,200 @@
+#include "tierup/tier/region_node.h"
+
+#include <algorithm>
+
+#include "tierup/autodiff/recording_tape.h"
+#include "tierup/base/error.h"
+#include "tierup/base/interrupt.h"
+#include "tierup/runtime/interpreter.h"
+
+namespace tierup::tier {
+
+using autodiff::Gradients;
+using autodiff::Link;
+using autodiff::Links;
+using autodiff::SavedTensor;
+
+namespace {
+
+// Between an input and its stand-in in a twin that is recorded: passes the gradient on.
+class PassNode final : public autodiff::Node {
+ public:
+  explicit PassNode(autodiff::Edge edge) { add_edge(std::move(edge)); }
+  Gradients run(std::span<const Tensor> cotangents, ops::RunContext& /*context*/, bool /*keep*/,
+                autodiff::RunningSums* /*sums*/) override {
+    Gradients gradients;
+    gradients.push_back(cotangents[0]);
+    return gradients;
+  }
+  std::string name() const override { return "tierup::differentiable_graph"; }
+  std::string title() const override { return "DifferentiableGraph"; }
+};
+
+}  // namespace
+
+Ref<const runtime::RunState> Region::run_state() const {
+  const Interrupt* interrupt = current_interrupt();
+  if (interrupt == nullptr) return unlimited;
+  const auto* state = dynamic_cast<const runtime::RunState*>(interrupt);
+  return state != nullptr ? Ref<const runtime::RunState>(state) : unlimited;
+}
+
+RegionNode::RegionNode(Ref<const Region> region, Ref<const RegionPlan> plan,
+                       std::span<const IValue> args, std::span<const IValue> captures)
+    : region_(std::move(region)), plan_(std::move(plan)) {
+  for (const IValue& arg : args) {
+    TensorImpl* tensor = arg.tensor_impl();
+    if (tensor == nullptr) continue;
+    if (tensor->requires_grad) {
+      targets_.push_back(static_cast<uint32_t>(inputs_.size()));
+      add_edge(autodiff::edge_to(*tensor));
+    }
+    inputs_.push_back(SavedTensor(arg.to_tensor()));
+  }
+  for (const IValue& capture : captures) captures_.push_back(SavedTensor(capture.to_tensor()));
+  set_result_count(static_cast<uint32_t>(plan_->records.size()));
+}
+
+RegionNode::~RegionNode() {
+  Links links;
+  RegionNode::take_links(links);
+  autodiff::release_chain(std::move(links));
+}
+
+void RegionNode::take_links(Links& links) {
+  Node::take_links(links);
+  for (auto* values : {&inputs_, &captures_}) {
+    for (SavedTensor& saved : *values) {
+      if (saved.is_saved()) links.push_back({Link::Kind::kTensor, saved.take()});
+    }
+    values->clear();
+  }
+}
+
+void RegionNode::free_values() {
+  Links links;
+  {
+    const std::lock_guard lock(freeing_);
+    is_freed_ = true;
+    for (auto* values : {&inputs_, &captures_}) {
+      for (SavedTensor& saved : *values) {
+        if (saved.is_saved()) links.push_back({Link::Kind::kTensor, saved.take()});
+      }
+    }
+  }
+  autodiff::release_chain(std::move(links));
+}
+
+void RegionNode::check_captures() const {
+  for (const auto& capture : plan_->captures) {
+    const SavedTensor& saved = capture.is_input ? inputs_[capture.index] : captures_[capture.index];
+    if (!saved.is_stale()) continue;
+    const std::string origin =
+        capture.title.empty() ? std::string() : fmt::format(", which is {},", capture.title);
+    autodiff::fail_overwritten(saved, origin, name());
+  }
+}
+
+Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
+                          autodiff::RunningSums* /*sums*/) {
+  if (is_freed_) autodiff::fail_freed();
+  check_captures();
+  CotangentMask mask = 0;
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    if (cotangents[i].defined()) mask |= CotangentMask{1} << i;
+  }
+  Gradients gradients;
+  if (context.tape == nullptr && mask == plan_->mask) {
+    gradients = run_plan(cotangents, context);
+  } else {
+    if (context.tape == nullptr) plan_->missed.store(mask, std::memory_order_relaxed);
+    gradients = run_twin(cotangents, context);
+  }
+  // A pass that read nothing may come again.
+  if (!keep && !plan_->captures.empty()) free_values();
+  return gradients;
+}
+
+Gradients RegionNode::run_plan(std::span<const Tensor> cotangents, ops::RunContext& context) {
+  plan_->backward_runs.fetch_add(1, std::memory_order_relaxed);
+  SmallVector<IValue, 12> args;
+  for (const Tensor& cotangent : cotangents) {
+    if (cotangent.defined()) args.push_back(IValue(cotangent));
+  }
+  for (const auto& capture : plan_->captures) {
+    const SavedTensor& saved = capture.is_input ? inputs_[capture.index] : captures_[capture.index];
+    args.push_back(IValue(saved.tensor()));
+  }
+  SmallVector<IValue, 8> results(plan_->backward->graph().outputs().size());
+  const Ref<const runtime::RunState> state = region_->run_state();
+  runtime::Interpreter(region_->program, state, context)
+      .run(*plan_->backward, {args.data(), args.size()}, {results.data(), results.size()});
+  Gradients gradients;
+  for (const uint32_t target : targets_) {
+    const int64_t place = plan_->gradient_of[target];
+    gradients.push_back(place < 0 ? Tensor() : results[static_cast<size_t>(place)].to_tensor());
+  }
+  return gradients;
+}
+
+std::vector<IValue> RegionNode::twin_inputs(bool is_recorded, ops::RunContext& context) {
+  std::vector<IValue> args;
+  size_t tensor = 0;
+  size_t edge = 0;
+  for (const InputForm& form : plan_->inputs) {
+    if (!form.is_tensor) {
+      args.push_back(deep_copy(form.constant));
+      continue;
+    }
+    const size_t place = tensor++;
+    // Others than those that the plan reads may have been written, which tier 0 would not mind.
+    if (inputs_[place].is_stale() && !plan_->written[place])
+      autodiff::fail_overwritten(inputs_[place], {}, name());
+    Tensor stand_in = inputs_[place].tensor().detach();
+    // The twin must not write a second time.
+    if (plan_->written[place]) stand_in = deep_copy(IValue(stand_in)).to_tensor();
+    if (form.requires_grad) {
+      stand_in.set_requires_grad(true);
+      if (is_recorded) {
+        stand_in.impl()->autograd =
+            make_ref<autodiff::Record>(make_ref<PassNode>(edges()[edge]), 0);
+      }
+      ++edge;
+    }
+    args.emplace_back(std::move(stand_in));
+  }
+  return args;
+}
+
+Gradients RegionNode::run_twin(std::span<const Tensor> cotangents, ops::RunContext& context) {
+  region_->twin_backward_runs.fetch_add(1, std::memory_order_relaxed);
+  autodiff::RecordingTape tape;
+  ops::RunContext recorded = context;
+  const bool is_recorded = context.tape != nullptr;
+  if (!is_recorded) recorded.tape = &tape;
+  recorded.policy.grad_mode = true;
+  std::vector<IValue> args = twin_inputs(is_recorded, recorded);
+  ops::BackwardRequest request;
+  for (const uint32_t target : targets_) {
+    size_t tensor = 0;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (!args[i].is_tensor() || tensor++ != target) continue;
+      request.inputs.push_back(args[i].to_tensor());
+    }
+  }
+  const std::vector<IValue> outputs =
+      region_->program.run_plan(*region_->body, args, recorded, region_->run_state());
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    if (!cotangents[i].defined()) continue;
+    request.outputs.push_back(outputs[i].to_tensor());
+    request.cotangents.push_back(cotangents[i]);
+  }
+  request.create_graph = is_recorded;
+  request.allow_unused = true;
+  const std::vector<Tensor> given = recorded.tape->grad(recorded, request);
+  Gradients gradients;
+  for (const Tensor& gradient : given) gradients.push_back(gradient);
+  return gradients;
+}
+
+}  // namespace tierup::tier

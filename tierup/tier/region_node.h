@@ -1,0 +1,57 @@
+// RegionNode: one node of the tape for all calls of a compiled part; its backward pass is a plan.
+//
+// Where the plan does not fit (other outputs got gradients than it was made for, or the pass is
+// itself recorded), the part's twin answers: it runs once more at tier 0, under a tape, from the
+// saved inputs, and that tape runs backwards. So a node needs its inputs until it is freed.
+#pragma once
+
+#include "tierup/autodiff/node.h"
+#include "tierup/autodiff/recorded_call.h"
+#include "tierup/tier/region_plan.h"
+
+namespace tierup::tier {
+
+// What all calls of a part share.
+struct Region final : public RefCounted {
+  std::shared_ptr<const runtime::Plan> body;  // Tier 0's: the twin.
+  mutable runtime::Program program{[](const ir::Function&) -> std::shared_ptr<const ir::Graph> {
+    return nullptr;  // A part calls nothing.
+  }};
+  Ref<const runtime::RunState> unlimited = make_ref<const runtime::RunState>();
+  mutable std::atomic<uint64_t> twin_backward_runs{0};
+
+  // The limits of the run that the calling thread is in.
+  Ref<const runtime::RunState> run_state() const;
+};
+
+class RegionNode final : public autodiff::Node {
+ public:
+  // `args`: the inputs, as they are after the call. `captures`: what the plan's forward gave beside
+  // the outputs.
+  RegionNode(Ref<const Region> region, Ref<const RegionPlan> plan, std::span<const IValue> args,
+             std::span<const IValue> captures);
+  ~RegionNode() override;
+
+  autodiff::Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
+                          autodiff::RunningSums* sums) override;
+  std::string name() const override { return "tierup::differentiable_graph"; }
+  std::string title() const override { return "DifferentiableGraph"; }
+  void take_links(autodiff::Links& links) override;
+
+ private:
+  void check_captures() const;
+  autodiff::Gradients run_plan(std::span<const Tensor> cotangents, ops::RunContext& context);
+  autodiff::Gradients run_twin(std::span<const Tensor> cotangents, ops::RunContext& context);
+  std::vector<IValue> twin_inputs(bool is_recorded, ops::RunContext& context);
+  void free_values();
+
+  Ref<const Region> region_;
+  Ref<const RegionPlan> plan_;
+  SmallVector<autodiff::SavedTensor, 6> inputs_;  // The tensors.
+  SmallVector<autodiff::SavedTensor, 6> captures_;
+  SmallVector<uint32_t, 6> targets_;  // By edge: which of inputs_.
+  bool is_freed_ = false;
+  std::mutex freeing_;
+};
+
+}  // namespace tierup::tier

@@ -1,0 +1,81 @@
+// RegionPlan: a part of a recorded program, compiled for inputs of one form: a plan for its
+// results and captures, and one for its backward pass.
+//
+// It rests on the inputs' geometry, dtypes and flags, and on the values of those that are no
+// tensors; never on what tensors hold. So a step of an optimiser leaves it standing.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tierup/autodiff/region_trace.h"
+#include "tierup/runtime/program.h"
+#include "tierup/tier/tier_report.h"
+#include "tierup/tier/tiering_options.h"
+
+namespace tierup::tier {
+
+// What is assumed of one input.
+struct InputForm {
+  bool is_tensor = false;
+  ScalarType dtype = ScalarType::kFloat;
+  bool requires_grad = false;
+  bool wrapped_number = false;
+  IntVector sizes;
+  IntVector strides;
+  IValue constant;  // Of an input that is no tensor: the value, or a list of such.
+
+  explicit InputForm(const IValue& value);
+  bool holds(const IValue& value) const;
+};
+
+// Which outputs got a gradient, bit by bit.
+using CotangentMask = uint64_t;
+inline constexpr size_t kMostOutputs = 64;
+
+// What to compile for. Made in the calling thread: floating-point tensors by their forms alone,
+// since others may write them meanwhile; numbers of other dtypes, which are indices as a rule, as
+// copies.
+struct RegionRequest {
+  std::vector<InputForm> inputs;
+  std::vector<Tensor> copies;  // By input; undefined for floating-point tensors and constants.
+  // Of the backward plan; all outputs that require gradients if there is none.
+  std::optional<CotangentMask> mask;
+
+  explicit RegionRequest(std::span<const IValue> args);
+};
+
+// Constant but for its counters.
+struct RegionPlan final : public RefCounted {
+  std::vector<InputForm> inputs;
+  std::unique_ptr<runtime::Plan> forward;  // Null if the part cannot be compiled for such inputs.
+  std::string refusal;                     // Why not.
+  std::vector<bool> records;               // By output: whether it requires gradients.
+  std::vector<bool> written;               // By input: whether the part writes it.
+  bool is_recorded = false;                // Some output requires gradients.
+  // Of the backward pass.
+  CotangentMask mask = 0;
+  std::unique_ptr<runtime::Plan> backward;
+  std::vector<autodiff::RegionTrace::Capture> captures;
+  std::vector<int64_t> gradient_of;  // By tensor input.
+  // For reports.
+  size_t captured_bytes = 0;
+  size_t forward_calls = 0;
+  size_t backward_calls = 0;
+  std::vector<StepReport> steps;
+  mutable std::atomic<uint64_t> runs{0};
+  mutable std::atomic<uint64_t> backward_runs{0};
+  // A backward pass that came for other outputs: to be compiled for as well.
+  mutable std::atomic<CotangentMask> missed{0};
+
+  bool suits(std::span<const IValue> args) const;
+};
+
+// Runs `body`, tier 0's plan of the part, on made-up inputs. Never throws for what cannot be
+// compiled: the plan says why. Runs in compile jobs, or in the call where compile is blocking.
+Ref<RegionPlan> compile_region(const RegionRequest& request, const runtime::Plan& body,
+                               runtime::Program& program, const TieringOptions& options);
+
+}  // namespace tierup::tier

@@ -1,0 +1,42 @@
+// SizedTrial: the trial of the ways to run a function, for one set of argument sizes; see
+// plan_trial.h, which alone changes it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace tierup::tier {
+
+// Thread rule: any thread, no locks.
+struct SizedTrial {
+  static constexpr size_t kContenders = 4;
+  static constexpr uint32_t kMostSamples = 12;
+  static constexpr uint8_t kOpen = 0xff;
+
+  struct Samples {
+    std::array<std::atomic<int64_t>, kMostSamples> times{};
+    std::atomic<uint32_t> count{0};
+
+    void add(int64_t time);
+    void clear() { count.store(0, std::memory_order_relaxed); }
+    uint32_t size() const { return std::min(count.load(), kMostSamples); }
+    std::array<int64_t, kMostSamples> sorted() const;  // The first size() are samples.
+    int64_t median() const { return sorted()[size() / 2]; }
+  };
+
+  std::atomic<uint8_t> verdict{kOpen};  // Or a PlanTrial::Contender.
+  std::atomic<uint32_t> turns{0};       // Since the trial was opened.
+  std::atomic<int64_t> warm_time{0};    // Of the last call that warmed up.
+  std::array<Samples, kContenders> samples;
+  // After the verdict: calls since the last look at a loser, looks, how many calls lie between two,
+  // the loser's last time, and how often in a row the loser was faster.
+  std::atomic<uint32_t> calls{0};
+  std::atomic<uint32_t> looks{0};
+  std::atomic<uint32_t> period{0};
+  std::atomic<int64_t> loser_time{0};
+  std::atomic<uint32_t> upsets{0};
+};
+
+}  // namespace tierup::tier
