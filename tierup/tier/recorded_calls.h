@@ -27,8 +27,8 @@ class RecordedCalls {
   void set_made(std::string why_not);
   void reset();
 
-  // Whose turn the call is; `sized` is the plan's entry for its sizes, or null. Ends the turn of the
-  // call before it.
+  // Whose turn the call is; `sized` is the plan's entry for its sizes, or null. Ends the turn of
+  // the call before it.
   PlanTrial::Contender begin(const Ref<const InstalledPlan>& plan, SizedPlan* sized,
                              bool is_settled);
   // Why there is no plan; empty if there may be one.
