@@ -1,14 +1,12 @@
 # The code generator: a shared object of its own, the only one that links LLVM. It is loaded when a
 # compile job first needs it, so nothing else depends on it. LLVM is found by header and library:
 # its package file wants development packages of everything that LLVM itself links.
-include(GNUInstallDirs)
-set_source_files_properties(${CMAKE_SOURCE_DIR}/tierup/codegen/library.cc PROPERTIES
-  COMPILE_DEFINITIONS TIERUP_LIBRARY_FOLDER="${CMAKE_INSTALL_LIBDIR}")
 if(TIERUP_LLVM)
   find_path(LLVM_INCLUDE_DIR llvm/ExecutionEngine/Orc/LLJIT.h HINTS /usr/lib/llvm-19/include)
   find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS /usr/lib/llvm-19/lib)
   if(LLVM_INCLUDE_DIR AND LLVM_LIBRARY)
     file(GLOB codegen_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tierup/codegen/llvm/*.cc)
+    tierup_unite(codegen_llvm codegen_sources)
     add_library(tierup_codegen_llvm MODULE ${codegen_sources})
     target_include_directories(tierup_codegen_llvm PRIVATE ${CMAKE_SOURCE_DIR})
     target_include_directories(tierup_codegen_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIR})

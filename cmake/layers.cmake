@@ -60,6 +60,8 @@ function(tierup_layer name below)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   tierup_isa_flags("${sources}")
+  tierup_unite(${name} sources)
+  tierup_unite(${name}_test tests)
   if(sources)
     add_library(tierup_${name} STATIC ${sources})
     set(scope PUBLIC)
@@ -110,6 +112,12 @@ function(tierup_layer name below)
     endif()
   endforeach()
 endfunction()
+
+# Where the code generator is looked up; said before sources are united, which those with flags of
+# their own are not.
+include(GNUInstallDirs)
+set_source_files_properties(${CMAKE_SOURCE_DIR}/tierup/codegen/library.cc PROPERTIES
+  COMPILE_DEFINITIONS TIERUP_LIBRARY_FOLDER="${CMAKE_INSTALL_LIBDIR}")
 
 function(tierup_layers)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/LAYERS)

@@ -3,8 +3,8 @@
 #
 # `make` switches this on together with precompiled headers, for builds from nothing; whoever works
 # on the sources leaves it off, since an edited file compiles its whole group again. Files with flags
-# of their own stay by themselves. Groups are made when CMake runs: united_sources.py. The command is
-# compiled so; a room is once its list of sources passes through tierup_unite().
+# of their own stay by themselves. Groups are made when CMake runs: united_sources.py. All rooms, their
+# tests, the code generator and the command are compiled so.
 option(TIERUP_UNITY "Compile several files at once: shortens a build from nothing" OFF)
 
 # Replaces in the list VARIABLE what is compiled together by sources in the build folder.

@@ -80,7 +80,7 @@ TEST(Safetensors, refuses_to_write_what_the_format_lacks) {
 
 TEST(Safetensors, aliases_private_memory_and_keeps_it_alive) {
   const int64_t sizes[] = {4};
-  const std::string path = testing::TempDir() + "alias.safetensors";
+  const std::string path = ::testing::TempDir() + "alias.safetensors";
   write_safetensors(path, {{"w", iota(sizes)}});
   Tensor first;
   {

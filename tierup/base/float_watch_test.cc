@@ -34,7 +34,7 @@ void loop(bool makes_nan_on_worker) {
   });
 }
 
-class FloatWatchTest : public testing::Test {
+class FloatWatchTest : public ::testing::Test {
  protected:
   void SetUp() override {
     FloatWatch watch(FloatWatch::Scope::kWorkers, kThreads);  // Clears what others left.

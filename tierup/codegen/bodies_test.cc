@@ -98,7 +98,7 @@ int check_all(ScalarType type) {
   return checked;
 }
 
-class Bodies : public testing::Test {
+class Bodies : public ::testing::Test {
  protected:
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
   void TearDown() override { kernels::limit_instruction_set(InstructionSet::kAvx512); }

@@ -33,7 +33,7 @@ ops::GroupProgram sample_program() {
   return program;
 }
 
-class Group : public testing::Test {
+class Group : public ::testing::Test {
  protected:
   void SetUp() override {
     TIERUP_NEED_CODEGEN();
@@ -204,7 +204,7 @@ TEST_F(Group, shows_its_code_and_names_it_for_perf_on_request) {
 // /tmp is anybody's.
 TEST_F(Group, names_for_perf_go_through_no_link) {
   const std::string map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-  const std::string victim = testing::TempDir() + "perf_victim_" + std::to_string(getpid());
+  const std::string victim = ::testing::TempDir() + "perf_victim_" + std::to_string(getpid());
   const auto compile = [] {
     compiled_group(sample_program(), {numbers({5}), numbers({5})}, Library::instance(),
                    {.print_ir = false, .perf_map = true, .max_vector_bits = 0});

@@ -53,7 +53,7 @@ ops::GroupProgram between(std::string_view op, int64_t dim) {
   return program;
 }
 
-class Joins : public testing::Test {
+class Joins : public ::testing::Test {
  protected:
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
   void TearDown() override { kernels::limit_instruction_set(kernels::InstructionSet::kAvx512); }

@@ -116,7 +116,7 @@ ops::GroupProgram on_rows(const Case& one) {
   return program;
 }
 
-class LookUps : public testing::Test {
+class LookUps : public ::testing::Test {
  protected:
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
   void TearDown() override { kernels::limit_instruction_set(InstructionSet::kAvx512); }

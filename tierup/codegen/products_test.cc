@@ -16,7 +16,7 @@
 namespace tierup::codegen {
 namespace {
 
-class Products : public testing::Test {
+class Products : public ::testing::Test {
  protected:
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
 };

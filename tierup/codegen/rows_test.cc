@@ -204,7 +204,7 @@ int check_all(ScalarType type, int bits) {
   return checked;
 }
 
-class Rows : public testing::Test {
+class Rows : public ::testing::Test {
  protected:
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
   void TearDown() override { kernels::limit_instruction_set(InstructionSet::kAvx512); }

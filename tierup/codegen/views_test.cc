@@ -48,7 +48,7 @@ ops::GroupProgram through(std::vector<ops::ViewStep> steps, ops::PromotionCatego
   return program;
 }
 
-class Views : public testing::Test {
+class Views : public ::testing::Test {
  protected:
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
 };

@@ -58,7 +58,7 @@ class FakeModel final : public Servable {
   mutable std::atomic<int> trims_{0};
 };
 
-class ExecutorTest : public testing::Test {
+class ExecutorTest : public ::testing::Test {
  protected:
   Ref<Servable> model() { return make_ref<FakeModel>(gate_, 0); }
   void shut() {

@@ -22,7 +22,7 @@ tierup_code refused(const std::function<void(tierup_error**)>& call) {
   return code;
 }
 
-class CApi : public testing::Test {
+class CApi : public ::testing::Test {
  protected:
   ~CApi() override {
     tierup_value_free(number_);

@@ -20,7 +20,7 @@ std::string refused(const std::function<void(tierup_error**)>& call) {
   return text;
 }
 
-class CTraining : public testing::Test {
+class CTraining : public ::testing::Test {
  protected:
   CTraining() {
     for (int i = 0; i < 30; ++i) inputs_[i] = 0.3F * static_cast<float>(i % 5);

@@ -109,7 +109,7 @@ TEST_P(ExecutorOnZoo, part_of_the_weights_without_strict) {
 TEST_P(ExecutorOnZoo, weights_from_a_safetensors_file) {
   const Executor executor(path_);
   const std::vector<float> before = values(executor({input_}).to_tensor());
-  const std::string file = testing::TempDir() + "tierup_weights_" + GetParam() + ".safetensors";
+  const std::string file = ::testing::TempDir() + "tierup_weights_" + GetParam() + ".safetensors";
   tierup::archive::NamedTensors tensors;
   for (const auto& [name, tensor] : executor.weights()) {
     std::vector<int64_t> sizes(tensor.shape().begin(), tensor.shape().end());

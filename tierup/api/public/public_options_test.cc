@@ -69,7 +69,7 @@ TEST(PublicOptions, numbers_are_checked_where_they_come_in) {
 
 // Cutting a mapped file is a SIGBUS.
 TEST(PublicOptions, a_file_that_was_loaded_into_memory_may_be_cut) {
-  const std::string path = testing::TempDir() + "cut_" + std::to_string(getpid()) + ".pt";
+  const std::string path = ::testing::TempDir() + "cut_" + std::to_string(getpid()) + ".pt";
   std::filesystem::copy_file(kModel, path, std::filesystem::copy_options::overwrite_existing);
   Options options;
   options.load_into_memory = true;

@@ -251,7 +251,7 @@ TEST(ExportedPackages, TheGraphRunsWhateverLibraryStandsBesideIt) {
   EXPECT_EQ(load_failure(with_library(true)), "no error");
 }
 
-class ExportedInputs : public testing::Test {
+class ExportedInputs : public ::testing::Test {
  protected:
   std::string failure(std::vector<int64_t> sizes, ScalarType dtype = ScalarType::kFloat) {
     return failure_of([&] { program_.flatten_inputs({Tensor::empty(sizes, dtype)}, {}); });

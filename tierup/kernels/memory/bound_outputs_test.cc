@@ -18,7 +18,7 @@ Tensor filled(int64_t size, float value) {
   return tensor;
 }
 
-class BoundOutputsTest : public testing::Test {
+class BoundOutputsTest : public ::testing::Test {
  protected:
   // A "model": makes tensors in a scope of its own, and gives its results.
   using Body = std::function<std::vector<IValue>()>;

@@ -31,7 +31,7 @@ int64_t resident_mib() {
 }
 
 // A weight of 16 MiB in a mapped file.
-class SparePages : public testing::Test {
+class SparePages : public ::testing::Test {
  protected:
   SparePages() {
     char name[] = "spare_pages_XXXXXX";

@@ -2,14 +2,12 @@
 
 #include <cmath>
 
+#include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
 
 namespace tierup::kernels {
 namespace {
-
-template <typename T>
-inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
 // Mean and the sum of squared deviations from it.
 template <typename Mean>

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/pointwise/complex_views.h"
@@ -16,8 +17,6 @@
 namespace tierup::kernels {
 namespace {
 
-template <typename T>
-inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 // Norms of narrow floats are taken in float.
 template <typename T>
 using NormType =

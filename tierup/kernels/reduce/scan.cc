@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
@@ -11,9 +12,6 @@
 
 namespace tierup::kernels {
 namespace {
-
-template <typename T>
-inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
 // What a running total is kept in: integers wrap around.
 template <typename T>

@@ -3,13 +3,11 @@
 
 #include <cmath>
 
+#include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
 
 namespace tierup::kernels {
-
-template <typename T>
-inline constexpr bool kIsComplex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
 // What an element type is summed in: 64 bits that wrap around for integers, float for narrow
 // floats.
