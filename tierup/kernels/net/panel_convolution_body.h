@@ -21,6 +21,52 @@ inline void copy_floats(const float* from, int64_t count, float* to) {
   if (i < count) store(to + count - kLanes, load(from + count - kLanes));
 }
 
+// Which points of the window lie inside the source for any of some rows: wide dilations leave most
+// of a window outside of a small image, and what all rows read there is zero.
+class WindowsInside {
+ public:
+  WindowsInside(const PanelConvolution& p, int64_t first_row, int64_t last_row) : p_(p) {
+    const int64_t first_line = first_row / p.out_width;
+    const int64_t last_line = (last_row - 1) / p.out_width;
+    const bool is_one_image = first_line / p.out_height == last_line / p.out_height;
+    lines_ = is_one_image ? Range{first_line % p.out_height, last_line % p.out_height}
+                          : Range{0, p.out_height - 1};
+    columns_ = first_line == last_line
+                   ? Range{first_row % p.out_width, (last_row - 1) % p.out_width}
+                   : Range{0, p.out_width - 1};
+  }
+
+  // The first such point from `point` on, and the end of those that follow one another.
+  int64_t first(int64_t point) const { return next(point, true); }
+  int64_t end(int64_t point) const { return next(point, false); }
+
+ private:
+  struct Range {
+    int64_t first, last;
+  };
+
+  int64_t next(int64_t point, bool inside) const {
+    const int64_t points = p_.kernel_height * p_.kernel_width;
+    while (point < points && is_inside(point) != inside) ++point;
+    return point;
+  }
+  bool is_inside(int64_t point) const {
+    return meets(lines_, p_.stride_y, point / p_.kernel_width * p_.dilation_y - p_.pad_top,
+                 p_.height) &&
+           meets(columns_, p_.stride_x, point % p_.kernel_width * p_.dilation_x - p_.pad_left,
+                 p_.width);
+  }
+  // Whether 0 <= i * stride + offset < size for any i of the range.
+  static bool meets(const Range& range, int64_t stride, int64_t offset, int64_t size) {
+    const int64_t least = offset < 0 ? (-offset + stride - 1) / stride : 0;
+    const int64_t i = std::max(range.first, least);
+    return i <= range.last && i * stride + offset < size;
+  }
+
+  const PanelConvolution& p_;
+  Range lines_, columns_;
+};
+
 class ConvolutionRunner {
  public:
   explicit ConvolutionRunner(const ConvolutionPart& part)
@@ -33,14 +79,28 @@ class ConvolutionRunner {
         sums_(gathered_ + gathered_count(p_, rows_)) {}
 
   void run() {
+    const WindowsInside inside(p_, part_.first_row, part_.last_row);
+    const int64_t windows = p_.kernel_height * p_.kernel_width;
     const int64_t most = convolution_part_depth(p_);
-    const int64_t blocks = (depth_ + most - 1) / most;
-    for (int64_t i = 0; i < blocks; ++i) multiply(depth_ * i / blocks, depth_ * (i + 1) / blocks);
+    int64_t begin = inside.first(0);
+    if (begin == windows) return multiply(0, std::min(most, depth_), true, true);  // Zeros alone.
+    for (bool is_first = true; begin < windows; is_first = false) {
+      const int64_t end = inside.end(begin);
+      const int64_t next = inside.first(end);
+      const int64_t start = begin * p_.in_channels;
+      const int64_t count = (end - begin) * p_.in_channels;
+      const int64_t blocks = (count + most - 1) / most;
+      for (int64_t i = 0; i < blocks; ++i) {
+        multiply(start + count * i / blocks, start + count * (i + 1) / blocks, is_first && i == 0,
+                 next == windows && i == blocks - 1);
+      }
+      begin = next;
+    }
   }
 
  private:
-  void multiply(int64_t from, int64_t to) {
-    const bool is_last = to == depth_;
+  // Adds numbers `from` to `to` of the windows to the sums of those before.
+  void multiply(int64_t from, int64_t to, bool is_first, bool is_last) {
     const bool is_there = convolution_reads_rows(p_);
     PanelProduct product{};
     product.a = gathered_;
@@ -64,7 +124,7 @@ class ConvolutionRunner {
       product.b = weights_at(from, channel);
       product.ahead = reinterpret_cast<const char*>(next_weights(from, to, column));
       product.ahead_bytes = product.depth * product.width * 4;
-      product.sums = from > 0 ? sums_ + column : nullptr;
+      product.sums = is_first ? nullptr : sums_ + column;
       product.c =
           is_last ? part_.target + part_.first_row * p_.out_channels + channel : sums_ + column;
       product.finish.bias = is_last ? part_.bias + channel : nullptr;

@@ -89,6 +89,12 @@ TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
       {1, 8, 6, 20, 5, 3, 32, 1, 1, 2, 3, 1, 1, 1, 2},
       {2, 5, 7, 40, 3, 4, 272, 3, 3, 2, 2, 1, 1, 1, 1},
       {1, 7, 5, 24, 3, 2, 256, 3, 3, 1, 1, 2, 2, 0, 1},
+      // Most of the window lies outside, for some rows or for all.
+      {2, 16, 16, 40, 16, 16, 48, 3, 3, 1, 1, 12, 12, 12, 12},
+      {1, 9, 11, 200, 9, 11, 32, 3, 3, 1, 1, 24, 24, 24, 24},
+      {1, 20, 7, 33, 20, 7, 64, 3, 3, 1, 1, 11, 5, 11, 5},
+      {3, 4, 4, 70, 2, 2, 32, 2, 2, 3, 3, 9, 9, 5, 5},
+      {1, 3, 3, 18, 4, 4, 16, 2, 2, 1, 1, 9, 9, 6, 6},
   };
   for (const PanelConvolution& problem : problems) {
     const Case c = case_of(problem);
