@@ -59,11 +59,13 @@ class FewTilesRunner {
       const float* points[kPoints];
       gather_points<4>(part_, place, channel, zeros, points);
       float* to = inputs_of(tile, channel / kFewTilesDepth) + channel % kFewTilesDepth;
-      transform_window<kSide, kSide>(
-          [&](int i, int j) TIERUP_INLINED { return load(points[i * kSide + j]); },
-          [](const auto& d, auto& v) TIERUP_INLINED { Transform::input(d, v); },
-          [&](int i, int j, const Lanes& v)
-              TIERUP_INLINED { store(to + (i * kSide + j) * kPointStep, v); });
+      for (int c = 0; c < kLanes; c += kVectorFloats) {
+        transform_window<kSide, kSide>(
+            [&](int i, int j) TIERUP_INLINED { return load_vector(points[i * kSide + j] + c); },
+            [](const auto& d, auto& v) TIERUP_INLINED { Transform::input(d, v); },
+            [&](int i, int j, LaneVector v)
+                TIERUP_INLINED { store_vector(to + (i * kSide + j) * kPointStep + c, v); });
+      }
     }
   }
 
@@ -85,8 +87,11 @@ class FewTilesRunner {
     }
     const int64_t count = std::min<int64_t>(kTogether, part_.last_tile - first);
     for (int64_t t = 0; t < count; ++t) {
-      store_results<4>(part_, place_of<4>(p_, first + t), channel,
-                       [&](int i, int j) TIERUP_INLINED { return sums[i * kSide + j][t]; });
+      for (int part = 0; part < kParts; ++part) {
+        store_results<4>(part_, place_of<4>(p_, first + t), channel + part * kVectorFloats,
+                         [&](int i, int j)
+                             TIERUP_INLINED { return sums[i * kSide + j][t].part[part]; });
+      }
     }
   }
 

@@ -88,25 +88,25 @@ class PartRunner {
     const float* points[kPoints];
     gather_points<kTile>(part_, place_of<kTile>(p_, first_ + t), channel, zeros_, points);
     float* to = inputs_ + t * kDepth;
-    for (int64_t c = 0; c < depth; c += kLanes) {
+    for (int64_t c = 0; c < depth; c += kVectorFloats) {
       transform_window<kSide, kSide>(
-          [&](int i, int j) TIERUP_INLINED { return load(points[i * kSide + j] + c); },
+          [&](int i, int j) TIERUP_INLINED { return load_vector(points[i * kSide + j] + c); },
           [](const auto& d, auto& v) TIERUP_INLINED { Transforms<kTile>::input(d, v); },
-          [&](int i, int j, const Lanes& v)
-              TIERUP_INLINED { store(to + (i * kSide + j) * input_step_ + c, v); });
+          [&](int i, int j, LaneVector v)
+              TIERUP_INLINED { store_vector(to + (i * kSide + j) * input_step_ + c, v); });
     }
   }
 
   void transform_weights(int64_t channel, int64_t depth, int64_t column, float* to) {
     const float* from = given_weights(channel, column);
     for (int64_t k = 0; k < depth; ++k, from += 9 * kWinogradPanel, to += kWinogradPanel) {
-      for (int c = 0; c < kWinogradPanel; c += kLanes) {
+      for (int c = 0; c < kWinogradPanel; c += kVectorFloats) {
         transform_window<3, kSide>(
             [&](int i, int j)
-                TIERUP_INLINED { return load(from + (i * 3 + j) * kWinogradPanel + c); },
+                TIERUP_INLINED { return load_vector(from + (i * 3 + j) * kWinogradPanel + c); },
             [](const auto& g, auto& u) TIERUP_INLINED { Transforms<kTile>::weight(g, u); },
-            [&](int i, int j, const Lanes& u)
-                TIERUP_INLINED { store(to + (i * kSide + j) * kWeightStep + c, u); });
+            [&](int i, int j, LaneVector u)
+                TIERUP_INLINED { store_vector(to + (i * kSide + j) * kWeightStep + c, u); });
       }
     }
   }
@@ -114,9 +114,9 @@ class PartRunner {
   void store_tile(int64_t t) {
     const TilePlace place = place_of<kTile>(p_, first_ + t);
     const float* from = products_ + t * columns_;
-    for (int64_t c = 0; c < channels_; c += kLanes) {
+    for (int64_t c = 0; c < channels_; c += kVectorFloats) {
       store_results<kTile>(part_, place, part_.first_channel + c, [&](int i, int j) TIERUP_INLINED {
-        return load(from + (i * kSide + j) * product_step_ + c);
+        return load_vector(from + (i * kSide + j) * product_step_ + c);
       });
     }
   }

@@ -2,7 +2,8 @@
 //
 // Points of the transforms: 0, 1, -1 and infinity for tiles of 2; 0, 3/4, -3/4, 3/2, -3/2 and
 // infinity for tiles of 4, whose rounding errors are half of those of 0, 1, -1, 2, -2. Weights of
-// tiles of 4 are left without their factors, which the far fewer products get.
+// tiles of 4 are left without their factors, which the far fewer products get. A window of one
+// vector's channels at a time: what a transform keeps of two would not stay in 16 registers.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +15,8 @@
 namespace tierup::kernels::net {
 namespace {
 
-inline Lanes lanes_multiply_add(const Lanes& a, float b, const Lanes& c) {
-  Lanes result;
-  for (int i = 0; i < kParts; ++i)
-    result.part[i] = multiply_add(a.part[i], b - LaneVector{}, c.part[i]);
-  return result;
+TIERUP_INLINE LaneVector add_scaled(LaneVector a, float b, LaneVector c) {
+  return multiply_add(a, b - LaneVector{}, c);
 }
 
 template <int kTile>
@@ -26,22 +24,21 @@ struct Transforms;
 
 template <>
 struct Transforms<2> {
-  TIERUP_INLINED static void input(const Lanes (&d)[4], Lanes (&v)[4]) {
+  TIERUP_INLINED static void input(const LaneVector (&d)[4], LaneVector (&v)[4]) {
     v[0] = d[0] - d[2];
     v[1] = d[1] + d[2];
     v[2] = d[2] - d[1];
     v[3] = d[1] - d[3];
   }
-  TIERUP_INLINED static void weight(const Lanes (&g)[3], Lanes (&u)[4]) {
-    const Lanes half = broadcast(0.5F);
-    const Lanes ends = (g[0] + g[2]) * half;
-    const Lanes middle = g[1] * half;
+  TIERUP_INLINED static void weight(const LaneVector (&g)[3], LaneVector (&u)[4]) {
+    const LaneVector ends = (g[0] + g[2]) * 0.5F;
+    const LaneVector middle = g[1] * 0.5F;
     u[0] = g[0];
     u[1] = ends + middle;
     u[2] = ends - middle;
     u[3] = g[2];
   }
-  TIERUP_INLINED static void output(const Lanes (&m)[4], Lanes (&y)[2]) {
+  TIERUP_INLINED static void output(const LaneVector (&m)[4], LaneVector (&y)[2]) {
     y[0] = m[0] + m[1] + m[2];
     y[1] = m[1] - m[2] - m[3];
   }
@@ -57,39 +54,37 @@ struct Transforms<4> {
   static constexpr float kAtP = 1 / (2 * kP2 * (kP2 - kQ2));
   static constexpr float kAtQ = 1 / (2 * kQ2 * (kQ2 - kP2));
 
-  TIERUP_INLINED static void input(const Lanes (&d)[6], Lanes (&v)[6]) {
-    v[0] = lanes_multiply_add(d[0], kP2 * kQ2, lanes_multiply_add(d[2], -(kP2 + kQ2), d[4]));
-    const Lanes even_p = lanes_multiply_add(d[2], -kQ2, d[4]);
-    const Lanes odd_p = lanes_multiply_add(d[1], -kQ2, d[3]);
-    v[1] = lanes_multiply_add(odd_p, kP, even_p);
-    v[2] = lanes_multiply_add(odd_p, -kP, even_p);
-    const Lanes even_q = lanes_multiply_add(d[2], -kP2, d[4]);
-    const Lanes odd_q = lanes_multiply_add(d[1], -kP2, d[3]);
-    v[3] = lanes_multiply_add(odd_q, kQ, even_q);
-    v[4] = lanes_multiply_add(odd_q, -kQ, even_q);
-    v[5] = lanes_multiply_add(d[1], kP2 * kQ2, lanes_multiply_add(d[3], -(kP2 + kQ2), d[5]));
+  TIERUP_INLINED static void input(const LaneVector (&d)[6], LaneVector (&v)[6]) {
+    v[0] = add_scaled(d[0], kP2 * kQ2, add_scaled(d[2], -(kP2 + kQ2), d[4]));
+    const LaneVector even_p = add_scaled(d[2], -kQ2, d[4]);
+    const LaneVector odd_p = add_scaled(d[1], -kQ2, d[3]);
+    v[1] = add_scaled(odd_p, kP, even_p);
+    v[2] = add_scaled(odd_p, -kP, even_p);
+    const LaneVector even_q = add_scaled(d[2], -kP2, d[4]);
+    const LaneVector odd_q = add_scaled(d[1], -kP2, d[3]);
+    v[3] = add_scaled(odd_q, kQ, even_q);
+    v[4] = add_scaled(odd_q, -kQ, even_q);
+    v[5] = add_scaled(d[1], kP2 * kQ2, add_scaled(d[3], -(kP2 + kQ2), d[5]));
   }
-  TIERUP_INLINED static void weight(const Lanes (&g)[3], Lanes (&u)[6]) {
+  TIERUP_INLINED static void weight(const LaneVector (&g)[3], LaneVector (&u)[6]) {
     u[0] = g[0];
-    const Lanes even_p = lanes_multiply_add(g[2], kP2, g[0]);
-    u[1] = lanes_multiply_add(g[1], kP, even_p);
-    u[2] = lanes_multiply_add(g[1], -kP, even_p);
-    const Lanes even_q = lanes_multiply_add(g[2], kQ2, g[0]);
-    u[3] = lanes_multiply_add(g[1], kQ, even_q);
-    u[4] = lanes_multiply_add(g[1], -kQ, even_q);
+    const LaneVector even_p = add_scaled(g[2], kP2, g[0]);
+    u[1] = add_scaled(g[1], kP, even_p);
+    u[2] = add_scaled(g[1], -kP, even_p);
+    const LaneVector even_q = add_scaled(g[2], kQ2, g[0]);
+    u[3] = add_scaled(g[1], kQ, even_q);
+    u[4] = add_scaled(g[1], -kQ, even_q);
     u[5] = g[2];
   }
-  TIERUP_INLINED static void output(const Lanes (&m)[6], Lanes (&y)[4]) {
-    const Lanes even_p = m[1] + m[2];
-    const Lanes odd_p = m[1] - m[2];
-    const Lanes even_q = m[3] + m[4];
-    const Lanes odd_q = m[3] - m[4];
-    y[0] = lanes_multiply_add(even_q, kAtQ,
-                              lanes_multiply_add(even_p, kAtP, m[0] * broadcast(kAtZero)));
-    y[1] = lanes_multiply_add(odd_q, kAtQ * kQ, odd_p * broadcast(kAtP * kP));
-    y[2] = lanes_multiply_add(even_q, kAtQ * kQ2, even_p * broadcast(kAtP * kP2));
-    y[3] = lanes_multiply_add(odd_q, kAtQ * kQ * kQ2,
-                              lanes_multiply_add(odd_p, kAtP * kP * kP2, m[5]));
+  TIERUP_INLINED static void output(const LaneVector (&m)[6], LaneVector (&y)[4]) {
+    const LaneVector even_p = m[1] + m[2];
+    const LaneVector odd_p = m[1] - m[2];
+    const LaneVector even_q = m[3] + m[4];
+    const LaneVector odd_q = m[3] - m[4];
+    y[0] = add_scaled(even_q, kAtQ, add_scaled(even_p, kAtP, m[0] * kAtZero));
+    y[1] = add_scaled(odd_q, kAtQ * kQ, odd_p * (kAtP * kP));
+    y[2] = add_scaled(even_q, kAtQ * kQ2, even_p * (kAtP * kP2));
+    y[3] = add_scaled(odd_q, kAtQ * kQ * kQ2, add_scaled(odd_p, kAtP * kP * kP2, m[5]));
   }
 };
 
@@ -97,16 +92,16 @@ struct Transforms<4> {
 // give(row, column, result) gets kTo x kTo ones. `change`: one dimension's transform.
 template <int kFrom, int kTo, typename Take, typename Change, typename Give>
 TIERUP_INLINE void transform_window(const Take& take, const Change& change, const Give& give) {
-  Lanes half[kFrom][kTo];
+  LaneVector half[kFrom][kTo];
   for_each<kFrom>([&](auto j) TIERUP_INLINED {
-    Lanes column[kFrom];
+    LaneVector column[kFrom];
     for_each<kFrom>([&](auto i) TIERUP_INLINED { column[i] = take(i, j); });
     change(column, half[j]);
   });
   for_each<kTo>([&](auto i) TIERUP_INLINED {
-    Lanes row[kFrom];
+    LaneVector row[kFrom];
     for_each<kFrom>([&](auto j) TIERUP_INLINED { row[j] = half[j][i]; });
-    Lanes result[kTo];
+    LaneVector result[kTo];
     change(row, result);
     for_each<kTo>([&](auto j) TIERUP_INLINED { give(i, j, result[j]); });
   });
@@ -143,15 +138,14 @@ void gather_points(const WinogradPart& part, const TilePlace& place, int64_t cha
   }
 }
 
-inline Lanes store_step(const StoreStep& step, Lanes x, const float* target) {
-  if (step.kind == StoreStep::Kind::kSum) return x + load(target);
-  with_step(step, [&](const auto& change) {
-    for (int i = 0; i < kParts; ++i) x.part[i] = change(x.part[i]);
-  });
+inline LaneVector store_step(const StoreStep& step, LaneVector x, const float* target) {
+  if (step.kind == StoreStep::Kind::kSum) return x + load_vector(target);
+  with_step(step, [&](const auto& change) { x = change(x); });
   return x;
 }
 
-// A tile's results for 16 output channels, `channel` the first of them, from take(row, column).
+// A tile's results for a vector of output channels, `channel` the first of them, from take(row,
+// column).
 template <int kTile, typename Take>
 TIERUP_INLINE void store_results(const WinogradPart& part, const TilePlace& place, int64_t channel,
                                  const Take& take) {
@@ -162,17 +156,17 @@ TIERUP_INLINE void store_results(const WinogradPart& part, const TilePlace& plac
       part.target +
       ((place.image * p.out_height + place.row) * p.out_width + place.column) * p.out_channels +
       channel;
-  Lanes results[kTile][kTile];
+  LaneVector results[kTile][kTile];
   transform_window<kTile + 2, kTile>(
       take, [](const auto& m, auto& y) TIERUP_INLINED { Transforms<kTile>::output(m, y); },
-      [&](int i, int j, const Lanes& y) TIERUP_INLINED { results[i][j] = y; });
-  const Lanes bias = load(part.bias + channel);
+      [&](int i, int j, const LaneVector& y) TIERUP_INLINED { results[i][j] = y; });
+  const LaneVector bias = load_vector(part.bias + channel);
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       float* to = target + (i * p.out_width + j) * p.out_channels;
-      Lanes result = results[i][j] + bias;
+      LaneVector result = results[i][j] + bias;
       for (const StoreStep& step : part.steps) result = store_step(step, result, to);
-      store(to, result);
+      store_vector(to, result);
     }
   }
 }
