@@ -6,7 +6,7 @@
 #   make bench   micro benchmarks of kernels; with MODELS=FOLDER whole models: tiers, roofline, hottest nodes
 #   make package      release packages in build/release/package: .tar.gz and .deb
 #   make test-package installs them and builds a program against each
-#   make test-page    opens the page of `tierup explain --html` in a headless browser
+#   make test-page    opens the page of `tierup explain --html` in a headless browser (installs chromium)
 #   make test-aarch64 cross-builds for 64-bit ARM and runs unit tests and models on an emulator (PART=part: minutes)
 #   make faults       plants faults one by one and shows that a test finds each (tests/planted_faults.ini)
 #   make variants  models and text programs under every way in which plans are made and run
@@ -68,6 +68,7 @@ test-package: setup $(BUILD)/build.ninja
 	@tools/test_package.sh $(BUILD)
 
 test-page: setup $(BUILD)/build.ninja
+	@tools/setup.sh --page
 	ninja -C $(BUILD) tierup
 	@python3 tests/page/check_page.py $(BUILD)/tierup tests/data/zoo
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building and testing tierup needs; as root, or through sudo.
-# Safe to run twice: packages that are there are left alone. `--ci` adds the linters and clang.
+# Safe to run twice: packages that are there are left alone. `--ci` adds the linters and clang,
+# `--page` the browser of `make test-page` (350 MB), which nothing else asks for.
 set -euo pipefail
 
 packages=(
@@ -15,6 +16,7 @@ fi
 
 # Tests that need one of these are skipped where it cannot be had.
 optional=(qemu-user)
+[ "${1:-}" != "--page" ] || optional+=(chromium)
 
 missing=()
 for package in "${packages[@]}"; do
