@@ -12,7 +12,7 @@
 
 #include "tierup/kernels/net/panel.h"
 #include "tierup/kernels/net/store_step_body.h"
-#include "tierup/kernels/net/unrolled_body.h"
+#include "tierup/kernels/simd/unrolled_body.h"
 
 namespace tierup::kernels::net {
 namespace {

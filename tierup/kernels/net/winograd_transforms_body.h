@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "tierup/kernels/net/store_step_body.h"
-#include "tierup/kernels/net/unrolled_body.h"
+#include "tierup/kernels/simd/unrolled_body.h"
 #include "tierup/kernels/net/winograd.h"
 
 namespace tierup::kernels::net {

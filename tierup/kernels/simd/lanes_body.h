@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tierup/kernels/simd/unrolled_body.h"
 #include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels {
@@ -24,15 +25,20 @@ struct Lanes {
   LaneVector part[kParts];
 };
 
-inline Lanes broadcast(float value) {
+// The lanes whose parts are make(index of the part). Parts are named by constants, not by a loop
+// that the compiler may keep: the lanes of two vectors then stand in registers, too.
+template <typename Make>
+TIERUP_INLINE Lanes each_part(const Make& make) {
   Lanes result;
-  for (int i = 0; i < kParts; ++i) result.part[i] = value - LaneVector{};
+  for_each<kParts>([&](auto i) TIERUP_INLINED { result.part[i] = make(i); });
   return result;
 }
-inline Lanes load(const float* x) {
-  Lanes result;
-  std::memcpy(&result, x, sizeof(result));
-  return result;
+
+TIERUP_INLINE Lanes broadcast(float value) {
+  return each_part([&](int) TIERUP_INLINED { return value - LaneVector{}; });
+}
+TIERUP_INLINE Lanes load(const float* x) {
+  return each_part([&](int i) TIERUP_INLINED { return load_vector(x + i * kVectorFloats); });
 }
 // The first `count` elements; `rest` in the other lanes.
 inline Lanes load_some(const float* x, int64_t count, float rest) {
@@ -41,34 +47,36 @@ inline Lanes load_some(const float* x, int64_t count, float rest) {
   result.part[0] =
       _mm512_mask_loadu_ps(result.part[0], static_cast<__mmask16>((1U << count) - 1), x);
 #elif defined(__AVX2__)
-  for (int i = 0; i < kParts; ++i) {
+  for_each<kParts>([&](auto i) TIERUP_INLINED {
     const __m256i mask = first_lanes(count - i * kVectorFloats);
     const FloatVector given = _mm256_maskload_ps(x + i * kVectorFloats, mask);
     result.part[i] = _mm256_blendv_ps(result.part[i], given, _mm256_castsi256_ps(mask));
-  }
+  });
 #else
   std::memcpy(&result, x, static_cast<size_t>(count) * sizeof(float));
 #endif
   return result;
 }
-inline void store(float* y, const Lanes& lanes) { std::memcpy(y, &lanes, sizeof(lanes)); }
+TIERUP_INLINE void store(float* y, const Lanes& lanes) {
+  for_each<kParts>([&](auto i)
+                       TIERUP_INLINED { store_vector(y + i * kVectorFloats, lanes.part[i]); });
+}
 inline void store_some(float* y, const Lanes& lanes, int64_t count) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(y, static_cast<__mmask16>((1U << count) - 1), lanes.part[0]);
 #elif defined(__AVX2__)
-  for (int i = 0; i < kParts; ++i)
+  for_each<kParts>([&](auto i) TIERUP_INLINED {
     _mm256_maskstore_ps(y + i * kVectorFloats, first_lanes(count - i * kVectorFloats),
                         lanes.part[i]);
+  });
 #else
   std::memcpy(y, &lanes, static_cast<size_t>(count) * sizeof(float));
 #endif
 }
 
-#define TIERUP_LANES_OPERATOR(op)                                             \
-  inline Lanes operator op(const Lanes& a, const Lanes& b) {                  \
-    Lanes result;                                                             \
-    for (int i = 0; i < kParts; ++i) result.part[i] = a.part[i] op b.part[i]; \
-    return result;                                                            \
+#define TIERUP_LANES_OPERATOR(op)                                                    \
+  TIERUP_INLINE Lanes operator op(const Lanes& a, const Lanes& b) {                  \
+    return each_part([&](auto i) TIERUP_INLINED { return a.part[i] op b.part[i]; }); \
   }
 TIERUP_LANES_OPERATOR(+)
 TIERUP_LANES_OPERATOR(-)
@@ -77,14 +85,11 @@ TIERUP_LANES_OPERATOR(/)
 #undef TIERUP_LANES_OPERATOR
 
 // The larger of both; NaN if one is.
-inline Lanes larger(const Lanes& a, const Lanes& b) {
-  Lanes result;
-  for (int i = 0; i < kParts; ++i) {
-    const LaneVector x = a.part[i];
-    const LaneVector y = b.part[i];
-    result.part[i] = ((x > y) | (x != x)) ? x : y;
-  }
-  return result;
+TIERUP_INLINE LaneVector larger_vector(LaneVector x, LaneVector y) {
+  return ((x > y) | (x != x)) ? x : y;
+}
+TIERUP_INLINE Lanes larger(const Lanes& a, const Lanes& b) {
+  return each_part([&](auto i) TIERUP_INLINED { return larger_vector(a.part[i], b.part[i]); });
 }
 
 // Lanes of one vector rotated by `step`, for the trees below.
@@ -121,8 +126,7 @@ inline float sum_of_lanes(const Lanes& lanes) {
   return reduce_lanes(lanes, [](LaneVector a, LaneVector b) { return a + b; });
 }
 inline float max_of_lanes(const Lanes& lanes) {
-  return reduce_lanes(lanes,
-                      [](LaneVector a, LaneVector b) { return ((a > b) | (a != a)) ? a : b; });
+  return reduce_lanes(lanes, [](LaneVector a, LaneVector b) { return larger_vector(a, b); });
 }
 
 // e^v = 2^n (1 + growth), |n| <= 128; n stands in the last bits of `shifted`.
@@ -137,7 +141,7 @@ struct ExpRest {
   LaneInts shifted;  // n stands in its last bits.
 };
 
-inline ExpRest exp_rest(LaneVector v) {
+TIERUP_INLINE ExpRest exp_rest(LaneVector v) {
   const auto constant = [](float value) { return value - LaneVector{}; };
   const LaneVector magic = constant(12582912.0F);  // 1.5 * 2^23: adding it rounds.
   const LaneVector shifted = multiply_add(v, constant(1.44269504F), magic);
@@ -147,7 +151,7 @@ inline ExpRest exp_rest(LaneVector v) {
 }
 
 // e^r - 1 = r + r^2 q(r), as in simd_exponential.h.
-inline ExpParts exp_parts(LaneVector v) {
+TIERUP_INLINE ExpParts exp_parts(LaneVector v) {
   const auto constant = [](float value) { return value - LaneVector{}; };
   const ExpRest rest = exp_rest(v);
   const LaneVector r = rest.r;
@@ -159,24 +163,22 @@ inline ExpParts exp_parts(LaneVector v) {
 }
 
 // exp(x), within 1 ulp for results that are normal numbers; smaller ones become 0.
-inline Lanes exp_lanes(const Lanes& x) {
-  Lanes result;
-  for (int i = 0; i < kParts; ++i) {
-    const LaneVector lowest = -87.33654F - LaneVector{};
-    const LaneVector highest = 88.72283F - LaneVector{};
-    const LaneVector given = x.part[i];
-    LaneVector v = given < lowest ? lowest : given;
-    v = v > highest ? highest : v;
-    const ExpParts parts = exp_parts(v);
-    // Between these bounds the result's exponent is that of a normal number.
-    const LaneVector p = parts.growth + 1.0F;
-    const LaneInts bits = reinterpret_cast<LaneInts>(p) + (parts.shifted << 23);
-    const LaneVector inside = given < lowest ? LaneVector{} : reinterpret_cast<LaneVector>(bits);
-    // Infinity beyond the bound, and NaN. All lanes take part, and FloatWatch sees what they raise:
-    // by a sum with infinity, -infinity would.
-    result.part[i] = given <= highest ? inside : given * std::numeric_limits<float>::max();
-  }
-  return result;
+TIERUP_INLINE LaneVector exp_vector(LaneVector given) {
+  const LaneVector lowest = -87.33654F - LaneVector{};
+  const LaneVector highest = 88.72283F - LaneVector{};
+  LaneVector v = given < lowest ? lowest : given;
+  v = v > highest ? highest : v;
+  const ExpParts parts = exp_parts(v);
+  // Between these bounds the result's exponent is that of a normal number.
+  const LaneVector p = parts.growth + 1.0F;
+  const LaneInts bits = reinterpret_cast<LaneInts>(p) + (parts.shifted << 23);
+  const LaneVector inside = given < lowest ? LaneVector{} : reinterpret_cast<LaneVector>(bits);
+  // Infinity beyond the bound, and NaN. All lanes take part, and FloatWatch sees what they raise:
+  // by a sum with infinity, -infinity would.
+  return given <= highest ? inside : given * std::numeric_limits<float>::max();
+}
+TIERUP_INLINE Lanes exp_lanes(const Lanes& x) {
+  return each_part([&](auto i) TIERUP_INLINED { return exp_vector(x.part[i]); });
 }
 
 // 2^n of exp_parts(), where it is a normal number.
@@ -199,10 +201,8 @@ inline LaneVector tanh_vector(LaneVector x) {
   const LaneInts size = reinterpret_cast<LaneInts>(quotient) & ~sign;
   return reinterpret_cast<LaneVector>(size | (given & sign));
 }
-inline Lanes tanh_lanes(const Lanes& x) {
-  Lanes result;
-  for (int i = 0; i < kParts; ++i) result.part[i] = tanh_vector(x.part[i]);
-  return result;
+TIERUP_INLINE Lanes tanh_lanes(const Lanes& x) {
+  return each_part([&](auto i) TIERUP_INLINED { return tanh_vector(x.part[i]); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #endif
 #define TIERUP_INLINE inline TIERUP_INLINED
 
-namespace tierup::kernels::net {
+namespace tierup::kernels {
 namespace {
 
 template <typename Use, int... kIndices>
@@ -35,4 +35,4 @@ TIERUP_INLINE void for_each(const Use& use) {
 }
 
 }  // namespace
-}  // namespace tierup::kernels::net
+}  // namespace tierup::kernels
