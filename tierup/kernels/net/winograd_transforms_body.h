@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "tierup/kernels/net/store_step_body.h"
-#include "tierup/kernels/simd/unrolled_body.h"
 #include "tierup/kernels/net/winograd.h"
+#include "tierup/kernels/simd/unrolled_body.h"
 
 namespace tierup::kernels::net {
 namespace {
