@@ -1,27 +1,50 @@
 // The code of float_folds.h; each including file is compiled for one instruction set and names the
 // function that returns its table. Everything here has internal linkage, so that no variant is
 // merged with another.
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
+//
+// Lanes are 32 on every processor, in as many vectors as that takes: the order of sums is the same,
+// and no vector is wider than a register, which the compiler would take apart number by number.
 #include <array>
 #include <cstring>
 #include <limits>
 
 #include "tierup/kernels/reduce/float_folds.h"
+#include "tierup/kernels/simd/unrolled_body.h"
+#include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels {
 namespace {
 
-constexpr int64_t kLanes = 32;
-using Vector = float __attribute__((vector_size(64)));  // Half of the lanes.
+constexpr int64_t kFoldLanes = 32;
 
-Vector load(const float* p) {
-  Vector v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
+// kCount numbers, in vectors of registers.
+template <int kCount>
+struct Floats {
+  static constexpr int kWidth = kCount < kVectorFloats ? kCount : kVectorFloats;
+  static constexpr int kParts = kCount / kWidth;
+  using Part = float __attribute__((vector_size(kWidth * sizeof(float))));
+  Part part[kParts];
+
+  static TIERUP_INLINED Floats load(const float* p) {
+    Floats result;
+    for_each<kParts>(
+        [&](auto i) TIERUP_INLINED { std::memcpy(&result.part[i], p + i * kWidth, sizeof(Part)); });
+    return result;
+  }
+  static TIERUP_INLINED Floats all(float value) {
+    Floats result;
+    for_each<kParts>([&](auto i) TIERUP_INLINED { result.part[i] = Part{} + value; });
+    return result;
+  }
+  TIERUP_INLINED void store(float* p) const {
+    for_each<kParts>([&](auto i)
+                         TIERUP_INLINED { std::memcpy(p + i * kWidth, &part[i], sizeof(Part)); });
+  }
+  template <typename Op>
+  TIERUP_INLINED void merge(const Floats& other) {
+    for_each<kParts>([&](auto i) TIERUP_INLINED { part[i] = Op::merge(part[i], other.part[i]); });
+  }
+};
 
 struct Adder {
   static constexpr float kStart = 0;
@@ -50,93 +73,82 @@ struct Minimum {
 
 template <typename Op>
 float fold(const float* x, int64_t n) {
-  Vector low = Vector{} + Op::kStart;
-  Vector high = low;
+  constexpr int kHalf = kFoldLanes / 2;
+  using Half = Floats<kHalf>;
+  Half low = Half::all(Op::kStart);
+  Half high = low;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    low = Op::merge(low, load(x + i));
-    high = Op::merge(high, load(x + i + kLanes / 2));
+  for (; i + kFoldLanes <= n; i += kFoldLanes) {
+    low.template merge<Op>(Half::load(x + i));
+    high.template merge<Op>(Half::load(x + i + kHalf));
   }
-  std::array<float, kLanes> lane;
-  std::memcpy(lane.data(), &low, sizeof(low));
-  std::memcpy(lane.data() + kLanes / 2, &high, sizeof(high));
+  std::array<float, kFoldLanes> lane;
+  low.store(lane.data());
+  high.store(lane.data() + kHalf);
   for (; i < n; ++i) lane[0] = Op::merge(lane[0], x[i]);
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+  for (int64_t width = kHalf; width > 0; width /= 2) {
     for (int64_t j = 0; j < width; ++j) lane[j] = Op::merge(lane[j], lane[j + width]);
   }
   return lane[0];
 }
 
-template <typename V>
-V load_as(const float* p) {
-  V v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
-
-// Loops over the sums are written out by the compiler: only so do sums stay in registers. The last
-// vector ends with the last column, and does some columns as the one before does them.
-template <typename Op, typename V, int kVectors>
-void fold_vectors(const float* x, int64_t rows, int64_t stride, int64_t columns, float* acc) {
-  constexpr auto kWidth = static_cast<int64_t>(sizeof(V) / sizeof(float));
-  const int64_t last = columns - kWidth;
-  V sums[kVectors];
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v)
-    sums[v] = load_as<V>(acc + (v + 1 < kVectors ? v * kWidth : last));
+// kBlocks blocks of kWidth columns, which stay in registers down the rows. The last block ends with
+// the last column, and does some columns as the one before does them.
+template <typename Op, int kWidth, int kBlocks>
+void fold_blocks(const float* x, int64_t rows, int64_t stride, int64_t columns, float* acc) {
+  const auto column = [last = columns - kWidth](int block)
+                          TIERUP_INLINED { return block + 1 < kBlocks ? block * kWidth : last; };
+  Floats<kWidth> sums[kBlocks];
+  for_each<kBlocks>([&](auto b)
+                        TIERUP_INLINED { sums[b] = Floats<kWidth>::load(acc + column(b)); });
   for (int64_t r = 0; r < rows; ++r, x += stride) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      sums[v] = Op::merge(sums[v], load_as<V>(x + (v + 1 < kVectors ? v * kWidth : last)));
+    for_each<kBlocks>([&](auto b) TIERUP_INLINED {
+      sums[b].template merge<Op>(Floats<kWidth>::load(x + column(b)));
+    });
   }
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v)
-    std::memcpy(acc + (v + 1 < kVectors ? v * kWidth : last), &sums[v], sizeof(sums[v]));
+  for_each<kBlocks>([&](auto b) TIERUP_INLINED { sums[b].store(acc + column(b)); });
 }
 
 template <typename Op>
 void fold_rows(const float* x, int64_t rows, int64_t stride, int64_t columns, float* acc) {
-  using Half = float __attribute__((vector_size(32)));
-  using Quarter = float __attribute__((vector_size(16)));
-  if (columns > 48) return fold_vectors<Op, Vector, 4>(x, rows, stride, columns, acc);
-  if (columns > 32) return fold_vectors<Op, Vector, 3>(x, rows, stride, columns, acc);
-  if (columns > 16) return fold_vectors<Op, Vector, 2>(x, rows, stride, columns, acc);
-  if (columns == 16) return fold_vectors<Op, Vector, 1>(x, rows, stride, columns, acc);
-  if (columns >= 8) return fold_vectors<Op, Half, 2>(x, rows, stride, columns, acc);
-  if (columns >= 4) return fold_vectors<Op, Quarter, 2>(x, rows, stride, columns, acc);
+  if (columns > 48) return fold_blocks<Op, 16, 4>(x, rows, stride, columns, acc);
+  if (columns > 32) return fold_blocks<Op, 16, 3>(x, rows, stride, columns, acc);
+  if (columns > 16) return fold_blocks<Op, 16, 2>(x, rows, stride, columns, acc);
+  if (columns == 16) return fold_blocks<Op, 16, 1>(x, rows, stride, columns, acc);
+  if (columns >= 8) return fold_blocks<Op, 8, 2>(x, rows, stride, columns, acc);
+  if (columns >= 4) return fold_blocks<Op, 4, 2>(x, rows, stride, columns, acc);
   for (int64_t r = 0; r < rows; ++r, x += stride) {
     for (int64_t j = 0; j < columns; ++j) acc[j] = Op::merge(acc[j], x[j]);
   }
 }
 
-using WideVector = double __attribute__((vector_size(64)));  // A quarter of the lanes.
-
-WideVector load_wide(const float* p) {
+// A register of doubles from as many floats.
+TIERUP_INLINE DoubleVector load_wide(const float* p) {
 #if defined(__AVX512F__)
   return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX2__)
+  return _mm256_cvtps_pd(_mm_loadu_ps(p));
 #else
-  using Part = float __attribute__((vector_size(32)));
-  Part part;
-  std::memcpy(&part, p, sizeof(part));
-  return __builtin_convertvector(part, WideVector);
+  return DoubleVector{p[0], p[1]};
 #endif
 }
 
-// The sum of value(x[i]) in double; value takes a WideVector or a double.
+// The sum of value(x[i]) in double; value takes a DoubleVector or a double.
 template <typename Value>
 double wide_fold(const float* x, int64_t n, const Value& value) {
-  constexpr int kVectors = 4;
-  WideVector sums[kVectors]{};
+  constexpr int kWidth = kVectorFloats / 2;
+  constexpr int kParts = kFoldLanes / kWidth;
+  DoubleVector sums[kParts]{};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[v] += value(load_wide(x + i + v * 8));
+  for (; i + kFoldLanes <= n; i += kFoldLanes) {
+    for_each<kParts>([&](auto v)
+                         TIERUP_INLINED { sums[v] += value(load_wide(x + i + v * kWidth)); });
   }
-  std::array<double, kLanes> lane;
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) std::memcpy(&lane[v * 8], &sums[v], sizeof(sums[v]));
+  std::array<double, kFoldLanes> lane;
+  for_each<kParts>(
+      [&](auto v) TIERUP_INLINED { std::memcpy(&lane[v * kWidth], &sums[v], sizeof(sums[v])); });
   for (; i < n; ++i) lane[0] += value(static_cast<double>(x[i]));
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+  for (int64_t width = kFoldLanes / 2; width > 0; width /= 2) {
     for (int64_t j = 0; j < width; ++j) lane[j] += lane[j + width];
   }
   return lane[0];
