@@ -22,7 +22,9 @@ template <int kCount>
 struct Floats {
   static constexpr int kWidth = kCount < kVectorFloats ? kCount : kVectorFloats;
   static constexpr int kParts = kCount / kWidth;
-  using Part = float __attribute__((vector_size(kWidth * sizeof(float))));
+  // An alias would lose the attribute here, whose size depends on a parameter.
+  typedef float Part __attribute__((vector_size(kWidth * sizeof(float))));
+  static_assert(sizeof(Part) == kWidth * sizeof(float));
   Part part[kParts];
 
   static TIERUP_INLINED Floats load(const float* p) {
