@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <limits>
 
 #include "tierup/tier/tiered_graph_fixture.h"
@@ -109,6 +110,22 @@ TEST_F(LiveChecks, ADemotedGraphRunsAtTierZeroWithItsReason) {
   EXPECT_EQ(report().reason, Reason::kMismatch);
   EXPECT_EQ(report().detail, "[0]: element 3 differs");
   EXPECT_TRUE(report().plans.empty());
+}
+
+TEST_F(LiveChecks, APlanInTheMakingIsNotInstalledOnceItsGraphWasFoundWrong) {
+  make("compile=background,profiled_runs=1");
+  std::promise<void> demoted;
+  const std::shared_future<void> is_demoted = demoted.get_future().share();
+  tiers_->queue()->push({.run = [is_demoted](const std::atomic<bool>&) { is_demoted.wait(); }});
+  call_length(4);  // Its job comes after that one: the queue has one thread.
+  ASSERT_EQ(report().reason, Reason::kJobQueued);
+  graph_->demote("[0]: element 3 differs");
+  demoted.set_value();
+  tiers_->wait_for_jobs();
+  call_length(4);
+  EXPECT_TRUE(report().plans.empty());
+  EXPECT_EQ(report().reason, Reason::kMismatch);
+  EXPECT_EQ(report().tier0_calls, 2U);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Lifecycle of graphs: which calls compile, which plans they get, what never happens.
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 #include "tierup/base/parallel.h"
@@ -269,6 +270,23 @@ TEST_F(TieredGraphTest, ManyThreadsFromColdGetRightAnswersAndOnePlan) {
   tiers_->wait_for_jobs();
   EXPECT_EQ(report().plans_made, 1U);
   EXPECT_EQ(report().calls, 1600U);
+}
+
+// What operators make in the background is a job of the graph.
+TEST_F(TieredGraphTest, WorkOfAnOperatorThatThrowsIsTold) {
+  make("compile=background,profiled_runs=1");
+  call_length(4);
+  tiers_->wait_for_jobs();
+  ops::RunContext context;
+  std::vector<IValue> args = {filled({4}, 2), filled({4}, 3)};
+  graph_->run(args, context, Ref<const runtime::RunState>(make_ref<runtime::RunState>().get()));
+  ASSERT_NE(context.background, nullptr);
+  context.background->push([] { throw std::runtime_error("no kernel for it"); });
+  tiers_->wait_for_jobs();
+  EXPECT_EQ(report().failed_jobs, 1U);
+  EXPECT_EQ(report().reason, Reason::kCompileFailed);
+  EXPECT_NE(report().detail.find("no kernel for it"), std::string::npos) << report().detail;
+  call_length(4);
 }
 
 }  // namespace

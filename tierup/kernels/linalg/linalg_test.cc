@@ -75,6 +75,19 @@ TEST(Linalg, FactorsMultiplyBack) {
                                                                values_of<double>(w)[1]}))));
 }
 
+// Of a square matrix the last reflection is none; here each counts.
+TEST(Linalg, ReflectsATallMatrixByEachOfItsColumns) {
+  const Tensor tall = make_tensor<double>({4, 2}, {1, 2, 3, 4, 5, 7, -1, 2});
+  for (const char* mode : {"reduced", "complete"}) {
+    const auto [q, r] = qr(tall, mode);
+    expect_near(matmul(q, r), values_of<double>(tall));
+    const int64_t columns = q.size(-1);
+    std::vector<double> identity(static_cast<size_t>(columns * columns), 0);
+    for (int64_t i = 0; i < columns; ++i) identity[static_cast<size_t>(i * (columns + 1))] = 1;
+    expect_near(matmul(transpose(q, 0, 1), q), identity);
+  }
+}
+
 TEST(Linalg, RefusesPivotsOutsideOfTheMatrix) {
   const auto [factor, pivots] = lu_factor(matrix(), true);
   const Tensor bad = make_tensor<int32_t>({2}, {1, 7});

@@ -216,7 +216,7 @@ TEST(NeuralNetValues, of_channel_factors_one_after_the_other_overflow_and_round_
       {"aten::sub.Tensor", {each(1e9F, 3e38F), L::c(1)}},
       {"aten::mul.Tensor", {each(-1, 1)}},
   };
-  const std::vector<float> values{3e38F, -3e38F, 1.0F, -0.75F, 1e-20F, -kInfinity};
+  const std::vector<float> values{3e38F, -3e38F, 1.0F, -0.75F};
   for (const Step& first : factors) {
     for (const Step& second : factors) {
       for (const float weight : {1.0F, 1e-30F}) {
@@ -231,7 +231,9 @@ TEST(NeuralNetValues, of_channel_factors_one_after_the_other_overflow_and_round_
         // So that what is near zero is seen.
         const int c = line.add("aten::mul.Scalar", {L::v(b), L::c(weight == 1 ? 1.0 : 1e30)});
         const auto net = line.make({c});
-        expect_tier_0(*net, with_values(values, {6, 1}, 0), false);
+        // Apart: a weight that is lost makes a NaN of it, and the net's twin answers.
+        expect_tier_0(*net, with_values(values, {1, 1}, 0), true);
+        expect_tier_0(*net, with_values({-kInfinity}, {1, 1}, 0), false);
       }
     }
   }
