@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # The models and the text programs under every way in which plans are made and run:
 # each variant must pass what tier 0 passes. Arguments name variants; without, all of them run.
-# FOLDERS are what `tierup check` checks (default: the project's zoo, modules and exported archives).
+# FOLDERS are what `tierup check` checks (default: the project's zoo, modules and exported archives,
+# training runs and gradients).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/release}
-read -ra folders <<<"${FOLDERS:-tests/data/zoo tests/data/modules tests/data/exported}"
+read -ra folders <<<"${FOLDERS:-tests/data/zoo tests/data/modules tests/data/exported tests/data/training tests/data/grads}"
 now='compile=blocking,profiled_runs=1'
 
 # NAME | tiering options | rounds of each case | instruction set | cores

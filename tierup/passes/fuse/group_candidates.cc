@@ -87,6 +87,8 @@ bool can_move(const Node& node, const analysis::AliasAnalysis& alias) {
   if (!node.blocks().empty() || alias.has_effects(&node) || alias.writes_anything(&node)) {
     return false;
   }
+  // Behind another draw it would get the numbers that were that one's.
+  if ((analysis::effects_of(node) & ir::kRandom) != 0) return false;
   const auto is_written = [&](const Value* value) { return alias.has_writers_inside(value); };
   return std::none_of(node.inputs().begin(), node.inputs().end(), is_written) &&
          std::none_of(node.outputs().begin(), node.outputs().end(), is_written);

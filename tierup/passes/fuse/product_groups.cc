@@ -53,8 +53,8 @@ void ProductPlanner::visit(Node* node) {
   if (alias_.has_effects(node)) ++segment_;
   if (is_candidate(node)) return join(node);
   for (const Value* output : node->outputs()) forms_.form(output);
-  if (is_view_of_member(*node) && find_view_shapes(*node)) {
-    const uint32_t group = group_of(node->input(0));
+  const uint32_t group = node->inputs().empty() ? kNone : group_of(node->input(0));
+  if (is_view_of_member(*node) && find_view_shapes(*node) && may_grow(group)) {
     reach_.join(*node, group);
     groups_[group].views.push_back(node);
     views_.insert(node);
@@ -63,7 +63,7 @@ void ProductPlanner::visit(Node* node) {
   }
   reach_.add(*node);
   if (can_move(*node, alias_)) return;
-  for (const uint32_t group : reach_.take_above(*node)) pinned_[group] = true;
+  for (const uint32_t above : reach_.take_above(*node)) pinned_[above] = true;
 }
 
 // Also notes the forms and shapes of a candidate's results.
@@ -177,8 +177,13 @@ uint32_t ProductPlanner::group_of(const Value* value) const {
   return found == group_of_.end() ? kNone : found->second;
 }
 
+// Whether the group may end here: nothing that must stand still needs it to have ended before.
+bool ProductPlanner::may_grow(uint32_t group) const {
+  return !pinned_[group] && segments_[group] == segment_;
+}
+
 bool ProductPlanner::may_join(const Node& node, uint32_t group) const {
-  if (pinned_[group] || segments_[group] != segment_) return false;
+  if (!may_grow(group)) return false;
   if (groups_[group].members.size() >= kMaxMembers) return false;
   const RowCall* call = row_call(&node);
   if (call != nullptr && groups_[group].row_rank != 0 &&

@@ -48,6 +48,7 @@ class ProductPlanner {
   bool find_view_shapes(const ir::Node& node);
   void join(ir::Node* node);
   uint32_t joined_with(const ir::Node& node, uint32_t joined, const ir::Value* input);
+  bool may_grow(uint32_t group) const;
   bool may_join(const ir::Node& node, uint32_t group) const;
   bool may_merge(uint32_t a, uint32_t b) const;
   bool depends(uint32_t from, uint32_t on) const;
