@@ -82,8 +82,10 @@ class ConvolutionRunner {
     const WindowsInside inside(p_, part_.first_row, part_.last_row);
     const int64_t windows = p_.kernel_height * p_.kernel_width;
     const int64_t most = convolution_part_depth(p_);
+    // There is room for sums only beside rows that are multiplied in parts.
+    if (depth_ <= most) return multiply(0, depth_, true, true);
     int64_t begin = inside.first(0);
-    if (begin == windows) return multiply(0, std::min(most, depth_), true, true);  // Zeros alone.
+    if (begin == windows) return multiply(0, most, true, true);  // Zeros alone.
     for (bool is_first = true; begin < windows; is_first = false) {
       const int64_t end = inside.end(begin);
       const int64_t next = inside.first(end);

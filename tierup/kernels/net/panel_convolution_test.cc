@@ -45,7 +45,7 @@ double window_sum(const Case& c, int64_t row, int64_t o) {
   return sum;
 }
 
-// Results over a target that held `before`, one number behind it that stays, and scratch of NaNs.
+// Results over a target that held `before`, and scratch of NaNs; one number behind each that stays.
 std::vector<float> run(const Case& c, const std::vector<StoreStep>& steps, int threads) {
   const PanelConvolution& p = c.problem;
   const ThreadCountScope scope(threads);
@@ -58,11 +58,13 @@ std::vector<float> run(const Case& c, const std::vector<StoreStep>& steps, int t
   std::vector<float> room = c.before;
   room.push_back(77);
   const auto target = block_of(room);
-  const auto scratch =
-      block_of(std::vector<float>(static_cast<size_t>(plan.scratch()), std::nanf("")));
+  std::vector<float> nothing(static_cast<size_t>(plan.scratch()), std::nanf(""));
+  nothing.push_back(78);
+  const auto scratch = block_of(nothing);
   run_convolution(p, plan, floats(source), floats(weights), floats(bias), steps, floats(target),
                   floats(scratch));
   EXPECT_EQ(floats(target)[p.target_count()], 77);
+  EXPECT_EQ(floats(scratch)[plan.scratch()], 78);
   return {floats(target), floats(target) + p.target_count()};
 }
 
@@ -95,6 +97,8 @@ TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
       {1, 20, 7, 33, 20, 7, 64, 3, 3, 1, 1, 11, 5, 11, 5},
       {3, 4, 4, 70, 2, 2, 32, 2, 2, 3, 3, 9, 9, 5, 5},
       {1, 3, 3, 18, 4, 4, 16, 2, 2, 1, 1, 9, 9, 6, 6},
+      {1, 2, 1, 16, 2, 1, 32, 3, 3, 1, 1, 1, 1, 1, 1},
+      {1, 1, 2, 16, 1, 2, 96, 3, 3, 1, 1, 1, 1, 1, 1},
   };
   for (const PanelConvolution& problem : problems) {
     const Case c = case_of(problem);
