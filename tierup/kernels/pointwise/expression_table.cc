@@ -52,6 +52,14 @@ void add_integer_bodies(ExpressionTable& table) {
   set_integers<bodies::Ge>(table, Body::kGe);
 }
 
+// Conversions: operands come in the dtype that a body computes in.
+void add_identity(ExpressionTable& table) {
+  for (const ScalarType type :
+       {ScalarType::kInt, ScalarType::kLong, ScalarType::kFloat, ScalarType::kDouble}) {
+    table.set(Body::kIdentity, type, [](const ExprValue* operands) { return operands[0]; });
+  }
+}
+
 void add_truth_bodies(ExpressionTable& table) {
   set_bits<Opcode::kAnd>(table, Body::kBitAnd, true);
   set_bits<Opcode::kOr>(table, Body::kBitOr, true);
@@ -88,6 +96,7 @@ ExpressionTable make_table() {
   add_activation_runs(table);
   add_integer_bodies(table);
   add_truth_bodies(table);
+  add_identity(table);
   return table;
 }
 

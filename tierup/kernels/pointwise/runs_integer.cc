@@ -188,6 +188,7 @@ void add_integer_runs(RunTable& table) {
   for (const Body whole : {Body::kFloor, Body::kCeil, Body::kTrunc, Body::kRound}) {
     set_integers<bodies::Identity>(table, whole);
   }
+  set_scalar<bodies::Identity, int32_t, int64_t, float, double>(table, Body::kIdentity);
   set_wrapping_integers<bodies::Add>(table, Body::kAdd);
   set_wrapping_integers<bodies::Sub>(table, Body::kSub);
   set_wrapping_integers<bodies::Mul>(table, Body::kMul);

@@ -3,6 +3,7 @@
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/pointwise/complex_views.h"
+#include "tierup/ops/rows/pointwise_rows.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/factory_arguments.h"
 #include "tierup/ops/table/families.h"
@@ -93,6 +94,27 @@ Tensor autocast(const Tensor& self, ScalarType dtype) {
   return eligible ? k::convert_to(self, {dtype, {}, {}, false}) : self;
 }
 
+// A conversion per element, into another dtype: to the same one, a tensor stays itself.
+kernels::PointwiseCall converted(const Tensor& self, ScalarType dtype, Format format) {
+  require(self.dtype() != dtype, ErrorCode::kInvalidArgument, "to {} is itself",
+          scalar_type_name(dtype));
+  require(format.value_or(MemoryFormat::kPreserve) == MemoryFormat::kPreserve,
+          ErrorCode::kInvalidArgument, "a layout is asked for");
+  kernels::PointwiseOp op{Body::kIdentity};
+  op.common = dtype;
+  return {op, {self}};
+}
+kernels::PointwiseCall describe_to_dtype(const Tensor& self, ScalarType dtype, bool, bool,
+                                         Format format) {
+  return converted(self, dtype, format);
+}
+kernels::PointwiseCall describe_to_copy(const Tensor& self, Dtype dtype, const IValue& layout,
+                                        OptionalDevice device, Pin, bool, Format format) {
+  check_layout(layout);
+  require(!device || device->type == DeviceType::kCpu, ErrorCode::kInvalidArgument,
+          "to another device");
+  return converted(self, dtype.value_or(self.dtype()), format);
+}
 constexpr OpRow kRows[] = {
     {"tierup::autocast(Tensor(a) self, ScalarType dtype) -> Tensor(a)", boxed<&autocast>},
     {"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
@@ -100,7 +122,9 @@ constexpr OpRow kRows[] = {
      boxed_lazy<&to_device>, ir::kNoEffect, &shapes::same},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
-     boxed_lazy<&to_dtype>, ir::kNoEffect, &shapes::same},
+     {boxed_lazy<&to_dtype>, &detail::PointwiseRow<&describe_to_dtype>::kBodyOfRow},
+     ir::kNoEffect,
+     &shapes::same},
     {"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
      boxed_lazy<&to_other>, ir::kNoEffect, &shapes::same},
@@ -119,7 +143,9 @@ constexpr OpRow kRows[] = {
     {"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
      "memory_format=None) -> Tensor",
-     boxed_lazy<&to_copy>, ir::kNoEffect, &shapes::same},
+     {boxed_lazy<&to_copy>, &detail::PointwiseRow<&describe_to_copy>::kBodyOfRow},
+     ir::kNoEffect,
+     &shapes::same},
     {"aten::_to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? "
      "memory_format=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&to_copy_out>},
