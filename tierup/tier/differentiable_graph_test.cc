@@ -6,6 +6,7 @@
 #include "tierup/autodiff/recording_tape.h"
 #include "tierup/base/error.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/tensor/allocator.h"
 #include "tierup/tier/tiered_graph_fixture.h"
 
 namespace tierup::tier {
@@ -180,6 +181,18 @@ TEST_F(DifferentiableGraphs, frees_what_it_saved) {
   const auto once = all_numbers(gradients({y}, {a, b}, false, true));
   EXPECT_EQ(all_numbers(gradients({y}, {a, b})), once);
   EXPECT_THROW(gradients({y}, {a, b}), Error);
+}
+
+// One of the two results is also what the pass back would read.
+TEST_F(DifferentiableGraphs, are_freed_with_results_from_which_nobody_passes_back) {
+  make(kBlocking, kTwoResults);
+  const Tensor a = leaf({4096}, 0.2F);
+  const Tensor b = leaf({4096}, 0.4F);
+  for (int call = 0; call < 3; ++call) recorded({a, b});
+  ASSERT_GE(part().compiled_calls, 1U);
+  const int64_t before = allocator_stats().live_bytes;
+  for (int call = 0; call < 8; ++call) recorded({a, b});
+  EXPECT_EQ(allocator_stats().live_bytes, before);
 }
 
 TEST_F(DifferentiableGraphs, answers_for_some_of_its_results) {

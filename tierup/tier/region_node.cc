@@ -51,7 +51,9 @@ RegionNode::RegionNode(Ref<const Region> region, Ref<const RegionPlan> plan,
     }
     inputs_.push_back(SavedTensor(arg.to_tensor()));
   }
-  for (const IValue& capture : captures) captures_.push_back(SavedTensor(capture.to_tensor()));
+  // Apart from their records: one may be a result, whose record holds this node.
+  for (const IValue& capture : captures)
+    captures_.push_back(SavedTensor(capture.to_tensor().detach()));
   set_result_count(static_cast<uint32_t>(plan_->records.size()));
 }
 
