@@ -15,8 +15,10 @@ namespace {
 
 std::vector<RowKernels<float>> all_tables() {
   std::vector<RowKernels<float>> tables{row_kernels_base()};
+#if defined(__x86_64__)
   if (instruction_set() != InstructionSet::kBase) tables.push_back(row_kernels_avx2());
   if (instruction_set() == InstructionSet::kAvx512) tables.push_back(row_kernels_avx512());
+#endif
   return tables;
 }
 
@@ -60,6 +62,7 @@ TEST(RowKernels, EveryInstructionSetGivesTheSameSums) {
   }
 }
 
+#if defined(__x86_64__)
 // Decision 0022.
 TEST(RowKernels, ExponentialsHaveTheSameBitsWithAvx2AndAvx512) {
   if (instruction_set() != InstructionSet::kAvx512) GTEST_SKIP() << "needs AVX-512";
@@ -69,6 +72,7 @@ TEST(RowKernels, ExponentialsHaveTheSameBitsWithAvx2AndAvx512) {
     EXPECT_EQ(std::memcmp(avx2.data(), avx512.data(), avx2.size() * sizeof(float)), 0) << n;
   }
 }
+#endif
 
 // Nets are answered by their twins where the flag of a NaN is up (base/float_watch.h): no function
 // may raise it for numbers, and those that give a weight to -infinity (masks) not for that, however
