@@ -50,7 +50,7 @@ if [ "$part" = all ]; then
   targets=(all)
 fi
 step "packages for AArch64" tools/aarch64_root.sh
-step configure cmake --preset aarch64 -DTIERUP_PCH=ON
+step configure cmake --preset aarch64 -DTIERUP_PCH=ON -DTIERUP_UNITY=ON
 step build ninja -C "$build" "${targets[@]}"
 [ $failed -eq 0 ] || { echo "$passed passed, $failed failed"; exit 1; }
 
