@@ -30,6 +30,9 @@ class PassNode final : public autodiff::Node {
   std::string title() const override { return "DifferentiableGraph"; }
 };
 
+// From its record: that of a result holds the node, and that of an input may once it is written.
+SavedTensor apart(const IValue& value) { return SavedTensor(value.to_tensor().detach()); }
+
 }  // namespace
 
 Ref<const runtime::RunState> Region::run_state() const {
@@ -49,11 +52,9 @@ RegionNode::RegionNode(Ref<const Region> region, Ref<const RegionPlan> plan,
       targets_.push_back(static_cast<uint32_t>(inputs_.size()));
       add_edge(autodiff::edge_to(*tensor));
     }
-    inputs_.push_back(SavedTensor(arg.to_tensor()));
+    inputs_.push_back(apart(arg));
   }
-  // Apart from their records: one may be a result, whose record holds this node.
-  for (const IValue& capture : captures)
-    captures_.push_back(SavedTensor(capture.to_tensor().detach()));
+  for (const IValue& capture : captures) captures_.push_back(apart(capture));
   set_result_count(static_cast<uint32_t>(plan_->records.size()));
 }
 
