@@ -6,7 +6,8 @@
 //   for (auto& [name, weight] : module.parameters()) use(tierup::grad_of(weight));
 //   tierup::zero_grad(module);
 //
-// A recorded call runs at tier 0. Functions throw Error with PyTorch's words where PyTorch raises.
+// Recorded calls start at tier 0; parts of them get compiled plans in the background, as other calls
+// do. Functions throw Error with PyTorch's words where PyTorch raises.
 // Thread rule: passes over graphs that share leaves may run at once; a graph belongs to one thread.
 #pragma once
 
