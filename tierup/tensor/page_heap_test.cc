@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tierup/base/emulator_fixture.h"
 #include "tierup/base/sanitizers.h"
 
 namespace tierup {
@@ -132,7 +133,7 @@ TEST(PageHeap, BlocksForHugePagesLieInRegionsOfTheirOwn) {
   EXPECT_EQ(heap.allocate(64 * kKilobyte, PageKind::kHuge),
             static_cast<char*>(huge) + 4 * kMegabyte);
   const std::string flags = mapping_flags(huge);
-  if (flags.empty() || access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+  if (is_emulated() || flags.empty() || access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
     GTEST_SKIP() << "the system does not tell";
   EXPECT_NE(flags.find(" hg"), std::string::npos) << flags;
   EXPECT_EQ(mapping_flags(small).find(" hg"), std::string::npos) << mapping_flags(small);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tierup/archive/zip_builder.h"
+#include "tierup/base/emulator_fixture.h"
 #include "tierup/base/sanitizers.h"
 #include "tierup/tierup.h"
 
@@ -61,6 +62,7 @@ uint64_t hits_of(const Module& module) {
 }
 
 TEST(Fork, compile_jobs_run_in_a_child) {
+  if (tierup::is_emulated()) GTEST_SKIP() << "QEMU ends a child that makes threads";
   const Module module = load("compile=background,profiled_runs=2");
   module({input()});
   const auto gets_a_plan = [&] {
@@ -76,6 +78,7 @@ TEST(Fork, compile_jobs_run_in_a_child) {
 }
 
 TEST(Fork, a_job_that_waited_is_done_in_the_child_too) {
+  if (tierup::is_emulated()) GTEST_SKIP() << "QEMU ends a child that makes threads";
   // The first job takes so long that the second still waits.
   const Module module = load("compile=background,profiled_runs=1,compile_delay_ms=300");
   module({input()});
@@ -104,6 +107,7 @@ TEST(Fork, modules_and_executors_of_the_parent_can_be_destroyed_in_the_child) {
 }
 
 TEST(Fork, executors_serve_in_a_child) {
+  if (tierup::is_emulated()) GTEST_SKIP() << "QEMU ends a child that makes threads";
   const Executor executor(kModel, {.max_frames = 2, .async_threads = 2, .frame_idle_ms = 20});
   executor.run_async({input()}).get();
   EXPECT_EQ(in_child([&] {
@@ -121,6 +125,7 @@ TEST(Fork, executors_serve_in_a_child) {
 
 // They would be answered twice.
 TEST(Fork, runs_that_waited_are_answered_in_the_parent_alone) {
+  if (tierup::is_emulated()) GTEST_SKIP() << "QEMU ends a child that makes threads";
   tierup::archive::testing::PickleBuilder pickle;
   pickle.global("__torch__", "M").op(")\x81}(").str("training").op("\x88ub");
   const std::string archive =
@@ -161,6 +166,7 @@ TEST(Fork, runs_that_waited_are_answered_in_the_parent_alone) {
 }
 
 TEST(Fork, a_daemon_serves) {
+  if (tierup::is_emulated()) GTEST_SKIP() << "QEMU ends a child that makes threads";
   const Module module = load("compile=background,profiled_runs=1");
   module({input()});
   module.wait_for_compilation();
