@@ -6,9 +6,9 @@
 //   for (auto& [name, weight] : module.parameters()) use(tierup::grad_of(weight));
 //   tierup::zero_grad(module);
 //
-// Recorded calls start at tier 0; parts of them get compiled plans in the background, as other calls
-// do. Functions throw Error with PyTorch's words where PyTorch raises.
-// Thread rule: passes over graphs that share leaves may run at once; a graph belongs to one thread.
+// Recorded calls start at tier 0; parts of them get compiled plans in the background, as other
+// calls do. Functions throw Error with PyTorch's words where PyTorch raises. Thread rule: passes
+// over graphs that share leaves may run at once; a graph belongs to one thread.
 #pragma once
 
 #include <functional>
