@@ -45,14 +45,23 @@ IValue TieredGraph::run(std::span<IValue> args, ops::RunContext& context,
   if (lookup.had_plans) {
     guard_failures_[static_cast<size_t>(lookup.outcome)].fetch_add(1, std::memory_order_relaxed);
   }
-  const bool profiled = wants_profile(lookup);
-  if (profiled && rehearses_) {
-    guarded([&] { rehearse(call); });
-    lookup = table_.find(args, context.policy);
-    if (lookup.plan && !options_.guards_fail) return run_specialized(lookup.plan, call);
+  if (wants_profile(lookup)) {
+    const uint64_t installs =
+        installs_.load();  // Before the table is looked at again: see record().
+    const auto serves = [&] {
+      lookup = table_.find(args, context.policy);
+      return lookup.plan && !options_.guards_fail;
+    };
+    if (serves()) return run_specialized(lookup.plan, call);
+    if (rehearses_) {
+      guarded([&] { rehearse(call, installs); });
+      if (serves()) return run_specialized(lookup.plan, call);
+    }
+    tier0_calls_.fetch_add(1, std::memory_order_relaxed);
+    return run_profiled(call, installs);
   }
   tier0_calls_.fetch_add(1, std::memory_order_relaxed);
-  return profiled ? run_profiled(call) : run_tier0(call);
+  return run_tier0(call);
 }
 
 IValue TieredGraph::run_specialized(const Ref<const InstalledPlan>& plan, const Call& call) {
@@ -253,15 +262,15 @@ const runtime::ProfileLayout& TieredGraph::layout() {
   return *layout_;
 }
 
-IValue TieredGraph::run_profiled(const Call& call) {
+IValue TieredGraph::run_profiled(const Call& call, uint64_t installs) {
   runtime::RunProfiler profiler(layout(), call.args);
   IValue result =
       program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
-  guarded([&] { record(profiler.take(), call.context.policy); });
+  guarded([&] { record(profiler.take(), call.context.policy, installs); });
   return result;
 }
 
-void TieredGraph::rehearse(const Call& call) {
+void TieredGraph::rehearse(const Call& call, uint64_t installs) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint32_t runs = profile_ ? profile_->run_count() : 0;
@@ -278,7 +287,7 @@ void TieredGraph::rehearse(const Call& call) {
   } catch (const std::exception&) {
     return;  // The call itself will throw, at tier 0, with its effects.
   }
-  record(profiler.take(), call.context.policy);
+  record(profiler.take(), call.context.policy, installs);
 }
 
 // After a specialisation was made, the next one needs twice as many misses as the last.
@@ -293,12 +302,13 @@ bool TieredGraph::wants_profile(PlanTable::Lookup& lookup) {
   return false;
 }
 
-void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& policy) {
+void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& policy,
+                         uint64_t installs) {
   std::optional<SpecializeRequest> request;
   uint64_t generation = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (pinned_.load() || job_pending_.load()) return;
+    if (pinned_.load() || job_pending_.load() || installs != installs_.load()) return;
     if (!profile_) profile_.emplace();
     profile_->merge(run);
     if (profile_->run_count() < options_.profiled_runs) return;
@@ -408,6 +418,7 @@ std::optional<uint32_t> TieredGraph::install(const Ref<InstalledPlan>& plan) {
       table_.install(plan, {options_.max_plans, size_t{options_.max_plan_mib} << 20});
   if (evicted > 0) log(fmt::format("{} plans evicted", evicted));
   evictions_ += static_cast<uint32_t>(evicted);
+  installs_.fetch_add(1);  // After the table has it: who reads this count finds the plan.
   misses_to_skip_.store(options_.policy == Policy::kAdaptive ? (uint64_t{1} << std::min(made_, 20U))
                                                              : 0);
   reason_ = Reason::kNone;

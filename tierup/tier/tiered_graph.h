@@ -72,7 +72,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // Tier 0 where it is all there is: with branches at the same time, if that is wanted and pays.
   IValue run_uncompiled(const Call& call);
   void offer_tier0_branches(const profile::GraphProfile& run);
-  IValue run_profiled(const Call& call);
+  IValue run_profiled(const Call& call, uint64_t installs);
   IValue run_specialized(const Ref<const InstalledPlan>& plan, const Call& call);
   IValue run_plan(const Ref<const InstalledPlan>& plan, const Call& call);
   IValue run_planned(const Ref<const InstalledPlan>& plan, const Call& call, SizedPlan* sized);
@@ -93,7 +93,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void trim_when_idle(uint64_t calls_before);
   IValue run_checked(const Ref<const InstalledPlan>& plan, const Call& call);
   // Profiles the call on copies of its arguments, and compiles before it returns.
-  void rehearse(const Call& call);
+  void rehearse(const Call& call, uint64_t installs);
 
   // A job of this graph, which it keeps alive; put off by `delay`, if given.
   using JobBody = std::function<void(TieredGraph& graph, const std::atomic<bool>& cancelled)>;
@@ -125,7 +125,9 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // For a light job: holds a plan until no call runs it, so that none frees it.
   void keep_while_used(Ref<const InstalledPlan> plan);
   const runtime::ProfileLayout& layout();
-  void record(const profile::GraphProfile& run, const ops::Policy& policy);
+  // `installs`: their count when the run began. A run that began before a plan came was profiled
+  // for that one and is no reason for another.
+  void record(const profile::GraphProfile& run, const ops::Policy& policy, uint64_t installs);
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
   SpecializeRequest request_for(const profile::GraphProfile& profile, const ops::Policy& policy);
   // What becomes of the graph if the plan cannot be made: tier 0 for good, or another try once it
@@ -167,6 +169,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::array<std::atomic<uint64_t>, runtime::kGuardOutcomeCount> guard_failures_{};
   std::atomic<bool> pinned_{false};  // No profiling, no jobs; the table may still hold plans.
   std::atomic<bool> job_pending_{false};
+  std::atomic<uint64_t> installs_{0};  // Of plans.
   std::atomic<bool> trim_pending_{false};
   std::atomic<uint64_t> misses_to_skip_{0};
   std::once_flag layout_made_;

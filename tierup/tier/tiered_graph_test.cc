@@ -272,6 +272,28 @@ TEST_F(TieredGraphTest, ManyThreadsFromColdGetRightAnswersAndOnePlan) {
   EXPECT_EQ(report().calls, 1600U);
 }
 
+// Eight threads profile, two of them are enough, and the plan is there before the others are done:
+// what these saw must not be taken for shapes that it does not serve.
+TEST_F(TieredGraphTest, ARunThatBeganBeforeThePlanIsNoProfileForAnother) {
+  make("policy=reference,compile=blocking,profiled_runs=1", R"(graph @main(%a : Tensor) {
+  %one : int = prim::Constant[value=1]()
+  prim::Print(%one)
+  %r : Tensor = aten::add.Tensor(%a, %a, %one)
+  return (%r)
+})");
+  const Ref<const runtime::RunState> state(make_ref<runtime::RunState>().get());
+  const auto call_printing = [&](const std::function<void(const std::string&)>& print) {
+    ops::RunContext context;
+    context.print = print;
+    std::vector<IValue> args = {filled({4}, 2)};
+    EXPECT_EQ(graph_->run(args, context, state).to_tensor().data<float>()[3], 4.0F);
+  };
+  // Another call comes, and its plan, while the first one is profiled.
+  call_printing([&](const std::string&) { call_printing([](const std::string&) {}); });
+  EXPECT_EQ(report().tier0_calls, 2U);
+  EXPECT_EQ(report().plans_made, 1U);
+}
+
 // What operators make in the background is a job of the graph.
 TEST_F(TieredGraphTest, WorkOfAnOperatorThatThrowsIsTold) {
   make("compile=background,profiled_runs=1");
