@@ -21,7 +21,7 @@ bool is_same_value(const IValue& a, const IValue& b) {
 }
 
 // Of this form, with numbers between 0.1 and 0.9.
-Tensor made_up(const InputForm& form) {
+Tensor synthetic_input(const InputForm& form) {
   int64_t extent = numel_of(form.sizes) == 0 ? 0 : 1;
   for (size_t d = 0; d < form.sizes.size() && extent > 0; ++d)
     extent += (form.sizes[d] - 1) * form.strides[d];
@@ -65,7 +65,8 @@ class RegionCompiler {
         args.push_back(form.constant);
         continue;
       }
-      const Tensor tensor = request_.copies[i].defined() ? request_.copies[i] : made_up(form);
+      const Tensor tensor =
+          request_.copies[i].defined() ? request_.copies[i] : synthetic_input(form);
       require(std::ranges::equal(tensor.strides(), form.strides), ErrorCode::kUnsupported,
               "an input of indices that lies in memory in no order of its own");
       tensor.impl()->wrapped_number = form.wrapped_number;
