@@ -2,9 +2,9 @@
 """Plants small faults, one at a time, and shows that a test finds each (`make faults`).
 
 A copy of the tree (build/faults/tree) is changed as tests/planted_faults.ini says, built in its own build/release and tested.
-Files are compiled one by one, so that the compiler's cache serves and a fault costs one of them. First every test must pass as
-the tree is, and select some test at all; then, of each fault, the test must fail: a fault that is not found, does not apply or
-does not compile fails the whole. Arguments name faults (patterns); --list lists them.
+Sources are united as `make` unites them, so that the compiler's cache has all of the tree as it is, and a fault costs one object.
+First every test must pass as the tree is, and select some test at all; then, of each fault, the test must fail: a fault that is
+not found, does not apply or does not compile fails the whole. Arguments name faults (patterns); --list lists them.
 
     [name]                 what is wrong, in words
     file  = PATH           of the tree
@@ -102,9 +102,9 @@ def outcome_of(fault):
 def prepare(faults):
     """Copies and builds; the tests that fail without any fault."""
     copy_tree()
-    if not (BUILD / "build.ninja").exists():
-        subprocess.run(["cmake", "--preset", "release", "-DTIERUP_PCH=ON", "-DTIERUP_UNITY=OFF"], cwd=TREE, check=True,
-                       stdout=subprocess.DEVNULL)
+    # An edited source must not make CMake unite all sources again: a fault is no new tree.
+    subprocess.run(["cmake", "--preset", "release", "-DTIERUP_PCH=ON", "-DTIERUP_UNITY=ON", "-DCMAKE_SUPPRESS_REGENERATION=ON"],
+                   cwd=TREE, check=True, stdout=subprocess.DEVNULL)
     targets = sorted({target for fault in faults.values() for target in fault.get("build", "").split()})
     if not build(targets):
         sys.exit("the tree itself does not build")
