@@ -165,6 +165,9 @@ TEST(NeuralNet, windows_are_padded_to_the_same_size) {
 }
 
 TEST(NeuralNet, transposed_convolutions_of_many_forms) {
+#ifdef __aarch64__
+  GTEST_SKIP() << "oneDNN takes none of their paddings there: such nets stay at tier 0";
+#endif
   using L = Line;
   struct Form {
     int64_t in, out, kernel, stride, padding, output_padding, height, width;
