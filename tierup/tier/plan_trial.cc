@@ -241,9 +241,14 @@ std::optional<PlanTrial::Result> PlanTrial::result(const SizedPlan& sized) {
   const SizedTrial& entry = sized.trial;
   const uint8_t verdict = entry.verdict.load(std::memory_order_acquire);
   if (verdict == kOpen) return std::nullopt;
-  Result result{static_cast<Contender>(verdict), {}};
+  Result result{static_cast<Contender>(verdict), {}, 0};
   for (size_t i = 0; i < kContenders; ++i) {
     if (entry.samples[i].size() > 0) result.medians[i] = entry.samples[i].median();
+  }
+  const std::optional<int64_t> best = result.medians[verdict];
+  for (size_t i = 0; best && i < kContenders; ++i) {
+    const int64_t longer = std::max<int64_t>(result.medians[i].value_or(0) - *best, 0);
+    result.lost_time += longer * kRow * entry.samples[i].size();
   }
   return result;
 }

@@ -78,6 +78,7 @@ class PlanTrial {
   struct Result {
     Contender winner;
     std::array<std::optional<int64_t>, kContenders> medians;
+    int64_t lost_time = 0;  // What the others' calls took longer than the winner's would have.
   };
   static std::optional<Result> result(const SizedPlan& sized);
   // All trials have ended, at least one, and this contender won each.

@@ -418,6 +418,7 @@ std::optional<uint32_t> TieredGraph::install(const Ref<InstalledPlan>& plan) {
       table_.install(plan, {options_.max_plans, size_t{options_.max_plan_mib} << 20});
   if (evicted > 0) log(fmt::format("{} plans evicted", evicted));
   evictions_ += static_cast<uint32_t>(evicted);
+  try_cost_.fetch_add(static_cast<int64_t>(1e6 * plan->compile_ms));
   installs_.fetch_add(1);  // After the table has it: who reads this count finds the plan.
   misses_to_skip_.store(options_.policy == Policy::kAdaptive ? (uint64_t{1} << std::min(made_, 20U))
                                                              : 0);
@@ -477,6 +478,7 @@ void TieredGraph::flush() {
   misses_to_skip_.store(0);
   job_pending_.store(false);
   lost_trials_.store(0);
+  try_cost_.store(0);
   trim_pending_.store(false);  // The timer was cancelled with the other jobs.
   pinned_.store(options_.compile == CompileMode::kOff);
   reason_ = options_.compile == CompileMode::kOff ? Reason::kCompileOff : Reason::kProfiling;

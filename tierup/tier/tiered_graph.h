@@ -182,6 +182,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::shared_ptr<std::atomic<uint32_t>> operator_jobs_ =
       std::make_shared<std::atomic<uint32_t>>(0);
   std::atomic<uint32_t> lost_trials_{0};  // In a row.
+  // Nanoseconds that compilations and trials' slower calls took since the last outcome.
+  std::atomic<int64_t> try_cost_{0};
 
   mutable std::mutex mutex_;  // Guards what follows; held for microseconds, never by a job at work.
   std::optional<profile::GraphProfile> profile_;

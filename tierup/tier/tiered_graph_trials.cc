@@ -26,7 +26,8 @@ using Contender = PlanTrial::Contender;
 // A smaller gain than the medians of some calls can tell from none: what nets gain, groups may
 // cost, or the other way round.
 constexpr double kClearGain = 0.95;
-// What trying again may cost of all calls' time; twice as rarely after each loss in a row.
+// What trying again may cost of all calls' time, compilations of all variants and their slower
+// calls; twice as rarely after each loss in a row.
 constexpr double kRetryShare = 0.01;
 
 // The next part to be left out, of those that the plan has.
@@ -72,6 +73,7 @@ void TieredGraph::after_verdict(const Ref<const InstalledPlan>& plan, const Size
   push_job(
       [plan, result = *result](TieredGraph& graph, const std::atomic<bool>& cancelled) {
         if (cancelled.load()) return;
+        graph.try_cost_.fetch_add(result.lost_time);
         graph.log(fmt::format("plan {}: {}", plan->serial, plan->trial.to_string()));
         // What lost against its rival goes first, so that the next variant meets the better one.
         Ref<const InstalledPlan> best = plan;
@@ -114,12 +116,14 @@ void TieredGraph::try_variant(const InstalledPlan& best, PlanVariant variant) {
 
 void TieredGraph::withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result) {
   if (!plan.trial.always_won(Contender::kTier0)) {
-    if (result.winner != Contender::kTier0) lost_trials_.store(0);
+    if (result.winner == Contender::kTier0) return;
+    lost_trials_.store(0);
+    try_cost_.store(0);
     return;
   }
   const std::string trial = plan.trial.to_string();
-  const double compile_time = 1e6 * plan.compile_ms / kRetryShare;
-  const double calls = compile_time / std::max(median_of(result, Contender::kTier0), 1.0);
+  const double cost = static_cast<double>(try_cost_.exchange(0)) / kRetryShare;
+  const double calls = std::min(cost / std::max(median_of(result, Contender::kTier0), 1.0), 1e12);
   const std::lock_guard<std::mutex> lock(mutex_);
   const uint32_t losses = std::min(lost_trials_.fetch_add(1), 20U);
   misses_to_skip_.store(static_cast<uint64_t>(calls) << losses);
