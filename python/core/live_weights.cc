@@ -1,5 +1,6 @@
 #include "live_weights.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -98,17 +99,19 @@ class LiveWeights {
 // A graph over one set of weights, called with the list of its inputs.
 class GraphCall {
  public:
-  // `fed`: which inputs go to the model; `layouts`: for each result the strides that it must have,
-  // or None; `lay(results, i, strides)` gives a result those.
-  GraphCall(nb::object weights, nb::object model, std::vector<Py_ssize_t> fed, nb::handle layouts,
-            nb::object lay)
+  // `fed`: which inputs go to the model; `forms`: for each result the dtype and strides (or None)
+  // that it must have, or None; `shape(results, i, dtype, strides)` gives a result those.
+  GraphCall(nb::object weights, nb::object model, std::vector<Py_ssize_t> fed, nb::handle forms,
+            nb::object shape)
       : weights_(std::move(weights)),
         model_(std::move(model)),
         fed_(std::move(fed)),
-        lay_(std::move(lay)) {
-    for (const nb::handle layout : layouts) {
-      Layout& added = layouts_.emplace_back();
-      if (!layout.is_none()) added = nb::cast<std::vector<int64_t>>(layout);
+        shape_(std::move(shape)) {
+    for (const nb::handle form : forms) {
+      Form& added = forms_.emplace_back();
+      if (form.is_none()) continue;
+      added.dtype = nb::cast<std::string>(form[0]);
+      if (!form[1].is_none()) added.strides = nb::cast<std::vector<int64_t>>(form[1]);
     }
   }
 
@@ -130,19 +133,27 @@ class GraphCall {
   }
 
  private:
-  using Layout = std::optional<std::vector<int64_t>>;
+  struct Form {
+    std::string dtype;
+    std::optional<std::vector<int64_t>> strides;
+  };
 
   nb::object results_of(const std::vector<Value>& items, const CarrierType* like) {
     nb::list results;
     for (const Value& item : items) {
       results.append(write_value(item, ResultKind::kTorch, like));
-      const Layout& layout = layouts_[results.size() - 1];
-      if (!layout || item.kind() != Value::Kind::kTensor || lies_so(item.to_tensor(), *layout)) {
-        continue;
-      }
-      lay_(results, results.size() - 1, *layout);
+      const size_t i = results.size() - 1;
+      const Form& form = forms_[i];
+      if (form.dtype.empty() || item.kind() != Value::Kind::kTensor) continue;
+      if (!is_formed(item.to_tensor(), form)) shape_(results, i, form.dtype, form.strides);
     }
     return results;
+  }
+
+  // Memory that PyTorch may resize is its own.
+  static bool is_formed(const Tensor& tensor, const Form& form) {
+    return tensor.element_count() > 0 && dtype_name(tensor.dtype()) == form.dtype &&
+           (!form.strides || lies_so(tensor, *form.strides));
   }
 
   // Strides of dimensions of one element mean nothing.
@@ -159,8 +170,8 @@ class GraphCall {
   nb::object weights_;
   nb::object model_;
   std::vector<Py_ssize_t> fed_;
-  std::vector<Layout> layouts_;
-  nb::object lay_;
+  std::vector<Form> forms_;
+  nb::object shape_;
 };
 
 }  // namespace
@@ -168,7 +179,7 @@ class GraphCall {
 void bind_live_weights(nb::module_& module) {
   nb::class_<GraphCall>(module, "GraphCall")
       .def(nb::init<nb::object, nb::object, std::vector<Py_ssize_t>, nb::handle, nb::object>(),
-           nb::arg("weights"), nb::arg("model"), nb::arg("fed"), nb::arg("layouts"), nb::arg("lay"))
+           nb::arg("weights"), nb::arg("model"), nb::arg("fed"), nb::arg("forms"), nb::arg("shape"))
       .def("__call__", &GraphCall::operator(), nb::arg("inputs"));
   nb::class_<LiveWeights>(module, "LiveWeights")
       .def(nb::init<nb::handle, const std::vector<Py_ssize_t>&, bool>(), nb::arg("arguments"),

@@ -2,6 +2,9 @@
 
 import array
 import os
+import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
@@ -134,17 +137,52 @@ def test_an_import_that_fails_says_why_in_one_sentence(text, sentence):
     assert sentence in reason(text)
 
 
-def test_an_extension_that_is_no_library_is_told_at_import(tmp_path):
-    import pathlib
-    import shutil
+def of_another_machine(extension):
+    """AArch64's, or x86-64's where that is this one."""
+    extension[18:20] = (62 if extension[18:20] == b"\xb7\0" else 183).to_bytes(2, "little")
 
+
+def of_a_newer_glibc(extension):
+    """Its first version of the C library, by one that none has yet: the name, and its hash where it is asked for."""
+
+    def hash_of(name):
+        value = 0
+        for byte in name:
+            value = (value << 4) + byte
+            value = (value ^ (value & 0xF0000000) >> 24) & 0x0FFFFFFF
+        return value.to_bytes(4, "little")
+
+    old = re.search(rb"\0(GLIBC_2[.0-9]+)\0", extension)[1]
+    new = b"GLIBC_9" + old[7:]
+    assert hash_of(old) in extension
+    extension[:] = extension.replace(b"\0" + old + b"\0", b"\0" + new + b"\0").replace(hash_of(old), hash_of(new))
+
+
+def cut_short(extension):
+    del extension[25:]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (of_another_machine, "was made for another architecture than"),
+        (of_a_newer_glibc, "needs glibc 9"),
+        (cut_short, "tierup"),
+    ],
+)
+def test_an_extension_that_cannot_be_loaded_here_is_told_at_import(tmp_path, change, sentence):
     package = pathlib.Path(tierup.__file__).parent
-    shutil.copytree(package, tmp_path / "tierup", ignore=shutil.ignore_patterns("*.so*", "*.pt", "lib"))
-    (tmp_path / "tierup" / "_core.abi3.so").write_bytes(b"\x7fELF of some other machine")
+    for folder in (package, package.with_name("tierup.libs")):  # What auditwheel put beside it.
+        if folder.exists():
+            shutil.copytree(folder, tmp_path / folder.name)
+    (file,) = (tmp_path / "tierup").glob("_core*.so")
+    extension = bytearray(file.read_bytes())
+    change(extension)
+    file.write_bytes(extension)
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tierup"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     last = run.stderr.strip().splitlines()[-1]
-    assert run.returncode == 1 and last.startswith("ImportError: ") and "tierup" in last
+    assert run.returncode == 1 and last.startswith("ImportError: ") and sentence in last, run.stderr
 
 
 def test_the_configuration_says_what_models_run_on():

@@ -22,6 +22,8 @@ _DTYPES = {
 }  # fmt: skip
 _FORMATS = {torch.contiguous_format: 1, torch.channels_last: 2, torch.channels_last_3d: 3, torch.preserve_format: 4}
 _LAYOUTS = {torch.strided: 7, torch.sparse_coo: 1, torch.sparse_csr: 2}
+_FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+_WITH_EFFECTS = torch.ops.higher_order.with_effects
 _LEAF = {"type": None, "context": None, "children_spec": []}
 
 
@@ -48,6 +50,10 @@ def _number(value: float):
     return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
 
 
+def _uses_result(node: Node, number: int) -> bool:
+    return any(user.target is not operator.getitem or user.args[1] == number for user in node.users)
+
+
 class _Writer:
     def __init__(self, graph_module: GraphModule, bound: dict[int, tuple[str, str]]):
         self.module = graph_module
@@ -60,7 +66,8 @@ class _Writer:
         self.results: dict[Node, list[str]] = {}  # Names of the values of nodes with several.
         self.constants: dict[str, torch.Tensor] = {}
         self.outputs: list = []
-        self.user_inputs = 0
+        self.fed: list[int] = []  # Positions of the inputs that are no weights.
+        self.tokens: set[Node] = set()  # What stands for the order of effects: None in a call.
         self._expressions: dict = {}
 
     # ---- Values ----
@@ -121,7 +128,8 @@ class _Writer:
 
     def argument(self, value) -> dict:
         if isinstance(value, Node):
-            return self.reference(value)
+            inner = self.attribute(value) if value.op == "get_attr" else None
+            return self.subgraph(value.name, inner) if isinstance(inner, GraphModule) else self.reference(value)
         if value is None:
             return {"as_none": True}
         if isinstance(value, bool):
@@ -145,6 +153,14 @@ class _Writer:
         if isinstance(value, (list, tuple)):
             return self.sequence(list(value))
         raise Decline(f"an argument of the type {type(value).__name__}")
+
+    @staticmethod
+    def subgraph(name: str, module: GraphModule) -> dict:
+        inner = _Writer(module, {})
+        graph = inner.graph()
+        if inner.constants or len(graph["outputs"]) != len(inner.outputs):
+            raise Decline(f"the graph {name}, with constants in it")
+        return {"as_graph": {"name": name, "graph": graph}}
 
     @staticmethod
     def coded(table: dict, value) -> int:
@@ -177,6 +193,9 @@ class _Writer:
     # ---- Nodes ----
 
     def placeholder(self, node: Node, position: int) -> None:
+        if any(user.target is _WITH_EFFECTS and user.args[0] is node for user in node.users):
+            self.tokens.add(node)
+            return
         value = node.meta.get("val")
         if value is None:
             raise Decline(f"the input {node.name} of an unknown kind")
@@ -187,11 +206,16 @@ class _Writer:
             spec = {kind: {"arg": {"name": node.name}, f"{kind}_name": name}}
         else:
             spec = {"user_input": {"arg": reference}}
-            self.user_inputs += 1
+            self.fed.append(position)
         self.input_specs.append(spec)
 
+    def attribute(self, node: Node):
+        return operator.attrgetter(node.target)(self.module)
+
     def constant(self, node: Node) -> None:
-        value = operator.attrgetter(node.target)(self.module)
+        value = self.attribute(node)
+        if isinstance(value, GraphModule):
+            return  # Written where an operator takes it.
         if not isinstance(value, torch.Tensor):
             raise Decline(f"the attribute {node.target}, a {type(value).__name__}")
         node.meta.setdefault("val", value)
@@ -201,11 +225,18 @@ class _Writer:
         self.input_specs.append({"tensor_constant": {"arg": {"name": node.name}, "tensor_constant_name": name}})
 
     def call(self, node: Node) -> None:
+        if node.target is operator.getitem and node.args[0].target is _WITH_EFFECTS and node.args[1] == 0:
+            self.tokens.add(node)
+            return
         if node.target is operator.getitem and node.args[0] in self.results:
             self.results[node] = [self.results[node.args[0]][node.args[1]]]
             return
-        target, inputs = self.target_and_inputs(node)
         value = node.meta.get("val")
+        if node.target is _FLASH and not _uses_result(node, 1):
+            return self.attention(node, value[0])
+        if node.target is _WITH_EFFECTS:
+            return self.effect(node, value)
+        target, inputs = self.target_and_inputs(node)
         if isinstance(value, (tuple, list)):
             names = self.results[node] = [f"{node.name}_{i}" for i in range(len(value))]
             references = [
@@ -217,13 +248,39 @@ class _Writer:
             outputs = [{"as_none": True}]
         else:
             outputs = [self.declare(node.name, value)]
+        self.emit(node, target, inputs, outputs)
+
+    def emit(self, node: Node, target: str, inputs: list[dict], outputs: list[dict]) -> None:
         trace = node.meta.get("stack_trace")
         metadata = {"stack_trace": trace} if trace else {}
         self.nodes.append({"target": target, "inputs": inputs, "outputs": outputs, "metadata": metadata})
 
+    def attention(self, node: Node, value) -> None:
+        """Without the sums that a backward pass would need."""
+        arguments = dict(zip(("query", "key", "value", "dropout_p", "is_causal"), node.args)) | dict(node.kwargs)
+        heads = [arguments[name].meta["val"].shape[1] for name in ("query", "key")]
+        arguments["enable_gqa"] = heads[0] != heads[1]
+        self.results[node] = [f"{node.name}_0"]
+        target = "torch.ops.aten.scaled_dot_product_attention.default"
+        self.emit(node, target, self.named(arguments), [self.declare(self.results[node][0], value)])
+
+    def effect(self, node: Node, value) -> None:
+        """An operator among those whose order counts, as that of all does here."""
+        _, target, *args = node.args
+        results = [result for result in value[1:] if result is not None]
+        names = [f"{node.name}_{i}" for i in range(len(results))]
+        self.results[node] = ["", *names]
+        arguments = dict(zip((formal.name for formal in target._schema.arguments), args)) | dict(node.kwargs)
+        outputs = [self.declare(name, result) for name, result in zip(names, results)]
+        self.emit(node, f"torch.ops.{target}", self.named(arguments), outputs or [{"as_none": True}])
+
     def target_and_inputs(self, node: Node) -> tuple[str, list[dict]]:
         target, arguments = node.target, {}
-        if target is torch.ops.prims.convert_element_type.default:
+        if target is torch.ops.aten.view.default:
+            # Nothing is written through it here, and what it sees may lie otherwise than PyTorch's would.
+            target = torch.ops.aten.reshape.default
+            arguments = {"self": node.args[0], "shape": node.args[1]}
+        elif target is torch.ops.prims.convert_element_type.default:
             target, arguments = torch.ops.aten._to_copy.default, {"self": node.args[0], "dtype": node.args[1]}
         elif str(target) == "prims.fma.default":
             factor, other, addend = node.args
@@ -235,6 +292,9 @@ class _Writer:
             for formal, value in zip(target._schema.arguments, node.args):
                 arguments[formal.name] = value
             arguments.update(node.kwargs)
+        elif isinstance(target, torch._ops.HigherOrderOperator):
+            inputs = [{"name": "", "arg": self.argument(value)} for value in node.args]
+            return f"torch.ops.higher_order.{target.name()}", inputs + self.named(node.kwargs)
         elif callable(target) and getattr(target, "__module__", None) in ("_operator", "math", "torch"):
             arguments = {str(i): value for i, value in enumerate(node.args)}
             name = f"{target.__module__}.{target.__name__}"
@@ -246,7 +306,7 @@ class _Writer:
     def named(self, arguments: dict) -> list[dict]:
         return [{"name": name, "arg": self.argument(value)} for name, value in arguments.items()]
 
-    def write(self, convention: dict | None, ranges: dict) -> str:
+    def graph(self) -> dict:
         # Constants are inputs of the program, which come before all else.
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
         for position, node in enumerate(placeholders):
@@ -258,22 +318,28 @@ class _Writer:
             if node.op == "call_function":
                 self.call(node)
             elif node.op == "output":
-                self.outputs = list(node.args[0])
+                result = node.args[0]
+                values = result if isinstance(result, (tuple, list)) else [result]
+                self.outputs = [None if value in self.tokens else value for value in values]
             elif node.op not in ("placeholder", "get_attr"):
                 raise Decline(f"a node of the kind {node.op}")
         results = [self.reference(output) for output in self.outputs if isinstance(output, Node)]
-        graph = {
+        return {
             "inputs": self.inputs,
             "outputs": results,
             "nodes": self.nodes,
             "tensor_values": self.tensors,
             "sym_int_values": self.numbers,
         }
+
+    def write(self, convention: dict | None, ranges: dict) -> str:
+        graph = self.graph()
+        results = graph["outputs"]
         signature = {
             "input_specs": self.input_specs,
             "output_specs": [{"user_output": {"arg": result}} for result in results],
         }
-        root = {"fqn": "", "signature": convention or _flat_specs(self.user_inputs, len(results))}
+        root = {"fqn": "", "signature": convention or _flat_specs(len(self.fed), len(results))}
         return json.dumps(
             {
                 "schema_version": {"major": 8, "minor": 8},
@@ -289,7 +355,8 @@ def weight_name(position: int) -> str:
 
 
 class Program:
-    """A graph's JSON; its constants by name; and its outputs, of which those that are no nodes are values."""
+    """A graph's JSON; its constants by name; its outputs, of which those that are no nodes are values; and the
+    positions of the inputs that it takes in a call."""
 
     def __init__(self, graph_module: GraphModule, bound: dict[int, tuple[str, str]], convention=None, ranges=None):
         """`bound`: the kind ("parameter", "buffer") and name of each input that is a weight, by position. `convention`:
@@ -298,3 +365,4 @@ class Program:
         self.json = writer.write(convention, ranges or {})
         self.constants = writer.constants
         self.outputs = writer.outputs
+        self.fed = writer.fed

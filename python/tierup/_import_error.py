@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 
@@ -12,7 +13,9 @@ def reason(text: str) -> str:
         own = " ".join(platform.libc_ver()).strip() or "another C library"
         name = {"GLIBC": "glibc", "GLIBCXX": "libstdc++ with GLIBCXX_", "CXXABI": "libstdc++ with CXXABI_"}[wanted[1]]
         return f"this wheel of tierup needs {name} {wanted[2]} or newer, and this system has {own}".replace("_ ", "_")
-    if "wrong ELF class" in text or "invalid ELF header" in text or "cannot execute" in text:
+    # Of a file that is there, this means a machine that is not this one.
+    missing = re.match(r"(/.*): cannot open shared object file", text)
+    if missing and os.path.exists(missing[1]) or "wrong ELF class" in text or "invalid ELF header" in text or "cannot execute" in text:
         return f"this wheel of tierup was made for another architecture than {platform.machine()}"
     if "nanobind_backend" in text:
         return "tierup needs the package nanobind-backend: pip install nanobind-backend"

@@ -39,7 +39,8 @@ class _Runs:
         try:
             executor._start(args, kwargs, time_limit, token, self._core, ticket)
         except BaseException:
-            del self._pending[ticket]
+            token.cancel()  # A signal's exception may come when the run is under way.
+            self._pending.pop(ticket, None)
             raise
         return token
 

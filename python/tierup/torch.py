@@ -21,6 +21,7 @@ from torch._guards import TracingContext
 
 from . import _core
 from ._errors import Error, Unsupported
+from ._foreach import is_foreach, one_by_one
 from ._fx_program import Decline, Program, weight_name
 
 _MAX_VARIANTS = 4
@@ -54,7 +55,7 @@ class _Bound:
         tensors.update({name: _core.tensor(value.detach()) for name, value in graph.program.constants.items()})
         options = {"tiering": graph.options.tiering} if graph.options.tiering else {}
         self.model = _core.Model((graph.program.json, tensors), options)
-        self.call = _core.GraphCall(self.watch, self.model, graph.fed, graph.layouts, _lay)
+        self.call = _core.GraphCall(self.watch, self.model, graph.program.fed, graph.forms, _shape_result)
         # Another object may come to lie where a dead weight lay.
         for position in positions:
             weakref.finalize(arguments[position], _forget, weakref.ref(graph), weakref.ref(self)).atexit = False
@@ -72,20 +73,22 @@ class Graph:
         placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
         self.kind, self.options, self.reason = kind, options, ""
         self.mutated = _mutated_inputs(graph_module, placeholders)
-        usable = (i for i in static if i not in self.mutated and _is_weight(placeholders[i].meta.get("val")))
-        self.static = sorted(usable)
-        self.program = Program(graph_module, {i: ("parameter", weight_name(i)) for i in self.static})
-        self.fed = [i for i in range(len(placeholders)) if i not in set(self.static)]
+        self.original, self.left = graph_module, None
+        self.bind(i for i in static if i not in self.mutated and _is_weight(placeholders[i].meta.get("val")))
         results = [node for node in self.program.outputs if isinstance(node, torch.fx.Node)]
-        self.layouts = [_static_strides(node.meta["val"]) for node in results]
+        self.forms = [_form(node.meta["val"]) for node in results]
         self.fixed = len(results) < len(self.program.outputs)
         self.is_random = any(_is_random(node.target) for node in graph_module.graph.nodes)
-        self.original, self.left = graph_module, None
         self.variants: list[_Bound] = []
         self.lock = threading.Lock()
         # Missing operators are told now, not in a call: over weights without numbers.
         self.probe()
         _graphs.add(self)
+
+    def bind(self, static) -> None:
+        """Writes the program, with the inputs at these positions as its weights."""
+        self.static = sorted(static)
+        self.program = Program(self.original, {i: ("parameter", weight_name(i)) for i in self.static})
 
     def probe(self) -> None:
         options = {"tiering": "compile=off"}
@@ -100,6 +103,10 @@ class Graph:
         for variant in self.variants:
             if variant.watch.match(arguments):
                 return variant
+        with self.lock:
+            tracked = [i for i in self.static if not arguments[i].is_inference()]
+            if len(tracked) < len(self.static):
+                self.bind(tracked)  # Writes to the others would not be seen.
         made = _Bound(self, arguments)
         with self.lock:
             self.variants = [made, *self.variants[: _MAX_VARIANTS - 1]]
@@ -148,25 +155,30 @@ class Graph:
         return [next(left) if isinstance(output, torch.fx.Node) else output for output in self.program.outputs]
 
     def __repr__(self) -> str:
-        return f"<tierup graph, {self.kind}, {len(self.static)} weights, {len(self.fed)} inputs>"
+        return f"<tierup graph, {self.kind}, {len(self.static)} weights, {len(self.program.fed)} inputs>"
 
 
 def _is_weight(value) -> bool:
     return isinstance(value, torch.Tensor) and not value.is_inference() and all(isinstance(s, int) for s in value.shape)
 
 
-def _static_strides(value):
-    """The strides that a result must have; None where they are not known before the call, or mean nothing."""
-    return tuple(value.stride()) if _is_static(value) and value.numel() > 0 else None
+def _form(value):
+    """The dtype and strides that a result must have; None for strides that are not known before the call, or mean
+    nothing, and for what is no tensor."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    strides = tuple(value.stride()) if _is_static(value) and value.numel() > 0 else None
+    return str(value.dtype).removeprefix("torch."), strides
 
 
 def _is_static(value) -> bool:
     return isinstance(value, torch.Tensor) and all(isinstance(n, int) for n in (*value.shape, *value.stride()))
 
 
-def _lay(results: list, i: int, strides) -> None:
-    """Gives a result the strides that it must have."""
-    laid = torch.empty_strided(results[i].shape, strides, dtype=results[i].dtype)
+def _shape_result(results: list, i: int, dtype: str, strides) -> None:
+    """Gives a result the dtype and strides that it must have, in memory of PyTorch's own: one without elements is often
+    resized, as by `out=`."""
+    laid = torch.empty_strided(results[i].shape, strides or results[i].stride(), dtype=getattr(torch, dtype))
     results[i] = laid.copy_(results[i])
 
 
@@ -198,7 +210,7 @@ def _decomposed(graph_module, missing: set[str]):
         if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
     }
     wanted = [target for target in targets if target._schema.name + _overload(target) in missing]
-    table = get_decompositions(wanted)
+    table = get_decompositions(wanted) | {target: one_by_one(target) for target in wanted if is_foreach(target)}
     if not table:
         return None
     values = [node.meta["val"] for node in graph_module.graph.nodes if node.op == "placeholder"]

@@ -275,13 +275,25 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   return reshape(out, sizes);
 }
 
+Tensor repeated_heads(const Tensor& keys, int64_t heads) {
+  const int64_t group = heads / keys.size(-3);
+  if (group == 1) return keys;
+  IntVector sizes(keys.sizes().begin(), keys.sizes().end());
+  const size_t at = sizes.size() - 2;
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at), group);
+  IntVector merged(keys.sizes().begin(), keys.sizes().end());
+  merged[at - 1] *= group;
+  return reshape(expand_to(unsqueeze(keys, -3), sizes), merged);
+}
+
 Tensor attention_log_sums(const Tensor& query, const Tensor& key, const Tensor& mask,
                           const AttentionOptions& options) {
   const ScalarType work = work_type(query.dtype());
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+  const Tensor keys = options.enable_gqa ? repeated_heads(key, query.size(-3)) : key;
   Tensor scores = pointwise(
       {Body::kMul},
-      {matmul(to_dtype(query, work), transpose(to_dtype(key, work), -2, -1)), Scalar(scale)});
+      {matmul(to_dtype(query, work), transpose(to_dtype(keys, work), -2, -1)), Scalar(scale)});
   const Operand hidden(Scalar(-std::numeric_limits<double>::infinity()));
   if (options.is_causal) {
     Tensor seen = Tensor::empty(IntVector{query.size(-2), key.size(-2)}, ScalarType::kBool);

@@ -34,6 +34,9 @@ std::tuple<Tensor, Tensor> attention_with_weights(const Tensor& query, const Ten
                                                   const AttentionOptions& options, double dropout_p,
                                                   Generator* generator);
 
+// Keys or values [*, H', S, E] as [*, heads, S, E]: each head as often as it serves queries'.
+Tensor repeated_heads(const Tensor& keys, int64_t heads);
+
 // The log-sum-exp over keys of each query's scores, [*, L], laid out with the heads innermost; f32
 // for f16 and bf16.
 Tensor attention_log_sums(const Tensor& query, const Tensor& key, const Tensor& mask,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tierup/kernels/attention/attention.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
@@ -36,6 +37,15 @@ Tensor masked_scores(const Tensor& scores, const Tensor& mask, bool is_causal) {
   return pointwise({Body::kAdd}, {Operand(result), Operand(to_dtype(mask, result.dtype()))});
 }
 
+// What heads that served several queries' each are due: the sums over those.
+Tensor summed_heads(const Tensor& gradient, const Tensor& keys) {
+  const int64_t heads = keys.size(1);
+  if (gradient.size(1) == heads) return gradient;
+  const IntVector grouped = {gradient.size(0), heads, gradient.size(1) / heads, gradient.size(2),
+                             gradient.size(3)};
+  return sum(reshape(gradient, grouped), IntVector{2}, false, std::nullopt);
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const Tensor& query,
@@ -46,6 +56,12 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const 
                                                       std::optional<double> scale) {
   require(query.dim() == 4 && key.dim() == 4 && value.dim() == 4 && grad.dim() == 4, kBad,
           "attention backward: expected query, key, value and gradient of 4 dimensions");
+  const auto divides = [&](const Tensor& t) {
+    return t.size(1) > 0 && query.size(1) % t.size(1) == 0;
+  };
+  require(divides(key) && divides(value), kBad,
+          "attention backward: {} heads of keys and {} of values do not divide {} of queries",
+          key.size(1), value.size(1), query.size(1));
   require(dropout_p == 0, kBad, "attention backward: dropout {} is not supported", dropout_p);
   require(sums.dim() == 3 || (sums.dim() == 4 && sums.size(3) == key.size(2)), kBad,
           "attention backward: expected the logarithms of row sums [batch, heads, queries], or the "
@@ -55,8 +71,8 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const 
   const ScalarType work = work_type(query.dtype());
   const Tensor g = to_dtype(grad, work);
   const Tensor q = to_dtype(query, work);
-  const Tensor k = to_dtype(key, work);
-  const Tensor v = to_dtype(value, work);
+  const Tensor k = repeated_heads(to_dtype(key, work), query.size(1));
+  const Tensor v = repeated_heads(to_dtype(value, work), query.size(1));
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
   Tensor weights = to_dtype(sums, work);
   if (sums.dim() == 3) {
@@ -76,8 +92,8 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const 
                        Operand(pointwise({Body::kSub}, {Operand(of_weights), Operand(row_sums)}))}),
             factor);
   return {to_dtype(matmul(of_scores, k), query.dtype()),
-          to_dtype(matmul(turned(of_scores), q), key.dtype()),
-          to_dtype(matmul(turned(weights), g), value.dtype())};
+          to_dtype(summed_heads(matmul(turned(of_scores), q), key), key.dtype()),
+          to_dtype(summed_heads(matmul(turned(weights), g), value), value.dtype())};
 }
 
 }  // namespace tierup::kernels

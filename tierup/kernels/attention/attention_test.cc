@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "tierup/kernels/attention/attention_backward.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/reduce/ragged.h"
 #include "tierup/kernels/shape/view.h"
@@ -40,6 +42,33 @@ TEST(Attention, BlocksGiveWhatTheStepsGive) {
       const AttentionOptions options{causal, 0.5, true};
       expect_close(attention(q, k, v, Tensor(), options),
                    std::get<0>(attention_with_weights(q, k, v, Tensor(), options, 0, nullptr)));
+    }
+  }
+}
+
+TEST(Attention, GradientsOfHeadsThatServeSeveralQueriesAreSummed) {
+  const AttentionOptions options{true, 0.5, true};
+  const Tensor q = numbers({2, 6, 9, 8}, 1);
+  const Tensor k = numbers({2, 2, 9, 8}, 2);
+  const Tensor v = numbers({2, 2, 9, 8}, 3);
+  const Tensor g = numbers({2, 6, 9, 8}, 4);
+  const auto gradients = [&](const Tensor& keys, const Tensor& values) {
+    return attention_backward(g, q, keys, values, attention(q, keys, values, Tensor(), options),
+                              attention_log_sums(q, keys, Tensor(), options), 0, true, Tensor(),
+                              0.5);
+  };
+  const auto [of_query, of_key, of_value] = gradients(k, v);
+  const auto [query_too, keys_too, values_too] =
+      gradients(repeated_heads(k, 6), repeated_heads(v, 6));
+  expect_close(of_query, query_too);
+  for (const auto& [summed, single] :
+       {std::pair(of_key, keys_too), std::pair(of_value, values_too)}) {
+    const int64_t head = 9 * 8;
+    for (int64_t i = 0; i < summed.numel(); ++i) {
+      float expected = 0;
+      for (int64_t copy = 0; copy < 3; ++copy)
+        expected += contiguous(single).data<float>()[(i / head * 3 + copy) * head + i % head];
+      ASSERT_NEAR(contiguous(summed).data<float>()[i], expected, 1e-4) << i;
     }
   }
 }

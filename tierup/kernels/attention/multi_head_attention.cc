@@ -119,17 +119,8 @@ std::tuple<Tensor, Tensor> attention_with_weights(const Tensor& query, const Ten
   Tensor keys = key;
   Tensor values = value;
   if (options.enable_gqa) {
-    const auto repeat = [&](const Tensor& t) {
-      const int64_t group = query.size(-3) / t.size(-3);
-      IntVector sizes(t.sizes().begin(), t.sizes().end());
-      const size_t at = sizes.size() - 2;
-      sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at), group);
-      IntVector merged(t.sizes().begin(), t.sizes().end());
-      merged[at - 1] *= group;
-      return reshape(expand_to(unsqueeze(t, -3), sizes), merged);
-    };
-    keys = repeat(key);
-    values = repeat(value);
+    keys = repeated_heads(key, query.size(-3));
+    values = repeated_heads(value, query.size(-3));
   }
   const ScalarType work = work_type(query.dtype());
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));

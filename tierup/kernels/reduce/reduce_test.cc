@@ -13,6 +13,7 @@
 #include "tierup/kernels/reduce/reduce_moments.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
 #include "tierup/kernels/reduce/scan.h"
+#include "tierup/kernels/reduce/segment.h"
 #include "tierup/kernels/reduce/sorting.h"
 #include "tierup/kernels/shape/view.h"
 #include "tierup/kernels/simd/instruction_set.h"
@@ -203,6 +204,15 @@ TEST(Sort, OfManyElementsKeepsTheOrderOfEquals) {
       }
     }
   }
+}
+
+TEST(Windows, OfOneRowAreAddedUpForEachRow) {
+  Tensor windows = Tensor::empty(IntVector{1, 2, 3}, ScalarType::kFloat);
+  fill(windows, Scalar(1));
+  const Tensor out = unfold_backward(windows, {2, 5}, 1, 3, 2);
+  const float expected[] = {1, 1, 2, 1, 1, 1, 1, 2, 1, 1};
+  for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(out.data<float>()[i], expected[i]) << i;
+  EXPECT_THROW(unfold_backward(windows, {2, 7}, 1, 3, 2), Error);
 }
 
 TEST(Statistics, TakeTheLowerMedianAndInterpolateQuantiles) {

@@ -136,14 +136,17 @@ Tensor unfold_backward(const Tensor& grad, const IntVector& input_sizes, int64_t
     return out;
   }
   const Tensor windows = unfold(out, d, size, step);
-  if (!(std::equal(windows.sizes().begin(), windows.sizes().end(), grad.sizes().begin(),
-                   grad.sizes().end()))) {
+  const IntSpan sizes = windows.sizes();
+  const auto is_spread = [](int64_t size, int64_t given) { return given == size || given == 1; };
+  if (!std::equal(sizes.begin(), sizes.end(), grad.sizes().begin(), grad.sizes().end(),
+                  is_spread)) {
     fail(ErrorCode::kInvalidArgument, "unfold_backward: expected a gradient of shape {}, got {}",
-         shape_string(windows.sizes()), shape_string(grad.sizes()));
+         shape_string(sizes), shape_string(grad.sizes()));
   }
-  for (int64_t i = 0; i < windows.sizes()[d]; ++i) {
+  const Tensor given = broadcast_to(grad, IntVector(sizes.begin(), sizes.end()));
+  for (int64_t i = 0; i < sizes[d]; ++i) {
     const Tensor target = select(windows, d, i);
-    pointwise_into(target, {Body::kAdd}, {target, select(grad, d, i)});
+    pointwise_into(target, {Body::kAdd}, {target, select(given, d, i)});
   }
   return out;
 }

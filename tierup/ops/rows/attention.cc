@@ -37,8 +37,11 @@ std::tuple<Tensor, Tensor> attend_math(RunContext& context, const Tensor& query,
 std::tuple<Tensor, Tensor> attend_flash(RunContext& context, const Tensor& query, const Tensor& key,
                                         const Tensor& value, double dropout_p, bool is_causal,
                                         const Tensor& mask, std::optional<double> scale) {
-  const Tensor out = attend(context, query, key, value, mask, dropout_p, is_causal, scale, false);
-  return {out, kernels::attention_log_sums(query, key, mask, {is_causal, scale, false})};
+  // Heads of keys that are fewer serve several queries' each, unasked.
+  const bool is_grouped = query.dim() == 4 && key.dim() == 4 && key.size(1) != query.size(1);
+  const Tensor out =
+      attend(context, query, key, value, mask, dropout_p, is_causal, scale, is_grouped);
+  return {out, kernels::attention_log_sums(query, key, mask, {is_causal, scale, is_grouped})};
 }
 
 std::tuple<Tensor, Tensor> multi_head(const Tensor& query, const Tensor& key, const Tensor& value,
