@@ -16,7 +16,7 @@
 #include "tierup/kernels/net/convolution_fixture.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/panel_convolution.h"
-#include "tierup/kernels/net/swish.h"
+#include "tierup/kernels/net/step_loops.h"
 #include "tierup/kernels/net/winograd.h"
 #include "tierup/kernels/pointwise/pointwise_runs.h"
 

@@ -6,6 +6,7 @@
 #include "tierup/kernels/convolution/convolution_onednn.h"
 #include "tierup/kernels/convolution/im2col.h"
 #include "tierup/kernels/convolution/plane_convolution.h"
+#include "tierup/kernels/convolution/volume_convolution.h"
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/shape/view.h"
@@ -132,6 +133,14 @@ void convolve_f32(const ConvGeometry& g, const Operands& o, MemoryFormat format)
     return convolve_planes(g, o.input.data<float>(), o.weight.data<float>(), bias,
                            o.output.data<float>());
   }
+  if (!channels_last && can_convolve_volumes(g)) {
+    return convolve_volumes(g, o.input.data<float>(), o.weight.data<float>(), bias,
+                            o.output.data<float>());
+  }
+  // Volumes, and windows with holes, go through reference code there.
+  const bool has_holes = g.dilation != ConvGeometry::Triple{1, 1, 1};
+  if (!channels_last && g.transposed && (g.rank == 3 || has_holes))
+    return convolve_transposed_by_gemm(g, o);
   convolve_onednn(g, channels_last, o.input.data<float>(), o.weight.data<float>(), bias,
                   o.output.data<float>());
 }

@@ -1,6 +1,7 @@
 #include "tierup/kernels/net/channel_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/simd/instruction_set.h"
@@ -9,11 +10,6 @@ namespace tierup::kernels::net {
 namespace {
 
 constexpr int64_t kGrain = 32768;  // Elements worth a thread.
-
-ChannelLoops loops() {
-  return TIERUP_VARIANT(instruction_set(), channel_loops_base, channel_loops_avx2,
-                        channel_loops_avx512)();
-}
 
 // Calls reduce(first of the points, so many channels, place of the results) for blocks of channels.
 // Of few channels, threads take a line of the cache each time, so that all have as much to do.
@@ -36,8 +32,13 @@ void each_block(const float* x, int64_t batch, int64_t points, int64_t channels,
 
 }  // namespace
 
+ChannelLoops channel_loops() {
+  return TIERUP_VARIANT(instruction_set(), channel_loops_base, channel_loops_avx2,
+                        channel_loops_avx512)();
+}
+
 void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* mean) {
-  const ChannelLoops body = loops();
+  const ChannelLoops body = channel_loops();
   each_block(x, batch, points, channels, mean, [&](const float* from, int64_t count, float* to) {
     body.sums(from, points, channels, count, 1.0F / static_cast<float>(points), to);
   });
@@ -45,7 +46,7 @@ void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t chann
 
 void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,
                        float* largest) {
-  const ChannelLoops body = loops();
+  const ChannelLoops body = channel_loops();
   each_block(x, batch, points, channels, largest, [&](const float* from, int64_t count, float* to) {
     body.largest(from, points, channels, count, to);
   });
@@ -53,13 +54,89 @@ void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t ch
 
 void scale_channels(const float* x, const float* factors, int64_t batch, int64_t points,
                     int64_t channels, float* y) {
-  const ChannelLoops body = loops();
+  const ChannelLoops body = channel_loops();
   parallel_for(
       0, batch * points, std::max<int64_t>(1, kGrain / channels), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           body.scale(x + i * channels, factors + i / points * channels, channels, y + i * channels);
         }
       });
+}
+
+// A piece stays in the nearest cache between the two looks at it.
+int64_t GroupNorm::piece_points() const {
+  constexpr int64_t kNumbers = 8192;
+  constexpr int64_t kLeast = 16;  // Fewer, and joining them would be the work.
+  return std::max(kLeast, kNumbers / channels);
+}
+
+namespace {
+
+// Of so many numbers: their mean, and the sum of the squares of what is left.
+struct JoinedMoments {
+  double count = 0, mean = 0, squares = 0;
+  void join(const JoinedMoments& other) {
+    const double total = count + other.count;
+    const double distance = other.mean - mean;
+    mean += distance * other.count / total;
+    squares += other.squares + distance * distance * count * other.count / total;
+    count = total;
+  }
+};
+
+// Those of channels with as many points each.
+JoinedMoments moments_of_piece(const float* means, const float* squares, int64_t channels,
+                               int64_t points) {
+  JoinedMoments result{static_cast<double>(channels * points)};
+  for (int64_t c = 0; c < channels; ++c) result.mean += means[c];
+  result.mean /= static_cast<double>(channels);
+  for (int64_t c = 0; c < channels; ++c) {
+    const double distance = means[c] - result.mean;
+    result.squares += squares[c] + distance * distance * static_cast<double>(points);
+  }
+  return result;
+}
+
+}  // namespace
+
+const float* group_norm_factors(const GroupNorm& norm, const float* x, const float* gamma,
+                                const float* beta, float* scratch) {
+  const ChannelLoops body = channel_loops();
+  const int64_t channels = norm.channels;
+  const int64_t pieces = norm.pieces();
+  const int64_t each = norm.piece_points();
+  const auto width = [&](int64_t piece) { return std::min(each, norm.points - piece * each); };
+  parallel_for(0, norm.batch * pieces, std::max<int64_t>(1, kGrain / (each * channels)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t first = i / pieces * norm.points + i % pieces * each;
+                   float* means = scratch + i * 2 * channels;
+                   body.moments(x + first * channels, width(i % pieces), channels, means,
+                                means + channels);
+                 }
+               });
+  float* factors = scratch + norm.batch * pieces * 2 * channels;
+  const int64_t together = channels / norm.groups;
+  parallel_for(0, norm.batch * norm.groups, std::max<int64_t>(1, kGrain / 8 / (pieces * together)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t n = i / norm.groups;
+                   const int64_t first = i % norm.groups * together;
+                   JoinedMoments joined;
+                   for (int64_t p = 0; p < pieces; ++p) {
+                     const float* means = scratch + (n * pieces + p) * 2 * channels + first;
+                     joined.join(moments_of_piece(means, means + channels, together, width(p)));
+                   }
+                   const auto variance = static_cast<float>(joined.squares / joined.count);
+                   const float rstd = 1 / std::sqrt(variance + norm.eps);
+                   float* to = factors + n * 2 * channels;
+                   for (int64_t c = first; c < first + together; ++c) {
+                     to[c] = rstd * gamma[c];
+                     to[channels + c] = beta[c] - static_cast<float>(joined.mean) * to[c];
+                   }
+                 }
+               });
+  return factors;
 }
 
 }  // namespace tierup::kernels::net

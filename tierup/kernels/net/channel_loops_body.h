@@ -64,7 +64,94 @@ void channel_scale(const float* x, const float* factors, int64_t count, float* y
   }
 }
 
-constexpr ChannelLoops kChannelLoops{&channel_sums, &channel_largest, &channel_scale};
+// Calls use(first channel, how many) for pieces of at most kLanes channels.
+template <typename Use>
+TIERUP_INLINE void each_lanes(int64_t channels, const Use& use) {
+  for (int64_t c = 0; c < channels; c += kLanes) use(c, std::min<int64_t>(kLanes, channels - c));
+}
+TIERUP_INLINE Lanes load_up_to(const float* x, int64_t count) {
+  return count == kLanes ? load(x) : load_some(x, count, 0);
+}
+TIERUP_INLINE void store_up_to(float* y, const Lanes& lanes, int64_t count) {
+  if (count == kLanes) return store(y, lanes);
+  store_some(y, lanes, count);
+}
+
+// The sum of change(numbers of a point) over all points, of `count` channels from x on.
+template <typename Change>
+TIERUP_INLINE Lanes sum_over_points(const float* x, int64_t points, int64_t stride, int64_t count,
+                                    const Change& change) {
+  Lanes total[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+  int64_t p = 0;
+  for (; p + 4 <= points; p += 4) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j)
+      total[j] = total[j] + change(load_up_to(x + (p + j) * stride, count));
+  }
+  for (; p < points; ++p) total[0] = total[0] + change(load_up_to(x + p * stride, count));
+  return (total[0] + total[1]) + (total[2] + total[3]);
+}
+
+// Of what is left without the first point, so that means that are large beside the deviations keep
+// their last places.
+void channel_moments(const float* x, int64_t points, int64_t channels, float* means,
+                     float* squares) {
+  const Lanes share = broadcast(1.0F / static_cast<float>(points));
+  each_lanes(channels, [&](int64_t c, int64_t count) {
+    const Lanes first = load_up_to(x + c, count);
+    const Lanes rest = sum_over_points(x + c, points, channels, count,
+                                       [&](const Lanes& v) TIERUP_INLINED { return v - first; });
+    const Lanes mean = first + rest * share;
+    store_up_to(means + c, mean, count);
+    const auto square = [&](const Lanes& v) TIERUP_INLINED {
+      const Lanes left = v - mean;
+      return left * left;
+    };
+    store_up_to(squares + c, sum_over_points(x + c, points, channels, count, square), count);
+  });
+}
+
+void channel_affine(const float* x, int64_t points, int64_t channels, const float* scale,
+                    const float* shift, float* y) {
+  each_lanes(channels, [&](int64_t c, int64_t count) {
+    const Lanes factor = load_up_to(scale + c, count);
+    const Lanes summand = load_up_to(shift + c, count);
+    for (int64_t p = 0; p < points; ++p) {
+      const int64_t at = p * channels + c;
+      store_up_to(y + at, load_up_to(x + at, count) * factor + summand, count);
+    }
+  });
+}
+
+void channel_blend(const float* a, const float* b, float first, float second, int64_t count,
+                   float* y) {
+  const Lanes v = broadcast(first);
+  const Lanes w = broadcast(second);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(y + i, load(a + i) * v + load(b + i) * w);
+  if (i == count) return;
+  store_some(y + i, load_some(a + i, count - i, 0) * v + load_some(b + i, count - i, 0) * w,
+             count - i);
+}
+
+void channel_blend_points(const float* x, const int64_t* index, const float* weights,
+                          int64_t points, int64_t channels, float* y) {
+  constexpr int64_t kFew = 4;  // Less than a vector of any instruction set.
+  for (int64_t p = 0; p < points; ++p) {
+    const float* a = x + index[2 * p] * channels;
+    const float* b = x + index[2 * p + 1] * channels;
+    if (channels >= kFew) {
+      channel_blend(a, b, weights[2 * p], weights[2 * p + 1], channels, y + p * channels);
+      continue;
+    }
+    for (int64_t c = 0; c < channels; ++c)
+      y[p * channels + c] = a[c] * weights[2 * p] + b[c] * weights[2 * p + 1];
+  }
+}
+
+constexpr ChannelLoops kChannelLoops{&channel_sums,        &channel_largest, &channel_scale,
+                                     &channel_moments,     &channel_affine,  &channel_blend,
+                                     &channel_blend_points};
 
 }  // namespace
 }  // namespace tierup::kernels::net

@@ -26,6 +26,11 @@ PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t colu
   return {1, 1, rows, depth, 1, rows, columns, 1, 1, 1, 1, 1, 1, 0, 0};
 }
 
+std::vector<Algorithm> panels_and_onednn(int64_t out_channels) {
+  if (out_channels % kConvolutionChannels == 0) return {Algorithm::kPanels, Algorithm::kOneDnn};
+  return {Algorithm::kOneDnn, Algorithm::kPanels};
+}
+
 std::optional<std::vector<StoreStep>> store_steps(const Layer& layer) {
   std::vector<StoreStep> steps;
   for (const Epilogue& e : layer.epilogue) {

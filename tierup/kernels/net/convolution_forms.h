@@ -17,6 +17,9 @@ PanelConvolution panel_problem(const ConvGeometry& g);
 // Rows times a matrix: a window of one point.
 PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t columns);
 
+// Both direct ones; panels whose last columns are left over come last.
+std::vector<Algorithm> panels_and_onednn(int64_t out_channels);
+
 // The epilogue, if our own loops have all of it.
 std::optional<std::vector<StoreStep>> store_steps(const Layer& layer);
 

@@ -7,7 +7,7 @@
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
-#include "tierup/kernels/net/swish.h"
+#include "tierup/kernels/net/step_loops.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
@@ -108,7 +108,7 @@ Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& sou
     pack(weight.data<float>(), reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
-  const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+  const BufferLayout bias = vector_of(layer.id * 2 + 1, grouped_bias(layer));
   const BufferLayout target = result_place(layer, channels_last(value(layer.output).sizes));
   return {source, weights, bias, target, fresh(row_major(IntVector{room}))};
 }

@@ -7,7 +7,9 @@
 #include "tierup/kernels/attention/attention_floats.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/net/channel_loops.h"
+#include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/finished_rows.h"
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 #include "tierup/kernels/pointwise/pointwise.h"
@@ -41,6 +43,8 @@ Tensor tensor_at(Bases bases, const BufferLayout& place) {
 // and in looking at the flags of all its threads. On crowded cores a barrier takes milliseconds.
 constexpr int64_t kMostForOneThread = int64_t{1} << 19;
 
+constexpr int64_t kStepGrain = 16384;  // Numbers worth a thread.
+
 }  // namespace
 
 int Emitter::threads_for(const Layer& layer) const {
@@ -55,6 +59,8 @@ int Emitter::threads_for(const Layer& layer) const {
       return worth(results * layer.weight.size(0), results + numel(0) + layer.weight.numel());
     case LayerKind::kBatchGemm:
       return worth(results * value(layer.inputs[0]).sizes.back(), results + numel(0) + numel(1));
+    case LayerKind::kMean:
+    case LayerKind::kLargest: return worth(0, numel(0));
     default: return worth(0, results);
   }
 }
@@ -89,12 +95,53 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kCat: return cat(layer);
     case LayerKind::kRepeat: return repeat(layer);
     case LayerKind::kGlu: return glu(layer);
+    case LayerKind::kGroupNorm: return group_norm(layer);
+    case LayerKind::kPoints: return points(layer);
+    case LayerKind::kResample: return resample(layer);
     case LayerKind::kFill: throw NotCompiled(NetRefusal::kLooseFill);
   }
 }
 
+// The operand's own place where that may be overwritten, and the summand is not part of it.
+Emitter::FinishedRows Emitter::finished_rows(const Layer& layer, const BufferLayout& source,
+                                             bool may_overwrite) {
+  FinishedRows rows;
+  rows.steps = *store_steps(layer);
+  const auto sum = std::find_if(layer.epilogue.begin(), layer.epilogue.end(),
+                                [](const Epilogue& e) { return e.summand >= 0; });
+  const bool has_summand = sum != layer.epilogue.end();
+  if (has_summand) rows.summand = place_in(sum->summand, source.layout);
+  const auto is_summand = [&](int input) {
+    return has_summand &&
+           root_[static_cast<size_t>(input)] == root_[static_cast<size_t>(sum->summand)];
+  };
+  const bool is_read_too = std::any_of(layer.inputs.begin(), layer.inputs.end(), is_summand);
+  rows.target =
+      is_read_too || !may_overwrite ? fresh(source.layout) : over(layer.inputs[0], source);
+  if (!has_summand) rows.summand = rows.target;
+  return rows;
+}
+
 void Emitter::activation(const Layer& layer) {
   const BufferLayout source = gapless_place(layer.inputs[0]);
+  Layer alone;
+  alone.epilogue.push_back({-1, layer.activation});
+  const auto step = store_steps(alone);
+  if (step && is_plain(source.layout)) {
+    const BufferLayout target = over(layer.inputs[0], source);
+    const int64_t count = numel_of(value(layer.output).sizes);
+    act(
+        [=, step = step->front()](Bases bases) {
+          const StepLoops loops = step_loops();
+          const float* x = at(bases, source);
+          float* y = at(bases, target);
+          parallel_for(0, count, kStepGrain, [&](int64_t begin, int64_t end) {
+            loops.apply(step, x + begin, end - begin, y + begin);
+          });
+        },
+        {source, target});
+    return settle(layer.output, target);
+  }
   const Eltwise e = eltwise_of(layer.activation);
   const dnnl::eltwise_forward::primitive_desc pd(
       {dnnl::prop_kind::forward_inference, e.algorithm, source.layout, e.alpha, e.beta},
@@ -139,6 +186,13 @@ void Emitter::binary(const Layer& layer) {
     if (!is_plain(left.layout)) left = plain_place(a);
     right.layout = row_major(small);
   }
+  if (lies_alike && (is_plain(left.layout) || !layer.epilogue.empty())) {
+    if (!is_plain(left.layout)) {
+      left = plain_place(a);
+      right = place_in(b, left.layout);
+    }
+    return join(layer, left, right);
+  }
   const auto algorithm =
       layer.multiplies ? dnnl::algorithm::binary_mul : dnnl::algorithm::binary_add;
   const dnnl::binary::primitive_desc pd({algorithm, left.layout, right.layout, left.layout},
@@ -159,6 +213,25 @@ void Emitter::binary(const Layer& layer) {
                          {DNNL_ARG_DST, target},
                          scratch(pd.scratchpad_desc())});
   settle(layer.output, target);
+}
+
+void Emitter::join(const Layer& layer, const BufferLayout& left, const BufferLayout& right) {
+  const bool is_apart =
+      root_[static_cast<size_t>(layer.inputs[0])] != root_[static_cast<size_t>(layer.inputs[1])];
+  const FinishedRows finish = finished_rows(layer, left, is_apart);
+  const int64_t count = numel_of(value(layer.output).sizes);
+  act(
+      [=, multiplies = layer.multiplies](Bases bases) {
+        const StepLoops loops = step_loops();
+        const auto joined = multiplies ? loops.multiply : loops.add;
+        const float* a = at(bases, left);
+        const float* b = at(bases, right);
+        finish.run(bases, count, 1, [&](int64_t first, int64_t numbers, float* y) {
+          joined(a + first, b + first, numbers, y);
+        });
+      },
+      {left, right, finish.target, finish.summand});
+  settle(layer.output, finish.target);
 }
 
 void Emitter::pool(const Layer& layer) {
@@ -187,9 +260,10 @@ void Emitter::pool(const Layer& layer) {
 void Emitter::over_points(const Layer& layer, OverPoints* reduce) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
   const BufferLayout source = place_in(layer.inputs[0], channels_last(sizes));
-  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
-  const int64_t batch = sizes[0];
+  const IntVector& out = value(layer.output).sizes;
+  const BufferLayout target = fresh(out.size() > 2 ? channels_last(out) : row_major(out));
   const int64_t channels = sizes[1];
+  const int64_t batch = numel_of(out) / channels;  // The points that stay take part in it.
   const int64_t points = numel_of(sizes) / batch / channels;
   act([=](Bases bases) { reduce(at(bases, source), batch, points, channels, at(bases, target)); },
       {source, target});

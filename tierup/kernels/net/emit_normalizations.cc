@@ -4,7 +4,9 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/kernels/net/channel_loops.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/finished_rows.h"
 #include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace tierup::kernels::net {
@@ -28,21 +30,22 @@ void Emitter::affine(const Layer& layer) {
   require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
   const BufferLayout source =
       place_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
-  const BufferLayout target = over(layer.inputs[0], source);
+  const FinishedRows finish = finished_rows(layer, source);
   const BufferLayout scale = vector_of(layer.id * 2, layer.scale);
   const BufferLayout shift = vector_of(layer.id * 2 + 1, layer.shift);
   const int64_t channels = sizes[layer.axis];
   const int64_t rows = numel_of(sizes) / channels;
   act(
       [=](Bases bases) {
-        const auto loop = row_kernels<float>().affine_by_column;
-        each_row(at(bases, source), at(bases, target), rows, channels, 16384,
-                 [&](const float* x, float* y) {
-                   loop(x, channels, at(bases, scale), at(bases, shift), y);
-                 });
+        const ChannelLoops loops = channel_loops();
+        const float* x = at(bases, source);
+        finish.run(bases, rows, channels, [&](int64_t first, int64_t count, float* y) {
+          loops.affine(x + first * channels, count, channels, at(bases, scale), at(bases, shift),
+                       y);
+        });
       },
-      {source, target, scale, shift});
-  settle(layer.output, target);
+      {source, finish.target, finish.summand, scale, shift});
+  settle(layer.output, finish.target);
 }
 
 Emitter::RowHomes Emitter::row_homes(const Layer& layer) {
@@ -110,6 +113,10 @@ void Emitter::rms_norm(const Layer& layer) {
 
 void Emitter::row_mean(const Layer& layer) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
+  const memory::desc given = any_place(layer.inputs[0]).layout;
+  const bool by_channels = sizes.size() > 2 && same_layout(given, channels_last(sizes)) &&
+                           !same_layout(given, row_major(sizes));
+  if (by_channels) return over_points(layer, mean_of_points);
   const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const int64_t width = sizes.back();

@@ -39,6 +39,12 @@ std::vector<float> Emitter::folded_bias(const Layer& layer) const {
   return bias;
 }
 
+std::vector<float> Emitter::grouped_bias(const Layer& layer) const {
+  std::vector<float> bias = folded_bias(layer);
+  bias.resize(static_cast<size_t>(grouped_channels(static_cast<int64_t>(bias.size()))), 0);
+  return bias;
+}
+
 // The buffer that the result goes to: the summand's own, or one that the summand was copied to.
 BufferLayout Emitter::result_place(const Layer& layer, const memory::desc& layout) {
   for (const Epilogue& e : layer.epilogue) {
@@ -80,14 +86,14 @@ void Emitter::product(const Layer& layer) {
 Algorithm Emitter::product_algorithm(const Layer& layer) {
   const PanelConvolution problem = product_problem(layer);
   const auto steps = store_steps(layer);
-  if (!steps || problem.out_channels % kConvolutionChannels != 0) return Algorithm::kOneDnn;
+  if (!steps) return Algorithm::kOneDnn;
   if (const auto known = weights_.algorithm(layer.weights_id)) return *known;
   if (!options_.measures) return Algorithm::kOneDnn;
   const IntVector key{problem.rows(), problem.depth(), problem.out_channels};
   const Algorithm chosen = measured(layer, key, [&] {
     return fastest(fmt::format("product of {}x{} and {}x{}", problem.rows(), problem.depth(),
                                problem.depth(), problem.out_channels),
-                   {Algorithm::kPanels, Algorithm::kOneDnn}, [&](Algorithm algorithm) {
+                   panels_and_onednn(problem.out_channels), [&](Algorithm algorithm) {
                      return algorithm == Algorithm::kPanels
                                 ? attempt_panels(problem, *steps)
                                 : attempt_primitive(describe_product(layer, std::nullopt));
@@ -108,7 +114,7 @@ void Emitter::panel_product(const Layer& layer) {
                         reinterpret_cast<float*>(to));
     give_back_pages(weight);
   });
-  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, grouped_bias(layer));
   const BufferLayout target = result_place(layer, row_major(value(layer.output).sizes));
   const BufferLayout room = fresh(row_major(IntVector{plan.scratch()}));
   act_panels(layer, problem, plan, {source, weights, bias, target, room});

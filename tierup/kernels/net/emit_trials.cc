@@ -8,7 +8,7 @@
 #include "tierup/kernels/net/algorithm_choices.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
-#include "tierup/kernels/net/swish.h"
+#include "tierup/kernels/net/step_loops.h"
 #include "tierup/kernels/net/trial.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 
@@ -40,8 +40,8 @@ std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
   std::vector<Algorithm> result;
   if (fits) result.push_back(large_tiles < 9 ? Algorithm::kWinogradFew : Algorithm::kWinograd4);
   if (fits && large_tiles < 32) result.push_back(Algorithm::kWinograd2);
-  if (g.out_channels % kConvolutionChannels == 0) result.push_back(Algorithm::kPanels);
-  result.push_back(Algorithm::kOneDnn);
+  const std::vector<Algorithm> direct = panels_and_onednn(g.out_channels);
+  result.insert(result.end(), direct.begin(), direct.end());
   return result;
 }
 
@@ -184,8 +184,8 @@ Emitter::OwnTrial Emitter::own_trial(const Problem& problem, int64_t weights, in
     return floats(trial_room_.at_least(which, float_bytes(count)));
   };
   return {part(Part::kSource, problem.source_count()), part(Part::kWeights, weights),
-          part(Part::kBias, problem.out_channels), part(Part::kTarget, problem.target_count()),
-          part(Part::kScratch, scratch)};
+          part(Part::kBias, grouped_channels(problem.out_channels)),
+          part(Part::kTarget, problem.target_count()), part(Part::kScratch, scratch)};
 }
 
 Emitter::Attempt Emitter::attempt_winograd(const Winograd& problem,

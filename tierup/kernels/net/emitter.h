@@ -152,6 +152,8 @@ class Emitter {
   void activation(const Layer& layer);
   void affine(const Layer& layer);
   void binary(const Layer& layer);
+  // Both operands whole and alike.
+  void join(const Layer& layer, const BufferLayout& left, const BufferLayout& right);
   void pool(const Layer& layer);
   // Over all points of each channel, these innermost: see channel_loops.h.
   using OverPoints = void(const float* x, int64_t batch, int64_t points, int64_t channels,
@@ -165,6 +167,16 @@ class Emitter {
     int64_t rows, width;
   };
   RowHomes row_homes(const Layer& layer);
+  // Whether a layer over points reads and writes planes, and not channels innermost.
+  bool stays_planar(const Layer& layer);
+  void points(const Layer& layer);
+  void resample(const Layer& layer);
+  void group_norm(const Layer& layer);
+  // Where the layer's result goes, in the layout of its operand `source`, over which it may be
+  // written; see finished_rows.h.
+  struct FinishedRows;
+  FinishedRows finished_rows(const Layer& layer, const BufferLayout& source,
+                             bool may_overwrite = true);
   void layer_norm(const Layer& layer);
   void rms_norm(const Layer& layer);
   void softmax(const Layer& layer);
@@ -221,6 +233,7 @@ class Emitter {
   // Of a product: with the normalisation's factors, and with what it adds.
   static Tensor scaled_weight(const Layer& layer);
   std::vector<float> folded_bias(const Layer& layer) const;
+  std::vector<float> grouped_bias(const Layer& layer) const;  // As our own convolutions read it.
 
   const LayerNet& net_;
   const CompileOptions& options_;

@@ -9,6 +9,8 @@
 #include <deque>
 
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/net/convolution_forms.h"
+#include "tierup/kernels/net/joined_branches.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/onednn/onednn_level.h"
 
@@ -66,6 +68,7 @@ class Fuser {
 
   void place(Layer layer) {
     if (absorb(layer)) return;
+    if (layer.kind == LayerKind::kConv) take_padding(layer);
     if (move_before_view(layer)) return;
     append(std::move(layer));
   }
@@ -74,9 +77,17 @@ class Fuser {
     switch (layer.kind) {
       case LayerKind::kAffine: return fold_affine(layer);
       case LayerKind::kActivate: return add_activation(layer);
-      case LayerKind::kBinary: return !layer.multiplies && (add_sum(layer, 0) || add_sum(layer, 1));
+      case LayerKind::kBinary:
+        return !layer.multiplies && (join_branches(layer, 0) || join_branches(layer, 1) ||
+                                     add_sum(layer, 0) || add_sum(layer, 1));
       default: return false;
     }
+  }
+  // Layers whose loops do what follows on each block before they go on.
+  bool takes_steps(const Layer& layer) {
+    if (layer.kind == LayerKind::kBinary)
+      return same_sizes(value(layer.inputs[0]).sizes, value(layer.inputs[1]).sizes);
+    return layer.kind == LayerKind::kGroupNorm || layer.kind == LayerKind::kAffine;
   }
   static bool takes_epilogue(const Layer& layer) {
     return layer.kind == LayerKind::kConv || layer.kind == LayerKind::kGemm;
@@ -87,6 +98,38 @@ class Fuser {
     placed.stands = false;
     layer.output = later.output;
     append(std::move(layer));
+  }
+
+  // Zeros around the input that only this convolution reads are its own padding.
+  void take_padding(Layer& layer) {
+    Placed* producer = sole_producer(layer.inputs[0]);
+    if (producer == nullptr || producer->layer.kind != LayerKind::kPoints) return;
+    const Layer& points = producer->layer;
+    const auto& sizes = value(points.inputs[0]).sizes;
+    ConvGeometry g = layer.conv;
+    const auto missing = 3 - points.from.size();
+    for (size_t d = 0; d < points.from.size(); ++d) {
+      const auto before = zeros_before(points.from[d], sizes[d + 2]);
+      if (!before || points.fill != 0) return;
+      g.in[missing + d] = sizes[d + 2];
+      g.padding[missing + d] += *before;
+      g.padding_after[missing + d] +=
+          static_cast<int64_t>(points.from[d].size()) - *before - sizes[d + 2];
+    }
+    layer.conv = g;
+    layer.inputs[0] = points.inputs[0];
+    producer->stands = false;
+  }
+  // Where the dimension's entries are all read in order, once, and nothing else but what is filled.
+  static std::optional<int64_t> zeros_before(const std::vector<int64_t>& from, int64_t size) {
+    const auto first = std::find(from.begin(), from.end(), 0);
+    const int64_t before = first - from.begin();
+    if (static_cast<int64_t>(from.size()) - before < size) return std::nullopt;
+    for (size_t i = 0; i < from.size(); ++i) {
+      const int64_t at = static_cast<int64_t>(i) - before;
+      if (from[i] != (at >= 0 && at < size ? at : -1)) return std::nullopt;
+    }
+    return before;
   }
 
   bool fold_affine(const Layer& layer) {
@@ -175,7 +218,14 @@ class Fuser {
     }
   }
 
+  static bool take_step(Layer& p, const Epilogue& epilogue) {
+    p.epilogue.push_back(epilogue);
+    if (store_steps(p)) return true;
+    p.epilogue.pop_back();
+    return false;
+  }
   bool take_activation(Layer& p, const Activation& activation) {
+    if (takes_steps(p)) return take_step(p, {-1, activation});
     if (!takes_epilogue(p) && p.kind != LayerKind::kBatchGemm) return false;
     if (leaves_lanes_unset(p)) return false;
     auto& done = p.epilogue;
@@ -215,13 +265,31 @@ class Fuser {
     return true;
   }
 
+  // Sums of branches of one input, of which the one at `side` takes the other one in. Weights are
+  // named by the sum: those of the branch alone are others.
+  bool join_branches(const Layer& layer, size_t side) {
+    Placed* own = sole_producer(layer.inputs[side]);
+    Placed* other = sole_producer(layer.inputs[1 - side]);
+    if (own == nullptr || other == nullptr || own == other) return false;
+    std::optional<Layer> joined = joined_branches(own->layer, other->layer);
+    if (!joined) return false;
+    joined->id = layer.id;
+    joined->output = layer.output;
+    own->stands = false;
+    other->stands = false;
+    append(std::move(*joined));
+    return true;
+  }
+
   // `side`: the operand whose producer takes the other one in.
   bool add_sum(const Layer& layer, size_t side) {
     const int own = layer.inputs[side];
     const int other = layer.inputs[1 - side];
     if (own == other || !same_sizes(value(own).sizes, value(other).sizes)) return false;
     Placed* producer = sole_producer(own);
-    if (producer == nullptr || !takes_epilogue(producer->layer)) return false;
+    if (producer == nullptr) return false;
+    const bool steps = takes_steps(producer->layer) && producer->layer.kind != LayerKind::kBinary;
+    if (!steps && !takes_epilogue(producer->layer)) return false;
     const auto& done = producer->layer.epilogue;
     if (std::any_of(done.begin(), done.end(), [](const Epilogue& e) { return e.summand >= 0; })) {
       return false;

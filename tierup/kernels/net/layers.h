@@ -12,6 +12,7 @@
 #include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/net/program.h"
 #include "tierup/kernels/pooling/pooling_window.h"
+#include "tierup/kernels/vision/resample_taps.h"
 
 namespace tierup::kernels::net {
 
@@ -24,7 +25,7 @@ enum class LayerKind : uint8_t {
   kActivate,   // activation(input)
   kBinary,     // a + b or a * b, broadcast
   kPool,       // windows of `pool`
-  kMean,       // over all spatial points: [N, C, *] to [N, C, 1...] or [N, C]
+  kMean,       // over all spatial points, or the last dimensions of them: these are 1, or gone
   kLargest,    // as kMean
   kRowMean,    // over the last axis, which stays as 1
   kRsqrt,      // 1 / sqrt(input)
@@ -39,6 +40,9 @@ enum class LayerKind : uint8_t {
   kCat,        // inputs one after the other along `axis`
   kGlu,        // the first half of `axis` times the sigmoid of the other half
   kRepeat,     // `axis`, which has one entry, so many times as the output's has
+  kGroupNorm,  // [N, C, *] over `groups` of channels and all points; no scale: 1
+  kPoints,     // of [N, C, *]: the points named by `from`, or `fill`
+  kResample,   // of [N, C, *]: sums of two weighted entries along each spatial dimension
 };
 
 enum class Function : uint8_t {
@@ -91,6 +95,11 @@ struct Layer {
   bool is_written_out = false;  // kAttention: softmax makes NaN of a query that sees no key.
   bool fills = false;           // kAttention: a mask of bools is true where the score is `fill`.
   double fill = 0;
+  int64_t groups = 1;
+  // kPoints: for each entry of a spatial dimension, the entry that it is read from; below zero:
+  // `fill`.
+  std::vector<std::vector<int64_t>> from;
+  std::vector<ResampleTaps> taps;  // Of each spatial dimension: two for each entry.
   std::vector<Epilogue> epilogue;
 };
 

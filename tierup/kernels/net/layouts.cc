@@ -107,6 +107,9 @@ std::optional<Rows> rows_of(const memory::desc& from, const memory::desc& to) {
       rows.width *= sizes[d];
     } else if (rows.count == 1) {
       rows = {sizes[d], rows.width, from_strides[d], to_strides[d]};
+    } else if (from_strides[d] == rows.count * rows.from_stride &&
+               to_strides[d] == rows.count * rows.to_stride) {
+      rows.count *= sizes[d];
     } else {
       return std::nullopt;
     }

@@ -143,8 +143,11 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
                                     parts_of(panels, plan.channel_parts) * kPanelChannels);
   const bool is_deep = problem.depth() > convolution_part_depth(problem);
   const int64_t each = parts_of(rows, plan.row_parts);
+  const bool is_ragged = problem.out_channels % kPanelGrain != 0;
   plan.scratch_of_worker =
-      rounded_up(gathered_count(problem, each) + (is_deep ? each * channels : 0), 16);
+      rounded_up(gathered_count(problem, each) + (is_deep ? each * channels : 0) +
+                     (is_ragged ? each * kPanelChannels : 0),
+                 16);
   return plan;
 }
 

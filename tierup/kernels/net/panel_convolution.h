@@ -29,8 +29,12 @@ struct PanelConvolution {
   int64_t target_count() const { return rows() * out_channels; }
 };
 
-// Output channels come in such groups; others are not convolved so.
+// Output channels are multiplied, and biases read, in such groups; of the last one, those beyond
+// the output's are zeros that go nowhere.
 constexpr int64_t kConvolutionChannels = kPanelGrain;
+constexpr int64_t grouped_channels(int64_t channels) {
+  return (channels + kPanelGrain - 1) / kPanelGrain * kPanelGrain;
+}
 // The most of a gathered row that is multiplied at a time: with it, a panel and some rows fit a
 // first-level cache.
 constexpr int64_t kConvolutionDepth = 160;
@@ -94,7 +98,8 @@ struct ConvolutionPlan {
 };
 ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads);
 
-// `scratch`: so many floats as the plan says. The target's channels lie innermost, too.
+// `scratch`: so many floats as the plan says; `bias`: grouped_channels(). The target's channels lie
+// innermost, too.
 void run_convolution(const PanelConvolution& problem, const ConvolutionPlan& plan,
                      const float* source, const float* weights, const float* bias,
                      std::span<const StoreStep> steps, float* target, float* scratch);

@@ -76,7 +76,8 @@ class ConvolutionRunner {
         channels_(part.last_channel - part.first_channel),
         rows_(part.last_row - part.first_row),
         gathered_(part.scratch),
-        sums_(gathered_ + gathered_count(p_, rows_)) {}
+        sums_(gathered_ + gathered_count(p_, rows_)),
+        ragged_(sums_ + (depth_ > convolution_part_depth(p_) ? rows_ * sums_stride() : 0)) {}
 
   void run() {
     const WindowsInside inside(p_, part_.first_row, part_.last_row);
@@ -127,8 +128,17 @@ class ConvolutionRunner {
       product.ahead = reinterpret_cast<const char*>(next_weights(from, to, column));
       product.ahead_bytes = product.depth * product.width * 4;
       product.sums = is_first ? nullptr : sums_ + column;
-      product.c =
-          is_last ? part_.target + part_.first_row * p_.out_channels + channel : sums_ + column;
+      const int64_t beyond = channel + product.width - p_.out_channels;
+      const bool is_ragged = is_last && beyond > 0;
+      float* target = part_.target + part_.first_row * p_.out_channels + channel;
+      product.c = !is_last ? sums_ + column : is_ragged ? ragged_ : target;
+      if (is_ragged) {
+        product.c_stride = product.width;
+        if (has_sum()) {
+          std::fill_n(ragged_, rows_ * product.width, 0.0F);
+          copy_rows(target, p_.out_channels, product.width - beyond, ragged_, product.width);
+        }
+      }
       product.finish.bias = is_last ? part_.bias + channel : nullptr;
       if (is_there) {
         multiply_panel<0>(product);
@@ -137,7 +147,20 @@ class ConvolutionRunner {
       } else {
         multiply_panel<kConvolutionStride>(product);
       }
+      if (is_ragged)
+        copy_rows(ragged_, product.width, product.width - beyond, target, p_.out_channels);
     }
+  }
+
+  bool has_sum() const {
+    return std::any_of(part_.steps.begin(), part_.steps.end(),
+                       [](const StoreStep& step) { return step.kind == StoreStep::Kind::kSum; });
+  }
+  // `count` numbers of each row.
+  void copy_rows(const float* from, int64_t from_stride, int64_t count, float* to,
+                 int64_t to_stride) const {
+    for (int64_t r = 0; r < rows_; ++r)
+      copy_floats(from + r * from_stride, count, to + r * to_stride);
   }
 
   int64_t sums_stride() const { return (channels_ + kPanelGrain - 1) / kPanelGrain * kPanelGrain; }
@@ -260,6 +283,7 @@ class ConvolutionRunner {
   const int64_t rows_;
   float* gathered_;              // [row][kConvolutionStride]
   float* sums_;                  // [row][sums_stride()]
+  float* ragged_;                // [row][width of the last panel], where channels are left over
   Run runs_[kConvolutionDepth];  // Of the depth at hand.
   int run_count_ = 0;
 };

@@ -54,7 +54,9 @@ std::vector<float> run(const Case& c, const std::vector<StoreStep>& steps, int t
   pack_convolution_weight(p, c.weight.data(), packed.data());
   const auto source = block_of(c.source);
   const auto weights = block_of(packed);
-  const auto bias = block_of(c.bias);
+  std::vector<float> biases = c.bias;
+  biases.resize(static_cast<size_t>(grouped_channels(p.out_channels)), 0);
+  const auto bias = block_of(biases);
   std::vector<float> room = c.before;
   room.push_back(77);
   const auto target = block_of(room);
@@ -99,6 +101,14 @@ TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
       {1, 3, 3, 18, 4, 4, 16, 2, 2, 1, 1, 9, 9, 6, 6},
       {1, 2, 1, 16, 2, 1, 32, 3, 3, 1, 1, 1, 1, 1, 1},
       {1, 1, 2, 16, 1, 2, 96, 3, 3, 1, 1, 1, 1, 1, 1},
+      // Channels that are left over of the last group.
+      {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0},
+      {3, 11, 7, 20, 11, 7, 50, 5, 5, 1, 1, 1, 1, 2, 2},
+      {2, 6, 5, 33, 6, 5, 3, 3, 3, 1, 1, 1, 1, 1, 1},
+      {1, 30, 31, 40, 30, 31, 85, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 5, 7, 1100, 5, 7, 70, 1, 1, 1, 1, 1, 1, 0, 0},
+      {1, 9, 11, 200, 9, 11, 21, 3, 3, 1, 1, 24, 24, 24, 24},
+      {2, 5, 7, 40, 3, 4, 277, 3, 3, 2, 2, 1, 1, 1, 1},
   };
   for (const PanelConvolution& problem : problems) {
     const Case c = case_of(problem);
@@ -134,6 +144,7 @@ TEST_P(PanelConvolutionOn, PlanesGiveWhatPointsGive) {
       {1, 1, 1, 1, 1, 1, 16, 1, 1, 1, 1, 1, 1, 0, 0},
       {1, 6, 5, 3, 3, 3, 160, 7, 7, 2, 2, 1, 1, 3, 3},
       {2, 40, 75, 3, 20, 38, 16, 3, 3, 2, 2, 1, 1, 1, 1},
+      {2, 40, 75, 3, 20, 38, 21, 3, 3, 2, 2, 1, 1, 1, 1},
       {1, 9, 70, 2, 9, 70, 48, 3, 3, 1, 1, 1, 1, 1, 1},
       {2, 8, 40, 5, 4, 13, 32, 3, 5, 2, 3, 1, 2, 1, 2},
       {1, 20, 66, 15, 10, 33, 80, 5, 5, 2, 2, 1, 1, 2, 2},
@@ -147,14 +158,16 @@ TEST_P(PanelConvolutionOn, PlanesGiveWhatPointsGive) {
 
 TEST_P(PanelConvolutionOn, StoresThroughEachStep) {
   using Kind = StoreStep::Kind;
-  const Case c = case_of({1, 7, 5, 200, 7, 5, 64, 1, 1, 1, 1, 1, 1, 0, 0});
   const std::vector<StoreStep> steps{
       {Kind::kLinear, 0.5F, 3}, {Kind::kSum}, {Kind::kRelu}, {Kind::kClip, 1, 6}};
-  const std::vector<float> got = run(c, steps, 2);
-  for (size_t i = 0; i < got.size(); ++i) {
-    const auto at = static_cast<int64_t>(i);
-    const double x = window_sum(c, at / 64, at % 64) * 0.5 + 3 + c.before[i];
-    ASSERT_NEAR(got[i], std::clamp(std::max(x, 0.0), 1.0, 6.0), 2e-4);
+  for (const int64_t channels : {64, 70, 5}) {
+    const Case c = case_of({1, 7, 5, 200, 7, 5, channels, 1, 1, 1, 1, 1, 1, 0, 0});
+    const std::vector<float> got = run(c, steps, 2);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      const double x = window_sum(c, at / channels, at % channels) * 0.5 + 3 + c.before[i];
+      ASSERT_NEAR(got[i], std::clamp(std::max(x, 0.0), 1.0, 6.0), 2e-4);
+    }
   }
 }
 

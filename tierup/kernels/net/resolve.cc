@@ -94,6 +94,17 @@ bool Resolver::visit() {
     case OpKind::kSub: return subtract();
     case OpKind::kMul: return binary(true);
     case OpKind::kDiv: return divide();
+    case OpKind::kGroupNorm: return grouped_norm(number_int(1), 2, number(4, 1e-5));
+    case OpKind::kInstanceNorm: return instance_norm();
+    case OpKind::kPad: return pad();
+    case OpKind::kConstantPad: return constant_pad(ints(1), number(2, 0));
+    case OpKind::kReflectionPad: return border_pad(ints(1), Border::kReflect);
+    case OpKind::kReplicationPad: return border_pad(ints(1), Border::kReplicate);
+    case OpKind::kNearest: return nearest();
+    case OpKind::kLinearResample: return linear_resample();
+    case OpKind::kPixelShuffle: return pixel_shuffle();
+    case OpKind::kPixelUnshuffle: return pixel_unshuffle();
+    case OpKind::kChannelShuffle: return channel_shuffle();
     case OpKind::kMaxPool: return max_pool(2);
     case OpKind::kMaxPool1d: return max_pool(1);
     case OpKind::kAvgPool: return avg_pool(2);

@@ -44,7 +44,7 @@ bool Resolver::adaptive_pool(int rank) {
   if (in.size() != static_cast<size_t>(rank) + 2 || wanted.size() != static_cast<size_t>(rank))
     return false;
   if (std::all_of(wanted.begin(), wanted.end(), [](int64_t size) { return size == 1; }))
-    return over_points(LayerKind::kMean, true);
+    return over_points(LayerKind::kMean, 2, true);
   IntVector kernel;
   for (size_t d = 0; d < wanted.size(); ++d) {
     if (wanted[d] <= 0 || in[d + 2] % wanted[d] != 0) return false;
@@ -59,26 +59,28 @@ bool Resolver::adaptive_max() {
   const auto is_one = [](int64_t size) { return size == 1; };
   return !wanted.empty() && wanted.size() + 2 == sizes(value(0)).size() &&
          std::all_of(wanted.begin(), wanted.end(), is_one) &&
-         over_points(LayerKind::kLargest, true);
+         over_points(LayerKind::kLargest, 2, true);
 }
 
-bool Resolver::over_points(LayerKind kind, bool keep) {
+bool Resolver::over_points(LayerKind kind, size_t first, bool keep) {
   const IntSpan in = sizes(value(0));
-  IntVector out{in[0], in[1]};
+  IntVector out(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(first));
   if (keep) out.resize(in.size(), 1);
   if (numel_of(in) == 0) return false;
   return set(add(kind, {value(0)}, out).output);
 }
 
-// Whether these dimensions are all but those of the batch and of the channels.
-bool Resolver::are_points(IntVector dims) const {
+// The first of these dimensions, where they are all from there on, behind those of the batch and
+// of the channels.
+std::optional<size_t> Resolver::first_of_points(IntVector dims) const {
   const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  if (rank < 3 || dims.size() + 2 != static_cast<size_t>(rank)) return false;
+  if (rank < 3 || dims.empty() || static_cast<int64_t>(dims.size()) > rank - 2) return std::nullopt;
   for (int64_t& d : dims) d = wrap_dim(d, rank);
   std::sort(dims.begin(), dims.end());
+  const auto first = static_cast<size_t>(rank) - dims.size();
   for (size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] != static_cast<int64_t>(i) + 2) return false;
-  return true;
+    if (dims[i] != static_cast<int64_t>(first + i)) return std::nullopt;
+  return first;
 }
 
 bool Resolver::mean() {
@@ -86,11 +88,13 @@ bool Resolver::mean() {
   const auto rank = static_cast<int64_t>(sizes(value(0)).size());
   if (!plain(3).is_none() && !is_float_code(plain(3))) return false;
   if (dims.size() == 1 && rank > 0 && wrap_dim(dims[0], rank) == rank - 1) return row_mean();
-  return are_points(dims) && over_points(LayerKind::kMean, flag(2));
+  const std::optional<size_t> first = first_of_points(dims);
+  return first && over_points(LayerKind::kMean, *first, flag(2));
 }
 
 bool Resolver::largest() {
-  return are_points(ints(1)) && over_points(LayerKind::kLargest, flag(2));
+  const std::optional<size_t> first = first_of_points(ints(1));
+  return first && over_points(LayerKind::kLargest, *first, flag(2));
 }
 
 }  // namespace tierup::kernels::net

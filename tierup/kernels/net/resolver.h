@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
 #include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/shape/padding.h"
 
 namespace tierup::kernels::net {
 
@@ -142,13 +144,32 @@ class Resolver {
   bool avg_pool(int rank);
   bool adaptive_pool(int rank);
   bool adaptive_max();
-  bool over_points(LayerKind kind, bool keep);
-  bool are_points(IntVector dims) const;
+  // All dimensions from `first` on, which is a spatial one.
+  bool over_points(LayerKind kind, size_t first, bool keep);
+  std::optional<size_t> first_of_points(IntVector dims) const;
   bool mean();
   bool largest();
   bool row_mean();
   bool rsqrt();
   bool rms_norm();
+  // Over groups of channels; 0: each channel by itself.
+  bool grouped_norm(int64_t groups, size_t weight, double eps);
+  bool instance_norm();
+  // A layer that reads points where `sources`, of a spatial dimension of this size, says.
+  using Sources = std::function<std::vector<int64_t>(size_t spatial, int64_t size)>;
+  bool points(const Sources& sources, double fill);
+  bool constant_pad(const IntVector& pad, double fill);
+  bool border_pad(const IntVector& pad, Border border);
+  bool pad();
+  // What resampling makes of the spatial dimensions; none for arguments that fit no rank.
+  std::vector<ResampleDimension> resampled(size_t size, size_t factors) const;
+  bool nearest();
+  bool linear_resample();
+  // The input as `parts`, their order changed, and as `out`.
+  bool rearranged(const IntVector& parts, const IntVector& order, const IntVector& out);
+  bool pixel_shuffle();
+  bool pixel_unshuffle();
+  bool channel_shuffle();
   bool slice_of();
   bool expand();
   bool view(IntVector wanted);

@@ -15,13 +15,19 @@ namespace {
 
 constexpr int64_t kGrain = 32768;
 
-enum class Border : uint8_t { kReflect, kReplicate, kCircular };
 constexpr std::array<std::string_view, 3> kBorderNames = {"reflect", "replicate", "circular"};
 
-// For each index of the padded dimension, the index it is taken from.
 using SourceIndices = std::vector<int64_t>;
 
-SourceIndices source_indices(Border border, int64_t size, int64_t before, int64_t after) {
+}  // namespace
+
+std::optional<Border> border_of(std::string_view mode) {
+  const auto found = std::find(kBorderNames.begin(), kBorderNames.end(), mode);
+  if (found == kBorderNames.end()) return std::nullopt;
+  return static_cast<Border>(found - kBorderNames.begin());
+}
+
+std::vector<int64_t> border_sources(Border border, int64_t size, int64_t before, int64_t after) {
   SourceIndices from(static_cast<size_t>(size + before + after));
   // Circular padding repeats what negative widths leave.
   const int64_t first = std::max<int64_t>(-before, 0);
@@ -41,6 +47,8 @@ SourceIndices source_indices(Border border, int64_t size, int64_t before, int64_
   }
   return from;
 }
+
+namespace {
 
 void check_widths(const Tensor& self, Border border, int64_t d, int64_t before, int64_t after) {
   const int64_t size = self.sizes()[d];
@@ -82,12 +90,28 @@ struct Frame {
   int64_t batch = 1;
 };
 
+// Entries of a line that are read one after the other.
+struct LineRun {
+  int64_t to, from, count;
+};
+std::vector<LineRun> runs_of(const SourceIndices& from) {
+  std::vector<LineRun> runs;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (!runs.empty() && from[i] == runs.back().from + runs.back().count) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({static_cast<int64_t>(i), from[i], 1});
+    }
+  }
+  return runs;
+}
+
 template <typename U>
 void gather_frame(const Frame& frame, const U* source, U* out) {
   const auto planes = static_cast<int64_t>(frame.from[0].size());
   const auto rows = static_cast<int64_t>(frame.from[1].size());
   const auto columns = static_cast<int64_t>(frame.from[2].size());
-  const int64_t* column = frame.from[2].data();
+  const std::vector<LineRun> runs = runs_of(frame.from[2]);
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1));
   parallel_for(0, frame.batch * planes * rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -97,7 +121,7 @@ void gather_frame(const Frame& frame, const U* source, U* out) {
       const U* line =
           source + ((image * frame.size[0] + plane) * frame.size[1] + row) * frame.size[2];
       U* to = out + r * columns;
-      for (int64_t c = 0; c < columns; ++c) to[c] = line[column[c]];
+      for (const LineRun& run : runs) std::copy_n(line + run.from, run.count, to + run.to);
     }
   });
 }
@@ -129,7 +153,7 @@ Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64
     Frame frame{{SourceIndices{0}, SourceIndices{0}, SourceIndices{0}}, {1, 1, 1}};
     for (int64_t i = 0; i < dims; ++i) {
       const int64_t size = self.size(-1 - i);
-      frame.from[2 - i] = source_indices(border, size, pad[2 * i], pad[2 * i + 1]);
+      frame.from[2 - i] = border_sources(border, size, pad[2 * i], pad[2 * i + 1]);
       frame.size[2 - i] = size;
     }
     for (int64_t d = 0; d < self.dim() - dims; ++d) frame.batch *= sizes[d];
@@ -141,14 +165,48 @@ Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64
   return dims == 1 ? out : contiguous(out, format);
 }
 
+// Lines of the source, `before` entries into each dimension of the result; `value` elsewhere.
+template <typename U>
+void copy_into_frame(const Tensor& source, const IntVector& before, U value, const Tensor& out) {
+  const auto rank = static_cast<size_t>(out.dim());
+  const int64_t width = out.sizes()[rank - 1];
+  const int64_t count = source.sizes()[rank - 1];
+  const int64_t left = before[rank - 1];
+  const auto* from = static_cast<const U*>(source.raw());
+  auto* to = static_cast<U*>(out.raw());
+  parallel_for(0, out.numel() / width, std::max<int64_t>(1, kGrain / width),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t line = begin; line < end; ++line) {
+                   int64_t rest = line;
+                   int64_t place = 0;
+                   int64_t stride = count;
+                   bool is_inside = true;
+                   for (size_t d = rank - 1; d-- > 0;) {
+                     const int64_t i = rest % out.sizes()[d] - before[d];
+                     rest /= out.sizes()[d];
+                     is_inside = is_inside && i >= 0 && i < source.sizes()[d];
+                     place += i * stride;
+                     stride *= source.sizes()[d];
+                   }
+                   U* row = to + line * width;
+                   if (!is_inside) {
+                     std::fill_n(row, width, value);
+                     continue;
+                   }
+                   std::fill_n(row, left, value);
+                   std::copy_n(from + place, count, row + left);
+                   std::fill_n(row + left + count, width - left - count, value);
+                 }
+               });
+}
+
 Tensor pad_by_mode(const Tensor& self, const IntVector& pad, std::string_view mode,
                    std::optional<double> value) {
   require(!value || *value == 0, ErrorCode::kInvalidArgument,
           "Padding mode \"{}\" doesn't take in value argument", mode);
-  const auto found = std::find(kBorderNames.begin(), kBorderNames.end(), mode);
-  require(found != kBorderNames.end(), ErrorCode::kInvalidArgument, "Unrecognised padding mode {}",
-          mode);
-  const auto border = static_cast<Border>(found - kBorderNames.begin());
+  const std::optional<Border> named = border_of(mode);
+  require(named.has_value(), ErrorCode::kInvalidArgument, "Unrecognised padding mode {}", mode);
+  const Border border = *named;
   if (border == Border::kCircular) return circular_pad(self, pad);
   const auto dims = static_cast<int64_t>(pad.size()) / 2;
   const bool known = dims >= 1 && dims <= 3 && (self.dim() == dims + 1 || self.dim() == dims + 2);
@@ -184,6 +242,20 @@ Tensor constant_pad_nd(const Tensor& self, const IntVector& pad, const Scalar& v
     source = narrow(source, d, first, last - first);
   }
   Tensor out = Tensor::empty(sizes, self.dtype(), self.suggest_memory_format());
+  if (out.numel() == 0) return out;
+  const bool is_row_major = self.suggest_memory_format() == MemoryFormat::kContiguous;
+  if (source.numel() > 0 && self.dim() > 0 && is_row_major) {
+    IntVector before(sizes.size(), 0);
+    for (int64_t i = 0; i < padded; ++i)
+      before[static_cast<size_t>(self.dim() - 1 - i)] = std::max<int64_t>(pad[2 * i], 0);
+    const Tensor one = Tensor::empty(IntVector{1}, self.dtype());
+    fill(one, value);
+    dispatch_width(self.item_size(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      copy_into_frame(contiguous(source), before, *static_cast<const U*>(one.raw()), out);
+    });
+    return out;
+  }
   if (out.numel() != source.numel()) fill(out, value);
   if (source.numel() == 0) return out;
   Tensor target = out;

@@ -5,10 +5,17 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
+
+enum class Border : uint8_t { kReflect, kReplicate, kCircular };
+// Of the modes of aten::pad; none for other names.
+std::optional<Border> border_of(std::string_view mode);
+// For each entry of a padded dimension, the one that it is taken from.
+std::vector<int64_t> border_sources(Border border, int64_t size, int64_t before, int64_t after);
 
 // aten::constant_pad_nd: negative widths crop. Throws kInvalidArgument if a size would be negative.
 Tensor constant_pad_nd(const Tensor& self, const IntVector& pad, const Scalar& value);

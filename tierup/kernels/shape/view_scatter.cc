@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/element_width.h"
 #include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -42,6 +44,43 @@ int64_t batch_of(const Tensor& images) {
   int64_t batch = 1;
   for (int64_t d = 0; d + 3 < images.dim(); ++d) batch = product(batch, images.sizes()[d]);
   return batch;
+}
+
+constexpr int64_t kGrain = 32768;  // Elements worth a thread.
+
+// Lines of `count` elements, `planes` of them `apart`, element by element in turn.
+template <typename U>
+void weave_lines(const U* from, int64_t apart, int64_t planes, int64_t count, U* to) {
+  if (planes == 2) {
+    const U* second = from + apart;
+    for (int64_t i = 0; i < count; ++i) {
+      to[2 * i] = from[i];
+      to[2 * i + 1] = second[i];
+    }
+    return;
+  }
+  for (int64_t k = 0; k < planes; ++k) {
+    const U* line = from + k * apart;
+    for (int64_t i = 0; i < count; ++i) to[i * planes + k] = line[i];
+  }
+}
+
+// From [images, r, r, height, width] to [images, height, r, width, r].
+template <typename U>
+void weave_pixels(const Tensor& self, int64_t r, const Tensor& out) {
+  const int64_t height = self.size(-2);
+  const int64_t width = self.size(-1);
+  const auto* from = static_cast<const U*>(self.raw());
+  auto* to = static_cast<U*>(out.raw());
+  parallel_for(0, out.numel() / (width * r), std::max<int64_t>(1, kGrain / (width * r)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t line = begin; line < end; ++line) {
+                   const int64_t image = line / (height * r);
+                   const int64_t y = line / r % height;
+                   const U* first = from + ((image * r + line % r) * r * height + y) * width;
+                   weave_lines(first, height * width, r, width, to + line * width * r);
+                 }
+               });
 }
 
 }  // namespace
@@ -91,10 +130,15 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   const int64_t height = self.size(-2);
   const int64_t width = self.size(-1);
   const int64_t out_channels = channels / (r * r);
-  const Tensor parts = reshape(self, {batch_of(self), out_channels, r, r, height, width});
   IntVector sizes(self.sizes().begin(), self.sizes().end() - 3);
   sizes.insert(sizes.end(), {out_channels, product(height, r), product(width, r)});
-  return reshape(contiguous(permute(parts, {0, 1, 4, 2, 5, 3})), sizes);
+  batch_of(self);  // Refused where it is none of 64 bits.
+  const Tensor out = Tensor::empty(sizes, self.dtype());
+  if (out.numel() == 0) return out;
+  const Tensor planes = contiguous(self);
+  dispatch_width(self.item_size(),
+                 [&](auto tag) { weave_pixels<typename decltype(tag)::type>(planes, r, out); });
+  return out;
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {

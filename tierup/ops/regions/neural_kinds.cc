@@ -34,8 +34,10 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::batch_norm", OpKind::kBatchNorm},
     {"aten::bmm", OpKind::kBatchMatmul},
     {"aten::cat", OpKind::kCat},
+    {"aten::channel_shuffle", OpKind::kChannelShuffle},
     {"aten::chunk", OpKind::kChunk},
     {"aten::clamp", OpKind::kClamp},
+    {"aten::constant_pad_nd", OpKind::kConstantPad},
     {"aten::contiguous", OpKind::kContiguous},
     {"aten::conv1d", OpKind::kConv},
     {"aten::conv1d.padding", OpKind::kConv},
@@ -56,9 +58,11 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::floordiv.int", OpKind::kIntFloorDiv},
     {"aten::gelu", OpKind::kGelu},
     {"aten::glu", OpKind::kGlu},
+    {"aten::group_norm", OpKind::kGroupNorm},
     {"aten::hardsigmoid", OpKind::kHardsigmoid},
     {"aten::hardswish", OpKind::kHardswish},
     {"aten::hardtanh", OpKind::kHardtanh},
+    {"aten::instance_norm", OpKind::kInstanceNorm},
     {"aten::layer_norm", OpKind::kLayerNorm},
     {"aten::leaky_relu", OpKind::kLeakyRelu},
     {"aten::linear", OpKind::kLinear},
@@ -72,10 +76,17 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::mul.Tensor", OpKind::kMul},
     {"aten::mul.int", OpKind::kIntMul},
     {"aten::neg", OpKind::kNeg},
+    {"aten::pad", OpKind::kPad},
     {"aten::permute", OpKind::kPermute},
+    {"aten::pixel_shuffle", OpKind::kPixelShuffle},
+    {"aten::pixel_unshuffle", OpKind::kPixelUnshuffle},
     {"aten::pow.Tensor_Scalar", OpKind::kPower},
+    {"aten::reflection_pad1d", OpKind::kReflectionPad},
+    {"aten::reflection_pad2d", OpKind::kReflectionPad},
     {"aten::relu", OpKind::kRelu},
     {"aten::relu6", OpKind::kRelu6},
+    {"aten::replication_pad1d", OpKind::kReplicationPad},
+    {"aten::replication_pad2d", OpKind::kReplicationPad},
     {"aten::reshape", OpKind::kView},
     {"aten::rms_norm", OpKind::kRmsNorm},
     {"aten::rsqrt", OpKind::kRsqrt},
@@ -98,6 +109,11 @@ constexpr auto kKinds = std::to_array<NamedKind>({
     {"aten::unbind.int", OpKind::kUnbind},
     {"aten::unflatten.int", OpKind::kUnflatten},
     {"aten::unsqueeze", OpKind::kUnsqueeze},
+    {"aten::upsample_bilinear2d.vec", OpKind::kLinearResample},
+    {"aten::upsample_linear1d.vec", OpKind::kLinearResample},
+    {"aten::upsample_nearest1d.vec", OpKind::kNearest},
+    {"aten::upsample_nearest2d.vec", OpKind::kNearest},
+    {"aten::upsample_nearest3d.vec", OpKind::kNearest},
     {"aten::view", OpKind::kView},
     {"prim::NumToTensor.Scalar", OpKind::kSame},
 });
@@ -164,6 +180,15 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kClamp:
     case OpKind::kSoftmax:
     case OpKind::kChunk: return bits({1, 2});
+    case OpKind::kGroupNorm: return bits({1, 2, 3, 4});
+    case OpKind::kInstanceNorm: return bits({1, 2, 3, 4, 5, 6, 7});
+    case OpKind::kPad:
+    case OpKind::kLinearResample: return bits({2, 3});
+    case OpKind::kConstantPad:
+    case OpKind::kNearest: return bits({2});
+    case OpKind::kPixelShuffle:
+    case OpKind::kPixelUnshuffle:
+    case OpKind::kChannelShuffle:
     case OpKind::kCat:
     case OpKind::kDiv:
     case OpKind::kLeakyRelu:

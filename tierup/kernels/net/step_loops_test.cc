@@ -1,4 +1,4 @@
-#include "tierup/kernels/net/swish.h"
+#include "tierup/kernels/net/step_loops.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,199 @@
+// Norms over groups of channels, padding, resampling and shuffles of pixels; see resolver.h.
+#include <cmath>
+#include <string>
+
+#include "tierup/kernels/net/resolver.h"
+
+namespace tierup::kernels::net {
+
+bool Resolver::grouped_norm(int64_t groups, size_t weight_at, double eps) {
+  const int input = value(0);
+  const IntSpan in = sizes(input);
+  const Tensor weight = constant(weight_at);
+  const Tensor bias = constant(weight_at + 1);
+  if (in.size() < 3 || groups <= 0 || in[1] % groups != 0 || numel_of(in) == 0) return false;
+  for (const Tensor* t : {&weight, &bias})
+    if (t->defined() && (!is_dense_float(*t) || t->numel() != in[1])) return false;
+  Layer& layer = add(LayerKind::kGroupNorm, {input}, IntVector(in.begin(), in.end()));
+  layer.axis = 1;
+  layer.groups = groups;
+  layer.eps = eps;
+  const auto channels = static_cast<size_t>(in[1]);
+  layer.scale.assign(channels, 1);
+  layer.shift.assign(channels, 0);
+  for (size_t c = 0; c < channels; ++c) {
+    if (weight.defined()) layer.scale[c] = static_cast<float>(element(weight, c));
+    if (bias.defined()) layer.shift[c] = static_cast<float>(element(bias, c));
+  }
+  return set(layer.output);
+}
+
+// By the input's own numbers only without running averages, which would have to be written, too.
+bool Resolver::instance_norm() {
+  if (!flag(5)) return batch_norm();
+  const bool has_averages = !plain(3).is_none() || !plain(4).is_none();
+  if (has_averages || sizes(value(0)).size() < 3) return false;
+  return grouped_norm(sizes(value(0))[1], 1, number(7, 1e-5));
+}
+
+bool Resolver::points(const Sources& sources, double fill) {
+  const int input = value(0);
+  IntVector out(sizes(input).begin(), sizes(input).end());
+  if (out.size() < 3 || out.size() > 5 || numel_of(sizes(input)) == 0) return false;
+  std::vector<std::vector<int64_t>> from;
+  for (size_t d = 2; d < out.size(); ++d) {
+    from.push_back(sources(d - 2, out[d]));
+    out[d] = static_cast<int64_t>(from.back().size());
+    if (out[d] == 0) return false;
+  }
+  Layer& layer = add(LayerKind::kPoints, {input}, out);
+  layer.from = std::move(from);
+  layer.fill = fill;
+  return set(layer.output);
+}
+
+namespace {
+
+// Before and after the spatial dimension, of the last `rank` ones; lists go from the last one.
+std::pair<int64_t, int64_t> widths(const IntVector& pad, size_t spatial, size_t rank) {
+  const size_t place = 2 * (rank - 1 - spatial);
+  if (place + 1 >= pad.size()) return {0, 0};
+  return {pad[place], pad[place + 1]};
+}
+
+}  // namespace
+
+bool Resolver::constant_pad(const IntVector& pad, double fill) {
+  const size_t rank = sizes(value(0)).size() - 2;
+  if (pad.size() % 2 != 0 || pad.size() > 2 * rank || sizes(value(0)).size() < 3) return false;
+  return points(
+      [&](size_t spatial, int64_t size) {
+        const auto [before, after] = widths(pad, spatial, rank);
+        std::vector<int64_t> from;
+        for (int64_t i = -before; i < size + after; ++i)
+          from.push_back(i < size ? std::max<int64_t>(i, -1) : -1);
+        return from;
+      },
+      fill);
+}
+
+bool Resolver::border_pad(const IntVector& pad, Border border) {
+  const IntSpan in = sizes(value(0));
+  const size_t rank = in.size() - 2;
+  if (in.size() < 3 || pad.size() != 2 * rank) return false;
+  for (size_t spatial = 0; spatial < rank; ++spatial) {
+    const auto [before, after] = widths(pad, spatial, rank);
+    const int64_t most = border == Border::kReflect ? in[spatial + 2] - 1 : in[spatial + 2];
+    const bool is_wide = border != Border::kReplicate && std::max(before, after) > most;
+    if (before < 0 || after < 0 || is_wide) return false;
+  }
+  return points(
+      [&](size_t spatial, int64_t size) {
+        const auto [before, after] = widths(pad, spatial, rank);
+        return border_sources(border, size, before, after);
+      },
+      0);
+}
+
+bool Resolver::pad() {
+  const std::string mode = plain(2).is_str() ? plain(2).to_str() : "constant";
+  if (mode == "constant") return constant_pad(ints(1), number(3, 0));
+  const std::optional<Border> border = border_of(mode);
+  return border && border_pad(ints(1), *border);
+}
+
+std::vector<ResampleDimension> Resolver::resampled(size_t size, size_t factors) const {
+  constexpr int64_t kMostPoints = 1 << 20;  // Along one dimension: each has an entry of a table.
+  const IntSpan in = sizes(value(0));
+  const size_t rank = in.size() - 2;
+  const IntVector wanted = ints(size);
+  std::vector<ResampleDimension> dimensions;
+  if (in.size() < 3 || numel_of(in) == 0) return {};
+  for (size_t d = 0; d < rank; ++d) {
+    ResampleDimension one{in[d + 2], 0, std::nullopt};
+    if (plain(factors).is_list()) {
+      const auto& items = plain(factors).to_list().items;
+      if (items.size() != rank || !wanted.empty() || !items[d].is_number()) return {};
+      one.scale = items[d].to_scalar().to_double();
+      const double out = std::floor(static_cast<double>(one.in) * *one.scale);
+      if (!(out >= 1 && out <= kMostPoints)) return {};
+      one.out = static_cast<int64_t>(out);
+    } else {
+      if (wanted.size() != rank) return {};
+      one.out = wanted[d];
+    }
+    if (one.out <= 0 || one.out > kMostPoints) return {};
+    dimensions.push_back(one);
+  }
+  return dimensions;
+}
+
+bool Resolver::nearest() {
+  const std::vector<ResampleDimension> dimensions = resampled(1, 2);
+  if (dimensions.empty()) return false;
+  return points(
+      [&](size_t spatial, int64_t) {
+        return resample_taps(dimensions[spatial], ResampleMode::kNearest, false, false).index;
+      },
+      0);
+}
+
+bool Resolver::linear_resample() {
+  const std::vector<ResampleDimension> dimensions = resampled(1, 3);
+  if (dimensions.empty() || dimensions.size() > 2) return false;
+  const IntSpan in = sizes(value(0));
+  IntVector out{in[0], in[1]};
+  std::vector<ResampleTaps> taps;
+  for (const ResampleDimension& d : dimensions) {
+    out.push_back(d.out);
+    taps.push_back(resample_taps(d, ResampleMode::kLinear, flag(2), false));
+    if (taps.back().count != 2) return false;
+  }
+  Layer& layer = add(LayerKind::kResample, {value(0)}, out);
+  layer.taps = std::move(taps);
+  return set(layer.output);
+}
+
+bool Resolver::rearranged(const IntVector& parts, const IntVector& order, const IntVector& out) {
+  const int apart = add(LayerKind::kView, {value(0)}, parts).output;
+  IntVector moved;
+  for (const int64_t d : order) moved.push_back(parts[static_cast<size_t>(d)]);
+  Layer& layer = add(LayerKind::kPermute, {apart}, moved);
+  layer.order = order;
+  const int permuted = layer.output;
+  return set(add(LayerKind::kView, {permuted}, out).output);
+}
+
+bool Resolver::pixel_shuffle() {
+  const IntVector in(sizes(value(0)).begin(), sizes(value(0)).end());
+  const int64_t r = number_int(1);
+  if (in.size() != 4 || r <= 0 || r > in[1] || in[1] % (r * r) != 0) return false;
+  const int64_t channels = in[1] / (r * r);
+  return rearranged({in[0], channels, r, r, in[2], in[3]}, {0, 1, 4, 2, 5, 3},
+                    {in[0], channels, in[2] * r, in[3] * r});
+}
+
+bool Resolver::pixel_unshuffle() {
+  const IntVector in(sizes(value(0)).begin(), sizes(value(0)).end());
+  const int64_t r = number_int(1);
+  if (in.size() != 4 || r <= 0 || in[2] % r != 0 || in[3] % r != 0) return false;
+  const int64_t height = in[2] / r;
+  const int64_t width = in[3] / r;
+  return rearranged({in[0], in[1], height, r, width, r}, {0, 1, 3, 5, 2, 4},
+                    {in[0], in[1] * r * r, height, width});
+}
+
+bool Resolver::channel_shuffle() {
+  const IntVector in(sizes(value(0)).begin(), sizes(value(0)).end());
+  const int64_t groups = number_int(1);
+  if (in.size() < 3 || groups <= 0 || in[1] % groups != 0) return false;
+  IntVector parts{in[0], groups, in[1] / groups};
+  IntVector order{0, 2, 1};
+  for (size_t d = 2; d < in.size(); ++d) {
+    order.push_back(static_cast<int64_t>(parts.size()));
+    parts.push_back(in[d]);
+  }
+  return rearranged(parts, order, in);
+}
+
+}  // namespace tierup::kernels::net

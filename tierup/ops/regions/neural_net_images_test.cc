@@ -1,0 +1,248 @@
+// Norms over groups of channels, padding, resampling and branches in a net, against the twin.
+#include <gtest/gtest.h>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/ops/regions/neural_net_fixture.h"
+
+namespace tierup::ops {
+namespace {
+
+using kernels::InstructionSet;
+using kernels::limit_instruction_set;
+using L = Line;
+
+IValue factors(std::vector<double> values) {
+  std::vector<IValue> items;
+  for (const double v : values) items.emplace_back(v);
+  return make_ref<ListValue>(Type::simple(TypeKind::kFloat), std::move(items));
+}
+
+class NetOfImages : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override { limit_instruction_set(GetParam()); }
+  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
+};
+
+// So many channels from 3, by a window of 3x3.
+int first_layer(Line& line, int64_t channels, uint32_t seed = 1) {
+  return line.convolution(0, numbers({channels, 3, 3, 3}, seed, 0.3F),
+                          numbers({channels}, seed + 1), 1, 1, 1, 1);
+}
+
+TEST_P(NetOfImages, norms_over_groups_and_what_follows) {
+  const ThreadCountScope threads(2);
+  struct Form {
+    int64_t channels, groups, height, width;
+  };
+  for (const Form& f : {Form{8, 2, 9, 7}, Form{6, 6, 5, 5}, Form{5, 1, 4, 3}, Form{20, 4, 31, 33},
+                        Form{33, 11, 6, 1}, Form{70, 7, 40, 41}}) {
+    SCOPED_TRACE(f.channels);
+    for (const char* after : {"", "aten::relu", "aten::silu", "aten::gelu"}) {
+      Line line;
+      const int y = first_layer(line, f.channels);
+      int n =
+          line.add("aten::group_norm", {L::v(y), L::c(f.groups), L::c(numbers({f.channels}, 3)),
+                                        L::c(numbers({f.channels}, 4)), L::c(1e-5), L::c(true)});
+      if (std::string(after) == "aten::gelu") {
+        n = line.add(after, {L::v(n), L::c("none")});
+      } else if (*after != '\0') {
+        n = line.add(after, {L::v(n)});
+      }
+      const int sum = line.add("aten::add.Tensor", {L::v(n), L::v(y), L::c(1)});
+      expect_same_thrice(*line.make({sum}), numbers({2, 3, f.height, f.width}, 8));
+    }
+  }
+}
+
+TEST_P(NetOfImages, a_norm_of_large_equal_numbers_keeps_their_differences) {
+  Line line;
+  Tensor bias = numbers({4}, 2);
+  for (int i = 0; i < 4; ++i) bias.data<float>()[i] = 300;
+  const int y = line.convolution(0, numbers({4, 3, 3, 3}, 1, 0.3F), bias, 1, 1, 1, 1);
+  const int n = line.add("aten::instance_norm",
+                         {L::v(y), L::c(IValue()), L::c(IValue()), L::c(IValue()), L::c(IValue()),
+                          L::c(true), L::c(0.1), L::c(1e-5), L::c(true)});
+  const int r = line.add("aten::leaky_relu", {L::v(n), L::c(0.2)});
+  const auto object = line.make({r});
+  // Some units of the last place of the mean over the deviation, about 3000, which both subtract.
+  constexpr float kTolerance = 1e-3F;
+  RunContext context;
+  std::vector<IValue> input{numbers({2, 3, 40, 50}, 8)};
+  const Tensor first = object->run(input, context)[0].to_tensor();
+  for (int i = 0; i < 2; ++i) {
+    const Tensor next = object->run(input, context)[0].to_tensor();
+    for (int64_t j = 0; j < first.numel(); ++j)
+      ASSERT_NEAR(first.data<float>()[j], next.data<float>()[j], kTolerance);
+  }
+}
+
+TEST_P(NetOfImages, instance_norm_by_its_averages_is_a_batch_norm) {
+  Line line;
+  const int y = first_layer(line, 6);
+  const int n =
+      line.add("aten::instance_norm",
+               {L::v(y), L::c(numbers({6}, 2)), L::c(numbers({6}, 3)), L::c(numbers({6}, 5)),
+                L::c(variances(6)), L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
+  expect_same_thrice(*line.make({n}), numbers({2, 3, 7, 9}, 8));
+}
+
+TEST_P(NetOfImages, padding_of_every_mode) {
+  const ThreadCountScope threads(2);
+  for (const int64_t channels : {2, 5, 20}) {
+    for (const char* mode : {"constant", "reflect", "replicate", "circular"}) {
+      SCOPED_TRACE(mode);
+      Line line;
+      const int y = first_layer(line, channels);
+      const bool is_constant = std::string(mode) == "constant";
+      const int p = line.add("aten::pad", {L::v(y), L::c(ints({1, 3, 2, 0})), L::c(mode),
+                                           L::c(is_constant ? IValue(0.5) : IValue())});
+      const int z =
+          line.convolution(p, numbers({7, channels, 3, 3}, 6, 0.3F), Tensor(), 1, 0, 1, 1);
+      expect_same_thrice(*line.make({z}), numbers({2, 3, 9, 8}, 8));
+      expect_same_thrice(*line.make({p}), numbers({2, 3, 9, 8}, 8));
+    }
+  }
+}
+
+TEST_P(NetOfImages, zeros_around_an_image_are_the_windows_own) {
+  for (const IntVector& pad :
+       {IntVector{0, 1, 0, 1}, IntVector{2, 0, 1, 3}, IntVector{1, 1}, IntVector{-1, 1, 0, -2}}) {
+    SCOPED_TRACE(shape_string(pad));
+    for (const int64_t stride : {1, 2}) {
+      Line line;
+      const int y = first_layer(line, 16);
+      const int p = line.add("aten::constant_pad_nd", {L::v(y), L::c(ints(pad)), L::c(0)});
+      const int z =
+          line.convolution(p, numbers({16, 16, 3, 3}, 6, 0.3F), Tensor(), stride, 1, 1, 1);
+      expect_same_thrice(*line.make({z}), numbers({2, 3, 12, 11}, 8));
+    }
+  }
+}
+
+TEST_P(NetOfImages, resampling) {
+  const ThreadCountScope threads(2);
+  for (const int64_t channels : {1, 3, 16, 21}) {
+    SCOPED_TRACE(channels);
+    const auto check = [&](const char* name, std::vector<net::Arg> arguments) {
+      for (const bool goes_on : {false, true}) {
+        Line line;
+        const int y = first_layer(line, channels);
+        std::vector<net::Arg> all{L::v(y)};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        int u = line.add(name, all);
+        if (goes_on)
+          u = line.convolution(u, numbers({5, channels, 3, 3}, 6, 0.3F), Tensor(), 1, 1, 1, 1);
+        expect_same_thrice(*line.make({u}), numbers({2, 3, 9, 8}, 8));
+      }
+    };
+    const auto none = L::c(IValue());
+    check("aten::upsample_nearest2d.vec", {none, L::c(factors({2, 2}))});
+    check("aten::upsample_nearest2d.vec", {none, L::c(factors({1.5, 3.3}))});
+    check("aten::upsample_nearest2d.vec", {L::c(ints({7, 19})), none});
+    for (const bool aligned : {false, true}) {
+      check("aten::upsample_bilinear2d.vec", {none, L::c(aligned), L::c(factors({2, 2}))});
+      check("aten::upsample_bilinear2d.vec", {L::c(ints({5, 23})), L::c(aligned), none});
+      check("aten::upsample_bilinear2d.vec", {L::c(ints({9, 8})), L::c(aligned), none});
+    }
+  }
+}
+
+TEST_P(NetOfImages, resampling_of_lines) {
+  for (const char* name : {"aten::upsample_nearest1d.vec", "aten::upsample_linear1d.vec"}) {
+    SCOPED_TRACE(name);
+    Line line;
+    const int y =
+        line.add("aten::conv1d", {L::v(0), L::c(numbers({20, 3, 3}, 1)), L::c(Tensor()),
+                                  L::c(ints({1})), L::c(ints({1})), L::c(ints({1})), L::c(1)});
+    std::vector<net::Arg> arguments{L::v(y), L::c(ints({31}))};
+    if (std::string(name).find("linear") != std::string::npos) arguments.push_back(L::c(false));
+    arguments.push_back(L::c(IValue()));
+    expect_same_thrice(*line.make({line.add(name, arguments)}), numbers({2, 3, 17}, 8));
+  }
+}
+
+TEST_P(NetOfImages, pixels_and_channels_change_places) {
+  for (const bool goes_on : {false, true}) {
+    const auto check = [&](const char* name, int64_t number, int64_t channels, int64_t after) {
+      SCOPED_TRACE(name);
+      Line line;
+      const int y = first_layer(line, channels);
+      int s = line.add(name, {L::v(y), L::c(number)});
+      if (goes_on) s = line.convolution(s, numbers({6, after, 1, 1}, 6), Tensor(), 1, 0, 1, 1);
+      expect_same_thrice(*line.make({s}), numbers({2, 3, 6, 9}, 8));
+    };
+    check("aten::pixel_shuffle", 2, 12, 3);
+    check("aten::pixel_shuffle", 3, 27, 3);
+    check("aten::pixel_unshuffle", 3, 4, 36);
+    check("aten::channel_shuffle", 4, 24, 24);
+  }
+}
+
+// Over the last dimensions alone: neighbours of a point (PointNet++, DGCNN).
+TEST_P(NetOfImages, the_largest_and_the_mean_of_neighbours) {
+  for (const char* name : {"aten::amax", "aten::mean.dim"}) {
+    for (const bool keeps : {false, true}) {
+      SCOPED_TRACE(name);
+      Line line;
+      const int y = first_layer(line, 20);
+      std::vector<net::Arg> arguments{L::v(y), L::c(ints({-1})), L::c(keeps)};
+      if (std::string(name) == "aten::mean.dim") arguments.push_back(L::c(IValue()));
+      const int m = line.add(name, arguments);
+      expect_same_thrice(*line.make({m}), numbers({2, 3, 11, 16}, 8));
+    }
+  }
+}
+
+// RepVGG's blocks: a window of 3x3, one of 1x1 and the input itself, each with its norm.
+TEST_P(NetOfImages, branches_of_one_input_are_added) {
+  const ThreadCountScope threads(2);
+  struct Form {
+    int64_t in, out, stride, padding, dilation, groups;
+  };
+  for (const Form& f :
+       {Form{16, 16, 1, 1, 1, 1}, Form{12, 20, 2, 1, 1, 1}, Form{16, 16, 1, 1, 1, 16},
+        Form{8, 8, 1, 2, 2, 2}, Form{6, 10, 1, 0, 1, 1}, Form{8, 8, 1, 1, 1, 4}}) {
+    SCOPED_TRACE(f.out);
+    const auto norm = [&](Line& line, int y, uint32_t seed) {
+      const int64_t channels = seed == 30 ? f.in : f.out;
+      return line.add("aten::batch_norm",
+                      {L::v(y), L::c(numbers({channels}, seed)),
+                       L::c(numbers({channels}, seed + 1)), L::c(numbers({channels}, seed + 2)),
+                       L::c(variances(channels)), L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
+    };
+    Line line;
+    const int x = first_layer(line, f.in);
+    const int wide = line.convolution(x, numbers({f.out, f.in / f.groups, 3, 3}, 11, 0.3F),
+                                      Tensor(), f.stride, f.padding, f.dilation, f.groups);
+    const int narrow = line.convolution(
+        x, numbers({f.out, f.in / f.groups, 1, 1}, 12, 0.3F), numbers({f.out}, 13), f.stride,
+        f.padding - f.dilation < 0 ? 0 : f.padding - f.dilation, 1, f.groups);
+    // Without room around it, the window of 1x1 has other places, and both stay.
+    if (f.padding == 0) {
+      const int n = norm(line, wide, 10);
+      const int cut =
+          line.add("aten::pad", {L::v(norm(line, narrow, 20)), L::c(ints({-1, -1, -1, -1})),
+                                 L::c("constant"), L::c(IValue())});
+      const int sum = line.add("aten::add.Tensor", {L::v(n), L::v(cut), L::c(1)});
+      expect_same_thrice(*line.make({sum}), numbers({2, 3, 12, 11}, 8));
+      continue;
+    }
+    int sum = line.add("aten::add.Tensor",
+                       {L::v(norm(line, wide, 10)), L::v(norm(line, narrow, 20)), L::c(1)});
+    if (f.in == f.out && f.stride == 1)
+      sum = line.add("aten::add.Tensor", {L::v(sum), L::v(norm(line, x, 30)), L::c(1)});
+    const int r = line.add("aten::relu", {L::v(sum)});
+    const auto object = line.make({r});
+    expect_same_thrice(*object, numbers({2, 3, 12, 11}, 8));
+    // Of another size, by weights that were packed for the first one.
+    expect_same_thrice(*object, numbers({1, 3, 7, 5}, 9));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, NetOfImages,
+                         ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
+                                           InstructionSet::kAvx512));
+
+}  // namespace
+}  // namespace tierup::ops
