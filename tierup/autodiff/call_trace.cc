@@ -9,8 +9,6 @@
 namespace tierup::autodiff {
 namespace {
 
-using ops::Role;
-
 [[noreturn]] void refuse(const ops::Op& op, std::string_view reason) {
   fail(ErrorCode::kUnsupported, "{} {}", op.schema().qualified_name(), reason);
 }
@@ -29,15 +27,7 @@ bool makes_tensors(std::span<const IValue> results) {
 // Of operators that give no tensor: whether they look at no more of one than its geometry.
 bool reads_no_data(const ops::Op& op, std::span<const IValue> args) {
   if (std::ranges::none_of(args, [](const IValue& arg) { return arg.is_tensor(); })) return true;
-  switch (op.role()) {
-    case Role::kIs:
-    case Role::kIsNot:
-    case Role::kRank:
-    case Role::kSize:
-    case Role::kSizes:
-    case Role::kElementType: return true;
-    default: return false;
-  }
+  return ops::reads_geometry_alone(op.role());
 }
 
 bool is_same_view(const Tensor& a, const Tensor& b) {

@@ -11,7 +11,7 @@
 
 namespace tierup::codegen {
 
-inline constexpr int kCodegenApiVersion = 5;
+inline constexpr int kCodegenApiVersion = 6;
 
 // One compiled kernel; opaque, freed by release().
 struct CompiledObject;
@@ -20,9 +20,8 @@ struct CompileResult {
   CompiledObject* object;   // Null if it failed.
   KernelFunction function;  // Of compile(); valid while the object lives.
   MatrixFunction matrix;    // Of compile_matrix(), as well.
-  const void* object_code;  // The relocatable object, for a disk cache; owned by `object`.
-  size_t object_size;
-  const char* error;  // Owned by the library, until this thread's next call.
+  size_t object_size;       // Bytes of the relocatable object.
+  const char* error;        // Owned by the library, until this thread's next call.
 };
 
 struct CompileOptions {

@@ -123,7 +123,7 @@ class Builder {
 
   // alpha times the sum, then beta times what is added, in the type of the sum.
   ExprValue multiplied(uint32_t index, const ops::GroupMember& member) {
-    const ops::ProductKind kind = ops::product_kind_of(*member.op);
+    const ops::ProductKind kind = member.op->facts().product;
     const ops::ProductArguments places = ops::product_arguments(kind);
     const bool is_scaled = kind == ops::ProductKind::kAdded;
     ExprValue value = sums_.at(index);
@@ -300,7 +300,7 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
       forms.members.push_back({inputs[look_up_arguments(member).table].dtype});
       refusal = look_up_refusal(member, inputs);
     } else if (member.multiplies) {
-      const ops::ProductKind kind = ops::product_kind_of(*member.op);
+      const ops::ProductKind kind = member.op->facts().product;
       forms.members.push_back(*arguments[ops::product_arguments(kind).left].tensor);
       forms.members.back().category = kind == ops::ProductKind::kDot
                                           ? ops::PromotionCategory::kZeroDim

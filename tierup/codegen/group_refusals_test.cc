@@ -44,7 +44,7 @@ TEST(GroupRefusals, of_dtypes_and_dimensions) {
   EXPECT_EQ(refusal_of(alone(neg, 1), {zeros({4}, ScalarType::kComplexFloat)}),
             GroupRefusal::kNoLanes);
   ops::GroupMember look_up = call("aten::index_select", {input(0), constant(0), input(1)});
-  look_up.looks_up = ops::look_up_kind_of(*look_up.op);
+  look_up.looks_up = look_up.op->facts().look_up;
   EXPECT_EQ(refusal_of(alone(look_up, 2), {zeros({4, 8}), zeros({3})}), GroupRefusal::kIndexDtype);
   EXPECT_EQ(refusal_of(alone(look_up, 2), {zeros({4, 8}), zeros({}, ScalarType::kLong)}),
             GroupRefusal::kNoDimensions);

@@ -50,7 +50,7 @@ struct Case {
 
 ops::GroupMember looking_up(std::string_view op, std::vector<ops::GroupArgument> arguments) {
   ops::GroupMember made = call(op, std::move(arguments));
-  made.looks_up = ops::look_up_kind_of(*made.op);
+  made.looks_up = made.op->facts().look_up;
   EXPECT_NE(made.looks_up, LookUpKind::kNone) << op;
   return made;
 }

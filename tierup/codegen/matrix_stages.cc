@@ -34,7 +34,7 @@ class StageMaker {
     const GroupArgument& argument = member.arguments[place];
     if (member.by_rows || argument.is_viewed()) return false;
     if (member.multiplies) {
-      const auto places = ops::product_arguments(ops::product_kind_of(*member.op));
+      const auto places = ops::product_arguments(member.op->facts().product);
       if (places.added != place) return false;
     }
     return same_sizes(metas_.member(argument.index), made);
@@ -89,7 +89,7 @@ class StageMaker {
     if (visited_[index]) return;
     visited_[index] = true;
     const GroupMember& member = program_.members[index];
-    const auto places = ops::product_arguments(ops::product_kind_of(*member.op));
+    const auto places = ops::product_arguments(member.op->facts().product);
     if (member.multiplies) {
       stage.products.push_back(index);
       stage.right_steps.push_back(right_step_of(index));

@@ -194,7 +194,7 @@ int check(const ops::Op& op, const std::vector<IntVector>& rows_of_one_rank, boo
 int check_all(ScalarType type, int bits) {
   int checked = 0;
   for (const ops::Op* op : ops::OpTable::instance().all()) {
-    if (op->role() != ops::Role::kRows) continue;
+    if (op->role() != ops::Role::kRowwise) continue;
     for (const bool keepdim : {true, false}) {
       checked +=
           check(*op, {{1}, {2}, {7}, {16}, {17}, {100}, {1031}, {9000}}, keepdim, type, bits);
@@ -245,7 +245,7 @@ void expect_the_same_of_nothing(const ops::FusionGroup& group, const std::vector
 
 TEST_F(Rows, of_nothing_are_answered_as_at_tier_0) {
   for (const ops::Op* op : ops::OpTable::instance().all()) {
-    if (op->role() != ops::Role::kRows) continue;
+    if (op->role() != ops::Role::kRowwise) continue;
     for (const bool keepdim : {true, false}) {
       const auto group = group_of(*op, {{7}, keepdim}, ScalarType::kFloat, 0);
       if (!group) continue;

@@ -39,16 +39,12 @@ std::string_view node_kind_name(NodeKind kind) {
     case NodeKind::kModuleIndex: return "prim::ModuleContainerIndex";
     case NodeKind::kPrint: return "prim::Print";
     case NodeKind::kTrap: return "prim::Trap";
-    case NodeKind::kAwaitable: return "prim::awaitable";
-    case NodeKind::kProfile: return "prim::profile";
-    case NodeKind::kGuard: return "prim::Guard";
-    case NodeKind::kFusionGroup: return "prim::FusionGroup";
   }
   return "";
 }
 
 std::optional<NodeKind> node_kind_from_name(std::string_view name) {
-  for (int kind = 1; kind <= static_cast<int>(NodeKind::kFusionGroup); ++kind) {
+  for (int kind = 1; kind <= static_cast<int>(NodeKind::kTrap); ++kind) {
     if (node_kind_name(static_cast<NodeKind>(kind)) == name) return static_cast<NodeKind>(kind);
   }
   return std::nullopt;

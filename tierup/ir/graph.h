@@ -64,10 +64,6 @@ enum class NodeKind : uint8_t {
   kModuleIndex,  // ModuleContainerIndex: (container, key); output type annotated
   kPrint,        // (values...)
   kTrap,         // [message]: reached only if a program runs what is not supported
-  kAwaitable,    // Reserved kinds of later tiers are added behind; text names are stable.
-  kProfile,
-  kGuard,
-  kFusionGroup,
 };
 // "prim::If", "prim::Loop"...; kOp has none.
 std::string_view node_kind_name(NodeKind kind);

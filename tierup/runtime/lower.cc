@@ -202,11 +202,7 @@ class Lowering {
         emit_simple(StepKind::kTrap, node).data.detail =
             detail({nullptr, {}, node.attr<std::string>(AttrName::kMessage)});
         return;
-      case NodeKind::kReturn:
-      case NodeKind::kAwaitable:
-      case NodeKind::kProfile:
-      case NodeKind::kGuard:
-      case NodeKind::kFusionGroup: break;
+      case NodeKind::kReturn: break;
     }
     throw unsupported(node, fmt::format("tier 0 does not run {}", node.display_name()));
   }

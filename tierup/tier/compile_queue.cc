@@ -196,13 +196,9 @@ bool CompileQueue::is_idle() const {
 CompileQueue::Entries::iterator CompileQueue::next_job() {
   if (pausing_) return jobs_.end();
   const Clock::time_point now = Clock::now();
-  auto best = jobs_.end();
-  for (auto entry = jobs_.begin(); entry != jobs_.end(); ++entry) {
-    const CompileJob& job = entry->job;
-    if (job.not_before && *job.not_before > now) continue;
-    if (best == jobs_.end() || job.priority > best->job.priority) best = entry;
-  }
-  return best;
+  return std::find_if(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {
+    return !entry.job.not_before || *entry.job.not_before <= now;
+  });
 }
 
 size_t CompileQueue::waiting() const {

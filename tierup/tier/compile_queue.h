@@ -1,6 +1,6 @@
 // CompileQueue: compile jobs on a few threads of low priority.
 //
-// Jobs run in order of priority, then of arrival. After each job its thread sleeps so long that
+// Jobs run in order of arrival. After each job its thread sleeps so long that
 // compilation takes no more than its share of a core. A job may be told to stop; what one throws
 // ends that job alone. Between jobs the queue's threads ask for no memory: none is ever missing
 // there. A job may be put off to a time: timers are such jobs. A forked child has the jobs that
@@ -23,7 +23,6 @@
 namespace tierup::tier {
 
 struct CompileJob {
-  uint32_t priority = 0;  // Higher first.
   std::optional<std::chrono::steady_clock::time_point> not_before;
   const void* owner = nullptr;
   // Takes microseconds and enters no parallel region: runs in the queue's own thread, at the

@@ -20,11 +20,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-CompileJob job(std::function<void(const std::atomic<bool>&)> run, uint32_t priority = 0,
-               const void* owner = nullptr) {
+CompileJob job(std::function<void(const std::atomic<bool>&)> run, const void* owner = nullptr) {
   CompileJob made;
   made.run = std::move(run);
-  made.priority = priority;
   made.owner = owner;
   return made;
 }
@@ -60,19 +58,17 @@ TEST(CompileQueue, WhatAJobThrowsEndsThatJobAloneAndIsCounted) {
   EXPECT_EQ(queue.failures(), 4U);
 }
 
-TEST(CompileQueue, RunsByPriorityThenByArrival) {
+TEST(CompileQueue, RunsInOrderOfArrival) {
   CompileQueue queue(1, 1.0);
   Gate gate;
   queue.push(gate.as_job());
   while (queue.waiting() > 0) std::this_thread::sleep_for(milliseconds(1));
   std::string order;
-  for (const auto& [name, priority] :
-       {std::pair('a', 0U), std::pair('b', 2U), std::pair('c', 1U), std::pair('d', 2U)}) {
-    queue.push(job([&order, name = name](const std::atomic<bool>&) { order += name; }, priority));
-  }
+  for (const char name : {'a', 'b', 'c'})
+    queue.push(job([&order, name](const std::atomic<bool>&) { order += name; }));
   gate.open();
   queue.wait_idle();
-  EXPECT_EQ(order, "bdca");
+  EXPECT_EQ(order, "abc");
 }
 
 TEST(CompileQueue, CancelDropsWhatWaitsAndTellsWhatRuns) {
@@ -86,10 +82,10 @@ TEST(CompileQueue, CancelDropsWhatWaitsAndTellsWhatRuns) {
         while (!cancelled.load()) std::this_thread::sleep_for(milliseconds(1));
         was_told.store(true);
       },
-      0, &owner));
+      &owner));
   std::atomic<int> ran{0};
-  queue.push(job([&](const std::atomic<bool>&) { ++ran; }, 0, &owner));
-  queue.push(job([&](const std::atomic<bool>&) { ++ran; }, 0, nullptr));
+  queue.push(job([&](const std::atomic<bool>&) { ++ran; }, &owner));
+  queue.push(job([&](const std::atomic<bool>&) { ++ran; }));
   while (!begun.load()) std::this_thread::sleep_for(milliseconds(1));
   queue.cancel(&owner);
   queue.wait_idle();
@@ -100,7 +96,7 @@ TEST(CompileQueue, CancelDropsWhatWaitsAndTellsWhatRuns) {
 TEST(CompileQueue, AJobPutOffRunsAtItsTimeAndDelaysNoOther) {
   CompileQueue queue(1, 1.0);
   std::atomic<bool> late{false};
-  CompileJob timer = job([&](const std::atomic<bool>&) { late.store(true); }, 9);
+  CompileJob timer = job([&](const std::atomic<bool>&) { late.store(true); });
   const auto due = CompileQueue::Clock::now() + milliseconds(60);
   timer.not_before = due;
   queue.push(std::move(timer));
@@ -133,17 +129,17 @@ TEST(CompileQueue, EndWaitsForTheOwnersJobsAndDropsWhatTheyPush) {
       [&](const std::atomic<bool>& cancelled) {
         begun.store(true);
         while (!cancelled.load()) std::this_thread::sleep_for(milliseconds(1));
-        queue.push(job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, 0, &owner));
+        queue.push(job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, &owner));
         ended.store(true);
       },
-      0, &owner));
+      &owner));
   while (!begun.load()) std::this_thread::sleep_for(milliseconds(1));
   queue.end(&owner);
   EXPECT_TRUE(ended.load());
   EXPECT_EQ(queue.waiting(), 0U);
   queue.wait_idle();
   EXPECT_FALSE(pushed_ran.load());
-  queue.push(job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, 0, &owner));
+  queue.push(job([&](const std::atomic<bool>&) { pushed_ran.store(true); }, &owner));
   queue.wait_idle();
   EXPECT_TRUE(pushed_ran.load()) << "what comes after the end is another owner's";
 }

@@ -1,7 +1,7 @@
 // The shared object of the code generator: KernelSpec in, machine code out, by LLVM's ORC JIT.
 //
 // One LLJIT serves the process; every kernel lives in a JITDylib of its own, so that releasing a
-// kernel frees its code. Object code is kept for a disk cache.
+// kernel frees its code.
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/PassManager.h>
@@ -30,7 +30,6 @@ namespace tierup::codegen {
 struct CompiledObject {
   llvm::orc::LLJIT* jit;
   llvm::orc::JITDylib* library;
-  std::unique_ptr<llvm::MemoryBuffer> code;
 };
 
 namespace {
@@ -86,15 +85,14 @@ class Jit {
     llvm::Expected<llvm::orc::JITDylib&> library = jit_->createJITDylib(symbol);
     if (!library) throw std::runtime_error(llvm::toString(library.takeError()));
     object->library = &*library;
-    object->code = llvm::MemoryBuffer::getMemBufferCopy(code->getBuffer());
+    const size_t size = code->getBufferSize();
     unwrap(jit_->addObjectFile(*object->library, std::move(code)));
     const auto address = unwrap(jit_->lookup(*object->library, symbol));
-    if (options.perf_map) write_perf_map(address.getValue(), object->code->getBufferSize(), symbol);
+    if (options.perf_map) write_perf_map(address.getValue(), size, symbol);
     CompileResult result{};
     result.function = address.toPtr<KernelFunction>();
     result.matrix = address.toPtr<MatrixFunction>();
-    result.object_code = object->code->getBufferStart();
-    result.object_size = object->code->getBufferSize();
+    result.object_size = size;
     result.object = object.release();
     return result;
   }

@@ -15,95 +15,10 @@
 
 #include "tierup/base/error.h"
 #include "tierup/kernels/net/net_refusal.h"
+#include "tierup/kernels/net/op_kind.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::kernels::net {
-
-// What an operator of a program is; the comment gives the schema's arguments.
-enum class OpKind : uint8_t {
-  kNone,
-  kConv,            // (input, weight, bias, stride, padding: numbers or a name, dilation, groups)
-  kConvolution,     // (input, weight, bias, stride, padding, dilation, transposed, _, groups, ...)
-  kConvTransposed,  // (input, weight, bias, stride, padding, output_padding, groups, dilation)
-  kLinear,          // (input, weight, bias)
-  kAddmm,           // (self, mat1, mat2, beta, alpha)
-  kMatmul,          // (self, other)
-  kBatchMatmul,     // (self, mat2)
-  kBatchNorm,       // (input, weight, bias, mean, var, training, momentum, eps, _)
-  kLayerNorm,       // (input, shape, weight, bias, eps, _)
-  kRelu,            // (self)
-  kRelu6,           // (self)
-  kHardtanh,        // (self, low, high)
-  kHardswish,       // (self)
-  kHardsigmoid,     // (self)
-  kSilu,            // (self)
-  kSigmoid,         // (self)
-  kTanh,            // (self)
-  kGelu,            // (self, approximate)
-  kLeakyRelu,       // (self, slope)
-  kElu,             // (self, alpha, scale, input_scale)
-  kClamp,           // (self, min, max)
-  kSoftmax,         // (self, dim, dtype)
-  kAdd,             // (self, other, alpha)
-  kSub,             // (self, other, alpha)
-  kMul,             // (self, other)
-  kDiv,             // (self, other)
-  kGroupNorm,       // (input, groups, weight, bias, eps, _)
-  kInstanceNorm,    // (input, weight, bias, mean, var, use_input_stats, momentum, eps, _)
-  kPad,             // (self, pad, mode, value)
-  kConstantPad,     // (self, pad, value)
-  kReflectionPad,   // (self, padding)
-  kReplicationPad,  // (self, padding)
-  kNearest,         // (input, output_size, factors)
-  kLinearResample,  // (input, output_size, align_corners, factors)
-  kPixelShuffle,    // (self, factor)
-  kPixelUnshuffle,  // (self, factor)
-  kChannelShuffle,  // (self, groups)
-  kMaxPool,         // (self, kernel, stride, padding, dilation, ceil_mode)
-  kMaxPool1d,
-  kAvgPool,  // (self, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
-  kAvgPool1d,
-  kAdaptivePool,  // (self, output_size)
-  kAdaptivePool1d,
-  kAdaptiveMax,  // (self, output_size); the places are not asked for.
-  kMean,         // (self, dims, keepdim, dtype)
-  kLargest,      // (self, dims, keepdim); the place is not asked for.
-  kRsqrt,        // (self)
-  kNeg,          // (self)
-  kRmsNorm,      // (input, shape, weight, eps)
-  kFlatten,      // (self, start, end)
-  kView,         // (self, sizes)
-  kPermute,      // (self, dims)
-  kTranspose,    // (self, dim0, dim1)
-  kUnsqueeze,    // (self, dim)
-  kSqueeze,      // (self, dim)
-  kUnflatten,    // (self, dim, sizes)
-  kSlice,        // (self, dim, start, end, step)
-  kSelect,       // (self, dim, index)
-  kExpand,       // (self, sizes, _)
-  kContiguous,   // (self, memory_format)
-  kTo,           // (self, dtype, non_blocking, copy, memory_format)
-  kDropout,      // (self, p, train)
-  kAttention,    // (query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
-  kMultiHead,    // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
-  kSplit,        // (self, sizes, dim): one output per item of a list that is unpacked.
-  kChunk,        // (self, chunks, dim): as kSplit.
-  kUnbind,       // (self, dim): as kSplit, without the dimension.
-  kGlu,          // (self, dim)
-  kMaskedFill,   // (self, mask, value)
-  kCat,          // (tensors, dim)
-  kPower,        // (self, exponent)
-  // Numbers that follow from sizes; known when a program is compiled, computed by the twin.
-  kSizeOf,  // (self, dim)
-  kSame,    // (number): the number itself, as tensor or back.
-  kList,    // (numbers...): a list of them.
-  kIntAdd,  // (int, int), as the next three.
-  kIntSub,
-  kIntMul,
-  kIntFloorDiv,
-  // (tensors...): a list of them, which members alone read.
-  kTensors,
-};
 
 struct Arg {
   int value = -1;  // A value of the program; negative: the constant.

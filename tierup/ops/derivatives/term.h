@@ -113,7 +113,6 @@ inline Term total(const Term& x) { return x.then("aten::sum"); }
 inline Term sum_over(const Term& x, const IntVector& dims, bool keepdim) {
   return x.then("aten::sum.dim_IntList", dims, keepdim);
 }
-inline Term sum_to(const Term& x, IntSpan sizes) { return x.then("aten::sum_to_size", sizes); }
 
 // Matrices.
 inline Term turned(const Term& m) { return transpose(m, -2, -1); }

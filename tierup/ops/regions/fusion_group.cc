@@ -8,6 +8,7 @@
 #include "tierup/ops/regions/fused_loop.h"
 #include "tierup/ops/regions/matrix_loop.h"
 #include "tierup/ops/regions/row_loop.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 
 namespace tierup::ops {
@@ -278,7 +279,8 @@ void fusion_group(OpCall& call) {
 
 constexpr OpRow kRows[] = {
     // The inputs, then the capsule that holds the group.
-    {"tierup::fusion_group(...) -> ...", &fusion_group},
+    {"tierup::fusion_group(...) -> ...", &fusion_group, ir::kNoEffect, nullptr,
+     facts(Role::kFusionGroup)},
     {"tierup::differentiable_graph(...) -> ...", &differentiable_graph},
 };
 

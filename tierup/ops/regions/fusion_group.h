@@ -52,7 +52,7 @@ struct GroupArgument {
 struct GroupMember {
   const Op* op = nullptr;
   std::vector<GroupArgument> arguments;
-  bool by_rows = false;  // Not point-wise: its role is kRows.
+  bool by_rows = false;  // Not point-wise: its role is kRowwise.
   // Not point-wise: a join (join_kinds.h). The tensors of its list are its first arguments;
   // kernels go over them one after another.
   bool joins = false;
@@ -163,7 +163,6 @@ class FusionGroup final : public RefCounted, public HasTwin {
   ~FusionGroup() override;
 
   const GroupProgram& program() const { return program_; }
-  bool has_row_members() const { return has_row_members_; }
   // What the inputs are expected to be, from which kernels are compiled.
   const std::vector<ValueForm>& expected() const { return expected_; }
   // Which inputs are expected to be the same for all elements of an innermost run.

@@ -4,7 +4,6 @@
 
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/shape/slicing.h"
-#include "tierup/ops/regions/join_kinds.h"
 #include "tierup/ops/table/role.h"
 
 namespace tierup::ops {
@@ -131,7 +130,7 @@ void GroupLoads::add_member(const GroupMember& member, ScalarType dtype) {
 // What would be an error, or laid out otherwise than in order, is the operator's to answer for.
 void GroupLoads::add_join(const GroupMember& member, ScalarType dtype) {
   const size_t parts = member.arguments.size() - 1;
-  const bool is_stack = join_kind_of(*member.op) == JoinKind::kStack;
+  const bool is_stack = member.op->facts().join == JoinKind::kStack;
   const Tensor& first = value_of(member.arguments[0]);
   const int64_t rank = first.dim() + (is_stack ? 1 : 0);
   const int64_t given = member.arguments[parts].constant.to_int();

@@ -4,21 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string_view>
-#include <utility>
 
 namespace tierup::ops {
 namespace {
 
 constexpr int64_t kBlock = 256;  // Entries whose places are worked out at a time.
-
-constexpr auto kKinds = std::to_array<std::pair<std::string_view, LookUpKind>>({
-    {"aten::_unsafe_index.Tensor", LookUpKind::kIndex},
-    {"aten::embedding", LookUpKind::kEmbedding},
-    {"aten::gather", LookUpKind::kGather},
-    {"aten::index.Tensor", LookUpKind::kIndex},
-    {"aten::index_select", LookUpKind::kIndexSelect},
-});
 
 // The table and the index stretched over the result, which has the index's dimensions in place of
 // the one that is looked up.
@@ -83,13 +73,6 @@ void copy_words(char* to, const char* from, int64_t stride, const int64_t* entri
 }
 
 }  // namespace
-
-LookUpKind look_up_kind_of(const Op& op) {
-  const std::string name = op.schema().qualified_name();
-  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
-                                  [&](const auto& kind) { return kind.first == name; });
-  return found == kKinds.end() ? LookUpKind::kNone : found->second;
-}
 
 bool indexes(ScalarType dtype) { return dtype == ScalarType::kLong || dtype == ScalarType::kInt; }
 

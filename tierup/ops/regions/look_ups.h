@@ -13,20 +13,11 @@
 #include <optional>
 #include <span>
 
-#include "tierup/ops/table/op.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::ops {
 
-enum class LookUpKind : uint8_t {
-  kNone,
-  kEmbedding,    // (table, index, ...): rows of a matrix.
-  kIndexSelect,  // (table, dim, index): by a vector.
-  kGather,       // (table, dim, index, ...): in all other dimensions the index goes along.
-  kIndex,        // (table, indices): one of the list is a tensor, in its place; negative ones wrap.
-};
-
-LookUpKind look_up_kind_of(const Op& op);
 // Whether an index of this dtype is one that look-ups read.
 bool indexes(ScalarType dtype);
 

@@ -105,7 +105,7 @@ Tensor MatrixMetaTensors::meta_of(const GroupMember& member) {
 }
 
 Tensor MatrixMetaTensors::meta_of_product(const GroupMember& member) {
-  const ProductKind kind = product_kind_of(*member.op);
+  const ProductKind kind = member.op->facts().product;
   const ProductArguments places = product_arguments(kind);
   const Tensor left = value_of(member.arguments[places.left]);
   const Tensor right = value_of(member.arguments[places.right]);

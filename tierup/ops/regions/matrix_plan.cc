@@ -128,8 +128,7 @@ class Planner {
         !allows(factors.right, factors.right.size(-1), right_step)) {
       return false;
     }
-    const ProductArguments places =
-        product_arguments(product_kind_of(*program_.members[member].op));
+    const ProductArguments places = product_arguments(program_.members[member].op->facts().product);
     const std::vector<GroupArgument>& arguments = program_.members[member].arguments;
     const GroupArgument& left = arguments[factors.are_swapped ? places.right : places.left];
     const GroupArgument& right = arguments[factors.are_swapped ? places.left : places.right];

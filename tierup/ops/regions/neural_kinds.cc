@@ -1,7 +1,4 @@
-// The one table of what operators are to compiled nets, sorted by name.
-#include <algorithm>
-#include <string>
-
+// What is to be known of the kinds of operators in compiled nets.
 #include "tierup/ops/regions/neural_net.h"
 
 #include "tierup/kernels/gemm/gemm.h"
@@ -11,117 +8,6 @@ namespace {
 
 using kernels::net::OpKind;
 
-struct NamedKind {
-  std::string_view name;
-  OpKind kind;
-};
-constexpr auto kKinds = std::to_array<NamedKind>({
-    {"aten::Int.Tensor", OpKind::kSame},
-    {"aten::_convolution", OpKind::kConvolution},
-    {"aten::_native_multi_head_attention", OpKind::kMultiHead},
-    {"aten::_softmax", OpKind::kSoftmax},
-    {"aten::adaptive_avg_pool1d", OpKind::kAdaptivePool1d},
-    {"aten::adaptive_avg_pool2d", OpKind::kAdaptivePool},
-    {"aten::adaptive_max_pool1d", OpKind::kAdaptiveMax},
-    {"aten::adaptive_max_pool2d", OpKind::kAdaptiveMax},
-    {"aten::add.Scalar", OpKind::kAdd},
-    {"aten::add.Tensor", OpKind::kAdd},
-    {"aten::add.int", OpKind::kIntAdd},
-    {"aten::addmm", OpKind::kAddmm},
-    {"aten::amax", OpKind::kLargest},
-    {"aten::avg_pool1d", OpKind::kAvgPool1d},
-    {"aten::avg_pool2d", OpKind::kAvgPool},
-    {"aten::batch_norm", OpKind::kBatchNorm},
-    {"aten::bmm", OpKind::kBatchMatmul},
-    {"aten::cat", OpKind::kCat},
-    {"aten::channel_shuffle", OpKind::kChannelShuffle},
-    {"aten::chunk", OpKind::kChunk},
-    {"aten::clamp", OpKind::kClamp},
-    {"aten::constant_pad_nd", OpKind::kConstantPad},
-    {"aten::contiguous", OpKind::kContiguous},
-    {"aten::conv1d", OpKind::kConv},
-    {"aten::conv1d.padding", OpKind::kConv},
-    {"aten::conv2d", OpKind::kConv},
-    {"aten::conv2d.padding", OpKind::kConv},
-    {"aten::conv3d", OpKind::kConv},
-    {"aten::conv3d.padding", OpKind::kConv},
-    {"aten::conv_transpose1d", OpKind::kConvTransposed},
-    {"aten::conv_transpose2d.input", OpKind::kConvTransposed},
-    {"aten::convolution", OpKind::kConvolution},
-    {"aten::div.Scalar", OpKind::kDiv},
-    {"aten::div.Tensor", OpKind::kDiv},
-    {"aten::dropout", OpKind::kDropout},
-    {"aten::elu", OpKind::kElu},
-    {"aten::expand", OpKind::kExpand},
-    {"aten::flatten.using_ints", OpKind::kFlatten},
-    {"aten::floor_divide", OpKind::kIntFloorDiv},
-    {"aten::floordiv.int", OpKind::kIntFloorDiv},
-    {"aten::gelu", OpKind::kGelu},
-    {"aten::glu", OpKind::kGlu},
-    {"aten::group_norm", OpKind::kGroupNorm},
-    {"aten::hardsigmoid", OpKind::kHardsigmoid},
-    {"aten::hardswish", OpKind::kHardswish},
-    {"aten::hardtanh", OpKind::kHardtanh},
-    {"aten::instance_norm", OpKind::kInstanceNorm},
-    {"aten::layer_norm", OpKind::kLayerNorm},
-    {"aten::leaky_relu", OpKind::kLeakyRelu},
-    {"aten::linear", OpKind::kLinear},
-    {"aten::masked_fill.Scalar", OpKind::kMaskedFill},
-    {"aten::matmul", OpKind::kMatmul},
-    {"aten::max.dim", OpKind::kLargest},
-    {"aten::max_pool1d", OpKind::kMaxPool1d},
-    {"aten::max_pool2d", OpKind::kMaxPool},
-    {"aten::mean.dim", OpKind::kMean},
-    {"aten::mul.Scalar", OpKind::kMul},
-    {"aten::mul.Tensor", OpKind::kMul},
-    {"aten::mul.int", OpKind::kIntMul},
-    {"aten::neg", OpKind::kNeg},
-    {"aten::pad", OpKind::kPad},
-    {"aten::permute", OpKind::kPermute},
-    {"aten::pixel_shuffle", OpKind::kPixelShuffle},
-    {"aten::pixel_unshuffle", OpKind::kPixelUnshuffle},
-    {"aten::pow.Tensor_Scalar", OpKind::kPower},
-    {"aten::reflection_pad1d", OpKind::kReflectionPad},
-    {"aten::reflection_pad2d", OpKind::kReflectionPad},
-    {"aten::relu", OpKind::kRelu},
-    {"aten::relu6", OpKind::kRelu6},
-    {"aten::replication_pad1d", OpKind::kReplicationPad},
-    {"aten::replication_pad2d", OpKind::kReplicationPad},
-    {"aten::reshape", OpKind::kView},
-    {"aten::rms_norm", OpKind::kRmsNorm},
-    {"aten::rsqrt", OpKind::kRsqrt},
-    {"aten::scaled_dot_product_attention", OpKind::kAttention},
-    {"aten::select.int", OpKind::kSelect},
-    {"aten::sigmoid", OpKind::kSigmoid},
-    {"aten::silu", OpKind::kSilu},
-    {"aten::size.int", OpKind::kSizeOf},
-    {"aten::slice.Tensor", OpKind::kSlice},
-    {"aten::softmax.int", OpKind::kSoftmax},
-    {"aten::split.Tensor", OpKind::kSplit},
-    {"aten::split_with_sizes", OpKind::kSplit},
-    {"aten::squeeze.dim", OpKind::kSqueeze},
-    {"aten::sub.Scalar", OpKind::kSub},
-    {"aten::sub.Tensor", OpKind::kSub},
-    {"aten::sub.int", OpKind::kIntSub},
-    {"aten::tanh", OpKind::kTanh},
-    {"aten::to.dtype", OpKind::kTo},
-    {"aten::transpose.int", OpKind::kTranspose},
-    {"aten::unbind.int", OpKind::kUnbind},
-    {"aten::unflatten.int", OpKind::kUnflatten},
-    {"aten::unsqueeze", OpKind::kUnsqueeze},
-    {"aten::upsample_bilinear2d.vec", OpKind::kLinearResample},
-    {"aten::upsample_linear1d.vec", OpKind::kLinearResample},
-    {"aten::upsample_nearest1d.vec", OpKind::kNearest},
-    {"aten::upsample_nearest2d.vec", OpKind::kNearest},
-    {"aten::upsample_nearest3d.vec", OpKind::kNearest},
-    {"aten::view", OpKind::kView},
-    {"prim::NumToTensor.Scalar", OpKind::kSame},
-});
-static_assert(std::is_sorted(kKinds.begin(), kKinds.end(),
-                             [](const NamedKind& a, const NamedKind& b) {
-                               return a.name < b.name;
-                             }));
-
 constexpr uint32_t bits(std::initializer_list<int> places) {
   uint32_t result = 0;
   for (const int place : places) result |= 1U << static_cast<uint32_t>(place);
@@ -129,35 +15,6 @@ constexpr uint32_t bits(std::initializer_list<int> places) {
 }
 
 }  // namespace
-
-OpKind net_kind(std::string_view qualified_name) {
-  const auto found = std::lower_bound(
-      kKinds.begin(), kKinds.end(), qualified_name,
-      [](const NamedKind& entry, std::string_view name) { return entry.name < name; });
-  return found != kKinds.end() && found->name == qualified_name ? found->kind : OpKind::kNone;
-}
-
-std::string_view net_kind_name(OpKind kind) {
-  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
-                                  [&](const NamedKind& entry) { return entry.kind == kind; });
-  return found == kKinds.end() ? std::string_view("a number or list") : found->name;
-}
-
-std::string_view net_kind_text(OpKind kind) {
-  const auto* found = std::find_if(kKinds.begin(), kKinds.end(),
-                                   [&](const NamedKind& entry) { return entry.kind == kind; });
-  if (found == kKinds.end()) return "list";
-  const std::string_view name = found->name.substr(found->name.find("::") + 2);
-  return name.substr(0, name.find('.'));
-}
-
-OpKind net_kind_of(const ir::Operator& op) {
-  const ir::Schema& schema = op.schema();
-  std::string name = schema.name;
-  if (name.ends_with('_')) name.pop_back();
-  if (!schema.overload.empty()) name += "." + schema.overload;
-  return net_kind(name);
-}
 
 uint32_t constant_arguments(OpKind kind) {
   switch (kind) {

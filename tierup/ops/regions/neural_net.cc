@@ -8,6 +8,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/tensor/block_owner.h"
 
@@ -32,9 +33,9 @@ bool is_stopped(const std::exception& failure) {
 
 }  // namespace
 
-NeuralNet::NeuralNet(net::Program program, std::vector<KernelFn> kernels, bool is_fast)
+NeuralNet::NeuralNet(net::Program program, std::vector<const Op*> rows, bool is_fast)
     : program_(std::move(program)),
-      kernels_(std::move(kernels)),
+      rows_(std::move(rows)),
       is_fast_(is_fast),
       weights_(net::make_weight_store()) {}
 
@@ -268,7 +269,7 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
     }
     std::vector<IValue> results(op.result_count);
     OpCall call{.args = arguments, .results = results, .context = context};
-    kernels_[i](call);
+    rows_[i]->kernel()(call);
     if (op.outputs.size() > results.size() && results[0].is_list()) {
       std::vector<IValue> items = results[0].to_list().items;
       results = std::move(items);
@@ -290,23 +291,33 @@ std::vector<IValue> NeuralNet::run_twin_for(TwinReason reason, std::span<const I
   return run_twin(inputs, context);
 }
 
+namespace {
+
+// "conv2d", without namespace and overload.
+std::string_view short_name(const Op* row) {
+  if (row == nullptr) return "list";
+  const std::string_view name = row->schema().name;
+  return name.substr(name.find("::") + 2);
+}
+
+}  // namespace
+
 StepReport NeuralNet::step_report() const {
   StepReport report{
       "net", {}, compiled_calls_.load(std::memory_order_relaxed), twin_calls_.counts(), {}};
-  std::vector<std::pair<net::OpKind, int>> kinds;
-  for (const net::Op& op : program_.ops) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const auto& kind) { return kind.first == op.kind; });
-    if (known != kinds.end()) {
+  std::vector<std::pair<std::string_view, int>> names;
+  for (const Op* row : rows_) {
+    const std::string_view name = short_name(row);
+    const auto known = std::find_if(names.begin(), names.end(),
+                                    [&](const auto& other) { return other.first == name; });
+    if (known != names.end()) {
       ++known->second;
     } else {
-      kinds.emplace_back(op.kind, 1);
+      names.emplace_back(name, 1);
     }
   }
-  for (const auto& [kind, times] : kinds) {
-    report.what +=
-        fmt::format("{}{} {}", report.what.empty() ? "" : ", ", times, net_kind_text(kind));
-  }
+  for (const auto& [name, times] : names)
+    report.what += fmt::format("{}{} {}", report.what.empty() ? "" : ", ", times, name);
   const std::vector<RefusedNet> refused = refusals();
   if (!refused.empty()) report.refusal = refused.back().text();
   return report;
@@ -329,7 +340,8 @@ std::vector<RefusedNet> NeuralNet::refusals() const {
 
 std::vector<std::string> NeuralNet::operators() const {
   std::vector<std::string> names;
-  for (const kernels::net::Op& op : program_.ops) names.emplace_back(net_kind_name(op.kind));
+  for (const Op* row : rows_)
+    names.push_back(row != nullptr ? row->schema().qualified_name() : "a number or list");
   return names;
 }
 
@@ -364,8 +376,10 @@ void run_many(OpCall& call) {
 }
 
 constexpr auto kRows = std::to_array<OpRow>({
-    {"tierup::neural_net(Capsule net, ...) -> Tensor", &run_one},
-    {"tierup::neural_nets(Capsule net, ...) -> Tensor[]", &run_many},
+    {"tierup::neural_net(Capsule net, ...) -> Tensor", &run_one, ir::kNoEffect, nullptr,
+     facts(Role::kNeuralNet)},
+    {"tierup::neural_nets(Capsule net, ...) -> Tensor[]", &run_many, ir::kNoEffect, nullptr,
+     facts(Role::kNeuralNet)},
 });
 
 }  // namespace

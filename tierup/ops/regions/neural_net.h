@@ -24,20 +24,8 @@
 
 namespace tierup::ops {
 
-// What the operator of this qualified name ("aten::conv2d") is to a net. In-place forms have the
-// kind of their functional twin. kNone: not done by nets.
-kernels::net::OpKind net_kind(std::string_view qualified_name);
-// The name of the first operator of this kind, without its namespace and overload: "conv2d".
-std::string_view net_kind_text(kernels::net::OpKind kind);
-
-// The inverse for reports: the first name that a kind has.
-std::string_view net_kind_name(kernels::net::OpKind kind);
-
 // Arguments of an operator of this kind that must be constants: bit i for argument i.
 uint32_t constant_arguments(kernels::net::OpKind kind);
-// The kind of an operator, in-place or not.
-kernels::net::OpKind net_kind_of(const ir::Operator& op);
-
 // Whether the results are no tensors: numbers that follow from sizes, lists.
 bool gives_no_tensor(kernels::net::OpKind kind);
 
@@ -49,9 +37,9 @@ bool is_small_product(IntSpan left, IntSpan right);
 
 class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
  public:
-  // `kernels` stands beside program.ops: tier 0's kernel of each. An operator with several outputs
-  // and a kernel that gives one list has the list taken apart. Lists have no kernel.
-  NeuralNet(kernels::net::Program program, std::vector<KernelFn> kernels, bool is_fast);
+  // `rows` stands beside program.ops: the operator of each; null for lists. One with several
+  // outputs that gives one list has the list taken apart.
+  NeuralNet(kernels::net::Program program, std::vector<const Op*> rows, bool is_fast);
 
   // One tensor per output of the program. Thread-safe.
   std::vector<IValue> run(std::span<IValue> inputs, RunContext& context);
@@ -139,7 +127,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
               const std::vector<IValue>& expected, RunContext& context);
 
   const kernels::net::Program program_;
-  const std::vector<KernelFn> kernels_;
+  const std::vector<const Op*> rows_;
   const bool is_fast_;
   const std::shared_ptr<kernels::net::WeightStore> weights_;
   SnapshotCell<Entries> entries_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,12 +45,13 @@ class Line {
   // `args`: an int value prefixed by kValue means a value; everything else is a constant.
   int add(const char* name, std::vector<net::Arg> args, size_t outputs = 1, bool in_place = false) {
     net::Op op;
-    op.kind = net_kind(name);
+    const Op* row = OpTable::instance().find(name);
+    op.kind = row->facts().net;
     EXPECT_NE(op.kind, net::OpKind::kNone) << name;
     op.keeps_shape = in_place;
     op.args = std::move(args);
     for (size_t i = 0; i < outputs; ++i) op.outputs.push_back(program_.value_count++);
-    kernels_.push_back(OpTable::instance().find(name)->kernel());
+    rows_.push_back(row);
     program_.ops.push_back(std::move(op));
     return program_.value_count - static_cast<int>(outputs);
   }
@@ -68,12 +70,16 @@ class Line {
     op.kind = net::OpKind::kTensors;
     for (const int value : values) op.args.push_back(v(value));
     op.outputs.push_back(program_.value_count++);
-    kernels_.push_back(nullptr);
+    rows_.push_back(nullptr);
     program_.ops.push_back(std::move(op));
     return program_.value_count - 1;
   }
   // To plant a difference: tier 0 runs this for the last operator.
-  void replace_kernel(KernelFn kernel) { kernels_.back() = kernel; }
+  void replace_kernel(KernelFn kernel) {
+    planted_row_ = rows_.back()->row();
+    planted_row_.kernel = kernel;
+    rows_.back() = &planted_.emplace(planted_row_);
+  }
   static net::Arg v(int value) { return {value, {}}; }
   static net::Arg c(IValue value) { return {-1, std::move(value)}; }
   const net::Program& program(std::vector<int> outputs) {
@@ -82,12 +88,14 @@ class Line {
   }
   Ref<NeuralNet> make(std::vector<int> outputs) {
     program_.outputs = std::move(outputs);
-    return make_ref<NeuralNet>(program_, kernels_, true);
+    return make_ref<NeuralNet>(program_, rows_, true);
   }
 
  private:
   net::Program program_;
-  std::vector<KernelFn> kernels_;
+  std::vector<const Op*> rows_;
+  OpRow planted_row_{};
+  std::optional<Op> planted_;
 };
 
 inline void expect_close(const IValue& a, const IValue& b) {

@@ -3,27 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
-
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::ops {
 namespace {
-
-constexpr auto kKinds = std::to_array<std::pair<std::string_view, ProductKind>>({
-    {"aten::addmm", ProductKind::kAdded},
-    {"aten::baddbmm", ProductKind::kAdded},
-    {"aten::bmm", ProductKind::kMatrices},
-    {"aten::dot", ProductKind::kDot},
-    {"aten::linalg_matmul", ProductKind::kAny},
-    {"aten::linear", ProductKind::kLinear},
-    {"aten::matmul", ProductKind::kAny},
-    {"aten::mm", ProductKind::kMatrices},
-    {"aten::mv", ProductKind::kVector},
-});
 
 IntSpan batch_of(const Tensor& matrices) {
   return matrices.sizes().first(static_cast<size_t>(matrices.dim() - 2));
@@ -81,14 +64,6 @@ bool takes(ProductKind kind, const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
-
-ProductKind product_kind_of(const Op& op) {
-  const ir::Schema& schema = op.schema();
-  if (!schema.overload.empty()) return ProductKind::kNone;
-  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
-                                  [&](const auto& kind) { return kind.first == schema.name; });
-  return found == kKinds.end() ? ProductKind::kNone : found->second;
-}
 
 ProductArguments product_arguments(ProductKind kind) {
   if (kind == ProductKind::kLinear) return {0, 1, 2};

@@ -1,4 +1,4 @@
-// Which operators are matrix products, and what they multiply, for fusion groups.
+// What matrix products multiply, for fusion groups: see ProductKind.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,9 @@
 #include <span>
 
 #include "tierup/ops/regions/refusal.h"
-#include "tierup/ops/table/op.h"
+#include "tierup/ops/table/facts.h"
 
 namespace tierup::ops {
-
-enum class ProductKind : uint8_t {
-  kNone,
-  kMatrices,  // (a, b): both 2-d, or both batches of as many matrices.
-  kVector,    // (a, b): a matrix and a vector.
-  kDot,       // (a, b): two vectors.
-  kAny,       // (a, b): vectors, matrices and batches, as aten::matmul has them.
-  kLinear,    // (input, weight, bias): the weight transposed; the bias may be None.
-  kAdded,     // (self, a, b, beta, alpha): as kMatrices, then beta self + alpha times that.
-};
-
-ProductKind product_kind_of(const Op& op);
 
 // Which arguments are multiplied, and which is added.
 struct ProductArguments {

@@ -28,8 +28,9 @@ struct RowMeaning {
   RefusedGroup refusal;
 };
 
-// Of a result of a call of `op`, whose role is kRows and whose dimensions count from the last one;
-// tensors beyond the first are parameters of the shape of a row, or have one element for each row.
+// Of a result of a call of `op`, whose role is kRowwise and whose dimensions count from the last
+// one; tensors beyond the first are parameters of the shape of a row, or have one element for each
+// row.
 RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments,
                           size_t result = 0);
 // Whether an argument has one element for each row: the index of a gather.

@@ -6,6 +6,7 @@
 #include "tierup/kernels/reduce/ragged.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -74,7 +75,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
      "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool "
      "enable_gqa=False) -> Tensor",
-     boxed<&attend>, ir::kRandom, &shapes::attention},
+     boxed<&attend>, ir::kRandom, &shapes::attention, facts(Work::kAttention, OpKind::kAttention)},
     {"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? "
      "attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, "
      "float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
@@ -87,7 +88,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      "int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
      "Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? "
      "mask_type=None) -> (Tensor, Tensor)",
-     boxed<&multi_head>},
+     boxed<&multi_head>, ir::kNoEffect, nullptr, facts(OpKind::kMultiHead)},
     {"aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor "
      "qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool "
      "norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, "

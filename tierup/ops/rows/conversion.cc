@@ -6,6 +6,7 @@
 #include "tierup/ops/rows/pointwise_rows.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/factory_arguments.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -124,7 +125,8 @@ constexpr OpRow kRows[] = {
      "MemoryFormat? memory_format=None) -> Tensor(a)",
      {boxed_lazy<&to_dtype>, &detail::PointwiseRow<&describe_to_dtype>::kBodyOfRow},
      ir::kNoEffect,
-     &shapes::same},
+     &shapes::same,
+     facts(OpKind::kTo)},
     {"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
      boxed_lazy<&to_other>, ir::kNoEffect, &shapes::same},
@@ -153,7 +155,7 @@ constexpr OpRow kRows[] = {
     {"aten::type_as(Tensor self, Tensor other) -> Tensor", boxed_lazy<&type_as>, ir::kNoEffect,
      &shapes::same},
     {"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-     boxed<&contiguous>, ir::kNoEffect, &shapes::same},
+     boxed<&contiguous>, ir::kNoEffect, &shapes::same, facts(OpKind::kContiguous)},
     {"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", boxed_lazy<&clone>,
      ir::kNoEffect, &shapes::same},
     {"aten::clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> "

@@ -5,6 +5,7 @@
 
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -48,7 +49,7 @@ BagResult bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets
 constexpr auto kRows = std::to_array<OpRow>({
     {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
      "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-     boxed<&kernels::embedding>, ir::kNoEffect, &shapes::embedding},
+     boxed<&kernels::embedding>, ir::kNoEffect, &shapes::embedding, facts(LookUpKind::kEmbedding)},
     {"aten::embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
      "scale_grad_by_freq=False, bool sparse=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::embedding>},

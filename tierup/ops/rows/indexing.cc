@@ -5,6 +5,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/pointwise/masking.h"
 #include "tierup/ops/shapes/shape_functions.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -47,11 +48,13 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool /*spars
 }
 
 constexpr OpRow kRows[] = {
-    {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", boxed<&k::index>},
+    {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", boxed<&k::index>,
+     ir::kNoEffect, nullptr, facts(LookUpKind::kIndex)},
     {"aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::index>},
     {"aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor", boxed<&k::index>},
-    {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", boxed<&k::index>},
+    {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", boxed<&k::index>,
+     ir::kNoEffect, nullptr, facts(LookUpKind::kIndex)},
     {"aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
      boxed<&k::index>},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
@@ -88,11 +91,11 @@ constexpr OpRow kRows[] = {
      "Tensor values) -> Tensor",
      boxed<&k::masked_index_put_accumulate>},
     {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", boxed<&k::index_select>,
-     ir::kNoEffect, &shapes::index_select},
+     ir::kNoEffect, &shapes::index_select, facts(LookUpKind::kIndexSelect)},
     {"aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::index_select>},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-     boxed<&gather>, ir::kNoEffect, &shapes::gather},
+     boxed<&gather>, ir::kNoEffect, &shapes::gather, facts(Role::kRowwise, LookUpKind::kGather)},
     {"aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) "
      "out) -> Tensor(a!)",
      out_variant<&gather>},

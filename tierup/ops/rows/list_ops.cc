@@ -4,6 +4,7 @@
 #include "tierup/base/interrupt.h"
 #include "tierup/base/memory_use.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/number_kernels.h"
 #include "tierup/ops/table/sequence_slice.h"
@@ -287,7 +288,8 @@ void derive_index(OpCall& call) {
 }
 
 constexpr OpRow kRows[] = {
-    {"aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)", &append},
+    {"aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)", &append, ir::kNoEffect, nullptr,
+     facts(Role::kAppend)},
     {"aten::extend.t(t[](a!) self, t[] other) -> ()", &extend},
     {"aten::insert.t(t[](a!) self, int idx, t(b -> *) el) -> ()", &insert, ir::kMayRaise},
     {"aten::pop.t(t[](a!) self, int idx=-1) -> t(*)", &pop, ir::kMayRaise},
@@ -315,9 +317,10 @@ constexpr OpRow kRows[] = {
     {"aten::__contains__.float_list(float[] l, float item) -> bool", &contains},
     {"aten::Delete.t(t[](a!) self, int idx) -> ()", &delete_item, ir::kMayRaise},
     {"aten::_set_item.t(t[](a!) l, int idx, t(b -> *) el) -> t[](a!)", &set_item, ir::kMayRaise},
-    {"aten::__getitem__.t(t[](a) list, int idx) -> t(*)", &get_item, ir::kMayRaise},
+    {"aten::__getitem__.t(t[](a) list, int idx) -> t(*)", &get_item, ir::kMayRaise, nullptr,
+     facts(Role::kListItem)},
     {"aten::select.t(t[](a) list, int idx) -> t(*)", &get_item, ir::kMayRaise},
-    {"aten::len.t(t[] a) -> int", &length},
+    {"aten::len.t(t[] a) -> int", &length, ir::kNoEffect, nullptr, facts(Role::kListLength)},
     {"aten::len.any(Any[] a) -> int", &length},
     {"aten::slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]", &slice,
      ir::kMayRaise},

@@ -6,6 +6,7 @@
 #include "tierup/kernels/gemm/products.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -20,42 +21,48 @@ void addbmm_inplace(OpCall& call) {
 }
 
 constexpr auto kRows = std::to_array<OpRow>({
+    // Of products, passes make this one.
+    {"aten::matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>, ir::kNoEffect,
+     &shapes::matmul,
+     facts(Role::kMatmul, Fits::kMatmul, Work::kProduct, OpKind::kMatmul, ProductKind::kAny)},
+    {"aten::matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+     out_variant<&kernels::matmul>, ir::kNoEffect, nullptr, facts(Work::kProduct)},
     {"aten::mm(Tensor self, Tensor mat2) -> Tensor", boxed<&kernels::mm>, ir::kNoEffect,
-     &shapes::matrix_product},
+     &shapes::matrix_product,
+     facts(Role::kMatmul, Fits::kMatrixProduct, Work::kProduct, ProductKind::kMatrices)},
     {"aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::mm>},
+     out_variant<&kernels::mm>, ir::kNoEffect, nullptr, facts(Work::kProduct)},
     {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", boxed<&kernels::bmm>, ir::kNoEffect,
-     &shapes::batch_product},
+     &shapes::batch_product,
+     facts(Fits::kBatchProduct, Work::kProduct, OpKind::kBatchMatmul, ProductKind::kMatrices)},
     {"aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::bmm>},
+     out_variant<&kernels::bmm>, ir::kNoEffect, nullptr, facts(Work::kProduct)},
     {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
      "ScalarType? out_dtype=None) -> Tensor",
      boxed<&kernels::grouped_mm>},
     // The transformers library's own operator for the same, in what it exports.
     {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
      boxed<&kernels::grouped_mm_rows>},
-    {"aten::matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>, ir::kNoEffect,
-     &shapes::matmul},
-    {"aten::matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::matmul>},
     {"aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>,
-     ir::kNoEffect, &shapes::matmul},
+     ir::kNoEffect, &shapes::matmul, facts(ProductKind::kAny)},
     {"aten::linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::matmul>},
     {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-     boxed<&kernels::linear>, ir::kNoEffect, &shapes::linear},
+     boxed<&kernels::linear>, ir::kNoEffect, &shapes::linear,
+     facts(Role::kLinear, Fits::kLinear, Work::kProduct, OpKind::kLinear, ProductKind::kLinear)},
     {"aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     out_variant<&kernels::linear>},
+     out_variant<&kernels::linear>, ir::kNoEffect, nullptr, facts(Work::kProduct)},
     {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor",
-     boxed<&kernels::addmm>, ir::kNoEffect, &shapes::added_product},
+     boxed<&kernels::addmm>, ir::kNoEffect, &shapes::added_product,
+     facts(Work::kAddedProduct, OpKind::kAddmm, ProductKind::kAdded)},
     {"aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
      "Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::addmm>},
+     out_variant<&kernels::addmm>, ir::kNoEffect, nullptr, facts(Work::kAddedProduct)},
     {"aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor(a!)",
-     inplace<&kernels::addmm>},
+     inplace<&kernels::addmm>, ir::kNoEffect, nullptr, facts(OpKind::kAddmm)},
     {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor",
      boxed<&kernels::addbmm>},
@@ -64,30 +71,31 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::addbmm>},
     {"aten::addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
      "alpha=1) -> Tensor(a!)",
-     &addbmm_inplace, ir::kNoEffect, &shapes::new_geometry},
+     &addbmm_inplace, ir::kNoEffect, nullptr, facts(Geometry::kChanged)},
     {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
      "-> Tensor",
-     boxed<&kernels::baddbmm>, ir::kNoEffect, &shapes::added_batch_product},
+     boxed<&kernels::baddbmm>, ir::kNoEffect, &shapes::added_batch_product,
+     facts(Work::kAddedProduct, ProductKind::kAdded)},
     {"aten::baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
      "alpha=1, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::baddbmm>},
+     out_variant<&kernels::baddbmm>, ir::kNoEffect, nullptr, facts(Work::kAddedProduct)},
     {"aten::baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
      "alpha=1) -> Tensor(a!)",
      inplace<&kernels::baddbmm>},
     {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     boxed<&kernels::addmv>},
+     boxed<&kernels::addmv>, ir::kNoEffect, nullptr, facts(Work::kAddedProduct)},
     {"aten::addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, "
      "Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::addmv>},
+     out_variant<&kernels::addmv>, ir::kNoEffect, nullptr, facts(Work::kAddedProduct)},
     {"aten::addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor(a!)",
      inplace<&kernels::addmv>},
     {"aten::mv(Tensor self, Tensor vec) -> Tensor", boxed<&kernels::mv>, ir::kNoEffect,
-     &shapes::matmul},
+     &shapes::matmul, facts(Work::kProduct, ProductKind::kVector)},
     {"aten::mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::mv>},
+     out_variant<&kernels::mv>, ir::kNoEffect, nullptr, facts(Work::kProduct)},
     {"aten::dot(Tensor self, Tensor tensor) -> Tensor", boxed<&kernels::dot>, ir::kNoEffect,
-     &shapes::matmul},
+     &shapes::matmul, facts(ProductKind::kDot)},
     {"aten::dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::dot>},
     {"aten::vdot(Tensor self, Tensor other) -> Tensor", boxed<&kernels::vdot>},

@@ -8,6 +8,7 @@
 #include "tierup/kernels/norm/weight_norm.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -83,22 +84,24 @@ constexpr auto kRows = std::to_array<OpRow>({
      "cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)",
      boxed<&batch_norm_by_index>, kWritesStatistics},
     {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     boxed<&kernels::softmax>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::softmax>, ir::kNoEffect, &shapes::same,
+     facts(Role::kRowwise, OpKind::kSoftmax)},
     {"aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::softmax>},
     {"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     boxed<&kernels::log_softmax>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::log_softmax>, ir::kNoEffect, &shapes::same, facts(Role::kRowwise)},
     {"aten::log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) "
      "-> Tensor(a!)",
      out_variant<&kernels::log_softmax>},
     {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     boxed<&kernels::softmax_raw>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::softmax_raw>, ir::kNoEffect, &shapes::same,
+     facts(Role::kRowwise, OpKind::kSoftmax)},
     {"aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::softmax_raw>},
     {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     boxed<&kernels::log_softmax_raw>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::log_softmax_raw>, ir::kNoEffect, &shapes::same, facts(Role::kRowwise)},
     {"aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::log_softmax_raw>},
@@ -107,7 +110,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
      boxed<&kernels::log_softmax>},
     {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     boxed<&kernels::safe_softmax>},
+     boxed<&kernels::safe_softmax>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "
      "input_dtype) -> Tensor",
      boxed<&kernels::softmax_backward>},
@@ -122,7 +125,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::log_softmax_backward>},
     {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
      "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     &batch_norm, kWritesStatistics, &shapes::same},
+     &batch_norm, kWritesStatistics, &shapes::same, facts(OpKind::kBatchNorm)},
     {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      boxed<&kernels::native_batch_norm>, kWritesStatistics},
@@ -166,10 +169,11 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> "
      "Tensor",
-     boxed<&kernels::instance_norm>, kWritesStatistics, &shapes::same},
+     boxed<&kernels::instance_norm>, kWritesStatistics, &shapes::same,
+     facts(OpKind::kInstanceNorm)},
     {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
      "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-     boxed<&kernels::group_norm>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::group_norm>, ir::kNoEffect, &shapes::same, facts(OpKind::kGroupNorm)},
     {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
      "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
      boxed<&kernels::native_group_norm>},
@@ -179,17 +183,19 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::native_group_norm>},
     {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
      "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-     boxed<&kernels::layer_norm>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::layer_norm>, ir::kNoEffect, &shapes::same,
+     facts(Role::kRowwise, OpKind::kLayerNorm)},
     {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
      "bias, float eps) -> (Tensor, Tensor, Tensor)",
-     boxed<&kernels::native_layer_norm>},
+     boxed<&kernels::native_layer_norm>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
      "bias, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), "
      "Tensor(b!), Tensor(c!))",
      out_variant<&kernels::native_layer_norm>},
     {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "
      "eps=None) -> Tensor",
-     boxed<&kernels::rms_norm>, ir::kNoEffect, &shapes::same},
+     boxed<&kernels::rms_norm>, ir::kNoEffect, &shapes::same,
+     facts(Role::kRowwise, OpKind::kRmsNorm)},
     {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> "
      "(Tensor, Tensor)",
      boxed<&kernels::fused_rms_norm>},

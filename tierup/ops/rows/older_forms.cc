@@ -15,6 +15,7 @@
 #include "tierup/kernels/shape/view.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/factory_arguments.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -203,10 +204,10 @@ constexpr auto kRows = std::to_array<OpRow>({
      boxed<&k::embedding_renorm>},
     {"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> "
      "Tensor(a!)",
-     boxed<&resize_>, ir::kNoEffect, &shapes::new_geometry},
+     boxed<&resize_>, ir::kNoEffect, nullptr, facts(Geometry::kChanged)},
     {"aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) "
      "-> Tensor(a!)",
-     boxed<&resize_as_>, ir::kNoEffect, &shapes::new_geometry},
+     boxed<&resize_as_>, ir::kNoEffect, nullptr, facts(Geometry::kChanged)},
     {"aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)", boxed<&itself>},
 });
 

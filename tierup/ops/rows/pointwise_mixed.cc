@@ -1,5 +1,6 @@
 // Further functions of two and more tensors: geometry, logarithms, selection, bits.
 #include "tierup/ops/rows/pointwise_rows.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 
 namespace tierup::ops {
@@ -124,7 +125,7 @@ constexpr OpRow kRows[] = {
      "Tensor(a!)",
      pointwise_out<&k::where>},
     {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-     pointwise_row<&k::masked_fill>},
+     pointwise_row<&k::masked_fill>, ir::kNoEffect, nullptr, facts(OpKind::kMaskedFill)},
     {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
      pointwise_row<&k::masked_fill>},
     {"aten::masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> "
@@ -134,7 +135,7 @@ constexpr OpRow kRows[] = {
      "Tensor(a!)",
      pointwise_out<&k::masked_fill>},
     {"aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
-     pointwise_inplace<&k::masked_fill>},
+     pointwise_inplace<&k::masked_fill>, ir::kNoEffect, nullptr, facts(OpKind::kMaskedFill)},
     {"aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
      pointwise_inplace<&k::masked_fill>},
     {"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", body_row<Body::kBitAnd>},

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/variants.h"
 
 namespace tierup::ops {
@@ -87,10 +88,15 @@ template <auto Kernel>
 inline constexpr KernelFn pointwise_out = &detail::PointwiseRow<Kernel>::out;
 
 // The three rows of an operator on one tensor that is a body alone.
-#define TIERUP_UNARY_ROWS(name, ...)                                                          \
-  {"aten::" name "(Tensor self) -> Tensor", body_row<__VA_ARGS__>},                           \
-      {"aten::" name "_(Tensor(a!) self) -> Tensor(a!)", body_inplace<__VA_ARGS__>}, {        \
-    "aten::" name ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", body_out<__VA_ARGS__> \
+#define TIERUP_UNARY_ROWS(name, ...) TIERUP_NET_ROWS(kNone, name, __VA_ARGS__)
+// The same of an operator that compiled nets know by this kind.
+#define TIERUP_NET_ROWS(kind, name, ...)                                                           \
+  {"aten::" name "(Tensor self) -> Tensor", body_row<__VA_ARGS__>, ir::kNoEffect, nullptr,         \
+   facts(OpKind::kind)},                                                                           \
+      {"aten::" name "_(Tensor(a!) self) -> Tensor(a!)", body_inplace<__VA_ARGS__>, ir::kNoEffect, \
+       nullptr, facts(OpKind::kind)},                                                              \
+  {                                                                                                \
+    "aten::" name ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", body_out<__VA_ARGS__>      \
   }
 // The same without an in-place form.
 #define TIERUP_FUNCTION_ROWS(name, ...)                                                       \

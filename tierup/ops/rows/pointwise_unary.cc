@@ -1,5 +1,6 @@
 // Functions of one tensor.
 #include "tierup/ops/rows/pointwise_rows.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 
 namespace tierup::ops {
@@ -18,7 +19,7 @@ constexpr OpRow kRows[] = {
     TIERUP_UNARY_ROWS("fix", Body::kTrunc),
     TIERUP_UNARY_ROWS("frac", Body::kFrac),
     TIERUP_UNARY_ROWS("sqrt", Body::kSqrt, Promote::kFloating),
-    TIERUP_UNARY_ROWS("rsqrt", Body::kRsqrt, Promote::kFloating),
+    TIERUP_NET_ROWS(kRsqrt, "rsqrt", Body::kRsqrt, Promote::kFloating),
     TIERUP_UNARY_ROWS("exp", Body::kExp, Promote::kFloating),
     TIERUP_UNARY_ROWS("exp2", Body::kExp2, Promote::kFloating),
     TIERUP_UNARY_ROWS("expm1", Body::kExpm1, Promote::kFloating),
@@ -37,14 +38,14 @@ constexpr OpRow kRows[] = {
     TIERUP_UNARY_ROWS("arctan", Body::kAtan, Promote::kFloating),
     TIERUP_UNARY_ROWS("sinh", Body::kSinh, Promote::kFloating),
     TIERUP_UNARY_ROWS("cosh", Body::kCosh, Promote::kFloating),
-    TIERUP_UNARY_ROWS("tanh", Body::kTanh, Promote::kFloating),
+    TIERUP_NET_ROWS(kTanh, "tanh", Body::kTanh, Promote::kFloating),
     TIERUP_UNARY_ROWS("asinh", Body::kAsinh, Promote::kFloating),
     TIERUP_UNARY_ROWS("acosh", Body::kAcosh, Promote::kFloating),
     TIERUP_UNARY_ROWS("atanh", Body::kAtanh, Promote::kFloating),
     TIERUP_UNARY_ROWS("arcsinh", Body::kAsinh, Promote::kFloating),
     TIERUP_UNARY_ROWS("arccosh", Body::kAcosh, Promote::kFloating),
     TIERUP_UNARY_ROWS("arctanh", Body::kAtanh, Promote::kFloating),
-    TIERUP_UNARY_ROWS("sigmoid", Body::kSigmoid, Promote::kFloating),
+    TIERUP_NET_ROWS(kSigmoid, "sigmoid", Body::kSigmoid, Promote::kFloating),
     TIERUP_UNARY_ROWS("erf", Body::kErf, Promote::kFloating),
     TIERUP_UNARY_ROWS("erfc", Body::kErfc, Promote::kFloating),
     TIERUP_UNARY_ROWS("sinc", Body::kSinc, Promote::kFloating),
@@ -69,9 +70,11 @@ constexpr OpRow kRows[] = {
     {"aten::square(Tensor self) -> Tensor", pointwise_row<&k::square>},
     {"aten::square.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::square>},
     {"aten::square_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::square>},
-    {"aten::neg(Tensor self) -> Tensor", pointwise_row<&k::neg>},
+    {"aten::neg(Tensor self) -> Tensor", pointwise_row<&k::neg>, ir::kNoEffect, nullptr,
+     facts(OpKind::kNeg)},
     {"aten::neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::neg>},
-    {"aten::neg_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::neg>},
+    {"aten::neg_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::neg>, ir::kNoEffect,
+     nullptr, facts(OpKind::kNeg)},
     {"aten::negative(Tensor self) -> Tensor", pointwise_row<&k::neg>},
     {"aten::negative.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", pointwise_out<&k::neg>},
     {"aten::negative_(Tensor(a!) self) -> Tensor(a!)", pointwise_inplace<&k::neg>},

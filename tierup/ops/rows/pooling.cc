@@ -5,6 +5,7 @@
 #include "tierup/kernels/pooling/max_pool.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -14,13 +15,13 @@ namespace {
 constexpr auto kRows = std::to_array<OpRow>({
     {"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], "
      "int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
-     boxed<&kernels::max_pool<1>>, ir::kNoEffect, &shapes::pool},
+     boxed<&kernels::max_pool<1>>, ir::kNoEffect, &shapes::pool, facts(OpKind::kMaxPool1d)},
     {"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
      "padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
      boxed<&kernels::max_pool_with_indices<1>>, ir::kNoEffect, &shapes::pool},
     {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
      "dilation=1, bool ceil_mode=False) -> Tensor",
-     boxed<&kernels::max_pool<2>>, ir::kNoEffect, &shapes::pool},
+     boxed<&kernels::max_pool<2>>, ir::kNoEffect, &shapes::pool, facts(OpKind::kMaxPool)},
     {"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
      "padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
      boxed<&kernels::max_pool_with_indices<2>>, ir::kNoEffect, &shapes::pool},
@@ -47,13 +48,13 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::max_pool_with_indices<3>>},
     {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool "
      "ceil_mode=False, bool count_include_pad=True) -> Tensor",
-     boxed<&kernels::avg_pool1d>, ir::kNoEffect, &shapes::pool},
+     boxed<&kernels::avg_pool1d>, ir::kNoEffect, &shapes::pool, facts(OpKind::kAvgPool1d)},
     {"aten::avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], "
      "bool ceil_mode=False, bool count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::avg_pool1d>},
     {"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool "
      "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-     boxed<&kernels::avg_pool<2>>, ir::kNoEffect, &shapes::pool},
+     boxed<&kernels::avg_pool<2>>, ir::kNoEffect, &shapes::pool, facts(OpKind::kAvgPool)},
     {"aten::avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
      "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) "
      "out) -> Tensor(a!)",
@@ -66,12 +67,14 @@ constexpr auto kRows = std::to_array<OpRow>({
      "out) -> Tensor(a!)",
      out_variant<&kernels::avg_pool<3>>},
     {"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
-     boxed<&kernels::adaptive_avg_pool<1>>, ir::kNoEffect, &shapes::adaptive_pool},
+     boxed<&kernels::adaptive_avg_pool<1>>, ir::kNoEffect, &shapes::adaptive_pool,
+     facts(OpKind::kAdaptivePool1d)},
     {"aten::adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::adaptive_avg_pool<1>>},
     {"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     boxed<&kernels::adaptive_avg_pool<2>>, ir::kNoEffect, &shapes::adaptive_pool},
+     boxed<&kernels::adaptive_avg_pool<2>>, ir::kNoEffect, &shapes::adaptive_pool,
+     facts(OpKind::kAdaptivePool)},
     {"aten::adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::adaptive_avg_pool<2>>},
@@ -91,9 +94,11 @@ constexpr auto kRows = std::to_array<OpRow>({
      "Tensor(a!)",
      out_variant<&kernels::adaptive_avg_pool<3>>},
     {"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-     boxed<&kernels::adaptive_max_pool<1>>, ir::kNoEffect, &shapes::adaptive_pool},
+     boxed<&kernels::adaptive_max_pool<1>>, ir::kNoEffect, &shapes::adaptive_pool,
+     facts(OpKind::kAdaptiveMax)},
     {"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
-     boxed<&kernels::adaptive_max_pool<2>>, ir::kNoEffect, &shapes::adaptive_pool},
+     boxed<&kernels::adaptive_max_pool<2>>, ir::kNoEffect, &shapes::adaptive_pool,
+     facts(OpKind::kAdaptiveMax)},
     {"aten::adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) "
      "indices) -> (Tensor(a!), Tensor(b!))",
      out_variant<&kernels::adaptive_max_pool<2>>},

@@ -6,6 +6,7 @@
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/factory_arguments.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -386,9 +387,9 @@ constexpr OpRow kRows[] = {
      "Tensor",
      boxed<&normal_floats>, ir::kRandom},
     {"aten::dropout(Tensor input, float p, bool train) -> Tensor",
-     boxed<&dropout<DropoutKind::kPlain>>, ir::kRandom, &shapes::same},
+     boxed<&dropout<DropoutKind::kPlain>>, ir::kRandom, &shapes::same, facts(OpKind::kDropout)},
     {"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-     inplace<&dropout<DropoutKind::kPlain>>, ir::kRandom},
+     inplace<&dropout<DropoutKind::kPlain>>, ir::kRandom, nullptr, facts(OpKind::kDropout)},
     {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
      boxed<&dropout<DropoutKind::kFeature>>, ir::kRandom, &shapes::same},
     {"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",

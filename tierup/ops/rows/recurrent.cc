@@ -6,6 +6,7 @@
 #include "tierup/ops/rows/recurrent_step.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 
 namespace tierup::ops {
@@ -140,21 +141,23 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int "
      "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "
      "Tensor, Tensor)",
-     boxed<&lstm_input>, ir::kRandom, &shapes::recurrent},
+     boxed<&lstm_input>, ir::kRandom, &shapes::recurrent, facts(Role::kRecurrent)},
     {"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool "
      "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, "
      "Tensor, Tensor)",
-     boxed<&lstm_data>, ir::kRandom},
+     boxed<&lstm_data>, ir::kRandom, nullptr, facts(Role::kRecurrent)},
     {"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
      "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     boxed<&rnn_input<RecurrentKind::kGru>>, ir::kRandom, &shapes::recurrent},
+     boxed<&rnn_input<RecurrentKind::kGru>>, ir::kRandom, &shapes::recurrent,
+     facts(Role::kRecurrent)},
     {"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, "
      "int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
      boxed<&rnn_data<RecurrentKind::kGru>>, ir::kRandom},
     {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
      "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "
      "Tensor)",
-     boxed<&rnn_input<RecurrentKind::kTanh>>, ir::kRandom, &shapes::recurrent},
+     boxed<&rnn_input<RecurrentKind::kTanh>>, ir::kRandom, &shapes::recurrent,
+     facts(Role::kRecurrent)},
     {"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
      "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, "
      "Tensor)",
@@ -162,23 +165,26 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
      "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, "
      "Tensor)",
-     boxed<&rnn_input<RecurrentKind::kRelu>>, ir::kRandom, &shapes::recurrent},
+     boxed<&rnn_input<RecurrentKind::kRelu>>, ir::kRandom, &shapes::recurrent,
+     facts(Role::kRecurrent)},
     {"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
      "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, "
      "Tensor)",
      boxed<&rnn_data<RecurrentKind::kRelu>>, ir::kRandom},
     {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
      "Tensor? b_hh=None) -> (Tensor, Tensor)",
-     boxed<&kernels::lstm_cell>, ir::kNoEffect, &shapes::recurrent_cell},
+     boxed<&kernels::lstm_cell>, ir::kNoEffect, &shapes::recurrent_cell, facts(Role::kRecurrent)},
     {"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
      "b_hh=None) -> Tensor",
-     boxed<&kernels::gru_cell>, ir::kNoEffect, &shapes::recurrent_cell},
+     boxed<&kernels::gru_cell>, ir::kNoEffect, &shapes::recurrent_cell, facts(Role::kRecurrent)},
     {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
      "Tensor? b_hh=None) -> Tensor",
-     boxed<&kernels::rnn_tanh_cell>, ir::kNoEffect, &shapes::recurrent_cell},
+     boxed<&kernels::rnn_tanh_cell>, ir::kNoEffect, &shapes::recurrent_cell,
+     facts(Role::kRecurrent)},
     {"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
      "Tensor? b_hh=None) -> Tensor",
-     boxed<&kernels::rnn_relu_cell>, ir::kNoEffect, &shapes::recurrent_cell},
+     boxed<&kernels::rnn_relu_cell>, ir::kNoEffect, &shapes::recurrent_cell,
+     facts(Role::kRecurrent)},
     {"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, "
      "Tensor)",
      boxed<&kernels::pack_padded_sequence>},

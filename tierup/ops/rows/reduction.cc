@@ -4,6 +4,7 @@
 #include "tierup/kernels/reduce/reduce_moments.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
 #include "tierup/ops/shapes/shape_functions.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -69,7 +70,7 @@ Tensor frobenius_norm(const Tensor& self, const IntVector& dims, bool keepdim) {
 constexpr OpRow kRows[] = {
     {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
-     boxed<&k::sum>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::sum>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::sum>},
@@ -83,7 +84,7 @@ constexpr OpRow kRows[] = {
      out_variant<&mean_all>},
     {"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
      "Tensor",
-     boxed<&k::mean>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::mean>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kMean)},
     {"aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::mean>},
@@ -105,22 +106,22 @@ constexpr OpRow kRows[] = {
      out_variant<&prod_all>},
     {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
      "Tensor",
-     boxed<&prod_dim>, ir::kNoEffect, &shapes::reduce},
+     boxed<&prod_dim>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&prod_dim>},
     {"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amax>,
-     ir::kNoEffect, &shapes::reduce},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kLargest)},
     {"aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::amax>},
     {"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amin>,
-     ir::kNoEffect, &shapes::reduce},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::amin>},
     {"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-     boxed<&k::aminmax>},
+     boxed<&k::aminmax>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, "
      "Tensor(b!) max) -> (Tensor(a!) min, Tensor(b!) max)",
      out_variant<&k::aminmax>},
@@ -136,31 +137,31 @@ constexpr OpRow kRows[] = {
     {"aten::max(Tensor self) -> Tensor", boxed<&k::max>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::max>},
     {"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     boxed<&k::max_dim>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::max_dim>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kLargest)},
     {"aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) "
      "max_values) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::max_dim>},
     {"aten::min(Tensor self) -> Tensor", boxed<&k::min>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::min>},
     {"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     boxed<&k::min_dim>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::min_dim>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) "
      "min_indices) -> (Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::min_dim>},
     {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", boxed<&k::argmax>,
-     ir::kNoEffect, &shapes::reduce},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::argmax>},
     {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", boxed<&k::argmin>,
-     ir::kNoEffect, &shapes::reduce},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::argmin>},
     {"aten::any(Tensor self) -> Tensor", boxed<&k::any>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::any>},
     {"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", boxed<&k::any_dim>,
-     ir::kNoEffect, &shapes::reduce},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::any_dim>},
     {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
@@ -171,7 +172,7 @@ constexpr OpRow kRows[] = {
     {"aten::all(Tensor self) -> Tensor", boxed<&k::all>, ir::kNoEffect, &shapes::reduce_all},
     {"aten::all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&k::all>},
     {"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", boxed<&k::all_dim>,
-     ir::kNoEffect, &shapes::reduce},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::all_dim>},
     {"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
@@ -184,26 +185,26 @@ constexpr OpRow kRows[] = {
     {"aten::std(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::std_deviation>>,
      ir::kNoEffect, &shapes::reduce_all},
     {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-     boxed<&of_dims<&k::std_deviation>>, ir::kNoEffect, &shapes::reduce},
+     boxed<&of_dims<&k::std_deviation>>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&of_dims<&k::std_deviation>>},
     {"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> Tensor",
-     boxed<&k::std_deviation>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::std_deviation>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::std_deviation>},
     {"aten::var(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::var>>, ir::kNoEffect,
      &shapes::reduce_all},
     {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-     boxed<&of_dims<&k::var>>, ir::kNoEffect, &shapes::reduce},
+     boxed<&of_dims<&k::var>>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&of_dims<&k::var>>},
     {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> Tensor",
-     boxed<&k::var>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::var>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::var>},
@@ -211,10 +212,10 @@ constexpr OpRow kRows[] = {
      boxed<&of_all<&k::std_mean>>},
     {"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
      "(Tensor, Tensor)",
-     boxed<&of_dims<&k::std_mean>>},
+     boxed<&of_dims<&k::std_mean>>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> (Tensor, Tensor)",
-     boxed<&k::std_mean>},
+     boxed<&k::std_mean>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
      "bool keepdim=False, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
      out_variant<&k::std_mean>},
@@ -222,10 +223,10 @@ constexpr OpRow kRows[] = {
      boxed<&of_all<&k::var_mean>>},
     {"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "
      "(Tensor, Tensor)",
-     boxed<&of_dims<&k::var_mean>>},
+     boxed<&of_dims<&k::var_mean>>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> (Tensor, Tensor)",
-     boxed<&k::var_mean>},
+     boxed<&k::var_mean>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
      "bool keepdim=False, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
      out_variant<&k::var_mean>},
@@ -234,7 +235,7 @@ constexpr OpRow kRows[] = {
     {"aten::norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&norm>},
     {"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-     boxed<&norm_dim>, ir::kNoEffect, &shapes::reduce},
+     boxed<&norm_dim>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&norm_dim>},
@@ -256,12 +257,12 @@ constexpr OpRow kRows[] = {
      out_variant<&frobenius_norm>},
     {"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
      "ScalarType? dtype=None) -> Tensor",
-     boxed<&k::vector_norm>, ir::kNoEffect, &shapes::reduce},
+     boxed<&k::vector_norm>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
      "keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::vector_norm>},
     {"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", boxed<&k::logsumexp>,
-     ir::kNoEffect, &shapes::reduce},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
     {"aten::logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::logsumexp>},

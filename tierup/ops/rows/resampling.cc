@@ -6,6 +6,7 @@
 #include "tierup/kernels/vision/upsample.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -86,7 +87,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      boxed<&sized1<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
-     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kNearest)},
     {"aten::upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized1<ModeSpec<ResampleMode::kNearest, 1>>>},
@@ -104,7 +106,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      boxed<&sized2<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
-     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kNearest)},
     {"aten::upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized2<ModeSpec<ResampleMode::kNearest, 2>>>},
@@ -125,7 +128,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      boxed<&sized3<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample},
     {"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
-     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kNearest)},
     {"aten::upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, "
      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized3<ModeSpec<ResampleMode::kNearest, 3>>>},
@@ -144,7 +148,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
      boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 1>>>, ir::kNoEffect,
-     &shapes::resample},
+     &shapes::resample, facts(OpKind::kLinearResample)},
     {"aten::upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? "
      "scales=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized1_aligned<ModeSpec<ResampleMode::kLinear, 1>>>},
@@ -154,7 +158,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
      boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 2>>>, ir::kNoEffect,
-     &shapes::resample},
+     &shapes::resample, facts(OpKind::kLinearResample)},
     {"aten::upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? "
      "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&sized2_aligned<ModeSpec<ResampleMode::kLinear, 2>>>},

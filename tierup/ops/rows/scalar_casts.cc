@@ -6,6 +6,7 @@
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/number_kernels.h"
 
@@ -129,7 +130,8 @@ void unwrap_optional(OpCall& call) {
 }
 
 constexpr OpRow kRows[] = {
-    {"aten::Int.Tensor(Tensor a) -> int", &int_in_reach, ir::kMayRaise, &shapes::number_itself},
+    {"aten::Int.Tensor(Tensor a) -> int", &int_in_reach, ir::kMayRaise, &shapes::number_itself,
+     facts(Fits::kNumber, OpKind::kSame)},
     {"aten::Int.bool(bool a) -> int", &int_of_number},
     {"aten::Int.float(float a) -> int", &int_of_number},
     {"aten::Int.Scalar(Scalar a) -> int", &int_in_reach, ir::kMayRaise},
@@ -165,14 +167,15 @@ constexpr OpRow kRows[] = {
     {"aten::ComplexImplicit(Tensor a) -> complex", &complex_implicit, ir::kMayRaise},
     {"aten::ScalarImplicit(Tensor a) -> Scalar", &scalar_implicit, ir::kMayRaise},
     {"prim::NumToTensor.Scalar(Scalar a) -> Tensor", &tensor_of_number, ir::kNoEffect,
-     &shapes::number_itself},
+     &shapes::number_itself, facts(Fits::kNumber, OpKind::kSame)},
     {"prim::NumToTensor.bool(bool a) -> Tensor", &tensor_of_number},
     {"aten::str(t elem) -> str", &text_of_value},
     {"prim::EnumName(AnyEnumType enum) -> str", &enum_name},
     {"prim::EnumValue.int(AnyEnumType enum) -> int", &enum_value},
     {"prim::EnumValue.float(AnyEnumType enum) -> float", &enum_value},
     {"prim::EnumValue.str(AnyEnumType enum) -> str", &enum_value},
-    {"aten::_unwrap_optional(t(a)? optional) -> t(a)", &unwrap_optional, ir::kMayRaise},
+    {"aten::_unwrap_optional(t(a)? optional) -> t(a)", &unwrap_optional, ir::kMayRaise, nullptr,
+     facts(Role::kUnwrapOptional)},
     {"prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)", &identity},
     {"prim::unchecked_cast(t x) -> t", &identity},
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/number_kernels.h"
 
@@ -114,7 +115,8 @@ constexpr OpRow kRows[] = {
     {"aten::eq.device(Device a, Device b) -> bool", &compare_values<true>},
     {"aten::eq.bool(bool a, bool b) -> bool", &binary_number<Equal>},
     {"aten::eq.enum(AnyEnumType a, AnyEnumType b) -> bool", &compare_values<true>},
-    {"aten::eq.int(int a, int b) -> bool", &binary_number<Equal>},
+    {"aten::eq.int(int a, int b) -> bool", &binary_number<Equal>, ir::kNoEffect, nullptr,
+     facts(Role::kEqual)},
     {"aten::eq.complex(complex a, complex b) -> bool", &binary_number<Equal>},
     {"aten::eq.float(float a, float b) -> bool", &binary_number<Equal>},
     {"aten::eq.int_float(int a, float b) -> bool", &binary_number<Equal>},
@@ -132,7 +134,8 @@ constexpr OpRow kRows[] = {
     {"aten::ne.device(Device a, Device b) -> bool", &compare_values<false>},
     {"aten::ne.bool(bool a, bool b) -> bool", &binary_number<NotEqual>},
     {"aten::ne.enum(AnyEnumType a, AnyEnumType b) -> bool", &compare_values<false>},
-    {"aten::ne.int(int a, int b) -> bool", &binary_number<NotEqual>},
+    {"aten::ne.int(int a, int b) -> bool", &binary_number<NotEqual>, ir::kNoEffect, nullptr,
+     facts(Role::kNotEqual)},
     {"aten::ne.complex(complex a, complex b) -> bool", &binary_number<NotEqual>},
     {"aten::ne.float(float a, float b) -> bool", &binary_number<NotEqual>},
     {"aten::ne.int_float(int a, float b) -> bool", &binary_number<NotEqual>},
@@ -158,7 +161,8 @@ constexpr OpRow kRows[] = {
     {"aten::le.float_int(float a, int b) -> bool", &binary_number<LessEqual>},
     {"aten::le(Scalar a, Scalar b) -> bool", &binary_number<LessEqual>},
     {"aten::le.str(str a, str b) -> bool", &compare_strings<LessEqual>},
-    {"aten::gt.int(int a, int b) -> bool", &binary_number<Greater>},
+    {"aten::gt.int(int a, int b) -> bool", &binary_number<Greater>, ir::kNoEffect, nullptr,
+     facts(Role::kGreater)},
     {"aten::gt.float(float a, float b) -> bool", &binary_number<Greater>},
     {"aten::gt.int_float(int a, float b) -> bool", &binary_number<Greater>},
     {"aten::gt.float_int(float a, int b) -> bool", &binary_number<Greater>},
@@ -170,8 +174,9 @@ constexpr OpRow kRows[] = {
     {"aten::ge.float_int(float a, int b) -> bool", &binary_number<GreaterEqual>},
     {"aten::ge(Scalar a, Scalar b) -> bool", &binary_number<GreaterEqual>},
     {"aten::ge.str(str a, str b) -> bool", &compare_strings<GreaterEqual>},
-    {"aten::__is__(t1 self, t2 obj) -> bool", &is_same},
-    {"aten::__isnot__(t1 self, t2 obj) -> bool", &is_not_same},
+    {"aten::__is__(t1 self, t2 obj) -> bool", &is_same, ir::kNoEffect, nullptr, facts(Role::kIs)},
+    {"aten::__isnot__(t1 self, t2 obj) -> bool", &is_not_same, ir::kNoEffect, nullptr,
+     facts(Role::kIsNot)},
     {"prim::min.int(int a, int b) -> int", &binary_number<Smaller>},
     {"prim::min.float(float a, float b) -> float", &binary_number<Smaller>},
     {"prim::min.int_float(int a, float b) -> float", &binary_number<Smaller>},

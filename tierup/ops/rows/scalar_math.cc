@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tierup/base/memory_use.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/number_kernels.h"
 
@@ -193,7 +194,8 @@ void concatenate_strings(OpCall& call) {
 
 constexpr OpRow kRows[] = {
     {"aten::add.str(str a, str b) -> str", &concatenate_strings},
-    {"aten::add.int(int a, int b) -> int", &binary_number<Add>},
+    {"aten::add.int(int a, int b) -> int", &binary_number<Add>, ir::kNoEffect, nullptr,
+     facts(OpKind::kIntAdd)},
     {"aten::add.complex(complex a, complex b) -> complex", &binary_number<Add>},
     {"aten::add.float(float a, float b) -> float", &binary_number<Add>},
     {"aten::add.int_complex(int a, complex b) -> complex", &binary_number<Add>},
@@ -203,7 +205,8 @@ constexpr OpRow kRows[] = {
     {"aten::add.int_float(int a, float b) -> float", &binary_number<Add>},
     {"aten::add.float_int(float a, int b) -> float", &binary_number<Add>},
     {"aten::add(Scalar a, Scalar b) -> Scalar", &binary_number<Add>},
-    {"aten::sub.int(int a, int b) -> int", &binary_number<Subtract>},
+    {"aten::sub.int(int a, int b) -> int", &binary_number<Subtract>, ir::kNoEffect, nullptr,
+     facts(OpKind::kIntSub)},
     {"aten::sub.complex(complex a, complex b) -> complex", &binary_number<Subtract>},
     {"aten::sub.float(float a, float b) -> float", &binary_number<Subtract>},
     {"aten::sub.int_complex(int a, complex b) -> complex", &binary_number<Subtract>},
@@ -213,7 +216,8 @@ constexpr OpRow kRows[] = {
     {"aten::sub.int_float(int a, float b) -> float", &binary_number<Subtract>},
     {"aten::sub.float_int(float a, int b) -> float", &binary_number<Subtract>},
     {"aten::sub(Scalar a, Scalar b) -> Scalar", &binary_number<Subtract>},
-    {"aten::mul.int(int a, int b) -> int", &binary_number<Multiply>},
+    {"aten::mul.int(int a, int b) -> int", &binary_number<Multiply>, ir::kNoEffect, nullptr,
+     facts(OpKind::kIntMul)},
     {"aten::mul.complex(complex a, complex b) -> complex", &binary_number<Multiply>},
     {"aten::mul.float(float a, float b) -> float", &binary_number<Multiply>},
     {"aten::mul.int_complex(int a, complex b) -> complex", &binary_number<Multiply>},
@@ -227,7 +231,8 @@ constexpr OpRow kRows[] = {
     {"aten::div.complex(complex a, complex b) -> complex", &binary_number<Divide>},
     {"aten::div.float(float a, float b) -> float", &binary_number<Divide>},
     {"aten::div(Scalar a, Scalar b) -> float", &binary_number<Divide>},
-    {"aten::floordiv.int(int a, int b) -> int", &binary_number<FloorDivide>, ir::kMayRaise},
+    {"aten::floordiv.int(int a, int b) -> int", &binary_number<FloorDivide>, ir::kMayRaise, nullptr,
+     facts(OpKind::kIntFloorDiv)},
     {"aten::floordiv.float(float a, float b) -> float", &binary_number<FloorDivide>, ir::kMayRaise},
     {"aten::floordiv.int_float(int a, float b) -> float", &binary_number<FloorDivide>,
      ir::kMayRaise},
@@ -290,7 +295,7 @@ constexpr OpRow kRows[] = {
     {"aten::__or__.int(int a, int b) -> int", &int_or},
     {"aten::__xor__.bool(bool a, bool b) -> bool", &bool_xor},
     {"aten::__xor__.int(int a, int b) -> int", &int_xor},
-    {"aten::__not__(bool self) -> bool", &logical_not},
+    {"aten::__not__(bool self) -> bool", &logical_not, ir::kNoEffect, nullptr, facts(Role::kNot)},
 };
 
 }  // namespace

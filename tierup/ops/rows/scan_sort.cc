@@ -2,6 +2,7 @@
 #include "tierup/kernels/reduce/scan.h"
 #include "tierup/kernels/reduce/sorting.h"
 #include "tierup/ops/shapes/shape_functions.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -21,26 +22,26 @@ Tensor argsort_stable(const Tensor& self, bool /*stable*/, int64_t dim, bool des
 
 constexpr OpRow kRows[] = {
     {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", boxed<&k::cumsum>,
-     ir::kNoEffect, &shapes::same},
+     ir::kNoEffect, &shapes::same, facts(Role::kRowwise)},
     {"aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::cumsum>},
     {"aten::cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
      inplace<&k::cumsum>},
     {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", boxed<&k::cumprod>,
-     ir::kNoEffect, &shapes::same},
+     ir::kNoEffect, &shapes::same, facts(Role::kRowwise)},
     {"aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::cumprod>},
     {"aten::cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
      inplace<&k::cumprod>},
     {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", boxed<&k::cummax>,
-     ir::kNoEffect, &shapes::all_same},
+     ir::kNoEffect, &shapes::all_same, facts(Role::kRowwise)},
     {"aten::cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
      "(Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::cummax>},
     {"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", boxed<&k::cummin>,
-     ir::kNoEffect, &shapes::all_same},
+     ir::kNoEffect, &shapes::all_same, facts(Role::kRowwise)},
     {"aten::cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
      "(Tensor(a!) values, Tensor(b!) indices)",
      out_variant<&k::cummin>},

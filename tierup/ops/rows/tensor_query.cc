@@ -4,6 +4,7 @@
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/gradients.h"
 
@@ -132,20 +133,24 @@ constexpr OpRow kRows[] = {
     {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
      "ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
      &assert_tensor_metadata, ir::kMayRaise},
-    {"aten::size(Tensor self) -> int[]", boxed_lazy<&size>, ir::kNoEffect, &shapes::sizes},
+    {"aten::size(Tensor self) -> int[]", boxed_lazy<&size>, ir::kNoEffect, &shapes::sizes,
+     facts(Role::kSizes, Fits::kAnyTensor)},
     {"aten::size.int(Tensor self, int dim) -> int", boxed_lazy<&size_int>, ir::kNoEffect,
-     &shapes::size},
-    {"aten::sym_size(Tensor self) -> SymInt[]", boxed_lazy<&size>, ir::kNoEffect, &shapes::sizes},
+     &shapes::size, facts(Role::kSize, Fits::kSizeOfDim, OpKind::kSizeOf)},
+    {"aten::sym_size(Tensor self) -> SymInt[]", boxed_lazy<&size>, ir::kNoEffect, &shapes::sizes,
+     facts(Fits::kAnyTensor)},
     {"aten::sym_size.int(Tensor self, int dim) -> SymInt", boxed_lazy<&size_int>, ir::kNoEffect,
      &shapes::size},
     {"aten::stride(Tensor self) -> int[]", boxed_lazy<&stride>},
     {"aten::stride.int(Tensor self, int dim) -> int", boxed_lazy<&stride_int>},
     {"aten::sym_stride(Tensor self) -> SymInt[]", boxed_lazy<&stride>},
     {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", boxed_lazy<&stride_int>},
-    {"aten::dim(Tensor self) -> int", boxed_lazy<&dim>, ir::kNoEffect, &shapes::rank},
-    {"aten::numel(Tensor self) -> int", boxed_lazy<&numel>, ir::kNoEffect, &shapes::element_count},
+    {"aten::dim(Tensor self) -> int", boxed_lazy<&dim>, ir::kNoEffect, &shapes::rank,
+     facts(Role::kRank, Fits::kAnyTensor)},
+    {"aten::numel(Tensor self) -> int", boxed_lazy<&numel>, ir::kNoEffect, &shapes::element_count,
+     facts(Fits::kAnyTensor)},
     {"aten::sym_numel(Tensor self) -> SymInt", boxed_lazy<&numel>, ir::kNoEffect,
-     &shapes::element_count},
+     &shapes::element_count, facts(Fits::kAnyTensor)},
     {"aten::len.Tensor(Tensor t) -> int", boxed_lazy<&len>},
     {"aten::storage_offset(Tensor self) -> int", boxed_lazy<&storage_offset>},
     {"aten::sym_storage_offset(Tensor self) -> SymInt", boxed_lazy<&storage_offset>},
@@ -189,7 +194,8 @@ constexpr OpRow kRows[] = {
      boxed<&promote_types>},
     {"aten::_shape_as_tensor(Tensor self) -> Tensor", boxed_lazy<&shape_as_tensor>},
 
-    {"prim::dtype(Tensor a) -> int", boxed_lazy<&dtype>},
+    {"prim::dtype(Tensor a) -> int", boxed_lazy<&dtype>, ir::kNoEffect, nullptr,
+     facts(Role::kElementType, Fits::kAnyTensor)},
     {"prim::device(Tensor a) -> Device", boxed_lazy<&device>},
     {"prim::layout(Tensor a) -> Layout", boxed_lazy<&layout>},
     {"prim::requires_grad(Tensor a) -> bool", boxed_lazy<&requires_grad>},

@@ -7,6 +7,7 @@
 #include "tierup/kernels/shape/view_scatter.h"
 #include "tierup/ops/rows/pointwise_rows.h"
 #include "tierup/ops/shapes/shape_functions.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
 #include "tierup/ops/table/variants.h"
 
@@ -112,16 +113,17 @@ constexpr OpRow kRows[] = {
     {"aten::unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<copy_of<&k::unfold>>},
-    {"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", boxed<&k::pixel_shuffle>},
+    {"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", boxed<&k::pixel_shuffle>,
+     ir::kNoEffect, nullptr, facts(OpKind::kPixelShuffle)},
     {"aten::pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::pixel_shuffle>},
     {"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-     boxed<&k::pixel_unshuffle>},
+     boxed<&k::pixel_unshuffle>, ir::kNoEffect, nullptr, facts(OpKind::kPixelUnshuffle)},
     {"aten::pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::pixel_unshuffle>},
     {"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", boxed<&k::channel_shuffle>,
-     ir::kNoEffect, &shapes::same},
+     ir::kNoEffect, &shapes::same, facts(OpKind::kChannelShuffle)},
     {"aten::channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::channel_shuffle>},
     {"aten::permute_copy(Tensor self, int[] dims) -> Tensor", boxed<copy_of<&k::permute>>},

@@ -157,7 +157,7 @@ bool changes_geometry(const ir::Operator& op) {
   const auto& arguments = op.schema().arguments;
   const bool has_out = std::any_of(arguments.begin(), arguments.end(),
                                    [](const auto& argument) { return argument.is_out; });
-  return has_out || op_of(op).row().shape == &shapes::new_geometry;
+  return has_out || op_of(op).facts().changes_geometry;
 }
 
 namespace shapes {
@@ -169,8 +169,6 @@ void all_same(ShapeContext& context) {
 }
 
 void other(ShapeContext& context) { context.results[0].sizes = context.args[1].sizes; }
-
-void new_geometry(ShapeContext& /*context*/) {}
 
 void broadcast(ShapeContext& context) {
   std::optional<Sizes> sizes;

@@ -9,8 +9,6 @@ void same(ShapeContext& context);       // The first result is as large as the f
 void all_same(ShapeContext& context);   // All results are.
 void broadcast(ShapeContext& context);  // Of all arguments that are tensors.
 void other(ShapeContext& context);      // As large as the second argument.
-// In place, with other sizes for the written tensor: nothing is known of it any more.
-void new_geometry(ShapeContext& context);
 
 void view(ShapeContext& context);
 void flatten(ShapeContext& context);

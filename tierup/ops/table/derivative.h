@@ -138,7 +138,6 @@ class GradContext {
   GradValue sizes(ArgIndex i, size_t k) {
     return constant(make_int_list(argument_sizes(at(i), static_cast<int64_t>(k))));
   }
-  GradValue result_sizes(size_t k = 0) { return constant(make_int_list(sizes_of_result(k))); }
   // As numbers, where the formula's form depends on them.
   IntSpan shape(ArgIndex i) const { return argument_sizes(at(i), -1); }
   IntSpan shape(ArgIndex i, size_t k) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tierup/ir/operator.h"
+#include "tierup/kernels/net/op_kind.h"
 #include "tierup/ops/table/run_context.h"
 #include "tierup/tensor/ivalue.h"
 
@@ -41,16 +42,34 @@ struct RowKernel {
   const ScalarBody* body = nullptr;
 };
 
+// The values stand in facts.h and role.h.
+enum class Role : uint8_t;
+enum class Fits : uint8_t;
+enum class Work : uint8_t;
+enum class ProductKind : uint8_t;
+enum class JoinKind : uint8_t;
+enum class LookUpKind : uint8_t;
+
+// What others know of an operator beside what it does; rows name what differs from nothing.
+struct RowFacts {
+  Role role{};                    // What passes may recognise it as.
+  Fits fits{};                    // When it is known not to raise.
+  bool changes_geometry = false;  // It gives the tensor that it writes other sizes or strides.
+  Work work{};                    // How its arithmetic follows from the sizes.
+  kernels::net::OpKind net{};     // What it is to compiled nets.
+  ProductKind product{};          // ... and to fusion groups.
+  JoinKind join{};
+  LookUpKind look_up{};
+};
+
 // As written in the family files.
 struct OpRow {
   const char* schema;
   RowKernel kernel = nullptr;
   uint8_t effects = ir::kNoEffect;
   ShapeFn shape = nullptr;
+  RowFacts facts{};
 };
-
-// What passes may recognise an operator as; see role.h.
-enum class Role : uint8_t;
 
 class Op final : public ir::Operator {
  public:
@@ -59,13 +78,13 @@ class Op final : public ir::Operator {
   KernelFn kernel() const { return row_->kernel.call; }
   // Null unless the operator is pure and point-wise.
   const ScalarBody* body() const { return row_->kernel.body; }
-  Role role() const { return role_; }
+  const RowFacts& facts() const { return row_->facts; }
+  Role role() const { return row_->facts.role; }
   // Null: no derivative is known.
   const Derivative* derivative() const { return derivative_; }
 
  private:
   const OpRow* row_;
-  Role role_{};
   const Derivative* derivative_ = nullptr;
 };
 

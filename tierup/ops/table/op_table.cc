@@ -8,7 +8,6 @@
 #include "tierup/base/error.h"
 #include "tierup/ops/table/derivative.h"
 #include "tierup/ops/table/families.h"
-#include "tierup/ops/table/role.h"
 
 namespace tierup::ops {
 namespace {
@@ -33,7 +32,6 @@ std::pair<std::string_view, std::string_view> split_name(std::string_view schema
 Op::Op(const OpRow& row) : row_(&row) {
   schema_ = ir::parse_schema(row.schema);
   effects_ = row.effects;
-  role_ = role_of(schema_.qualified_name());
   derivative_ = find_derivative(schema_);
 }
 
@@ -47,6 +45,7 @@ OpTable::OpTable() {
       auto entry = std::make_unique<Entry>();
       entry->row = &row;
       entry->overload = overload;
+      first_of_role_.emplace(row.facts.role, entry.get());
       by_name_[name].push_back(std::move(entry));
     }
   }
@@ -73,6 +72,8 @@ const Op* OpTable::find(std::string_view qualified_name) const {
   }
   return nullptr;
 }
+
+const Op& OpTable::with(Role role) const { return *get(*first_of_role_.at(role)); }
 
 std::vector<const Op*> OpTable::overloads(std::string_view name) const {
   std::vector<const Op*> result;

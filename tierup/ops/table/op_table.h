@@ -22,6 +22,8 @@ class OpTable final : public ir::OperatorLookup {
   const Op* find(std::string_view qualified_name) const override;
   // All overloads of "aten::add", in registration order; empty if unknown.
   std::vector<const Op*> overloads(std::string_view name) const;
+  // The first row of this role, in registration order, for passes that make one; there must be one.
+  const Op& with(Role role) const;
   // Every row, sorted by qualified name; parses all schemas.
   std::vector<const Op*> all() const;
 
@@ -36,6 +38,7 @@ class OpTable final : public ir::OperatorLookup {
   const Op* get(const Entry& entry) const;
 
   std::unordered_map<std::string_view, std::vector<std::unique_ptr<Entry>>> by_name_;
+  std::unordered_map<Role, const Entry*> first_of_role_;
 };
 
 // The families, in registration order (it decides overload choice; see op_table.cc).

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace tierup::ops {
 
@@ -36,16 +35,24 @@ enum class Role : uint8_t {
   kTranspose,       // (tensor, dim0, dim1)
   kRearrangement,   // (tensor, ...) -> a view of its elements in other dimensions, or of a part
   kFlatten,         // (tensor, first, last) -> these dimensions as one
-  kRows,            // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h
+  kRowwise,         // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kRecurrent,       // a layer or cell whose twin under tierup:: keeps its matrices packed
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
   kNeuralNet,       // (capsule, inputs...) -> outputs; see neural_net.h
 };
 
-// By qualified name: "aten::expand".
-Role role_of(std::string_view qualified_name);
-// The qualified name of an operator with this role, for passes that make one; it must have one.
-std::string_view operator_with(Role role);
+// Whether it looks at no more of a tensor than its geometry, and gives no tensor.
+constexpr bool reads_geometry_alone(Role role) {
+  switch (role) {
+    case Role::kIs:
+    case Role::kIsNot:
+    case Role::kRank:
+    case Role::kSize:
+    case Role::kSizes:
+    case Role::kElementType: return true;
+    default: return false;
+  }
+}
 
 }  // namespace tierup::ops

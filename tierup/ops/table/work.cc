@@ -1,46 +1,10 @@
 #include "tierup/ops/table/work.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
+#include "tierup/ops/table/facts.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::ops {
 namespace {
-
-// How the operations follow from the sizes.
-enum class Work : uint8_t {
-  kProduct,       // Result elements times the last dimension of the first argument.
-  kAddedProduct,  // The same by the second argument; the first is added.
-  kConvolution,   // Result elements times the weight's elements per output channel.
-  kAttention,     // Two products over query, key and value.
-};
-
-struct NamedWork {
-  std::string_view name;
-  Work work;
-};
-constexpr auto kWork = std::to_array<NamedWork>({
-    {"aten::_convolution", Work::kConvolution},
-    {"aten::addmm", Work::kAddedProduct},
-    {"aten::addmv", Work::kAddedProduct},
-    {"aten::baddbmm", Work::kAddedProduct},
-    {"aten::bmm", Work::kProduct},
-    {"aten::conv1d", Work::kConvolution},
-    {"aten::conv2d", Work::kConvolution},
-    {"aten::conv3d", Work::kConvolution},
-    {"aten::convolution", Work::kConvolution},
-    {"aten::linear", Work::kProduct},
-    {"aten::matmul", Work::kProduct},
-    {"aten::mm", Work::kProduct},
-    {"aten::mv", Work::kProduct},
-    {"aten::scaled_dot_product_attention", Work::kAttention},
-});
-static_assert(std::is_sorted(kWork.begin(), kWork.end(),
-                             [](const NamedWork& a, const NamedWork& b) {
-                               return a.name < b.name;
-                             }));
 
 double product_of(std::span<const int64_t> sizes) {
   double product = 1;
@@ -56,14 +20,10 @@ double last_of(const std::vector<int64_t>& sizes) {
 
 double arithmetic_of(const ir::Operator& op, ArgumentSizes arguments,
                      std::span<const IValue> results) {
-  const std::string name = op.schema().name;
-  const auto found =
-      std::lower_bound(kWork.begin(), kWork.end(), std::string_view(name),
-                       [](const NamedWork& entry, std::string_view n) { return entry.name < n; });
-  if (found == kWork.end() || found->name != name) return 0;
   if (arguments.size() < 2 || results.empty() || !results[0].is_tensor()) return 0;
   const double elements = static_cast<double>(results[0].to_tensor().numel());
-  switch (found->work) {
+  switch (op_of(op).facts().work) {
+    case Work::kNone: return 0;
     case Work::kProduct: return 2 * elements * last_of(arguments[0]);
     case Work::kAddedProduct: return 2 * elements * last_of(arguments[1]);
     case Work::kConvolution: {

@@ -140,7 +140,7 @@ class Peephole {
     }
     editor_.set_insert_before(node);
     editor_.set_range(node->range());
-    const ops::Op* size = context_.table().find(ops::operator_with(ops::Role::kSize));
+    const ops::Op* size = &context_.table().with(ops::Role::kSize);
     for (size_t i = 0; i < node->outputs().size(); ++i) {
       Value* dim = editor_.constant(IValue(static_cast<int64_t>(i)));
       Node* one = editor_.create_op(*size, std::array<Value*, 2>{sizes->input(0), dim});

@@ -1,10 +1,11 @@
-// An operator on tensors may raise unless something here says otherwise; one on other values if its
-// row says so.
+// An operator on tensors may raise unless its row's Fits rule every reason out here; one on other
+// values if its row says so.
 #include "tierup/passes/core/may_raise.h"
 
 #include <algorithm>
 
-#include "tierup/ops/shapes/shape_functions.h"
+#include "tierup/ops/shapes/shape_context.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
@@ -12,6 +13,7 @@ namespace tierup::passes {
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
+using ops::Fits;
 using ops::place_of_dim;
 using ops::Sizes;
 
@@ -69,31 +71,26 @@ class Call {
   explicit Call(const Node& node)
       : node_(node), op_(ops::op_of(*node.op())), sizes_(*sizes_of(node.input(0))) {}
 
-  // Whether the view is known to be possible.
-  bool is_fitting_view() const {
-    const ops::ShapeFn shape = op_.row().shape;
-    if (shape == &ops::shapes::transpose) return has_places(1) && has_places(2);
-    if (shape == &ops::shapes::permute) return is_fitting_permutation();
-    if (shape == &ops::shapes::squeeze) return node_.inputs().size() == 1 || has_places(1);
-    if (shape == &ops::shapes::unsqueeze) return places_of(node_.input(1), rank() + 1).has_value();
-    if (shape == &ops::shapes::transpose_matrix) return rank() <= 2;
-    if (op_.role() == ops::Role::kSelect) return is_fitting_selection();
-    if (op_.role() == ops::Role::kSlice) return is_fitting_slice();
+  // Whether its arguments are known to be ones that it does not raise for.
+  bool fits() const {
+    switch (op_.facts().fits) {
+      case Fits::kUnknown:
+      case Fits::kAnyTensor:
+      case Fits::kNumber: return false;
+      case Fits::kSizeOfDim: return has_places(1);
+      case Fits::kDims: return node_.inputs().size() == 1 || has_places(1);
+      case Fits::kTwoDims: return has_places(1) && has_places(2);
+      case Fits::kNewDim: return places_of(node_.input(1), rank() + 1).has_value();
+      case Fits::kPermutation: return is_fitting_permutation();
+      case Fits::kMatrix: return rank() <= 2;
+      case Fits::kIndex: return is_fitting_selection();
+      case Fits::kStep: return is_fitting_slice();
+      case Fits::kLinear:
+      case Fits::kMatmul:
+      case Fits::kMatrixProduct:
+      case Fits::kBatchProduct: return is_fitting_product();
+    }
     return false;
-  }
-
-  // Whether the product's operands are known to fit.
-  bool is_fitting_product() const {
-    if (node_.inputs().size() < 2 || !have_equal_floats(0, 1) || sizes_.empty()) return false;
-    if (!sizes_of(node_.input(1))) return false;
-    const ops::ShapeFn shape = op_.row().shape;
-    const Sizes& other = *sizes_of(node_.input(1));
-    if (op_.role() == ops::Role::kLinear) return is_fitting_linear(other);
-    const bool is_general = op_.role() == ops::Role::kMatmul && shape == &ops::shapes::matmul;
-    const bool is_plain = shape == &ops::shapes::matrix_product && rank() == 2 && other.size() == 2;
-    const bool is_batch = shape == &ops::shapes::batch_product && rank() == 3 &&
-                          other.size() == 3 && are_equal(sizes_[0], other[0]);
-    return (is_general || is_plain || is_batch) && multiply(other);
   }
 
  private:
@@ -127,6 +124,19 @@ class Call {
            (*dtype == ScalarType::kFloat || *dtype == ScalarType::kDouble);
   }
 
+  bool is_fitting_product() const {
+    if (!have_equal_floats(0, 1) || sizes_.empty() || !sizes_of(node_.input(1))) return false;
+    const Sizes& other = *sizes_of(node_.input(1));
+    switch (op_.facts().fits) {
+      case Fits::kLinear: return is_fitting_linear(other);
+      case Fits::kMatrixProduct: return rank() == 2 && other.size() == 2 && multiply(other);
+      case Fits::kBatchProduct:
+        return rank() == 3 && other.size() == 3 && are_equal(sizes_[0], other[0]) &&
+               multiply(other);
+      default: return multiply(other);
+    }
+  }
+
   // As matrices behind what is broadcast, vectors as rows or columns.
   bool multiply(const Sizes& other) const {
     if (other.empty()) return false;
@@ -150,36 +160,23 @@ class Call {
   const Sizes& sizes_;
 };
 
-// Whether it asks for nothing but what every tensor has.
-bool asks_any_tensor(const ops::Op& op) {
-  const ops::ShapeFn shape = op.row().shape;
-  return shape == &ops::shapes::sizes || shape == &ops::shapes::rank ||
-         shape == &ops::shapes::element_count || op.role() == ops::Role::kElementType;
-}
-
 // Whether a number is asked of a tensor that was made of one.
 bool takes_back_number(const Node& node) {
   const Node* made = node.input(0)->node();
   return made != nullptr && made->is(NodeKind::kOp) && made->inputs().size() == 1 &&
-         ops::op_of(*made->op()).row().shape == &ops::shapes::number_itself &&
+         ops::op_of(*made->op()).facts().fits == Fits::kNumber &&
          made->input()->type()->is(TypeKind::kInt);
 }
 
 bool may_raise_op(const Node& node) {
   const ops::Op& op = ops::op_of(*node.op());
-  if (node.inputs().size() == 1 && op.row().shape == &ops::shapes::number_itself)
+  if (node.inputs().size() == 1 && op.facts().fits == Fits::kNumber)
     return holds_tensor(*op.schema().arguments[0].type) && !takes_back_number(node);
   if (op.has_effect(ir::kMayRaise)) return true;
-  if (!works_on_tensors(op.schema())) return false;
-  if (asks_any_tensor(op)) return false;
-  if (op.schema().is_mutating() || node.inputs().empty() ||
-      !node.input(0)->type()->is(TypeKind::kTensor) || !sizes_of(node.input(0))) {
-    return true;
-  }
-  const Call call(node);
-  const auto& sizes = *sizes_of(node.input(0));
-  if (op.role() == ops::Role::kSize) return !places_of(node.input(1), sizes.size());
-  return !call.is_fitting_view() && !call.is_fitting_product();
+  if (!works_on_tensors(op.schema()) || op.facts().fits == Fits::kAnyTensor) return false;
+  const bool has_sizes = !op.schema().is_mutating() && !node.inputs().empty() &&
+                         node.input(0)->type()->is(TypeKind::kTensor) && sizes_of(node.input(0));
+  return !has_sizes || !Call(node).fits();
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class GroupMaker {
       : context_(context), forms_(forms), planner_(planner) {}
 
   void make(const Members& members) {
-    const ir::Operator* op = context_.table().find(ops::operator_with(ops::Role::kFusionGroup));
+    const ir::Operator* op = &context_.table().with(ops::Role::kFusionGroup);
     const std::unordered_set<const Node*> all(members.begin(), members.end());
     Members computed;
     std::copy_if(members.begin(), members.end(), std::back_inserter(computed),
@@ -80,7 +80,7 @@ class GroupMaker {
       ops::GroupMember& made = program.members.back();
       made.joins = planner_.is_join_member(member);
       if (planner_.is_look_up_member(member)) {
-        made.looks_up = ops::look_up_kind_of(ops::op_of(*member->op()));
+        made.looks_up = ops::op_of(*member->op()).facts().look_up;
       }
       if (planner_.is_flat(member)) made.space = ops::RowSpace::kFlat;
       if (call != nullptr) {

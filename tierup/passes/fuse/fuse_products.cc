@@ -217,7 +217,7 @@ class Fuser {
                                         const ops::MatrixMetaTensors& metas) {
     const ops::GroupMember& member = made.program.members[index];
     const ops::Factors& factors = metas.factors(index);
-    const auto places = ops::product_arguments(ops::product_kind_of(*member.op));
+    const auto places = ops::product_arguments(member.op->facts().product);
     const GroupArgument& argument =
         member.arguments[factors.are_swapped ? places.left : places.right];
     if (argument.source != GroupArgument::Source::kInput) return std::nullopt;
@@ -310,8 +310,7 @@ class Fuser {
     editor.set_call_chain(last->call_chain());
     const std::string text = group->to_string();
     Value* capsule = editor.constant(IValue::capsule(std::move(group)));
-    Node* step =
-        editor.create_bare_op(*context_.table().find(ops::operator_with(ops::Role::kFusionGroup)));
+    Node* step = editor.create_bare_op(context_.table().with(ops::Role::kFusionGroup));
     for (Value* input : made.inputs) {
       const auto replaced = replaced_.find(input);
       editor.add_input(step, replaced == replaced_.end() ? input : replaced->second);

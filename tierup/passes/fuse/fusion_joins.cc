@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tierup/analysis/effects.h"
-#include "tierup/ops/regions/join_kinds.h"
 #include "tierup/passes/core/value_queries.h"
 #include "tierup/passes/fuse/fusion_groups.h"
 
@@ -27,8 +26,7 @@ constexpr int64_t kVeryLongRun = 128;
 constexpr size_t kLongBody = 24;  // Expression nodes.
 
 bool is_join(const Node& node) {
-  return node.is(NodeKind::kOp) &&
-         ops::join_kind_of(ops::op_of(*node.op())) != ops::JoinKind::kNone;
+  return node.is(NodeKind::kOp) && ops::op_of(*node.op()).facts().join != ops::JoinKind::kNone;
 }
 
 // The sizes as far as they are known, from `begin` on; none if one is not.

@@ -47,7 +47,7 @@ bool read_list(const Node& node, LookUpCall& call) {
 
 std::optional<LookUpCall> look_up_call(const Node& node) {
   if (!node.is(NodeKind::kOp) || analysis::effects_of(node) != ir::kNoEffect) return std::nullopt;
-  const LookUpKind kind = ops::look_up_kind_of(ops::op_of(*node.op()));
+  const LookUpKind kind = ops::op_of(*node.op()).facts().look_up;
   LookUpCall call{node.inputs().empty() ? nullptr : node.input(0), nullptr, 0, nullptr};
   switch (kind) {
     case LookUpKind::kNone: return std::nullopt;
@@ -106,7 +106,7 @@ bool FusionPlanner::is_look_up(const Node& node) {
   if (call->list != nullptr && alias_.has_writers(node.input(1))) return false;
   const ops::ValueForm table = forms_.form(call->table);
   if (!ops::has_lanes(table.dtype) || !ops::indexes(forms_.form(call->index).dtype)) return false;
-  const LookUpKind kind = ops::look_up_kind_of(ops::op_of(*node.op()));
+  const LookUpKind kind = ops::op_of(*node.op()).facts().look_up;
   const Shape& seen = forms_.shape(node.output());
   const Shape shape =
       seen ? seen

@@ -39,7 +39,7 @@ ops::RefusedGroup meaning_refusal(const Node& node, ValueForms& forms) {
 
 }  // namespace
 
-bool has_row_role(const Node& node) { return role_of(node) == ops::Role::kRows; }
+bool has_row_role(const Node& node) { return role_of(node) == ops::Role::kRowwise; }
 
 ops::PointwiseMeaning point_meaning(const Node& node, ValueForms& forms) {
   std::vector<ops::MeaningArgument> arguments;

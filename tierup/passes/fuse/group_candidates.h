@@ -18,7 +18,7 @@ struct RowCall {
   uint32_t rank = 0;                            // ...of so many, if they did not before.
 };
 
-// Whether a node may work on rows: see ops::Role::kRows.
+// Whether a node may work on rows: see ops::Role::kRowwise.
 bool has_row_role(const ir::Node& node);
 // A call over the last dimensions of a tensor whose rank is known. Also notes the results' forms
 // and shapes.

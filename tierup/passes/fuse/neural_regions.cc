@@ -284,26 +284,26 @@ class Regions {
 
   void build(const std::vector<Exit>& exits) {
     kernels::net::Program program;
-    std::vector<ops::KernelFn> kernels;
+    std::vector<const ops::Op*> rows;
     std::vector<Value*> inputs;
-    make_program(program, kernels, inputs);
+    make_program(program, rows, inputs);
     for (const Exit& exit : exits) program.outputs.push_back(numbers_.at(exit.last));
     mark_last_reads(program);
     std::vector<TensorFacts> seen;
     for (const Value* input : inputs) seen.push_back(seen_facts(input, context_.hints()));
-    Ref<ops::NeuralNet> net = nets_.find(program, kernels, seen);
+    Ref<ops::NeuralNet> net = nets_.find(program, rows, seen);
     if (net != nullptr) {
       context_.count("shared");
       return finish(*net, inputs, exits);
     }
-    net = make_ref<ops::NeuralNet>(program, kernels, context_.target().is_fast);
+    net = make_ref<ops::NeuralNet>(program, rows, context_.target().is_fast);
     prepare(*net, inputs);
     if (const auto refused = net->refused_operation()) {
       refusals_.exclude(members_[*refused].node, net->refusals().back());
       return;
     }
     for (const std::string& note : net->notes()) context_.note(note);
-    nets_.add(program, kernels, std::move(seen), net);
+    nets_.add(program, rows, std::move(seen), net);
     finish(*net, inputs, exits);
   }
   void finish(ops::NeuralNet& net, const std::vector<Value*>& inputs,
@@ -313,7 +313,7 @@ class Regions {
     context_.count("operators", static_cast<int64_t>(members_.size()));
   }
 
-  void make_program(kernels::net::Program& program, std::vector<ops::KernelFn>& kernels,
+  void make_program(kernels::net::Program& program, std::vector<const ops::Op*>& rows,
                     std::vector<Value*>& inputs) {
     numbers_.clear();
     // In-place operators give their target's memory a new number.
@@ -346,8 +346,7 @@ class Regions {
         if (is_in_place(*member.node)) versions[root_of(output)] = number;
       }
       program.ops.push_back(std::move(op));
-      kernels.push_back(member.node->is(NodeKind::kOp) ? ops::op_of(*member.node->op()).kernel()
-                                                       : nullptr);
+      rows.push_back(member.node->is(NodeKind::kOp) ? &ops::op_of(*member.node->op()) : nullptr);
     }
   }
   // Made by a view, or a part of what one made: has a number of its own. Memory that is viewed is

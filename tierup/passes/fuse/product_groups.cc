@@ -36,7 +36,7 @@ Shape shape_of(const IntVector& sizes) {
 }
 
 ops::ProductKind kind_of_product(const Node& node) {
-  return ops::product_kind_of(ops::op_of(*node.op()));
+  return ops::op_of(*node.op()).facts().product;
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ OpKind kind_of(const Node& node) {
     if (type->element()->is(TypeKind::kInt)) return OpKind::kList;
     return type->element()->is(TypeKind::kTensor) ? OpKind::kTensors : OpKind::kNone;
   }
-  return node.is(NodeKind::kOp) ? ops::net_kind_of(*node.op()) : OpKind::kNone;
+  return node.is(NodeKind::kOp) ? ops::op_of(*node.op()).facts().net : OpKind::kNone;
 }
 
 bool parts(OpKind kind) {
@@ -116,14 +116,14 @@ bool goes_along(const Node& node, const ir::ValueHints& hints) {
   if (!node.is(NodeKind::kOp)) return false;
   const ops::Op& op = ops::op_of(*node.op());
   if (op.body() != nullptr || op.role() == ops::Role::kTranspose) return true;
-  if (op.role() != ops::Role::kRows) return false;
+  if (op.role() != ops::Role::kRowwise) return false;
   const std::optional<Tensor> rows = seen_meta_tensor(node.input(0), hints);
   return rows && rows->dim() > 0 && rows->numel() > rows->size(-1);
 }
 
 bool is_grouped_product(const Node& node, const ir::ValueHints& hints) {
   if (!node.is(NodeKind::kOp)) return false;
-  const ops::ProductKind kind = ops::product_kind_of(ops::op_of(*node.op()));
+  const ops::ProductKind kind = ops::op_of(*node.op()).facts().product;
   if (kind == ops::ProductKind::kNone) return false;
   const ops::ProductArguments places = ops::product_arguments(kind);
   const std::optional<Tensor> left = seen_meta_tensor(node.input(places.left), hints);

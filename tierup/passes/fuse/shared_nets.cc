@@ -31,18 +31,17 @@ bool same_program(const Program& a, const Program& b) {
 }  // namespace
 
 Ref<ops::NeuralNet> SharedNets::find(const Program& program,
-                                     const std::vector<ops::KernelFn>& kernels,
+                                     const std::vector<const ops::Op*>& rows,
                                      const std::vector<TensorFacts>& inputs) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.kernels == kernels && entry.inputs == inputs &&
-           same_program(entry.program, program);
+    return entry.rows == rows && entry.inputs == inputs && same_program(entry.program, program);
   });
   return found == entries_.end() ? nullptr : found->net;
 }
 
-void SharedNets::add(const Program& program, const std::vector<ops::KernelFn>& kernels,
+void SharedNets::add(const Program& program, const std::vector<const ops::Op*>& rows,
                      std::vector<TensorFacts> inputs, Ref<ops::NeuralNet> net) {
-  entries_.push_back({program, kernels, std::move(inputs), std::move(net)});
+  entries_.push_back({program, rows, std::move(inputs), std::move(net)});
 }
 
 }  // namespace tierup::passes

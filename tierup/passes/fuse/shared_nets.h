@@ -16,15 +16,15 @@ class SharedNets {
  public:
   // The net of an equal line whose inputs looked like these; null if there is none.
   Ref<ops::NeuralNet> find(const kernels::net::Program& program,
-                           const std::vector<ops::KernelFn>& kernels,
+                           const std::vector<const ops::Op*>& rows,
                            const std::vector<TensorFacts>& inputs) const;
-  void add(const kernels::net::Program& program, const std::vector<ops::KernelFn>& kernels,
+  void add(const kernels::net::Program& program, const std::vector<const ops::Op*>& rows,
            std::vector<TensorFacts> inputs, Ref<ops::NeuralNet> net);
 
  private:
   struct Entry {
     kernels::net::Program program;
-    std::vector<ops::KernelFn> kernels;
+    std::vector<const ops::Op*> rows;
     std::vector<TensorFacts> inputs;
     Ref<ops::NeuralNet> net;
   };

@@ -91,7 +91,7 @@ class Batcher {
     editor_.set_range(node.range());
     editor_.set_call_chain(node.call_chain());
     Node* test =
-        editor_.create_op(*context_.table().find(ops::operator_with(Role::kGreater)),
+        editor_.create_op(context_.table().with(Role::kGreater),
                           std::vector<Value*>{loop.input(0), editor_.constant(int64_t{0})});
     Node* choice = editor_.create(NodeKind::kIf, {test->output()});
     Block* yes = editor_.add_block(choice);

@@ -51,15 +51,7 @@ bool reads_geometry_alone(const Node* node) {
            input->type()->is(TypeKind::kNumber);
   });
   if (!reads_tensors) return true;
-  switch (role_of(*node)) {
-    case Role::kIs:
-    case Role::kIsNot:
-    case Role::kRank:
-    case Role::kSize:
-    case Role::kSizes:
-    case Role::kElementType: return true;
-    default: return false;
-  }
+  return ops::reads_geometry_alone(role_of(*node));
 }
 
 // Writes nothing but the running statistics that no schema marks.

@@ -209,7 +209,7 @@ class Joiner {
     const int64_t first = one.part.is_of_whole() ? 0 : range_of(family).first;
     std::vector<Value*> inputs(one.product->inputs().begin(), one.product->inputs().end());
     inputs[0] = operand_of(family);
-    const ir::Operator* op = context_.table().find(ops::operator_with(role_of(*one.product)));
+    const ir::Operator* op = &context_.table().with(role_of(*one.product));
     Value* products = editor_.create_op(*op, inputs)->output();
     give_hint(inputs[0], one.product->output(), products);
     if (one.part.is_of_whole()) {
@@ -285,7 +285,7 @@ class Joiner {
   }
 
   Value* create(Role role, const std::vector<Value*>& inputs) {
-    return editor_.create_op(*context_.table().find(ops::operator_with(role)), inputs)->output();
+    return editor_.create_op(context_.table().with(role), inputs)->output();
   }
 
   void replace(Node& product, Value* result) {
