@@ -125,7 +125,7 @@ struct UnfusedOperator {
 // Operators that stand in no region of a kind, or in one that was not compiled, and why: equal ones
 // of one line of the model together.
 struct RegionRefusal {
-  std::string region;     // "group" or "net".
+  std::string region;     // "group" or "net"; "part" of a program that records gradients.
   std::string reason;     // A name that stays: "unknown_sizes".
   std::string text;       // One sentence.
   std::string operation;  // "aten::mm", or the operators of a region.

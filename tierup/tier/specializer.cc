@@ -18,6 +18,7 @@
 #include "tierup/passes/specialize/fork_branches.h"
 #include "tierup/passes/specialize/freeze_attributes.h"
 #include "tierup/runtime/lower.h"
+#include "tierup/tier/compile_nets.h"
 
 namespace tierup::tier {
 namespace {
@@ -184,6 +185,13 @@ class Specialization {
     pass_options_.user_passes = options_.user_passes.get();
     run(passes::specialized_passes());
     pass_options_.user_passes = nullptr;
+    if (cancelled_.load()) return nullptr;
+    const passes::Pass compile_regions[] = {
+        {"compile_nets", [&](passes::PassContext& context) { compile_nets(context, cancelled_); }},
+        // What regions that came apart leave.
+        passes::specialized_dead_code_elimination(),
+        *passes::find_pass("constant_pooling")};
+    run(compile_regions);
     if (cancelled_.load()) return nullptr;
     if (options_.fusion && request_.variant != PlanVariant::kWithoutGroups)
       fuse_groups(*graph_, options_, pass_options_, cancelled_, installed_.steps);

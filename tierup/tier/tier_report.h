@@ -79,7 +79,7 @@ struct LeftOperator {
 // Operators that were left out of a region, or that stand in one without compiled code: equal ones
 // of one line of the model together.
 struct RefusalReport {
-  std::string region;     // "group" or "net".
+  std::string region;     // "group", "net" or "part".
   std::string reason;     // "unknown_sizes": see ops/regions/refusal.h, kernels/net/net_refusal.h.
   std::string text;       // One sentence.
   std::string operation;  // "mm", or the operators of a region.

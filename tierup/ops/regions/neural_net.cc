@@ -360,25 +360,18 @@ size_t NeuralNet::net_count() const {
 
 namespace {
 
-std::vector<IValue> run_net(OpCall& call) {
+void run_net(OpCall& call) {
   auto* object = dynamic_cast<NeuralNet*>(call.args[0].to_capsule());
   require(object != nullptr, ErrorCode::kInvalidArgument, "not a compiled net");
-  return object->run(call.args.subspan(1), call.context);
-}
-
-void run_one(OpCall& call) {
-  std::vector<IValue> results = run_net(call);
-  call.results[0] = std::move(results.at(0));
-}
-
-void run_many(OpCall& call) {
-  call.results[0] = make_ref<ListValue>(Type::tensor(), run_net(call));
+  std::vector<IValue> results = object->run(call.args.subspan(1), call.context);
+  require(results.size() == call.results.size(), ErrorCode::kInvalidArgument,
+          "a net has {} results, not {}", results.size(), call.results.size());
+  std::ranges::move(results, call.results.begin());
 }
 
 constexpr auto kRows = std::to_array<OpRow>({
-    {"tierup::neural_net(Capsule net, ...) -> Tensor", &run_one, ir::kNoEffect, nullptr,
-     facts(Role::kNeuralNet)},
-    {"tierup::neural_nets(Capsule net, ...) -> Tensor[]", &run_many, ir::kNoEffect, nullptr,
+    // The net, then its inputs; its outputs.
+    {"tierup::neural_net(Capsule net, ...) -> ...", &run_net, ir::kNoEffect, nullptr,
      facts(Role::kNeuralNet)},
 });
 

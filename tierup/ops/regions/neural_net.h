@@ -41,6 +41,9 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   // outputs that gives one list has the list taken apart.
   NeuralNet(kernels::net::Program program, std::vector<const Op*> rows, bool is_fast);
 
+  const kernels::net::Program& program() const { return program_; }
+  const std::vector<const Op*>& rows() const { return rows_; }
+
   // One tensor per output of the program. Thread-safe.
   std::vector<IValue> run(std::span<IValue> inputs, RunContext& context);
 

@@ -5,12 +5,13 @@
 namespace tierup::ops {
 namespace {
 
+template <typename Reason>
 struct Row {
-  GroupRefusal reason;
+  Reason reason;
   std::string_view name;
   std::string_view text;
 };
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kGroups = std::to_array<Row<GroupRefusal>>({
     {GroupRefusal::kNone, "none", ""},
     {GroupRefusal::kNoTensor, "no_tensor", "what it reads is no tensor"},
     {GroupRefusal::kUndefinedArgument, "undefined_argument", "an argument is undefined"},
@@ -47,22 +48,52 @@ constexpr auto kRows = std::to_array<Row>({
     {GroupRefusal::kNoGenerator, "no_generator", "there is no code generator"},
     {GroupRefusal::kGeneratorFailed, "generator_failed", "the code generator failed"},
 });
-static_assert(kRows.size() == kGroupRefusalCount);
-static_assert([] {
-  for (size_t i = 0; i < kRows.size(); ++i) {
-    if (kRows[i].reason != static_cast<GroupRefusal>(i)) return false;
+static_assert(kGroups.size() == kGroupRefusalCount);
+
+constexpr auto kParts = std::to_array<Row<PartRefusal>>({
+    {PartRefusal::kNone, "none", ""},
+    {PartRefusal::kNoOperator, "no_operator", "it is no operator"},
+    {PartRefusal::kNoDerivative, "no_derivative", "it has no derivative"},
+    {PartRefusal::kRandom, "random", "it draws random numbers"},
+    {PartRefusal::kUninitialized, "uninitialized", "it gives uninitialised memory"},
+    {PartRefusal::kReadsModes, "reads_modes", "it reads the run's modes"},
+    {PartRefusal::kWrites, "writes", "it writes in place"},
+    {PartRefusal::kEffects, "effects", "it has effects"},
+    {PartRefusal::kReadsNumbers, "reads_numbers", "it reads numbers out of tensors"},
+    {PartRefusal::kAnyArguments, "any_arguments", "it takes any arguments"},
+    {PartRefusal::kValueSizes, "value_sizes", "it gives sizes that may depend on values"},
+    {PartRefusal::kKeptList, "kept_list", "it makes a list that is kept or written"},
+    {PartRefusal::kContainers, "containers", "it gives containers"},
+    {PartRefusal::kHolds, "holds", "it holds what may not stand in a part"},
+    {PartRefusal::kInput, "input", "it reads what may not enter a part"},
+});
+static_assert(kParts.size() == kPartRefusalCount);
+
+template <typename Rows>
+constexpr bool are_in_order(const Rows& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<size_t>(rows[i].reason) != i) return false;
   }
   return true;
-}());
+}
+static_assert(are_in_order(kGroups) && are_in_order(kParts));
 
 }  // namespace
 
 std::string_view refusal_name(GroupRefusal reason) {
-  return kRows.at(static_cast<size_t>(reason)).name;
+  return kGroups.at(static_cast<size_t>(reason)).name;
 }
 
 std::string_view refusal_text(GroupRefusal reason) {
-  return kRows.at(static_cast<size_t>(reason)).text;
+  return kGroups.at(static_cast<size_t>(reason)).text;
+}
+
+std::string_view refusal_name(PartRefusal reason) {
+  return kParts.at(static_cast<size_t>(reason)).name;
+}
+
+std::string_view refusal_text(PartRefusal reason) {
+  return kParts.at(static_cast<size_t>(reason)).text;
 }
 
 }  // namespace tierup::ops

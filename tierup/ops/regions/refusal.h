@@ -1,5 +1,6 @@
-// Why an operator stands in no fusion group, or a group got no kernels: each reason has a name, for
-// counters and JSON, and one sentence, for people. For compiled nets: kernels/net/net_refusal.h.
+// Why an operator stands in no fusion group or differentiable part, or a group got no kernels: each
+// reason has a name, for counters and JSON, and one sentence, for people. For compiled nets:
+// kernels/net/net_refusal.h.
 #pragma once
 
 #include <cstdint>
@@ -56,10 +57,33 @@ enum class GroupRefusal : uint8_t {
 inline constexpr size_t kGroupRefusalCount =
     static_cast<size_t>(GroupRefusal::kGeneratorFailed) + 1;
 
+// Why an operator ends a differentiable part of a program
+// (passes/specialize/differentiable_parts.h).
+enum class PartRefusal : uint8_t {
+  kNone,
+  kNoOperator,
+  kNoDerivative,
+  kRandom,
+  kUninitialized,
+  kReadsModes,
+  kWrites,
+  kEffects,
+  kReadsNumbers,
+  kAnyArguments,
+  kValueSizes,
+  kKeptList,
+  kContainers,
+  kHolds,
+  kInput,
+};
+inline constexpr size_t kPartRefusalCount = static_cast<size_t>(PartRefusal::kInput) + 1;
+
 // "written_memory".
 std::string_view refusal_name(GroupRefusal reason);
+std::string_view refusal_name(PartRefusal reason);
 // "it reads memory that is written".
 std::string_view refusal_text(GroupRefusal reason);
+std::string_view refusal_text(PartRefusal reason);
 
 // A reason with what is particular to the case, such as a number; kNone: nothing was refused.
 template <typename Reason>
@@ -79,11 +103,12 @@ struct Refusal {
   }
 };
 using RefusedGroup = Refusal<GroupRefusal>;
+using RefusedPart = Refusal<PartRefusal>;
 using RefusedNet = Refusal<kernels::net::NetRefusal>;
 
 // An operator that was left out of regions of a kind, for reports.
 struct RefusedOperator {
-  std::string region;     // "group" or "net".
+  std::string region;     // "group", "net" or "part".
   std::string reason;     // Refusal::name().
   std::string text;       // Refusal::text().
   std::string operation;  // "aten::mm", or several of a region.

@@ -39,7 +39,7 @@ enum class Role : uint8_t {
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kRecurrent,       // a layer or cell whose twin under tierup:: keeps its matrices packed
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
-  kNeuralNet,       // (capsule, inputs...) -> outputs; see neural_net.h
+  kNeuralNet,       // (capsule, inputs...) -> outputs...; see neural_net.h
 };
 
 // Whether it looks at no more of a tensor than its geometry, and gives no tensor.

@@ -26,11 +26,11 @@ std::optional<IValue> tensor_like(const TensorFacts& facts) {
   return IValue(Tensor::empty(*sizes, *facts.dtype));
 }
 
-std::optional<std::vector<IValue>> estimate_inputs(PassContext& context, const Node& node,
-                                                   int depth) {
+std::optional<std::vector<IValue>> estimate_all(PassContext& context,
+                                                std::span<Value* const> values, int depth) {
   std::vector<IValue> result;
-  for (const Value* input : node.inputs()) {
-    auto one = estimate(context, input, depth + 1);
+  for (const Value* value : values) {
+    auto one = estimate(context, value, depth);
     if (!one) return std::nullopt;
     result.push_back(std::move(*one));
   }
@@ -44,7 +44,7 @@ std::optional<IValue> run_operator(PassContext& context, const Value* value, int
   if (op.kernel() == nullptr || (analysis::effects_of(node) & ~ir::kMayRaise) != 0 ||
       op.schema().is_mutating())
     return std::nullopt;
-  auto arguments = estimate_inputs(context, node, depth);
+  auto arguments = estimate_all(context, node.inputs(), depth + 1);
   if (!arguments || ops::find_missing_tensor(op.schema(), *arguments)) return std::nullopt;
   std::vector<IValue> results(node.outputs().size());
   ops::RunContext run;
@@ -78,15 +78,16 @@ std::optional<IValue> estimate(PassContext& context, const Value* value, int dep
   if (node == nullptr) return std::nullopt;
   if (node->is(NodeKind::kOp)) return run_operator(context, value, depth);
   if (!node->is(NodeKind::kListConstruct)) return std::nullopt;
-  auto items = estimate_inputs(context, *node, depth);
+  auto items = estimate_all(context, node->inputs(), depth + 1);
   if (!items) return std::nullopt;
   return IValue(make_ref<ListValue>(value->type()->element(), std::move(*items)));
 }
 
 }  // namespace
 
-std::optional<IValue> estimate_value(PassContext& context, const Value* value) {
-  return estimate(context, value, 0);
+std::optional<std::vector<IValue>> estimate_values(PassContext& context,
+                                                   std::span<Value* const> values) {
+  return estimate_all(context, values, 0);
 }
 
 }  // namespace tierup::passes

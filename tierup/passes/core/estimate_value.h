@@ -7,8 +7,10 @@
 
 namespace tierup::passes {
 
-// A tensor of the profiled dtype and sizes, with undefined elements; or a number or list that
-// follows from such sizes. Nullopt where the profile does not say. A guess, never a proof.
-std::optional<IValue> estimate_value(PassContext& context, const ir::Value* value);
+// Of each value a tensor of the profiled dtype and sizes, with undefined elements; or a number or
+// list that follows from such sizes. Nullopt where the profile does not say all. A guess, never a
+// proof.
+std::optional<std::vector<IValue>> estimate_values(PassContext& context,
+                                                   std::span<ir::Value* const> values);
 
 }  // namespace tierup::passes

@@ -26,6 +26,7 @@ bool holds_tensor(const Type& type) {
 }
 
 bool works_on_tensors(const ir::Schema& schema) {
+  if (schema.is_varret) return true;  // A region.
   const auto is_tensor = [](const ir::Argument& argument) { return holds_tensor(*argument.type); };
   return std::any_of(schema.arguments.begin(), schema.arguments.end(), is_tensor) ||
          std::any_of(schema.returns.begin(), schema.returns.end(), is_tensor);

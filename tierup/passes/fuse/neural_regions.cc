@@ -9,8 +9,11 @@
 #include "tierup/analysis/effects.h"
 #include "tierup/ops/regions/neural_net.h"
 #include "tierup/passes/core/estimate_value.h"
+#include "tierup/passes/core/outliner.h"
 #include "tierup/passes/core/value_queries.h"
 #include "tierup/passes/fuse/gate_work.h"
+#include "tierup/passes/fuse/net_program.h"
+#include "tierup/passes/fuse/region_bodies.h"
 #include "tierup/passes/fuse/region_members.h"
 #include "tierup/passes/fuse/region_refusals.h"
 #include "tierup/passes/fuse/shared_nets.h"
@@ -30,11 +33,22 @@ using Member = RegionMember;
 
 class Regions {
  public:
-  explicit Regions(PassContext& context)
-      : context_(context), editor_(context.editor()), gate_work_(context.hints()) {}
+  Regions(PassContext& context, RegionRefusals& refusals)
+      : context_(context),
+        editor_(context.editor()),
+        refusals_(refusals),
+        gate_work_(context.hints()) {}
 
-  // Again without the operators that nets of their lines were refused for: what stands between
-  // them may do.
+  // Nets that stand in the graph already may serve other lines, too.
+  void find_nets(const Block& block) {
+    for (const Node* node : block.nodes()) {
+      for (const Block* inner : node->blocks()) find_nets(*inner);
+      if (ops::NeuralNet* net = net_of(*node))
+        nets_.add(net->program(), net->rows(), seen_of(node->inputs().subspan(1)), Ref(net));
+    }
+  }
+
+  // Again without the operators that are excluded on the way: what stands between them may do.
   void visit_block(const Block& block) {
     size_t known = 0;
     do {
@@ -42,7 +56,6 @@ class Regions {
       visit_once(block);
     } while (refusals_.excluded_count() > known);
   }
-  void report(const Block& block) { refusals_.report(context_, block); }
 
  private:
   void visit_once(const Block& block) {
@@ -118,10 +131,7 @@ class Regions {
     return refusal == NetRefusal::kNone;
   }
 
-  const Value* root_of(const Value* value) const {
-    const auto found = roots_.find(value);
-    return found == roots_.end() ? value : found->second;
-  }
+  const Value* root_of(const Value* value) const { return passes::root_of(roots_, value); }
 
   static bool is_off(const IValue& flag) { return flag.is_bool() && !flag.to_bool(); }
   bool join(Node* node) {
@@ -227,10 +237,6 @@ class Regions {
     return std::any_of(value->uses().begin(), value->uses().end(),
                        [&](const ir::Use& use) { return !is_inside(use); });
   }
-  static std::span<Value* const> outputs_of(const Member& member) {
-    return member.unpacking != nullptr ? member.unpacking->outputs() : member.node->outputs();
-  }
-
   // A view of what the region did not make stays outside if others use it.
   void drop_views_of_inputs() {
     bool again = true;
@@ -283,135 +289,65 @@ class Regions {
   }
 
   void build(const std::vector<Exit>& exits) {
-    kernels::net::Program program;
-    std::vector<const ops::Op*> rows;
-    std::vector<Value*> inputs;
-    make_program(program, rows, inputs);
-    for (const Exit& exit : exits) program.outputs.push_back(numbers_.at(exit.last));
-    mark_last_reads(program);
-    std::vector<TensorFacts> seen;
-    for (const Value* input : inputs) seen.push_back(seen_facts(input, context_.hints()));
+    std::vector<const Value*> results;
+    for (const Exit& exit : exits) results.push_back(exit.last);
+    auto [program, rows, inputs] = net_program(members_, results, roots_);
+    std::vector<TensorFacts> seen = seen_of(inputs);
     Ref<ops::NeuralNet> net = nets_.find(program, rows, seen);
     if (net != nullptr) {
       context_.count("shared");
-      return finish(*net, inputs, exits);
+    } else {
+      net = make_ref<ops::NeuralNet>(program, rows, context_.target().is_fast);
+      if (!estimate_values(context_, inputs)) {
+        context_.count("unknown_sizes");
+        net->refuse_gaps();
+      }
+      if (const auto refused = net->refused_operation())
+        return refusals_.exclude(members_[*refused].node, net->refusals().back());
+      nets_.add(program, rows, std::move(seen), net);
     }
-    net = make_ref<ops::NeuralNet>(program, rows, context_.target().is_fast);
-    prepare(*net, inputs);
-    if (const auto refused = net->refused_operation()) {
-      refusals_.exclude(members_[*refused].node, net->refusals().back());
-      return;
-    }
-    for (const std::string& note : net->notes()) context_.note(note);
-    nets_.add(program, rows, std::move(seen), net);
-    finish(*net, inputs, exits);
-  }
-  void finish(ops::NeuralNet& net, const std::vector<Value*>& inputs,
-              const std::vector<Exit>& exits) {
-    insert(IValue::capsule(Ref<RefCounted>(&net)), inputs, exits);
+    insert(IValue::capsule(Ref<RefCounted>(net.get())), inputs, exits);
     context_.count("regions");
     context_.count("operators", static_cast<int64_t>(members_.size()));
   }
+  std::vector<TensorFacts> seen_of(std::span<Value* const> inputs) const {
+    std::vector<TensorFacts> seen;
+    for (const Value* input : inputs) seen.push_back(seen_facts(input, context_.hints()));
+    return seen;
+  }
 
-  void make_program(kernels::net::Program& program, std::vector<const ops::Op*>& rows,
-                    std::vector<Value*>& inputs) {
-    numbers_.clear();
-    // In-place operators give their target's memory a new number.
-    std::unordered_map<const Value*, int> versions;
-    const auto number_of = [&](Value* value) {
-      const auto version = versions.find(root_of(value));
-      if (version != versions.end() && !is_viewed_name(value)) return version->second;
-      const auto found = numbers_.find(value);
-      if (found != numbers_.end()) return found->second;
-      inputs.push_back(value);
-      program.inputs.push_back(program.value_count);
-      return numbers_[value] = program.value_count++;
-    };
+  // The members as a graph of their own, which gives what others see of the region.
+  std::shared_ptr<const ir::Graph> make_body(const std::vector<Value*>& inputs,
+                                             const std::vector<Exit>& exits) {
+    Outliner body(context_, members_[0].node->owner(), "region");
     for (const Member& member : members_) {
-      kernels::net::Op op;
-      op.kind = member.kind;
-      op.keeps_shape = is_in_place(*member.node);
-      op.result_count = member.node->outputs().size();
-      for (Value* input : member.node->inputs()) {
-        if (const IValue* constant = constant_of(input)) {
-          op.args.push_back({-1, *constant});
-        } else {
-          op.args.push_back({number_of(input), IValue()});
-        }
-      }
-      for (Value* output : outputs_of(member)) {
-        const int number = program.value_count++;
-        numbers_[output] = number;
-        op.outputs.push_back(number);
-        if (is_in_place(*member.node)) versions[root_of(output)] = number;
-      }
-      program.ops.push_back(std::move(op));
-      rows.push_back(member.node->is(NodeKind::kOp) ? &ops::op_of(*member.node->op()) : nullptr);
+      body.copy(*member.node);
+      if (member.unpacking != nullptr) body.copy(*member.unpacking);
     }
-  }
-  // Made by a view, or a part of what one made: has a number of its own. Memory that is viewed is
-  // not written.
-  bool is_viewed_name(const Value* value) const {
-    const Node* maker = value->node();
-    if (maker != nullptr && maker->is(NodeKind::kListUnpack)) maker = maker->input(0)->node();
-    return maker != nullptr && maker->is(NodeKind::kOp) && is_view(*maker);
-  }
-
-  static void mark_last_reads(kernels::net::Program& program) {
-    std::vector<bool> is_read(static_cast<size_t>(program.value_count), false);
-    for (const int output : program.outputs) is_read[static_cast<size_t>(output)] = true;
-    for (size_t i = program.ops.size(); i-- > 0;) {
-      kernels::net::Op& op = program.ops[i];
-      const auto mark = [&](int value) {
-        if (is_read[static_cast<size_t>(value)]) return;
-        is_read[static_cast<size_t>(value)] = true;
-        op.last_reads.push_back(value);
-      };
-      for (const int output : op.outputs) mark(output);
-      for (const kernels::net::Arg& arg : op.args) {
-        if (arg.is_value()) mark(arg.value);
-      }
-    }
-  }
-
-  // Compiles for the sizes that the profile saw, if it is known what they were.
-  void prepare(ops::NeuralNet& net, const std::vector<Value*>& inputs) {
-    std::vector<IValue> samples;
-    for (Value* input : inputs) {
-      const auto sample = estimate_value(context_, input);
-      if (!sample) {
-        net.refuse_gaps();
-        return context_.count("unknown_sizes");
-      }
-      samples.push_back(*sample);
-    }
-    const int threads = context_.target().threads;
-    if (threads > 0) context_.count(net.prepare(samples, threads) ? "prepared" : "unprepared");
+    TIERUP_CHECK(body.captures() == inputs);
+    for (const Exit& exit : exits)
+      body.editor().add_return(&body.graph()->block(), body.copy_of(exit.last));
+    body.keep_ids();
+    return body.graph();
   }
 
   void insert(IValue net, const std::vector<Value*>& inputs, const std::vector<Exit>& exits) {
     Node* last = members_.back().node;
+    const std::shared_ptr<const ir::Graph> body = make_body(inputs, exits);
     leave_what_follows(last);
     editor_.set_insert_after(last);
     editor_.set_range(last->range());
-    std::vector<Value*> operands{editor_.constant(std::move(net))};
-    operands.insert(operands.end(), inputs.begin(), inputs.end());
-    const bool is_single = exits.size() == 1;
-    const ops::Op* op =
-        context_.table().find(is_single ? "tierup::neural_net" : "tierup::neural_nets");
-    TIERUP_CHECK(op != nullptr);
-    Node* node = editor_.create_op(*op, operands);
-    Node* giver = node;
-    if (!is_single) {
-      giver = editor_.create(NodeKind::kListUnpack, {node->output()});
-      for (size_t i = 0; i < exits.size(); ++i) editor_.add_output(giver, Type::tensor());
-    }
-    for (size_t i = 0; i < exits.size(); ++i) take_place(exits[i], giver->output(i));
+    Value* capsule = editor_.constant(std::move(net));
+    Node* node = editor_.create_bare_op(context_.table().with(ops::Role::kNeuralNet));
+    editor_.add_input(node, capsule);
+    for (Value* input : inputs) editor_.add_input(node, input);
+    editor_.set_attr(node, ir::AttrName::kBody, body);
+    for (const Exit& exit : exits) take_place(exit, editor_.add_output(node, exit.last->type()));
     std::vector<Node*> followers;
     for (const Member& member : members_)
       if (member.stays) followers.push_back(member.node);
     followers.insert(followers.end(), deferred_.begin(), deferred_.end());
-    Node* position = giver;
+    Node* position = node;
     for (Node* follower : followers) move_after(follower, std::exchange(position, follower));
     editor_.set_range({});
     remove_members();
@@ -426,7 +362,6 @@ class Regions {
   void take_place(const Exit& exit, Value* result) {
     editor_.set_name(result, exit.last->name());
     editor_.set_id(result, exit.last->id());  // The same value, for who compares tiers.
-    editor_.set_type(result, exit.last->type());
     context_.hints().copy(exit.last, result);
     for (const Member& member : members_) {
       for (Value* output : outputs_of(member)) {
@@ -463,20 +398,26 @@ class Regions {
   std::unordered_set<const Value*> viewed_;          // Roots that a view shows.
   std::unordered_set<const Node*> unpackings_;
   std::unordered_set<const Node*> removed_;
-  RegionRefusals refusals_;
+  RegionRefusals& refusals_;
   SharedNets nets_;
   GateWork gate_work_;
   std::vector<Node*> deferred_;
-  std::unordered_map<const Value*, const Value*> roots_;
-  std::unordered_map<const Value*, int> numbers_;
+  MemoryRoots roots_;
 };
 
 }  // namespace
 
 void neural_regions(PassContext& context) {
-  Regions regions(context);
-  regions.visit_block(context.graph().block());
-  regions.report(context.graph().block());
+  RegionRefusals refusals;
+  form_regions(context, refusals);
+  refusals.report(context, context.graph().block());
+}
+
+void form_regions(PassContext& context, RegionRefusals& refusals) {
+  const Block& block = context.graph().block();
+  Regions regions(context, refusals);
+  regions.find_nets(block);
+  regions.visit_block(block);
 }
 
 }  // namespace tierup::passes

@@ -8,9 +8,15 @@
 #pragma once
 
 #include "tierup/passes/core/pass.h"
+#include "tierup/passes/fuse/region_refusals.h"
 
 namespace tierup::passes {
 
+// The step is not compiled yet: it has its operators as a body (region_bodies.h), and the compile
+// job compiles it afterwards (tier/compile_nets.h).
 void neural_regions(PassContext& context);
+// The same of a graph that has regions already, without the operators that `refusals` excludes.
+// The caller reports what is refused.
+void form_regions(PassContext& context, RegionRefusals& refusals);
 
 }  // namespace tierup::passes

@@ -36,6 +36,10 @@ struct RegionMember {
   ir::Node* unpacking = nullptr;  // Of a list result.
   bool stays = false;             // Is needed outside too, and follows the region.
 };
+// What it gives: the parts of a list that is taken apart.
+inline std::span<ir::Value* const> outputs_of(const RegionMember& member) {
+  return member.unpacking != nullptr ? member.unpacking->outputs() : member.node->outputs();
+}
 // Whether a net gains something. Small products of what comes at run time leave the rest to a
 // fusion group, but for softmaxes of their short rows.
 bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);

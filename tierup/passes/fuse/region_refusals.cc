@@ -59,6 +59,10 @@ NetRefusal net_refusal(const Node& node, OpKind kind, const ir::ValueHints& hint
   return fits ? NetRefusal::kNone : NetRefusal::kReadBeside;
 }
 
+void RegionRefusals::watch(const std::vector<ir::Node*>& nodes) {
+  watched_.insert(nodes.begin(), nodes.end());
+}
+
 void RegionRefusals::note(const Node* node, NetRefusal reason) {
   if (ops::is_heavy(kind_of(*node))) noted_[node] = reason;
 }
@@ -77,7 +81,7 @@ void RegionRefusals::report(PassContext& context, const ir::Block& block) const 
     for (const ir::Block* inner : node->blocks()) report(context, *inner);
     const auto excluded = excluded_.find(node);
     const auto noted = noted_.find(node);
-    if (excluded == excluded_.end() && noted == noted_.end()) continue;
+    if ((excluded == excluded_.end() && noted == noted_.end()) || !is_watched(node)) continue;
     const ops::RefusedNet refusal =
         excluded != excluded_.end() ? excluded->second : ops::RefusedNet(noted->second);
     context.refuse(

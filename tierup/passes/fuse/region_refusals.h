@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "tierup/ops/regions/refusal.h"
 #include "tierup/passes/core/pass.h"
@@ -18,6 +20,8 @@ kernels::net::NetRefusal net_refusal(const ir::Node& node, kernels::net::OpKind 
 // What is known of the operators of one graph, until the last round of looking for regions.
 class RegionRefusals {
  public:
+  // From now on, only these operators' refusals are reported.
+  void watch(const std::vector<ir::Node*>& nodes);
   // Of an operator that is worth a net by itself; of others there is nothing to say.
   void note(const ir::Node* node, kernels::net::NetRefusal reason);
   // No net of its line was compiled because of it: it is not tried again.
@@ -30,6 +34,11 @@ class RegionRefusals {
   void report(PassContext& context, const ir::Block& block) const;
 
  private:
+  bool is_watched(const ir::Node* node) const {
+    return watched_.empty() || watched_.contains(node);
+  }
+
+  std::unordered_set<const ir::Node*> watched_;
   std::unordered_map<const ir::Node*, kernels::net::NetRefusal> noted_;
   std::unordered_map<const ir::Node*, ops::RefusedNet> excluded_;
 };

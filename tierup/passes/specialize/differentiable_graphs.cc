@@ -1,13 +1,11 @@
 #include "tierup/passes/specialize/differentiable_graphs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
 #include <set>
 #include <unordered_set>
 
 #include "tierup/ops/regions/differentiable_graph.h"
+#include "tierup/passes/core/outliner.h"
 #include "tierup/passes/core/value_queries.h"
 #include "tierup/passes/specialize/differentiable_parts.h"
 
@@ -18,19 +16,10 @@ using ir::Block;
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
+using ops::PartRefusal;
 
 // One operator alone is as well off at tier 0.
 constexpr size_t kLeastOperators = 2;
-
-// Every value that a node reads, its blocks included, that it does not make itself.
-template <typename F>
-void for_each_read(const Node* node, F&& f) {
-  for (Value* input : node->inputs()) f(input);
-  for (const Block* block : node->blocks()) {
-    for (const Node* inner : block->nodes()) for_each_read(inner, f);
-    for (Value* result : block->returns()) f(result);
-  }
-}
 
 // The node of `block` that a value is made by, be it inside of that node; null if none.
 const Node* maker_in(const Block* block, const Value* value) {
@@ -58,8 +47,6 @@ class PartFinder {
 
   std::vector<Part> run() {
     visit(context_.graph().block());
-    for (const auto& [name, reason] : refused_)
-      context_.note(fmt::format("ends a differentiable graph: {} {}", name, reason));
     return std::move(parts_);
   }
 
@@ -74,7 +61,7 @@ class PartFinder {
     };
     for (Node* node : block.nodes()) {
       if (node->is(NodeKind::kConstant)) continue;
-      if (kinds_.refusal(node).empty() && has_plain_inputs(block, node, inside)) {
+      if (kinds_.refusal(node) == PartRefusal::kNone && has_plain_inputs(block, node, inside)) {
         members.push_back(node);
         inside.insert(node);
         continue;
@@ -87,14 +74,18 @@ class PartFinder {
   }
 
   void note_refusal(const Node* node) {
-    if (node->is(NodeKind::kOp) && PartMembers::computes(node))
-      refused_.emplace(node->op()->schema().qualified_name(), kinds_.refusal(node));
+    const PartRefusal reason = kinds_.refusal(node);
+    const bool is_reader = reason == PartRefusal::kReadsNumbers;
+    if (!node->is(NodeKind::kOp) || (!is_reader && !PartMembers::computes(node))) return;
+    const ops::RefusedPart refusal(reason == PartRefusal::kNone ? PartRefusal::kInput : reason);
+    context_.refuse({"part", std::string(refusal.name()), refusal.text(),
+                     node->op()->schema().qualified_name(), node->range()});
   }
 
   static bool reads_from(const Block& block, const Node* node,
                          const std::unordered_set<const Node*>& inside) {
     bool found = false;
-    for_each_read(node, [&](const Value* value) {
+    for_inputs(*node, [&](const Value* value) {
       const Node* maker = maker_in(&block, value);
       found |= maker != nullptr && inside.contains(maker);
     });
@@ -104,7 +95,7 @@ class PartFinder {
   static bool has_plain_inputs(const Block& block, const Node* node,
                                const std::unordered_set<const Node*>& inside) {
     bool plain = true;
-    for_each_read(node, [&](const Value* value) {
+    for_inputs(*node, [&](const Value* value) {
       const Node* maker = maker_in(&block, value);
       if (maker == node || (maker != nullptr && inside.contains(maker))) return;
       plain &= constant_of(value) != nullptr || PartMembers::may_enter(value);
@@ -175,7 +166,6 @@ class PartFinder {
   const analysis::AliasAnalysis& alias_;
   PartMembers& kinds_;
   std::vector<Part> parts_;
-  std::map<std::string, std::string_view> refused_;
 };
 
 // Puts the step in the place of a part.
@@ -187,9 +177,10 @@ class PartMaker {
   void make(const Part& part) {
     Block* block = part.members.front()->owner();
     Node* after = part.members.back()->next();
-    Node* holder = take_out(part);
-    std::vector<Value*> inputs;
-    const std::shared_ptr<ir::Graph> body = copy_of(*holder->block(), part, inputs);
+    Outliner body(context_, block, "part");
+    for (const Node* member : part.members) body.copy(*member);
+    for (const Value* result : part.results)
+      body.editor().add_return(&body.graph()->block(), body.copy_of(result));
     if (after != nullptr) {
       editor_.set_insert_before(after);
     } else {
@@ -197,9 +188,10 @@ class PartMaker {
     }
     editor_.set_range(part.members.back()->range());
     editor_.set_call_chain(part.members.back()->call_chain());
-    inputs.push_back(editor_.constant(IValue::capsule(make_(body))));
+    Value* capsule = editor_.constant(IValue::capsule(make_(body.graph())));
     Node* step = editor_.create_bare_op(ops::differentiable_graph_row());
-    for (Value* input : inputs) editor_.add_input(step, input);
+    for (Value* input : body.captures()) editor_.add_input(step, input);
+    editor_.add_input(step, capsule);
     for (Value* result : part.results) {
       Value* output = editor_.add_output(step, Type::tensor(), result->name());
       editor_.replace_uses(result, output);
@@ -211,42 +203,15 @@ class PartMaker {
         editor_.move_to_end(copy, block);
       }
     }
-    editor_.remove(holder);
+    for (size_t i = part.members.size(); i-- > 0;) {
+      Node* member = part.members[i];
+      if (std::ranges::find(part.copies, member) == part.copies.end()) editor_.remove(member);
+    }
     context_.count("graphs");
     context_.count("members", static_cast<int64_t>(part.members.size()));
   }
 
  private:
-  // The members in a block of their own.
-  Node* take_out(const Part& part) {
-    editor_.set_insert_before(part.members.front());
-    Node* holder = editor_.create(NodeKind::kIf);
-    Block* inside = editor_.add_block(holder);
-    for (Node* member : part.members) editor_.move_to_end(member, inside);
-    return holder;
-  }
-
-  std::shared_ptr<ir::Graph> copy_of(const Block& members, const Part& part,
-                                     std::vector<Value*>& inputs) {
-    auto body = std::make_shared<ir::Graph>("part");
-    ir::GraphEditor editor(*body);
-    ir::ValueMap map;
-    for (const Node* node : members.nodes()) {
-      for_each_read(node, [&](Value* value) {
-        if (maker_in(&members, value) != nullptr || map.contains(value)) return;
-        if (const IValue* constant = constant_of(value)) {
-          map[value] = editor.constant(*constant, value->type());
-        } else {
-          map[value] = editor.add_param(&body->block(), value->type(), value->name());
-          inputs.push_back(value);
-        }
-      });
-    }
-    editor.inline_block(members, map);
-    for (const Value* result : part.results) editor.add_return(&body->block(), map.at(result));
-    return body;
-  }
-
   PassContext& context_;
   ir::GraphEditor& editor_;
   const MakeCapsule& make_;

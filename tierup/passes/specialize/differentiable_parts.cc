@@ -13,7 +13,7 @@ namespace {
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
-using ops::Role;
+using ops::PartRefusal;
 
 bool is_tensor_list(const TypePtr& type) {
   return type->is(TypeKind::kList) && type->element()->is(TypeKind::kTensor);
@@ -64,60 +64,61 @@ bool writes_statistics_alone(const Node* node) {
 
 }  // namespace
 
-std::string_view PartMembers::refusal(const Node* node) {
+PartRefusal PartMembers::refusal(const Node* node) {
   const auto known = known_.find(node);
   if (known != known_.end()) return known->second;
   return known_[node] = find_refusal(node);
 }
 
-std::string_view PartMembers::find_refusal(const Node* node) {
+PartRefusal PartMembers::find_refusal(const Node* node) {
   switch (node->kind()) {
     case NodeKind::kOp: return refusal_of_op(node);
     case NodeKind::kIf:
     case NodeKind::kLoop: return refusal_of_blocks(node);
     case NodeKind::kListConstruct:
-      return is_only_read(node->output()) ? "" : "a list that is kept or written";
+      return is_only_read(node->output()) ? PartRefusal::kNone : PartRefusal::kKeptList;
     case NodeKind::kListUnpack:
     case NodeKind::kTupleConstruct:
     case NodeKind::kTupleUnpack:
     case NodeKind::kTupleIndex:
-    case NodeKind::kUncheckedCast: return "";
-    default: return "no operator";
+    case NodeKind::kUncheckedCast: return PartRefusal::kNone;
+    default: return PartRefusal::kNoOperator;
   }
 }
 
-std::string_view PartMembers::refusal_of_op(const Node* node) const {
+PartRefusal PartMembers::refusal_of_op(const Node* node) const {
   const ops::Op& op = ops::op_of(*node->op());
-  if (op.derivative() == nullptr) return "has no derivative";
+  if (op.derivative() == nullptr) return PartRefusal::kNoDerivative;
   const ops::Derivative& derivative = *op.derivative();
   const uint8_t effects = analysis::effects_of(*node);
-  if ((effects & ir::kRandom) != 0) return "draws random numbers";
-  if ((effects & ir::kNondeterministic) != 0) return "gives uninitialised memory";
-  if ((effects & ir::kReadsPolicy) != 0) return "reads the run's modes";
-  if (derivative.writes || derivative.is_out) return "writes in place";
-  if ((effects & ir::kSideEffect) != 0 && !writes_statistics_alone(node)) return "has effects";
-  if ((effects & ir::kSideEffect) == 0 && alias_.writes_anything(node)) return "writes in place";
-  if (!makes_tensors(node)) return reads_geometry_alone(node) ? "" : "reads numbers out of tensors";
-  if (op.schema().is_vararg || op.schema().is_varret) return "takes any arguments";
-  if (derivative.kind == ops::DerivativeKind::kMissing) return "has no derivative";
+  if ((effects & ir::kRandom) != 0) return PartRefusal::kRandom;
+  if ((effects & ir::kNondeterministic) != 0) return PartRefusal::kUninitialized;
+  if ((effects & ir::kReadsPolicy) != 0) return PartRefusal::kReadsModes;
+  if (derivative.writes || derivative.is_out) return PartRefusal::kWrites;
+  if ((effects & ir::kSideEffect) != 0 && !writes_statistics_alone(node))
+    return PartRefusal::kEffects;
+  if ((effects & ir::kSideEffect) == 0 && alias_.writes_anything(node)) return PartRefusal::kWrites;
+  if (!makes_tensors(node))
+    return reads_geometry_alone(node) ? PartRefusal::kNone : PartRefusal::kReadsNumbers;
+  if (op.schema().is_vararg || op.schema().is_varret) return PartRefusal::kAnyArguments;
+  if (derivative.kind == ops::DerivativeKind::kMissing) return PartRefusal::kNoDerivative;
   const bool is_composite = derivative.kind == ops::DerivativeKind::kDecomposition;
-  if (!is_composite && ops::shape_function(op) == nullptr)
-    return "gives sizes that may depend on values";
-  return "";
+  if (!is_composite && ops::shape_function(op) == nullptr) return PartRefusal::kValueSizes;
+  return PartRefusal::kNone;
 }
 
-std::string_view PartMembers::refusal_of_blocks(const Node* node) {
+PartRefusal PartMembers::refusal_of_blocks(const Node* node) {
   for (const Value* output : node->outputs()) {
-    if (!is_tensor(output) && !is_comparable(output->type())) return "gives containers";
+    if (!is_tensor(output) && !is_comparable(output->type())) return PartRefusal::kContainers;
   }
   for (const ir::Block* block : node->blocks()) {
     for (const Node* inner : block->nodes()) {
       const bool is_plain = inner->is(NodeKind::kConstant) || inner->is(NodeKind::kRaise) ||
                             inner->is(NodeKind::kUninitialized);
-      if (!is_plain && !refusal(inner).empty()) return "holds what may not stand in a part";
+      if (!is_plain && refusal(inner) != PartRefusal::kNone) return PartRefusal::kHolds;
     }
   }
-  return "";
+  return PartRefusal::kNone;
 }
 
 bool PartMembers::computes(const Node* node) {

@@ -1,11 +1,11 @@
 // Which nodes may stand in a differentiable part of a program, and which values may enter one.
 #pragma once
 
-#include <string_view>
 #include <unordered_map>
 
 #include "tierup/analysis/alias.h"
 #include "tierup/ir/graph.h"
+#include "tierup/ops/regions/refusal.h"
 
 namespace tierup::passes {
 
@@ -13,8 +13,8 @@ class PartMembers {
  public:
   explicit PartMembers(const analysis::AliasAnalysis& alias) : alias_(alias) {}
 
-  // Empty if the node, and everything in its blocks, may stand in a part; else why not.
-  std::string_view refusal(const ir::Node* node);
+  // kNone if the node, and everything in its blocks, may stand in a part; else why not.
+  ops::PartRefusal refusal(const ir::Node* node);
   // An operator with tensors among its results, or a node with such operators inside.
   static bool computes(const ir::Node* node);
   // Gives views of its inputs: such values do not leave a part.
@@ -23,12 +23,12 @@ class PartMembers {
   static bool may_enter(const ir::Value* value);
 
  private:
-  std::string_view find_refusal(const ir::Node* node);
-  std::string_view refusal_of_op(const ir::Node* node) const;
-  std::string_view refusal_of_blocks(const ir::Node* node);
+  ops::PartRefusal find_refusal(const ir::Node* node);
+  ops::PartRefusal refusal_of_op(const ir::Node* node) const;
+  ops::PartRefusal refusal_of_blocks(const ir::Node* node);
 
   const analysis::AliasAnalysis& alias_;
-  std::unordered_map<const ir::Node*, std::string_view> known_;
+  std::unordered_map<const ir::Node*, ops::PartRefusal> known_;
 };
 
 }  // namespace tierup::passes

@@ -5,6 +5,7 @@
 
 #include "tierup/analysis/effects.h"
 #include "tierup/ops/table/op.h"
+#include "tierup/passes/core/outliner.h"
 
 namespace tierup::passes {
 namespace {
@@ -54,107 +55,25 @@ bool is_movable(const Node& node) {
   return true;
 }
 
-// Every value that a node reads, inside its blocks too.
-template <typename Visit>
-void for_inputs(const Node& node, Visit&& visit) {
-  for (Value* input : node.inputs()) visit(input);
-  for (const Block* block : node.blocks()) {
-    for (const Node* inner : block->nodes()) for_inputs(*inner, visit);
-    for (Value* value : block->returns()) visit(value);
-  }
+TypePtr type_of(const std::vector<Value*>& results) {
+  if (results.size() == 1) return results[0]->type();
+  std::vector<TypePtr> types;
+  for (const Value* value : results) types.push_back(value->type());
+  return Type::tuple(std::move(types));
 }
 
-// The graph of one branch, copied out of another graph.
-class Outliner {
- public:
-  // `home`: the block that the branch is taken from.
-  Outliner(PassContext& context, const Block* home) : context_(context), home_(home) {}
-
-  void copy(const Node& node) {
-    for_inputs(node, [&](Value* input) { bring(input); });
-    editor_.set_range(node.range());
-    editor_.set_call_chain(node.call_chain());
-    std::vector<Value*> inputs;
-    for (Value* input : node.inputs()) inputs.push_back(map_.at(input));
-    Node* copy = node.is(NodeKind::kOp) ? editor_.create_bare_op(*node.op())
-                                        : editor_.create(node.kind(), inputs);
-    if (node.is(NodeKind::kOp)) {
-      for (Value* input : inputs) editor_.add_input(copy, input);
-    }
-    for (const auto& [name, value] : node.attrs()) editor_.set_attr(copy, name, value);
-    for (Value* output : node.outputs()) {
-      take(output, editor_.add_output(copy, output->type(), output->name()));
-    }
-    editor_.set_call_chain(nullptr);
-    for (const Block* block : node.blocks()) copy_block(*block, copy);
+// Ends a branch's body: its result is the one value, or a tuple of them.
+std::shared_ptr<const ir::Graph> finish(Outliner& body, const std::vector<Value*>& results) {
+  Value* result = body.copy_of(results[0]);
+  if (results.size() > 1) {
+    std::vector<Value*> copies;
+    for (const Value* value : results) copies.push_back(body.copy_of(value));
+    Node* tuple = body.editor().create(NodeKind::kTupleConstruct, copies);
+    result = body.editor().add_output(tuple, type_of(results));
   }
-
-  // Ends the body: its result is the one value, or a tuple of them.
-  std::shared_ptr<const ir::Graph> finish(const std::vector<Value*>& results) {
-    Value* result = map_.at(results[0]);
-    if (results.size() > 1) {
-      std::vector<Value*> copies;
-      for (Value* value : results) copies.push_back(map_.at(value));
-      Node* tuple = editor_.create(NodeKind::kTupleConstruct, copies);
-      result = editor_.add_output(tuple, type_of(results));
-    }
-    editor_.add_return(&graph_->block(), result);
-    return graph_;
-  }
-
-  static TypePtr type_of(const std::vector<Value*>& results) {
-    if (results.size() == 1) return results[0]->type();
-    std::vector<TypePtr> types;
-    for (const Value* value : results) types.push_back(value->type());
-    return Type::tuple(std::move(types));
-  }
-
-  const std::vector<Value*>& captures() const { return captures_; }
-
- private:
-  void take(Value* from, Value* to) {
-    map_[from] = to;
-    context_.hints().copy(from, to);
-  }
-
-  // A value from outside becomes a parameter, a constant is made again.
-  void bring(Value* value) {
-    if (map_.contains(value) || is_inner(value)) return;
-    if (value->node() != nullptr && value->node()->is(NodeKind::kConstant)) {
-      take(value, editor_.constant(value->node()->attr<IValue>(AttrName::kValue), value->type()));
-      return;
-    }
-    captures_.push_back(value);
-    take(value, editor_.add_param(&graph_->block(), value->type(), value->name()));
-  }
-
-  // Made inside the blocks of the node being copied.
-  bool is_inner(const Value* value) const {
-    const Block* block = value->node() != nullptr ? value->node()->owner() : value->block();
-    if (block == home_) return false;
-    while (block != nullptr && block != home_) {
-      block = block->parent() != nullptr ? block->parent()->owner() : nullptr;
-    }
-    return block == home_;
-  }
-
-  void copy_block(const Block& block, Node* owner) {
-    Block* copy = editor_.add_block(owner);
-    for (Value* param : block.params()) {
-      take(param, editor_.add_param(copy, param->type(), param->name()));
-    }
-    editor_.set_insert_end(copy);
-    for (Value* value : editor_.inline_block(block, map_)) editor_.add_return(copy, value);
-    editor_.set_insert_end(&graph_->block());
-  }
-
-  PassContext& context_;
-  const Block* home_;
-  std::shared_ptr<ir::Graph> graph_ = std::make_shared<ir::Graph>("branch");
-  GraphEditor editor_{*graph_};
-  ir::ValueMap map_;
-  std::vector<Value*> captures_;
-};
+  body.editor().add_return(&body.graph()->block(), result);
+  return body.graph();
+}
 
 class Forker {
  public:
@@ -311,16 +230,16 @@ class Forker {
   };
 
   Fork make_fork(const std::vector<Node*>& members, Node* end) {
-    Outliner body(context_, members[0]->owner());
+    Outliner body(context_, members[0]->owner(), "branch");
     for (const Node* node : members) body.copy(*node);
     Fork fork{members, results_of(members), nullptr};
     set_insertion(members[0]->owner(), end);
     editor_.set_range(members[0]->range());
-    const std::shared_ptr<const ir::Graph> graph = body.finish(fork.results);
+    const std::shared_ptr<const ir::Graph> graph = finish(body, fork.results);
     Node* node = editor_.create(NodeKind::kFork, body.captures());
     editor_.set_attr(node, AttrName::kCallee, graph);
     editor_.set_attr(node, AttrName::kName, std::string("branch"));
-    fork.future = editor_.add_output(node, Type::future(Outliner::type_of(fork.results)));
+    fork.future = editor_.add_output(node, Type::future(type_of(fork.results)));
     made_.insert(node);
     return fork;
   }
@@ -356,7 +275,7 @@ class Forker {
     editor_.set_range(fork.members.back()->range());
     Node* wait = editor_.create(NodeKind::kWait, {fork.future});
     made_.insert(wait);
-    Value* result = editor_.add_output(wait, Outliner::type_of(fork.results));
+    Value* result = editor_.add_output(wait, type_of(fork.results));
     if (fork.results.size() == 1) return take_place(fork.results[0], result);
     Node* unpack = editor_.create(NodeKind::kTupleUnpack, {result});
     made_.insert(unpack);
