@@ -44,7 +44,7 @@ class Regions {
     for (const Node* node : block.nodes()) {
       for (const Block* inner : node->blocks()) find_nets(*inner);
       if (ops::NeuralNet* net = net_of(*node))
-        nets_.add(net->program(), net->rows(), seen_of(node->inputs().subspan(1)), Ref(net));
+        nets_.add(seen_of(node->inputs().subspan(1)), Ref(net));
     }
   }
 
@@ -304,7 +304,7 @@ class Regions {
       }
       if (const auto refused = net->refused_operation())
         return refusals_.exclude(members_[*refused].node, net->refusals().back());
-      nets_.add(program, rows, std::move(seen), net);
+      nets_.add(std::move(seen), net);
     }
     insert(IValue::capsule(Ref<RefCounted>(net.get())), inputs, exits);
     context_.count("regions");

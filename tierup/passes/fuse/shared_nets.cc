@@ -34,14 +34,14 @@ Ref<ops::NeuralNet> SharedNets::find(const Program& program,
                                      const std::vector<const ops::Op*>& rows,
                                      const std::vector<TensorFacts>& inputs) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.rows == rows && entry.inputs == inputs && same_program(entry.program, program);
+    return entry.net->rows() == rows && entry.inputs == inputs &&
+           same_program(entry.net->program(), program);
   });
   return found == entries_.end() ? nullptr : found->net;
 }
 
-void SharedNets::add(const Program& program, const std::vector<const ops::Op*>& rows,
-                     std::vector<TensorFacts> inputs, Ref<ops::NeuralNet> net) {
-  entries_.push_back({program, rows, std::move(inputs), std::move(net)});
+void SharedNets::add(std::vector<TensorFacts> inputs, Ref<ops::NeuralNet> net) {
+  entries_.push_back({std::move(inputs), std::move(net)});
 }
 
 }  // namespace tierup::passes

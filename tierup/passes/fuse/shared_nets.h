@@ -18,13 +18,10 @@ class SharedNets {
   Ref<ops::NeuralNet> find(const kernels::net::Program& program,
                            const std::vector<const ops::Op*>& rows,
                            const std::vector<TensorFacts>& inputs) const;
-  void add(const kernels::net::Program& program, const std::vector<const ops::Op*>& rows,
-           std::vector<TensorFacts> inputs, Ref<ops::NeuralNet> net);
+  void add(std::vector<TensorFacts> inputs, Ref<ops::NeuralNet> net);
 
  private:
   struct Entry {
-    kernels::net::Program program;
-    std::vector<const ops::Op*> rows;
     std::vector<TensorFacts> inputs;
     Ref<ops::NeuralNet> net;
   };
