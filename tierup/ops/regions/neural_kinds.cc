@@ -39,7 +39,8 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kChunk: return bits({1, 2});
     case OpKind::kGroupNorm: return bits({1, 2, 3, 4});
     case OpKind::kInstanceNorm: return bits({1, 2, 3, 4, 5, 6, 7});
-    case OpKind::kPad:
+    // What is padded by numbers that follow from sizes is often no plane.
+    case OpKind::kPad: return bits({1, 2, 3});
     case OpKind::kLinearResample: return bits({2, 3});
     case OpKind::kConstantPad:
     case OpKind::kNearest: return bits({2});
