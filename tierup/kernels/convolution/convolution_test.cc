@@ -51,6 +51,29 @@ TEST(Convolution, BothEnginesAgree) {
   }
 }
 
+// f32 volumes go through planes, and those that grow through patches.
+TEST(Convolution, VolumesAgreeInBothWidths) {
+  const ThreadCountScope threads(2);
+  for (const int64_t groups : {1, 2, 6}) {
+    for (const IntVector& step : {IntVector{1, 1, 1}, IntVector{2, 1, 2}}) {
+      for (const IntVector& spread : {IntVector{1, 1, 1}, IntVector{3, 2, 1}}) {
+        const auto run = [&](ScalarType dtype) {
+          return convolution(numbers({2, 6, 7, 9, 8}, dtype, 0),
+                             numbers({12, 6 / groups, 3, 2, 3}, dtype, 1), numbers({12}, dtype, 2),
+                             step, {2, 1, 0}, spread, false, {0}, groups);
+        };
+        expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
+        const auto grow = [&](ScalarType dtype) {
+          return convolution(numbers({2, 6, 3, 4, 5}, dtype, 0),
+                             numbers({6, 12 / groups, 2, 3, 2}, dtype, 1), numbers({12}, dtype, 2),
+                             step, {1, 0, 1}, spread, true, {0}, groups);
+        };
+        expect_same(grow(ScalarType::kFloat), grow(ScalarType::kDouble));
+      }
+    }
+  }
+}
+
 TEST(Convolution, SamePaddingKeepsTheSizeWithAnEvenKernel) {
   const auto run = [](ScalarType dtype) {
     return conv_mode(numbers({3, 7, 6}, dtype, 0), numbers({2, 3, 4, 3}, dtype, 1), Tensor(), {1},

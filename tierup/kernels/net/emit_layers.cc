@@ -82,8 +82,9 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kPool: return pool(layer);
     case LayerKind::kMean: return over_points(layer, mean_of_points);
     case LayerKind::kLargest: return over_points(layer, largest_of_points);
-    case LayerKind::kRowMean: return row_mean(layer);
-    case LayerKind::kRsqrt: return rsqrt(layer);
+    case LayerKind::kRowMean:
+    case LayerKind::kRowLargest: return over_rows(layer);
+    case LayerKind::kFunction: return function(layer);
     case LayerKind::kLayerNorm: return layer_norm(layer);
     case LayerKind::kRmsNorm: return rms_norm(layer);
     case LayerKind::kSoftmax: return softmax(layer);
@@ -345,7 +346,12 @@ void Emitter::view(const Layer& layer) {
       return settle(layer.output, {*layout, place.buffer, place.offset});
     }
   }
-  const BufferLayout dense = place_in(input, row_major(value(input).sizes));
+  const IntVector& given = value(input).sizes;
+  if (const auto layout = channels_last_of_view(any_place(input).layout, given, sizes)) {
+    const BufferLayout moved = place_in(input, *layout);
+    return settle(layer.output, {channels_last(sizes), moved.buffer, moved.offset});
+  }
+  const BufferLayout dense = place_in(input, row_major(given));
   settle(layer.output, {row_major(sizes), dense.buffer, dense.offset});
 }
 
@@ -356,8 +362,9 @@ void Emitter::permute(const Layer& layer) {
 
 void Emitter::slice(const Layer& layer) {
   const BufferLayout place = plain_place(layer.inputs[0]);
-  const IntVector strides = strides_of(place.layout);
+  IntVector strides = strides_of(place.layout);
   const auto skipped = static_cast<size_t>(layer.first * strides[layer.axis]) * sizeof(float);
+  strides[layer.axis] *= layer.step;
   settle(layer.output,
          {strided(value(layer.output).sizes, strides), place.buffer, place.offset + skipped});
 }
@@ -417,16 +424,21 @@ void Emitter::glu(const Layer& layer) {
   int64_t block = sizes[layer.axis];
   for (size_t d = layer.axis + 1; d < sizes.size() && !by_channels; ++d) block *= sizes[d];
   const int64_t count = numel_of(sizes) / block;
+  Layer alone;
+  if (layer.gated) alone.epilogue.push_back({-1, *layer.gated});
   act(
-      [=](Bases bases) {
+      [=, steps = *store_steps(alone)](Bases bases) {
         constexpr int64_t kGrain = 8192;  // Numbers.
         const RowKernels<float>& kernels = row_kernels<float>();
+        const StepLoops loops = step_loops();
         const float* from = at(bases, source);
         float* to = at(bases, target);
         parallel_for(0, count, kGrain / block + 1, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const float* halves = from + 2 * i * block;
-            kernels.gate(halves, halves + block, block, to + i * block);
+            float* gated = to + i * block;
+            if (!steps.empty()) loops.apply(steps.front(), halves, block, gated);
+            kernels.gate(steps.empty() ? halves : gated, halves + block, block, gated);
           }
         });
       },

@@ -111,12 +111,13 @@ void Emitter::rms_norm(const Layer& layer) {
   settle(layer.output, places.target);
 }
 
-void Emitter::row_mean(const Layer& layer) {
+void Emitter::over_rows(const Layer& layer) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
+  const bool is_mean = layer.kind == LayerKind::kRowMean;
   const memory::desc given = any_place(layer.inputs[0]).layout;
   const bool by_channels = sizes.size() > 2 && same_layout(given, channels_last(sizes)) &&
                            !same_layout(given, row_major(sizes));
-  if (by_channels) return over_points(layer, mean_of_points);
+  if (by_channels) return over_points(layer, is_mean ? mean_of_points : largest_of_points);
   const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const int64_t width = sizes.back();
@@ -128,22 +129,27 @@ void Emitter::row_mean(const Layer& layer) {
         float* to = at(bases, target);
         parallel_for(0, rows, std::max<int64_t>(1, 16384 / width), [&](int64_t begin, int64_t end) {
           float variance = 0;
-          for (int64_t i = begin; i < end; ++i)
-            kernels.moments(from + i * width, width, to + i, &variance);
+          for (int64_t i = begin; i < end; ++i) {
+            if (is_mean) {
+              kernels.moments(from + i * width, width, to + i, &variance);
+            } else {
+              to[i] = kernels.max(from + i * width, width);
+            }
+          }
         });
       },
       {source, target});
   settle(layer.output, target);
 }
 
-void Emitter::rsqrt(const Layer& layer) {
-  const IntVector& sizes = value(layer.output).sizes;
-  const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
+void Emitter::function(const Layer& layer) {
+  BufferLayout source = gapless_place(layer.inputs[0]);
+  if (!is_plain(source.layout)) source = plain_place(layer.inputs[0]);
   const BufferLayout target = over(layer.inputs[0], source);
-  const int64_t count = numel_of(sizes);
+  const int64_t count = numel_of(value(layer.output).sizes);
   act(
-      [=](Bases bases) {
-        const BlockRun run = RunTable::instance().find(Body::kRsqrt, ScalarType::kFloat)->run;
+      [=, body = layer.body](Bases bases) {
+        const BlockRun run = RunTable::instance().find(body, ScalarType::kFloat)->run;
         parallel_for(0, count, 8192, [&](int64_t begin, int64_t end) {
           const char* const from = reinterpret_cast<const char*>(at(bases, source) + begin);
           run(reinterpret_cast<char*>(at(bases, target) + begin), &from, end - begin);

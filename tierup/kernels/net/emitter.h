@@ -159,8 +159,8 @@ class Emitter {
   using OverPoints = void(const float* x, int64_t batch, int64_t points, int64_t channels,
                           float* results);
   void over_points(const Layer& layer, OverPoints* reduce);
-  void row_mean(const Layer& layer);
-  void rsqrt(const Layer& layer);
+  void over_rows(const Layer& layer);
+  void function(const Layer& layer);
   // The layer's operand, row-major, and the place of its result: as many rows along the last axis.
   struct RowHomes {
     BufferLayout source, target;

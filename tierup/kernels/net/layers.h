@@ -11,6 +11,7 @@
 
 #include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/net/program.h"
+#include "tierup/kernels/pointwise/pointwise.h"
 #include "tierup/kernels/pooling/pooling_window.h"
 #include "tierup/kernels/vision/resample_taps.h"
 
@@ -28,7 +29,8 @@ enum class LayerKind : uint8_t {
   kMean,       // over all spatial points, or the last dimensions of them: these are 1, or gone
   kLargest,    // as kMean
   kRowMean,    // over the last axis, which stays as 1
-  kRsqrt,      // 1 / sqrt(input)
+  kRowLargest,
+  kFunction,   // `body` of each number
   kLayerNorm,  // over the last axis
   kRmsNorm,    // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1
   kSoftmax,    // over the last axis
@@ -36,9 +38,9 @@ enum class LayerKind : uint8_t {
   kFill,       // `fill` where the second input, of bools, is true; of attention alone
   kView,       // the same elements in order, other sizes
   kPermute,    // `order` of dimensions
-  kSlice,      // `count` entries of `axis` from `first`
+  kSlice,      // entries of `axis` from `first`, each `step` behind the one before
   kCat,        // inputs one after the other along `axis`
-  kGlu,        // the first half of `axis` times the sigmoid of the other half
+  kGlu,        // the first half of `axis`, or `gated` of it, times the sigmoid of the other half
   kRepeat,     // `axis`, which has one entry, so many times as the output's has
   kGroupNorm,  // [N, C, *] over `groups` of channels and all points; no scale: 1
   kPoints,     // of [N, C, *]: the points named by `from`, or `fill`
@@ -84,11 +86,14 @@ struct Layer {
   bool is_max = false;
   bool counts_padding = true;
   bool multiplies = false;  // kBinary.
-  size_t axis = 0;          // The channel's, or kSlice's.
+  Body body = Body::kRsqrt;
+  size_t axis = 0;  // The channel's, or kSlice's.
   std::vector<float> scale, shift;
   Activation activation;
+  std::optional<Activation> gated;
   IntVector order;
   int64_t first = 0;
+  int64_t step = 1;  // kSlice.
   double eps = 0;
   double attention_scale = 1;
   bool is_causal = false;

@@ -130,6 +130,50 @@ std::optional<memory::desc> permuted(const memory::desc& desc, IntSpan order) {
   return strided(new_sizes, new_strides);
 }
 
+namespace {
+
+// For each dimension of `out`, the end of those of `in` that it joins; empty if it parts any.
+std::vector<size_t> joined_dimensions(IntSpan in, IntSpan out) {
+  std::vector<size_t> ends;
+  size_t i = 0;
+  for (const int64_t wanted : out) {
+    int64_t size = 1;
+    while (i < in.size() && size < wanted) size *= in[i++];
+    if (size != wanted) return {};
+    ends.push_back(i);
+  }
+  while (i < in.size() && in[i] == 1) ++i;
+  if (i < in.size() || ends.empty()) return {};
+  ends.back() = in.size();
+  return ends;
+}
+
+}  // namespace
+
+std::optional<memory::desc> channels_last_of_view(const memory::desc& desc, IntSpan in,
+                                                  IntSpan out) {
+  if (!is_plain(desc) || out.size() < 3) return std::nullopt;
+  const std::vector<size_t> ends = joined_dimensions(in, out);
+  if (ends.empty()) return std::nullopt;
+  const IntVector given = strides_of(desc);
+  const auto is_innermost = [&](size_t d) { return given[d] == 1 && in[d] > 1; };
+  bool has_channels_inside = false;
+  for (size_t d = ends[0]; d < ends[1]; ++d) has_channels_inside |= is_innermost(d);
+  if (!has_channels_inside) return std::nullopt;
+  IntVector strides(in.size(), 1);
+  int64_t stride = 1;
+  const auto lay = [&](size_t begin, size_t end) {
+    for (size_t d = end; d-- > begin;) {
+      strides[d] = stride;
+      stride *= in[d];
+    }
+  };
+  lay(ends[0], ends[1]);
+  lay(ends[1], in.size());
+  lay(0, ends[0]);
+  return strided(in, strides);
+}
+
 std::optional<memory::desc> viewed(const memory::desc& desc, IntSpan sizes) {
   if (!is_plain(desc)) return std::nullopt;
   const auto strides = view_strides(sizes_of(desc), strides_of(desc), sizes);

@@ -44,5 +44,9 @@ std::optional<Rows> rows_of(const memory::desc& from, const memory::desc& to);
 // cannot say it.
 std::optional<memory::desc> permuted(const memory::desc& desc, IntSpan order);
 std::optional<memory::desc> viewed(const memory::desc& desc, IntSpan sizes);
+// How a tensor of the sizes `in` has to lie for its view of the sizes `out`, which joins
+// dimensions, to have its channels innermost; nullopt where those are not innermost in `desc`.
+std::optional<memory::desc> channels_last_of_view(const memory::desc& desc, IntSpan in,
+                                                  IntSpan out);
 
 }  // namespace tierup::kernels::net

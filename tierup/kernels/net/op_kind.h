@@ -32,6 +32,7 @@ enum class OpKind : uint8_t {
   kSoftmax,         // (self, dim, dtype)
   kAdd,             // (self, other, alpha)
   kSub,             // (self, other, alpha)
+  kRsub,            // (self, other, alpha): other - self
   kMul,             // (self, other)
   kDiv,             // (self, other)
   kGroupNorm,       // (input, groups, weight, bias, eps, _)
@@ -42,43 +43,52 @@ enum class OpKind : uint8_t {
   kReplicationPad,  // (self, padding)
   kNearest,         // (input, output_size, factors)
   kLinearResample,  // (input, output_size, align_corners, factors)
+  kNearestSized,    // (input, output_size, factor of each dimension...)
+  kLinearSized,     // (input, output_size, align_corners, factor of each dimension...)
   kPixelShuffle,    // (self, factor)
   kPixelUnshuffle,  // (self, factor)
   kChannelShuffle,  // (self, groups)
   kMaxPool,         // (self, kernel, stride, padding, dilation, ceil_mode)
   kMaxPool1d,
+  kMaxPool3d,
   kAvgPool,  // (self, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
   kAvgPool1d,
+  kAvgPool3d,
   kAdaptivePool,  // (self, output_size)
   kAdaptivePool1d,
+  kAdaptivePool3d,
   kAdaptiveMax,  // (self, output_size); the places are not asked for.
   kMean,         // (self, dims, keepdim, dtype)
   kLargest,      // (self, dims, keepdim); the place is not asked for.
-  kRsqrt,        // (self)
-  kNeg,          // (self)
-  kRmsNorm,      // (input, shape, weight, eps)
-  kFlatten,      // (self, start, end)
-  kView,         // (self, sizes)
-  kPermute,      // (self, dims)
-  kTranspose,    // (self, dim0, dim1)
-  kUnsqueeze,    // (self, dim)
-  kSqueeze,      // (self, dim)
-  kUnflatten,    // (self, dim, sizes)
-  kSlice,        // (self, dim, start, end, step)
-  kSelect,       // (self, dim, index)
-  kExpand,       // (self, sizes, _)
-  kContiguous,   // (self, memory_format)
-  kTo,           // (self, dtype, non_blocking, copy, memory_format)
-  kDropout,      // (self, p, train)
-  kAttention,    // (query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
-  kMultiHead,    // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
-  kSplit,        // (self, sizes, dim): one output per item of a list that is unpacked.
-  kChunk,        // (self, chunks, dim): as kSplit.
-  kUnbind,       // (self, dim): as kSplit, without the dimension.
-  kGlu,          // (self, dim)
-  kMaskedFill,   // (self, mask, value)
-  kCat,          // (tensors, dim)
-  kPower,        // (self, exponent)
+  kRsqrt,        // (self), as the next three
+  kSqrt,
+  kReciprocal,
+  kMish,
+  kNeg,         // (self)
+  kRmsNorm,     // (input, shape, weight, eps)
+  kFlatten,     // (self, start, end)
+  kView,        // (self, sizes)
+  kPermute,     // (self, dims)
+  kTranspose,   // (self, dim0, dim1)
+  kUnsqueeze,   // (self, dim)
+  kSqueeze,     // (self, dim)
+  kUnflatten,   // (self, dim, sizes)
+  kSlice,       // (self, dim, start, end, step)
+  kSelect,      // (self, dim, index)
+  kExpand,      // (self, sizes, _)
+  kContiguous,  // (self, memory_format)
+  kTo,          // (self, dtype, non_blocking, copy, memory_format)
+  kDropout,     // (self, p, train)
+  kAttention,   // (query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
+  kMultiHead,   // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
+  kSplit,       // (self, sizes, dim): one output per item of a list that is unpacked.
+  kChunk,       // (self, chunks, dim): as kSplit.
+  kUnbind,      // (self, dim): as kSplit, without the dimension.
+  kGlu,         // (self, dim)
+  kMaskedFill,  // (self, mask, value)
+  kCat,         // (tensors, dim)
+  kRoll,        // (self, shifts, dims)
+  kPower,       // (self, exponent)
   // Numbers that follow from sizes; known when a program is compiled, computed by the twin.
   kSizeOf,  // (self, dim)
   kSame,    // (number): the number itself, as tensor or back.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/formula_finder.h"
 
 namespace tierup::kernels::net {
@@ -93,8 +94,9 @@ class RmsNormFinder : private FormulaFinder {
  private:
   void match(Layer& layer) {
     const int x = layer.inputs[0];
-    const Layer* root = inner(layer.inputs[1], LayerKind::kRsqrt);
-    const Layer* sum = root == nullptr ? nullptr : inner(root->inputs[0], LayerKind::kActivate);
+    const Layer* root = inner(layer.inputs[1], LayerKind::kFunction);
+    const bool is_root = root != nullptr && root->body == Body::kRsqrt;
+    const Layer* sum = is_root ? inner(root->inputs[0], LayerKind::kActivate) : nullptr;
     if (sum == nullptr || sum->activation.function != Function::kLinear ||
         sum->activation.alpha != 1) {
       return;
@@ -128,9 +130,58 @@ class RmsNormFinder : private FormulaFinder {
   }
 };
 
+// f(one half) * sigmoid(the other half), as WaveNet and gated convolutions have it.
+class GateFinder : private FormulaFinder {
+ public:
+  using FormulaFinder::FormulaFinder;
+
+  void run() {
+    for (Layer& layer : net_.layers) {
+      if (layer.kind != LayerKind::kBinary || !layer.multiplies) continue;
+      if (!match(layer, 0)) match(layer, 1);
+    }
+    remove_dead();
+  }
+
+ private:
+  // `side`: the operand that is gated.
+  bool match(Layer& layer, size_t side) {
+    const Layer* sigmoid = inner(layer.inputs[1 - side], LayerKind::kActivate);
+    if (sigmoid == nullptr || sigmoid->activation.function != Function::kSigmoid) return false;
+    const Layer* function = inner(layer.inputs[side], LayerKind::kActivate);
+    const Layer* first =
+        inner(function != nullptr ? function->inputs[0] : layer.inputs[side], LayerKind::kSlice);
+    const Layer* second = inner(sigmoid->inputs[0], LayerKind::kSlice);
+    if (first == nullptr || second == nullptr || !are_halves(*first, *second)) return false;
+    Layer alone;
+    if (function != nullptr) alone.epilogue.push_back({-1, function->activation});
+    if (!store_steps(alone)) return false;
+    const int whole = first->inputs[0];
+    dead_.insert(dead_.end(), {sigmoid->output, first->output, second->output});
+    if (function != nullptr) {
+      dead_.push_back(function->output);
+      layer.gated = function->activation;
+    }
+    layer.kind = LayerKind::kGlu;
+    layer.axis = first->axis;
+    layer.inputs = {whole};
+    --net_.values[static_cast<size_t>(whole)].uses;  // Each half read it.
+    return true;
+  }
+  bool are_halves(const Layer& first, const Layer& second) const {
+    const auto sizes = [&](int id) { return net_.values[static_cast<size_t>(id)].sizes; };
+    const int64_t half = sizes(first.output)[first.axis];
+    return first.inputs == second.inputs && first.axis == second.axis && first.step == 1 &&
+           second.step == 1 && first.first == 0 && second.first == half &&
+           sizes(first.inputs[0])[first.axis] == 2 * half &&
+           sizes(second.output)[second.axis] == half;
+  }
+};
+
 }  // namespace
 
 void recognize(LayerNet& net) {
+  GateFinder(net).run();
   GeluFinder(net).run();
   RmsNormFinder(net).run();
   recognize_attention(net);

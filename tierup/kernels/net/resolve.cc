@@ -92,6 +92,7 @@ bool Resolver::visit() {
     case OpKind::kSoftmax: return softmax();
     case OpKind::kAdd: return binary(false);
     case OpKind::kSub: return subtract();
+    case OpKind::kRsub: return reverse_subtract();
     case OpKind::kMul: return binary(true);
     case OpKind::kDiv: return divide();
     case OpKind::kGroupNorm: return grouped_norm(number_int(1), 2, number(4, 1e-5));
@@ -100,21 +101,29 @@ bool Resolver::visit() {
     case OpKind::kConstantPad: return constant_pad(ints(1), number(2, 0));
     case OpKind::kReflectionPad: return border_pad(ints(1), Border::kReflect);
     case OpKind::kReplicationPad: return border_pad(ints(1), Border::kReplicate);
-    case OpKind::kNearest: return nearest();
-    case OpKind::kLinearResample: return linear_resample();
+    case OpKind::kNearest: return nearest(resampled(1, 2));
+    case OpKind::kLinearResample: return linear_resample(resampled(1, 3));
+    case OpKind::kNearestSized: return nearest(resampled_to(1, 2));
+    case OpKind::kLinearSized: return linear_resample(resampled_to(1, 3));
     case OpKind::kPixelShuffle: return pixel_shuffle();
     case OpKind::kPixelUnshuffle: return pixel_unshuffle();
     case OpKind::kChannelShuffle: return channel_shuffle();
     case OpKind::kMaxPool: return max_pool(2);
     case OpKind::kMaxPool1d: return max_pool(1);
+    case OpKind::kMaxPool3d: return max_pool(3);
     case OpKind::kAvgPool: return avg_pool(2);
     case OpKind::kAvgPool1d: return avg_pool(1);
+    case OpKind::kAvgPool3d: return avg_pool(3);
     case OpKind::kAdaptivePool: return adaptive_pool(2);
     case OpKind::kAdaptivePool1d: return adaptive_pool(1);
+    case OpKind::kAdaptivePool3d: return adaptive_pool(3);
     case OpKind::kAdaptiveMax: return adaptive_max();
     case OpKind::kMean: return mean();
     case OpKind::kLargest: return largest();
-    case OpKind::kRsqrt: return rsqrt();
+    case OpKind::kRsqrt: return function(Body::kRsqrt);
+    case OpKind::kSqrt: return function(Body::kSqrt);
+    case OpKind::kReciprocal: return function(Body::kReciprocal);
+    case OpKind::kMish: return function(Body::kMish);
     case OpKind::kNeg: return activate({Function::kLinear, -1, 0});
     case OpKind::kRmsNorm: return rms_norm();
     case OpKind::kFlatten: return flatten();
@@ -125,6 +134,7 @@ bool Resolver::visit() {
     case OpKind::kSqueeze: return squeeze();
     case OpKind::kUnflatten: return unflatten();
     case OpKind::kSlice: return slice_of();
+    case OpKind::kRoll: return roll();
     case OpKind::kSelect: return select();
     case OpKind::kExpand: return expand();
     case OpKind::kContiguous: return (plain(1).is_none() || number_int(1) == 0) && set(value(0));
@@ -201,8 +211,11 @@ bool Resolver::softmax() {
   const auto rank = static_cast<int64_t>(in.size());
   const bool keeps_type = plain(2).is_none() || is_float_code(plain(2)) ||
                           (plain(2).is_bool() && !flag(2));  // _softmax: of halves to f32.
-  if (rank == 0 || !keeps_type || wrap_dim(number_int(1), rank) != rank - 1) return false;
-  return set(add(LayerKind::kSoftmax, {value(0)}, IntVector(in.begin(), in.end())).output);
+  if (rank == 0 || !keeps_type || numel_of(in) == 0) return false;
+  const auto dim = static_cast<size_t>(wrap_dim(number_int(1), rank));
+  const int rows = turned(value(0), dim, false);
+  const IntVector out(sizes(rows).begin(), sizes(rows).end());
+  return set(turned(add(LayerKind::kSoftmax, {rows}, out).output, dim, true));
 }
 
 bool Resolver::know(const IValue& number) {
@@ -288,8 +301,23 @@ bool Resolver::subtract() {
   return with_constant(negative, plain(0), false);
 }
 
-// By numbers alone: times their inverse.
+// other - self, by a number.
+bool Resolver::reverse_subtract() {
+  const IValue& other = plain(1);
+  if (number(2, 1) != 1 || is_value(1) || !other.is_number() || other.is_complex()) return false;
+  return activate({Function::kLinear, -1, static_cast<float>(other.to_scalar().to_double())});
+}
+
+// Times the inverse.
 bool Resolver::divide() {
+  if (is_value(1)) {
+    if (!is_value(0) || !is_float(value(1))) return false;
+    Layer& inverse = add(LayerKind::kFunction, {value(1)},
+                         IntVector(net_.values[static_cast<size_t>(value(1))].sizes));
+    inverse.body = Body::kReciprocal;
+    const int by = inverse.output;
+    return set(combine(value(0), by, true));
+  }
   const IValue& other = plain(1);
   if (other.is_number() && !other.is_complex())
     return with_constant(value(0), IValue(1 / other.to_scalar().to_double()), true);

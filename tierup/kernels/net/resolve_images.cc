@@ -65,6 +65,8 @@ std::pair<int64_t, int64_t> widths(const IntVector& pad, size_t spatial, size_t 
 
 bool Resolver::constant_pad(const IntVector& pad, double fill) {
   const size_t rank = sizes(value(0)).size() - 2;
+  const auto is_none = [](int64_t width) { return width == 0; };
+  if (std::all_of(pad.begin(), pad.end(), is_none)) return set(value(0));
   if (pad.size() % 2 != 0 || pad.size() > 2 * rank || sizes(value(0)).size() < 3) return false;
   return points(
       [&](size_t spatial, int64_t size) {
@@ -102,8 +104,27 @@ bool Resolver::pad() {
   return border && border_pad(ints(1), *border);
 }
 
+namespace {
+
+constexpr int64_t kMostPoints = 1 << 20;  // Along one dimension: each has an entry of a table.
+
+}  // namespace
+
+std::vector<ResampleDimension> Resolver::resampled_to(size_t size, size_t first_factor) const {
+  const IntSpan in = sizes(value(0));
+  const IntVector wanted = ints(size);
+  if (in.size() < 3 || wanted.size() + 2 != in.size() || numel_of(in) == 0) return {};
+  std::vector<ResampleDimension> dimensions;
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    if (wanted[d] <= 0 || wanted[d] > kMostPoints) return {};
+    const IValue& factor = plain(first_factor + d);
+    dimensions.push_back({in[d + 2], wanted[d], std::nullopt});
+    if (factor.is_number()) dimensions.back().scale = factor.to_scalar().to_double();
+  }
+  return dimensions;
+}
+
 std::vector<ResampleDimension> Resolver::resampled(size_t size, size_t factors) const {
-  constexpr int64_t kMostPoints = 1 << 20;  // Along one dimension: each has an entry of a table.
   const IntSpan in = sizes(value(0));
   const size_t rank = in.size() - 2;
   const IntVector wanted = ints(size);
@@ -128,8 +149,7 @@ std::vector<ResampleDimension> Resolver::resampled(size_t size, size_t factors) 
   return dimensions;
 }
 
-bool Resolver::nearest() {
-  const std::vector<ResampleDimension> dimensions = resampled(1, 2);
+bool Resolver::nearest(const std::vector<ResampleDimension>& dimensions) {
   if (dimensions.empty()) return false;
   return points(
       [&](size_t spatial, int64_t) {
@@ -138,8 +158,7 @@ bool Resolver::nearest() {
       0);
 }
 
-bool Resolver::linear_resample() {
-  const std::vector<ResampleDimension> dimensions = resampled(1, 3);
+bool Resolver::linear_resample(const std::vector<ResampleDimension>& dimensions) {
   if (dimensions.empty() || dimensions.size() > 2) return false;
   const IntSpan in = sizes(value(0));
   IntVector out{in[0], in[1]};

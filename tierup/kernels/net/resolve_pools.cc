@@ -30,12 +30,19 @@ bool Resolver::max_pool(int rank) {
 }
 
 bool Resolver::avg_pool(int rank) {
-  // Windows that reach over the padded end divide by other numbers than oneDNN's.
-  if (sizes(value(0)).size() != static_cast<size_t>(rank) + 2 || flag(4) || !plain(6).is_none())
-    return false;
-  return pool(
-      pool_window(shell(sizes(value(0))), rank, ints(1), ints(2), ints(3), IntVector{1}, false),
-      false, flag(5));
+  if (sizes(value(0)).size() != static_cast<size_t>(rank) + 2 || !plain(6).is_none()) return false;
+  const PoolWindow window =
+      pool_window(shell(sizes(value(0))), rank, ints(1), ints(2), ints(3), IntVector{1}, flag(4));
+  bool reaches_over = false;
+  bool is_padded = false;
+  for (size_t d = 0; d < 3; ++d) {
+    const int64_t end = (window.out[d] - 1) * window.stride[d] + window.kernel[d];
+    reaches_over = reaches_over || end > window.in[d] + 2 * window.padding[d];
+    is_padded = is_padded || window.padding[d] != 0;
+  }
+  // Windows that reach over the padded end count its zeros, but not what lies behind.
+  if (reaches_over && is_padded && flag(5)) return false;
+  return pool(window, false, flag(5) && !reaches_over);
 }
 
 bool Resolver::adaptive_pool(int rank) {
@@ -87,13 +94,20 @@ bool Resolver::mean() {
   const IntVector dims = ints(1);
   const auto rank = static_cast<int64_t>(sizes(value(0)).size());
   if (!plain(3).is_none() && !is_float_code(plain(3))) return false;
-  if (dims.size() == 1 && rank > 0 && wrap_dim(dims[0], rank) == rank - 1) return row_mean();
+  if (dims.size() == 1 && rank > 0) {
+    const int64_t dim = wrap_dim(dims[0], rank);
+    if (dim == rank - 1 || dim == 1) return over_rows(LayerKind::kRowMean, flag(2));
+  }
   const std::optional<size_t> first = first_of_points(dims);
   return first && over_points(LayerKind::kMean, *first, flag(2));
 }
 
 bool Resolver::largest() {
-  const std::optional<size_t> first = first_of_points(ints(1));
+  const IntVector dims = ints(1);
+  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
+  if (dims.size() == 1 && rank > 2 && wrap_dim(dims[0], rank) == 1)
+    return over_rows(LayerKind::kRowLargest, flag(2));
+  const std::optional<size_t> first = first_of_points(dims);
   return first && over_points(LayerKind::kLargest, *first, flag(2));
 }
 

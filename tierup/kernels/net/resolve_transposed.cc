@@ -157,14 +157,58 @@ IntVector sizes_of(const ConvGeometry& g) {
   return sizes;
 }
 
+// Of windows that lie side by side: [places, O, I, 1...], each place's weights.
+Tensor weight_by_place(const ConvGeometry& g, const Tensor& weight) {
+  const int64_t places = g.kernel_points();
+  const Tensor result =
+      Tensor::empty(IntVector{places * g.out_channels, g.in_channels, 1, 1, 1}, ScalarType::kFloat);
+  auto* to = result.data<float>();
+  const auto* from = weight.data<float>();
+  for (int64_t i = 0; i < places; ++i) {
+    for (int64_t o = 0; o < g.out_channels; ++o) {
+      for (int64_t c = 0; c < g.in_channels; ++c)
+        *to++ = from[(c * g.out_channels + o) * places + i];
+    }
+  }
+  return result;
+}
+
 }  // namespace
+
+// Windows that neither overlap nor leave gaps: a product for each point, whose results go to their
+// places.
+bool Resolver::transposed_volumes(int input, const ConvGeometry& g, const Tensor& weight,
+                                  const Tensor& bias) {
+  const ConvGeometry::Triple zeros{0, 0, 0};
+  if (g.kernel != g.stride || g.padding != zeros || g.output_padding != zeros) return false;
+  const int64_t places = g.kernel_points();
+  IntVector out{g.batch, places * g.out_channels, g.in[0], g.in[1], g.in[2]};
+  Layer& layer = add(LayerKind::kConv, {input}, out);
+  const Tensor by_place = weight_by_place(g, weight);
+  layer.conv = conv_geometry(sizes(input), by_place.sizes(), IntVector{1}, IntVector{0},
+                             IntVector{1}, false, {}, 1);
+  layer.axis = 1;
+  layer.weight = by_place;
+  layer.bias = repeated(bias, places);
+  const int products = layer.output;
+  const IntVector parts{g.batch,        g.kernel[0], g.kernel[1], g.kernel[2],
+                        g.out_channels, g.in[0],     g.in[1],     g.in[2]};
+  const int apart = add(LayerKind::kView, {products}, parts).output;
+  const IntVector order{0, 4, 5, 1, 6, 2, 7, 3};
+  IntVector moved;
+  for (const int64_t d : order) moved.push_back(parts[static_cast<size_t>(d)]);
+  Layer& turn = add(LayerKind::kPermute, {apart}, moved);
+  turn.order = order;
+  const int permuted = turn.output;
+  return set(add(LayerKind::kView, {permuted}, sizes_of(g)).output);
+}
 
 bool Resolver::transposed_convolution(size_t dilation, size_t output_padding, size_t groups) {
   const int input = value(0);
   const Tensor weight = constant(1);
   const Tensor bias = constant(2);
   if (!is_dense_float(weight) || is_value(2) || (!bias.defined() && !plain(2).is_none()) ||
-      (bias.defined() && !is_dense_float(bias)) || weight.dim() > 4 || weight.dim() < 3 ||
+      (bias.defined() && !is_dense_float(bias)) || weight.dim() > 5 || weight.dim() < 3 ||
       sizes(input).size() != static_cast<size_t>(weight.dim()) || number_int(groups) != 1) {
     return false;
   }
@@ -172,6 +216,7 @@ bool Resolver::transposed_convolution(size_t dilation, size_t output_padding, si
                                        ints(dilation), true, ints(output_padding), 1);
   if (g.dilation != ConvGeometry::Triple{1, 1, 1}) return false;
   const Tensor dense = clone(weight, MemoryFormat::kContiguous);
+  if (g.rank == 3) return transposed_volumes(input, g, dense, bias);
   const Parts parts(g, dense);
   // Each convolution is a layer of this operator, and so is what weaves them together.
   const bool is_one = parts.go_together() || parts.places() >= kLayersOfOperator;

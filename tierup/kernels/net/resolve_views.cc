@@ -100,12 +100,13 @@ bool Resolver::transpose(int64_t a, int64_t b) {
   return permute(order);
 }
 
-int Resolver::slice(int input, size_t axis, int64_t first, int64_t count) {
+int Resolver::slice(int input, size_t axis, int64_t first, int64_t count, int64_t step) {
   IntVector out(sizes(input).begin(), sizes(input).end());
   out[axis] = count;
   Layer& layer = add(LayerKind::kSlice, {input}, out);
   layer.axis = axis;
   layer.first = first;
+  layer.step = step;
   return layer.output;
 }
 
@@ -113,7 +114,8 @@ int Resolver::slice(int input, size_t axis, int64_t first, int64_t count) {
 bool Resolver::slice_of() {
   const int input = value(0);
   const IntSpan in = sizes(input);
-  if (in.empty() || number_int(4) != 1) return false;
+  const int64_t step = number_int(4);
+  if (in.empty() || step < 1) return false;
   const auto axis = static_cast<size_t>(wrap_dim(number_int(1), static_cast<int64_t>(in.size())));
   const int64_t size = in[axis];
   const auto bound = [&](size_t i, int64_t otherwise) {
@@ -123,8 +125,8 @@ bool Resolver::slice_of() {
   const int64_t first = bound(2, 0);
   const int64_t end = bound(3, size);
   if (end <= first) return false;
-  if (first == 0 && end == size) return set(input);
-  return set(slice(input, axis, first, end - first));
+  if (first == 0 && end == size && step == 1) return set(input);
+  return set(slice(input, axis, first, (end - first + step - 1) / step, step));
 }
 
 int Resolver::entry_of(int input, size_t axis, int64_t index) {

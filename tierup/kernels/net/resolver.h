@@ -112,6 +112,8 @@ class Resolver {
   bool convolution(size_t groups);
   // Where dilation, output padding and groups stand.
   bool transposed_convolution(size_t dilation, size_t output_padding, size_t groups);
+  bool transposed_volumes(int input, const ConvGeometry& g, const Tensor& weight,
+                          const Tensor& bias);
   // input [*, K] x weight [K, N].
   int product(int input, const Tensor& weight, const Tensor& bias);
   bool linear();
@@ -131,6 +133,7 @@ class Resolver {
   bool softmax();
   bool binary(bool multiplies);
   bool subtract();
+  bool reverse_subtract();
   bool divide();
   // The constant times a number.
   static Tensor scaled(const Tensor& tensor, float factor);
@@ -149,8 +152,12 @@ class Resolver {
   std::optional<size_t> first_of_points(IntVector dims) const;
   bool mean();
   bool largest();
-  bool row_mean();
-  bool rsqrt();
+  // Over one dimension, with that as the last one.
+  bool over_rows(LayerKind kind, bool keep);
+  // The value with its dimension as the last one, or back.
+  int turned(int id, size_t dim, bool back);
+  bool function(Body body);
+  bool roll();
   bool rms_norm();
   // Over groups of channels; 0: each channel by itself.
   bool grouped_norm(int64_t groups, size_t weight, double eps);
@@ -163,8 +170,10 @@ class Resolver {
   bool pad();
   // What resampling makes of the spatial dimensions; none for arguments that fit no rank.
   std::vector<ResampleDimension> resampled(size_t size, size_t factors) const;
-  bool nearest();
-  bool linear_resample();
+  // The same of sizes, with a factor for each dimension from this argument on.
+  std::vector<ResampleDimension> resampled_to(size_t size, size_t first_factor) const;
+  bool nearest(const std::vector<ResampleDimension>& dimensions);
+  bool linear_resample(const std::vector<ResampleDimension>& dimensions);
   // The input as `parts`, their order changed, and as `out`.
   bool rearranged(const IntVector& parts, const IntVector& order, const IntVector& out);
   bool pixel_shuffle();
@@ -185,7 +194,7 @@ class Resolver {
   bool masked_fill();
   bool permute(IntVector order);
   bool transpose(int64_t a, int64_t b);
-  int slice(int input, size_t axis, int64_t first, int64_t count);
+  int slice(int input, size_t axis, int64_t first, int64_t count, int64_t step = 1);
   bool split();
   bool chunk();
   bool tensors();

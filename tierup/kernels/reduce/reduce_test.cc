@@ -176,6 +176,31 @@ TEST(Sort, IsStableWithNanLast) {
   EXPECT_THROW(topk(counted({3}), 4, 0, true, true), Error);
 }
 
+// Of a part of each lane, with numbers that are equal and without.
+TEST(Sort, ThePartOfALaneThatIsFirstIsThatOfTheSortedLane) {
+  for (const int64_t count : {4, 33, 513, 2000}) {
+    for (const int64_t k : {int64_t{1}, count / 8 + 1, count / 4}) {
+      for (const int64_t values : {7, 100003}) {
+        const Tensor lanes = Tensor::empty(IntVector{3, count}, ScalarType::kFloat);
+        for (int64_t i = 0; i < lanes.numel(); ++i)
+          lanes.data<float>()[i] = static_cast<float>(i * 7919 % values) - 50;
+        for (const bool largest : {false, true}) {
+          const auto [top, places] = topk(lanes, k, 1, largest, true);
+          const auto [all, order] = sort(lanes, 1, largest);
+          for (int64_t i = 0; i < 3 * k; ++i) {
+            const float value = top.data<float>()[i];
+            ASSERT_EQ(value, all.data<float>()[i / k * count + i % k]);
+            ASSERT_EQ(value, lanes.data<float>()[i / k * count + places.data<int64_t>()[i]]);
+            if (values > count * 3) {
+              ASSERT_EQ(places.data<int64_t>()[i], order.data<int64_t>()[i / k * count + i % k]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Sort, OfManyElementsKeepsTheOrderOfEquals) {
   for (const int64_t count : {255, 256, 1000}) {
     const Tensor x = Tensor::empty(IntVector{2, count}, ScalarType::kFloat);

@@ -249,6 +249,79 @@ void select_few_of_lanes(const Tensor& self, int64_t d, const Tensor& values, co
   });
 }
 
+// Keys of the lane's first `kept` elements, in order.
+template <typename T>
+void first_keys(const char* lane, int64_t count, int64_t step, size_t kept, bool largest,
+                std::vector<uint64_t>& keys) {
+  const auto key_of = [&](int64_t i) {
+    const T value = *reinterpret_cast<const T*>(lane + i * step);
+    return uint64_t{sort_key(value, largest)} << 32U | static_cast<uint64_t>(i);
+  };
+  keys.clear();
+  for (int64_t i = 0; i < static_cast<int64_t>(kept); ++i) keys.push_back(key_of(i));
+  std::make_heap(keys.begin(), keys.end());
+  for (auto i = static_cast<int64_t>(kept); i < count; ++i) {
+    const uint64_t key = key_of(i);
+    if (key >= keys.front()) continue;
+    std::pop_heap(keys.begin(), keys.end());
+    keys.back() = key;
+    std::push_heap(keys.begin(), keys.end());
+  }
+  std::sort_heap(keys.begin(), keys.end());
+}
+
+// The first k in order, where none of them equals another, or the one behind them: their order is
+// then the same by whatever way. False where some are equal.
+template <typename T>
+bool select_unequal(const char* lane, int64_t count, int64_t step, int64_t k, bool largest,
+                    std::vector<uint64_t>& keys) {
+  const auto kept = static_cast<size_t>(std::min(k + 1, count));
+  first_keys<T>(lane, count, step, kept, largest, keys);
+  return std::adjacent_find(keys.begin(), keys.end(), [](uint64_t a, uint64_t b) {
+           return a >> 32U == b >> 32U;
+         }) == keys.end();
+}
+
+// Lanes that are short enough to be gone through without a question for an interrupt, of which a
+// part is asked for that is worth a heap.
+bool is_some(int64_t k, int64_t count) {
+  constexpr int64_t kLongest = int64_t{1} << 20;
+  constexpr int64_t kLeastParts = 4;
+  return count <= kLongest && k * kLeastParts <= count;
+}
+
+// False, with nothing done, for elements that do not pack.
+bool select_some_of_lanes(const Tensor& self, int64_t d, const Tensor& values,
+                          const Tensor& indices, bool largest) {
+  const int64_t count = self.sizes()[d];
+  const int64_t k = values.sizes()[d];
+  const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
+  return dispatch_real(self.dtype(), "topk", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (kPacks<T>) {
+      loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
+        std::vector<uint64_t> keys;
+        std::vector<Element<T>> elements;
+        each([&](const LaneLoop::Pointers& lane) {
+          const bool is_unequal = select_unequal<T>(lane[0], count, loop.step(0), k, largest, keys);
+          if (!is_unequal) {
+            read_lane(lane[0], count, loop.step(0), elements);
+            select_first(elements, k, largest, true);
+          }
+          for (int64_t i = 0; i < k; ++i) {
+            const auto from =
+                is_unequal ? static_cast<int64_t>(keys[i] & 0xffffffffU) : elements[i].second;
+            *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
+                *reinterpret_cast<const T*>(lane[0] + from * loop.step(0));
+            *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = from;
+          }
+        });
+      });
+    }
+    return kPacks<T>;
+  });
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending) {
@@ -289,6 +362,9 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
     select_few_of_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest);
     return {values, indices};
   }
+  if (sorted && is_some(k, size) &&
+      select_some_of_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest))
+    return {values, indices};
   arrange_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "topk",
                 [&](auto& elements) { select_first(elements, k, largest, sorted); });
   return {values, indices};

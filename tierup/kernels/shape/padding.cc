@@ -121,7 +121,13 @@ void gather_frame(const Frame& frame, const U* source, U* out) {
       const U* line =
           source + ((image * frame.size[0] + plane) * frame.size[1] + row) * frame.size[2];
       U* to = out + r * columns;
-      for (const LineRun& run : runs) std::copy_n(line + run.from, run.count, to + run.to);
+      for (const LineRun& run : runs) {
+        if (run.count == 1) {
+          to[run.to] = line[run.from];
+        } else {
+          std::copy_n(line + run.from, run.count, to + run.to);
+        }
+      }
     }
   });
 }

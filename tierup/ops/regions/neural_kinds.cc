@@ -33,6 +33,8 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kSlice: return bits({1, 4});
     case OpKind::kMaskedFill: return bits({2});
     case OpKind::kTo: return bits({1, 2, 3, 4});
+    case OpKind::kRsub:
+    case OpKind::kRoll:
     case OpKind::kLargest:
     case OpKind::kClamp:
     case OpKind::kSoftmax:
@@ -42,13 +44,14 @@ uint32_t constant_arguments(OpKind kind) {
     // What is padded by numbers that follow from sizes is often no plane.
     case OpKind::kPad: return bits({1, 2, 3});
     case OpKind::kLinearResample: return bits({2, 3});
+    case OpKind::kNearestSized:
+    case OpKind::kLinearSized: return bits({2, 3, 4});
     case OpKind::kConstantPad:
     case OpKind::kNearest: return bits({2});
     case OpKind::kPixelShuffle:
     case OpKind::kPixelUnshuffle:
     case OpKind::kChannelShuffle:
     case OpKind::kCat:
-    case OpKind::kDiv:
     case OpKind::kLeakyRelu:
     case OpKind::kPower:
     case OpKind::kGelu: return bits({1});

@@ -148,6 +148,44 @@ TEST_P(NetOfImages, resampling) {
   }
 }
 
+// As a trace has it that resamples to the sizes of another value.
+TEST_P(NetOfImages, resampling_to_sizes) {
+  for (const bool with_factors : {false, true}) {
+    const auto factor = L::c(with_factors ? IValue(1.9) : IValue());
+    for (const char* name : {"aten::upsample_nearest2d", "aten::upsample_bilinear2d"}) {
+      SCOPED_TRACE(name);
+      Line line;
+      const int y = first_layer(line, 18);
+      std::vector<net::Arg> arguments{L::v(y), L::c(ints({17, 15}))};
+      if (std::string(name).find("linear") != std::string::npos) arguments.push_back(L::c(false));
+      arguments.insert(arguments.end(), {factor, factor});
+      const int u = line.add(name, arguments);
+      const int z = line.convolution(u, numbers({5, 18, 1, 1}, 6, 0.3F), Tensor(), 1, 0, 1, 1);
+      expect_same_thrice(*line.make({z}), numbers({2, 3, 9, 8}, 8));
+    }
+  }
+}
+
+TEST_P(NetOfImages, halves_of_the_channels_gate_each_other) {
+  for (const char* name : {"", "aten::tanh", "aten::elu", "aten::relu"}) {
+    for (const bool swapped : {false, true}) {
+      SCOPED_TRACE(name);
+      Line line;
+      const int y = first_layer(line, 36);
+      const int half = line.add("aten::chunk", {L::v(y), L::c(2), L::c(1)}, 2);
+      int f = half + static_cast<int>(swapped);
+      const int s = line.add("aten::sigmoid", {L::v(half + static_cast<int>(!swapped))});
+      if (std::string(name) == "aten::elu") {
+        f = line.add(name, {L::v(f), L::c(1), L::c(1), L::c(1)});
+      } else if (*name != '\0') {
+        f = line.add(name, {L::v(f)});
+      }
+      const int g = line.add("aten::mul.Tensor", {L::v(s), L::v(f)});
+      expect_same_thrice(*line.make({g}), numbers({2, 3, 9, 8}, 8));
+    }
+  }
+}
+
 TEST_P(NetOfImages, resampling_of_lines) {
   for (const char* name : {"aten::upsample_nearest1d.vec", "aten::upsample_linear1d.vec"}) {
     SCOPED_TRACE(name);
@@ -192,6 +230,133 @@ TEST_P(NetOfImages, the_largest_and_the_mean_of_neighbours) {
       expect_same_thrice(*line.make({m}), numbers({2, 3, 11, 16}, 8));
     }
   }
+}
+
+// Attention over places, and norms that are written out: reductions over the channels, and what is
+// made of them.
+TEST_P(NetOfImages, reductions_over_channels) {
+  for (const char* name : {"aten::amax", "aten::mean.dim"}) {
+    for (const bool goes_on : {false, true}) {
+      SCOPED_TRACE(name);
+      Line line;
+      const int y = first_layer(line, 20);
+      std::vector<net::Arg> arguments{L::v(y), L::c(ints({1})), L::c(goes_on)};
+      if (std::string(name) == "aten::mean.dim") arguments.push_back(L::c(IValue()));
+      int m = line.add(name, arguments);
+      if (goes_on) {
+        const int d = line.add("aten::sub.Tensor", {L::v(y), L::v(m), L::c(1)});
+        const int q = line.add("aten::mul.Tensor", {L::v(d), L::v(d)});
+        const int v =
+            line.add("aten::mean.dim", {L::v(q), L::c(ints({1})), L::c(true), L::c(IValue())});
+        const int e = line.add("aten::add.Scalar", {L::v(v), L::c(1e-3), L::c(1)});
+        const int r = line.add("aten::sqrt", {L::v(e)});
+        m = line.add("aten::div.Tensor", {L::v(d), L::v(r)});
+      }
+      expect_same_thrice(*line.make({m}), numbers({2, 3, 11, 9}, 8));
+    }
+  }
+}
+
+TEST_P(NetOfImages, softmax_over_any_dimension) {
+  for (const int64_t dim : {0, 1, 2, -1}) {
+    SCOPED_TRACE(dim);
+    Line line;
+    const int y = first_layer(line, 21);
+    const int s = line.add("aten::softmax.int", {L::v(y), L::c(dim), L::c(IValue())});
+    expect_same_thrice(*line.make({s}), numbers({2, 3, 7, 9}, 8));
+  }
+}
+
+TEST_P(NetOfImages, functions_of_each_number) {
+  Line line;
+  const int y = first_layer(line, 20);
+  const int g = line.add("aten::sigmoid", {L::v(y)});
+  const int r = line.add("aten::reciprocal", {L::v(g)});
+  const int m = line.add("aten::mish", {L::v(y)});
+  const int u = line.add("aten::rsub.Scalar", {L::v(m), L::c(3), L::c(1)});
+  const int w = line.add("aten::sqrt", {L::v(g)});
+  const int a = line.add("aten::mul.Tensor", {L::v(r), L::v(u)});
+  expect_same_thrice(*line.make({line.add("aten::add.Tensor", {L::v(a), L::v(w), L::c(1)})}),
+                     numbers({2, 3, 7, 9}, 8));
+}
+
+TEST_P(NetOfImages, rolls_and_slices_with_steps) {
+  for (const int64_t channels : {3, 20}) {
+    Line line;
+    const int y = first_layer(line, channels);
+    const int r = line.add("aten::roll", {L::v(y), L::c(ints({3, -2})), L::c(ints({2, 3}))});
+    const int s =
+        line.add("aten::slice.Tensor", {L::v(r), L::c(2), L::c(1), L::c(IValue()), L::c(2)});
+    const int t = line.add("aten::slice.Tensor", {L::v(s), L::c(3), L::c(0), L::c(8), L::c(3)});
+    const int z = line.convolution(t, numbers({7, channels, 1, 1}, 6, 0.3F), Tensor(), 1, 0, 1, 1);
+    expect_same_thrice(*line.make({r, z}), numbers({2, 3, 8, 11}, 8));
+  }
+}
+
+TEST_P(NetOfImages, average_pools_that_reach_over_the_end) {
+  struct Form {
+    int64_t kernel, stride, padding;
+    bool counts;
+  };
+  for (const Form& f : {Form{2, 2, 0, true}, Form{3, 2, 0, true}, Form{3, 2, 1, false},
+                        Form{3, 2, 1, true}, Form{3, 1, 1, false}}) {
+    SCOPED_TRACE(f.kernel);
+    Line line;
+    const int y = first_layer(line, 20);
+    const int p =
+        line.add("aten::avg_pool2d",
+                 {L::v(y), L::c(ints({f.kernel, f.kernel})), L::c(ints({f.stride, f.stride})),
+                  L::c(ints({f.padding, f.padding})), L::c(true), L::c(f.counts), L::c(IValue())});
+    expect_same_thrice(*line.make({p}), numbers({2, 3, 9, 7}, 8));
+  }
+}
+
+TEST_P(NetOfImages, volumes_are_pooled) {
+  const auto check = [](const char* name, std::vector<net::Arg> arguments) {
+    SCOPED_TRACE(name);
+    Line line;
+    const int y = line.add(
+        "aten::conv3d", {L::v(0), L::c(numbers({20, 3, 3, 3, 3}, 1, 0.2F)), L::c(numbers({20}, 2)),
+                         L::c(ints({1})), L::c(ints({1})), L::c(ints({1})), L::c(1)});
+    std::vector<net::Arg> all{L::v(y)};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const int p = line.add(name, all);
+    const int z =
+        line.add("aten::conv3d", {L::v(p), L::c(numbers({5, 20, 1, 1, 1}, 3, 0.2F)), L::c(Tensor()),
+                                  L::c(ints({1})), L::c(ints({0})), L::c(ints({1})), L::c(1)});
+    expect_same_thrice(*line.make({z}), numbers({2, 3, 6, 8, 4}, 8));
+  };
+  check("aten::max_pool3d", {L::c(ints({1, 2, 2})), L::c(ints({1, 2, 2})), L::c(ints({0})),
+                             L::c(ints({1})), L::c(false)});
+  check("aten::avg_pool3d", {L::c(ints({2})), L::c(ints({2})), L::c(ints({0})), L::c(false),
+                             L::c(true), L::c(IValue())});
+  check("aten::adaptive_avg_pool3d", {L::c(ints({1, 1, 1}))});
+  check("aten::adaptive_avg_pool3d", {L::c(ints({3, 2, 2}))});
+}
+
+TEST_P(NetOfImages, volumes_grow_by_windows_side_by_side) {
+  for (const IntVector& window : {IntVector{2, 2, 2}, IntVector{1, 2, 3}}) {
+    SCOPED_TRACE(shape_string(window));
+    Line line;
+    const int y = line.add(
+        "aten::conv_transpose3d.input",
+        {L::v(0), L::c(numbers({3, 5, window[0], window[1], window[2]}, 1)), L::c(numbers({5}, 2)),
+         L::c(ints(window)), L::c(ints({0})), L::c(ints({0})), L::c(1), L::c(ints({1}))});
+    const int r = line.add("aten::relu", {L::v(y)});
+    expect_same_thrice(*line.make({r}), numbers({2, 3, 4, 3, 5}, 8));
+  }
+}
+
+// ShuffleNet's shuffle, written as views: channels stay innermost.
+TEST_P(NetOfImages, views_that_join_channels) {
+  Line line;
+  const int y = first_layer(line, 24);
+  const int v = line.add("aten::view", {L::v(y), L::c(ints({2, 3, 8, 6, 9}))});
+  const int t = line.add("aten::transpose.int", {L::v(v), L::c(1), L::c(2)});
+  const int c = line.add("aten::contiguous", {L::v(t), L::c(0)});
+  const int w = line.add("aten::view", {L::v(c), L::c(ints({2, -1, 6, 9}))});
+  const int z = line.convolution(w, numbers({24, 1, 3, 3}, 6, 0.3F), Tensor(), 1, 1, 1, 24);
+  expect_same_thrice(*line.make({w, z}), numbers({2, 3, 6, 9}, 8));
 }
 
 // RepVGG's blocks: a window of 3x3, one of 1x1 and the input itself, each with its norm.

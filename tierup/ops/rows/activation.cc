@@ -12,7 +12,7 @@ namespace k = kernels;
 constexpr OpRow kRows[] = {
     TIERUP_NET_ROWS(kRelu, "relu", Body::kRelu),
     TIERUP_NET_ROWS(kSilu, "silu", Body::kSilu),
-    TIERUP_UNARY_ROWS("mish", Body::kMish),
+    TIERUP_NET_ROWS(kMish, "mish", Body::kMish),
     TIERUP_NET_ROWS(kHardswish, "hardswish", Body::kHardswish),
     TIERUP_NET_ROWS(kHardsigmoid, "hardsigmoid", Body::kHardsigmoid),
     TIERUP_FUNCTION_ROWS("log_sigmoid", Body::kLogSigmoid),

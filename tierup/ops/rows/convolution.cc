@@ -51,7 +51,8 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] "
      "stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt "
      "groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-     boxed<&kernels::conv_transpose>, ir::kNoEffect, &shapes::convolution},
+     boxed<&kernels::conv_transpose>, ir::kNoEffect, &shapes::convolution,
+     facts(OpKind::kConvTransposed)},
     {"aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
      boxed<&kernels::conv_tbc>},
     {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "

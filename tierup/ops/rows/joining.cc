@@ -76,7 +76,7 @@ constexpr OpRow kRows[] = {
      "output_size=None) -> Tensor",
      boxed<&k::repeat_interleave_int>},
     {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", boxed<&k::roll>,
-     ir::kNoEffect, &shapes::same},
+     ir::kNoEffect, &shapes::same, facts(OpKind::kRoll)},
     {"aten::roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::roll>},

@@ -49,7 +49,7 @@ constexpr OpRow kRows[] = {
     {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      pointwise_row<&k::rsub>},
     {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-     pointwise_row<&k::rsub>},
+     pointwise_row<&k::rsub>, ir::kNoEffect, nullptr, facts(OpKind::kRsub)},
     {"aten::rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> "
      "Tensor(a!)",
      pointwise_out<&k::rsub>},

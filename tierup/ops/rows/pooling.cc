@@ -38,7 +38,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::max_pool2d_backward>},
     {"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
      "dilation=1, bool ceil_mode=False) -> Tensor",
-     boxed<&kernels::max_pool<3>>, ir::kNoEffect, &shapes::pool},
+     boxed<&kernels::max_pool<3>>, ir::kNoEffect, &shapes::pool, facts(OpKind::kMaxPool3d)},
     {"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
      "padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
      boxed<&kernels::max_pool_with_indices<3>>, ir::kNoEffect, &shapes::pool},
@@ -61,7 +61,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::avg_pool<2>>},
     {"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
      "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-     boxed<&kernels::avg_pool<3>>, ir::kNoEffect, &shapes::pool},
+     boxed<&kernels::avg_pool<3>>, ir::kNoEffect, &shapes::pool, facts(OpKind::kAvgPool3d)},
     {"aten::avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
      "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) "
      "out) -> Tensor(a!)",
@@ -84,7 +84,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      "Tensor(a!)",
      out_variant<&kernels::adaptive_avg_pool<2>>},
     {"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     boxed<&kernels::adaptive_avg_pool<3>>, ir::kNoEffect, &shapes::adaptive_pool},
+     boxed<&kernels::adaptive_avg_pool<3>>, ir::kNoEffect, &shapes::adaptive_pool,
+     facts(OpKind::kAdaptivePool3d)},
     {"aten::adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::adaptive_avg_pool<3>>},

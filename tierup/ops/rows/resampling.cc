@@ -84,7 +84,8 @@ Tensor by_factors_aligned(const Tensor& input, std::optional<IntVector> output_s
 
 constexpr auto kRows = std::to_array<OpRow>({
     {"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-     boxed<&sized1<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&sized1<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kNearestSized)},
     {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
      boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 1>>>, ir::kNoEffect, &shapes::resample,
@@ -103,7 +104,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&sized1<ModeSpec<ResampleMode::kNearestExact, 1>>>},
     {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
      "scales_w=None) -> Tensor",
-     boxed<&sized2<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&sized2<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kNearestSized)},
     {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
      boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 2>>>, ir::kNoEffect, &shapes::resample,
@@ -125,7 +127,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&sized2<ModeSpec<ResampleMode::kNearestExact, 2>>>},
     {"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
      "scales_h=None, float? scales_w=None) -> Tensor",
-     boxed<&sized3<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&sized3<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kNearestSized)},
     {"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
      "Tensor",
      boxed<&by_factors<ModeSpec<ResampleMode::kNearest, 3>>>, ir::kNoEffect, &shapes::resample,
@@ -144,7 +147,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&sized3<ModeSpec<ResampleMode::kNearestExact, 3>>>},
     {"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? "
      "scales=None) -> Tensor",
-     boxed<&sized1_aligned<ModeSpec<ResampleMode::kLinear, 1>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&sized1_aligned<ModeSpec<ResampleMode::kLinear, 1>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kLinearSized)},
     {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
      boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 1>>>, ir::kNoEffect,
@@ -154,7 +158,8 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&sized1_aligned<ModeSpec<ResampleMode::kLinear, 1>>>},
     {"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? "
      "scales_h=None, float? scales_w=None) -> Tensor",
-     boxed<&sized2_aligned<ModeSpec<ResampleMode::kLinear, 2>>>, ir::kNoEffect, &shapes::resample},
+     boxed<&sized2_aligned<ModeSpec<ResampleMode::kLinear, 2>>>, ir::kNoEffect, &shapes::resample,
+     facts(OpKind::kLinearSized)},
     {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, "
      "float[]? scale_factors) -> Tensor",
      boxed<&by_factors_aligned<ModeSpec<ResampleMode::kLinear, 2>>>, ir::kNoEffect,

@@ -182,13 +182,27 @@ class Regions {
     if (members_.empty()) return;
     const analysis::AliasAnalysis& alias = context_.alias();
     const uint8_t effects = analysis::effects_of(*node);
-    if (alias.has_effects(node) || alias.writes_anything(node) || (effects & ~ir::kMayRaise) != 0) {
+    const bool depends = depends_on(*node, made_) || depends_on(*node, passed_);
+    const bool writes = alias.writes_anything(node);
+    if (alias.has_effects(node) || (effects & ~ir::kMayRaise) != 0 ||
+        (writes && (depends || meets_region(*node)))) {
       return close();
     }
-    if (!depends_on(*node, made_) && !depends_on(*node, passed_)) return;
+    if (!depends) return;
     deferred_.push_back(node);
     for (const Value* input : node->inputs()) passed_readers_.insert(input);
     for (const Value* output : node->outputs()) passed_.insert(output);
+  }
+
+  // Whether the order of this node, which writes, and of what the region moves behind it counts.
+  bool meets_region(const Node& writer) const {
+    const analysis::AliasAnalysis& alias = context_.alias();
+    const auto meets = [&](const Node* node) {
+      return alias.conflict(&writer, node) || alias.conflict(node, &writer);
+    };
+    return std::any_of(members_.begin(), members_.end(),
+                       [&](const Member& member) { return meets(member.node); }) ||
+           std::any_of(deferred_.begin(), deferred_.end(), meets);
   }
 
   // What others see of the region: one value per memory, the last version of it.
