@@ -71,6 +71,17 @@ def onnx_sessions(x):
     }
 
 
+def command_bench(folder, data, x, *options):
+    """What `tierup bench` tells of a model, whose calls are C++'s."""
+    path = os.path.join(folder, "model.pt")
+    with open(path, "wb") as file:
+        file.write(data)
+    inputs = os.path.join(folder, "case.safetensors")
+    safetensors.torch.save_file({"in.0": x}, inputs)
+    command = [COMMAND, "bench", path, "--inputs", inputs, "--threads", "1", "--json", *options]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
 def calls():
     x = np.ones((4, 4), np.float32)
     t = torch.ones(4, 4)
@@ -84,9 +95,12 @@ def calls():
         "tierup, torch": lambda: model(t),
         "eager torch": lambda: t + 1.0,
     }
-    with torch.no_grad():
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        plain = lambda: command_bench(folder, buffer.getvalue(), t, "-t", "1")["p50_ms"] * 1e3  # noqa: E731
+        before = plain()
         for name, took in each({**functions, **onnx_sessions(x)}).items():
             print(f"{name:26s} {took:7.2f} us")
+        print(f"{'C++':26s} {before:7.2f} us before, {plain():.2f} after")
 
 
 def awaits():
@@ -132,18 +146,12 @@ def threads():
     data, x = spinning(160)
     own = tierup.tensor(x)
     rates = {"Python": [], "C++": []}
+    model = tierup.load(data, threads=1)
+    for _ in range(100):
+        model(own)
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model.pt")
-        with open(path, "wb") as file:
-            file.write(data)
-        safetensors.torch.save_file({"in.0": x}, os.path.join(folder, "case.safetensors"))
-        command = [COMMAND, "bench", path, "--inputs", os.path.join(folder, "case.safetensors"), "--threads", "1"]
-        model = tierup.load(path, threads=1)
-        for _ in range(100):
-            model(own)
         for _ in range(3):
-            run = subprocess.run([*command, "-c", "16", "-t", "2", "--json"], capture_output=True, text=True, check=True)
-            rates["C++"].append(json.loads(run.stdout)["throughput"])
+            rates["C++"].append(command_bench(folder, data, x, "-c", "16", "-t", "2")["throughput"])
             rates["Python"].append(rate_of_threads(16, 2, lambda: model(own)))
     for name, values in rates.items():
         print(f"16 threads, {name:7s} {max(values):8.0f} calls/s ({', '.join(f'{value:.0f}' for value in values)})")

@@ -2,6 +2,8 @@
 
 import array
 import asyncio
+import gc
+import math
 import os
 import pickle
 import signal
@@ -332,6 +334,42 @@ _digits = tierup.load(DIGITS)
 
 def _first_row_of_digits(_):
     return _first_row(_digits)
+
+
+def test_arrays_may_be_changed_and_dropped_while_runs_read_them(executor, expected):
+    shared = array.array("f", [0.25] * 128)
+    batch = memoryview(shared).cast("B").cast("f", [2, 1, 8, 8])
+    ended = threading.Event()
+
+    def change():
+        while not ended.is_set():
+            for place in range(128):
+                shared[place] = 1.0 - shared[place]
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    rows = [future.result().tolist() for future in [executor.submit(batch) for _ in range(100)]]
+    ended.set()
+    thread.join()
+    assert all(math.isfinite(score) for result in rows for row in result for score in row)
+    futures = [executor.submit(pixels(2)) for _ in range(100)]  # Nobody else holds these.
+    gc.collect()
+    assert all(near(future.result().tolist(), expected) for future in futures)
+
+
+def test_a_signal_between_a_runs_start_and_its_note_ends_the_run():
+    begun = []
+
+    class Interrupted(tierup.Executor):
+        def _start(self, args, kwargs, time_limit, token, sink, ticket):
+            super()._start(args, kwargs, time_limit, token, sink, ticket)
+            begun.append(token)
+            raise KeyboardInterrupt
+
+    with Interrupted(LOOP, async_threads=1) as loop:
+        with pytest.raises(KeyboardInterrupt):
+            loop.submit(1)
+        assert begun[0].cancelled  # Else the end of the block would wait for good.
 
 
 def test_a_closed_executor_says_so(executor):
