@@ -91,11 +91,12 @@ struct Layer {
   bool is_written_out = false;  // kAttention: softmax makes NaN of a query that sees no key.
   bool fills = false;           // kAttention: a mask of bools is true where the score is `fill`.
   double fill = 0;
+  bool masks_keys = false;  // kAttention: the mask is [batch, keys].
   std::vector<Epilogue> epilogue;
 };
 
 // The operator of the program that a layer came from: each may become so many layers.
-constexpr int kLayersOfOperator = 16;
+constexpr int kLayersOfOperator = 32;
 inline size_t operation_of(const Layer& layer) {
   return static_cast<size_t>(layer.id / kLayersOfOperator);
 }

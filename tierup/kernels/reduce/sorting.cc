@@ -12,6 +12,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
+#include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -162,6 +163,45 @@ void select_first(std::vector<Element<T>>& elements, int64_t k, bool largest, bo
   });
 }
 
+// The first k of `keys`, in order, and the next one behind them; there are more.
+void select_keys(std::vector<uint64_t>& keys, int64_t k, std::vector<uint64_t>& first) {
+  constexpr int64_t kFewInserted = 64;  // Of more, each insertion moves several cache lines.
+  const auto count = static_cast<int64_t>(keys.size());
+  if (k >= kFewInserted || 4 * k >= count) {
+    sort_asking(count, std::less<>(), [&](const auto& less) {
+      std::nth_element(keys.begin(), keys.begin() + k, keys.end(), less);
+      std::sort(keys.begin(), keys.begin() + k, less);
+    });
+    first.assign(keys.begin(), keys.begin() + k + 1);
+    return;
+  }
+  first.assign(keys.begin(), keys.begin() + k + 1);
+  std::sort(first.begin(), first.end());
+  uint64_t* const last = first.data() + k;
+  for (int64_t i = k + 1; i < count; ++i) {
+    if (keys[i] >= *last) continue;
+    uint64_t* place = last;
+    for (; place > first.data() && place[-1] > keys[i]; --place) *place = place[-1];
+    *place = keys[i];
+  }
+}
+
+// The sorted first k of each lane by packed keys. False for a lane in which elements that are equal
+// are chosen from, or ordered: which comes first is then PyTorch's choice.
+template <typename T>
+bool select_packed(const char* lane, int64_t count, int64_t step, int64_t k, bool largest,
+                   std::vector<uint64_t>& keys, std::vector<uint64_t>& first) {
+  keys.resize(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const T value = *reinterpret_cast<const T*>(lane + i * step);
+    keys[i] = uint64_t{sort_key(value, largest)} << 32U | static_cast<uint64_t>(i);
+  }
+  select_keys(keys, k, first);
+  return std::adjacent_find(first.begin(), first.end(), [](uint64_t a, uint64_t b) {
+           return a >> 32U == b >> 32U;
+         }) == first.end();
+}
+
 // Puts an element in the place of a heap's top: the hole sinks to a leaf along the greater
 // children, and the element rises from there. As std::partial_sort does, so that equal elements end
 // up in the same order.
@@ -184,6 +224,13 @@ void replace_top(std::vector<Element<T>>& heap, Element<T> element, const Before
     hole = (hole - 1) / 2;
   }
   heap[hole] = element;
+}
+
+// Whether one of a long block of floats may have to go before `top`.
+constexpr int64_t kLongBlock = 8 * 32;
+bool may_enter_long(const float* block, float top, bool largest) {
+  const FloatFolds& folds = float_folds();
+  return largest ? !(folds.max(block, kLongBlock) <= top) : !(folds.min(block, kLongBlock) >= top);
 }
 
 // Whether one of kBlock elements may have to go before `top`.
@@ -210,8 +257,19 @@ void select_few(const char* lane, int64_t count, int64_t step, int64_t k, bool l
   const auto before = largest ? &descends<T> : &ascends<T>;
   read_lane(lane, k, step, heap);
   std::make_heap(heap.begin(), heap.end(), before);
+  int64_t looked_at = k;  // Up to here, some elements of each long block may enter.
   for (int64_t i = k; i < count;) {
-    if (i / kPollInterval != (i + kBlock) / kPollInterval) poll_interrupt();
+    if (i / kPollInterval != (i + kLongBlock) / kPollInterval) poll_interrupt();
+    if constexpr (std::is_same_v<T, float>) {
+      const auto* floats = reinterpret_cast<const float*>(lane + i * step);
+      if (step == sizeof(T) && i >= looked_at && i + kLongBlock <= count) {
+        looked_at = i + kLongBlock;
+        if (!may_enter_long(floats, heap[0].first, largest)) {
+          i = looked_at;
+          continue;
+        }
+      }
+    }
     const int64_t end = std::min(i + kBlock, count);
     const auto* block = reinterpret_cast<const T*>(lane + i * step);
     if (step == sizeof(T) && end - i == kBlock && !may_enter(block, heap[0].first, largest)) {
@@ -246,6 +304,41 @@ void select_few_of_lanes(const Tensor& self, int64_t d, const Tensor& values, co
         }
       });
     });
+  });
+}
+
+// False, with nothing done, for elements or lanes that do not pack.
+bool select_narrow(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices,
+                   bool largest) {
+  const int64_t count = self.sizes()[d];
+  const int64_t k = values.sizes()[d];
+  if (k >= count || count > int64_t{std::numeric_limits<uint32_t>::max()}) return false;
+  const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
+  return dispatch_real(self.dtype(), "topk", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (kPacks<T>) {
+      loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
+        std::vector<uint64_t> keys;
+        std::vector<uint64_t> first;
+        std::vector<Element<T>> elements;
+        each([&](const LaneLoop::Pointers& lane) {
+          const bool is_plain =
+              select_packed<T>(lane[0], count, loop.step(0), k, largest, keys, first);
+          if (!is_plain) {
+            read_lane(lane[0], count, loop.step(0), elements);
+            select_first(elements, k, largest, true);
+          }
+          for (int64_t i = 0; i < k; ++i) {
+            const auto from =
+                is_plain ? static_cast<int64_t>(first[i] & 0xffffffffU) : elements[i].second;
+            *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
+                *reinterpret_cast<const T*>(lane[0] + from * loop.step(0));
+            *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = from;
+          }
+        });
+      });
+    }
+    return kPacks<T>;
   });
 }
 
@@ -287,6 +380,10 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
   if (values.numel() == 0) return {values, indices};
   if (is_few(k, size)) {
     select_few_of_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest);
+    return {values, indices};
+  }
+  if (sorted &&
+      select_narrow(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest)) {
     return {values, indices};
   }
   arrange_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "topk",

@@ -17,6 +17,7 @@ constexpr auto kRoles = std::to_array<NamedRole>({
     {"aten::__isnot__", Role::kIsNot},
     {"aten::__not__", Role::kNot},
     {"aten::_log_softmax", Role::kRows},
+    {"aten::_nested_tensor_from_mask", Role::kRagged},
     {"aten::_safe_softmax", Role::kRows},
     {"aten::_softmax", Role::kRows},
     {"aten::_unwrap_optional", Role::kUnwrapOptional},
