@@ -19,7 +19,7 @@ void for_each_tensor(const TracedArg& arg, F&& f) {
 }
 
 // Half of everything: far from kinks, poles and zeros.
-Tensor made_up_cotangent(const Tensor& output, ops::RunContext& context) {
+Tensor synthetic_cotangent(const Tensor& output, ops::RunContext& context) {
   IValue args[] = {make_int_list(output.sizes()),
                    0.5,
                    static_cast<int64_t>(output.dtype()),
@@ -82,7 +82,7 @@ void RegionTrace::run_backward(const std::vector<size_t>& roots, bool is_exact,
   request.allow_unused = true;
   for (const size_t root : roots) {
     request.outputs.push_back(results_[root].to_tensor());
-    request.cotangents.push_back(made_up_cotangent(request.outputs.back(), context));
+    request.cotangents.push_back(synthetic_cotangent(request.outputs.back(), context));
     cotangents_.push_back(trace_.add(request.cotangents.back()));
   }
   std::vector<size_t> wanted;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/tensor/tensor.h"
@@ -65,14 +66,15 @@ bool can_convolve_volumes(const ConvGeometry& g) {
   return g.rank == 3 && !g.transposed && can_convolve_planes(plane_geometry(g, 1));
 }
 
-// As many depths at a time as leave the planes in the cache.
+// As many depths at a time as leave planes and results in half of the second-level cache; weights
+// have the rest.
 void convolve_volumes(const ConvGeometry& g, const float* input, const float* weight,
                       const float* bias, float* output) {
-  constexpr int64_t kMostNumbers = int64_t{1} << 17;
+  const int64_t most_numbers = cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(float));
   const int64_t planes_of_depth = g.in_channels * g.kernel[0] * g.in[1] * g.in[2];
   const int64_t results_of_depth = g.out_channels * g.out[1] * g.out[2];
   const int64_t together = std::clamp<int64_t>(
-      kMostNumbers / std::max<int64_t>(1, planes_of_depth + results_of_depth), 1, g.out[0]);
+      most_numbers / std::max<int64_t>(1, planes_of_depth + results_of_depth), 1, g.out[0]);
   const Tensor planes = Tensor::empty(IntVector{together, planes_of_depth}, ScalarType::kFloat);
   const Tensor results = Tensor::empty(IntVector{together, results_of_depth}, ScalarType::kFloat);
   for (int64_t n = 0; n < g.batch; ++n) {

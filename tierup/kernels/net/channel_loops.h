@@ -21,7 +21,7 @@ struct GroupNorm {
   float eps;
   int64_t piece_points() const;
   int64_t pieces() const { return (points + piece_points() - 1) / piece_points(); }
-  // Floats of scratch for moments() and factors().
+  // Floats of scratch for group_norm_factors().
   int64_t scratch() const { return 2 * batch * (pieces() + 1) * channels; }
 };
 // Each channel's factor and summand [batch, 2, channels], at the scratch's end.

@@ -7,38 +7,18 @@
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/finished_rows.h"
+#include "tierup/kernels/shape/padding.h"
 
 namespace tierup::kernels::net {
 namespace {
 
 constexpr int64_t kGrain = 32768;  // Numbers worth a thread.
 
-// Entries that are read one after the other: so many, from `from` on; below zero: none are read.
-struct Run {
-  int64_t to, from, count;
-};
-std::vector<Run> runs_of(const std::vector<int64_t>& from) {
-  std::vector<Run> runs;
-  for (size_t i = 0; i < from.size(); ++i) {
-    const auto place = static_cast<int64_t>(i);
-    const bool goes_on =
-        !runs.empty() &&
-        (from[i] < 0 ? runs.back().from < 0
-                     : runs.back().from >= 0 && from[i] == runs.back().from + runs.back().count);
-    if (goes_on) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({place, from[i], 1});
-    }
-  }
-  return runs;
-}
-
 // Lines of a tensor [outer, planes, lines, points, inner], read from one of other sizes.
 struct PointMap {
   std::vector<int64_t> planes, lines;
   std::vector<int64_t> points;
-  std::vector<Run> runs;
+  std::vector<LineRun> runs;
   int64_t in_planes, in_lines, in_points, inner;
   float fill;
 
@@ -62,7 +42,7 @@ struct PointMap {
       for (size_t i = 0; i < points.size(); ++i) y[i] = points[i] < 0 ? fill : line[points[i]];
       return;
     }
-    for (const Run& run : runs) {
+    for (const LineRun& run : runs) {
       float* to = y + run.to * inner;
       if (run.from < 0) {
         std::fill_n(to, run.count * inner, fill);
@@ -167,7 +147,7 @@ void Emitter::points(const Layer& layer) {
   PointMap map{rank > 2 ? layer.from[rank - 3] : one_entry(),
                rank > 1 ? layer.from[rank - 2] : one_entry(),
                layer.from[rank - 1],
-               runs_of(layer.from[rank - 1]),
+               line_runs(layer.from[rank - 1]),
                rank > 2 ? in[in.size() - 3] : 1,
                rank > 1 ? in[in.size() - 2] : 1,
                in.back(),

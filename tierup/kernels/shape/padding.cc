@@ -48,6 +48,23 @@ std::vector<int64_t> border_sources(Border border, int64_t size, int64_t before,
   return from;
 }
 
+std::vector<LineRun> line_runs(const std::vector<int64_t>& sources) {
+  std::vector<LineRun> runs;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const int64_t from = sources[i];
+    const bool goes_on =
+        !runs.empty() &&
+        (from < 0 ? runs.back().from < 0
+                  : runs.back().from >= 0 && from == runs.back().from + runs.back().count);
+    if (goes_on) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({static_cast<int64_t>(i), from, 1});
+    }
+  }
+  return runs;
+}
+
 namespace {
 
 void check_widths(const Tensor& self, Border border, int64_t d, int64_t before, int64_t after) {
@@ -90,28 +107,12 @@ struct Frame {
   int64_t batch = 1;
 };
 
-// Entries of a line that are read one after the other.
-struct LineRun {
-  int64_t to, from, count;
-};
-std::vector<LineRun> runs_of(const SourceIndices& from) {
-  std::vector<LineRun> runs;
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (!runs.empty() && from[i] == runs.back().from + runs.back().count) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({static_cast<int64_t>(i), from[i], 1});
-    }
-  }
-  return runs;
-}
-
 template <typename U>
 void gather_frame(const Frame& frame, const U* source, U* out) {
   const auto planes = static_cast<int64_t>(frame.from[0].size());
   const auto rows = static_cast<int64_t>(frame.from[1].size());
   const auto columns = static_cast<int64_t>(frame.from[2].size());
-  const std::vector<LineRun> runs = runs_of(frame.from[2]);
+  const std::vector<LineRun> runs = line_runs(frame.from[2]);
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1));
   parallel_for(0, frame.batch * planes * rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {

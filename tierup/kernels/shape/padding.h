@@ -17,6 +17,14 @@ std::optional<Border> border_of(std::string_view mode);
 // For each entry of a padded dimension, the one that it is taken from.
 std::vector<int64_t> border_sources(Border border, int64_t size, int64_t before, int64_t after);
 
+// Entries of a line that are read one after the other: so many, from `from` on; below zero: none
+// are read.
+struct LineRun {
+  int64_t to, from, count;
+};
+// The sources of a line's entries as runs, in order; those below zero stand for what is filled.
+std::vector<LineRun> line_runs(const std::vector<int64_t>& sources);
+
 // aten::constant_pad_nd: negative widths crop. Throws kInvalidArgument if a size would be negative.
 Tensor constant_pad_nd(const Tensor& self, const IntVector& pad, const Scalar& value);
 // aten::reflection_pad1d, 2d, 3d: mirrored without the edge; widths must be below the size.
