@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "tierup/base/instruction_limit.h"
+#include "tierup/base/piece_queue.h"
 #include "tierup/codegen/code_cache.h"
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/codegen/group_stages.h"
@@ -38,11 +42,27 @@ int vector_bits(const CompileOptions& options) {
   return options.max_vector_bits > 0 ? options.max_vector_bits : process_options().max_vector_bits;
 }
 
+// Two passes over the groups: the first one collects the kernels that are not in the process's
+// cache, which threads then compile side by side, and the second one finds them there.
 class GroupCompiler {
  public:
   GroupCompiler(const std::function<const Library&()>& library, const CompileOptions& options)
       : library_(library), options_(options) {}
 
+  void run(const ir::Block& block, const std::atomic<bool>& cancelled) {
+    if (!options_.print_ir) {  // To be seen, kernels are made in order.
+      is_collecting_ = true;
+      visit(block, cancelled);
+      is_collecting_ = false;
+      compile_wanted(cancelled);
+      report_.groups = 0;
+    }
+    visit(block, cancelled);
+  }
+
+  GroupReport take_report() { return std::move(report_); }
+
+ private:
   void visit(const ir::Block& block, const std::atomic<bool>& cancelled) {
     for (const ir::Node* node : block.nodes()) {
       if (cancelled.load()) return;
@@ -57,9 +77,20 @@ class GroupCompiler {
     }
   }
 
-  GroupReport take_report() { return std::move(report_); }
+  // With the threads of this job, which are its callers'.
+  void compile_wanted(const std::atomic<bool>& cancelled) {
+    if (wanted_.size() < 2) return;  // The second pass compiles one by itself.
+    std::vector<std::pair<const std::string, std::function<CachedKernel()>>*> wanted;
+    for (auto& each : wanted_) wanted.push_back(&each);
+    const auto pieces = static_cast<int64_t>(wanted.size());
+    parallel_pieces(pieces, piece_workers(pieces, intra_op_threads()), [&](int64_t i, int64_t) {
+      if (cancelled.load()) return;
+      const auto& [key, compile] = *wanted[static_cast<size_t>(i)];
+      const CachedKernel compiled = compile();
+      if (compiled.code) CodeCache::instance().add(key, compiled);
+    });
+  }
 
- private:
   void compile(ops::FusionGroup& group) {
     ++report_.groups;
     if (group.kernel_count() > 0) return;  // Two nodes of unrolled code may share one.
@@ -68,7 +99,8 @@ class GroupCompiler {
     } else {
       install_points(group);
     }
-    if (group.kernel_count() == 0 && !report_.refusal) report_.refusal = group.refusal();
+    if (group.kernel_count() == 0 && !is_collecting_ && !report_.refusal)
+      report_.refusal = group.refusal();
   }
 
   void install_points(ops::FusionGroup& group) {
@@ -100,10 +132,11 @@ class GroupCompiler {
           build_matrix_kernel(program, forms, made.inputs, stage, metas, vector_bits(options_));
       if (kernel.body.refusal) return group.refuse(kernel.body.refusal);
       const CachedKernel compiled = find(kernel, group);
-      if (compiled.matrix == nullptr) return;
+      if (compiled.matrix == nullptr && !is_collecting_) return;
       stage.function = compiled.matrix;
       stage.code = compiled.code;
     }
+    if (is_collecting_) return;
     group.install(std::move(made));
     ++report_.kernels;
   }
@@ -130,19 +163,21 @@ class GroupCompiler {
       }
       stage.loads = kernel.loads;
       const CachedKernel compiled = find(kernel, group);
-      if (compiled.function == nullptr) return;
+      if (compiled.function == nullptr && !is_collecting_) return;
       stage.function = compiled.function;
       stage.code = compiled.code;
       const size_t body = kernel.expressions.nodes().size();
       stage.short_run = body > kLongBody ? 128 : 32;
       nodes += body;
     }
+    if (is_collecting_) return;
     made.grain = std::max<int64_t>(2048, 32768 / (1 + static_cast<int64_t>(nodes) / 16));
     group.install(std::move(made));
     ++report_.kernels;
   }
 
-  // From the process's cache, or compiled now; without a function if that failed.
+  // From the process's cache, or compiled now; without a function if that failed, or if it is to be
+  // compiled with others.
   template <typename Kernel>
   CachedKernel find(const Kernel& kernel, ops::FusionGroup& group) {
     // To be seen, it must be made; and without the library there are no kernels.
@@ -150,6 +185,10 @@ class GroupCompiler {
     const std::string key = fmt::format("{}:{}:{}:{}", Kernel::kKind, vector_bits(options_),
                                         options_.generic, kernel.key());
     if (const std::optional<CachedKernel> known = CodeCache::instance().find(key)) return *known;
+    if (is_collecting_) {
+      wanted_.emplace(key, [this, kernel, &group] { return compile(kernel, group); });
+      return {};
+    }
     const CachedKernel compiled = compile(kernel, group);
     if (compiled.code) CodeCache::instance().add(key, compiled);
     return compiled;
@@ -169,11 +208,12 @@ class GroupCompiler {
   CachedKernel compiled_by(const Compile& call, ops::FusionGroup& group) {
     const CodegenApi* api = library_().api();
     if (api == nullptr) {
-      group.refuse({ops::GroupRefusal::kNoGenerator, library_().error()});
+      if (!is_collecting_) group.refuse({ops::GroupRefusal::kNoGenerator, library_().error()});
       return {};
     }
     const auto begin = std::chrono::steady_clock::now();
     const CompileResult result = call(*api);
+    const std::lock_guard<std::mutex> lock(mutex_);
     report_.compile_ms +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (result.object == nullptr) {
@@ -187,6 +227,9 @@ class GroupCompiler {
 
   const std::function<const Library&()>& library_;
   const CompileOptions& options_;
+  bool is_collecting_ = false;
+  std::map<std::string, std::function<CachedKernel()>> wanted_;  // By key.
+  std::mutex mutex_;                                             // Of what compilations report.
   GroupReport report_;
 };
 
@@ -206,7 +249,7 @@ CompileOptions process_options() {
 GroupReport compile_groups(ir::Graph& graph, const std::function<const Library&()>& library,
                            const CompileOptions& options, const std::atomic<bool>& cancelled) {
   GroupCompiler compiler(library, options);
-  compiler.visit(graph.block(), cancelled);
+  compiler.run(graph.block(), cancelled);
   return compiler.take_report();
 }
 

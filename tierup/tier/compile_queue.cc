@@ -23,16 +23,27 @@ double thread_seconds() {
 }
 
 // How much nicer than its process; 19 is the end. Enough that a job whose cores callers keep busy
-// gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. See decision 0024.
+// gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. Beside calls that last
+// many of the scheduler's ticks it gets a quarter, so that they take half as long again at most.
+// See decision 0024.
 constexpr int kNicer = 10;
+constexpr int kNicerThanLongCalls = 5;
+constexpr int kTicksOfLongCall = 8;
+
+int niceness_beside(std::chrono::nanoseconds call_time) {
+  timespec tick{};  // The coarse clock goes by ticks.
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0) return kNicer;
+  const auto length = std::chrono::seconds(tick.tv_sec) + std::chrono::nanoseconds(tick.tv_nsec);
+  return call_time >= kTicksOfLongCall * length ? kNicerThanLongCalls : kNicer;
+}
 
 // Linux applies both to the one thread. As a batch it takes no core from a caller when it wakes:
 // one of low priority alone did, for a tick of the scheduler.
-void lower_priority() {
+void lower_priority(int nicer) {
   const sched_param none{};
   if (sched_getscheduler(0) != SCHED_IDLE) sched_setscheduler(0, SCHED_BATCH, &none);
   const auto self = static_cast<id_t>(syscall(SYS_gettid));
-  setpriority(PRIO_PROCESS, self, std::min(getpriority(PRIO_PROCESS, self) + kNicer, 19));
+  setpriority(PRIO_PROCESS, self, std::min(getpriority(PRIO_PROCESS, self) + nicer, 19));
 }
 
 }  // namespace
@@ -113,7 +124,7 @@ double CompileQueue::run_apart(Entry& entry) noexcept {
   double busy = 0;
   try {
     std::thread thread([&] {
-      lower_priority();
+      lower_priority(niceness_beside(entry.job.call_time));
       busy = run_timed(entry);
     });
     thread.join();
@@ -143,7 +154,7 @@ bool CompileQueue::push(CompileJob job) noexcept {
     }
     jobs_.splice(jobs_.end(), entry);
   }
-  wake_.notify_one();
+  wake_.notify_all();  // One that rests does not take it if it is heavy.
   return true;
 }
 
@@ -193,12 +204,25 @@ bool CompileQueue::is_idle() const {
          });
 }
 
-CompileQueue::Entries::iterator CompileQueue::next_job() {
+CompileQueue::Entries::iterator CompileQueue::next_job(Clock::time_point rested) {
   if (pausing_) return jobs_.end();
   const Clock::time_point now = Clock::now();
   return std::find_if(jobs_.begin(), jobs_.end(), [&](const Entry& entry) {
-    return !entry.job.not_before || *entry.job.not_before <= now;
+    const CompileJob& job = entry.job;
+    return (!job.not_before || *job.not_before <= now) && (job.is_light || rested <= now);
   });
+}
+
+std::optional<CompileQueue::Clock::time_point> CompileQueue::next_time(
+    Clock::time_point rested) const {
+  std::optional<Clock::time_point> earliest;
+  for (const Entry& entry : jobs_) {
+    const CompileJob& job = entry.job;
+    Clock::time_point time = job.not_before.value_or(Clock::time_point::min());
+    if (!job.is_light) time = std::max(time, rested);
+    if (!earliest || time < *earliest) earliest = time;
+  }
+  return earliest;
 }
 
 size_t CompileQueue::waiting() const {
@@ -208,19 +232,18 @@ size_t CompileQueue::waiting() const {
 
 void CompileQueue::work() {
   std::unique_lock<std::mutex> lock(mutex_);
+  Clock::time_point rested = Clock::time_point::min();
   while (true) {
     ++resting_;
-    auto first = next_job();
+    auto first = next_job(rested);
     while (!stopping_ && first == jobs_.end()) {
-      if (jobs_.empty() || pausing_) {
+      const std::optional<Clock::time_point> next = next_time(rested);
+      if (!next || pausing_) {
         wake_.wait(lock);
       } else {  // Only jobs put off: until the earliest, or until another comes.
-        const auto earliest = std::min_element(
-            jobs_.begin(), jobs_.end(),
-            [](const Entry& a, const Entry& b) { return *a.job.not_before < *b.job.not_before; });
-        wake_.wait_until(lock, Clock::time_point(*earliest->job.not_before));
+        wake_.wait_until(lock, *next);
       }
-      first = next_job();
+      first = next_job(rested);
     }
     --resting_;
     if (stopping_) return;
@@ -228,14 +251,15 @@ void CompileQueue::work() {
     Entry& entry = *first;
     if (!entry.job.is_light) compilations_.fetch_add(1);
     lock.unlock();
-    const double busy = entry.job.is_light ? run_timed(entry) : run_apart(entry);
+    const bool is_light = entry.job.is_light;
+    const double busy = is_light ? run_timed(entry) : run_apart(entry);
     entry.job.run = nullptr;  // What it holds is freed without the lock.
     lock.lock();
     running_.erase(first);
     idle_.notify_all();
-    if (is_idle()) continue;
-    const double pause = busy * (1 - cpu_share_) / cpu_share_;
-    wake_.wait_for(lock, std::chrono::duration<double>(pause), [&] { return stopping_; });
+    if (is_light || is_idle()) continue;
+    const std::chrono::duration<double> pause(busy * (1 - cpu_share_) / cpu_share_);
+    rested = Clock::now() + std::chrono::duration_cast<Clock::duration>(pause);
   }
 }
 

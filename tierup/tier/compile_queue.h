@@ -1,6 +1,6 @@
 // CompileQueue: compile jobs on a few threads of low priority.
 //
-// Jobs run in order of arrival. After each job its thread sleeps so long that
+// Jobs run in order of arrival. After each job its thread begins only light ones for so long that
 // compilation takes no more than its share of a core. A job may be told to stop; what one throws
 // ends that job alone. Between jobs the queue's threads ask for no memory: none is ever missing
 // there. A job may be put off to a time: timers are such jobs. A forked child has the jobs that
@@ -25,6 +25,8 @@ namespace tierup::tier {
 struct CompileJob {
   std::optional<std::chrono::steady_clock::time_point> not_before;
   const void* owner = nullptr;
+  // What a call takes that may go on beside the job; 0: unknown.
+  std::chrono::nanoseconds call_time{0};
   // Takes microseconds and enters no parallel region: runs in the queue's own thread, at the
   // priority of the process.
   bool is_light = false;
@@ -83,8 +85,11 @@ class CompileQueue {
   void renew();
   // cancel() under the lock; what the dropped jobs hold is to be freed without it.
   Entries withdraw(const void* owner);
-  // The best job whose time has come; jobs_.end() if there is none.
-  Entries::iterator next_job();
+  // The first job whose time has come; jobs_.end() if there is none. Before `rested` only light
+  // ones.
+  Entries::iterator next_job(Clock::time_point rested);
+  // When the next waiting job's time comes; nothing if none waits.
+  std::optional<Clock::time_point> next_time(Clock::time_point rested) const;
   bool is_idle() const;
 
   const uint32_t max_threads_;

@@ -164,6 +164,47 @@ TEST(CompileQueue, JobsTakeNoCoreFromCallersWhenTheyWake) {
   }
 }
 
+// Calls of many ticks are not held up by a tick; a tenth of their cores would hold up their job.
+TEST(CompileQueue, JobsBesideLongCallsGetALargerShare) {
+  CompileQueue queue(1, 1.0);
+  const auto niceness = [&](milliseconds call_time) {
+    int nice = -1;
+    CompileJob one = job([&](const std::atomic<bool>&) {
+      nice = getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)));
+    });
+    one.call_time = call_time;
+    queue.push(std::move(one));
+    queue.wait_idle();
+    return nice;
+  };
+  const int own_nice = getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(niceness(milliseconds(1)), std::min(own_nice + 10, 19));
+  EXPECT_EQ(niceness(milliseconds(1000)), std::min(own_nice + 5, 19));
+}
+
+TEST(CompileQueue, LightJobsDoNotWaitForTheRestBetweenOthers) {
+  CompileQueue queue(1, 0.01);
+  const auto spin = [](const std::atomic<bool>&) {
+    const auto end = CompileQueue::Clock::now() + milliseconds(30);
+    while (CompileQueue::Clock::now() < end) {
+    }
+  };
+  Gate gate;
+  queue.push(gate.as_job());
+  queue.push(job(spin));  // At its end another waits, so that the thread rests for seconds.
+  queue.push(job(spin));
+  std::atomic<bool> ran{false};
+  CompileJob light = job([&](const std::atomic<bool>&) { ran.store(true); });
+  light.is_light = true;
+  queue.push(std::move(light));
+  gate.open();
+  const auto begin = CompileQueue::Clock::now();
+  while (!ran.load() && CompileQueue::Clock::now() < begin + std::chrono::seconds(20))
+    std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(ran.load());
+  EXPECT_GE(queue.waiting(), 1U) << "a heavy job waits on";
+}
+
 TEST(CompileQueue, LightJobsShareTheQueuesThread) {
   CompileQueue queue(1, 1.0);
   std::vector<std::thread::id> threads;

@@ -1,4 +1,4 @@
-// PlanTable: the installed plans of one graph, found without a lock (base/snapshot_cell.h).
+// PlanTable: the installed plans of one graph, found without a lock (base/recently_used.h).
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tierup/base/recently_used.h"
 #include "tierup/base/ref.h"
-#include "tierup/base/snapshot_cell.h"
 #include "tierup/ops/regions/twin_calls.h"
 #include "tierup/ops/table/holds_memory.h"
 #include "tierup/profile/graph_profile.h"
@@ -25,7 +25,7 @@ namespace tierup::tier {
 enum class PlanVariant : uint8_t { kFull, kWithoutNets, kWithoutGroups };
 
 // A specialised plan as it stands in the table. Constant but for its counters.
-struct InstalledPlan final : public RefCounted {
+struct InstalledPlan final : public RefCounted, public UseMark {
   runtime::EntryGuard guard;
   std::unique_ptr<runtime::Plan> plan;
   bool is_static = false;
@@ -43,11 +43,11 @@ struct InstalledPlan final : public RefCounted {
   PlanVariant variant = PlanVariant::kFull;
   bool has_nets = false;
   bool has_groups = false;
-  uint32_t former = 0;  // The serial of the plan that this one is tried against; 0: none.
+  // The serial of the plan that this variant is tried against, or that stood before it; 0: none.
+  uint32_t former = 0;
   mutable PlanTrial trial{sized};  // Against tier 0, the former plan, and the same with branches.
   mutable std::atomic<bool> is_withdrawn{false};  // Its removal from the table is under way.
   mutable std::atomic<uint64_t> hits{0};
-  mutable std::atomic<uint64_t> last_use{0};  // The table's look-up number.
 
   // What the plan packed, and the arenas it keeps.
   size_t held_bytes() const;
@@ -72,18 +72,21 @@ class PlanTable {
   Lookup find(std::span<const IValue> arguments, const ops::Policy& policy) const;
   // Adds a plan in front; above the bounds the least recently used ones go. Returns how many went.
   size_t install(Ref<const InstalledPlan> plan, const PlanBounds& bounds);
-  void remove(const InstalledPlan* plan);
+  void remove(const InstalledPlan* plan) {
+    const std::lock_guard<std::mutex> lock(writers_);
+    plans_.remove(plan);
+  }
   // The plan with this serial number; null if it is not in the table.
   Ref<const InstalledPlan> with_serial(uint32_t serial) const;
-  void clear();
-  std::vector<Ref<const InstalledPlan>> plans() const;
+  void clear() {
+    const std::lock_guard<std::mutex> lock(writers_);
+    plans_.clear();
+  }
+  std::vector<Ref<const InstalledPlan>> plans() const { return plans_.entries(); }
   bool empty() const { return plans_.empty(); }
 
  private:
-  using Plans = std::vector<Ref<const InstalledPlan>>;
-
-  SnapshotCell<Plans> plans_;
-  mutable std::atomic<uint64_t> look_ups_{0};
+  RecentlyUsed<InstalledPlan> plans_;
   std::mutex writers_;
 };
 

@@ -17,15 +17,25 @@ constexpr uint8_t kOpen = SizedTrial::kOpen;
 // Turns of the standard contender that warm up: the first call of new sizes, the one whose memory
 // is recorded, and the first in its arena.
 constexpr uint32_t kWarmTurns = 3;
-// A short call finds the other contender's data in the caches, a second one its own. Reading a few
-// megabytes of a cache again takes less than a hundredth of a call as long as this.
+// A short call finds the other contender's data in the caches, a second one its own. Reading what
+// a core has to itself in caches again takes less than a tenth of a call as long as this, of
+// whichever contender.
 constexpr uint32_t kRow = 2;
-constexpr int64_t kLongCall = 20'000'000;  // Nanoseconds.
+constexpr int64_t kLongCall = 5'000'000;  // Nanoseconds.
+// Two samples of each tell contenders that are far apart.
+constexpr uint32_t kFewestSamples = 2;
+constexpr double kFarApart = 1.5;
 // Three samples of each that do not overlap happen by chance once in ten trials of equals, for
 // which it does not matter; a real difference shows soonest.
-constexpr uint32_t kFewestSamples = 3;
+constexpr uint32_t kApartSamples = 3;
+// From here on medians so close are not told apart: whoever stays costs no more than that.
+constexpr uint32_t kTieSamples = 5;
+constexpr double kTie = 1.02;
 // From here on quartiles are told apart.
 constexpr uint32_t kQuartileSamples = 6;
+// Of calls together that take longer than this, a contender gets no further samples: what a trial
+// could still find out would be earned back late.
+constexpr double kMostTime = 60'000'000;  // Nanoseconds.
 // The branches' threads are taken from other callers: they must earn it.
 constexpr double kBranchedHandicap = 1.0 / 0.95;
 // What looking at losers may cost, as a share of all calls' time.
@@ -165,8 +175,9 @@ void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t ti
   entry.verdict.store(kOpen, std::memory_order_release);
 }
 
-// Whether the times of both part: every one of the best is below every one of the other, or, once
-// there are more, its upper quartile below the other's lower one.
+// Whether the times of all part from the best's: every one of them is above every one of the best,
+// or, once there are more, the lower quartile above the best's upper one. Equals part by their
+// medians.
 bool PlanTrial::judge(SizedTrial& entry) const {
   std::optional<Contender> best;
   double best_median = 0;
@@ -183,7 +194,9 @@ bool PlanTrial::judge(SizedTrial& entry) const {
       best_median = median;
     }
   }
-  if (fewest < kMostSamples) {
+  const bool is_long = fewest >= kApartSamples && fewest * best_median > kMostTime;
+  if (fewest < kMostSamples && !is_long) {
+    const double apart = fewest < kApartSamples ? kFarApart : 1;
     const uint32_t left_out = fewest < kQuartileSamples ? 0 : fewest / 4;
     const Samples& ours = entry.samples[static_cast<size_t>(*best)];
     const double upper =
@@ -193,7 +206,9 @@ bool PlanTrial::judge(SizedTrial& entry) const {
       if (!is_offered(contender) || contender == *best) continue;
       const double lower =
           static_cast<double>(entry.samples[i].sorted()[left_out]) * handicap(contender);
-      if (lower <= upper) return false;
+      const double median = static_cast<double>(entry.samples[i].median()) * handicap(contender);
+      const bool is_tie = fewest >= kTieSamples && median < kTie * best_median;
+      if (lower <= apart * upper && !is_tie) return false;
     }
   }
   settle(entry, *best);

@@ -4,10 +4,10 @@
 // other load or at other sizes they predict wrongly. For each set of argument sizes the contenders
 // (tier 0, the plan, the plan with branches at the same time, the plan that it is to replace) take
 // turns on real calls: short ones two in a row each, of which the second is timed, since the first
-// finds the other's data in the caches. The fastest stays once the
-// times part, or after kMostSamples by the median. From then on a contender that lost is tried
-// again so rarely that it costs half a percent of the time, and reopens the trial if it wins thrice
-// in a row. No call ever waits; each is answered by whoever had its turn.
+// finds the other's data in the caches. The fastest stays once the times part, or by the median
+// once they are seen to be alike or the trial has lasted long enough. From then on a contender that
+// lost is tried again so rarely that it costs half a percent of the time, and reopens the trial if
+// it wins thrice in a row. No call ever waits; each is answered by whoever had its turn.
 #pragma once
 
 #include <array>

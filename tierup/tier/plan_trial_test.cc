@@ -58,6 +58,51 @@ TEST(PlanTrial, a_clear_difference_is_found_within_some_dozen_calls) {
   EXPECT_LE(calls, 24);
 }
 
+TEST(PlanTrial, two_samples_tell_contenders_that_are_far_apart) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  EXPECT_LE(calls_until_decided(trial, sized.at(1), {3000, 300}), 3 + 2 * 2 * 2);
+  EXPECT_LE(calls_until_decided(trial, sized.at(2), {60'000, 30'000}), 3 + 2 * 2);
+  EXPECT_GT(calls_until_decided(trial, sized.at(3), {33'000, 30'000}), 3 + 2 * 2);
+}
+
+// Calls whose times go up and down by a quarter: how many until the trial is decided.
+int noisy_calls(PlanTrial& trial, SizedPlan* sizes,
+                const std::array<int, PlanTrial::kContenders>& times) {
+  for (int call = 1; call <= 200; ++call) {
+    PlanTrial::Turn turn = trial.begin(sizes);
+    const int noise = 75 + 25 * (call * 7 % 3);
+    if (turn.finish(std::chrono::microseconds(times[static_cast<size_t>(turn.contender())] * noise /
+                                              100))) {
+      return call;
+    }
+  }
+  return 0;
+}
+
+TEST(PlanTrial, long_calls_are_tried_no_longer_than_the_answer_is_worth) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  const int of_short_calls = noisy_calls(trial, sized.at(1), {1050, 1000});
+  const int of_long_calls = noisy_calls(trial, sized.at(2), {105'000, 100'000});
+  EXPECT_GT(of_short_calls, 3 + 2 * 2 * 4);
+  EXPECT_GT(of_long_calls, 0);
+  EXPECT_LE(of_long_calls, 3 + 2 * 4);
+}
+
+TEST(PlanTrial, equals_are_not_tried_to_the_end) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  trial.offer(Contender::kFormer);
+  // Two equals beside one that is clearly behind.
+  const int calls = noisy_calls(trial, sized.at(1), {400, 401, 0, 900});
+  EXPECT_GT(calls, 0);
+  EXPECT_LE(calls, 3 + 3 * 2 * 7);
+}
+
 TEST(PlanTrial, takes_the_branched_plan_only_where_it_is_clearly_faster) {
   SizedPlans sized;
   PlanTrial trial(sized);

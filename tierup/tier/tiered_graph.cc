@@ -79,6 +79,7 @@ void TieredGraph::push_job(JobBody body, JobWeight weight,
   CompileJob job;
   job.owner = this;
   job.is_light = weight == JobWeight::kLight;
+  job.call_time = std::chrono::nanoseconds(tier0_nanoseconds_.load(std::memory_order_relaxed));
   if (delay) job.not_before = CompileQueue::Clock::now() + *delay;
   // With the caller's threads: more, and a model whose callers have one each would be in their way.
   job.run = [self = shared_from_this(), threads = intra_op_threads(),
@@ -264,8 +265,11 @@ const runtime::ProfileLayout& TieredGraph::layout() {
 
 IValue TieredGraph::run_profiled(const Call& call, uint64_t installs) {
   runtime::RunProfiler profiler(layout(), call.args);
+  const auto begin = CompileQueue::Clock::now();
   IValue result =
       program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
+  tier0_nanoseconds_.store((CompileQueue::Clock::now() - begin) / std::chrono::nanoseconds(1),
+                           std::memory_order_relaxed);
   guarded([&] { record(profiler.take(), call.context.policy, installs); });
   return result;
 }

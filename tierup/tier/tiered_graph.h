@@ -85,7 +85,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   IValue run_contender(PlanTrial::Contender contender, const Ref<const InstalledPlan>& plan,
                        const Call& call, SizedPlan* sized);
   void after_verdict(const Ref<const InstalledPlan>& plan, const SizedPlan& sized);
-  void try_variant(const InstalledPlan& best, PlanVariant variant);
+  void try_variant(const Ref<const InstalledPlan>& best, PlanVariant variant);
   void withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result);
   void plan_memory(const Ref<const InstalledPlan>& plan, SizedPlan* sized,
                    std::vector<runtime::BlockLife> lives);
@@ -163,6 +163,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
 
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> tier0_calls_{0};
+  std::atomic<int64_t> tier0_nanoseconds_{0};  // Of the last profiled call.
   std::atomic<uint64_t> checked_calls_{0};
   std::atomic<uint32_t> failed_jobs_{0};
   std::atomic<uint64_t> calls_to_check_{0};  // Of specialised plans, since the last checked one.

@@ -4,6 +4,7 @@
 //     clearly faster                     it stays; tier 0 is looked at again now and then
 //     not clearly, or slower             a variant (without nets, then without groups) is made in
 //                                        the background and takes turns with the best so far
+//     a variant is faster without nets   nets do not pay: none with nets is tried any more
 //     slower, and no variant is left     the plans go; the graph is profiled anew once so many
 //                                        calls have passed that another try costs a percent
 //
@@ -30,9 +31,12 @@ constexpr double kClearGain = 0.95;
 // calls; twice as rarely after each loss in a row.
 constexpr double kRetryShare = 0.01;
 
-// The next part to be left out, of those that the plan has.
-std::optional<PlanVariant> variant_after(const InstalledPlan& plan) {
+// The next part to be left out, of those that the plan has. Where it won without nets, they do not
+// pay, and would be back in a plan without groups.
+std::optional<PlanVariant> variant_after(const InstalledPlan& plan, Contender winner) {
+  const bool has_won = winner == Contender::kPlan || winner == Contender::kBranched;
   if (plan.variant == PlanVariant::kFull && plan.has_nets) return PlanVariant::kWithoutNets;
+  if (plan.variant == PlanVariant::kWithoutNets && has_won) return std::nullopt;
   if (plan.variant != PlanVariant::kWithoutGroups && plan.has_groups)
     return PlanVariant::kWithoutGroups;
   return std::nullopt;
@@ -84,33 +88,36 @@ void TieredGraph::after_verdict(const Ref<const InstalledPlan>& plan, const Size
         } else if (former && result.winner != Contender::kFormer) {
           graph.table_.remove(former.get());
         }
-        const std::optional<PlanVariant> next = variant_after(*plan);
-        if (next && !is_clear_gain(result)) return graph.try_variant(*best, *next);
+        const std::optional<PlanVariant> next = variant_after(*plan, result.winner);
+        if (next && !is_clear_gain(result)) return graph.try_variant(best, *next);
         graph.withdraw_loser(*best, result);
       },
       JobWeight::kLight);
 }
 
-// Makes the variant from the same profile and puts it before the best plan so far, to be tried.
-void TieredGraph::try_variant(const InstalledPlan& best, PlanVariant variant) {
-  SpecializeRequest request = request_for(*best.profile, best.policy);
-  request.is_static = best.is_static;
+// Makes the variant from the same profile and puts it before the best plan so far, to be tried; in
+// its place where tier 0 is faster for all sizes seen, since the rival is tier 0 then.
+void TieredGraph::try_variant(const Ref<const InstalledPlan>& best, PlanVariant variant) {
+  SpecializeRequest request = request_for(*best->profile, best->policy);
+  request.is_static = best->is_static;
   request.variant = variant;
   uint64_t generation = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     generation = generation_;
   }
-  push_job([request = std::move(request), former = best.serial, generation](
-               TieredGraph& graph, const std::atomic<bool>& cancelled) {
+  push_job([request = std::move(request), best, generation](TieredGraph& graph,
+                                                            const std::atomic<bool>& cancelled) {
     graph.delay_compilation(cancelled);
     const Ref<InstalledPlan> plan = specialize(request, graph.options_, cancelled);
     const std::lock_guard<std::mutex> lock(graph.mutex_);
     if (!plan || cancelled.load() || generation != graph.generation_) return;
-    if (!plan->guard.weights_hold() || !graph.table_.with_serial(former)) return;
-    plan->former = former;
-    plan->trial.offer(Contender::kFormer);
+    if (!plan->guard.weights_hold() || !graph.table_.with_serial(best->serial)) return;
+    plan->former = best->serial;
+    const bool is_beaten = best->trial.always_won(Contender::kTier0);
+    if (!is_beaten) plan->trial.offer(Contender::kFormer);
     graph.install(plan);
+    if (is_beaten) graph.table_.remove(best.get());
   });
 }
 

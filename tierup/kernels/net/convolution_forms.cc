@@ -1,6 +1,18 @@
 #include "tierup/kernels/net/convolution_forms.h"
 
+#include <algorithm>
+
+#include "tierup/base/machine.h"
+
 namespace tierup::kernels::net {
+namespace {
+
+// Multiplications that take some tenths of a millisecond at least: a hundredth of that is told.
+constexpr int64_t kWorkToTry = 100'000'000;
+
+int64_t parts_to_hold(int64_t count, int64_t each) { return (count + each - 1) / each; }
+
+}  // namespace
 
 Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm) {
   return {g.batch,
@@ -29,6 +41,32 @@ PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t colu
 std::vector<Algorithm> panels_and_onednn(int64_t out_channels) {
   if (out_channels % kConvolutionChannels == 0) return {Algorithm::kPanels, Algorithm::kOneDnn};
   return {Algorithm::kOneDnn, Algorithm::kPanels};
+}
+
+// Winograd's tiles and the panels' blocks go by points.
+ConvGeometry part_to_try(ConvGeometry g) {
+  constexpr int64_t kPoints = 1024;
+  const int64_t wanted = std::max(kPoints, kWorkToTry / std::max<int64_t>(g.weights(), 1));
+  g.batch = std::min(g.batch, parts_to_hold(wanted, g.out_points()));
+  const size_t axis = g.out[1] > 1 ? 1 : 2;
+  const int64_t rows = parts_to_hold(wanted, g.out_points() / g.out[axis]);
+  const int64_t window = g.dilation[axis] * (g.kernel[axis] - 1) + 1;
+  const int64_t read = (rows - 1) * g.stride[axis] + window - g.padding[axis];
+  if (g.batch > 1 || rows >= g.out[axis] || read < 1 || read > g.in[axis]) return g;
+  g.out[axis] = rows;
+  g.in[axis] = read;
+  g.padding_after[axis] = 0;
+  return g;
+}
+
+PanelConvolution part_to_try(const PanelConvolution& product) {
+  constexpr int64_t kFewestRows = 192;
+  constexpr int64_t kFewestColumns = 2 * kConvolutionChannels;
+  const int64_t numbers = 2 * cache_sizes().second_level / static_cast<int64_t>(sizeof(float));
+  const int64_t fitting = numbers / product.depth() / kConvolutionChannels * kConvolutionChannels;
+  const int64_t columns = std::min(std::max(kFewestColumns, fitting), product.out_channels);
+  const int64_t rows = std::max(kFewestRows, kWorkToTry / (product.depth() * columns));
+  return panel_product_problem(std::min(rows, product.rows()), product.depth(), columns);
 }
 
 std::optional<std::vector<StoreStep>> store_steps(const Layer& layer) {

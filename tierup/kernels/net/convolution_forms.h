@@ -20,6 +20,12 @@ PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t colu
 // Both direct ones; panels whose last columns are left over come last.
 std::vector<Algorithm> panels_and_onednn(int64_t out_channels);
 
+// What of it tells the candidates apart as well as the whole does, and sooner: the first images of
+// the batch, or the first rows of one image.
+ConvGeometry part_to_try(ConvGeometry g);
+// Of a product: some rows and columns. Its weights come from memory if those of the whole do.
+PanelConvolution part_to_try(const PanelConvolution& product);
+
 // The epilogue, if our own loops have all of it.
 std::optional<std::vector<StoreStep>> store_steps(const Layer& layer);
 

@@ -30,13 +30,19 @@ IntVector weight_sizes(const ConvGeometry& g) {
   return sizes;
 }
 
+IntVector image_sizes(const ConvGeometry& g, int64_t channels, const ConvGeometry::Triple& points) {
+  IntVector sizes{g.batch, channels};
+  for (const int64_t size : last(points, g.rank)) sizes.push_back(size);
+  return sizes;
+}
+
 }  // namespace
 
 // Channels last wherever oneDNN has more than reference code for that.
 convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const {
   const ConvGeometry& g = layer.conv;
-  const IntVector& in = value(layer.inputs[0]).sizes;
-  const IntVector& out = value(layer.output).sizes;
+  const IntVector in = image_sizes(g, g.in_channels, g.in);
+  const IntVector out = image_sizes(g, g.out_channels, g.out);
   const memory::desc bias({g.out_channels}, memory::data_type::f32, memory::format_tag::x);
   const memory::desc weight = any_layout(weight_sizes(g));
   const auto make = [&](const memory::desc& source, const memory::desc& target) {
@@ -59,8 +65,10 @@ Tensor Emitter::dense_weight(const Layer& layer) const {
   const Tensor weight = clone(layer.weight, MemoryFormat::kContiguous);
   auto* numbers = weight.data<float>();
   const int64_t each = weight.numel() / layer.conv.out_channels;
-  for (int64_t i = 0; i < weight.numel(); ++i)
-    numbers[i] *= layer.scale[static_cast<size_t>(i / each)];
+  for (int64_t channel = 0; channel < layer.conv.out_channels; ++channel, numbers += each) {
+    const float factor = layer.scale[static_cast<size_t>(channel)];
+    for (int64_t i = 0; i < each; ++i) numbers[i] *= factor;
+  }
   give_back_pages(layer.weight);
   return weight;
 }

@@ -64,9 +64,10 @@ BufferLayout Emitter::result_place(const Layer& layer, const memory::desc& layou
 Tensor Emitter::scaled_weight(const Layer& layer) {
   if (layer.scale.empty()) return layer.weight;
   const Tensor weight = clone(layer.weight, MemoryFormat::kContiguous);
-  const auto columns = static_cast<int64_t>(layer.scale.size());
-  for (int64_t i = 0; i < weight.numel(); ++i)
-    weight.data<float>()[i] *= layer.scale[static_cast<size_t>(i % columns)];
+  const size_t columns = layer.scale.size();
+  auto* numbers = weight.data<float>();
+  for (const float* end = numbers + weight.numel(); numbers != end; numbers += columns)
+    for (size_t i = 0; i < columns; ++i) numbers[i] *= layer.scale[i];
   return weight;
 }
 
@@ -94,9 +95,10 @@ Algorithm Emitter::product_algorithm(const Layer& layer) {
     return fastest(fmt::format("product of {}x{} and {}x{}", problem.rows(), problem.depth(),
                                problem.depth(), problem.out_channels),
                    panels_and_onednn(problem.out_channels), [&](Algorithm algorithm) {
+                     const PanelConvolution part = part_to_try(problem);
                      return algorithm == Algorithm::kPanels
-                                ? attempt_panels(problem, *steps)
-                                : attempt_primitive(describe_product(layer, std::nullopt));
+                                ? attempt_panels(part, *steps)
+                                : attempt_primitive(describe_product(layer, part, std::nullopt));
                    });
   });
   weights_.set_algorithm(layer.weights_id, chosen);
@@ -123,8 +125,8 @@ void Emitter::panel_product(const Layer& layer) {
 
 // With weights as they were packed before, if they were.
 dnnl::matmul::primitive_desc Emitter::describe_product(
-    const Layer& layer, const std::optional<memory::desc>& packed_as) const {
-  const PanelConvolution p = product_problem(layer);
+    const Layer& layer, const PanelConvolution& p,
+    const std::optional<memory::desc>& packed_as) const {
   const memory::desc weights =
       packed_as ? *packed_as : any_layout(IntVector{p.depth(), p.out_channels});
   return dnnl::matmul::primitive_desc(
@@ -135,12 +137,13 @@ dnnl::matmul::primitive_desc Emitter::describe_product(
 
 void Emitter::onednn_product(const Layer& layer) {
   const auto known = weights_.known_layout(layer.weights_id * 2);
+  const PanelConvolution problem = product_problem(layer);
   dnnl::matmul::primitive_desc pd;
   try {
-    pd = describe_product(layer, known);
+    pd = describe_product(layer, problem, known);
   } catch (const dnnl::error&) {
     if (!known) throw;
-    pd = describe_product(layer, std::nullopt);
+    pd = describe_product(layer, problem, std::nullopt);
   }
   BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   source.layout = pd.src_desc();

@@ -126,21 +126,22 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
 }
 
 Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
-  const ConvGeometry& g = layer.conv;
+  Layer part = layer;
+  part.conv = part_to_try(layer.conv);
   switch (algorithm) {
-    case Algorithm::kOneDnn: return attempt_onednn(layer);
-    case Algorithm::kPanels: return attempt_panels(panels_of(layer), *store_steps(layer));
+    case Algorithm::kOneDnn: return attempt_onednn(part, ends_with_large_swish(layer));
+    case Algorithm::kPanels: return attempt_panels(panels_of(part), *store_steps(part));
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew:
-      return attempt_winograd(winograd_problem(g, algorithm), *store_steps(layer));
+      return attempt_winograd(winograd_problem(part.conv, algorithm), *store_steps(part));
   }
   return {};
 }
 
-// With the pass of its own that a large swish gets.
-Emitter::Attempt Emitter::attempt_onednn(const Layer& layer) {
-  if (!ends_with_large_swish(layer)) return attempt_primitive(describe(layer));
+// With the pass of its own that a large swish gets, if it `swishes`.
+Emitter::Attempt Emitter::attempt_onednn(const Layer& layer, bool swishes) {
+  if (!swishes) return attempt_primitive(describe(layer));
   const auto pd = describe(without_swish(layer));
   Attempt attempt = attempt_primitive(pd);
   const size_t bytes = pd.dst_desc().get_size();

@@ -145,7 +145,7 @@ class Emitter {
   PanelConvolution product_problem(const Layer& layer) const;
   Algorithm product_algorithm(const Layer& layer);
   void panel_product(const Layer& layer);
-  dnnl::matmul::primitive_desc describe_product(const Layer& layer,
+  dnnl::matmul::primitive_desc describe_product(const Layer& layer, const PanelConvolution& problem,
                                                 const std::optional<memory::desc>& packed_as) const;
   void onednn_product(const Layer& layer);
   void batch_product(const Layer& layer);
@@ -208,7 +208,7 @@ class Emitter {
   template <typename Problem>
   OwnTrial own_trial(const Problem& problem, int64_t weights, int64_t scratch);
   Attempt attempt(const Layer& layer, Algorithm algorithm);
-  Attempt attempt_onednn(const Layer& layer);
+  Attempt attempt_onednn(const Layer& layer, bool swishes);
   template <typename Described>
   Attempt attempt_primitive(const Described& pd);
   Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);

@@ -192,10 +192,14 @@ class Fuser {
     const auto channels = static_cast<int64_t>(factors.size());
     const bool is_last = layer.kind == LayerKind::kGemm;  // The weight's channel; else the first.
     const int64_t each = std::max<int64_t>(weight.numel() / channels, 1);
-    for (int64_t i = 0; i < weight.numel(); ++i) {
-      const float factor = factors[static_cast<size_t>(is_last ? i % channels : i / each)].alpha;
-      if (factor != 0 && std::isnormal(numbers[i]) && !std::isnormal(numbers[i] * factor))
-        return false;
+    const int64_t channel_stride = is_last ? 1 : each;
+    const int64_t stride = is_last ? channels : 1;
+    for (int64_t channel = 0; channel < channels; ++channel) {
+      const float factor = factors[static_cast<size_t>(channel)].alpha;
+      const float* number = numbers + channel * channel_stride;
+      for (int64_t i = 0; i < each; ++i, number += stride) {
+        if (factor != 0 && std::isnormal(*number) && !std::isnormal(*number * factor)) return false;
+      }
     }
     return true;
   }

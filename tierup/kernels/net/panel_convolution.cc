@@ -63,6 +63,21 @@ void gather_all_rows(const PanelConvolution& p, const float* source, float* rows
   });
 }
 
+// Calls pack(first channel, width, place) for each panel of the weights: many threads share the
+// fresh pages of large ones, which take longer to be made than to be filled.
+template <typename Pack>
+void for_panels(const PanelConvolution& problem, float* packed, const Pack& pack) {
+  constexpr int64_t kGrain = int64_t{1} << 20;  // Floats: a team of threads is worth them.
+  const int64_t panels = panel_count(problem.out_channels);
+  const int64_t grain = parts_of(kGrain, problem.depth() * kPanelChannels);
+  parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kPanelChannels;
+      pack(first, panel_width(problem.out_channels, first), packed + first * problem.depth());
+    }
+  });
+}
+
 }  // namespace
 
 int64_t gathered_count(const PanelConvolution& problem, int64_t rows) {
@@ -81,36 +96,33 @@ void pack_convolution_weight(const PanelConvolution& problem, const float* weigh
   constexpr int64_t kTogether = 16;
   const int64_t windows = problem.kernel_height * problem.kernel_width;
   const int64_t channels = problem.in_channels;
-  for (int64_t first = 0; first < problem.out_channels; first += kPanelChannels) {
-    const int64_t width = panel_width(problem.out_channels, first);
+  for_panels(problem, packed, [&](int64_t first, int64_t width, float* to) {
     const int64_t count = std::min(width, problem.out_channels - first);
-    if (count < width) std::fill_n(packed, problem.depth() * width, 0.0F);
+    if (count < width) std::fill_n(to, problem.depth() * width, 0.0F);
     for (int64_t begin = 0; begin < channels; begin += kTogether) {
       const int64_t end = std::min(channels, begin + kTogether);
       for (int64_t o = 0; o < count; ++o) {
         const float* from = weight + ((first + o) * channels + begin) * windows;
         for (int64_t c = begin; c < end; ++c) {
-          for (int64_t k = 0; k < windows; ++k) packed[(k * channels + c) * width + o] = *from++;
+          for (int64_t k = 0; k < windows; ++k) to[(k * channels + c) * width + o] = *from++;
         }
       }
     }
-    packed += problem.depth() * width;
-  }
+  });
 }
 
 void pack_product_weight(const PanelConvolution& problem, const float* weight, int64_t depth_stride,
                          int64_t column_stride, float* packed) {
   if (depth_stride == 1 && column_stride == problem.depth())
     return pack_convolution_weight(problem, weight, packed);
-  for (int64_t first = 0; first < problem.out_channels; first += kPanelChannels) {
-    const int64_t width = panel_width(problem.out_channels, first);
+  for_panels(problem, packed, [&](int64_t first, int64_t width, float* to) {
     const int64_t count = std::min(width, problem.out_channels - first);
-    for (int64_t k = 0; k < problem.depth(); ++k, packed += width) {
+    for (int64_t k = 0; k < problem.depth(); ++k, to += width) {
       const float* from = weight + k * depth_stride + first * column_stride;
-      for (int64_t o = 0; o < count; ++o) packed[o] = from[o * column_stride];
-      std::fill_n(packed + count, width - count, 0.0F);
+      for (int64_t o = 0; o < count; ++o) to[o] = from[o * column_stride];
+      std::fill_n(to + count, width - count, 0.0F);
     }
-  }
+  });
 }
 
 // Each part of the rows reads all weights, each part of the channels all rows. Parts are small

@@ -10,7 +10,9 @@ namespace {
 
 constexpr int kMostRounds = 4;
 constexpr int kMostRepeats = 3;       // Of a disturbed run.
-constexpr double kFarBehind = 3;      // In the first run, which may be slow.
+constexpr double kFarBehind = 3;      // In the first run, which may be slow,
+constexpr double kFarBehindLong = 1.5;  // and hardly is where all take longer than that:
+constexpr double kLongMilliseconds = 1;
 constexpr double kBehind = 1.25;      // After one round,
 constexpr double kBehindLater = 1.1;  // after more.
 constexpr double kTooClose = 1.04;
@@ -43,9 +45,7 @@ class Trial {
       }
       drop_slower_than(result_.rounds == 0 ? kBehind : kBehindLater);
     }
-    const double bound = kTooClose * least();
-    while (!is_in_[result_.winner] || result_.milliseconds[result_.winner] > bound)
-      ++result_.winner;
+    while (!is_in_[result_.winner] || !is_among_equals(result_.winner)) ++result_.winner;
     return std::move(result_);
   }
 
@@ -53,11 +53,12 @@ class Trial {
   void warm_up() {
     std::vector<double> first;
     for (size_t i = 0; i < is_in_.size(); ++i) first.push_back(measure(i));
-    const double bound = kFarBehind * *std::min_element(first.begin(), first.end());
-    for (size_t i = 0; i < is_in_.size(); ++i) {
-      is_in_[i] = first[i] <= bound;
-      if (!is_in_[i]) result_.milliseconds[i] = first[i];
-    }
+    const double best = *std::min_element(first.begin(), first.end());
+    const double bound = (best > kLongMilliseconds ? kFarBehindLong : kFarBehind) * best;
+    for (size_t i = 0; i < is_in_.size(); ++i) is_in_[i] = first[i] <= bound;
+    const bool is_decided = std::count(is_in_.begin(), is_in_.end(), true) == 1;
+    for (size_t i = 0; i < is_in_.size(); ++i)
+      if (!is_in_[i] || is_decided) result_.milliseconds[i] = first[i];
   }
 
   double measure(size_t i) {
@@ -72,12 +73,17 @@ class Trial {
     return best;
   }
 
-  // While more than one is in, they are looked at again: twice in any case, then within bounds.
+  // While more than one is in, they are looked at again: twice in any case, then within bounds
+  // unless all are equals, of which the first is taken.
   bool is_open() const {
-    if (result_.rounds == 0) return true;
-    const bool is_undecided = std::count(is_in_.begin(), is_in_.end(), true) > 1;
-    return is_undecided && (result_.rounds < 2 || spent_ < kMostMilliseconds);
+    if (std::count(is_in_.begin(), is_in_.end(), true) < 2) return false;
+    if (result_.rounds < 2) return true;
+    bool is_tie = true;
+    for (size_t i = 0; i < is_in_.size(); ++i) is_tie = is_tie && (!is_in_[i] || is_among_equals(i));
+    return !is_tie && spent_ < kMostMilliseconds;
   }
+
+  bool is_among_equals(size_t i) const { return result_.milliseconds[i] <= kTooClose * least(); }
 
   double least() const {
     double best = 1e30;

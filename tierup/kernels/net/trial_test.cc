@@ -44,11 +44,26 @@ TEST(Trial, DisturbedRunsAreDoneAgain) {
   EXPECT_EQ(result.milliseconds[0], 1);
 }
 
-TEST(Trial, CloseCallsGetFurtherLooksAndTheFirstOfEquals) {
+TEST(Trial, CloseCallsGetFurtherLooks) {
+  Script script({{{1.00, false}}, {{0.94, false}}});
+  const TrialResult result = decide(script, 2);
+  EXPECT_EQ(result.winner, 1U);
+  EXPECT_EQ(result.rounds, 4);
+}
+
+TEST(Trial, OfEqualsTheFirstIsTakenWithoutFurtherLooks) {
   Script script({{{1.00, false}}, {{0.98, false}}});
   const TrialResult result = decide(script, 2);
   EXPECT_EQ(result.winner, 0U);
-  EXPECT_EQ(result.rounds, 4);
+  EXPECT_EQ(result.rounds, 2);
+}
+
+TEST(Trial, OfLongRunsTheFirstTellsWhoIsBehind) {
+  Script script({{{3, false}}, {{5, false}}});
+  const TrialResult result = decide(script, 2);
+  EXPECT_EQ(result.winner, 0U);
+  EXPECT_EQ(result.milliseconds[0], 3);
+  EXPECT_EQ(script.runs(0) + script.runs(1), 2U);
 }
 
 TEST(Trial, WhoIsClearlyBehindIsNotLookedAtAgain) {

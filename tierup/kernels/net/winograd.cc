@@ -56,19 +56,24 @@ void pack_winograd_weight(const Winograd& problem, const float* weight, float* p
   constexpr int64_t kTogether = 8;
   const int64_t width = winograd_panel(problem);
   const int64_t in_channels = problem.in_channels;
-  for (int64_t first = 0; first < problem.out_channels; first += width) {
+  const auto pack_panel = [&](int64_t first) {
     const int64_t count = std::min(width, problem.out_channels - first);
-    if (count < width) std::fill_n(packed, in_channels * 9 * width, 0.0F);
+    float* panel = packed + first * in_channels * 9;
+    if (count < width) std::fill_n(panel, in_channels * 9 * width, 0.0F);
     for (int64_t begin = 0; begin < in_channels; begin += kTogether) {
       const int64_t numbers = std::min(in_channels - begin, kTogether) * 9;
       for (int64_t o = 0; o < count; ++o) {
         const float* from = weight + ((first + o) * in_channels + begin) * 9;
-        float* to = packed + begin * 9 * width + o;
+        float* to = panel + begin * 9 * width + o;
         for (int64_t i = 0; i < numbers; ++i) to[i * width] = from[i];
       }
     }
-    packed += in_channels * 9 * width;
-  }
+  };
+  constexpr int64_t kGrain = int64_t{1} << 20;  // Floats: a team of threads is worth them.
+  parallel_for(0, (problem.out_channels + width - 1) / width,
+               kGrain / (in_channels * 9 * width) + 1, [&](int64_t begin, int64_t end) {
+                 for (int64_t panel = begin; panel < end; ++panel) pack_panel(panel * width);
+               });
 }
 
 WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels,

@@ -201,24 +201,16 @@ Ref<const MatrixPlan> plan_of(const GroupProgram& program, const CompiledMatrice
 Ref<const MatrixPlan> MatrixPlans::find(const GroupProgram& program,
                                         const CompiledMatrices& kernels,
                                         const MatrixInputs& inputs) const {
-  const auto known = [&](const List* list) -> Ref<const MatrixPlan> {
-    if (list == nullptr) return {};
-    const auto found = std::find_if(list->begin(), list->end(), [&](const auto& plan) {
+  const auto known = [&] {
+    return plans_.find([&](const Ref<const MatrixPlan>& plan) {
       return has_layout(*plan, of_call(program, inputs));
     });
-    return found == list->end() ? Ref<const MatrixPlan>() : *found;
   };
-  {
-    const SnapshotCell<List>::Reader reader(plans_);
-    if (Ref<const MatrixPlan> plan = known(reader.get())) return plan;
-  }
+  if (Ref<const MatrixPlan> plan = known()) return plan;
   Ref<const MatrixPlan> made = plan_of(program, kernels, inputs);
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Ref<const MatrixPlan> plan = known(plans_.current())) return plan;
-  auto next = plans_.empty() ? std::make_unique<List>() : std::make_unique<List>(*plans_.current());
-  if (next->size() == kMost) next->erase(next->begin());
-  next->push_back(made);
-  plans_.replace(std::move(next));
+  if (Ref<const MatrixPlan> plan = known()) return plan;
+  plans_.add(made, [](const auto& plans) { return plans.size() > kMost; });
   return made;
 }
 

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "tierup/base/snapshot_cell.h"
+#include "tierup/base/recently_used.h"
 #include "tierup/ops/regions/matrix_meta_tensors.h"
 #include "tierup/ops/regions/matrix_stage.h"
 
 namespace tierup::ops {
 
-struct MatrixPlan final : public RefCounted {
+struct MatrixPlan final : public RefCounted, public UseMark {
   // Something that a stage reads or writes: of an input or a member, from its first element on.
   struct Place {
     uint32_t value = 0;  // Inputs first, then members.
@@ -61,10 +61,9 @@ class MatrixPlans {
                              const MatrixInputs& inputs) const;
 
  private:
-  using List = std::vector<Ref<const MatrixPlan>>;
-  static constexpr size_t kMost = 16;  // The oldest one goes.
+  static constexpr size_t kMost = 16;
 
-  mutable SnapshotCell<List> plans_;
+  mutable RecentlyUsed<MatrixPlan> plans_;
   mutable std::mutex mutex_;  // Of those who add.
 };
 

@@ -75,15 +75,7 @@ bool NeuralNet::make_key(std::span<const IValue> inputs, int threads, Key& key) 
 }
 
 Ref<const NeuralNet::Entry> NeuralNet::find(const Key& key) const {
-  const SnapshotCell<Entries>::Reader reader(entries_);
-  if (reader.get() == nullptr) return nullptr;
-  for (const Ref<const Entry>& entry : *reader.get()) {
-    if (entry->key != key) continue;
-    entry->last_use.store(look_ups_.fetch_add(1, std::memory_order_relaxed),
-                          std::memory_order_relaxed);
-    return entry;
-  }
-  return nullptr;
+  return entries_.find([&](const Ref<const Entry>& entry) { return entry->key == key; });
 }
 
 size_t NeuralNet::bytes_of(const Entries& entries) {
@@ -94,18 +86,9 @@ size_t NeuralNet::bytes_of(const Entries& entries) {
 }
 
 void NeuralNet::install(Ref<const Entry> entry) {
-  const Entries* old = entries_.current();
-  auto next = old != nullptr ? std::make_unique<Entries>(*old) : std::make_unique<Entries>();
-  entry->last_use.store(look_ups_.fetch_add(1, std::memory_order_relaxed));
-  next->push_back(std::move(entry));
-  while (next->size() > 1 && (next->size() > kMostEntries || bytes_of(*next) > kMostBytes)) {
-    next->erase(std::min_element(next->begin(), next->end() - 1, [](const auto& a, const auto& b) {
-      return a->last_use.load(std::memory_order_relaxed) <
-             b->last_use.load(std::memory_order_relaxed);
-    }));
-    replacements_.fetch_add(1, std::memory_order_relaxed);
-  }
-  entries_.replace(std::move(next));
+  replacements_ += entries_.add(std::move(entry), [](const Entries& entries) {
+    return entries.size() > kMostEntries || bytes_of(entries) > kMostBytes;
+  });
 }
 
 std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context) {
@@ -182,8 +165,7 @@ void NeuralNet::note_failure(const char* message) noexcept {
 }
 
 bool NeuralNet::is_worth_compiling(const ShapeCandidate& candidate) const {
-  const Entries* entries = entries_.current();
-  const bool is_full = entries != nullptr && entries->size() >= kMostEntries;
+  const bool is_full = entries_.entries().size() >= kMostEntries;
   if (!is_full) return candidate.times >= 2;
   return candidate.times >= kCallsToReplace
                                 << std::min(replacements() / kMostEntries, kMostDoublings);
@@ -346,16 +328,13 @@ std::vector<std::string> NeuralNet::operators() const {
 }
 
 size_t NeuralNet::held_bytes() const {
-  const SnapshotCell<Entries>::Reader reader(entries_);
-  return net::packed_bytes(*weights_) + (reader.get() != nullptr ? bytes_of(*reader.get()) : 0);
+  return net::packed_bytes(*weights_) + bytes_of(entries_.entries());
 }
 
 size_t NeuralNet::net_count() const {
-  const SnapshotCell<Entries>::Reader reader(entries_);
-  if (reader.get() == nullptr) return 0;
-  return static_cast<size_t>(
-      std::count_if(reader.get()->begin(), reader.get()->end(),
-                    [](const auto& entry) { return entry->compiled != nullptr; }));
+  const Entries entries = entries_.entries();
+  return static_cast<size_t>(std::ranges::count_if(
+      entries, [](const auto& entry) { return entry->compiled != nullptr; }));
 }
 
 namespace {

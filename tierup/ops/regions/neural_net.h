@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tierup/base/snapshot_cell.h"
+#include "tierup/base/recently_used.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/regions/twin_calls.h"
@@ -71,12 +71,11 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
 
  private:
   using Key = SmallVector<int64_t, 160>;
-  struct Entry final : public RefCounted {
+  struct Entry final : public RefCounted, public UseMark {
     Key key;
     std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.
-    mutable std::atomic<uint64_t> last_use{0};            // The look-up's number.
   };
-  using Entries = std::vector<Ref<const Entry>>;
+  using Entries = RecentlyUsed<Entry>::Entries;
 
   static size_t bytes_of(const Entries& entries);
   static bool make_key(std::span<const IValue> inputs, int threads, Key& key);
@@ -133,8 +132,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   const std::vector<const Op*> rows_;
   const bool is_fast_;
   const std::shared_ptr<kernels::net::WeightStore> weights_;
-  SnapshotCell<Entries> entries_;
-  mutable std::atomic<uint64_t> look_ups_{0};
+  RecentlyUsed<Entry> entries_;
   std::atomic<uint64_t> replacements_{0};
   std::atomic<uint64_t> compiled_calls_{0};
   TwinCalls twin_calls_;

@@ -30,7 +30,9 @@ IValue synthetic_input(const IValue& like, uint32_t seed) {
     return static_cast<float>(state >> 8) / 8388608.0F - 1.0F;
   };
   if (given->dtype == ScalarType::kFloat) {
-    for (int64_t i = 0; i < result.numel(); ++i) result.data<float>()[i] = 1.7F * next();
+    auto* numbers = result.data<float>();
+    const int64_t count = result.numel();
+    for (int64_t i = 0; i < count; ++i) numbers[i] = 1.7F * next();
   } else {
     std::fill_n(static_cast<char*>(result.raw()), result.bytes(), '\1');
   }
@@ -43,10 +45,11 @@ double relative_error(const Tensor& wanted, const Tensor& found) {
   if (!std::ranges::equal(wanted.strides(), found.strides())) return INFINITY;
   Deviation deviation;
   // Dense in the same order: places correspond.
-  for (int64_t i = 0; i < wanted.numel(); ++i) {
-    deviation.note(static_cast<double>(found.data<float>()[i]),
-                   static_cast<double>(wanted.data<float>()[i]));
-  }
+  const auto* ours = found.data<float>();
+  const auto* theirs = wanted.data<float>();
+  const int64_t count = wanted.numel();
+  for (int64_t i = 0; i < count; ++i)
+    deviation.note(static_cast<double>(ours[i]), static_cast<double>(theirs[i]));
   return deviation.relative();
 }
 
@@ -64,10 +67,11 @@ IValue last_bit_changed(const IValue& value, uint32_t seed) {
   if (given == nullptr || given->dtype != ScalarType::kFloat) return value;
   const Tensor noise = synthetic_input(value, seed + 1000).to_tensor();
   const Tensor original = value.to_tensor();
-  for (int64_t i = 0; i < noise.numel(); ++i) {
-    float& moved = noise.data<float>()[i];
-    moved = original.data<float>()[i] * (1 + std::copysign(1.2e-7F, moved));
-  }
+  auto* moved = noise.data<float>();
+  const auto* numbers = original.data<float>();
+  const int64_t count = noise.numel();
+  for (int64_t i = 0; i < count; ++i)
+    moved[i] = numbers[i] * (1 + std::copysign(1.2e-7F, moved[i]));
   return noise;
 }
 

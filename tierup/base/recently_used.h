@@ -1,0 +1,92 @@
+// RecentlyUsed<Entry>: a few entries that many threads look up and few add; look-ups never wait.
+//
+// What is kept by sizes or guards is bounded by this: above the bound of whoever adds, the least
+// recently used entries go. Uses are counted only where there are entries to tell apart.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tierup/base/ref.h"
+#include "tierup/base/snapshot_cell.h"
+
+namespace tierup {
+
+// What an entry derives from, beside RefCounted.
+class UseMark {
+ private:
+  template <typename Entry>
+  friend class RecentlyUsed;
+  mutable std::atomic<uint64_t> last_use_{0};  // The look-up's number.
+};
+
+// Thread rule: any thread looks up; those who change it hold a lock of their own between each
+// other.
+template <typename Entry>
+class RecentlyUsed {
+ public:
+  using Entries = std::vector<Ref<const Entry>>;
+
+  // The first entry, of the newest ones first, for which `is_wanted` holds; null if there is none.
+  template <typename IsWanted>
+  Ref<const Entry> find(const IsWanted& is_wanted) const {
+    const typename SnapshotCell<Entries>::Reader reader(entries_);
+    if (reader.get() == nullptr) return nullptr;
+    for (const Ref<const Entry>& entry : *reader.get()) {
+      if (!is_wanted(entry)) continue;
+      if (reader.get()->size() > 1) mark(*entry);
+      return entry;
+    }
+    return nullptr;
+  }
+  // Of a moment.
+  Entries entries() const {
+    const typename SnapshotCell<Entries>::Reader reader(entries_);
+    return reader.get() != nullptr ? *reader.get() : Entries();
+  }
+  bool empty() const { return entries_.empty(); }
+
+  // Adds an entry and drops others while `is_over(entries)`; returns how many went.
+  template <typename IsOver>
+  size_t add(Ref<const Entry> entry, const IsOver& is_over) {
+    Entries next = current();
+    mark(*entry);
+    next.insert(next.begin(), std::move(entry));
+    const size_t before = next.size();
+    const auto is_older = [](const Ref<const Entry>& a, const Ref<const Entry>& b) {
+      return a->last_use_.load(std::memory_order_relaxed) <
+             b->last_use_.load(std::memory_order_relaxed);
+    };
+    while (next.size() > 1 && is_over(std::as_const(next)))
+      next.erase(std::min_element(next.begin() + 1, next.end(), is_older));
+    const size_t dropped = before - next.size();
+    replace(std::move(next));
+    return dropped;
+  }
+  void remove(const Entry* entry) {
+    Entries next = current();
+    std::erase_if(next, [&](const Ref<const Entry>& each) { return each.get() == entry; });
+    replace(std::move(next));
+  }
+  void clear() { entries_.replace(nullptr); }
+
+ private:
+  void mark(const Entry& entry) const {
+    entry.last_use_.store(look_ups_.fetch_add(1, std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+  }
+  Entries current() const { return entries_.empty() ? Entries() : *entries_.current(); }
+  void replace(Entries next) {
+    entries_.replace(next.empty() ? nullptr : std::make_unique<const Entries>(std::move(next)));
+  }
+
+  SnapshotCell<Entries> entries_;
+  mutable std::atomic<uint64_t> look_ups_{0};
+};
+
+}  // namespace tierup
