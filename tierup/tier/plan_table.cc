@@ -32,8 +32,7 @@ size_t PlanTable::install(Ref<const InstalledPlan> plan, const PlanBounds& bound
 }
 
 Ref<const InstalledPlan> PlanTable::with_serial(uint32_t serial) const {
-  return plans_.find(
-      [&](const Ref<const InstalledPlan>& plan) { return plan->serial == serial; });
+  return plans_.find([&](const Ref<const InstalledPlan>& plan) { return plan->serial == serial; });
 }
 
 }  // namespace tierup::tier

@@ -9,8 +9,8 @@ namespace tierup::kernels::net {
 namespace {
 
 constexpr int kMostRounds = 4;
-constexpr int kMostRepeats = 3;       // Of a disturbed run.
-constexpr double kFarBehind = 3;      // In the first run, which may be slow,
+constexpr int kMostRepeats = 3;         // Of a disturbed run.
+constexpr double kFarBehind = 3;        // In the first run, which may be slow,
 constexpr double kFarBehindLong = 1.5;  // and hardly is where all take longer than that:
 constexpr double kLongMilliseconds = 1;
 constexpr double kBehind = 1.25;      // After one round,
@@ -79,7 +79,8 @@ class Trial {
     if (std::count(is_in_.begin(), is_in_.end(), true) < 2) return false;
     if (result_.rounds < 2) return true;
     bool is_tie = true;
-    for (size_t i = 0; i < is_in_.size(); ++i) is_tie = is_tie && (!is_in_[i] || is_among_equals(i));
+    for (size_t i = 0; i < is_in_.size(); ++i)
+      is_tie = is_tie && (!is_in_[i] || is_among_equals(i));
     return !is_tie && spent_ < kMostMilliseconds;
   }
 

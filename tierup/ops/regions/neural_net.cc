@@ -333,8 +333,8 @@ size_t NeuralNet::held_bytes() const {
 
 size_t NeuralNet::net_count() const {
   const Entries entries = entries_.entries();
-  return static_cast<size_t>(std::ranges::count_if(
-      entries, [](const auto& entry) { return entry->compiled != nullptr; }));
+  return static_cast<size_t>(
+      std::ranges::count_if(entries, [](const auto& entry) { return entry->compiled != nullptr; }));
 }
 
 namespace {
