@@ -53,7 +53,7 @@ convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const 
         attributes(layer), onednn_engine());
   };
   const auto pd = make(channels_last(in), channels_last(out));
-  if (std::string_view(pd.impl_info_str()).find("ref") == std::string_view::npos) return pd;
+  if (!is_reference(pd)) return pd;
   return make(any_layout(in), any_layout(out));
 }
 

@@ -27,12 +27,6 @@ memory::dims last(const PoolWindow::Triple& triple, int rank) {
   return {triple.end() - rank, triple.end()};
 }
 
-// oneDNN's reference code takes microseconds where vectors take nanoseconds.
-template <typename Primitive>
-bool is_reference(const Primitive& description) {
-  return std::string_view(description.impl_info_str()).starts_with("ref");
-}
-
 Tensor tensor_at(Bases bases, const BufferLayout& place) {
   const auto storage = Storage::borrow(at(bases, place), place.layout.get_size(), nullptr);
   return Tensor::from_storage(storage, ScalarType::kFloat, sizes_of(place.layout),

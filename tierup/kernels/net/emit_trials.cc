@@ -110,19 +110,25 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
   constexpr size_t kCold = size_t{256} << 10;  // Fewer bytes come from memory in no time.
   const ThreadCountScope one_thread(1);
   trial_room_.clear();
+  std::vector<Algorithm> tried;
   std::vector<Attempt> attempts;
-  for (const Algorithm candidate : candidates) attempts.push_back(attempt_by(candidate));
+  for (const Algorithm candidate : candidates) {
+    Attempt attempt = attempt_by(candidate);
+    if (attempt.is_reference && candidates.size() > 1) continue;
+    tried.push_back(candidate);
+    attempts.push_back(std::move(attempt));
+  }
   const TrialResult result = try_candidates(attempts.size(), [&](size_t i) {
     const Attempt& a = attempts[i];
     if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
     return timed_run(a.run);
   });
   std::string times;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    times += fmt::format("{} {:.3f} ms, ", name_of(candidates[i]), result.milliseconds[i]);
+  for (size_t i = 0; i < tried.size(); ++i)
+    times += fmt::format("{} {:.3f} ms, ", name_of(tried[i]), result.milliseconds[i]);
   out_.notes.push_back(fmt::format("{}: {}on one thread, {} rounds: {}", work, times, result.rounds,
-                                   name_of(candidates[result.winner])));
-  return candidates[result.winner];
+                                   name_of(tried[result.winner])));
+  return tried[result.winner];
 }
 
 Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
@@ -173,7 +179,7 @@ Emitter::Attempt Emitter::attempt_primitive(const Described& pd) {
             primitive.execute(onednn_stream(), arguments);
             onednn_stream().wait();
           },
-          trial_room_.at_least(Part::kWeights, bytes), bytes};
+          trial_room_.at_least(Part::kWeights, bytes), bytes, is_reference(pd)};
 }
 template Emitter::Attempt Emitter::attempt_primitive(const convolution_forward::primitive_desc&);
 template Emitter::Attempt Emitter::attempt_primitive(const dnnl::matmul::primitive_desc&);

@@ -201,6 +201,7 @@ class Emitter {
     std::function<void()> run;
     const char* weights = nullptr;
     size_t weight_bytes = 0;
+    bool is_reference = false;  // oneDNN's, which is no candidate where there are others.
   };
   struct OwnTrial {
     float *source, *weights, *bias, *target, *scratch;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,13 @@ namespace tierup::kernels {
 const dnnl::engine& onednn_engine();
 // The calling thread's stream.
 dnnl::stream& onednn_stream();
+
+// Whether a primitive is oneDNN's reference code, which takes microseconds where vectors take
+// nanoseconds.
+template <typename Description>
+bool is_reference(const Description& description) {
+  return std::string_view(description.impl_info_str()).find("ref") != std::string_view::npos;
+}
 
 // Threads that work is worth which multiplies so often and touches so many numbers: the calling one
 // alone for a few microseconds, where bringing others in takes longer. `most_for_one` is the most

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <string>
+
 #include "tierup/base/parallel.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
@@ -399,6 +402,26 @@ TEST(NeuralNet, parts_are_cut_turned_and_repeated) {
   const int flat = line.add("aten::reshape", {L::v(many), L::c(ints({2, 7, 48}))});
   const int z = line.add("aten::linear", {L::v(flat), L::c(numbers({5, 48}, 2)), L::c({})});
   expect_same_thrice(*line.make({z}), numbers({2, 7, 10}, 8));
+}
+
+// An activation before a sum is nothing that oneDNN has fast code for on every processor: a trial
+// with what it has instead took seconds.
+TEST(NeuralNet, reference_code_is_not_tried) {
+  using L = Line;
+  Line line;
+  const int wide = line.add("aten::linear", {L::v(0), L::c(numbers({128, 64}, 1)), L::c({})});
+  const int y = line.add("aten::linear", {L::v(wide), L::c(numbers({64, 128}, 2)), L::c({})});
+  const int rectified = line.add("aten::relu", {L::v(y)});
+  const int sum = line.add("aten::add.Tensor", {L::v(rectified), L::v(0), L::c(1)});
+  const auto object = line.make({sum});
+  std::vector<IValue> one{numbers({3000, 64}, 3)};
+  ASSERT_TRUE(object->prepare(one, 1)) << ::testing::PrintToString(object->notes());
+  const std::regex milliseconds("([0-9.]+) ms");
+  for (const std::string& note : object->notes()) {
+    for (std::sregex_iterator time(note.begin(), note.end(), milliseconds), end; time != end;
+         ++time)
+      EXPECT_LT(std::stod((*time)[1]), 50) << note;
+  }
 }
 
 TEST(NeuralNet, prepared_sizes_run_compiled_at_once) {
