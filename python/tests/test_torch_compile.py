@@ -1,37 +1,19 @@
 """torch.compile(backend="tierup"): answers, weights written and replaced, sizes, mutations, layouts, what is missing."""
 
-import os
-import random
-import warnings
-
 import pytest
-from conftest import has
+from conftest import ROUNDS, has
 
 if not has("torch"):
     pytest.skip("PyTorch is not installed", allow_module_level=True)
 
 import torch
 import torch._dynamo
+from weight_changes import answers_stay_fresh, net, replace
 
 import tierup.torch
 
 F = torch.nn.functional
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)  # A graph left to PyTorch is a failure here.
-        yield
-    torch._dynamo.reset()
-
-
-def net():
-    return torch.nn.Sequential(
-        torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(288, 5)
-    ).eval()
+pytestmark = pytest.mark.usefixtures("fresh_graphs")
 
 
 def compiled(module, **options):
@@ -114,54 +96,9 @@ def test_arithmetic_on_sizes():
             assert number == n * 2
 
 
-# Changes that keep sizes of numbers: thousands of them lose no precision, results stay below 1, so that sums have the
-# rounding that assert_close expects of their dtype, and a stale answer is far off.
-def write(module):
-    with torch.no_grad():
-        module[4].weight.neg_()
-
-
-def replace(module):
-    module[4].weight = torch.nn.Parameter(torch.randn(5, 288) / 288)
-
-
-def give_data(module):
-    module[0].weight.data = torch.randn(8, 3, 3, 3) / 27
-
-
-def fresh_state(module):
-    def like(tensor):
-        # Weights of a sum by the number of its terms; scales and variances near 1.
-        return (torch.rand_like(tensor) + 0.5) / tensor[0].numel()
-
-    return {name: like(t) if t.is_floating_point() else t for name, t in module.state_dict().items()}
-
-
-def load(module):
-    module.load_state_dict(fresh_state(module))
-
-
-def assign(module):
-    module.load_state_dict(fresh_state(module), assign=True)
-
-
-def buffer(module):
-    module[1].running_mean.uniform_(-1, 1)
-
-
-ROUNDS = int(os.environ.get("TIERUP_TEST_ROUNDS", "500"))
-
-
 def test_no_interleaving_of_writes_and_calls_gives_a_stale_answer():
     module = net()
-    other = compiled(module, options={"tiering": "compile=blocking,profiled_runs=1"})
-    chance = random.Random(5)
-    x = torch.randn(2, 3, 8, 8)
-    with torch.no_grad():
-        for step in range(ROUNDS):
-            if chance.random() < 0.3:
-                chance.choice([write, replace, give_data, load, assign, buffer])(module)
-            torch.testing.assert_close(other(x), module(x), msg=lambda text, step=step: f"step {step}: {text}")
+    answers_stay_fresh(module, compiled(module, options={"tiering": "compile=blocking,profiled_runs=1"}), ROUNDS)
 
 
 def test_two_modules_of_one_class_share_the_code_and_not_the_weights():
@@ -350,7 +287,6 @@ def curve(backend, name, optimiser, steps=12):
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("name", TRAINED)
 def test_training_follows_eagers_curve(name, optimiser):
-    warnings.filterwarnings("ignore", message="(?!tierup)")  # PyTorch's own; a graph left to it is a failure.
     expected = curve(None, name, optimiser)
     losses = curve("tierup", name, optimiser)
     assert expected[-1] < 0.8 * expected[0]

@@ -1,7 +1,5 @@
 """torch.compile(backend="tierup"): functions and modules that were left to PyTorch once, or were wrong."""
 
-import warnings
-
 import pytest
 from conftest import has
 
@@ -12,16 +10,7 @@ import torch
 import torch._dynamo
 
 F = torch.nn.functional
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="tierup")  # A graph left to PyTorch is a failure here.
-        yield
-    torch._dynamo.reset()
+pytestmark = pytest.mark.usefixtures("fresh_graphs")
 
 
 def compiled(function):

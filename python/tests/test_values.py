@@ -4,16 +4,14 @@ import array
 import collections
 import enum
 import gc
-import os
 import sys
 
 import pytest
-from conftest import ROOT, needs_numpy, needs_torch
+from conftest import ROOT, ROUNDS, needs_numpy, needs_torch
 
 import tierup
 
 DATA = ROOT / "python" / "tests" / "data"
-ROUNDS = int(os.environ.get("TIERUP_TEST_ROUNDS", "500"))
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def _walked(program):
     for position, spec in enumerate(program.graph_signature.input_specs):
         if spec.kind in kinds:
             source = program.constants if spec.target in program.constants else program.state_dict
-            bound[position], tensors[spec.target] = (kinds[spec.kind], spec.target), source[spec.target].detach()
+            bound[position], tensors[spec.target] = (kinds[spec.kind], spec.target), source[spec.target]
         elif spec.kind != InputKind.USER_INPUT:
             raise Decline(f"an input of the kind {spec.kind.name}")
     if any(spec.kind != OutputKind.USER_OUTPUT for spec in program.graph_signature.output_specs):
@@ -90,20 +90,38 @@ def _saved(program) -> bytes:
     return buffer.getvalue()
 
 
-def compile(module_or_function, example_args=(), example_kwargs=None, *, dynamic=None, method: str = "export", **options):
+def _detached(walked):
+    text, tensors = walked
+    return text, {name: tensor.detach() for name, tensor in tensors.items()}
+
+
+def compile(
+    module_or_function,
+    example_args=(),
+    example_kwargs=None,
+    *,
+    dynamic=None,
+    method: str = "export",
+    weights: str = "live",
+    **options,
+):
     """A Model of a PyTorch module or function, made by one export with example arguments.
 
     `dynamic`: as `dynamic_shapes` of torch.export; None tries the first dimension of every tensor as symbolic, and fixes
     sizes with a warning if that fails; False fixes them. `method`: "export", or "script" for torch.jit.script. Options
-    are those of `tierup.load`. The Model's weights are PyTorch's own memory: after writing there,
+    are those of `tierup.load`. The Model's weights are PyTorch's own memory. `weights`: "live", each call looks whether one
+    was written (its version), given other memory or replaced; or "frozen", none does, and after a write there,
     `model.state_dict()[name].mark_written()`. What the direct way does not take (writes to buffers, constant arguments)
     goes through an archive, with a copy of the weights.
     """
     import torch
 
     from ._fx_program import Decline
+    from ._live_model import LiveModel
     from ._model import Model, load
 
+    if weights not in ("live", "frozen"):
+        raise ValueError(f"weights must be 'live' or 'frozen', not {weights!r}")
     outputs = options.pop("outputs", "auto")
     module = module_or_function
     name = getattr(module, "__name__", type(module).__name__)
@@ -120,7 +138,10 @@ def compile(module_or_function, example_args=(), example_kwargs=None, *, dynamic
     program = _exported(module, tuple(example_args), dict(example_kwargs or {}), dynamic)
     program = program.run_decompositions({})
     try:
-        return Model(_walked(program), name, options, outputs)
+        walked = _walked(program)
+        if weights == "live":
+            return LiveModel(walked, name, options, outputs, module)
+        return Model(_detached(walked), name, options, outputs)
     except Decline:
         data = _saved(program)
         return Model(data, name, options, outputs, data)

@@ -59,11 +59,13 @@ std::pair<Ref<ObjectValue>, std::string> Model::holder_of(const std::string& pat
   Ref<ObjectValue> holder = root();
   size_t begin = 0;
   for (;;) {
+    // Parameters of exported programs have names with dots in them.
+    const std::string rest = path.substr(begin);
+    if (holder->type->find_attribute(rest)) return {holder, rest};
     const size_t dot = path.find('.', begin);
     const std::string name = path.substr(begin, dot - begin);
     require(holder->type->find_attribute(name).has_value(), ErrorCode::kNotFound,
             "'{}' has no attribute '{}' (looking for '{}')", holder->type->name(), name, path);
-    if (dot == std::string::npos) return {holder, name};
     const IValue& value = holder->get(name);
     require(value.is_object(), ErrorCode::kNotFound, "'{}' is not a module (looking for '{}')",
             path.substr(0, dot), path);

@@ -60,6 +60,21 @@ TEST(PublicProgram, a_programs_json_runs_over_the_callers_weights) {
   EXPECT_THROW(Module::from_exported_json("{", {}), Error);
 }
 
+TEST(PublicProgram, parameters_whose_names_have_dots_are_replaced) {
+  std::string program = kScale;
+  const std::string own = R"("parameter_name": "weight")";
+  program.replace(program.find(own), own.size(), R"("parameter_name": "layers.0.weight")");
+  Options options;
+  options.tiering = "compile=blocking,profiled_runs=1";
+  const Module module =
+      Module::from_exported_json(program, {{"layers.0.weight", floats({2, 3})}}, options);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(first(module.forward({floats({5, 5})})), 10);
+  EXPECT_EQ(first(module.attribute("layers.0.weight")), 2);
+  module.set_attribute("layers.0.weight", floats({6, 6}));
+  EXPECT_EQ(first(module.forward({floats({5, 5})})), 30);
+  EXPECT_FALSE(module.has_attribute("layers.1.weight"));
+}
+
 // What torch.export of PyTorch 2.15 writes of a multi-head attention over [length, batch, width]:
 // the result of attention lies as its query does there, so that the program has a plain view.
 const char* const kAttention = R"({
