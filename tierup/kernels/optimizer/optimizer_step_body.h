@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "tierup/base/error.h"
 #include "tierup/kernels/optimizer/optimizer_step.h"
 #include "tierup/kernels/optimizer/optimizer_step_table.h"
 #include "tierup/kernels/simd/simd_lanes.h"
@@ -69,7 +70,9 @@ TIERUP_INLINE void prepare(const StepNumbers& n, const Lanes<T>& l, Element<T>& 
   if (n.weight_decay != 0) e.g = multiply_add(e.p, l.weight_decay, e.g);
 }
 
+// kStates: which states a rule may have, by its settings: a bit for each.
 struct Sgd {
+  static constexpr std::array kStates = {0U, 1U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers& n, const Lanes<T>& l, Element<T>& e) {
     if (n.momentum != 0) {
@@ -82,6 +85,7 @@ struct Sgd {
 };
 
 struct Adam {
+  static constexpr std::array kStates = {3U, 7U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers& n, const Lanes<T>& l, Element<T>& e) {
     Vec<T>& m = e.s[0];
@@ -95,6 +99,7 @@ struct Adam {
 };
 
 struct Rmsprop {
+  static constexpr std::array kStates = {1U, 3U, 5U, 7U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers& n, const Lanes<T>& l, Element<T>& e) {
     Vec<T>& v = e.s[0];
@@ -115,6 +120,7 @@ struct Rmsprop {
 };
 
 struct Adagrad {
+  static constexpr std::array kStates = {1U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers&, const Lanes<T>& l, Element<T>& e) {
     e.s[0] = multiply_add(e.g, e.g, e.s[0]);
@@ -123,6 +129,7 @@ struct Adagrad {
 };
 
 struct Adadelta {
+  static constexpr std::array kStates = {3U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers&, const Lanes<T>& l, Element<T>& e) {
     e.s[0] = add_square(e.s[0] * l.beta2, e.g, l.rest2);
@@ -133,6 +140,7 @@ struct Adadelta {
 };
 
 struct Nadam {
+  static constexpr std::array kStates = {3U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers& n, const Lanes<T>& l, Element<T>& e) {
     e.s[0] = lerp(e.s[0], e.g, l.rest1, 1 - n.beta1);
@@ -144,6 +152,7 @@ struct Nadam {
 };
 
 struct Radam {
+  static constexpr std::array kStates = {3U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers& n, const Lanes<T>& l, Element<T>& e) {
     e.s[0] = lerp(e.s[0], e.g, l.rest1, 1 - n.beta1);
@@ -158,6 +167,7 @@ struct Radam {
 };
 
 struct Adamax {
+  static constexpr std::array kStates = {3U};
   template <typename T>
   static TIERUP_INLINE void apply(const StepNumbers& n, const Lanes<T>& l, Element<T>& e) {
     e.s[0] = lerp(e.s[0], e.g, l.rest1, 1 - n.beta1);
@@ -166,24 +176,35 @@ struct Adamax {
   }
 };
 
-template <typename Rule, typename T>
+// How far before their use lines are asked for, in vectors: over the end of a page, where the
+// processor's own prefetching stops.
+constexpr int64_t kAhead = 8;
+
+// `kStates` has a bit for each state that is there: a constant, so that all numbers of an element
+// stay in registers.
+template <uint32_t kStates>
+constexpr bool has(size_t k) {
+  return (kStates >> k & 1U) != 0;
+}
+template <typename Rule, uint32_t kStates, typename T>
 TIERUP_INLINE void one_vector(const StepNumbers& n, const Lanes<T>& l, const StepSpan<T>& at) {
   Element<T> e;
   e.p = Vec<T>::load(at.parameter);
   e.g = Vec<T>::load(at.gradient);
-  for (size_t k = 0; k < 3; ++k) {
-    e.s[k] = at.state[k] != nullptr ? Vec<T>::load(at.state[k]) : Vec<T>(0.0);
-  }
+  e.s = {Vec<T>(0.0), Vec<T>(0.0), Vec<T>(0.0)};
+  if constexpr (has<kStates>(0)) e.s[0] = Vec<T>::load(at.state[0]);
+  if constexpr (has<kStates>(1)) e.s[1] = Vec<T>::load(at.state[1]);
+  if constexpr (has<kStates>(2)) e.s[2] = Vec<T>::load(at.state[2]);
   prepare(n, l, e);
   Rule::apply(n, l, e);
   e.p.store(at.parameter);
-  for (size_t k = 0; k < 3; ++k) {
-    if (at.state[k] != nullptr) e.s[k].store(at.state[k]);
-  }
+  if constexpr (has<kStates>(0)) e.s[0].store(at.state[0]);
+  if constexpr (has<kStates>(1)) e.s[1].store(at.state[1]);
+  if constexpr (has<kStates>(2)) e.s[2].store(at.state[2]);
 }
 
 // Fewer elements than a vector has, by a copy.
-template <typename Rule, typename T>
+template <typename Rule, uint32_t kStates, typename T>
 void rest(const StepNumbers& n, const Lanes<T>& l, const StepSpan<T>& span) {
   constexpr size_t kLanes = Vec<T>::kLanes;
   std::array<std::array<T, kLanes>, 5> copies{};
@@ -192,30 +213,50 @@ void rest(const StepNumbers& n, const Lanes<T>& l, const StepSpan<T>& span) {
   std::memcpy(copies[1].data(), span.gradient, bytes);
   StepSpan<T> at{copies[0].data(), copies[1].data(), {}, span.count};
   for (size_t k = 0; k < 3; ++k) {
-    if (span.state[k] == nullptr) continue;
+    if (!has<kStates>(k)) continue;
     std::memcpy(copies[2 + k].data(), span.state[k], bytes);
     at.state[k] = copies[2 + k].data();
   }
-  one_vector<Rule>(n, l, at);
+  one_vector<Rule, kStates>(n, l, at);
   std::memcpy(span.parameter, copies[0].data(), bytes);
   for (size_t k = 0; k < 3; ++k) {
-    if (span.state[k] != nullptr) std::memcpy(span.state[k], copies[2 + k].data(), bytes);
+    if (has<kStates>(k)) std::memcpy(span.state[k], copies[2 + k].data(), bytes);
   }
 }
 
-template <typename Rule, typename T>
-void run(const StepNumbers& n, const StepSpan<T>& span) {
+template <uint32_t kStates, typename T>
+TIERUP_INLINE void ask_for(const StepSpan<T>& at) {
+  constexpr int64_t kDistance = kAhead * static_cast<int64_t>(Vec<T>::kLanes);
+  __builtin_prefetch(at.parameter + kDistance, 1);
+  __builtin_prefetch(at.gradient + kDistance);
+  if constexpr (has<kStates>(0)) __builtin_prefetch(at.state[0] + kDistance, 1);
+  if constexpr (has<kStates>(1)) __builtin_prefetch(at.state[1] + kDistance, 1);
+  if constexpr (has<kStates>(2)) __builtin_prefetch(at.state[2] + kDistance, 1);
+}
+
+template <typename Rule, uint32_t kStates, typename T>
+void run_with(const StepNumbers& n, const StepSpan<T>& span) {
   const Lanes<T> lanes(n);
   StepSpan<T> at = span;
   for (; at.count >= Vec<T>::kLanes; at.count -= Vec<T>::kLanes) {
-    one_vector<Rule>(n, lanes, at);
+    ask_for<kStates>(at);
+    one_vector<Rule, kStates>(n, lanes, at);
     at.parameter += Vec<T>::kLanes;
     at.gradient += Vec<T>::kLanes;
-    for (T*& state : at.state) {
-      if (state != nullptr) state += Vec<T>::kLanes;
-    }
+    if constexpr (has<kStates>(0)) at.state[0] += Vec<T>::kLanes;
+    if constexpr (has<kStates>(1)) at.state[1] += Vec<T>::kLanes;
+    if constexpr (has<kStates>(2)) at.state[2] += Vec<T>::kLanes;
   }
-  if (at.count > 0) rest<Rule>(n, lanes, at);
+  if (at.count > 0) rest<Rule, kStates>(n, lanes, at);
+}
+
+template <typename Rule, typename T, size_t kNext = 0>
+void run(const StepNumbers& n, const StepSpan<T>& span) {
+  uint32_t states = 0;
+  for (size_t k = 0; k < 3; ++k) states |= span.state[k] != nullptr ? 1U << k : 0U;
+  if (states == Rule::kStates[kNext]) return run_with<Rule, Rule::kStates[kNext]>(n, span);
+  if constexpr (kNext + 1 < Rule::kStates.size()) return run<Rule, T, kNext + 1>(n, span);
+  TIERUP_CHECK(false);
 }
 
 template <typename T>
