@@ -148,6 +148,10 @@ class TIERUP_API Module {
   NamedTensors buffers() const;
   // Both.
   NamedTensors state_dict() const;
+  // Makes the other module's parameters this one's: the same tensors, so that a step of an
+  // optimiser moves both. Buffers and the random stream stay this one's own. Throws, with every
+  // misfit listed, before anything is changed. While neither runs.
+  void share_parameters(const Module& other) const;
   // Copies into parameters and buffers. With `strict`, names must match exactly; shapes always
   // must. Throws, with every misfit listed, before anything is changed.
   void load_state_dict(const NamedTensors& state, bool strict = true) const;

@@ -13,6 +13,7 @@
 #include "tierup/node_times.h"
 #include "tierup/optim.h"
 #include "tierup/options.h"
+#include "tierup/parallel.h"
 #include "tierup/pass.h"
 #include "tierup/signature.h"
 #include "tierup/tensor.h"

@@ -22,6 +22,37 @@
 
 namespace tierup::v1 {
 
+// What calls in a scope record, whatever RunOptions::gradients says.
+enum class GradMode : uint8_t {
+  kNoGrad,     // Nothing: results require no gradients, and weights may be written.
+  kEnabled,    // What flows from tensors that require gradients.
+  kInference,  // Nothing, and what is made there are inference tensors: backward passes cannot rely
+               // on them, so that recorded calls refuse to save them or to write to them.
+};
+
+// For as long as it lives, the calls of this thread have its mode; the innermost scope counts, as
+// torch.no_grad(), enable_grad() and inference_mode() do:
+//
+//   const tierup::GradScope no_grad(tierup::GradMode::kNoGrad);
+//
+// Lives in the scope of a function: the last made goes first. Trainer and Executor have modes of
+// their own.
+class TIERUP_API GradScope {
+ public:
+  explicit GradScope(GradMode mode) noexcept;
+  ~GradScope();
+  GradScope(const GradScope&) = delete;
+  GradScope& operator=(const GradScope&) = delete;
+  GradMode mode() const { return mode_; }
+
+ private:
+  GradMode mode_;
+  const GradScope* outer_;
+};
+
+// Whether the tensor was made in GradMode::kInference.
+TIERUP_API bool is_inference(const Tensor& tensor);
+
 struct BackwardOptions {
   // One for each output, of its sizes; empty, or undefined ones: for outputs of a single element.
   std::vector<Tensor> gradients;

@@ -133,6 +133,7 @@ GivenGradients CallNode::run_with_lists(EagerBuilder& builder, std::span<const T
 
 Gradients CallNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
                         RunningSums* sums) {
+  if (refusal_) throw Error(*refusal_);
   check_values();
   // Only a pass that is recorded itself asks whose results the saved ones are.
   EagerBuilder builder(call_, context, Ref<Node>(context.tape != nullptr ? this : nullptr));

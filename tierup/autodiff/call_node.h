@@ -1,8 +1,11 @@
 // CallNode: the node of one call of a row.
 #pragma once
 
+#include <memory>
+
 #include "tierup/autodiff/node.h"
 #include "tierup/autodiff/recorded_call.h"
+#include "tierup/base/error.h"
 
 namespace tierup::autodiff {
 
@@ -26,6 +29,8 @@ class CallNode final : public Node {
   RecordedCall& call() { return call_; }
   // To be told once values were saved in the call.
   void set_saved() { has_saved_ = true; }
+  // Backward passes that come here raise this: the formula knows no gradient for the call.
+  void refuse(const Error& reason) { refusal_ = std::make_unique<Error>(reason); }
   // The gradient of this argument (element -1), or of an element of it, goes along `edge`.
   void connect(size_t argument, int64_t element, Edge edge);
   // The place among edges() of argument `i`; -1 if it wants no gradient.
@@ -46,6 +51,7 @@ class CallNode final : public Node {
 
   RecordedCall call_;
   SmallVector<Target, 2> targets_;  // By edge.
+  std::unique_ptr<const Error> refusal_;
   bool has_saved_ = false;
   bool is_freed_ = false;
   std::mutex freeing_;

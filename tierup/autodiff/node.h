@@ -152,6 +152,10 @@ class Record final : public ops::GradRecord {
     grad_ = change(std::move(grad_));
   }
 
+  // Of a tensor that was made in inference mode, or of a view of one.
+  bool is_inference() const { return is_inference_; }
+  void set_inference() { is_inference_ = true; }
+
   ViewOf* view() const { return view_.get(); }
   void set_view(ViewOf view) { view_ = std::make_unique<ViewOf>(std::move(view)); }
   const std::unique_ptr<ViewOf>& view_ref() const { return view_; }
@@ -163,6 +167,7 @@ class Record final : public ops::GradRecord {
   uint32_t index_ = 0;
   bool retains_ = false;
   bool watches_ = false;
+  bool is_inference_ = false;
   mutable std::mutex mutex_;
   Tensor grad_;
   std::vector<GradientHook> hooks_;
@@ -177,6 +182,11 @@ Edge edge_to(TensorImpl& tensor);
 // The tensor's record; null if it has none.
 inline Record* record_of(const TensorImpl& tensor) {
   return static_cast<Record*>(tensor.autograd.get());
+}
+// Made in inference mode: no tape may rely on it.
+inline bool is_inference(const TensorImpl& tensor) {
+  const Record* record = record_of(tensor);
+  return record != nullptr && record->is_inference();
 }
 // The leaf's record, made on first need.
 Record& leaf_record(TensorImpl& tensor);

@@ -13,13 +13,17 @@ namespace tierup::autodiff {
 class SavedTensor {
  public:
   SavedTensor() = default;
-  explicit SavedTensor(Tensor tensor) : tensor_(std::move(tensor)), version_(now()) {}
+  explicit SavedTensor(Tensor tensor)
+      : tensor_(std::move(tensor)), storage_(tensor_.storage().get()), version_(now()) {}
   bool is_saved() const { return tensor_.defined(); }
   const Tensor& tensor() const { return tensor_; }
   // The count then, and now.
   uint32_t version() const { return version_; }
   uint32_t current_version() const { return now(); }
-  bool is_stale() const { return is_saved() && now() != version_; }
+  // A tensor that was given other memory (set_data) counts as unwritten.
+  bool is_stale() const {
+    return is_saved() && now() != version_ && tensor_.storage().get() == storage_;
+  }
   Ref<TensorImpl> take() { return std::move(tensor_).take(); }
 
  private:
@@ -29,6 +33,7 @@ class SavedTensor {
     return tensor_.impl()->hides_writes ? storage->version() : storage->tape_version();
   }
   Tensor tensor_;
+  const Storage* storage_ = nullptr;  // Compared alone.
   uint32_t version_ = 0;
 };
 

@@ -67,8 +67,11 @@ class Recording {
       if (tensor.autograd) refresh_view(tensor);
       any |= tensor.requires_grad;
     });
+    if (derivative_.writes) check_no_inference();
     if (derivative_.kind == DerivativeKind::kNone) {
-      if (any && derivative_.writes && !derivative_.is_out) check_written();
+      if (any && derivative_.writes && !derivative_.is_out && !derivative_.keeps_elements) {
+        check_written();
+      }
       return run_plain();
     }
     if (!any && !derivative_.makes_view && !derivative_.makes_views) return op_.kernel()(call_);
@@ -95,6 +98,16 @@ class Recording {
     }
     for (size_t i = 0; i < call_.args.size() && derivative_.writes; ++i) {
       if (is_written(i) && call_.args[i].is_tensor()) check_writable(*call_.args[i].tensor_impl());
+    }
+  }
+
+  // Runs in inference mode have no tape.
+  void check_no_inference() const {
+    for (size_t i = 0; i < call_.args.size() && !derivative_.keeps_elements; ++i) {
+      if (!is_written(i) || !call_.args[i].is_tensor()) continue;
+      require(!is_inference(*call_.args[i].tensor_impl()), ErrorCode::kInvalidArgument,
+              "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
+              "make a clone to get a normal tensor before doing inplace update.");
     }
   }
 
@@ -148,20 +161,30 @@ class Recording {
     if (node->edges().empty()) return run_plain();
     RecordedCall& notes = node->call();
     notes.results.resize(call_.results.size());
-    if (derivative_.writes) copy_overwritten(notes);
+    if (derivative_.writes) copy_overwritten(*node);
     op_.kernel()(call_);
     for (size_t k = 0; k < call_.results.size(); ++k) notes.results[k].note(call_.results[k]);
-    probe_formula(notes);
+    probe(*node);
     save_values(notes);
     if (saves_) node->set_saved();
     attach(node);
     note_views();
   }
 
+  // A call without a derivative is an error of the backward pass that needs it, not of the run.
+  static void probe(CallNode& node) {
+    try {
+      probe_formula(node.call());
+    } catch (const Error& error) {
+      node.refuse(error);
+    }
+  }
+
   // What the formula reads of values that the call overwrites.
-  void copy_overwritten(RecordedCall& notes) {
+  void copy_overwritten(CallNode& node) {
+    RecordedCall& notes = node.call();
     for (size_t k = 0; k < notes.results.size(); ++k) notes.results[k].note(held_[0]);
-    probe_formula(notes);
+    probe(node);
     for (size_t i = 0; i < held_.size(); ++i) {
       if (!is_written(i) || !notes.args[i].is_read || !held_[i].is_tensor()) continue;
       const Tensor original = held_[i].to_tensor();
@@ -177,17 +200,26 @@ class Recording {
     }
   }
 
+  static SavedTensor saved(Tensor tensor) {
+    require(!is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`.");
+    return SavedTensor(std::move(tensor));
+  }
+
   void save_values(RecordedCall& notes) {
     for_each_tensor(held_, [&](size_t i, int64_t element, TensorImpl& tensor) {
       RecordedValue& value =
           element < 0 ? notes.args[i] : (*notes.args[i].elements)[static_cast<size_t>(element)];
       if (!value.is_read || value.saved.is_saved()) return;
-      value.saved = SavedTensor(Tensor(Ref<TensorImpl>(&tensor)));
+      value.saved = saved(Tensor(Ref<TensorImpl>(&tensor)));
       saves_ = true;
     });
     for (size_t k = 0; k < notes.results.size(); ++k) {
       if (!notes.results[k].is_read || !call_.results[k].is_tensor()) continue;
-      notes.results[k].saved = SavedTensor(call_.results[k].to_tensor().detach());
+      notes.results[k].saved = saved(call_.results[k].to_tensor().detach());
       saves_ = true;
     }
   }
@@ -379,6 +411,8 @@ void RecordingTape::detach_in_place(const Tensor& tensor) {
 void RecordingTape::set_requires_grad(const Tensor& tensor, bool value) {
   require(!value || is_differentiable(tensor.dtype()), ErrorCode::kInvalidArgument,
           "only Tensors of floating point dtype can require gradients");
+  require(!value || !is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
+          "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   const Record* record = record_of(*tensor.impl());
   const bool is_leaf = record == nullptr || record->is_leaf();
   if (!is_leaf) {

@@ -183,7 +183,9 @@ void note_view(TensorImpl& view, TensorImpl& base, ViewOrigin origin, std::strin
     }
   }
   relation.seen = node_of(*relation.base);
-  leaf_record(view).set_view(std::move(relation));
+  Record& made = leaf_record(view);
+  if (is_inference(*relation.base)) made.set_inference();
+  made.set_view(std::move(relation));
 }
 
 void check_writable(const TensorImpl& tensor) {

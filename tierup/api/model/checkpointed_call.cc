@@ -87,6 +87,8 @@ std::vector<Tensor> parameters_of(const Model& model) {
 
 }  // namespace
 
+IValue call_unrecorded(const CheckpointedCall& call) { return make(call, false); }
+
 IValue call_checkpointed(CheckpointedCall call) {
   autodiff::CheckpointedPart part;
   part.name = "the checkpointed call of '" + call.method + "'";

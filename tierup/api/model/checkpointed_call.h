@@ -18,6 +18,8 @@ struct CheckpointedCall {
   bool keeps_random_stream = true;
 };
 
+// Makes the call, and keeps nothing for a backward pass.
+IValue call_unrecorded(const CheckpointedCall& call);
 // Makes the call without recording it. Its tensors have records through which gradients reach
 // the tensors among the arguments and the model's parameters. Throws what the call throws.
 IValue call_checkpointed(CheckpointedCall call);

@@ -115,6 +115,9 @@ class Model final : public executor::Servable {
   // An attribute by its path: "layers.0.scale". Throws kNotFound.
   IValue attribute(const std::string& path) const;
   void set_attribute(const std::string& path, IValue value) const;
+  // Takes the other model's parameters, by name, for its own. Throws kInvalidArgument with every
+  // misfit before anything changes.
+  void share_parameters(const Model& other) const;
   // Sets `training` on every module that has it.
   void set_training(bool training) const;
 

@@ -89,6 +89,22 @@ void Model::set_attribute(const std::string& path, IValue value) const {
   holder->set(name, std::move(value));
 }
 
+void Model::share_parameters(const Model& other) const {
+  const auto parameters_of = [](const Model& model) {
+    std::map<std::string, Tensor> found;
+    for (auto& named : frontend::torchscript::named_tensors(*model.root())) {
+      if (named.is_parameter) found.emplace(std::move(named.name), std::move(named.tensor));
+    }
+    return found;
+  };
+  const std::map<std::string, Tensor> given = parameters_of(other);
+  const archive::NamedTensors state(given.begin(), given.end());
+  const std::string problems = find_state_problems(parameters_of(*this), state, true);
+  require(problems.empty(), ErrorCode::kInvalidArgument, "the parameters do not fit the module:{}",
+          problems);
+  for (const auto& [name, tensor] : given) set_attribute(name, IValue(tensor));
+}
+
 void Model::set_training(bool training) const {
   require(exported_ == nullptr, ErrorCode::kUnsupported,
           "Calling {}() is not supported yet: the mode of an exported program is baked in; export "

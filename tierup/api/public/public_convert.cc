@@ -4,6 +4,7 @@
 
 #include "tierup/api/model/option_checks.h"
 #include "tierup/api/public/facade.h"
+#include "tierup/api/public/grad_scope.h"
 
 namespace tierup::v1 {
 
@@ -39,7 +40,8 @@ api::RunOptions run_options(const RunOptions& options) {
   result.on_poll = options.on_poll;
   if (options.node_times) result.observer = &Access::impl(*options.node_times).times;
   api::check_options(result);
-  result.gradients = options.gradients;
+  const std::optional<GradMode> mode = scoped_grad_mode();
+  result.gradients = mode ? *mode == GradMode::kEnabled : options.gradients;
   return result;
 }
 

@@ -1,5 +1,6 @@
 // v1::Module over Model.
 #include "tierup/api/public/facade.h"
+#include "tierup/api/public/grad_scope.h"
 #include "tierup/api/public/public_convert.h"
 #include "tierup/archive/state_dict.h"
 #include "tierup/archive/torch_save.h"
@@ -83,8 +84,8 @@ Module Module::from_exported_json(std::string_view json, const NamedTensors& wei
 Value Module::run(const std::string& method, std::vector<Value> args, NamedValues kwargs,
                   const RunOptions& options) const {
   return guarded([&] {
-    return Access::wrap(impl_->model->run(method, unwrap_all(std::move(args)),
-                                          unwrap_all(std::move(kwargs)), run_options(options)));
+    return Access::wrap(leaving_scope(impl_->model->run(
+        method, unwrap_all(std::move(args)), unwrap_all(std::move(kwargs)), run_options(options))));
   });
 }
 
@@ -95,8 +96,8 @@ Value Module::forward(std::vector<Value> args, NamedValues kwargs,
 
 Value Module::call(std::vector<Value> args, NamedValues kwargs, const RunOptions& options) const {
   return guarded([&] {
-    return Access::wrap(impl_->model->call(unwrap_all(std::move(args)),
-                                           unwrap_all(std::move(kwargs)), run_options(options)));
+    return Access::wrap(leaving_scope(impl_->model->call(
+        unwrap_all(std::move(args)), unwrap_all(std::move(kwargs)), run_options(options))));
   });
 }
 
@@ -130,6 +131,10 @@ NamedTensors Module::buffers() const {
 }
 NamedTensors Module::state_dict() const {
   return guarded([&] { return named_tensors(*impl_->model, Which::kBoth); });
+}
+
+void Module::share_parameters(const Module& other) const {
+  guarded([&] { impl_->model->share_parameters(*other.impl_->model); });
 }
 
 void Module::load_state_dict(const NamedTensors& state, bool strict) const {

@@ -3,6 +3,7 @@
 #include "tierup/api/model/losses.h"
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/api/public/facade.h"
+#include "tierup/api/public/grad_scope.h"
 #include "tierup/api/public/public_convert.h"
 #include "tierup/autodiff/node.h"
 #include "tierup/autodiff/recording_tape.h"
@@ -86,6 +87,9 @@ Value call_checkpointed(const Module& module, CheckpointedCall call) {
     inner.kwargs = unwrap_all(std::move(call.kwargs));
     inner.options = run_options(call.options);
     inner.keeps_random_stream = call.keep_random_stream;
+    if (const auto mode = scoped_grad_mode(); mode && *mode != GradMode::kEnabled) {
+      return Access::wrap(leaving_scope(api::call_unrecorded(inner)));
+    }
     return Access::wrap(api::call_checkpointed(std::move(inner)));
   });
 }
@@ -95,7 +99,9 @@ Tensor mean_loss(std::string_view name, const Tensor& output, const Tensor& targ
     const api::Loss& loss = api::loss_of(name);
     require(!loss.op.empty(), ::tierup::ErrorCode::kInvalidArgument,
             "the loss '{}' is what the model gives: nothing is to be computed", name);
-    return Access::wrap(api::mean_loss(loss, defined(output), defined(target), true));
+    const bool records = scoped_grad_mode().value_or(GradMode::kEnabled) == GradMode::kEnabled;
+    const ::tierup::Tensor mean = api::mean_loss(loss, defined(output), defined(target), records);
+    return Access::wrap(leaving_scope(mean).to_tensor());
   });
 }
 
@@ -109,6 +115,10 @@ bool requires_grad(const Tensor& tensor) {
 
 void set_requires_grad(const Tensor& tensor, bool value) {
   guarded([&] { autodiff::RecordingTape().set_requires_grad(defined(tensor), value); });
+}
+
+bool is_inference(const Tensor& tensor) {
+  return guarded([&] { return autodiff::is_inference(*defined(tensor).impl()); });
 }
 
 bool is_leaf(const Tensor& tensor) {

@@ -297,7 +297,8 @@ void prelu_kernel_backward(GradContext& c) {
     if (!c.has_grad(1)) return of_self;
     return of_self + cleared(grad(c, 1) * arg(c, 1), positive());
   });
-  c.give(1, [&] { return cleared(grad(c, 1) * arg(c, 0), positive()); });
+  if (!c.has_grad(1)) c.give_zeros(1);
+  if (c.has_grad(1)) c.give(1, [&] { return cleared(grad(c, 1) * arg(c, 0), positive()); });
   if (!c.has_grad(0)) return c.give_zeros(2);
   c.give(2, [&] { return cleared(grad(c) * arg(c, 0), positive()); });
 }

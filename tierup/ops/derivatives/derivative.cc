@@ -158,6 +158,7 @@ const Derivative* find_derivative(const ir::Schema& schema) {
     derivative.kind = row->kind;
     derivative.function = row->function;
     derivative.plain_results = row->plain_results;
+    derivative.keeps_elements = (row->plain_results & kKeepsElements) != 0;
   }
   return Joined::instance().keep(derivative);
 }

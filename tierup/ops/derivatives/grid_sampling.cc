@@ -156,11 +156,19 @@ void grid_sampler_backward(GradContext& c) {
   }
   Term of_input = zeros_like(x);
   std::vector<Term> of_grid(rank, zeros_like(grid.then("aten::select.int", -1, 0)));
+  // The nearest place is constant in the grid, whose gradient rests on nothing but the grid.
+  constexpr int64_t kNearest = 1;
+  const bool is_nearest = c.int_of("interpolation_mode") == kNearest;
+  for (size_t d = 0; d < rank && is_nearest; ++d) {
+    const Term numbers = grid.then("aten::select.int", -1, static_cast<int64_t>(d));
+    of_grid[d] = cleared(numbers, call(c, "aten::ones_like", numbers, ScalarType::kBool));
+  }
   for (size_t choice = 0; choice < choices; ++choice) {
     const Combination tap = combined(axes, sizes, choice);
     const Term places = expand(unsqueeze(tap.place, 1), IntVector{-1, channels, -1});
     const Term part = g * unsqueeze(tap.weight * tap.inside, 1);
     of_input = of_input.then("aten::scatter_add", 2, places, part);
+    if (is_nearest) continue;
     const Term found = x.then("aten::gather", 2, places);
     const Term along = sum_over(g * found, IntVector{1}, false) * tap.inside;
     for (size_t d = 0; d < rank; ++d) of_grid[d] = of_grid[d] + along * tap.slopes[d];
@@ -173,8 +181,10 @@ void grid_sampler_backward(GradContext& c) {
 }
 
 constexpr DerivativeRow kRows[] = {
-    {"aten::grid_sampler_2d_backward", DerivativeKind::kDecomposition, &grid_sampler_backward},
-    {"aten::grid_sampler_3d_backward", DerivativeKind::kDecomposition, &grid_sampler_backward},
+    {"aten::grid_sampler_2d_backward", DerivativeKind::kDecomposition, &grid_sampler_backward,
+     kDifferentiatedAsOne},
+    {"aten::grid_sampler_3d_backward", DerivativeKind::kDecomposition, &grid_sampler_backward,
+     kDifferentiatedAsOne},
 };
 
 }  // namespace

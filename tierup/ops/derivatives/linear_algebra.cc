@@ -362,7 +362,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::qr", &qr},
     {"aten::linalg_householder_product", kDecomposed, &householder_product},
     {"aten::orgqr", kDecomposed, &householder_product},
-    {"aten::ormqr", kDecomposed, &ormqr},
+    {"aten::ormqr", kDecomposed, &ormqr, kDifferentiatedAsOne},
 };
 
 }  // namespace

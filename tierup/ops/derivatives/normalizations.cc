@@ -135,7 +135,7 @@ void layer_norm_backward(GradContext& c) {
     c.set_result(0, norm_input_gradient(s, c.is_tensor(5) ? g * arg(c, 5) : g, inner));
   }
   const auto over_rows = [&](const Term& t) {
-    return outer.empty() ? t : sum_over(t, outer, false);
+    return outer.empty() ? t.then("aten::clone") : sum_over(t, outer, false);
   };
   if (is_wanted(c, 1)) c.set_result(1, over_rows(g * (s.centered * s.scale)));
   if (is_wanted(c, 2)) c.set_result(2, over_rows(g));

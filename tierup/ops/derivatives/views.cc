@@ -433,7 +433,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::_neg_view", &negated},
     {"aten::_neg_view_copy", &negated},
     {"aten::detach", kNone},
-    {"aten::detach_", kNone},
+    {"aten::detach_", kNone, nullptr, kKeepsElements},
     {"aten::detach_copy", kNone},
     {"aten::view.dtype", kNone},
     {"aten::view_copy.dtype", kNone},
@@ -443,9 +443,9 @@ constexpr DerivativeRow kRows[] = {
     {"aten::grad", kNone},
     {"aten::resize_", kNone},
     {"aten::resize_as_", kNone},
-    {"aten::requires_grad_", kNone},
-    {"aten::retain_grad", kNone},
-    {"aten::set_data", kNone},
+    {"aten::requires_grad_", kNone, nullptr, kKeepsElements},
+    {"aten::retain_grad", kNone, nullptr, kKeepsElements},
+    {"aten::set_data", kNone, nullptr, kKeepsElements},
     {"aten::copy_", &copy_into},
 };
 

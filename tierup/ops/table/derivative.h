@@ -258,6 +258,9 @@ enum class DerivativeKind : uint8_t {
 // In the plain_results of a decomposition: PyTorch differentiates the row as one, so that all its
 // results require gradients where an argument does, also those that none reaches.
 inline constexpr uint32_t kDifferentiatedAsOne = 1U << 31;
+// In those of a row whose written argument keeps its elements: its flag or its record changes, or
+// it takes other memory.
+inline constexpr uint32_t kKeepsElements = 1U << 30;
 
 // As written in derivatives/*.cc. In-place rows have their functional twin's unless they have one
 // of their own ("aten::mul_.Tensor": that of "aten::mul.Tensor"); out= rows have none.
@@ -281,11 +284,12 @@ struct Derivative {
   GradFn function = nullptr;
   uint32_t plain_results = 0;
   // What the schema says of tensors, so that a recorded call need not look there.
-  bool makes_tensors = false;  // Some result is a Tensor or a list of them, by its declared type.
-  bool writes = false;         // Some argument is written.
-  bool is_out = false;         // An out= row.
-  bool makes_view = false;     // Some result is a view of an argument (and not a written one).
-  bool makes_views = false;    // ... a list of views.
+  bool makes_tensors = false;   // Some result is a Tensor or a list of them, by its declared type.
+  bool writes = false;          // Some argument is written.
+  bool keeps_elements = false;  // What it writes is no element of a tensor.
+  bool is_out = false;          // An out= row.
+  bool makes_view = false;      // Some result is a view of an argument (and not a written one).
+  bool makes_views = false;     // ... a list of views.
 };
 
 // The derivative of a schema's row, made once for each.
