@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "tierup/kernels/memory/spare_pages.h"
+
 namespace tierup::tier {
 namespace {
 
@@ -112,8 +114,7 @@ PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled) {
     if (tried % row + 1 < row) return turn;
   }
   turn.is_warming_ = number < kWarmTurns;
-  turn.entry_ = entry;
-  turn.start_ = Clock::now();
+  turn.start(*entry);
   return turn;
 }
 
@@ -138,9 +139,18 @@ PlanTrial::Turn PlanTrial::look_again(SizedTrial& entry, Contender winner) const
     turn.contender_ = first < winner ? first : nth_offered(loser + 1);
   }
   if (left % kRow == 0) return turn;
-  turn.entry_ = &entry;
-  turn.start_ = Clock::now();
+  turn.start(entry);
   return turn;
+}
+
+void PlanTrial::Turn::start(SizedTrial& entry) {
+  entry_ = &entry;
+  spare_pages_ = kernels::time_for_spare_pages();
+  start_ = Clock::now();
+}
+
+PlanTrial::Clock::duration PlanTrial::Turn::time() const {
+  return Clock::now() - start_ - (kernels::time_for_spare_pages() - spare_pages_);
 }
 
 bool PlanTrial::Turn::finish(Clock::duration took) {

@@ -37,17 +37,22 @@ class PlanTrial {
    public:
     Contender contender() const { return contender_; }
     // The call ended well. True if it decided the trial of its sizes.
-    bool finish() { return finish(entry_ != nullptr ? Clock::now() - start_ : Clock::duration{}); }
+    bool finish() { return finish(entry_ != nullptr ? time() : Clock::duration{}); }
     // The same for a call that took so long.
     bool finish(Clock::duration took);
 
    private:
     friend class PlanTrial;
+    void start(SizedTrial& entry);
+    // Without what tier 0 takes only because a plan stands beside it: kernels/memory/spare_pages.h.
+    Clock::duration time() const;
+
     Contender contender_ = Contender::kPlan;
     SizedTrial* entry_ = nullptr;  // Null if the call is not measured.
     const PlanTrial* trial_ = nullptr;
     bool is_warming_ = false;
     Clock::time_point start_;
+    std::chrono::nanoseconds spare_pages_{0};
   };
 
   // `sized` must outlive this, and holds the trials of all sizes. `standard` serves where nothing

@@ -107,6 +107,7 @@ void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* inp
   CachedConvolution& conv = cache.get(convolution_key(g, channels_last ? 1 : 0, has_bias),
                                       [&] { return make_convolution(g, channels_last, has_bias); });
   auto* scratch = static_cast<char*>(thread_scratch(conv.scratch_bytes));
+  const WeightReading reading(weight, conv.weight.outer.get_desc().get_size(), g.multiplications());
   place(conv.input, input, scratch);
   place(conv.weight, weight, scratch);
   place(conv.output, output, scratch);
@@ -125,7 +126,6 @@ void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* inp
   execute(conv.primitive, arguments, count);
   reorder(conv.output, true);
   onednn_stream().wait();
-  give_back_after_reading(weight, conv.weight.outer.get_desc().get_size(), g.multiplications());
 }
 
 }  // namespace tierup::kernels

@@ -143,14 +143,14 @@ bool can_convolve_planes(const ConvGeometry& g) {
 void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
                      const float* bias, float* output) {
   const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
+  const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
+                              g.multiplications());
   const Data data{input, weight, bias, output};
   if (is_single(g)) {
     convolve_single(g, data);
   } else {
     convolve_dense(g, data);
   }
-  give_back_after_reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
-                          g.multiplications());
 }
 
 }  // namespace tierup::kernels

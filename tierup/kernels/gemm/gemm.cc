@@ -388,11 +388,11 @@ void multiply(const GemmProblem& problem) {
 }  // namespace
 
 void gemm(const GemmProblem& problem) {
-  multiply(problem);
   const auto bytes = static_cast<size_t>(problem.k) * item_size(problem.dtype);
   const int64_t multiplications = problem.m * problem.n * problem.k;
-  give_back_after_reading(problem.a.data, static_cast<size_t>(problem.m) * bytes, multiplications);
-  give_back_after_reading(problem.b.data, static_cast<size_t>(problem.n) * bytes, multiplications);
+  const WeightReading a(problem.a.data, static_cast<size_t>(problem.m) * bytes, multiplications);
+  const WeightReading b(problem.b.data, static_cast<size_t>(problem.n) * bytes, multiplications);
+  multiply(problem);
 }
 
 }  // namespace tierup::kernels

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tierup::kernels {
@@ -101,6 +102,24 @@ void drop_pages(const void* data, size_t bytes) {
   drop_pages(range, [&pages](PageRange some) { return pages.written(some); });
 }
 
+// All at once where the system knows how to, else with the reads that follow.
+void bring_pages(PageRange range) {
+#if defined(MADV_POPULATE_READ)
+  if (range.bytes > 0) madvise(range.begin, range.bytes, MADV_POPULATE_READ);
+#else
+  static_cast<void>(range);
+#endif
+}
+
+thread_local std::chrono::nanoseconds spare_pages_time{0};
+
+template <typename Work>
+void timed(const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  spare_pages_time += std::chrono::steady_clock::now() - begin;
+}
+
 // Of the process, as mappings are.
 class SparePages {
  public:
@@ -111,8 +130,17 @@ class SparePages {
 
   void add(const void* data, size_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (weights_.size() < kMaxWeights) weights_[data] = {bytes, kReaders, false};
+    if (weights_.size() < kMaxWeights) weights_[data] = {bytes, kReaders, false, true};
     count_.store(weights_.size(), std::memory_order_relaxed);
+  }
+
+  // The bytes at `data` that were let go of, which the caller brings back; 0 if none.
+  size_t bring_back(const void* data) {
+    if (count_.load(std::memory_order_relaxed) == 0) return 0;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = weights_.find(data);
+    if (found == weights_.end() || !std::exchange(found->second.is_away, false)) return 0;
+    return found->second.bytes;
   }
 
   // The bytes to give back that begin at `data`; 0 if none. With `leaves`, they are for take_left.
@@ -124,6 +152,7 @@ class SparePages {
     found->second.was_left = leaves;
     if (leaves) return 0;
     const size_t bytes = found->second.bytes;
+    found->second.is_away = true;
     if (--found->second.readers == 0) weights_.erase(found);
     count_.store(weights_.size(), std::memory_order_relaxed);
     return bytes;
@@ -134,6 +163,7 @@ class SparePages {
     const auto found = weights_.find(data);
     if (found == weights_.end() || !found->second.was_left) return 0;
     found->second.was_left = false;
+    found->second.is_away = true;
     return found->second.bytes;
   }
 
@@ -142,6 +172,7 @@ class SparePages {
     size_t bytes;
     int readers;
     bool was_left;  // Readers brought its pages back.
+    bool is_away;   // None brought them back since they were let go of.
   };
   std::atomic<size_t> count_{0};
   std::mutex mutex_;
@@ -183,12 +214,22 @@ void give_back_pages(const Tensor& weight) {
   drop_pages(weight.raw(), weight.bytes());
 }
 
-void give_back_after_reading(const void* weight, size_t bytes, int64_t multiplications) {
-  if (bytes < kLeastSpareBytes) return;
-  const auto numbers = static_cast<int64_t>(bytes / sizeof(float));
-  const bool leaves = multiplications / numbers < kLeastWork;
-  if (const size_t spare = SparePages::of_process().take(weight, leaves)) drop_pages(weight, spare);
+WeightReading::WeightReading(const void* weight, size_t bytes, int64_t multiplications)
+    : weight_(weight), bytes_(bytes), multiplications_(multiplications) {
+  if (bytes_ < kLeastSpareBytes) return;
+  const size_t away = SparePages::of_process().bring_back(weight_);
+  if (away > 0) timed([&] { bring_pages(whole_pages(weight_, away)); });
 }
+
+WeightReading::~WeightReading() {
+  if (bytes_ < kLeastSpareBytes) return;
+  const auto numbers = static_cast<int64_t>(bytes_ / sizeof(float));
+  const bool leaves = multiplications_ / numbers < kLeastWork;
+  const size_t spare = SparePages::of_process().take(weight_, leaves);
+  if (spare > 0) timed([&] { drop_pages(weight_, spare); });
+}
+
+std::chrono::nanoseconds time_for_spare_pages() { return spare_pages_time; }
 
 void give_back_left_pages(const Tensor& weight) {
   if (weight.storage()->owns_memory()) return;

@@ -8,9 +8,13 @@
 // it, whose call would take several times as long for it (a ResNet-18 over images of 32x32: 17 ms
 // instead of 6). What these leave goes when the job that made the packed form is done.
 //
+// Letting go and bringing back are no part of what a reader takes when the weight is its own: they
+// are timed, so that whoever compares calls can leave them out.
+//
 // Pages that were written stay, and so does everything where the system cannot say which they are.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -45,9 +49,24 @@ inline constexpr size_t kLeastSpareBytes = size_t{1} << 18U;
 // letting go of its pages and having them read again.
 inline constexpr int64_t kLeastWork = 64;
 
-// Called by products and convolutions with each operand that they have read, its bytes, and how
-// often they multiplied. Any thread.
-void give_back_after_reading(const void* weight, size_t bytes, int64_t multiplications);
+// Stands while a product or a convolution reads an operand of so many bytes, and multiplies so
+// often: pages that were let go of come back at its beginning, all at once, and go at its end. Any
+// thread.
+class WeightReading {
+ public:
+  WeightReading(const void* weight, size_t bytes, int64_t multiplications);
+  ~WeightReading();
+  WeightReading(const WeightReading&) = delete;
+  WeightReading& operator=(const WeightReading&) = delete;
+
+ private:
+  const void* const weight_;
+  const size_t bytes_;
+  const int64_t multiplications_;
+};
+
+// What letting go of pages and bringing them back took the calling thread's readers, ever.
+std::chrono::nanoseconds time_for_spare_pages();
 
 // Lets go of a weight's pages that readers left since they were let go of last. Any thread.
 void give_back_left_pages(const Tensor& weight);

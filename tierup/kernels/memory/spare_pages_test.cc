@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -106,6 +107,22 @@ TEST_F(SparePages, AreLeftByReadersThatDoLittleWithThemUntilTheJobIsDone) {
   EXPECT_LT(resident_mib(), before - 12);
 }
 
+TEST_F(SparePages, ComeBackBeforeTheyAreReadInTimeThatIsTold) {
+  multiply(1);
+  const int64_t before = resident_mib();
+  give_back_pages(weight_);
+  if (resident_mib() > before - 12) GTEST_SKIP() << "this system keeps the pages of a mapped file";
+  const auto before_reading = time_for_spare_pages();
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const WeightReading reading(weight_.raw(), weight_.bytes(), kLeastWork * kSide * kSide);
+    EXPECT_GT(resident_mib(), before - 4);
+  }
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(time_for_spare_pages() - before_reading, took / 4);
+  EXPECT_LE(time_for_spare_pages() - before_reading, took);
+}
+
 TEST_F(SparePages, StayInTheSystemsCache) {
   multiply();
   give_back_pages(weight_);
@@ -117,7 +134,7 @@ TEST_F(SparePages, KeepWhatWasWrittenToThem) {
   auto* numbers = static_cast<float*>(data_);
   numbers[kSide * 1000] = 7;
   give_back_pages(weight_);
-  give_back_after_reading(weight_.raw(), weight_.bytes(), kLeastWork * kSide * kSide);
+  { const WeightReading reading(weight_.raw(), weight_.bytes(), kLeastWork * kSide * kSide); }
   EXPECT_EQ(numbers[kSide * 1000], 7);
   EXPECT_EQ(numbers[kSide * 1000 + 1], 0);
 }
@@ -165,7 +182,7 @@ TEST_F(SparePages, KeepWhatIsWrittenWhereNobodyCanSayAfterwardsWhichPagesWere) {
 TEST_F(SparePages, StayWhereNothingWasGivenBack) {
   multiply();
   const int64_t before = resident_mib();
-  give_back_after_reading(weight_.raw(), weight_.bytes(), kLeastWork * kSide * kSide);
+  { const WeightReading reading(weight_.raw(), weight_.bytes(), kLeastWork * kSide * kSide); }
   EXPECT_GE(resident_mib(), before - 1);
 }
 
@@ -173,7 +190,7 @@ TEST(OwnMemory, IsNotGivenBack) {
   const Tensor own = Tensor::empty(IntVector{kSide, kSide}, ScalarType::kFloat);
   std::fill_n(own.data<float>(), own.numel(), 3.0F);
   give_back_pages(own);
-  give_back_after_reading(own.raw(), own.bytes(), kLeastWork * kSide * kSide);
+  { const WeightReading reading(own.raw(), own.bytes(), kLeastWork * kSide * kSide); }
   EXPECT_EQ(own.data<float>()[kSide], 3.0F);
 }
 
