@@ -14,12 +14,22 @@ from . import _core
 _tickets = itertools.count(1)
 
 
+def _waking(runs: weakref.ref):
+    def wake() -> None:
+        alive = runs()
+        if alive is not None:
+            alive._wake()
+
+    return wake
+
+
 class _Runs:
     """Runs under way, by ticket: the future and the token that stops the run."""
 
     def __init__(self):
         self._pending: dict[int, tuple] = {}
-        self._core = _core.Completions(self._wake)
+        # Not a method of this object: the collector does not see what the extension holds.
+        self._core = _core.Completions(_waking(weakref.ref(self)))
 
     def _wake(self) -> None:
         self._drain()
@@ -65,8 +75,11 @@ class LoopRuns(_Runs):
 
     def _wake(self) -> None:
         loop = self._loop()
-        if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._drain)
+        if loop is None or loop.is_closed():
+            for ticket, _, _ in self._core.drain():
+                self._pending.pop(ticket, None)  # Its future keeps the loop.
+            return
+        loop.call_soon_threadsafe(self._drain)
 
     def run(self, loop, executor, args, kwargs, time_limit):
         future = loop.create_future()
@@ -89,8 +102,17 @@ def run_async(executor, args, kwargs, time_limit=None):
     loop = asyncio.get_running_loop()
     runs = _by_loop.get(loop)
     if runs is None:
+        _drop_closed()
         runs = _by_loop[loop] = LoopRuns(loop)
     return runs.run(loop, executor, args, kwargs, time_limit)
+
+
+def _drop_closed() -> None:
+    """Nobody can wait for runs of a closed loop, and their futures keep it."""
+    for loop, runs in list(_by_loop.items()):
+        if loop.is_closed():
+            runs.cancel_all()
+            del _by_loop[loop]
 
 
 def submit(executor, args, kwargs, time_limit=None):

@@ -56,9 +56,10 @@ class _Bound:
         options = {"tiering": graph.options.tiering} if graph.options.tiering else {}
         self.model = _core.Model((graph.program.json, tensors), options)
         self.call = _core.GraphCall(self.watch, self.model, graph.program.fed, graph.forms, _shape_result)
-        # Another object may come to lie where a dead weight lay.
-        for position in positions:
-            weakref.finalize(arguments[position], _forget, weakref.ref(graph), weakref.ref(self)).atexit = False
+        # Another object may come to lie where a dead weight lay. These references go with this object.
+        self.alive = True
+        own, graph = weakref.ref(self), weakref.ref(graph)
+        self.ends = [weakref.ref(arguments[position], lambda _: _forget(graph, own)) for position in positions]
 
 
 def _forget(graph: weakref.ref, bound: weakref.ref) -> None:
@@ -80,7 +81,7 @@ class Graph:
         self.fixed = len(results) < len(self.program.outputs)
         self.is_random = any(_is_random(node.target) for node in graph_module.graph.nodes)
         self.variants: list[_Bound] = []
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # The collector may end a weight while it is held.
         # Missing operators are told now, not in a call: over weights without numbers.
         self.probe()
         _graphs.add(self)
@@ -95,9 +96,9 @@ class Graph:
         _core.Model((self.program.json, {}), options).close()
 
     def forget(self, bound: _Bound) -> None:
+        bound.alive = False
         with self.lock:
-            if bound in self.variants:
-                self.variants.remove(bound)
+            self.variants = [variant for variant in self.variants if variant.alive]
 
     def bound(self, arguments: list) -> _Bound:
         for variant in self.variants:
@@ -109,7 +110,8 @@ class Graph:
                 self.bind(tracked)  # Writes to the others would not be seen.
         made = _Bound(self, arguments)
         with self.lock:
-            self.variants = [made, *self.variants[: _MAX_VARIANTS - 1]]
+            kept = [made, *self.variants[: _MAX_VARIANTS - 1]]
+            self.variants = [variant for variant in kept if variant.alive]
         return made
 
     def __call__(self, arguments: list) -> list:

@@ -85,6 +85,7 @@ class ThreadCache {
       account(-static_cast<int64_t>(bytes_of_class(index)));
       return block;
     }
+    ++missed_[size.index];
     return nullptr;
   }
 
@@ -92,6 +93,7 @@ class ThreadCache {
     const SizeClass size = class_of_block(block, least);
     if (size.index >= kClassCount || size.bytes > kMaxCachedBytes) return false;
     if (held_ + size.bytes > kMaxThreadCacheBytes) return false;
+    if (bins_[size.index].size() >= missed_[size.index]) return false;
     if (!add(bins_[size.index], block)) return false;
     mark_unusable(block, size.bytes);
     account(static_cast<int64_t>(size.bytes));
@@ -122,6 +124,9 @@ class ThreadCache {
   }
 
   std::array<std::vector<void*>, kClassCount> bins_;
+  // How often a block of the class was asked for and none was there. No more are kept: a thread
+  // that only frees what others make would pile them up.
+  std::array<size_t, kClassCount> missed_{};
   size_t held_ = 0;
 };
 

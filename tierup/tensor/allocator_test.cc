@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "tierup/base/error.h"
 
@@ -71,6 +73,22 @@ TEST(Allocator, LendsLargerBlocksThatGoBackToTheirClass) {
   free_bytes(again, kMegabyte);
   release_thread_cache();
   EXPECT_EQ(allocator_stats().cached_bytes, 0);
+}
+
+TEST(Allocator, AThreadThatOnlyFreesWhatOthersMakeKeepsNothing) {
+  constexpr size_t kBytes = 3000;
+  std::vector<void*> blocks;
+  std::thread maker([&] {
+    for (int i = 0; i < 100; ++i) blocks.push_back(allocate_bytes(kBytes));
+  });
+  maker.join();
+  std::thread([&] {
+    const int64_t before = allocator_stats().cached_bytes;
+    for (void* block : blocks) free_bytes(block, kBytes);
+    EXPECT_EQ(allocator_stats().cached_bytes, before);
+    free_bytes(allocate_bytes(kBytes), kBytes);  // One that was asked for is kept.
+    EXPECT_GT(allocator_stats().cached_bytes, before);
+  }).join();
 }
 
 TEST(Allocator, RefusalsAreErrorsAndLeaveItUsable) {
