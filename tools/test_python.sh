@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 build=${BUILD:-build/release}
 work=build/python-tests
 python=${PYTHON:-python3}
+export TIERUP_COMMAND=$PWD/$build/tierup
 passed=0
 failed=0
 
