@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/finished_rows.h"
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/net/step_loops.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
@@ -78,6 +80,7 @@ void Emitter::convolution(const Layer& layer) {
   switch (algorithm) {
     case Algorithm::kOneDnn: return onednn_convolution(layer);
     case Algorithm::kPanels: return panels(layer);
+    case Algorithm::kPlanes: return planes(layer);
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew: return winograd(layer, algorithm);
@@ -171,6 +174,40 @@ void Emitter::panels(const Layer& layer) {
       plan.scratch());
   act_panels(layer, problem, plan, h);
   settle(layer.output, h.target);
+}
+
+bool Emitter::is_for_planes(const Layer& layer) {
+  const ConvGeometry& g = layer.conv;
+  const int input = layer.inputs[0];
+  return g.groups > 1 && g.in_channels == g.groups && g.out_channels == g.groups &&
+         g.out_channels < kConvolutionRun && can_convolve_planes(g) &&
+         same_layout(any_place(input).layout, row_major(value(input).sizes));
+}
+
+void Emitter::planes(const Layer& layer) {
+  const ConvGeometry& g = layer.conv;
+  const IntVector& sizes = value(layer.output).sizes;
+  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const BufferLayout weights = stored(layer.id * 2, row_major(weight_sizes(g)), [&](char* to) {
+    const Tensor weight = dense_weight(layer);
+    std::copy_n(weight.data<float>(), weight.numel(), reinterpret_cast<float*>(to));
+    give_back_pages(weight);
+  });
+  const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = fresh(row_major(sizes));
+  act(
+      [=](Bases bases) {
+        convolve_planes(g, at(bases, source), at(bases, weights), at(bases, bias),
+                        at(bases, target));
+      },
+      {source, weights, bias, target});
+  if (!layer.epilogue.empty()) {
+    const FinishedRows finish = finished_in_place(layer, target);
+    const int64_t points = g.out_points();
+    act([=](Bases bases) { finish.run(bases, g.batch * g.out_channels, points, [](auto...) {}); },
+        {finish.summand, target});
+  }
+  settle(layer.output, target);
 }
 
 }  // namespace tierup::kernels::net

@@ -39,6 +39,12 @@ constexpr int64_t kMostForOneThread = int64_t{1} << 19;
 
 constexpr int64_t kStepGrain = 16384;  // Numbers worth a thread.
 
+// The step of the epilogue that adds another value, if there is one.
+auto summed_up(const Layer& layer) {
+  return std::find_if(layer.epilogue.begin(), layer.epilogue.end(),
+                      [](const Epilogue& e) { return e.summand >= 0; });
+}
+
 }  // namespace
 
 int Emitter::threads_for(const Layer& layer) const {
@@ -102,8 +108,7 @@ Emitter::FinishedRows Emitter::finished_rows(const Layer& layer, const BufferLay
                                              bool may_overwrite) {
   FinishedRows rows;
   rows.steps = *store_steps(layer);
-  const auto sum = std::find_if(layer.epilogue.begin(), layer.epilogue.end(),
-                                [](const Epilogue& e) { return e.summand >= 0; });
+  const auto sum = summed_up(layer);
   const bool has_summand = sum != layer.epilogue.end();
   if (has_summand) rows.summand = place_in(sum->summand, source.layout);
   const auto is_summand = [&](int input) {
@@ -115,6 +120,13 @@ Emitter::FinishedRows Emitter::finished_rows(const Layer& layer, const BufferLay
       is_read_too || !may_overwrite ? fresh(source.layout) : over(layer.inputs[0], source);
   if (!has_summand) rows.summand = rows.target;
   return rows;
+}
+
+Emitter::FinishedRows Emitter::finished_in_place(const Layer& layer, const BufferLayout& target) {
+  const auto sum = summed_up(layer);
+  const bool has_summand = sum != layer.epilogue.end();
+  return {target, has_summand ? place_in(sum->summand, target.layout) : target,
+          *store_steps(layer)};
 }
 
 void Emitter::activation(const Layer& layer) {

@@ -49,6 +49,7 @@ const char* name_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kOneDnn: return "oneDNN";
     case Algorithm::kPanels: return "panels";
+    case Algorithm::kPlanes: return "planes";
     case Algorithm::kWinograd2: return "Winograd by tiles of 2";
     case Algorithm::kWinograd4: return "Winograd by tiles of 4";
     case Algorithm::kWinogradFew: return "Winograd by few tiles of 4";
@@ -75,6 +76,7 @@ char* TrialRoom::at_least(Part part, size_t bytes) {
 Algorithm Emitter::algorithm_for(const Layer& layer) {
   const std::vector<Algorithm> candidates = candidates_for(layer.conv, options_.is_fast);
   if (!store_steps(layer)) return Algorithm::kOneDnn;
+  if (is_for_planes(layer)) return Algorithm::kPlanes;
   if (candidates.size() == 1) return candidates.front();
   if (!options_.measures) {
     const Algorithm known = weights_.algorithm(layer.id).value_or(Algorithm::kOneDnn);
@@ -137,6 +139,7 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kOneDnn: return attempt_onednn(part, ends_with_large_swish(layer));
     case Algorithm::kPanels: return attempt_panels(panels_of(part), *store_steps(part));
+    case Algorithm::kPlanes: break;  // Taken without a trial.
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew:

@@ -177,6 +177,8 @@ class Emitter {
   struct FinishedRows;
   FinishedRows finished_rows(const Layer& layer, const BufferLayout& source,
                              bool may_overwrite = true);
+  // The epilogue over what stands in the target already.
+  FinishedRows finished_in_place(const Layer& layer, const BufferLayout& target);
   void layer_norm(const Layer& layer);
   void rms_norm(const Layer& layer);
   void softmax(const Layer& layer);
@@ -221,6 +223,10 @@ class Emitter {
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, Algorithm algorithm);
   void panels(const Layer& layer);
+  // Each channel on its own, of an image that lies as planes, and fewer channels than stand in a
+  // vector: with the channels innermost most of its lanes are idle, points of a plane fill it.
+  bool is_for_planes(const Layer& layer);
+  void planes(const Layer& layer);
   PanelConvolution panels_of(const Layer& layer);
   // What our own convolutions read and write beside their source.
   struct OwnHomes {

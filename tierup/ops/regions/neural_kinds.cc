@@ -2,6 +2,7 @@
 #include "tierup/ops/regions/neural_net.h"
 
 #include "tierup/kernels/gemm/gemm.h"
+#include "tierup/kernels/net/panel_convolution.h"
 
 namespace tierup::ops {
 namespace {
@@ -90,6 +91,11 @@ bool is_small_product(IntSpan left, IntSpan right) {
   if (left.size() < 2 || right.size() < 2) return false;
   const int64_t rows = left[left.size() - 2];
   return kernels::is_small_product(rows, left.back(), right.back());
+}
+
+bool is_stencil_of_planes(IntSpan image, IntSpan weight) {
+  return image.size() == weight.size() && weight.size() > 2 && weight[1] == 1 &&
+         weight[0] == image[1] && weight[0] < kernels::net::kConvolutionRun;
 }
 
 }  // namespace tierup::ops

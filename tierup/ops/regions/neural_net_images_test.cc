@@ -347,6 +347,30 @@ TEST_P(NetOfImages, volumes_grow_by_windows_side_by_side) {
   }
 }
 
+// A stencil over a few planes (blurs, Laplacians of simulations): they are read as they come.
+TEST_P(NetOfImages, few_planes_are_convolved_each_on_its_own) {
+  const ThreadCountScope threads(2);
+  for (const int64_t channels : {2, 3, 15}) {
+    for (const int64_t dilation : {1, 2}) {
+      for (const bool has_summand : {false, true}) {
+        SCOPED_TRACE(channels);
+        Line line;
+        const int p = line.add("aten::pad", {L::v(0), L::c(ints({dilation, dilation, 1, 1})),
+                                             L::c("replicate"), L::c(IValue())});
+        int y = line.convolution(p, numbers({channels, 1, 3, 3}, 6, 0.3F), numbers({channels}, 7),
+                                 1, dilation - 1, dilation, channels);
+        std::vector<IValue> inputs{numbers({2, channels, 9, 8}, 8)};
+        if (has_summand) {
+          y = line.add("aten::add.Tensor", {L::v(y), L::v(line.input()), L::c(1)});
+          inputs.push_back(numbers({2, channels, 9, 6 + 2 * dilation}, 9));
+        }
+        const int r = line.add("aten::relu", {L::v(y)});
+        expect_same_thrice(*line.make({r}), inputs);
+      }
+    }
+  }
+}
+
 // ShuffleNet's shuffle, written as views: channels stay innermost.
 TEST_P(NetOfImages, views_that_join_channels) {
   Line line;

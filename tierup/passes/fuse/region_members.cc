@@ -73,6 +73,16 @@ TensorFacts seen_facts(const Value* value, const ir::ValueHints& hints) {
 
 namespace {
 
+// A constant, or a tensor without data of sizes that were all seen.
+std::optional<Tensor> seen_meta_tensor(const Value* value, const ir::ValueHints& hints) {
+  if (const IValue* constant = constant_of(value)) {
+    return constant->is_tensor() ? std::optional(constant->to_tensor()) : std::nullopt;
+  }
+  const std::optional<IntVector> sizes = static_sizes(seen_facts(value, hints).sizes);
+  if (!sizes) return std::nullopt;
+  return ops::meta_tensor(*sizes);
+}
+
 // As it was seen.
 bool is_small_product(const Node& node, OpKind kind, const ir::ValueHints& hints) {
   if (kind != OpKind::kMatmul) return false;
@@ -84,6 +94,14 @@ bool is_small_product(const Node& node, OpKind kind, const ir::ValueHints& hints
   return ops::is_small_product(*sizes[0], *sizes[1]);
 }
 
+// As it was seen.
+bool is_stencil_of_planes(const Node& node, OpKind kind, const ir::ValueHints& hints) {
+  if (kind != OpKind::kConv && kind != OpKind::kConvolution) return false;
+  const std::optional<Tensor> input = seen_meta_tensor(node.input(0), hints);
+  const std::optional<Tensor> weight = seen_meta_tensor(node.input(1), hints);
+  return input && weight && ops::is_stencil_of_planes(input->sizes(), weight->sizes());
+}
+
 }  // namespace
 
 bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints) {
@@ -91,6 +109,7 @@ bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints&
   bool has_small = false;
   bool has_softmax = false;
   for (const RegionMember& member : members) {
+    if (is_stencil_of_planes(*member.node, member.kind, hints)) continue;
     const bool is_small = is_small_product(*member.node, member.kind, hints);
     (is_small ? has_small : has_large) |= ops::is_heavy(member.kind);
     has_softmax |= member.kind == OpKind::kSoftmax;
@@ -99,16 +118,6 @@ bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints&
 }
 
 namespace {
-
-// A constant, or a tensor without data of sizes that were all seen.
-std::optional<Tensor> seen_meta_tensor(const Value* value, const ir::ValueHints& hints) {
-  if (const IValue* constant = constant_of(value)) {
-    return constant->is_tensor() ? std::optional(constant->to_tensor()) : std::nullopt;
-  }
-  const std::optional<IntVector> sizes = static_sizes(seen_facts(value, hints).sizes);
-  if (!sizes) return std::nullopt;
-  return ops::meta_tensor(*sizes);
-}
 
 // Point-wise, over rows, or a view that copies nothing. A row operator is called as a step would
 // be, which takes longer than what a net does for a single row.

@@ -40,8 +40,8 @@ struct RegionMember {
 inline std::span<ir::Value* const> outputs_of(const RegionMember& member) {
   return member.unpacking != nullptr ? member.unpacking->outputs() : member.node->outputs();
 }
-// Whether a net gains something. Small products of what comes at run time leave the rest to a
-// fusion group, but for softmaxes of their short rows.
+// Whether a net gains something. Small products of what comes at run time, and stencils over a few
+// planes, leave the rest to a fusion group, but for softmaxes of short rows.
 bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);
 
 // Whether a region is left to fusion groups, which do it in less time than a net (fuse_products.h):

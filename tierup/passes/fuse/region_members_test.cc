@@ -68,6 +68,39 @@ TEST(RegionMembers, ViewsThatMayCopyStayInNets) {
             1);
 }
 
+// What stands around a stencil over `channels` planes.
+int64_t nets_around_stencil(int64_t channels) {
+  std::string weight = "1.";
+  for (int64_t i = 1; i < channels * 9; ++i) weight += ", 0.5";
+  ir::TextContext context;
+  context.operators = &ops::OpTable::instance();
+  const auto graph = ir::parse_graph(fmt::format(R"(graph @f(%x : Float(1, {0}, 9, 9)) {{
+  %w : Tensor = prim::Constant[value=tensor(Float, [{0}, 1, 3, 3], [{1}])]()
+  %none : NoneType = prim::Constant[value=None]()
+  %one : int = prim::Constant[value=1]()
+  %ones : List[int] = prim::Constant[value=list[int](1, 1)]()
+  %groups : int = prim::Constant[value={0}]()
+  %c : Tensor = aten::conv2d(%x, %w, %none, %ones, %ones, %ones, %groups)
+  %s : Tensor = aten::add.Tensor(%c, %x, %one)
+  %y : Tensor = aten::relu(%s)
+  return (%y)
+}})",
+                                                 channels, weight),
+                                     context);
+  const Pass passes[] = {*find_pass("neural_regions")};
+  const PipelineReport report = run_passes(*graph, passes, {});
+  const auto& counters = report.at(0).counters;
+  const auto found = counters.find("regions");
+  return found == counters.end() ? 0 : found->second;
+}
+
+TEST(RegionMembers, StencilsOverAFewPlanesAreLeftToGroups) {
+  EXPECT_EQ(nets_around_stencil(1), 0);
+  EXPECT_EQ(nets_around_stencil(2), 0);
+  EXPECT_EQ(nets_around_stencil(15), 0);
+  EXPECT_EQ(nets_around_stencil(16), 1);
+}
+
 TEST(RegionMembers, GatesAreLeftToGroups) {
   const char* const gates =
       "  %s : Float(1, 8) = aten::add.Tensor(%p, %p, %one)\n"
