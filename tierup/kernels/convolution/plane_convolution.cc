@@ -31,6 +31,7 @@ PlanePart whole_plane(const ConvGeometry& g) {
   p.pad_top = g.padding[1];
   p.pad_left = g.padding[2];
   p.in_channels = g.in_channels / g.groups;
+  p.plane_step = p.height * p.width;
   p.rows = g.out_channels / g.groups;
   return p;
 }
@@ -104,6 +105,19 @@ void convolve_dense(const ConvGeometry& g, const Data& data) {
   });
 }
 
+// The depths that the windows of one depth of the result reach over, [first, end) of the kernel's.
+struct Depths {
+  int64_t first, end;
+  int64_t plane;  // Of the input, that the first one reads.
+};
+Depths depths_of(const ConvGeometry& g, int64_t depth) {
+  const int64_t at = depth * g.stride[0] - g.padding[0];
+  const int64_t step = g.dilation[0];
+  const int64_t first = at < 0 ? std::min((-at + step - 1) / step, g.kernel[0]) : 0;
+  const int64_t inside = at < g.in[0] ? (g.in[0] - at + step - 1) / step : 0;
+  return {first, std::clamp(inside, first, g.kernel[0]), at + first * step};
+}
+
 // Each output channel reads one input channel.
 void convolve_single(const ConvGeometry& g, const Data& data) {
   const PlanePart whole = whole_plane(g);
@@ -111,10 +125,19 @@ void convolve_single(const ConvGeometry& g, const Data& data) {
   constexpr int64_t kPoints = 4096;  // Of a part, about.
   const int64_t rows = std::clamp<int64_t>(kPoints / whole.out_width, 8, whole.out_height + 8);
   const int64_t parts = (whole.out_height + rows - 1) / rows;
-  parallel_for(0, g.batch * g.out_channels * parts, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, g.batch * g.out_channels * g.out[0] * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t plane = index / parts;
-      PlanePart p = part_of(whole, data, plane / whole.rows, plane % g.out_channels, plane);
+      const int64_t channel = plane / g.out[0];
+      const Depths depths = depths_of(g, plane % g.out[0]);
+      PlanePart p = whole;
+      p.in_channels = depths.end - depths.first;
+      p.plane_step *= g.dilation[0];
+      p.input = data.input + (channel / whole.rows * g.in[0] + depths.plane) * p.height * p.width;
+      const int64_t window = channel % g.out_channels * g.kernel[0] + depths.first;
+      p.weight = data.weight + window * p.kernel_points();
+      p.bias = data.bias != nullptr ? data.bias + channel % g.out_channels : nullptr;
+      p.output = data.output + plane * p.out_points();
       p.rows = 1;
       p.first_point = index % parts * rows * p.out_width;
       p.last_point = std::min(p.first_point + rows * p.out_width, p.out_points());
@@ -133,9 +156,8 @@ bool is_single(const ConvGeometry& g) {
 }  // namespace
 
 bool can_convolve_planes(const ConvGeometry& g) {
-  if (g.transposed || g.in[0] != 1 || g.out[0] != 1 || g.kernel[0] != 1 || g.padding[0] != 0) {
-    return false;
-  }
+  const bool is_volume = g.in[0] != 1 || g.out[0] != 1 || g.kernel[0] != 1 || g.padding[0] != 0;
+  if (g.transposed || (is_volume && !is_single(g))) return false;
   return g.kernel_points() <= kMostKernelPoints &&
          std::min(g.stride[2], (g.kernel[2] - 1) * g.dilation[2] + 1) <= kMostPhases;
 }

@@ -12,7 +12,8 @@
 
 namespace tierup::kernels {
 
-// Whether convolve_planes takes this geometry: one or two dimensions, not transposed.
+// Whether convolve_planes takes this geometry: one or two dimensions, or three of which each
+// channel has windows of its own; not transposed.
 bool can_convolve_planes(const ConvGeometry& g);
 
 // input [batch, in, *], weight [out, in / groups, *] and output [batch, out, *] are row-major, bias
@@ -27,7 +28,8 @@ struct PlanePart {
   int64_t stride_y, stride_x;
   int64_t dilation_y, dilation_x;
   int64_t pad_top, pad_left;
-  int64_t in_channels;  // Of the group.
+  int64_t in_channels;  // Of the group; where one channel has several depths, those of a window.
+  int64_t plane_step;   // From one of their planes to the next.
   int64_t rows;         // Output channels.
   int64_t first_point, last_point;
   const float* input;   // The group's first plane.
@@ -44,6 +46,7 @@ using PlanePartFn = void (*)(const PlanePart& part);
 struct PlaneKernels {
   PlanePartFn dense;
   PlanePartFn single;  // Of one input channel and one output channel; points are whole rows.
+                       // A window that reaches over no plane gives the bias.
 };
 PlaneKernels plane_kernels_base();
 PlaneKernels plane_kernels_avx2();

@@ -48,6 +48,7 @@ double window_sum(const Case& c, int64_t index) {
   const ConvGeometry& g = c.g;
   const int64_t x = index % g.out[2];
   const int64_t y = index / g.out[2] % g.out[1];
+  const int64_t z = index / (g.out[2] * g.out[1]) % g.out[0];
   const int64_t plane = index / g.out_points();
   const int64_t channel = plane % g.out_channels;
   const int64_t in = g.in_channels / g.groups;
@@ -58,8 +59,12 @@ double window_sum(const Case& c, int64_t index) {
     const int64_t column = k % g.kernel[2] * g.dilation[2] + x * g.stride[2] - g.padding[2];
     const int64_t row =
         k / g.kernel[2] % g.kernel[1] * g.dilation[1] + y * g.stride[1] - g.padding[1];
+    const int64_t depth = k / (g.kernel[2] * g.kernel[1]) % g.kernel[0] * g.dilation[0] +
+                          z * g.stride[0] - g.padding[0];
     if (column < 0 || column >= g.in[2] || row < 0 || row >= g.in[1]) continue;
-    const int64_t source = (first + k / g.kernel_points()) * g.in_points() + row * g.in[2] + column;
+    if (depth < 0 || depth >= g.in[0]) continue;
+    const int64_t source = (first + k / g.kernel_points()) * g.in_points() +
+                           (depth * g.in[1] + row) * g.in[2] + column;
     sum += static_cast<double>(c.input[static_cast<size_t>(source)]) *
            c.weight[static_cast<size_t>(channel * in * g.kernel_points() + k)];
   }
@@ -140,6 +145,10 @@ TEST_P(PlaneConvolutionOn, SinglePlanesOfAwkwardSizes) {
       {{1, 7, 130}, {7, 1, 31}, {1}, {15}, {1}, 7},
       {{1, 2, 3, 3}, {2, 1, 3, 3}, {1}, {4}, {1}, 2},
       {{1, 1, 12, 12}, {1, 1, 3, 3}, {1}, {1}, {1}, 1},
+      {{2, 3, 5, 9, 11}, {3, 1, 3, 3, 3}, {1}, {1}, {1}, 3},
+      {{1, 3, 7, 6, 33}, {6, 1, 3, 2, 3}, {2, 1, 3}, {1, 0, 1}, {2, 1, 1}, 3},
+      {{1, 2, 1, 8, 8}, {2, 1, 2, 3, 3}, {3}, {4}, {1}, 2},
+      {{1, 2, 6, 4, 4}, {2, 1, 3, 1, 1}, {1}, {5, 0, 0}, {3, 1, 1}, 2},
   };
   for (const Sizes& sizes : all) {
     SCOPED_TRACE(::testing::PrintToString(sizes.input) + ::testing::PrintToString(sizes.weight));
@@ -197,6 +206,7 @@ TEST(PlaneConvolution, LeavesOthersToOthers) {
   EXPECT_TRUE(can({{1, 8, 4, 4}, {8, 8, 3, 3}, {1}, {1}, {1}}, false));
   EXPECT_FALSE(can({{1, 8, 4, 4}, {8, 8, 3, 3}, {1}, {1}, {1}}, true));
   EXPECT_FALSE(can({{1, 8, 4, 4, 4}, {8, 8, 3, 3, 3}, {1}, {1}, {1}}, false));
+  EXPECT_TRUE(can({{1, 8, 4, 4, 4}, {8, 1, 3, 3, 3}, {1}, {1}, {1}, 8}, false));
   EXPECT_FALSE(can({{1, 1, 90, 90}, {1, 1, 40, 40}, {1}, {0}, {1}}, false)) << "a huge window";
   EXPECT_FALSE(can({{1, 1, 1, 999}, {1, 1, 1, 40}, {1, 40}, {0}, {1}}, false)) << "40 phases";
   EXPECT_TRUE(can({{1, 64, 8, 8}, {64, 4, 3, 3}, {1}, {1}, {1}, 16}, false)) << "small groups";

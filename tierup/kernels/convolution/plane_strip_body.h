@@ -67,7 +67,7 @@ inline Strip strip_of(const PlanePart& p, int64_t top, int64_t rows, int64_t lef
 
 inline void fill_strip(const PlanePart& p, const Strip& s, const float* planes, int64_t channels,
                        float* to) {
-  for (int64_t c = 0; c < channels; ++c, planes += p.height * p.width) {
+  for (int64_t c = 0; c < channels; ++c, planes += p.plane_step) {
     for (int64_t r = 0; r < s.rows; ++r, to += s.pitch) {
       const int64_t y = s.first_row + r;
       if (y < 0 || y >= p.height) {

@@ -1,5 +1,6 @@
-// Convolution of one plane by one window (depthwise), for plane_convolution_*.cc: sums of a few
-// rows and vectors of points stand in registers while the window's numbers are gone through.
+// Convolution of one channel by one window (depthwise), for plane_convolution_*.cc: sums of a few
+// rows and vectors of points stand in registers while the window's numbers are gone through, one
+// plane after the other where the channel is a volume.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +27,9 @@ class SinglePlaneRunner {
   void run() {
     constexpr int kWide = 2;
     constexpr int kRows = 4;
-    const int64_t floats = strip_.plane() + kWide * kVectorFloats;
+    const int64_t floats = p_.in_channels * strip_.plane() + kWide * kVectorFloats;
     numbers_ = static_cast<float*>(thread_scratch(static_cast<size_t>(floats) * sizeof(float)));
-    fill_strip(p_, strip_, p_.input, 1, numbers_);
+    fill_strip(p_, strip_, p_.input, p_.in_channels, numbers_);
     strip_.offsets(p_, offsets_);
     int64_t column = 0;
     for (; p_.out_width - column > kVectorFloats; column += kWide * kVectorFloats) {
@@ -47,15 +48,18 @@ class SinglePlaneRunner {
     const float* from = numbers_ + row * row_step_ + column;
     FloatVector sums[kRows][kWide] = {};
     const int64_t points = p_.kernel_points();
-    for (int64_t k = 0; k < points; ++k) {
-      const FloatVector weight = p_.weight[k] - FloatVector{};
-      const float* source = from + offsets_[k];
+    const float* number = p_.weight;
+    for (int64_t c = 0; c < p_.in_channels; ++c, from += strip_.plane()) {
+      for (int64_t k = 0; k < points; ++k) {
+        const FloatVector weight = *number++ - FloatVector{};
+        const float* source = from + offsets_[k];
 #pragma GCC unroll 8
-      for (int i = 0; i < kRows; ++i) {
+        for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-        for (int v = 0; v < kWide; ++v) {
-          sums[i][v] = multiply_add(weight, load_vector(source + i * row_step_ + v * kVectorFloats),
-                                    sums[i][v]);
+          for (int v = 0; v < kWide; ++v) {
+            sums[i][v] = multiply_add(
+                weight, load_vector(source + i * row_step_ + v * kVectorFloats), sums[i][v]);
+          }
         }
       }
     }

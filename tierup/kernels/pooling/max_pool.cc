@@ -6,7 +6,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/row_kernels.h"
-#include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/pooling/ordered_work.h"
 #include "tierup/kernels/pooling/pooling_window.h"
 
 namespace tierup::kernels {
@@ -24,18 +24,6 @@ template <typename T>
 inline bool beats(T value, T best) {
   if constexpr (std::is_floating_point_v<T>) return value > best || value != value;
   return value > best;
-}
-
-// Calls body(tag) for numbers a maximum is taken of; halves are widened before.
-template <typename Body>
-void dispatch_ordered(ScalarType work, const char* what, const Body& body) {
-  require(work != ScalarType::kBool, kBad, "\"{}\" not implemented for 'Bool'", what);
-  if (is_integral(work, false)) {
-    return dispatch_integral(work, what, [&]<typename Tag>(Tag) {
-      if constexpr (!std::is_same_v<typename Tag::type, bool>) body(Tag{});
-    });
-  }
-  dispatch_work(work, what, body);
 }
 
 // Positions of one dimension that a window covers: first, step and count, clipped to the input.
@@ -176,6 +164,23 @@ void max_into(const T* x, int64_t n, T* y) {
   }
 }
 
+// The largest of each column of the lines that windows reach over.
+template <typename T>
+void max_of_lines(const PoolWindow& w, const T* plane, const Reach& rz, const Reach& ry, T* best) {
+  bool is_first = true;
+  for (int64_t z = rz.first; z < rz.last; z += rz.step) {
+    for (int64_t y = ry.first; y < ry.last; y += ry.step, is_first = false) {
+      const T* line = plane + (z * w.in[1] + y) * w.in[2];
+      if (is_first) {
+        std::copy_n(line, w.in[2], best);
+      } else {
+        max_into(line, w.in[2], best);
+      }
+    }
+  }
+  if (is_first) std::fill_n(best, w.in[2], lowest<T>());
+}
+
 // Two lines of the width that all windows reach over: the maximum down each column, and that of
 // neighbours along the line, so that whole lines are worked on at once.
 template <typename T>
@@ -183,7 +188,7 @@ struct PoolLines {
   explicit PoolLines(const PoolWindow& w)
       : reach(w.dilation[2] * (w.kernel[2] - 1)),
         starts(std::max((w.out[2] - 1) * w.stride[2] + 1, w.in[2] + 2 * w.padding[2] - reach)),
-        columns(static_cast<size_t>(starts + reach)),
+        columns(static_cast<size_t>(starts + reach), lowest<T>()),
         windows(static_cast<size_t>(starts)) {}
   int64_t reach;   // From the first to the last position of a window.
   int64_t starts;  // Positions at which a window may start.
@@ -197,13 +202,7 @@ void pool_plane(const PoolWindow& w, const T* plane, T* out, PoolLines<T>& lines
     const Reach rz = reach_of(w, 0, z);
     for (int64_t y = 0; y < w.out[1]; ++y, out += w.out[2]) {
       const Reach ry = reach_of(w, 1, y);
-      std::fill(lines.columns.begin(), lines.columns.end(), lowest<T>());
-      for (int64_t iz = rz.first; iz < rz.last; iz += rz.step) {
-        for (int64_t iy = ry.first; iy < ry.last; iy += ry.step) {
-          max_into(plane + (iz * w.in[1] + iy) * w.in[2], w.in[2],
-                   lines.columns.data() + w.padding[2]);
-        }
-      }
+      max_of_lines(w, plane, rz, ry, lines.columns.data() + w.padding[2]);
       std::copy_n(lines.columns.begin(), lines.starts, lines.windows.begin());
       for (int64_t k = 1; k < w.kernel[2]; ++k) {
         max_into(lines.columns.data() + k * w.dilation[2], lines.starts, lines.windows.data());
@@ -216,11 +215,57 @@ void pool_plane(const PoolWindow& w, const T* plane, T* out, PoolLines<T>& lines
 
 template <typename T>
 void pool_values(const PoolWindow& w, const T* in, T* out) {
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, w.out_points()));
+  const int64_t points = std::max(w.in_points(), w.out_points());
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, points));
   parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
     PoolLines<T> lines(w);
     for (int64_t p = begin; p < end; ++p) {
       pool_plane(w, in + p * w.in_points(), out + p * w.out_points(), lines);
+    }
+  });
+}
+
+// Windows of one line that reach over whole runs of it: the largest down each column first, then
+// the largest of each window's columns, and where that stands.
+template <typename T>
+void pool_adaptive_line(const PoolWindow& w, const T* plane, const Reach& rz, const Reach& ry,
+                        T* columns, T* out, int64_t* indices) {
+  max_of_lines(w, plane, rz, ry, columns);
+  for (int64_t x = 0; x < w.out[2]; ++x) {
+    const Reach rx = adaptive_reach(w, 2, x);
+    T best = lowest<T>();
+    for (int64_t i = rx.first; i < rx.last; ++i) best = beats(columns[i], best) ? columns[i] : best;
+    int64_t found = w.in_points();
+    for (int64_t i = rx.first; i < rx.last; ++i) {
+      if (columns[i] != best) continue;
+      for (int64_t z = rz.first; z < rz.last && z * w.in[1] * w.in[2] < found; ++z) {
+        int64_t place = (z * w.in[1] + ry.first) * w.in[2] + i;
+        const int64_t end = std::min(found, (z * w.in[1] + ry.last) * w.in[2]);
+        while (place < end && plane[place] != best) place += w.in[2];
+        if (place < end) found = place;
+      }
+    }
+    out[x] = best;
+    indices[x] = found;
+    // The last NaN counts; it is equal to nothing.
+    if (best != best) max_of_window(w, {rz, ry, rx}, plane, out + x, indices + x);
+  }
+}
+
+template <typename T>
+void pool_adaptive(const PoolWindow& w, const T* in, T* out, int64_t* indices) {
+  const int64_t points = std::max(w.in_points(), w.out_points());
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, points));
+  parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
+    std::vector<T> columns(static_cast<size_t>(w.in[2]));
+    for (int64_t p = begin; p < end; ++p) {
+      int64_t at = p * w.out_points();
+      for (int64_t z = 0; z < w.out[0]; ++z) {
+        for (int64_t y = 0; y < w.out[1]; ++y, at += w.out[2]) {
+          pool_adaptive_line(w, in + p * w.in_points(), adaptive_reach(w, 0, z),
+                             adaptive_reach(w, 1, y), columns.data(), out + at, indices + at);
+        }
+      }
     }
   });
 }
@@ -257,58 +302,6 @@ std::vector<int64_t> fractional_starts(T sample, int64_t in, int64_t out, int64_
   }
   if (out > 0) starts[static_cast<size_t>(out - 1)] = in - kernel;
   return starts;
-}
-
-[[noreturn]] void fail_index(int64_t at, int64_t size) {
-  fail(ErrorCode::kOutOfRange, "Found an invalid max index: {} (output volumes are of size {})", at,
-       size);
-}
-
-// Sets each element of zeros at its index, plane by plane.
-Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVector& sizes,
-                      int64_t planes, bool add, const char* what) {
-  const ScalarType work = work_type(values.dtype());
-  const Tensor source = as_work(values, work);
-  const Tensor index = contiguous(indices);
-  const Tensor out = Tensor::empty(sizes, work);
-  fill(out, 0);
-  if (planes == 0 || values.numel() == 0) return to_dtype(out, values.dtype());
-  const int64_t from = values.numel() / planes;
-  const int64_t to = out.numel() / planes;
-  dispatch_ordered(work, what, [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    const T* taken = source.data<T>();
-    const int64_t* places = index.data<int64_t>();
-    const int64_t grain = std::max<int64_t>(1, 16384 / from);
-    parallel_for(0, planes, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) {
-        T* plane = out.data<T>() + p * to;
-        for (int64_t i = p * from; i < (p + 1) * from; ++i) {
-          const int64_t at = places[i];
-          if (at < 0 || at >= to) fail_index(at, to);
-          plane[at] = add ? static_cast<T>(plane[at] + taken[i]) : taken[i];
-        }
-      }
-    });
-  });
-  return to_dtype(out, values.dtype());
-}
-
-Tensor unpool(const Tensor& self, const Tensor& indices, const IntVector& output_size, int rank) {
-  require(indices.dtype() == ScalarType::kLong, kBad,
-          "elements in indices should be type int64 but got: {}",
-          scalar_type_name(indices.dtype()));
-  require(output_size.size() == static_cast<size_t>(rank), kBad,
-          "There should be exactly {} elements in output_size, but got {} elements.", rank,
-          output_size.size());
-  if (shape_string(self.sizes()) != shape_string(indices.sizes())) {
-    fail(kBad, "Expected shape of indices to be: {} but got: {}", shape_string(self.sizes()),
-         shape_string(indices.sizes()));
-  }
-  const PoolWindow w = resize_window(self, rank, {output_size.data(), output_size.size()});
-  return contiguous(
-      scatter_planes(self, indices, pooled_sizes(self, w), w.planes, false, "max_unpool"),
-      self.suggest_memory_format());
 }
 
 // Whether whole lines of windows are worked on; lines that are mostly padding are not worth (nor
@@ -351,11 +344,10 @@ std::tuple<Tensor, Tensor> max_pool_with_indices(const Tensor& self, const IntVe
 template <int kRank>
 std::tuple<Tensor, Tensor> adaptive_max_pool(const Tensor& self, const IntVector& output_size) {
   const PoolWindow w = resize_window(self, kRank, output_size);
-  return with_indices(
-      self, w, "adaptive_max_pool2d", [&]<typename T>(const T* in, T* out, int64_t* indices) {
-        pool_with_indices(w, in, out, indices,
-                          [&](int64_t, size_t d, int64_t i) { return adaptive_reach(w, d, i); });
-      });
+  return with_indices(self, w, "adaptive_max_pool2d",
+                      [&]<typename T>(const T* in, T* out, int64_t* indices) {
+                        pool_adaptive(w, in, out, indices);
+                      });
 }
 
 namespace {
@@ -430,34 +422,5 @@ template std::tuple<Tensor, Tensor> fractional_max_pool<2>(const Tensor&, const 
                                                            const IntVector&, const Tensor&);
 template std::tuple<Tensor, Tensor> fractional_max_pool<3>(const Tensor&, const IntVector&,
                                                            const IntVector&, const Tensor&);
-
-Tensor max_pool2d_backward(const Tensor& grad_output, const Tensor& self,
-                           const IntVector& kernel_size, const IntVector& stride,
-                           const IntVector& padding, const IntVector& dilation, bool ceil_mode,
-                           const Tensor& indices) {
-  const PoolWindow w = pool_window(self, 2, kernel_size, stride, padding, dilation, ceil_mode);
-  if (!(indices.dtype() == ScalarType::kLong && indices.numel() == grad_output.numel() &&
-        grad_output.numel() == w.planes * w.out_points())) {
-    fail(kBad, "max_pool2d_backward: expected grad_output and indices of size {}",
-         shape_string(pooled_sizes(self, w)));
-  }
-  const IntVector sizes(self.sizes().begin(), self.sizes().end());
-  return contiguous(
-      scatter_planes(grad_output, indices, sizes, w.planes, true, "max_pool2d_backward"),
-      self.suggest_memory_format());
-}
-
-Tensor max_unpool2d(const Tensor& self, const Tensor& indices, const IntVector& output_size) {
-  return unpool(self, indices, output_size, 2);
-}
-
-Tensor max_unpool3d(const Tensor& self, const Tensor& indices, const IntVector& output_size,
-                    const IntVector& stride, const IntVector& padding) {
-  require(stride.size() == 3 && padding.size() == 3, kBad,
-          "There should be exactly three elements in stride and padding");
-  for (const int64_t step : stride)
-    require(step > 0, kBad, "strides should be greater than zero, but got stride: {}", step);
-  return unpool(self, indices, output_size, 3);
-}
 
 }  // namespace tierup::kernels

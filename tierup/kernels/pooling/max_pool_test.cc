@@ -93,6 +93,36 @@ TEST(MaxPool, IndicesAreThoseOfTheFirstLargest) {
   }
 }
 
+// Ties, NaNs and infinities; windows that overlap, and more of them than there are columns.
+TEST(MaxPool, AdaptiveWindowsFindTheFirstLargest) {
+  const Tensor x = numbers({2, 3, 11, 13});
+  for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = std::floor(x.data<float>()[i] / 250);
+  for (const int64_t i : {40, 41, 160}) x.data<float>()[i] = std::nanf("");
+  for (int64_t i = 440; i < 572; ++i) x.data<float>()[i] = -std::numeric_limits<float>::infinity();
+  for (const IntVector& wanted :
+       {IntVector{2, 3}, IntVector{1, 1}, IntVector{11, 13}, IntVector{4, 20}, IntVector{3, 5}}) {
+    const auto [values, indices] = adaptive_max_pool<2>(x, wanted);
+    const auto begin = [](int64_t i, int64_t in, int64_t out) { return i * in / out; };
+    const auto end = [](int64_t i, int64_t in, int64_t out) {
+      return ((i + 1) * in + out - 1) / out;
+    };
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      const int64_t row = i / wanted[1] % wanted[0];
+      const int64_t column = i % wanted[1];
+      const float* plane = x.data<float>() + i / (wanted[0] * wanted[1]) * 143;
+      Largest best;
+      for (int64_t y = begin(row, 11, wanted[0]); y < end(row, 11, wanted[0]); ++y) {
+        for (int64_t c = begin(column, 13, wanted[1]); c < end(column, 13, wanted[1]); ++c) {
+          const float value = plane[y * 13 + c];
+          if (best.place < 0 || value > best.value || std::isnan(value)) best = {value, y * 13 + c};
+        }
+      }
+      ASSERT_EQ(indices.data<int64_t>()[i], best.place) << i << " of " << shape_string(wanted);
+      ASSERT_TRUE(values.data<float>()[i] == best.value || std::isnan(best.value));
+    }
+  }
+}
+
 TEST(MaxPool, AHugeKernelNeedsNoMemory) {
   const int64_t huge = int64_t{1} << 30;
   const Tensor out = max_pool<2>(numbers({1, 1, 4, 4}), {huge, huge}, {huge, huge},

@@ -115,18 +115,20 @@ void gather_frame(const Frame& frame, const U* source, U* out) {
   const std::vector<LineRun> runs = line_runs(frame.from[2]);
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1));
   parallel_for(0, frame.batch * planes * rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
+    for (int64_t r = begin; r < end;) {
       const int64_t image = r / (planes * rows);
       const int64_t plane = frame.from[0][r / rows % planes];
-      const int64_t row = frame.from[1][r % rows];
-      const U* line =
-          source + ((image * frame.size[0] + plane) * frame.size[1] + row) * frame.size[2];
-      U* to = out + r * columns;
-      for (const LineRun& run : runs) {
-        if (run.count == 1) {
-          to[run.to] = line[run.from];
-        } else {
-          std::copy_n(line + run.from, run.count, to + run.to);
+      const U* lines = source + (image * frame.size[0] + plane) * frame.size[1] * frame.size[2];
+      const int64_t last = std::min(rows, r % rows + end - r);
+      for (int64_t i = r % rows; i < last; ++i, ++r) {
+        const U* line = lines + frame.from[1][i] * frame.size[2];
+        U* to = out + r * columns;
+        for (const LineRun& run : runs) {
+          if (run.count == 1) {
+            to[run.to] = line[run.from];
+          } else {
+            std::copy_n(line + run.from, run.count, to + run.to);
+          }
         }
       }
     }
@@ -181,28 +183,36 @@ void copy_into_frame(const Tensor& source, const IntVector& before, U value, con
   const int64_t left = before[rank - 1];
   const auto* from = static_cast<const U*>(source.raw());
   auto* to = static_cast<U*>(out.raw());
+  // Lines of the result up to the next one that begins again in the last but one dimension.
+  const int64_t lines = rank > 1 ? out.sizes()[rank - 2] : 1;
+  const int64_t source_lines = rank > 1 ? source.sizes()[rank - 2] : 1;
+  const int64_t top = rank > 1 ? before[rank - 2] : 0;
   parallel_for(0, out.numel() / width, std::max<int64_t>(1, kGrain / width),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t line = begin; line < end; ++line) {
-                   int64_t rest = line;
-                   int64_t place = 0;
-                   int64_t stride = count;
+                 for (int64_t line = begin; line < end;) {
+                   const int64_t first = line % lines;
+                   const int64_t last = std::min(lines, first + end - line);
+                   int64_t rest = line / lines;
+                   int64_t image = 0;
+                   int64_t stride = source_lines;
                    bool is_inside = true;
-                   for (size_t d = rank - 1; d-- > 0;) {
+                   for (size_t d = rank > 1 ? rank - 2 : 0; d-- > 0;) {
                      const int64_t i = rest % out.sizes()[d] - before[d];
                      rest /= out.sizes()[d];
                      is_inside = is_inside && i >= 0 && i < source.sizes()[d];
-                     place += i * stride;
+                     image += i * stride;
                      stride *= source.sizes()[d];
                    }
-                   U* row = to + line * width;
-                   if (!is_inside) {
-                     std::fill_n(row, width, value);
-                     continue;
+                   for (int64_t i = first; i < last; ++i, ++line) {
+                     U* row = to + line * width;
+                     if (!is_inside || i < top || i - top >= source_lines) {
+                       std::fill_n(row, width, value);
+                       continue;
+                     }
+                     for (int64_t x = 0; x < left; ++x) row[x] = value;
+                     std::copy_n(from + (image + i - top) * count, count, row + left);
+                     for (int64_t x = left + count; x < width; ++x) row[x] = value;
                    }
-                   std::fill_n(row, left, value);
-                   std::copy_n(from + place, count, row + left);
-                   std::fill_n(row + left + count, width - left - count, value);
                  }
                });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
@@ -109,6 +110,43 @@ Taps<T> linear_taps(const Sampler& s, const T* p) {
   return taps;
 }
 
+// The index at or below x; below zero and above the size, some that lies outside as well.
+template <typename T>
+int64_t index_below(T x, int64_t size) {
+  if (!(x > T{-1} - T{1} && x < static_cast<T>(size))) return -2;
+  const auto whole = static_cast<int64_t>(x);
+  return static_cast<T>(whole) > x ? whole - 1 : whole;
+}
+
+// One dimension of the four points around a place.
+template <typename T>
+struct Pair {
+  Pair(const Sampler& s, T position, size_t d) : size(s.in[d]) {
+    const T x = padded(unnormalize(position, size, s.align_corners), size, s);
+    low = index_below(x, size);
+    part = x - static_cast<T>(low);
+  }
+  bool has_low() const { return low >= 0; }
+  bool has_high() const { return low >= -1 && low + 1 < size; }
+  int64_t size;
+  int64_t low;
+  T part;  // From the lower one.
+};
+
+// linear_taps of images, which most are.
+template <typename T>
+Taps<T> bilinear_taps(const Sampler& s, const T* p) {
+  const Pair<T> x(s, p[0], 2);
+  const Pair<T> y(s, p[1], 1);
+  const int64_t corner = y.low * x.size + x.low;
+  Taps<T> taps;
+  if (x.has_low() && y.has_low()) taps.add(corner, (1 - x.part) * (1 - y.part));
+  if (x.has_high() && y.has_low()) taps.add(corner + 1, x.part * (1 - y.part));
+  if (x.has_low() && y.has_high()) taps.add(corner + x.size, (1 - x.part) * y.part);
+  if (x.has_high() && y.has_high()) taps.add(corner + x.size + 1, x.part * y.part);
+  return taps;
+}
+
 template <typename T>
 Taps<T> nearest_taps(const Sampler& s, const T* p) {
   Taps<T> taps;
@@ -165,25 +203,37 @@ Taps<T> cubic_taps(const Sampler& s, const T* p) {
   return taps;
 }
 
+// taps_at(position) says which points of the input one of the result is made of.
+template <typename T, typename TapsAt>
+void sample(const Sampler& s, int64_t batch, const T* input, const T* grid, T* out,
+            const TapsAt& taps_at) {
+  const int64_t grain = std::max<int64_t>(1, 4096 / s.channels);
+  parallel_for(0, batch * s.out_points, grain, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t image = begin / s.out_points * s.channels;
+      const int64_t first = begin % s.out_points;
+      const int64_t last = std::min(s.out_points, first + end - begin);
+      for (int64_t i = first; i < last; ++i, ++begin) {
+        const Taps<T> taps = taps_at(grid + begin * s.rank);
+        for (int64_t c = image; c < image + s.channels; ++c) {
+          const T* plane = input + c * s.in_points;
+          T sum = 0;
+          for (int k = 0; k < taps.count; ++k) sum += plane[taps.offset[k]] * taps.weight[k];
+          out[c * s.out_points + i] = sum;
+        }
+      }
+    }
+  });
+}
+
 template <typename T>
 void sample(const Sampler& s, int64_t batch, int64_t mode, const T* input, const T* grid, T* out) {
-  parallel_for(0, batch * s.out_points, std::max<int64_t>(1, 4096 / s.channels),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const T* p = grid + i * s.rank;
-                   const Taps<T> taps = mode == 0   ? linear_taps(s, p)
-                                        : mode == 1 ? nearest_taps(s, p)
-                                                    : cubic_taps(s, p);
-                   const int64_t n = i / s.out_points;
-                   for (int64_t c = 0; c < s.channels; ++c) {
-                     const T* plane = input + (n * s.channels + c) * s.in_points;
-                     T sum = 0;
-                     for (int k = 0; k < taps.count; ++k)
-                       sum += plane[taps.offset[k]] * taps.weight[k];
-                     out[(n * s.channels + c) * s.out_points + i % s.out_points] = sum;
-                   }
-                 }
-               });
+  const auto by = [&](const auto& taps) {
+    sample(s, batch, input, grid, out, [&](const T* p) { return taps(s, p); });
+  };
+  if (mode == 1) return by(nearest_taps<T>);
+  if (mode == 2) return by(cubic_taps<T>);
+  return s.rank == 2 ? by(bilinear_taps<T>) : by(linear_taps<T>);
 }
 
 // Coordinates of pixel centres, or of corners, in [-1, 1].
@@ -192,6 +242,44 @@ double grid_position(int64_t i, int64_t size, bool align_corners) {
   const double position = -1 + 2 * static_cast<double>(i) / static_cast<double>(size - 1);
   return align_corners ? position
                        : position * static_cast<double>(size - 1) / static_cast<double>(size);
+}
+
+// Grids of images or volumes of these sizes, from a matrix for each.
+template <typename T>
+void fill_affine_grid(const T* matrices, const IntVector& sizes, int64_t batch, bool align_corners,
+                      T* out) {
+  const size_t rank = sizes.size();
+  const int64_t width = sizes.back();
+  std::vector<std::vector<double>> positions(rank);  // The width's first.
+  int64_t lines = 1;
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t extent = sizes[rank - 1 - d];
+    if (d > 0) lines *= extent;
+    for (int64_t i = 0; i < extent; ++i)
+      positions[d].push_back(grid_position(i, extent, align_corners));
+  }
+  const int64_t grain = std::max<int64_t>(1, 4096 / width);
+  parallel_for(0, batch * lines, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const T* m = matrices + line / lines * static_cast<int64_t>(rank * (rank + 1));
+      std::array<double, 2> of_line{};  // The positions by height and depth.
+      int64_t rest = line % lines;
+      for (size_t d = 1; d < rank; ++d) {
+        const auto extent = static_cast<int64_t>(positions[d].size());
+        of_line[d - 1] = positions[d][static_cast<size_t>(rest % extent)];
+        rest /= extent;
+      }
+      T* to = out + line * width * static_cast<int64_t>(rank);
+      for (const double x : positions[0]) {
+        for (size_t r = 0; r < rank; ++r) {
+          const T* row = m + r * (rank + 1);
+          double sum = x * static_cast<double>(row[0]);
+          for (size_t d = 1; d < rank; ++d) sum += of_line[d - 1] * static_cast<double>(row[d]);
+          *to++ = static_cast<T>(sum + static_cast<double>(row[rank]));
+        }
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -267,14 +355,12 @@ Tensor affine_grid(const Tensor& theta, const IntVector& size, bool align_corner
          rank, rank + 1, shape_string(theta.sizes()));
   }
   IntVector sizes{size[0]};
-  int64_t points = 1;
   for (int64_t d = 0; d < rank; ++d) {
     if (!(size[static_cast<size_t>(d + 2)] > 0)) {
       fail(kBad, "affine_grid: expected positive sizes, got {}",
            shape_string({size.data(), size.size()}));
     }
     sizes.push_back(size[static_cast<size_t>(d + 2)]);
-    points *= sizes.back();
   }
   sizes.push_back(rank);
   const ScalarType work = work_type(theta.dtype());
@@ -282,23 +368,8 @@ Tensor affine_grid(const Tensor& theta, const IntVector& size, bool align_corner
   const Tensor out = Tensor::empty(sizes, work);
   dispatch_work(work, "affine_grid_generator", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    for (int64_t i = 0; i < size[0] * points; ++i) {
-      const T* m = maps.data<T>() + i / points * rank * (rank + 1);
-      double p[4] = {0, 0, 0, 1};
-      int64_t rest = i % points;
-      for (int64_t d = 0; d < rank; ++d) {
-        const int64_t extent = size[static_cast<size_t>(rank + 1 - d)];
-        p[d] = grid_position(rest % extent, extent, align_corners);
-        rest /= extent;
-      }
-      p[rank] = 1;
-      for (int64_t r = 0; r < rank; ++r) {
-        double sum = 0;
-        for (int64_t k = 0; k <= rank; ++k)
-          sum += p[k] * static_cast<double>(m[r * (rank + 1) + k]);
-        out.data<T>()[i * rank + r] = static_cast<T>(sum);
-      }
-    }
+    fill_affine_grid(maps.data<T>(), {size.begin() + 2, size.end()}, size[0], align_corners,
+                     out.data<T>());
   });
   return to_dtype(out, theta.dtype());
 }
