@@ -164,4 +164,13 @@ void check_used(const ops::BackwardRequest& request, const std::vector<Tensor>& 
   }
 }
 
+Tensor mean_of_sum(const Tensor& sum, double parts, ops::RunContext& context) {
+  if (parts == 1) return sum;
+  IValue args[] = {sum, parts};
+  IValue result;
+  ops::OpCall call{args, {&result, 1}, context};
+  ops::named_op("aten::div.Scalar").kernel()(call);
+  return result.to_tensor();
+}
+
 }  // namespace tierup::autodiff

@@ -21,4 +21,7 @@ void check_request(const ops::BackwardRequest& request, bool captures);
 // Throws if an input was not used and the request does not allow that.
 void check_used(const ops::BackwardRequest& request, const std::vector<Tensor>& gradients);
 
+// A sum of gradients over what `parts` of a batch gave, divided by their number.
+Tensor mean_of_sum(const Tensor& sum, double parts, ops::RunContext& context);
+
 }  // namespace tierup::autodiff

@@ -5,7 +5,6 @@
 #include "tierup/autodiff/accumulate.h"
 #include "tierup/base/error.h"
 #include "tierup/kernels/memory/copy.h"
-#include "tierup/ops/table/op_table.h"
 
 namespace tierup::api {
 namespace {
@@ -104,16 +103,6 @@ void sum_over_processes(const std::vector<Tensor>& leaves, std::vector<Tensor>& 
   bucket.reduce(all);
 }
 
-Tensor divided(const Tensor& gradient, double parts, ops::RunContext& context) {
-  if (parts == 1) return gradient;
-  const ops::Op& op = *ops::OpTable::instance().find("aten::div.Scalar");
-  SmallVector<IValue, 2> args{IValue(gradient), IValue(parts)};
-  IValue result;
-  ops::OpCall call{args, {&result, 1}, context};
-  op.kernel()(call);
-  return result.to_tensor();
-}
-
 }  // namespace
 
 void accumulate_mean(const std::vector<Tensor>& leaves, std::vector<std::vector<Tensor>> by_replica,
@@ -125,7 +114,7 @@ void accumulate_mean(const std::vector<Tensor>& leaves, std::vector<std::vector<
   for (size_t p = 0; p < leaves.size(); ++p) {
     Tensor sum = std::move(sums[p]);
     if (sum.defined()) {
-      autodiff::accumulate(*leaves[p].impl(), divided(sum, parts, context), context);
+      autodiff::accumulate(*leaves[p].impl(), autodiff::mean_of_sum(sum, parts, context), context);
     }
   }
 }

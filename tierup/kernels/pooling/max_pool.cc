@@ -8,6 +8,7 @@
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/pooling/ordered_work.h"
 #include "tierup/kernels/pooling/pooling_window.h"
+#include "tierup/kernels/pooling/window_maxima.h"
 
 namespace tierup::kernels {
 namespace {
@@ -88,69 +89,92 @@ void pool_with_indices(const PoolWindow& w, const T* in, T* out, int64_t* indice
   });
 }
 
-// Of one offset along the width: the windows that reach into the input there, [begin, end).
-struct Taps {
-  int64_t begin;
-  int64_t end;
-};
-
-std::vector<Taps> taps_of(const PoolWindow& w) {
-  std::vector<Taps> taps;
-  for (int64_t k = 0; k < w.kernel[2]; ++k) {
-    const int64_t offset = k * w.dilation[2] - w.padding[2];
-    const int64_t begin = offset >= 0 ? 0 : (-offset + w.stride[2] - 1) / w.stride[2];
-    const int64_t last = w.in[2] - 1 - offset;
-    const int64_t end = last < 0 ? 0 : std::min(w.out[2], last / w.stride[2] + 1);
-    taps.push_back({begin, std::max(begin, end)});
+// Output points of a plane, apart by whether a window lies wholly inside of the input: the taps of
+// those stand at the same distances from their corners, so that many are looked at together.
+class PlaneWindows {
+ public:
+  explicit PlaneWindows(const PoolWindow& w) : w_(w) {
+    int64_t at = 0;
+    for (int64_t z = 0; z < w.out[0]; ++z) {
+      for (int64_t y = 0; y < w.out[1]; ++y) {
+        for (int64_t x = 0; x < w.out[2]; ++x, ++at) add(at, {z, y, x});
+      }
+    }
+    if (inner_.empty()) return;
+    add_taps();
+    while (corners_.size() % kWindowLanes != 0) corners_.push_back(corners_.back());
   }
-  return taps;
-}
 
-// The larger of best and x, and where it is; a NaN replaces another one, as one window after the
-// other would have it. Without branches: which one is larger nobody can foresee.
-template <typename T>
-void keep_larger(const T* x, int64_t stride, int64_t place, int64_t count, T* best,
-                 int64_t* found) {
-  for (int64_t i = 0; i < count; ++i) {
-    const T value = x[i * stride];
-    const bool is_better = beats(value, best[i]);
-    best[i] = is_better ? value : best[i];
-    found[i] = is_better ? place + i * stride : found[i];
+  void find(const float* plane, float* out, int64_t* indices) const {
+    std::array<float, kBlock> best;
+    std::array<int32_t, kBlock> places;
+    for (size_t begin = 0; begin < corners_.size(); begin += kBlock) {
+      const size_t count = std::min<size_t>(kBlock, corners_.size() - begin);
+      kernel_(plane, corners_.data() + begin, static_cast<int64_t>(count), taps_, best.data(),
+              places.data());
+      for (size_t i = 0; i < std::min(count, inner_.size() - begin); ++i) {
+        out[inner_[begin + i]] = best[i];
+        indices[inner_[begin + i]] = places[i];
+      }
+    }
+    for (const auto& [at, reaches] : border_) {
+      max_of_window(w_, reaches, plane, out + at, indices + at);
+    }
   }
-}
 
-// A line of windows at once: offset by offset, in the order in which a window is gone through.
-template <typename T>
-void pool_lines(const PoolWindow& w, const T* in, T* out, int64_t* indices) {
-  const std::vector<Taps> taps = taps_of(w);
-  std::vector<int64_t> firsts;
-  for (int64_t x = 0; x < w.out[2]; ++x) firsts.push_back(reach_of(w, 2, x).first);
-  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
-  const auto line = [&](const T* plane, const Reach& rz, const Reach& ry, T* best, int64_t* found) {
-    const int64_t corner = (rz.first * w.in[1] + ry.first) * w.in[2];
-    std::fill_n(best, w.out[2], lowest<T>());
-    for (int64_t x = 0; x < w.out[2]; ++x) found[x] = corner + firsts[static_cast<size_t>(x)];
-    for (int64_t z = rz.first; z < rz.last; z += rz.step) {
-      for (int64_t y = ry.first; y < ry.last; y += ry.step) {
-        for (size_t k = 0; k < taps.size(); ++k) {
-          const Taps& tap = taps[k];
-          const int64_t place = (z * w.in[1] + y) * w.in[2] + tap.begin * w.stride[2] +
-                                static_cast<int64_t>(k) * w.dilation[2] - w.padding[2];
-          keep_larger(plane + place, w.stride[2], place, tap.end - tap.begin, best + tap.begin,
-                      found + tap.begin);
+ private:
+  static constexpr size_t kBlock = 4 * kWindowLanes;
+
+  void add(int64_t at, const PoolWindow::Triple& point) {
+    bool is_inner = true;
+    PoolWindow::Triple first;
+    for (size_t d = 0; d < 3; ++d) {
+      first[d] = point[d] * w_.stride[d] - w_.padding[d];
+      is_inner &= first[d] >= 0 && first[d] + (w_.kernel[d] - 1) * w_.dilation[d] < w_.in[d];
+    }
+    if (is_inner) {
+      inner_.push_back(static_cast<int32_t>(at));
+      corners_.push_back(place_of(first[0], first[1], first[2]));
+    } else {
+      border_.emplace_back(at, Reaches{reach_of(w_, 0, point[0]), reach_of(w_, 1, point[1]),
+                                       reach_of(w_, 2, point[2])});
+    }
+  }
+
+  void add_taps() {
+    for (int64_t z = 0; z < w_.kernel[0]; ++z) {
+      for (int64_t y = 0; y < w_.kernel[1]; ++y) {
+        for (int64_t x = 0; x < w_.kernel[2]; ++x) {
+          taps_.push_back(place_of(z * w_.dilation[0], y * w_.dilation[1], x * w_.dilation[2]));
         }
       }
     }
-  };
+  }
+
+  int32_t place_of(int64_t z, int64_t y, int64_t x) const {
+    return static_cast<int32_t>((z * w_.in[1] + y) * w_.in[2] + x);
+  }
+
+  const PoolWindow& w_;
+  const WindowMaxima kernel_ = window_maxima();
+  std::vector<int32_t> inner_;    // Output points.
+  std::vector<int32_t> corners_;  // By inner point, and copies of the last to fill lanes.
+  std::vector<int32_t> taps_;
+  std::vector<std::pair<int64_t, Reaches>> border_;
+};
+
+// Whether a place of either plane fits the lanes of PlaneWindows.
+bool has_short_planes(const PoolWindow& w) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return w.in_points() <= kMost && w.out_points() <= kMost;
+}
+
+void pool_planes(const PoolWindow& w, const float* in, float* out, int64_t* indices) {
+  const PlaneWindows windows(w);
+  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
   parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      int64_t at = p * w.out_points();
-      for (int64_t z = 0; z < w.out[0]; ++z) {
-        const Reach rz = reach_of(w, 0, z);
-        for (int64_t y = 0; y < w.out[1]; ++y, at += w.out[2]) {
-          line(in + p * w.in_points(), rz, reach_of(w, 1, y), out + at, indices + at);
-        }
-      }
+      windows.find(in + p * w.in_points(), out + p * w.out_points(), indices + p * w.out_points());
     }
   });
 }
@@ -335,7 +359,9 @@ std::tuple<Tensor, Tensor> max_pool_with_indices(const Tensor& self, const IntVe
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, dilation, ceil_mode);
   return with_indices(
       self, w, "max_pool2d", [&]<typename T>(const T* in, T* out, int64_t* indices) {
-        if (is_lined(w)) return pool_lines(w, in, out, indices);
+        if constexpr (std::is_same_v<T, float>) {
+          if (has_short_planes(w)) return pool_planes(w, in, out, indices);
+        }
         pool_with_indices(w, in, out, indices,
                           [&](int64_t, size_t d, int64_t i) { return reach_of(w, d, i); });
       });

@@ -1,0 +1,28 @@
+// The largest elements of many windows of one f32 plane, compiled for each instruction set.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace tierup::kernels {
+
+// How many windows are looked at together, whatever the instruction set.
+constexpr int64_t kWindowLanes = 16;
+
+// best[i] is the largest of plane[corners[i] + tap] over all taps, in their order, and places[i]
+// where the first of the largest is; a NaN is larger than anything, and a later one than an
+// earlier. The first tap is 0, and `count` a multiple of kWindowLanes.
+using WindowMaxima = void (*)(const float* plane, const int32_t* corners, int64_t count,
+                              std::span<const int32_t> taps, float* best, int32_t* places);
+
+void window_maxima_base(const float* plane, const int32_t* corners, int64_t count,
+                        std::span<const int32_t> taps, float* best, int32_t* places);
+void window_maxima_avx2(const float* plane, const int32_t* corners, int64_t count,
+                        std::span<const int32_t> taps, float* best, int32_t* places);
+void window_maxima_avx512(const float* plane, const int32_t* corners, int64_t count,
+                          std::span<const int32_t> taps, float* best, int32_t* places);
+
+// The variant for this processor.
+WindowMaxima window_maxima();
+
+}  // namespace tierup::kernels
