@@ -4,7 +4,7 @@
 namespace tierup::kernels {
 
 void window_maxima_avx512(const float* plane, const int32_t* corners, int64_t count,
-                      std::span<const int32_t> taps, float* best, int32_t* places) {
+                          std::span<const int32_t> taps, float* best, int32_t* places) {
   find_window_maxima(plane, corners, count, taps, best, places);
 }
 
