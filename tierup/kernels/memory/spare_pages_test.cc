@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "tierup/base/emulator_fixture.h"
 #include "tierup/kernels/gemm/gemm.h"
 
 namespace tierup::kernels {
@@ -124,6 +125,7 @@ TEST_F(SparePages, ComeBackBeforeTheyAreReadInTimeThatIsTold) {
 }
 
 TEST_F(SparePages, StayInTheSystemsCache) {
+  if (is_emulated()) GTEST_SKIP() << "QEMU refuses mincore";
   multiply();
   give_back_pages(weight_);
   EXPECT_EQ(cached(), 1);
