@@ -106,8 +106,7 @@ class Recording {
     for (size_t i = 0; i < call_.args.size() && !derivative_.keeps_elements; ++i) {
       if (!is_written(i) || !call_.args[i].is_tensor()) continue;
       require(!is_inference(*call_.args[i].tensor_impl()), ErrorCode::kInvalidArgument,
-              "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
-              "make a clone to get a normal tensor before doing inplace update.");
+              "Inplace update to inference tensor outside InferenceMode: write to a clone of it");
     }
   }
 
@@ -202,10 +201,8 @@ class Recording {
 
   static SavedTensor saved(Tensor tensor) {
     require(!is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-            "inference mode in computation tracked by autograd. To work around this, you can make "
-            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-            "instead of `torch.inference_mode()`.");
+            "Inference tensors cannot be saved for backward: clone it outside of inference mode, or "
+            "make it under no_grad instead");
     return SavedTensor(std::move(tensor));
   }
 
@@ -412,7 +409,7 @@ void RecordingTape::set_requires_grad(const Tensor& tensor, bool value) {
   require(!value || is_differentiable(tensor.dtype()), ErrorCode::kInvalidArgument,
           "only Tensors of floating point dtype can require gradients");
   require(!value || !is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
-          "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+          "Setting requires_grad=True on inference tensor outside InferenceMode: set it on a clone");
   const Record* record = record_of(*tensor.impl());
   const bool is_leaf = record == nullptr || record->is_leaf();
   if (!is_leaf) {
