@@ -19,9 +19,8 @@ Term solve_triangular(const Term& a, const Term& b, bool upper, bool left = true
   return a.then("aten::linalg_solve_triangular", b, upper, left, unit);
 }
 Term on_diagonal(const Term& v) { return v.then("aten::diag_embed"); }
-// A vector of numbers as factors of rows, or of columns.
+// A vector of numbers as factors of rows.
 Term rows(const Term& v) { return unsqueeze(v, -1); }
-Term columns(const Term& v) { return unsqueeze(v, -2); }
 
 void inverse(GradContext& c) {
   c.give(0, [&] {
