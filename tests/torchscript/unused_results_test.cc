@@ -100,7 +100,9 @@ class UnusedResults : public testing::TestWithParam<Case> {
     const std::string wanted = outcome(plain, one.name, one.unfitting);
     EXPECT_TRUE(wanted.starts_with("!")) << wanted;
     EXPECT_EQ(outcome(tiered, one.name, one.unfitting), wanted);
-    if (hits_plans) EXPECT_GT(hits(tiered), before);
+    if (hits_plans) {
+      EXPECT_GT(hits(tiered), before);
+    }
   }
 
  private:

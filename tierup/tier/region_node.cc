@@ -140,7 +140,7 @@ Gradients RegionNode::run_plan(std::span<const Tensor> cotangents, ops::RunConte
   return gradients;
 }
 
-std::vector<IValue> RegionNode::twin_inputs(bool is_recorded, ops::RunContext& context) {
+std::vector<IValue> RegionNode::twin_inputs(bool is_recorded) {
   std::vector<IValue> args;
   size_t tensor = 0;
   size_t edge = 0;
@@ -176,7 +176,7 @@ Gradients RegionNode::run_twin(std::span<const Tensor> cotangents, ops::RunConte
   const bool is_recorded = context.tape != nullptr;
   if (!is_recorded) recorded.tape = &tape;
   recorded.policy.grad_mode = true;
-  std::vector<IValue> args = twin_inputs(is_recorded, recorded);
+  std::vector<IValue> args = twin_inputs(is_recorded);
   ops::BackwardRequest request;
   for (const uint32_t target : targets_) {
     size_t tensor = 0;

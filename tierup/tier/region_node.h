@@ -42,7 +42,7 @@ class RegionNode final : public autodiff::Node {
   void check_captures() const;
   autodiff::Gradients run_plan(std::span<const Tensor> cotangents, ops::RunContext& context);
   autodiff::Gradients run_twin(std::span<const Tensor> cotangents, ops::RunContext& context);
-  std::vector<IValue> twin_inputs(bool is_recorded, ops::RunContext& context);
+  std::vector<IValue> twin_inputs(bool is_recorded);
   void free_values();
 
   Ref<const Region> region_;

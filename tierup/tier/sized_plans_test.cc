@@ -98,7 +98,9 @@ TEST(SizedPlans, any_number_of_threads_find_one_entry_for_each_size) {
     threads.emplace_back([&] {
       for (SizedPlans::Signature call = 0; call < 4000; ++call) {
         const SizedPlan* sized = plans.at(call % 5 + 1);
-        if (sized != nullptr) EXPECT_EQ(sized->signature, call % 5 + 1);
+        if (sized != nullptr) {
+          EXPECT_EQ(sized->signature, call % 5 + 1);
+        }
       }
     });
   }

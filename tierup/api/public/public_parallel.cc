@@ -10,7 +10,6 @@
 #include "tierup/training.h"
 
 namespace tierup::v1 {
-namespace {
 
 // Runs one job for each number below `count` at once: 0 in the caller's thread, the others in
 // threads that are theirs for ever, so that what kernels keep by thread is found again.
@@ -74,6 +73,8 @@ class ReplicaThreads {
   size_t running_ = 0;
   bool ends_ = false;
 };
+
+namespace {
 
 ParallelOptions checked(ParallelOptions options) {
   const auto check = [](bool fits, const char* sentence) {

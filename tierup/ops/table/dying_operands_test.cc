@@ -85,7 +85,9 @@ TEST(DyingOperands, BatchNormTakesItsInputsMemoryWithoutTraining) {
     const Tensor y = call("aten::batch_norm", IValue(std::move(x)), IValue(), IValue(), two, four,
                           IValue(training), IValue(0.0), IValue(0.0), false);
     EXPECT_EQ(y.raw() == memory, !training);
-    if (!training) EXPECT_TRUE(are_all(y, 2));
+    if (!training) {
+      EXPECT_TRUE(are_all(y, 2));
+    }
   }
 }
 
