@@ -70,11 +70,54 @@ void check_gather_shapes(const Tensor& self, int64_t dim, const Tensor& index) {
   }
 }
 
+// Whether one index of a gather stands for all elements behind its dimension, which lie side by
+// side.
+bool gathers_rows(const Tensor& self, int64_t d, const Tensor& index) {
+  int64_t step = 1;
+  for (int64_t k = self.dim() - 1; k > d; --k) {
+    if (self.sizes()[k] != index.sizes()[k]) return false;
+    if (self.sizes()[k] == 1) continue;
+    if (index.strides()[k] != 0 || self.strides()[k] != step) return false;
+    step *= self.sizes()[k];
+  }
+  return step > 1;
+}
+
+Tensor gather_whole_rows(const Tensor& self, int64_t d, const Tensor& index) {
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+  const int64_t count = index.sizes()[d];
+  int64_t outer = 1;
+  for (int64_t k = 0; k < d; ++k) outer *= index.sizes()[k];
+  const auto width = static_cast<int64_t>(self.item_size());
+  const int64_t run = out.numel() / (outer * count) * width;
+  parallel_for(
+      0, outer * count, std::max<int64_t>(1, kGrainBytes / run), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          int64_t at = r % count * index.strides()[d];
+          int64_t from = 0;
+          int64_t rest = r / count;
+          for (int64_t k = d - 1; k >= 0; --k) {
+            at += rest % index.sizes()[k] * index.strides()[k];
+            from += rest % index.sizes()[k] * self.strides()[k];
+            rest /= index.sizes()[k];
+          }
+          const int64_t row = index.data<int64_t>()[at];
+          require(row >= 0 && row < self.sizes()[d], ErrorCode::kOutOfRange,
+                  "index {} is out of bounds for dimension {} with size {}", row, d,
+                  self.sizes()[d]);
+          std::memcpy(
+              static_cast<char*>(out.raw()) + r * run,
+              static_cast<const char*>(self.raw()) + (from + row * self.strides()[d]) * width,
+              static_cast<size_t>(run));
+        }
+      });
+  return out;
+}
+
 // gather proper; with `wrap`, negative indices count from the end.
 Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
   Tensor out = Tensor::empty(index.sizes(), self.dtype());
   if (index.numel() == 0) return out;
-  check_gather_shapes(self, d, index);
   const Tensor out_lanes = atleast_1d(out);
   const Tensor index_lanes = atleast_1d(index);
   const Tensor self_lanes = atleast_1d(self);
@@ -133,14 +176,22 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   const int64_t d = wrap_dim(dim, self.dim());
   if (index.numel() == 0) return Tensor::empty(index.sizes(), self.dtype());
-  return gather_lanes(self, d, index_as_long(index, "gather"), false);
+  const Tensor at = index_as_long(index, "gather");
+  check_gather_shapes(self, d, at);
+  return gathers_rows(self, d, at) ? gather_whole_rows(self, d, at)
+                                   : gather_lanes(self, d, at, false);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   require(indices.dtype() == ScalarType::kLong, ErrorCode::kInvalidArgument,
           "torch.take_along_dim(): dtype of indices should be Long but got {}",
           scalar_type_name(indices.dtype()));
-  if (!dim) return gather_lanes(reshape(self, {-1}), 0, reshape(indices, {-1}), true);
+  if (!dim) {
+    const Tensor all = reshape(self, {-1});
+    const Tensor places = reshape(indices, {-1});
+    check_gather_shapes(all, 0, places);
+    return gather_lanes(all, 0, places, true);
+  }
   require(
       self.dim() == indices.dim(), ErrorCode::kInvalidArgument,
       "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
@@ -153,7 +204,10 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   const IntVector index_shape = broadcast_shapes(self_sizes, indices.sizes());
   if (self.dim() > 0) index_sizes[d] = self.sizes()[d];
   const IntVector self_shape = broadcast_shapes(index_sizes, self.sizes());
-  return gather_lanes(expand_to(self, self_shape), d, expand_to(indices, index_shape), true);
+  const Tensor whole = expand_to(self, self_shape);
+  const Tensor places = expand_to(indices, index_shape);
+  if (places.numel() > 0) check_gather_shapes(whole, d, places);
+  return gather_lanes(whole, d, places, true);
 }
 
 Tensor take(const Tensor& self, const Tensor& index) {

@@ -6,11 +6,13 @@
 #include "tierup/kernels/indexing/index_select.h"
 #include "tierup/kernels/indexing/rearrange.h"
 #include "tierup/kernels/indexing/scatter.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/pointwise/masking.h"
 #include "tierup/kernels/reduce/searchsorted.h"
 #include "tierup/kernels/shape/cat.h"
 #include "tierup/kernels/shape/padding.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
 namespace {
@@ -123,6 +125,20 @@ TEST(Searching, PutsEqualValuesBeforeOrBehind) {
   const Tensor edges = counted({3});
   EXPECT_EQ(values_of<int64_t>(bucketize(counted({3}), edges, false, false)), (Longs{0, 1, 2}));
   EXPECT_EQ(values_of<int64_t>(bucketize(counted({3}), edges, false, true)), (Longs{1, 2, 3}));
+}
+
+// One index for each row takes the row as a whole.
+TEST(Gather, OfRowsIsThatOfTheirElements) {
+  const Tensor x = counted({3, 5, 2, 4});
+  Tensor index = Tensor::empty(IntVector{2, 7, 1, 1}, ScalarType::kLong);
+  for (int64_t i = 0; i < index.numel(); ++i) index.data<int64_t>()[i] = i * 3 % 5;
+  const Tensor whole = expand_to(index, IntVector{2, 7, 2, 4});
+  for (const Tensor& from : {x, transpose(counted({5, 3, 2, 4}), 0, 1)}) {
+    EXPECT_EQ(values_of<float>(gather(from, 1, whole)),
+              values_of<float>(gather(from, 1, clone(whole, MemoryFormat::kContiguous))));
+  }
+  index.data<int64_t>()[13] = 5;
+  EXPECT_THROW(gather(x, 1, whole), Error);
 }
 
 }  // namespace

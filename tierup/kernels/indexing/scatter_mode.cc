@@ -70,10 +70,9 @@ T multiplied(T a, T b) {
   return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
 }
 
-template <typename T>
-void combine_lanes(const LaneLoop& loop, int64_t count, int64_t dim, int64_t size,
-                   ScatterMode mode) {
-  const auto visit = [&](const auto& f) { visit_lanes<T>(loop, count, dim, size, f); };
+// visit(f) calls f(target, source) for all elements.
+template <typename T, typename Visit>
+void combine(ScatterMode mode, const Visit& visit) {
   switch (mode) {
     case ScatterMode::kAssign: visit([](T& to, T from) { to = from; }); return;
     case ScatterMode::kSum:
@@ -112,6 +111,43 @@ void divide_by_counts(const Tensor& self, const Tensor& counts) {
   });
 }
 
+// Of floats and others: how many values went into each row's elements.
+template <typename T>
+void divide_rows(const Tensor& self, const Tensor& index, bool include_self) {
+  IntVector sizes(static_cast<size_t>(self.dim()), 1);
+  sizes[0] = self.sizes()[0];
+  const Tensor counts = Tensor::empty(sizes, ScalarType::kLong);
+  fill(counts, Scalar(include_self ? 1 : 0));
+  auto* n = counts.data<int64_t>();
+  const int64_t* at = index.data<int64_t>();
+  for (int64_t i = 0; i < index.sizes()[0]; ++i) ++n[at[i * index.strides()[0]]];
+  for (int64_t i = 0; i < counts.numel(); ++i) n[i] = std::max<int64_t>(n[i], 1);
+  divide_by_counts<T>(self, expand_to(counts, self.sizes()));
+}
+
+void scatter_rows(const Tensor& self, const Tensor& index, const Tensor& src, ScatterMode mode,
+                  bool include_self) {
+  check_row_indices(index, self.sizes()[0]);
+  if (mode == ScatterMode::kAssign) {
+    return dispatch_width(self.item_size(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      visit_rows<U>(self, index, src, [](U& to, const U& from) { to = from; });
+    });
+  }
+  dispatch_all(self.dtype(), "scatter_reduce", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (!include_self) {
+      const T identity = identity_of<T>(mode);
+      visit_rows<T>(self, index, src, [&](T& to, T) { to = identity; });
+    }
+    const bool is_mean = mode == ScatterMode::kMean;
+    if (!combine_wide_rows(self, index, src, is_mean ? ScatterMode::kSum : mode)) {
+      combine<T>(mode, [&](const auto& f) { visit_rows<T>(self, index, src, f); });
+    }
+    if (is_mean) divide_rows<T>(self, index, include_self);
+  });
+}
+
 }  // namespace
 
 void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_tensor,
@@ -121,7 +157,8 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
   const Tensor index = atleast_1d(index_tensor);
   const Tensor src = atleast_1d(
       memory_overlap(self_tensor, src_tensor) == Overlap::kNone ? src_tensor : clone(src_tensor));
-  if (include_self && scatter_rows(self, dim, index, src, mode)) {
+  if (scatters_rows(self, dim, index, src)) {
+    scatter_rows(self, index, src, mode, include_self);
     self.bump_version();
     return;
   }
@@ -142,7 +179,7 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
       const T identity = identity_of<T>(mode);
       visit_lanes<T>(loop, count, dim, size, [&](T& to, T) { to = identity; });
     }
-    combine_lanes<T>(loop, count, dim, size, mode);
+    combine<T>(mode, [&](const auto& f) { visit_lanes<T>(loop, count, dim, size, f); });
     if (mode == ScatterMode::kMean) {
       Tensor counts = Tensor::empty(self.sizes(), ScalarType::kLong);
       fill(counts, Scalar(include_self ? 1 : 0));

@@ -52,30 +52,31 @@ bool has_same_rows(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-void check_indices(const Tensor& index, int64_t size) {
+}  // namespace
+
+bool scatters_rows(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  return dim == 0 && is_one_index_a_row(index) && has_same_rows(index, src) &&
+         has_same_rows(index, self) && has_dense_rows(self) && has_dense_rows(src);
+}
+
+void check_row_indices(const Tensor& index, int64_t rows) {
   const int64_t* at = index.data<int64_t>();
   for (int64_t i = 0; i < index.sizes()[0]; ++i) {
     const int64_t k = at[i * index.strides()[0]];
-    require(k >= 0 && k < size, ErrorCode::kOutOfRange,
-            "index {} is out of bounds for dimension 0 with size {}", k, size);
+    require(k >= 0 && k < rows, ErrorCode::kOutOfRange,
+            "index {} is out of bounds for dimension 0 with size {}", k, rows);
   }
 }
 
-}  // namespace
-
-bool scatter_rows(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                  ScatterMode mode) {
+bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& src,
+                       ScatterMode mode) {
   const std::optional<Body> body = body_of(mode);
-  if (!body || dim != 0 || self.dim() < 2 || !is_one_index_a_row(index)) return false;
-  if (!has_same_rows(index, src) || !has_same_rows(index, self)) return false;
-  if (!has_dense_rows(self) || !has_dense_rows(src)) return false;
   const auto width = static_cast<int64_t>(self.item_size());
   const int64_t length = row_length(self);
-  if (length * width < kLineBytes || self.dtype() > ScalarType::kBool) return false;
+  if (!body || length * width < kLineBytes || self.dtype() > ScalarType::kBool) return false;
   const Variant* run = RunTable::instance().find(*body, self.dtype());
   if (run == nullptr || run->arity != 2 || run->out != self.dtype() || run->in[0] != self.dtype())
     return false;
-  check_indices(index, self.sizes()[0]);
   const int64_t* at = index.data<int64_t>();
   const int64_t line = kLineBytes / width;
   const int64_t lines = (length + line - 1) / line;

@@ -19,41 +19,62 @@ Tensor indices(const std::vector<int64_t>& values, int64_t width) {
   return expand_to(index, IntVector{static_cast<int64_t>(values.size()), width});
 }
 
-// The same by lanes of an index tensor that is written out.
-Tensor by_lanes(const Tensor& start, const Tensor& index, const Tensor& src, ScatterMode mode) {
+Tensor scattered(const Tensor& start, const Tensor& index, const Tensor& src, ScatterMode mode,
+                 bool include_self) {
   Tensor result = clone(start);
-  scatter_lanes(result, 0, clone(index, MemoryFormat::kContiguous), src, mode, true);
+  scatter_lanes(result, 0, index, src, mode, include_self);
   return result;
 }
 
+// An index tensor that is written out goes by lanes.
 TEST(ScatterRows, GivesWhatLanesGive) {
-  for (const int64_t width : {16, 33, 130}) {
-    const Tensor start = counted({5, width});
-    const Tensor src = counted({7, width});
-    const Tensor index = indices({4, 0, 4, 2, 2, 2, 0}, width);
-    for (const ScatterMode mode : {ScatterMode::kSum, ScatterMode::kAmax, ScatterMode::kAmin}) {
-      const Tensor expected = by_lanes(start, index, src, mode);
-      Tensor result = clone(start);
-      ASSERT_TRUE(scatter_rows(result, 0, index, src, mode));
-      for (int64_t i = 0; i < result.numel(); ++i)
-        ASSERT_EQ(result.data<float>()[i], expected.data<float>()[i]) << i;
+  for (const ScalarType type : {ScalarType::kFloat, ScalarType::kLong, ScalarType::kBFloat16}) {
+    for (const int64_t width : {1, 2, 5, 16, 33, 130}) {
+      const Tensor start = to_dtype(counted({5, width}), type);
+      const Tensor src = to_dtype(counted({7, width}), type);
+      const Tensor index = indices({4, 0, 4, 2, 2, 2, 0}, width);
+      const Tensor written_out = clone(index, MemoryFormat::kContiguous);
+      ASSERT_EQ(scatters_rows(start, 0, written_out, src), width == 1);
+      ASSERT_TRUE(scatters_rows(start, 0, index, src));
+      for (const ScatterMode mode : {ScatterMode::kAssign, ScatterMode::kSum, ScatterMode::kProd,
+                                     ScatterMode::kMean, ScatterMode::kAmax, ScatterMode::kAmin}) {
+        for (const bool include_self : {true, false}) {
+          const Tensor expected = scattered(start, written_out, src, mode, include_self);
+          const Tensor result = scattered(start, index, src, mode, include_self);
+          const auto wanted = values_of<float>(to_dtype(expected, ScalarType::kFloat));
+          ASSERT_EQ(values_of<float>(to_dtype(result, ScalarType::kFloat)), wanted)
+              << width << " " << static_cast<int>(mode) << include_self;
+        }
+      }
     }
   }
 }
 
-TEST(ScatterRows, LeavesNarrowRowsAndOtherFormsToLanes) {
+TEST(ScatterRows, MeansOfVectorsAreThoseOfTheirValues) {
+  const Tensor index = make_tensor<int64_t>({4}, {2, 0, 2, 2});
+  const Tensor src = make_tensor<float>({4}, {1, 5, 2, 6});
+  const Tensor start = make_tensor<float>({3}, {7, 8, 9});
+  EXPECT_EQ(values_of<float>(scattered(start, index, src, ScatterMode::kMean, false)),
+            (std::vector<float>{5, 8, 3}));
+  EXPECT_EQ(values_of<float>(scattered(start, index, src, ScatterMode::kMean, true)),
+            (std::vector<float>{6, 8, 4.5F}));
+}
+
+TEST(ScatterRows, LeavesOtherFormsToLanes) {
   const Tensor src = counted({3, 16});
+  EXPECT_FALSE(scatters_rows(counted({3, 16}), 1, indices({0, 1, 2}, 16), src));
+  EXPECT_FALSE(combine_wide_rows(counted({4, 2}), indices({0, 1, 2}, 2), counted({3, 2}),
+                                 ScatterMode::kSum));
   EXPECT_FALSE(
-      scatter_rows(counted({4, 2}), 0, indices({0, 1, 2}, 2), counted({3, 2}), ScatterMode::kSum));
-  EXPECT_FALSE(scatter_rows(counted({4, 16}), 0, indices({0, 1, 2}, 16), src, ScatterMode::kProd));
-  EXPECT_FALSE(scatter_rows(counted({3, 16}), 1, indices({0, 1, 2}, 16), src, ScatterMode::kSum));
+      combine_wide_rows(counted({4, 16}), indices({0, 1, 2}, 16), src, ScatterMode::kProd));
 }
 
 TEST(ScatterRows, RefusesIndicesOutOfBoundsBeforeItWrites) {
   Tensor target = counted({4, 16});
   const Tensor before = clone(target);
-  EXPECT_THROW(scatter_rows(target, 0, indices({0, 4}, 16), counted({2, 16}), ScatterMode::kSum),
-               Error);
+  EXPECT_THROW(
+      scatter_lanes(target, 0, indices({0, 4}, 16), counted({2, 16}), ScatterMode::kSum, true),
+      Error);
   for (int64_t i = 0; i < target.numel(); ++i)
     EXPECT_EQ(target.data<float>()[i], before.data<float>()[i]);
 }

@@ -1,11 +1,14 @@
 #include "tierup/kernels/linalg/distance.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/same_dtype.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
@@ -45,6 +48,27 @@ T norm_of_difference(const T* a, const T* b, int64_t n, double p, T eps) {
       sum += p == 1 ? d : std::pow(d, p);
   }
   return static_cast<T>(p == 0 || p == 1 ? sum : std::pow(sum, 1 / p));
+}
+
+// The Euclidean distances of rows of `a` from all of `b`: some rows of `b` at a time, turned, side
+// by side.
+void euclidean_distances(const float* a, int64_t rows, const float* b, int64_t cols, int64_t length,
+                         float* out) {
+  constexpr int64_t kTile = 64;
+  std::vector<float> turned(static_cast<size_t>(length * kTile));
+  for (int64_t first = 0; first < cols; first += kTile) {
+    const int64_t width = std::min(kTile, cols - first);
+    turn_rows(turned.data(), kTile, b + first * length, length, width, length);
+    for (int64_t i = 0; i < rows; ++i) {
+      std::array<float, kTile> sums{};
+      for (int64_t k = 0; k < length; ++k) {
+        const float x = a[i * length + k];
+        const float* y = turned.data() + k * kTile;
+        for (int64_t j = 0; j < kTile; ++j) sums[j] += (x - y[j]) * (x - y[j]);
+      }
+      for (int64_t j = 0; j < width; ++j) out[i * cols + first + j] = std::sqrt(sums[j]);
+    }
+  }
 }
 
 // Operands broadcast, in the work type, contiguous; `dtype` is that of the result.
@@ -158,6 +182,15 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
     using T = typename Tag::type;
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length * cols));
     parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
+      if constexpr (std::is_same_v<T, float>) {
+        for (int64_t i = begin, next = 0; p == 2 && i < end; i = next) {
+          next = std::min(end, (i / rows + 1) * rows);  // Of one batch.
+          euclidean_distances(a.data<float>() + i * length, next - i,
+                              b.data<float>() + i / rows * cols * length, cols, length,
+                              out.data<float>() + i * cols);
+        }
+        if (p == 2) return;
+      }
       for (int64_t i = begin; i < end; ++i) {
         const T* left = a.data<T>() + i * length;
         const T* right = b.data<T>() + i / rows * cols * length;

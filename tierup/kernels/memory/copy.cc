@@ -6,6 +6,7 @@
 
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/strided_loop.h"
+#include "tierup/kernels/memory/turned_rows.h"
 
 namespace tierup::kernels {
 namespace {
@@ -67,7 +68,55 @@ void conjugate_stored(const Tensor& tensor) {
   });
 }
 
+// The dimension in which a tensor's elements lie side by side; -1 if there is none.
+int64_t dense_dim(const Tensor& tensor) {
+  for (int64_t d = tensor.dim() - 1; d >= 0; --d) {
+    if (tensor.strides()[d] == 1 && tensor.sizes()[d] > 1) return d;
+  }
+  return -1;
+}
+
+// Elements of four bytes that lie side by side in one dimension here and in another there: by
+// squares of these two. False, with nothing done, where that is not so.
+bool copy_turned(const Tensor& dst, const Tensor& src) {
+  constexpr int64_t kSide = 64;  // A square's lines fill cache lines and stay in the near cache.
+  const int64_t to_dim = dense_dim(dst);
+  const int64_t from_dim = dense_dim(src);
+  if (dst.dtype() != src.dtype() || dst.item_size() != sizeof(float) || to_dim < 0 ||
+      from_dim < 0 || to_dim == from_dim ||
+      !std::equal(dst.sizes().begin(), dst.sizes().end(), src.sizes().begin(), src.sizes().end())) {
+    return false;
+  }
+  const int64_t rows = dst.sizes()[to_dim];
+  const int64_t columns = dst.sizes()[from_dim];
+  const int64_t row_tiles = (rows + kSide - 1) / kSide;
+  const int64_t tiles = row_tiles * ((columns + kSide - 1) / kSide);
+  const int64_t outer = dst.numel() / (rows * columns);
+  const int64_t tile_bytes = std::min(rows, kSide) * std::min(columns, kSide) * int64_t{4};
+  parallel_for(0, outer * tiles, std::max<int64_t>(1, kCopyGrainBytes / tile_bytes),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t t = begin; t < end; ++t) {
+                   const int64_t row = t % row_tiles * kSide;
+                   const int64_t column = t % tiles / row_tiles * kSide;
+                   int64_t to = row + column * dst.strides()[from_dim];
+                   int64_t from = row * src.strides()[to_dim] + column;
+                   int64_t rest = t / tiles;
+                   for (int64_t d = dst.dim() - 1; d >= 0; --d) {
+                     if (d == to_dim || d == from_dim) continue;
+                     to += rest % dst.sizes()[d] * dst.strides()[d];
+                     from += rest % dst.sizes()[d] * src.strides()[d];
+                     rest /= dst.sizes()[d];
+                   }
+                   turn_rows(static_cast<char*>(dst.raw()) + to * 4, dst.strides()[from_dim],
+                             static_cast<const char*>(src.raw()) + from * 4, src.strides()[to_dim],
+                             std::min(kSide, rows - row), std::min(kSide, columns - column));
+                 }
+               });
+  return true;
+}
+
 void copy_stored(const Tensor& dst, const Tensor& src) {
+  if (copy_turned(dst, src)) return;
   const CastRun run = dst.dtype() == src.dtype() ? move_run_of(dst.item_size())
                                                  : cast_run(dst.dtype(), src.dtype());
   const StridedLoop loop(dst.sizes(), {&dst, &src});

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/reduce/sorting.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
 namespace {
@@ -119,6 +121,31 @@ TEST(TypePromotion, NumbersAreWeak) {
   EXPECT_EQ(result_type(half, double_zero_dim), ScalarType::kHalf);
   EXPECT_EQ(result_type(ints, double_zero_dim), ScalarType::kDouble);
   EXPECT_EQ(result_type(ints, Scalar(true)), ScalarType::kInt);
+}
+
+Tensor numbered(const IntVector& sizes) {
+  Tensor tensor = Tensor::empty(sizes, ScalarType::kFloat);
+  for (int64_t i = 0; i < tensor.numel(); ++i) tensor.data<float>()[i] = static_cast<float>(i);
+  return tensor;
+}
+
+// Four bytes go by squares, others one by one.
+TEST(Copy, OfRearrangedDimensionsKeepsEachElement) {
+  const std::vector<IntVector> orders{{2, 1, 0}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}, {1, 0, 2}};
+  for (const IntVector& sizes : {IntVector{3, 70, 130}, IntVector{2, 5, 67}, IntVector{65, 1, 64},
+                                 IntVector{200, 3, 2}, IntVector{17, 16, 15}}) {
+    const Tensor x = numbered(sizes);
+    const Tensor wide = to_dtype(x, ScalarType::kDouble);
+    for (const IntVector& order : orders) {
+      const Tensor copied = clone(permute(x, order), MemoryFormat::kContiguous);
+      const Tensor expected = clone(permute(wide, order), MemoryFormat::kContiguous);
+      EXPECT_EQ(values_of<float>(copied), values_of<float>(to_dtype(expected, ScalarType::kFloat)));
+      const Tensor target = permute(numbered(sizes), order);
+      copy_into(target, copied);
+      EXPECT_EQ(values_of<float>(clone(target, MemoryFormat::kContiguous)),
+                values_of<float>(copied));
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tierup/kernels/memory/short_rows.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tierup/base/error.h"
@@ -31,6 +32,11 @@ void copy_rows(const Rows& r) {
   char* to = r.to;
   const char* from = r.from;
   for (int64_t row = 0; row < r.rows; ++row, from += r.row_step) {
+    if (kCount == 0 && r.step == sizeof(Word)) {
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Word));
+      to += static_cast<size_t>(count) * sizeof(Word);
+      continue;
+    }
     for (int64_t i = 0; i < count; ++i, to += sizeof(Word)) {
       const Word word = word_at<Word>(from + i * r.step);
       std::memcpy(to, &word, sizeof(word));
@@ -55,8 +61,26 @@ void take_rows(const Rows& r) {
   r.step == 0 ? repeat_elements<Word, kCount>(r) : copy_rows<Word, kCount>(r);
 }
 
+// The first row, then what is there already behind itself.
+template <typename Word>
+void take_row_again(const Rows& r) {
+  take_rows<Word, 0>({r.to, r.from, r.count, r.step, 1, 0});
+  const int64_t bytes = r.rows * r.count * static_cast<int64_t>(sizeof(Word));
+  int64_t done = r.count * static_cast<int64_t>(sizeof(Word));
+  for (int64_t more; done < bytes; done += more) {
+    more = std::min(done, bytes - done);
+    std::memcpy(r.to + done, r.to, static_cast<size_t>(more));
+  }
+}
+
 template <typename Word>
 void take(const Rows& r) {
+  constexpr int64_t kWidth = sizeof(Word);
+  if (r.step == kWidth && r.row_step == r.count * kWidth) {
+    std::memcpy(r.to, r.from, static_cast<size_t>(r.rows * r.row_step));
+    return;
+  }
+  if (r.row_step == 0 && r.rows > 1) return take_row_again<Word>(r);
   switch (r.count) {
     case 1: return take_rows<Word, 1>(r);
     case 2: return take_rows<Word, 2>(r);

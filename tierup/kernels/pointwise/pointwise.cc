@@ -164,7 +164,15 @@ class GatheredBlocks {
     for (size_t k = 0; k < widths.size(); ++k) is_dense_[k] = loop.is_dense(k, widths[k]);
   }
 
-  bool pays() const { return loop_.rank() > 1 && loop_.inner_size() < kShortRow && is_dense_[0]; }
+  // Where an operand is one number for each run, it is written out for each anyhow; several runs of
+  // a block are then done as one.
+  bool pays() const {
+    if (loop_.rank() < 2 || !is_dense_[0]) return false;
+    bool has_numbers = false;
+    for (size_t k = 1; k < widths_.size(); ++k)
+      has_numbers = has_numbers || loop_.inner_stride(k) == 0;
+    return loop_.inner_size() < (has_numbers ? job_.block / kRunsOfBlock : kShortRow);
+  }
 
   void run() const {
     parallel_for(0, loop_.numel(), kPointwiseGrain, [&](int64_t begin, int64_t end) {
@@ -174,6 +182,8 @@ class GatheredBlocks {
   }
 
  private:
+  static constexpr int64_t kRunsOfBlock = 4;
+
   void run_block(int64_t first, int64_t count) const {
     alignas(64) char gathered[kMaxInputs][kBlockBytes];
     std::array<char*, kMaxInputs + 1> pointers;

@@ -4,7 +4,8 @@
 // results of the blocks (and, across long reductions, of chunks of blocks) are merged as a
 // balanced tree, which keeps the rounding error of a sum at O(log n) and makes the result the same
 // for any number of threads. Where the innermost kept dimension is dense and the reduced one is
-// not, whole rows are folded into a tile of outputs instead, by the same tree.
+// not, whole rows are folded into a tile of outputs instead, by the same tree. Short dense runs are
+// turned into such rows first.
 //
 // A Reducer has
 //   using In, Acc, Out;
@@ -25,6 +26,7 @@
 
 #include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/reduce/reduce_plan.h"
 
 namespace tierup::kernels {
@@ -36,6 +38,9 @@ inline constexpr int64_t kTile = 64;            // Outputs folded side by side.
 inline constexpr int64_t kTileRows = 32;        // Rows folded into a tile in one go.
 inline constexpr int64_t kTileChunk = 4096;     // Rows of one task of a tall reduction.
 inline constexpr int64_t kGrain = 32768;        // Elements worth a thread.
+inline constexpr int64_t kShortRun = 64;        // Shorter runs are turned.
+inline constexpr int64_t kRunLanes = 4;         // Accumulators of a short run.
+inline constexpr int64_t kFewRuns = 16;         // Floats of the widest vector: fewer are not.
 // Tasks between two questions whether to stop.
 inline constexpr int64_t kChunksUnasked = 16;
 
@@ -130,37 +135,48 @@ void reduce_runs(const Reducer& reducer, const ReducePlan& plan, const typename 
   }
 }
 
+// Adds `count` rows of `width` neighbouring outputs, `stride` apart, to the tile.
+template <typename Reducer>
+void fold_into(const Reducer& reducer, const typename Reducer::In* rows, int64_t count,
+               int64_t stride, int64_t width, typename Reducer::Acc* tile) {
+  if constexpr (requires { reducer.fold_rows(rows, count, stride, width, tile); }) {
+    reducer.fold_rows(rows, count, stride, width, tile);
+    return;
+  }
+  for (int64_t r = 0; r < count; ++r, rows += stride) {
+    if (width == kTile) {
+      for (int64_t j = 0; j < kTile; ++j) reducer.fold(tile[j], rows[j]);
+    } else {
+      for (int64_t j = 0; j < width; ++j) reducer.fold(tile[j], rows[j]);
+    }
+  }
+}
+
 // Folds rows [begin, end) of a tile of `width` neighbouring outputs.
 template <typename Reducer>
 void fold_tile(const Reducer& reducer, const ReducePlan& plan, const typename Reducer::In* base,
                int64_t begin, int64_t end, int64_t width, typename Reducer::Acc* result) {
   using Acc = typename Reducer::Acc;
+  // Some of the rows, from nothing.
+  const auto fold_some = [&](int64_t start, int64_t stop, Acc* tile) {
+    std::fill_n(tile, width, reducer.identity());
+    if (plan.reduced_sizes.size() == 1) {
+      const int64_t stride = plan.run_stride();
+      fold_into(reducer, base + start * stride, stop - start, stride, width, tile);
+      return;
+    }
+    for (int64_t r = start; r < stop; ++r) {
+      const int64_t at =
+          plan.row_offset(r / plan.run_length()) + r % plan.run_length() * plan.run_stride();
+      fold_into(reducer, base + at, 1, 0, width, tile);
+    }
+  };
+  if (end - begin <= kTileRows) return fold_some(begin, end, result);
   std::vector<std::array<Acc, kTile>> levels;
   uint64_t pushed = 0;
-  const bool single = plan.reduced_sizes.size() == 1;
   for (int64_t start = begin; start < end; start += kTileRows) {
     std::array<Acc, kTile> tile;
-    tile.fill(reducer.identity());
-    const int64_t stop = std::min(end, start + kTileRows);
-    int64_t first = start;
-    if constexpr (requires { reducer.fold_rows(base, start, start, width, tile.data()); }) {
-      if (single) {
-        reducer.fold_rows(base + start * plan.run_stride(), stop - start, plan.run_stride(), width,
-                          tile.data());
-        first = stop;
-      }
-    }
-    for (int64_t r = first; r < stop; ++r) {
-      const int64_t at = single ? r * plan.run_stride()
-                                : plan.row_offset(r / plan.run_length()) +
-                                      r % plan.run_length() * plan.run_stride();
-      const typename Reducer::In* row = base + at;
-      if (width == kTile) {
-        for (int64_t j = 0; j < kTile; ++j) reducer.fold(tile[j], row[j]);
-      } else {
-        for (int64_t j = 0; j < width; ++j) reducer.fold(tile[j], row[j]);
-      }
-    }
+    fold_some(start, std::min(end, start + kTileRows), tile.data());
     uint64_t n = pushed++;
     size_t level = 0;
     for (; (n & 1U) != 0; n >>= 1U, ++level) {
@@ -217,6 +233,46 @@ void reduce_tiles(const Reducer& reducer, const ReducePlan& plan, const typename
   }
 }
 
+// Whether runs are dense and shorter than those that fill vectors, and many lie side by side.
+inline bool has_short_runs(const ReducePlan& plan) {
+  return plan.reduced_sizes.size() == 1 && plan.run_stride() == 1 && plan.count > 1 &&
+         plan.count < kShortRun && !plan.kept_sizes.empty() && plan.kept_sizes.back() >= kFewRuns &&
+         plan.kept_strides.back() >= plan.count;
+}
+
+// Of numbers of four bytes: some runs at a time, side by side; each in the order of fold_lanes.
+template <typename Reducer>
+void reduce_short_runs(const Reducer& reducer, const ReducePlan& plan,
+                       const typename Reducer::In* in, typename Reducer::Out* out) {
+  using Acc = typename Reducer::Acc;
+  const int64_t count = plan.count;
+  const int64_t inner = plan.kept_sizes.back();
+  const int64_t whole = count / kRunLanes;         // Elements of each lane.
+  const int64_t used = whole > 0 ? kRunLanes : 1;  // Those without change nothing.
+  parallel_for(0, plan.outputs, std::max<int64_t>(1, kGrain / count),
+               [&](int64_t begin, int64_t end) {
+                 std::array<typename Reducer::In, kShortRun * kTile> turned;
+                 std::array<std::array<Acc, kTile>, kRunLanes> lanes;
+                 for (int64_t o = begin, width = 0; o < end; o += width) {
+                   width = std::min({kTile, end - o, inner - o % inner});
+                   turn_rows(turned.data(), kTile, in + plan.output_offset(o),
+                             plan.kept_strides.back(), width, count);
+                   for (int64_t lane = 0; lane < used; ++lane) {
+                     std::fill_n(lanes[lane].data(), width, reducer.identity());
+                     fold_into(reducer, turned.data() + lane * kTile, whole, kRunLanes * kTile,
+                               width, lanes[lane].data());
+                   }
+                   fold_into(reducer, turned.data() + whole * kRunLanes * kTile, count % kRunLanes,
+                             kTile, width, lanes[0].data());
+                   for (int64_t j = 0; used > 1 && j < width; ++j) {
+                     lanes[0][j] = reducer.merge(reducer.merge(lanes[0][j], lanes[1][j]),
+                                                 reducer.merge(lanes[2][j], lanes[3][j]));
+                   }
+                   for (int64_t j = 0; j < width; ++j) out[o + j] = reducer.finish(lanes[0][j]);
+                 }
+               });
+}
+
 }  // namespace reduce_detail
 
 // Writes all outputs of the plan, in row-major order, to `out`.
@@ -234,6 +290,12 @@ void reduce(const Reducer& reducer, const ReducePlan& plan, const typename Reduc
     if (dense_rows && plan.run_stride() != 1 && plan.count > 1) {
       reduce_detail::reduce_tiles(reducer, plan, in, out);
       return;
+    }
+    if constexpr (sizeof(typename Reducer::In) == sizeof(float)) {
+      if (reduce_detail::has_short_runs(plan)) {
+        reduce_detail::reduce_short_runs(reducer, plan, in, out);
+        return;
+      }
     }
   }
   reduce_detail::reduce_runs(reducer, plan, in, out);

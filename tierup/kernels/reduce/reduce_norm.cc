@@ -96,42 +96,6 @@ Tensor norm_of(const Tensor& self, double order, const ReduceDims& dims, bool ke
   return reduce_tensor(NormReducer<T, Norm::kPower>{order}, self, dims, keepdim);
 }
 
-// exp(x) summed relative to the largest x; a sum of 0 is "nothing yet".
-template <typename Acc>
-struct ScaledSum {
-  Acc top = 0;
-  Acc sum = 0;
-};
-
-template <typename T>
-struct LogSumExpReducer {
-  using In = T;
-  using Real = NormType<T>;
-  using Acc = ScaledSum<Real>;
-  using Out = T;
-  static constexpr bool kTiles = false;
-
-  Acc identity() const { return {}; }
-  Acc block(const In* p, int64_t count, int64_t stride) const {
-    Real top = -std::numeric_limits<Real>::infinity();
-    for (int64_t i = 0; i < count; ++i) top = std::max(top, static_cast<Real>(p[i * stride]));
-    if (std::isinf(top)) top = 0;
-    const Real sum = fold_lanes(
-        p, count, stride, Real(0),
-        [top](Real& a, In v) { a += std::exp(static_cast<Real>(v) - top); },
-        [](Real a, Real b) { return a + b; });
-    return {top, sum};
-  }
-  Acc merge(Acc a, Acc b) const {
-    if (a.sum == 0 || std::isnan(b.sum)) return b;
-    if (b.sum == 0 || std::isnan(a.sum) || std::isinf(a.sum)) return a;
-    if (std::isinf(b.sum)) return b;
-    const Real top = std::max(a.top, b.top);
-    return {top, a.sum * std::exp(a.top - top) + b.sum * std::exp(b.top - top)};
-  }
-  Out finish(Acc acc) const { return static_cast<Out>(acc.top + std::log(acc.sum)); }
-};
-
 void check_identity(const Tensor& self, double order, const ReduceDims& dims) {
   if (self.numel() != 0 || (order >= 0 && !std::isinf(order))) return;
   const uint64_t mask = reduce_mask(dims, self.dim());
@@ -146,14 +110,15 @@ void check_identity(const Tensor& self, double order, const ReduceDims& dims) {
 }
 
 // Relative to the largest real part, where that is finite.
-Tensor complex_logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
-  Tensor top = amax(real(self), dims, true);
+Tensor scaled_logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
+  Tensor top = amax(is_complex(self.dtype()) ? real(self) : self, dims, true);
   const Tensor infinite = pointwise({Body::kIsInf}, {top});
   top = evaluate(where(infinite, Operand(Scalar(0)), Operand(top)));
-  const Tensor powers = pointwise({Body::kExp}, {pointwise({Body::kSub}, {self, top})});
-  const Tensor logarithm = pointwise({Body::kLog}, {sum(powers, dims, true, std::nullopt)});
-  const Tensor result = pointwise({Body::kAdd}, {logarithm, top});
-  return keepdim ? result : squeeze_dims(result, dims);
+  const Tensor powers = pointwise({Body::kSub}, {self, top});
+  pointwise_into(powers, {Body::kExp}, {powers});
+  const Tensor logarithm = pointwise({Body::kLog}, {sum(powers, dims, keepdim, std::nullopt)});
+  const IntVector sizes(logarithm.sizes().begin(), logarithm.sizes().end());
+  return pointwise({Body::kAdd}, {logarithm, view(top, sizes)});
 }
 
 // Whether a norm over these dimensions is of single elements: then no power of them is taken, which
@@ -194,12 +159,14 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims
 }
 
 Tensor logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
-  if (is_complex(self.dtype())) return complex_logsumexp(self, dims, keepdim);
-  const Tensor input = to_dtype(self, to_floating(self.dtype()));
-  return dispatch_floating(input.dtype(), "logsumexp", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return reduce_tensor(LogSumExpReducer<T>{}, input, dims, keepdim);
-  });
+  const ScalarType type = to_floating(self.dtype());
+  const bool is_narrow = type == ScalarType::kHalf || type == ScalarType::kBFloat16;
+  const Tensor input = to_dtype(self, is_narrow ? ScalarType::kFloat : type);
+  if (input.numel() == 0) {
+    const Tensor nothing = sum(pointwise({Body::kExp}, {input}), dims, keepdim, std::nullopt);
+    return to_dtype(pointwise({Body::kLog}, {nothing}), type);
+  }
+  return to_dtype(scaled_logsumexp(input, dims, keepdim), type);
 }
 
 }  // namespace tierup::kernels

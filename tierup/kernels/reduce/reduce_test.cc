@@ -92,6 +92,43 @@ TEST(Columns, OfAnyNumberFoldAsAWholeTileDoes) {
   EXPECT_EQ(values_of<float>(amax(whole, rows, false))[0], 1.1F);
 }
 
+// A short row's result is that of the row alone.
+TEST(ShortRuns, FoldAsEachDoesAlone) {
+  const auto folds = {
+      +[](const Tensor& x, const IntVector& dims) { return sum(x, dims, false, std::nullopt); },
+      +[](const Tensor& x, const IntVector& dims) { return mean(x, dims, false, std::nullopt); },
+      +[](const Tensor& x, const IntVector& dims) { return prod(x, dims, false, std::nullopt); },
+      +[](const Tensor& x, const IntVector& dims) { return amax(x, dims, false); },
+      +[](const Tensor& x, const IntVector& dims) { return amin(x, dims, false); },
+      +[](const Tensor& x, const IntVector& dims) {
+        return vector_norm(x, Scalar(2), dims, false, std::nullopt);
+      }};
+  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (int64_t count = 2; count <= 65; ++count) {
+      const Tensor whole = noisy({3, 100, count + 3});
+      whole.data<float>()[7 * (count + 3)] = kNan;
+      const Tensor rows =
+          whole.as_view(IntVector{3, 97, count}, IntVector{100 * (count + 3), count + 3, 1}, 0);
+      for (const auto& fold : folds) {
+        const Floats got = values_of<float>(fold(rows, IntVector{2}));
+        ASSERT_EQ(got.size(), 3U * 97U);
+        for (int64_t i = 0; i < 3 * 97; ++i) {
+          const int64_t at = (i / 97 * 100 + i % 97) * (count + 3);
+          const float alone =
+              only(fold(whole.as_view(IntVector{count}, IntVector{1}, at), IntVector{0}));
+          ASSERT_TRUE(got[i] == alone || (std::isnan(got[i]) && std::isnan(alone)))
+              << i << " of " << count << ": " << got[i] << " and " << alone;
+        }
+      }
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+  const Tensor numbers = make_tensor<int32_t>({16, 2}, std::vector<int32_t>(32, 1 << 30));
+  EXPECT_EQ(values_of<int64_t>(sum(numbers, IntVector{1}, false, std::nullopt)),
+            std::vector<int64_t>(16, int64_t{1} << 31));
+}
+
 TEST(Sum, TakesAnyDimensionsOfAnyLayout) {
   const Tensor x = permute(counted({2, 3, 4}), {2, 0, 1});
   EXPECT_EQ(values_of<float>(sum(x, IntVector{0, 2}, false, std::nullopt)), (Floats{66, 210}));
@@ -238,6 +275,38 @@ TEST(Windows, OfOneRowAreAddedUpForEachRow) {
   const float expected[] = {1, 1, 2, 1, 1, 1, 1, 2, 1, 1};
   for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(out.data<float>()[i], expected[i]) << i;
   EXPECT_THROW(unfold_backward(windows, {2, 7}, 1, 3, 2), Error);
+}
+
+// Against a sort of all: no two elements are equal, or all are of a few values.
+TEST(TopK, AreTheFirstOfASort) {
+  for (const int64_t count : {5, 40, 100, 400, 700, 5000}) {
+    for (const int64_t k : {1, 3, 4, 12, 63, 64, 99}) {
+      if (k > count) continue;
+      for (const bool largest : {false, true}) {
+        for (const bool has_equals : {false, true}) {
+          const Tensor x = Tensor::empty(IntVector{3, count}, ScalarType::kFloat);
+          for (int64_t i = 0; i < x.numel(); ++i) {
+            const auto scattered = static_cast<float>(i * 7919 % 100003) * 0.25F - 9000;
+            x.data<float>()[i] = has_equals ? static_cast<float>(i * 7919 % 13) : scattered;
+          }
+          if (!has_equals) x.data<float>()[count + count / 2] = kNan;
+          const auto [top, places] = topk(x, k, 1, largest, true);
+          const auto [sorted, order] = sort(x, 1, largest);
+          for (int64_t i = 0; i < 3 * k; ++i) {
+            const int64_t at = i / k * count + i % k;
+            const float value = top.data<float>()[i];
+            const float wanted = sorted.data<float>()[at];
+            ASSERT_TRUE(value == wanted || (std::isnan(value) && std::isnan(wanted)))
+                << i << " of " << k << " of " << count;
+            const int64_t place = places.data<int64_t>()[i];
+            if (!has_equals) ASSERT_EQ(place, order.data<int64_t>()[at]);
+            const float own = x.data<float>()[i / k * count + place];
+            ASSERT_TRUE(own == value || std::isnan(value));
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Statistics, TakeTheLowerMedianAndInterpolateQuantiles) {

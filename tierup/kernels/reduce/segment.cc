@@ -8,6 +8,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/pointwise/pointwise.h"
 #include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
 namespace {

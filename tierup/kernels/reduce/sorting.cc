@@ -12,6 +12,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
+#include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -186,6 +187,13 @@ void replace_top(std::vector<Element<T>>& heap, Element<T> element, const Before
   heap[hole] = element;
 }
 
+// Whether one of a long block of floats may have to go before `top`.
+constexpr int64_t kLongBlock = 8 * 32;
+bool may_enter_long(const float* block, float top, bool largest) {
+  const FloatFolds& folds = float_folds();
+  return largest ? !(folds.max(block, kLongBlock) <= top) : !(folds.min(block, kLongBlock) >= top);
+}
+
 // Whether one of kBlock elements may have to go before `top`.
 constexpr int64_t kBlock = 32;
 template <typename T>
@@ -210,8 +218,19 @@ void select_few(const char* lane, int64_t count, int64_t step, int64_t k, bool l
   const auto before = largest ? &descends<T> : &ascends<T>;
   read_lane(lane, k, step, heap);
   std::make_heap(heap.begin(), heap.end(), before);
+  int64_t looked_at = k;  // Up to here, some elements of each long block may enter.
   for (int64_t i = k; i < count;) {
-    if (i / kPollInterval != (i + kBlock) / kPollInterval) poll_interrupt();
+    if (i / kPollInterval != (i + kLongBlock) / kPollInterval) poll_interrupt();
+    if constexpr (std::is_same_v<T, float>) {
+      const auto* floats = reinterpret_cast<const float*>(lane + i * step);
+      if (step == sizeof(T) && i >= looked_at && i + kLongBlock <= count) {
+        looked_at = i + kLongBlock;
+        if (!may_enter_long(floats, heap[0].first, largest)) {
+          i = looked_at;
+          continue;
+        }
+      }
+    }
     const int64_t end = std::min(i + kBlock, count);
     const auto* block = reinterpret_cast<const T*>(lane + i * step);
     if (step == sizeof(T) && end - i == kBlock && !may_enter(block, heap[0].first, largest)) {

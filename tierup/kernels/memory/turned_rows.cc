@@ -1,0 +1,16 @@
+// The choice of a variant.
+#include "tierup/kernels/memory/turned_rows.h"
+
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::kernels {
+
+void turn_rows(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t rows,
+               int64_t columns) {
+  const TurnRows turn_them =
+      TIERUP_VARIANT(instruction_set(), turn_rows_base, turn_rows_avx2, turn_rows_avx512)();
+  turn_them(static_cast<float*>(to), to_step, static_cast<const float*>(from), from_step, rows,
+            columns);
+}
+
+}  // namespace tierup::kernels

@@ -1,0 +1,8 @@
+// Turned rows for one instruction set; see turned_rows_body.h.
+#include "tierup/kernels/memory/turned_rows_body.h"
+
+namespace tierup::kernels {
+
+TurnRows turn_rows_avx512() { return &turn; }
+
+}  // namespace tierup::kernels

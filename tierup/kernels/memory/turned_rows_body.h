@@ -1,0 +1,95 @@
+// The code of turned_rows.h; each including file is compiled for one instruction set. Everything
+// here has internal linkage, so that no variant is merged with another.
+//
+// Four columns of as many rows as a vector has floats are turned at a time: sixteen bytes of each
+// row lie in one quarter of a vector (or half, or all of it), and two steps of shuffles within
+// these parts give the columns.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tierup/kernels/memory/turned_rows.h"
+#include "tierup/kernels/simd/vectors_body.h"
+
+namespace tierup::kernels {
+namespace {
+
+constexpr int kPartFloats = 4;  // Of sixteen bytes.
+
+// Four floats from each of `from`, `from + step`, ... side by side.
+inline FloatVector load_parts(const float* from, int64_t step) {
+#if defined(__AVX512F__)
+  const __m256 low = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)),
+                                          _mm_loadu_ps(from + step), 1);
+  const __m256 high = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from + 2 * step)),
+                                           _mm_loadu_ps(from + 3 * step), 1);
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+#elif defined(__AVX2__)
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)), _mm_loadu_ps(from + step),
+                              1);
+#else
+  (void)step;
+  return load_vector(from);
+#endif
+}
+
+// Element i of a shuffle within parts: a and b by turns (kSingle), or two by two.
+template <bool kSingle, bool kHigh>
+constexpr int place_in_part(int i) {
+  const int part = i / kPartFloats * kPartFloats;
+  const int at = i % kPartFloats;
+  const int half = kHigh ? kPartFloats / 2 : 0;
+  return kSingle ? at % 2 * kVectorFloats + part + half + at / 2
+                 : at / 2 * kVectorFloats + part + half + at % 2;
+}
+template <bool kSingle, bool kHigh, int... kPlaces>
+inline FloatVector shuffle_parts(FloatVector a, FloatVector b,
+                                 std::integer_sequence<int, kPlaces...> /*places*/) {
+  return __builtin_shufflevector(a, b, place_in_part<kSingle, kHigh>(kPlaces)...);
+}
+template <bool kSingle, bool kHigh>
+inline FloatVector shuffle_parts(FloatVector a, FloatVector b) {
+  return shuffle_parts<kSingle, kHigh>(a, b, std::make_integer_sequence<int, kVectorFloats>());
+}
+
+// Four columns of kVectorFloats rows; `count` of them, from the `first` one on, are stored.
+inline void turn_four(float* to, int64_t to_step, const float* from, int64_t from_step, int first,
+                      int count) {
+  FloatVector rows[kPartFloats];
+#pragma GCC unroll 4
+  for (int r = 0; r < kPartFloats; ++r)
+    rows[r] = load_parts(from + r * from_step, kPartFloats * from_step);
+  const FloatVector low_a = shuffle_parts<true, false>(rows[0], rows[1]);
+  const FloatVector high_a = shuffle_parts<true, true>(rows[0], rows[1]);
+  const FloatVector low_b = shuffle_parts<true, false>(rows[2], rows[3]);
+  const FloatVector high_b = shuffle_parts<true, true>(rows[2], rows[3]);
+  const FloatVector columns[kPartFloats] = {
+      shuffle_parts<false, false>(low_a, low_b), shuffle_parts<false, true>(low_a, low_b),
+      shuffle_parts<false, false>(high_a, high_b), shuffle_parts<false, true>(high_a, high_b)};
+#pragma GCC unroll 4
+  for (int c = 0; c < kPartFloats; ++c) {
+    if (c >= first && c < first + count) store_vector(to + (c - first) * to_step, columns[c]);
+  }
+}
+
+// Rows of fewer than four columns are read with what follows them, if that is theirs.
+void turn(float* to, int64_t to_step, const float* from, int64_t from_step, int64_t rows,
+          int64_t columns) {
+  const int64_t end = (rows - 1) * from_step + columns;
+  int64_t r = 0;
+  for (; r + kVectorFloats <= rows; r += kVectorFloats) {
+    const float* const block = from + r * from_step;
+    if (columns < kPartFloats && (r + kVectorFloats - 1) * from_step + kPartFloats > end) break;
+    for (int64_t c = 0; c < columns; c += kPartFloats) {
+      const auto count = static_cast<int>(std::min<int64_t>(kPartFloats, columns - c));
+      const int first = columns < kPartFloats ? 0 : kPartFloats - count;
+      turn_four(to + c * to_step + r, to_step, block + c - first, from_step, first, count);
+    }
+  }
+  for (; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) to[c * to_step + r] = from[r * from_step + c];
+  }
+}
+
+}  // namespace
+}  // namespace tierup::kernels
