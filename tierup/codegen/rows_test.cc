@@ -11,6 +11,7 @@
 #include "tierup/codegen/group_fixture.h"
 #include "tierup/kernels/shape/conversion.h"
 #include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/shape/view.h"
 #include "tierup/kernels/simd/instruction_set.h"
 #include "tierup/ops/table/role.h"
 #include "tierup/tensor/allocator.h"
@@ -368,19 +369,40 @@ TEST_F(Rows, go_on_with_one_element_for_each) {
   const auto group = compiled_group(program, {x, rows({70, 9}, ScalarType::kFloat, 2)});
   ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   uint64_t runs = 0;
-  for (const IntVector& y : {IntVector{70, 9}, IntVector{1}, IntVector{1, 1}}) {
+  for (const IntVector& y :
+       {IntVector{70, 9}, IntVector{1}, IntVector{1, 1}, IntVector{9}, IntVector{70, 1}}) {
     const std::vector<Tensor> inputs{x, rows(y, ScalarType::kFloat, 2)};
     expect_same(run_group(*group, inputs)[0], run_group(*group, inputs, true)[0], shape_string(y));
-    EXPECT_EQ(group->compiled_runs(), ++runs);
+    EXPECT_EQ(group->compiled_runs(), ++runs) << shape_string(y);
   }
-  for (const IntVector& y : {IntVector{9}, IntVector{70, 1}, IntVector{2, 70, 9}}) {
-    const std::vector<Tensor> inputs{x, rows(y, ScalarType::kFloat, 2)};
-    expect_same(run_group(*group, inputs)[0], run_group(*group, inputs, true)[0], shape_string(y));
-  }
+  const std::vector<Tensor> wider{x, rows({2, 70, 9}, ScalarType::kFloat, 2)};
+  expect_same(run_group(*group, wider)[0], run_group(*group, wider, true)[0], "wider");
+  EXPECT_EQ(group->compiled_runs(), runs);
 }
 
-// Rows of two dimensions of which the first is one element; the inputs' elements lie apart.
-TEST_F(Rows, take_no_rows_that_lie_apart) {
+// sum((a - b)^2) * mass over pairs: rows of three, of which a number of each column goes with one.
+TEST_F(Rows, of_pairs_take_one_number_for_each_second) {
+  ops::GroupProgram program;
+  program.input_count = 3;
+  program.members = {
+      call("aten::sub.Tensor", {input(0), input(1), constant(1)}),
+      call("aten::mul.Tensor", {member(0), member(0)}),
+      call("aten::sum.dim_IntList", {member(1), constant(IValue(make_int_list(IntVector{-1}))),
+                                     constant(false), constant({})}),
+      call("aten::mul.Tensor", {input(2), member(2)})};
+  program.members[2].by_rows = true;
+  program.members[2].space = program.members[3].space = RowSpace::kFlat;
+  program.outputs = {0, 3};
+  const Tensor points = rows({90, 3}, ScalarType::kFloat, 1);
+  const std::vector<Tensor> inputs{kernels::unsqueeze(points, 0), kernels::unsqueeze(points, 1),
+                                   rows({90}, ScalarType::kFloat, 2)};
+  const auto group = compiled_group(program, inputs);
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
+  expect_twin(*group, inputs, "pairs");
+}
+
+// Rows of two dimensions, of which the first may be one element; or the inputs' elements lie apart.
+TEST_F(Rows, may_lie_apart_and_be_repeated_in_part) {
   ops::GroupProgram program;
   program.input_count = 2;
   program.row_rank = 2;
@@ -397,9 +419,14 @@ TEST_F(Rows, take_no_rows_that_lie_apart) {
   const auto group = compiled_group(program, {x, wide});
   ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   for (const Tensor& y : {kernels::select(wide, 1, 1), rows({30}, ScalarType::kFloat, 3)}) {
-    expect_same(run_group(*group, {x, y})[0], run_group(*group, {x, y}, true)[0], "a row");
+    expect_twin(*group, {x, y}, "one line");
   }
-  EXPECT_EQ(group->compiled_runs(), 1U);
+  const Tensor lines = rows({40, 4, 30}, ScalarType::kFloat, 4);
+  for (const Tensor& y :
+       {rows({4, 1}, ScalarType::kFloat, 5), rows({40, 1, 30}, ScalarType::kFloat, 6),
+        kernels::transpose(rows({30, 4}, ScalarType::kFloat, 7), 0, 1)}) {
+    expect_twin(*group, {lines, y}, "four lines");
+  }
 }
 
 // What stops a run is not tried again by the twin, which would need still more memory.

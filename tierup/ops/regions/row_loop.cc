@@ -74,18 +74,17 @@ bool RowLoop::find_shape() {
   return true;
 }
 
-// Between the elements of a row, if it is the same between all of them.
-std::optional<int64_t> RowLoop::step_in_row(const Tensor& tensor) const {
+// Whether kernels read its rows in place: it has all elements of a row, side by side.
+bool RowLoop::has_dense_rows(const Tensor& tensor, const Extent& extent) const {
+  if ((extent.dims & row_dims_) != row_dims_) return false;
   int64_t step = 1;
-  int64_t next = -1;  // What the stride of the next dimension must be.
   const IntSpan sizes = tensor.sizes();
   for (size_t d = sizes.size(), left = program_.row_rank; d-- > 0 && left-- > 0;) {
     if (sizes[d] == 1) continue;
-    if (next < 0) step = tensor.strides()[d];
-    if (next >= 0 && tensor.strides()[d] != next) return std::nullopt;
-    next = tensor.strides()[d] * sizes[d];
+    if (tensor.strides()[d] != step) return false;
+    step *= sizes[d];
   }
-  return step;
+  return true;
 }
 
 // From row to row, if that is the same everywhere; else -1.
@@ -116,18 +115,15 @@ bool RowLoop::place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) con
     if (place < outer_rank()) lay.strides[place] = tensor.strides()[d];
   }
   lay.step = step_of(lay.strides);
-  const uint64_t in_row = extent.dims & row_dims_;
-  return in_row == 0 || in_row == row_dims_;
+  lay.has_dense_rows = !is_wide(extent) || has_dense_rows(tensor, extent);
+  return true;
 }
 
 bool RowLoop::find_extent(size_t input) {
   const Tensor& tensor = inputs_[input];
   Extent extent{0, 0, uses_[input] == InputUse::kFlat};
   Lay lay;
-  if (uses_[input] != InputUse::kLookedUp &&
-      (!place_in_space(tensor, extent, lay) || (is_wide(extent) && step_in_row(tensor) != 1))) {
-    return false;
-  }
+  if (uses_[input] != InputUse::kLookedUp && !place_in_space(tensor, extent, lay)) return false;
   input_extents_.push_back(extent);
   lays_.push_back(std::move(lay));
   return true;
@@ -202,10 +198,6 @@ bool RowLoop::can_run_stage(const CompiledKernel& stage) const {
     const Extent& of = extent(input.source, input.index);
     if ((input.uniform || !is_full) && is_wide(of)) return false;
     if (input.uniform && is_full && goes_over_rows && of.dims != 0) return false;
-    if (!is_full && input.source == GroupArgument::Source::kInput &&
-        (lays_[input.index].step < 0 || lays_[input.index].step > 1)) {
-      return false;
-    }
   }
   for (const uint32_t output : stage.outputs) {
     const Extent& of = member_extents_[output];

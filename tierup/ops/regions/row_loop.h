@@ -1,7 +1,7 @@
 // RowLoop: one run of a compiled group with members that work on rows.
 //
-// The group has a space [..., row], the inputs broadcast; each input has all elements of a row or
-// one, and is the same for all rows or not. Rows are taken in tiles that fit a near cache: for each
+// The group has a space [..., row], the inputs broadcast; what lies otherwise than kernels read it
+// is brought together for each tile. Rows are taken in tiles that fit a near cache: for each
 // tile the stages run one after another, kernels over machine code and row members through their
 // rows' tier-0 kernels on the tile, so that rows are folded in tier 0's order. What is laid out
 // otherwise is left to the group's twin.
@@ -38,7 +38,8 @@ class RowLoop {
   // How to find an input's element for a row: outer strides in elements, 0 where it is repeated.
   struct Lay {
     IntVector strides;
-    int64_t step = -1;  // From row to row, if it is the same everywhere.
+    int64_t step = -1;           // From row to row, if it is the same everywhere.
+    bool has_dense_rows = true;  // The elements of a row lie one after another, and are all there.
   };
   // A member that looks up.
   struct RowLookUp {
@@ -48,7 +49,7 @@ class RowLoop {
 
   bool find_shape();
   bool widen(IntSpan sizes);
-  std::optional<int64_t> step_in_row(const Tensor& tensor) const;
+  bool has_dense_rows(const Tensor& tensor, const Extent& extent) const;
   int64_t step_of(const IntVector& strides) const;
   bool find_look_ups();
   bool find_extent(RowLookUp& look_up);

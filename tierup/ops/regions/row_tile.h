@@ -152,6 +152,15 @@ class RowLoop::Tile {
     return result;
   }
 
+  // An input of the group, an element for each row, one after another.
+  Tensor together(uint32_t input, RowSpace space) const {
+    const Tensor& tensor = loop_.inputs_[input];
+    const Tensor result = Tensor::empty(IntVector{rows_}, tensor.dtype());
+    BlockSource(tensor, loop_.sizes_of(space), nullptr, nullptr)
+        .fill(static_cast<char*>(result.raw()), first_, rows_);
+    return result;
+  }
+
   // Over short rows, what does not lie as they do is brought together. Kernels read numbers that
   // are the same for a row from one place.
   bool gathers_for(const CompiledKernel& stage) const {
@@ -182,6 +191,12 @@ class RowLoop::Tile {
       plan.widths[k] = places[k].item;
       inner[k] = wide ? places[k].item : 0;
     }
+    const auto has_dense_rows = [&](size_t k) {
+      if (k < plan.outputs) return true;
+      const KernelInput& input = stage.inputs[k - plan.outputs];
+      return input.source == GroupArgument::Source::kMember ||
+             loop_.lays_[input.index].has_dense_rows;
+    };
     const auto lies_dense = [&](size_t k) {
       return places[k].input < 0 && places[k].step == inner[k] * loop_.width_;
     };
@@ -189,7 +204,7 @@ class RowLoop::Tile {
     SmallVector<Tensor, 4> gathered;
     bool is_dense = true;
     for (size_t k = 0; k < plan.operands; ++k) {
-      if (gathers && !lies_dense(k)) {
+      if ((gathers && !lies_dense(k)) || !has_dense_rows(k)) {
         const KernelInput& input = stage.inputs[k - plan.outputs];
         gathered.push_back(together(input));
         inner[k] = places[k].item;
@@ -218,6 +233,7 @@ class RowLoop::Tile {
     KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
     std::array<int64_t, FusedLoop::kMaxOperands> steps;
     std::array<char*, FusedLoop::kMaxOperands> pointers;
+    SmallVector<Tensor, 4> gathered;
     for (size_t k = 0; k < plan.operands; ++k) {
       if (k < plan.outputs) {
         Tensor& value = values_[stage.outputs[k]];
@@ -226,7 +242,12 @@ class RowLoop::Tile {
         steps[k] = plan.widths[k];
         pointers[k] = static_cast<char*>(value.raw());
       } else {
-        const Place place = place_of(stage.inputs[k - plan.outputs]);
+        const KernelInput& input = stage.inputs[k - plan.outputs];
+        Place place = place_of(input);
+        if (place.input >= 0 || (place.step != 0 && place.step != place.item)) {
+          gathered.push_back(together(input.index, stage.space));
+          place = {static_cast<char*>(gathered.back().raw()), place.item, place.item};
+        }
         plan.widths[k] = place.item;
         steps[k] = place.step;
         pointers[k] = place.data;
