@@ -25,6 +25,7 @@
 #include "tierup/passes/specialize/join_products.h"
 #include "tierup/passes/specialize/keep_recurrent_weights.h"
 #include "tierup/passes/specialize/loop_unrolling.h"
+#include "tierup/passes/specialize/propagate_dtypes.h"
 #include "tierup/passes/specialize/propagate_shapes.h"
 
 namespace tierup::passes {
@@ -71,6 +72,8 @@ std::span<const Pass> specialized_passes() {
       {"remove_list_mutation", remove_list_mutation},
       // Ranks and sizes, so that checks of them become constants, and with them their branches.
       {"propagate_shapes", propagate_shapes},
+      // Conversions to another tensor's element type become conversions to a constant one.
+      {"propagate_dtypes", propagate_dtypes},
       {"peephole", peephole},
       {"constant_propagation", constant_propagation},
       // Casts that the branches left; tuples behind them come apart next.
@@ -82,6 +85,7 @@ std::span<const Pass> specialized_passes() {
       {"constant_propagation", constant_propagation},
       {"remove_list_mutation", remove_list_mutation},
       {"propagate_shapes", propagate_shapes},
+      {"propagate_dtypes", propagate_dtypes},
       {"peephole", peephole},
       {"constant_propagation", constant_propagation},
       {"canonicalize", canonicalize},
@@ -134,6 +138,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});
     all.push_back({"peephole", peephole});
+    all.push_back({"propagate_dtypes", propagate_dtypes});
     all.push_back({"propagate_shapes", propagate_shapes});
     all.push_back({"remove_list_mutation", remove_list_mutation});
     all.push_back({"remove_tensor_mutation", remove_tensor_mutation});
