@@ -10,6 +10,7 @@
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/norm/layer_norm.h"
 #include "tierup/kernels/norm/softmax.h"
+#include "tierup/kernels/pointwise/pointwise_ops.h"
 #include "tierup/kernels/random/drop_elements.h"
 #include "tierup/kernels/reduce/ragged.h"
 #include "tierup/kernels/shape/view.h"
@@ -25,21 +26,6 @@ Tensor scaled(const Tensor& tensor, double factor) {
     using T = typename Tag::type;
     map_elements<T, T>(
         out, [factor](T x) { return x * static_cast<T>(factor); }, tensor);
-  });
-  return out;
-}
-
-// In the work type of narrow numbers, rounded once, as are the other steps of a layer.
-Tensor sum_of(const Tensor& a, const Tensor& b) {
-  const ScalarType work = work_type(a.dtype());
-  if (work != a.dtype()) {
-    return to_dtype(sum_of(to_dtype(a, work), to_dtype(b, work)), a.dtype());
-  }
-  const Tensor out = Tensor::empty(a.sizes(), a.dtype());
-  dispatch_work(a.dtype(), "add", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    map_elements<T, T, T>(
-        out, [](T x, T y) { return x + y; }, a, b);
   });
   return out;
 }
@@ -66,24 +52,6 @@ Tensor causal_mask(int64_t queries, int64_t keys) {
     for (int64_t j = 0; j < keys; ++j) mask.data<bool>()[i * keys + j] = j <= i;
   }
   return mask;
-}
-
-Tensor activate(const Tensor& x, bool use_gelu) {
-  const ScalarType work = work_type(x.dtype());
-  if (work != x.dtype()) return to_dtype(activate(to_dtype(x, work), use_gelu), x.dtype());
-  const Tensor out = Tensor::empty(x.sizes(), x.dtype());
-  dispatch_work(x.dtype(), "activation", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    if (use_gelu) {
-      map_elements<T, T>(
-          out, [](T v) { return v * T{0.5} * (T{1} + std::erf(v * static_cast<T>(M_SQRT1_2))); },
-          x);
-    } else {
-      map_elements<T, T>(
-          out, [](T v) { return v < T{0} ? T{0} : v; }, x);
-    }
-  });
-  return out;
 }
 
 // [B, L, E] to [B, H, L, E / H], a view.
@@ -211,14 +179,14 @@ Tensor transformer_encoder_layer(const Tensor& src, const HeadWeights& heads,
     return layer_norm(x, shape, layer.norm_weight_2, layer.norm_bias_2, layer.eps);
   };
   const Tensor first = layer.norm_first ? norm_1(src) : src;
-  Tensor x = sum_of(
-      std::get<0>(multi_head_attention(first, first, first, heads, mask, false, false, mask_type)),
-      src);
+  const Tensor attended =
+      std::get<0>(multi_head_attention(first, first, first, heads, mask, false, false, mask_type));
+  Tensor x = pointwise({Body::kAdd}, {attended, src});
   if (!layer.norm_first) x = norm_1(x);
   const Tensor second = layer.norm_first ? norm_2(x) : x;
-  const Tensor hidden =
-      activate(linear(second, layer.ffn_weight_1, layer.ffn_bias_1), layer.use_gelu);
-  x = sum_of(linear(hidden, layer.ffn_weight_2, layer.ffn_bias_2), x);
+  const Tensor hidden = pointwise({layer.use_gelu ? Body::kGeluErf : Body::kRelu},
+                                  {linear(second, layer.ffn_weight_1, layer.ffn_bias_1)});
+  x = pointwise({Body::kAdd}, {linear(hidden, layer.ffn_weight_2, layer.ffn_bias_2), x});
   return layer.norm_first ? x : norm_2(x);
 }
 

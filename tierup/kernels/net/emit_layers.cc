@@ -316,10 +316,14 @@ void Emitter::attention(const Layer& layer) {
   set(problem.value_strides, v.layout);
   set(problem.out_strides, target.layout);
   if (has_mask) {
-    const IntVector& given = value(layer.inputs[3]).sizes;
+    IntVector given = value(layer.inputs[3]).sizes;
     IntVector wanted{problem.batch, problem.heads, problem.queries, problem.keys};
     require(given.size() <= 4, ErrorCode::kUnsupported, "a mask of higher rank");
-    const IntVector strides = strides_of(mask.layout);
+    IntVector strides = strides_of(mask.layout);
+    if (layer.masks_keys) {
+      given.insert(given.begin() + 1, 2, 1);
+      strides.insert(strides.begin() + 1, 2, 0);
+    }
     for (size_t d = 0; d < 4; ++d) {
       const size_t lead = 4 - given.size();
       const bool spreads = d < lead || given[d - lead] == 1;

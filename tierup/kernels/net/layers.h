@@ -105,11 +105,12 @@ struct Layer {
   // `fill`.
   std::vector<std::vector<int64_t>> from;
   std::vector<ResampleTaps> taps;  // Of each spatial dimension: two for each entry.
+  bool masks_keys = false;         // kAttention: the mask is [batch, keys].
   std::vector<Epilogue> epilogue;
 };
 
 // The operator of the program that a layer came from: each may become so many layers.
-constexpr int kLayersOfOperator = 16;
+constexpr int kLayersOfOperator = 32;
 inline size_t operation_of(const Layer& layer) {
   return static_cast<size_t>(layer.id / kLayersOfOperator);
 }

@@ -81,6 +81,9 @@ enum class OpKind : uint8_t {
   kDropout,     // (self, p, train)
   kAttention,   // (query, key, value, mask, dropout_p, is_causal, scale, enable_gqa)
   kMultiHead,   // (query, key, value, embed, heads, qkv_w, qkv_b, proj_w, proj_b, mask, ...)
+  // (src, embed, heads, qkv_w, qkv_b, proj_w, proj_b, use_gelu, norm_first, eps, weight and bias of
+  // the norms and of the linear layers, mask, mask_type)
+  kEncoderLayer,
   kSplit,       // (self, sizes, dim): one output per item of a list that is unpacked.
   kChunk,       // (self, chunks, dim): as kSplit.
   kUnbind,      // (self, dim): as kSplit, without the dimension.

@@ -160,6 +160,17 @@ class AttentionFinder : private FormulaFinder {
     }
     IntVector by_rows(sizes(turned_key));
     std::swap(by_rows[2], by_rows[3]);
+    const auto is_read_once = [&](int id) {
+      return net_.values[static_cast<size_t>(id)].uses == 1;
+    };
+    if (turn != nullptr && turn->kind == LayerKind::kRepeat && turn->axis < 2 &&
+        is_read_once(turned_key) && is_read_once(turn->inputs[0])) {
+      const int key = turned_back(at, turn->inputs[0]);
+      Layer& repeat = make(at, LayerKind::kRepeat, {key}, by_rows);
+      repeat.axis = turn->axis;
+      dead_.push_back(turned_key);
+      return repeat.output;
+    }
     Layer& back = make(at, LayerKind::kPermute, {turned_key}, by_rows);
     back.order = kSwapped;
     return back.output;
@@ -234,8 +245,10 @@ class SharedHeadsFinder : private FormulaFinder {
     return layer != nullptr && layer->kind == kind ? layer : nullptr;
   }
 
-  // [batch, heads, rows, columns] made of [batch, fewer heads, 1, rows, columns].
+  // [batch, heads, rows, columns] made of [batch, fewer heads, 1, rows, columns], or of one head.
   std::optional<int> before_repeat(int id) const {
+    const Layer* of_one = maker(id, LayerKind::kRepeat);
+    if (of_one != nullptr && of_one->axis == 1 && sizes(id).size() == 4) return of_one->inputs[0];
     const Layer* joined = maker(id, LayerKind::kView);
     const Layer* repeat =
         joined == nullptr ? nullptr : maker(joined->inputs[0], LayerKind::kRepeat);

@@ -143,6 +143,7 @@ bool Resolver::visit() {
     case OpKind::kDropout: return plain(2).is_bool() && !flag(2) && set(value(0));
     case OpKind::kAttention: return attention();
     case OpKind::kMultiHead: return multi_head();
+    case OpKind::kEncoderLayer: return encoder_layer();
     case OpKind::kSplit: return split();
     case OpKind::kChunk: return chunk();
     case OpKind::kUnbind: return unbind();
@@ -171,12 +172,7 @@ double Resolver::element(const Tensor& t, size_t i) {
   return t.data<float>()[static_cast<int64_t>(i) * stride];
 }
 
-bool Resolver::activate(Activation activation) {
-  Layer& layer = add(LayerKind::kActivate, {value(0)},
-                     IntVector(net_.values[static_cast<size_t>(value(0))].sizes));
-  layer.activation = activation;
-  return set(layer.output);
-}
+bool Resolver::activate(Activation activation) { return activate_value(value(0), activation); }
 
 bool Resolver::hardsigmoid() {
   Layer& line = add(LayerKind::kActivate, {value(0)},
@@ -369,11 +365,15 @@ bool Resolver::with_constant(int input, const IValue& other, bool multiplies) {
   return set(combine(input, add_constant(tensor), multiplies));
 }
 
-bool Resolver::activate_value(int input, Activation activation) {
+int Resolver::activated(int input, Activation activation) {
   Layer& layer =
       add(LayerKind::kActivate, {input}, IntVector(net_.values[static_cast<size_t>(input)].sizes));
   layer.activation = activation;
-  return set(layer.output);
+  return layer.output;
+}
+
+bool Resolver::activate_value(int input, Activation activation) {
+  return set(activated(input, activation));
 }
 
 void Resolver::count_uses() {

@@ -1,5 +1,6 @@
 // Convolutions, products, attention and normalisations; see resolver.h.
 #include <cmath>
+#include <limits>
 
 #include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/net/resolver.h"
@@ -75,17 +76,26 @@ bool Resolver::matmul() {
   return set(product(value(0), constant(1), Tensor()));
 }
 
+// Of factors of which one has a single matrix where the other has several (heads that share keys),
+// that one is repeated.
 bool Resolver::batch_matmul() {
-  const IntSpan a = sizes(value(0));
-  const IntSpan b = sizes(value(1));
-  const size_t rank = a.size();
-  if (rank < 3 || b.size() != rank || !is_float(value(1)) || a[rank - 1] != b[rank - 2] ||
-      !std::equal(a.begin(), a.end() - 2, b.begin())) {
+  const size_t rank = sizes(value(0)).size();
+  if (rank < 3 || sizes(value(1)).size() != rank || !is_float(value(1)) ||
+      sizes(value(0))[rank - 1] != sizes(value(1))[rank - 2]) {
     return false;
   }
-  IntVector out(a.begin(), a.end());
-  out.back() = b[rank - 1];
-  return set(add(LayerKind::kBatchGemm, {value(0), value(1)}, out).output);
+  int factors[] = {value(0), value(1)};
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    for (int side = 0; side < 2; ++side) {
+      const int64_t other = sizes(factors[1 - side])[d];
+      if (sizes(factors[side])[d] == other) continue;
+      if (sizes(factors[side])[d] != 1 && other != 1) return false;
+      if (sizes(factors[side])[d] == 1) factors[side] = repeat_entry(factors[side], d, other);
+    }
+  }
+  IntVector out(sizes(factors[0]).begin(), sizes(factors[0]).end());
+  out.back() = sizes(factors[1])[rank - 1];
+  return set(add(LayerKind::kBatchGemm, {factors[0], factors[1]}, out).output);
 }
 
 bool Resolver::affine(int input, size_t axis, std::vector<float> scale, std::vector<float> shift) {
@@ -124,22 +134,27 @@ bool Resolver::batch_norm() {
   return affine(input, 1, std::move(scale), std::move(shift));
 }
 
-bool Resolver::layer_norm() {
-  const int input = value(0);
-  const IntVector shape = ints(1);
-  const Tensor weight = constant(2);
-  const Tensor bias = constant(3);
-  if (shape.size() != 1 || sizes(input).empty() || sizes(input).back() != shape[0]) return false;
+int Resolver::normalized(int input, const Tensor& weight, const Tensor& bias, double eps) {
+  const IntVector shape(sizes(input).begin(), sizes(input).end());
   for (const Tensor* t : {&weight, &bias}) {
-    if (t->defined() && (!is_dense_float(*t) || t->numel() != shape[0] || !t->is_contiguous()))
-      return false;
+    if (t->defined() && (!is_dense_float(*t) || shape.empty() || t->numel() != shape.back() ||
+                         !t->is_contiguous())) {
+      return -1;
+    }
   }
-  Layer& layer =
-      add(LayerKind::kLayerNorm, {input}, IntVector(net_.values[static_cast<size_t>(input)].sizes));
+  Layer& layer = add(LayerKind::kLayerNorm, {input}, shape);
   layer.weight = weight;
   layer.bias = bias;
-  layer.eps = number(4, 1e-5);
-  return set(layer.output);
+  layer.eps = eps;
+  return layer.output;
+}
+
+bool Resolver::layer_norm() {
+  const IntSpan input = sizes(value(0));
+  const IntVector shape = ints(1);
+  if (shape.size() != 1 || input.empty() || input.back() != shape[0]) return false;
+  const int result = normalized(value(0), constant(2), constant(3), number(4, 1e-5));
+  return result >= 0 && set(result);
 }
 
 int Resolver::attend(int query, int key, int value, int mask, double scale, bool is_causal) {
@@ -194,22 +209,24 @@ bool Resolver::masked_fill() {
   return set(layer.output);
 }
 
-bool Resolver::multi_head() {
-  const int input = value(0);
-  if (!is_value(1) || !is_value(2) || value(1) != input || value(2) != input ||
-      !plain(9).is_none() || is_value(9) || flag(10) || sizes(input).size() != 3) {
-    return false;
-  }
-  const int64_t embed = number_int(3);
-  const int64_t heads = number_int(4);
+int Resolver::self_attention(int input, const HeadArguments& at) {
+  const int64_t embed = number_int(at.embed);
+  const int64_t heads = number_int(at.heads);
   const IntVector in(sizes(input).begin(), sizes(input).end());
-  const Tensor qkv = constant(5);
-  const Tensor out = constant(7);
-  if (!qkv.defined() || !out.defined() || heads <= 0 || embed % heads != 0 || in[2] != embed ||
-      qkv.dim() != 2 || out.dim() != 2 || qkv.size(0) != 3 * embed) {
-    return false;
+  const Tensor qkv = constant(at.qkv_weight);
+  const Tensor out = constant(at.out_weight);
+  if (in.size() != 3 || !qkv.defined() || !out.defined() || heads <= 0 || embed % heads != 0 ||
+      in[2] != embed || qkv.dim() != 2 || out.dim() != 2 || qkv.size(0) != 3 * embed) {
+    return -1;
   }
-  const int packed = product(input, kernels::transpose(qkv, 0, 1), constant(6));
+  int mask = -1;
+  if (is_value(at.mask)) {
+    mask = value(at.mask);
+  } else if (!plain(at.mask).is_none()) {
+    if (!plain(at.mask).is_tensor()) return -1;
+    mask = add_constant(constant(at.mask));
+  }
+  const int packed = product(input, kernels::transpose(qkv, 0, 1), constant(at.qkv_bias));
   const int64_t depth = embed / heads;
   const int parts =
       add(LayerKind::kView, {packed}, IntVector{in[0], in[1], 3, heads, depth}).output;
@@ -222,12 +239,53 @@ bool Resolver::multi_head() {
     part[i] = layer.output;
   }
   const int mixed =
-      attend(part[0], part[1], part[2], -1, 1 / std::sqrt(static_cast<double>(depth)), false);
+      attend(part[0], part[1], part[2], mask, 1 / std::sqrt(static_cast<double>(depth)), false);
+  if (mask >= 0) {
+    const Value& given = net_.values[static_cast<size_t>(mask)];
+    if (given.dtype != ScalarType::kBool && given.dtype != ScalarType::kFloat) return -1;
+    Layer& attention = net_.layers.back();
+    attention.fills = given.dtype == ScalarType::kBool;
+    attention.fill = -std::numeric_limits<double>::infinity();
+    const bool is_of_keys = plain(at.mask_type).is_int() && number_int(at.mask_type) == 1;
+    attention.masks_keys = is_of_keys && given.sizes.size() == 2;
+  }
   Layer& back = add(LayerKind::kPermute, {mixed}, IntVector{in[0], in[1], heads, depth});
   back.order = {0, 2, 1, 3};
   const int back_value = back.output;
   const int joined = add(LayerKind::kView, {back_value}, in).output;
-  return set(product(joined, kernels::transpose(out, 0, 1), constant(8)));
+  return product(joined, kernels::transpose(out, 0, 1), constant(at.out_bias));
+}
+
+bool Resolver::multi_head() {
+  const int input = value(0);
+  if (!is_value(1) || !is_value(2) || value(1) != input || value(2) != input || flag(10)) {
+    return false;
+  }
+  const int result = self_attention(input, {3, 4, 5, 6, 7, 8, 9, 12});
+  return result >= 0 && set(result);
+}
+
+bool Resolver::encoder_layer() {
+  const int src = value(0);
+  const bool norm_first = flag(8);
+  const auto norm = [&](int input, size_t weight) {
+    return normalized(input, constant(weight), constant(weight + 1), number(9, 1e-5));
+  };
+  const auto linear = [&](int input, size_t weight) {
+    return product(input, kernels::transpose(constant(weight), 0, 1), constant(weight + 1));
+  };
+  if (constant(14).dim() != 2 || constant(16).dim() != 2) return false;
+  const int first = norm_first ? norm(src, 10) : src;
+  const int attended = first < 0 ? -1 : self_attention(first, {1, 2, 3, 4, 5, 6, 18, 19});
+  if (attended < 0) return false;
+  int x = combine(attended, src, false);
+  if (!norm_first) x = norm(x, 10);
+  const int second = norm_first && x >= 0 ? norm(x, 12) : x;
+  if (second < 0) return false;
+  const Activation activation{flag(7) ? Function::kGeluErf : Function::kRelu};
+  x = combine(linear(activated(linear(second, 14), activation), 16), x, false);
+  const int result = norm_first ? x : norm(x, 12);
+  return result >= 0 && set(result);
 }
 
 }  // namespace tierup::kernels::net

@@ -219,7 +219,9 @@ bool Resolver::transposed_convolution(size_t dilation, size_t output_padding, si
   if (g.rank == 3) return transposed_volumes(input, g, dense, bias);
   const Parts parts(g, dense);
   // Each convolution is a layer of this operator, and so is what weaves them together.
-  const bool is_one = parts.go_together() || parts.places() >= kLayersOfOperator;
+  constexpr int64_t kMostPlaces = 16;
+  static_assert(kMostPlaces < kLayersOfOperator);
+  const bool is_one = parts.go_together() || parts.places() >= kMostPlaces;
   const int64_t each = is_one ? parts.places() : 1;
   std::vector<int> results;
   for (int64_t first = 0; first < parts.places(); first += each) {

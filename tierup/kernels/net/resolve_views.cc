@@ -177,12 +177,18 @@ bool Resolver::expand() {
   for (size_t d = 0; d < in.size(); ++d) {
     if (wanted[d] == -1 || wanted[d] == in[d]) continue;
     if (in[d] != 1 || wanted[d] < 1) return false;
+    input = repeat_entry(input, d, wanted[d]);
     in[d] = wanted[d];
-    Layer& layer = add(LayerKind::kRepeat, {input}, in);
-    layer.axis = d;
-    input = layer.output;
   }
   return set(input);
+}
+
+int Resolver::repeat_entry(int input, size_t axis, int64_t count) {
+  IntVector out(sizes(input).begin(), sizes(input).end());
+  out[axis] = count;
+  Layer& layer = add(LayerKind::kRepeat, {input}, out);
+  layer.axis = axis;
+  return layer.output;
 }
 
 bool Resolver::split() {

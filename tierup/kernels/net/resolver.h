@@ -125,6 +125,8 @@ class Resolver {
   // Of a tensor with one dimension that is not 1.
   static double element(const Tensor& t, size_t i);
   bool layer_norm();
+  // Over the last dimension; -1 if weight or bias do not fit it.
+  int normalized(int input, const Tensor& weight, const Tensor& bias, double eps);
   bool activate(Activation activation);
   bool hardsigmoid();
   static bool is_float_code(const IValue& dtype);
@@ -139,6 +141,7 @@ class Resolver {
   static Tensor scaled(const Tensor& tensor, float factor);
   int combine(int a, int b, bool multiplies);
   bool with_constant(int input, const IValue& other, bool multiplies);
+  int activated(int input, Activation activation);
   bool activate_value(int input, Activation activation);
   // A tensor of these sizes without data, for functions that only look at sizes.
   static Tensor shell(IntSpan sizes);
@@ -181,6 +184,8 @@ class Resolver {
   bool channel_shuffle();
   bool slice_of();
   bool expand();
+  // The one entry of a dimension, `count` times.
+  int repeat_entry(int input, size_t axis, int64_t count);
   bool view(IntVector wanted);
   bool flatten();
   bool unsqueeze();
@@ -201,7 +206,14 @@ class Resolver {
   bool cat();
   int attend(int query, int key, int value, int mask, double scale, bool is_causal);
   bool attention();
+  // Attention of a sequence [batch, length, width] to itself; -1 if it is not compiled. The mask,
+  // an argument of the operator, hides where it is true, or is added.
+  struct HeadArguments {
+    size_t embed, heads, qkv_weight, qkv_bias, out_weight, out_bias, mask, mask_type;
+  };
+  int self_attention(int input, const HeadArguments& at);
   bool multi_head();
+  bool encoder_layer();
   void count_uses();
 
   const Program& program_;

@@ -26,7 +26,9 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kAddmm: return bits({0, 2, 3, 4});
     case OpKind::kBatchNorm: return bits({1, 2, 3, 4, 5, 6, 7, 8});
     case OpKind::kLayerNorm: return bits({1, 2, 3, 4});
-    case OpKind::kMultiHead: return bits({3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    case OpKind::kMultiHead: return bits({3, 4, 5, 6, 7, 8, 10, 11, 12});
+    case OpKind::kEncoderLayer:
+      return bits({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19});
     case OpKind::kDropout: return bits({1, 2});
     case OpKind::kElu:
     case OpKind::kRmsNorm:
@@ -82,7 +84,8 @@ bool is_heavy(OpKind kind) {
     case OpKind::kLinear:
     case OpKind::kAddmm:
     case OpKind::kMatmul:
-    case OpKind::kMultiHead: return true;
+    case OpKind::kMultiHead:
+    case OpKind::kEncoderLayer: return true;
     default: return false;
   }
 }

@@ -172,6 +172,25 @@ TEST(NeuralNetAttention, HeadsThatShareKeysReadThemWhereTheyAre) {
   }
 }
 
+// Products broadcast the one head of keys and values.
+TEST(NeuralNetAttention, OneHeadOfKeysServesAllQueries) {
+  Line line;
+  const int k = line.input();
+  const int v = line.input();
+  const int bias = line.input();
+  const int turned = line.add("aten::transpose.int", {L::v(k), L::c(-1), L::c(-2)});
+  const int product = line.add("aten::matmul", {L::v(0), L::v(turned)});
+  const int scaled = line.add("aten::mul.Scalar", {L::v(product), L::c(0.35)});
+  const int sum = line.add("aten::add.Tensor", {L::v(scaled), L::v(bias), L::c(1)});
+  const int out = line.add("aten::matmul", {L::v(softmax_of(line, sum)), L::v(v)});
+  const std::vector<IValue> inputs{numbers({2, 6, 21, 8}, 1), numbers({2, 1, 21, 8}, 2),
+                                   numbers({2, 1, 21, 8}, 3), numbers({6, 21, 21}, 4)};
+  net::LayerNet layers = net::resolve(line.program({out}), inputs);
+  net::recognize(layers);
+  for (const net::Layer& layer : layers.layers) EXPECT_NE(layer.kind, net::LayerKind::kRepeat);
+  expect_one_attention(line, out, inputs);
+}
+
 TEST(NeuralNetAttention, HeadsMayBeGrouped) {
   Line line;
   const int k = line.input();

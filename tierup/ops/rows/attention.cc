@@ -94,9 +94,9 @@ constexpr auto kRows = std::to_array<OpRow>({
      "norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, "
      "Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor "
      "ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
-     boxed<&encoder_layer>},
+     boxed<&encoder_layer>, ir::kNoEffect, nullptr, facts(OpKind::kEncoderLayer)},
     {"aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor",
-     boxed<&kernels::ragged_from_mask>},
+     boxed<&kernels::ragged_from_mask>, ir::kNoEffect, nullptr, facts(Role::kRagged)},
     {"aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool",
      boxed<&kernels::is_left_aligned>},
     {"aten::to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> Tensor",

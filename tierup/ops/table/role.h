@@ -38,6 +38,7 @@ enum class Role : uint8_t {
   kRowwise,         // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h
   kArithmetic,      // (tensor, other tensor, ...): a sum, difference, product or quotient
   kRecurrent,       // a layer or cell whose twin under tierup:: keeps its matrices packed
+  kRagged,          // (tensor, mask, ...) -> the tensor, with the masked positions missing
   kFusionGroup,     // (inputs..., capsule) -> outputs...; see fusion_group.h
   kNeuralNet,       // (capsule, inputs...) -> outputs...; see neural_net.h
 };

@@ -30,7 +30,9 @@ bool parts(OpKind kind) {
 
 bool takes_mask(OpKind kind, size_t argument) {
   return (kind == OpKind::kAttention && argument == 3) ||
-         (kind == OpKind::kMaskedFill && argument == 1);
+         (kind == OpKind::kMaskedFill && argument == 1) ||
+         (kind == OpKind::kMultiHead && argument == 9) ||
+         (kind == OpKind::kEncoderLayer && argument == 18);
 }
 
 bool is_in_place(const Node& node) {

@@ -101,6 +101,15 @@ TEST(RegionMembers, StencilsOverAFewPlanesAreLeftToGroups) {
   EXPECT_EQ(nets_around_stencil(16), 1);
 }
 
+// A whole region was refused for them when it was compiled.
+TEST(RegionMembers, NumbersThatARunComputesStayOutside) {
+  EXPECT_EQ(nets_in("  %r : Tensor = aten::relu(%p)\n"
+                    "  %n : Float() = aten::sum(%r, %none)\n"
+                    "  %y : Tensor = aten::mul.Tensor(%r, %n)\n",
+                    600, true, "operators"),
+            2);
+}
+
 TEST(RegionMembers, GatesAreLeftToGroups) {
   const char* const gates =
       "  %s : Float(1, 8) = aten::add.Tensor(%p, %p, %one)\n"

@@ -2,6 +2,8 @@
 #include "tierup/passes/fuse/region_refusals.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <vector>
 
 #include "tierup/passes/core/value_queries.h"
 
@@ -23,6 +25,13 @@ bool may_be_float(const Value* value, const ir::ValueHints& hints) {
   return hint == nullptr || !hint->dtype || *hint->dtype == ScalarType::kFloat;
 }
 
+// Whether it has no dimensions, by its type or as it was seen.
+bool is_number(const Value* value, const ir::ValueHints& hints) {
+  const TensorFacts* hint = hints.find(value);
+  const auto& known = value->type()->facts().sizes;
+  return (known && known->empty()) || (hint != nullptr && hint->sizes && hint->sizes->empty());
+}
+
 // 0: not known.
 size_t seen_rank(const Value* value, const ir::ValueHints& hints) {
   const TensorFacts* hint = hints.find(value);
@@ -38,6 +47,28 @@ bool is_taken_apart(const Node& node, OpKind kind, const ir::ValueHints& hints) 
   return !may_be_rows && unpacking != nullptr && !is_unused(*unpacking);
 }
 
+// Whether a tensor may lack positions: those are marked in it, and only some operators look.
+bool may_be_ragged(const Value* value) {
+  std::vector<const Value*> open{value};
+  std::unordered_set<const Value*> seen;
+  while (!open.empty()) {
+    const Value* at = open.back();
+    open.pop_back();
+    if (!seen.insert(at).second) continue;
+    const Node* node = at->node();
+    if (node == nullptr) continue;
+    if (role_of(*node) == ops::Role::kRagged || !node->blocks().empty()) return true;
+    open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+  }
+  return false;
+}
+// An encoder layer without a mask finds out what is missing.
+bool looks_for_gaps(const Node& node, OpKind kind) {
+  constexpr size_t kMask = 18;
+  const IValue* mask = kind == OpKind::kEncoderLayer ? constant_of(node.input(kMask)) : nullptr;
+  return mask != nullptr && mask->is_none() && may_be_ragged(node.input(0));
+}
+
 }  // namespace
 
 NetRefusal net_refusal(const Node& node, OpKind kind, const ir::ValueHints& hints) {
@@ -48,7 +79,10 @@ NetRefusal net_refusal(const Node& node, OpKind kind, const ir::ValueHints& hint
     if ((constants >> i & 1U) != 0) return NetRefusal::kVaryingArgument;
     if (is_tensor(input) && !may_be_float(input, hints) && !takes_mask(kind, i))
       return NetRefusal::kOtherDtype;
+    // Numbers that a run computes; nets take those that are known.
+    if (is_tensor(input) && is_number(input, hints)) return NetRefusal::kNoElements;
   }
+  if (looks_for_gaps(node, kind)) return NetRefusal::kArguments;
   if (kind == OpKind::kMultiHead || kind == OpKind::kLargest || kind == OpKind::kAdaptiveMax) {
     const auto others = node.outputs().subspan(1);
     const bool is_first_alone = std::all_of(
