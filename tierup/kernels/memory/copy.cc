@@ -33,6 +33,10 @@ void move_run(char* const* pointers, const int64_t* strides, int64_t count) {
     std::fill_n(reinterpret_cast<Word*>(out), count, value);
     return;
   }
+  if constexpr (std::is_same_v<Word, uint32_t>) {
+    if (strides[0] == kWidth && strides[1] % kWidth == 0)
+      return take_strided(out, in, strides[1] / kWidth, count);
+  }
   for (int64_t i = 0; i < count; ++i) {
     *reinterpret_cast<Word*>(out + i * strides[0]) =
         *reinterpret_cast<const Word*>(in + i * strides[1]);

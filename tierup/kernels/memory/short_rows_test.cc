@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -55,6 +56,24 @@ TEST(TurnedRows, AreTheColumnsAndReadNothingElse) {
                 << columns << " " << rows << " " << step;
           }
         }
+      }
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+}
+
+TEST(StridedNumbers, AreTakenInOrderAndNothingElseIsRead) {
+  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (const int64_t step : {-7, -2, -1, 1, 2, 3, 4, 5}) {
+      for (int64_t count = 1; count <= 70; ++count) {
+        // Exactly as many as are read lie in the memory, so that a sanitizer sees another.
+        const std::vector<int32_t> from = counted_words((count - 1) * std::abs(step) + 1);
+        const int32_t* first = step < 0 ? &from.back() : from.data();
+        std::vector<int32_t> to(static_cast<size_t>(count + 1), -1);
+        take_strided(to.data(), first, step, count);
+        for (int64_t i = 0; i < count; ++i) ASSERT_EQ(to[i], first[i * step]) << step << " " << i;
+        ASSERT_EQ(to.back(), -1);
       }
     }
   }

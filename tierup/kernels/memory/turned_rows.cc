@@ -13,4 +13,10 @@ void turn_rows(void* to, int64_t to_step, const void* from, int64_t from_step, i
             columns);
 }
 
+void take_strided(void* to, const void* from, int64_t step, int64_t count) {
+  const TakeStrided take_them = TIERUP_VARIANT(instruction_set(), take_strided_base,
+                                               take_strided_avx2, take_strided_avx512)();
+  take_them(static_cast<float*>(to), static_cast<const float*>(from), step, count);
+}
+
 }  // namespace tierup::kernels

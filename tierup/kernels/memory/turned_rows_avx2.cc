@@ -4,5 +4,6 @@
 namespace tierup::kernels {
 
 TurnRows turn_rows_avx2() { return &turn; }
+TakeStrided take_strided_avx2() { return &take; }
 
 }  // namespace tierup::kernels

@@ -4,5 +4,6 @@
 namespace tierup::kernels {
 
 TurnRows turn_rows_base() { return &turn; }
+TakeStrided take_strided_base() { return &take; }
 
 }  // namespace tierup::kernels

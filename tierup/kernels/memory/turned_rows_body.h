@@ -91,5 +91,74 @@ void turn(float* to, int64_t to_step, const float* from, int64_t from_step, int6
   }
 }
 
+// Lanes that Of::place() names: of the first vector, or behind them of the second.
+template <typename Of, int... kLanes>
+inline FloatVector pick(FloatVector a, FloatVector b,
+                        std::integer_sequence<int, kLanes...> /*lanes*/) {
+  return __builtin_shufflevector(a, b, Of::place(kLanes)...);
+}
+template <typename Of>
+inline FloatVector pick(FloatVector a, FloatVector b) {
+  return pick<Of>(a, b, std::make_integer_sequence<int, kVectorFloats>());
+}
+struct Backwards {
+  static constexpr int place(int lane) { return kVectorFloats - 1 - lane; }
+};
+struct EverySecond {
+  static constexpr int place(int lane) { return 2 * lane; }
+};
+// Of three vectors: the lanes that the first two have; then the third's beside these.
+struct EveryThirdOfTwo {
+  static constexpr int place(int lane) { return 3 * lane < 2 * kVectorFloats ? 3 * lane : 0; }
+};
+struct EveryThirdOfThird {
+  static constexpr int place(int lane) {
+    return 3 * lane < 2 * kVectorFloats ? lane : 3 * lane - kVectorFloats;
+  }
+};
+
+template <int kStep>
+inline FloatVector every(const float* from) {
+  const auto vector = [&](int i) { return load_vector(from + i * kVectorFloats); };
+  if constexpr (kStep == 2) {
+    return pick<EverySecond>(vector(0), vector(1));
+  } else if constexpr (kStep == 3) {
+    return pick<EveryThirdOfThird>(pick<EveryThirdOfTwo>(vector(0), vector(1)), vector(2));
+  } else {
+    static_assert(kStep == 4);
+    return pick<EverySecond>(every<2>(from), every<2>(from + 2 * kVectorFloats));
+  }
+}
+
+// How many were taken: whole vectors that end before the last number.
+template <int kStep>
+inline int64_t take_vectors(float* to, const float* from, int64_t count) {
+  int64_t i = 0;
+  for (; i + kVectorFloats < count; i += kVectorFloats)
+    store_vector(to + i, every<kStep>(from + i * kStep));
+  return i;
+}
+
+inline int64_t take_backwards(float* to, const float* from, int64_t count) {
+  int64_t i = 0;
+  for (; i + kVectorFloats <= count; i += kVectorFloats) {
+    const FloatVector vector = load_vector(from - i - (kVectorFloats - 1));
+    store_vector(to + i, pick<Backwards>(vector, vector));
+  }
+  return i;
+}
+
+void take(float* to, const float* from, int64_t step, int64_t count) {
+  int64_t i = 0;
+  switch (step) {
+    case -1: i = take_backwards(to, from, count); break;
+    case 2: i = take_vectors<2>(to, from, count); break;
+    case 3: i = take_vectors<3>(to, from, count); break;
+    case 4: i = take_vectors<4>(to, from, count); break;
+    default: break;
+  }
+  for (; i < count; ++i) to[i] = from[i * step];
+}
+
 }  // namespace
 }  // namespace tierup::kernels

@@ -21,6 +21,11 @@ struct FloatFolds {
   // In double: the sum of x, and of the squares of x - center.
   double (*wide_sum)(const float* x, int64_t n);
   double (*wide_squares)(const float* x, int64_t n, double center);
+  // The place of the first number that is not at most (not at least) `bound`, as NaN is; n if there
+  // is none.
+  using FirstOutside = int64_t (*)(const float* x, int64_t n, float bound);
+  FirstOutside first_above;
+  FirstOutside first_below;
 };
 
 const FloatFolds& float_folds_base();

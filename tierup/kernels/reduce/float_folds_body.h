@@ -5,6 +5,7 @@
 // Lanes are 32 on every processor, in as many vectors as that takes: the order of sums is the same,
 // and no vector is wider than a register, which the compiler would take apart number by number.
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -162,8 +163,40 @@ double wide_squares(const float* x, int64_t n, double center) {
   return wide_fold(x, n, [center](auto v) { return (v - center) * (v - center); });
 }
 
-constexpr FloatFolds kFolds{fold<Adder>,        fold<Maximum>,      fold<Minimum>, fold_rows<Adder>,
-                            fold_rows<Maximum>, fold_rows<Minimum>, wide_sum,      wide_squares};
+// A bit for each number that is not at most (not at least) `bound`.
+template <bool kAbove>
+TIERUP_INLINE uint32_t outside(FloatVector x, FloatVector bound) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(x, bound, kAbove ? _CMP_NLE_UQ : _CMP_NGE_UQ);
+#elif defined(__AVX2__)
+  return static_cast<uint32_t>(
+      _mm256_movemask_ps(_mm256_cmp_ps(x, bound, kAbove ? _CMP_NLE_UQ : _CMP_NGE_UQ)));
+#else
+  uint32_t bits = 0;
+  for (uint32_t j = 0; j < kVectorFloats; ++j)
+    bits |= static_cast<uint32_t>(kAbove ? !(x[j] <= bound[j]) : !(x[j] >= bound[j])) << j;
+  return bits;
+#endif
+}
+
+template <bool kAbove>
+int64_t first_outside(const float* x, int64_t n, float bound) {
+  FloatVector bounds;
+  for (int j = 0; j < kVectorFloats; ++j) bounds[j] = bound;
+  int64_t i = 0;
+  for (; i + kVectorFloats <= n; i += kVectorFloats) {
+    const uint32_t bits = outside<kAbove>(load_vector(x + i), bounds);
+    if (bits != 0) return i + std::countr_zero(bits);
+  }
+  for (; i < n; ++i) {
+    if (kAbove ? !(x[i] <= bound) : !(x[i] >= bound)) return i;
+  }
+  return n;
+}
+
+constexpr FloatFolds kFolds{
+    fold<Adder>,        fold<Maximum>, fold<Minimum>, fold_rows<Adder>,    fold_rows<Maximum>,
+    fold_rows<Minimum>, wide_sum,      wide_squares,  first_outside<true>, first_outside<false>};
 
 }  // namespace
 }  // namespace tierup::kernels

@@ -187,13 +187,6 @@ void replace_top(std::vector<Element<T>>& heap, Element<T> element, const Before
   heap[hole] = element;
 }
 
-// Whether one of a long block of floats may have to go before `top`.
-constexpr int64_t kLongBlock = 8 * 32;
-bool may_enter_long(const float* block, float top, bool largest) {
-  const FloatFolds& folds = float_folds();
-  return largest ? !(folds.max(block, kLongBlock) <= top) : !(folds.min(block, kLongBlock) >= top);
-}
-
 // Whether one of kBlock elements may have to go before `top`.
 constexpr int64_t kBlock = 32;
 template <typename T>
@@ -209,38 +202,41 @@ bool may_enter(const T* block, T top, bool largest) {
   return any;
 }
 
+// Of elements [i, end), which lie side by side: where one may have to go before `top`, or the end.
+template <typename T>
+int64_t next_to_enter(const T* data, int64_t i, int64_t end, T top, bool largest) {
+  if constexpr (std::is_same_v<T, float>) {
+    const FloatFolds& folds = float_folds();
+    return i + (largest ? folds.first_above : folds.first_below)(data + i, end - i, top);
+  } else {
+    while (i + kBlock <= end && !may_enter(data + i, top, largest)) i += kBlock;
+    return i;
+  }
+}
+
 // The first k of a long lane, in order: what std::partial_sort gives, without a copy of the lane.
-// Most blocks hold nothing that is before the k-th so far.
+// Most elements are not before the k-th so far, and are passed over.
 template <typename T>
 void select_few(const char* lane, int64_t count, int64_t step, int64_t k, bool largest,
                 std::vector<Element<T>>& heap) {
   constexpr int64_t kPollInterval = int64_t{1} << 20;
+  constexpr int64_t kLookedAt = std::is_same_v<T, float> ? 1 : kBlock;  // Of which one may enter.
   const auto before = largest ? &descends<T> : &ascends<T>;
+  const bool is_dense = step == sizeof(T);
   read_lane(lane, k, step, heap);
   std::make_heap(heap.begin(), heap.end(), before);
-  int64_t looked_at = k;  // Up to here, some elements of each long block may enter.
   for (int64_t i = k; i < count;) {
-    if (i / kPollInterval != (i + kLongBlock) / kPollInterval) poll_interrupt();
-    if constexpr (std::is_same_v<T, float>) {
-      const auto* floats = reinterpret_cast<const float*>(lane + i * step);
-      if (step == sizeof(T) && i >= looked_at && i + kLongBlock <= count) {
-        looked_at = i + kLongBlock;
-        if (!may_enter_long(floats, heap[0].first, largest)) {
-          i = looked_at;
-          continue;
-        }
+    const int64_t end = std::min(i + kPollInterval, count);
+    while (i < end) {
+      if (is_dense)
+        i = next_to_enter(reinterpret_cast<const T*>(lane), i, end, heap[0].first, largest);
+      const int64_t stop = is_dense ? std::min(i + kLookedAt, end) : end;
+      for (; i < stop; ++i) {
+        const Element<T> element{*reinterpret_cast<const T*>(lane + i * step), i};
+        if (before(element, heap[0])) replace_top(heap, element, before);
       }
     }
-    const int64_t end = std::min(i + kBlock, count);
-    const auto* block = reinterpret_cast<const T*>(lane + i * step);
-    if (step == sizeof(T) && end - i == kBlock && !may_enter(block, heap[0].first, largest)) {
-      i = end;
-      continue;
-    }
-    for (; i < end; ++i) {
-      const Element<T> element{*reinterpret_cast<const T*>(lane + i * step), i};
-      if (before(element, heap[0])) replace_top(heap, element, before);
-    }
+    if (end < count) poll_interrupt();
   }
   std::sort_heap(heap.begin(), heap.end(), before);
 }
