@@ -200,9 +200,10 @@ class Recording {
   }
 
   static SavedTensor saved(Tensor tensor) {
-    require(!is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
-            "Inference tensors cannot be saved for backward: clone it outside of inference mode, or "
-            "make it under no_grad instead");
+    require(
+        !is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
+        "Inference tensors cannot be saved for backward: clone it outside of inference mode, or "
+        "make it under no_grad instead");
     return SavedTensor(std::move(tensor));
   }
 
@@ -408,8 +409,9 @@ void RecordingTape::detach_in_place(const Tensor& tensor) {
 void RecordingTape::set_requires_grad(const Tensor& tensor, bool value) {
   require(!value || is_differentiable(tensor.dtype()), ErrorCode::kInvalidArgument,
           "only Tensors of floating point dtype can require gradients");
-  require(!value || !is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
-          "Setting requires_grad=True on inference tensor outside InferenceMode: set it on a clone");
+  require(
+      !value || !is_inference(*tensor.impl()), ErrorCode::kInvalidArgument,
+      "Setting requires_grad=True on inference tensor outside InferenceMode: set it on a clone");
   const Record* record = record_of(*tensor.impl());
   const bool is_leaf = record == nullptr || record->is_leaf();
   if (!is_leaf) {

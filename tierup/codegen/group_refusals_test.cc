@@ -80,7 +80,8 @@ TEST(GroupRefusals, of_what_there_is_no_generator_for) {
 // The generator wants some memory left before it begins.
 TEST(GroupRefusals, of_a_generator_that_fails) {
   TIERUP_NEED_CODEGEN();
-  if (is_emulated()) GTEST_SKIP() << "QEMU bounds no program's memory: the heap would fill for ever";
+  if (is_emulated())
+    GTEST_SKIP() << "QEMU bounds no program's memory: the heap would fill for ever";
   // A kernel that no other test has compiled: the process keeps them.
   ops::GroupProgram program;
   program.input_count = 1;

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
 #include <string>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/simd/instruction_set.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
 namespace tierup::ops {
@@ -416,12 +416,15 @@ TEST(NeuralNet, reference_code_is_not_tried) {
   const auto object = line.make({sum});
   std::vector<IValue> one{numbers({3000, 64}, 3)};
   ASSERT_TRUE(object->prepare(one, 1)) << ::testing::PrintToString(object->notes());
-  const std::regex milliseconds("([0-9.]+) ms");
+  if (kernels::instruction_set() == kernels::InstructionSet::kAvx512)
+    GTEST_SKIP() << "oneDNN has vectors for it";
+  int products = 0;
   for (const std::string& note : object->notes()) {
-    for (std::sregex_iterator time(note.begin(), note.end(), milliseconds), end; time != end;
-         ++time)
-      EXPECT_LT(std::stod((*time)[1]), 50) << note;
+    if (note.find("128x64") == std::string::npos) continue;
+    ++products;
+    EXPECT_EQ(note.find("oneDNN"), std::string::npos) << note;
   }
+  EXPECT_EQ(products, 1) << ::testing::PrintToString(object->notes());
 }
 
 TEST(NeuralNet, prepared_sizes_run_compiled_at_once) {
