@@ -237,11 +237,15 @@ void pool_plane(const PoolWindow& w, const T* plane, T* out, PoolLines<T>& lines
   }
 }
 
+// Planes worth a thread.
+int64_t plane_grain(const PoolWindow& w) {
+  const int64_t points = std::max({w.in_points(), w.out_points(), int64_t{1}});
+  return std::max<int64_t>(1, 8192 / points);
+}
+
 template <typename T>
 void pool_values(const PoolWindow& w, const T* in, T* out) {
-  const int64_t points = std::max(w.in_points(), w.out_points());
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, points));
-  parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, w.planes, plane_grain(w), [&](int64_t begin, int64_t end) {
     PoolLines<T> lines(w);
     for (int64_t p = begin; p < end; ++p) {
       pool_plane(w, in + p * w.in_points(), out + p * w.out_points(), lines);
@@ -259,6 +263,10 @@ void pool_adaptive_line(const PoolWindow& w, const T* plane, const Reach& rz, co
     const Reach rx = adaptive_reach(w, 2, x);
     T best = lowest<T>();
     for (int64_t i = rx.first; i < rx.last; ++i) best = beats(columns[i], best) ? columns[i] : best;
+    if (best != best) {  // The last NaN counts; it is equal to nothing.
+      max_of_window(w, {rz, ry, rx}, plane, out + x, indices + x);
+      continue;
+    }
     int64_t found = w.in_points();
     for (int64_t i = rx.first; i < rx.last; ++i) {
       if (columns[i] != best) continue;
@@ -269,18 +277,14 @@ void pool_adaptive_line(const PoolWindow& w, const T* plane, const Reach& rz, co
         if (place < end) found = place;
       }
     }
-    out[x] = best;
+    out[x] = plane[found];  // Of zeros, the first one's sign.
     indices[x] = found;
-    // The last NaN counts; it is equal to nothing.
-    if (best != best) max_of_window(w, {rz, ry, rx}, plane, out + x, indices + x);
   }
 }
 
 template <typename T>
 void pool_adaptive(const PoolWindow& w, const T* in, T* out, int64_t* indices) {
-  const int64_t points = std::max(w.in_points(), w.out_points());
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, points));
-  parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, w.planes, plane_grain(w), [&](int64_t begin, int64_t end) {
     std::vector<T> columns(static_cast<size_t>(w.in[2]));
     for (int64_t p = begin; p < end; ++p) {
       int64_t at = p * w.out_points();

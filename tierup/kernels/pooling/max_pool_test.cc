@@ -123,6 +123,15 @@ TEST(MaxPool, AdaptiveWindowsFindTheFirstLargest) {
   }
 }
 
+TEST(MaxPool, AdaptiveWindowsGiveTheFirstOfEqualZeros) {
+  const Tensor x = numbers({1, 1, 2, 2});
+  const float window[] = {-1, -0.0F, 0.0F, -1};
+  std::copy_n(window, 4, x.data<float>());
+  const auto [values, indices] = adaptive_max_pool<2>(x, {1, 1});
+  EXPECT_EQ(indices.data<int64_t>()[0], 1);
+  EXPECT_TRUE(std::signbit(values.data<float>()[0]));
+}
+
 TEST(MaxPool, AHugeKernelNeedsNoMemory) {
   const int64_t huge = int64_t{1} << 30;
   const Tensor out = max_pool<2>(numbers({1, 1, 4, 4}), {huge, huge}, {huge, huge},
