@@ -18,18 +18,16 @@ class ReplicaThreads {
   using Job = std::function<void(int replica)>;
 
   explicit ReplicaThreads(int count) {
-    for (int replica = 1; replica < count; ++replica) {
-      threads_.emplace_back([this, replica] { serve(replica); });
+    try {
+      for (int replica = 1; replica < count; ++replica) {
+        threads_.emplace_back([this, replica] { serve(replica); });
+      }
+    } catch (...) {  // The system has no more threads.
+      end();
+      throw;
     }
   }
-  ~ReplicaThreads() {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    start_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~ReplicaThreads() { end(); }
   ReplicaThreads(const ReplicaThreads&) = delete;
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
 
@@ -48,6 +46,15 @@ class ReplicaThreads {
   }
 
  private:
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    start_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
   void serve(int replica) {
     for (uint64_t seen = 0;;) {
       const Job* job = nullptr;
