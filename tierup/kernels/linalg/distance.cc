@@ -183,13 +183,15 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length * cols));
     parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
       if constexpr (std::is_same_v<T, float>) {
-        for (int64_t i = begin, next = 0; p == 2 && i < end; i = next) {
-          next = std::min(end, (i / rows + 1) * rows);  // Of one batch.
-          euclidean_distances(a.data<float>() + i * length, next - i,
-                              b.data<float>() + i / rows * cols * length, cols, length,
-                              out.data<float>() + i * cols);
+        if (p == 2) {
+          for (int64_t i = begin, next = 0; i < end; i = next) {
+            next = std::min(end, (i / rows + 1) * rows);  // Of one batch.
+            euclidean_distances(a.data<float>() + i * length, next - i,
+                                b.data<float>() + i / rows * cols * length, cols, length,
+                                out.data<float>() + i * cols);
+          }
+          return;
         }
-        if (p == 2) return;
       }
       for (int64_t i = begin; i < end; ++i) {
         const T* left = a.data<T>() + i * length;

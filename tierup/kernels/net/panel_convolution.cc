@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tierup/base/piece_queue.h"
+#include "tierup/kernels/net/panel_packing.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
@@ -63,18 +64,13 @@ void gather_all_rows(const PanelConvolution& p, const float* source, float* rows
   });
 }
 
-// Calls pack(first channel, width, place) for each panel of the weights: many threads share the
-// fresh pages of large ones, which take longer to be made than to be filled.
+// Calls pack(first channel, width, place) for each panel of the weights.
 template <typename Pack>
 void for_panels(const PanelConvolution& problem, float* packed, const Pack& pack) {
-  constexpr int64_t kGrain = int64_t{1} << 20;  // Floats: a team of threads is worth them.
-  const int64_t panels = panel_count(problem.out_channels);
-  const int64_t grain = parts_of(kGrain, problem.depth() * kPanelChannels);
-  parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * kPanelChannels;
-      pack(first, panel_width(problem.out_channels, first), packed + first * problem.depth());
-    }
+  const int64_t floats = problem.depth() * kPanelChannels;
+  pack_panels(panel_count(problem.out_channels), floats, [&](int64_t panel) {
+    const int64_t first = panel * kPanelChannels;
+    pack(first, panel_width(problem.out_channels, first), packed + first * problem.depth());
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/net/panel_packing.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
@@ -56,7 +57,8 @@ void pack_winograd_weight(const Winograd& problem, const float* weight, float* p
   constexpr int64_t kTogether = 8;
   const int64_t width = winograd_panel(problem);
   const int64_t in_channels = problem.in_channels;
-  const auto pack_panel = [&](int64_t first) {
+  pack_panels(panels_of(problem), in_channels * 9 * width, [&](int64_t index) {
+    const int64_t first = index * width;
     const int64_t count = std::min(width, problem.out_channels - first);
     float* panel = packed + first * in_channels * 9;
     if (count < width) std::fill_n(panel, in_channels * 9 * width, 0.0F);
@@ -68,12 +70,7 @@ void pack_winograd_weight(const Winograd& problem, const float* weight, float* p
         for (int64_t i = 0; i < numbers; ++i) to[i * width] = from[i];
       }
     }
-  };
-  constexpr int64_t kGrain = int64_t{1} << 20;  // Floats: a team of threads is worth them.
-  parallel_for(0, (problem.out_channels + width - 1) / width,
-               kGrain / (in_channels * 9 * width) + 1, [&](int64_t begin, int64_t end) {
-                 for (int64_t panel = begin; panel < end; ++panel) pack_panel(panel * width);
-               });
+  });
 }
 
 WinogradBlock winograd_block(const Winograd& problem, int64_t tiles, int64_t channels,

@@ -120,8 +120,8 @@ int64_t index_below(T x, int64_t size) {
 
 // One dimension of the four points around a place.
 template <typename T>
-struct Pair {
-  Pair(const Sampler& s, T position, size_t d) : size(s.in[d]) {
+struct Neighbours {
+  Neighbours(const Sampler& s, T position, size_t d) : size(s.in[d]) {
     const T x = padded(unnormalize(position, size, s.align_corners), size, s);
     low = index_below(x, size);
     part = x - static_cast<T>(low);
@@ -136,8 +136,8 @@ struct Pair {
 // linear_taps of images, which most are.
 template <typename T>
 Taps<T> bilinear_taps(const Sampler& s, const T* p) {
-  const Pair<T> x(s, p[0], 2);
-  const Pair<T> y(s, p[1], 1);
+  const Neighbours<T> x(s, p[0], 2);
+  const Neighbours<T> y(s, p[1], 1);
   const int64_t corner = y.low * x.size + x.low;
   Taps<T> taps;
   if (x.has_low() && y.has_low()) taps.add(corner, (1 - x.part) * (1 - y.part));
