@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -47,12 +48,19 @@ uint64_t leave_to_a_thread(std::optional<Executor>& executor) {
   // The handle itself goes to the thread: a copy that stays behind would be the last one.
   auto held = std::make_unique<std::optional<Executor>>();
   held->swap(executor);
-  std::thread([held = std::move(held), number, &state] {
-    held->reset();
+  const auto leave = [number, &state] {
     const std::lock_guard lock(state.mutex);
     state.open.erase(number);
     state.changed.notify_all();
-  }).detach();
+  };
+  try {
+    std::thread([held = std::move(held), leave] {
+      held->reset();
+      leave();
+    }).detach();
+  } catch (const std::system_error&) {
+    leave();  // No thread to be had: the executor ended here.
+  }
   return number;
 }
 
@@ -72,14 +80,12 @@ void close_executor(std::optional<Executor>& executor, Wait wait) {
   if (!executor) return;
   std::optional<Executor> going;
   going.swap(executor);  // Nobody else closes it meanwhile.
-  if (!has_runs(*going)) {
-    const nb::gil_scoped_release released;  // Threads that end take it.
-    going.reset();
-    return;
-  }
+  // A run that has just left the queue is in no count yet: one that seems idle may be waited for.
+  const bool is_busy = has_runs(*going);
   const uint64_t number = leave_to_a_thread(going);
-  if (wait == Wait::kNo) return;
+  if (is_busy && wait == Wait::kNo) return;
   while (!has_gone_soon(number)) {
+    if (wait == Wait::kNo) return;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
 }

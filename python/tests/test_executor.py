@@ -2,6 +2,7 @@
 
 import array
 import asyncio
+import concurrent.futures
 import gc
 import math
 import os
@@ -194,8 +195,13 @@ HELPERS = """
 import asyncio, os, signal, sys, threading, tierup
 path = sys.argv[1]
 signal.signal(signal.SIGINT, signal.default_int_handler)
+def send(thread):
+    signal.pthread_kill(thread.ident, signal.SIGINT)
 def later():
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.5, send, [threading.main_thread()]).start()
+def later_elsewhere():
+    timer = threading.Timer(0.5, lambda: send(timer))
+    timer.start()
 async def awaited(executor):
     await executor.run_async(1)
 async def left(executor):
@@ -229,6 +235,36 @@ def test_a_signal_ends_every_kind_of_waiting(name):
     begin = "" if "fork" in name else "later()\n"
     run = ends_of(f"{begin}try:\n    {ENDS[name]}\nexcept KeyboardInterrupt:\n    print('interrupted')\n")
     assert (run.returncode, run.stdout.strip()) == (0, "interrupted"), run.stderr
+
+
+# A loop's own wait is asyncio's affair.
+@pytest.mark.parametrize("name", ["result", "map", "with", "close", "run_flat"])
+def test_a_signal_that_another_thread_took_ends_the_waiting(name):
+    run = ends_of(f"later_elsewhere()\ntry:\n    {ENDS[name]}\nexcept KeyboardInterrupt:\n    print('interrupted')\n")
+    assert (run.returncode, run.stdout.strip()) == (0, "interrupted"), run.stderr
+
+
+def test_a_future_waits_for_as_long_as_it_is_told():
+    with tierup.Executor(LOOP) as executor:
+        future = executor.with_time_limit(1).submit(1)
+        begin = time.monotonic()
+        with pytest.raises(concurrent.futures.TimeoutError):
+            future.result(0.25)
+        assert time.monotonic() - begin >= 0.25
+        assert not future.done()
+        with pytest.raises(tierup.DeadlineExceeded):
+            future.result()
+        assert isinstance(future.exception(), tierup.DeadlineExceeded)
+
+
+def test_an_executor_dropped_while_its_run_begins_does_not_wait_for_it():
+    run = ends_of(
+        "import time\nmodel = tierup.load(path)\nfor i in range(2000):\n    e = tierup.Executor(model)\n"
+        "    end = time.perf_counter() + i % 200 * 1e-6\n    f = e.submit(1)\n"
+        "    while time.perf_counter() < end: pass\n"
+        "    del e\n    f.cancel()\nprint('ends', flush=True)\n"
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "ends"), run.stderr
 
 
 @pytest.mark.parametrize("code", ["asyncio.run(left(e))", "e.submit(1)\ndel e", "asyncio.run(left(e))\ndel e"])

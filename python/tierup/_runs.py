@@ -117,9 +117,9 @@ def _drop_closed() -> None:
 
 def submit(executor, args, kwargs, time_limit=None):
     """A concurrent.futures.Future, which is pending until the run ends: cancel() stops the run."""
-    from concurrent.futures import Future
+    from ._futures import RunFuture
 
-    future = Future()
+    future = RunFuture()
     token = _by_thread.start(executor, future, args, kwargs, time_limit)
     future.add_done_callback(lambda done: token.cancel() if done.cancelled() else None)
     return future
