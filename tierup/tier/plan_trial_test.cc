@@ -125,7 +125,7 @@ TEST(PlanTrial, what_spare_pages_take_is_not_tier_0s) {
   auto shortest = longest;
   bool is_decided = false;
   for (int call = 0; call < 200 && !is_decided; ++call) {
-    kernels::give_back_pages(weight);
+    const kernels::SpareWeight spare = kernels::give_back_pages(weight);
     PlanTrial::Turn turn = trial.begin(sized.at(1));
     const auto begin = PlanTrial::Clock::now();
     if (turn.contender() == Contender::kTier0)

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -123,14 +125,28 @@ void timed(const Work& work) {
 // Of the process, as mappings are.
 class SparePages {
  public:
+  // Nets may outlive every static object: this is never destroyed.
   static SparePages& of_process() {
-    static SparePages pages;
+    alignas(SparePages) static std::byte place[sizeof(SparePages)];
+    static SparePages& pages = *new (place) SparePages;
     return pages;
   }
 
-  void add(const void* data, size_t bytes) {
+  // Whether it is kept in mind, until remove().
+  bool add(const void* data, size_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (weights_.size() < kMaxWeights) weights_[data] = {bytes, kReaders, false, true};
+    if (weights_.size() >= kMaxWeights) return false;
+    Weight& weight = weights_[data];
+    weight = {bytes, kReaders, weight.packed_forms + 1, false, true};
+    count_.store(weights_.size(), std::memory_order_relaxed);
+    return true;
+  }
+
+  // One of its packed forms went.
+  void remove(const void* data) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = weights_.find(data);
+    if (found != weights_.end() && --found->second.packed_forms == 0) weights_.erase(found);
     count_.store(weights_.size(), std::memory_order_relaxed);
   }
 
@@ -169,10 +185,11 @@ class SparePages {
 
  private:
   struct Weight {
-    size_t bytes;
-    int readers;
-    bool was_left;  // Readers brought its pages back.
-    bool is_away;   // None brought them back since they were let go of.
+    size_t bytes = 0;
+    int readers = 0;        // That will still give it back.
+    int packed_forms = 0;   // That stand.
+    bool was_left = false;  // Readers brought its pages back.
+    bool is_away = false;   // None brought them back since they were let go of.
   };
   std::atomic<size_t> count_{0};
   std::mutex mutex_;
@@ -207,11 +224,16 @@ void drop_pages(PageRange range, const WrittenPages& written) {
 #endif
 }
 
-void give_back_pages(const Tensor& weight) {
-  if (weight.storage()->owns_memory()) return;
-  if (weight.bytes() >= kLeastSpareBytes)
-    SparePages::of_process().add(weight.raw(), weight.bytes());
+SpareWeight::~SpareWeight() {
+  if (data_ != nullptr) SparePages::of_process().remove(data_);
+}
+
+SpareWeight give_back_pages(const Tensor& weight) {
+  if (weight.storage()->owns_memory()) return {};
+  const bool is_kept = weight.bytes() >= kLeastSpareBytes &&
+                       SparePages::of_process().add(weight.raw(), weight.bytes());
   drop_pages(weight.raw(), weight.bytes());
+  return is_kept ? SpareWeight(weight.raw()) : SpareWeight();
 }
 
 WeightReading::WeightReading(const void* weight, size_t bytes, int64_t multiplications)

@@ -6,7 +6,8 @@
 // them would bring all weights back, for good. So whoever reads a spare weight lets go of its pages
 // again, until it was read so often that it seems to be needed; but for those who do little with
 // it, whose call would take several times as long for it (a ResNet-18 over images of 32x32: 17 ms
-// instead of 6). What these leave goes when the job that made the packed form is done.
+// instead of 6). What these leave goes when the job that made the packed form is done. When the
+// packed form goes, the weight is spare no longer: a plan that lost leaves tier 0 as it was.
 //
 // Letting go and bringing back are no part of what a reader takes when the weight is its own: they
 // are timed, so that whoever compares calls can leave them out.
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tierup/tensor/tensor.h"
@@ -37,9 +39,27 @@ using WrittenPages = std::function<std::optional<std::vector<size_t>>(PageRange)
 // not know; keeps what is written meanwhile, even if `written` does not know any more then.
 void drop_pages(PageRange range, const WrittenPages& written);
 
-// Lets go of the pages of a weight in a mapped file, now and after its next readers; memory of our
-// own is left alone. The numbers stay what they are. Any thread.
-void give_back_pages(const Tensor& weight);
+// A weight that a packed form stands beside, as long as this does. Any thread.
+class SpareWeight {
+ public:
+  SpareWeight() = default;  // Of none.
+  explicit SpareWeight(const void* data) : data_(data) {}
+  ~SpareWeight();
+  SpareWeight(SpareWeight&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  SpareWeight& operator=(SpareWeight&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  SpareWeight(const SpareWeight&) = delete;
+  SpareWeight& operator=(const SpareWeight&) = delete;
+
+ private:
+  const void* data_ = nullptr;
+};
+
+// Lets go of the pages of a weight in a mapped file, now and after its next readers while what it
+// gives stands; memory of our own is left alone. The numbers stay what they are. Any thread.
+[[nodiscard]] SpareWeight give_back_pages(const Tensor& weight);
 
 // Weights of fewer bytes are let go of once only: looking for them would cost small products more
 // than they weigh.

@@ -84,7 +84,7 @@ class SparePages : public ::testing::Test {
 TEST_F(SparePages, LeaveWhenGivenBackAndAfterEachOfTheNextReaders) {
   multiply();
   const int64_t before = resident_mib();
-  give_back_pages(weight_);
+  const SpareWeight spare = give_back_pages(weight_);
   if (resident_mib() > before - 12) GTEST_SKIP() << "this system keeps the pages of a mapped file";
   for (int reader = 0; reader < 16; ++reader) {
     EXPECT_EQ(multiply(), 0);
@@ -94,10 +94,25 @@ TEST_F(SparePages, LeaveWhenGivenBackAndAfterEachOfTheNextReaders) {
   EXPECT_GT(resident_mib(), before - 4);
 }
 
+TEST_F(SparePages, StayOnceAllPackedFormsWent) {
+  multiply();
+  const int64_t before = resident_mib();
+  SpareWeight first = give_back_pages(weight_);
+  if (resident_mib() > before - 12) GTEST_SKIP() << "this system keeps the pages of a mapped file";
+  {
+    const SpareWeight second = give_back_pages(weight_);
+    first = SpareWeight();
+    multiply();
+    EXPECT_LT(resident_mib(), before - 12);
+  }
+  multiply();
+  EXPECT_GT(resident_mib(), before - 4);
+}
+
 TEST_F(SparePages, AreLeftByReadersThatDoLittleWithThemUntilTheJobIsDone) {
   multiply(1);
   const int64_t before = resident_mib();
-  give_back_pages(weight_);
+  const SpareWeight spare = give_back_pages(weight_);
   if (resident_mib() > before - 12) GTEST_SKIP() << "this system keeps the pages of a mapped file";
   multiply(1);
   EXPECT_GT(resident_mib(), before - 4);
@@ -111,7 +126,7 @@ TEST_F(SparePages, AreLeftByReadersThatDoLittleWithThemUntilTheJobIsDone) {
 TEST_F(SparePages, ComeBackBeforeTheyAreReadInTimeThatIsTold) {
   multiply(1);
   const int64_t before = resident_mib();
-  give_back_pages(weight_);
+  const SpareWeight spare = give_back_pages(weight_);
   if (resident_mib() > before - 12) GTEST_SKIP() << "this system keeps the pages of a mapped file";
   const auto before_reading = time_for_spare_pages();
   const auto begin = std::chrono::steady_clock::now();
@@ -127,7 +142,7 @@ TEST_F(SparePages, ComeBackBeforeTheyAreReadInTimeThatIsTold) {
 TEST_F(SparePages, StayInTheSystemsCache) {
   if (is_emulated()) GTEST_SKIP() << "QEMU refuses mincore";
   multiply();
-  give_back_pages(weight_);
+  const SpareWeight spare = give_back_pages(weight_);
   EXPECT_EQ(cached(), 1);
 }
 
@@ -135,7 +150,7 @@ TEST_F(SparePages, KeepWhatWasWrittenToThem) {
   multiply();
   auto* numbers = static_cast<float*>(data_);
   numbers[kSide * 1000] = 7;
-  give_back_pages(weight_);
+  const SpareWeight spare = give_back_pages(weight_);
   { const WeightReading reading(weight_.raw(), weight_.bytes(), kLeastWork * kSide * kSide); }
   EXPECT_EQ(numbers[kSide * 1000], 7);
   EXPECT_EQ(numbers[kSide * 1000 + 1], 0);
@@ -152,7 +167,8 @@ TEST_F(SparePages, KeepWhatIsWrittenMeanwhile) {
       writing = false;
     });
     while (writing) {
-      for (int64_t row = 0; row < kSide; row += 256) give_back_pages(rows_from(row));
+      for (int64_t row = 0; row < kSide; row += 256)
+        const SpareWeight spare = give_back_pages(rows_from(row));
     }
     writer.join();
     for (int64_t i = 0; i < kSide * kSide; i += 1024) {
@@ -191,7 +207,7 @@ TEST_F(SparePages, StayWhereNothingWasGivenBack) {
 TEST(OwnMemory, IsNotGivenBack) {
   const Tensor own = Tensor::empty(IntVector{kSide, kSide}, ScalarType::kFloat);
   std::fill_n(own.data<float>(), own.numel(), 3.0F);
-  give_back_pages(own);
+  const SpareWeight spare = give_back_pages(own);
   { const WeightReading reading(own.raw(), own.bytes(), kLeastWork * kSide * kSide); }
   EXPECT_EQ(own.data<float>()[kSide], 3.0F);
 }

@@ -71,7 +71,6 @@ Tensor Emitter::dense_weight(const Layer& layer) const {
     const float factor = layer.scale[static_cast<size_t>(channel)];
     for (int64_t i = 0; i < each; ++i) numbers[i] *= factor;
   }
-  give_back_pages(layer.weight);
   return weight;
 }
 
@@ -92,8 +91,9 @@ void Emitter::onednn_convolution(const Layer& given) {
   const Layer layer = swishes ? without_swish(given) : given;
   const auto pd = describe(layer);
   const BufferLayout source = place_in(layer.inputs[0], pd.src_desc());
-  const BufferLayout weights = packed(layer.id * 2, dense_weight(layer), pd.weights_desc(),
-                                      row_major(weight_sizes(layer.conv)));
+  const BufferLayout weights = packed(
+      layer.id * 2, layer.weight, [&] { return dense_weight(layer); }, pd.weights_desc(),
+      row_major(weight_sizes(layer.conv)));
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const BufferLayout target = result_place(layer, pd.dst_desc());
   act(convolution_forward(pd), {{DNNL_ARG_SRC, source},
@@ -117,7 +117,7 @@ Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& sou
   const BufferLayout weights = stored(layer.id * 2, row_major(weights_as), [&](char* to) {
     const Tensor weight = dense_weight(layer);
     pack(weight.data<float>(), reinterpret_cast<float*>(to));
-    give_back_pages(weight);
+    return give_back_pages(layer.weight);
   });
   const BufferLayout bias = vector_of(layer.id * 2 + 1, grouped_bias(layer));
   const BufferLayout target = result_place(layer, channels_last(value(layer.output).sizes));
@@ -191,7 +191,7 @@ void Emitter::planes(const Layer& layer) {
   const BufferLayout weights = stored(layer.id * 2, row_major(weight_sizes(g)), [&](char* to) {
     const Tensor weight = dense_weight(layer);
     std::copy_n(weight.data<float>(), weight.numel(), reinterpret_cast<float*>(to));
-    give_back_pages(weight);
+    return give_back_pages(layer.weight);
   });
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const BufferLayout target = fresh(row_major(sizes));

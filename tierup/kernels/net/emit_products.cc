@@ -114,7 +114,7 @@ void Emitter::panel_product(const Layer& layer) {
     const Tensor weight = scaled_weight(layer);
     pack_product_weight(problem, weight.data<float>(), weight.stride(0), weight.stride(1),
                         reinterpret_cast<float*>(to));
-    give_back_pages(weight);
+    return give_back_pages(layer.weight);
   });
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, grouped_bias(layer));
   const BufferLayout target = result_place(layer, row_major(value(layer.output).sizes));
@@ -148,8 +148,9 @@ void Emitter::onednn_product(const Layer& layer) {
   BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   source.layout = pd.src_desc();
   const Tensor weight = scaled_weight(layer);
-  const BufferLayout weights = packed(layer.weights_id * 2, weight, pd.weights_desc(),
-                                      strided(weight.sizes(), weight.strides()));
+  const BufferLayout weights = packed(
+      layer.weights_id * 2, layer.weight, [&] { return weight; }, pd.weights_desc(),
+      strided(weight.sizes(), weight.strides()));
   BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   bias.layout = pd.bias_desc();
   const BufferLayout result = result_place(layer, row_major(value(layer.output).sizes));

@@ -68,9 +68,9 @@ void Emitter::row_product(const Layer& layer) {
   // Rows of columns side by side need no turning; tier 0 sums in the same order however they lie.
   const IntVector strides{n, 1};
   // Packed for primitives under another name, which must not take up this layout.
-  const BufferLayout weights =
-      packed(-1 - layer.weights_id, weight, strided(weight.sizes(), strides),
-             strided(weight.sizes(), weight.strides()));
+  const BufferLayout weights = packed(
+      -1 - layer.weights_id, layer.weight, [&] { return weight; }, strided(weight.sizes(), strides),
+      strided(weight.sizes(), weight.strides()));
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   GemmProblem problem;
@@ -103,7 +103,7 @@ void Emitter::single_row(const Layer& layer) {
     const Tensor weight = scaled_weight(layer);
     pack_row_panels(weight.data<float>(), weight.stride(0), weight.stride(1), k, n,
                     reinterpret_cast<float*>(to));
-    give_back_pages(weight);
+    return give_back_pages(layer.weight);
   });
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));

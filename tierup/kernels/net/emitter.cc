@@ -194,29 +194,31 @@ Argument Emitter::scratch(const memory::desc& layout) {
   return {DNNL_ARG_SCRATCHPAD, {layout, new_buffer(layout.get_size()), 0}};
 }
 
-BufferLayout Emitter::stored(int id, const memory::desc& layout,
-                             const std::function<void(char*)>& fill) {
+BufferLayout Emitter::stored(int id, const memory::desc& layout, const WeightStore::Fill& fill) {
   const auto block = weights_.get(id, layout, fill);
   out_.blocks.push_back(block);
   return {layout, constant_buffer(block.get(), layout.get_size()), 0};
 }
 
-BufferLayout Emitter::packed(int id, const Tensor& tensor, const memory::desc& wanted,
-                             const memory::desc& outer) {
+BufferLayout Emitter::packed(int id, const Tensor& weight, const std::function<Tensor()>& make,
+                             const memory::desc& wanted, const memory::desc& outer) {
   return stored(id, wanted, [&](char* to) {
-    memory from(outer, onednn_engine(), tensor.raw());
+    const Tensor made = make();
+    memory from(outer, onednn_engine(), made.raw());
     memory target(wanted, onednn_engine(), to);
     dnnl::reorder(from, target).execute(onednn_stream(), from, target);
     onednn_stream().wait();
-    give_back_pages(tensor);
+    return give_back_pages(weight);
   });
 }
 
 BufferLayout Emitter::vector_of(int id, const std::vector<float>& numbers) {
   const auto count = static_cast<int64_t>(numbers.size());
   const memory::desc layout = row_major(IntVector{count});
-  return stored(id, layout,
-                [&](char* to) { std::memcpy(to, numbers.data(), numbers.size() * sizeof(float)); });
+  return stored(id, layout, [&](char* to) {
+    std::memcpy(to, numbers.data(), numbers.size() * sizeof(float));
+    return SpareWeight();
+  });
 }
 
 // An output is written where the caller wants it if its buffer holds nothing else.

@@ -122,9 +122,10 @@ class Emitter {
   bool copy_rows(const BufferLayout& from, const BufferLayout& to);
   Argument scratch(const memory::desc& layout);
   // The constant named `id` in this layout; `fill` writes a missing one.
-  BufferLayout stored(int id, const memory::desc& layout, const std::function<void(char*)>& fill);
-  BufferLayout packed(int id, const Tensor& tensor, const memory::desc& wanted,
-                      const memory::desc& outer);
+  BufferLayout stored(int id, const memory::desc& layout, const WeightStore::Fill& fill);
+  // What `make` makes of a layer's weight, by a reorder.
+  BufferLayout packed(int id, const Tensor& weight, const std::function<Tensor()>& make,
+                      const memory::desc& wanted, const memory::desc& outer);
   BufferLayout vector_of(int id, const std::vector<float>& numbers);
   void find_last_uses();
   void finish_outputs();
@@ -195,7 +196,7 @@ class Emitter {
   dnnl::primitive_attr attributes(const Layer& layer) const;
   BufferLayout result_place(const Layer& layer, const memory::desc& layout);
   dnnl::convolution_forward::primitive_desc describe(const Layer& layer) const;
-  // The convolution's weight, dense and with the normalisation's factors; its pages may go.
+  // The convolution's weight, dense and with the normalisation's factors.
   Tensor dense_weight(const Layer& layer) const;
   Algorithm algorithm_for(const Layer& layer);
   // A way to do a convolution or a product, ready to be timed (emit_trials.cc).

@@ -14,15 +14,13 @@ std::shared_ptr<char[]> aligned_block(size_t bytes, PageKind kind) {
   return std::shared_ptr<char[]>(block, [](char* p) { free_block(p); });
 }
 
-std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout,
-                                         const std::function<void(char*)>& fill) {
+std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout, const Fill& fill) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const Entry& entry : entries_) {
     if (entry.id == id && entry.layout == layout) return entry.block;
   }
   std::shared_ptr<char[]> block = aligned_block(layout.get_size(), PageKind::kHuge);
-  fill(block.get());
-  entries_.push_back({id, layout, block});
+  entries_.push_back({id, layout, block, fill(block.get())});
   return block;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/net/layouts.h"
 #include "tierup/tensor/block_memory.h"
 #include "tierup/tensor/tensor.h"
@@ -20,9 +21,10 @@ enum class Algorithm : uint8_t { kOneDnn, kPanels, kPlanes, kWinograd2, kWinogra
 
 class WeightStore {
  public:
+  // Writes a block, and tells which weight is spare beside it, if one is.
+  using Fill = std::function<SpareWeight(char*)>;
   // The block named `id` in this layout; `fill` writes a missing one.
-  std::shared_ptr<char[]> get(int id, const memory::desc& layout,
-                              const std::function<void(char*)>& fill);
+  std::shared_ptr<char[]> get(int id, const memory::desc& layout, const Fill& fill);
   // A layout that the constant was packed in before; nets for other sizes take it again where they
   // can, so that one copy serves all.
   std::optional<memory::desc> known_layout(int id) const;
@@ -36,6 +38,7 @@ class WeightStore {
     int id;
     memory::desc layout;
     std::shared_ptr<char[]> block;
+    SpareWeight spare;
   };
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
