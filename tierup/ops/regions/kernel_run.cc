@@ -27,8 +27,8 @@ void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_st
   }
 }
 
-// Of one size for each width, so that the compiler writes whole vectors: rows may be short, and each
-// has its own splats. (Doubling what is there waits for the store before, ten times as long.)
+// Of one size for each width, so that the compiler writes whole vectors: rows may be short, and
+// each has its own splats. (Doubling what is there waits for the store before, ten times as long.)
 void fill_splat(char* splat, const char* value, int64_t width) {
   const auto fill = [&](auto word) {
     std::memcpy(&word, value, sizeof(word));
