@@ -25,8 +25,7 @@ class Callable {
 
 // Texts of threads that must not wait for the GIL, since who has it may be waiting for them.
 struct LateTexts {
-  std::mutex mutex;
-  std::vector<std::pair<std::shared_ptr<Callable>, std::string>> texts;
+  std::vector<std::pair<std::shared_ptr<Callable>, std::string>> texts;  // Under left_mutex().
   std::atomic<bool> any{false};
 };
 LateTexts& late_texts() {
@@ -35,8 +34,16 @@ LateTexts& late_texts() {
 }
 
 void call_with_text(const Callable& callable, const std::string& text, CallbackFailure& failure) {
+  PyObject* const argument =
+      PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  PyObject* const result = argument == nullptr ? nullptr : entering_python([&] {
+    return PyObject_CallFunctionObjArgs(callable.get(), argument, nullptr);
+  });
+  Py_XDECREF(argument);
+  Py_XDECREF(result);
+  if (result != nullptr) return;
   try {
-    nb::handle(callable.get())(nb::str(text.c_str(), text.size()));
+    throw nb::python_error();
   } catch (nb::python_error& error) {
     failure.keep(error);
     throw Error(ErrorCode::kCancelled, "a callback raised an exception", {}, {},
@@ -64,13 +71,15 @@ CallbackFailure& signal_failure() {
 bool poll_signals() {
   constexpr int64_t kBetween = 50'000'000;
   static thread_local int64_t next = 0;
+  if (must_end()) return false;
   const int64_t now = coarse_time();
+  if (HeldRun::is_others_turn(now)) GilReleased();
   if (now < next) return true;
   next = now + kBetween;
   // Asked each time: a thread that forks is its child's main one.
   if (syscall(SYS_gettid) != getpid()) return true;
   if (HeldRun::is_this_thread()) return check_signals();
-  const nb::gil_scoped_acquire acquired;
+  const GilAcquired acquired;
   return check_signals();
 }
 
@@ -91,16 +100,17 @@ void CallbackFailure::rethrow() {
 std::function<void(const std::string&)> text_callback(nb::handle callable,
                                                       std::shared_ptr<CallbackFailure> failure) {
   return [held = std::make_shared<Callable>(callable), failure](const std::string& text) {
-    if (!interpreter_is_open()) return;
+    const Entry entry;
+    if (!entry.is_open()) return;
     if (HeldRun::is_this_thread()) return call_with_text(*held, text, *failure);
     if (HeldRun::any()) {
       LateTexts& late = late_texts();
-      const std::lock_guard lock(late.mutex);
+      const std::lock_guard lock(left_mutex());
       late.texts.emplace_back(held, text);
       late.any.store(true);
       return;
     }
-    const nb::gil_scoped_acquire acquired;
+    const GilAcquired acquired;
     call_with_text(*held, text, *failure);
   };
 }
@@ -110,7 +120,7 @@ void flush_texts() {
   if (!late.any.load(std::memory_order_acquire)) return;
   std::vector<std::pair<std::shared_ptr<Callable>, std::string>> texts;
   {
-    const std::lock_guard lock(late.mutex);
+    const std::lock_guard lock(left_mutex());
     texts.swap(late.texts);
     late.any.store(false);
   }

@@ -15,6 +15,8 @@
 #include <optional>
 #include <utility>
 
+#include "errors.h"
+#include "gil.h"
 #include "pending.h"
 
 namespace tierup::python {
@@ -41,7 +43,8 @@ std::function<void(const std::string&)> text_callback(nb::handle callable,
 void flush_texts();
 
 // Looks for signals that Python is to handle, at most every 50 ms and on the main thread alone;
-// what a handler raises ends the run, and becomes its exception. For RunOptions::on_poll.
+// what a handler raises ends the run, and becomes its exception. Ends runs also when the
+// interpreter ends. For RunOptions::on_poll.
 bool poll_signals();
 // Of those handlers.
 CallbackFailure& signal_failure();
@@ -76,6 +79,19 @@ class CallClock {
   std::atomic<uint32_t> calls_{0};
 };
 
+// What `body` gives, a whole call from Python, its errors made into Python's: see UnderWay.
+template <typename Body>
+auto in_call(Body&& body) {
+  refuse_at_the_end();
+  const UnderWay under_way;
+  try {
+    return body();
+  } catch (...) {
+    set_python_error();
+  }
+  throw nb::python_error();
+}
+
 // Runs `body` without the GIL, or with it if calls of `clock`'s model are short.
 template <typename Body>
 auto run_call(CallClock& clock, CallbackFailure& failure, Body&& body) {
@@ -100,7 +116,7 @@ auto run_call(CallClock& clock, CallbackFailure& failure, Body&& body) {
     }
     std::optional<decltype(body())> result;
     {
-      const nb::gil_scoped_release released;
+      const WorkWithoutGil released;
       result.emplace(body());
     }
     finish();

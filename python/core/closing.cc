@@ -1,16 +1,19 @@
 #include "closing.h"
 
 #include <nanobind/nanobind.h>
+#include <pthread.h>
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
-#include <memory>
+#include <map>
 #include <mutex>
-#include <set>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "gil.h"
+#include "pending.h"
 
 namespace tierup::python {
 
@@ -18,12 +21,14 @@ namespace nb = nanobind;
 
 namespace {
 
-// Executors that threads wait for, by number.
+constexpr std::chrono::milliseconds kBetweenSignals(50);
+
+// Under left_mutex().
 struct Closing {
-  std::mutex mutex;
   std::condition_variable changed;
-  std::set<uint64_t> open;
+  std::map<uint64_t, bool> executors;  // That are not gone, by number: whether a thread ends it.
   uint64_t last = 0;
+  uint64_t last_inherited = 0;  // By this process from the one that forked it.
 };
 
 // Never destroyed: the threads may outlive every static object.
@@ -32,69 +37,127 @@ Closing& closing() {
   return *instance;
 }
 
+bool any_is_left_to_a_thread() {
+  for (const auto& [number, is_left] : closing().executors) {
+    if (is_left) return true;
+  }
+  return false;
+}
+
+uint64_t next_number() {
+  const std::lock_guard lock(left_mutex());
+  const uint64_t number = ++closing().last;
+  closing().executors[number] = false;
+  return number;
+}
+
 bool has_runs(const Executor& executor) {
   const ExecutorStats stats = executor.stats();
   return stats.frames_in_use + stats.runs_waiting + stats.runs_queued > 0;
 }
 
-uint64_t leave_to_a_thread(std::optional<Executor>& executor) {
-  Closing& state = closing();
-  uint64_t number = 0;
+void forget(uint64_t number) {
+  const std::lock_guard lock(left_mutex());
+  closing().executors.erase(number);
+  closing().changed.notify_all();
+}
+
+void leave_to_a_thread(std::optional<Executor>& executor, uint64_t number) {
   {
-    const std::lock_guard lock(state.mutex);
-    number = ++state.last;
-    state.open.insert(number);
+    const std::lock_guard lock(left_mutex());
+    closing().executors[number] = true;
   }
   // The handle itself goes to the thread: a copy that stays behind would be the last one.
   auto held = std::make_unique<std::optional<Executor>>();
   held->swap(executor);
-  const auto leave = [number, &state] {
-    const std::lock_guard lock(state.mutex);
-    state.open.erase(number);
-    state.changed.notify_all();
-  };
   try {
-    std::thread([held = std::move(held), leave] {
+    std::thread([held = std::move(held), number] {
       held->reset();
-      leave();
+      forget(number);
     }).detach();
   } catch (const std::system_error&) {
-    leave();  // No thread to be had: the executor ended here.
+    forget(number);  // No thread to be had: the executor ended here.
   }
-  return number;
 }
 
-// Whether the executor of this number went within a short time; without the GIL.
-bool has_gone_soon(uint64_t number) {
-  constexpr std::chrono::milliseconds kBetweenSignals(50);
-  Closing& state = closing();
-  const nb::gil_scoped_release released;
-  std::unique_lock lock(state.mutex);
-  return state.changed.wait_for(lock, kBetweenSignals,
-                                [&] { return !state.open.contains(number); });
+// Whether `is_so` becomes true within a short time; without the GIL.
+template <typename Condition>
+bool becomes_soon(Condition is_so) {
+  const GilReleased released;
+  std::unique_lock lock(left_mutex());
+  return closing().changed.wait_for(lock, kBetweenSignals, is_so);
 }
 
-}  // namespace
-
-void close_executor(std::optional<Executor>& executor, Wait wait) {
-  if (!executor) return;
-  std::optional<Executor> going;
-  going.swap(executor);  // Nobody else closes it meanwhile.
-  // A run that has just left the queue is in no count yet: one that seems idle may be waited for.
-  const bool is_busy = has_runs(*going);
-  const uint64_t number = leave_to_a_thread(going);
-  if (is_busy && wait == Wait::kNo) return;
-  while (!has_gone_soon(number)) {
-    if (wait == Wait::kNo) return;
+// Returns once it is; a signal's handler may end it by raising.
+template <typename Condition>
+void wait_until(Condition is_so) {
+  while (!becomes_soon(is_so)) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
 }
 
-void finish_closing() {
+thread_local const RunOf* innermost_run = nullptr;
+
+// The others' threads are not in the child, nor what they ended.
+void renew_in_child() {
   Closing& state = closing();
-  const nb::gil_scoped_release released;
-  std::unique_lock lock(state.mutex);
-  state.changed.wait(lock, [&] { return state.open.empty(); });
+  new (&state.changed) std::condition_variable;
+  std::erase_if(state.executors, [](const auto& entry) { return entry.second; });
+  state.last_inherited = state.last;
+  forget_other_threads();
+  left_mutex().unlock();
+}
+
+}  // namespace
+
+bool is_run_of(uint64_t number) {
+  for (const RunOf* run = innermost_run; run != nullptr; run = run->outer_) {
+    if (run->number_ == number) return true;
+  }
+  return false;
+}
+
+SharedExecutor::SharedExecutor(Executor executor)
+    : executor_(std::move(executor)), number_(next_number()) {}
+SharedExecutor::~SharedExecutor() { leave_to_a_thread(executor_, number_); }
+
+RunOf::RunOf(uint64_t number) : number_(number), outer_(innermost_run) { innermost_run = this; }
+RunOf::~RunOf() { innermost_run = outer_; }
+
+void close_executor(std::shared_ptr<SharedExecutor>& executor, Wait wait) {
+  if (!executor) return;
+  std::shared_ptr<SharedExecutor> going;
+  going.swap(executor);  // Nobody else closes it meanwhile.
+  const uint64_t number = going->number();
+  const bool is_shared = going.use_count() > 1;
+  // Those who share an inherited one may be threads of the process that forked.
+  const bool is_never_gone = is_shared && number <= closing().last_inherited;
+  const bool waits = wait == Wait::kForRuns && !is_run_of(number) && !is_never_gone;
+  // A run that has just left the queue is in no count yet: one that seems idle may be waited for.
+  if (!waits && (is_shared || has_runs(going->get()))) return;
+  going.reset();
+  const auto is_gone = [&] { return !closing().executors.contains(number); };
+  if (waits) return wait_until(is_gone);
+  becomes_soon(is_gone);
+}
+
+void end_interpreter() {
+  begin_end();
+  try {
+    wait_until([] { return !any_is_left_to_a_thread() && !UnderWay::any(); });
+  } catch (const nb::python_error&) {
+    close_interpreter();
+    wait_until([] { return !Entry::any(); });
+    throw;
+  }
+  close_interpreter();
+  wait_until([] { return !Entry::any(); });
+}
+
+// Before the library's own steps are known, so that they come before this one's: they wait for
+// runs, whose ends take this lock.
+void watch_forks() {
+  pthread_atfork([] { left_mutex().lock(); }, [] { left_mutex().unlock(); }, renew_in_child);
 }
 
 }  // namespace tierup::python

@@ -25,6 +25,7 @@ namespace nb = nanobind;
 
 NB_MODULE(_core, module) {
   using namespace tierup::python;
+  watch_forks();
   nb::set_leak_warnings(false);  // Caches of types and of wake-ups last as long as the process.
   module.attr("version") = tierup_version();
   register_errors();
@@ -35,8 +36,12 @@ NB_MODULE(_core, module) {
   bind_explain(module);
   bind_live_weights(module);
   bind_training(module);
-  module.def("_finish_closing", &finish_closing);
-  module.def("_close_interpreter", &close_interpreter);
+  // A function of its own, since an exception of a signal's handler can come between any two steps
+  // of Python code.
+  module.def("_end_interpreter", [] {
+    ExecutorHandle::close_all();
+    end_interpreter();
+  });
   module.def("set_memory_limit", &tierup::set_memory_limit, nb::arg("max_bytes"),
              "Tensors of all models together may take this many bytes; 0: no limit.");
   module.def("machine_info", [] {

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cmath>
+#include <set>
 
 #include "closing.h"
 #include "errors.h"
@@ -76,7 +77,7 @@ std::vector<Tensor> read_outputs(nb::handle outputs) {
 }
 
 nb::dict stats(const ExecutorHandle& handle) {
-  const ExecutorStats stats = handle.get().stats();
+  const ExecutorStats stats = handle.get()->get().stats();
   nb::dict result;
   result["runs"] = stats.runs;
   result["errors"] = stats.errors;
@@ -96,15 +97,15 @@ nb::dict stats(const ExecutorHandle& handle) {
 }
 
 uint64_t swap_weights(const ExecutorHandle& handle, nb::handle weights, bool strict) {
-  const Executor executor = handle.get();
+  const auto executor = handle.get();
   if (PyUnicode_Check(weights.ptr())) {
     const std::string path = nb::cast<std::string>(weights);
-    const nb::gil_scoped_release released;
-    return executor.swap_weights(path, strict);
+    const WorkWithoutGil released;
+    return executor->get().swap_weights(path, strict);
   }
   const NamedTensors tensors = read_named_tensors(weights);
-  const nb::gil_scoped_release released;
-  return executor.swap_weights(tensors, strict);
+  const WorkWithoutGil released;
+  return executor->get().swap_weights(tensors, strict);
 }
 
 // Makes the calling thread known to Python until it ends: done anew for each taking of the GIL, it
@@ -113,7 +114,8 @@ class ThreadOfPython {
  public:
   ThreadOfPython() : state_(PyGILState_Ensure()), thread_(PyEval_SaveThread()) {}
   ~ThreadOfPython() {
-    if (!interpreter_is_open()) return;
+    const Entry entry;
+    if (!entry.is_open()) return;
     PyEval_RestoreThread(thread_);
     PyGILState_Release(state_);
   }
@@ -130,19 +132,19 @@ struct Prepared {
 };
 
 Prepared prepare(const ExecutorHandle& handle, nb::handle weights, bool strict) {
-  const Executor executor = handle.get();
+  const auto executor = handle.get();
   const NamedTensors tensors = read_named_tensors(weights);
-  const nb::gil_scoped_release released;
-  return Prepared{executor.prepare_weights(tensors, strict)};
+  const WorkWithoutGil released;
+  return Prepared{executor->get().prepare_weights(tensors, strict)};
 }
 
 uint64_t install(const ExecutorHandle& handle, Prepared& prepared) {
-  const Executor executor = handle.get();
+  const auto executor = handle.get();
   if (!prepared.weights) raise_error(ErrorCode::kInvalidArgument, "these weights were installed");
   PreparedWeights weights = std::move(*prepared.weights);
   prepared.weights.reset();
-  const nb::gil_scoped_release released;
-  return executor.install(std::move(weights));
+  const WorkWithoutGil released;
+  return executor->get().install(std::move(weights));
 }
 
 }  // namespace
@@ -165,15 +167,17 @@ Completions::~Completions() { drop_later(wake_); }
 
 void Completions::push(Done done) {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(left_mutex());
     done_.push_back(std::move(done));
     if (std::exchange(announced_, true)) return;
   }
-  if (!interpreter_is_open()) return;
+  const Entry entry;
+  if (!entry.is_open()) return;
   static thread_local const ThreadOfPython stays;
-  const nb::gil_scoped_acquire acquired;
+  const GilAcquired acquired;
   drop_pending();
-  PyObject* const result = PyObject_CallNoArgs(wake_);
+  PyObject* const result =
+      entering_python([this] { return PyObject_CallFunctionObjArgs(wake_, nullptr); });
   if (result == nullptr) PyErr_WriteUnraisable(wake_);
   Py_XDECREF(result);
 }
@@ -181,7 +185,7 @@ void Completions::push(Done done) {
 nb::list Completions::drain() {
   std::vector<Done> done;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(left_mutex());
     done.swap(done_);
     announced_ = false;
   }
@@ -210,50 +214,74 @@ nb::list Completions::drain() {
 
 // ---- ExecutorHandle ----
 
+namespace {
+
+// With the GIL.
+std::set<ExecutorHandle*>& handles() {
+  static auto* const all = new std::set<ExecutorHandle*>;
+  return *all;
+}
+
+}  // namespace
+
 ExecutorHandle::ExecutorHandle(const ModelHandle& model, nb::handle config)
-    : executor_(std::in_place, model.get(), read_config(config)),
+    : executor_(std::make_shared<SharedExecutor>(Executor(model.get(), read_config(config)))),
       results_(model.results),
-      failure_(model.failure) {}
+      failure_(model.failure) {
+  handles().insert(this);
+}
 
 // The garbage collector does not wait for runs.
-ExecutorHandle::~ExecutorHandle() { close_executor(executor_, Wait::kNo); }
+ExecutorHandle::~ExecutorHandle() {
+  handles().erase(this);
+  close_executor(executor_, Wait::kNo);
+}
 
-const Executor& ExecutorHandle::get() const {
+void ExecutorHandle::close_all() {
+  for (ExecutorHandle* handle : handles()) handle->executor_.reset();
+}
+
+std::shared_ptr<const SharedExecutor> ExecutorHandle::get() const {
   if (!executor_) raise_error(ErrorCode::kInvalidArgument, "the executor is closed");
-  return *executor_;
+  return executor_;
 }
 
 void ExecutorHandle::close() { close_executor(executor_, Wait::kForRuns); }
 
 nb::object ExecutorHandle::run(nb::handle args, nb::handle kwargs, nb::handle time_limit) {
-  const Executor executor = get();
+  const auto executor = get();
   Arguments arguments = read_arguments(args, kwargs);
   const RunOptions options = run_options(time_limit);
   const Value result = run_call(clock_, *failure_, [&] {
-    return executor.run(std::move(arguments.positional), std::move(arguments.named), options);
+    const RunOf run(executor->number());
+    return executor->get().run(std::move(arguments.positional), std::move(arguments.named),
+                               options);
   });
   return write_value(result, results_, arguments.like);
 }
 
 nb::list ExecutorHandle::run_flat(nb::handle leaves, nb::handle time_limit) {
-  const Executor executor = get();
+  const auto executor = get();
   const CarrierType* like = nullptr;
   std::vector<Value> values = read_leaves(leaves, &like);
   const RunOptions options = run_options(time_limit);
-  const std::vector<Value> results =
-      run_call(clock_, *failure_, [&] { return executor.run_flat(std::move(values), options); });
+  const std::vector<Value> results = run_call(clock_, *failure_, [&] {
+    const RunOf run(executor->number());
+    return executor->get().run_flat(std::move(values), options);
+  });
   nb::list items;
   for (const Value& value : results) items.append(write_value(value, results_, like));
   return items;
 }
 
 void ExecutorHandle::run_into(nb::handle leaves, nb::handle outputs, nb::handle time_limit) {
-  const Executor executor = get();
+  const auto executor = get();
   const std::vector<Value> values = read_leaves(leaves, nullptr);
   const std::vector<Tensor> buffers = read_outputs(outputs);
   const RunOptions options = run_options(time_limit);
   run_call(clock_, *failure_, [&] {
-    executor.run_into(std::span<const Value>(values), buffers, options);
+    const RunOf run(executor->number());
+    executor->get().run_into(std::span<const Value>(values), buffers, options);
     return true;
   });
 }
@@ -261,32 +289,47 @@ void ExecutorHandle::run_into(nb::handle leaves, nb::handle outputs, nb::handle 
 void ExecutorHandle::start(nb::handle args, nb::handle kwargs, nb::handle time_limit,
                            const CancellationToken& token, std::shared_ptr<Completions> sink,
                            uint64_t ticket) {
-  const Executor executor = get();
+  const auto executor = get();
   Arguments arguments = read_arguments(args, kwargs);
   RunOptions options;
   if (!time_limit.is_none()) options.time_limit_ms = milliseconds(time_limit);
   options.cancellation = token;
+  options.on_poll = [] { return !must_end(); };
   const CarrierType* const like = arguments.like;
   using Clock = std::chrono::steady_clock;
-  executor.run_async(std::move(arguments.positional), std::move(arguments.named), options,
-                     [sink = std::move(sink), ticket, kind = results_, like, failure = failure_,
-                      trip = round_trip_, begin = Clock::now()](Value value, const Error* error) {
-                       trip->store(std::chrono::nanoseconds(Clock::now() - begin).count());
-                       sink->push({ticket, std::move(value),
-                                   error != nullptr ? std::optional<Error>(*error) : std::nullopt,
-                                   kind, like, failure});
-                     });
+  executor->get().run_async(
+      std::move(arguments.positional), std::move(arguments.named), options,
+      [sink = std::move(sink), ticket, kind = results_, like, failure = failure_,
+       trip = round_trip_, begin = Clock::now(),
+       number = executor->number()](Value value, const Error* error) {
+        const RunOf run(number);
+        trip->store(std::chrono::nanoseconds(Clock::now() - begin).count());
+        sink->push({ticket, std::move(value),
+                    error != nullptr ? std::optional<Error>(*error) : std::nullopt, kind, like,
+                    failure});
+      });
 }
 
 bool ExecutorHandle::is_quick() {
-  const Executor executor = get();
-  const uint32_t frames = executor.config().max_frames;
-  if (frames != 0 && executor.stats().frames_in_use >= frames) return false;  // It would wait.
+  const auto executor = get();
+  const uint32_t frames = executor->get().config().max_frames;
+  if (frames != 0 && executor->get().stats().frames_in_use >= frames)
+    return false;  // It would wait.
   if (clock_.is_short()) return true;
   constexpr int64_t kWorthATrial = 300'000;  // Nanoseconds, most of which a wake-up may be.
   constexpr uint32_t kBetweenTrials = 32;
   return round_trip_->load() < kWorthATrial && ++asked_ % kBetweenTrials == 0;
 }
+
+namespace {
+
+// A member function as a whole call from Python.
+template <auto member, typename... Args>
+auto in_call_of(ExecutorHandle& self, Args... args) {
+  return in_call([&] { return (self.*member)(std::move(args)...); });
+}
+
+}  // namespace
 
 void bind_executor(nb::module_& module) {
   nb::class_<CancellationToken>(module, "CancellationToken", "Stops runs from any thread.")
@@ -300,34 +343,38 @@ void bind_executor(nb::module_& module) {
                        "Weights that were checked and made ready, and wait to be installed.");
   nb::class_<ExecutorHandle> type(module, "Executor", nb::is_weak_referenceable());
   type.def(nb::init<const ModelHandle&, nb::handle>(), nb::arg("model"), nb::arg("config"));
-  type.def("_run", &ExecutorHandle::run, nb::arg("args"), nb::arg("kwargs"),
-           nb::arg("time_limit").none());
+  type.def("_run", in_call_of<&ExecutorHandle::run, nb::handle, nb::handle, nb::handle>,
+           nb::arg("args"), nb::arg("kwargs"), nb::arg("time_limit").none());
   type.def(
       "run",
       [](ExecutorHandle& self, nb::args args, nb::kwargs kwargs) {
-        return self.run(args, kwargs, nb::none());
+        return in_call([&] { return self.run(args, kwargs, nb::none()); });
       },
       "Runs the model as Python's module(*args, **kwargs) and waits for the result.");
-  type.def("run_flat", &ExecutorHandle::run_flat, nb::arg("leaves"),
-           nb::arg("time_limit").none() = nb::none(),
+  type.def("run_flat", in_call_of<&ExecutorHandle::run_flat, nb::handle, nb::handle>,
+           nb::arg("leaves"), nb::arg("time_limit").none() = nb::none(),
            "Takes the flattened arguments in order, gives the flattened result.");
-  type.def("run_into", &ExecutorHandle::run_into, nb::arg("leaves"), nb::arg("outputs"),
-           nb::arg("time_limit").none() = nb::none(),
+  type.def("run_into", in_call_of<&ExecutorHandle::run_into, nb::handle, nb::handle, nb::handle>,
+           nb::arg("leaves"), nb::arg("outputs"), nb::arg("time_limit").none() = nb::none(),
            "Writes the flattened result into `outputs`: arrays of its shapes and dtypes.");
   type.def("_is_quick", &ExecutorHandle::is_quick);
-  type.def("_start", &ExecutorHandle::start, nb::arg("args"), nb::arg("kwargs"),
-           nb::arg("time_limit").none(), nb::arg("token"), nb::arg("sink"), nb::arg("ticket"));
+  type.def("_start",
+           in_call_of<&ExecutorHandle::start, nb::handle, nb::handle, nb::handle,
+                      const CancellationToken&, std::shared_ptr<Completions>, uint64_t>,
+           nb::arg("args"), nb::arg("kwargs"), nb::arg("time_limit").none(), nb::arg("token"),
+           nb::arg("sink"), nb::arg("ticket"));
   type.def("close", &ExecutorHandle::close, "Waits for the runs under way, and ends.");
   type.def_prop_ro("closed", &ExecutorHandle::is_closed, "Whether close() was called.");
-  type.def("_weights",
-           [](const ExecutorHandle& self) { return write_named_tensors(self.get().weights()); });
+  type.def("_weights", [](const ExecutorHandle& self) {
+    return write_named_tensors(self.get()->get().weights());
+  });
   type.def("_swap_weights", &swap_weights);
   type.def("_prepare_weights", &prepare);
   type.def("install", &install, nb::arg("weights"),
            "Installs prepared weights by one assignment; returns the generation's number.");
   type.def("_stats", &stats);
   type.def(
-      "trim", [](const ExecutorHandle& self) { return self.get().trim(); },
+      "trim", [](const ExecutorHandle& self) { return self.get()->get().trim(); },
       "Gives back memory that no run used since the last call; returns how many frames.");
 }
 

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "closing.h"
 #include "model.h"
 
 namespace tierup::python {
@@ -41,7 +41,7 @@ class Completions {
   nb::list drain();
 
  private:
-  std::mutex mutex_;
+  // Under left_mutex().
   std::vector<Done> done_;
   bool announced_ = false;
   PyObject* wake_;
@@ -56,10 +56,13 @@ class ExecutorHandle {
   ExecutorHandle(const ExecutorHandle&) = delete;
   ExecutorHandle& operator=(const ExecutorHandle&) = delete;
 
-  const Executor& get() const;
-  bool is_closed() const { return !executor_.has_value(); }
+  // Throws once it is closed.
+  std::shared_ptr<const SharedExecutor> get() const;
+  bool is_closed() const { return executor_ == nullptr; }
   // Waits for the runs under way.
   void close();
+  // Closes all that there are, and waits for nothing.
+  static void close_all();
 
   nb::object run(nb::handle args, nb::handle kwargs, nb::handle time_limit);
   nb::list run_flat(nb::handle leaves, nb::handle time_limit);
@@ -71,7 +74,7 @@ class ExecutorHandle {
   bool is_quick();
 
  private:
-  std::optional<Executor> executor_;
+  std::shared_ptr<SharedExecutor> executor_;
   ResultKind results_;
   CallClock clock_;
   // Nanoseconds from start() to the end of its run, as they usually are.

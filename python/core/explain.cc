@@ -98,7 +98,7 @@ nb::dict graph_dict(const GraphInfo& graph) {
 nb::dict explain(const ModelHandle& model) {
   const Module module = model.get();
   const Explanation explanation = [&] {
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     return module.explain();
   }();
   nb::list graphs;
@@ -156,13 +156,13 @@ bool wait(const ModelHandle& model, nb::handle timeout) {
   const Module module = model.get();
   std::optional<std::chrono::milliseconds> limit;
   if (!timeout.is_none()) limit = std::chrono::milliseconds(milliseconds(timeout));
-  const nb::gil_scoped_release released;
+  const WorkWithoutGil released;
   return module.wait_for_compilation(limit);
 }
 
 void flush(const ModelHandle& model) {
   const Module module = model.get();
-  const nb::gil_scoped_release released;
+  const WorkWithoutGil released;
   module.flush();
 }
 

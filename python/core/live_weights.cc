@@ -180,7 +180,10 @@ void bind_live_weights(nb::module_& module) {
   nb::class_<GraphCall>(module, "GraphCall")
       .def(nb::init<nb::object, nb::object, std::vector<Py_ssize_t>, nb::handle, nb::object>(),
            nb::arg("weights"), nb::arg("model"), nb::arg("fed"), nb::arg("forms"), nb::arg("shape"))
-      .def("__call__", &GraphCall::operator(), nb::arg("inputs"));
+      .def(
+          "__call__",
+          [](GraphCall& self, nb::handle inputs) { return in_call([&] { return self(inputs); }); },
+          nb::arg("inputs"));
   nb::class_<LiveWeights>(module, "LiveWeights")
       .def(nb::init<nb::handle, const std::vector<Py_ssize_t>&, bool>(), nb::arg("arguments"),
            nb::arg("positions"), nb::arg("looks_for_writes"))

@@ -20,7 +20,7 @@ Reader reader_of(nb::handle size, nb::handle callable,
   Reader reader;
   reader.size = nb::cast<uint64_t>(size);
   reader.read = [held, failure](uint64_t offset, std::span<std::byte> out) {
-    const nb::gil_scoped_acquire acquired;
+    const GilAcquired acquired;
     try {
       const nb::object bytes = nb::handle(held.get())(offset, out.size());
       char* data = nullptr;
@@ -46,23 +46,23 @@ Module load_module(nb::handle source, const Options& options,
     char* data = nullptr;
     Py_ssize_t size = 0;
     PyBytes_AsStringAndSize(source.ptr(), &data, &size);
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     return Module::load({reinterpret_cast<const std::byte*>(data), static_cast<size_t>(size)},
                         options);
   }
   if (PyTuple_Check(source.ptr()) && PyUnicode_Check(nb::object(source[0]).ptr())) {
     const std::string json = nb::cast<std::string>(source[0]);
     const NamedTensors weights = read_named_tensors(source[1]);
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     return Module::from_exported_json(json, weights, options);
   }
   if (PyTuple_Check(source.ptr())) {
     Reader reader = reader_of(source[0], source[1], failure);
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     return Module::load(std::move(reader), options);
   }
   const std::string path = nb::cast<std::string>(source);
-  const nb::gil_scoped_release released;
+  const WorkWithoutGil released;
   return Module::load(path, options);
 }
 
@@ -87,14 +87,15 @@ nb::list list_unsupported(const ModelHandle& model) {
 }
 
 void load_state(const ModelHandle& model, nb::handle state, bool strict) {
+  const Module module = model.get();  // Another thread may close the model meanwhile.
   if (PyUnicode_Check(state.ptr())) {
     const std::string path = nb::cast<std::string>(state);
-    const nb::gil_scoped_release released;
-    return model.get().load_state_dict(path, strict);
+    const WorkWithoutGil released;
+    return module.load_state_dict(path, strict);
   }
   const NamedTensors tensors = read_named_tensors(state);
-  const nb::gil_scoped_release released;
-  model.get().load_state_dict(tensors, strict);
+  const WorkWithoutGil released;
+  module.load_state_dict(tensors, strict);
 }
 
 nb::dict extra_files(const ModelHandle& model) {
@@ -192,22 +193,27 @@ ModelHandle::ModelHandle(nb::handle source, nb::handle options) {
   }
 }
 
+ModelHandle::~ModelHandle() { close(); }
+
 const Module& ModelHandle::get() const {
   if (!module_) raise_error(ErrorCode::kInvalidArgument, "the model is closed");
   return *module_;
 }
 
 void ModelHandle::close() {
+  if (!module_) return;
   std::optional<Module> going;
   going.swap(module_);
-  const nb::gil_scoped_release released;  // Its compile jobs end first.
+  const WorkWithoutGil released;  // Its compile jobs end first.
   going.reset();
 }
 
 nb::object ModelHandle::call(nb::handle args, nb::handle kwargs, const char* method) {
-  Arguments arguments = read_arguments(args, kwargs);
-  const Value result = run(std::move(arguments.positional), std::move(arguments.named), method);
-  return write_value(result, results, arguments.like);
+  return in_call([&] {
+    Arguments arguments = read_arguments(args, kwargs);
+    const Value result = run(std::move(arguments.positional), std::move(arguments.named), method);
+    return write_value(result, results, arguments.like);
+  });
 }
 
 Value ModelHandle::run(std::vector<Value> positional,

@@ -22,6 +22,9 @@ class ModelHandle {
   // exported program, its weights by name).
   ModelHandle(nb::handle source, nb::handle options);
   ModelHandle(Module module, ResultKind kind) : results(kind), module_(std::move(module)) {}
+  ~ModelHandle();
+  ModelHandle(const ModelHandle&) = delete;
+  ModelHandle& operator=(const ModelHandle&) = delete;
 
   // Throws once it is closed.
   const Module& get() const;

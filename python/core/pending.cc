@@ -1,18 +1,25 @@
 #include "pending.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 namespace tierup::python {
 namespace {
 
+enum class End : int { kNo, kBegun, kDone };
+
 struct Pending {
   std::mutex mutex;
   std::vector<PyObject*> objects;
   std::atomic<bool> any{false};
-  std::atomic<bool> open{true};
+  std::atomic<End> end{End::kNo};
+  std::atomic<pthread_t> ending_thread{};  // Once the end has begun.
   std::atomic<int> held_runs{0};
+  std::atomic<int> under_way{0};
+  std::atomic<int> entries{0};
 };
 
 // Never destroyed: threads of the runtime may outlive every static object.
@@ -22,6 +29,12 @@ Pending& pending() {
 }
 
 thread_local int held_here = 0;
+thread_local int under_way_here = 0;
+thread_local int64_t others_turn = 0;
+
+bool ends_elsewhere(const Pending& state) {
+  return state.end.load() != End::kNo && state.ending_thread.load() != pthread_self();
+}
 
 int drop_from_main(void*) {
   drop_pending();
@@ -30,11 +43,14 @@ int drop_from_main(void*) {
 
 }  // namespace
 
+std::mutex& left_mutex() { return pending().mutex; }
+
 void drop_later(PyObject* object) {
   // Not the last reference: nothing runs when it goes.
   if (held_here > 0 && Py_REFCNT(object) > 1) return Py_DECREF(object);
   Pending& state = pending();
-  if (!state.open.load()) return;
+  const Entry entry;
+  if (!entry.is_open()) return;
   bool first = false;
   {
     const std::lock_guard lock(state.mutex);
@@ -57,11 +73,39 @@ void drop_pending() {
   for (PyObject* object : objects) Py_DECREF(object);
 }
 
-void close_interpreter() { pending().open.store(false); }
-bool interpreter_is_open() { return pending().open.load(); }
+void begin_end() {
+  pending().ending_thread.store(pthread_self());
+  pending().end.store(End::kBegun);
+}
+void close_interpreter() { pending().end.store(End::kDone); }
+bool interpreter_is_open() { return pending().end.load() != End::kDone; }
+
+Entry::Entry() {
+  pending().entries.fetch_add(1);
+  is_open_ = interpreter_is_open();
+}
+Entry::~Entry() { pending().entries.fetch_sub(1); }
+bool Entry::any() { return pending().entries.load() > 0; }
+
+bool must_end() {
+  const Pending& state = pending();
+  return state.end.load(std::memory_order_relaxed) == End::kBegun && ends_elsewhere(state);
+}
+
+void sleep_for_good() {
+  for (;;) pause();
+}
+void refuse_at_the_end() {
+  if (pending().end.load(std::memory_order_relaxed) == End::kNo) return;
+  if (!ends_elsewhere(pending())) return;
+  PyErr_SetString(PyExc_RuntimeError,
+                  "the interpreter ends: no model runs in this thread any more");
+  throw nanobind::python_error();
+}
 
 HeldRun::HeldRun() {
   ++held_here;
+  others_turn = 0;
   pending().held_runs.fetch_add(1);
 }
 HeldRun::~HeldRun() {
@@ -69,6 +113,29 @@ HeldRun::~HeldRun() {
   pending().held_runs.fetch_sub(1);
 }
 bool HeldRun::is_this_thread() { return held_here > 0; }
+bool HeldRun::is_others_turn(int64_t now) {
+  constexpr int64_t kTurn = 5'000'000;  // Nanoseconds, as threads of Python take turns.
+  if (held_here == 0) return false;
+  const bool is_due = others_turn != 0 && now >= others_turn;
+  if (is_due || others_turn == 0) others_turn = now + kTurn;
+  return is_due;
+}
 bool HeldRun::any() { return pending().held_runs.load() > 0; }
+
+UnderWay::UnderWay() {
+  ++under_way_here;
+  pending().under_way.fetch_add(1);
+}
+UnderWay::~UnderWay() {
+  --under_way_here;
+  pending().under_way.fetch_sub(1);
+}
+bool UnderWay::any() { return pending().under_way.load() > 0; }
+
+void forget_other_threads() {
+  pending().held_runs.store(held_here);
+  pending().entries.store(0);
+  pending().under_way.store(under_way_here);
+}
 
 }  // namespace tierup::python

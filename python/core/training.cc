@@ -65,7 +65,7 @@ void run_backward(nb::handle outputs, nb::handle gradients, std::optional<bool> 
   options.create_graph = create_graph;
   options.inputs = read_tensors(inputs, "inputs");
   const std::vector<Tensor> roots = read_tensors(outputs, "outputs");
-  const nb::gil_scoped_release released;
+  const WorkWithoutGil released;
   backward(roots, options);
 }
 
@@ -80,7 +80,7 @@ nb::list gradients_of(nb::handle outputs, nb::handle inputs, nb::handle gradient
   const std::vector<Tensor> leaves = read_tensors(inputs, "inputs");
   std::vector<Tensor> found;
   {
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     found = grad(roots, leaves, options);
   }
   nb::list result;
@@ -89,15 +89,17 @@ nb::list gradients_of(nb::handle outputs, nb::handle inputs, nb::handle gradient
 }
 
 nb::object record(ModelHandle& model, nb::args args, nb::kwargs kwargs) {
-  const Module module = model.get();
-  Arguments arguments = read_arguments(args, kwargs);
-  RunOptions options;
-  options.on_poll = poll_signals;
-  options.gradients = true;
-  const Value result = run_call(model.clock, *model.failure, [&] {
-    return module.call(std::move(arguments.positional), std::move(arguments.named), options);
+  return in_call([&] {
+    const Module module = model.get();
+    Arguments arguments = read_arguments(args, kwargs);
+    RunOptions options;
+    options.on_poll = poll_signals;
+    options.gradients = true;
+    const Value result = run_call(model.clock, *model.failure, [&] {
+      return module.call(std::move(arguments.positional), std::move(arguments.named), options);
+    });
+    return write_plain(result);
   });
-  return write_plain(result);
 }
 
 void bind_gradients(nb::module_& module) {
@@ -142,7 +144,7 @@ Schedule make_schedule(nb::handle kind, const Optimizer& optimizer, nb::handle s
   }
   std::shared_ptr<PyObject> held(nb::borrow(kind).release().ptr(), drop_later);
   const auto factor = [held](int64_t step) {
-    const nb::gil_scoped_acquire acquired;
+    const GilAcquired acquired;
     return nb::cast<double>(nb::handle(held.get())(step));
   };
   return Schedule(factor, optimizer);
@@ -154,7 +156,7 @@ void bind_optimizers(nb::module_& module) {
            [](Optimizer* self, const std::string& kind, nb::handle target, nb::handle settings) {
              new (self) Optimizer(make_optimizer(kind, target, settings));
            })
-      .def("step", &Optimizer::step, nb::call_guard<nb::gil_scoped_release>(),
+      .def("step", &Optimizer::step, nb::call_guard<WorkWithoutGil>(),
            "One step by the gradients of the parameters; those without one are skipped.")
       .def("zero_grad", &Optimizer::zero_grad, "Takes the gradients away; they are no zeros then.")
       .def("_parameters",
@@ -254,7 +256,7 @@ nb::list train_model(const ModelHandle& model, const Optimizer& optimizer, const
   // An epoch is long: signals are looked at, and the caller told, between two of them.
   const auto tell = [&](const TrainReport& report) {
     if (!poll_signals()) return false;
-    const nb::gil_scoped_acquire acquired;
+    const GilAcquired acquired;
     if (callback.is_none()) return true;
     try {
       return !callback(report_dict(report)).is(nb::handle(Py_False));
@@ -265,7 +267,7 @@ nb::list train_model(const ModelHandle& model, const Optimizer& optimizer, const
   };
   std::vector<TrainReport> reports;
   {
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     reports = train(module, optimizer, schedule, columns, unseen, options, tell);
   }
   signal_failure().rethrow();
@@ -281,12 +283,12 @@ void bind_files(nb::module_& module) {
              nb::arg("options"), nb::arg("callback").none());
   module.def("save", [](const ModelHandle& model, const std::string& path) {
     const Module saved = model.get();
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     saved.save(path);
   });
   module.def("save_state_dict", [](const ModelHandle& model, const std::string& path) {
     const Module saved = model.get();
-    const nb::gil_scoped_release released;
+    const WorkWithoutGil released;
     saved.save_state_dict(path);
   });
   module.def(

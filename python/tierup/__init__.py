@@ -36,7 +36,6 @@ from ._errors import (
     Unsupported,
 )
 from ._executor import Executor
-from ._executor import close_all as _close_all
 from ._model import Model, load
 
 __version__ = _core.version
@@ -68,14 +67,7 @@ __all__ = [
 ]
 
 
-def _end() -> None:
-    """No run may outlive the interpreter: those that are pending are cancelled first."""
-    _close_all()
-    _core._finish_closing()
-    _core._close_interpreter()
-
-
-_atexit.register(_end)
+_atexit.register(_core._end_interpreter)
 
 
 def __getattr__(name: str):

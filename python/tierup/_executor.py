@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import weakref
-
 from . import _core, _runs
 
 _LOAD_OPTIONS = {"threads", "fork_threads", "inter_op_threads", "tiering", "max_call_depth", "seed", "devices_to_cpu"}
 _LOAD_OPTIONS |= {"allow_unsupported", "run_model_code_at_load", "plugins", "print", "warn", "outputs"}
-_open: weakref.WeakSet = weakref.WeakSet()
 
 
 class Limited:
@@ -54,7 +51,6 @@ class Executor(_core.Executor):
         config = {name: value for name, value in config.items() if value is not None}
         super().__init__(model, config)
         self.model = model
-        _open.add(self)
 
     def __enter__(self) -> Executor:
         return self
@@ -140,9 +136,3 @@ def _weights_of(weights):
         return weights.state_dict()
     return weights
 
-
-def close_all() -> None:
-    """At the interpreter's end: pending runs are cancelled and waited for."""
-    _runs.cancel_all()
-    for executor in list(_open):
-        executor.close()

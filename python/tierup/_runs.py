@@ -35,13 +35,31 @@ class _Runs:
         self._drain()
 
     def _drain(self) -> None:
-        for ticket, error, value in self._core.drain():
-            future, _ = self._pending.pop(ticket, (None, None))
-            if future is not None and not future.done():
-                if error is None:
-                    future.set_result(value)
-                else:
-                    future.set_exception(error)
+        """Whatever is raised at the end of one run, the others' futures get their results."""
+        ended, raised = self._core.drain(), None
+        ended.reverse()
+        while ended:
+            try:
+                while ended:
+                    self._end(*ended.pop())
+            except BaseException as error:
+                raised = raised or error
+        if raised is not None:
+            raise raised
+
+    def _end(self, ticket, error, value) -> None:
+        future, _ = self._pending.pop(ticket, (None, None))
+        if future is None or not self._takes_result(future):
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+    @staticmethod
+    def _takes_result(future) -> bool:
+        """False if it was cancelled; afterwards it cannot be."""
+        return future.set_running_or_notify_cancel()
 
     def start(self, executor, future, args, kwargs, time_limit):
         ticket, token = next(_tickets), _core.CancellationToken()
@@ -75,11 +93,17 @@ class LoopRuns(_Runs):
 
     def _wake(self) -> None:
         loop = self._loop()
-        if loop is None or loop.is_closed():
-            for ticket, _, _ in self._core.drain():
-                self._pending.pop(ticket, None)  # Its future keeps the loop.
-            return
-        loop.call_soon_threadsafe(self._drain)
+        try:
+            if loop is not None:
+                return loop.call_soon_threadsafe(self._drain)
+        except RuntimeError:
+            pass  # The loop is closed.
+        for ticket, _, _ in self._core.drain():
+            self._pending.pop(ticket, None)  # Its future keeps the loop.
+
+    @staticmethod
+    def _takes_result(future) -> bool:
+        return not future.done()
 
     def run(self, loop, executor, args, kwargs, time_limit):
         future = loop.create_future()
@@ -123,11 +147,4 @@ def submit(executor, args, kwargs, time_limit=None):
     token = _by_thread.start(executor, future, args, kwargs, time_limit)
     future.add_done_callback(lambda done: token.cancel() if done.cancelled() else None)
     return future
-
-
-def cancel_all() -> None:
-    """At the interpreter's end: no run may outlive it."""
-    _by_thread.cancel_all()
-    for runs in list(_by_loop.values()):
-        runs.cancel_all()
 
