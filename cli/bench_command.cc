@@ -22,6 +22,7 @@
 #include "json_writer.h"
 #include "model_options.h"
 #include "node_bench.h"
+#include "number_range.h"
 #include "settling.h"
 #include "train_bench.h"
 
@@ -254,10 +255,14 @@ void add_bench_command(CLI::App& app, Action& action) {
                     "Steps of training on the columns of --data instead: gradients cleared, "
                     "forward, backward, clipped, optimizer");
   arguments->training.add_to(*command);
-  command->add_option("-t", arguments->seconds, "Seconds of steady calls (default: 3)");
-  command->add_option("-n", arguments->calls,
-                      "Steady calls of each caller, instead of seconds of them");
-  command->add_option("-c", arguments->callers, "Threads that call at once (default: 1)");
+  command->add_option("-t", arguments->seconds, "Seconds of steady calls (default: 3)")
+      ->check(seconds_range());
+  command
+      ->add_option("-n", arguments->calls,
+                   "Steady calls of each caller, instead of seconds of them")
+      ->check(count_range());
+  command->add_option("-c", arguments->callers, "Threads that call at once (default: 1)")
+      ->check(number_from(1, 1024));
   command->add_option_function<uint32_t>(
       "--compile-delay",
       [arguments](uint32_t milliseconds) {

@@ -13,6 +13,7 @@
 #include "failure.h"
 #include "isolated_worker.h"
 #include "json_writer.h"
+#include "number_range.h"
 #include "tierup/cases/lockstep_check.h"
 #include "tierup/cases/model_check.h"
 #include "tierup/cases/op_cases.h"
@@ -296,9 +297,12 @@ void add_check_command(CLI::App& app, Action& action) {
                     "Also run operator cases backward that have recorded gradients");
   command->add_option("--known", options->known,
                       "File with cases or operators, one a line, whose failures do not count");
-  command->add_option("--rounds", options->rounds,
-                      "Also go so often through the calls of a case and compare with tier 0");
-  command->add_option("--timeout", options->timeout_s, "Seconds that one case may take");
+  command
+      ->add_option("--rounds", options->rounds,
+                   "Also go so often through the calls of a case and compare with tier 0")
+      ->check(count_range());
+  command->add_option("--timeout", options->timeout_s, "Seconds that one case may take")
+      ->check(number_from(1, 1e6));
   command->callback([options, &action] {
     action = {[options] { return run_check(*options); }, options->json};
   });

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
+#include "number_range.h"
 #include "result_text.h"
 #include "settling.h"
 
@@ -171,11 +172,14 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->check(tiering_failure);
   command->add_option("--inputs", arguments->inputs, "Case file; may be given several times")
       ->required();
-  command->add_option("--rtol", arguments->rtol, "Relative tolerance instead of the case's");
-  command->add_option("--atol", arguments->atol, "Absolute tolerance instead of the case's");
-  command->add_option(
-      "-t", arguments->seconds,
-      "Also time both by turns for so many seconds, on the first case's first call");
+  command->add_option("--rtol", arguments->rtol, "Relative tolerance instead of the case's")
+      ->check(factor_range());
+  command->add_option("--atol", arguments->atol, "Absolute tolerance instead of the case's")
+      ->check(factor_range());
+  command
+      ->add_option("-t", arguments->seconds,
+                   "Also time both by turns for so many seconds, on the first case's first call")
+      ->check(seconds_range());
   command->add_flag("--json", arguments->json, "Print JSON");
   command->callback([arguments, &action] {
     action = {[arguments] { return run_compare(*arguments); }, arguments->json};

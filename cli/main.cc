@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "tierup/error.h"
+#include "tierup/machine.h"
 
 namespace tierup::cli {
 namespace {
@@ -30,6 +31,7 @@ int report_error(const v1::Error& error, bool json) {
 
 int run_action(const Action& action) {
   try {
+    v1::machine_info();  // A TIERUP_INSTRUCTION_SET that is no level is an error of every command.
     return action.run();
   } catch (const v1::Error& error) {
     return report_error(error, action.json);

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "number_range.h"
+
 namespace tierup::cli {
 
 std::string tiering_failure(const std::string& text) {
@@ -19,8 +21,10 @@ void ModelArguments::add_to(CLI::App& command) {
   command.add_option("--inter-op-threads", inter_op_threads,
                      "Threads for independent branches of one call (default: 1)");
   command.add_option("--time-limit", time_limit_ms, "Milliseconds that one call may take");
-  command.add_option("--memory-limit", memory_limit_mib,
-                     "MiB that tensors may take, and other values too");
+  command
+      .add_option("--memory-limit", memory_limit_mib,
+                  "MiB that tensors may take, and other values too")
+      ->check(count_range());
   command.add_option("--seed", seed, "Seed of the random generator");
   command
       .add_option("--tiering", tiering,

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "json_writer.h"
 #include "model_options.h"
+#include "number_range.h"
 #include "result_text.h"
 #include "tierup/tensor_file.h"
 
@@ -150,8 +151,10 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--inputs", arguments->inputs, "Case file (.safetensors)")->required();
   command->add_option("--method", arguments->method, "Method to call (default: forward)");
   command->add_flag("--check", arguments->check, "Compare with the outputs of the case");
-  command->add_option("--rtol", arguments->rtol, "Relative tolerance instead of the case's");
-  command->add_option("--atol", arguments->atol, "Absolute tolerance instead of the case's");
+  command->add_option("--rtol", arguments->rtol, "Relative tolerance instead of the case's")
+      ->check(factor_range());
+  command->add_option("--atol", arguments->atol, "Absolute tolerance instead of the case's")
+      ->check(factor_range());
   command->add_option("--out", arguments->out, "Write the results to this .safetensors file");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->callback([arguments, &action] {

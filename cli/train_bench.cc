@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "json_writer.h"
+#include "number_range.h"
 #include "settling.h"
 #include "tierup/machine.h"
 #include "tierup/training.h"
@@ -150,7 +151,8 @@ void add_times(const std::vector<StepTimes>& times, std::vector<Figure>& figures
 
 void TrainBenchOptions::add_to(CLI::App& command) {
   choice.add_to(command, "--columns");
-  command.add_option("--batch", batch, "With --train: rows of a step (default: all of the data)");
+  command.add_option("--batch", batch, "With --train: rows of a step (default: all of the data)")
+      ->check(count_range());
 }
 
 int bench_training(const TrainBenchOptions& options, const ModelArguments& arguments) {

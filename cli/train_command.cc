@@ -7,6 +7,7 @@
 #include "failure.h"
 #include "json_writer.h"
 #include "model_options.h"
+#include "number_range.h"
 #include "tierup/optim.h"
 #include "train_options.h"
 
@@ -165,9 +166,12 @@ void add_options(CLI::App& command, TrainArguments& arguments) {
   command.add_option("--batch", arguments.trainer.batch, "Rows of a batch (default: 32)");
   command.add_flag("--drop-last", arguments.trainer.drop_last,
                    "Leave out the rows that do not fill the last batch");
-  command.add_option("--clip-value", arguments.clip_value, "Clip gradients to this value");
-  command.add_option("--early-stop", arguments.early_stop,
-                     "End after so many epochs without a lower validation loss");
+  command.add_option("--clip-value", arguments.clip_value, "Clip gradients to this value")
+      ->check(factor_range());
+  command
+      .add_option("--early-stop", arguments.early_stop,
+                  "End after so many epochs without a lower validation loss")
+      ->check(count_range(1));
   command.add_flag("--keep-nonfinite", arguments.keep_nonfinite,
                    "Go on after losses and gradients that are infinite or NaN");
   command.add_option("--checkpoint", arguments.checkpoint,

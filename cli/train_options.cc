@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "failure.h"
+#include "number_range.h"
 #include "tierup/training.h"
 
 namespace tierup::cli {
@@ -20,10 +21,11 @@ void TrainingChoice::add_to(CLI::App& command, const char* columns_option) {
                      fmt::format("{} (what forward gives)", fmt::join(v1::loss_names(), ", ")));
   command.add_option("--optimizer", optimizer,
                      "sgd, adam, adamw, rmsprop, adagrad, adadelta, nadam, radam, adamax");
-  command.add_option("--lr", lr, "Learning rate (default: the optimizer's)");
+  command.add_option("--lr", lr, "Learning rate (default: the optimizer's)")->check(factor_range());
   command.add_option("--settings", settings,
                      "Other settings of the optimizer in JSON: '{\"momentum\": 0.9}'");
-  command.add_option("--clip-norm", clip_norm, "Clip gradients to this norm");
+  command.add_option("--clip-norm", clip_norm, "Clip gradients to this norm")
+      ->check(factor_range());
   command
       .add_option("--only", only,
                   "Train the parameters whose names match, like 'head.*'; repeatable")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Whether the tests that docs/coverage.md and tests/README.md name exist and are run by `make test`.
 
-Names stand in backquotes in the column "test" of a table:
+Names stand in backquotes in the column "test" of a table, and in the last column of tables that have none:
   `Suite.name`, `.other` (of the same suite), `Suite.*`   a GoogleTest
   `models.zoo`                                            a test of CTest
   `peephole.tir` (`graph`, `other`)                       a text test, and graphs in it
   `some_test.cc`, `check_cli.sh`                          a file of tests
   programs `loops`, zoo `gru`, exported `tied_*`          data of that folder, all of which is run
   `make variants`                                         a target: marks what `make test` leaves out
-Other words (options, operators) need no test of that name and are listed in WORDS."""
+Other words (options, operators) need no test of that name and are listed in WORDS; tables without the column "test" speak of
+code as well, where whatever has no form of a test or a file is no name."""
 import fnmatch
 import pathlib
 import re
@@ -55,17 +56,18 @@ def ctests():
 
 
 def cells(document):
-    """(line number, test cell) of each row of a table that has a column "test"."""
-    column = None
+    """(line number, cell that names tests, whether all names in it are tests) of each row of a table."""
+    column = is_strict = None
     for number, line in enumerate((ROOT / document).read_text(encoding="utf-8").splitlines(), 1):
         if not line.startswith("|"):
             column = None
             continue
         row = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         if column is None:
-            column = row.index("test") if "test" in row else -1
-        elif column >= 0 and column < len(row) and not set(row[column]) <= set("-: "):
-            yield number, row[column]
+            is_strict = "test" in row
+            column = row.index("test") if is_strict else len(row) - 1
+        elif column < len(row) and not set(row[column]) <= set("-: "):
+            yield number, row[column], is_strict
 
 
 class Names:
@@ -76,6 +78,7 @@ class Names:
         self.ctests = ctests()
         self.suites = {name.split(".")[0] for name in self.gtests}
         self.tir = {path.name: path for path in ROOT.glob("tests/*/*.tir")}
+        self.sources = {path.name for path in [*ROOT.glob("tierup/**/*.cc"), *ROOT.glob("tierup/**/*.h")]}
 
     def problem(self, name, before, state):
         """None if `name` is a test that is run; `before` is the text of the cell up to it."""
@@ -90,11 +93,11 @@ class Names:
         if name.endswith(".tir"):
             return self.tir_problem(name, state)
         if "/" in name or re.search(r"\.(cc|sh|py|txt)$", name):
-            return None if self.is_path(name) else f"there is no file {name}"
+            return None if self.is_path(name) or (not state["is_strict"] and name in self.sources) else f"there is no file {name}"
         if re.fullmatch(r"[a-z]\w*\.[\w*]+", name):
             return None if any(fnmatch.fnmatch(known, name) or fnmatch.fnmatch(name, known) for known in self.ctests) \
                 else f"CTest has no {name}"
-        return self.data_problem(name, before, state)
+        return self.data_problem(name, before, state) if state["is_strict"] else None
 
     def gtest_problem(self, name, state):
         pattern = name if "." in name else name + ".*"
@@ -144,8 +147,8 @@ def main():
     names = Names()
     problems, count = [], 0
     for document in DOCUMENTS:
-        for number, cell in cells(document):
-            state = {"target": "`make " in cell, "suite": None, "tir": None}
+        for number, cell, is_strict in cells(document):
+            state = {"target": "`make " in cell, "suite": None, "tir": None, "is_strict": is_strict}
             for found in re.finditer(r"`([^`]+)`", cell):
                 count += 1
                 problem = names.problem(found[1], cell[:found.start()], state)

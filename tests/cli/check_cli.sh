@@ -79,6 +79,34 @@ expect 0 "times of nodes in JSON" "$tierup" bench "${model[@]}" -t 0.05 --nodes 
 for key in nodes kinds us_per_run share gflop_per_s gb_per_s shapes place; do says out "\"$key\":"; done
 expect 0 "times of nodes over so many runs" "$tierup" bench "${model[@]}" --nodes --warmup-runs 2 --main-runs 7 --json
 says out '"runs": 7'
+for command in ops "check $zoo/mlp3.pt" "inspect $zoo/mlp3.pt" "run ${model[*]}" "explain ${model[*]}"; do
+  # shellcheck disable=SC2086
+  expect 3 "$command at a level that there is not" env TIERUP_INSTRUCTION_SET=avx1024 "$tierup" $command
+  says err "TIERUP_INSTRUCTION_SET=avx1024: not a known level; known are"
+done
+# Numbers that an option cannot take are refused before anything runs.
+for option in "-t nan" "-t -1" "-t inf" "-n -1" "-n 1.5" "-c 0" "-c -1" "--memory-limit -1" "--memory-limit 1e30"; do
+  # shellcheck disable=SC2086
+  expect 2 "bench $option" timeout 20 "$tierup" bench "${model[@]}" -t 0.01 $option
+done
+for option in "--rtol nan" "--atol nan" "--rtol -1" "--atol inf" "--rtol x"; do
+  # shellcheck disable=SC2086
+  expect 2 "run $option" "$tierup" run "${model[@]}" --check $option
+  says err "${option%% *}: ${option#* }: expected a number from 0 to"
+done
+for option in "--timeout 0" "--rounds -1"; do
+  # shellcheck disable=SC2086
+  expect 2 "check $option" "$tierup" check "$zoo/mlp3.pt" $option
+done
+for option in "--lr nan" "--lr -1" "--clip-norm nan" "--clip-value -1" "--early-stop 0"; do
+  # shellcheck disable=SC2086
+  expect 2 "train $option" "$tierup" train "$zoo/mlp3.pt" --data "$zoo/mlp3.case0.safetensors" $option
+done
+for option in compile_cpu_share={1e-30,nan,-1,inf} verify_rate={1e-30,nan,2} profiled_runs={-1,1e30} inter_op_grain_us=1e300 \
+  max_plan_mib=-3 compile_threads=1000000 release_delay_ms=99999999999999999999 fusion_strategy=static:-1; do
+  expect 2 "--tiering $option" "$tierup" run "${model[@]}" --tiering "$option"
+  says err "tiering option ${option%%=*}="
+done
 # A command without the code generator beside it, and one with it.
 mkdir "$work/alone"
 cp "$tierup" "$work/alone/tierup"

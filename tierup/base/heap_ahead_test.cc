@@ -18,16 +18,6 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kBlock = size_t{64} << 10;
 
-// Of a block's pages that are wholly in it.
-size_t resident_pages(const char* block) {
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + kPage - 1) / kPage * kPage;
-  const size_t pages = kBlock / kPage - 1;
-  std::vector<unsigned char> present(pages);
-  if (mincore(reinterpret_cast<void*>(begin), pages * kPage, present.data()) != 0) return 0;
-  return static_cast<size_t>(
-      std::count_if(present.begin(), present.end(), [](unsigned char p) { return (p & 1) != 0; }));
-}
-
 TEST(HeapAhead, WhatTheHeapGivesOutMeanwhileIsLeftAsItIs) {
   HeapAhead heap(size_t{8} << 20);
   std::thread beside([&] { heap.touch({}); });
@@ -46,6 +36,16 @@ TEST(HeapAhead, NothingIsTouchedOnceStopped) {
 }
 
 #if !defined(TIERUP_ADDRESS_SANITIZER) && !defined(TIERUP_THREAD_SANITIZER) && defined(__GLIBC__)
+// Of a block's pages that are wholly in it.
+size_t resident_pages(const char* block) {
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + kPage - 1) / kPage * kPage;
+  const size_t pages = kBlock / kPage - 1;
+  std::vector<unsigned char> present(pages);
+  if (mincore(reinterpret_cast<void*>(begin), pages * kPage, present.data()) != 0) return 0;
+  return static_cast<size_t>(
+      std::count_if(present.begin(), present.end(), [](unsigned char p) { return (p & 1) != 0; }));
+}
+
 TEST(HeapAhead, BlocksComeWithPages) {
   void* probe = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const bool has_populate = madvise(probe, kPage, 23) == 0;
