@@ -1,5 +1,7 @@
 // Parts of recorded programs that are compiled together with their backward passes: against tier 0,
 // to the bit.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "tierup/autodiff/node.h"
@@ -184,6 +186,35 @@ TEST_F(DifferentiableGraphs, frees_what_it_saved) {
 }
 
 // One of the two results is also what the pass back would read.
+// Of a chain: when the last step's gradient comes, what the first steps read is all that is left.
+TEST_F(DifferentiableGraphs, frees_what_it_saved_while_the_pass_goes_on) {
+  constexpr size_t kSteps = 8;
+  std::string params = "%x0 : Tensor";
+  std::string body;
+  for (size_t i = 0; i < kSteps; ++i) {
+    params += fmt::format(", %w{} : Tensor", i);
+    body += fmt::format("  %p{0} : Tensor = aten::mul.Tensor(%x{0}, %w{0})\n", i);
+    body += fmt::format("  %x{1} : Tensor = aten::sigmoid(%p{0})\n", i, i + 1);
+  }
+  const std::string text =
+      fmt::format("graph @main({}) {{\n{}  return (%x{})\n}}", params, body, kSteps);
+  make("compile=blocking,profiled_runs=1,fusion=off", text.c_str());
+  const IntVector sizes{1 << 16};
+  std::vector<Tensor> leaves;
+  for (size_t i = 0; i <= kSteps; ++i) leaves.push_back(leaf(sizes, 0.3F));
+  for (const bool retain : {false, true}) {
+    const Tensor y = recorded({leaves.begin(), leaves.end()}).to_tensor();
+    const int64_t before = allocator_stats().live_bytes;
+    reset_peak();
+    gradients({y}, leaves, false, retain);
+    const int64_t risen = allocator_stats().peak_bytes - before;
+    const auto tensor = static_cast<int64_t>(leaves[0].bytes());
+    // The gradients take the place of what was saved.
+    EXPECT_EQ(risen < 6 * tensor, !retain) << risen << " bytes";
+  }
+  EXPECT_EQ(part().compiled_calls, 2U);
+}
+
 TEST_F(DifferentiableGraphs, are_freed_with_results_from_which_nobody_passes_back) {
   make(kBlocking, kTwoResults);
   const Tensor a = leaf({4096}, 0.2F);

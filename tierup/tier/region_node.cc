@@ -108,17 +108,23 @@ Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& c
   }
   Gradients gradients;
   if (context.tape == nullptr && mask == plan_->mask) {
-    gradients = run_plan(cotangents, context);
+    gradients = run_plan(cotangents, context, keep);
   } else {
     if (context.tape == nullptr) plan_->missed.store(mask, std::memory_order_relaxed);
     gradients = run_twin(cotangents, context);
+    free_unless(keep);
   }
-  // A pass that read nothing may come again.
-  if (!keep && !plan_->captures.empty()) free_values();
   return gradients;
 }
 
-Gradients RegionNode::run_plan(std::span<const Tensor> cotangents, ops::RunContext& context) {
+void RegionNode::free_unless(bool keep) {
+  // A pass that read nothing may come again.
+  if (!keep && !plan_->captures.empty()) free_values();
+}
+
+// Unless they are to be kept, each capture goes when the plan has read it for the last time.
+Gradients RegionNode::run_plan(std::span<const Tensor> cotangents, ops::RunContext& context,
+                               bool keep) {
   plan_->backward_runs.fetch_add(1, std::memory_order_relaxed);
   SmallVector<IValue, 12> args;
   for (const Tensor& cotangent : cotangents) {
@@ -128,6 +134,7 @@ Gradients RegionNode::run_plan(std::span<const Tensor> cotangents, ops::RunConte
     const SavedTensor& saved = capture.is_input ? inputs_[capture.index] : captures_[capture.index];
     args.push_back(IValue(saved.tensor()));
   }
+  free_unless(keep);
   SmallVector<IValue, 8> results(plan_->backward->graph().outputs().size());
   const Ref<const runtime::RunState> state = region_->run_state();
   runtime::Interpreter(region_->program, state, context)

@@ -40,10 +40,12 @@ class RegionNode final : public autodiff::Node {
 
  private:
   void check_captures() const;
-  autodiff::Gradients run_plan(std::span<const Tensor> cotangents, ops::RunContext& context);
+  autodiff::Gradients run_plan(std::span<const Tensor> cotangents, ops::RunContext& context,
+                               bool keep);
   autodiff::Gradients run_twin(std::span<const Tensor> cotangents, ops::RunContext& context);
   std::vector<IValue> twin_inputs(bool is_recorded);
   void free_values();
+  void free_unless(bool keep);
 
   Ref<const Region> region_;
   Ref<const RegionPlan> plan_;
