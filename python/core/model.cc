@@ -135,6 +135,8 @@ void set_option(Options& options, const std::string& name, nb::handle value,
     options.seed = nb::cast<uint64_t>(value);
   } else if (name == "devices_to_cpu") {
     options.devices_to_cpu = nb::cast<bool>(value);
+  } else if (name == "load_into_memory") {
+    options.load_into_memory = nb::cast<bool>(value);
   } else if (name == "allow_unsupported") {
     options.allow_unsupported = nb::cast<bool>(value);
   } else if (name == "run_model_code_at_load") {

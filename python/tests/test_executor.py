@@ -7,6 +7,7 @@ import gc
 import math
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -356,6 +357,13 @@ def test_an_executor_that_is_forgotten_waits_for_its_runs_without_the_gil():
     for future in futures:
         with pytest.raises(TimeoutError):
             future.result(timeout=600)
+
+
+def test_a_file_that_was_loaded_into_memory_may_be_cut(tmp_path, expected):
+    path = shutil.copy(DIGITS, tmp_path / "cut.pt")
+    model = tierup.load(path, load_into_memory=True)
+    os.truncate(path, 100)  # A mapped file would end the process here.
+    assert near(model(pixels(2)).tolist(), expected)
 
 
 def test_models_answer_after_a_fork_in_parent_and_child(digits, expected):

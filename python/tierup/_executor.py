@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core, _runs
 
 _LOAD_OPTIONS = {"threads", "fork_threads", "inter_op_threads", "tiering", "max_call_depth", "seed", "devices_to_cpu"}
-_LOAD_OPTIONS |= {"allow_unsupported", "run_model_code_at_load", "plugins", "print", "warn", "outputs"}
+_LOAD_OPTIONS |= {"allow_unsupported", "load_into_memory", "run_model_code_at_load", "plugins", "print", "warn", "outputs"}
 
 
 class Limited:

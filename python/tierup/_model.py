@@ -250,8 +250,9 @@ def load(source, *, outputs: str = "auto", **options) -> Model:
 
     Options: `threads` for one operator, 0 the usable cores; `fork_threads`; `inter_op_threads`; `tiering`, how plans
     are made ("compile=off", "compile=blocking"...); `time_limit` of a run in seconds; `max_call_depth`; `seed`;
-    `devices_to_cpu`; `allow_unsupported`; `run_model_code_at_load`; `plugins`, paths of shared objects; `print` and
-    `warn`, functions that get what the model prints and warns of.
+    `devices_to_cpu`; `load_into_memory`, which reads a file whole instead of mapping it (a mapped file is replaced by
+    rename while it is in use: cutting it short ends the process); `allow_unsupported`; `run_model_code_at_load`;
+    `plugins`, paths of shared objects; `print` and `warn`, functions that get what the model prints and warns of.
     """
     taken, name = _source_of(source)
     origin = taken if isinstance(taken, (bytes, str)) else None
