@@ -1,7 +1,6 @@
 #include "executor.h"
 
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
 #include <cmath>
@@ -287,7 +286,7 @@ void ExecutorHandle::run_into(nb::handle leaves, nb::handle outputs, nb::handle 
 }
 
 void ExecutorHandle::start(nb::handle args, nb::handle kwargs, nb::handle time_limit,
-                           const CancellationToken& token, std::shared_ptr<Completions> sink,
+                           const CancellationToken& token, const CompletionsHandle& sink,
                            uint64_t ticket) {
   const auto executor = get();
   Arguments arguments = read_arguments(args, kwargs);
@@ -299,9 +298,8 @@ void ExecutorHandle::start(nb::handle args, nb::handle kwargs, nb::handle time_l
   using Clock = std::chrono::steady_clock;
   executor->get().run_async(
       std::move(arguments.positional), std::move(arguments.named), options,
-      [sink = std::move(sink), ticket, kind = results_, like, failure = failure_,
-       trip = round_trip_, begin = Clock::now(),
-       number = executor->number()](Value value, const Error* error) {
+      [sink = sink.shared, ticket, kind = results_, like, failure = failure_, trip = round_trip_,
+       begin = Clock::now(), number = executor->number()](Value value, const Error* error) {
         const RunOf run(number);
         trip->store(std::chrono::nanoseconds(Clock::now() - begin).count());
         sink->push({ticket, std::move(value),
@@ -336,9 +334,12 @@ void bind_executor(nb::module_& module) {
       .def(nb::init<>())
       .def("cancel", &CancellationToken::cancel, "Stops the runs that have it.")
       .def_prop_ro("cancelled", &CancellationToken::is_cancelled);
-  nb::class_<Completions>(module, "Completions")
-      .def("__init__", [](Completions* self, nb::handle wake) { new (self) Completions(wake); })
-      .def("drain", &Completions::drain);
+  nb::class_<CompletionsHandle>(module, "Completions")
+      .def("__init__",
+           [](CompletionsHandle* self, nb::handle wake) {
+             new (self) CompletionsHandle{std::make_shared<Completions>(wake)};
+           })
+      .def("drain", [](const CompletionsHandle& self) { return self.shared->drain(); });
   nb::class_<Prepared>(module, "PreparedWeights",
                        "Weights that were checked and made ready, and wait to be installed.");
   nb::class_<ExecutorHandle> type(module, "Executor", nb::is_weak_referenceable());
@@ -360,7 +361,7 @@ void bind_executor(nb::module_& module) {
   type.def("_is_quick", &ExecutorHandle::is_quick);
   type.def("_start",
            in_call_of<&ExecutorHandle::start, nb::handle, nb::handle, nb::handle,
-                      const CancellationToken&, std::shared_ptr<Completions>, uint64_t>,
+                      const CancellationToken&, const CompletionsHandle&, uint64_t>,
            nb::arg("args"), nb::arg("kwargs"), nb::arg("time_limit").none(), nb::arg("token"),
            nb::arg("sink"), nb::arg("ticket"));
   type.def("close", &ExecutorHandle::close, "Waits for the runs under way, and ends.");

@@ -47,6 +47,11 @@ class Completions {
   PyObject* wake_;
 };
 
+// As Python holds them: runs share what is inside, and nothing of Python's.
+struct CompletionsHandle {
+  std::shared_ptr<Completions> shared;
+};
+
 class ExecutorHandle {
  public:
   // Over a model, with the keyword arguments of tierup.Executor.
@@ -68,7 +73,7 @@ class ExecutorHandle {
   nb::list run_flat(nb::handle leaves, nb::handle time_limit);
   void run_into(nb::handle leaves, nb::handle outputs, nb::handle time_limit);
   void start(nb::handle args, nb::handle kwargs, nb::handle time_limit,
-             const CancellationToken& token, std::shared_ptr<Completions> sink, uint64_t ticket);
+             const CancellationToken& token, const CompletionsHandle& sink, uint64_t ticket);
   // Whether a run ends sooner than handing it to a thread would take, as far as is known. Now and
   // then true for runs of which only the way through a thread is known, so that they are timed.
   bool is_quick();

@@ -124,6 +124,18 @@ def test_an_event_loop_closed_as_a_run_ends_is_no_failure():
     assert not runs._pending  # Its futures would keep the loop.
 
 
+def test_runs_in_the_background_hold_nothing_of_pythons_for_their_end():
+    """A thread that let go of it would wait for the GIL, and not survive the interpreter."""
+    with tierup.Executor(LOOP, time_limit=5) as executor:
+        futures = [executor.submit(1)]
+        before = sys.getrefcount(_runs._by_thread._core)
+        futures.append(executor.submit(1))
+        after = sys.getrefcount(_runs._by_thread._core)
+        assert after == before
+        for future in futures:
+            future.cancel()
+
+
 @pytest.mark.parametrize("call", ["model(1)", "e.run(1)", "e.submit(1).result()"])
 def test_threads_that_call_when_the_interpreter_ends_do_not_end_the_process(call):
     code = "model = tierup.load(path, time_limit=0.003)\ne = tierup.Executor(model)\n"
