@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -29,10 +30,22 @@ TEST(HeapAhead, WhatTheHeapGivesOutMeanwhileIsLeftAsItIs) {
   }
 }
 
+// Of the whole process, in pages.
+int64_t resident_memory() {
+  std::ifstream file("/proc/self/statm");
+  int64_t pages = 0;
+  file >> pages >> pages;
+  return pages;
+}
+
 TEST(HeapAhead, NothingIsTouchedOnceStopped) {
   std::stop_source stop;
   stop.request_stop();
-  HeapAhead(size_t{1} << 20).touch(stop.get_token());
+  constexpr size_t kBytes = size_t{32} << 20;
+  HeapAhead heap(kBytes);
+  const int64_t before = resident_memory();
+  heap.touch(stop.get_token());
+  EXPECT_LT(resident_memory() - before, static_cast<int64_t>(kBytes / kPage / 4));
 }
 
 #if !defined(TIERUP_ADDRESS_SANITIZER) && !defined(TIERUP_THREAD_SANITIZER) && defined(__GLIBC__)
