@@ -14,15 +14,6 @@ bool is_sole(const Tensor& tensor) {
 
 namespace {
 
-IValue call_one(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext& context) {
-  const ops::Op& op = ops::named_op(name);
-  const auto& wanted = op.schema().arguments;
-  for (size_t i = args.size(); i < wanted.size(); ++i) args.push_back(*wanted[i].default_value);
-  IValue result;
-  call_row(op, args, {&result, 1}, context);
-  return result;
-}
-
 bool same(IntSpan a, IntSpan b) { return std::ranges::equal(a, b); }
 
 // The strides of a leaf's first gradient (C6).
@@ -33,11 +24,11 @@ IntVector gradient_strides(const TensorImpl& leaf) {
 }
 
 Tensor copy_with(const Tensor& gradient, IntSpan strides, ops::RunContext& context) {
-  const IValue fresh = call_one("aten::empty_strided",
-                                {make_int_list(gradient.sizes()), make_int_list(strides),
-                                 static_cast<int64_t>(gradient.dtype())},
-                                context);
-  return call_one("aten::copy_", {fresh, gradient}, context).to_tensor();
+  const IValue fresh = call_named("aten::empty_strided",
+                                  {make_int_list(gradient.sizes()), make_int_list(strides),
+                                   static_cast<int64_t>(gradient.dtype())},
+                                  context);
+  return call_named("aten::copy_", {fresh, gradient}, context).to_tensor();
 }
 
 Tensor first_gradient(const TensorImpl& leaf, Tensor gradient, ops::RunContext& context) {
@@ -66,9 +57,9 @@ void add_gradient(Tensor& total, Tensor gradient, ops::RunContext& context) {
   const bool in_place = context.tape == nullptr && is_sole(total) &&
                         total.is_non_overlapping_and_dense() && total.dtype() == gradient.dtype();
   if (in_place) {
-    call_one("aten::add_.Tensor", {total, gradient}, context);
+    call_named("aten::add_.Tensor", {total, gradient}, context);
   } else {
-    total = call_one("aten::add.Tensor", {total, gradient}, context).to_tensor();
+    total = call_named("aten::add.Tensor", {total, gradient}, context).to_tensor();
   }
 }
 
@@ -79,9 +70,9 @@ void accumulate(TensorImpl& leaf, Tensor gradient, ops::RunContext& context) {
     check_shape(leaf, gradient);
     if (!old.defined()) return first_gradient(leaf, std::move(gradient), context);
     if (context.tape != nullptr) {
-      return call_one("aten::add.Tensor", {old, gradient}, context).to_tensor();
+      return call_named("aten::add.Tensor", {old, gradient}, context).to_tensor();
     }
-    call_one("aten::add_.Tensor", {old, gradient}, context);
+    call_named("aten::add_.Tensor", {old, gradient}, context);
     return old;
   });
   record.run_after_hooks();
@@ -90,20 +81,21 @@ void accumulate(TensorImpl& leaf, Tensor gradient, ops::RunContext& context) {
 void retain_gradient(Record& record, const Tensor& gradient, ops::RunContext& context) {
   record.update_grad([&](const Tensor& old) {
     if (!old.defined()) return gradient;
-    return call_one("aten::add.Tensor", {old, gradient}, context).to_tensor();
+    return call_named("aten::add.Tensor", {old, gradient}, context).to_tensor();
   });
 }
 
 Tensor root_gradient(const ops::BackwardRequest& request, size_t i, ops::RunContext& context) {
   const Tensor& output = request.outputs[i];
   if (i >= request.cotangents.size() || !request.cotangents[i].defined()) {
-    return call_one("aten::ones",
-                    {make_int_list(output.sizes()), static_cast<int64_t>(output.dtype())}, context)
+    return call_named("aten::ones",
+                      {make_int_list(output.sizes()), static_cast<int64_t>(output.dtype())},
+                      context)
         .to_tensor();
   }
   const Tensor& given = request.cotangents[i];
   if (given.dtype() != output.dtype()) {
-    return call_one("aten::_to_copy", {given, static_cast<int64_t>(output.dtype())}, context)
+    return call_named("aten::_to_copy", {given, static_cast<int64_t>(output.dtype())}, context)
         .to_tensor();
   }
   return given;

@@ -12,9 +12,9 @@ namespace {
 class SumsByArgument final : public ArgumentSums {
  public:
   SumsByArgument(const CallNode& node, RunningSums* sums) : node_(node), sums_(sums) {}
-  Tensor* sum_of(size_t argument) override {
+  bool add_product(size_t argument, const Tensor& a, const Tensor& b) override {
     const int64_t edge = node_.edge_of(argument);
-    return edge < 0 ? nullptr : sums_->sum_of(static_cast<size_t>(edge));
+    return edge >= 0 && sums_->add_product(static_cast<size_t>(edge), a, b);
   }
 
  private:

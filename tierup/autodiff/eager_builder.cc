@@ -8,7 +8,6 @@
 
 #include "tierup/autodiff/accumulate.h"
 #include "tierup/base/error.h"
-#include "tierup/kernels/gemm/add_product.h"
 
 namespace tierup::autodiff {
 
@@ -104,7 +103,7 @@ void EagerBuilder::take(size_t i, int64_t element, GradValue gradient) {
 
 bool EagerBuilder::opens_product(const ops::Op& op, std::span<const GradArg> operands) const {
   static const ops::Op& mm = ops::named_op("aten::mm");
-  if (sums_ == nullptr || &op != &mm || context_.tape != nullptr) return false;
+  if (sums_ == nullptr || &op != &mm) return false;
   return std::ranges::all_of(operands, [&](const GradArg& arg) {
     return arg.kind == GradArg::Kind::kValue && value(arg.value).is_tensor();
   });
@@ -121,9 +120,7 @@ void EagerBuilder::close_product() {
 // Adds the open product to the argument's sum if that is what it is for, and it fits.
 bool EagerBuilder::adds_product(size_t argument, GradValue gradient) {
   if (product_.place < 0 || product_.place != gradient.index()) return false;
-  const Tensor* sum = sums_->sum_of(argument);
-  if (sum == nullptr || !sum->defined() || !is_sole(*sum)) return false;
-  if (!kernels::add_product(*sum, product_.a, product_.b)) return false;
+  if (!sums_->add_product(argument, product_.a, product_.b)) return false;
   product_ = {};
   return true;
 }
@@ -260,6 +257,15 @@ void call_row(const ops::Op& op, std::span<IValue> args, std::span<IValue> resul
   } else {
     op.kernel()(call);
   }
+}
+
+IValue call_named(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext& context) {
+  const ops::Op& op = ops::named_op(name);
+  const auto& wanted = op.schema().arguments;
+  for (size_t i = args.size(); i < wanted.size(); ++i) args.push_back(*wanted[i].default_value);
+  IValue result;
+  call_row(op, args, {&result, 1}, context);
+  return result;
 }
 
 }  // namespace tierup::autodiff

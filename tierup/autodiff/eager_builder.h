@@ -25,8 +25,8 @@ struct GivenGradients {
 class ArgumentSums {
  public:
   virtual ~ArgumentSums() = default;
-  // Undefined if nothing has come yet; null where nothing is wanted.
-  virtual Tensor* sum_of(size_t argument) = 0;
+  // Adds a b to the argument's sum, now or later in the pass; false if that cannot be done.
+  virtual bool add_product(size_t argument, const Tensor& a, const Tensor& b) = 0;
 };
 
 class EagerBuilder final : public CallContext {
@@ -36,8 +36,8 @@ class EagerBuilder final : public CallContext {
   EagerBuilder(RecordedCall& call, ops::RunContext& context, Ref<Node> owner = nullptr)
       : CallContext(call), context_(context), owner_(std::move(owner)) {}
 
-  // From now on a product that is the gradient of an argument is added to its sum where it stands,
-  // which saves a tensor and a pass over both; the formula's result is undefined then.
+  // From now on a product that is the gradient of an argument is left to its sum, which saves a
+  // tensor and passes over both; the formula's result is undefined then.
   void add_products_to(ArgumentSums& sums) { sums_ = &sums; }
 
   // The gradients of the arguments that want one. `cotangents`: one a result; for a result that is
@@ -97,5 +97,7 @@ class EagerBuilder final : public CallContext {
 // Calls a row in this context, under its tape if it has one.
 void call_row(const ops::Op& op, std::span<IValue> args, std::span<IValue> results,
               ops::RunContext& context);
+// The same of a row with one result; arguments that are not given have their defaults.
+IValue call_named(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext& context);
 
 }  // namespace tierup::autodiff

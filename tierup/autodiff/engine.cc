@@ -8,6 +8,7 @@
 
 #include "tierup/autodiff/accumulate.h"
 #include "tierup/autodiff/eager_builder.h"
+#include "tierup/autodiff/waiting_products.h"
 #include "tierup/base/error.h"
 
 namespace tierup::autodiff {
@@ -22,6 +23,7 @@ struct Task {
   bool is_seen = false;                               // By the walk that counts.
   std::vector<std::pair<uint32_t, size_t>> captured;  // Result, index into the inputs.
   Gradients gradients;                                // By result.
+  std::vector<WaitingProducts> waiting;               // By result; empty if there never were any.
 };
 
 class Pass {
@@ -154,14 +156,21 @@ class Pass {
     const size_t index = task_of(edge);
     Task& task = tasks_[index];
     if (gradient.defined()) {
+      flush(task, edge.index);
       add_gradient(task.gradients[edge.index], std::move(gradient), context_);
     }
     if (--task.missing > 0) return;
+    for (uint32_t k = 0; k < task.waiting.size(); ++k) flush(task, k);
     if (task.node == nullptr) {
       run_leaf(task);
     } else {
       ready_.push({task.node->depth(), ++found_, index});
     }
+  }
+
+  void flush(Task& task, uint32_t result) {
+    if (result >= task.waiting.size()) return;
+    task.waiting[result].flush(task.gradients[result], context_);
   }
 
   void capture(Task& task) {
@@ -227,9 +236,14 @@ class Pass {
   class EdgeSums final : public RunningSums {
    public:
     EdgeSums(Pass& pass, const Node& node) : pass_(pass), node_(node) {}
-    Tensor* sum_of(size_t index) override {
+    bool add_product(size_t index, const Tensor& a, const Tensor& b) override {
       const Edge& edge = node_.edges()[index];
-      return edge.is_wanted() ? &pass_.tasks_[pass_.task_of(edge)].gradients[edge.index] : nullptr;
+      if (!edge.is_wanted()) return false;
+      Task& task = pass_.tasks_[pass_.task_of(edge)];
+      Tensor& sum = task.gradients[edge.index];
+      if (!sum.defined()) return false;
+      task.waiting.resize(task.gradients.size());
+      return task.waiting[edge.index].take(sum, a, b, pass_.context_);
     }
 
    private:

@@ -51,8 +51,8 @@ struct ResultWatch {
 class RunningSums {
  public:
   virtual ~RunningSums() = default;
-  // Undefined if nothing has come yet; null where nothing is wanted.
-  virtual Tensor* sum_of(size_t edge) = 0;
+  // Adds a b, now or later in the pass; false if nothing has come yet or it cannot be added.
+  virtual bool add_product(size_t edge, const Tensor& a, const Tensor& b) = 0;
 };
 
 class Node : public RefCounted {

@@ -5,7 +5,6 @@
 
 #include "tierup/autodiff/call_node.h"
 #include "tierup/autodiff/engine.h"
-#include "tierup/autodiff/gradient_sums.h"
 #include "tierup/autodiff/traced_graph.h"
 #include "tierup/base/error.h"
 
@@ -73,8 +72,7 @@ std::vector<size_t> RegionTrace::recorded_outputs() const {
   return recorded;
 }
 
-void RegionTrace::run_backward(const std::vector<size_t>& roots, bool is_exact,
-                               ops::RunContext& context) {
+void RegionTrace::run_backward(const std::vector<size_t>& roots, ops::RunContext& context) {
   trace_.begin_backward();
   ops::BackwardRequest request;
   // Recorded, so that sums are values of their own; the trace lets formulas' calls be.
@@ -100,8 +98,6 @@ void RegionTrace::run_backward(const std::vector<size_t>& roots, bool is_exact,
     gradient_of_[wanted[i]] = static_cast<int64_t>(gradients_.size());
     gradients_.push_back(*id);
   }
-  context.tape = &trace_;
-  if (!is_exact) gradients_ = join_gradient_sums(trace_, std::move(gradients_), context);
   keep_needed_calls();
   find_captures();
 }

@@ -26,8 +26,8 @@ class RegionTrace {
   using RunPart = std::function<std::vector<IValue>(ops::RunContext& context)>;
   void run_forward(const RunPart& run, ops::RunContext& context);
   // The backward pass for cotangents of the outputs `roots`, each of which requires gradients.
-  // `is_exact`: all sums are tier 0's to the bit (gradient_sums.h). Once.
-  void run_backward(const std::vector<size_t>& roots, bool is_exact, ops::RunContext& context);
+  // Once.
+  void run_backward(const std::vector<size_t>& roots, ops::RunContext& context);
 
   size_t output_count() const { return outputs_.size(); }
   const Tensor& output(size_t i) const { return trace_.tensors()[outputs_[i]]; }

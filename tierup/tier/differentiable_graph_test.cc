@@ -42,6 +42,17 @@ constexpr const char* kLoop = R"(graph @main(%a : Tensor, %b : Tensor, %n : int)
   return (%v)
 })";
 
+// A product with one weight in each of %n trips: its gradient is a sum of products.
+constexpr const char* kProducts = R"(graph @main(%a : Tensor, %w : Tensor, %n : int) {
+  %true : bool = prim::Constant[value=True]()
+  %h : Tensor = prim::Loop(%n, %true, %a)
+    block0(%i : int, %x : Tensor):
+      %y : Tensor = aten::mm(%x, %w)
+      %z : Tensor = aten::tanh(%y)
+      -> (%true, %z)
+  return (%h)
+})";
+
 // How many there are depends on values.
 constexpr const char* kSelected = R"(graph @main(%a : Tensor, %b : Tensor) {
   %dtype : NoneType = prim::Constant[value=None]()
@@ -139,6 +150,28 @@ TEST_F(DifferentiableGraphs, gives_tier_0s_results_and_gradients_to_the_bit) {
   EXPECT_EQ(run(kBlocking), expected);
   EXPECT_EQ(part().compiled_calls, 4U);
   EXPECT_EQ(run("compile=background,profiled_runs=1"), expected);
+}
+
+TEST_F(DifferentiableGraphs, sums_products_as_tier_0_does_to_the_bit) {
+  // Rows that wait for one product: of some trips, of all, and of one alone.
+  for (const int64_t rows : {1, 3, 40}) {
+    const auto run = [&](const char* options) {
+      make(options, kProducts);
+      std::vector<Floats> seen;
+      for (int call = 0; call < 4; ++call) {
+        const Tensor a = leaf({rows, 24}, 0.02F * static_cast<float>(call));
+        const Tensor w = leaf({24, 24}, -0.9F);
+        const Tensor y = recorded({a, w, int64_t{9}}).to_tensor();
+        seen.push_back(numbers(y));
+        for (Floats& gradient : all_numbers(gradients({y}, {a, w}))) seen.push_back(gradient);
+      }
+      return seen;
+    };
+    const auto expected = run("compile=off");
+    EXPECT_EQ(run(kBlocking), expected) << rows;
+    EXPECT_EQ(part().compiled_calls, 4U);
+    EXPECT_EQ(run("compile=background,profiled_runs=1"), expected) << rows;
+  }
 }
 
 TEST_F(DifferentiableGraphs, outlives_writes_to_its_inputs) {

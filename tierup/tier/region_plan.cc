@@ -100,10 +100,7 @@ class RegionCompiler {
       roots.push_back(output);
       plan_.mask |= bit;
     }
-    // In the background nobody knows which step is the first one of the plan: training twice from
-    // one seed must give the same bits all the same.
-    const bool is_exact = options_.accurate || options_.compile == CompileMode::kBackground;
-    trace.run_backward(roots, is_exact, context);
+    trace.run_backward(roots, context);
     plan_.captures = trace.captures();
     plan_.gradient_of = trace.gradient_of();
     plan_.captured_bytes = trace.captured_bytes();

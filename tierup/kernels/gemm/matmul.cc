@@ -3,6 +3,7 @@
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/memory_reuse.h"
 #include "tierup/kernels/memory/same_dtype.h"
 #include "tierup/kernels/pointwise/parameter_fit.h"
 #include "tierup/kernels/shape/view.h"
@@ -53,14 +54,19 @@ void multiply_into(const Tensor& out, const Tensor& a, const Tensor& b, const Sc
   gemm(problem);
 }
 
-// A product of checked operands plus beta * self.
+// A product of checked operands plus beta * self; in the memory of self if that is dying and as the
+// result is to be.
 Tensor add_product(const Tensor& self, const IntVector& sizes, const Tensor& a, const Tensor& b,
-                   const Scalar& beta, const Scalar& alpha) {
+                   const Scalar& beta, const Scalar& alpha, bool is_dying = false) {
   require_dtype_of(a, {&self}, "the sum with a product");
   check_element(beta, work_type(a.dtype()));
   check_element(alpha, work_type(a.dtype()));
-  const Tensor expanded = expand_to(self, sizes);
-  Tensor out = Tensor::empty(sizes, a.dtype());
+  Tensor out;
+  if (is_dying && !self.impl()->conjugate && !self.impl()->negative)
+    out = reuse_memory(self, a.dtype(), sizes, contiguous_strides(sizes));
+  const bool is_reused = out.defined();
+  const Tensor expanded = is_reused ? out : expand_to(self, sizes);
+  if (!is_reused) out = Tensor::empty(sizes, a.dtype());
   const bool ignored = beta.to_complex() == complex128(0);
   const bool plain = beta.to_complex() == complex128(1) && alpha.to_complex() == complex128(1);
   const bool is_row = self.dim() == 1 && self.numel() == sizes.back() && self.is_contiguous();
@@ -68,7 +74,7 @@ Tensor add_product(const Tensor& self, const IntVector& sizes, const Tensor& a, 
     multiply_into(out, a, b, 1, 0, self.raw());
     return out;
   }
-  if (!ignored) copy_into(out, expanded);
+  if (!ignored && !is_reused) copy_into(out, expanded);
   multiply_into(out, a, b, alpha, ignored ? Scalar(0) : beta, nullptr);
   return out;
 }
@@ -278,6 +284,12 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
              const Scalar& alpha) {
   require_matrices(mat1, mat2, "mat1", "mat2");
   return add_product(self, {mat1.sizes()[0], mat2.sizes()[1]}, mat1, mat2, beta, alpha);
+}
+
+Tensor addmm_to_dying(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                      const Scalar& beta, const Scalar& alpha) {
+  require_matrices(mat1, mat2, "mat1", "mat2");
+  return add_product(self, {mat1.sizes()[0], mat2.sizes()[1]}, mat1, mat2, beta, alpha, true);
 }
 
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,

@@ -25,6 +25,9 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 // beta * self + alpha * product, self broadcast; with beta == 0, self is not read.
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
              const Scalar& alpha);
+// The same for a self that nobody reads afterwards: the result takes its memory if it can.
+Tensor addmm_to_dying(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                      const Scalar& beta, const Scalar& alpha);
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                const Scalar& alpha);
 // aten::addbmm: the products are summed over the batch.

@@ -20,6 +20,13 @@ void addbmm_inplace(OpCall& call) {
   call.results[0] = self;
 }
 
+// Sums of products, as gradients of weights that are used many times are, stay where they stand.
+void addmm(OpCall& call) {
+  const TensorImpl* self = call.args[0].tensor_impl();
+  const bool is_dying = self != nullptr && self->use_count() == 1;
+  is_dying ? boxed<&kernels::addmm_to_dying>(call) : boxed<&kernels::addmm>(call);
+}
+
 constexpr auto kRows = std::to_array<OpRow>({
     // Of products, passes make this one.
     {"aten::matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>, ir::kNoEffect,
@@ -55,7 +62,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::linear>, ir::kNoEffect, nullptr, facts(Work::kProduct)},
     {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor",
-     boxed<&kernels::addmm>, ir::kNoEffect, &shapes::added_product,
+     addmm, ir::kNoEffect, &shapes::added_product,
      facts(Work::kAddedProduct, OpKind::kAddmm, ProductKind::kAdded)},
     {"aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
      "Tensor(a!) out) -> Tensor(a!)",
