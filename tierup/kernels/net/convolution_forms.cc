@@ -9,6 +9,8 @@ namespace {
 
 // Multiplications that take some tenths of a millisecond at least: a hundredth of that is told.
 constexpr int64_t kWorkToTry = 100'000'000;
+// Numbers that take about as long on their way through memory.
+constexpr int64_t kNumbersToTry = 1'000'000;
 
 int64_t parts_to_hold(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
@@ -46,7 +48,10 @@ std::vector<Algorithm> panels_and_onednn(int64_t out_channels) {
 // Winograd's tiles and the panels' blocks go by points.
 ConvGeometry part_to_try(ConvGeometry g) {
   constexpr int64_t kPoints = 1024;
-  const int64_t wanted = std::max(kPoints, kWorkToTry / std::max<int64_t>(g.weights(), 1));
+  // Windows over each channel wait for memory, not for multiplications.
+  const int64_t enough = g.groups > 1 ? kNumbersToTry / (g.in_channels + g.out_channels)
+                                      : kWorkToTry / std::max<int64_t>(g.weights(), 1);
+  const int64_t wanted = std::max(kPoints, enough);
   g.batch = std::min(g.batch, parts_to_hold(wanted, g.out_points()));
   const size_t axis = g.out[1] > 1 ? 1 : 2;
   const int64_t rows = parts_to_hold(wanted, g.out_points() / g.out[axis]);

@@ -45,6 +45,15 @@ TEST(ConvolutionForms, ARowOfPointsIsCutAlongItself) {
   EXPECT_EQ(part.in[2], 2 * 1023 + 3 - 1);
 }
 
+TEST(ConvolutionForms, OfChannelsEachOnItsOwnSomeRowsAreTriedToo) {
+  ConvGeometry whole = convolution(16, 96, 112);
+  whole.groups = whole.in_channels;
+  const ConvGeometry part = part_to_try(whole);
+  EXPECT_EQ(part.batch, 1);
+  EXPECT_LT(part.out[1], whole.out[1]);
+  EXPECT_LE(part.numbers(), 1'200'000);
+}
+
 TEST(ConvolutionForms, SmallConvolutionsAreTriedWhole) {
   const ConvGeometry whole = convolution(1, 512, 14);
   const ConvGeometry part = part_to_try(whole);

@@ -1,10 +1,11 @@
-// Convolutions: by oneDNN, or by Winograd's algorithm of our own where that measures faster.
+// Convolutions: by oneDNN, or by algorithms of our own where these measure faster.
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/spare_pages.h"
+#include "tierup/kernels/net/channel_convolution.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/finished_rows.h"
@@ -80,6 +81,7 @@ void Emitter::convolution(const Layer& layer) {
     case Algorithm::kOneDnn: return onednn_convolution(layer);
     case Algorithm::kPanels: return panels(layer);
     case Algorithm::kPlanes: return planes(layer);
+    case Algorithm::kChannels: return channels(layer);
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew: return winograd(layer, algorithm);
@@ -208,6 +210,30 @@ void Emitter::planes(const Layer& layer) {
         {finish.summand, target});
   }
   settle(layer.output, target);
+}
+
+void Emitter::channels(const Layer& layer) {
+  const ConvGeometry& g = layer.conv;
+  const BufferLayout source =
+      place_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
+  const memory::desc weights_as = row_major(IntVector{g.kernel_points(), g.out_channels});
+  const BufferLayout weights = stored(layer.id * 2, weights_as, [&](char* to) {
+    pack_channel_weight(g, dense_weight(layer).data<float>(), reinterpret_cast<float*>(to));
+    return give_back_pages(layer.weight);
+  });
+  const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+  const FinishedRows finish =
+      finished_in_place(layer, fresh(channels_last(value(layer.output).sizes)));
+  act(
+      [=](Bases bases) {
+        finish.run(bases, g.batch * g.out_points(), g.out_channels,
+                   [&](int64_t first, int64_t count, float* to) {
+                     convolve_channels(g, at(bases, source), at(bases, weights), at(bases, bias),
+                                       first, count, to);
+                   });
+      },
+      {source, weights, bias, finish.summand, finish.target});
+  settle(layer.output, finish.target);
 }
 
 }  // namespace tierup::kernels::net

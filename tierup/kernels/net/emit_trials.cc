@@ -6,11 +6,14 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/leave_cache.h"
 #include "tierup/kernels/net/algorithm_choices.h"
+#include "tierup/kernels/net/channel_convolution.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/finished_rows.h"
 #include "tierup/kernels/net/step_loops.h"
 #include "tierup/kernels/net/trial.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -19,7 +22,7 @@ using dnnl::convolution_forward;
 
 // Epilogues cost all candidates alike.
 IntVector geometry_key(const ConvGeometry& g) {
-  IntVector key{g.batch, g.in_channels, g.out_channels};
+  IntVector key{g.batch, g.groups, g.in_channels, g.out_channels};
   for (const auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
     key.insert(key.end(), triple->begin(), triple->end());
   return key;
@@ -31,6 +34,7 @@ IntVector geometry_key(const ConvGeometry& g) {
 // took 0.42 and oneDNN 0.55 ms on two (ResNet-50's layers); on other processors oneDNN is ahead by
 // a tenth.
 std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
+  if (can_convolve_channels(g)) return {Algorithm::kOneDnn, Algorithm::kChannels};
   if (g.rank > 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
   const ConvGeometry::Triple ones{1, 1, 1};
   const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
@@ -50,6 +54,7 @@ const char* name_of(Algorithm algorithm) {
     case Algorithm::kOneDnn: return "oneDNN";
     case Algorithm::kPanels: return "panels";
     case Algorithm::kPlanes: return "planes";
+    case Algorithm::kChannels: return "channels";
     case Algorithm::kWinograd2: return "Winograd by tiles of 2";
     case Algorithm::kWinograd4: return "Winograd by tiles of 4";
     case Algorithm::kWinogradFew: return "Winograd by few tiles of 4";
@@ -97,7 +102,8 @@ Algorithm Emitter::algorithm_for(const Layer& layer) {
 Algorithm Emitter::measured(const Layer& layer, IntSpan geometry,
                             const std::function<Algorithm()>& measure) {
   AlgorithmChoices::Key key(geometry.begin(), geometry.end());
-  key.insert(key.end(), {options_.is_fast, stays_cached_, ends_with_large_swish(layer)});
+  key.insert(key.end(), {options_.is_fast, stays_cached_, ends_with_large_swish(layer),
+                         static_cast<int64_t>(instruction_set())});
   AlgorithmChoices& choices = AlgorithmChoices::instance();
   if (const auto known = choices.find(key)) return *known;
   const Algorithm chosen = measure();
@@ -140,6 +146,7 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
     case Algorithm::kOneDnn: return attempt_onednn(part, ends_with_large_swish(layer));
     case Algorithm::kPanels: return attempt_panels(panels_of(part), *store_steps(part));
     case Algorithm::kPlanes: break;  // Taken without a trial.
+    case Algorithm::kChannels: return attempt_channels(part);
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew:
@@ -206,6 +213,27 @@ Emitter::Attempt Emitter::attempt_winograd(const Winograd& problem,
   return {
       [=] { run_winograd(problem, plan, t.source, t.weights, t.bias, steps, t.target, t.scratch); },
       reinterpret_cast<char*>(t.weights), float_bytes(weights)};
+}
+
+Emitter::Attempt Emitter::attempt_channels(const Layer& layer) {
+  const ConvGeometry& g = layer.conv;
+  using Part = TrialRoom::Part;
+  const auto room = [&](Part part, int64_t count) {
+    return floats(trial_room_.at_least(part, float_bytes(count)));
+  };
+  const int64_t points = g.batch * g.out_points();
+  const int64_t weight_count = channel_weight_count(g);
+  const float* source = room(Part::kSource, g.batch * g.in_points() * g.in_channels);
+  const float* weights = room(Part::kWeights, weight_count);
+  const float* bias = room(Part::kBias, g.out_channels);
+  float* target = room(Part::kTarget, points * g.out_channels);
+  return {[=, steps = *store_steps(layer)] {
+            run_finished_rows(points, g.out_channels, steps, target, target,
+                              [&](int64_t first, int64_t count, float* to) {
+                                convolve_channels(g, source, weights, bias, first, count, to);
+                              });
+          },
+          reinterpret_cast<const char*>(weights), float_bytes(weight_count)};
 }
 
 Emitter::Attempt Emitter::attempt_panels(const PanelConvolution& problem,

@@ -216,6 +216,7 @@ class Emitter {
   template <typename Described>
   Attempt attempt_primitive(const Described& pd);
   Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);
+  Attempt attempt_channels(const Layer& layer);
   Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
   Algorithm fastest(const std::string& work, const std::vector<Algorithm>& candidates,
                     const std::function<Attempt(Algorithm)>& attempt_by);
@@ -228,6 +229,7 @@ class Emitter {
   // vector: with the channels innermost most of its lanes are idle, points of a plane fill it.
   bool is_for_planes(const Layer& layer);
   void planes(const Layer& layer);
+  void channels(const Layer& layer);
   PanelConvolution panels_of(const Layer& layer);
   // What our own convolutions read and write beside their source.
   struct OwnHomes {

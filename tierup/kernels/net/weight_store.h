@@ -17,7 +17,15 @@
 namespace tierup::kernels::net {
 
 // Of a convolution or a product; Winograd's with the side of its tiles, and for few of them.
-enum class Algorithm : uint8_t { kOneDnn, kPanels, kPlanes, kWinograd2, kWinograd4, kWinogradFew };
+enum class Algorithm : uint8_t {
+  kOneDnn,
+  kPanels,
+  kPlanes,
+  kChannels,
+  kWinograd2,
+  kWinograd4,
+  kWinogradFew
+};
 
 class WeightStore {
  public:

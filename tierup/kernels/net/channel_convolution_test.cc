@@ -1,0 +1,94 @@
+#include "tierup/kernels/net/channel_convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tierup/kernels/net/convolution_fixture.h"
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::kernels::net {
+namespace {
+
+struct Sides {
+  int64_t in, out, kernel, stride, dilation, padding;
+};
+
+ConvGeometry geometry(int64_t batch, int64_t channels, const Sides& y, const Sides& x) {
+  ConvGeometry g;
+  g.batch = batch;
+  g.groups = g.in_channels = g.out_channels = channels;
+  g.in = {1, y.in, x.in};
+  g.out = {1, y.out, x.out};
+  g.kernel = {1, y.kernel, x.kernel};
+  g.stride = {1, y.stride, x.stride};
+  g.dilation = {1, y.dilation, x.dilation};
+  g.padding = {0, y.padding, x.padding};
+  return g;
+}
+
+// The sum over one channel's window, in double.
+double window_sum(const ConvGeometry& g, const std::vector<float>& source,
+                  const std::vector<float>& weight, int64_t point, int64_t channel) {
+  double sum = 0;
+  const int64_t image = point / g.out_points();
+  for (int64_t k = 0; k < g.kernel_points(); ++k) {
+    const int64_t y =
+        point / g.out[2] % g.out[1] * g.stride[1] - g.padding[1] + k / g.kernel[2] * g.dilation[1];
+    const int64_t x =
+        point % g.out[2] * g.stride[2] - g.padding[2] + k % g.kernel[2] * g.dilation[2];
+    if (y < 0 || y >= g.in[1] || x < 0 || x >= g.in[2]) continue;
+    const int64_t at = ((image * g.in[1] + y) * g.in[2] + x) * g.in_channels + channel;
+    sum += static_cast<double>(source[static_cast<size_t>(at)]) *
+           weight[static_cast<size_t>(channel * g.kernel_points() + k)];
+  }
+  return sum;
+}
+
+class ChannelConvolutionOn : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override { limit_instruction_set(GetParam()); }
+  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
+};
+
+TEST_P(ChannelConvolutionOn, GivesWhatWindowsGiveAndWritesNothingElse) {
+  const Sides one{1, 1, 1, 1, 1, 0};
+  const std::vector<ConvGeometry> geometries{
+      geometry(1, 176, one, {60, 60, 31, 1, 1, 15}),
+      geometry(2, 16, {7, 7, 7, 1, 1, 3}, {7, 7, 7, 1, 1, 3}),
+      geometry(1, 35, {9, 4, 3, 2, 1, 0}, {40, 20, 5, 2, 1, 2}),
+      geometry(1, 5, {12, 12, 3, 1, 4, 4}, {50, 50, 3, 1, 4, 4}),
+      geometry(1, 100, {3, 3, 31, 1, 1, 15}, {29, 29, 31, 1, 1, 15}),
+      geometry(3, 32, one, {33, 33, 4, 1, 1, 3}),
+      // Windows that lie outside.
+      geometry(1, 17, {2, 6, 2, 1, 1, 3}, {4, 10, 3, 2, 1, 8}),
+      geometry(1, 1, one, {1, 1, 1, 1, 1, 0}),
+  };
+  for (const ConvGeometry& g : geometries) {
+    const int64_t points = g.batch * g.out_points();
+    const std::vector<float> source = numbers(g.batch * g.in_points() * g.in_channels, 1);
+    const std::vector<float> weight = numbers(g.weights(), 2);
+    const std::vector<float> bias = numbers(g.out_channels, 3);
+    std::vector<float> packed(static_cast<size_t>(channel_weight_count(g)));
+    pack_channel_weight(g, weight.data(), packed.data());
+    for (const int64_t first : {int64_t{0}, points / 3}) {
+      std::vector<float> target(static_cast<size_t>((points - first) * g.out_channels + 1), 77);
+      convolve_channels(g, source.data(), packed.data(), bias.data(), first, points - first,
+                        target.data());
+      EXPECT_EQ(target.back(), 77);
+      for (int64_t i = 0; i < (points - first) * g.out_channels; ++i) {
+        const int64_t channel = i % g.out_channels;
+        const double wanted = window_sum(g, source, weight, first + i / g.out_channels, channel) +
+                              bias[static_cast<size_t>(channel)];
+        ASSERT_NEAR(target[static_cast<size_t>(i)], wanted, 1e-4) << i << " of " << g.in_channels;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, ChannelConvolutionOn,
+                         ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
+                                           InstructionSet::kAvx512));
+
+}  // namespace
+}  // namespace tierup::kernels::net
