@@ -88,6 +88,16 @@ install_into() {  # install_into ROOT DEB
     ! grep -vE '^#|^$|^set -e|ldconfig|^(if|fi|then)' "$1"/var/lib/dpkg/info/tierup.{pre,post}{inst,rm} 2>/dev/null
 }
 
+# Where nothing is installed, one message has the packages of all that is missing.
+names_what_is_missing() {
+  ! cmake -S . -B "$work/bare" -G Ninja -DTIERUP_TESTS=OFF -DCMAKE_FIND_ROOT_PATH="$work/nothing" \
+    -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
+    -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY >"$work/said" 2>&1
+  cat "$work/said"
+  grep -q "apt-get install libfmt-dev zlib1g-dev libboost-dev libdnnl-dev libsimdjson-dev libkissfft-dev$" "$work/said"
+}
+
+try "libraries that are missing are named, all at once" names_what_is_missing
 rm -rf "$build/package"
 try "the packages are made" cpack --config "$build/CPackConfig.cmake" -B "$build/package"
 archive=$(find "$build/package" -maxdepth 1 -name 'tierup-*.tar.gz')
