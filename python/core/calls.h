@@ -79,11 +79,11 @@ class CallClock {
   std::atomic<uint32_t> calls_{0};
 };
 
-// What `body` gives, a whole call from Python, its errors made into Python's: see UnderWay.
+// What `body` gives, a whole call from Python, its errors made into Python's.
 template <typename Body>
 auto in_call(Body&& body) {
   refuse_at_the_end();
-  const UnderWay under_way;
+  const Inside inside;
   try {
     return body();
   } catch (...) {

@@ -144,7 +144,7 @@ void close_executor(std::shared_ptr<SharedExecutor>& executor, Wait wait) {
 void end_interpreter() {
   begin_end();
   try {
-    wait_until([] { return !any_is_left_to_a_thread() && !UnderWay::any(); });
+    wait_until([] { return !any_is_left_to_a_thread() && !any_call_is_under_way(); });
   } catch (const nb::python_error&) {
     close_interpreter();
     wait_until([] { return !Entry::any(); });

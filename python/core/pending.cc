@@ -17,7 +17,8 @@ struct Pending {
   std::atomic<bool> any{false};
   std::atomic<End> end{End::kNo};
   std::atomic<pthread_t> ending_thread{};  // Once the end has begun.
-  std::atomic<int> held_runs{0};
+  std::atomic<int> held_runs{0};           // Written with the GIL alone, as is the next.
+  std::atomic<int> calls{0};
   std::atomic<int> under_way{0};
   std::atomic<int> entries{0};
 };
@@ -29,6 +30,12 @@ Pending& pending() {
 }
 
 thread_local int held_here = 0;
+
+// Of one that is written with the GIL alone: cheaper than an atomic addition.
+void add(std::atomic<int>& count, int number) {
+  count.store(count.load(std::memory_order_relaxed) + number, std::memory_order_release);
+}
+
 thread_local int under_way_here = 0;
 thread_local int64_t others_turn = 0;
 
@@ -106,11 +113,11 @@ void refuse_at_the_end() {
 HeldRun::HeldRun() {
   ++held_here;
   others_turn = 0;
-  pending().held_runs.fetch_add(1);
+  add(pending().held_runs, 1);
 }
 HeldRun::~HeldRun() {
   --held_here;
-  pending().held_runs.fetch_sub(1);
+  add(pending().held_runs, -1);
 }
 bool HeldRun::is_this_thread() { return held_here > 0; }
 bool HeldRun::is_others_turn(int64_t now) {
@@ -122,6 +129,12 @@ bool HeldRun::is_others_turn(int64_t now) {
 }
 bool HeldRun::any() { return pending().held_runs.load() > 0; }
 
+Inside::Inside() { add(pending().calls, 1); }
+Inside::~Inside() {
+  // In a child whose fork it was inside of, this one is not counted.
+  if (pending().calls.load(std::memory_order_relaxed) > 0) add(pending().calls, -1);
+}
+
 UnderWay::UnderWay() {
   ++under_way_here;
   pending().under_way.fetch_add(1);
@@ -130,11 +143,12 @@ UnderWay::~UnderWay() {
   --under_way_here;
   pending().under_way.fetch_sub(1);
 }
-bool UnderWay::any() { return pending().under_way.load() > 0; }
+bool any_call_is_under_way() { return pending().calls.load() + pending().under_way.load() > 0; }
 
 void forget_other_threads() {
   pending().held_runs.store(held_here);
   pending().entries.store(0);
+  pending().calls.store(0);
   pending().under_way.store(under_way_here);
 }
 

@@ -60,16 +60,24 @@ class HeldRun {
   static bool is_others_turn(int64_t now);
 };
 
-// A call from Python, or work for one without the GIL: the end of the interpreter waits for it. A
-// thread that the interpreter ends inside of one would end the process.
+// A call from Python, in which Python code may run as well; with the GIL at both ends. The end of
+// the interpreter waits for it: a thread that it ends inside of one would end the process.
+class Inside {
+ public:
+  Inside();
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+// Work of the library without the GIL, for which it waits, too.
 class UnderWay {
  public:
   UnderWay();
   ~UnderWay();
   UnderWay(const UnderWay&) = delete;
   UnderWay& operator=(const UnderWay&) = delete;
-  static bool any();
 };
+bool any_call_is_under_way();  // Of either kind.
 // Raises RuntimeError if the interpreter ends, or has ended, in another thread. With the GIL.
 void refuse_at_the_end();
 
