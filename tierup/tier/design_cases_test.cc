@@ -1,5 +1,8 @@
 // Cases that the design of the profiling executor names (T11, T17, T18, T19, T28, T31, T38), as far
 // as they are here what they are there.
+#include <chrono>
+#include <thread>
+
 #include "tierup/tier/tiered_graph_fixture.h"
 
 namespace tierup::tier {
@@ -48,6 +51,24 @@ TEST_F(DesignCases, NoProfiledRunsCompileAtTheFirstCall) {
   EXPECT_EQ(report().plans_made, 1U);
   call_length(4);
   EXPECT_EQ(report().plans[0].hits, 1U);
+}
+
+// T18: what only explains a plan goes behind its installation, and other shapes get one all the
+// same.
+TEST_F(DesignCases, NoProfiledRunsAndNoReleaseDelayKeepThePlanAlone) {
+  make("policy=reference,compile=background,profiled_runs=0,release_delay_ms=0");
+  const auto expect_plans_alone = [&](uint32_t plans) {
+    tiers_->wait_for_jobs();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!report().profile.empty() && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(report().profile, "");
+    EXPECT_EQ(report().plans.size(), plans);
+  };
+  call_length(4);
+  expect_plans_alone(1);
+  call({filled({2, 3}, 2), filled({2, 3}, 3)});
+  expect_plans_alone(2);
 }
 
 // T19: what there is to see before the first plan, and after it.
