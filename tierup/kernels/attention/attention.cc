@@ -13,8 +13,8 @@
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/norm/softmax.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
-#include "tierup/kernels/reduce/reduce_moments.h"
 #include "tierup/kernels/shape/triangle.h"
 #include "tierup/kernels/shape/view.h"
 

@@ -3,17 +3,22 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
 
-double row_max(const double* x, int64_t n) {
+// Of one column, or with stride 1 of one row.
+double line_max(const double* x, int64_t n, int64_t stride) {
   double best = -std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < n; ++i) best = x[i] > best || std::isnan(x[i]) ? x[i] : best;
+  for (int64_t i = 0; i < n; ++i)
+    best = x[i * stride] > best || std::isnan(x[i * stride]) ? x[i * stride] : best;
   return best;
 }
+
+double row_max(const double* x, int64_t n) { return line_max(x, n, 1); }
 
 void row_max_into(const double* x, int64_t n, double* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
@@ -27,6 +32,8 @@ double row_exp_shifted(double* x, int64_t n, double shift) {
   }
   return sum;
 }
+
+double row_sum(const double* x, int64_t n) { return std::accumulate(x, x + n, 0.0); }
 
 double row_sum_of_squares(const double* x, int64_t n) {
   double sum = 0;
@@ -81,9 +88,7 @@ void row_affine_by_column(const double* x, int64_t n, const double* scale, const
 // One column, or with stride 1 one row.
 template <bool kLog>
 void softmax_line(const double* x, int64_t n, int64_t stride, double* y) {
-  double top = -std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < n; ++i)
-    top = x[i * stride] > top || std::isnan(x[i * stride]) ? x[i * stride] : top;
+  const double top = line_max(x, n, stride);
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double e = std::exp(x[i * stride] - top);
@@ -105,10 +110,25 @@ void softmax_columns(const double* x, int64_t rows, int64_t stride, int64_t n, d
   for (int64_t i = 0; i < n; ++i) softmax_line<kLog>(x + i, rows, stride, y + i);
 }
 
+double log_sum_exp_line(const double* x, int64_t n, int64_t stride) {
+  const double top = line_max(x, n, stride);
+  if (std::isinf(top)) return top;
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += std::exp(x[i * stride] - top);
+  return top + std::log(sum);
+}
+
+double row_log_sum_exp(const double* x, int64_t n) { return log_sum_exp_line(x, n, 1); }
+
+void log_sum_exp_columns(const double* x, int64_t rows, int64_t stride, int64_t n, double* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = log_sum_exp_line(x + i, rows, stride);
+}
+
 constexpr RowKernels<double> kDoubleKernels{
     .max = &row_max,
     .max_into = &row_max_into,
     .exp_shifted = &row_exp_shifted,
+    .sum = &row_sum,
     .sum_of_squares = &row_sum_of_squares,
     .moments = &row_moments,
     .sigmoid = &row_sigmoid,
@@ -122,6 +142,8 @@ constexpr RowKernels<double> kDoubleKernels{
     .log_softmax = &softmax_row<true>,
     .softmax_columns = &softmax_columns<false>,
     .log_softmax_columns = &softmax_columns<true>,
+    .log_sum_exp = &row_log_sum_exp,
+    .log_sum_exp_columns = &log_sum_exp_columns,
 };
 
 RowKernels<float> pick() {

@@ -17,6 +17,7 @@ struct RowKernels {
   void (*max_into)(const T* x, int64_t n, T* y);
   // x = exp(x - shift) in place, for x <= shift; returns the sum.
   T (*exp_shifted)(T* x, int64_t n, T shift);
+  T (*sum)(const T* x, int64_t n);
   T (*sum_of_squares)(const T* x, int64_t n);
   // Mean and biased variance, by two passes.
   void (*moments)(const T* x, int64_t n, T* mean, T* variance);
@@ -38,6 +39,9 @@ struct RowKernels {
   // Down the columns of a matrix: `rows` rows that lie `stride` elements apart, `n` columns.
   void (*softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
   void (*log_softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
+  // The logarithm of the sum of exponentials; the largest element where that is infinite.
+  T (*log_sum_exp)(const T* x, int64_t n);
+  void (*log_sum_exp_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
 };
 
 RowKernels<float> row_kernels_base();

@@ -70,13 +70,16 @@ float row_exp_shifted(float* x, int64_t n, float shift) {
   return sum_of_lanes(sum);
 }
 
+float row_sum(const float* x, int64_t n) {
+  return sum_pieces(x, n, 0, [](const Lanes& v) { return v; });
+}
+
 float row_sum_of_squares(const float* x, int64_t n) {
   return sum_pieces(x, n, 0, [](const Lanes& v) { return v * v; });
 }
 
 void row_moments(const float* x, int64_t n, float* mean, float* variance) {
-  const float center =
-      sum_pieces(x, n, 0, [](const Lanes& v) { return v; }) / static_cast<float>(n);
+  const float center = row_sum(x, n) / static_cast<float>(n);
   const Lanes offset = broadcast(center);
   *mean = center;
   *variance = sum_pieces(x, n, center,
@@ -209,10 +212,56 @@ void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, fl
   });
 }
 
+float row_log_sum_exp(const float* x, int64_t n) {
+  const float top = row_max(x, n);
+  if (std::isinf(top)) return top;
+  const Lanes offset = broadcast(top);
+  return top +
+         std::log(sum_pieces(x, n, kLowest, [&](const Lanes& v) { return exp_lanes(v - offset); }));
+}
+
+// Four registers of columns at a time, so that exponentials do not wait for each other.
+template <int kParts>
+void log_sum_exp_of_parts(const float* x, int64_t rows, int64_t stride, int64_t last, float* y) {
+  const auto piece = [&](int64_t r, int j) {
+    return load_piece(x + r * stride + j * kLanes, j + 1 == kParts ? last : int64_t{kLanes}, 0);
+  };
+  Lanes top[kParts];
+  Lanes sum[kParts];
+  for (int j = 0; j < kParts; ++j) top[j] = broadcast(kLowest);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int j = 0; j < kParts; ++j) top[j] = larger(piece(r, j), top[j]);
+  }
+  for (int j = 0; j < kParts; ++j) sum[j] = broadcast(0);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int j = 0; j < kParts; ++j) sum[j] = sum[j] + exp_lanes(piece(r, j) - top[j]);
+  }
+  for (int j = 0; j < kParts; ++j) {
+    float largest[kLanes];
+    float sums[kLanes];
+    store(largest, top[j]);
+    store(sums, sum[j]);
+    const int64_t count = j + 1 == kParts ? last : int64_t{kLanes};
+    for (int64_t i = 0; i < count; ++i)
+      y[j * kLanes + i] = std::isinf(largest[i]) ? largest[i] : largest[i] + std::log(sums[i]);
+  }
+}
+
+void columns_log_sum_exp(const float* x, int64_t rows, int64_t stride, int64_t n, float* y) {
+  constexpr int kParts = 4;
+  int64_t i = 0;
+  for (; i + kParts * kLanes <= n; i += kParts * kLanes)
+    log_sum_exp_of_parts<kParts>(x + i, rows, stride, kLanes, y + i);
+  for_pieces(n - i, [&](int64_t at, int64_t count) {
+    log_sum_exp_of_parts<1>(x + i + at, rows, stride, count, y + i + at);
+  });
+}
+
 constexpr RowKernels<float> kRowKernels{
     .max = &row_max,
     .max_into = &row_max_into,
     .exp_shifted = &row_exp_shifted,
+    .sum = &row_sum,
     .sum_of_squares = &row_sum_of_squares,
     .moments = &row_moments,
     .sigmoid = &row_sigmoid,
@@ -226,6 +275,8 @@ constexpr RowKernels<float> kRowKernels{
     .log_softmax = &row_log_softmax,
     .softmax_columns = &columns_softmax<false>,
     .log_softmax_columns = &columns_softmax<true>,
+    .log_sum_exp = &row_log_sum_exp,
+    .log_sum_exp_columns = &columns_log_sum_exp,
 };
 
 }  // namespace

@@ -5,8 +5,17 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/kernels/memory/cast.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/norm/gradient_rows.h"
+#include "tierup/kernels/pointwise/complex_views.h"
+#include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/kernels/reduce/reduce_extremum.h"
+#include "tierup/kernels/reduce/reduce_plan.h"
+#include "tierup/kernels/reduce/reduce_sum.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
 namespace {
@@ -110,6 +119,78 @@ Tensor backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
   return to_dtype(out, input_dtype);
 }
 
+// Relative to the largest real part, where that is finite.
+Tensor scaled_logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
+  Tensor top = amax(is_complex(self.dtype()) ? real(self) : self, dims, true);
+  const Tensor infinite = pointwise({Body::kIsInf}, {top});
+  top = evaluate(where(infinite, Operand(Scalar(0)), Operand(top)));
+  const Tensor powers = pointwise({Body::kSub}, {self, top});
+  pointwise_into(powers, {Body::kExp}, {powers});
+  const Tensor logarithm = pointwise({Body::kLog}, {sum(powers, dims, keepdim, std::nullopt)});
+  const IntVector sizes(logarithm.sizes().begin(), logarithm.sizes().end());
+  return pointwise({Body::kAdd}, {logarithm, view(top, sizes)});
+}
+
+// None if the dimensions are not adjacent.
+std::optional<Along> lines_of(const Tensor& tensor, const IntVector& dims) {
+  const uint64_t mask = reduce_mask(dims, tensor.dim());
+  Along lines;
+  bool is_behind = false;
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    if ((mask >> d & 1U) == 0) {
+      is_behind = is_behind || lines.size > 1;
+      (is_behind ? lines.inner : lines.outer) *= tensor.size(d);
+    } else {
+      if (is_behind && tensor.size(d) != 1) return std::nullopt;
+      lines.size *= tensor.size(d);
+    }
+  }
+  return lines;
+}
+
+template <typename T>
+void run_lines(const Along& lines, const T* x, T* y) {
+  constexpr int64_t kGrain = 8192;  // Exponentials worth a thread.
+  constexpr int64_t kPiece = 64;    // Columns of one task: what kernels go down at once.
+  const RowKernels<T>& kernels = row_kernels<T>();
+  if (lines.inner == 1) {
+    parallel_for(0, lines.outer, kGrain / lines.size + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        y[i] = kernels.log_sum_exp(x + i * lines.size, lines.size);
+    });
+    return;
+  }
+  const int64_t pieces = (lines.inner + kPiece - 1) / kPiece;
+  const int64_t work = lines.size * std::min(kPiece, lines.inner);
+  parallel_for(0, lines.outer * pieces, kGrain / work + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % pieces * kPiece;
+      kernels.log_sum_exp_columns(x + i / pieces * lines.size * lines.inner + first, lines.size,
+                                  lines.inner, std::min(kPiece, lines.inner - first),
+                                  y + i / pieces * lines.inner + first);
+    }
+  });
+}
+
+Tensor by_lines(const Tensor& self, const Along& lines, const IntVector& dims, bool keepdim) {
+  const uint64_t mask = reduce_mask(dims, self.dim());
+  IntVector sizes;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if ((mask >> d & 1U) == 0) {
+      sizes.push_back(self.size(d));
+    } else if (keepdim) {
+      sizes.push_back(1);
+    }
+  }
+  const Tensor input = contiguous(self, MemoryFormat::kContiguous);
+  const Tensor result = Tensor::empty(sizes, self.dtype());
+  dispatch_work(self.dtype(), "logsumexp", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    run_lines<T>(lines, input.data<T>(), result.data<T>());
+  });
+  return result;
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
@@ -157,6 +238,20 @@ Tensor softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t
 Tensor log_softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
                             ScalarType input_dtype) {
   return backward(grad_output, output, dim, input_dtype, true);
+}
+
+Tensor logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
+  const ScalarType type = to_floating(self.dtype());
+  const bool is_narrow = type == ScalarType::kHalf || type == ScalarType::kBFloat16;
+  const Tensor input = to_dtype(self, is_narrow ? ScalarType::kFloat : type);
+  if (input.numel() == 0) {
+    const Tensor nothing = sum(pointwise({Body::kExp}, {input}), dims, keepdim, std::nullopt);
+    return to_dtype(pointwise({Body::kLog}, {nothing}), type);
+  }
+  const auto lines = is_complex(type) ? std::nullopt : lines_of(input, dims);
+  return to_dtype(
+      lines ? by_lines(input, *lines, dims, keepdim) : scaled_logsumexp(input, dims, keepdim),
+      type);
 }
 
 }  // namespace tierup::kernels

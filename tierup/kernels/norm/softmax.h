@@ -22,4 +22,8 @@ Tensor softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t
 Tensor log_softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
                             ScalarType input_dtype);
 
+// aten::logsumexp: integers in f32. Adjacent dimensions of real numbers go by the kernels of rows,
+// or of columns, which read their input twice and store nothing between.
+Tensor logsumexp(const Tensor& self, const IntVector& dims, bool keepdim);
+
 }  // namespace tierup::kernels

@@ -23,7 +23,5 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& self, const ReduceDims& dims,
 // |x|; 0: the number of nonzeros. `dtype` converts first; the result is real.
 Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims, bool keepdim,
                    std::optional<ScalarType> dtype);
-// aten::logsumexp: integers in f32.
-Tensor logsumexp(const Tensor& self, const IntVector& dims, bool keepdim);
 
 }  // namespace tierup::kernels

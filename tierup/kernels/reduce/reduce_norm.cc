@@ -1,4 +1,4 @@
-// Vector norms and log-sum-exp.
+// Vector norms.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,12 +6,9 @@
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/type_promotion.h"
-#include "tierup/kernels/pointwise/complex_views.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 #include "tierup/kernels/reduce/reduce.h"
-#include "tierup/kernels/reduce/reduce_extremum.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
-#include "tierup/kernels/reduce/reduce_sum.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -109,18 +106,6 @@ void check_identity(const Tensor& self, double order, const ReduceDims& dims) {
           order);
 }
 
-// Relative to the largest real part, where that is finite.
-Tensor scaled_logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
-  Tensor top = amax(is_complex(self.dtype()) ? real(self) : self, dims, true);
-  const Tensor infinite = pointwise({Body::kIsInf}, {top});
-  top = evaluate(where(infinite, Operand(Scalar(0)), Operand(top)));
-  const Tensor powers = pointwise({Body::kSub}, {self, top});
-  pointwise_into(powers, {Body::kExp}, {powers});
-  const Tensor logarithm = pointwise({Body::kLog}, {sum(powers, dims, keepdim, std::nullopt)});
-  const IntVector sizes(logarithm.sizes().begin(), logarithm.sizes().end());
-  return pointwise({Body::kAdd}, {logarithm, view(top, sizes)});
-}
-
 // Whether a norm over these dimensions is of single elements: then no power of them is taken, which
 // could overflow.
 bool reduces_nothing(const Tensor& self, const ReduceDims& dims) {
@@ -156,17 +141,6 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const ReduceDims& dims
   };
   if (is_complex(input.dtype())) return dispatch_complex(input.dtype(), "linalg_vector_norm", run);
   return dispatch_floating(input.dtype(), "linalg_vector_norm", run);
-}
-
-Tensor logsumexp(const Tensor& self, const IntVector& dims, bool keepdim) {
-  const ScalarType type = to_floating(self.dtype());
-  const bool is_narrow = type == ScalarType::kHalf || type == ScalarType::kBFloat16;
-  const Tensor input = to_dtype(self, is_narrow ? ScalarType::kFloat : type);
-  if (input.numel() == 0) {
-    const Tensor nothing = sum(pointwise({Body::kExp}, {input}), dims, keepdim, std::nullopt);
-    return to_dtype(pointwise({Body::kLog}, {nothing}), type);
-  }
-  return to_dtype(scaled_logsumexp(input, dims, keepdim), type);
 }
 
 }  // namespace tierup::kernels

@@ -7,7 +7,9 @@
 #include <numeric>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
+#include "tierup/kernels/norm/softmax.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/order_statistics.h"
 #include "tierup/kernels/reduce/reduce_extremum.h"
@@ -190,8 +192,74 @@ TEST(Norms, OfInfinitiesAndPowers) {
   const Tensor x = make_tensor<float>({2}, {-3, 4});
   EXPECT_EQ(only(vector_norm(x, Scalar(2), std::nullopt, false, std::nullopt)), 5);
   EXPECT_EQ(only(vector_norm(x, Scalar(-INFINITY), std::nullopt, false, std::nullopt)), 3);
-  const Tensor low = make_tensor<float>({2}, {-INFINITY, -INFINITY});
-  EXPECT_EQ(only(logsumexp(low, {0}, false)), -INFINITY);
+}
+
+Tensor mixed(const IntVector& sizes, float scale) {
+  const Tensor t = Tensor::empty(sizes, ScalarType::kFloat);
+  for (int64_t i = 0; i < t.numel(); ++i)
+    t.data<float>()[i] = scale * std::sin(static_cast<float>(i) * 0.7F);
+  return t;
+}
+
+// Of the numbers of x [outer, size, inner] at these places, in double.
+double expected(const Tensor& x, int64_t size, int64_t inner, int64_t outer_at, int64_t inner_at) {
+  double top = -INFINITY;
+  double sum = 0;
+  const auto at = [&](int64_t k) {
+    return static_cast<double>(x.data<float>()[(outer_at * size + k) * inner + inner_at]);
+  };
+  for (int64_t k = 0; k < size; ++k) top = std::max(top, at(k));
+  for (int64_t k = 0; k < size; ++k) sum += std::exp(at(k) - top);
+  return top + std::log(sum);
+}
+
+TEST(LogSumExp, OfRowsAndColumnsIsThatOfTheDefinition) {
+  const ThreadCountScope threads(2);
+  for (const InstructionSet set :
+       {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(set);
+    for (const int64_t size : {1, 2, 17, 300}) {
+      for (const int64_t inner : {1, 3, 16, 64, 83}) {
+        const Tensor x = mixed({3, size, inner}, 50);
+        const Tensor y = logsumexp(x, {1}, false);
+        ASSERT_EQ(shape_string(y.sizes()), shape_string(IntVector{3, inner}));
+        for (int64_t i = 0; i < 3 * inner; ++i) {
+          const double wanted = expected(x, size, inner, i / inner, i % inner);
+          ASSERT_NEAR(y.data<float>()[i], wanted, 1e-6 * std::max(1.0, std::abs(wanted)))
+              << size << " x " << inner << " at " << i;
+        }
+        const Tensor wide = to_dtype(x, ScalarType::kDouble);
+        const Tensor kept = logsumexp(wide, {-2}, true);
+        ASSERT_EQ(shape_string(kept.sizes()), shape_string(IntVector{3, 1, inner}));
+        for (int64_t i = 0; i < 3 * inner; ++i)
+          ASSERT_NEAR(kept.data<double>()[i], expected(x, size, inner, i / inner, i % inner),
+                      1e-12);
+      }
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+}
+
+TEST(LogSumExp, OfInfinities) {
+  constexpr float kInf = INFINITY;
+  const auto of = [](const Tensor& x, int64_t dim) { return logsumexp(x, {dim}, false); };
+  const Tensor x = make_tensor<float>({3, 2}, {-kInf, -kInf, kInf, 1, NAN, 2});
+  const Tensor rows = of(x, 1);
+  EXPECT_EQ(rows.data<float>()[0], -kInf);
+  EXPECT_EQ(rows.data<float>()[1], kInf);
+  EXPECT_TRUE(std::isnan(rows.data<float>()[2]));
+  const Tensor columns = of(contiguous(transpose(x, 0, 1), MemoryFormat::kContiguous), 0);
+  EXPECT_EQ(columns.data<float>()[0], -kInf);
+  EXPECT_EQ(columns.data<float>()[1], kInf);
+  EXPECT_TRUE(std::isnan(columns.data<float>()[2]));
+}
+
+TEST(LogSumExp, OverDimensionsThatAreNotAdjacent) {
+  const Tensor x = mixed({2, 5, 3}, 2);
+  const Tensor y = logsumexp(x, {0, 2}, false);
+  const Tensor turned = contiguous(transpose(x, 0, 1), MemoryFormat::kContiguous);
+  const Tensor z = logsumexp(turned, {1, 2}, false);
+  for (int64_t i = 0; i < 5; ++i) EXPECT_NEAR(y.data<float>()[i], z.data<float>()[i], 1e-6);
 }
 
 TEST(Scan, CountsBoolsInLong) {

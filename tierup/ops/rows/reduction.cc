@@ -1,4 +1,5 @@
 // Reductions: sums, extrema, moments, norms and order statistics over dimensions.
+#include "tierup/kernels/norm/softmax.h"
 #include "tierup/kernels/reduce/order_statistics.h"
 #include "tierup/kernels/reduce/reduce_extremum.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
