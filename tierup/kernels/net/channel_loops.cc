@@ -44,23 +44,20 @@ void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t chann
   });
 }
 
+void mean_square_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,
+                           float* mean) {
+  const ChannelLoops body = channel_loops();
+  each_block(x, batch, points, channels, mean, [&](const float* from, int64_t count, float* to) {
+    body.squares(from, points, channels, count, 1.0F / static_cast<float>(points), to);
+  });
+}
+
 void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,
                        float* largest) {
   const ChannelLoops body = channel_loops();
   each_block(x, batch, points, channels, largest, [&](const float* from, int64_t count, float* to) {
     body.largest(from, points, channels, count, to);
   });
-}
-
-void scale_channels(const float* x, const float* factors, int64_t batch, int64_t points,
-                    int64_t channels, float* y) {
-  const ChannelLoops body = channel_loops();
-  parallel_for(
-      0, batch * points, std::max<int64_t>(1, kGrain / channels), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          body.scale(x + i * channels, factors + i / points * channels, channels, y + i * channels);
-        }
-      });
 }
 
 // A piece stays in the nearest cache between the two looks at it.

@@ -203,13 +203,7 @@ void Emitter::planes(const Layer& layer) {
                         at(bases, target));
       },
       {source, weights, bias, target});
-  if (!layer.epilogue.empty()) {
-    const FinishedRows finish = finished_in_place(layer, target);
-    const int64_t points = g.out_points();
-    act([=](Bases bases) { finish.run(bases, g.batch * g.out_channels, points, [](auto...) {}); },
-        {finish.summand, target});
-  }
-  settle(layer.output, target);
+  finish_apart(layer, target);
 }
 
 void Emitter::channels(const Layer& layer) {

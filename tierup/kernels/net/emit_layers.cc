@@ -59,8 +59,8 @@ int Emitter::threads_for(const Layer& layer) const {
       return worth(results * layer.weight.size(0), results + numel(0) + layer.weight.numel());
     case LayerKind::kBatchGemm:
       return worth(results * value(layer.inputs[0]).sizes.back(), results + numel(0) + numel(1));
-    case LayerKind::kMean:
-    case LayerKind::kLargest: return worth(0, numel(0));
+    case LayerKind::kOverPoints:
+    case LayerKind::kOverRows: return worth(0, numel(0));
     default: return worth(0, results);
   }
 }
@@ -80,10 +80,8 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kActivate: return activation(layer);
     case LayerKind::kBinary: return binary(layer);
     case LayerKind::kPool: return pool(layer);
-    case LayerKind::kMean: return over_points(layer, mean_of_points);
-    case LayerKind::kLargest: return over_points(layer, largest_of_points);
-    case LayerKind::kRowMean:
-    case LayerKind::kRowLargest: return over_rows(layer);
+    case LayerKind::kOverPoints: return over_points(layer);
+    case LayerKind::kOverRows: return over_rows(layer);
     case LayerKind::kFunction: return function(layer);
     case LayerKind::kLayerNorm: return layer_norm(layer);
     case LayerKind::kRmsNorm: return rms_norm(layer);
@@ -167,25 +165,7 @@ void Emitter::binary(const Layer& layer) {
   small.insert(small.begin(), sizes.size() - small.size(), 1);
   const bool is_whole = std::equal(sizes.begin(), sizes.end(), small.begin(), small.end());
   const bool is_apart = root_[static_cast<size_t>(a)] != root_[static_cast<size_t>(b)];
-  const bool per_channel = layer.multiplies && sizes.size() > 2 && !is_whole &&
-                           small[0] == sizes[0] && small[1] == sizes[1] &&
-                           numel_of(small) == small[0] * small[1] &&
-                           !same_layout(any_place(a).layout, row_major(sizes));
-  if (per_channel && is_apart) {
-    const BufferLayout source = place_in(a, channels_last(sizes));
-    const BufferLayout factors = place_in(b, row_major(value(b).sizes));
-    const BufferLayout target = over(a, source);
-    const int64_t channels = sizes[1];
-    const int64_t points = numel_of(sizes) / sizes[0] / channels;
-    const int64_t batch = sizes[0];
-    act(
-        [=](Bases bases) {
-          scale_channels(at(bases, source), at(bases, factors), batch, points, channels,
-                         at(bases, target));
-        },
-        {source, factors, target});
-    return settle(layer.output, target);
-  }
+  if (layer.multiplies && is_apart && !is_whole && spread_product(layer, small)) return;
   BufferLayout left = gapless_place(a);
   const bool lies_alike = is_whole && value(b).sizes.size() == sizes.size();
   BufferLayout right = place_in(b, lies_alike ? left.layout : row_major(value(b).sizes));
@@ -213,13 +193,60 @@ void Emitter::binary(const Layer& layer) {
                         std::array<Operand, 2>{tensor_at(bases, left), tensor_at(bases, right)});
         },
         {left, right, target});
-    return settle(layer.output, target);
+    return finish_apart(layer, target);
   }
   act(dnnl::binary(pd), {{DNNL_ARG_SRC_0, left},
                          {DNNL_ARG_SRC_1, right},
                          {DNNL_ARG_DST, target},
                          scratch(pd.scratchpad_desc())});
+  finish_apart(layer, target);
+}
+
+void Emitter::finish_apart(const Layer& layer, const BufferLayout& target) {
   settle(layer.output, target);
+  if (layer.epilogue.empty()) return;
+  const FinishedRows finish = finished_in_place(layer, target);
+  const int64_t count = numel_of(value(layer.output).sizes);
+  act([=](Bases bases) { finish.run(bases, count, 1, [](auto...) {}); }, {finish.summand, target});
+}
+
+// Channels innermost, unless the value lies in order, and the factors go with rows of that.
+bool Emitter::spread_product(const Layer& layer, const IntVector& small) {
+  const int a = layer.inputs[0];
+  const IntVector& sizes = value(a).sizes;
+  const bool is_in_order = same_layout(any_place(a).layout, row_major(sizes));
+  size_t first = 0;  // The first dimension along which factors are repeated.
+  while (small[first] == sizes[first]) ++first;
+  size_t last = first;
+  while (last < sizes.size() && small[last] == 1) ++last;
+  const auto all_from = [&](size_t d) {
+    return numel_of(IntSpan(sizes.data(), sizes.size()).subspan(d));
+  };
+  const bool is_row = std::equal(small.begin() + static_cast<std::ptrdiff_t>(last), small.end(),
+                                 sizes.begin() + static_cast<std::ptrdiff_t>(last));
+  const bool has_rows = is_in_order && is_row && last < sizes.size();
+  const bool has_channels = !is_in_order && sizes.size() > 2 && first == 2 && last == sizes.size();
+  if (!has_rows && !has_channels) return false;
+  const BufferLayout source = place_in(a, has_rows ? row_major(sizes) : channels_last(sizes));
+  const BufferLayout factors = place_in(layer.inputs[1], row_major(value(layer.inputs[1]).sizes));
+  const FinishedRows finish = finished_rows(layer, source);
+  const int64_t channels = has_rows ? all_from(last) : sizes[1];
+  const int64_t points = has_rows ? all_from(first) / channels : all_from(2);
+  const int64_t rows = numel_of(sizes) / channels;
+  act(
+      [=](Bases bases) {
+        const ChannelLoops loops = channel_loops();
+        finish.run(bases, rows, channels, [&](int64_t begin, int64_t count, float* y) {
+          const float* x = at(bases, source) + begin * channels;
+          for (int64_t i = 0; i < count; ++i) {
+            const float* factor = at(bases, factors) + (begin + i) / points * channels;
+            loops.scale(x + i * channels, factor, channels, y + i * channels);
+          }
+        });
+      },
+      {source, factors, finish.target, finish.summand});
+  settle(layer.output, finish.target);
+  return true;
 }
 
 void Emitter::join(const Layer& layer, const BufferLayout& left, const BufferLayout& right) {
@@ -264,7 +291,7 @@ void Emitter::pool(const Layer& layer) {
   settle(layer.output, target);
 }
 
-void Emitter::over_points(const Layer& layer, OverPoints* reduce) {
+void Emitter::over_points(const Layer& layer) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
   const BufferLayout source = place_in(layer.inputs[0], channels_last(sizes));
   const IntVector& out = value(layer.output).sizes;
@@ -272,7 +299,17 @@ void Emitter::over_points(const Layer& layer, OverPoints* reduce) {
   const int64_t channels = sizes[1];
   const int64_t batch = numel_of(out) / channels;  // The points that stay take part in it.
   const int64_t points = numel_of(sizes) / batch / channels;
-  act([=](Bases bases) { reduce(at(bases, source), batch, points, channels, at(bases, target)); },
+  act(
+      [=, reduction = layer.reduction](Bases bases) {
+        const float* x = at(bases, source);
+        float* results = at(bases, target);
+        switch (reduction) {
+          case Reduction::kMean: return mean_of_points(x, batch, points, channels, results);
+          case Reduction::kMeanSquare:
+            return mean_square_of_points(x, batch, points, channels, results);
+          case Reduction::kLargest: return largest_of_points(x, batch, points, channels, results);
+        }
+      },
       {source, target});
   settle(layer.output, target);
 }

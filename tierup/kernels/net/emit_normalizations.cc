@@ -21,6 +21,17 @@ void each_row(const float* from, float* to, int64_t rows, int64_t width, int64_t
   });
 }
 
+float reduced_row(const RowKernels<float>& kernels, Reduction reduction, const float* x,
+                  int64_t width) {
+  switch (reduction) {
+    case Reduction::kMean: return kernels.sum(x, width) / static_cast<float>(width);
+    case Reduction::kMeanSquare:
+      return kernels.sum_of_squares(x, width) / static_cast<float>(width);
+    case Reduction::kLargest: break;
+  }
+  return kernels.max(x, width);
+}
+
 }  // namespace
 
 // The channel innermost, so that a point is a row.
@@ -113,29 +124,22 @@ void Emitter::rms_norm(const Layer& layer) {
 
 void Emitter::over_rows(const Layer& layer) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
-  const bool is_mean = layer.kind == LayerKind::kRowMean;
   const memory::desc given = any_place(layer.inputs[0]).layout;
   const bool by_channels = sizes.size() > 2 && same_layout(given, channels_last(sizes)) &&
                            !same_layout(given, row_major(sizes));
-  if (by_channels) return over_points(layer, is_mean ? mean_of_points : largest_of_points);
+  if (by_channels) return over_points(layer);
   const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const int64_t width = sizes.back();
   const int64_t rows = numel_of(sizes) / width;
   act(
-      [=](Bases bases) {
+      [=, reduction = layer.reduction](Bases bases) {
         const RowKernels<float>& kernels = row_kernels<float>();
         const float* from = at(bases, source);
         float* to = at(bases, target);
         parallel_for(0, rows, std::max<int64_t>(1, 16384 / width), [&](int64_t begin, int64_t end) {
-          float variance = 0;
-          for (int64_t i = begin; i < end; ++i) {
-            if (is_mean) {
-              kernels.moments(from + i * width, width, to + i, &variance);
-            } else {
-              to[i] = kernels.max(from + i * width, width);
-            }
-          }
+          for (int64_t i = begin; i < end; ++i)
+            to[i] = reduced_row(kernels, reduction, from + i * width, width);
         });
       },
       {source, target});

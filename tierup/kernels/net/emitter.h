@@ -153,13 +153,15 @@ class Emitter {
   void activation(const Layer& layer);
   void affine(const Layer& layer);
   void binary(const Layer& layer);
+  // Times factors that are the same along adjacent dimensions; false if they lie otherwise.
+  bool spread_product(const Layer& layer, const IntVector& small);
+  // The epilogue as a pass of its own over the layer's result.
+  void finish_apart(const Layer& layer, const BufferLayout& target);
   // Both operands whole and alike.
   void join(const Layer& layer, const BufferLayout& left, const BufferLayout& right);
   void pool(const Layer& layer);
   // Over all points of each channel, these innermost: see channel_loops.h.
-  using OverPoints = void(const float* x, int64_t batch, int64_t points, int64_t channels,
-                          float* results);
-  void over_points(const Layer& layer, OverPoints* reduce);
+  void over_points(const Layer& layer);
   void over_rows(const Layer& layer);
   void function(const Layer& layer);
   // The layer's operand, row-major, and the place of its result: as many rows along the last axis.

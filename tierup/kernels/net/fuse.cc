@@ -85,9 +85,13 @@ class Fuser {
   }
   // Layers whose loops do what follows on each block before they go on.
   bool takes_steps(const Layer& layer) {
-    if (layer.kind == LayerKind::kBinary)
-      return same_sizes(value(layer.inputs[0]).sizes, value(layer.inputs[1]).sizes);
+    if (layer.kind == LayerKind::kBinary) return layer.multiplies || is_join(layer);
     return layer.kind == LayerKind::kGroupNorm || layer.kind == LayerKind::kAffine;
+  }
+  // Of values that are whole.
+  bool is_join(const Layer& layer) {
+    return layer.kind == LayerKind::kBinary &&
+           same_sizes(value(layer.inputs[0]).sizes, value(layer.inputs[1]).sizes);
   }
   static bool takes_epilogue(const Layer& layer) {
     return layer.kind == LayerKind::kConv || layer.kind == LayerKind::kGemm;
@@ -292,7 +296,7 @@ class Fuser {
     if (own == other || !same_sizes(value(own).sizes, value(other).sizes)) return false;
     Placed* producer = sole_producer(own);
     if (producer == nullptr) return false;
-    const bool steps = takes_steps(producer->layer) && producer->layer.kind != LayerKind::kBinary;
+    const bool steps = takes_steps(producer->layer) && !is_join(producer->layer);
     if (!steps && !takes_epilogue(producer->layer)) return false;
     const auto& done = producer->layer.epilogue;
     if (std::any_of(done.begin(), done.end(), [](const Epilogue& e) { return e.summand >= 0; })) {

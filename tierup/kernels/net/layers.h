@@ -18,33 +18,31 @@
 namespace tierup::kernels::net {
 
 enum class LayerKind : uint8_t {
-  kConv,       // input, weight: [O, I / groups, *] with `conv`
-  kWeave,      // results of a transposed convolution: of each place within the stride, or of all
-  kGemm,       // input [*, K, 1...], weight [K, N]: the channel axis is `axis`.
-  kBatchGemm,  // a [*, M, K] times b [*, K, N], of the same leading sizes
-  kAffine,     // input * scale[axis] + shift[axis]
-  kActivate,   // activation(input)
-  kBinary,     // a + b or a * b, broadcast
-  kPool,       // windows of `pool`
-  kMean,       // over all spatial points, or the last dimensions of them: these are 1, or gone
-  kLargest,    // as kMean
-  kRowMean,    // over the last axis, which stays as 1
-  kRowLargest,
-  kFunction,   // `body` of each number
-  kLayerNorm,  // over the last axis
-  kRmsNorm,    // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1
-  kSoftmax,    // over the last axis
-  kAttention,  // query, key, value, and perhaps a mask
-  kFill,       // `fill` where the second input, of bools, is true; of attention alone
-  kView,       // the same elements in order, other sizes
-  kPermute,    // `order` of dimensions
-  kSlice,      // entries of `axis` from `first`, each `step` behind the one before
-  kCat,        // inputs one after the other along `axis`
-  kGlu,        // the first half of `axis`, or `gated` of it, times the sigmoid of the other half
-  kRepeat,     // `axis`, which has one entry, so many times as the output's has
-  kGroupNorm,  // [N, C, *] over `groups` of channels and all points; no scale: 1
-  kPoints,     // of [N, C, *]: the points named by `from`, or `fill`
-  kResample,   // of [N, C, *]: sums of two weighted entries along each spatial dimension
+  kConv,        // input, weight: [O, I / groups, *] with `conv`
+  kWeave,       // results of a transposed convolution: of each place within the stride, or of all
+  kGemm,        // input [*, K, 1...], weight [K, N]: the channel axis is `axis`.
+  kBatchGemm,   // a [*, M, K] times b [*, K, N], of the same leading sizes
+  kAffine,      // input * scale[axis] + shift[axis]
+  kActivate,    // activation(input)
+  kBinary,      // a + b or a * b, broadcast
+  kPool,        // windows of `pool`
+  kOverPoints,  // `reduction` of all spatial points, or the last dimensions of them: 1, or gone
+  kOverRows,    // `reduction` of the last axis, which stays as 1
+  kFunction,    // `body` of each number
+  kLayerNorm,   // over the last axis
+  kRmsNorm,     // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1
+  kSoftmax,     // over the last axis
+  kAttention,   // query, key, value, and perhaps a mask
+  kFill,        // `fill` where the second input, of bools, is true; of attention alone
+  kView,        // the same elements in order, other sizes
+  kPermute,     // `order` of dimensions
+  kSlice,       // entries of `axis` from `first`, each `step` behind the one before
+  kCat,         // inputs one after the other along `axis`
+  kGlu,         // the first half of `axis`, or `gated` of it, times the sigmoid of the other half
+  kRepeat,      // `axis`, which has one entry, so many times as the output's has
+  kGroupNorm,   // [N, C, *] over `groups` of channels and all points; no scale: 1
+  kPoints,      // of [N, C, *]: the points named by `from`, or `fill`
+  kResample,    // of [N, C, *]: sums of two weighted entries along each spatial dimension
 };
 
 enum class Function : uint8_t {
@@ -59,6 +57,8 @@ enum class Function : uint8_t {
   kGeluErf,
   kGeluTanh,
 };
+
+enum class Reduction : uint8_t { kMean, kMeanSquare, kLargest };
 
 struct Activation {
   Function function = Function::kRelu;
@@ -86,6 +86,7 @@ struct Layer {
   bool is_max = false;
   bool counts_padding = true;
   bool multiplies = false;  // kBinary.
+  Reduction reduction = Reduction::kMean;
   Body body = Body::kRsqrt;
   size_t axis = 0;  // The channel's, or kSlice's.
   std::vector<float> scale, shift;
@@ -133,7 +134,7 @@ struct LayerNet {
 // `inputs` as the program wants them; of tensors only dtype and sizes matter.
 LayerNet resolve(const Program& program, std::span<const IValue> inputs);
 
-// Puts one layer where its formula is written out: the tanh form of gelu, attention, RMS
+// Puts one layer where its formula is written out: the tanh form of gelu, attention, layer and RMS
 // normalisation.
 void recognize(LayerNet& net);
 

@@ -1,6 +1,7 @@
 // Formulas that are one activation; see layers.h.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/formula_finder.h"
@@ -101,8 +102,9 @@ class RmsNormFinder : private FormulaFinder {
         sum->activation.alpha != 1) {
       return;
     }
-    const Layer* mean = inner(sum->inputs[0], LayerKind::kRowMean);
-    const Layer* square = mean == nullptr ? nullptr : inner(mean->inputs[0], LayerKind::kBinary);
+    const Layer* mean = inner(sum->inputs[0], LayerKind::kOverRows);
+    const bool is_mean = mean != nullptr && mean->reduction == Reduction::kMean;
+    const Layer* square = is_mean ? inner(mean->inputs[0], LayerKind::kBinary) : nullptr;
     if (square == nullptr || !square->multiplies || square->inputs[0] != x ||
         square->inputs[1] != x) {
       return;
@@ -127,6 +129,243 @@ class RmsNormFinder : private FormulaFinder {
     layer.eps = norm->eps;
     layer.inputs = norm->inputs;
     layer.shift.clear();
+  }
+};
+
+// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) over the last axis, or over one that is turned
+// to be the last one, and a factor and a summand for each of its entries after it.
+class LayerNormFinder : private FormulaFinder {
+ public:
+  using FormulaFinder::FormulaFinder;
+
+  void run() {
+    for (Layer& layer : net_.layers) {
+      if (layer.kind == LayerKind::kBinary && layer.multiplies) match(layer);
+      if (layer.kind == LayerKind::kAffine) take_factors(layer);
+    }
+    remove_dead();
+  }
+
+ private:
+  // A mean over one axis, which stays: the layer, and those that turn the axis there and back.
+  struct Mean {
+    Layer* turn = nullptr;
+    Layer* mean = nullptr;
+    const Layer* back = nullptr;
+    int of = -1;
+  };
+  std::optional<Mean> mean_at(int id) const {
+    Mean found;
+    found.mean = inner(id);
+    if (found.mean != nullptr && found.mean->kind == LayerKind::kPermute) {
+      found.back = found.mean;
+      found.mean = inner(found.back->inputs[0]);
+    }
+    if (found.mean == nullptr || found.mean->kind != LayerKind::kOverRows ||
+        found.mean->reduction != Reduction::kMean) {
+      return std::nullopt;
+    }
+    found.of = found.mean->inputs[0];
+    if (found.back == nullptr) return found;
+    found.turn = inner(found.of, LayerKind::kPermute);
+    if (found.turn == nullptr || !turns_back(*found.turn, *found.back)) return std::nullopt;
+    found.of = found.turn->inputs[0];
+    return found;
+  }
+  static bool turns_back(const Layer& turn, const Layer& back) {
+    for (size_t d = 0; d < turn.order.size(); ++d) {
+      if (back.order[static_cast<size_t>(turn.order[d])] != static_cast<int64_t>(d)) return false;
+    }
+    return true;
+  }
+
+  // What is divided by the root, or multiplied by its inverse: the sum under it.
+  const Layer* sum_under_root(int id) {
+    const Layer* inverse = inner(id, LayerKind::kFunction);
+    if (inverse == nullptr) return nullptr;
+    steps_.push_back(id);
+    if (inverse->body == Body::kReciprocal) {
+      const Layer* root = inner(inverse->inputs[0], LayerKind::kFunction);
+      if (root == nullptr || root->body != Body::kSqrt) return nullptr;
+      steps_.push_back(root->output);
+      return inner(root->inputs[0], LayerKind::kActivate);
+    }
+    return inverse->body == Body::kRsqrt ? inner(inverse->inputs[0], LayerKind::kActivate)
+                                         : nullptr;
+  }
+
+  void match(Layer& layer) {
+    constexpr int kReadsOfDifference = 3;  // By the square, twice, and by the product.
+    steps_.clear();
+    const Layer* sum = sum_under_root(layer.inputs[1]);
+    if (sum == nullptr || sum->activation.function != Function::kLinear ||
+        sum->activation.alpha != 1) {
+      return;
+    }
+    const std::optional<Mean> variance = mean_at(sum->inputs[0]);
+    const Layer* square = variance ? inner(variance->of) : nullptr;
+    const int left = layer.inputs[0];
+    if (square == nullptr || square->kind != LayerKind::kBinary || !square->multiplies ||
+        square->inputs[0] != left || square->inputs[1] != left) {
+      return;
+    }
+    const Layer* difference = inner(left, kReadsOfDifference);
+    const bool subtracts =
+        difference != nullptr && difference->kind == LayerKind::kBinary && !difference->multiplies;
+    const Layer* negative =
+        subtracts ? inner(difference->inputs[1], LayerKind::kActivate) : nullptr;
+    if (negative == nullptr || negative->activation.function != Function::kLinear ||
+        negative->activation.alpha != -1 || negative->activation.beta != 0) {
+      return;
+    }
+    const std::optional<Mean> mean = mean_at(negative->inputs[0]);
+    const int x = difference->inputs[0];
+    const bool is_turned = mean && mean->turn != nullptr;
+    if (!mean || mean->of != x || is_turned != (variance->turn != nullptr) ||
+        (is_turned && !std::equal(mean->turn->order.begin(), mean->turn->order.end(),
+                                  variance->turn->order.begin()))) {
+      return;
+    }
+    dead_.insert(dead_.end(), steps_.begin(), steps_.end());
+    for (const int id :
+         {sum->output, square->output, difference->output, negative->output, mean->mean->output})
+      dead_.push_back(id);
+    --net_.values[static_cast<size_t>(x)].uses;  // The mean and the difference read it.
+    const auto eps = static_cast<double>(sum->activation.beta);
+    if (!is_turned) {
+      dead_.push_back(variance->mean->output);
+      make_norm(layer, x, eps);
+      return;
+    }
+    // The norm stands where the variance did, and is turned back where the product was.
+    dead_.insert(dead_.end(), {mean->back->output, variance->turn->output, variance->back->output});
+    Layer& norm = *variance->mean;
+    make_norm(norm, mean->turn->output, eps);
+    net_.values[static_cast<size_t>(norm.output)].sizes =
+        net_.values[static_cast<size_t>(mean->turn->output)].sizes;
+    layer.kind = LayerKind::kPermute;
+    layer.order = variance->back->order;
+    layer.inputs = {norm.output};
+  }
+  static void make_norm(Layer& layer, int input, double eps) {
+    layer.kind = LayerKind::kLayerNorm;
+    layer.inputs = {input};
+    layer.eps = eps;
+    layer.weight = Tensor();
+    layer.bias = Tensor();
+  }
+
+  void take_factors(Layer& layer) {
+    Layer* norm = inner(layer.inputs[0]);
+    const Layer* back = nullptr;
+    size_t axis = layer.axis;
+    if (norm != nullptr && norm->kind == LayerKind::kPermute) {
+      back = norm;
+      axis = static_cast<size_t>(back->order[axis]);
+      norm = inner(back->inputs[0]);
+    }
+    if (norm == nullptr || norm->kind != LayerKind::kLayerNorm) return;
+    const IntVector& sizes = net_.values[static_cast<size_t>(norm->output)].sizes;
+    if (axis + 1 != sizes.size()) return;
+    const auto count = static_cast<int64_t>(layer.scale.size());
+    const Tensor weight = Tensor::empty(IntVector{count}, ScalarType::kFloat);
+    const Tensor bias = Tensor::empty(IntVector{count}, ScalarType::kFloat);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto c = static_cast<size_t>(i);
+      const float factor = norm->weight.defined() ? norm->weight.data<float>()[i] : 1;
+      const float summand = norm->bias.defined() ? norm->bias.data<float>()[i] : 0;
+      weight.data<float>()[i] = factor * layer.scale[c];
+      bias.data<float>()[i] = summand * layer.scale[c] + layer.shift[c];
+    }
+    norm->weight = weight;
+    norm->bias = bias;
+    layer.scale.clear();
+    layer.shift.clear();
+    dead_.push_back(layer.inputs[0]);
+    if (back == nullptr) {
+      make_norm(layer, norm->inputs[0], norm->eps);
+      layer.weight = weight;
+      layer.bias = bias;
+    } else {
+      layer.kind = LayerKind::kPermute;
+      layer.order = back->order;
+      layer.inputs = back->inputs;
+    }
+  }
+
+  std::vector<int> steps_;
+};
+
+// The mean of x * x, of which nothing else is read.
+class MeanSquareFinder : private FormulaFinder {
+ public:
+  using FormulaFinder::FormulaFinder;
+
+  void run() {
+    for (Layer& layer : net_.layers) {
+      const bool reduces =
+          layer.kind == LayerKind::kOverRows || layer.kind == LayerKind::kOverPoints;
+      if (reduces && layer.reduction == Reduction::kMean) match(layer);
+    }
+    remove_dead();
+  }
+
+ private:
+  // Through views: squares of what a view shows are the view of squares.
+  void match(Layer& layer) {
+    Layer* reader = &layer;
+    const Layer* square = inner(layer.inputs[0]);
+    while (square != nullptr &&
+           (square->kind == LayerKind::kView || square->kind == LayerKind::kPermute)) {
+      reader = producer_[static_cast<size_t>(square->output)];
+      square = inner(reader->inputs[0]);
+    }
+    if (square == nullptr || square->kind != LayerKind::kBinary || !square->multiplies ||
+        square->inputs[0] != square->inputs[1]) {
+      return;
+    }
+    dead_.push_back(square->output);
+    layer.reduction = Reduction::kMeanSquare;
+    reader->inputs[0] = square->inputs[0];
+    --net_.values[static_cast<size_t>(square->inputs[0])].uses;  // The square read it twice.
+  }
+};
+
+// (x * y) * factors is x * (y * factors), where y is smaller than x.
+class FactorMover : private FormulaFinder {
+ public:
+  using FormulaFinder::FormulaFinder;
+
+  void run() {
+    for (Layer& layer : net_.layers) {
+      if (layer.kind == LayerKind::kAffine) move(layer);
+    }
+  }
+
+ private:
+  void move(Layer& affine) {
+    Layer* product = inner(affine.inputs[0], LayerKind::kBinary);
+    if (product == nullptr || !product->multiplies ||
+        std::any_of(affine.shift.begin(), affine.shift.end(), [](float x) { return x != 0; })) {
+      return;
+    }
+    const IntVector& whole = net_.values[static_cast<size_t>(affine.output)].sizes;
+    const IntVector small = net_.values[static_cast<size_t>(product->inputs[1])].sizes;
+    const size_t missing = whole.size() - small.size();
+    const bool has_axis = missing == 0 || affine.axis + 1 == whole.size();
+    if (!has_axis || numel_of(small) == numel_of(whole) || affine.axis < missing ||
+        small[affine.axis - missing] != whole[affine.axis]) {
+      return;
+    }
+    // Each goes to the other's place.
+    affine.axis -= missing;
+    affine.inputs[0] = product->inputs[1];
+    product->inputs[1] = product->output;
+    std::swap(product->output, affine.output);
+    std::swap(*product, affine);
+    net_.values[static_cast<size_t>(product->output)].sizes = small;
+    producer_[static_cast<size_t>(product->output)] = product;
+    producer_[static_cast<size_t>(affine.output)] = &affine;
   }
 };
 
@@ -183,7 +422,10 @@ class GateFinder : private FormulaFinder {
 void recognize(LayerNet& net) {
   GateFinder(net).run();
   GeluFinder(net).run();
+  LayerNormFinder(net).run();  // Holds the other's formula, of what is left without the mean.
   RmsNormFinder(net).run();
+  MeanSquareFinder(net).run();
+  FactorMover(net).run();
   recognize_attention(net);
 }
 

@@ -60,7 +60,7 @@ bool Resolver::visit() {
   }
   const bool may_start_with_constant = op_->kind == OpKind::kAddmm || op_->kind == OpKind::kAdd ||
                                        op_->kind == OpKind::kSub || op_->kind == OpKind::kMul;
-  if (!is_value(0) && !may_start_with_constant) return false;
+  if (!is_value(0) && !may_start_with_constant) return constant_view();
   if (is_value(0) && !is_float(value(0))) return false;
   switch (op_->kind) {
     case OpKind::kConv: return convolution(6);
@@ -118,8 +118,8 @@ bool Resolver::visit() {
     case OpKind::kAdaptivePool1d: return adaptive_pool(1);
     case OpKind::kAdaptivePool3d: return adaptive_pool(3);
     case OpKind::kAdaptiveMax: return adaptive_max();
-    case OpKind::kMean: return mean();
-    case OpKind::kLargest: return largest();
+    case OpKind::kMean: return reduce(Reduction::kMean);
+    case OpKind::kLargest: return reduce(Reduction::kLargest);
     case OpKind::kRsqrt: return function(Body::kRsqrt);
     case OpKind::kSqrt: return function(Body::kSqrt);
     case OpKind::kReciprocal: return function(Body::kReciprocal);

@@ -1,4 +1,4 @@
-// Pools, and what is reduced over all points of a channel; see resolver.h.
+// Pools, and what is reduced over other dimensions; see resolver.h.
 #include "tierup/kernels/net/resolver.h"
 
 namespace tierup::kernels::net {
@@ -51,7 +51,7 @@ bool Resolver::adaptive_pool(int rank) {
   if (in.size() != static_cast<size_t>(rank) + 2 || wanted.size() != static_cast<size_t>(rank))
     return false;
   if (std::all_of(wanted.begin(), wanted.end(), [](int64_t size) { return size == 1; }))
-    return over_points(LayerKind::kMean, 2, true);
+    return set(over_points(Reduction::kMean, 2, true));
   IntVector kernel;
   for (size_t d = 0; d < wanted.size(); ++d) {
     if (wanted[d] <= 0 || in[d + 2] % wanted[d] != 0) return false;
@@ -66,49 +66,126 @@ bool Resolver::adaptive_max() {
   const auto is_one = [](int64_t size) { return size == 1; };
   return !wanted.empty() && wanted.size() + 2 == sizes(value(0)).size() &&
          std::all_of(wanted.begin(), wanted.end(), is_one) &&
-         over_points(LayerKind::kLargest, 2, true);
+         set(over_points(Reduction::kLargest, 2, true));
 }
 
-bool Resolver::over_points(LayerKind kind, size_t first, bool keep) {
+int Resolver::turned(int id, size_t dim, bool back) {
+  const IntVector in(sizes(id).begin(), sizes(id).end());
+  if (dim + 1 == in.size()) return id;
+  IntVector order;
+  for (size_t d = 0; d < in.size(); ++d) order.push_back(static_cast<int64_t>(d));
+  if (back) {
+    order.pop_back();
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(dim),
+                 static_cast<int64_t>(in.size()) - 1);
+  } else {
+    order.erase(order.begin() + static_cast<std::ptrdiff_t>(dim));
+    order.push_back(static_cast<int64_t>(dim));
+  }
+  IntVector out;
+  for (const int64_t d : order) out.push_back(in[static_cast<size_t>(d)]);
+  Layer& layer = add(LayerKind::kPermute, {id}, out);
+  layer.order = order;
+  return layer.output;
+}
+
+int Resolver::over_points(Reduction reduction, size_t first, bool keep) {
   const IntSpan in = sizes(value(0));
   IntVector out(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(first));
   if (keep) out.resize(in.size(), 1);
-  if (numel_of(in) == 0) return false;
-  return set(add(kind, {value(0)}, out).output);
+  Layer& layer = add(LayerKind::kOverPoints, {value(0)}, out);
+  layer.reduction = reduction;
+  return layer.output;
 }
 
 // The first of these dimensions, where they are all from there on, behind those of the batch and
 // of the channels.
-std::optional<size_t> Resolver::first_of_points(IntVector dims) const {
-  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  if (rank < 3 || dims.empty() || static_cast<int64_t>(dims.size()) > rank - 2) return std::nullopt;
-  for (int64_t& d : dims) d = wrap_dim(d, rank);
-  std::sort(dims.begin(), dims.end());
-  const auto first = static_cast<size_t>(rank) - dims.size();
+std::optional<size_t> Resolver::first_of_points(const IntVector& dims) const {
+  const size_t rank = sizes(value(0)).size();
+  if (rank < 3 || dims.size() > rank - 2) return std::nullopt;
+  const size_t first = rank - dims.size();
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != static_cast<int64_t>(first + i)) return std::nullopt;
   return first;
 }
 
-bool Resolver::mean() {
-  const IntVector dims = ints(1);
-  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  if (!plain(3).is_none() && !is_float_code(plain(3))) return false;
-  if (dims.size() == 1 && rank > 0) {
-    const int64_t dim = wrap_dim(dims[0], rank);
-    if (dim == rank - 1 || dim == 1) return over_rows(LayerKind::kRowMean, flag(2));
-  }
-  const std::optional<size_t> first = first_of_points(dims);
-  return first && over_points(LayerKind::kMean, *first, flag(2));
+int Resolver::over_row(Reduction reduction, size_t dim, bool keep) {
+  const int rows = turned(value(0), dim, false);
+  IntVector out(sizes(rows).begin(), sizes(rows).end());
+  out.back() = 1;
+  Layer& layer = add(LayerKind::kOverRows, {rows}, out);
+  layer.reduction = reduction;
+  const int result = layer.output;
+  if (keep) return turned(result, dim, true);
+  out.pop_back();
+  return add(LayerKind::kView, {result}, out).output;
 }
 
-bool Resolver::largest() {
-  const IntVector dims = ints(1);
+// As points of [before, behind, those between], or as rows where nothing stays behind them. What
+// stays before them, or between, is brought to the front.
+int Resolver::over_dims(Reduction reduction, const IntVector& dims, bool keep) {
+  const IntVector in(sizes(value(0)).begin(), sizes(value(0)).end());
+  const auto is_reduced = [&](size_t d) {
+    return std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
+  };
+  IntVector out;
+  IntVector order;
+  int64_t before = 1;
+  int64_t behind = 1;
+  for (size_t d = 0; d < in.size(); ++d) {
+    if (keep || !is_reduced(d)) out.push_back(is_reduced(d) ? 1 : in[d]);
+    if (is_reduced(d)) continue;
+    const bool is_last = static_cast<int64_t>(d) > dims.back();
+    (is_last ? behind : before) *= in[d];
+    if (!is_last) order.push_back(static_cast<int64_t>(d));
+  }
+  order.insert(order.end(), dims.begin(), dims.end());
+  for (auto d = dims.back() + 1; d < static_cast<int64_t>(in.size()); ++d) order.push_back(d);
+  int input = value(0);
+  if (!std::is_sorted(order.begin(), order.end())) {
+    IntVector moved;
+    for (const int64_t d : order) moved.push_back(in[static_cast<size_t>(d)]);
+    Layer& layer = add(LayerKind::kPermute, {input}, moved);
+    layer.order = order;
+    input = layer.output;
+  }
+  const int64_t count = numel_of(in) / before / behind;
+  const bool has_rows = behind == 1;
+  input = add(LayerKind::kView, {input},
+              has_rows ? IntVector{before, count} : IntVector{before, count, behind})
+              .output;
+  if (!has_rows) {
+    Layer& layer = add(LayerKind::kPermute, {input}, IntVector{before, behind, count});
+    layer.order = {0, 2, 1};
+    input = layer.output;
+  }
+  Layer& layer = add(has_rows ? LayerKind::kOverRows : LayerKind::kOverPoints, {input},
+                     has_rows ? IntVector{before, 1} : IntVector{before, behind});
+  layer.reduction = reduction;
+  const int result = layer.output;
+  return add(LayerKind::kView, {result}, out).output;
+}
+
+int Resolver::reduced(Reduction reduction, IntVector dims, bool keep) {
   const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  if (dims.size() == 1 && rank > 2 && wrap_dim(dims[0], rank) == 1)
-    return over_rows(LayerKind::kRowLargest, flag(2));
-  const std::optional<size_t> first = first_of_points(dims);
-  return first && over_points(LayerKind::kLargest, *first, flag(2));
+  if (rank == 0 || dims.empty() || numel_of(sizes(value(0))) == 0) return -1;
+  for (int64_t& d : dims) d = wrap_dim(d, rank);
+  std::sort(dims.begin(), dims.end());
+  if (std::adjacent_find(dims.begin(), dims.end()) != dims.end()) return -1;
+  // A result without dimensions is a number.
+  if (!keep && static_cast<int64_t>(dims.size()) == rank) return -1;
+  if (dims.size() == 1 && (dims[0] == rank - 1 || (dims[0] == 1 && rank > 2)))
+    return over_row(reduction, static_cast<size_t>(dims[0]), keep);
+  if (const std::optional<size_t> first = first_of_points(dims))
+    return over_points(reduction, *first, keep);
+  return over_dims(reduction, dims, keep);
+}
+
+bool Resolver::reduce(Reduction reduction) {
+  const bool is_extremum = reduction == Reduction::kLargest;
+  if (!is_extremum && !plain(3).is_none() && !is_float_code(plain(3))) return false;
+  const int result = reduced(reduction, ints(1), flag(2));
+  return result >= 0 && set(result);
 }
 
 }  // namespace tierup::kernels::net

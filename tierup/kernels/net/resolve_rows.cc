@@ -1,46 +1,9 @@
-// Means and RMS normalisation over the last dimension; see resolver.h.
+// Functions, rolls and RMS normalisation; see resolver.h.
 #include <limits>
 
 #include "tierup/kernels/net/resolver.h"
 
 namespace tierup::kernels::net {
-
-int Resolver::turned(int id, size_t dim, bool back) {
-  const IntVector in(sizes(id).begin(), sizes(id).end());
-  if (dim + 1 == in.size()) return id;
-  IntVector order;
-  for (size_t d = 0; d < in.size(); ++d) order.push_back(static_cast<int64_t>(d));
-  if (back) {
-    order.pop_back();
-    order.insert(order.begin() + static_cast<std::ptrdiff_t>(dim),
-                 static_cast<int64_t>(in.size()) - 1);
-  } else {
-    order.erase(order.begin() + static_cast<std::ptrdiff_t>(dim));
-    order.push_back(static_cast<int64_t>(dim));
-  }
-  IntVector out;
-  for (const int64_t d : order) out.push_back(in[static_cast<size_t>(d)]);
-  Layer& layer = add(LayerKind::kPermute, {id}, out);
-  layer.order = order;
-  return layer.output;
-}
-
-// Of the last dimension, or of the channels, which nets have innermost.
-bool Resolver::over_rows(LayerKind kind, bool keep) {
-  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  const IntVector dims = ints(1);
-  if (dims.size() != 1 || rank == 0 || numel_of(sizes(value(0))) == 0) return false;
-  const int64_t dim = wrap_dim(dims[0], rank);
-  if (dim != rank - 1 && (dim != 1 || rank < 3)) return false;
-  const auto at = static_cast<size_t>(dim);
-  const int rows = turned(value(0), at, false);
-  IntVector out(sizes(rows).begin(), sizes(rows).end());
-  out.back() = 1;
-  const int reduced = add(kind, {rows}, out).output;
-  if (keep) return set(turned(reduced, at, true));
-  out.pop_back();
-  return set(add(LayerKind::kView, {reduced}, out).output);
-}
 
 bool Resolver::function(Body body) {
   Layer& layer = add(LayerKind::kFunction, {value(0)},

@@ -1,5 +1,7 @@
 // Views, and what parts or joins tensors; see resolver.h.
 #include "tierup/kernels/net/resolver.h"
+#include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels::net {
 
@@ -253,6 +255,27 @@ bool Resolver::cat() {
   Layer& layer = add(LayerKind::kCat, items, out);
   layer.axis = axis;
   return set(layer.output);
+}
+
+bool Resolver::constant_view() {
+  const Tensor tensor = constant(0);
+  if (!tensor.defined()) return false;
+  const auto bound = [&](size_t i) {
+    return plain(i).is_none() ? std::nullopt : std::optional(number_int(i));
+  };
+  Tensor view;
+  switch (op_->kind) {
+    case OpKind::kSlice:
+      view = kernels::slice(tensor, number_int(1), bound(2), bound(3), number_int(4));
+      break;
+    case OpKind::kUnsqueeze: view = kernels::unsqueeze(tensor, number_int(1)); break;
+    case OpKind::kView: view = kernels::reshape(tensor, ints(1)); break;
+    case OpKind::kPermute: view = kernels::permute(tensor, ints(1)); break;
+    case OpKind::kTranspose: view = kernels::transpose(tensor, number_int(1), number_int(2)); break;
+    default: return false;
+  }
+  known_[static_cast<size_t>(op_->outputs[0])] = IValue(view);
+  return true;
 }
 
 }  // namespace tierup::kernels::net

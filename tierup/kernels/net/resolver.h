@@ -151,12 +151,15 @@ class Resolver {
   bool adaptive_pool(int rank);
   bool adaptive_max();
   // All dimensions from `first` on, which is a spatial one.
-  bool over_points(LayerKind kind, size_t first, bool keep);
-  std::optional<size_t> first_of_points(IntVector dims) const;
-  bool mean();
-  bool largest();
+  int over_points(Reduction reduction, size_t first, bool keep);
+  std::optional<size_t> first_of_points(const IntVector& dims) const;
   // Over one dimension, with that as the last one.
-  bool over_rows(LayerKind kind, bool keep);
+  int over_row(Reduction reduction, size_t dim, bool keep);
+  // Over dimensions, in order, that are no row and no points.
+  int over_dims(Reduction reduction, const IntVector& dims, bool keep);
+  // Over any dimensions; -1 if it is not compiled.
+  int reduced(Reduction reduction, IntVector dims, bool keep);
+  bool reduce(Reduction reduction);
   // The value with its dimension as the last one, or back.
   int turned(int id, size_t dim, bool back);
   bool function(Body body);
@@ -183,6 +186,8 @@ class Resolver {
   bool pixel_unshuffle();
   bool channel_shuffle();
   bool slice_of();
+  // Of a constant, which is another one.
+  bool constant_view();
   bool expand();
   // The one entry of a dimension, `count` times.
   int repeat_entry(int input, size_t axis, int64_t count);
