@@ -175,6 +175,13 @@ class DtypePropagation {
     set(node.output(), result_dtype(node, schema));
   }
 
+  // Of the tensor whose dtype this number is.
+  DType asked_dtype(const Value* number) const {
+    const Node* node = number->node();
+    const bool asks = node != nullptr && role_of(*node) == Role::kElementType;
+    return asks ? of(node->input(0)) : std::nullopt;
+  }
+
   DType result_dtype(const Node& node, const ir::Schema& schema) const {
     const DType first = of(node.input(0));
     const TypePtr& type = node.output()->type();
@@ -187,8 +194,12 @@ class DtypePropagation {
     if (schema.arguments[0].alias.is_write) return first;
     if (schema.is_mutating()) return std::nullopt;
     if (const std::optional<size_t> place = schema.find_argument("dtype")) {
-      const IValue* wanted = constant_of(node.input(*place));
+      const Value* given = node.input(*place);
+      const IValue* wanted = constant_of(given);
       if (wanted != nullptr && wanted->is_int()) return given_dtype(schema, *wanted);
+      if (const DType other = asked_dtype(given)) {
+        return given_dtype(schema, IValue(static_cast<int64_t>(*other)));
+      }
       const bool is_default = wanted != nullptr && wanted->is_none();
       // Of integers, sums are wider.
       return is_default && first && is_floating(*first) ? first : std::nullopt;
