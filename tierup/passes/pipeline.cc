@@ -23,6 +23,7 @@
 #include "tierup/passes/specialize/batch_loop_products.h"
 #include "tierup/passes/specialize/fork_branches.h"
 #include "tierup/passes/specialize/join_products.h"
+#include "tierup/passes/specialize/join_rolls.h"
 #include "tierup/passes/specialize/keep_recurrent_weights.h"
 #include "tierup/passes/specialize/loop_unrolling.h"
 #include "tierup/passes/specialize/propagate_dtypes.h"
@@ -99,6 +100,9 @@ std::span<const Pass> specialized_passes() {
       {"keep_recurrent_weights", keep_recurrent_weights},
       // Before point-wise fusion, which would take apart what hangs on convolutions and products.
       {"neural_regions", neural_regions},
+      // Behind nets, which roll in layouts of their own; before groups, which read slices as they
+      // lie.
+      {"join_rolls", join_rolls},
       specialized_dead_code_elimination(),
       {"constant_pooling", constant_pooling},
   };
@@ -134,6 +138,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
     all.push_back({"fuse_products", [](PassContext& context) { fuse_products(context); }});
     all.push_back({"join_products", join_products});
+    all.push_back({"join_rolls", join_rolls});
     all.push_back({"keep_recurrent_weights", keep_recurrent_weights});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});

@@ -12,6 +12,7 @@
 #include "tierup/kernels/reduce/searchsorted.h"
 #include "tierup/kernels/shape/cat.h"
 #include "tierup/kernels/shape/padding.h"
+#include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -43,7 +44,27 @@ TEST(Padding, ReflectsAndRefusesTooWideBorders) {
 
 TEST(Rearrange, RollsAndFlipsInSeveralDimensions) {
   EXPECT_EQ(values_of<float>(roll(counted({2, 2}), {1}, {})), (Floats{3, 0, 1, 2}));
+  EXPECT_EQ(values_of<float>(roll(counted({2, 3}), {1, -1}, {0, 1})), (Floats{4, 5, 3, 1, 2, 0}));
+  EXPECT_EQ(values_of<float>(roll(counted({2, 3}), {0, 4}, {0, -1})), (Floats{2, 0, 1, 5, 3, 4}));
+  EXPECT_EQ(values_of<float>(roll(counted({4}), {1, 2, -7}, {0, 0, 0})), (Floats{0, 1, 2, 3}));
   EXPECT_EQ(values_of<float>(flip(counted({2, 2}), {0, 1})), (Floats{3, 2, 1, 0}));
+}
+
+// All rolls of a tensor are parts of it.
+TEST(Rearrange, WrapsAroundBothEnds) {
+  EXPECT_EQ(values_of<float>(wrap(counted({3}), {0}, {1}, {2})), (Floats{2, 0, 1, 2, 0, 1}));
+  EXPECT_EQ(values_of<float>(wrap(counted({2}), {-1}, {3}, {0})), (Floats{1, 0, 1, 0, 1}));
+  const Tensor x = counted({4, 5});
+  const Tensor around = wrap(x, {0, 1}, {2, 1}, {1, 3});
+  for (const int64_t i : {-1, 0, 2}) {
+    for (const int64_t j : {-3, 0, 1}) {
+      const Tensor part = narrow(narrow(around, 0, 2 - i, 4), 1, 1 - j, 5);
+      EXPECT_EQ(values_of<float>(contiguous(part)), values_of<float>(roll(x, {i, j}, {0, 1})));
+    }
+  }
+  EXPECT_EQ(wrap(counted({0, 2}), {0}, {1}, {1}).sizes()[0], 2);
+  EXPECT_THROW(wrap(x, {0}, {-1}, {1}), Error);
+  EXPECT_THROW(wrap(counted({}), {0}, {1}, {1}), Error);
 }
 
 TEST(Index, CountsFromTheEndAndChecksBounds) {

@@ -5,19 +5,37 @@
 
 #include "tierup/kernels/indexing/index_select.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/pointwise/creation.h"
 #include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
 namespace {
 
-Tensor roll_one(const Tensor& self, int64_t shift, int64_t dim) {
-  const int64_t d = wrap_dim(dim, self.dim());
-  const int64_t size = self.sizes()[d];
-  const int64_t forward = ((shift % size) + size) % size;
+// From dimension `d` on: the target goes on around the source's ends, from so many entries before
+// it.
+void copy_around(const Tensor& to, const Tensor& from, const IntVector& before, int64_t d) {
+  while (d < from.dim() && before[d] == 0 && to.sizes()[d] == from.sizes()[d]) ++d;
+  if (d == from.dim()) return copy_into(to, from);
+  const int64_t size = from.sizes()[d];
+  const int64_t end = to.sizes()[d];
+  for (int64_t at = 0, count = 0; at < end; at += count) {
+    const int64_t source = ((at - before[d]) % size + size) % size;
+    count = std::min(size - source, end - at);
+    copy_around(narrow(to, d, at, count), narrow(from, d, source, count), before, d + 1);
+  }
+}
+
+// Each element is copied once, by however many dimensions it moves.
+Tensor roll_dims(const Tensor& self, const IntVector& shifts, const IntVector& dims) {
+  IntVector forward(self.sizes().size(), 0);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t d = wrap_dim(dims[i], self.dim());
+    const int64_t size = self.sizes()[d];
+    forward[d] = (forward[d] + (shifts[i] % size + size)) % size;
+  }
   Tensor out = empty_like(self, self.dtype(), MemoryFormat::kContiguous);
-  if (forward > 0) copy_into(narrow(out, d, 0, forward), narrow(self, d, size - forward, forward));
-  copy_into(narrow(out, d, forward, size - forward), narrow(self, d, 0, size - forward));
+  copy_around(out, self, forward, 0);
   return out;
 }
 
@@ -136,7 +154,7 @@ Tensor roll(const Tensor& self, const IntVector& shifts, const IntVector& dims) 
     require(shifts.size() == 1, ErrorCode::kInvalidArgument,
             "shifts and dimensions must align. shifts: {}, dims:0", shifts.size());
     const Tensor flat = reshape(contiguous(self), {-1});
-    const Tensor rolled = flat.numel() == 0 ? clone(flat) : roll_one(flat, shifts[0], 0);
+    const Tensor rolled = flat.numel() == 0 ? clone(flat) : roll_dims(flat, shifts, {0});
     return view(rolled, IntVector(self.sizes().begin(), self.sizes().end()));
   }
   require(shifts.size() == dims.size(), ErrorCode::kInvalidArgument,
@@ -144,9 +162,28 @@ Tensor roll(const Tensor& self, const IntVector& shifts, const IntVector& dims) 
   if (self.numel() == 0) return clone(self);
   require(self.dim() > 0, ErrorCode::kOutOfRange,
           "Dimension specified as {} but tensor has no dimensions", dims[0]);
-  Tensor result = self;
-  for (size_t i = 0; i < dims.size(); ++i) result = roll_one(result, shifts[i], dims[i]);
-  return result;
+  return roll_dims(self, shifts, dims);
+}
+
+Tensor wrap(const Tensor& self, const IntVector& dims, const IntVector& before,
+            const IntVector& after) {
+  require(dims.size() == before.size() && dims.size() == after.size(), ErrorCode::kInvalidArgument,
+          "wrap: dims, before and after must be as many");
+  require(dims.empty() || self.dim() > 0, ErrorCode::kOutOfRange,
+          "Dimension specified but tensor has no dimensions");
+  IntVector sizes(self.sizes().begin(), self.sizes().end());
+  IntVector starts(sizes.size(), 0);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t d = wrap_dim(dims[i], self.dim());
+    require(before[i] >= 0 && after[i] >= 0, ErrorCode::kInvalidArgument,
+            "wrap: before and after must not be negative");
+    sizes[d] += before[i] + after[i];
+    starts[d] = before[i];
+  }
+  if (self.numel() == 0) return full(sizes, Scalar(0), self.dtype());
+  const Tensor out = Tensor::empty(sizes, self.dtype());
+  copy_around(out, self, starts, 0);
+  return out;
 }
 
 Tensor flip(const Tensor& self, const IntVector& dims) {

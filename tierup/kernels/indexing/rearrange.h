@@ -22,6 +22,10 @@ Tensor repeat_interleave_int(const Tensor& self, int64_t repeats, std::optional<
 
 // aten::roll: without dims, of the flattened tensor.
 Tensor roll(const Tensor& self, const IntVector& shifts, const IntVector& dims);
+// tierup::wrap: so many entries more on either side of each of `dims`, as if the tensor began anew
+// behind its end. What is wrapped around nothing is zero.
+Tensor wrap(const Tensor& self, const IntVector& dims, const IntVector& before,
+            const IntVector& after);
 // aten::flip, fliplr (axis 1), flipud (axis 0).
 Tensor flip(const Tensor& self, const IntVector& dims);
 Tensor fliplr(const Tensor& self);

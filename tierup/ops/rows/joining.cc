@@ -80,6 +80,7 @@ constexpr OpRow kRows[] = {
     {"aten::roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::roll>},
+    {"tierup::wrap(Tensor self, int[] dims, int[] before, int[] after) -> Tensor", boxed<&k::wrap>},
     {"aten::flip(Tensor self, int[] dims) -> Tensor", boxed<&k::flip>, ir::kNoEffect,
      &shapes::same},
     {"aten::flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
