@@ -124,8 +124,9 @@ TEST(PublicExplain, misses_are_counted_by_reason) {
   EXPECT_EQ(miss_text(MissReason::kDtype), "an argument has another dtype");
   module.set_attribute("scale", 3.0);
   module({filled({4, 3})});
-  EXPECT_EQ(only_graph(module).invalidations, 1U);
-  EXPECT_TRUE(std::any_of(graph.misses.begin(), graph.misses.end(),
+  const GraphInfo after = only_graph(module);
+  EXPECT_EQ(after.invalidations, 1U);
+  EXPECT_TRUE(std::any_of(after.misses.begin(), after.misses.end(),
                           [](const MissCount& miss) { return miss.reason == MissReason::kDtype; }));
 }
 
