@@ -14,6 +14,7 @@
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
+#include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -32,11 +33,23 @@ IntVector spread(const IntVector& numbers, int rank) {
   return IntVector(static_cast<size_t>(rank), numbers.empty() ? 0 : numbers[0]);
 }
 
+// Output padding of a stride or more lets the mirrored convolution find further points.
+Tensor without_overhang(const ConvGeometry& g, Tensor gradient) {
+  for (int d = 0; d < g.rank; ++d) {
+    const int64_t size = g.in[static_cast<size_t>(3 - g.rank + d)];
+    if (gradient.size(d + 2) > size) gradient = contiguous(narrow(gradient, d + 2, 0, size));
+  }
+  return gradient;
+}
+
 Tensor input_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& weight,
                       const IntVector& stride, const IntVector& padding,
                       const IntVector& dilation) {
-  if (g.transposed)
-    return convolution(grad, weight, {}, stride, padding, dilation, false, {0}, g.groups);
+  if (g.transposed) {
+    const Tensor whole =
+        convolution(grad, weight, {}, stride, padding, dilation, false, {0}, g.groups);
+    return without_overhang(g, whole);
+  }
   IntVector extra;
   for (size_t d = static_cast<size_t>(3 - g.rank); d < 3; ++d) {
     const int64_t reach = g.dilation[d] * (g.kernel[d] - 1) + 1;
@@ -82,6 +95,15 @@ ConvGeometry mirrored(const ConvGeometry& g) {
   return plain;
 }
 
+// Whether the convolution goes as far as its padding lets it: libraries know no other.
+bool fills_its_padding(const ConvGeometry& g) {
+  for (auto d = static_cast<size_t>(3 - g.rank); d < 3; ++d) {
+    const int64_t reach = g.dilation[d] * (g.kernel[d] - 1) + 1;
+    if ((g.in[d] + 2 * g.padding[d] - reach) / g.stride[d] + 1 != g.out[d]) return false;
+  }
+  return true;
+}
+
 Tensor weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& input,
                        const Tensor& weight) {
   const Tensor out = Tensor::empty(weight.sizes(), input.dtype());
@@ -90,7 +112,7 @@ Tensor weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& 
   const ConvGeometry plain = g.transposed ? mirrored(g) : g;
   const Tensor read = contiguous(g.transposed ? grad : input);
   const Tensor written = contiguous(g.transposed ? input : grad);
-  if (input.dtype() == ScalarType::kFloat) {
+  if (input.dtype() == ScalarType::kFloat && fills_its_padding(plain)) {
     correlate_onednn(plain, read.data<float>(), written.data<float>(), out.data<float>());
   } else {
     correlate_by_gemm(plain, read, written, out);

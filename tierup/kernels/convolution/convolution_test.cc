@@ -128,6 +128,34 @@ TEST(Convolution, TheWeightsGradientDoesNotDependOnTheNumberOfThreads) {
   }
 }
 
+// A transposed convolution is linear in input and weight: <y, g> = <x, dx> = <w, dw>.
+TEST(Convolution, TakesOutputPaddingOfAStrideOrMoreBackward) {
+  const IntVector stride{3, 2};
+  const IntVector padding{1, 2};
+  const IntVector dilation{4, 4};
+  const IntVector output_padding{2, 3};
+  const auto product = [](const Tensor& a, const Tensor& b) {
+    const Tensor left = contiguous(to_dtype(a, ScalarType::kDouble));
+    const Tensor right = contiguous(to_dtype(b, ScalarType::kDouble));
+    double sum = 0;
+    for (int64_t i = 0; i < left.numel(); ++i)
+      sum += left.data<double>()[i] * right.data<double>()[i];
+    return sum;
+  };
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble}) {
+    const Tensor x = numbers({2, 2, 4, 4}, dtype, 0);
+    const Tensor w = numbers({2, 2, 4, 5}, dtype, 1);
+    const Tensor y = convolution(x, w, {}, stride, padding, dilation, true, output_padding, 2);
+    const Tensor g = numbers(IntVector(y.impl()->sizes), dtype, 3);
+    const auto [dx, dw, db] = convolution_backward(g, x, w, std::nullopt, stride, padding, dilation,
+                                                   true, output_padding, 2, {true, true, false});
+    ASSERT_EQ(shape_string(dx.sizes()), shape_string(x.sizes()));
+    EXPECT_NE(product(y, g), 0);
+    EXPECT_EQ(product(x, dx), product(y, g));
+    EXPECT_EQ(product(w, dw), product(y, g));
+  }
+}
+
 TEST(Convolution, RefusesKernelsWithoutPointsOrOutputs) {
   for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble}) {
     const Tensor input = numbers({1, 2, 5, 5}, dtype, 0);
