@@ -252,7 +252,7 @@ const std::set<std::string> kBeyond = {
     "aten::hinge_embedding_loss",   // The same.
     "aten::embedding",              // The padding row gets nothing; counts divide.
     "aten::max_unpool2d",           // Of two elements at one place, both get its gradient.
-    "aten::native_group_norm",      // Statistics pass on nothing where the result does.
+    "aten::native_group_norm",      // One statistic passes on nothing where the result does.
     "aten::instance_norm",          // Writes statistics, which are leaves here.
 };
 

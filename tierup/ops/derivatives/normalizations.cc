@@ -82,8 +82,13 @@ void native_group_norm(GradContext& c) {
       c.ops(3, "aten::native_group_norm_backward", c.grad(), c.arg(0), c.result(1), c.result(2),
             optional(c, 1), c.int_of("N"), c.int_of("C"), c.int_of("HxW"), c.int_of("group"),
             wanted(c, 0, 1, 2));
-  // As in the reference, statistics pass on nothing where the result does.
-  c.give(0, [&] { return c.has_grad(0) ? Term(c, made[0]) : by_statistics(c); });
+  // As in the reference (until 2.13), beside the result's gradient one of the statistics' alone
+  // passes on nothing.
+  c.give(0, [&] {
+    if (!c.has_grad(0)) return by_statistics(c);
+    const Term direct(c, made[0]);
+    return c.has_grad(1) && c.has_grad(2) ? direct + by_statistics(c) : direct;
+  });
   c.give(1, [&] { return made[1]; });
   c.give(2, [&] { return made[2]; });
 }
