@@ -68,17 +68,8 @@ Tensor chain_product(const std::vector<Tensor>& matrices) {
 }  // namespace
 
 Tensor multiply_broadcast(const Tensor& a, const Tensor& b) {
-  const ScalarType type = result_type(a, b);
-  const Tensor left = to_dtype(a, type);
-  const Tensor right = to_dtype(b, type);
-  const Tensor out = Tensor::empty(broadcast_shapes(a.sizes(), b.sizes()), type);
-  dispatch_all(type, "mul", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    using C = typename ComputeOf<T>::Type;
-    map_elements<T, T, T>(
-        out, [](T x, T y) { return static_cast<T>(static_cast<C>(x) * static_cast<C>(y)); }, left,
-        right);
-  });
+  const Tensor out = Tensor::empty(broadcast_shapes(a.sizes(), b.sizes()), result_type(a, b));
+  pointwise_into(out, {Body::kMul}, {a, b});
   return out;
 }
 

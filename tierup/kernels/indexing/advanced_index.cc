@@ -1,10 +1,13 @@
 #include "tierup/kernels/indexing/advanced_index.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/element_width.h"
 #include "tierup/kernels/pointwise/masking.h"
@@ -51,8 +54,24 @@ std::vector<Tensor> expand_masks(const Tensor& self, const std::vector<Tensor>& 
   return result;
 }
 
-// Few indices need no memory of their own.
-using Offsets = SmallVector<int64_t, 64>;
+// Numbers of which a few need no memory of their own, and many get a tensor's.
+class Offsets {
+ public:
+  explicit Offsets(int64_t count = 0) : size_(count) {
+    if (count > kFew) many_ = Tensor::empty(IntVector{count}, ScalarType::kLong);
+  }
+  int64_t size() const { return size_; }
+  int64_t* data() { return size_ > kFew ? many_.data<int64_t>() : few_.data(); }
+  const int64_t* data() const { return size_ > kFew ? many_.data<int64_t>() : few_.data(); }
+
+ private:
+  static constexpr int64_t kFew = 64;
+  int64_t size_;
+  std::array<int64_t, kFew> few_;
+  Tensor many_;
+};
+
+constexpr int64_t kIndexGrain = 16384;  // Elements moved or indices looked at by a thread.
 
 // What to read or write: blocks of "after" elements at base + before + offsets[i].
 struct Plan {
@@ -94,14 +113,27 @@ std::vector<Tensor> broadcast_indices(const std::vector<Tensor>& indices, IntVec
   return result;
 }
 
-void add_offsets(Plan& plan, const Tensor& index, int64_t dim, int64_t size, int64_t stride) {
-  const int64_t* at = index.data<int64_t>();
-  for (size_t i = 0; i < plan.offsets.size(); ++i) {
-    const int64_t k = at[i];
-    require(k >= -size && k < size, ErrorCode::kOutOfRange,
-            "index {} is out of bounds for dimension {} with size {}", k, dim, size);
-    plan.offsets[i] += (k < 0 ? k + size : k) * stride;
-  }
+// One indexed dimension.
+struct IndexedDim {
+  const int64_t* at;
+  int64_t dim;
+  int64_t size;
+  int64_t stride;
+};
+
+// The sums of what each dimension's indices, which may count from the end, are away.
+void fill_offsets(std::span<const IndexedDim> dims, Offsets& offsets) {
+  int64_t* const out = offsets.data();
+  parallel_for(0, offsets.size(), kIndexGrain, [&](int64_t begin, int64_t end) {
+    std::fill(out + begin, out + end, 0);
+    for (const IndexedDim& d : dims) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t k = d.at[i] < 0 ? d.at[i] + d.size : d.at[i];
+        if (!is_in_range(k, d.size)) fail_index(d.at[i], d.dim, d.size);
+        out[i] += k * d.stride;
+      }
+    }
+  });
 }
 
 // Whether the defined indices stand next to each other.
@@ -123,20 +155,22 @@ Plan make_plan(const Tensor& self, std::vector<Tensor> indices) {
   IntVector index_shape;
   const bool adjacent = are_adjacent(indices);
   const std::vector<Tensor> at = broadcast_indices(indices, index_shape);
-  plan.offsets.assign(static_cast<size_t>(numel_of(index_shape)), 0);
+  plan.offsets = Offsets(numel_of(index_shape));
+  SmallVector<IndexedDim, 4> indexed;
   bool behind = !adjacent;
   for (int64_t d = 0; d < self.dim(); ++d) {
     const int64_t size = self.sizes()[d];
     const int64_t stride = self.strides()[d];
     if (at[d].defined()) {
       behind = true;
-      add_offsets(plan, at[d], d, size, stride);
+      indexed.push_back({at[d].data<int64_t>(), d, size, stride});
       continue;
     }
     (behind ? plan.after_sizes : plan.before_sizes).push_back(size);
     (behind ? plan.after_strides : plan.before_strides).push_back(stride);
     (behind ? plan.after : plan.before) *= size;
   }
+  fill_offsets({indexed.data(), indexed.size()}, plan.offsets);
   plan.shape = plan.before_sizes;
   plan.shape.insert(plan.shape.end(), index_shape.begin(), index_shape.end());
   plan.shape.insert(plan.shape.end(), plan.after_sizes.begin(), plan.after_sizes.end());
@@ -145,13 +179,15 @@ Plan make_plan(const Tensor& self, std::vector<Tensor> indices) {
 
 // The element offsets of a strided block in row-major order.
 Offsets block_offsets(IntSpan sizes, IntSpan strides, int64_t count) {
-  Offsets offsets(static_cast<size_t>(count));
+  Offsets offsets(count);
   for (int64_t i = 0; i < count; ++i) {
     int64_t rest = i;
+    int64_t offset = 0;
     for (size_t d = sizes.size(); d-- > 0;) {
-      offsets[i] += rest % sizes[d] * strides[d];
+      offset += rest % sizes[d] * strides[d];
       rest /= sizes[d];
     }
+    offsets.data()[i] = offset;
   }
   return offsets;
 }
@@ -168,23 +204,28 @@ bool is_dense_block(const Plan& plan) {
 // both sides. Each row of the result (one index element) is one run if the rest is dense.
 template <typename Move>
 void for_each_run(const Plan& plan, bool parallel, const Move& move) {
-  const auto count = static_cast<int64_t>(plan.offsets.size());
+  const int64_t count = plan.offsets.size();
   const Offsets before = block_offsets(plan.before_sizes, plan.before_strides, plan.before);
   const bool dense = is_dense_block(plan);
   const Offsets after =
       dense ? Offsets{} : block_offsets(plan.after_sizes, plan.after_strides, plan.after);
   const int64_t rows = plan.before * count;
   const int64_t grain =
-      parallel ? std::max<int64_t>(1, 16384 / std::max<int64_t>(plan.after, 1)) : rows;
+      parallel ? std::max<int64_t>(1, kIndexGrain / std::max<int64_t>(plan.after, 1)) : rows;
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const int64_t base = before[r / count] + plan.offsets[r % count];
-      const int64_t row = r * plan.after;
-      if (dense) {
-        move(base, row, plan.after);
-        continue;
+    while (begin < end) {
+      const int64_t base = before.data()[begin / count];
+      const int64_t first = begin % count;
+      const int64_t last = std::min(count, first + end - begin);
+      const int64_t* const offsets = plan.offsets.data();
+      for (int64_t r = first; r < last; ++r, ++begin) {
+        if (dense) {
+          move(base + offsets[r], begin * plan.after, plan.after);
+          continue;
+        }
+        for (int64_t i = 0; i < plan.after; ++i)
+          move(base + offsets[r] + after.data()[i], begin * plan.after + i, 1);
       }
-      for (int64_t i = 0; i < plan.after; ++i) move(base + after[i], row + i, 1);
     }
   });
 }

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/indexing/bag_sums.h"
+#include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/memory/floating_work.h"
 
 namespace tierup::kernels {
@@ -20,12 +22,10 @@ Tensor checked_indices(const Tensor& indices, const char* what) {
   return contiguous(to_dtype(indices, ScalarType::kLong));
 }
 
-void check_range(const Tensor& indices, int64_t rows) {
-  const int64_t* index = indices.data<int64_t>();
-  for (int64_t i = 0; i < indices.numel(); ++i) {
-    require(index[i] >= 0 && index[i] < rows, ErrorCode::kOutOfRange,
-            "index out of range in self: {} is not in [0, {})", index[i], rows);
-  }
+void check_range(const int64_t* index, int64_t count, int64_t rows) {
+  const int64_t bad = first_out_of_range(index, count, rows);
+  require(bad < 0, ErrorCode::kOutOfRange, "index out of range in self: {} is not in [0, {})",
+          bad < 0 ? 0 : index[bad], rows);
 }
 
 struct Bags {
@@ -43,6 +43,7 @@ Bags bags_of(const Tensor& offsets, int64_t index_count, bool include_last) {
           "include_last_offset: number of offsets should be at least 1");
   Bags bags;
   bags.count = include_last ? given - 1 : given;
+  bags.start.reserve(static_cast<size_t>(bags.count) + 1);
   require(given == 0 || offset[0] == 0, kBad,
           "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
           "position 0. However, got {}",
@@ -57,13 +58,28 @@ Bags bags_of(const Tensor& offsets, int64_t index_count, bool include_last) {
   return bags;
 }
 
+template <typename T>
+void finish_bag(const BagOptions& o, int64_t count, int64_t width, T* out, int64_t* counted) {
+  if (o.mode == BagMode::kMean && count > 0) {
+    for (int64_t j = 0; j < width; ++j) out[j] /= static_cast<T>(count);
+  }
+  *counted = count;
+}
+
 // One bag into one row; `counted` receives how many indices were no padding.
 template <typename T>
 void fill_bag(const BagOptions& o, const T* weight, int64_t width, const int64_t* index,
               const T* factor, int64_t first, int64_t last, T* out, int64_t* best,
               int64_t* counted) {
-  std::fill(out, out + width, T{0});
   int64_t count = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    if (o.mode != BagMode::kMax && width > 0) {
+      count = bag_sum()(weight, width, index + first, last - first,
+                        factor == nullptr ? nullptr : factor + first, o.padding_idx, out);
+      return finish_bag(o, count, width, out, counted);
+    }
+  }
+  std::fill(out, out + width, T{0});
   for (int64_t i = first; i < last; ++i) {
     if (index[i] == o.padding_idx) continue;
     const T* row = weight + index[i] * width;
@@ -80,10 +96,7 @@ void fill_bag(const BagOptions& o, const T* weight, int64_t width, const int64_t
     }
     ++count;
   }
-  if (o.mode == BagMode::kMean && count > 0) {
-    for (int64_t j = 0; j < width; ++j) out[j] /= static_cast<T>(count);
-  }
-  *counted = count;
+  finish_bag(o, count, width, out, counted);
 }
 
 Tensor zeros(const IntVector& sizes, ScalarType dtype) {
@@ -123,7 +136,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   require(weight.dim() == 2, kBad, "'weight' must be 2-D");
   const Tensor index = checked_indices(indices, "indices");
   const int64_t rows = weight.size(0);
-  check_range(index, rows);
+  check_range(index.data<int64_t>(), index.numel(), rows);
   const Tensor table = contiguous(weight);
   IntVector sizes(indices.sizes().begin(), indices.sizes().end());
   sizes.push_back(weight.size(1));
@@ -153,7 +166,6 @@ BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tenso
           kBad, "embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max)");
   check_factors(per_sample_weights, indices, weight, options.mode);
   const Tensor index = checked_indices(indices, "indices");
-  check_range(index, weight.size(0));
   const Bags bags = bags_of(offsets, index.numel(), options.include_last_offset);
   const ScalarType work = work_type(weight.dtype());
   const Tensor table = as_work(weight, work);
@@ -170,6 +182,8 @@ BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tenso
     parallel_for(0, bags.count, grain, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         const auto at = static_cast<size_t>(b);
+        check_range(index.data<int64_t>() + bags.start[at], bags.start[at + 1] - bags.start[at],
+                    weight.size(0));
         fill_bag<T>(options, table.data<T>(), width, index.data<int64_t>(),
                     data_or_null<T>(factors), bags.start[at], bags.start[at + 1],
                     out.data<T>() + b * width, is_max ? best.data<int64_t>() + b * width : nullptr,
@@ -196,7 +210,7 @@ Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_no
     fail(kBad, "embedding_renorm_: expected a 2-D tensor, got {}", shape_string(self.sizes()));
   }
   const Tensor index = checked_indices(indices, "indices");
-  check_range(index, self.size(0));
+  check_range(index.data<int64_t>(), index.numel(), self.size(0));
   const Tensor table = clone(to_dtype(self, ScalarType::kDouble), MemoryFormat::kContiguous);
   std::vector<int64_t> rows(index.data<int64_t>(), index.data<int64_t>() + index.numel());
   std::sort(rows.begin(), rows.end());

@@ -1,8 +1,10 @@
 #include "tierup/kernels/indexing/index_select.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/element_width.h"
 #include "tierup/kernels/memory/lane_loop.h"
@@ -14,12 +16,26 @@ namespace {
 constexpr int64_t kGrainBytes = 64 * 1024;
 
 void check_in_range(const Tensor& index, int64_t size) {
-  const int64_t* at = index.data<int64_t>();
-  for (int64_t i = 0; i < index.numel(); ++i) {
-    require(at[i] >= 0 && at[i] < size, ErrorCode::kOutOfRange,
-            "index out of range in self: index {} is out of bounds for dimension with size {}",
-            at[i], size);
-  }
+  const int64_t bad = first_out_of_range(index.data<int64_t>(), index.numel(), size);
+  require(bad < 0, ErrorCode::kOutOfRange,
+          "index out of range in self: index {} is out of bounds for dimension with size {}",
+          bad < 0 ? 0 : index.data<int64_t>()[bad], size);
+}
+
+// Of the last dimension: `outer` lines of `rows` elements, of each of which `count` are taken.
+template <typename U>
+void select_elements(const U* from, int64_t outer, int64_t rows, const int64_t* at, int64_t count,
+                     U* to) {
+  const auto grain = kGrainBytes / static_cast<int64_t>(sizeof(U));
+  parallel_for(0, outer * count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin % count; begin < end; first = 0) {
+      const U* line = from + begin / count * rows;
+      const int64_t last = std::min(count, first + end - begin);
+      U* target = to + begin - first;
+      for (int64_t i = first; i < last; ++i) target[i] = line[at[i]];
+      begin += last - first;
+    }
+  });
 }
 
 // Whole runs of a contiguous tensor.
@@ -32,6 +48,13 @@ void select_runs(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   const int64_t* at = index.data<int64_t>();
   const char* from = static_cast<const char*>(self.raw());
   char* to = static_cast<char*>(out.raw());
+  if (run == static_cast<int64_t>(self.item_size())) {
+    return dispatch_width(self.item_size(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      select_elements(static_cast<const U*>(self.raw()), outer, rows, at, count,
+                      static_cast<U*>(out.raw()));
+    });
+  }
   parallel_for(0, outer * count, std::max<int64_t>(1, kGrainBytes / run),
                [&](int64_t begin, int64_t end) {
                  for (int64_t r = begin; r < end; ++r) {
@@ -114,6 +137,27 @@ Tensor gather_whole_rows(const Tensor& self, int64_t d, const Tensor& index) {
   return out;
 }
 
+// Where a lane's elements lie, in bytes: of the result, the index and the source.
+struct LaneSteps {
+  int64_t out, index, self;
+};
+
+// The elements of one lane along the gathered dimension.
+template <typename U, bool kDense>
+void gather_lane(const LaneLoop::Pointers& lane, const LaneSteps& steps, int64_t count, int64_t dim,
+                 int64_t size, bool wrap) {
+  const int64_t out_step = kDense ? sizeof(U) : steps.out;
+  const int64_t index_step = kDense ? sizeof(int64_t) : steps.index;
+  const int64_t self_step = kDense ? sizeof(U) : steps.self;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t k = *reinterpret_cast<const int64_t*>(lane[1] + i * index_step);
+    if (wrap && k < 0) k += size;
+    if (!is_in_range(k, size)) fail_index(k, dim, size);
+    *reinterpret_cast<U*>(lane[0] + i * out_step) =
+        *reinterpret_cast<const U*>(lane[2] + k * self_step);
+  }
+}
+
 // gather proper; with `wrap`, negative indices count from the end.
 Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
   Tensor out = Tensor::empty(index.sizes(), self.dtype());
@@ -124,20 +168,58 @@ Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wra
   const LaneLoop loop(index_lanes.sizes(), d, {&out_lanes, &index_lanes, &self_lanes});
   const int64_t count = index_lanes.sizes()[d];
   const int64_t size = self_lanes.sizes()[d];
+  const LaneSteps steps{loop.step(0), loop.step(1), loop.step(2)};
+  dispatch_width(self.item_size(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    const bool is_dense =
+        steps.out == sizeof(U) && steps.index == sizeof(int64_t) && steps.self == sizeof(U);
+    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+      is_dense ? gather_lane<U, true>(lane, steps, count, d, size, wrap)
+               : gather_lane<U, false>(lane, steps, count, d, size, wrap);
+    });
+  });
+  return out;
+}
+
+// Whether lines of the last dimension, which is not the gathered one, lie dense in all operands.
+bool gathers_dense_lines(const Tensor& self, int64_t d, const Tensor& index) {
+  const int64_t last = index.dim() - 1;
+  return self.dim() == index.dim() && d < last && index.sizes()[last] > 1 &&
+         index.strides()[last] == 1 && self.strides()[last] == 1;
+}
+
+// Line by line along the last dimension, where one along the gathered one would jump at each
+// element.
+Tensor gather_lines(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+  const int64_t last = index.dim() - 1;
+  IntVector strides(self.strides().begin(), self.strides().end());
+  strides[d] = 0;
+  const Tensor base = self.as_view(index.sizes(), strides, self.offset());
+  const LaneLoop loop(index.sizes(), last, {&out, &index, &base});
+  const int64_t count = index.sizes()[last];
+  const int64_t size = self.sizes()[d];
+  const int64_t step = self.strides()[d];
   dispatch_width(self.item_size(), [&](auto tag) {
     using U = typename decltype(tag)::type;
     loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+      auto* to = reinterpret_cast<U*>(lane[0]);
+      const auto* at = reinterpret_cast<const int64_t*>(lane[1]);
+      const auto* from = reinterpret_cast<const U*>(lane[2]);
       for (int64_t i = 0; i < count; ++i) {
-        int64_t k = *reinterpret_cast<const int64_t*>(lane[1] + i * loop.step(1));
-        if (wrap && k < 0) k += size;
-        require(k >= 0 && k < size, ErrorCode::kOutOfRange,
-                "index {} is out of bounds for dimension {} with size {}", k, d, size);
-        *reinterpret_cast<U*>(lane[0] + i * loop.step(0)) =
-            *reinterpret_cast<const U*>(lane[2] + k * loop.step(2));
+        const int64_t k = wrap && at[i] < 0 ? at[i] + size : at[i];
+        if (!is_in_range(k, size)) fail_index(k, d, size);
+        to[i] = from[k * step + i];
       }
     });
   });
   return out;
+}
+
+Tensor gather_any(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
+  return index.numel() > 0 && self.numel() > 0 && gathers_dense_lines(self, d, index)
+             ? gather_lines(self, d, index, wrap)
+             : gather_lanes(self, d, index, wrap);
 }
 
 }  // namespace
@@ -179,7 +261,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   const Tensor at = index_as_long(index, "gather");
   check_gather_shapes(self, d, at);
   return gathers_rows(self, d, at) ? gather_whole_rows(self, d, at)
-                                   : gather_lanes(self, d, at, false);
+                                   : gather_any(self, d, at, false);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
@@ -207,7 +289,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   const Tensor whole = expand_to(self, self_shape);
   const Tensor places = expand_to(indices, index_shape);
   if (places.numel() > 0) check_gather_shapes(whole, d, places);
-  return gather_lanes(whole, d, places, true);
+  return gather_any(whole, d, places, true);
 }
 
 Tensor take(const Tensor& self, const Tensor& index) {

@@ -1,8 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/indexing/advanced_index.h"
+#include "tierup/kernels/indexing/bag_sums.h"
 #include "tierup/kernels/indexing/index_select.h"
 #include "tierup/kernels/indexing/rearrange.h"
 #include "tierup/kernels/indexing/scatter.h"
@@ -14,12 +19,15 @@
 #include "tierup/kernels/shape/padding.h"
 #include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/vision/grid_sample.h"
 
 namespace tierup::kernels {
 namespace {
 
 using Floats = std::vector<float>;
 using Longs = std::vector<int64_t>;
+constexpr float kUnset = -77;
 
 Tensor longs(const std::vector<int64_t>& values) {
   return make_tensor<int64_t>({static_cast<int64_t>(values.size())}, values);
@@ -148,6 +156,37 @@ TEST(Searching, PutsEqualValuesBeforeOrBehind) {
   EXPECT_EQ(values_of<int64_t>(bucketize(counted({3}), edges, false, true)), (Longs{1, 2, 3}));
 }
 
+TEST(Masking, FindsAllOfManyElements) {
+  for (const IntVector& sizes : {IntVector{40000}, IntVector{200, 201}, IntVector{30, 41, 37}}) {
+    Tensor mask = Tensor::empty(sizes, ScalarType::kBool);
+    Longs wanted;
+    Floats numbers;
+    for (int64_t i = 0; i < mask.numel(); ++i) {
+      const bool is_set = i * 2654435761U % 7 < 3;
+      mask.data<bool>()[i] = is_set;
+      int64_t rest = i;
+      Longs place(sizes.size());
+      for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) place[d] = rest % sizes[d];
+      if (!is_set) continue;
+      wanted.insert(wanted.end(), place.begin(), place.end());
+      numbers.push_back(static_cast<float>(i));
+    }
+    EXPECT_EQ(values_of<int64_t>(nonzero(mask)), wanted);
+    EXPECT_EQ(values_of<float>(masked_select(counted(sizes), mask)), numbers);
+  }
+}
+
+// Values that lie close together are counted, others sorted.
+TEST(Unique, OfIntegersIsSortedAndCountedWhereverTheyLie) {
+  for (const int64_t apart : {int64_t{1}, int64_t{1} << 58}) {
+    const Tensor x = longs({3 * apart, -2 * apart, 3 * apart, 0, -2 * apart, 3 * apart, 4 * apart});
+    const auto [values, inverse, counts] = unique(x, true, true, true);
+    EXPECT_EQ(values_of<int64_t>(values), (Longs{-2 * apart, 0, 3 * apart, 4 * apart}));
+    EXPECT_EQ(values_of<int64_t>(inverse), (Longs{2, 0, 2, 1, 0, 2, 3}));
+    EXPECT_EQ(values_of<int64_t>(counts), (Longs{2, 1, 3, 1}));
+  }
+}
+
 // One index for each row takes the row as a whole.
 TEST(Gather, OfRowsIsThatOfTheirElements) {
   const Tensor x = counted({3, 5, 2, 4});
@@ -160,6 +199,134 @@ TEST(Gather, OfRowsIsThatOfTheirElements) {
   }
   index.data<int64_t>()[13] = 5;
   EXPECT_THROW(gather(x, 1, whole), Error);
+}
+
+// Numbers between 0 and `bound` without order.
+Tensor scrambled(const IntVector& sizes, int64_t bound) {
+  Tensor result = Tensor::empty(sizes, ScalarType::kLong);
+  uint32_t state = 7;
+  for (int64_t i = 0; i < result.numel(); ++i) {
+    state = state * 1664525U + 1013904223U;
+    result.data<int64_t>()[i] = (state >> 8U) % bound;
+  }
+  return result;
+}
+
+// Where lines lie dense, they are gone through instead of the indexed dimension.
+TEST(Gather, AlongAnyDimensionOfAnyLayoutIsThatOfEachElement) {
+  const IntVector sizes{3, 5, 37};
+  for (const bool turned : {false, true}) {
+    Tensor x = counted(sizes);
+    if (turned) x = transpose(clone(transpose(x, 1, 2), MemoryFormat::kContiguous), 1, 2);
+    for (int64_t d = 0; d < 3; ++d) {
+      const Tensor index = scrambled({3, 4, 33}, sizes[static_cast<size_t>(d)]);
+      Floats wanted;
+      for (int64_t i = 0; i < index.numel(); ++i) {
+        std::array<int64_t, 3> at{i / 132, i / 33 % 4, i % 33};
+        at[static_cast<size_t>(d)] = index.data<int64_t>()[i];
+        wanted.push_back(static_cast<float>((at[0] * 5 + at[1]) * 37 + at[2]));
+      }
+      EXPECT_EQ(values_of<float>(gather(x, d, index)), wanted) << d << turned;
+      index.data<int64_t>()[100] = sizes[static_cast<size_t>(d)];
+      EXPECT_THROW(gather(x, d, index), Error);
+    }
+  }
+}
+
+TEST(Scatter, AlongAnyDimensionAddsInTheOrderOfTheIndex) {
+  const IntVector sizes{3, 5, 37};
+  for (int64_t d = 0; d < 3; ++d) {
+    for (const int threads : {1, 2}) {
+      const ThreadCountScope scope(threads);
+      const Tensor index = scrambled({3, 5, 37}, sizes[static_cast<size_t>(d)]);
+      Tensor src = counted(sizes);
+      for (int64_t i = 0; i < src.numel(); ++i)
+        src.data<float>()[i] = 1.0F / static_cast<float>(i + 3);
+      Floats wanted(3 * 5 * 37, 0.5F);
+      for (int64_t i = 0; i < index.numel(); ++i) {
+        std::array<int64_t, 3> at{i / 185, i / 37 % 5, i % 37};
+        at[static_cast<size_t>(d)] = index.data<int64_t>()[i];
+        wanted[static_cast<size_t>((at[0] * 5 + at[1]) * 37 + at[2])] += src.data<float>()[i];
+      }
+      Tensor result = Tensor::empty(sizes, ScalarType::kFloat);
+      fill(result, Scalar(0.5));
+      scatter_add_(result, d, index, src);
+      EXPECT_EQ(values_of<float>(result), wanted) << d;
+    }
+  }
+}
+
+// At each instruction set, of widths that end within vectors; the memory holds no more than that.
+TEST(Bags, AddTheirRowsInTheOrderOfTheIndices) {
+  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (int64_t width = 1; width <= 140; ++width) {
+      Floats table(static_cast<size_t>(9 * width));
+      for (size_t i = 0; i < table.size(); ++i) table[i] = 1.0F / static_cast<float>(i + 1);
+      const Longs index{8, 0, 3, 3, 5, 8, 2};
+      const Floats factors{1.5F, -2, 0.25F, 3, 7, 0.1F, 4};
+      for (const float* factor : {static_cast<const float*>(nullptr), factors.data()}) {
+        Floats wanted(static_cast<size_t>(width), 0.0F);
+        for (size_t i = 0; i < index.size(); ++i) {
+          if (index[i] == 3) continue;
+          for (int64_t j = 0; j < width; ++j) {
+            const float x = table[static_cast<size_t>(index[i] * width + j)];
+            wanted[static_cast<size_t>(j)] += factor == nullptr ? x : x * factor[i];
+          }
+        }
+        Floats out(static_cast<size_t>(width), kUnset);
+        EXPECT_EQ(bag_sum()(table.data(), width, index.data(), 7, factor, 3, out.data()), 5);
+        ASSERT_EQ(out, wanted) << width;
+      }
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+}
+
+TEST(Searching, FindsThePlaceOfEachOfManyValues) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (int64_t count = 0; count <= 40; ++count) {
+    Floats edges;
+    for (int64_t i = 0; i < count; ++i) edges.push_back(static_cast<float>(i / 2));
+    Floats wanted_of;
+    for (int64_t i = 0; i < 43; ++i) wanted_of.push_back(static_cast<float>(i - 1) / 2);
+    wanted_of.push_back(nan);
+    const Tensor values = make_tensor<float>({44}, wanted_of);
+    const Tensor sorted = make_tensor<float>({count}, edges);
+    const auto before = [](float a, float b) { return a < b || (a == a && b != b); };
+    for (const bool right : {false, true}) {
+      Longs wanted;
+      for (const float value : wanted_of) {
+        const auto at = right ? std::upper_bound(edges.begin(), edges.end(), value, before)
+                              : std::lower_bound(edges.begin(), edges.end(), value, before);
+        wanted.push_back(at - edges.begin());
+      }
+      EXPECT_EQ(values_of<int64_t>(bucketize(values, sorted, false, right)), wanted)
+          << count << right;
+    }
+  }
+}
+
+TEST(GridSampling, OfManyPointsAndChannelsIsThatOfEach) {
+  const int64_t side = 120;  // More points than are done at once.
+  const Tensor image = counted({1, 3, 5, 4});
+  image.data<float>()[0] = std::numeric_limits<float>::infinity();
+  Tensor grid = Tensor::empty(IntVector{1, side, side, 2}, ScalarType::kFloat);
+  for (int64_t i = 0; i < grid.numel(); ++i)
+    grid.data<float>()[i] = static_cast<float>(i * 37 % 101) / 40 - 1.25F;
+  for (const int64_t mode : {0, 1, 2}) {
+    const Tensor all = grid_sampler(image, grid, mode, 0, false);
+    for (int64_t p = 0; p < side * side; p += 61) {
+      const Tensor point = grid.as_view(IntVector{1, 1, 1, 2}, IntVector{2, 2, 2, 1}, p * 2);
+      for (int64_t c = 0; c < 3; ++c) {
+        const Tensor plane = image.as_view(IntVector{1, 1, 5, 4}, IntVector{20, 20, 4, 1}, c * 20);
+        const float alone = *grid_sampler(plane, point, mode, 0, false).data<float>();
+        const float got = all.data<float>()[c * side * side + p];
+        ASSERT_TRUE(got == alone || (std::isnan(got) && std::isnan(alone)))
+            << mode << " " << p << ": " << got << " and " << alone;
+      }
+    }
+  }
 }
 
 }  // namespace

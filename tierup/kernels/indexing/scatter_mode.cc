@@ -1,8 +1,10 @@
 #include "tierup/kernels/indexing/scatter_mode.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/indexing/scatter_rows.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/element_width.h"
@@ -12,24 +14,82 @@
 namespace tierup::kernels {
 namespace {
 
-int64_t checked_index(const char* at, int64_t dim, int64_t size) {
-  const int64_t k = *reinterpret_cast<const int64_t*>(at);
-  require(k >= 0 && k < size, ErrorCode::kOutOfRange,
-          "index {} is out of bounds for dimension {} with size {}", k, dim, size);
-  return k;
-}
+// What is scattered where: operands as scatter_lanes() has them, of at least one dimension.
+struct Scatter {
+  const Tensor& self;
+  int64_t dim;
+  const Tensor& index;
+  const Tensor& src;
+};
 
-// Calls visit(target, source) for all elements, lane by lane.
+// Calls visit(target, source) for all elements, lane by lane along the scattered dimension.
 template <typename T, typename Visit>
-void visit_lanes(const LaneLoop& loop, int64_t count, int64_t dim, int64_t size,
-                 const Visit& visit) {
+void visit_lanes(const Scatter& s, const Visit& visit) {
+  const LaneLoop loop(s.index.sizes(), s.dim, {&s.self, &s.index, &s.src});
+  const int64_t count = s.index.sizes()[s.dim];
+  const int64_t size = s.self.sizes()[s.dim];
+  const int64_t to_step = loop.step(0);
+  const int64_t index_step = loop.step(1);
+  const int64_t from_step = loop.step(2);
   loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t k = checked_index(lane[1] + i * loop.step(1), dim, size);
-      visit(*reinterpret_cast<T*>(lane[0] + k * loop.step(0)),
-            *reinterpret_cast<const T*>(lane[2] + i * loop.step(2)));
+    // Copies, which a write to an element cannot change.
+    char* const to = lane[0];
+    const char* at = lane[1];
+    const char* from = lane[2];
+    const int64_t apart = to_step;
+    for (int64_t i = 0; i < count; ++i, at += index_step, from += from_step) {
+      const int64_t k = *reinterpret_cast<const int64_t*>(at);
+      if (!is_in_range(k, size)) fail_index(k, s.dim, size);
+      visit(*reinterpret_cast<T*>(to + k * apart), *reinterpret_cast<const T*>(from));
     }
   });
+}
+
+// Whether lines of the last dimension, which is not the scattered one, lie dense in all operands.
+bool scatters_dense_lines(const Scatter& s) {
+  const int64_t last = s.index.dim() - 1;
+  return s.dim < last && s.index.sizes()[last] > 1 && s.self.strides()[last] == 1 &&
+         s.index.strides()[last] == 1 && s.src.strides()[last] == 1;
+}
+
+// The same line by line along the last dimension, where a lane along the scattered one would jump
+// at each element. Each target still sees its sources in the order of the lane.
+template <typename T, typename Visit>
+void visit_lines(const Scatter& s, const Visit& visit) {
+  constexpr int64_t kLeastColumns = 64 / static_cast<int64_t>(sizeof(T));  // A cache line.
+  const int64_t last = s.index.dim() - 1;
+  const int64_t columns = s.index.sizes()[last];
+  const int64_t rows = s.index.sizes()[s.dim];
+  const int64_t size = s.self.sizes()[s.dim];
+  IntVector sizes(s.index.sizes().begin(), s.index.sizes().end());
+  sizes[last] = 1;
+  const LaneLoop loop(sizes, s.dim, {&s.self, &s.index, &s.src});
+  const int64_t to_step = loop.step(0);
+  const int64_t index_step = loop.step(1);
+  const int64_t from_step = loop.step(2);
+  const auto visit_columns = [&](const LaneLoop::Pointers& lane, int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto* at = reinterpret_cast<const int64_t*>(lane[1] + i * index_step);
+      const auto* from = reinterpret_cast<const T*>(lane[2] + i * from_step);
+      for (int64_t j = begin; j < end; ++j) {
+        if (!is_in_range(at[j], size)) fail_index(at[j], s.dim, size);
+        visit(reinterpret_cast<T*>(lane[0] + at[j] * to_step)[j], from[j]);
+      }
+    }
+  };
+  const int64_t grain = LaneLoop::grain_for(rows * columns);
+  if (loop.lanes() >= intra_op_threads()) {
+    return loop.run(grain, [&](const auto& lane) { visit_columns(lane, 0, columns); });
+  }
+  const int64_t least = LaneLoop::grain_for(rows * loop.lanes());
+  parallel_for(0, columns, std::max(kLeastColumns, least), [&](int64_t begin, int64_t end) {
+    loop.run(loop.lanes(), [&](const auto& lane) { visit_columns(lane, begin, end); });
+  });
+}
+
+template <typename T, typename Visit>
+void visit_elements(const Scatter& s, const Visit& visit) {
+  scatters_dense_lines(s) ? visit_lines<T>(s, visit) : visit_lanes<T>(s, visit);
 }
 
 template <typename T>
@@ -162,13 +222,11 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
     self.bump_version();
     return;
   }
-  const LaneLoop loop(index.sizes(), dim, {&self, &index, &src});
-  const int64_t count = index.sizes()[dim];
-  const int64_t size = self.sizes()[dim];
+  const Scatter all{self, dim, index, src};
   if (mode == ScatterMode::kAssign) {
     dispatch_width(self.item_size(), [&](auto tag) {
       using U = typename decltype(tag)::type;
-      visit_lanes<U>(loop, count, dim, size, [](U& to, const U& from) { to = from; });
+      visit_elements<U>(all, [](U& to, const U& from) { to = from; });
     });
     self.bump_version();
     return;
@@ -177,14 +235,13 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
     using T = typename decltype(tag)::type;
     if (!include_self) {
       const T identity = identity_of<T>(mode);
-      visit_lanes<T>(loop, count, dim, size, [&](T& to, T) { to = identity; });
+      visit_elements<T>(all, [&](T& to, T) { to = identity; });
     }
-    combine<T>(mode, [&](const auto& f) { visit_lanes<T>(loop, count, dim, size, f); });
+    combine<T>(mode, [&](const auto& f) { visit_elements<T>(all, f); });
     if (mode == ScatterMode::kMean) {
       Tensor counts = Tensor::empty(self.sizes(), ScalarType::kLong);
       fill(counts, Scalar(include_self ? 1 : 0));
-      const LaneLoop count_loop(index.sizes(), dim, {&counts, &index, &index});
-      visit_lanes<int64_t>(count_loop, count, dim, size, [](int64_t& to, int64_t) { ++to; });
+      visit_elements<int64_t>({counts, dim, index, index}, [](int64_t& to, int64_t) { ++to; });
       int64_t* n = counts.data<int64_t>();
       for (int64_t i = 0; i < counts.numel(); ++i) n[i] = std::max<int64_t>(n[i], 1);
       divide_by_counts<T>(self, counts);

@@ -5,6 +5,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace tierup::kernels {
@@ -61,11 +62,10 @@ bool scatters_rows(const Tensor& self, int64_t dim, const Tensor& index, const T
 
 void check_row_indices(const Tensor& index, int64_t rows) {
   const int64_t* at = index.data<int64_t>();
-  for (int64_t i = 0; i < index.sizes()[0]; ++i) {
-    const int64_t k = at[i * index.strides()[0]];
-    require(k >= 0 && k < rows, ErrorCode::kOutOfRange,
-            "index {} is out of bounds for dimension 0 with size {}", k, rows);
-  }
+  const int64_t step = index.strides()[0];
+  const int64_t bad = first_out_of_range(at, index.sizes()[0], rows, step);
+  require(bad < 0, ErrorCode::kOutOfRange, "index {} is out of bounds for dimension 0 with size {}",
+          bad < 0 ? 0 : at[bad * step], rows);
 }
 
 bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& src,

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tierup/kernels/memory/cast.h"
+#include "tierup/kernels/memory/short_rows.h"
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/memory/turned_rows.h"
 
@@ -80,14 +81,37 @@ int64_t dense_dim(const Tensor& tensor) {
   return -1;
 }
 
-// Elements of four bytes that lie side by side in one dimension here and in another there: by
-// squares of these two. False, with nothing done, where that is not so.
+// turn_rows() of words of any width.
+template <typename Word>
+void turn_words(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
+                int64_t columns) {
+  auto* const target = reinterpret_cast<Word*>(to);
+  const auto* const source = reinterpret_cast<const Word*>(from);
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r) target[c * to_step + r] = source[r * from_step + c];
+  }
+}
+
+void turn_square(size_t width, char* to, int64_t to_step, const char* from, int64_t from_step,
+                 int64_t rows, int64_t columns) {
+  switch (width) {
+    case 1: return turn_words<uint8_t>(to, to_step, from, from_step, rows, columns);
+    case 2: return turn_words<uint16_t>(to, to_step, from, from_step, rows, columns);
+    case 4: return turn_rows(to, to_step, from, from_step, rows, columns);
+    case 8: return turn_words<uint64_t>(to, to_step, from, from_step, rows, columns);
+    default:
+      TIERUP_CHECK(width == 16);
+      return turn_words<Word16>(to, to_step, from, from_step, rows, columns);
+  }
+}
+
+// Elements that lie side by side in one dimension here and in another there: by squares of these
+// two. False, with nothing done, where that is not so.
 bool copy_turned(const Tensor& dst, const Tensor& src) {
   constexpr int64_t kSide = 64;  // A square's lines fill cache lines and stay in the near cache.
   const int64_t to_dim = dense_dim(dst);
   const int64_t from_dim = dense_dim(src);
-  if (dst.dtype() != src.dtype() || dst.item_size() != sizeof(float) || to_dim < 0 ||
-      from_dim < 0 || to_dim == from_dim ||
+  if (dst.dtype() != src.dtype() || to_dim < 0 || from_dim < 0 || to_dim == from_dim ||
       !std::equal(dst.sizes().begin(), dst.sizes().end(), src.sizes().begin(), src.sizes().end())) {
     return false;
   }
@@ -96,7 +120,8 @@ bool copy_turned(const Tensor& dst, const Tensor& src) {
   const int64_t row_tiles = (rows + kSide - 1) / kSide;
   const int64_t tiles = row_tiles * ((columns + kSide - 1) / kSide);
   const int64_t outer = dst.numel() / (rows * columns);
-  const int64_t tile_bytes = std::min(rows, kSide) * std::min(columns, kSide) * int64_t{4};
+  const auto width = static_cast<int64_t>(dst.item_size());
+  const int64_t tile_bytes = std::min(rows, kSide) * std::min(columns, kSide) * width;
   parallel_for(0, outer * tiles, std::max<int64_t>(1, kCopyGrainBytes / tile_bytes),
                [&](int64_t begin, int64_t end) {
                  for (int64_t t = begin; t < end; ++t) {
@@ -111,9 +136,11 @@ bool copy_turned(const Tensor& dst, const Tensor& src) {
                      from += rest % dst.sizes()[d] * src.strides()[d];
                      rest /= dst.sizes()[d];
                    }
-                   turn_rows(static_cast<char*>(dst.raw()) + to * 4, dst.strides()[from_dim],
-                             static_cast<const char*>(src.raw()) + from * 4, src.strides()[to_dim],
-                             std::min(kSide, rows - row), std::min(kSide, columns - column));
+                   turn_square(dst.item_size(), static_cast<char*>(dst.raw()) + to * width,
+                               dst.strides()[from_dim],
+                               static_cast<const char*>(src.raw()) + from * width,
+                               src.strides()[to_dim], std::min(kSide, rows - row),
+                               std::min(kSide, columns - column));
                  }
                });
   return true;
@@ -124,7 +151,16 @@ void copy_stored(const Tensor& dst, const Tensor& src) {
   const CastRun run = dst.dtype() == src.dtype() ? move_run_of(dst.item_size())
                                                  : cast_run(dst.dtype(), src.dtype());
   const StridedLoop loop(dst.sizes(), {&dst, &src});
-  loop.run(kCopyGrainBytes / static_cast<int64_t>(dst.item_size()), run);
+  const auto width = static_cast<int64_t>(dst.item_size());
+  const int64_t grain = kCopyGrainBytes / width;
+  // Of short runs, many by one call.
+  if (dst.dtype() == src.dtype() && loop.rank() > 1 && loop.inner_size() < kShortRow &&
+      loop.is_dense(0, width)) {
+    return parallel_for(0, loop.numel(), grain, [&](int64_t begin, int64_t end) {
+      loop.gather(1, width, begin, end - begin, loop.base(0) + begin * width);
+    });
+  }
+  loop.run(grain, run);
 }
 
 template <typename T>

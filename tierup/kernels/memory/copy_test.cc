@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "tierup/kernels/memory/lane_loop.h"
@@ -50,6 +51,32 @@ TEST(Copy, CloneKeepsTheOrderOfDimensions) {
   const Tensor c = clone(t.as_view(sizes, strides, 0));
   EXPECT_EQ(std::vector<int64_t>(c.strides().begin(), c.strides().end()),
             (std::vector<int64_t>{2, 6, 1}));
+}
+
+// Of every width: turned by squares and their rests, and of runs too short for a call of their own.
+TEST(Copy, BringsElementsOfAnyWidthIntoAnyOrder) {
+  for (const ScalarType type : {ScalarType::kByte, ScalarType::kShort, ScalarType::kFloat,
+                                ScalarType::kLong, ScalarType::kComplexDouble}) {
+    const auto check = [&](const IntVector& sizes, const IntVector& strides) {
+      Tensor base = Tensor::empty(IntVector{3 * 70 * 131}, type);
+      auto* const bytes = static_cast<char*>(base.raw());
+      for (size_t i = 0; i < base.bytes(); ++i) bytes[i] = static_cast<char>(i * 7 % 251);
+      const Tensor view = base.as_view(sizes, strides, 0);
+      const Tensor dense = clone(view, MemoryFormat::kContiguous);
+      const auto width = base.item_size();
+      for (int64_t i = 0; i < dense.numel(); ++i) {
+        const int64_t at = i / (sizes[1] * sizes[2]) * strides[0] +
+                           i / sizes[2] % sizes[1] * strides[1] + i % sizes[2] * strides[2];
+        ASSERT_EQ(
+            std::memcmp(static_cast<char*>(dense.raw()) + i * width, bytes + at * width, width), 0)
+            << width << ": " << i;
+      }
+    };
+    check({3, 131, 70}, {70 * 131, 1, 131});  // Turned.
+    check({3, 50, 5}, {131, 2, 1});           // Windows that overlap.
+    check({70, 31, 7}, {131, 4, 2});          // Every other element.
+    check({9, 31, 7}, {131, 1, 0});           // Repeated.
+  }
 }
 
 TEST(Copy, ResolvesConjugation) {

@@ -1,6 +1,7 @@
 #include "tierup/kernels/pointwise/masking.h"
 
 #include <algorithm>
+#include <array>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
@@ -23,13 +24,28 @@ bool is_set(T value) {
   }
 }
 
+constexpr int64_t kBlock = 1024;
+
+// Those of [begin, end), a block at most, to `to`; returns where the next ones go. Whether an
+// element is set is as good as random: it is computed, not branched on.
+template <typename T>
+int64_t* put_positions(const T* elements, int64_t begin, int64_t end, int64_t* to) {
+  std::array<int64_t, kBlock + 1> found;
+  int64_t count = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    found[static_cast<size_t>(count)] = i;
+    count += is_set(elements[i]) ? 1 : 0;
+  }
+  return std::copy_n(found.data(), count, to);
+}
+
 // The linear indices of all elements that are not zero.
-std::vector<int64_t> set_positions(const Tensor& self) {
+Tensor set_positions(const Tensor& self) {
   const Tensor flat = contiguous(self);
   const int64_t numel = flat.numel();
   const int64_t chunks = (numel + kChunk - 1) / kChunk;
   std::vector<int64_t> starts(static_cast<size_t>(chunks) + 1, 0);
-  std::vector<int64_t> positions;
+  Tensor positions;
   dispatch_all(self.dtype(), "nonzero", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* p = flat.data<T>();
@@ -42,14 +58,14 @@ std::vector<int64_t> set_positions(const Tensor& self) {
       }
     });
     for (int64_t c = 0; c < chunks; ++c) starts[c + 1] += starts[c];
-    positions.resize(static_cast<size_t>(starts[chunks]));
+    positions = Tensor::empty(IntVector{starts[chunks]}, ScalarType::kLong);
+    auto* const at = positions.data<int64_t>();
     parallel_for(0, chunks, 4, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
-        int64_t at = starts[c];
+        int64_t* to = at + starts[c];
         const int64_t last = std::min(numel, (c + 1) * kChunk);
-        for (int64_t i = c * kChunk; i < last; ++i) {
-          if (is_set(p[i])) positions[at++] = i;
-        }
+        for (int64_t first = c * kChunk; first < last; first += kBlock)
+          to = put_positions(p, first, std::min(last, first + kBlock), to);
       }
     });
   });
@@ -65,19 +81,31 @@ Tensor as_bool_mask(const Tensor& mask, const char* what) {
 }  // namespace
 
 Tensor nonzero(const Tensor& self) {
-  const std::vector<int64_t> positions = set_positions(self);
-  const auto count = static_cast<int64_t>(positions.size());
+  const Tensor found = set_positions(self);
+  const int64_t* const positions = found.data<int64_t>();
+  const int64_t count = found.numel();
   Tensor out = Tensor::empty(IntVector{count, self.dim()}, ScalarType::kLong);
   int64_t* to = out.data<int64_t>();
   const IntSpan sizes = self.sizes();
   const int64_t rank = self.dim();
   parallel_for(0, count, kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t rest = positions[i];
-      for (int64_t d = rank; d-- > 0;) {
-        to[i * rank + d] = rest % sizes[d];
-        rest /= sizes[d];
+    // Where an element stands is worked out once for each line of the last dimension.
+    int64_t line = 0;
+    int64_t line_end = 0;
+    for (int64_t i = begin; i < end && rank > 0; ++i) {
+      int64_t* const place = to + i * rank;
+      if (positions[i] < line_end) {
+        std::copy_n(place - rank, rank - 1, place);
+      } else {
+        int64_t rest = positions[i] / sizes[rank - 1];
+        line = rest * sizes[rank - 1];
+        line_end = line + sizes[rank - 1];
+        for (int64_t d = rank - 1; d-- > 0;) {
+          place[d] = rest % sizes[d];
+          rest /= sizes[d];
+        }
       }
+      place[rank - 1] = positions[i] - line;
     }
   });
   return out;
@@ -102,15 +130,17 @@ Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   const IntVector shape = broadcast_shapes(self.sizes(), mask.sizes());
   const Tensor source = contiguous(expand_to(self, shape));
-  const std::vector<int64_t> positions =
-      set_positions(expand_to(as_bool_mask(mask, "masked_select"), shape));
-  const auto count = static_cast<int64_t>(positions.size());
+  const Tensor positions = set_positions(expand_to(as_bool_mask(mask, "masked_select"), shape));
+  const int64_t count = positions.numel();
+  const int64_t* const at = positions.data<int64_t>();
   Tensor out = Tensor::empty(IntVector{count}, self.dtype());
   dispatch_width(self.item_size(), [&](auto tag) {
     using U = typename decltype(tag)::type;
     const U* from = static_cast<const U*>(source.raw());
     U* to = static_cast<U*>(out.raw());
-    for (int64_t i = 0; i < count; ++i) to[i] = from[positions[i]];
+    parallel_for(0, count, kChunk, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = from[at[i]];
+    });
   });
   return out;
 }
@@ -120,9 +150,9 @@ void masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sourc
           "masked_scatter: expected self and source to have same dtypes but got {} and {}",
           scalar_type_name(self.dtype()), scalar_type_name(source.dtype()));
   check_no_internal_overlap(self);
-  const std::vector<int64_t> positions =
+  const Tensor positions =
       set_positions(expand_to(as_bool_mask(mask, "masked_scatter"), self.sizes()));
-  require(static_cast<int64_t>(positions.size()) <= source.numel(), ErrorCode::kInvalidArgument,
+  require(positions.numel() <= source.numel(), ErrorCode::kInvalidArgument,
           "Number of elements of source < number of ones in mask");
   Tensor target = self.is_contiguous() ? self : clone(self, MemoryFormat::kContiguous);
   const Tensor values = memory_overlap(self, source) == Overlap::kNone
@@ -132,7 +162,8 @@ void masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sourc
     using U = typename decltype(tag)::type;
     const U* from = static_cast<const U*>(values.raw());
     U* to = static_cast<U*>(target.raw());
-    for (size_t i = 0; i < positions.size(); ++i) to[positions[i]] = from[i];
+    const int64_t* const at = positions.data<int64_t>();
+    for (int64_t i = 0; i < positions.numel(); ++i) to[at[i]] = from[i];
   });
   if (!target.is_same(self)) copy_into(self, target);
   self.bump_version();

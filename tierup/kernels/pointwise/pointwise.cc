@@ -7,6 +7,7 @@
 #include "tierup/kernels/memory/memory_reuse.h"
 #include "tierup/kernels/memory/short_rows.h"
 #include "tierup/kernels/memory/strided_loop.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/pointwise/parameter_fit.h"
 
@@ -80,6 +81,10 @@ const char* load_block(const Source& source, const Job& job, char* const* pointe
   char* from = pointers[source.operand] + start * strides[source.operand];
   const int64_t step = strides[source.operand];
   if (source.same_type && step == source.width) return from;
+  if (source.same_type && source.width == sizeof(float) && step % source.width == 0) {
+    take_strided(buffer, from, step / source.width, count);
+    return buffer;
+  }
   if (source.round == nullptr) {
     char* const ends[2] = {buffer, from};
     const int64_t steps[2] = {source.width, step};

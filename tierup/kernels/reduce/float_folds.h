@@ -18,6 +18,26 @@ struct FloatFolds {
   FoldRows add_rows;
   FoldRows max_rows;  // As max.
   FoldRows min_rows;
+  // Of the squares, of the magnitudes, and the product.
+  float (*squares)(const float* x, int64_t n);
+  float (*magnitudes)(const float* x, int64_t n);
+  float (*product)(const float* x, int64_t n);
+  FoldRows add_square_rows;
+  FoldRows add_magnitude_rows;
+  FoldRows multiply_rows;
+  // Columns side by side, 64 at most: best[j] and place[j], what is found in rows before `first`,
+  // become what is found with `rows` rows more, the first of which is number `first`. Of equal
+  // numbers the first stays, and so does the first NaN.
+  using FindInRows = void (*)(const float* x, int64_t rows, int64_t stride, int64_t columns,
+                              int32_t first, float* best, int32_t* place);
+  FindInRows find_max_in_rows;
+  FindInRows find_min_in_rows;
+  // The place of the first number that equals `value`, or is NaN if that is; n if there is none.
+  int64_t (*first_equal)(const float* x, int64_t n, float value);
+  // acc[j] += x[r * stride + j], or the square of what that is away from center[j], in double.
+  void (*add_wide_rows)(const float* x, int64_t rows, int64_t stride, int64_t columns, double* acc);
+  void (*add_wide_squares_rows)(const float* x, int64_t rows, int64_t stride, int64_t columns,
+                                const double* center, double* acc);
   // In double: the sum of x, and of the squares of x - center.
   double (*wide_sum)(const float* x, int64_t n);
   double (*wide_squares)(const float* x, int64_t n, double center);

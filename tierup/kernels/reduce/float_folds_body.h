@@ -4,6 +4,7 @@
 //
 // Lanes are 32 on every processor, in as many vectors as that takes: the order of sums is the same,
 // and no vector is wider than a register, which the compiler would take apart number by number.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -45,11 +46,47 @@ struct Floats {
   }
   template <typename Op>
   TIERUP_INLINED void merge(const Floats& other) {
-    for_each<kParts>([&](auto i) TIERUP_INLINED { part[i] = Op::merge(part[i], other.part[i]); });
+    for_each<kParts>(
+        [&](auto i) TIERUP_INLINED { part[i] = Op::merge(part[i], Op::value(other.part[i])); });
+  }
+  template <typename Op>
+  TIERUP_INLINED void merge_numbers(const Floats& other) {
+    for_each<kParts>([&](auto i)
+                         TIERUP_INLINED { part[i] = Op::merge_numbers(part[i], other.part[i]); });
   }
 };
 
-struct Adder {
+// Whether one of many numbers was NaN, for some operations less than a comparison for each.
+template <int kCount>
+class NanWatch {
+ public:
+  TIERUP_INLINED void look_at(const Floats<kCount>& x) {
+    for_each<Floats<kCount>::kParts>([&](auto i) TIERUP_INLINED {
+      // Of magnitudes' bits, NaN's are the largest.
+      const Bits bits = (Bits)x.part[i] & 0x7FFFFFFF;  // NOLINT
+      most_[i] = most_[i] > bits ? most_[i] : bits;
+    });
+  }
+  bool found() const {
+    std::array<int32_t, kCount> all;
+    static_assert(sizeof(all) == sizeof(most_));
+    std::memcpy(all.data(), &most_, sizeof(most_));
+    return std::any_of(all.begin(), all.end(), [](int32_t bits) { return bits > 0x7F800000; });
+  }
+
+ private:
+  typedef int32_t Bits __attribute__((vector_size(Floats<kCount>::kWidth * sizeof(int32_t))));
+  static_assert(sizeof(Bits) == sizeof(typename Floats<kCount>::Part));
+  Bits most_[Floats<kCount>::kParts]{};
+};
+
+struct Plain {
+  template <typename V>
+  static TIERUP_INLINED V value(V x) {
+    return x;
+  }
+};
+struct Adder : Plain {
   static constexpr float kStart = 0;
   template <typename V>
   static V merge(V a, V b) {
@@ -57,22 +94,72 @@ struct Adder {
   }
   static float merge(float a, float b) { return a + b; }
 };
-struct Maximum {
+struct Maximum : Plain {
   static constexpr float kStart = -std::numeric_limits<float>::infinity();
   template <typename V>
   static V merge(V a, V b) {
     return (a > b) | (a != a) ? a : b;
   }
   static float merge(float a, float b) { return a > b || a != a ? a : b; }
+  // merge() of numbers that are not NaN.
+  template <typename V>
+  static TIERUP_INLINED V merge_numbers(V a, V b) {
+    return a > b ? a : b;
+  }
 };
-struct Minimum {
+struct Minimum : Plain {
   static constexpr float kStart = std::numeric_limits<float>::infinity();
   template <typename V>
   static V merge(V a, V b) {
     return (a < b) | (a != a) ? a : b;
   }
   static float merge(float a, float b) { return a < b || a != a ? a : b; }
+  template <typename V>
+  static TIERUP_INLINED V merge_numbers(V a, V b) {
+    return a < b ? a : b;
+  }
 };
+struct Multiplier : Plain {
+  static constexpr float kStart = 1;
+  template <typename V>
+  static V merge(V a, V b) {
+    return a * b;
+  }
+};
+struct SquareAdder : Adder {
+  template <typename V>
+  static TIERUP_INLINED V value(V x) {
+    return x * x;
+  }
+};
+struct MagnitudeAdder : Adder {
+  static TIERUP_INLINED float value(float x) {
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & kMagnitude);
+  }
+  template <typename V>
+  static TIERUP_INLINED V value(V x) {
+    using Bits = decltype(x < x);
+    return (V)((Bits)x & static_cast<int32_t>(kMagnitude));  // NOLINT: vectors' only way.
+  }
+
+ private:
+  static constexpr uint32_t kMagnitude = 0x7FFFFFFF;
+};
+
+// All lanes, and `rest` numbers that fill no more of them.
+template <typename Op>
+float merge_lanes(const Floats<kFoldLanes / 2>& low, const Floats<kFoldLanes / 2>& high,
+                  const float* x, int64_t rest) {
+  constexpr int kHalf = kFoldLanes / 2;
+  std::array<float, kFoldLanes> lane;
+  low.store(lane.data());
+  high.store(lane.data() + kHalf);
+  for (int64_t i = 0; i < rest; ++i) lane[0] = Op::merge(lane[0], Op::value(x[i]));
+  for (int64_t width = kHalf; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lane[j] = Op::merge(lane[j], lane[j + width]);
+  }
+  return lane[0];
+}
 
 template <typename Op>
 float fold(const float* x, int64_t n) {
@@ -85,14 +172,28 @@ float fold(const float* x, int64_t n) {
     low.template merge<Op>(Half::load(x + i));
     high.template merge<Op>(Half::load(x + i + kHalf));
   }
-  std::array<float, kFoldLanes> lane;
-  low.store(lane.data());
-  high.store(lane.data() + kHalf);
-  for (; i < n; ++i) lane[0] = Op::merge(lane[0], x[i]);
-  for (int64_t width = kHalf; width > 0; width /= 2) {
-    for (int64_t j = 0; j < width; ++j) lane[j] = Op::merge(lane[j], lane[j + width]);
+  return merge_lanes<Op>(low, high, x + i, n - i);
+}
+
+// fold() of a maximum or minimum, by single instructions as long as there is no NaN.
+template <typename Op>
+float fold_extremum(const float* x, int64_t n) {
+  constexpr int kHalf = kFoldLanes / 2;
+  using Half = Floats<kHalf>;
+  Half low = Half::all(Op::kStart);
+  Half high = low;
+  NanWatch<kHalf> watch;
+  int64_t i = 0;
+  for (; i + kFoldLanes <= n; i += kFoldLanes) {
+    const Half first = Half::load(x + i);
+    const Half second = Half::load(x + i + kHalf);
+    low.template merge_numbers<Op>(first);
+    high.template merge_numbers<Op>(second);
+    watch.look_at(first);
+    watch.look_at(second);
   }
-  return lane[0];
+  if (watch.found()) return fold<Op>(x, n);
+  return merge_lanes<Op>(low, high, x + i, n - i);
 }
 
 // kBlocks blocks of kWidth columns, which stay in registers down the rows. The last block ends with
@@ -121,7 +222,54 @@ void fold_rows(const float* x, int64_t rows, int64_t stride, int64_t columns, fl
   if (columns >= 8) return fold_blocks<Op, 8, 2>(x, rows, stride, columns, acc);
   if (columns >= 4) return fold_blocks<Op, 4, 2>(x, rows, stride, columns, acc);
   for (int64_t r = 0; r < rows; ++r, x += stride) {
-    for (int64_t j = 0; j < columns; ++j) acc[j] = Op::merge(acc[j], x[j]);
+    for (int64_t j = 0; j < columns; ++j) acc[j] = Op::merge(acc[j], Op::value(x[j]));
+  }
+}
+
+// A vector of columns and where their best numbers are. False, with nothing done, if one is NaN.
+template <bool kMax>
+bool find_numbers(const float* x, int64_t rows, int64_t stride, int32_t first, float* best,
+                  int32_t* place) {
+  constexpr int kWidth = 16;
+  using Columns = Floats<kWidth>;
+  typedef int32_t Places __attribute__((vector_size(sizeof(typename Columns::Part))));
+  Columns top = Columns::load(best);
+  Places at[Columns::kParts];
+  std::memcpy(&at, place, sizeof(at));
+  NanWatch<kWidth> watch;
+  watch.look_at(top);
+  for (int64_t r = 0; r < rows; ++r, x += stride) {
+    const Columns row = Columns::load(x);
+    watch.look_at(row);
+    const Places here = Places{} + (first + static_cast<int32_t>(r));
+    for_each<Columns::kParts>([&](auto i) TIERUP_INLINED {
+      const auto takes = kMax ? row.part[i] > top.part[i] : row.part[i] < top.part[i];
+      top.part[i] = takes ? row.part[i] : top.part[i];
+      at[i] = takes ? here : at[i];
+    });
+  }
+  if (watch.found()) return false;
+  top.store(best);
+  std::memcpy(place, &at, sizeof(at));
+  return true;
+}
+
+template <bool kMax>
+void find_in_columns(const float* x, int64_t rows, int64_t stride, int64_t columns, int32_t first,
+                     float* best, int32_t* place) {
+  constexpr int64_t kWidth = 16;
+  for (int64_t j = 0; j < columns; j += kWidth) {
+    const bool is_whole = j + kWidth <= columns;
+    if (is_whole && find_numbers<kMax>(x + j, rows, stride, first, best + j, place + j)) continue;
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* row = x + r * stride;
+      for (int64_t k = j; k < std::min(j + kWidth, columns); ++k) {
+        const bool is_better = kMax ? row[k] > best[k] : row[k] < best[k];
+        if (best[k] != best[k] || !(is_better || row[k] != row[k])) continue;
+        best[k] = row[k];
+        place[k] = first + static_cast<int32_t>(r);
+      }
+    }
   }
 }
 
@@ -194,9 +342,91 @@ int64_t first_outside(const float* x, int64_t n, float bound) {
   return n;
 }
 
-constexpr FloatFolds kFolds{
-    fold<Adder>,        fold<Maximum>, fold<Minimum>, fold_rows<Adder>,    fold_rows<Maximum>,
-    fold_rows<Minimum>, wide_sum,      wide_squares,  first_outside<true>, first_outside<false>};
+// A bit for each number that equals `value`, or of which neither is a number.
+TIERUP_INLINE uint32_t equal(FloatVector x, FloatVector value) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(x, value, _CMP_EQ_OQ) |
+         (_mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q) & _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q));
+#elif defined(__AVX2__)
+  const __m256 both =
+      _mm256_and_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+  return static_cast<uint32_t>(
+      _mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(x, value, _CMP_EQ_OQ), both)));
+#else
+  uint32_t bits = 0;
+  for (uint32_t j = 0; j < kVectorFloats; ++j) {
+    const bool is_same = x[j] == value[j] || (x[j] != x[j] && value[j] != value[j]);
+    bits |= static_cast<uint32_t>(is_same) << j;
+  }
+  return bits;
+#endif
+}
+
+int64_t first_equal(const float* x, int64_t n, float value) {
+  FloatVector values;
+  for (int j = 0; j < kVectorFloats; ++j) values[j] = value;
+  int64_t i = 0;
+  for (; i + kVectorFloats <= n; i += kVectorFloats) {
+    const uint32_t bits = equal(load_vector(x + i), values);
+    if (bits != 0) return i + std::countr_zero(bits);
+  }
+  for (; i < n; ++i) {
+    if (x[i] == value || (x[i] != x[i] && value != value)) return i;
+  }
+  return n;
+}
+
+// acc[j] += value(x[j], j) down the rows, for some columns; value takes a DoubleVector or a double.
+template <typename Value>
+TIERUP_INLINE void add_wide(const float* x, int64_t rows, int64_t stride, int64_t columns,
+                            double* acc, const Value& value) {
+  constexpr int64_t kWidth = kVectorFloats / 2;
+  int64_t j = 0;
+  for (; j + kWidth <= columns; j += kWidth) {
+    DoubleVector sum;
+    std::memcpy(&sum, acc + j, sizeof(sum));
+    for (int64_t r = 0; r < rows; ++r) sum += value(load_wide(x + r * stride + j), j);
+    std::memcpy(acc + j, &sum, sizeof(sum));
+  }
+  for (; j < columns; ++j) {
+    for (int64_t r = 0; r < rows; ++r) acc[j] += value(static_cast<double>(x[r * stride + j]), j);
+  }
+}
+
+void add_wide_rows(const float* x, int64_t rows, int64_t stride, int64_t columns, double* acc) {
+  add_wide(x, rows, stride, columns, acc, [](auto v, int64_t) TIERUP_INLINED { return v; });
+}
+
+void add_wide_squares_rows(const float* x, int64_t rows, int64_t stride, int64_t columns,
+                           const double* center, double* acc) {
+  add_wide(x, rows, stride, columns, acc, [center](auto v, int64_t j) TIERUP_INLINED {
+    decltype(v) c;
+    std::memcpy(&c, center + j, sizeof(c));
+    return (v - c) * (v - c);
+  });
+}
+
+constexpr FloatFolds kFolds{.sum = fold<Adder>,
+                            .max = fold_extremum<Maximum>,
+                            .min = fold_extremum<Minimum>,
+                            .add_rows = fold_rows<Adder>,
+                            .max_rows = fold_rows<Maximum>,
+                            .min_rows = fold_rows<Minimum>,
+                            .squares = fold<SquareAdder>,
+                            .magnitudes = fold<MagnitudeAdder>,
+                            .product = fold<Multiplier>,
+                            .add_square_rows = fold_rows<SquareAdder>,
+                            .add_magnitude_rows = fold_rows<MagnitudeAdder>,
+                            .multiply_rows = fold_rows<Multiplier>,
+                            .find_max_in_rows = find_in_columns<true>,
+                            .find_min_in_rows = find_in_columns<false>,
+                            .first_equal = first_equal,
+                            .add_wide_rows = add_wide_rows,
+                            .add_wide_squares_rows = add_wide_squares_rows,
+                            .wide_sum = wide_sum,
+                            .wide_squares = wide_squares,
+                            .first_above = first_outside<true>,
+                            .first_below = first_outside<false>};
 
 }  // namespace
 }  // namespace tierup::kernels

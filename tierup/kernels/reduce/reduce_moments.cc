@@ -59,6 +59,47 @@ struct MomentsReducer {
   static double square(complex128 x) { return x.real() * x.real() + x.imag() * x.imag(); }
 };
 
+// Columns that lie side by side, in blocks of rows: all means of a block come before the
+// deviations.
+void reduce_columns(const ReducePlan& plan, const float* in, Moments<double>* results) {
+  constexpr int64_t kColumns = 64;
+  constexpr int64_t kRows = 512;
+  const int64_t inner = plan.kept_sizes.back();
+  const int64_t tiles = (inner + kColumns - 1) / kColumns;
+  const MomentsReducer<float> reducer;
+  const FloatFolds& folds = float_folds();
+  const int64_t grain = std::max<int64_t>(1, 32768 / (plan.count * kColumns));
+  parallel_for(0, plan.outputs / inner * tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      poll_interrupt();
+      const int64_t output = t / tiles * inner + t % tiles * kColumns;
+      const int64_t width = std::min(kColumns, inner - t % tiles * kColumns);
+      const float* base = in + plan.output_offset(output);
+      std::vector<reduce_detail::Cascade<MomentsReducer<float>>> cascades(
+          static_cast<size_t>(width), reduce_detail::Cascade<MomentsReducer<float>>(reducer));
+      for (int64_t first = 0; first < plan.count; first += kRows) {
+        const int64_t rows = std::min(kRows, plan.count - first);
+        const float* block = base + first * plan.run_stride();
+        std::array<double, kColumns> mean{};
+        std::array<double, kColumns> squares{};
+        folds.add_wide_rows(block, rows, plan.run_stride(), width, mean.data());
+        for (double& sum : mean) sum /= static_cast<double>(rows);
+        folds.add_wide_squares_rows(block, rows, plan.run_stride(), width, mean.data(),
+                                    squares.data());
+        for (int64_t j = 0; j < width; ++j)
+          cascades[j].push({mean[j], squares[j], static_cast<double>(rows)});
+      }
+      for (int64_t j = 0; j < width; ++j) results[output + j] = cascades[j].result();
+    }
+  });
+}
+
+bool has_columns(const ReducePlan& plan) {
+  return plan.outputs > 0 && plan.count > 1 && plan.reduced_sizes.size() == 1 &&
+         plan.run_stride() != 1 && !plan.kept_sizes.empty() && plan.kept_strides.back() == 1 &&
+         plan.kept_sizes.back() >= 4;
+}
+
 struct MomentResults {
   Tensor spread;  // Variance or standard deviation.
   Tensor mean;
@@ -82,7 +123,12 @@ MomentResults moments(const Tensor& self, const ReduceDims& dims,
     using Real = decltype(std::abs(T{}));
     using Spread = std::conditional_t<kIsComplex<T>, Real, T>;
     std::vector<typename Reducer::Acc> results(static_cast<size_t>(plan.outputs));
-    reduce(Reducer{}, plan, self.data<T>(), results.data());
+    bool is_done = false;
+    if constexpr (std::is_same_v<T, float>) {
+      is_done = has_columns(plan);
+      if (is_done) reduce_columns(plan, self.data<T>(), results.data());
+    }
+    if (!is_done) reduce(Reducer{}, plan, self.data<T>(), results.data());
     auto* spread = out.spread.data<Spread>();
     T* mean = out.mean.data<T>();
     for (size_t i = 0; i < results.size(); ++i) {

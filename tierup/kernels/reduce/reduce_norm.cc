@@ -7,6 +7,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
 #include "tierup/kernels/shape/view.h"
@@ -66,10 +67,24 @@ struct NormReducer {
     else
       return a + b;
   }
+  static constexpr bool kVectorised =
+      std::is_same_v<T, float> && (kKind == Norm::kEuclidean || kKind == Norm::kSum);
   Acc block(const In* p, int64_t count, int64_t stride) const {
+    if constexpr (kVectorised) {
+      const FloatFolds& folds = float_folds();
+      if (stride == 1 && count >= 64)
+        return (kKind == Norm::kEuclidean ? folds.squares : folds.magnitudes)(p, count);
+    }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [this](Acc a, Acc b) { return merge(a, b); });
+  }
+  // A tile of neighbouring outputs, some rows at once.
+  void fold_rows(const float* rows, int64_t count, int64_t stride, int64_t width, float* tile) const
+      requires(kVectorised) {
+    const FloatFolds& folds = float_folds();
+    (kKind == Norm::kEuclidean ? folds.add_square_rows : folds.add_magnitude_rows)(
+        rows, count, stride, width, tile);
   }
   Out finish(Acc acc) const {
     if constexpr (kKind == Norm::kEuclidean)

@@ -1,10 +1,13 @@
 // Places of extrema: max.dim, min.dim, argmax and argmin, lane by lane.
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 #include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce_extremum.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -46,6 +49,27 @@ void find_in_lane(const char* lane, int64_t count, int64_t step, T& best, int64_
   }
 }
 
+// A dense lane of floats: block by block the extremum first, and then where it is in the one block
+// that has it.
+template <bool kMax>
+void find_in_dense_lane(const float* lane, int64_t count, float& best, int64_t& place) {
+  constexpr int64_t kBlock = 4096;
+  const FloatFolds& folds = float_folds();
+  int64_t start = 0;
+  best = 0;
+  for (int64_t first = 0; first < count; first += kBlock) {
+    if (first % (kBlock * 4096) == 0 && first > 0) poll_interrupt();
+    const int64_t n = std::min(kBlock, count - first);
+    const float found = (kMax ? folds.max : folds.min)(lane + first, n);
+    if (first > 0 && !takes_place<kMax>(found, best)) continue;
+    best = found;
+    start = first;
+    if (is_nan(found)) break;
+  }
+  place = start + folds.first_equal(lane + start, std::min(kBlock, count - start), best);
+  best = lane[place];  // Of zeros the first has the sign.
+}
+
 // Lanes that lie side by side: rows of `width` neighbouring elements are compared at once.
 template <bool kMax, typename T>
 void find_in_rows(const T* rows, int64_t count, int64_t stride, int64_t width, T* best,
@@ -62,26 +86,71 @@ void find_in_rows(const T* rows, int64_t count, int64_t stride, int64_t width, T
   }
 }
 
+// Of floats, some rows at a time over all of the columns.
+template <bool kMax>
+void find_in_float_rows(const float* rows, int64_t count, int64_t stride, int64_t width,
+                        float* best, int64_t* place) {
+  constexpr int64_t kTile = 64;
+  constexpr int64_t kRows = 32;
+  std::vector<int32_t> places(static_cast<size_t>(width));
+  std::copy_n(rows, width, best);
+  const auto find = kMax ? float_folds().find_max_in_rows : float_folds().find_min_in_rows;
+  for (int64_t first = 1; first < count; first += kRows) {
+    for (int64_t j = 0; j < width; j += kTile) {
+      find(rows + first * stride + j, std::min(kRows, count - first), stride,
+           std::min(kTile, width - j), static_cast<int32_t>(first), best + j, places.data() + j);
+    }
+  }
+  std::copy(places.begin(), places.end(), place);
+}
+
+// Columns [begin, end) of each of some contiguous blocks of [count, inner] elements.
+template <bool kMax, typename T>
+void find_in_columns(const T* block, int64_t count, int64_t inner, int64_t begin, int64_t end,
+                     T* best, int64_t* place) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (count <= std::numeric_limits<int32_t>::max()) {
+      return find_in_float_rows<kMax>(block + begin, count, inner, end - begin, best + begin,
+                                      place + begin);
+    }
+  }
+  find_in_rows<kMax>(block + begin, count, inner, end - begin, best + begin, place + begin);
+}
+
 template <bool kMax, typename T>
 void find_extrema(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices) {
+  constexpr int64_t kColumns = 64;  // Side by side, worth a thread's own.
   const int64_t count = self.sizes()[d];
   int64_t inner = 1;
   for (int64_t i = d + 1; i < self.dim(); ++i) inner *= self.sizes()[i];
   if (self.is_contiguous() && inner >= 4) {
+    const int64_t pieces = (inner + kColumns - 1) / kColumns;
     const int64_t outer = values.numel() / inner;
-    parallel_for(
-        0, outer, std::max<int64_t>(1, 32768 / (count * inner)), [&](int64_t begin, int64_t end) {
-          for (int64_t o = begin; o < end; ++o) {
-            find_in_rows<kMax>(self.data<T>() + o * count * inner, count, inner, inner,
-                               values.data<T>() + o * inner, indices.data<int64_t>() + o * inner);
-          }
-        });
+    const int64_t piece_work = count * std::min(inner, kColumns);
+    parallel_for(0, outer * pieces, std::max<int64_t>(1, 32768 / piece_work),
+                 [&](int64_t begin, int64_t end) {
+                   while (begin < end) {
+                     const int64_t o = begin / pieces;
+                     const int64_t last = std::min(end, (o + 1) * pieces);
+                     find_in_columns<kMax>(
+                         self.data<T>() + o * count * inner, count, inner,
+                         begin % pieces * kColumns, std::min(inner, (last - o * pieces) * kColumns),
+                         values.data<T>() + o * inner, indices.data<int64_t>() + o * inner);
+                     begin = last;
+                   }
+                 });
     return;
   }
   const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
   loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
-    find_in_lane<kMax>(lane[0], count, loop.step(0), *reinterpret_cast<T*>(lane[1]),
-                       *reinterpret_cast<int64_t*>(lane[2]));
+    auto& best = *reinterpret_cast<T*>(lane[1]);
+    auto& place = *reinterpret_cast<int64_t*>(lane[2]);
+    if constexpr (std::is_same_v<T, float>) {
+      if (loop.step(0) == sizeof(float) && count >= kColumns)
+        return find_in_dense_lane<kMax>(reinterpret_cast<const float*>(lane[0]), count, best,
+                                        place);
+    }
+    find_in_lane<kMax>(lane[0], count, loop.step(0), best, place);
   });
 }
 

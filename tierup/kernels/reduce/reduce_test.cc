@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -38,6 +39,12 @@ Tensor noisy(const IntVector& sizes) {
   return x;
 }
 
+Tensor negated(const Tensor& x) {
+  Tensor result = clone(x);
+  for (int64_t i = 0; i < x.numel(); ++i) result.data<float>()[i] = -x.data<float>()[i];
+  return result;
+}
+
 TEST(Sum, IsAccurateOverManyElements) {
   const Tensor x = noisy({1 << 20});
   double exact = 0;
@@ -67,9 +74,15 @@ TEST(Sum, HasTheSameBitsForAnyInstructionSet) {
     for (const int64_t dim : {0, 1}) {
       results.push_back(values_of<float>(sum(x, IntVector{dim}, false, std::nullopt)));
       results.push_back(values_of<float>(amax(x, {dim}, false)));
+      results.push_back(values_of<float>(prod(x, IntVector{dim}, false, std::nullopt)));
+      results.push_back(values_of<float>(var(x, IntVector{dim}, std::nullopt, false)));
+      for (const int64_t order : {1, 2})
+        results.push_back(
+            values_of<float>(vector_norm(x, Scalar(order), IntVector{dim}, false, std::nullopt)));
     }
   }
-  for (size_t i = 4; i < results.size(); ++i) EXPECT_EQ(results[i], results[i % 4]);
+  for (size_t i = 12; i < results.size(); ++i) EXPECT_EQ(results[i], results[i % 12]);
+  limit_instruction_set(InstructionSet::kAvx512);
 }
 
 // A column's result is that among 64, which are folded together; fewer than four are runs.
@@ -177,10 +190,71 @@ TEST(Extremum, TakesTheFirstOfEquals) {
   EXPECT_EQ(values_of<float>(values), (Floats{5, 2}));
 }
 
+// [count, width] along both dimensions, of few values and now and then NaN, at each instruction
+// set.
+TEST(Extremum, IsAtTheFirstPlaceThatHasIt) {
+  const auto check = [](int64_t count, int64_t width, float rare) {
+    Tensor x = Tensor::empty(IntVector{count, width}, ScalarType::kFloat);
+    uint32_t state = 11;
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      state = state * 1664525U + 1013904223U;
+      const auto draw = state >> 8U;
+      x.data<float>()[i] = draw % 991 == 0 ? rare
+                           : draw % 3 == 0 ? -0.0F
+                                           : static_cast<float>(draw % 7) - 6;
+    }
+    for (const int64_t dim : {0, 1}) {
+      const auto [values, places] = max_dim(x, dim, false);
+      const auto [least, least_places] = min_dim(negated(x), dim, false);
+      const int64_t lanes = dim == 0 ? width : count;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const float* at = x.data<float>() + (dim == 0 ? lane : lane * width);
+        const int64_t step = dim == 0 ? width : 1;
+        int64_t best = 0;
+        for (int64_t i = 1; i < (dim == 0 ? count : width); ++i) {
+          if (std::isnan(at[best * step])) break;
+          if (at[i * step] > at[best * step] || std::isnan(at[i * step])) best = i;
+        }
+        ASSERT_EQ(places.data<int64_t>()[lane], best) << count << " x " << width << ", " << dim;
+        ASSERT_EQ(least_places.data<int64_t>()[lane], best) << count << " x " << width;
+        ASSERT_EQ(std::bit_cast<uint32_t>(values.data<float>()[lane]),
+                  std::bit_cast<uint32_t>(at[best * step]));
+        ASSERT_TRUE(least.data<float>()[lane] == -at[best * step] || std::isnan(at[best * step]));
+      }
+    }
+  };
+  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (const float rare : {1.0F, kNan}) {
+      for (const int64_t width : {4, 15, 16, 17, 64, 70, 150}) {
+        for (const int64_t count : {1, 2, 33, 34, 100}) check(count, width, rare);
+      }
+      check(3, 9000, rare);
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+}
+
 TEST(Extremum, RefusesAnEmptyDimension) {
   EXPECT_EQ(message_of([] { max(counted({0})); }),
             "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument.");
+}
+
+TEST(Moments, OfColumnsAreThoseOfTheirTurnedRows) {
+  for (const int64_t rows : {2, 511, 1300}) {
+    for (const int64_t width : {4, 37, 150}) {
+      const Tensor x = noisy({rows, width});
+      const auto [spread, center] = var_mean(x, IntVector{0}, std::nullopt, false);
+      const Tensor turned = clone(transpose(x, 0, 1), MemoryFormat::kContiguous);
+      const auto [wanted, mean_wanted] = var_mean(turned, IntVector{1}, std::nullopt, false);
+      for (int64_t j = 0; j < width; ++j) {
+        ASSERT_NEAR(spread.data<float>()[j], wanted.data<float>()[j],
+                    wanted.data<float>()[j] * 1e-6);
+        ASSERT_NEAR(center.data<float>()[j], mean_wanted.data<float>()[j], 1e-6);
+      }
+    }
+  }
 }
 
 TEST(Moments, SurviveALargeMean) {

@@ -1,6 +1,8 @@
 #include "tierup/kernels/reduce/searchsorted.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <vector>
 
 #include "tierup/base/parallel.h"
@@ -14,19 +16,37 @@
 namespace tierup::kernels {
 namespace {
 
-// The comparisons are negated so that NaN goes behind all numbers, and every value before NaN.
-// Where a search goes is as good as random: it is computed, not branched on.
-template <typename T>
-int64_t find_place(const T* sorted, int64_t count, T value, bool right) {
-  int64_t low = 0;
-  while (count > 0) {
-    const int64_t half = count / 2;
-    const T middle = sorted[low + half];
-    const int64_t goes_on = static_cast<int64_t>(right ? !(middle > value) : !(middle >= value));
-    low += goes_on * (half + 1);
-    count = half - (goes_on & ~count & 1);  // What is behind an even count's middle is one less.
+constexpr int64_t kGrain = 16384;  // Comparisons worth a thread.
+
+// The places of kValues values in one sorted sequence. The comparisons are negated so that NaN goes
+// behind all numbers, and every value before NaN. Where a search goes is as good as random: it is
+// computed, not branched on; and since all searches take the same number of steps, several go on
+// side by side while each waits for its element.
+template <bool kRight, int kValues, typename T>
+void find_places(const T* sorted, int64_t count, const T* value, int64_t* place) {
+  std::array<int64_t, kValues> low{};
+  const auto go_on = [&](int64_t at, int64_t by) {
+    for (int k = 0; k < kValues; ++k) {
+      const T middle = sorted[low[k] + at];
+      const bool goes_on = kRight ? !(middle > value[k]) : !(middle >= value[k]);
+      low[k] += -static_cast<int64_t>(goes_on) & by;
+    }
+  };
+  for (int64_t left = count; left > 0;) {
+    const int64_t half = (left + 1) / 2;
+    go_on(half - 1, half);
+    left -= half;
   }
-  return low;
+  for (int k = 0; k < kValues; ++k) place[k] = low[k];
+}
+
+template <bool kRight, typename T>
+void find_all(const T* sorted, int64_t count, const T* value, int64_t values, int64_t* place) {
+  constexpr int kAtOnce = 8;
+  int64_t i = 0;
+  for (; i + kAtOnce <= values; i += kAtOnce)
+    find_places<kRight, kAtOnce>(sorted, count, value + i, place + i);
+  for (; i < values; ++i) find_places<kRight, 1>(sorted, count, value + i, place + i);
 }
 
 void check_shapes(const Tensor& sequence, const Tensor& values) {
@@ -78,10 +98,15 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32
     const T* bounds = sorted.data<T>();
     const T* value = wanted.data<T>();
     int64_t* place = out.data<int64_t>();
-    parallel_for(0, out.numel(), 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T* own = sequence.dim() == 1 ? bounds : bounds + i / row * count;
-        place[i] = find_place(own, count, value[i], behind);
+    const bool is_shared = sequence.dim() == 1;
+    const int64_t steps = std::bit_width(static_cast<uint64_t>(count)) + 1;
+    parallel_for(0, out.numel(), kGrain / steps, [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        const int64_t values = is_shared ? end - begin : std::min(end - begin, row - begin % row);
+        const T* own = is_shared ? bounds : bounds + begin / row * count;
+        (behind ? find_all<true, T> : find_all<false, T>)(own, count, value + begin, values,
+                                                          place + begin);
+        begin += values;
       }
     });
   });

@@ -1,6 +1,8 @@
 // Distinct elements and slices: aten::unique and its kin.
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "tierup/kernels/indexing/index_select.h"
@@ -42,6 +44,25 @@ Groups group(const std::vector<int64_t>& order, const Equal& equal) {
   return groups;
 }
 
+// The order of integers whose values lie so close together that a count of each takes no more room
+// than they do; none if they do not.
+template <typename T>
+std::optional<std::vector<int64_t>> counted_order(const T* items, int64_t count) {
+  if (count == 0) return std::nullopt;
+  const auto [least, most] = std::minmax_element(items, items + count);
+  const uint64_t range = static_cast<uint64_t>(*most) - static_cast<uint64_t>(*least);
+  if (range >= static_cast<uint64_t>(count)) return std::nullopt;
+  const auto value_of = [&, low = static_cast<uint64_t>(*least)](int64_t i) {
+    return static_cast<size_t>(static_cast<uint64_t>(items[i]) - low);
+  };
+  std::vector<int64_t> starts(range + 2, 0);
+  for (int64_t i = 0; i < count; ++i) ++starts[value_of(i) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) order[static_cast<size_t>(starts[value_of(i)]++)] = i;
+  return order;
+}
+
 // The groups of `count` items of `width` elements each, sorted first if `sorted`.
 Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorted) {
   std::vector<int64_t> order(static_cast<size_t>(count));
@@ -49,7 +70,14 @@ Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorte
   return dispatch_real(items.dtype(), "unique", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* p = items.data<T>();
-    if (sorted) {
+    bool is_in_order = !sorted;
+    if constexpr (std::is_integral_v<T>) {
+      if (auto counted = width == 1 && sorted ? counted_order(p, count) : std::nullopt) {
+        order = *std::move(counted);
+        is_in_order = true;
+      }
+    }
+    if (!is_in_order) {
       sort_asking(
           count,
           [&](int64_t a, int64_t b) {

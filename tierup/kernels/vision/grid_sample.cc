@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
 
@@ -67,12 +68,12 @@ int64_t index_of(T x, int64_t size) {
   return x >= 0 && x < static_cast<T>(size) ? static_cast<int64_t>(x) : -1;
 }
 
-constexpr int kMaxTaps = 64;  // Cubic in three dimensions.
-template <typename T>
+// The points of the input that one of the result is made of, kMost at most.
+template <typename T, int kMost>
 struct Taps {
-  int count = 0;
-  int64_t offset[kMaxTaps];
-  T weight[kMaxTaps];
+  int64_t count = 0;
+  int64_t offset[kMost];
+  T weight[kMost];
   void add(int64_t at, T w) {
     offset[count] = at;
     weight[count++] = w;
@@ -81,7 +82,7 @@ struct Taps {
 
 // Position p[0] is x, p[1] y, p[2] z.
 template <typename T>
-Taps<T> linear_taps(const Sampler& s, const T* p) {
+Taps<T, 8> linear_taps(const Sampler& s, const T* p) {
   T low[3] = {};
   T part[3] = {};
   for (int64_t d = 0; d < s.rank; ++d) {
@@ -90,7 +91,7 @@ Taps<T> linear_taps(const Sampler& s, const T* p) {
     low[d] = std::floor(x);
     part[d] = x - low[d];
   }
-  Taps<T> taps;
+  Taps<T, 8> taps;
   for (int corner = 0; corner < (1 << s.rank); ++corner) {
     T weight = 1;
     int64_t offset = 0;
@@ -135,11 +136,11 @@ struct Neighbours {
 
 // linear_taps of images, which most are.
 template <typename T>
-Taps<T> bilinear_taps(const Sampler& s, const T* p) {
+Taps<T, 4> bilinear_taps(const Sampler& s, const T* p) {
   const Neighbours<T> x(s, p[0], 2);
   const Neighbours<T> y(s, p[1], 1);
   const int64_t corner = y.low * x.size + x.low;
-  Taps<T> taps;
+  Taps<T, 4> taps;
   if (x.has_low() && y.has_low()) taps.add(corner, (1 - x.part) * (1 - y.part));
   if (x.has_high() && y.has_low()) taps.add(corner + 1, x.part * (1 - y.part));
   if (x.has_low() && y.has_high()) taps.add(corner + x.size, (1 - x.part) * y.part);
@@ -148,8 +149,8 @@ Taps<T> bilinear_taps(const Sampler& s, const T* p) {
 }
 
 template <typename T>
-Taps<T> nearest_taps(const Sampler& s, const T* p) {
-  Taps<T> taps;
+Taps<T, 1> nearest_taps(const Sampler& s, const T* p) {
+  Taps<T, 1> taps;
   int64_t offset = 0;
   int64_t stride = 1;
   for (int64_t d = 0; d < s.rank; ++d) {
@@ -172,8 +173,9 @@ std::array<T, 4> cubic_weights(T t) {
   return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
+constexpr int kCubicTaps = 64;  // In three dimensions.
 template <typename T>
-Taps<T> cubic_taps(const Sampler& s, const T* p) {
+Taps<T, kCubicTaps> cubic_taps(const Sampler& s, const T* p) {
   constexpr int64_t kReach = 4;
   std::array<std::array<T, kReach>, 3> weight{};
   std::array<std::array<int64_t, kReach>, 3> offset{};
@@ -190,7 +192,7 @@ Taps<T> cubic_taps(const Sampler& s, const T* p) {
     stride *= size;
   }
   if (s.rank == 2) weight[2][0] = 1;
-  Taps<T> taps;
+  Taps<T, kCubicTaps> taps;
   for (size_t k = 0; k < (s.rank == 2 ? 1 : kReach); ++k) {
     for (size_t i = 0; i < kReach; ++i) {
       for (size_t j = 0; j < kReach; ++j) {
@@ -203,25 +205,41 @@ Taps<T> cubic_taps(const Sampler& s, const T* p) {
   return taps;
 }
 
-// taps_at(position) says which points of the input one of the result is made of.
+// One point of a plane.
+template <typename T, int kMost>
+T sum_taps(const Taps<T, kMost>& taps, const T* plane) {
+  T sum = 0;
+  if (taps.count == kMost) {
+    for (int k = 0; k < kMost; ++k) sum += plane[taps.offset[k]] * taps.weight[k];
+  } else {
+    for (int64_t k = 0; k < taps.count; ++k) sum += plane[taps.offset[k]] * taps.weight[k];
+  }
+  return sum;
+}
+
+// taps_at(position) says which points of the input one of the result is made of. It is asked once
+// for a block of points, which then are gone through channel by channel: a plane stays in a cache.
 template <typename T, typename TapsAt>
 void sample(const Sampler& s, int64_t batch, const T* input, const T* grid, T* out,
             const TapsAt& taps_at) {
+  using PointTaps = decltype(taps_at(grid));
+  // The taps of a block have half of the second level, planes the other.
+  const int64_t block = std::max<int64_t>(
+      1, cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(PointTaps)));
   const int64_t grain = std::max<int64_t>(1, 4096 / s.channels);
   parallel_for(0, batch * s.out_points, grain, [&](int64_t begin, int64_t end) {
+    std::vector<PointTaps> taps(static_cast<size_t>(std::min(block, end - begin)));
     while (begin < end) {
-      const int64_t image = begin / s.out_points * s.channels;
       const int64_t first = begin % s.out_points;
-      const int64_t last = std::min(s.out_points, first + end - begin);
-      for (int64_t i = first; i < last; ++i, ++begin) {
-        const Taps<T> taps = taps_at(grid + begin * s.rank);
-        for (int64_t c = image; c < image + s.channels; ++c) {
-          const T* plane = input + c * s.in_points;
-          T sum = 0;
-          for (int k = 0; k < taps.count; ++k) sum += plane[taps.offset[k]] * taps.weight[k];
-          out[c * s.out_points + i] = sum;
-        }
+      const int64_t count = std::min({block, s.out_points - first, end - begin});
+      for (int64_t i = 0; i < count; ++i) taps[i] = taps_at(grid + (begin + i) * s.rank);
+      const int64_t image = begin / s.out_points * s.channels;
+      for (int64_t c = image; c < image + s.channels; ++c) {
+        const T* plane = input + c * s.in_points;
+        T* to = out + c * s.out_points + first;
+        for (int64_t i = 0; i < count; ++i) to[i] = sum_taps(taps[i], plane);
       }
+      begin += count;
     }
   });
 }

@@ -1,0 +1,31 @@
+// Whether indices lie inside of a dimension.
+#pragma once
+
+#include <cstdint>
+
+#include "tierup/base/error.h"
+
+namespace tierup::kernels {
+
+inline bool is_in_range(int64_t index, int64_t size) {
+  return static_cast<uint64_t>(index) < static_cast<uint64_t>(size);
+}
+
+// Throws kOutOfRange for an index that is not in [0, size) of dimension `dim`.
+[[noreturn]] inline void fail_index(int64_t index, int64_t dim, int64_t size) {
+  fail(ErrorCode::kOutOfRange, "index {} is out of bounds for dimension {} with size {}", index,
+       dim, size);
+}
+
+// The place of the first of `count` indices, `step` apart, that is not in [0, size); -1 if all are.
+inline int64_t first_out_of_range(const int64_t* index, int64_t count, int64_t size,
+                                  int64_t step = 1) {
+  bool all_inside = true;
+  for (int64_t i = 0; i < count; ++i) all_inside &= is_in_range(index[i * step], size);
+  if (all_inside) return -1;
+  int64_t i = 0;
+  while (is_in_range(index[i * step], size)) ++i;
+  return i;
+}
+
+}  // namespace tierup::kernels
