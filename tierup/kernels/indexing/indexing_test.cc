@@ -307,6 +307,17 @@ TEST(Searching, FindsThePlaceOfEachOfManyValues) {
   }
 }
 
+TEST(Searching, LooksWherePyTorchDoesAmongNaNs) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor values = make_tensor<float>({4}, {0.5F, 1.5F, 2.5F, nan});
+  const Tensor half = make_tensor<float>({4}, {1, 2, nan, nan});
+  const Tensor most = make_tensor<float>({6}, {1, nan, nan, nan, nan, nan});
+  for (const bool right : {false, true}) {
+    EXPECT_EQ(values_of<int64_t>(bucketize(values, half, false, right)), (Longs{4, 4, 4, 4}));
+    EXPECT_EQ(values_of<int64_t>(bucketize(values, most, false, right)), (Longs{6, 6, 6, 6}));
+  }
+}
+
 TEST(GridSampling, OfManyPointsAndChannelsIsThatOfEach) {
   const int64_t side = 120;  // More points than are done at once.
   const Tensor image = counted({1, 3, 5, 4});

@@ -40,10 +40,29 @@ void find_places(const T* sorted, int64_t count, const T* value, int64_t* place)
   for (int k = 0; k < kValues; ++k) place[k] = low[k];
 }
 
+// Behind numbers, NaN is no number's bound: where a search ends depends on the elements that it
+// looks at, which are those of PyTorch's here.
+template <bool kRight, typename T>
+int64_t find_place(const T* sorted, int64_t count, T value) {
+  int64_t low = 0;
+  while (count > 0) {
+    const int64_t half = count / 2;
+    const T middle = sorted[low + half];
+    const bool goes_on = kRight ? !(middle > value) : !(middle >= value);
+    if (goes_on) low += half + 1;
+    count = goes_on ? count - half - 1 : half;
+  }
+  return low;
+}
+
 template <bool kRight, typename T>
 void find_all(const T* sorted, int64_t count, const T* value, int64_t values, int64_t* place) {
   constexpr int kAtOnce = 8;
   int64_t i = 0;
+  if (count > 0 && value_is_nan(sorted[count - 1])) {
+    for (; i < values; ++i) place[i] = find_place<kRight>(sorted, count, value[i]);
+    return;
+  }
   for (; i + kAtOnce <= values; i += kAtOnce)
     find_places<kRight, kAtOnce>(sorted, count, value + i, place + i);
   for (; i < values; ++i) find_places<kRight, 1>(sorted, count, value + i, place + i);
