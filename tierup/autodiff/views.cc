@@ -30,29 +30,20 @@ struct Part {
         dtype(base.dtype) {}
 };
 
-IValue call_one(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext& context) {
-  const ops::Op& op = ops::named_op(name);
-  const auto& wanted = op.schema().arguments;
-  for (size_t i = args.size(); i < wanted.size(); ++i) args.push_back(*wanted[i].default_value);
-  IValue result;
-  call_row(op, args, {&result, 1}, context);
-  return result;
-}
-
 // A tensor laid out as the base, holding `gradient`, or zeros if that is undefined.
 Tensor like_base(const Part& part, const Tensor& gradient, ops::RunContext& context) {
-  const IValue fresh = call_one("aten::empty_strided",
-                                {make_int_list(part.base_sizes), make_int_list(part.base_strides),
-                                 static_cast<int64_t>(part.dtype)},
-                                context);
-  if (!gradient.defined()) return call_one("aten::zero_", {fresh}, context).to_tensor();
-  return call_one("aten::copy_", {fresh, gradient}, context).to_tensor();
+  const IValue fresh = call_named("aten::empty_strided",
+                                  {make_int_list(part.base_sizes), make_int_list(part.base_strides),
+                                   static_cast<int64_t>(part.dtype)},
+                                  context);
+  if (!gradient.defined()) return call_named("aten::zero_", {fresh}, context).to_tensor();
+  return call_named("aten::copy_", {fresh, gradient}, context).to_tensor();
 }
 
 Tensor cut_out(const Part& part, const Tensor& whole, ops::RunContext& context) {
-  return call_one("aten::as_strided",
-                  {whole, make_int_list(part.sizes), make_int_list(part.strides), part.offset},
-                  context)
+  return call_named("aten::as_strided",
+                    {whole, make_int_list(part.sizes), make_int_list(part.strides), part.offset},
+                    context)
       .to_tensor();
 }
 
@@ -65,7 +56,7 @@ class PartNode final : public Node {
   Gradients run(std::span<const Tensor> cotangents, ops::RunContext& context, bool /*keep*/,
                 RunningSums* /*sums*/) override {
     Tensor whole = like_base(part_, {}, context);
-    call_one("aten::copy_", {cut_out(part_, whole, context), cotangents[0]}, context);
+    call_named("aten::copy_", {cut_out(part_, whole, context), cotangents[0]}, context);
     return {std::move(whole)};
   }
 
@@ -92,12 +83,12 @@ class RouteNode final : public Node {
                 RunningSums* /*sums*/) override {
     Tensor whole = like_base(part_, cotangents[0], context);
     const Tensor written = cut_out(part_, whole, context);
-    const Tensor gradient = call_one("aten::clone", {written}, context).to_tensor();
+    const Tensor gradient = call_named("aten::clone", {written}, context).to_tensor();
     Gradients given = call_->run({&gradient, 1}, context, keep, nullptr);
     if (written_ >= 0 && given[static_cast<size_t>(written_)].defined()) {
-      call_one("aten::copy_", {written, given[static_cast<size_t>(written_)]}, context);
+      call_named("aten::copy_", {written, given[static_cast<size_t>(written_)]}, context);
     } else {
-      call_one("aten::zero_", {written}, context);
+      call_named("aten::zero_", {written}, context);
     }
     if (written_ >= 0) given.erase(given.begin() + written_);
     if (has_base_) given.insert(given.begin(), std::move(whole));
