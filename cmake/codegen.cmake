@@ -1,16 +1,44 @@
 # The code generator: a shared object of its own, the only one that links LLVM. It is loaded when a
 # compile job first needs it, so nothing else depends on it. LLVM is found by header and library:
-# its package file wants development packages of everything that LLVM itself links.
+# its package file wants development packages of everything that LLVM itself links. The parts that it
+# uses are linked in (decision 0042), or the whole shared library where those cannot be had.
+function(tierup_find_llvm_parts result)
+  set(${result} "" PARENT_SCOPE)
+  find_program(LLVM_CONFIG NAMES llvm-config-19 llvm-config HINTS /usr/lib/llvm-19/bin)
+  find_library(ZSTD_LIBRARY zstd)
+  if(CMAKE_CROSSCOMPILING OR NOT LLVM_CONFIG OR NOT ZSTD_LIBRARY)
+    return()
+  endif()
+  # Fails if a file is missing.
+  execute_process(COMMAND ${LLVM_CONFIG} --link-static --libfiles orcjit passes nativecodegen
+                  OUTPUT_VARIABLE files OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status
+                  ERROR_QUIET)
+  execute_process(COMMAND ${LLVM_CONFIG} --version OUTPUT_VARIABLE version ERROR_QUIET)
+  if(status EQUAL 0 AND version MATCHES "^19\\.")
+    separate_arguments(files UNIX_COMMAND "${files}")
+    set(${result} ${files} ${ZSTD_LIBRARY} ZLIB::ZLIB PARENT_SCOPE)
+  endif()
+endfunction()
+
 if(TIERUP_LLVM)
   find_path(LLVM_INCLUDE_DIR llvm/ExecutionEngine/Orc/LLJIT.h HINTS /usr/lib/llvm-19/include)
-  find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS /usr/lib/llvm-19/lib)
-  if(LLVM_INCLUDE_DIR AND LLVM_LIBRARY)
+  tierup_find_llvm_parts(llvm_parts)
+  if(NOT llvm_parts)
+    find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS /usr/lib/llvm-19/lib)
+  endif()
+  if(LLVM_INCLUDE_DIR AND (llvm_parts OR LLVM_LIBRARY))
     file(GLOB codegen_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tierup/codegen/llvm/*.cc)
     tierup_unite(codegen_llvm codegen_sources)
     add_library(tierup_codegen_llvm MODULE ${codegen_sources})
     target_include_directories(tierup_codegen_llvm PRIVATE ${CMAKE_SOURCE_DIR})
     target_include_directories(tierup_codegen_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIR})
-    target_link_libraries(tierup_codegen_llvm PRIVATE ${LLVM_LIBRARY})
+    if(llvm_parts)
+      # Another LLVM may be in the process: no name of this one is seen.
+      target_link_options(tierup_codegen_llvm PRIVATE -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--as-needed)
+      target_link_libraries(tierup_codegen_llvm PRIVATE ${llvm_parts})
+    else()
+      target_link_libraries(tierup_codegen_llvm PRIVATE ${LLVM_LIBRARY})
+    endif()
     set_target_properties(tierup_codegen_llvm PROPERTIES
       PREFIX "lib" OUTPUT_NAME tierup_codegen LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
     if(TARGET codegen_test)

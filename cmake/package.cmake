@@ -7,7 +7,7 @@ set(TIERUP_LICENSED
   libboost${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}-dev libcli11-dev libkissfft-dev  # Compiled in.
   libdnnl-dev libfmt-dev libsimdjson-dev zlib1g libgomp1 libstdc++6 libgcc-s1)  # Linked.
 if(TARGET tierup_codegen_llvm)
-  list(APPEND TIERUP_LICENSED libllvm19)
+  list(APPEND TIERUP_LICENSED libllvm19 libzstd1)
 endif()
 set(TIERUP_DOC_DIR share/doc/tierup)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${TIERUP_DOC_DIR})

@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   build-essential cmake ninja-build ccache mold git python3
   libfmt-dev libcli11-dev libsimdjson-dev zlib1g-dev libboost-dev
-  libdnnl-dev libkissfft-dev llvm-19-dev libopenblas0-serial liblapack3
+  libdnnl-dev libkissfft-dev llvm-19-dev libzstd-dev libopenblas0-serial liblapack3
   libgtest-dev libgmock-dev librapidcheck-dev
 )
 if [ "${1:-}" = "--ci" ]; then

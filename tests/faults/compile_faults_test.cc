@@ -3,7 +3,8 @@
 //
 // Counted and refused by this program's own operator new and aligned allocations, in all threads
 // but the caller's. Each fault has a process of its own, since some are for good. Not refused is
-// what oneDNN and LLVM ask for, which are not made to go on without (base/headroom.h).
+// what oneDNN and the code generator, which has LLVM in it, ask for while they compile: these are
+// not made to go on without (base/headroom.h).
 #include <execinfo.h>
 #include <link.h>
 #include <malloc.h>
@@ -20,6 +21,7 @@
 #include <new>
 
 #include "tierup/base/sanitizers.h"
+#include "tierup/codegen/compile_groups.h"
 #include "tierup/codegen/library.h"
 #include "tierup/tier/tiered_graph_fixture.h"
 
@@ -29,9 +31,10 @@ std::atomic<int64_t> asked{0};           // Allocations of jobs so far.
 std::atomic<int64_t> first_refused{-1};  // -1: none is.
 std::atomic<int64_t> refusals_left{0};
 std::atomic<bool> was_refused{false};
+std::atomic<bool> are_libraries_refused{false};
 thread_local bool is_caller = false;
 
-// The code of oneDNN and LLVM, of which the latter is loaded late.
+// The code of oneDNN, the code generator and LLVM, of which the latter two are loaded late.
 struct Libraries {
   struct Range {
     uintptr_t begin, end;
@@ -41,9 +44,8 @@ struct Libraries {
 
   static int add(dl_phdr_info* info, size_t, void* all) {
     auto& self = *static_cast<Libraries*>(all);
-    if (std::strstr(info->dlpi_name, "libdnnl") == nullptr &&
-        std::strstr(info->dlpi_name, "libLLVM") == nullptr)
-      return 0;
+    const auto is = [&](const char* name) { return std::strstr(info->dlpi_name, name) != nullptr; };
+    if (!is("libdnnl") && !is("libtierup_codegen") && !is("libLLVM")) return 0;
     for (int i = 0; i < info->dlpi_phnum && self.count < self.ranges.size(); ++i) {
       const auto& header = info->dlpi_phdr[i];
       if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
@@ -75,7 +77,7 @@ bool refuse() {
   if (first < 0 || number < first || refusals_left.load() <= 0) return false;
   // What looking asks for itself is granted.
   is_caller = true;
-  const bool is_granted = is_asked_by_a_library();
+  const bool is_granted = !are_libraries_refused.load() && is_asked_by_a_library();
   is_caller = false;
   if (is_granted || refusals_left.fetch_sub(1) <= 0) return false;
   was_refused.store(true);
@@ -184,15 +186,21 @@ class CompileFaults : public TieredGraphFixture {
     return result.numel() == kSide * kSide;
   }
 
-  // The same in a process of its own; fails the test if that does not end by itself.
-  std::optional<Outcome> in_a_process(const std::string& options, int64_t first, int64_t count) {
+  std::optional<Outcome> calls_in_a_process(const std::string& options, int64_t first,
+                                            int64_t count) {
+    return in_a_process([&] { return call_through(options, first, count); });
+  }
+
+  // In a process of its own; fails the test if that does not end by itself.
+  template <typename Body>
+  static std::optional<Outcome> in_a_process(const Body& body) {
     int ends[2];
     if (pipe(ends) != 0) return std::nullopt;
     const pid_t child = fork();
     if (child == 0) {
       Outcome outcome;
       try {
-        outcome = call_through(options, first, count);
+        outcome = body();
       } catch (const std::exception& error) {
         std::fprintf(stderr, "the call raised: %s\n", error.what());
         _exit(2);
@@ -214,7 +222,7 @@ class CompileFaults : public TieredGraphFixture {
   // Faults spread over all allocations of the jobs that `options` give. With `is_steady`, the jobs
   // are the same each time, so that what is missing must be told.
   void fail_everywhere(const std::string& options, int faults, bool is_steady = true) {
-    const std::optional<Outcome> whole = in_a_process(options, -1, 0);
+    const std::optional<Outcome> whole = calls_in_a_process(options, -1, 0);
     ASSERT_TRUE(whole);
     ASSERT_TRUE(whole->is_right);
     ASSERT_EQ(whole->failed_jobs, 0U);
@@ -226,7 +234,7 @@ class CompileFaults : public TieredGraphFixture {
       for (const int64_t count : {int64_t{1}, INT64_MAX}) {
         SCOPED_TRACE(testing::Message() << "allocation " << first << " of " << whole->asked
                                         << (count == 1 ? "" : " and all after it"));
-        const std::optional<Outcome> outcome = in_a_process(options, first, count);
+        const std::optional<Outcome> outcome = calls_in_a_process(options, first, count);
         if (!outcome) continue;
         EXPECT_TRUE(outcome->is_right);
         if (!outcome->was_refused) continue;
@@ -254,6 +262,44 @@ TEST_F(CompileFaults, want_of_memory_while_plans_take_turns_leaves_callers_to_ti
 TEST_F(CompileFaults, want_of_memory_while_machine_code_is_made_leaves_callers_to_tier_0) {
   if (codegen::Library::instance().api() == nullptr) GTEST_SKIP() << "built without LLVM";
   fail_everywhere("fusion_group_min=1,plan_trial=off", 8);
+}
+
+// Code that is not taken up is given back where memory was short: by what LLVM asks for again.
+TEST_F(CompileFaults, machine_code_is_given_back_without_memory) {
+  const codegen::CodegenApi* api = codegen::Library::instance().api();
+  if (api == nullptr) GTEST_SKIP() << "built without LLVM";
+  const std::optional<Outcome> outcome = in_a_process([&] {
+    const auto compile = [&] {
+      const codegen::OperandSpec operands[] = {
+          {codegen::ElementType::kF32, codegen::Access::kContiguous},
+          {codegen::ElementType::kF32, codegen::Access::kContiguous}};
+      codegen::ExprNode node{};
+      node.opcode = codegen::Opcode::kInput;
+      node.type = codegen::LaneType::kF32;
+      node.immediate = 1;
+      const uint32_t result = 0;
+      const codegen::KernelSpec spec{"copy", operands, 1, 2, &node, 1, &result, nullptr, 0};
+      const codegen::CompileOptions options = codegen::process_options();
+      return api->compile(&spec, &options);
+    };
+    const codegen::CompileResult made = compile();
+    const codegen::CompileResult other = compile();
+    Outcome told;
+    told.is_right = made.object != nullptr && other.object != nullptr;
+    are_libraries_refused.store(true);
+    refusals_left.store(INT64_MAX);
+    first_refused.store(asked.load());
+    api->release(made.object);
+    api->release(other.object);
+    told.was_refused = was_refused.load();
+    first_refused.store(-1);
+    told.is_told = compile().error != nullptr;
+    return told;
+  });
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->is_right);
+  EXPECT_TRUE(outcome->was_refused);
+  EXPECT_TRUE(outcome->is_told) << "LLVM is asked again";
 }
 #endif
 

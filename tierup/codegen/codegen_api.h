@@ -39,6 +39,7 @@ struct CodegenApi {
   // Thread-safe. Never throws.
   CompileResult (*compile)(const KernelSpec* spec, const CompileOptions* options);
   CompileResult (*compile_matrix)(const MatrixSpec* spec, const CompileOptions* options);
+  // Thread-safe. Never throws: where memory is short, the code stays.
   void (*release)(CompiledObject* object);
   // The processor and its features that such kernels are made for: "x86-64-v3;". A key of a disk
   // cache; owned by the library, until this thread's next call. Empty if there is none.

@@ -201,14 +201,18 @@ CompileResult refused(const char* error) {
 }
 
 // LLVM is built without exceptions: one that passes through it, for want of memory, leaves its
-// locks taken and its work half done. What was compiled stays; nothing more is.
+// locks taken and its work half done. What was compiled stays, released or not; nothing more is.
+std::atomic<bool>& is_broken() {
+  static std::atomic<bool> broken{false};
+  return broken;
+}
+
 template <typename Emit>
 CompileResult compiled(const char* name, const CompileOptions& options, const Emit& emit) {
-  static std::atomic<bool> is_broken{false};
   constexpr const char* kBroken = "the code generator ran out of memory";
   thread_local std::string error;
   constexpr size_t kHeadroom = size_t{64} << 20;
-  if (is_broken.load()) return refused(kBroken);
+  if (is_broken().load()) return refused(kBroken);
   try {
     require_headroom(kHeadroom);
   } catch (const std::bad_alloc&) {
@@ -217,7 +221,7 @@ CompileResult compiled(const char* name, const CompileOptions& options, const Em
   try {
     return Jit::instance().compile(name, options, emit);
   } catch (const std::bad_alloc&) {
-    is_broken.store(true);
+    is_broken().store(true);
     return refused(kBroken);
   } catch (const std::exception& failure) {
     error = failure.what();
@@ -240,8 +244,14 @@ CompileResult compile_matrix(const MatrixSpec* spec, const CompileOptions* optio
   });
 }
 
+// LLVM asks for memory to give code back.
 void release(CompiledObject* object) {
-  if (object != nullptr) Jit::instance().release(object);
+  if (object == nullptr || is_broken().load()) return;
+  try {
+    Jit::instance().release(object);
+  } catch (const std::bad_alloc&) {
+    is_broken().store(true);
+  }
 }
 
 const char* target(const CompileOptions* options) {
