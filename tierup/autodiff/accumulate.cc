@@ -23,20 +23,11 @@ IntVector gradient_strides(const TensorImpl& leaf) {
   return contiguous_strides(leaf.sizes);
 }
 
-Tensor copy_with(const Tensor& gradient, IntSpan strides, ops::RunContext& context) {
-  const IValue fresh = call_named("aten::empty_strided",
-                                  {make_int_list(gradient.sizes()), make_int_list(strides),
-                                   static_cast<int64_t>(gradient.dtype())},
-                                  context);
-  return call_named("aten::copy_", {fresh, gradient}, context).to_tensor();
-}
-
 Tensor first_gradient(const TensorImpl& leaf, Tensor gradient, ops::RunContext& context) {
   const IntVector strides = gradient_strides(leaf);
   const bool fits = same(gradient.strides(), strides) || gradient.numel() == 0;
   if (fits && (context.tape != nullptr || is_sole(gradient))) return gradient;
-  if (context.tape != nullptr && fits) return gradient;
-  return copy_with(gradient, strides, context);
+  return copy_laid_out(gradient.sizes(), strides, gradient.dtype(), gradient, context);
 }
 
 void check_shape(const TensorImpl& leaf, const Tensor& gradient) {

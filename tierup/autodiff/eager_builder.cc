@@ -268,4 +268,14 @@ IValue call_named(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext
   return result;
 }
 
+Tensor copy_laid_out(IntSpan sizes, IntSpan strides, ScalarType dtype, const Tensor& values,
+                     ops::RunContext& context) {
+  const IValue fresh = call_named(
+      "aten::empty_strided",
+      {make_int_list(sizes), make_int_list(strides), static_cast<int64_t>(dtype)}, context);
+  return (values.defined() ? call_named("aten::copy_", {fresh, values}, context)
+                           : call_named("aten::zero_", {fresh}, context))
+      .to_tensor();
+}
+
 }  // namespace tierup::autodiff

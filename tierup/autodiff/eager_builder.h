@@ -99,5 +99,8 @@ void call_row(const ops::Op& op, std::span<IValue> args, std::span<IValue> resul
               ops::RunContext& context);
 // The same of a row with one result; arguments that are not given have their defaults.
 IValue call_named(ops::OpName name, SmallVector<IValue, 6> args, ops::RunContext& context);
+// A new tensor that lies so, holding what `values` holds; zeros if that is undefined.
+Tensor copy_laid_out(IntSpan sizes, IntSpan strides, ScalarType dtype, const Tensor& values,
+                     ops::RunContext& context);
 
 }  // namespace tierup::autodiff

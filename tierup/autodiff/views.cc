@@ -32,12 +32,7 @@ struct Part {
 
 // A tensor laid out as the base, holding `gradient`, or zeros if that is undefined.
 Tensor like_base(const Part& part, const Tensor& gradient, ops::RunContext& context) {
-  const IValue fresh = call_named("aten::empty_strided",
-                                  {make_int_list(part.base_sizes), make_int_list(part.base_strides),
-                                   static_cast<int64_t>(part.dtype)},
-                                  context);
-  if (!gradient.defined()) return call_named("aten::zero_", {fresh}, context).to_tensor();
-  return call_named("aten::copy_", {fresh, gradient}, context).to_tensor();
+  return copy_laid_out(part.base_sizes, part.base_strides, part.dtype, gradient, context);
 }
 
 Tensor cut_out(const Part& part, const Tensor& whole, ops::RunContext& context) {

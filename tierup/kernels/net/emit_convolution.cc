@@ -181,8 +181,8 @@ void Emitter::panels(const Layer& layer) {
 bool Emitter::is_for_planes(const Layer& layer) {
   const ConvGeometry& g = layer.conv;
   const int input = layer.inputs[0];
-  return g.groups > 1 && g.in_channels == g.groups && g.out_channels == g.groups &&
-         g.out_channels < kConvolutionRun && can_convolve_planes(g) &&
+  return g.groups > 1 && is_stencil_of_planes(g.in_channels, g.out_channels, g.groups) &&
+         can_convolve_planes(g) &&
          same_layout(any_place(input).layout, row_major(value(input).sizes));
 }
 

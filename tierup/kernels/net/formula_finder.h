@@ -17,6 +17,13 @@ class FormulaFinder {
   }
 
  protected:
+  static bool is_product(const Layer* layer) {
+    return layer != nullptr && layer->kind == LayerKind::kBinary && layer->multiplies;
+  }
+  // Whether an affine layer adds anything.
+  static bool shifts(const Layer& affine) {
+    return std::ranges::any_of(affine.shift, [](float x) { return x != 0; });
+  }
   // The producer of a value that only the formula reads.
   Layer* inner(int id, int uses = 1) const {
     if (net_.values[static_cast<size_t>(id)].uses != uses) return nullptr;

@@ -50,6 +50,13 @@ constexpr int64_t kConvolutionRun = 16;
 // From number to number of the windows of so many rows then.
 constexpr int64_t convolution_apart(int64_t rows) { return (rows + 31) / 32 * 32 + 16; }
 
+// Whether a window moves over each channel on its own, and the channels are fewer than stand in a
+// vector. That is done over planes, whose points fill vectors: with the channels innermost they
+// would not.
+inline bool is_stencil_of_planes(int64_t in_channels, int64_t out_channels, int64_t groups) {
+  return in_channels == groups && out_channels == groups && groups < kConvolutionRun;
+}
+
 // Whether rows are read where they are: windows of one point that lie side by side.
 constexpr bool convolution_reads_rows(const PanelConvolution& p) {
   return !p.is_planar && p.kernel_height * p.kernel_width == 1 && p.stride_y == 1 &&

@@ -24,9 +24,6 @@ class GeluFinder : private FormulaFinder {
   }
 
  private:
-  static bool is_product(const Layer* layer) {
-    return layer != nullptr && layer->kind == LayerKind::kBinary && layer->multiplies;
-  }
   // value = alpha * x + beta: gives x, or -1.
   int line_of(int id, float alpha, float beta) {
     const Layer* layer = inner(id);
@@ -79,37 +76,65 @@ class GeluFinder : private FormulaFinder {
   std::vector<int> steps_;
 };
 
-// x * rsqrt(mean(x * x) + eps), and a factor for each column after it.
-class RmsNormFinder : private FormulaFinder {
+// A norm written out: a product by the inverse of a root, and factors for each column after it.
+class NormFinder : protected FormulaFinder {
  public:
   using FormulaFinder::FormulaFinder;
+  virtual ~NormFinder() = default;
 
   void run() {
     for (Layer& layer : net_.layers) {
-      if (layer.kind == LayerKind::kBinary && layer.multiplies) match(layer);
+      if (is_product(&layer)) match(layer);
       if (layer.kind == LayerKind::kAffine) take_factors(layer);
     }
     remove_dead();
   }
 
+ protected:
+  virtual void match(Layer& product) = 0;
+  virtual void take_factors(Layer& affine) = 0;
+
+  static bool is_line(const Layer* layer, float alpha) {
+    return layer != nullptr && layer->activation.function == Function::kLinear &&
+           layer->activation.alpha == alpha;
+  }
+  static bool is_square(const Layer* layer, int of) {
+    return is_product(layer) && layer->inputs[0] == of && layer->inputs[1] == of;
+  }
+  // What is multiplied by is rsqrt(value + eps), or 1 / sqrt(value + eps): the sum. Begins
+  // `steps_`, of all that the formula is made of, with it and what stands around it.
+  const Layer* sum_under_root(int id) {
+    steps_.clear();
+    const Layer* inverse = inner(id, LayerKind::kFunction);
+    const bool divides = inverse != nullptr && inverse->body == Body::kReciprocal;
+    const Layer* root = divides ? inner(inverse->inputs[0], LayerKind::kFunction) : inverse;
+    if (root == nullptr || root->body != (divides ? Body::kSqrt : Body::kRsqrt)) return nullptr;
+    const Layer* sum = inner(root->inputs[0], LayerKind::kActivate);
+    if (!is_line(sum, 1)) return nullptr;
+    if (divides) steps_.push_back(root->output);
+    steps_.insert(steps_.end(), {id, sum->output});
+    return sum;
+  }
+  void drop_steps() { dead_.insert(dead_.end(), steps_.begin(), steps_.end()); }
+
+  std::vector<int> steps_;
+};
+
+// x * rsqrt(mean(x * x) + eps), and a factor for each column after it.
+class RmsNormFinder final : public NormFinder {
+ public:
+  using NormFinder::NormFinder;
+
  private:
-  void match(Layer& layer) {
+  void match(Layer& layer) override {
     const int x = layer.inputs[0];
-    const Layer* root = inner(layer.inputs[1], LayerKind::kFunction);
-    const bool is_root = root != nullptr && root->body == Body::kRsqrt;
-    const Layer* sum = is_root ? inner(root->inputs[0], LayerKind::kActivate) : nullptr;
-    if (sum == nullptr || sum->activation.function != Function::kLinear ||
-        sum->activation.alpha != 1) {
-      return;
-    }
-    const Layer* mean = inner(sum->inputs[0], LayerKind::kOverRows);
-    const bool is_mean = mean != nullptr && mean->reduction == Reduction::kMean;
-    const Layer* square = is_mean ? inner(mean->inputs[0], LayerKind::kBinary) : nullptr;
-    if (square == nullptr || !square->multiplies || square->inputs[0] != x ||
-        square->inputs[1] != x) {
-      return;
-    }
-    dead_.insert(dead_.end(), {root->output, sum->output, mean->output, square->output});
+    const Layer* sum = sum_under_root(layer.inputs[1]);
+    const Layer* mean = sum != nullptr ? inner(sum->inputs[0], LayerKind::kOverRows) : nullptr;
+    if (mean == nullptr || mean->reduction != Reduction::kMean) return;
+    const Layer* square = inner(mean->inputs[0]);
+    if (!is_square(square, x)) return;
+    steps_.insert(steps_.end(), {mean->output, square->output});
+    drop_steps();
     layer.kind = LayerKind::kRmsNorm;
     layer.eps = static_cast<double>(sum->activation.beta);
     layer.inputs = {x};
@@ -117,13 +142,10 @@ class RmsNormFinder : private FormulaFinder {
     net_.values[static_cast<size_t>(x)].uses -= 2;
   }
 
-  void take_factors(Layer& layer) {
+  void take_factors(Layer& layer) override {
     const Layer* norm = inner(layer.inputs[0], LayerKind::kRmsNorm);
     const size_t rank = net_.values[static_cast<size_t>(layer.output)].sizes.size();
-    if (norm == nullptr || !norm->scale.empty() || layer.axis + 1 != rank ||
-        std::any_of(layer.shift.begin(), layer.shift.end(), [](float x) { return x != 0; })) {
-      return;
-    }
+    if (norm == nullptr || !norm->scale.empty() || layer.axis + 1 != rank || shifts(layer)) return;
     dead_.push_back(norm->output);
     layer.kind = LayerKind::kRmsNorm;
     layer.eps = norm->eps;
@@ -134,17 +156,9 @@ class RmsNormFinder : private FormulaFinder {
 
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) over the last axis, or over one that is turned
 // to be the last one, and a factor and a summand for each of its entries after it.
-class LayerNormFinder : private FormulaFinder {
+class LayerNormFinder final : public NormFinder {
  public:
-  using FormulaFinder::FormulaFinder;
-
-  void run() {
-    for (Layer& layer : net_.layers) {
-      if (layer.kind == LayerKind::kBinary && layer.multiplies) match(layer);
-      if (layer.kind == LayerKind::kAffine) take_factors(layer);
-    }
-    remove_dead();
-  }
+  using NormFinder::NormFinder;
 
  private:
   // A mean over one axis, which stays: the layer, and those that turn the axis there and back.
@@ -179,45 +193,20 @@ class LayerNormFinder : private FormulaFinder {
     return true;
   }
 
-  // What is divided by the root, or multiplied by its inverse: the sum under it.
-  const Layer* sum_under_root(int id) {
-    const Layer* inverse = inner(id, LayerKind::kFunction);
-    if (inverse == nullptr) return nullptr;
-    steps_.push_back(id);
-    if (inverse->body == Body::kReciprocal) {
-      const Layer* root = inner(inverse->inputs[0], LayerKind::kFunction);
-      if (root == nullptr || root->body != Body::kSqrt) return nullptr;
-      steps_.push_back(root->output);
-      return inner(root->inputs[0], LayerKind::kActivate);
-    }
-    return inverse->body == Body::kRsqrt ? inner(inverse->inputs[0], LayerKind::kActivate)
-                                         : nullptr;
-  }
-
-  void match(Layer& layer) {
+  void match(Layer& layer) override {
     constexpr int kReadsOfDifference = 3;  // By the square, twice, and by the product.
-    steps_.clear();
-    const Layer* sum = sum_under_root(layer.inputs[1]);
-    if (sum == nullptr || sum->activation.function != Function::kLinear ||
-        sum->activation.alpha != 1) {
-      return;
-    }
-    const std::optional<Mean> variance = mean_at(sum->inputs[0]);
-    const Layer* square = variance ? inner(variance->of) : nullptr;
     const int left = layer.inputs[0];
-    if (square == nullptr || square->kind != LayerKind::kBinary || !square->multiplies ||
-        square->inputs[0] != left || square->inputs[1] != left) {
-      return;
-    }
+    const Layer* sum = sum_under_root(layer.inputs[1]);
+    const std::optional<Mean> variance =
+        sum != nullptr ? mean_at(sum->inputs[0]) : std::optional<Mean>();
+    const Layer* square = variance ? inner(variance->of) : nullptr;
+    if (!is_square(square, left)) return;
     const Layer* difference = inner(left, kReadsOfDifference);
     const bool subtracts =
         difference != nullptr && difference->kind == LayerKind::kBinary && !difference->multiplies;
     const Layer* negative =
         subtracts ? inner(difference->inputs[1], LayerKind::kActivate) : nullptr;
-    if (negative == nullptr || negative->activation.function != Function::kLinear ||
-        negative->activation.alpha != -1 || negative->activation.beta != 0) {
-      return;
-    }
+    if (!is_line(negative, -1) || negative->activation.beta != 0) return;
     const std::optional<Mean> mean = mean_at(negative->inputs[0]);
     const int x = difference->inputs[0];
     const bool is_turned = mean && mean->turn != nullptr;
@@ -226,10 +215,9 @@ class LayerNormFinder : private FormulaFinder {
                                   variance->turn->order.begin()))) {
       return;
     }
-    dead_.insert(dead_.end(), steps_.begin(), steps_.end());
-    for (const int id :
-         {sum->output, square->output, difference->output, negative->output, mean->mean->output})
-      dead_.push_back(id);
+    steps_.insert(steps_.end(),
+                  {square->output, difference->output, negative->output, mean->mean->output});
+    drop_steps();
     --net_.values[static_cast<size_t>(x)].uses;  // The mean and the difference read it.
     const auto eps = static_cast<double>(sum->activation.beta);
     if (!is_turned) {
@@ -255,7 +243,7 @@ class LayerNormFinder : private FormulaFinder {
     layer.bias = Tensor();
   }
 
-  void take_factors(Layer& layer) {
+  void take_factors(Layer& layer) override {
     Layer* norm = inner(layer.inputs[0]);
     const Layer* back = nullptr;
     size_t axis = layer.axis;
@@ -292,8 +280,6 @@ class LayerNormFinder : private FormulaFinder {
       layer.inputs = back->inputs;
     }
   }
-
-  std::vector<int> steps_;
 };
 
 // The mean of x * x, of which nothing else is read.
@@ -320,10 +306,7 @@ class MeanSquareFinder : private FormulaFinder {
       reader = producer_[static_cast<size_t>(square->output)];
       square = inner(reader->inputs[0]);
     }
-    if (square == nullptr || square->kind != LayerKind::kBinary || !square->multiplies ||
-        square->inputs[0] != square->inputs[1]) {
-      return;
-    }
+    if (!is_product(square) || square->inputs[0] != square->inputs[1]) return;
     dead_.push_back(square->output);
     layer.reduction = Reduction::kMeanSquare;
     reader->inputs[0] = square->inputs[0];
@@ -344,11 +327,8 @@ class FactorMover : private FormulaFinder {
 
  private:
   void move(Layer& affine) {
-    Layer* product = inner(affine.inputs[0], LayerKind::kBinary);
-    if (product == nullptr || !product->multiplies ||
-        std::any_of(affine.shift.begin(), affine.shift.end(), [](float x) { return x != 0; })) {
-      return;
-    }
+    Layer* product = inner(affine.inputs[0]);
+    if (!is_product(product) || shifts(affine)) return;
     const IntVector& whole = net_.values[static_cast<size_t>(affine.output)].sizes;
     const IntVector small = net_.values[static_cast<size_t>(product->inputs[1])].sizes;
     const size_t missing = whole.size() - small.size();
@@ -376,7 +356,7 @@ class GateFinder : private FormulaFinder {
 
   void run() {
     for (Layer& layer : net_.layers) {
-      if (layer.kind != LayerKind::kBinary || !layer.multiplies) continue;
+      if (!is_product(&layer)) continue;
       if (!match(layer, 0)) match(layer, 1);
     }
     remove_dead();

@@ -101,10 +101,10 @@ bool Resolver::visit() {
     case OpKind::kConstantPad: return constant_pad(ints(1), number(2, 0));
     case OpKind::kReflectionPad: return border_pad(ints(1), Border::kReflect);
     case OpKind::kReplicationPad: return border_pad(ints(1), Border::kReplicate);
-    case OpKind::kNearest: return nearest(resampled(1, 2));
-    case OpKind::kLinearResample: return linear_resample(resampled(1, 3));
-    case OpKind::kNearestSized: return nearest(resampled_to(1, 2));
-    case OpKind::kLinearSized: return linear_resample(resampled_to(1, 3));
+    case OpKind::kNearest: return nearest(resampled(1, factors_in(2)));
+    case OpKind::kLinearResample: return linear_resample(resampled(1, factors_in(3)));
+    case OpKind::kNearestSized: return nearest(resampled(1, factors_from(2)));
+    case OpKind::kLinearSized: return linear_resample(resampled(1, factors_from(3)));
     case OpKind::kPixelShuffle: return pixel_shuffle();
     case OpKind::kPixelUnshuffle: return pixel_unshuffle();
     case OpKind::kChannelShuffle: return channel_shuffle();

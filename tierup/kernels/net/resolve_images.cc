@@ -108,43 +108,40 @@ namespace {
 
 constexpr int64_t kMostPoints = 1 << 20;  // Along one dimension: each has an entry of a table.
 
-}  // namespace
-
-std::vector<ResampleDimension> Resolver::resampled_to(size_t size, size_t first_factor) const {
-  const IntSpan in = sizes(value(0));
-  const IntVector wanted = ints(size);
-  if (in.size() < 3 || wanted.size() + 2 != in.size() || numel_of(in) == 0) return {};
-  std::vector<ResampleDimension> dimensions;
-  for (size_t d = 0; d < wanted.size(); ++d) {
-    if (wanted[d] <= 0 || wanted[d] > kMostPoints) return {};
-    const IValue& factor = plain(first_factor + d);
-    dimensions.push_back({in[d + 2], wanted[d], std::nullopt});
-    if (factor.is_number()) dimensions.back().scale = factor.to_scalar().to_double();
-  }
-  return dimensions;
+std::optional<double> factor_of(const IValue& value) {
+  return value.is_number() ? std::optional(value.to_scalar().to_double()) : std::nullopt;
 }
 
-std::vector<ResampleDimension> Resolver::resampled(size_t size, size_t factors) const {
+}  // namespace
+
+Resolver::Factors Resolver::factors_from(size_t first) const {
+  Factors factors;
+  for (size_t d = 2; d < sizes(value(0)).size(); ++d)
+    factors.push_back(factor_of(plain(first + d - 2)));
+  return factors;
+}
+
+Resolver::Factors Resolver::factors_in(size_t list) const {
+  const size_t dims = sizes(value(0)).size();
+  Factors factors;
+  if (!plain(list).is_list()) return Factors(std::max<size_t>(dims, 2) - 2);
+  for (const IValue& item : plain(list).to_list().items) factors.push_back(factor_of(item));
+  return factors;
+}
+
+std::vector<ResampleDimension> Resolver::resampled(size_t size, const Factors& factors) const {
   const IntSpan in = sizes(value(0));
-  const size_t rank = in.size() - 2;
   const IntVector wanted = ints(size);
+  const bool has_sizes = !wanted.empty();
+  if (in.size() < 3 || factors.size() + 2 != in.size() || numel_of(in) == 0) return {};
+  if (has_sizes && wanted.size() != factors.size()) return {};
   std::vector<ResampleDimension> dimensions;
-  if (in.size() < 3 || numel_of(in) == 0) return {};
-  for (size_t d = 0; d < rank; ++d) {
-    ResampleDimension one{in[d + 2], 0, std::nullopt};
-    if (plain(factors).is_list()) {
-      const auto& items = plain(factors).to_list().items;
-      if (items.size() != rank || !wanted.empty() || !items[d].is_number()) return {};
-      one.scale = items[d].to_scalar().to_double();
-      const double out = std::floor(static_cast<double>(one.in) * *one.scale);
-      if (!(out >= 1 && out <= kMostPoints)) return {};
-      one.out = static_cast<int64_t>(out);
-    } else {
-      if (wanted.size() != rank) return {};
-      one.out = wanted[d];
-    }
-    if (one.out <= 0 || one.out > kMostPoints) return {};
-    dimensions.push_back(one);
+  for (size_t d = 0; d < factors.size(); ++d) {
+    const double out = has_sizes
+                           ? static_cast<double>(wanted[d])
+                           : std::floor(static_cast<double>(in[d + 2]) * factors[d].value_or(0));
+    if (!(out >= 1 && out <= kMostPoints)) return {};
+    dimensions.push_back({in[d + 2], static_cast<int64_t>(out), factors[d]});
   }
   return dimensions;
 }

@@ -174,10 +174,13 @@ class Resolver {
   bool constant_pad(const IntVector& pad, double fill);
   bool border_pad(const IntVector& pad, Border border);
   bool pad();
-  // What resampling makes of the spatial dimensions; none for arguments that fit no rank.
-  std::vector<ResampleDimension> resampled(size_t size, size_t factors) const;
-  // The same of sizes, with a factor for each dimension from this argument on.
-  std::vector<ResampleDimension> resampled_to(size_t size, size_t first_factor) const;
+  // What resampling to the sizes of an argument, or else by factors, makes of the spatial
+  // dimensions; none for arguments that fit no rank.
+  using Factors = std::vector<std::optional<double>>;
+  std::vector<ResampleDimension> resampled(size_t size, const Factors& factors) const;
+  // A factor for each spatial dimension: the arguments from this one on, or a list of them.
+  Factors factors_from(size_t first) const;
+  Factors factors_in(size_t list) const;
   bool nearest(const std::vector<ResampleDimension>& dimensions);
   bool linear_resample(const std::vector<ResampleDimension>& dimensions);
   // The input as `parts`, their order changed, and as `out`.

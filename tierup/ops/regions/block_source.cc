@@ -5,28 +5,10 @@
 #include <cstring>
 
 #include "tierup/kernels/memory/short_rows.h"
+#include "tierup/ops/regions/strided_copy.h"
 
 namespace tierup::ops {
 namespace {
-
-template <typename Word>
-void copy_words(char* to, const char* from, int64_t step, int64_t count) {
-  Word word;
-  if (step == 0) std::memcpy(&word, from, sizeof(word));
-  for (int64_t i = 0; i < count; ++i) {
-    if (step != 0) std::memcpy(&word, from + i * step, sizeof(word));
-    std::memcpy(to + i * static_cast<int64_t>(sizeof(word)), &word, sizeof(word));
-  }
-}
-
-void copy_strided(char* to, const char* from, int64_t step, int64_t width, int64_t count) {
-  switch (width) {
-    case 1: return copy_words<uint8_t>(to, from, step, count);
-    case 2: return copy_words<uint16_t>(to, from, step, count);
-    case 4: return copy_words<uint32_t>(to, from, step, count);
-    default: return copy_words<uint64_t>(to, from, step, count);
-  }
-}
 
 // Short rows; a call for each would take longer than the copy.
 void copy_row(char* to, const char* from, int64_t bytes) {
@@ -150,7 +132,7 @@ bool BlockSource::fill_piece(char* to, const char* from, const char* at, int64_t
   if (inner.step == width_) {
     std::memcpy(to, from, static_cast<size_t>(count * width_));
   } else {
-    copy_strided(to, from, inner.step, width_, count);
+    copy_strided(to, width_, from, inner.step, width_, count);
   }
   return true;
 }

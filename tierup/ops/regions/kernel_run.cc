@@ -4,28 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tierup/ops/regions/strided_copy.h"
+
 namespace tierup::ops {
 namespace {
 
 using kernels::kSplatBytes;
 
 constexpr int64_t kBlock = 512;  // Elements of a block on the stack.
-
-void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t width,
-                  int64_t count) {
-  const auto copy = [&](auto word) {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(&word, from + i * from_stride, sizeof(word));
-      std::memcpy(to + i * to_stride, &word, sizeof(word));
-    }
-  };
-  switch (width) {
-    case 1: return copy(uint8_t{});
-    case 2: return copy(uint16_t{});
-    case 4: return copy(uint32_t{});
-    default: return copy(uint64_t{});
-  }
-}
 
 // Of one size for each width, so that the compiler writes whole vectors: rows may be short, and
 // each has its own splats. (Doubling what is there waits for the store before, ten times as long.)

@@ -98,7 +98,7 @@ bool is_small_product(IntSpan left, IntSpan right) {
 
 bool is_stencil_of_planes(IntSpan image, IntSpan weight) {
   return image.size() == weight.size() && weight.size() > 2 && weight[1] == 1 &&
-         weight[0] == image[1] && weight[0] < kernels::net::kConvolutionRun;
+         kernels::net::is_stencil_of_planes(image[1], weight[0], image[1]);
 }
 
 }  // namespace tierup::ops

@@ -34,9 +34,8 @@ bool is_heavy(kernels::net::OpKind kind);
 // Whether a product of tensors of these sizes is of matrices so small that tier 0's kernel makes
 // it in less time than a library takes to be called.
 bool is_small_product(IntSpan left, IntSpan right);
-// Whether a convolution of these sizes moves a window over each channel on its own, of fewer
-// channels than stand in a vector. Tier 0 does it over planes, whose points fill vectors; with the
-// channels innermost a net could not, and there is no weight to pack.
+// Whether a convolution of these sizes is a stencil over few planes
+// (kernels/net/panel_convolution.h): tier 0 does it as a net would, and there is no weight to pack.
 bool is_stencil_of_planes(IntSpan image, IntSpan weight);
 
 class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
