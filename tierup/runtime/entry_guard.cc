@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "tierup/ops/regions/input_form.h"
+
 namespace tierup::runtime {
 
 using profile::ValueProfile;
@@ -100,10 +102,7 @@ GuardOutcome EntryGuard::check_argument(const ArgumentGuard& guard, const IValue
                                                               : GuardOutcome::kArgumentKind;
   }
   const TensorImpl* tensor = value.tensor_impl();
-  if (tensor == nullptr || tensor->storage->device().type != DeviceType::kCpu ||
-      tensor->conjugate || tensor->negative) {
-    return GuardOutcome::kArgumentKind;
-  }
+  if (tensor == nullptr || !ops::is_plain(*tensor)) return GuardOutcome::kArgumentKind;
   if (guard.dtype && tensor->dtype != *guard.dtype) return GuardOutcome::kDtype;
   if (guard.rank && tensor->sizes.size() != *guard.rank) return GuardOutcome::kRank;
   for (size_t d = 0; d < guard.sizes.size(); ++d) {

@@ -41,21 +41,10 @@ DifferentiableGraph::DifferentiableGraph(std::shared_ptr<ir::Graph> body,
   region_->body = runtime::lower(std::move(body));
 }
 
-Ref<const RegionPlan> DifferentiableGraph::find(std::span<const IValue> args) const {
-  const SnapshotCell<Plans>::Reader reader(plans_);
-  if (reader.get() == nullptr) return nullptr;
-  for (const Ref<const RegionPlan>& plan : *reader.get()) {
-    if (plan->suits(args)) return plan;
-  }
-  return nullptr;
-}
-
 bool DifferentiableGraph::has_plan_for(std::span<const IValue> args, CotangentMask mask) const {
-  const SnapshotCell<Plans>::Reader reader(plans_);
-  return reader.get() != nullptr &&
-         std::ranges::any_of(*reader.get(), [&](const Ref<const RegionPlan>& plan) {
-           return plan->mask == mask && plan->suits(args);
-         });
+  return plans_.find([&](const Ref<const RegionPlan>& plan) {
+    return plan->mask == mask && plan->suits(args);
+  }) != nullptr;
 }
 
 void DifferentiableGraph::run(ops::OpCall& call) {
@@ -132,10 +121,7 @@ void DifferentiableGraph::compile(const RegionRequest& request) {
   made_.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard<std::mutex> lock(writers_);
-    const Plans* old = plans_.current();
-    auto next = old != nullptr ? std::make_unique<Plans>(*old) : std::make_unique<Plans>();
-    next->insert(next->begin(), Ref<const RegionPlan>(plan.get()));
-    plans_.replace(std::move(next));
+    plans_.add(std::move(plan), [](const auto&) { return false; });  // There are max_plans at most.
   }
   is_requested_.store(false);
 }
@@ -149,11 +135,6 @@ ops::StepReport DifferentiableGraph::step_report() const {
   return report;
 }
 
-DifferentiableGraph::Plans DifferentiableGraph::plans() const {
-  const SnapshotCell<Plans>::Reader reader(plans_);
-  return reader.get() != nullptr ? *reader.get() : Plans();
-}
-
 RegionReport DifferentiableGraph::report() const {
   RegionReport report;
   report.kind = RegionReport::Kind::kDifferentiable;
@@ -161,7 +142,7 @@ RegionReport DifferentiableGraph::report() const {
     if (node->op() != nullptr) report.operators.push_back(node->op()->schema().qualified_name());
   }
   report.twin_calls = twin_calls_.total();
-  for (const Ref<const RegionPlan>& plan : plans()) {
+  for (const Ref<const RegionPlan>& plan : plans_.entries()) {
     if (plan->forward == nullptr) {
       report.notes.push_back("stays at tier 0: " + plan->refusal);
       continue;

@@ -9,7 +9,6 @@
 
 #include <mutex>
 
-#include "tierup/base/snapshot_cell.h"
 #include "tierup/ops/regions/differentiable_graph.h"
 #include "tierup/ops/regions/twin_calls.h"
 #include "tierup/tier/region_node.h"
@@ -28,10 +27,9 @@ class DifferentiableGraph final : public ops::DifferentiableStep, public ops::Ha
   RegionReport report() const;
 
  private:
-  using Plans = std::vector<Ref<const RegionPlan>>;
-
-  Plans plans() const;
-  Ref<const RegionPlan> find(std::span<const IValue> args) const;
+  Ref<const RegionPlan> find(std::span<const IValue> args) const {
+    return plans_.find([&](const Ref<const RegionPlan>& plan) { return plan->suits(args); });
+  }
   void run_plan(const Ref<const RegionPlan>& plan, ops::OpCall& call);
   void run_twin(ops::OpCall& call, ops::TwinReason reason);
   // Asks for a plan, or makes it where the call is to wait.
@@ -42,7 +40,7 @@ class DifferentiableGraph final : public ops::DifferentiableStep, public ops::Ha
 
   const Ref<Region> region_;
   const std::shared_ptr<const TieringOptions> options_;
-  SnapshotCell<Plans> plans_;  // The newest first.
+  RecentlyUsed<RegionPlan> plans_;
   std::mutex writers_;
   std::atomic<bool> is_requested_{false};
   std::atomic<uint32_t> made_{0};

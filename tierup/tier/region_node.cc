@@ -151,7 +151,7 @@ std::vector<IValue> RegionNode::twin_inputs(bool is_recorded) {
   std::vector<IValue> args;
   size_t tensor = 0;
   size_t edge = 0;
-  for (const InputForm& form : plan_->inputs) {
+  for (const RecordedForm& form : plan_->inputs) {
     if (!form.is_tensor) {
       args.push_back(deep_copy(form.constant));
       continue;

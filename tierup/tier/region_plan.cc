@@ -14,14 +14,8 @@
 namespace tierup::tier {
 namespace {
 
-bool is_same_value(const IValue& a, const IValue& b) {
-  if (a.tag() != b.tag()) return false;
-  if (!a.is_list()) return a.is_str() ? a.to_str() == b.to_str() : a.is_same(b);
-  return std::ranges::equal(a.to_list().items, b.to_list().items, is_same_value);
-}
-
 // Of this form, with numbers between 0.1 and 0.9.
-Tensor synthetic_input(const InputForm& form) {
+Tensor synthetic_input(const RecordedForm& form) {
   int64_t extent = numel_of(form.sizes) == 0 ? 0 : 1;
   for (size_t d = 0; d < form.sizes.size() && extent > 0; ++d)
     extent += (form.sizes[d] - 1) * form.strides[d];
@@ -60,7 +54,7 @@ class RegionCompiler {
   std::vector<IValue> stand_ins() {
     std::vector<IValue> args;
     for (size_t i = 0; i < request_.inputs.size(); ++i) {
-      const InputForm& form = request_.inputs[i];
+      const RecordedForm& form = request_.inputs[i];
       if (!form.is_tensor) {
         args.push_back(form.constant);
         continue;
@@ -146,42 +140,25 @@ class RegionCompiler {
 
 }  // namespace
 
-InputForm::InputForm(const IValue& value) {
-  const TensorImpl* tensor = value.tensor_impl();
-  if (tensor == nullptr) {
-    constant = deep_copy(value);
-    return;
-  }
-  is_tensor = true;
-  dtype = tensor->dtype;
-  requires_grad = tensor->requires_grad;
-  wrapped_number = tensor->wrapped_number;
-  sizes = tensor->sizes;
-  strides = tensor->strides;
+RecordedForm::RecordedForm(const IValue& value) : InputForm(value) {
+  if (!is_tensor) return;
+  requires_grad = value.tensor_impl()->requires_grad;
+  wrapped_number = value.tensor_impl()->wrapped_number;
 }
 
-bool InputForm::holds(const IValue& value) const {
+bool RecordedForm::holds(const IValue& value) const {
   const TensorImpl* tensor = value.tensor_impl();
-  if (tensor == nullptr) return !is_tensor && is_same_value(constant, value);
-  return is_tensor && tensor->dtype == dtype && tensor->requires_grad == requires_grad &&
-         tensor->wrapped_number == wrapped_number && !tensor->conjugate && !tensor->negative &&
-         tensor->storage->device().type == DeviceType::kCpu &&
-         std::ranges::equal(tensor->sizes, sizes) && std::ranges::equal(tensor->strides, strides);
+  const bool has_flags = tensor == nullptr || (tensor->requires_grad == requires_grad &&
+                                               tensor->wrapped_number == wrapped_number);
+  return has_flags && InputForm::holds(value);
 }
 
 RegionRequest::RegionRequest(std::span<const IValue> args) {
   for (const IValue& arg : args) {
-    const InputForm& form = inputs.emplace_back(arg);
+    const RecordedForm& form = inputs.emplace_back(arg);
     const bool is_copied = form.is_tensor && !is_floating(form.dtype);
     copies.push_back(is_copied ? deep_copy(arg).to_tensor() : Tensor());
   }
-}
-
-bool RegionPlan::suits(std::span<const IValue> args) const {
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!inputs[i].holds(args[i])) return false;
-  }
-  return true;
 }
 
 Ref<RegionPlan> compile_region(const RegionRequest& request, const runtime::Plan& body,

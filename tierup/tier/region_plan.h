@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "tierup/autodiff/region_trace.h"
+#include "tierup/base/recently_used.h"
+#include "tierup/ops/regions/input_form.h"
 #include "tierup/runtime/program.h"
 #include "tierup/tier/tier_report.h"
 #include "tierup/tier/tiering_options.h"
@@ -18,16 +20,11 @@
 namespace tierup::tier {
 
 // What is assumed of one input.
-struct InputForm {
-  bool is_tensor = false;
-  ScalarType dtype = ScalarType::kFloat;
+struct RecordedForm : ops::InputForm {
   bool requires_grad = false;
   bool wrapped_number = false;
-  IntVector sizes;
-  IntVector strides;
-  IValue constant;  // Of an input that is no tensor: the value, or a list of such.
 
-  explicit InputForm(const IValue& value);
+  explicit RecordedForm(const IValue& value);
   bool holds(const IValue& value) const;
 };
 
@@ -39,7 +36,7 @@ inline constexpr size_t kMostOutputs = 64;
 // since others may write them meanwhile; numbers of other dtypes, which are indices as a rule, as
 // copies.
 struct RegionRequest {
-  std::vector<InputForm> inputs;
+  std::vector<RecordedForm> inputs;
   std::vector<Tensor> copies;  // By input; undefined for floating-point tensors and constants.
   // Of the backward plan; all outputs that require gradients if there is none.
   std::optional<CotangentMask> mask;
@@ -48,8 +45,8 @@ struct RegionRequest {
 };
 
 // Constant but for its counters.
-struct RegionPlan final : public RefCounted {
-  std::vector<InputForm> inputs;
+struct RegionPlan final : public RefCounted, public UseMark {
+  std::vector<RecordedForm> inputs;
   std::unique_ptr<runtime::Plan> forward;  // Null if the part cannot be compiled for such inputs.
   std::string refusal;                     // Why not.
   std::vector<bool> records;               // By output: whether it requires gradients.
@@ -70,7 +67,7 @@ struct RegionPlan final : public RefCounted {
   // A backward pass that came for other outputs: to be compiled for as well.
   mutable std::atomic<CotangentMask> missed{0};
 
-  bool suits(std::span<const IValue> args) const;
+  bool suits(std::span<const IValue> args) const { return ops::all_hold(inputs, args); }
 };
 
 // Runs `body`, tier 0's plan of the part, on made-up inputs. Never throws for what cannot be

@@ -6,6 +6,7 @@
 
 #include "tierup/ops/regions/differentiable_graph.h"
 #include "tierup/ops/regions/fused_loop.h"
+#include "tierup/ops/regions/input_form.h"
 #include "tierup/ops/regions/matrix_loop.h"
 #include "tierup/ops/regions/row_loop.h"
 #include "tierup/ops/table/facts.h"
@@ -15,10 +16,6 @@ namespace tierup::ops {
 namespace {
 
 constexpr uint32_t kNoUse = UINT32_MAX;
-
-bool is_plain(const TensorImpl& tensor) {
-  return !tensor.conjugate && !tensor.negative && tensor.storage->device().type == DeviceType::kCpu;
-}
 
 // The inputs that each output depends on.
 std::vector<std::vector<uint32_t>> find_support(const GroupProgram& program) {

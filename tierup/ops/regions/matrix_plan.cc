@@ -11,28 +11,11 @@ namespace {
 constexpr int64_t kLine = 64;
 constexpr size_t kDims = MatrixMetaTensors::kMaxRank;
 
-bool has_layout(const MatrixPlan& plan, std::span<const TensorImpl* const> inputs) {
-  const int64_t* at = plan.layout.data();
-  for (const TensorImpl* input : inputs) {
-    const size_t rank = input->sizes.size();
-    if (*at++ != static_cast<int64_t>(rank) ||
-        !std::equal(input->sizes.begin(), input->sizes.end(), at) ||
-        !std::equal(input->strides.begin(), input->strides.end(), at + rank)) {
-      return false;
-    }
-    at += 2 * rank;
+bool suits(const MatrixPlan& plan, const MatrixInputs& inputs) {
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    if (!plan.inputs[i].holds(*inputs[i])) return false;
   }
   return true;
-}
-
-std::vector<int64_t> layout_of(std::span<const TensorImpl* const> inputs) {
-  std::vector<int64_t> layout;
-  for (const TensorImpl* input : inputs) {
-    layout.push_back(static_cast<int64_t>(input->sizes.size()));
-    layout.insert(layout.end(), input->sizes.begin(), input->sizes.end());
-    layout.insert(layout.end(), input->strides.begin(), input->strides.end());
-  }
-  return layout;
 }
 
 std::vector<Tensor> metas_of(const MatrixInputs& inputs) {
@@ -42,11 +25,6 @@ std::vector<Tensor> metas_of(const MatrixInputs& inputs) {
                                 {input->strides.data(), input->strides.size()}, input->dtype));
   }
   return metas;
-}
-
-std::span<const TensorImpl* const> of_call(const GroupProgram& program,
-                                           const MatrixInputs& inputs) {
-  return {inputs.data(), program.input_count};
 }
 
 class Planner {
@@ -189,7 +167,7 @@ class Planner {
 Ref<const MatrixPlan> plan_of(const GroupProgram& program, const CompiledMatrices& kernels,
                               const MatrixInputs& inputs) {
   auto plan = make_ref<MatrixPlan>();
-  plan->layout = layout_of(of_call(program, inputs));
+  for (size_t i = 0; i < program.input_count; ++i) plan->inputs.emplace_back(*inputs[i]);
   try {
     plan->fits = Planner(program, kernels, inputs, *plan).run();
   } catch (const Error&) {
@@ -202,9 +180,7 @@ Ref<const MatrixPlan> MatrixPlans::find(const GroupProgram& program,
                                         const CompiledMatrices& kernels,
                                         const MatrixInputs& inputs) const {
   const auto known = [&] {
-    return plans_.find([&](const Ref<const MatrixPlan>& plan) {
-      return has_layout(*plan, of_call(program, inputs));
-    });
+    return plans_.find([&](const Ref<const MatrixPlan>& plan) { return suits(*plan, inputs); });
   };
   if (Ref<const MatrixPlan> plan = known()) return plan;
   Ref<const MatrixPlan> made = plan_of(program, kernels, inputs);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tierup/base/recently_used.h"
+#include "tierup/ops/regions/input_form.h"
 #include "tierup/ops/regions/matrix_meta_tensors.h"
 #include "tierup/ops/regions/matrix_stage.h"
 
@@ -38,8 +39,8 @@ struct MatrixPlan final : public RefCounted, public UseMark {
     bool is_contiguous = true;
   };
 
-  bool fits = false;            // Else the twin is to run.
-  std::vector<int64_t> layout;  // Of the call's inputs: of each the rank, sizes and strides.
+  bool fits = false;              // Else the twin is to run.
+  std::vector<InputForm> inputs;  // Of the call.
   std::vector<Step> steps;
   std::vector<Output> outputs;
   std::vector<int64_t> scratch;  // By member: where it begins, or -1.

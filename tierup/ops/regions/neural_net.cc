@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <variant>
 
 #include "tierup/base/parallel.h"
 #include "tierup/ops/table/boxing.h"
@@ -39,43 +37,21 @@ NeuralNet::NeuralNet(net::Program program, std::vector<const Op*> rows, bool is_
       is_fast_(is_fast),
       weights_(net::make_weight_store()) {}
 
-// False for inputs that no net takes: other values than dense numbers, and lists of ints.
-bool NeuralNet::make_key(std::span<const IValue> inputs, int threads, Key& key) {
-  key.push_back(threads);
-  for (const IValue& input : inputs) {
-    key.push_back(static_cast<int64_t>(input.tag()));
-    if (const TensorImpl* tensor = input.tensor_impl()) {
-      if (tensor->conjugate || tensor->negative ||
-          tensor->storage->device().type == DeviceType::kMeta) {
-        return false;
-      }
-      key.push_back(static_cast<int64_t>(tensor->dtype));
-      key.push_back(static_cast<int64_t>(tensor->sizes.size()));
-      key.insert(key.end(), tensor->sizes.begin(), tensor->sizes.end());
-      // How the input lies decides how tier 0's results lie.
-      key.push_back(tensor->contiguous ? 1 : 0);
-      if (!tensor->contiguous)
-        key.insert(key.end(), tensor->strides.begin(), tensor->strides.end());
-    } else if (input.is_int() || input.is_bool()) {
-      key.push_back(input.is_int() ? input.to_int() : int64_t{input.to_bool()});
-    } else if (input.is_float()) {
-      key.push_back(std::bit_cast<int64_t>(input.to_float()));
-    } else if (input.is_list()) {
-      const auto& items = input.to_list().items;
-      key.push_back(static_cast<int64_t>(items.size()));
-      for (const IValue& item : items) {
-        if (!item.is_int()) return false;
-        key.push_back(item.to_int());
-      }
-    } else if (!input.is_none()) {
-      return false;
-    }
-  }
-  return true;
+NeuralNet::Sizes::Sizes(std::span<const IValue> given, int thread_count)
+    : inputs(given.begin(), given.end()), threads(thread_count) {}
+
+bool NeuralNet::are_taken(std::span<const IValue> inputs) {
+  const auto is_int = [](const IValue& item) { return item.is_int(); };
+  return std::ranges::all_of(inputs, [&](const IValue& input) {
+    if (const TensorImpl* tensor = input.tensor_impl()) return is_plain(*tensor);
+    if (input.is_list()) return std::ranges::all_of(input.to_list().items, is_int);
+    return input.is_int() || input.is_bool() || input.is_float() || input.is_none();
+  });
 }
 
-Ref<const NeuralNet::Entry> NeuralNet::find(const Key& key) const {
-  return entries_.find([&](const Ref<const Entry>& entry) { return entry->key == key; });
+Ref<const NeuralNet::Entry> NeuralNet::find(std::span<const IValue> inputs, int threads) const {
+  return entries_.find(
+      [&](const Ref<const Entry>& entry) { return entry->sizes.suit(inputs, threads); });
 }
 
 size_t NeuralNet::bytes_of(const Entries& entries) {
@@ -92,11 +68,10 @@ void NeuralNet::install(Ref<const Entry> entry) {
 }
 
 std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context) {
-  Key key;
-  if (!make_key(inputs, intra_op_threads(), key))
-    return run_twin_for(TwinReason::kOtherInputs, inputs, context);
-  const Ref<const Entry> entry = find(key);
-  return entry == nullptr ? miss(key, inputs, context) : run_entry(*entry, inputs, context);
+  if (const Ref<const Entry> entry = find(inputs, intra_op_threads()))
+    return run_entry(*entry, inputs, context);
+  return are_taken(inputs) ? miss(inputs, context)
+                           : run_twin_for(TwinReason::kOtherInputs, inputs, context);
 }
 
 std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IValue> inputs,
@@ -109,23 +84,22 @@ std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IVa
   return run_twin_for(TwinReason::kNans, inputs, context);
 }
 
-NeuralNet::ShapeCandidate* NeuralNet::find_candidate(const Key& key) {
-  const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const ShapeCandidate& candidate) {
-    return candidate.key == key;
-  });
+NeuralNet::ShapeCandidate* NeuralNet::find_candidate(std::span<const IValue> inputs, int threads) {
+  const auto found = std::ranges::find_if(
+      seen_, [&](const ShapeCandidate& each) { return each.sizes.suit(inputs, threads); });
   return found == seen_.end() ? nullptr : &*found;
 }
 
 // The first call with sizes runs the twin; the second has them compiled for: in the background, if
 // there is one, or else at once.
-std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inputs,
-                                    RunContext& context) {
+std::vector<IValue> NeuralNet::miss(std::span<const IValue> inputs, RunContext& context) {
+  const int threads = intra_op_threads();
   {
     const LastingAllocations lasting;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    ShapeCandidate* candidate = lock.owns_lock() ? find_candidate(key) : nullptr;
+    ShapeCandidate* candidate = lock.owns_lock() ? find_candidate(inputs, threads) : nullptr;
     try {
-      if (lock.owns_lock()) note_call(candidate, key, inputs, context);
+      if (lock.owns_lock()) note_call(candidate, inputs, context);
     } catch (const std::exception& error) {
       if (is_stopped(error)) {
         if (candidate != nullptr) candidate->is_pending = false;
@@ -135,24 +109,25 @@ std::vector<IValue> NeuralNet::miss(const Key& key, std::span<const IValue> inpu
       note_failure(error.what());
     }
   }
-  if (const Ref<const Entry> entry = find(key)) return run_entry(*entry, inputs, context);
+  if (const Ref<const Entry> entry = find(inputs, threads))
+    return run_entry(*entry, inputs, context);
   return run_twin_for(TwinReason::kNewSizes, inputs, context);
 }
 
-void NeuralNet::note_call(ShapeCandidate* candidate, const Key& key, std::span<const IValue> inputs,
+void NeuralNet::note_call(ShapeCandidate* candidate, std::span<const IValue> inputs,
                           const RunContext& context) {
   if (candidate == nullptr) {
     if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
-    seen_.push_back({key});
+    seen_.push_back({Sizes(inputs, intra_op_threads())});
     return;
   }
   ++candidate->times;
   if (candidate->is_pending || !is_worth_compiling(*candidate)) return;
   candidate->is_pending = true;
   if (context.background != nullptr) {
-    compile_later(*candidate, inputs, *context.background);
+    compile_later(*candidate, *context.background);
   } else {
-    compile_candidate(*candidate, inputs, intra_op_threads());
+    compile_candidate(*candidate, inputs);
   }
 }
 
@@ -171,9 +146,8 @@ bool NeuralNet::is_worth_compiling(const ShapeCandidate& candidate) const {
                                 << std::min(replacements() / kMostEntries, kMostDoublings);
 }
 
-void NeuralNet::compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs,
-                                  int threads) {
-  install(make_entry(candidate.key, inputs, threads, false));
+void NeuralNet::compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs) {
+  install(make_entry(candidate.sizes, inputs, false));
   give_back_left_weights();
   seen_.erase(seen_.begin() + (&candidate - seen_.data()));
 }
@@ -181,50 +155,27 @@ void NeuralNet::compile_candidate(ShapeCandidate& candidate, std::span<const IVa
 // Compiling reads sizes and strides alone: tensors like the inputs stand in for them, so that the
 // caller's are neither kept nor read after the call. The job makes them: memory that one thread
 // takes and another gives back would be asked of the system each time, in the call.
-void NeuralNet::compile_later(const ShapeCandidate& candidate, std::span<const IValue> inputs,
-                              BackgroundWork& work) {
-  struct Form {
-    IntVector sizes;
-    IntVector strides;
-    ScalarType dtype;
-  };
-  std::vector<std::variant<Form, IValue>> forms;
-  for (const IValue& input : inputs) {
-    const TensorImpl* tensor = input.tensor_impl();
-    if (tensor == nullptr) {
-      forms.emplace_back(input);
-    } else {
-      forms.emplace_back(Form{tensor->sizes, tensor->strides, tensor->dtype});
-    }
-  }
-  work.push([self = Ref<NeuralNet>(this), key = candidate.key, forms = std::move(forms),
-             threads = intra_op_threads()] {
-    const std::lock_guard<std::mutex> lock(self->mutex_);
-    ShapeCandidate* pending = self->find_candidate(key);
-    if (pending == nullptr) return;
+void NeuralNet::compile_later(const ShapeCandidate& candidate, BackgroundWork& work) {
+  work.push([self = Ref<NeuralNet>(this), sizes = candidate.sizes] {
     std::vector<IValue> alike;
-    for (const auto& each : forms) {
-      const Form* form = std::get_if<Form>(&each);
-      alike.push_back(form == nullptr
-                          ? std::get<IValue>(each)
-                          : Tensor::empty_strided(form->sizes, form->strides, form->dtype));
-    }
-    self->compile_candidate(*pending, alike, threads);
+    for (const InputForm& form : sizes.inputs) alike.push_back(form.stand_in());
+    const std::lock_guard<std::mutex> lock(self->mutex_);
+    if (ShapeCandidate* pending = self->find_candidate(alike, sizes.threads))
+      self->compile_candidate(*pending, alike);
   });
 }
 
-Ref<NeuralNet::Entry> NeuralNet::compile(const Key& key, std::span<const IValue> inputs,
-                                         int threads, bool measures, bool is_fast,
+Ref<NeuralNet::Entry> NeuralNet::compile(const Sizes& sizes, std::span<const IValue> inputs,
+                                         bool measures, bool is_fast,
                                          const std::vector<IntVector>& strides) {
-  auto entry = make_ref<Entry>();
-  entry->key = key;
+  auto entry = make_ref<Entry>(sizes);
   net::CompileOptions options;
-  options.threads = threads;
+  options.threads = sizes.threads;
   options.is_fast = is_fast;
   options.measures = measures;
   options.output_strides = strides;
   try {
-    const ThreadCountScope scope(threads);
+    const ThreadCountScope scope(sizes.threads);
     entry->compiled = net::compile_net(program_, inputs, options, weights_);
     for (const std::string& note : entry->compiled->notes()) notes_.push_back(note);
   } catch (const Error& error) {

@@ -17,6 +17,7 @@
 
 #include "tierup/base/recently_used.h"
 #include "tierup/kernels/net/compiled_net.h"
+#include "tierup/ops/regions/input_form.h"
 #include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/regions/twin_calls.h"
 #include "tierup/ops/table/holds_memory.h"
@@ -73,33 +74,44 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   StepReport step_report() const override;
 
  private:
-  using Key = SmallVector<int64_t, 160>;
+  // What is compiled for: the inputs' forms, and how many threads do the work.
+  struct Sizes {
+    std::vector<InputForm> inputs;
+    int threads = 1;
+
+    Sizes(std::span<const IValue> given, int thread_count);
+    bool suit(std::span<const IValue> given, int thread_count) const {
+      return threads == thread_count && all_hold(inputs, given);
+    }
+  };
   struct Entry final : public RefCounted, public UseMark {
-    Key key;
+    explicit Entry(Sizes its) : sizes(std::move(its)) {}
+    const Sizes sizes;
     std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.
   };
   using Entries = RecentlyUsed<Entry>::Entries;
 
   static size_t bytes_of(const Entries& entries);
-  static bool make_key(std::span<const IValue> inputs, int threads, Key& key);
-  Ref<const Entry> find(const Key& key) const;
+  // Dense numbers, and lists of ints.
+  static bool are_taken(std::span<const IValue> inputs);
+  Ref<const Entry> find(std::span<const IValue> inputs, int threads) const;
   std::vector<IValue> run_entry(const Entry& entry, std::span<const IValue> inputs,
                                 RunContext& context);
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
   std::vector<IValue> run_twin_for(TwinReason reason, std::span<const IValue> inputs,
                                    RunContext& context);
-  std::vector<IValue> miss(const Key& key, std::span<const IValue> inputs, RunContext& context);
+  std::vector<IValue> miss(std::span<const IValue> inputs, RunContext& context);
   // Sizes that calls came with and that nothing is compiled for yet.
   struct ShapeCandidate {
-    Key key;
+    Sizes sizes;
     int times = 1;            // That it came.
     bool is_pending = false;  // Being compiled for, or that failed.
   };
-  ShapeCandidate* find_candidate(const Key& key);
+  ShapeCandidate* find_candidate(std::span<const IValue> inputs, int threads);
   // Counts a call with such sizes (the candidate, if they came before), and has them compiled for
   // once they came often enough: in the background, if there is one, or else at once. The caller
   // holds the mutex.
-  void note_call(ShapeCandidate* candidate, const Key& key, std::span<const IValue> inputs,
+  void note_call(ShapeCandidate* candidate, std::span<const IValue> inputs,
                  const RunContext& context);
   void note_failure(const char* message) noexcept;
   // Of an operator of the program, where one is at fault. The caller holds the mutex.
@@ -109,10 +121,9 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   // again, and others that come to stay are.
   bool is_worth_compiling(const ShapeCandidate& candidate) const;
   // Compiles for a candidate and drops it; the caller holds the mutex.
-  void compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs, int threads);
-  void compile_later(const ShapeCandidate& candidate, std::span<const IValue> inputs,
-                     BackgroundWork& work);
-  Ref<Entry> compile(const Key& key, std::span<const IValue> inputs, int threads, bool measures,
+  void compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs);
+  void compile_later(const ShapeCandidate& candidate, BackgroundWork& work);
+  Ref<Entry> compile(const Sizes& sizes, std::span<const IValue> inputs, bool measures,
                      bool is_fast, const std::vector<IntVector>& strides);
   // The caller holds the mutex.
   void install(Ref<const Entry> entry);
@@ -127,7 +138,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   std::optional<size_t> maker_of_gaps(size_t output) const;
   // Compiles for inputs like these and compares with tier 0 on made-up numbers; an entry without a
   // net where either fails. The caller holds the mutex.
-  Ref<Entry> make_entry(const Key& key, std::span<const IValue> inputs, int threads, bool measures);
+  Ref<Entry> make_entry(const Sizes& sizes, std::span<const IValue> inputs, bool measures);
   bool agrees(const Entry& entry, std::span<const IValue> inputs,
               const std::vector<IValue>& expected, RunContext& context);
 

@@ -184,10 +184,9 @@ std::optional<size_t> NeuralNet::maker_of_gaps(size_t i) const {
   return std::nullopt;
 }
 
-Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IValue> inputs,
-                                            int threads, bool measures) {
-  auto refused = make_ref<Entry>();
-  refused->key = key;
+Ref<NeuralNet::Entry> NeuralNet::make_entry(const Sizes& sizes, std::span<const IValue> inputs,
+                                            bool measures) {
+  auto refused = make_ref<Entry>(sizes);
   if (is_distrusted_) return refused;
   std::vector<IValue> samples;
   for (const IValue& input : inputs)
@@ -198,10 +197,10 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Key& key, std::span<const IVal
   if (!expected) return refused;
   std::vector<IntVector> strides;
   for (const IValue& value : *expected) strides.push_back(value.tensor_impl()->strides);
-  auto entry = compile(key, samples, threads, measures, is_fast_, strides);
+  auto entry = compile(sizes, samples, measures, is_fast_, strides);
   if (entry->compiled == nullptr || agrees(*entry, samples, *expected, context)) return entry;
   notes_.emplace_back("differs from tier 0: compiled again without Winograd");
-  entry = compile(key, samples, threads, false, false, strides);
+  entry = compile(sizes, samples, false, false, strides);
   if (entry->compiled == nullptr || agrees(*entry, samples, *expected, context)) return entry;
   refuse(NetRefusal::kDiffers);
   is_distrusted_ = true;
@@ -219,14 +218,13 @@ void NeuralNet::give_back_left_weights() const {
 
 bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Key key;
-  if (!make_key(inputs, threads, key)) {
+  if (!are_taken(inputs)) {
     refuse(NetRefusal::kOtherInputs);
     return false;
   }
-  Ref<const Entry> entry = find(key);
+  Ref<const Entry> entry = find(inputs, threads);
   if (entry == nullptr) {
-    entry = make_entry(key, inputs, threads, true);
+    entry = make_entry(Sizes(inputs, threads), inputs, true);
     install(entry);
     give_back_left_weights();
   }

@@ -54,27 +54,6 @@ bool is_plain(const IValue& value) {
   }
 }
 
-bool same_constant(const IValue& a, const IValue& b) {
-  if (a.tag() != b.tag()) return false;
-  const auto same_items = [](const std::vector<IValue>& x, const std::vector<IValue>& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_constant);
-  };
-  switch (a.tag()) {
-    case IValue::Tag::kFloat:
-      return std::bit_cast<uint64_t>(a.to_float()) == std::bit_cast<uint64_t>(b.to_float());
-    case IValue::Tag::kComplex: {
-      const complex128 x = a.to_complex();
-      const complex128 y = b.to_complex();
-      return std::bit_cast<uint64_t>(x.real()) == std::bit_cast<uint64_t>(y.real()) &&
-             std::bit_cast<uint64_t>(x.imag()) == std::bit_cast<uint64_t>(y.imag());
-    }
-    case IValue::Tag::kStr: return a.to_str() == b.to_str();
-    case IValue::Tag::kTuple: return same_items(a.to_tuple().items, b.to_tuple().items);
-    case IValue::Tag::kList: return same_items(a.to_list().items, b.to_list().items);
-    default: return a.is_same(b);
-  }
-}
-
 namespace {
 
 bool reads_only(const Node& user, size_t index) {

@@ -5,6 +5,7 @@
 
 #include "tierup/ir/graph.h"
 #include "tierup/ir/graph_editor.h"
+#include "tierup/ops/regions/input_form.h"
 #include "tierup/ops/table/op.h"
 #include "tierup/ops/table/role.h"
 
@@ -18,8 +19,7 @@ const IValue* constant_of(const ir::Value* value);
 std::optional<IValue> known_argument(const ir::Value* value);
 // Whether a constant can be shared and folded: no part of it can be written or has identity.
 bool is_plain(const IValue& value);
-// Equal by tag and bits: -0.0 is not 0.0, 1 is not True. Tensors are the same object.
-bool same_constant(const IValue& a, const IValue& b);
+using ops::same_constant;
 // Whether all that ever happens to a list (or dict) is that operators read it: it is not written,
 // kept, returned, viewed or passed on. Such a list may as well be a constant, if its elements are.
 bool is_only_read(const ir::Value* container);
