@@ -4,7 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 namespace tierup::python {
@@ -23,9 +27,24 @@ class Callable {
   PyObject* object_;
 };
 
-// Texts of threads that must not wait for the GIL, since who has it may be waiting for them.
+constexpr std::string_view kRaised = "a callback raised exception ";
+
+thread_local int calls_of_this_thread = 0;
+
+// A text of a thread that must not wait for the GIL, since who has it may be waiting for it.
+struct LateText {
+  std::shared_ptr<Callable> callable;
+  const CallbackFailures* model;
+  std::thread::id caller;  // None: a thread of the library.
+  std::string text;
+
+  bool is_for(const CallbackFailures& failures) const {
+    return caller == std::this_thread::get_id() ||
+           (caller == std::thread::id() && model == &failures);
+  }
+};
 struct LateTexts {
-  std::vector<std::pair<std::shared_ptr<Callable>, std::string>> texts;  // Under left_mutex().
+  std::vector<LateText> texts;  // Under left_mutex().
   std::atomic<bool> any{false};
 };
 LateTexts& late_texts() {
@@ -33,7 +52,7 @@ LateTexts& late_texts() {
   return *instance;
 }
 
-void call_with_text(const Callable& callable, const std::string& text, CallbackFailure& failure) {
+void call_with_text(const Callable& callable, const std::string& text, CallbackFailures& failures) {
   PyObject* const argument =
       PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   PyObject* const result = argument == nullptr ? nullptr : entering_python([&] {
@@ -45,10 +64,23 @@ void call_with_text(const Callable& callable, const std::string& text, CallbackF
   try {
     throw nb::python_error();
   } catch (nb::python_error& error) {
-    failure.keep(error);
-    throw Error(ErrorCode::kCancelled, "a callback raised an exception", {}, {},
-                "a callback raised an exception");
+    failures.end_run(error);
   }
+}
+
+// Takes over the reference.
+[[noreturn]] void raise(PyObject* exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+  Py_DECREF(exception);
+  throw nb::python_error();
+}
+
+bool is_main_thread() { return syscall(SYS_gettid) == getpid(); }
+
+// What a handler of signals raised, of runs of the main thread.
+PyObject*& raised_by_signal() {
+  static PyObject* exception = nullptr;
+  return exception;
 }
 
 bool check_signals() {
@@ -56,16 +88,18 @@ bool check_signals() {
   try {
     throw nb::python_error();
   } catch (nb::python_error& error) {
-    signal_failure().keep(error);
+    if (raised_by_signal() == nullptr) {
+      raised_by_signal() = nb::borrow(error.value()).release().ptr();
+    }
   }
   return false;
 }
 
 }  // namespace
 
-CallbackFailure& signal_failure() {
-  static CallbackFailure* const failure = new CallbackFailure;  // Of the main thread.
-  return *failure;
+void rethrow_of_signals() {
+  if (raised_by_signal() == nullptr || !is_main_thread()) return;
+  raise(std::exchange(raised_by_signal(), nullptr));
 }
 
 bool poll_signals() {
@@ -77,55 +111,72 @@ bool poll_signals() {
   if (now < next) return true;
   next = now + kBetween;
   // Asked each time: a thread that forks is its child's main one.
-  if (syscall(SYS_gettid) != getpid()) return true;
+  if (!is_main_thread()) return true;
   if (HeldRun::is_this_thread()) return check_signals();
   const GilAcquired acquired;
   return check_signals();
 }
 
-void CallbackFailure::keep(nb::python_error& error) {
-  PyObject* const value = nb::borrow(error.value()).release().ptr();
-  PyObject* expected = nullptr;
-  if (!exception_.compare_exchange_strong(expected, value)) Py_DECREF(value);
+CallbackFailures::~CallbackFailures() {
+  for (const auto& [number, exception] : exceptions_) drop_later(exception);
 }
 
-void CallbackFailure::rethrow() {
-  PyObject* const value = exception_.exchange(nullptr);
-  if (value == nullptr) return;
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value)), value);
-  Py_DECREF(value);
-  throw nb::python_error();
+void CallbackFailures::end_run(nb::python_error& raised) {
+  static uint64_t last = 0;
+  exceptions_.emplace(++last, nb::borrow(raised.value()).release().ptr());
+  // Of one that ended no run, such as a branch's beside another that failed, nobody asks.
+  constexpr size_t kMost = 1024;
+  if (exceptions_.size() > kMost) Py_DECREF(exceptions_.extract(exceptions_.begin()).mapped());
+  raise_error(ErrorCode::kCancelled, std::string(kRaised) + std::to_string(last));
 }
+
+void CallbackFailures::rethrow(const Error& error) {
+  if (exceptions_.empty()) return;
+  const std::string& message = error.message();
+  const size_t at = message.rfind(kRaised);
+  if (at == std::string::npos) return;
+  const auto kept = exceptions_.extract(std::strtoull(&message[at + kRaised.size()], nullptr, 10));
+  if (!kept.empty()) raise(kept.mapped());
+}
+
+Caller::Caller() { ++calls_of_this_thread; }
+Caller::~Caller() { --calls_of_this_thread; }
 
 std::function<void(const std::string&)> text_callback(nb::handle callable,
-                                                      std::shared_ptr<CallbackFailure> failure) {
-  return [held = std::make_shared<Callable>(callable), failure](const std::string& text) {
+                                                      std::shared_ptr<CallbackFailures> failures) {
+  return [held = std::make_shared<Callable>(callable), failures](const std::string& text) {
     const Entry entry;
     if (!entry.is_open()) return;
-    if (HeldRun::is_this_thread()) return call_with_text(*held, text, *failure);
+    if (HeldRun::is_this_thread()) return call_with_text(*held, text, *failures);
     if (HeldRun::any()) {
       LateTexts& late = late_texts();
       const std::lock_guard lock(left_mutex());
-      late.texts.emplace_back(held, text);
+      const bool is_caller = calls_of_this_thread > 0;
+      late.texts.emplace_back(held, failures.get(),
+                              is_caller ? std::this_thread::get_id() : std::thread::id(), text);
       late.any.store(true);
       return;
     }
     const GilAcquired acquired;
-    call_with_text(*held, text, *failure);
+    call_with_text(*held, text, *failures);
   };
 }
 
-void flush_texts() {
+void flush_texts(const CallbackFailures& failures) {
   LateTexts& late = late_texts();
   if (!late.any.load(std::memory_order_acquire)) return;
-  std::vector<std::pair<std::shared_ptr<Callable>, std::string>> texts;
+  std::vector<LateText> texts;
   {
     const std::lock_guard lock(left_mutex());
-    texts.swap(late.texts);
-    late.any.store(false);
+    const auto mine =
+        std::stable_partition(late.texts.begin(), late.texts.end(),
+                              [&](const LateText& text) { return !text.is_for(failures); });
+    std::move(mine, late.texts.end(), std::back_inserter(texts));
+    late.texts.erase(mine, late.texts.end());
+    late.any.store(!late.texts.empty());
   }
-  for (const auto& [callable, text] : texts) {
-    nb::handle(callable->get())(nb::str(text.c_str(), text.size()));
+  for (const LateText& late_text : texts) {
+    nb::handle(late_text.callable->get())(nb::str(late_text.text.c_str(), late_text.text.size()));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,31 +24,49 @@ namespace tierup::python {
 
 namespace nb = nanobind;
 
-// The first exception that a callback of a model raised; it becomes the call's.
-class CallbackFailure {
+// Exceptions that callbacks of a model raised, until the runs that they end have ended. The library
+// carries an error's message alone, which names the exception: calls that run side by side raise
+// each its own.
+class CallbackFailures {
  public:
-  // With the GIL, inside a catch of nb::python_error.
-  void keep(nb::python_error& error);
-  // Rethrows what was kept, with the GIL.
-  void rethrow();
+  CallbackFailures() = default;
+  ~CallbackFailures();
+  CallbackFailures(const CallbackFailures&) = delete;
+  CallbackFailures& operator=(const CallbackFailures&) = delete;
+  // Keeps the exception, and throws the error that is to end the run. With the GIL, inside a catch
+  // of nb::python_error.
+  [[noreturn]] void end_run(nb::python_error& raised);
+  // Raises the exception that ended the run, if one did. With the GIL.
+  void rethrow(const Error& error);
 
  private:
-  std::atomic<PyObject*> exception_{nullptr};
+  // By number, all under the GIL; the oldest first.
+  std::map<uint64_t, PyObject*> exceptions_;
 };
 
 // A callable as a callback from any thread; what it raises is kept, and ends the run.
 std::function<void(const std::string&)> text_callback(nb::handle callable,
-                                                      std::shared_ptr<CallbackFailure> failure);
+                                                      std::shared_ptr<CallbackFailures> failures);
 
-// Prints what threads left that must not wait for the GIL. With the GIL.
-void flush_texts();
+// Prints what was left by threads that must not wait for the GIL: what this thread left, and what
+// threads of the library left for the model of `failures`. With the GIL.
+void flush_texts(const CallbackFailures& failures);
+
+// Marks that this thread calls a model, and prints itself what it leaves.
+class Caller {
+ public:
+  Caller();
+  ~Caller();
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+};
 
 // Looks for signals that Python is to handle, at most every 50 ms and on the main thread alone;
 // what a handler raises ends the run, and becomes its exception. Ends runs also when the
 // interpreter ends. For RunOptions::on_poll.
 bool poll_signals();
-// Of those handlers.
-CallbackFailure& signal_failure();
+// Raises what a handler raised, in the thread whose run it ended. With the GIL.
+void rethrow_of_signals();
 
 // Times of some milliseconds' grain, for a fraction of what exact ones cost.
 inline int64_t coarse_time() {
@@ -94,18 +113,19 @@ auto in_call(Body&& body) {
 
 // Runs `body` without the GIL, or with it if calls of `clock`'s model are short.
 template <typename Body>
-auto run_call(CallClock& clock, CallbackFailure& failure, Body&& body) {
+auto run_call(CallClock& clock, CallbackFailures& failures, Body&& body) {
   using Clock = std::chrono::steady_clock;
   const bool is_exact = clock.is_exact();
   const auto now = [is_exact]() -> int64_t {
     return is_exact ? Clock::now().time_since_epoch().count() : coarse_time();
   };
+  const Caller caller;
   const int64_t begin = now();
   const auto finish = [&] {
     const int64_t took = now() - begin;
     if (is_exact || took > CallClock::kCoarse) clock.add(took);
     drop_pending();
-    flush_texts();
+    flush_texts(failures);
   };
   try {
     if (clock.is_short()) {
@@ -121,10 +141,10 @@ auto run_call(CallClock& clock, CallbackFailure& failure, Body&& body) {
     }
     finish();
     return std::move(*result);
-  } catch (const Error&) {
+  } catch (const Error& error) {
     finish();
-    signal_failure().rethrow();
-    failure.rethrow();
+    rethrow_of_signals();
+    failures.rethrow(error);
     throw;
   }
 }

@@ -2,9 +2,12 @@
 
 #include <nanobind/nanobind.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <new>
@@ -96,6 +99,21 @@ void wait_until(Condition is_so) {
   }
 }
 
+// Returns once it is, looked at with the GIL. What signals' handlers raise is dropped at first; who
+// sends more after a while ends the process at once, as a signal does that nobody handles.
+template <typename Condition>
+void wait_through_signals_until(Condition is_so) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPatience(2);
+  const Clock::time_point begin = Clock::now();
+  while (!is_so()) {
+    becomes_soon(is_so);
+    if (PyErr_CheckSignals() == 0) continue;
+    PyErr_Clear();
+    if (Clock::now() - begin > kPatience) _exit(128 + SIGINT);
+  }
+}
+
 thread_local const RunOf* innermost_run = nullptr;
 
 // The others' threads are not in the child, nor what they ended.
@@ -143,15 +161,17 @@ void close_executor(std::shared_ptr<SharedExecutor>& executor, Wait wait) {
 
 void end_interpreter() {
   begin_end();
+  std::exception_ptr raised;
   try {
     wait_until([] { return !any_is_left_to_a_thread() && !any_call_is_under_way(); });
   } catch (const nb::python_error&) {
-    close_interpreter();
-    wait_until([] { return !Entry::any(); });
-    throw;
+    raised = std::current_exception();
   }
+  // What no signal may leave: threads that would come out of Python code where none is any more.
+  wait_through_signals_until([] { return !any_call_is_in_python(); });
   close_interpreter();
-  wait_until([] { return !Entry::any(); });
+  wait_through_signals_until([] { return !Entry::any(); });
+  if (raised) std::rethrow_exception(raised);
 }
 
 // Before the library's own steps are known, so that they come before this one's: they wait for

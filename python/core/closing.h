@@ -53,7 +53,7 @@ void close_executor(std::shared_ptr<SharedExecutor>& executor, Wait wait);
 
 // The end of the interpreter, in the calling thread: cancels all runs, returns when none is under
 // way, and all executors are gone that were let go of. Throws nb::python_error if a signal's
-// handler raises before.
+// handler raises before; Python code that calls run is waited for all the same.
 void end_interpreter();
 // What this keeps is whole in forked children from here on.
 void watch_forks();

@@ -189,14 +189,14 @@ nb::list Completions::drain() {
     announced_ = false;
   }
   drop_pending();
-  flush_texts();
   nb::list results;
   for (Done& item : done) {
     nb::object exception = nb::none();
     nb::object value = nb::none();
     try {
+      flush_texts(*item.failure);
       if (item.error) {
-        item.failure->rethrow();
+        item.failure->rethrow(*item.error);
         exception = make_exception(*item.error);
       } else {
         value = write_value(item.value, item.kind, item.like);

@@ -33,7 +33,7 @@ class Completions {
     std::optional<Error> error;
     ResultKind kind;
     const CarrierType* like;
-    std::shared_ptr<CallbackFailure> failure;
+    std::shared_ptr<CallbackFailures> failure;
   };
   // From any thread, without the GIL.
   void push(Done done);
@@ -86,7 +86,7 @@ class ExecutorHandle {
   std::shared_ptr<std::atomic<int64_t>> round_trip_ =
       std::make_shared<std::atomic<int64_t>>(std::numeric_limits<int64_t>::max());
   uint32_t asked_ = 0;
-  std::shared_ptr<CallbackFailure> failure_;
+  std::shared_ptr<CallbackFailures> failure_;
 };
 
 // Seconds, as everywhere in Python, at least one millisecond; None gives 0.

@@ -38,8 +38,8 @@ class GilReleased {
 // Work of the library without the GIL.
 class WorkWithoutGil {
  private:
-  const GilReleased released_;
   const UnderWay under_way_;
+  const GilReleased released_;
 };
 
 // With the GIL for its lifetime, on a thread that may be unknown to Python.

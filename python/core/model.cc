@@ -15,14 +15,18 @@ namespace {
 
 // What the callable raises becomes the load's exception.
 Reader reader_of(nb::handle size, nb::handle callable,
-                 const std::shared_ptr<CallbackFailure>& failure) {
+                 const std::shared_ptr<CallbackFailures>& failure) {
   std::shared_ptr<PyObject> held(nb::borrow(callable).release().ptr(), drop_later);
   Reader reader;
   reader.size = nb::cast<uint64_t>(size);
   reader.read = [held, failure](uint64_t offset, std::span<std::byte> out) {
     const GilAcquired acquired;
     try {
-      const nb::object bytes = nb::handle(held.get())(offset, out.size());
+      const nb::object bytes = nb::steal(entering_python([&] {
+        return PyObject_CallFunction(held.get(), "KK", static_cast<unsigned long long>(offset),
+                                     static_cast<unsigned long long>(out.size()));
+      }));
+      if (!bytes.is_valid()) throw nb::python_error();
       char* data = nullptr;
       Py_ssize_t count = 0;
       if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &count) != 0) throw nb::python_error();
@@ -33,15 +37,14 @@ Reader reader_of(nb::handle size, nb::handle callable,
       }
       std::copy_n(reinterpret_cast<const std::byte*>(data), out.size(), out.data());
     } catch (nb::python_error& error) {
-      failure->keep(error);
-      raise_error(ErrorCode::kCancelled, "the reader raised an exception");
+      failure->end_run(error);
     }
   };
   return reader;
 }
 
 Module load_module(nb::handle source, const Options& options,
-                   const std::shared_ptr<CallbackFailure>& failure) {
+                   const std::shared_ptr<CallbackFailures>& failure) {
   if (PyBytes_Check(source.ptr())) {
     char* data = nullptr;
     Py_ssize_t size = 0;
@@ -118,7 +121,7 @@ nb::handle callable_option(const std::string& name, nb::handle value) {
 }
 
 void set_option(Options& options, const std::string& name, nb::handle value,
-                const std::shared_ptr<CallbackFailure>& failure) {
+                const std::shared_ptr<CallbackFailures>& failure) {
   if (name == "threads") {
     options.threads = nb::cast<int>(value);
   } else if (name == "fork_threads") {
@@ -177,7 +180,7 @@ void read_each_option(nb::handle given,
   }
 }
 
-Options read_options(nb::handle given, const std::shared_ptr<CallbackFailure>& failure) {
+Options read_options(nb::handle given, const std::shared_ptr<CallbackFailures>& failure) {
   Options options;
   read_each_option(given, [&](const std::string& name, nb::handle value) {
     set_option(options, name, value, failure);
@@ -189,8 +192,8 @@ ModelHandle::ModelHandle(nb::handle source, nb::handle options) {
   const Options read = read_options(options, failure);
   try {
     module_ = load_module(source, read, failure);
-  } catch (const Error&) {
-    failure->rethrow();
+  } catch (const Error& error) {
+    failure->rethrow(error);
     throw;
   }
 }

@@ -38,7 +38,7 @@ class ModelHandle {
 
   ResultKind results = ResultKind::kAutomatic;
   CallClock clock;
-  std::shared_ptr<CallbackFailure> failure = std::make_shared<CallbackFailure>();
+  std::shared_ptr<CallbackFailures> failure = std::make_shared<CallbackFailures>();
 
  private:
   std::optional<Module> module_;
@@ -49,7 +49,7 @@ class ModelHandle {
 void read_each_option(nb::handle given,
                       const std::function<void(const std::string&, nb::handle)>& read);
 // Of the keyword arguments of tierup.load; unknown ones raise TypeError.
-Options read_options(nb::handle options, const std::shared_ptr<CallbackFailure>& failure);
+Options read_options(nb::handle options, const std::shared_ptr<CallbackFailures>& failure);
 ResultKind result_kind(const std::string& name);
 void bind_model(nb::module_& module);
 

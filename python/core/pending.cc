@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <utility>
 #include <vector>
 
 namespace tierup::python {
@@ -17,7 +18,7 @@ struct Pending {
   std::atomic<bool> any{false};
   std::atomic<End> end{End::kNo};
   std::atomic<pthread_t> ending_thread{};  // Once the end has begun.
-  std::atomic<int> held_runs{0};           // Written with the GIL alone, as is the next.
+  std::atomic<int> held_runs{0};           // Written with the GIL alone, as are the next two.
   std::atomic<int> calls{0};
   std::atomic<int> under_way{0};
   std::atomic<int> entries{0};
@@ -37,6 +38,7 @@ void add(std::atomic<int>& count, int number) {
 }
 
 thread_local int under_way_here = 0;
+thread_local bool is_inside_here = false;  // And counted.
 thread_local int64_t others_turn = 0;
 
 bool ends_elsewhere(const Pending& state) {
@@ -96,7 +98,7 @@ bool Entry::any() { return pending().entries.load() > 0; }
 
 bool must_end() {
   const Pending& state = pending();
-  return state.end.load(std::memory_order_relaxed) == End::kBegun && ends_elsewhere(state);
+  return state.end.load(std::memory_order_relaxed) != End::kNo && ends_elsewhere(state);
 }
 
 void sleep_for_good() {
@@ -129,26 +131,38 @@ bool HeldRun::is_others_turn(int64_t now) {
 }
 bool HeldRun::any() { return pending().held_runs.load() > 0; }
 
-Inside::Inside() { add(pending().calls, 1); }
+Inside::Inside() : is_counted_(!std::exchange(is_inside_here, true)) {
+  if (is_counted_) add(pending().calls, 1);
+}
 Inside::~Inside() {
-  // In a child whose fork it was inside of, this one is not counted.
-  if (pending().calls.load(std::memory_order_relaxed) > 0) add(pending().calls, -1);
+  if (!is_counted_) return;
+  is_inside_here = false;
+  add(pending().calls, -1);
 }
 
-UnderWay::UnderWay() {
+UnderWay::UnderWay() : is_inside_(std::exchange(is_inside_here, false)) {
   ++under_way_here;
-  pending().under_way.fetch_add(1);
+  add(pending().under_way, 1);
+  if (is_inside_) add(pending().calls, -1);
 }
 UnderWay::~UnderWay() {
+  if (pending().end.load() == End::kDone && ends_elsewhere(pending())) {
+    PyEval_SaveThread();
+    sleep_for_good();
+  }
   --under_way_here;
-  pending().under_way.fetch_sub(1);
+  add(pending().under_way, -1);
+  if (!is_inside_) return;
+  is_inside_here = true;
+  add(pending().calls, 1);
 }
 bool any_call_is_under_way() { return pending().calls.load() + pending().under_way.load() > 0; }
+bool any_call_is_in_python() { return pending().calls.load() > (is_inside_here ? 1 : 0); }
 
 void forget_other_threads() {
   pending().held_runs.store(held_here);
   pending().entries.store(0);
-  pending().calls.store(0);
+  pending().calls.store(is_inside_here ? 1 : 0);
   pending().under_way.store(under_way_here);
 }
 

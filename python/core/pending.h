@@ -68,16 +68,24 @@ class Inside {
   ~Inside();
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
+
+ private:
+  const bool is_counted_;  // Not within another.
 };
-// Work of the library without the GIL, for which it waits, too.
+// Work of the library without the GIL, for which it waits, too, until it is told not to: then the
+// thread sleeps for good when it comes back. With the GIL at both ends.
 class UnderWay {
  public:
   UnderWay();
   ~UnderWay();
   UnderWay(const UnderWay&) = delete;
   UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  const bool is_inside_;  // A call, which is not counted meanwhile.
 };
 bool any_call_is_under_way();  // Of either kind.
+bool any_call_is_in_python();  // Of the first kind, in another thread.
 // Raises RuntimeError if the interpreter ends, or has ended, in another thread. With the GIL.
 void refuse_at_the_end();
 

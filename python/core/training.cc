@@ -252,7 +252,7 @@ nb::list train_model(const ModelHandle& model, const Optimizer& optimizer, const
   const NamedTensors columns = read_named_tensors(data);
   const NamedTensors unseen =
       validation.is_none() ? NamedTensors{} : read_named_tensors(validation);
-  CallbackFailure failure;
+  std::exception_ptr raised;
   // An epoch is long: signals are looked at, and the caller told, between two of them.
   const auto tell = [&](const TrainReport& report) {
     if (!poll_signals()) return false;
@@ -260,18 +260,23 @@ nb::list train_model(const ModelHandle& model, const Optimizer& optimizer, const
     if (callback.is_none()) return true;
     try {
       return !callback(report_dict(report)).is(nb::handle(Py_False));
-    } catch (nb::python_error& error) {
-      failure.keep(error);
+    } catch (nb::python_error&) {
+      raised = std::current_exception();
       return false;
     }
   };
   std::vector<TrainReport> reports;
-  {
+  const std::shared_ptr<CallbackFailures> failures = model.failure;
+  try {
     const WorkWithoutGil released;
     reports = train(module, optimizer, schedule, columns, unseen, options, tell);
+  } catch (const Error& error) {
+    rethrow_of_signals();
+    failures->rethrow(error);
+    throw;
   }
-  signal_failure().rethrow();
-  failure.rethrow();
+  rethrow_of_signals();
+  if (raised) std::rethrow_exception(raised);
   nb::list result;
   for (const TrainReport& report : reports) result.append(report_dict(report));
   return result;

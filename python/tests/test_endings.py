@@ -194,3 +194,36 @@ def test_other_threads_run_during_a_long_call_of_a_model_whose_calls_are_short()
         "in_threads(1, tick)\n"
         "try:\n    model(1)\nexcept KeyboardInterrupt:\n    pass"
     )
+
+
+INSIDE = """
+import atexit
+class Inside:
+    def __dlpack__(self, **_):
+        inside.set()
+        ending.wait()
+        for _ in range(signals):
+            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(afterwards)
+        raise ValueError
+class Late:  # So that the interpreter still ends when the thread comes out.
+    def __del__(self, sleep=time.sleep): sleep(1)
+sys.modules["late"], model, inside, ending = Late(), tierup.load(path), threading.Event(), threading.Event()
+in_threads(1, lambda: model(Inside()))
+inside.wait()
+atexit.register(ending.set)
+"""
+
+
+@pytest.mark.parametrize("signals", [1, 2, 3, 5])
+def test_signals_at_the_interpreters_end_do_not_end_a_call_inside_of_python_code(signals):
+    """Their exceptions end the wait for runs; a thread that came out of Python code later would end the process."""
+    run = ends_of(f"signals, afterwards = {signals}, 0.3\n{INSIDE}print('ends', flush=True)\n")
+    assert (run.returncode, run.stdout.strip()) == (0, "ends"), run.stderr
+    assert "KeyboardInterrupt" in run.stderr
+
+
+def test_signals_end_a_process_whose_callback_never_returns():
+    run = ends_of(f"signals, afterwards = 1000, 1000\n{INSIDE}")
+    assert run.returncode == 128 + 2, run.stderr

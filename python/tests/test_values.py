@@ -5,6 +5,8 @@ import collections
 import enum
 import gc
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import ROOT, needs_numpy, needs_torch
@@ -46,6 +48,22 @@ def test_prints_go_where_the_caller_says(nested, capsys):
     heard = []
     assert tierup.load(DATA / "nested.pt", print=heard.append).run("shout", "a") == "a!"
     assert heard == ["a\n"]
+
+
+def test_calls_side_by_side_raise_each_its_own_callbacks_exception():
+    def refuse(text):
+        time.sleep(0.0005)  # Others raise meanwhile.
+        raise LookupError(text)
+
+    def call(number):
+        try:
+            model.run("shout", str(number))
+        except Exception as error:
+            return type(error) is LookupError and str(error) == f"{number}\n"
+
+    model = tierup.load(DATA / "nested.pt", print=refuse)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(call, range(400)))
 
 
 def test_an_exception_in_a_callback_becomes_the_calls(nested):
