@@ -205,9 +205,11 @@ TEST_F(Group, shows_its_code_and_names_it_for_perf_on_request) {
 TEST_F(Group, names_for_perf_go_through_no_link) {
   const std::string map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
   const std::string victim = ::testing::TempDir() + "perf_victim_" + std::to_string(getpid());
-  const auto compile = [] {
+  const auto compile = [] {  // What is shown is made anew, whatever was before.
+    testing::internal::CaptureStderr();
     compiled_group(sample_program(), {numbers({5}), numbers({5})}, Library::instance(),
-                   {.print_ir = false, .perf_map = true, .max_vector_bits = 0});
+                   {.print_ir = true, .perf_map = true, .max_vector_bits = 0});
+    EXPECT_NE(testing::internal::GetCapturedStderr(), "");
   };
   std::ofstream(victim) << "kept";
   std::filesystem::remove(map);

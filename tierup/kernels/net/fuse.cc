@@ -42,6 +42,7 @@ class Fuser {
   struct Placed {
     Layer layer;
     bool stands = true;
+    bool is_viewed_back = false;  // Made here, so that work could move before another view.
   };
 
   Value& value(int id) { return net_.values[static_cast<size_t>(id)]; }
@@ -316,16 +317,19 @@ class Fuser {
     if (!is_elementwise) return false;
     for (size_t side = 0; side < layer.inputs.size(); ++side) {
       Placed* producer = sole_producer(layer.inputs[side]);
-      if (producer == nullptr || !leads_to_product(producer->layer)) continue;
+      if (producer == nullptr || !leads_to_product(*producer)) continue;
       if (rewrite(layer, side, *producer)) return true;
     }
     return false;
   }
-  // A view, or several, of a product that nothing else reads.
-  bool leads_to_product(const Layer& view) {
+  // A view, or several, of a product that nothing else reads. Before a view that was made here,
+  // work would go back to where it came from.
+  bool leads_to_product(const Placed& placed) {
+    const Layer& view = placed.layer;
     if (view.kind != LayerKind::kPermute && view.kind != LayerKind::kView) return false;
+    if (placed.is_viewed_back) return false;
     Placed* before = sole_producer(view.inputs[0]);
-    return before != nullptr && (takes_epilogue(before->layer) || leads_to_product(before->layer));
+    return before != nullptr && (takes_epilogue(before->layer) || leads_to_product(*before));
   }
 
   bool rewrite(Layer& layer, size_t side, Placed& placed) {
@@ -356,8 +360,14 @@ class Fuser {
     append(std::move(after));
     return true;
   }
-  // The view's inverse, of another value.
+  // The view's inverse, of another value: if that is such a view itself, what it is of.
   int viewed_back(int id, const Layer& view, const IntVector& sizes) {
+    if (Placed* same = sole_producer(id); same != nullptr && same->layer.kind == view.kind &&
+                                          same->layer.order == view.order &&
+                                          same_sizes(value(same->layer.inputs[0]).sizes, sizes)) {
+      same->stands = false;
+      return same->layer.inputs[0];
+    }
     Layer back;
     back.kind = view.kind;
     back.id = view.id;
@@ -370,6 +380,7 @@ class Fuser {
     }
     const int output = back.output;
     append(std::move(back));
+    placed_.back().is_viewed_back = true;
     return output;
   }
 

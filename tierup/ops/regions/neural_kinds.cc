@@ -76,6 +76,10 @@ bool gives_no_tensor(OpKind kind) {
   }
 }
 
+bool gives_parts(OpKind kind) {
+  return kind == OpKind::kSplit || kind == OpKind::kChunk || kind == OpKind::kUnbind;
+}
+
 bool is_heavy(OpKind kind) {
   switch (kind) {
     case OpKind::kConv:

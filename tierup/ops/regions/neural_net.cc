@@ -203,7 +203,7 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
     std::vector<IValue> results(op.result_count);
     OpCall call{.args = arguments, .results = results, .context = context};
     rows_[i]->kernel()(call);
-    if (op.outputs.size() > results.size() && results[0].is_list()) {
+    if (gives_parts(op.kind)) {
       std::vector<IValue> items = results[0].to_list().items;
       results = std::move(items);
       require(results.size() == op.outputs.size(), ErrorCode::kInvalidArgument,

@@ -29,6 +29,9 @@ namespace tierup::ops {
 uint32_t constant_arguments(kernels::net::OpKind kind);
 // Whether the results are no tensors: numbers that follow from sizes, lists.
 bool gives_no_tensor(kernels::net::OpKind kind);
+// Whether operators of this kind take a tensor apart: they give one list, whose elements are the
+// results in a net.
+bool gives_parts(kernels::net::OpKind kind);
 
 // Whether the kind is worth a net by itself: convolutions and products with constant weights.
 bool is_heavy(kernels::net::OpKind kind);

@@ -93,5 +93,48 @@ TEST(NeuralNetEncoder, SelfAttentionTakesAMask) {
                                          hiding({kBatch, kLength}, ScalarType::kBool)});
 }
 
+// Sums of turned products: work moves before either view, once. Of views that differ, of a product
+// that has its summand already, of two that are turned alike.
+TEST(NeuralNet, sums_of_turned_products_move_before_one_view) {
+  using L = Line;
+  const auto product = [](Line& line, uint32_t seed) {
+    return line.add("aten::linear", {L::v(0), L::c(numbers({6, 6}, seed)), L::c({})});
+  };
+  const auto turned = [](Line& line, int value, int64_t a, int64_t b) {
+    return line.add("aten::transpose.int", {L::v(value), L::c(a), L::c(b)});
+  };
+  const auto sum = [](Line& line, int a, int b) {
+    return line.add("aten::add.Tensor", {L::v(a), L::v(b), L::c(1)});
+  };
+  for (const bool are_alike : {true, false}) {
+    for (const bool is_full : {true, false}) {
+      Line line;
+      int a = product(line, 1);
+      int b = product(line, 2);
+      if (is_full) {
+        a = line.add("aten::gelu", {L::v(sum(line, a, 0)), L::c("none")});
+        b = line.add("aten::gelu", {L::v(sum(line, b, 0)), L::c("none")});
+      }
+      const int right =
+          are_alike ? turned(line, b, 1, 2) : turned(line, turned(line, b, 0, 1), 1, 2);
+      const int total = sum(line, turned(line, a, 1, 2), right);
+      expect_same_thrice(*line.make({line.add("aten::relu", {L::v(total)})}),
+                         numbers({6, 6, 6}, 3));
+    }
+  }
+}
+
+// An entry of a dimension of one is a tensor, not the list that it stands in.
+TEST(NeuralNet, parts_may_be_one) {
+  using L = Line;
+  Line line;
+  const int y = line.add("aten::linear", {L::v(0), L::c(numbers({6, 6}, 1)), L::c({})});
+  const int u = line.add("aten::unbind.int", {L::v(y), L::c(1)});
+  const int t = line.add("aten::tanh", {L::v(u)});
+  const int s = line.add("aten::split.Tensor", {L::v(t), L::c(6), L::c(-1)});
+  const int c = line.add("aten::chunk", {L::v(s), L::c(1), L::c(0)});
+  expect_same_thrice(*line.make({u, line.add("aten::relu", {L::v(c)})}), numbers({4, 1, 6}, 3));
+}
+
 }  // namespace
 }  // namespace tierup::ops

@@ -27,7 +27,7 @@ bool GateWork::visit(const Node& node) {
 
 bool GateWork::gives_gates(const Node* node) const {
   constexpr int64_t kMostRows = 8;
-  if (node == nullptr || !parts(kind_of(*node))) return false;
+  if (node == nullptr || !ops::gives_parts(kind_of(*node))) return false;
   const TensorFacts seen = seen_facts(node->input(0), *hints_);
   if (!seen.sizes || seen.sizes->size() >= 3 || seen.sizes->empty()) return false;
   return std::all_of(seen.sizes->begin(), seen.sizes->end() - 1, [](const Dim& dim) {

@@ -142,7 +142,7 @@ class Regions {
     if (kind == OpKind::kDropout && !is_off(*constant_of(node->input(2)))) return false;
     if (is_in_place(*node) && !made_.contains(node->input(0))) return false;
     Member member{node, kind};
-    if (parts(kind)) {
+    if (ops::gives_parts(kind)) {
       member.unpacking = sole_unpacking(*node);
       unpackings_.insert(member.unpacking);
     }

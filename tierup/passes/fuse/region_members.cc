@@ -24,10 +24,6 @@ OpKind kind_of(const Node& node) {
   return node.is(NodeKind::kOp) ? ops::op_of(*node.op()).facts().net : OpKind::kNone;
 }
 
-bool parts(OpKind kind) {
-  return kind == OpKind::kSplit || kind == OpKind::kChunk || kind == OpKind::kUnbind;
-}
-
 bool takes_mask(OpKind kind, size_t argument) {
   return (kind == OpKind::kAttention && argument == 3) ||
          (kind == OpKind::kMaskedFill && argument == 1) ||

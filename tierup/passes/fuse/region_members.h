@@ -16,8 +16,6 @@ kernels::net::OpKind kind_of(const ir::Node& node);
 // dimensions.
 kernels::net::OpKind kind_over_numbers(const ir::Node& node, kernels::net::OpKind kind);
 
-// Whether operators of this kind take a tensor apart.
-bool parts(kernels::net::OpKind kind);
 // Whether this argument of such an operator may be a tensor of bools.
 bool takes_mask(kernels::net::OpKind kind, size_t argument);
 

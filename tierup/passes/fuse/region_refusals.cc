@@ -89,7 +89,8 @@ NetRefusal net_refusal(const Node& node, OpKind kind, const ir::ValueHints& hint
         others.begin(), others.end(), [](const Value* output) { return output->uses().empty(); });
     return is_first_alone ? NetRefusal::kNone : NetRefusal::kReadBeside;
   }
-  const bool fits = parts(kind) ? is_taken_apart(node, kind, hints) : node.outputs().size() == 1;
+  const bool fits =
+      ops::gives_parts(kind) ? is_taken_apart(node, kind, hints) : node.outputs().size() == 1;
   return fits ? NetRefusal::kNone : NetRefusal::kReadBeside;
 }
 
