@@ -89,6 +89,9 @@ std::span<const Pass> specialized_passes() {
       {"propagate_dtypes", propagate_dtypes},
       {"peephole", peephole},
       {"constant_propagation", constant_propagation},
+      // Sizes are constants by now; what traces compute of them becomes numbers.
+      {"number_tensors", number_tensors},
+      {"constant_propagation", constant_propagation},
       {"canonicalize", canonicalize},
       // What follows moves and merges pure operators; written memory would hold it back.
       {"remove_tensor_mutation", remove_tensor_mutation},
@@ -142,6 +145,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"keep_recurrent_weights", keep_recurrent_weights});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});
+    all.push_back({"number_tensors", number_tensors});
     all.push_back({"peephole", peephole});
     all.push_back({"propagate_dtypes", propagate_dtypes});
     all.push_back({"propagate_shapes", propagate_shapes});

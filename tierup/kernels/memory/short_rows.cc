@@ -56,9 +56,34 @@ void repeat_elements(const Rows& r) {
   }
 }
 
+// The same for rows of at least kPiece bytes: pieces of the element, of which the last one may
+// cover some of those before again.
+constexpr int64_t kPiece = 32;
+template <typename Word>
+void repeat_in_pieces(const Rows& r) {
+  constexpr int64_t kWords = kPiece / static_cast<int64_t>(sizeof(Word));
+  struct Piece {
+    Word words[kWords];
+  };
+  const int64_t bytes = r.count * static_cast<int64_t>(sizeof(Word));
+  char* to = r.to;
+  const char* from = r.from;
+  for (int64_t row = 0; row < r.rows; ++row, from += r.row_step, to += bytes) {
+    Piece piece;
+    const Word word = word_at<Word>(from);
+    for (Word& each : piece.words) each = word;
+    for (int64_t at = 0; at + kPiece < bytes; at += kPiece) std::memcpy(to + at, &piece, kPiece);
+    std::memcpy(to + bytes - kPiece, &piece, kPiece);
+  }
+}
+
 template <typename Word, int kCount>
 void take_rows(const Rows& r) {
-  r.step == 0 ? repeat_elements<Word, kCount>(r) : copy_rows<Word, kCount>(r);
+  if (r.step != 0) return copy_rows<Word, kCount>(r);
+  if (kCount == 0 && r.count * static_cast<int64_t>(sizeof(Word)) >= kPiece) {
+    return repeat_in_pieces<Word>(r);
+  }
+  repeat_elements<Word, kCount>(r);
 }
 
 // The first row, then what is there already behind itself.

@@ -23,4 +23,21 @@ namespace tierup::passes {
 
 void number_constants(PassContext& context);
 
+// number_tensors: what is computed of numbers alone by way of tensors without dimensions.
+//
+//   %t : Tensor = prim::NumToTensor(%width)            with %width known to be 192
+//   %d : Tensor = aten::floor_divide(%t, %heads)
+//   %s : Tensor = aten::pow(%d, %exponent)
+//   %y : Tensor = aten::mul.Tensor(%x, %s)             with %x of float, and dimensions
+//   =>  %y : Tensor = aten::mul.Scalar(%x, 0.1767767)
+//
+// Traces compute with sizes so. A scale that is a number becomes a part of the product or the
+// attention before it.
+//
+// Requires   a verified graph; sizes that are known are constants.
+// Rewrites   operators on tensors of constant numbers that nobody writes, returns or keeps.
+// Preserves  results, to the bit; errors.
+// Counts     folded, rewritten.
+void number_tensors(PassContext& context);
+
 }  // namespace tierup::passes
