@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using tierup::v1::Error;
 using tierup::v1::Module;
 using tierup::v1::NamedTensors;
+using tierup::v1::Optimizer;
 using tierup::v1::Tensor;
 
 const std::string kZoo = "tests/data/zoo/";
@@ -190,33 +191,58 @@ TEST_F(SavingTest, ADiskWithoutRoomLeavesTheOldFile) {
   EXPECT_EQ(files(), 2U);
 }
 
-// A process that saves one value after the other is killed: the file opens, and is one of them.
+// Runs `save(1)`, `save(2)`, ... in a process that is killed at a random moment after the first.
+void kill_while_it_saves(std::mt19937& random, const std::function<void(int)>& save) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int i = 1;; ++i) {
+      save(i);
+      if (i == 1 && write(ready[1], "!", 1) != 1) _exit(1);
+    }
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  usleep(random() % 20000);
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  close(ready[0]);
+  close(ready[1]);
+}
+
 TEST_F(SavingTest, KilledAtAnyMomentTheFileOpens) {
   std::mt19937 random(5);
   const std::string target = path("m.pt");
-  Module::load(kZoo + kModel).save(target);
   for (int round = 0; round < 100; ++round) {
-    int ready[2];
-    ASSERT_EQ(pipe(ready), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      const Module module = Module::load(kZoo + kModel);
-      for (int i = 1;; ++i) {
-        set_weights(module, static_cast<float>(i));
-        module.save(target);
-        if (i == 1 && write(ready[1], "!", 1) != 1) _exit(1);
-      }
-    }
-    char byte = 0;
-    ASSERT_EQ(read(ready[0], &byte, 1), 1);  // It has saved once and goes on.
-    usleep(random() % 20000);
-    kill(child, SIGKILL);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status));
-    close(ready[0]);
-    close(ready[1]);
+    const Module module = Module::load(kZoo + kModel);
+    kill_while_it_saves(random, [&](int i) {
+      set_weights(module, static_cast<float>(i));
+      module.save(target);
+    });
     ASSERT_GE(weights_of(Module::load(target)), 1) << "round " << round;
+  }
+}
+
+// The checkpoint that is there is whole: its weights, state and epoch are of one step.
+TEST_F(SavingTest, KilledAtAnyMomentTheLastCheckpointOpens) {
+  std::mt19937 random(7);
+  const std::string target = path("checkpoint.pt");
+  for (int round = 0; round < 100; ++round) {
+    const Module module = Module::load("tests/data/training/mlp_mse.train.pt");
+    const Optimizer optimizer("SGD", module, {{"lr", 0.1}, {"momentum", 0.5}});
+    kill_while_it_saves(random, [&](int i) {
+      set_weights(module, static_cast<float>(i));
+      optimizer.set_rate(i);
+      tierup::v1::save_checkpoint(target, module, optimizer, nullptr, i);
+    });
+    optimizer.set_rate(0);
+    const int64_t epoch = tierup::v1::load_checkpoint(target, module, optimizer, nullptr);
+    ASSERT_GE(epoch, 1) << "round " << round;
+    ASSERT_EQ(weights_of(module), static_cast<float>(epoch)) << "round " << round;
+    ASSERT_EQ(optimizer.rate(), static_cast<double>(epoch)) << "round " << round;
   }
 }
 
