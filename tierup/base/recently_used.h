@@ -89,4 +89,47 @@ class RecentlyUsed {
   mutable std::atomic<uint64_t> look_ups_{0};
 };
 
+// Newcomers<Key>: what calls come with that a table has no entry for yet, and how often it came.
+//
+// Where a table is full, a newcomer gets the place of another after some calls, twice as many
+// whenever all places have changed hands since. So what takes turns does not throw each other out
+// again and again, and what comes to stay is let in. Beyond kMost newcomers the oldest is
+// forgotten. Thread rule: whoever uses it holds a lock of their own.
+template <typename Key>
+class Newcomers {
+ public:
+  struct Newcomer {
+    Key key;
+    uint64_t calls = 1;
+    bool is_pending = false;  // Its entry is being made, or could not be.
+  };
+
+  // The newcomer of whose key `is_wanted` holds; null if there is none.
+  template <typename IsWanted>
+  Newcomer* find(const IsWanted& is_wanted) {
+    for (Newcomer& each : newcomers_) {
+      if (is_wanted(each.key)) return &each;
+    }
+    return nullptr;
+  }
+  Newcomer& add(Key key) {
+    if (newcomers_.size() >= kMost) newcomers_.erase(newcomers_.begin());
+    return newcomers_.emplace_back(Newcomer{std::move(key)});
+  }
+  void remove(const Newcomer& newcomer) {
+    newcomers_.erase(newcomers_.begin() + (&newcomer - newcomers_.data()));
+  }
+  // Whether it came often enough to get one of so many places, of which so many have changed hands.
+  static bool may_replace(const Newcomer& newcomer, size_t places, uint64_t replacements) {
+    return newcomer.calls >= kCallsToReplace << std::min(replacements / places, kMostDoublings);
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+  static constexpr uint64_t kCallsToReplace = 4;
+  static constexpr uint64_t kMostDoublings = 12;
+
+  std::vector<Newcomer> newcomers_;
+};
+
 }  // namespace tierup

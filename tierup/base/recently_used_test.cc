@@ -51,6 +51,35 @@ TEST(RecentlyUsed, NewestComeFirstAndMayBeTakenOut) {
   EXPECT_TRUE(numbers.empty());
 }
 
+// How often a newcomer calls until it may take one of two places, so many of which changed hands.
+uint64_t calls_until_let_in(uint64_t replacements) {
+  Newcomers<int> newcomers;
+  newcomers.add(1);
+  auto& newcomer = newcomers.add(7);
+  while (!Newcomers<int>::may_replace(newcomer, 2, replacements)) ++newcomer.calls;
+  return newcomer.calls;
+}
+
+TEST(Newcomers, TakeTwiceAsManyCallsWheneverAllPlacesChangedHands) {
+  EXPECT_EQ(calls_until_let_in(1), calls_until_let_in(0));
+  EXPECT_EQ(calls_until_let_in(2), 2 * calls_until_let_in(0));
+  EXPECT_EQ(calls_until_let_in(5), 4 * calls_until_let_in(0));
+  EXPECT_EQ(calls_until_let_in(2000), calls_until_let_in(1000)) << "they do come in, ever so late";
+}
+
+TEST(Newcomers, AreForgottenBeyondABound) {
+  Newcomers<int> newcomers;
+  for (int key = 0; key < 1000; ++key) newcomers.add(key);
+  const auto find = [&](int wanted) {
+    return newcomers.find([&](int key) { return key == wanted; });
+  };
+  EXPECT_EQ(find(0), nullptr);
+  ASSERT_NE(find(999), nullptr);
+  newcomers.remove(*find(999));
+  EXPECT_EQ(find(999), nullptr);
+  EXPECT_NE(find(998), nullptr);
+}
+
 TEST(RecentlyUsed, ReadersAndWritersMeet) {
   constexpr int kRounds = 2000;
   Numbers numbers;

@@ -4,14 +4,6 @@
 #include <new>
 
 namespace tierup::tier {
-namespace {
-
-// Calls of sizes without an entry for them to take another's place, doubled with each round of
-// places that were taken.
-constexpr uint64_t kCallsToReplace = 4;
-constexpr uint64_t kMostDoublings = 12;
-
-}  // namespace
 
 SizedPlans::~SizedPlans() = default;
 
@@ -60,9 +52,9 @@ SizedPlan* SizedPlans::add(Signature signature) {
   };
   auto place = std::min_element(places_.begin(), places_.end(), is_before);
   SizedPlan* former = place->load(std::memory_order_relaxed);
-  if (former != nullptr && !is_worth_a_place(signature)) return nullptr;
   std::unique_ptr<SizedPlan> sized;
   try {
+    if (former != nullptr && !is_worth_a_place(signature)) return nullptr;
     sized = std::make_unique<SizedPlan>(signature);
     owned_.push_back(nullptr);
   } catch (const std::bad_alloc&) {
@@ -77,16 +69,16 @@ SizedPlan* SizedPlans::add(Signature signature) {
   return owned_.back().get();
 }
 
-// Of sizes that come and go the most frequent ones are left.
 bool SizedPlans::is_worth_a_place(Signature signature) {
-  if (candidate_calls_ == 0) candidate_ = signature;
-  if (candidate_ != signature) {
-    --candidate_calls_;
+  const auto is_same = [&](Signature known) { return known == signature; };
+  auto* newcomer = newcomers_.find(is_same);
+  if (newcomer == nullptr) {
+    newcomers_.add(signature);
     return false;
   }
-  if (++candidate_calls_ < kCallsToReplace << std::min(replacements() / kMost, kMostDoublings))
-    return false;
-  candidate_calls_ = 0;
+  ++newcomer->calls;
+  if (!Newcomers<Signature>::may_replace(*newcomer, kMost, replacements())) return false;
+  newcomers_.remove(*newcomer);
   return true;
 }
 

@@ -5,10 +5,9 @@
 // of running is the fastest (plan_trial.h). Nothing rests on a key being right, since whatever
 // uses an entry checks what it meets.
 //
-// There are kMost entries. Where other sizes keep coming, they get the place of those that were
-// used the longest ago: the more often that has happened, the more calls it takes, so that sizes
-// that take turns do not throw each other out again and again. Calls may still be at work with an
-// entry that went, so it stays until the plan goes, without the memory that it kept.
+// There are kMost entries. Where other sizes keep coming (Newcomers), they get the place of those
+// that were used the longest ago. Calls may still be at work with an entry that went, so it stays
+// until the plan goes, without the memory that it kept.
 #pragma once
 
 #include <array>
@@ -19,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "tierup/base/recently_used.h"
 #include "tierup/runtime/memory_plan.h"
 #include "tierup/tensor/ivalue.h"
 #include "tierup/tier/sized_trial.h"
@@ -85,8 +85,7 @@ class SizedPlans {
   std::atomic<bool> is_recorded_{false};           // A run, or its plan is being made.
   mutable std::mutex writers_;                     // Guards what follows.
   std::vector<std::unique_ptr<SizedPlan>> owned_;  // Those that went, too.
-  Signature candidate_ = 0;                        // Of the sizes without an entry.
-  uint64_t candidate_calls_ = 0;                   // More than others came.
+  Newcomers<Signature> newcomers_;
 };
 
 }  // namespace tierup::tier

@@ -18,9 +18,6 @@ namespace {
 
 constexpr size_t kMostEntries = 16;
 constexpr size_t kMostBytes = size_t{256} << 20;  // Of the arenas of one net's sizes.
-constexpr size_t kMostSights = 64;
-constexpr int kCallsToReplace = 4;
-constexpr uint64_t kMostDoublings = 12;
 
 // Whether whoever calls wants no more of the call.
 bool is_stopped(const std::exception& failure) {
@@ -84,10 +81,8 @@ std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IVa
   return run_twin_for(TwinReason::kNans, inputs, context);
 }
 
-NeuralNet::ShapeCandidate* NeuralNet::find_candidate(std::span<const IValue> inputs, int threads) {
-  const auto found = std::ranges::find_if(
-      seen_, [&](const ShapeCandidate& each) { return each.sizes.suit(inputs, threads); });
-  return found == seen_.end() ? nullptr : &*found;
+NeuralNet::Newcomer* NeuralNet::find_newcomer(std::span<const IValue> inputs, int threads) {
+  return newcomers_.find([&](const Sizes& sizes) { return sizes.suit(inputs, threads); });
 }
 
 // The first call with sizes runs the twin; the second has them compiled for: in the background, if
@@ -97,12 +92,12 @@ std::vector<IValue> NeuralNet::miss(std::span<const IValue> inputs, RunContext& 
   {
     const LastingAllocations lasting;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    ShapeCandidate* candidate = lock.owns_lock() ? find_candidate(inputs, threads) : nullptr;
+    Newcomer* newcomer = lock.owns_lock() ? find_newcomer(inputs, threads) : nullptr;
     try {
-      if (lock.owns_lock()) note_call(candidate, inputs, context);
+      if (lock.owns_lock()) note_call(newcomer, inputs, context);
     } catch (const std::exception& error) {
       if (is_stopped(error)) {
-        if (candidate != nullptr) candidate->is_pending = false;
+        if (newcomer != nullptr) newcomer->is_pending = false;
         throw;
       }
       // Not the call's failure: the twin answers it, and those to come with such sizes.
@@ -114,20 +109,19 @@ std::vector<IValue> NeuralNet::miss(std::span<const IValue> inputs, RunContext& 
   return run_twin_for(TwinReason::kNewSizes, inputs, context);
 }
 
-void NeuralNet::note_call(ShapeCandidate* candidate, std::span<const IValue> inputs,
+void NeuralNet::note_call(Newcomer* newcomer, std::span<const IValue> inputs,
                           const RunContext& context) {
-  if (candidate == nullptr) {
-    if (seen_.size() >= kMostSights) seen_.erase(seen_.begin());
-    seen_.push_back({Sizes(inputs, intra_op_threads())});
+  if (newcomer == nullptr) {
+    newcomers_.add(Sizes(inputs, intra_op_threads()));
     return;
   }
-  ++candidate->times;
-  if (candidate->is_pending || !is_worth_compiling(*candidate)) return;
-  candidate->is_pending = true;
+  ++newcomer->calls;
+  if (newcomer->is_pending || !is_worth_compiling(*newcomer)) return;
+  newcomer->is_pending = true;
   if (context.background != nullptr) {
-    compile_later(*candidate, *context.background);
+    compile_later(*newcomer, *context.background);
   } else {
-    compile_candidate(*candidate, inputs);
+    compile_newcomer(*newcomer, inputs);
   }
 }
 
@@ -139,29 +133,28 @@ void NeuralNet::note_failure(const char* message) noexcept {
   }
 }
 
-bool NeuralNet::is_worth_compiling(const ShapeCandidate& candidate) const {
+bool NeuralNet::is_worth_compiling(const Newcomer& newcomer) const {
   const bool is_full = entries_.entries().size() >= kMostEntries;
-  if (!is_full) return candidate.times >= 2;
-  return candidate.times >= kCallsToReplace
-                                << std::min(replacements() / kMostEntries, kMostDoublings);
+  return is_full ? Newcomers<Sizes>::may_replace(newcomer, kMostEntries, replacements())
+                 : newcomer.calls >= 2;
 }
 
-void NeuralNet::compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs) {
-  install(make_entry(candidate.sizes, inputs, false));
+void NeuralNet::compile_newcomer(Newcomer& newcomer, std::span<const IValue> inputs) {
+  install(make_entry(newcomer.key, inputs, false));
   give_back_left_weights();
-  seen_.erase(seen_.begin() + (&candidate - seen_.data()));
+  newcomers_.remove(newcomer);
 }
 
 // Compiling reads sizes and strides alone: tensors like the inputs stand in for them, so that the
 // caller's are neither kept nor read after the call. The job makes them: memory that one thread
 // takes and another gives back would be asked of the system each time, in the call.
-void NeuralNet::compile_later(const ShapeCandidate& candidate, BackgroundWork& work) {
-  work.push([self = Ref<NeuralNet>(this), sizes = candidate.sizes] {
+void NeuralNet::compile_later(const Newcomer& newcomer, BackgroundWork& work) {
+  work.push([self = Ref<NeuralNet>(this), sizes = newcomer.key] {
     std::vector<IValue> alike;
     for (const InputForm& form : sizes.inputs) alike.push_back(form.stand_in());
     const std::lock_guard<std::mutex> lock(self->mutex_);
-    if (ShapeCandidate* pending = self->find_candidate(alike, sizes.threads))
-      self->compile_candidate(*pending, alike);
+    if (Newcomer* pending = self->find_newcomer(alike, sizes.threads))
+      self->compile_newcomer(*pending, alike);
   });
 }
 

@@ -104,28 +104,19 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   std::vector<IValue> run_twin_for(TwinReason reason, std::span<const IValue> inputs,
                                    RunContext& context);
   std::vector<IValue> miss(std::span<const IValue> inputs, RunContext& context);
-  // Sizes that calls came with and that nothing is compiled for yet.
-  struct ShapeCandidate {
-    Sizes sizes;
-    int times = 1;            // That it came.
-    bool is_pending = false;  // Being compiled for, or that failed.
-  };
-  ShapeCandidate* find_candidate(std::span<const IValue> inputs, int threads);
-  // Counts a call with such sizes (the candidate, if they came before), and has them compiled for
+  using Newcomer = Newcomers<Sizes>::Newcomer;
+  Newcomer* find_newcomer(std::span<const IValue> inputs, int threads);
+  // Counts a call with such sizes (the newcomer, if they came before), and has them compiled for
   // once they came often enough: in the background, if there is one, or else at once. The caller
   // holds the mutex.
-  void note_call(ShapeCandidate* candidate, std::span<const IValue> inputs,
-                 const RunContext& context);
+  void note_call(Newcomer* newcomer, std::span<const IValue> inputs, const RunContext& context);
   void note_failure(const char* message) noexcept;
   // Of an operator of the program, where one is at fault. The caller holds the mutex.
   void refuse(RefusedNet refusal, std::optional<size_t> operation = std::nullopt);
-  // Whether it came often enough: where a net would have to go for it, more often, and twice as
-  // often after every time that all have gone. Sizes that take turns are not compiled for again and
-  // again, and others that come to stay are.
-  bool is_worth_compiling(const ShapeCandidate& candidate) const;
-  // Compiles for a candidate and drops it; the caller holds the mutex.
-  void compile_candidate(ShapeCandidate& candidate, std::span<const IValue> inputs);
-  void compile_later(const ShapeCandidate& candidate, BackgroundWork& work);
+  bool is_worth_compiling(const Newcomer& newcomer) const;
+  // Compiles for a newcomer and drops it; the caller holds the mutex.
+  void compile_newcomer(Newcomer& newcomer, std::span<const IValue> inputs);
+  void compile_later(const Newcomer& newcomer, BackgroundWork& work);
   Ref<Entry> compile(const Sizes& sizes, std::span<const IValue> inputs, bool measures,
                      bool is_fast, const std::vector<IntVector>& strides);
   // The caller holds the mutex.
@@ -154,7 +145,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   std::atomic<uint64_t> compiled_calls_{0};
   TwinCalls twin_calls_;
   mutable std::mutex mutex_;  // For compiling, the sightings and the notes.
-  std::vector<ShapeCandidate> seen_;
+  Newcomers<Sizes> newcomers_;
   std::vector<std::string> notes_;
   std::vector<RefusedNet> refusals_;
   std::optional<size_t> refused_operation_;

@@ -159,6 +159,27 @@ TEST_P(NetOfReductions, layer_norms_written_out) {
   }
 }
 
+// x * rsqrt(mean(x^2) + eps) or x / sqrt(mean(x^2) + eps), and a factor for each column.
+TEST_P(NetOfReductions, root_mean_square_norms_written_out) {
+  for (const bool divides : {false, true}) {
+    Line line;
+    const int x = line.add("aten::linear", {L::v(0), L::c(numbers({24, 6}, 1)), L::c({})});
+    const int square = line.add("aten::pow.Tensor_Scalar", {L::v(x), L::c(2)});
+    const int mean = reduced_by(line, "aten::mean.dim", square, {-1}, true);
+    const int sum = line.add("aten::add.Tensor", {L::v(mean), L::c(Tensor::scalar(1e-6)), L::c(1)});
+    const int root = line.add(divides ? "aten::sqrt" : "aten::rsqrt", {L::v(sum)});
+    const int y =
+        line.add(divides ? "aten::div.Tensor" : "aten::mul.Tensor", {L::v(x), L::v(root)});
+    const int z = line.add("aten::mul.Tensor", {L::c(numbers({24}, 3)), L::v(y)});
+    const int result = line.add("aten::linear", {L::v(z), L::c(numbers({9, 24}, 1)), L::c({})});
+    expect_same_thrice(*line.make({result}), numbers({2, 7, 6}, 8));
+    std::vector<IValue> input{numbers({2, 7, 6}, 8)};
+    net::LayerNet layers = net::resolve(line.program({result}), input);
+    net::recognize(layers);
+    EXPECT_EQ(layers.layers.size(), 3U) << "a norm between two products";
+  }
+}
+
 // Squeeze and excitation: factors of channels, and a sum behind them.
 TEST_P(NetOfReductions, factors_of_channels_and_a_sum) {
   const ThreadCountScope threads(2);
