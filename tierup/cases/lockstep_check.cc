@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tierup/base/error.h"
+#include "tierup/cases/case_run.h"
 #include "tierup/cases/model_cases.h"
 
 namespace tierup::api {
@@ -16,12 +17,10 @@ struct Answer {
 };
 
 Ref<Model> load(const std::string& path, bool with_tiers) {
-  ModelOptions options;
-  options.print = [](const std::string&) {};
-  options.warn = [](const std::string&) {};
+  ModelOptions options = silent_options();
   // Whatever the environment says: one operator after the other.
   if (!with_tiers) options.tiering.apply("compile=off,inter_op_threads=1");
-  return Model::load(archive::map_file(path), std::move(options));
+  return load_silently(path, std::move(options));
 }
 
 // On copies of the arguments, which the model may write to.
@@ -60,7 +59,7 @@ std::optional<std::string> failed_job(const Model& model) {
 
 CaseOutcome check_in_lockstep(const std::string& model_path, const std::string& case_path,
                               int rounds) {
-  try {
+  return outcome_of([&] {
     const ModelCase model_case = read_model_case(case_path);
     const Ref<Model> model = load(model_path, true);
     const Ref<Model> reference = load(model_path, false);
@@ -78,11 +77,7 @@ CaseOutcome check_in_lockstep(const std::string& model_path, const std::string& 
       if (const auto failure = failed_job(*model)) return CaseOutcome::failed(*failure);
     }
     return CaseOutcome::passed();
-  } catch (const Error& error) {
-    return CaseOutcome::of_error(error);
-  } catch (const std::exception& error) {
-    return CaseOutcome::failed(fmt::format("unexpected exception: {}", error.what()));
-  }
+  });
 }
 
 }  // namespace tierup::api

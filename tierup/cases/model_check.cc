@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tierup/api/public/facade.h"
+#include "tierup/cases/case_run.h"
 #include "tierup/cases/model_cases.h"
 
 namespace tierup::api {
@@ -58,18 +59,10 @@ std::vector<std::string> case_paths_of(const std::string& model_path) {
 }
 
 CaseOutcome check_model_case(const std::string& model_path, const std::string& case_path) {
-  try {
+  return outcome_of([&] {
     const ModelCase model_case = read_model_case(case_path);
-    ModelOptions options;
-    options.print = [](const std::string&) {};
-    options.warn = [](const std::string&) {};
-    const Ref<Model> model = Model::load(archive::map_file(model_path), std::move(options));
-    return check_calls(*model, model_case);
-  } catch (const Error& error) {
-    return CaseOutcome::of_error(error);
-  } catch (const std::exception& error) {
-    return CaseOutcome::failed(fmt::format("unexpected exception: {}", error.what()));
-  }
+    return check_calls(*load_silently(model_path), model_case);
+  });
 }
 
 }  // namespace tierup::api

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "tierup/autodiff/node.h"
+#include "tierup/cases/case_run.h"
 #include "tierup/cases/model_cases.h"
 
 namespace tierup::api {
@@ -35,10 +36,7 @@ std::string find_wrong_gradient(const Model& model, const archive::Safetensors& 
 std::string run_case(const std::string& model_path, const std::string& case_path) {
   const ModelCase model_case = read_model_case(case_path);
   const archive::Safetensors file = archive::Safetensors::open(case_path);
-  ModelOptions options;
-  options.print = [](const std::string&) {};
-  options.warn = [](const std::string&) {};
-  const Ref<Model> model = Model::load(archive::map_file(model_path), std::move(options));
+  const Ref<Model> model = load_silently(model_path);
   RunOptions run;
   run.gradients = true;
   const Tensor loss = model->call(model_case.calls.at(0).args, {}, run).to_tensor();
@@ -58,14 +56,7 @@ std::vector<std::string> train_case_paths_of(const std::string& model_path) {
 }
 
 CaseOutcome check_train_case(const std::string& model_path, const std::string& case_path) {
-  try {
-    const std::string difference = run_case(model_path, case_path);
-    return difference.empty() ? CaseOutcome::passed() : CaseOutcome::failed(difference);
-  } catch (const Error& error) {
-    return CaseOutcome::of_error(error);
-  } catch (const std::exception& error) {
-    return CaseOutcome::failed(fmt::format("unexpected exception: {}", error.what()));
-  }
+  return outcome_of([&] { return run_case(model_path, case_path); });
 }
 
 }  // namespace tierup::api

@@ -10,6 +10,7 @@
 #include "tierup/api/model/plain_json.h"
 #include "tierup/api/public/facade.h"
 #include "tierup/base/error.h"
+#include "tierup/cases/case_run.h"
 #include "tierup/cases/tree_reader.h"
 #include "tierup/tensor/comparison.h"
 #include "tierup/training/checkpoint.h"
@@ -51,11 +52,9 @@ double number_in(const archive::TextMetadata& metadata, const char* key) {
 }
 
 Ref<Model> load_quietly(const std::string& path, std::optional<uint64_t> seed) {
-  ModelOptions options;
-  options.print = [](const std::string&) {};
-  options.warn = [](const std::string&) {};
+  ModelOptions options = silent_options();
   options.seed = seed;
-  return Model::load(archive::map_file(path), std::move(options));
+  return load_silently(path, std::move(options));
 }
 
 class TrainingRun {
@@ -284,18 +283,6 @@ bool names_archive(const archive::Safetensors& file, const std::string& name) {
     if (std::string_view{item} == name) return true;
   }
   return false;
-}
-
-template <typename Run>
-CaseOutcome outcome_of(Run&& run) {
-  try {
-    const std::string difference = run();
-    return difference.empty() ? CaseOutcome::passed() : CaseOutcome::failed(difference);
-  } catch (const Error& error) {
-    return CaseOutcome::of_error(error);
-  } catch (const std::exception& error) {
-    return CaseOutcome::failed(fmt::format("unexpected exception: {}", error.what()));
-  }
 }
 
 std::vector<TrainingRunCase> find_training_runs(const std::string& model_path) {

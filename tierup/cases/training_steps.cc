@@ -3,6 +3,7 @@
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/api/model/plain_json.h"
 #include "tierup/base/error.h"
+#include "tierup/cases/case_run.h"
 #include "tierup/cases/model_cases.h"
 #include "tierup/training/optimizer.h"
 
@@ -31,10 +32,7 @@ std::string run_recipe(const std::string& model_path, const std::string& case_pa
                        const Recipe& recipe) {
   const ModelCase model_case = read_model_case(case_path);
   const archive::Safetensors file = archive::Safetensors::open(case_path);
-  ModelOptions options;
-  options.print = [](const std::string&) {};
-  options.warn = [](const std::string&) {};
-  const Ref<Model> model = Model::load(archive::map_file(model_path), std::move(options));
+  const Ref<Model> model = load_silently(model_path);
   training::Optimizer optimizer = optimizer_of(*model, recipe, file.metadata().at(recipe.name));
   const std::vector<Tensor> parameters = optimizer.parameters();
   const Tensor losses = file.tensor(fmt::format("{}.losses", recipe.name));
@@ -61,19 +59,13 @@ std::string run_recipe(const std::string& model_path, const std::string& case_pa
 }  // namespace
 
 CaseOutcome check_training_steps(const std::string& model_path, const std::string& case_path) {
-  try {
+  return outcome_of([&] {
     for (const Recipe& recipe : kRecipes) {
       const std::string difference = run_recipe(model_path, case_path, recipe);
-      if (!difference.empty()) {
-        return CaseOutcome::failed(fmt::format("{}: {}", recipe.name, difference));
-      }
+      if (!difference.empty()) return fmt::format("{}: {}", recipe.name, difference);
     }
-    return CaseOutcome::passed();
-  } catch (const Error& error) {
-    return CaseOutcome::of_error(error);
-  } catch (const std::exception& error) {
-    return CaseOutcome::failed(fmt::format("unexpected exception: {}", error.what()));
-  }
+    return std::string();
+  });
 }
 
 }  // namespace tierup::api

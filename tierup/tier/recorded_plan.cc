@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include "tierup/passes/core/pass_runner.h"
 #include "tierup/passes/pipeline.h"
@@ -57,19 +56,11 @@ Ref<InstalledPlan> make_recorded_plan(const SpecializeRequest& request,
   installed->policy = request.policy;
   installed->guard =
       runtime::EntryGuard::from_profile(profile::GraphProfile(), false, request.policy);
-  if (options.plan_trial && options.compile == CompileMode::kBackground &&
-      options.policy == Policy::kAdaptive) {
-    installed->trial.offer(PlanTrial::Contender::kTier0);
-  }
-  passes::PassOptions pass_options;
-  pass_options.verify_each = options.verify_passes;
-  pass_options.disabled = options.disabled_passes;
-  pass_options.print_after = options.print_after;
-  pass_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  if (tries_plans(options)) installed->trial.offer(PlanTrial::Contender::kTier0);
   const std::shared_ptr<ir::Graph> graph = request.graph->clone();
   run_noted(*graph,
             recorded_passes(request, *installed, std::make_shared<const TieringOptions>(options)),
-            pass_options, installed->steps);
+            pass_options_of(options), installed->steps);
   if (installed->compiled_steps.empty()) {
     why = "no part of the program can be differentiated as a whole";
     for (const StepReport& step : installed->steps) {

@@ -1,7 +1,6 @@
 #include "tierup/tier/region_plan.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
@@ -107,14 +106,10 @@ class RegionCompiler {
     const std::atomic<bool> cancelled{false};
     ir::ValueHints hints;
     note_sizes(graph->block(), hints);
-    passes::PassOptions pass_options;
+    passes::PassOptions pass_options = pass_options_of(options_);
     pass_options.hints = &hints;
     pass_options.target.threads = intra_op_threads();
     pass_options.target.is_fast = !options_.accurate;
-    pass_options.verify_each = options_.verify_passes;
-    pass_options.disabled = options_.disabled_passes;
-    pass_options.print_after = options_.print_after;
-    pass_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
     run_noted(*graph, passes::differentiated_passes(), pass_options, plan_.steps);
     if (options_.fusion) fuse_groups(*graph, options_, pass_options, cancelled, plan_.steps);
     return runtime::lower(graph);

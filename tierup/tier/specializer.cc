@@ -126,22 +126,19 @@ class Specialization {
         options_(options),
         cancelled_(cancelled),
         installed_(installed),
-        graph_(request.graph->clone()) {
+        graph_(request.graph->clone()),
+        pass_options_(pass_options_of(options)) {
     // Costs first: the passes only take nodes away and move them, mostly.
     if (options.inter_op_threads > 1) costs_ = profile::costs_of(*graph_, request.profile);
     set_input_types(*graph_, request);
     hints_ = profile::hints_of(*graph_, request.profile);
     pass_options_.hints = &hints_;
-    pass_options_.target = {request.threads, options.accurate == false,
+    pass_options_.target = {request.threads, !options.accurate,
                             [&options] { return fuses_products(options); }};
-    pass_options_.verify_each = options.verify_passes;
-    pass_options_.disabled = options.disabled_passes;
     if (request.variant == PlanVariant::kWithoutNets)
       pass_options_.disabled.emplace_back("neural_regions");
     // Their products sum in another order than tier 0's.
     if (options.accurate) pass_options_.disabled.emplace_back("join_products");
-    pass_options_.print_after = options.print_after;
-    pass_options_.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
   }
 
   void freeze() {
@@ -231,6 +228,15 @@ class Specialization {
 
 }  // namespace
 
+passes::PassOptions pass_options_of(const TieringOptions& options) {
+  passes::PassOptions pass_options;
+  pass_options.verify_each = options.verify_passes;
+  pass_options.disabled = options.disabled_passes;
+  pass_options.print_after = options.print_after;
+  pass_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  return pass_options;
+}
+
 void run_noted(ir::Graph& graph, std::span<const passes::Pass> passes,
                const passes::PassOptions& options, std::vector<StepReport>& steps) {
   collect_steps(run_passes(graph, passes, options), steps);
@@ -270,10 +276,7 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   installed->profile = std::make_shared<const profile::GraphProfile>(request.profile);
   installed->policy = request.policy;
   installed->variant = request.variant;
-  if (options.plan_trial && options.compile == CompileMode::kBackground &&
-      options.policy == Policy::kAdaptive) {
-    installed->trial.offer(PlanTrial::Contender::kTier0);
-  }
+  if (tries_plans(options)) installed->trial.offer(PlanTrial::Contender::kTier0);
   installed->guard =
       runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
   Specialization plain(request, options, cancelled, *installed);

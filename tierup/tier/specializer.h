@@ -34,6 +34,13 @@ std::unique_ptr<const runtime::Plan> fork_plan(const ir::Graph& graph,
                                                const profile::GraphProfile& profile,
                                                const TieringOptions& options);
 
+// Whether plans take turns with tier 0 before they serve.
+inline bool tries_plans(const TieringOptions& options) {
+  return options.plan_trial && options.compile == CompileMode::kBackground &&
+         options.policy == Policy::kAdaptive;
+}
+// What options say of passes.
+passes::PassOptions pass_options_of(const TieringOptions& options);
 // Runs passes and adds what they did to `steps`.
 void run_noted(ir::Graph& graph, std::span<const passes::Pass> passes,
                const passes::PassOptions& options, std::vector<StepReport>& steps);

@@ -90,6 +90,11 @@ void TieredGraph::push_job(JobBody body, JobWeight weight,
   if (!queue_.push(std::move(job))) give_up("no thread or memory for compile jobs");
 }
 
+void TieredGraph::push_or_run(JobBody body, JobWeight weight) {
+  if (options_.compile == CompileMode::kBlocking) return body(*this, std::atomic<bool>(false));
+  push_job(std::move(body), weight);
+}
+
 void TieredGraph::give_up(const char* detail) noexcept {
   failed_jobs_.fetch_add(1, std::memory_order_relaxed);
   std::string text;
@@ -231,7 +236,7 @@ void TieredGraph::rehearse(const Call& call, uint64_t installs) {
 
 // After a specialisation was made, the next one needs twice as many misses as the last.
 bool TieredGraph::wants_profile(PlanTable::Lookup& lookup) {
-  if (lookup.outdated) guarded([&] { withdraw(std::move(lookup.outdated)); });
+  if (lookup.outdated) guarded([&] { withdraw(table_, std::move(lookup.outdated)); });
   if (pinned_.load(std::memory_order_relaxed) || job_pending_.load(std::memory_order_relaxed)) {
     return false;
   }
@@ -258,11 +263,8 @@ void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& po
     reason_ = Reason::kJobQueued;
     log(fmt::format("profiled {} runs, to be compiled", profile_->run_count()));
   }
-  if (options_.compile == CompileMode::kBlocking) {
-    return compile(*request, generation, std::atomic<bool>(false));
-  }
-  push_job([request = std::move(*request), generation](TieredGraph& graph,
-                                                       const std::atomic<bool>& cancelled) {
+  push_or_run([request = std::move(*request), generation](TieredGraph& graph,
+                                                          const std::atomic<bool>& cancelled) {
     graph.compile(request, generation, cancelled);
   });
 }

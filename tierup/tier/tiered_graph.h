@@ -80,7 +80,6 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   IValue run_recorded(const Call& call);
   void request_recorded_plan(const ops::Policy& policy);
   void install_recorded_plan(const SpecializeRequest& request);
-  void withdraw_recorded(Ref<const InstalledPlan> plan);
   // The plan's trial: see tiered_graph_trials.cc.
   IValue run_contender(PlanTrial::Contender contender, const Ref<const InstalledPlan>& plan,
                        const Call& call, SizedPlan* sized);
@@ -100,6 +99,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   enum class JobWeight : uint8_t { kHeavy, kLight };  // CompileJob::is_light.
   void push_job(JobBody body, JobWeight weight = JobWeight::kHeavy,
                 std::optional<std::chrono::milliseconds> delay = std::nullopt);
+  // The same, or at once where calls wait for compilations.
+  void push_or_run(JobBody body, JobWeight weight = JobWeight::kHeavy);
   // Does what belongs to a compilation: if that fails, for want of memory or otherwise, the graph
   // gives up on compilations and the call that goes on behind is none the worse.
   template <typename Work>
@@ -119,9 +120,10 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
 
   // Hands an outdated plan over to be withdrawn.
   bool wants_profile(PlanTable::Lookup& lookup);
-  // Takes a plan whose weights were written out of the table. A light job does, so that no caller
-  // takes the table's lock or frees what the plan packed, unless compile is blocking.
-  void withdraw(Ref<const InstalledPlan> plan);
+  // Takes a plan whose weights or attributes were written out of its table. A light job does, so
+  // that no caller takes the table's lock or frees what the plan packed, unless compile is
+  // blocking.
+  void withdraw(PlanTable& table, Ref<const InstalledPlan> plan);
   // For a light job: holds a plan until no call runs it, so that none frees it.
   void keep_while_used(Ref<const InstalledPlan> plan);
   const runtime::ProfileLayout& layout();

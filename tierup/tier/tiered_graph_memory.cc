@@ -49,16 +49,13 @@ IValue TieredGraph::run_planned(const Ref<const InstalledPlan>& plan, const Call
 
 void TieredGraph::plan_memory(const Ref<const InstalledPlan>& plan, SizedPlan* sized,
                               std::vector<runtime::BlockLife> lives) {
-  if (options_.compile == CompileMode::kBlocking) {
-    plan->sized.add_memory(*sized, std::make_unique<runtime::MemoryPlan>(std::move(lives)));
-    return;
-  }
-  push_job(
+  push_or_run(
       [plan, sized, lives = std::move(lives)](TieredGraph&, const std::atomic<bool>&) {
         plan->sized.add_memory(*sized, std::make_unique<runtime::MemoryPlan>(lives));
       },
       JobWeight::kLight);
-  if (!trim_pending_.exchange(true)) trim_when_idle(calls_.load());
+  if (options_.compile != CompileMode::kBlocking && !trim_pending_.exchange(true))
+    trim_when_idle(calls_.load());
 }
 
 void TieredGraph::trim_when_idle(uint64_t calls_before) {

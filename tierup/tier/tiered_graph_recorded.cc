@@ -13,7 +13,7 @@ IValue TieredGraph::run_recorded(const Call& call) {
                         call.state->observer != nullptr;
   if (is_plain || options_.guards_fail) return run_tier0(call);
   PlanTable::Lookup lookup = recorded_.table().find(call.args, call.context.policy);
-  if (lookup.outdated) guarded([&] { withdraw_recorded(std::move(lookup.outdated)); });
+  if (lookup.outdated) guarded([&] { withdraw(recorded_.table(), std::move(lookup.outdated)); });
   if (!lookup.plan && recorded_.wants_plan(options_.profiled_runs, options_.max_plans)) {
     guarded([&] { request_recorded_plan(call.context.policy); });
     lookup = recorded_.table().find(call.args, call.context.policy);
@@ -29,27 +29,13 @@ IValue TieredGraph::run_recorded(const Call& call) {
   return program_.run_single(*lookup.plan->plan, call.args, call.context, call.state);
 }
 
-// An attribute that it took for constant was set.
-void TieredGraph::withdraw_recorded(Ref<const InstalledPlan> plan) {
-  if (plan->is_withdrawn.exchange(true, std::memory_order_relaxed)) return;
-  const auto remove = [](TieredGraph& graph, const Ref<const InstalledPlan>& outdated) {
-    graph.recorded_.table().remove(outdated.get());
-    const std::lock_guard<std::mutex> lock(graph.mutex_);
-    ++graph.invalidations_;
-  };
-  if (options_.compile == CompileMode::kBlocking) return remove(*this, plan);
-  push_job([remove, plan = std::move(plan)](TieredGraph& graph,
-                                            const std::atomic<bool>&) { remove(graph, plan); },
-           JobWeight::kLight);
-}
-
 void TieredGraph::request_recorded_plan(const ops::Policy& policy) {
   SpecializeRequest request = request_for(profile::GraphProfile(), policy);
-  if (options_.compile == CompileMode::kBlocking) return install_recorded_plan(request);
-  push_job([request = std::move(request)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
-    graph.delay_compilation(cancelled);
-    if (!cancelled.load()) graph.install_recorded_plan(request);
-  });
+  push_or_run(
+      [request = std::move(request)](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+        graph.delay_compilation(cancelled);
+        if (!cancelled.load()) graph.install_recorded_plan(request);
+      });
 }
 
 void TieredGraph::install_recorded_plan(const SpecializeRequest& request) {

@@ -64,7 +64,7 @@ IValue TieredGraph::run_contender(Contender contender, const Ref<const Installed
       return program_.run_single(*plan->trial.branched(), call.args, call.context, call.state);
     case Contender::kFormer:
       if (const Ref<const InstalledPlan> former = table_.with_serial(plan->former))
-        return run_planned(former, call, former->sized.at(SizedPlans::signature_of(call.args)));
+        return run_planned(former, call, former->sized.at(sized->signature));
       break;  // Evicted meanwhile.
     case Contender::kPlan: break;
   }
@@ -142,19 +142,17 @@ void TieredGraph::withdraw_loser(const InstalledPlan& plan, const PlanTrial::Res
   log(fmt::format("plan {} withdrawn: tier 0 is faster", plan.serial));
 }
 
-void TieredGraph::withdraw(Ref<const InstalledPlan> plan) {
+void TieredGraph::withdraw(PlanTable& table, Ref<const InstalledPlan> plan) {
   if (plan->is_withdrawn.exchange(true, std::memory_order_relaxed)) return;
-  const auto remove = [](TieredGraph& graph, const Ref<const InstalledPlan>& outdated) {
-    graph.table_.remove(outdated.get());
-    const std::lock_guard<std::mutex> lock(graph.mutex_);
-    ++graph.invalidations_;
-    graph.log("a weight was written: its plan is withdrawn");
-  };
-  if (options_.compile == CompileMode::kBlocking) return remove(*this, plan);
-  push_job(
-      [remove, plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>&) {
-        remove(graph, plan);
-        graph.keep_while_used(plan);
+  push_or_run(
+      [&table, plan = std::move(plan)](TieredGraph& graph, const std::atomic<bool>&) {
+        table.remove(plan.get());
+        {
+          const std::lock_guard<std::mutex> lock(graph.mutex_);
+          ++graph.invalidations_;
+          graph.log("a weight was written: its plan is withdrawn");
+        }
+        if (graph.options_.compile != CompileMode::kBlocking) graph.keep_while_used(plan);
       },
       JobWeight::kLight);
 }

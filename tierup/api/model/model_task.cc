@@ -151,14 +151,4 @@ std::vector<std::pair<std::string, Tensor>> trainable_parameters(
   return result;
 }
 
-std::vector<std::string> needed_arguments(const Model& model) {
-  if (model.exported() != nullptr) return model.exported()->argument_names;
-  std::vector<std::string> names;
-  const ir::Schema& schema = model.method("forward").schema();
-  for (size_t i = 1; i < schema.arguments.size(); ++i) {
-    if (!schema.arguments[i].default_value) names.push_back(schema.arguments[i].name);
-  }
-  return names;
-}
-
 }  // namespace tierup::api

@@ -45,7 +45,4 @@ class ModelTask final : public training::TrainingTask {
 std::vector<std::pair<std::string, Tensor>> trainable_parameters(
     const Model& model, const std::vector<std::string>& patterns);
 
-// The names of forward's arguments that need a value.
-std::vector<std::string> needed_arguments(const Model& model);
-
 }  // namespace tierup::api

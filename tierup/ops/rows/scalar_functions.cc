@@ -98,29 +98,17 @@ struct Angle {
   static double complex(complex128 a) { return std::arg(a); }
 };
 
-struct LogBase {
-  static double ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct LogBase : IntegersAsFloats<LogBase> {
   static double floats(double a, double b) { return std::log(a) / std::log(b); }
   static complex128 complexes(complex128 a, complex128 b) { return std::log(a) / std::log(b); }
 };
-struct Atan2 {
-  static double ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct Atan2 : IntegersAsFloats<Atan2> {
   static double floats(double a, double b) { return std::atan2(a, b); }
 };
-struct CopySign {
-  static double ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct CopySign : IntegersAsFloats<CopySign> {
   static double floats(double a, double b) { return std::copysign(a, b); }
 };
-struct Polar {
-  static complex128 ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct Polar : IntegersAsFloats<Polar> {
   static complex128 floats(double length, double angle) {
     return {length * std::cos(angle), length * std::sin(angle)};
   }

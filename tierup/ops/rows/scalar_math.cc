@@ -54,10 +54,7 @@ struct Multiply {
   static double floats(double a, double b) { return a * b; }
   static complex128 complexes(complex128 a, complex128 b) { return a * b; }
 };
-struct Divide {
-  static double ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct Divide : IntegersAsFloats<Divide> {
   static double floats(double a, double b) { return a / b; }
   static complex128 complexes(complex128 a, complex128 b) { return a / b; }
 };
@@ -70,22 +67,13 @@ struct Remainder {
   static double floats(double a, double b) { return floor_remainder(a, b); }
 };
 // The result has the dividend's sign, and is a float also for integers.
-struct TruncatedRemainder {
-  static double ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct TruncatedRemainder : IntegersAsFloats<TruncatedRemainder> {
   static double floats(double a, double b) { return std::fmod(a, b); }
 };
-struct NearestRemainder {
-  static double ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct NearestRemainder : IntegersAsFloats<NearestRemainder> {
   static double floats(double a, double b) { return std::remainder(a, b); }
 };
-struct Power {
-  static double ints(int64_t a, int64_t b) {
-    return floats(static_cast<double>(a), static_cast<double>(b));
-  }
+struct Power : IntegersAsFloats<Power> {
   static double floats(double a, double b) {
     require(a != 0 || b >= 0 || std::isnan(b), ErrorCode::kInvalidArgument,
             "0.0 cannot be raised to a negative power");

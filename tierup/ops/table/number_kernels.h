@@ -41,6 +41,14 @@ void binary_number(OpCall& call) {
   }
 }
 
+// For a body whose function is one of floats, and takes integers as such.
+template <typename Body>
+struct IntegersAsFloats {
+  static auto ints(int64_t a, int64_t b) {
+    return Body::floats(static_cast<double>(a), static_cast<double>(b));
+  }
+};
+
 // Body has static integer(int64_t), floating(double), complex(complex128).
 template <typename Body>
 void unary_number(OpCall& call) {
