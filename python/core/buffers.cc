@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -181,15 +182,17 @@ Tensor tensor_over(void* data, DType dtype, int rank, const Py_ssize_t* shape,
                    const Py_ssize_t* byte_strides, bool must_copy, Use use, PyObject* owner) {
   nb::object held = nb::steal(owner);
   const size_t item = dtype_size(dtype);
-  std::vector<int64_t> sizes(shape, shape + rank);
-  std::vector<int64_t> strides;
+  constexpr int kMaxRank = 64;  // Of NumPy's arrays and of buffers.
+  if (rank > kMaxRank) throw ArgumentError{false, "it has more than 64 dimensions"};
+  const std::span<const int64_t> sizes(shape, static_cast<size_t>(rank));
+  int64_t strides[kMaxRank];
   bool is_empty = false;
   for (int d = 0; d < rank; ++d) {
     const auto step = static_cast<int64_t>(byte_strides[d]);
     const auto unit = static_cast<int64_t>(item);
     is_empty = is_empty || shape[d] == 0;
     must_copy = must_copy || (shape[d] > 1 && (step < 0 || step % unit != 0));
-    strides.push_back(shape[d] > 1 ? step / unit : 1);
+    strides[d] = shape[d] > 1 ? step / unit : 1;
   }
   if (is_empty) return Tensor::empty(sizes, dtype);
   const size_t alignment =
@@ -206,7 +209,7 @@ Tensor tensor_over(void* data, DType dtype, int rank, const Py_ssize_t* shape,
   }
   PyObject* const kept = held.ptr();
   Tensor result = Tensor::borrow(
-      data, sizes, dtype, [kept] { drop_later(kept); }, strides);
+      data, sizes, dtype, [kept] { drop_later(kept); }, std::span(strides, sizes.size()));
   held.release();
   return result;
 }

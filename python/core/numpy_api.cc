@@ -1,5 +1,6 @@
 #include "numpy_api.h"
 
+#include <array>
 #include <utility>
 
 namespace tierup::python {
@@ -48,13 +49,23 @@ constexpr std::pair<int, DType> kNumbers[] = {
     {12, DType::kFloat64}, {14, DType::kComplex64}, {15, DType::kComplex128}, {23, DType::kFloat16},
 };
 
-// -1 if it has none.
-int number_of(DType dtype) {
-  for (const auto& [number, known] : kNumbers) {
-    if (known == dtype) return number;
+// By dtype; -1 if NumPy has none.
+constexpr std::array<int8_t, 256> kNumberOf = [] {
+  std::array<int8_t, 256> numbers{};
+  numbers.fill(-1);
+  for (const auto& [number, dtype] : kNumbers) {
+    int8_t& place = numbers[static_cast<uint8_t>(dtype)];
+    if (place < 0) place = static_cast<int8_t>(number);
   }
-  return -1;
-}
+  return numbers;
+}();
+
+// By number; without a value if tierup has none.
+constexpr std::array<std::optional<DType>, 24> kDtypeOf = [] {
+  std::array<std::optional<DType>, 24> dtypes{};
+  for (const auto& [number, dtype] : kNumbers) dtypes[static_cast<size_t>(number)] = dtype;
+  return dtypes;
+}();
 
 struct ArrayFields {
   PyObject head;
@@ -83,22 +94,20 @@ std::optional<NumpyView> numpy_view(PyObject* array) {
   const auto* fields = reinterpret_cast<const ArrayFields*>(array);
   const auto* dtype = reinterpret_cast<const DtypeFields*>(fields->dtype);
   if (dtype->byte_order != '=' && dtype->byte_order != '|') return std::nullopt;
-  for (const auto& [number, known] : kNumbers) {
-    if (number != dtype->number) continue;
-    return NumpyView{fields->data,
-                     known,
-                     fields->rank,
-                     fields->shape,
-                     fields->strides,
-                     (fields->flags & kAligned) != 0,
-                     (fields->flags & kWritable) != 0};
-  }
-  return std::nullopt;
+  const auto number = static_cast<size_t>(dtype->number);
+  if (number >= kDtypeOf.size() || !kDtypeOf[number]) return std::nullopt;
+  return NumpyView{fields->data,
+                   *kDtypeOf[number],
+                   fields->rank,
+                   fields->shape,
+                   fields->strides,
+                   (fields->flags & kAligned) != 0,
+                   (fields->flags & kWritable) != 0};
 }
 
 nb::object numpy_array_over(const Tensor& tensor, const nb::object& owner) {
   static const Table table = find_table();
-  const int number = number_of(tensor.dtype());
+  const int number = kNumberOf[static_cast<uint8_t>(tensor.dtype())];
   constexpr size_t kMaxRank = 32;
   const size_t rank = tensor.shape().size();
   if (table.new_array == nullptr || number < 0 || rank > kMaxRank) return {};

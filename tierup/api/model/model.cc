@@ -286,8 +286,10 @@ ops::RunContext Model::context(bool gradients) const {
     context.policy.grad_mode = true;
   }
   context.generator = generator_.get();
-  context.print = options_.print;
-  context.warn = options_.warn;
+  // By reference, as the generator: a copy of what they hold would cost each run as much as a small
+  // operator.
+  if (options_.print) context.print = [&host = options_.print](const auto& text) { host(text); };
+  if (options_.warn) context.warn = [&host = options_.warn](const auto& text) { host(text); };
   return context;
 }
 
