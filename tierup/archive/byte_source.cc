@@ -3,14 +3,19 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <utility>
+#include <vector>
 
 #include "tierup/base/error.h"
 
@@ -23,6 +28,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMapStep = 64 * kPage;
+constexpr uint64_t kReadStep = uint64_t{1} << 20U;
 
 // Closes the descriptor on every way out.
 class Descriptor {
@@ -77,6 +83,17 @@ void read_bytes(const Descriptor& file, const std::string& name, uint64_t offset
   }
 }
 
+// Bytes that the system could give without taking any from others; 0 if it does not tell.
+uint64_t available_memory() {
+  std::ifstream facts("/proc/meminfo");
+  for (std::string line; std::getline(facts, line);) {
+    uint64_t kilobytes = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %" SCNu64, &kilobytes) == 1)
+      return kilobytes << 10U;
+  }
+  return 0;
+}
+
 class MappedFile final : public ByteSource {
  public:
   MappedFile(std::string path, Descriptor file, uint64_t size, void* address)
@@ -86,8 +103,21 @@ class MappedFile final : public ByteSource {
   ~MappedFile() override {
     if (address_ != nullptr) munmap(address_, size());
   }
-  void prefetch() const override {
-    if (address_ != nullptr) madvise(address_, size(), MADV_WILLNEED);
+  // Sent to nowhere, through a descriptor of its own: the system reads ahead of who reads one byte
+  // after the other, and nothing is copied. (MADV_WILLNEED takes pages one by one, which halves the
+  // rate of a fast disk; threads that come to the mapping here and there do so too.) A file is held
+  // or was dropped in large pieces: the first page tells of a step, and where one is missing all
+  // behind it are sent, since who leaves some out is not read ahead for.
+  void read_ahead(const std::stop_token& stop) const override {
+    uint64_t at = 0;
+    while (at < size() && is_in_memory(at, 1)) at += kReadStep;
+    if (at >= size() || size() > available_memory() / 2) return;
+    const Descriptor own(
+        open(fmt::format("/proc/self/fd/{}", file_.number()).c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    auto from = static_cast<off_t>(at);
+    while (!stop.stop_requested() && sendfile(nowhere.number(), own.number(), &from, kReadStep) > 0)
+      continue;
   }
   void map_ahead(uint64_t bytes, const std::stop_token& stop) const override {
     const uint64_t end = std::min(bytes, size());

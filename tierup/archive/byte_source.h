@@ -37,8 +37,10 @@ class ByteSource : public RefCounted {
   // The same, if tensors may write there: private to this process and never seen by the
   // file or by the caller's buffer. Null otherwise.
   std::byte* private_data() const { return private_ ? const_cast<std::byte*>(data_) : nullptr; }
-  // Asks the system to read the pages ahead; without effect where there is nothing to do.
-  virtual void prefetch() const {}
+  // Has the system read all bytes into its memory, from the first on, if some are not there and
+  // there is room for twice as many; nothing becomes part of the process. Looks now and then
+  // whether to stop.
+  virtual void read_ahead(const std::stop_token& stop) const { static_cast<void>(stop); }
   // Has the first `bytes` be there without faults when they are touched, as far as the system
   // holds them in memory already: nothing is read for it. Looks now and then whether to stop.
   virtual void map_ahead(uint64_t bytes, const std::stop_token& stop) const {

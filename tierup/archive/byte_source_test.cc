@@ -1,8 +1,12 @@
 // ByteSource: what a mapped file has in memory before it is touched.
 #include "tierup/archive/byte_source.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +14,7 @@
 #include <fstream>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace tierup::archive {
 namespace {
@@ -65,6 +70,29 @@ TEST_F(MappedFileTest, maps_nothing_ahead_once_it_is_to_stop) {
   std::stop_source stop;
   stop.request_stop();
   source_->map_ahead(4 * kMegabyte, stop.get_token());
+  EXPECT_LE(mapped_kilobytes(), 0);
+}
+
+// Of the mapping's pages, which the system holds in memory; -1 if it does not tell.
+int64_t pages_in_memory(const ByteSource& source) {
+  std::vector<unsigned char> pages(source.size() / 4096);
+  auto* begin = const_cast<std::byte*>(source.data());
+  if (mincore(begin, source.size(), pages.data()) != 0) return -1;
+  return std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1U; });
+}
+
+TEST_F(MappedFileTest, reads_ahead_what_the_system_does_not_hold) {
+  const int file = open(path_.c_str(), O_RDONLY);
+  fsync(file);
+  posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  close(file);
+  if (pages_in_memory(*source_) != 0) GTEST_SKIP() << "the system keeps files in memory";
+  std::stop_source stop;
+  stop.request_stop();
+  source_->read_ahead(stop.get_token());
+  EXPECT_EQ(pages_in_memory(*source_), 0);
+  source_->read_ahead({});
+  EXPECT_EQ(pages_in_memory(*source_), 1024);
   EXPECT_LE(mapped_kilobytes(), 0);
 }
 

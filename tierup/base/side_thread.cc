@@ -55,6 +55,14 @@ void SideThread::add(Work work) {
   changed_.notify_one();
 }
 
+void SideThread::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    finishes_ = true;
+  }
+  changed_.notify_one();
+}
+
 void SideThread::stop() {
   stop_.request_stop();
   {
@@ -68,8 +76,8 @@ void SideThread::run() {
   const std::stop_token stop = stop_.get_token();
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stop.stop_requested() || !work_.empty(); });
-    if (stop.stop_requested()) return;
+    changed_.wait(lock, [&] { return stop.stop_requested() || finishes_ || !work_.empty(); });
+    if (stop.stop_requested() || work_.empty()) return;
     {
       const Work work = std::move(work_.front());
       work_.pop_front();

@@ -32,6 +32,8 @@ class SideThread {
   bool is_running() const { return thread_.joinable(); }
   // Has it done soon, if there is a thread; else never.
   void add(Work work);
+  // Ends the thread once it has done what it was given. Waits for nothing.
+  void finish();
   // Drops what was not begun, and asks what is being done to stop. Waits for nothing.
   void stop();
 
@@ -41,6 +43,7 @@ class SideThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> work_;
+  bool finishes_ = false;
   std::stop_source stop_;
   int process_ = 0;  // Which began the thread; a forked one has only a copy of this object.
   std::thread thread_;

@@ -4,8 +4,12 @@
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace tierup {
@@ -48,6 +52,24 @@ TEST(SideThread, StoppedItEndsItsWorkAndBeginsNoOther) {
     side.stop();
   }
   EXPECT_FALSE(other);
+}
+
+int64_t threads_of_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+TEST(SideThread, FinishingItDoesWhatItWasGivenAndEnds) {
+  if (!has_two_cores()) GTEST_SKIP() << "the process has one core";
+  const int64_t before = threads_of_process();
+  std::atomic<int> done{0};
+  SideThread side;
+  side.start();
+  for (int i = 0; i < 10; ++i) side.add([&](const std::stop_token&) { ++done; });
+  side.finish();
+  for (int naps = 0; threads_of_process() > before && naps < 2000; ++naps)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(done, 10);
+  EXPECT_EQ(threads_of_process(), before);
 }
 
 TEST(SideThread, DropsWorkWithoutAThread) {

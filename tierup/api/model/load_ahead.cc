@@ -39,6 +39,8 @@ void LoadAhead::add_code(const archive::ModelArchive& archive, SideThread::Work 
 }
 
 void LoadAhead::add_pages(Ref<archive::ByteSource> source) {
+  if (!is_running()) return;
+  source_ = source;
   thread_.add([bytes = std::min(source->size(), kMostTensors)](const std::stop_token& stop) {
     touch_blocks_ahead(bytes, stop);
   });
@@ -47,9 +49,15 @@ void LoadAhead::add_pages(Ref<archive::ByteSource> source) {
   });
 }
 
+// A reader that began sooner would be in the way of who reads the directory and the code.
 void LoadAhead::stop() {
   thread_.stop();
   heap_ = nullptr;
+  if (!source_) return;
+  reader_.start();
+  reader_.add(
+      [source = std::move(source_)](const std::stop_token& stop) { source->read_ahead(stop); });
+  reader_.finish();
 }
 
 }  // namespace tierup::api

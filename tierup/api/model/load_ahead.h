@@ -1,7 +1,8 @@
 // LoadAhead: a thread beside the one that reads a model, which makes what that one, or the first
 // call, would come to: tables, parsed code, pages of the heap, memory for tensors, pages of the
 // weights. What is not done when the model is read is left undone, since the first call wants all
-// cores.
+// cores. But then a file that the system does not hold is read to its end: that takes little of a
+// core, and the first call would wait for it piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ class LoadAhead {
  private:
   std::shared_ptr<HeapAhead> heap_;
   SideThread thread_;
+  Ref<archive::ByteSource> source_;  // To be read.
+  SideThread reader_;                // Goes on beside the first call.
 };
 
 }  // namespace tierup::api
