@@ -20,6 +20,7 @@ function(tierup_find_llvm_parts result)
   endif()
 endfunction()
 
+include(CheckLinkerFlag)
 if(TIERUP_LLVM)
   find_path(LLVM_INCLUDE_DIR llvm/ExecutionEngine/Orc/LLJIT.h HINTS /usr/lib/llvm-19/include)
   tierup_find_llvm_parts(llvm_parts)
@@ -34,7 +35,13 @@ if(TIERUP_LLVM)
     target_include_directories(tierup_codegen_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIR})
     if(llvm_parts)
       # Another LLVM may be in the process: no name of this one is seen.
-      target_link_options(tierup_codegen_llvm PRIVATE -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--as-needed)
+      target_link_options(tierup_codegen_llvm PRIVATE -Wl,--gc-sections -Wl,--exclude-libs,ALL
+                          -Wl,--as-needed)
+      # Two megabytes of relocations in a fiftieth of their room, where linker and C library know how.
+      check_linker_flag(CXX -Wl,-z,pack-relative-relocs TIERUP_PACKS_RELOCATIONS)
+      if(TIERUP_PACKS_RELOCATIONS)
+        target_link_options(tierup_codegen_llvm PRIVATE -Wl,-z,pack-relative-relocs)
+      endif()
       target_link_libraries(tierup_codegen_llvm PRIVATE ${llvm_parts})
     else()
       target_link_libraries(tierup_codegen_llvm PRIVATE ${LLVM_LIBRARY})
