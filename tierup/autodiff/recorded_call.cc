@@ -53,7 +53,7 @@ RecordedCall::RecordedCall(const ops::Op& row, std::span<const IValue> arguments
   for (size_t i = 0; i < arguments.size(); ++i) {
     args[i].note(arguments[i]);
     const TensorImpl* tensor = arguments[i].tensor_impl();
-    if (tensor == nullptr || !row.derivative()->makes_view) continue;
+    if (tensor == nullptr || !row.derivative()->reads_layout) continue;
     args[i].layout = std::make_unique<Layout>(Layout{tensor->strides, tensor->offset});
   }
 }

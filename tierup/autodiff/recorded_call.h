@@ -60,7 +60,7 @@ struct RecordedValue {
   IValue constant;  // None for tensors.
   SavedTensor saved;
   std::unique_ptr<std::vector<RecordedValue>> elements;
-  std::unique_ptr<Layout> layout;  // Of rows that make views.
+  std::unique_ptr<Layout> layout;  // Of rows whose derivative reads it.
 
   // Sizes and dtype of a tensor, or of each of a list; anything else is a constant.
   void note(const IValue& value);

@@ -185,6 +185,14 @@ IntVector grouped_batch(const Tensor& query, const Tensor& key, int64_t& group) 
   return sizes;
 }
 
+// Whether PyTorch has a fused kernel for it on processors, whose result lies as the query does:
+// heads innermost but one, say, so that the caller's transpose and reshape are views.
+bool lies_as_query(const Problem& p, const Tensor& query, const Tensor& mask) {
+  return query.dim() == 4 && query.size(0) == p.batch && query.size(1) == p.heads &&
+         p.width == p.depth && (query.strides()[3] == 1 || p.depth == 1) &&
+         (!mask.defined() || mask.dim() == 2 || mask.dim() == 4);
+}
+
 }  // namespace
 
 void check_attention(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -255,12 +263,12 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
     const Tensor typed = mask.dtype() == ScalarType::kBool ? mask : to_dtype(mask, work);
     p.mask = to_four_dims(expand_to(typed, sizes), batch);
   }
-  // Heads innermost but one, so that the caller's transpose and reshape are views.
-  const Tensor stored = Tensor::empty(IntVector{p.batch, p.queries, p.heads, p.width}, work);
-  p.out = transpose(stored, 1, 2);
-  if (stored.numel() > 0) {
+  p.out = lies_as_query(p, query, mask)
+              ? empty_like(query, work)
+              : Tensor::empty(IntVector{p.batch, p.heads, p.queries, p.width}, work);
+  if (p.out.numel() > 0) {
     if (p.keys == 0 || p.depth == 0) {
-      fill(stored, 0);
+      fill(p.out, 0);
     }
     if (p.keys > 0) {
       dispatch_work(work, "scaled_dot_product_attention", [&]<typename Tag>(Tag) {

@@ -1,4 +1,5 @@
 // Attention.
+#include <algorithm>
 #include <cmath>
 
 #include "tierup/ops/derivatives/tables.h"
@@ -32,14 +33,35 @@ Term weights_of(GradContext& c, const Term& key) {
   }
   return scores.then("aten::_safe_softmax", -1);
 }
+// In the layout of the query, as PyTorch's fused kernels for processors have it. These take no
+// dropout, no width of values that is not the queries', and no mask of other ranks.
+Term laid_out(GradContext& c, const Term& result) {
+  const bool is_fused = c.rank(0) == 4 && c.float_of("dropout_p") == 0 &&
+                        c.size("value", -1) == c.size(0, -1) &&
+                        (!c.is_tensor("attn_mask") || c.rank("attn_mask") % 2 == 0);
+  if (!is_fused) return result;
+  const IntSpan strides = c.strides(0);
+  const auto by_stride = [&](int64_t a, int64_t b) {
+    return strides[static_cast<size_t>(a)] > strides[static_cast<size_t>(b)];
+  };
+  IntVector order{0, 1, 2, 3};
+  if (strides[3] != 1 || std::ranges::find(strides, 0) != strides.end()) return result;
+  if (std::is_sorted(order.begin(), order.end() - 1, by_stride)) return result;
+  std::stable_sort(order.begin(), order.end() - 1, by_stride);
+  IntVector back(4);
+  for (size_t i = 0; i < 4; ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return result.then("aten::permute", order).then("aten::contiguous").then("aten::permute", back);
+}
 void attention(GradContext& c) {
   const Term key = repeated_heads(c, "key");
   const Term value = repeated_heads(c, "value");
   Term weights = weights_of(c, key);
   if (c.float_of("dropout_p") > 0)
     weights = weights.then("aten::dropout", c.float_of("dropout_p"), true);
-  c.set_result(0, matmul(weights, value));
-  if (c.row().schema().returns.size() > 1) c.set_result(1, weights);
+  const Term result = matmul(weights, value);
+  const bool is_math = c.row().schema().returns.size() > 1;
+  c.set_result(0, is_math ? result : laid_out(c, result));
+  if (is_math) c.set_result(1, weights);
 }
 
 void flash_attention(GradContext& c) {
@@ -55,8 +77,8 @@ void flash_attention(GradContext& c) {
 constexpr auto kDecomposed = DerivativeKind::kDecomposition;
 
 constexpr DerivativeRow kRows[] = {
-    {"aten::scaled_dot_product_attention", kDecomposed, &attention},
-    {"aten::_scaled_dot_product_attention_math", kDecomposed, &attention},
+    {"aten::scaled_dot_product_attention", kDecomposed, &attention, kReadsLayout},
+    {"aten::_scaled_dot_product_attention_math", kDecomposed, &attention, kReadsLayout},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", &flash_attention, 0b10},
 };
 

@@ -13,6 +13,13 @@ void bmm(GradContext& c) {
   c.give(0, [&] { return grad(c).then("aten::bmm", adjoint(arg(c, 1))); });
   c.give(1, [&] { return adjoint(arg(c, 0)).then("aten::bmm", grad(c)); });
 }
+// Whichever dimension is grouped, rows, columns or depth: the same groups are another one's in each
+// of the products.
+void grouped_mm(GradContext& c) {
+  const GradValue groups = c.arg("offs");
+  c.give(0, [&] { return grad(c).then("aten::_grouped_mm", adjoint(arg(c, 1)), groups); });
+  c.give(1, [&] { return adjoint(arg(c, 0)).then("aten::_grouped_mm", grad(c), groups); });
+}
 void mv(GradContext& c) {
   c.give(0, [&] { return unsqueeze(grad(c), 1) * arg(c, 1).conj(); });
   c.give(1, [&] { return adjoint(arg(c, 0)).then("aten::mv", grad(c)); });
@@ -241,6 +248,8 @@ constexpr auto kDecomposed = DerivativeKind::kDecomposition;
 constexpr DerivativeRow kRows[] = {
     {"aten::mm", &mm},
     {"aten::bmm", &bmm},
+    {"aten::_grouped_mm", &grouped_mm},
+    {"transformers::grouped_mm_fallback", &grouped_mm},
     {"aten::mv", &mv},
     {"aten::dot", &dot},
     {"aten::vdot", &vdot},

@@ -155,7 +155,7 @@ class GradContext {
     return argument_dtype(at(i), static_cast<int64_t>(k));
   }
   ScalarType result_dtype(size_t k = 0) const { return dtype_of_result(k); }
-  // How the argument lies in memory: of rows that make views alone (as_strided).
+  // How the argument lies in memory: of rows that make a view (as_strided) or read layouts alone.
   IntSpan strides(ArgIndex i) const { return argument_strides(at(i)); }
   int64_t offset(ArgIndex i) const { return argument_offset(at(i)); }
   bool is_complex(ArgIndex i) const { return tierup::is_complex(dtype(i)); }
@@ -261,6 +261,8 @@ inline constexpr uint32_t kDifferentiatedAsOne = 1U << 31;
 // In those of a row whose written argument keeps its elements: its flag or its record changes, or
 // it takes other memory.
 inline constexpr uint32_t kKeepsElements = 1U << 30;
+// In those of a row whose function asks how arguments lie in memory.
+inline constexpr uint32_t kReadsLayout = 1U << 29;
 
 // As written in derivatives/*.cc. In-place rows have their functional twin's unless they have one
 // of their own ("aten::mul_.Tensor": that of "aten::mul.Tensor"); out= rows have none.
@@ -290,6 +292,7 @@ struct Derivative {
   bool is_out = false;          // An out= row.
   bool makes_view = false;      // Some result is a view of an argument (and not a written one).
   bool makes_views = false;     // ... a list of views.
+  bool reads_layout = false;    // The function asks how arguments lie in memory.
 };
 
 // The derivative of a schema's row, made once for each.
