@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "tierup/base/error.h"
+#include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 
@@ -14,8 +15,6 @@ namespace {
 
 // Elements of one piece: what the caches of a core hold of a parameter, gradient and state.
 constexpr int64_t kPieceElements = 16384;
-// Below it a team costs more than it brings.
-constexpr int64_t kTeamElements = 32768;
 
 bool same_layout(const Tensor& a, const Tensor& b) {
   for (int64_t d = 0; d < a.dim(); ++d) {
@@ -54,9 +53,21 @@ struct Piece {
   int64_t end;
 };
 
-void run_pieces(kernels::StepRule rule, const std::vector<Piece>& pieces, int64_t elements) {
+// What a step reads and writes.
+size_t bytes_of(const Work& work) {
+  size_t bytes = work.parameter.bytes() + work.gradient.bytes();
+  for (const Tensor& state : work.state) {
+    if (state.defined()) bytes += state.bytes();
+  }
+  return bytes;
+}
+
+// A team helps where memory is waited for. What lies in caches one core reads as fast as it steps,
+// and a team would leave half of the parameters in the cache of another core than reads them next.
+void run_pieces(kernels::StepRule rule, const std::vector<Piece>& pieces, size_t bytes) {
   const auto count = static_cast<int64_t>(pieces.size());
-  const int64_t grain = elements < kTeamElements ? count : 1;
+  const bool is_cached = bytes <= static_cast<size_t>(cache_sizes().last_level);
+  const int64_t grain = is_cached ? count : 1;
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Piece& piece = pieces[static_cast<size_t>(i)];
@@ -86,19 +97,19 @@ bool any_overlap(const std::vector<Work>& works) {
 void run_works(kernels::StepRule rule, const std::vector<Work>& works) {
   const bool one_by_one = any_overlap(works);
   std::vector<Piece> pieces;
-  int64_t elements = 0;
+  size_t bytes = 0;
   for (const Work& work : works) {
     const int64_t count = work.parameter.numel();
     for (int64_t at = 0; at < count; at += kPieceElements) {
       pieces.push_back({&work, at, std::min(count, at + kPieceElements)});
     }
-    elements += count;
+    bytes += bytes_of(work);
     if (!one_by_one) continue;
-    run_pieces(rule, pieces, elements);
+    run_pieces(rule, pieces, bytes);
     pieces.clear();
-    elements = 0;
+    bytes = 0;
   }
-  run_pieces(rule, pieces, elements);
+  run_pieces(rule, pieces, bytes);
 }
 
 // In NAdam's schedule of momentum: a constant of its authors.

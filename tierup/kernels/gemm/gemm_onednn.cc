@@ -9,6 +9,7 @@
 #include "tierup/base/workers.h"
 #include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
@@ -70,11 +71,22 @@ CachedMatmul make_matmul(const GemmProblem& p, const MatrixOperand& a, const Mat
   return result;
 }
 
+// Some 10 us of a small product, whatever the width of vectors: the threads of a team wait for one
+// another while they copy the matrices, read what another core has just written, and leave half of
+// the result in its caches.
+int64_t most_for_one() {
+  constexpr int64_t kMostForALane = int64_t{1} << 17;
+  const InstructionSet set = instruction_set();
+  return kMostForALane * (set == InstructionSet::kAvx512 ? 16
+                          : set == InstructionSet::kAvx2 ? 8
+                                                         : 4);
+}
+
 }  // namespace
 
 void gemm_onednn(const GemmProblem& p) {
-  const ThreadCountScope threads(
-      threads_worth(p.batch * p.m * p.n * p.k, p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)));
+  const ThreadCountScope threads(threads_worth(
+      p.batch * p.m * p.n * p.k, p.batch * (p.m * p.k + p.k * p.n + p.m * p.n), most_for_one()));
   prepare_team();
   MatrixOperand a = p.a;
   MatrixOperand b = p.b;
