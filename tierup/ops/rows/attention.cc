@@ -83,7 +83,7 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, "
      "float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> "
      "(Tensor output, Tensor logsumexp)",
-     boxed<&attend_flash>, ir::kRandom},
+     boxed<&attend_flash>, ir::kRandom, &shapes::attention_with_sums},
     {"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, "
      "int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, "
      "Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? "

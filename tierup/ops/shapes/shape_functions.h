@@ -44,6 +44,7 @@ void batch_product(ShapeContext& context);   // [B, M, K] times [B, K, N]
 void added_product(ShapeContext& context);   // The same, behind a summand.
 void added_batch_product(ShapeContext& context);
 void attention(ShapeContext& context);
+void attention_with_sums(ShapeContext& context);
 void convolution(ShapeContext& context);
 void pool(ShapeContext& context);
 void adaptive_pool(ShapeContext& context);

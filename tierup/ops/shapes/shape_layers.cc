@@ -114,6 +114,13 @@ void attention(ShapeContext& context) {
   sizes.back() = value->back();
   give(context, std::move(sizes));
 }
+void attention_with_sums(ShapeContext& context) {
+  attention(context);
+  if (!context.results[0].sizes) return;
+  Sizes rows = *context.results[0].sizes;
+  rows.pop_back();
+  context.results[1].sizes = std::move(rows);
+}
 
 // [N, C, *] or [C, *] with weights [O, C / groups, *], or [C, O / groups, *] of a transposed one.
 void convolution(ShapeContext& context) {
