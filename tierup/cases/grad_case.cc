@@ -1,6 +1,7 @@
 #include "tierup/cases/grad_case.h"
 
 #include "tierup/cases/tree_reader.h"
+#include "tierup/kernels/memory/copy.h"
 
 namespace tierup::api {
 
@@ -37,6 +38,11 @@ void fill_weights(const Tensor& flat) {
 
 // Weights of this output's sizes and dtype; real and imaginary parts count as elements.
 Tensor weights_like(const Tensor& output) {
+  if (output.dtype() == ScalarType::kHalf || output.dtype() == ScalarType::kBFloat16) {
+    const Tensor weights = Tensor::empty(output.sizes(), ScalarType::kFloat);
+    fill_weights<float>(weights);
+    return kernels::to_dtype(weights, output.dtype());
+  }
   const Tensor weights = Tensor::empty(output.sizes(), output.dtype());
   const int64_t count[] = {output.numel() * (is_complex(output.dtype()) ? 2 : 1)};
   const int64_t step[] = {1};

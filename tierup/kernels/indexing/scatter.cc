@@ -110,9 +110,9 @@ int64_t size_at(const Tensor& self, int64_t dim) { return self.dim() == 0 ? 1 : 
 void scatter_checked(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                      ScatterMode mode, bool include_self, const char* what) {
   const int64_t d = wrap_dim(dim, self.dim());
-  const Tensor at = index_as_long(index, what);
   check_same_dtype(self, src, what);
-  if (index.numel() == 0) return;
+  if (index.numel() == 0) return;  // Of whatever dtype, as for gather.
+  const Tensor at = index_as_long(index, what);
   check_scatter_shapes(self, d, index, src);
   scatter_lanes(self, d, at, src, mode, include_self);
 }

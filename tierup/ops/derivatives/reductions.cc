@@ -73,17 +73,30 @@ void prod_dim(GradContext& c) {
   });
 }
 
-// Split evenly among all elements equal to the result; a NaN result goes to the NaNs.
-Term shared_by_equals(GradContext& c, size_t k, const IntVector& dims, bool keepdim) {
-  const Term x = arg(c, 0);
-  const Term y = restored(c, result(c, k), dims, keepdim);
-  const Term same = either(equal(x, y), both(x.then("aten::isnan"), y.then("aten::isnan")));
-  const Term count = c.rank(0) == 0 ? total(same) : sum_over(same, dims, true);
-  const Term share = restored(c, grad(c, k), dims, keepdim) / count;
-  return only(share.then("aten::expand", c.sizes(0)), same);
+// Result k at the places of the elements that it was taken of.
+Term at_elements(GradContext& c, size_t k, const IntVector& dims, bool keepdim) {
+  return restored(c, result(c, k), dims, keepdim);
 }
+// The gradient of result k, split evenly among the elements where `same`: where that is none of
+// them, 0 / 0.
+Term shared_by(GradContext& c, size_t k, const Term& same, const IntVector& dims, bool keepdim) {
+  const Term count = c.rank(0) == 0 ? total(same) : sum_over(same, dims, true);
+  const Term whole = restored(c, grad(c, k), dims, keepdim).then("aten::expand", c.sizes(0));
+  return only(whole, same) / count;
+}
+// Of elements equal to the result. None is equal to NaN, whose gradient is NaN.
+Term shared_by_equals(GradContext& c, size_t k, const IntVector& dims, bool keepdim) {
+  return shared_by(c, k, equal(arg(c, 0), at_elements(c, k, dims, keepdim)), dims, keepdim);
+}
+// Of a single result that is NaN, the NaNs share the gradient.
 void extremum(GradContext& c) {
-  c.give(0, [&] { return shared_by_equals(c, 0, all_dims(c), false); });
+  c.give(0, [&] {
+    const IntVector dims = all_dims(c);
+    const Term x = arg(c, 0);
+    const Term y = at_elements(c, 0, dims, false);
+    const Term both_nan = both(x.then("aten::isnan"), y.then("aten::isnan"));
+    return shared_by(c, 0, either(equal(x, y), both_nan), dims, false);
+  });
 }
 void extrema_by_dim(GradContext& c) {
   c.give(0, [&] { return shared_by_equals(c, 0, reduced_dims(c, "dim"), c.bool_of("keepdim")); });
