@@ -2,6 +2,7 @@
 // to the bit.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 
 #include "tierup/autodiff/node.h"
@@ -343,6 +344,26 @@ TEST_F(DifferentiableGraphs, looks_at_flags_and_sizes) {
   a.set_requires_grad(false);
   EXPECT_FALSE(recorded({a, b}).to_tensor().requires_grad());
   EXPECT_FALSE(call({a, b}).to_tensor().requires_grad());
+}
+
+// Each job takes half a second: a step that waited for one, be it the plan or a part's for a new
+// batch size, would leave the calls before it few.
+TEST_F(DifferentiableGraphs, no_step_waits_for_a_job_also_at_new_batch_sizes) {
+  constexpr int kFew = 10;
+  make("compile=background,profiled_runs=1,compile_delay_ms=500");
+  for (const int64_t rows : {3, 8, 21}) {
+    const uint64_t compiled = part().compiled_calls;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    int steps = 0;
+    while (part().compiled_calls == compiled && std::chrono::steady_clock::now() < end) {
+      const Tensor a = leaf({rows, 5}, 0.2F);
+      const Tensor b = leaf({5}, 0.4F);
+      gradients({recorded({a, b}).to_tensor()}, {a, b});
+      ++steps;
+    }
+    EXPECT_GT(part().compiled_calls, compiled) << rows;
+    EXPECT_GT(steps, kFew) << rows;
+  }
 }
 
 }  // namespace
