@@ -140,6 +140,14 @@ TEST_F(PublicTraining, OtherProgramsAreNotJoint) {
             std::string::npos);
 }
 
+TEST(ExportedMode, IsBakedIn) {
+  const Module module = Module::load("tests/data/zoo/mlp3.pt2");
+  EXPECT_NE(error_of([&] { module.train(); }).find("the mode of an exported program is baked in"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { module.eval(); }).find("Calling eval() is not supported yet"),
+            std::string::npos);
+}
+
 // Arguments that require gradients, of a loss.
 std::vector<Value> arguments(const Tensor& input) { return {input, filled({5, 3}, 0.2F)}; }
 
