@@ -16,7 +16,9 @@ inline constexpr bool kComplex = !std::is_same_v<T, Real<T>>;
 // Calls a Fortran routine: all arguments by address, then the lengths of the strings.
 template <typename T, typename... A>
 void call(Routine routine, A... args) {
-  reinterpret_cast<void (*)(A...)>(find_routine(routine, kDTypeOf<T>))(args...);
+  auto* const function = reinterpret_cast<void (*)(A...)>(find_routine(routine, kDTypeOf<T>));
+  const std::unique_lock<std::mutex> entered = enter_library();
+  function(args...);
 }
 
 constexpr size_t kOne = 1;  // The length of a one-letter string.

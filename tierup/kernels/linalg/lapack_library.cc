@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "tierup/base/instruction_limit.h"
@@ -63,6 +64,9 @@ class Library {
   void* find(Routine routine, size_t type) const {
     return symbols_[static_cast<size_t>(routine)][type];
   }
+  std::unique_lock<std::mutex> enter() const {
+    return is_reentrant_ ? std::unique_lock<std::mutex>() : std::unique_lock(mutex_);
+  }
   std::string core() const {
     void* const ask = dlsym(handle_, "openblas_get_corename");
     return ask != nullptr ? reinterpret_cast<const char* (*)()>(ask)() : "";
@@ -75,6 +79,9 @@ class Library {
     if (void* set_threads = dlsym(handle, "openblas_set_num_threads"); set_threads != nullptr) {
       reinterpret_cast<void (*)(int)>(set_threads)(1);
     }
+    // OpenBLAS built for one thread hands out its buffers without a lock.
+    if (void* get_parallel = dlsym(handle, "openblas_get_parallel"); get_parallel != nullptr)
+      is_reentrant_ = reinterpret_cast<int (*)()>(get_parallel)() != 0;
     for (size_t r = 0; r < kRoutines; ++r) {
       for (size_t t = 0; t < kTypes; ++t) {
         const std::string name =
@@ -94,6 +101,8 @@ class Library {
   }
 
   void* const handle_;
+  bool is_reentrant_ = true;
+  mutable std::mutex mutex_;  // Taken within runs of models alone, for which a fork waits.
   std::array<std::array<void*, kTypes>, kRoutines> symbols_{};
 };
 
@@ -107,6 +116,8 @@ void* find_routine(Routine routine, ScalarType type) {
           kNames[static_cast<size_t>(routine)].real);
   return symbol;
 }
+
+std::unique_lock<std::mutex> enter_library() { return Library::instance().enter(); }
 
 std::string core_name() { return Library::instance().core(); }
 

@@ -33,6 +33,30 @@ TEST(Linalg, SolvesFromBothSides) {
   expect_near(matmul(solve(matrix(), row, false), matrix()), {1, 2});
 }
 
+// OpenBLAS built for one thread gave two of them the same buffer.
+TEST(Linalg, SolvesABatchOnSeveralThreadsAsOneByOne) {
+  constexpr int64_t kBatch = 60;
+  constexpr int64_t kOrder = 64;
+  const auto waves = [](IntVector sizes, double step) {
+    const Tensor t = Tensor::empty(sizes, ScalarType::kFloat);
+    for (int64_t i = 0; i < t.numel(); ++i)
+      t.data<float>()[i] = static_cast<float>(0.1 * std::sin(step * static_cast<double>(i)));
+    return t;
+  };
+  const Tensor triangle = waves({kBatch, kOrder, kOrder}, 0.7);
+  const Tensor b = waves({kBatch, kOrder, 96}, 1.3);
+  std::vector<Tensor> alone;
+  for (int64_t i = 0; i < kBatch; ++i)
+    alone.push_back(solve_triangular(select(triangle, 0, i), select(b, 0, i), false, true, true));
+  for (int round = 0; round < 200; ++round) {
+    const Tensor together = solve_triangular(triangle, b, false, true, true);
+    for (int64_t i = 0; i < kBatch; ++i)
+      ASSERT_EQ(values_of<float>(select(together, 0, i)),
+                values_of<float>(alone[static_cast<size_t>(i)]))
+          << "matrix " << i << " in round " << round;
+  }
+}
+
 TEST(Linalg, SingularValuesOfNanAreRefusedByName) {
   const Tensor nan = make_tensor<double>({2, 2}, {1, std::nan(""), 2, 4});
   EXPECT_NE(message_of([&] { svdvals(nan, std::nullopt); }).find("non-finite values"),
