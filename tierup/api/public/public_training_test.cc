@@ -140,7 +140,7 @@ TEST_F(PublicTraining, OtherProgramsAreNotJoint) {
             std::string::npos);
 }
 
-TEST(ExportedMode, IsBakedIn) {
+TEST_F(PublicTraining, TheModeOfAnExportedProgramIsBakedIn) {
   const Module module = Module::load("tests/data/zoo/mlp3.pt2");
   EXPECT_NE(error_of([&] { module.train(); }).find("the mode of an exported program is baked in"),
             std::string::npos);

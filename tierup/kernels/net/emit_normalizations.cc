@@ -27,6 +27,7 @@ float reduced_row(const RowKernels<float>& kernels, Reduction reduction, const f
     case Reduction::kMean: return kernels.sum(x, width) / static_cast<float>(width);
     case Reduction::kMeanSquare:
       return kernels.sum_of_squares(x, width) / static_cast<float>(width);
+    case Reduction::kNorm: return std::sqrt(kernels.sum_of_squares(x, width));
     case Reduction::kLargest: break;
   }
   return kernels.max(x, width);

@@ -34,8 +34,6 @@ BlockRun run_of(const Activation& activation) {
 
 // Multiplications beyond which packed weights are faster than rows of them.
 constexpr int64_t kMostWork = 16384;
-// Of a matrix that may stay in the caches; a larger one is packed once for all numbers of rows.
-constexpr int64_t kMostPanelled = int64_t{1} << 20;
 
 bool has_own_epilogue(const Layer& layer) {
   return std::all_of(layer.epilogue.begin(), layer.epilogue.end(), [](const Epilogue& e) {
@@ -53,10 +51,11 @@ bool Emitter::is_row_product(const Layer& layer) const {
          has_own_epilogue(layer);
 }
 
+// A larger matrix comes from memory anyhow, and is packed once for all numbers of rows.
 bool Emitter::is_single_row(const Layer& layer) const {
   const int64_t numbers = layer.weight.numel();
   return numel_of(value(layer.inputs[0]).sizes) == layer.weight.size(0) && numbers > kMostWork &&
-         numbers <= kMostPanelled && has_own_epilogue(layer);
+         numbers * static_cast<int64_t>(sizeof(float)) <= most_cached() && has_own_epilogue(layer);
 }
 
 void Emitter::row_product(const Layer& layer) {

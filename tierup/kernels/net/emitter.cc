@@ -15,6 +15,11 @@ namespace tierup::kernels::net {
 Emitter::Emitter(const LayerNet& net, const CompileOptions& options, WeightStore& weights)
     : net_(net), options_(options), weights_(weights), places_(net.values.size()) {}
 
+int64_t Emitter::most_cached() {
+  constexpr int64_t kMostOfShared = 16 << 20;  // Of a cache that others share, some megabytes.
+  return std::min(kMostOfShared, cache_sizes().last_level / 2);
+}
+
 Emitted Emitter::run() {
   for (const auto& [index, id] : net_.inputs) {
     const Value& input = value(id);
@@ -25,13 +30,10 @@ Emitted Emitter::run() {
     settle(id, {row_major(input.sizes, input.dtype), static_cast<int>(out_.buffers.size()) - 1, 0});
   }
   find_last_uses();
-  // Half of the largest cache; of one that others share, some megabytes.
-  constexpr int64_t kMostCached = 16 << 20;
   int64_t weights = 0;
   for (const Layer& layer : net_.layers)
     weights += layer.weight.defined() ? layer.weight.numel() : 0;
-  stays_cached_ = weights * static_cast<int64_t>(sizeof(float)) <=
-                  std::min(kMostCached, cache_sizes().last_level / 2);
+  stays_cached_ = weights * static_cast<int64_t>(sizeof(float)) <= most_cached();
   for (const Layer& layer : net_.layers) {
     try {
       emit(layer);

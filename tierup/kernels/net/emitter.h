@@ -140,6 +140,8 @@ class Emitter {
   // and a matrix that stays in the cache.
   bool is_row_product(const Layer& layer) const;
   bool is_single_row(const Layer& layer) const;
+  // Bytes of weights that may stay in the largest cache from run to run: half of it.
+  static int64_t most_cached();
   void row_product(const Layer& layer);
   void single_row(const Layer& layer);
   void row_epilogue(const Layer& layer, const BufferLayout& target);

@@ -58,7 +58,7 @@ enum class Function : uint8_t {
   kGeluTanh,
 };
 
-enum class Reduction : uint8_t { kMean, kMeanSquare, kLargest };
+enum class Reduction : uint8_t { kMean, kMeanSquare, kNorm, kLargest };
 
 struct Activation {
   Function function = Function::kRelu;

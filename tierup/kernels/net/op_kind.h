@@ -59,6 +59,7 @@ enum class OpKind : uint8_t {
   kAdaptivePool3d,
   kAdaptiveMax,  // (self, output_size); the places are not asked for.
   kMean,         // (self, dims, keepdim, dtype)
+  kNorm,         // (self, order, dims, keepdim, dtype): of vectors.
   kLargest,      // (self, dims, keepdim); the place is not asked for.
   kRsqrt,        // (self), as the next three
   kSqrt,

@@ -119,6 +119,7 @@ bool Resolver::visit() {
     case OpKind::kAdaptivePool3d: return adaptive_pool(3);
     case OpKind::kAdaptiveMax: return adaptive_max();
     case OpKind::kMean: return reduce(Reduction::kMean);
+    case OpKind::kNorm: return norm();
     case OpKind::kLargest: return reduce(Reduction::kLargest);
     case OpKind::kRsqrt: return function(Body::kRsqrt);
     case OpKind::kSqrt: return function(Body::kSqrt);

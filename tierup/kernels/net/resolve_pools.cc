@@ -188,4 +188,12 @@ bool Resolver::reduce(Reduction reduction) {
   return result >= 0 && set(result);
 }
 
+// Euclidean. Of single numbers no squares are taken.
+bool Resolver::norm() {
+  const bool is_float_norm = plain(4).is_none() || is_float_code(plain(4));
+  if (number(1, 2) != 2 || !is_float_norm || !plain(2).is_list()) return false;
+  const int result = reduced(Reduction::kNorm, ints(2), flag(3));
+  return result >= 0 && numel_of(sizes(value(0))) > numel_of(sizes(result)) && set(result);
+}
+
 }  // namespace tierup::kernels::net

@@ -160,6 +160,7 @@ class Resolver {
   // Over any dimensions; -1 if it is not compiled.
   int reduced(Reduction reduction, IntVector dims, bool keep);
   bool reduce(Reduction reduction);
+  bool norm();
   // The value with its dimension as the last one, or back.
   int turned(int id, size_t dim, bool back);
   bool function(Body body);

@@ -33,6 +33,7 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kElu:
     case OpKind::kRmsNorm:
     case OpKind::kMean: return bits({1, 2, 3});
+    case OpKind::kNorm: return bits({1, 2, 3, 4});
     case OpKind::kSlice: return bits({1, 4});
     case OpKind::kMaskedFill: return bits({2});
     case OpKind::kTo: return bits({1, 2, 3, 4});

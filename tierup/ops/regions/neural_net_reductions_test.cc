@@ -29,6 +29,8 @@ int some_channels(Line& line, int64_t channels) {
 }
 
 int reduced_by(Line& line, const std::string& name, int x, const IntVector& dims, bool keep) {
+  if (name == "aten::linalg_vector_norm")
+    return line.add(name.c_str(), {L::v(x), L::c(2), L::c(ints(dims)), L::c(keep), L::c(IValue())});
   if (name == "aten::amax") return line.add("aten::amax", {L::v(x), L::c(ints(dims)), L::c(keep)});
   return line.add(name.c_str(), {L::v(x), L::c(ints(dims)), L::c(keep), L::c(IValue())});
 }
@@ -38,7 +40,7 @@ TEST_P(NetOfReductions, over_any_dimensions) {
   const std::vector<IntVector> all{{0},    {1},       {2},       {3},       {-1},
                                    {0, 1}, {0, 2},    {0, 3},    {1, 2},    {1, 3},
                                    {2, 3}, {0, 1, 2}, {1, 2, 3}, {0, 2, 3}, {0, 1, 3}};
-  for (const char* name : {"aten::mean.dim", "aten::amax"}) {
+  for (const char* name : {"aten::mean.dim", "aten::amax", "aten::linalg_vector_norm"}) {
     for (const IntVector& dims : all) {
       for (const bool keep : {false, true}) {
         SCOPED_TRACE(name + shape_string(dims) + (keep ? " kept" : ""));
@@ -195,6 +197,30 @@ TEST_P(NetOfReductions, factors_of_channels_and_a_sum) {
       int r = line.add("aten::add.Tensor", {L::v(x), L::v(p), L::c(1)});
       if (*after != '\0') r = line.add(after, {L::v(r)});
       expect_same_thrice(*line.make({r}), numbers({2, 3, 9, 8}, 8));
+    }
+  }
+}
+
+// The same, by its norm.
+TEST_P(NetOfReductions, response_norms_by_vector_norm) {
+  const ThreadCountScope threads(2);
+  for (const char* name : {"aten::linalg_vector_norm", "aten::norm.ScalarOpt_dim"}) {
+    for (const int64_t channels : {5, 16, 40}) {
+      Line line;
+      const int x = some_channels(line, channels);
+      const int rows = line.add("aten::permute", {L::v(x), L::c(ints({0, 2, 3, 1}))});
+      const int g = std::string(name) == "aten::norm.ScalarOpt_dim"
+                        ? line.add(name, {L::v(rows), L::c(2), L::c(ints({1, 2})), L::c(true)})
+                        : reduced_by(line, name, rows, {1, 2}, true);
+      const int e =
+          line.add("aten::add.Scalar",
+                   {L::v(reduced_by(line, "aten::mean.dim", g, {-1}, true)), L::c(1e-6), L::c(1)});
+      const int n = line.add("aten::div.Tensor", {L::v(g), L::v(e)});
+      const int p = line.add("aten::mul.Tensor", {L::v(rows), L::v(n)});
+      const int s = line.add("aten::add.Tensor", {L::v(p), L::v(rows), L::c(1)});
+      const auto net = line.make({s});
+      expect_same_thrice(*net, numbers({2, 3, 11, 13}, 8));
+      expect_same_thrice(*net, numbers({1, 3, 2, 7}, 9));
     }
   }
 }

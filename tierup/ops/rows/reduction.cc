@@ -236,7 +236,7 @@ constexpr OpRow kRows[] = {
     {"aten::norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&norm>},
     {"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-     boxed<&norm_dim>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     boxed<&norm_dim>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kNorm)},
     {"aten::norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&norm_dim>},
@@ -258,7 +258,7 @@ constexpr OpRow kRows[] = {
      out_variant<&frobenius_norm>},
     {"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
      "ScalarType? dtype=None) -> Tensor",
-     boxed<&k::vector_norm>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     boxed<&k::vector_norm>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kNorm)},
     {"aten::linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
      "keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::vector_norm>},
