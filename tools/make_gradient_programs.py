@@ -135,6 +135,31 @@ class Flow(nn.Module):
         return loss.detach(), grad
 
 
+class Attention(nn.Module):
+    """What heads give lies as the query does, with gradients and without: some views need that."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.arange(36.0).reshape(6, 6).cos())
+
+    def forward(self, x, seen: Optional[Tensor], bias: Optional[Tensor]):
+        heads = (x @ self.w).view(2, 5, 3, 2).transpose(1, 2)
+        mask = seen if seen is not None else bias
+        made = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, mask)
+        y = made.transpose(1, 2).view(2, 5, 6)
+        grad = torch.autograd.grad([(y * y).sum()], [self.w])[0]
+        assert grad is not None
+        return y.detach(), grad
+
+    @torch.jit.export
+    def contiguous(self, x):
+        heads = (x @ self.w).view(2, 5, 3, 2).transpose(1, 2).contiguous()
+        y = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, None).view(6, 5, 2)
+        grad = torch.autograd.grad([(y * y).sum()], [self.w])[0]
+        assert grad is not None
+        return y.detach(), grad
+
+
 class Refused(nn.Module):
     def __init__(self):
         super().__init__()
@@ -214,6 +239,10 @@ def main(folder):
     record(folder, "flags", Flags(), [("forward", (torch.ones(2),))])
     record(folder, "second", Second(), [("forward", (torch.tensor([1.5, -0.5]),))] * 2)
     record(folder, "flow", Flow(), [("forward", (torch.tensor([0.2, -0.4]), n)) for n in (1, 2)])
+    words, seen = torch.randn(2, 5, 6).double(), torch.ones(5, 5, dtype=torch.bool).tril()
+    record(folder, "attention", Attention().double(), [
+        ("forward", (words, None, None)), ("forward", (words, seen, None)), ("forward", (words, None, seen.double() - 1)),
+        ("contiguous", (words,))])
     record(folder, "refused", Refused(), [("forward", (kind,)) for kind in ERRORS])
 
 

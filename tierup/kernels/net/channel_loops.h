@@ -10,6 +10,8 @@ void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t chann
 // The mean of squares.
 void mean_square_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,
                            float* mean);
+// The root of the sum of squares.
+void norm_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* norm);
 // The largest over points: [batch, channels]. A NaN raises the flag of invalid operations.
 void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,
                        float* largest);

@@ -307,11 +307,7 @@ void Emitter::over_points(const Layer& layer) {
           case Reduction::kMean: return mean_of_points(x, batch, points, channels, results);
           case Reduction::kMeanSquare:
             return mean_square_of_points(x, batch, points, channels, results);
-          case Reduction::kNorm:
-            mean_square_of_points(x, batch, points, channels, results);
-            for (int64_t i = 0; i < batch * channels; ++i)
-              results[i] = std::sqrt(results[i] * static_cast<float>(points));
-            return;
+          case Reduction::kNorm: return norm_of_points(x, batch, points, channels, results);
           case Reduction::kLargest: return largest_of_points(x, batch, points, channels, results);
         }
       },
