@@ -185,15 +185,21 @@ IntVector grouped_batch(const Tensor& query, const Tensor& key, int64_t& group) 
   return sizes;
 }
 
-// Whether PyTorch has a fused kernel for it on processors, whose result lies as the query does:
-// heads innermost but one, say, so that the caller's transpose and reshape are views.
-bool lies_as_query(const Problem& p, const Tensor& query, const Tensor& mask) {
-  return query.dim() == 4 && query.size(0) == p.batch && query.size(1) == p.heads &&
-         p.width == p.depth && (query.strides()[3] == 1 || p.depth == 1) &&
-         (!mask.defined() || mask.dim() == 2 || mask.dim() == 4);
-}
+AttentionOperand operand(const Tensor& t) { return {t.sizes(), t.strides()}; }
 
 }  // namespace
+
+bool lies_as_query(const AttentionOperand& query, const AttentionOperand& key,
+                   const AttentionOperand& value, size_t mask_rank, bool enable_gqa) {
+  if (mask_rank != 0 && mask_rank != 2 && mask_rank != 4) return false;
+  for (const AttentionOperand* x : {&query, &key, &value}) {
+    if (x->sizes.size() != 4 || x->strides[3] != 1) return false;
+    if (std::ranges::find(x->sizes, 0) != x->sizes.end()) return false;
+    if (x->sizes[0] != query.sizes[0] || x->sizes[3] != query.sizes[3]) return false;
+  }
+  const int64_t heads = key.sizes[1];
+  return heads == value.sizes[1] && (enable_gqa || heads == query.sizes[1]);
+}
 
 void check_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                      const Tensor& mask, const AttentionOptions& options) {
@@ -263,7 +269,8 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
     const Tensor typed = mask.dtype() == ScalarType::kBool ? mask : to_dtype(mask, work);
     p.mask = to_four_dims(expand_to(typed, sizes), batch);
   }
-  p.out = lies_as_query(p, query, mask)
+  const size_t mask_rank = mask.defined() ? mask.sizes().size() : 0;
+  p.out = lies_as_query(operand(query), operand(key), operand(value), mask_rank, options.enable_gqa)
               ? empty_like(query, work)
               : Tensor::empty(IntVector{p.batch, p.heads, p.queries, p.width}, work);
   if (p.out.numel() > 0) {

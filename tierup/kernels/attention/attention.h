@@ -15,6 +15,17 @@ struct AttentionOptions {
   bool enable_gqa = false;      // Each key head serves several query heads.
 };
 
+struct AttentionOperand {
+  IntSpan sizes;
+  IntSpan strides;
+};
+
+// Whether PyTorch has a fused kernel for these on processors, whose result lies as the query does:
+// heads innermost but one, say, so that the caller's transpose and reshape are views. Its other
+// results are contiguous. `mask_rank` is 0 without a mask; nothing is dropped.
+bool lies_as_query(const AttentionOperand& query, const AttentionOperand& key,
+                   const AttentionOperand& value, size_t mask_rank, bool enable_gqa);
+
 // Throws kInvalidArgument for shapes, dtypes and options that do not fit each other, but for the
 // batch dimensions and the mask's shape.
 void check_attention(const Tensor& query, const Tensor& key, const Tensor& value,

@@ -192,6 +192,34 @@ TEST(Attention, AQueryThatSeesNothingGivesZeros) {
   EXPECT_NE(out.data<float>()[4], 0);
 }
 
+// As PyTorch 2.15's results lie, measured; heads innermost but one in what comes.
+TEST(Attention, ResultsLieAsTheQueryWhereItTakesAFusedKernel) {
+  const auto heads_inside = [](int64_t batch, int64_t heads, int64_t rows, int64_t width) {
+    return transpose(numbers({batch, rows, heads, width}, 1), 1, 2);
+  };
+  const Tensor x = heads_inside(2, 3, 4, 8);
+  const auto lies_so = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                           bool grouped) {
+    const Tensor out = attention(q, k, v, mask, {false, std::nullopt, grouped});
+    return out.stride(1) < out.stride(2);
+  };
+  const auto alone = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return lies_so(q, k, v, Tensor(), false);
+  };
+  EXPECT_TRUE(alone(x, x, x));
+  EXPECT_TRUE(alone(x, contiguous(x), contiguous(x)));
+  EXPECT_TRUE(lies_so(heads_inside(2, 6, 4, 8), x, x, Tensor(), true));
+  EXPECT_FALSE(alone(x, heads_inside(1, 3, 4, 8), heads_inside(1, 3, 4, 8)));
+  EXPECT_FALSE(alone(x, x, heads_inside(1, 3, 4, 8)));
+  EXPECT_FALSE(alone(heads_inside(2, 1, 4, 8), x, x));
+  EXPECT_FALSE(alone(x, x, heads_inside(2, 3, 4, 5)));
+  EXPECT_FALSE(alone(x, transpose(numbers({2, 3, 8, 4}, 1), 2, 3), x));
+  EXPECT_FALSE(alone(x, heads_inside(2, 3, 0, 8), heads_inside(2, 3, 0, 8)));
+  EXPECT_TRUE(lies_so(x, x, x, numbers({4, 4}, 2), false));
+  EXPECT_FALSE(lies_so(x, x, x, numbers({3, 4, 4}, 2), false));
+  EXPECT_TRUE(lies_so(x, x, x, numbers({1, 3, 1, 4}, 2), false));
+}
+
 TEST(Attention, RefusesAMaskBesideCausality) {
   const Tensor x = numbers({2, 4}, 1);
   EXPECT_THROW(attention(x, x, x, numbers({2, 2}, 2), {true, std::nullopt, false}), Error);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tierup/base/error.h"
+#include "tierup/kernels/attention/attention.h"
 #include "tierup/ops/derivatives/tables.h"
 #include "tierup/ops/derivatives/term.h"
 
@@ -35,19 +36,23 @@ Term weights_of(GradContext& c, const Term& key) {
   }
   return scores.then("aten::_safe_softmax", -1);
 }
-// In the layout of the query, as PyTorch's fused kernels for processors have it. These take no
-// dropout, no width of values that is not the queries', and no mask of other ranks.
+// In the layout of the query where PyTorch's result lies so.
 Term laid_out(GradContext& c, const Term& result) {
-  const bool is_fused = c.rank(0) == 4 && c.float_of("dropout_p") == 0 &&
-                        c.size("value", -1) == c.size(0, -1) &&
-                        (!c.is_tensor("attn_mask") || c.rank("attn_mask") % 2 == 0);
+  const auto operand = [&](ArgIndex i) {
+    return kernels::AttentionOperand{c.shape(i), c.strides(i)};
+  };
+  const bool has_mask = c.is_tensor("attn_mask");
+  const size_t mask_rank = has_mask ? c.shape("attn_mask").size() : 0;
+  const bool is_fused =
+      c.float_of("dropout_p") == 0 && kernels::lies_as_query(operand(0), operand(1), operand(2),
+                                                             mask_rank, c.bool_of("enable_gqa"));
   if (!is_fused) return result;
   const IntSpan strides = c.strides(0);
   const auto by_stride = [&](int64_t a, int64_t b) {
     return strides[static_cast<size_t>(a)] > strides[static_cast<size_t>(b)];
   };
   IntVector order{0, 1, 2, 3};
-  if (strides[3] != 1 || std::ranges::find(strides, 0) != strides.end()) return result;
+  if (std::ranges::find(strides, 0) != strides.end()) return result;
   if (std::is_sorted(order.begin(), order.end() - 1, by_stride)) return result;
   std::stable_sort(order.begin(), order.end() - 1, by_stride);
   IntVector back(4);
