@@ -141,3 +141,14 @@ def test_weights_made_for_inference_may_be_written_unseen():
             x = torch.randn(2, 8)
             near(other(x), module(x))
             module.weight.neg_()
+
+
+def test_gradients_of_gradients_are_refused_as_by_every_backend_of_autograd():
+    def cube(x):
+        return x.sin() ** 3
+
+    x = torch.rand(3, requires_grad=True)
+    (first,) = torch.autograd.grad(compiled(cube)(x).sum(), x, create_graph=True)
+    near(first, 3 * x.sin() ** 2 * x.cos())
+    with pytest.raises(RuntimeError, match="double backward"):
+        first.sum().backward()
