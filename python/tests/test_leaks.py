@@ -60,21 +60,22 @@ def assert_nothing_stays(watched, often, seldom=(), rounds=ROUNDS):
         return [sys.getrefcount(value) for value in watched], tierup.memory_stats()["live_bytes"]
 
     def alive_at_rest():
-        """Cancelled runs end in threads, which a busy machine may let wait."""
-        seen, since = alive(), time.monotonic()
-        while time.monotonic() - since < 0.5:
+        """Cancelled runs end in threads, which a busy machine may let wait. Rests are counted, not timed: a process that
+        is stopped for a while has not rested."""
+        seen, rests = alive(), 0
+        while rests < 10:
             time.sleep(0.05)
-            if (now := alive()) != seen:
-                seen, since = now, time.monotonic()
+            now = alive()
+            seen, rests = now, rests + 1 if now == seen else 0
         return seen
 
     repeat(max(3 * SELDOM, rounds // 2))  # Plans are made.
     before, objects, blocks = alive_at_rest(), len(gc.get_objects()), sys.getallocatedblocks()
     resident = resident_bytes()
     repeat(rounds)
-    end = time.monotonic() + 30
-    while (after := alive_at_rest()) != before and time.monotonic() < end:
-        pass
+    for _ in range(60):
+        if (after := alive_at_rest()) == before:
+            break
     assert after == before
     # A few of the interpreter's own caches, and no more however many rounds there are.
     assert len(gc.get_objects()) - objects < 50
