@@ -3,7 +3,8 @@
 #   make test    set up, build, run all tests
 #   make test-python  build the Python wheel, install it into fresh environments, run its tests
 #   make lint    formatting, layering, style, clang-tidy
-#   make bench   micro benchmarks of kernels; with MODELS=FOLDER whole models: tiers, roofline, hottest nodes
+#   make bench   micro benchmarks of kernels; with MODELS=FOLDER whole models: tiers, roofline, hottest nodes;
+#                with SERVING=MODEL INPUTS=CASE slow calls beside compile jobs, throughput beside swaps
 #   make package      release packages in build/release/package: .tar.gz and .deb
 #   make test-package installs them and builds a program against each
 #   make test-page    opens the page of `tierup explain --html` in a headless browser (installs chromium)
@@ -53,6 +54,10 @@ bench:
 ifdef MODELS
 	ninja -C $(BUILD) models_benchmark
 	$(BUILD)/models_benchmark $(MODELS)
+else ifdef SERVING
+	ninja -C $(BUILD) serving_benchmark
+	$(BUILD)/serving_benchmark $(SERVING) --inputs $(INPUTS)
+	$(BUILD)/serving_benchmark $(SERVING) --inputs $(INPUTS) --swaps
 else
 	ninja -C $(BUILD) kernels_benchmark
 	$(BUILD)/bench/kernels_benchmark
