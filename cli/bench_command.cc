@@ -165,14 +165,18 @@ Figures measure(const BenchArguments& arguments) {
   const v1::Module module = arguments.model.load(true);
   figures.load_ms = milliseconds_since(start);
   const Calls calls(module, arguments.inputs);
+  Settling settling(module);
   start = Clock::now();
   const v1::Value result = calls.make(0);
   figures.first_ms = milliseconds_since(start);
   double early = 0;
-  for (size_t i = 1; i < 10; ++i) early += timed_call(calls, i);
+  for (size_t i = 1; i < 10; ++i) {
+    early += timed_call(calls, i);
+    settling.look();
+  }
   figures.error = calls.deviation(0, result);
   if (arguments.settle) {
-    figures.settle_ms = settle(module, [&](size_t number) { calls.make(number); });
+    figures.settle_ms = settling.finish([&](size_t number) { calls.make(number); });
   }
   // The top tier's answer counts too. A case of several calls has state that these have changed.
   if (calls.size() == 1) figures.error = std::max(figures.error, calls.deviation(0, calls.make(0)));

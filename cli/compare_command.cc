@@ -71,8 +71,8 @@ Times time_by_turns(const CompareArguments& arguments) {
   const RecordedCall& call = file.calls().front();
   const v1::Module first = arguments.first.load(true);
   const v1::Module second = second_model(arguments).load(true);
-  settle(first, [&](size_t) { call_on_copies(first, call); });
-  settle(second, [&](size_t) { call_on_copies(second, call); });
+  Settling(first).finish([&](size_t) { call_on_copies(first, call); });
+  Settling(second).finish([&](size_t) { call_on_copies(second, call); });
   Times times;
   const auto end = Clock::now() + std::chrono::duration<double>(arguments.seconds);
   while (times.first_ms.size() < 10 || Clock::now() < end) {

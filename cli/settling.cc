@@ -13,14 +13,24 @@ constexpr int kMostRounds = 100;
 
 }  // namespace
 
-double settle(const v1::Module& module, const std::function<void(size_t)>& call) {
-  const auto start = Clock::now();
-  module.wait_for_compilation();
-  for (int round = 0; round < 3 || (round < kMostRounds && !module.is_settled()); ++round) {
-    for (size_t i = 0; i < 3; ++i) call(i);
-    module.wait_for_compilation();
+// Before there is a profile nothing waits either: what counts is when it last came to be settled.
+void Settling::look() {
+  const bool is_settled = module_.is_settled();
+  if (is_settled && !is_settled_) settled_ms_ = milliseconds_since(begin_);
+  is_settled_ = is_settled;
+}
+
+double Settling::finish(const std::function<void(size_t)>& call) {
+  module_.wait_for_compilation();
+  look();
+  for (int round = 0; round < 3 || (round < kMostRounds && !is_settled_); ++round) {
+    for (size_t i = 0; i < 3; ++i) {
+      call(i);
+      module_.wait_for_compilation();
+      look();
+    }
   }
-  return milliseconds_since(start);
+  return settled_ms_;
 }
 
 }  // namespace tierup::cli

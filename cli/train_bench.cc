@@ -165,13 +165,17 @@ int bench_training(const TrainBenchOptions& options, const ModelArguments& argum
   if (!module.info().is_exported) module.train();  // An exported program's mode is baked in.
   const v1::ThreadScope threads(arguments.threads);
   Steps steps(options, module);
+  Settling settling(module);
   start = Clock::now();
   steps.make(0);
   figures.emplace_back("first_ms", milliseconds_since(start));
   const double first_loss = steps.loss();
-  for (int i = 1; i < kEarlySteps; ++i) steps.make(static_cast<size_t>(i));
+  for (int i = 1; i < kEarlySteps; ++i) {
+    steps.make(static_cast<size_t>(i));
+    settling.look();
+  }
   const double tenth_loss = steps.loss();
-  figures.emplace_back("settle_ms", settle(module, [&](size_t number) { steps.make(number); }));
+  figures.emplace_back("settle_ms", settling.finish([&](size_t number) { steps.make(number); }));
   const std::vector<StepTimes> times = timed_steps(steps, options);
   add_times(times, figures);
   figures.emplace_back("step_mib", steps.peak_mib(times.size()));
