@@ -12,6 +12,7 @@ PlanTable::Lookup PlanTable::find(std::span<const IValue> arguments,
                                   const ops::Policy& policy) const {
   Lookup result{};
   result.outcome = runtime::GuardOutcome::kHolds;
+  if (plans_.empty()) return result;  // Tier 0 won: no reader need be announced.
   result.plan = plans_.find([&](const Ref<const InstalledPlan>& candidate) {
     result.had_plans = true;
     result.outcome = candidate->guard.check(arguments, policy);

@@ -43,6 +43,9 @@ constexpr double kBranchedHandicap = 1.0 / 0.95;
 // What looking at losers may cost, as a share of all calls' time.
 constexpr double kLookingShare = 0.005;
 constexpr uint32_t kShortestPeriod = 256;
+// Of long calls, which find the caches alike after whichever contender: only their loss counts, and
+// 256 of them may be a minute.
+constexpr uint32_t kShortestPeriodOfLongCalls = 32;
 constexpr uint32_t kUpsetsToReopen = 3;
 
 double handicap(Contender contender) {
@@ -234,7 +237,8 @@ void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
   }
   const double loss = kRow * (worst - best) / best;  // In calls of the winner.
   const double period = std::min(loss / kLookingShare, 1e6);
-  entry.period.store(std::max(static_cast<uint32_t>(period), kShortestPeriod));
+  const uint32_t shortest = best < kLongCall ? kShortestPeriod : kShortestPeriodOfLongCalls;
+  entry.period.store(std::max(static_cast<uint32_t>(period), shortest));
   entry.calls.store(0);
   entry.verdict.store(static_cast<uint8_t>(winner), std::memory_order_release);
 }

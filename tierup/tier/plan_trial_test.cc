@@ -169,6 +169,25 @@ TEST(PlanTrial, a_loser_that_has_become_faster_reopens_the_trial) {
   EXPECT_LT(call, 20000);
 }
 
+// Few samples of long calls decide, so a verdict may be wrong by what the machine did meanwhile.
+TEST(PlanTrial, a_narrow_verdict_on_long_calls_is_looked_at_again_after_some_dozens) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  const auto calls_until_looked_at = [&](SizedPlan* sizes) {
+    const Contender won = PlanTrial::result(*sizes)->winner;
+    int call = 1;
+    while (call < 5000 && trial.begin(sizes).contender() == won) ++call;
+    return call;
+  };
+  ASSERT_EQ(winner(trial, sized.at(1), {40'400, 40'000}), Contender::kPlan);
+  EXPECT_LE(calls_until_looked_at(sized.at(1)), 32);
+  ASSERT_EQ(winner(trial, sized.at(2), {80'000, 40'000}), Contender::kPlan);
+  EXPECT_GT(calls_until_looked_at(sized.at(2)), 350);  // Twice a call, half a percent.
+  ASSERT_EQ(winner(trial, sized.at(3), {404, 400}), Contender::kPlan);
+  EXPECT_GT(calls_until_looked_at(sized.at(3)), 200);
+}
+
 TEST(PlanTrial, nothing_is_measured_while_a_job_may_change_the_times) {
   SizedPlans sized;
   PlanTrial trial(sized);
