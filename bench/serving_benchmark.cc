@@ -1,8 +1,8 @@
 // What callers notice of work beside them, by turns in one process, so that drift of the machine
 // hits both sides alike:
 //
-//   serving_benchmark MODEL --inputs CASE            the slowest calls while plans are made and
-//   tried serving_benchmark MODEL --inputs CASE --swaps    throughput while weights are swapped
+//   serving_benchmark MODEL --inputs CASE            the slowest calls beside compile jobs
+//   serving_benchmark MODEL --inputs CASE --swaps    throughput beside swaps of weights
 //
 // Slow calls: in each round so many calls at tier 0, then as many of a model that is loaded anew
 // and compiles beside them, its jobs put off so that they fall into these calls. Swaps: seconds of
