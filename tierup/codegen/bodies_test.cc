@@ -108,6 +108,15 @@ TEST_F(Bodies, give_the_bits_of_tier_0_in_float) { EXPECT_GT(check_all(ScalarTyp
 TEST_F(Bodies, give_the_bits_of_tier_0_in_double) {
   EXPECT_GT(check_all(ScalarType::kDouble), 100);
 }
+// Lanes far from zero, infinities and NaN go to the C library.
+TEST_F(Bodies, of_angles_are_compiled) {
+  for (const char* name : {"aten::sin", "aten::cos", "aten::tan", "aten::sinc"}) {
+    const ops::Op* op = ops::OpTable::instance().find(name);
+    ASSERT_NE(op, nullptr) << name;
+    EXPECT_EQ(check_row(*op, ScalarType::kFloat), 1) << name;
+  }
+  EXPECT_EQ(check_row(*ops::OpTable::instance().find("aten::sin"), ScalarType::kDouble), 1);
+}
 // Tier 0 and compiled code contract products and sums alike at each level: decision 0022.
 TEST_F(Bodies, give_the_bits_of_tier_0_with_avx2) {
   kernels::limit_instruction_set(InstructionSet::kAvx2);

@@ -144,9 +144,9 @@ class Jit {
     return builder;
   }
 
-  // What kernels need of -O1: they are loops over straight code that calls nothing, written from
-  // expressions of which each stands once. The whole of it takes three times as long, for code that
-  // is no faster.
+  // What kernels need of -O1: they are loops over straight code, written from expressions of which
+  // each stands once; what they call, they hardly ever call. The whole of it takes three times as
+  // long, for code that is no faster.
   static void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;

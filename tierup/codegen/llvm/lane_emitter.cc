@@ -1,16 +1,45 @@
 #include "tierup/codegen/llvm/lane_emitter.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 
+#include "tierup/kernels/simd/angular.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::codegen {
 
 using llvm::Value;
+
+namespace {
+
+// What compiled kernels call.
+template <typename T, kernels::Angular kFunction>
+void replace_far(const T* x, T* values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto angle = static_cast<double>(x[i]);
+    if (!(std::abs(angle) < kernels::kAngleLimit))
+      values[i] = static_cast<T>(kernels::library_value(kFunction, angle));
+  }
+}
+template <kernels::Angular kFunction>
+uint64_t replacement(LaneType type) {
+  return type == LaneType::kF32 ? reinterpret_cast<uint64_t>(&replace_far<float, kFunction>)
+                                : reinterpret_cast<uint64_t>(&replace_far<double, kFunction>);
+}
+uint64_t library_of(kernels::Angular function, LaneType type) {
+  switch (function) {
+    case kernels::Angular::kSine: return replacement<kernels::Angular::kSine>(type);
+    case kernels::Angular::kCosine: return replacement<kernels::Angular::kCosine>(type);
+    case kernels::Angular::kTangent: return replacement<kernels::Angular::kTangent>(type);
+  }
+  throw std::invalid_argument("unknown function of an angle");
+}
+
+}  // namespace
 
 void check_nodes(const KernelSpec& spec, uint32_t inputs) {
   const auto fail = [](const char* what) { throw std::invalid_argument(what); };
@@ -197,6 +226,41 @@ Value* LaneEmitter::scaled_register(unsigned bits, Value* x, Value* n) {
                                   {x, n, x, all, builder_.getInt32(kCurrentRounding)});
 }
 
+// The lanes go through memory to the C library, in a block that is hardly ever entered.
+Value* LaneEmitter::far_angle(const ExprNode& node, Value* x, Value* near, unsigned width) {
+  llvm::LLVMContext& context = builder_.getContext();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  Value* limit = llvm::ConstantFP::get(x->getType(), kernels::kAngleLimit);
+  Value* far =
+      builder_.CreateFCmpUGE(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), limit);
+  Value* any = width == 1 ? far : builder_.CreateOrReduce(far);
+  auto* rare = llvm::BasicBlock::Create(context, "far", function);
+  auto* after = llvm::BasicBlock::Create(context, "near", function);
+  constexpr uint32_t kNearWeight = 1U << 16;
+  builder_.CreateCondBr(any, rare, after,
+                        llvm::MDBuilder(context).createBranchWeights(1, kNearWeight));
+  builder_.SetInsertPoint(&function->getEntryBlock(), function->getEntryBlock().begin());
+  Value* angles = builder_.CreateAlloca(x->getType());
+  Value* values = builder_.CreateAlloca(x->getType());
+  builder_.SetInsertPoint(rare);
+  builder_.CreateStore(x, angles);
+  builder_.CreateStore(near, values);
+  llvm::Type* pointer = values->getType();
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(),
+                                       {pointer, pointer, builder_.getInt64Ty()}, false);
+  const uint64_t address = library_of(static_cast<kernels::Angular>(node.immediate), node.type);
+  builder_.CreateCall(type, builder_.CreateIntToPtr(builder_.getInt64(address), pointer),
+                      {angles, values, builder_.getInt64(width)});
+  Value* looked_up = builder_.CreateLoad(x->getType(), values);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  llvm::PHINode* result = builder_.CreatePHI(x->getType(), 2);
+  result->addIncoming(near, before);
+  result->addIncoming(looked_up, rare);
+  return result;
+}
+
 Value* LaneEmitter::power_of_two(Value* integer, llvm::Type* type, unsigned bits) {
   const uint64_t bias = bits == 32 ? 127 : 1023;
   const uint64_t mantissa = bits == 32 ? 23 : 52;
@@ -278,6 +342,7 @@ Value* LaneEmitter::operation(const ExprNode& node, const std::vector<Value*>& v
     case Opcode::kSelect: return builder_.CreateSelect(a, b, values[node.operands[2]]);
     case Opcode::kMultiplyAdd: return multiply_add(a, b, values[node.operands[2]]);
     case Opcode::kScale: return scaled(node.type, a, b, values[node.operands[2]], width);
+    case Opcode::kFarAngle: return far_angle(node, a, b, width);
     case Opcode::kBitcast: return builder_.CreateBitCast(a, widen(scalar_type(node.type), width));
     case Opcode::kConvert: return convert(a, from, node.type, width);
     default: throw std::invalid_argument("unknown opcode");

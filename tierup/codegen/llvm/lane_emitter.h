@@ -55,6 +55,7 @@ class LaneEmitter {
   Value* scaled(LaneType type, Value* x, Value* n, Value* integer, unsigned width);
   Value* register_at(Value* vector, unsigned first, unsigned lanes);
   Value* scaled_register(unsigned bits, Value* x, Value* n);
+  Value* far_angle(const ExprNode& node, Value* x, Value* near, unsigned width);
   Value* power_of_two(Value* integer, llvm::Type* type, unsigned bits);
 
   llvm::IRBuilder<>& builder_;

@@ -10,12 +10,10 @@
 namespace tierup::kernels::TIERUP_SIMD {
 
 void add_trigonometric_runs(RunTable& table) {
-#if !defined(TIERUP_EXPRESSION_LANES)
   set_real<bodies::Sin>(table, Body::kSin);
   set_real<bodies::Cos>(table, Body::kCos);
   set_real<bodies::Sinc>(table, Body::kSinc);
   set_float<bodies::Tan>(table, Body::kTan);
-#endif
   set_real<bodies::Erf>(table, Body::kErf);
   set_float<bodies::Asin>(table, Body::kAsin);
   set_float<bodies::Acos>(table, Body::kAcos);

@@ -121,6 +121,11 @@ ExprValue expr_scale(const ExprValue& x, const ExprValue& n, const ExprValue& in
       {Opcode::kScale, x.type, {number, builder.node_of(n), builder.node_of(integer)}, 0});
 }
 
+ExprValue expr_far(const ExprValue& x, const ExprValue& near, Angular function) {
+  const auto number = static_cast<uint64_t>(function);
+  return x.builder->add({Opcode::kFarAngle, x.type, {x.node, x.builder->node_of(near)}, number});
+}
+
 ExprValue expr_select(const ExprValue& condition, const ExprValue& yes, const ExprValue& no) {
   if (condition.builder == nullptr) return condition.bits != 0 ? yes : no;
   ExprBuilder& builder = *condition.builder;

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tierup/kernels/simd/angular.h"
 #include "tierup/kernels/simd/expression_node.h"
 
 namespace tierup::kernels {
@@ -51,6 +52,8 @@ ExprValue expr_binary(Opcode opcode, LaneType type, const ExprValue& a, const Ex
 ExprValue expr_multiply_add(const ExprValue& a, const ExprValue& b, const ExprValue& c);
 // Scales x by what is no constant.
 ExprValue expr_scale(const ExprValue& x, const ExprValue& n, const ExprValue& integer);
+// `near`, but the function's value where x is beyond the limit of angles.
+ExprValue expr_far(const ExprValue& x, const ExprValue& near, Angular function);
 ExprValue expr_select(const ExprValue& condition, const ExprValue& yes, const ExprValue& no);
 
 }  // namespace tierup::kernels

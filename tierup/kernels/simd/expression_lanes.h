@@ -175,4 +175,20 @@ inline Vec<float> through_double(const Vec<float>& x, const Vec<float>& y, const
   return narrowed(f(widened(x), widened(y)));
 }
 
+template <typename F>
+inline Turned<Vec<float>> turned_through_double(const Vec<float>& x, const F& f) {
+  const Turned<Vec<double>> wide = f(widened(x));
+  return {narrowed(wide.rest), narrowed(wide.quarters)};
+}
+
+template <typename T>
+inline Mask<T> odd_lanes(const typename Vec<T>::IntNative& n) {
+  const IntLanes<T> zero = IntLanes<T>::number(0);
+  return {expr_binary(Opcode::kNotEqual, LaneType::kMask, (n & 1).value, zero.value)};
+}
+template <typename T>
+inline Vec<T> far_lanes(const Vec<T>& x, const Vec<T>& near, Angular function) {
+  return Vec<T>(expr_far(x.value, near.value, function));
+}
+
 }  // namespace tierup::kernels::TIERUP_SIMD

@@ -44,8 +44,10 @@ enum class Opcode : uint8_t {
   kBitcast,      // Between float and integer lanes of one width.
   kConvert,      // By value: float to integer truncates.
   kMultiplyAdd,  // (a, b, c): a * b + c of floats, rounded once where the machine can.
-  kScale,  // (x, n, n as an integer): x times 2^n, rounded once; |n| is at most twice what 2^n's
-           // exponent holds.
+  kScale,     // (x, n, n as an integer): x times 2^n, rounded once; |n| is at most twice what 2^n's
+              // exponent holds.
+  kFarAngle,  // (x, near): near, but lanes of x beyond the limit of angles are looked up in the C
+              // library; immediate: which function, an Angular.
 };
 
 struct ExprNode {

@@ -16,6 +16,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tierup/kernels/simd/angular.h"
+
 #if defined(__AVX512F__)
 #define TIERUP_SIMD simd_avx512
 #define TIERUP_VECTOR_BYTES 64
@@ -306,6 +308,13 @@ TIERUP_INLINE Vec<float> through_double(Vec<float> x, Vec<float> y, const F& f) 
   return join_halves(f(low_half(x), low_half(y)), f(high_half(x), high_half(y)));
 }
 
+template <typename F>
+TIERUP_INLINE Turned<Vec<float>> turned_through_double(Vec<float> x, const F& f) {
+  const Turned<Vec<double>> low = f(low_half(x));
+  const Turned<Vec<double>> high = f(high_half(x));
+  return {join_halves(low.rest, high.rest), join_halves(low.quarters, high.quarters)};
+}
+
 // Whether any lane is set.
 template <typename T>
 TIERUP_INLINE bool any(Mask<T> mask) {
@@ -316,6 +325,24 @@ TIERUP_INLINE bool any(Mask<T> mask) {
 #else
   return base_any((BaseInts)mask.m);
 #endif
+}
+
+// Lanes whose number is odd.
+template <typename T>
+TIERUP_INLINE Mask<T> odd_lanes(typename Vec<T>::IntNative n) {
+  return {-(n & 1)};
+}
+
+// Replaces lanes where |x| is beyond the limit of angles, or not finite, by the library's value.
+template <typename T>
+TIERUP_INLINE Vec<T> far_lanes(Vec<T> x, Vec<T> near, Angular function) {
+  const Mask<T> far = !(abs(x) < Vec<T>(kAngleLimit));
+  if (!any(far)) return near;
+  for (int i = 0; i < Vec<T>::kLanes; ++i) {
+    if (far.m[i] != 0)
+      near.v[i] = static_cast<T>(library_value(function, static_cast<double>(x.v[i])));
+  }
+  return near;
 }
 
 }  // namespace tierup::kernels::TIERUP_SIMD

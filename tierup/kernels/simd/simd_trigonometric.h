@@ -1,14 +1,13 @@
 // Trigonometric, hyperbolic and error functions over lanes.
 //
 // Floats are computed in double and rounded once. Sine and cosine reduce by pi/2 in three parts
-// up to kTrigLimit; the rare lanes beyond go to the C library one by one.
+// up to kAngleLimit; the rare lanes beyond go to the C library one by one.
 #pragma once
 
 #include "tierup/kernels/simd/simd_exponential.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
 
-inline constexpr double kTrigLimit = 1e6;
 inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 inline constexpr double kHalfPi[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
                                      0x1.3198a2e037073p-69};
@@ -54,40 +53,25 @@ TIERUP_INLINE Quarter reduce_quarter(Wide x) {
   const Wide cosine = start + multiply_add(z * z, polynomial(z, kCosine), lost);
   return {sine, cosine, n.integer};
 }
-#if !defined(TIERUP_EXPRESSION_LANES)  // Sine and cosine look at single lanes.
-TIERUP_INLINE Mask<double> is_odd(Wide::IntNative n) { return {-(n & 1)}; }
 TIERUP_INLINE Wide flip_sign(Wide x, Wide::IntNative n) {
   return Wide::from_bits(x.bits() ^ ((n & 2) << 62));
 }
-
-// Replaces lanes where |x| is beyond the reduction, or not finite, by function(x).
-template <typename Function>
-TIERUP_INLINE Wide far_lanes(Wide x, Wide near, Function function) {
-  const Mask<double> far = !(abs(x) < Wide(kTrigLimit));
-  if (!any(far)) return near;
-  for (int i = 0; i < Wide::kLanes; ++i) {
-    if (far.m[i] != 0) near.v[i] = function(x.v[i]);
-  }
-  return near;
-}
-
 TIERUP_INLINE Wide sin(Wide x) {
   const Quarter q = reduce_quarter(x);
-  const Wide value = flip_sign(select(is_odd(q.n), q.cosine, q.sine), q.n);
-  return far_lanes(x, select(x == Wide(0), x, value), static_cast<double (*)(double)>(&::sin));
+  const Wide value = flip_sign(select(odd_lanes<double>(q.n), q.cosine, q.sine), q.n);
+  return far_lanes(x, select(x == Wide(0), x, value), Angular::kSine);
 }
 TIERUP_INLINE Wide cos(Wide x) {
   const Quarter q = reduce_quarter(x);
-  return far_lanes(x, flip_sign(select(is_odd(q.n), q.sine, q.cosine), q.n + 1),
-                   static_cast<double (*)(double)>(&::cos));
+  const Wide value = flip_sign(select(odd_lanes<double>(q.n), q.sine, q.cosine), q.n + 1);
+  return far_lanes(x, value, Angular::kCosine);
 }
 TIERUP_INLINE Wide tan(Wide x) {
   const Quarter q = reduce_quarter(x);
-  const Mask<double> odd = is_odd(q.n);
+  const Mask<double> odd = odd_lanes<double>(q.n);
   const Wide value = select(odd, -q.cosine, q.sine) / select(odd, q.sine, q.cosine);
-  return far_lanes(x, select(x == Wide(0), x, value), static_cast<double (*)(double)>(&::tan));
+  return far_lanes(x, select(x == Wide(0), x, value), Angular::kTangent);
 }
-#endif
 
 TIERUP_INLINE Wide atan(Wide x) {
   const Wide a = abs(x);
@@ -162,9 +146,7 @@ TIERUP_INLINE Wide atanh(Wide x) {
   TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
     return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
   }
-#if !defined(TIERUP_EXPRESSION_LANES)
 TIERUP_FLOAT_THROUGH_DOUBLE(tan)
-#endif
 TIERUP_FLOAT_THROUGH_DOUBLE(atan)
 TIERUP_FLOAT_THROUGH_DOUBLE(asin)
 TIERUP_FLOAT_THROUGH_DOUBLE(acos)
@@ -175,7 +157,6 @@ TIERUP_FLOAT_THROUGH_DOUBLE(acosh)
 TIERUP_FLOAT_THROUGH_DOUBLE(atanh)
 #undef TIERUP_FLOAT_THROUGH_DOUBLE
 
-#if !defined(TIERUP_EXPRESSION_LANES)
 // The reduction of floats is done in double, the series in float.
 inline constexpr double kSineFloat[] = {-0x1.555556p-3, 0x1.11110ep-7, -0x1.a013a2p-13,
                                         0x1.6dbbeep-19};
@@ -185,54 +166,36 @@ struct QuarterFloat {
   Vec<float> sine;
   Vec<float> cosine;
   Vec<float>::IntNative n;
-  Mask<float> far;  // Beyond the reduction.
 };
-struct WideRest {
-  Wide rest;
-  Wide quarters;
-};
-TIERUP_INLINE WideRest rest_of_quarters(Wide x) {
-  const Wide n = round_product(x, kTwoOverPi).value;
-  return {multiply_add(n, Wide(-kHalfPi[1]), multiply_add(n, Wide(-kHalfPi[0]), x)), n};
-}
 TIERUP_INLINE QuarterFloat reduce_quarter(Vec<float> x) {
-  const WideRest low = rest_of_quarters(low_half(x));
-  const WideRest high = rest_of_quarters(high_half(x));
-  const Vec<float> n = join_halves(low.quarters, high.quarters);
-  const Vec<float> r = join_halves(low.rest, high.rest);
+  const Turned<Vec<float>> reduced = turned_through_double(x, [](Wide wide) TIERUP_LAMBDA {
+    const Wide n = round_product(wide, kTwoOverPi).value;
+    const Wide high = multiply_add(n, Wide(-kHalfPi[0]), wide);
+    return Turned<Wide>{multiply_add(n, Wide(-kHalfPi[1]), high), n};
+  });
+  const Vec<float> r = reduced.rest;
   const Vec<float> z = r * r;
-  const Vec<float> sine = multiply_add(r * z, polynomial(z, kSineFloat), r);
+  const Vec<float> sine = multiply_add(Vec<float>(r * z), polynomial(z, kSineFloat), r);
   const Vec<float> half = z * Vec<float>(0.5);
   const Vec<float> start = Vec<float>(1) - half;
   const Vec<float> lost = (Vec<float>(1) - start) - half;
-  const Vec<float> cosine = start + multiply_add(z * z, polynomial(z, kCosineFloat), lost);
-  return {sine, cosine, round_small(n).integer, !(abs(x) < Vec<float>(kTrigLimit))};
+  const Vec<float> cosine =
+      start + multiply_add(Vec<float>(z * z), polynomial(z, kCosineFloat), lost);
+  return {sine, cosine, round_small(reduced.quarters).integer};
 }
 TIERUP_INLINE Vec<float> quadrant(Vec<float> even, Vec<float> odd, Vec<float>::IntNative n) {
-  const Mask<float> is_odd{-(n & 1)};
-  return Vec<float>::from_bits(select(is_odd, odd, even).bits() ^ ((n & 2) << 30));
-}
-template <typename Function>
-TIERUP_INLINE Vec<float> far_lanes(Vec<float> x, Vec<float> near, Mask<float> far,
-                                   Function function) {
-  if (!any(far)) return near;
-  for (int i = 0; i < Vec<float>::kLanes; ++i) {
-    if (far.m[i] != 0) near.v[i] = static_cast<float>(function(static_cast<double>(x.v[i])));
-  }
-  return near;
+  const Vec<float> value = select(odd_lanes<float>(n), odd, even);
+  return Vec<float>::from_bits(value.bits() ^ ((n & 2) << 30));
 }
 TIERUP_INLINE Vec<float> sin(Vec<float> x) {
   const QuarterFloat q = reduce_quarter(x);
   const Vec<float> value = quadrant(q.sine, q.cosine, q.n);
-  return far_lanes(x, select(x == Vec<float>(0), x, value), q.far,
-                   static_cast<double (*)(double)>(&::sin));
+  return far_lanes(x, select(x == Vec<float>(0), x, value), Angular::kSine);
 }
 TIERUP_INLINE Vec<float> cos(Vec<float> x) {
   const QuarterFloat q = reduce_quarter(x);
-  return far_lanes(x, quadrant(q.cosine, q.sine, q.n + ((q.n & 1) << 1)), q.far,
-                   static_cast<double (*)(double)>(&::cos));
+  return far_lanes(x, quadrant(q.cosine, q.sine, q.n + ((q.n & 1) << 1)), Angular::kCosine);
 }
-#endif
 
 TIERUP_INLINE Vec<float> atan2(Vec<float> y, Vec<float> x) {
   return through_double(y, x, [](Wide a, Wide b) TIERUP_LAMBDA { return atan2(a, b); });
