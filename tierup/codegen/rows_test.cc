@@ -380,6 +380,32 @@ TEST_F(Rows, go_on_with_one_element_for_each) {
   EXPECT_EQ(group->compiled_runs(), runs);
 }
 
+// What folds rows leaves their order behind; a result of all their elements would lie in it.
+TEST_F(Rows, may_lie_in_another_order_until_they_are_folded) {
+  for (const char* fold : {"aten::sum.dim_IntList", "aten::mean.dim", "aten::amax"}) {
+    ops::GroupProgram program;
+    program.input_count = 1;
+    std::vector<ops::GroupArgument> arguments{
+        member(0), constant(IValue(make_int_list(IntVector{-1}))), constant(false)};
+    if (fold != std::string_view("aten::amax")) arguments.push_back(constant({}));
+    program.members = {call("aten::mul.Tensor", {input(0), input(0)}), call(fold, arguments),
+                       call("aten::neg", {member(1)})};
+    program.members[1].by_rows = true;
+    for (size_t i = 1; i < 3; ++i) program.members[i].space = RowSpace::kFlat;
+    program.outputs = {2};
+    for (const int64_t width : {2, 3, 40, 300}) {
+      const Tensor x = kernels::transpose(rows({70, 9, width}, ScalarType::kFloat, 1), 0, 1);
+      const auto group = compiled_group(program, {x});
+      ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
+      expect_twin(*group, {x}, fold);
+    }
+    program.outputs = {0, 2};
+    const Tensor x = kernels::transpose(rows({70, 9, 8}, ScalarType::kFloat, 1), 0, 1);
+    const auto group = compiled_group(program, {x});
+    expect_twin(*group, {x}, fold, By::kTwin);
+  }
+}
+
 // sum((a - b)^2) * mass over pairs: rows of three, of which a number of each column goes with one.
 TEST_F(Rows, of_pairs_take_one_number_for_each_second) {
   ops::GroupProgram program;

@@ -206,11 +206,25 @@ bool RowLoop::can_run_stage(const CompiledKernel& stage) const {
   return true;
 }
 
-// Whether all results are laid out in order, as if their members had run alone on these inputs.
+// Whether the elements of each row lie one after another.
+bool RowLoop::keeps_rows(const IntVector& sizes, const IntVector& strides) const {
+  int64_t step = 1;
+  for (size_t d = sizes.size(), left = program_.row_rank; d-- > 0 && left-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (strides[d] != step) return false;
+    step *= sizes[d];
+  }
+  return true;
+}
+
+// Whether all results are laid out in order, as if their members had run alone on these inputs. In
+// what leads to them, rows may lie in another order: what makes one number of a row, or one for
+// each, leaves that behind.
 bool RowLoop::gives_dense_results() const {
   SmallVector<Tensor, 16> members;
   for (const GroupMember& member : program_.members) {
-    const auto look_up = look_ups_.find(static_cast<uint32_t>(members.size()));
+    const auto index = static_cast<uint32_t>(members.size());
+    const auto look_up = look_ups_.find(index);
     if (look_up != look_ups_.end()) {
       const IntSpan looked = look_up->second.how.table.sizes();
       members.push_back(meta_tensor(looked));
@@ -226,10 +240,17 @@ bool RowLoop::gives_dense_results() const {
     }
     if (member.by_rows) sizes = sizes_of(member.space);
     const IntVector dense = contiguous_strides(sizes);
-    members.push_back(meta_tensor(sizes, dense, ScalarType::kFloat));
-    if (!member.by_rows && !same_sizes(kernels::pointwise_strides(sizes, operands), dense)) {
-      return false;
+    if (member.by_rows) {
+      if (member.space == RowSpace::kFull && !operands[0]->is_contiguous()) return false;
+      members.push_back(meta_tensor(sizes, dense, ScalarType::kFloat));
+      continue;
     }
+    const IntVector strides = kernels::pointwise_strides(sizes, operands);
+    members.push_back(meta_tensor(sizes, strides, ScalarType::kFloat));
+    if (same_sizes(strides, dense)) continue;
+    const bool is_output = std::find(program_.outputs.begin(), program_.outputs.end(), index) !=
+                           program_.outputs.end();
+    if (is_output || !keeps_rows(sizes, strides)) return false;
   }
   return true;
 }

@@ -58,6 +58,7 @@ class RowLoop {
   bool place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) const;
   bool can_run_row_member(const GroupMember& member) const;
   bool can_run_stage(const CompiledKernel& stage) const;
+  bool keeps_rows(const IntVector& sizes, const IntVector& strides) const;
   bool gives_dense_results() const;
   IntVector sizes_of(RowSpace space) const;
   void make_outputs(bool one_tile);
