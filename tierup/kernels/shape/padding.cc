@@ -27,40 +27,91 @@ std::optional<Border> border_of(std::string_view mode) {
   return static_cast<Border>(found - kBorderNames.begin());
 }
 
-std::vector<int64_t> border_sources(Border border, int64_t size, int64_t before, int64_t after) {
-  SourceIndices from(static_cast<size_t>(size + before + after));
+namespace {
+
+// Where the entries of a padded dimension are taken from.
+class BorderSources {
+ public:
   // Circular padding repeats what negative widths leave.
-  const int64_t first = std::max<int64_t>(-before, 0);
-  const int64_t left = size - first - std::max<int64_t>(-after, 0);
-  for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
-    if (i % kGrain == 0) poll_interrupt();
-    int64_t j = i - before;
-    switch (border) {
-      case Border::kReflect:
-        if (j < 0) j = -j;
-        if (j >= size) j = 2 * (size - 1) - j;
-        break;
-      case Border::kReplicate: j = std::clamp<int64_t>(j, 0, size - 1); break;
-      case Border::kCircular: j = first + ((j - first) % left + left) % left; break;
+  BorderSources(Border border, int64_t size, int64_t before, int64_t after)
+      : border_(border), size_(size), before_(before), total_(size + before + after) {
+    if (border != Border::kCircular) return;
+    first_ = std::max<int64_t>(-before, 0);
+    end_ = size - std::max<int64_t>(-after, 0);
+  }
+
+  int64_t total() const { return total_; }
+  int64_t source(int64_t i) const {
+    const int64_t j = i - before_;
+    switch (border_) {
+      case Border::kReflect: {
+        const int64_t mirrored = j < 0 ? -j : j;
+        return mirrored >= size_ ? 2 * (size_ - 1) - mirrored : mirrored;
+      }
+      case Border::kReplicate: return std::clamp<int64_t>(j, 0, size_ - 1);
+      default: {
+        const int64_t left = end_ - first_;
+        return first_ + ((j - first_) % left + left) % left;
+      }
     }
-    from[i] = j;
+  }
+  // How many entries from i on are those of the source in order; at least one.
+  int64_t in_order(int64_t i) const {
+    const int64_t j = i - before_;
+    const bool is_inside = j >= first_ && j < end_;
+    return is_inside ? std::min(end_ - j, total_ - i) : 1;
+  }
+
+ private:
+  Border border_;
+  int64_t size_;
+  int64_t before_;
+  int64_t total_;
+  int64_t first_ = 0;  // Of what stands where it stood.
+  int64_t end_ = size_;
+};
+
+void append_run(std::vector<LineRun>& runs, const LineRun& run) {
+  const bool goes_on =
+      !runs.empty() &&
+      (run.from < 0 ? runs.back().from < 0
+                    : runs.back().from >= 0 && run.from == runs.back().from + runs.back().count);
+  if (goes_on) {
+    runs.back().count += run.count;
+  } else {
+    runs.push_back(run);
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> border_sources(Border border, int64_t size, int64_t before, int64_t after) {
+  const BorderSources sources(border, size, before, after);
+  SourceIndices from(static_cast<size_t>(sources.total()));
+  for (int64_t i = 0; i < sources.total(); ++i) {
+    if (i % kGrain == 0) poll_interrupt();
+    from[static_cast<size_t>(i)] = sources.source(i);
   }
   return from;
+}
+
+std::vector<LineRun> border_runs(Border border, int64_t size, int64_t before, int64_t after) {
+  const BorderSources sources(border, size, before, after);
+  std::vector<LineRun> runs;
+  int64_t asked = 0;
+  for (int64_t i = 0; i < sources.total();) {
+    if (asked++ % kGrain == 0) poll_interrupt();
+    const int64_t count = sources.in_order(i);
+    append_run(runs, {i, sources.source(i), count});
+    i += count;
+  }
+  return runs;
 }
 
 std::vector<LineRun> line_runs(const std::vector<int64_t>& sources) {
   std::vector<LineRun> runs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const int64_t from = sources[i];
-    const bool goes_on =
-        !runs.empty() &&
-        (from < 0 ? runs.back().from < 0
-                  : runs.back().from >= 0 && from == runs.back().from + runs.back().count);
-    if (goes_on) {
-      ++runs.back().count;
-    } else {
-      runs.push_back({static_cast<int64_t>(i), from, 1});
-    }
+    append_run(runs, {static_cast<int64_t>(i), sources[i], 1});
   }
   return runs;
 }
@@ -102,8 +153,10 @@ void check_widths(const Tensor& self, Border border, int64_t d, int64_t before, 
 
 // The last up to three dimensions, seen as planes, rows and columns of a contiguous source.
 struct Frame {
-  std::array<SourceIndices, 3> from;  // Planes, rows, columns.
-  std::array<int64_t, 3> size;        // Of the source.
+  std::array<SourceIndices, 2> from;  // Planes, rows.
+  std::vector<LineRun> columns;
+  int64_t width = 1;            // Of the result.
+  std::array<int64_t, 3> size;  // Of the source.
   int64_t batch = 1;
 };
 
@@ -111,8 +164,7 @@ template <typename U>
 void gather_frame(const Frame& frame, const U* source, U* out) {
   const auto planes = static_cast<int64_t>(frame.from[0].size());
   const auto rows = static_cast<int64_t>(frame.from[1].size());
-  const auto columns = static_cast<int64_t>(frame.from[2].size());
-  const std::vector<LineRun> runs = line_runs(frame.from[2]);
+  const int64_t columns = frame.width;
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1));
   parallel_for(0, frame.batch * planes * rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end;) {
@@ -123,7 +175,7 @@ void gather_frame(const Frame& frame, const U* source, U* out) {
       for (int64_t i = r % rows; i < last; ++i, ++r) {
         const U* line = lines + frame.from[1][i] * frame.size[2];
         U* to = out + r * columns;
-        for (const LineRun& run : runs) {
+        for (const LineRun& run : frame.columns) {
           if (run.count == 1) {
             to[run.to] = line[run.from];
           } else {
@@ -159,8 +211,9 @@ Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64
   const Tensor source = contiguous(self);
   Tensor out = Tensor::empty(sizes, self.dtype());
   if (out.numel() > 0) {
-    Frame frame{{SourceIndices{0}, SourceIndices{0}, SourceIndices{0}}, {1, 1, 1}};
-    for (int64_t i = 0; i < dims; ++i) {
+    Frame frame{{SourceIndices{0}, SourceIndices{0}}, {}, sizes.back(), {1, 1, self.size(-1)}};
+    frame.columns = border_runs(border, self.size(-1), pad[0], pad[1]);
+    for (int64_t i = 1; i < dims; ++i) {
       const int64_t size = self.size(-1 - i);
       frame.from[2 - i] = border_sources(border, size, pad[2 * i], pad[2 * i + 1]);
       frame.size[2 - i] = size;

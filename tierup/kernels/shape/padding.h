@@ -24,6 +24,8 @@ struct LineRun {
 };
 // The sources of a line's entries as runs, in order; those below zero stand for what is filled.
 std::vector<LineRun> line_runs(const std::vector<int64_t>& sources);
+// The same of border_sources, at once: a long dimension takes no time of its own.
+std::vector<LineRun> border_runs(Border border, int64_t size, int64_t before, int64_t after);
 
 // aten::constant_pad_nd: negative widths crop. Throws kInvalidArgument if a size would be negative.
 Tensor constant_pad_nd(const Tensor& self, const IntVector& pad, const Scalar& value);

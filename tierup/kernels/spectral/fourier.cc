@@ -1,5 +1,6 @@
 #include "tierup/kernels/spectral/fourier.h"
 
+#include <algorithm>
 #include <cmath>
 #include <kissfft.hh>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/spectral/fourier_line.h"
+#include "tierup/kernels/spectral/line_bundle.h"
 
 namespace tierup::kernels {
 namespace {
@@ -53,12 +55,128 @@ int64_t count_points(const Tensor& self, const IntVector& dims) {
   return points;
 }
 
+// Lines of one length along a dimension, so many at a time as lanes of a register hold.
+class BundledLines {
+ public:
+  BundledLines(const LaneLoop& loop, int64_t grain, const BundlePlan& plan)
+      : loop_(loop), grain_(grain), plan_(plan) {}
+
+  // load(pointers, buffer) puts a line into its lane of a buffer, and store(pointers, buffer) takes
+  // it out of the one that work(buffer, other) returns. Numbers of a lane are `lanes()` apart.
+  template <typename Load, typename Work, typename Store>
+  void run(const Load& load, const Work& work, const Store& store) const {
+    loop_.run_ranges(grain_, [&](const auto& each) {
+      const Lane<double> first(plan_.buffer_size());
+      const Lane<double> second(plan_.buffer_size());
+      std::fill_n(first.data(), plan_.buffer_size(), 0.0);  // Lanes without a line, too.
+      std::vector<LaneLoop::Pointers> lines;
+      const auto finish = [&] {
+        for (size_t lane = 0; lane < lines.size(); ++lane) load(lines[lane], first.data() + lane);
+        double* result = work(first.data(), second.data());
+        for (size_t lane = 0; lane < lines.size(); ++lane) store(lines[lane], result + lane);
+        lines.clear();
+      };
+      each([&](const LaneLoop::Pointers& line) {
+        lines.push_back(line);
+        if (static_cast<int64_t>(lines.size()) == plan_.lanes()) finish();
+      });
+      if (!lines.empty()) finish();
+    });
+  }
+
+ private:
+  const LaneLoop& loop_;
+  int64_t grain_;
+  const BundlePlan& plan_;
+};
+
+// Reads and writes a line of elements some bytes apart.
+template <typename C>
+void load_numbers(const char* from, int64_t step, int64_t count, int64_t lanes, double* to) {
+  for (int64_t i = 0; i < count; ++i, from += step, to += 2 * lanes) {
+    const C value = *reinterpret_cast<const C*>(from);
+    to[0] = static_cast<double>(value.real());
+    to[lanes] = static_cast<double>(value.imag());
+  }
+}
+template <typename C>
+void store_numbers(const double* from, int64_t lanes, int64_t count, double scale, int64_t step,
+                   char* to) {
+  for (int64_t i = 0; i < count; ++i, from += 2 * lanes, to += step) {
+    *reinterpret_cast<C*>(to) = static_cast<C>(complex128(from[0], from[lanes]) / scale);
+  }
+}
+template <typename R>
+void load_reals(const char* from, int64_t step, int64_t count, int64_t lanes, double* to) {
+  for (int64_t i = 0; i < count; ++i, from += step, to += lanes)
+    *to = static_cast<double>(*reinterpret_cast<const R*>(from));
+}
+template <typename R>
+void store_reals(const double* from, int64_t lanes, int64_t count, double scale, int64_t step,
+                 char* to) {
+  for (int64_t i = 0; i < count; ++i, from += lanes, to += step)
+    *reinterpret_cast<R*>(to) = static_cast<R>(*from / scale);
+}
+
+template <typename C>
+void bundle_complex(const LaneLoop& loop, int64_t n, bool forward, double scale) {
+  const BundlePlan plan(n, !forward);
+  BundledLines(loop, grain_of(n), plan)
+      .run([&](const LaneLoop::Pointers& line,
+               double* to) { load_numbers<C>(line[0], loop.step(0), n, plan.lanes(), to); },
+           [&](double* buffer, double* other) { return plan.transform(buffer, other); },
+           [&](const LaneLoop::Pointers& line, const double* from) {
+             store_numbers<C>(from, plan.lanes(), n, scale, loop.step(1), line[1]);
+           });
+}
+
+// Of 2n real numbers, by n complex ones.
+template <typename R>
+void bundle_real(const LaneLoop& loop, int64_t n, double scale) {
+  const BundlePlan plan(n, false);
+  BundledLines(loop, grain_of(2 * n), plan)
+      .run([&](const LaneLoop::Pointers& line,
+               double* to) { load_reals<R>(line[0], loop.step(0), 2 * n, plan.lanes(), to); },
+           [&](double* buffer, double* other) {
+             double* pairs = plan.transform(buffer, other);
+             double* spectrum = pairs == buffer ? other : buffer;
+             plan.to_half_spectrum(pairs, spectrum);
+             return spectrum;
+           },
+           [&](const LaneLoop::Pointers& line, const double* from) {
+             store_numbers<std::complex<R>>(from, plan.lanes(), n + 1, scale, loop.step(1),
+                                            line[1]);
+           });
+}
+
+// To 2n real numbers. The first and last of the half spectrum count as real.
+template <typename R>
+void bundle_to_real(const LaneLoop& loop, int64_t n, double scale) {
+  const BundlePlan plan(n, true);
+  BundledLines(loop, grain_of(2 * n), plan)
+      .run(
+          [&](const LaneLoop::Pointers& line, double* to) {
+            const int64_t lanes = plan.lanes();
+            load_numbers<std::complex<R>>(line[0], loop.step(0), n + 1, lanes, to);
+            to[lanes] = 0;
+            to[2 * n * lanes + lanes] = 0;
+          },
+          [&](double* buffer, double* other) {
+            plan.from_half_spectrum(buffer, other);
+            return plan.transform(other, buffer);
+          },
+          [&](const LaneLoop::Pointers& line, const double* from) {
+            store_reals<R>(from, plan.lanes(), 2 * n, scale, loop.step(1), line[1]);
+          });
+}
+
 // One complex transform along d, divided by `scale`. `from` and `to` may be the same tensor.
 template <typename C>
 void transform_complex(const Tensor& from, const Tensor& to, int64_t d, bool forward,
                        double scale) {
   const int64_t n = from.sizes()[d];
   const LaneLoop loop(from.sizes(), d, {&from, &to});
+  if (BundlePlan::takes(n)) return bundle_complex<C>(loop, n, forward, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const auto line = FourierLine::make(n, !forward);
     const Lane<complex128> in(n);
@@ -83,6 +201,7 @@ void transform_real(const Tensor& from, const Tensor& to, int64_t d, double scal
   const int64_t n = from.sizes()[d];
   const bool halved = n % 2 == 0 && FourierLine::is_plain(n / 2);
   const LaneLoop loop(from.sizes(), d, {&from, &to});
+  if (n % 2 == 0 && BundlePlan::takes(n / 2)) return bundle_real<R>(loop, n / 2, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const kissfft<double> half(static_cast<size_t>(halved ? n / 2 : 1), false);
     const auto line = halved ? nullptr : FourierLine::make(n, false);
@@ -115,6 +234,7 @@ void transform_to_real(const Tensor& from, const Tensor& to, int64_t d, double s
   using C = std::complex<R>;
   const int64_t n = to.sizes()[d];
   const LaneLoop loop(to.sizes(), d, {&from, &to});
+  if (n % 2 == 0 && BundlePlan::takes(n / 2)) return bundle_to_real<R>(loop, n / 2, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const auto line = FourierLine::make(n, true);
     const Lane<complex128> in(n);

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <set>
 #include <vector>
 
 #include "tierup/base/interrupt.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/shape/view.h"
 #include "tierup/kernels/spectral/fft.h"
 #include "tierup/kernels/spectral/fourier_line.h"
 
@@ -83,10 +86,38 @@ TEST_P(Lengths, FollowTheDefinition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(SmallFactors, Lengths, testing::Values(1, 2, 12, 61, 120, 4096));
+INSTANTIATE_TEST_SUITE_P(SmallFactors, Lengths,
+                         testing::Values(1, 2, 7, 12, 61, 120, 122, 360, 400, 1000, 4096));
 INSTANTIATE_TEST_SUITE_P(LargePrimes, Lengths,
                          testing::Values(67, 134, 1009, 2018, 1009 * 67, 65537, 1000003));
 INSTANTIATE_TEST_SUITE_P(ManyNumbers, Lengths, testing::Values(3 << 18));
+
+// Several lines are transformed at once, a line to a lane.
+TEST(Fourier, ALineComesOutTheSameWhateverStandsBesideIt) {
+  constexpr int64_t kLines = 11;
+  for (const int64_t n : {2, 14, 60, 100, 144, 400}) {
+    const Tensor lines = view(signal(kLines * n, ScalarType::kFloat), {kLines, n});
+    const Tensor half = fft_r2c(lines, {1}, 0, true);
+    const Tensor whole = fft_c2c(to_dtype(lines, ScalarType::kComplexFloat), {1}, 0, false);
+    const Tensor again = fft_c2r(half, {1}, 2, n);
+    // Lines that lie across.
+    const Tensor across = fft_r2c(contiguous(transpose(lines, 0, 1)), {0}, 0, true);
+    for (int64_t i = 0; i < kLines; ++i) {
+      const auto row = [&](const Tensor& of) { return contiguous(select(of, 0, i)); };
+      const auto same = [&](const Tensor& a, const Tensor& b) {
+        return a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+      };
+      const Tensor line = row(lines);
+      const Tensor spectrum = fft_r2c(line, {0}, 0, true);
+      EXPECT_TRUE(same(row(half), spectrum)) << n << ", " << i;
+      EXPECT_TRUE(same(contiguous(select(across, 1, i)), spectrum)) << n << ", " << i;
+      EXPECT_TRUE(
+          same(row(whole), fft_c2c(to_dtype(line, ScalarType::kComplexFloat), {0}, 0, false)))
+          << n << ", " << i;
+      EXPECT_TRUE(same(row(again), fft_c2r(spectrum, {0}, 2, n))) << n << ", " << i;
+    }
+  }
+}
 
 class Stop final : public Interrupt {
  public:

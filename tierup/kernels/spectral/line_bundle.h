@@ -1,0 +1,79 @@
+// The Fourier transforms of several lines at once: a line to each lane of a register of doubles.
+//
+// Lanes do not know of one another, so that a line comes out the same whatever it is bundled with.
+// The work is done by passes over two buffers (Stockham's way: no order has to be restored), one
+// pass for each factor of the length. A buffer holds numbers as [place][real, imaginary][lane].
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tierup::kernels {
+
+struct RootOfUnity {
+  double re;
+  double im;
+};
+
+// Numbers between which `radix` ones are combined into as many others.
+struct BundlePass {
+  int64_t radix;
+  int64_t groups;               // Of what is left of the length, divided by the radix.
+  const RootOfUnity* twiddles;  // For each group but the first: the powers 1 to radix - 1.
+  const RootOfUnity* roots;     // Of the radix, where it has no formula.
+};
+
+// A variant: code for one instruction set, which is given plain numbers.
+struct BundleKernels {
+  int64_t lanes;
+  // One pass over numbers of which `stride` neighbours are taken alike.
+  void (*pass)(const BundlePass& pass, bool inverse, int64_t stride, const double* from,
+               double* to);
+  // The transform of n pairs of real numbers becomes the n + 1 first ones of those 2n numbers'. The
+  // turns are powers of the 2n-th root.
+  void (*to_half_spectrum)(const RootOfUnity* turns, int64_t n, const double* pairs,
+                           double* spectrum);
+  // n + 1 numbers of a half spectrum become what the inverse transform makes n pairs of.
+  void (*from_half_spectrum)(const RootOfUnity* turns, int64_t n, const double* spectrum,
+                             double* pairs);
+};
+
+const BundleKernels& bundle_kernels_base();
+const BundleKernels& bundle_kernels_avx2();
+const BundleKernels& bundle_kernels_avx512();
+
+// What all bundles of one length and direction share.
+class BundlePlan {
+ public:
+  BundlePlan(int64_t n, bool inverse);
+  // Whether lines of n numbers are bundled: of small factors, and near enough in the caches.
+  static bool takes(int64_t n);
+
+  int64_t lanes() const { return kernels_.lanes; }
+  // Doubles of a buffer, which has place for n + 1 numbers.
+  int64_t buffer_size() const { return 2 * (n_ + 1) * kernels_.lanes; }
+
+  // From one buffer, by way of both, to the one that it returns.
+  double* transform(double* from, double* other) const;
+  void to_half_spectrum(const double* pairs, double* spectrum) const {
+    kernels_.to_half_spectrum(turns_.data(), n_, pairs, spectrum);
+  }
+  void from_half_spectrum(const double* spectrum, double* pairs) const {
+    kernels_.from_half_spectrum(turns_.data(), n_, spectrum, pairs);
+  }
+
+ private:
+  struct Roots {
+    std::vector<RootOfUnity> twiddles;
+    std::vector<RootOfUnity> of_radix;
+  };
+
+  int64_t n_;
+  bool inverse_;
+  const BundleKernels& kernels_;
+  std::vector<Roots> roots_;  // Of each pass.
+  std::vector<BundlePass> passes_;
+  std::vector<RootOfUnity> turns_;
+};
+
+}  // namespace tierup::kernels

@@ -1,0 +1,8 @@
+// Bundles of lines for one instruction set; see line_bundle_body.h.
+#include "tierup/kernels/spectral/line_bundle_body.h"
+
+namespace tierup::kernels {
+
+const BundleKernels& bundle_kernels_avx512() { return TIERUP_SIMD::kBundles; }
+
+}  // namespace tierup::kernels

@@ -1,0 +1,179 @@
+// The passes of line_bundle.h for one instruction set.
+#pragma once
+
+#include "tierup/kernels/simd/simd.h"
+#include "tierup/kernels/spectral/line_bundle.h"
+
+namespace tierup::kernels::TIERUP_SIMD {
+namespace {
+
+using Real = Vec<double>;
+constexpr int64_t kNumber = 2 * Real::kLanes;  // Doubles of one number of all lanes.
+constexpr int64_t kMostFactor = 61;
+
+struct Complex {
+  Real re;
+  Real im;
+
+  static TIERUP_INLINE Complex load(const double* from) {
+    return {Real::load(from), Real::load(from + Real::kLanes)};
+  }
+  TIERUP_INLINE void store(double* to) const {
+    re.store(to);
+    im.store(to + Real::kLanes);
+  }
+  friend TIERUP_INLINE Complex operator+(Complex a, Complex b) {
+    return {a.re + b.re, a.im + b.im};
+  }
+  friend TIERUP_INLINE Complex operator-(Complex a, Complex b) {
+    return {a.re - b.re, a.im - b.im};
+  }
+  TIERUP_INLINE Complex conjugate() const { return {re, -im}; }
+  TIERUP_INLINE Complex times(Real factor) const { return {re * factor, im * factor}; }
+  TIERUP_INLINE Complex turned(RootOfUnity by) const {
+    const Real a(by.re);
+    const Real b(by.im);
+    return {multiply_add(-im, b, re * a), multiply_add(im, a, re * b)};
+  }
+  // Plus `factor` times another.
+  TIERUP_INLINE Complex plus(double factor, Complex other) const {
+    return {multiply_add(other.re, Real(factor), re), multiply_add(other.im, Real(factor), im)};
+  }
+  // Times -i, or i.
+  template <bool kInverse>
+  TIERUP_INLINE Complex quarter() const {
+    return kInverse ? Complex{-im, re} : Complex{im, -re};
+  }
+};
+
+// The transforms of so few numbers, in place.
+template <bool kInverse>
+TIERUP_INLINE void combine(Complex (&a)[2]) {
+  const Complex sum = a[0] + a[1];
+  a[1] = a[0] - a[1];
+  a[0] = sum;
+}
+template <bool kInverse>
+TIERUP_INLINE void combine(Complex (&a)[3]) {
+  constexpr double kSine = 0.86602540378443864676;
+  const Complex sum = a[1] + a[2];
+  const Complex middle = a[0].plus(-0.5, sum);
+  const Complex side = (a[1] - a[2]).times(Real(kSine)).template quarter<kInverse>();
+  a[0] = a[0] + sum;
+  a[1] = middle + side;
+  a[2] = middle - side;
+}
+template <bool kInverse>
+TIERUP_INLINE void combine(Complex (&a)[4]) {
+  const Complex even = a[0] + a[2];
+  const Complex odd = a[1] + a[3];
+  const Complex middle = a[0] - a[2];
+  const Complex side = (a[1] - a[3]).template quarter<kInverse>();
+  a[0] = even + odd;
+  a[1] = middle + side;
+  a[2] = even - odd;
+  a[3] = middle - side;
+}
+template <bool kInverse>
+TIERUP_INLINE void combine(Complex (&a)[5]) {
+  constexpr double kCosine[] = {0.30901699437494742410, -0.80901699437494742410};
+  constexpr double kSine[] = {0.95105651629515357212, 0.58778525229247312917};
+  const Complex near = a[1] + a[4];
+  const Complex far = a[2] + a[3];
+  const Complex near_side = a[1] - a[4];
+  const Complex far_side = a[2] - a[3];
+  const Complex first = a[0].plus(kCosine[0], near).plus(kCosine[1], far);
+  const Complex second = a[0].plus(kCosine[1], near).plus(kCosine[0], far);
+  const Complex first_side =
+      near_side.times(Real(kSine[0])).plus(kSine[1], far_side).template quarter<kInverse>();
+  const Complex second_side =
+      near_side.times(Real(kSine[1])).plus(-kSine[0], far_side).template quarter<kInverse>();
+  a[0] = a[0] + near + far;
+  a[1] = first + first_side;
+  a[2] = second + second_side;
+  a[3] = second - second_side;
+  a[4] = first - first_side;
+}
+
+// `stride` neighbours are taken alike. Numbers `far` apart go in, neighbouring ones come out.
+template <int kRadix, bool kInverse>
+void known_pass(const BundlePass& pass, int64_t stride, const double* from, double* to) {
+  const int64_t far = stride * pass.groups * kNumber;
+  const int64_t near = stride * kNumber;
+  for (int64_t group = 0; group < pass.groups; ++group) {
+    const RootOfUnity* twiddles = group == 0 ? nullptr : pass.twiddles + (group - 1) * (kRadix - 1);
+    for (int64_t i = 0; i < stride; ++i, from += kNumber, to += kNumber) {
+      Complex a[kRadix];
+      for (int k = 0; k < kRadix; ++k) a[k] = Complex::load(from + k * far);
+      combine<kInverse>(a);
+      a[0].store(to);
+      for (int k = 1; k < kRadix; ++k) {
+        (group == 0 ? a[k] : a[k].turned(twiddles[k - 1])).store(to + k * near);
+      }
+    }
+    to += (kRadix - 1) * near;
+  }
+}
+
+// By the definition.
+inline void any_pass(const BundlePass& pass, int64_t stride, const double* from, double* to) {
+  const int64_t radix = pass.radix;
+  const int64_t far = stride * pass.groups * kNumber;
+  const int64_t near = stride * kNumber;
+  for (int64_t group = 0; group < pass.groups; ++group) {
+    for (int64_t i = 0; i < stride; ++i, from += kNumber, to += kNumber) {
+      Complex a[kMostFactor];
+      for (int64_t k = 0; k < radix; ++k) a[k] = Complex::load(from + k * far);
+      for (int64_t k = 0; k < radix; ++k) {
+        Complex sum = a[0];
+        for (int64_t j = 1, power = k; j < radix; ++j, power = (power + k) % radix) {
+          sum = sum + a[j].turned(pass.roots[power]);
+        }
+        const bool turns = group > 0 && k > 0;
+        if (turns) sum = sum.turned(pass.twiddles[(group - 1) * (radix - 1) + k - 1]);
+        sum.store(to + k * near);
+      }
+    }
+    to += (radix - 1) * near;
+  }
+}
+
+template <bool kInverse>
+void run_pass(const BundlePass& pass, int64_t stride, const double* from, double* to) {
+  switch (pass.radix) {
+    case 2: return known_pass<2, kInverse>(pass, stride, from, to);
+    case 3: return known_pass<3, kInverse>(pass, stride, from, to);
+    case 4: return known_pass<4, kInverse>(pass, stride, from, to);
+    case 5: return known_pass<5, kInverse>(pass, stride, from, to);
+    default: return any_pass(pass, stride, from, to);
+  }
+}
+
+void run(const BundlePass& pass, bool inverse, int64_t stride, const double* from, double* to) {
+  inverse ? run_pass<true>(pass, stride, from, to) : run_pass<false>(pass, stride, from, to);
+}
+
+void to_half_spectrum(const RootOfUnity* turns, int64_t n, const double* pairs, double* spectrum) {
+  for (int64_t k = 0; k <= n; ++k) {
+    const Complex there = Complex::load(pairs + k % n * kNumber);
+    const Complex back = Complex::load(pairs + (n - k) % n * kNumber).conjugate();
+    const Complex even = (there + back).times(Real(0.5));
+    const Complex odd = (there - back).times(Real(0.5)).quarter<false>();
+    (even + odd.turned(turns[k])).store(spectrum + k * kNumber);
+  }
+}
+
+void from_half_spectrum(const RootOfUnity* turns, int64_t n, const double* spectrum,
+                        double* pairs) {
+  for (int64_t k = 0; k < n; ++k) {
+    const Complex there = Complex::load(spectrum + k * kNumber);
+    const Complex back = Complex::load(spectrum + (n - k) * kNumber).conjugate();
+    const Complex odd = (there - back).turned(turns[k]);
+    (there + back + odd.quarter<true>()).store(pairs + k * kNumber);
+  }
+}
+
+constexpr BundleKernels kBundles{Real::kLanes, run, to_half_spectrum, from_half_spectrum};
+
+}  // namespace
+}  // namespace tierup::kernels::TIERUP_SIMD
