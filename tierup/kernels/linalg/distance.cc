@@ -1,11 +1,11 @@
 #include "tierup/kernels/linalg/distance.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/linalg/distance_rows.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/same_dtype.h"
 #include "tierup/kernels/memory/turned_rows.h"
@@ -54,20 +54,11 @@ T norm_of_difference(const T* a, const T* b, int64_t n, double p, T eps) {
 // by side.
 void euclidean_distances(const float* a, int64_t rows, const float* b, int64_t cols, int64_t length,
                          float* out) {
-  constexpr int64_t kTile = 64;
-  std::vector<float> turned(static_cast<size_t>(length * kTile));
-  for (int64_t first = 0; first < cols; first += kTile) {
-    const int64_t width = std::min(kTile, cols - first);
-    turn_rows(turned.data(), kTile, b + first * length, length, width, length);
-    for (int64_t i = 0; i < rows; ++i) {
-      std::array<float, kTile> sums{};
-      for (int64_t k = 0; k < length; ++k) {
-        const float x = a[i * length + k];
-        const float* y = turned.data() + k * kTile;
-        for (int64_t j = 0; j < kTile; ++j) sums[j] += (x - y[j]) * (x - y[j]);
-      }
-      for (int64_t j = 0; j < width; ++j) out[i * cols + first + j] = std::sqrt(sums[j]);
-    }
+  std::vector<float> turned(static_cast<size_t>(length * kDistanceColumns));
+  for (int64_t first = 0; first < cols; first += kDistanceColumns) {
+    const int64_t width = std::min(kDistanceColumns, cols - first);
+    turn_rows(turned.data(), kDistanceColumns, b + first * length, length, width, length);
+    distance_rows({a, rows, turned.data(), width, length, out + first, cols});
   }
 }
 

@@ -1,0 +1,51 @@
+#include "tierup/kernels/linalg/distance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace tierup::kernels {
+namespace {
+
+Tensor numbers(const IntVector& sizes, uint32_t seed) {
+  const Tensor result = Tensor::empty(sizes, ScalarType::kFloat);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (int64_t i = 0; i < result.numel(); ++i) result.data<float>()[i] = normal(random);
+  return result;
+}
+
+double distance(const Tensor& a, int64_t i, const Tensor& b, int64_t j) {
+  double sum = 0;
+  for (int64_t k = 0; k < a.size(1); ++k) {
+    const double difference = static_cast<double>(a.data<float>()[i * a.size(1) + k]) -
+                              static_cast<double>(b.data<float>()[j * b.size(1) + k]);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+// Whole tiles of rows and columns, and what is left of either.
+TEST(Distance, OfRowsFollowsTheDefinition) {
+  for (const int64_t rows : {1, 2, 5}) {
+    for (const int64_t columns : {1, 7, 8, 17, 30, 33, 64, 100}) {
+      for (const int64_t length : {1, 3, 24}) {
+        const Tensor a = numbers({rows, length}, 1);
+        const Tensor b = numbers({columns, length}, 2);
+        const Tensor found = cdist(a, b, 2, std::nullopt);
+        for (int64_t i = 0; i < rows; ++i) {
+          for (int64_t j = 0; j < columns; ++j) {
+            const double expected = distance(a, i, b, j);
+            EXPECT_NEAR(static_cast<double>(found.data<float>()[i * columns + j]), expected,
+                        1e-6 * (1 + expected))
+                << rows << ", " << columns << ", " << length << ": " << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tierup::kernels
