@@ -2,9 +2,12 @@
 // call (7 ms for a row, 57 ms more for a matrix, measured), whatever is asked of it.
 #include "tierup/kernels/gemm/gemm_onednn.h"
 
+#include <algorithm>
 #include <bit>
 #include <dnnl.hpp>
+#include <string_view>
 
+#include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/base/workers.h"
 #include "tierup/kernels/memory/scratch.h"
@@ -20,7 +23,43 @@ struct CachedMatmul {
   dnnl::matmul primitive;
   memory a, b, bias, c, scratchpad;
   size_t scratchpad_bytes = 0;
+  // Of the copies that are multiplied instead, in numbers from row to row; 0: none.
+  int64_t copied_a = 0;
+  int64_t copied_b = 0;
 };
+
+constexpr int64_t kLineFloats = 16;
+
+int64_t padded(int64_t stride) { return stride + kLineFloats; }
+
+// Whether rows drive one another out of the first-level cache where a few columns of all are read:
+// those that begin half a page apart, or whole ones, share the sets of two lines, as the caches
+// are looked up by addresses within a page.
+bool rows_collide(int64_t rows, int64_t stride) {
+  constexpr int64_t kPageFloats = 1024;
+  if (stride == 0 || stride % (kPageFloats / 2) != 0) return false;
+  const int64_t ways = cache_sizes().first_level / (kPageFloats * int64_t{sizeof(float)});
+  return rows > 2 * ways;
+}
+
+// Whether copying a matrix of `rows` such rows is worth it: not where few multiplications are made
+// of each number, nor where the copy would not stay in the caches.
+bool is_worth_a_copy(int64_t rows, int64_t stride, int64_t uses) {
+  constexpr int64_t kLeastUses = 64;
+  const int64_t bytes = rows * padded(stride) * int64_t{sizeof(float)};
+  return rows_collide(rows, stride) && uses >= kLeastUses && bytes <= cache_sizes().last_level;
+}
+
+void copy_rows(const void* from, int64_t rows, int64_t count, int64_t stride, float* to,
+               int64_t to_stride) {
+  const auto* source = static_cast<const float*>(from);
+  constexpr int64_t kNumbersForOne = 32768;
+  parallel_for(0, rows, std::max<int64_t>(1, kNumbersForOne / count),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i)
+                   std::copy_n(source + i * stride, count, to + i * to_stride);
+               });
+}
 
 // Strides oneDNN accepts: a dimension of size 1 may have any stride in PyTorch.
 void normalize(int64_t rows, int64_t cols, int64_t& row_stride, int64_t& col_stride) {
@@ -30,8 +69,8 @@ void normalize(int64_t rows, int64_t cols, int64_t& row_stride, int64_t& col_str
   if (cols == 1 && row_stride == 1) col_stride = rows;
 }
 
-CachedMatmul make_matmul(const GemmProblem& p, const MatrixOperand& a, const MatrixOperand& b,
-                         float alpha, float beta) {
+dnnl::matmul::primitive_desc describe_matmul(const GemmProblem& p, const MatrixOperand& a,
+                                             const MatrixOperand& b, float alpha, float beta) {
   const auto f32 = memory::data_type::f32;
   const auto desc = [&](int64_t rows, int64_t cols, const MatrixOperand& x) {
     if (p.batch == 1) return memory::desc({rows, cols}, f32, {x.row_stride, x.col_stride});
@@ -60,14 +99,32 @@ CachedMatmul make_matmul(const GemmProblem& p, const MatrixOperand& a, const Mat
   const dnnl::matmul::desc description = p.bias != nullptr
                                              ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
                                              : dnnl::matmul::desc(a_desc, b_desc, c_desc);
-  const dnnl::matmul::primitive_desc pd(description, attributes, engine);
-  CachedMatmul result{dnnl::matmul(pd),
-                      memory(a_desc, engine, nullptr),
-                      memory(b_desc, engine, nullptr),
-                      p.bias != nullptr ? memory(bias_desc, engine, nullptr) : memory(),
-                      memory(c_desc, engine, nullptr),
-                      memory(pd.scratchpad_desc(), engine, nullptr),
-                      pd.scratchpad_desc().get_size()};
+  return {description, attributes, engine};
+}
+
+CachedMatmul make_matmul(const GemmProblem& p, MatrixOperand a, MatrixOperand b, float alpha,
+                         float beta) {
+  CachedMatmul result;
+  auto pd = describe_matmul(p, a, b, alpha, beta);
+  // This one reads few columns of all rows at a time, and has no care for how they lie.
+  if (p.batch == 1 && std::string_view(pd.impl_info_str()).starts_with("gemm")) {
+    if (a.row_stride == 1 && is_worth_a_copy(p.k, a.col_stride, p.n)) {
+      result.copied_a = a.col_stride = padded(a.col_stride);
+    }
+    if (b.col_stride == 1 && is_worth_a_copy(p.k, b.row_stride, p.m)) {
+      result.copied_b = b.row_stride = padded(b.row_stride);
+    }
+    if (result.copied_a + result.copied_b > 0) pd = describe_matmul(p, a, b, alpha, beta);
+  }
+  const auto& engine = onednn_engine();
+  const auto over_nothing = [&](const memory::desc& desc) { return memory(desc, engine, nullptr); };
+  result.primitive = dnnl::matmul(pd);
+  result.a = over_nothing(pd.src_desc());
+  result.b = over_nothing(pd.weights_desc());
+  if (p.bias != nullptr) result.bias = over_nothing(pd.bias_desc());
+  result.c = over_nothing(pd.dst_desc());
+  result.scratchpad = over_nothing(pd.scratchpad_desc());
+  result.scratchpad_bytes = pd.scratchpad_desc().get_size();
   return result;
 }
 
@@ -112,6 +169,21 @@ void gemm_onednn(const GemmProblem& p) {
                          std::bit_cast<int32_t>(beta),
                          intra_op_threads()};
   CachedMatmul& cached = cache.get(key, [&] { return make_matmul(p, a, b, alpha, beta); });
+  const auto a_numbers = static_cast<size_t>(p.k * cached.copied_a);
+  const auto b_numbers = static_cast<size_t>(p.k * cached.copied_b);
+  const size_t copied_bytes = (a_numbers + b_numbers) * sizeof(float);
+  char* scratch = nullptr;
+  if (copied_bytes + cached.scratchpad_bytes > 0)
+    scratch = static_cast<char*>(thread_scratch(cached.scratchpad_bytes + copied_bytes));
+  auto* const copies = reinterpret_cast<float*>(scratch);
+  if (cached.copied_a > 0) {
+    copy_rows(a.data, p.k, p.m, a.col_stride, copies, cached.copied_a);
+    a.data = copies;
+  }
+  if (cached.copied_b > 0) {
+    copy_rows(b.data, p.k, p.n, b.row_stride, copies + a_numbers, cached.copied_b);
+    b.data = copies + a_numbers;
+  }
   cached.a.set_data_handle(const_cast<void*>(a.data));
   cached.b.set_data_handle(const_cast<void*>(b.data));
   cached.c.set_data_handle(p.c);
@@ -124,7 +196,7 @@ void gemm_onednn(const GemmProblem& p) {
     arguments[count++] = {DNNL_ARG_BIAS, cached.bias.get()};
   }
   if (cached.scratchpad_bytes > 0) {
-    cached.scratchpad.set_data_handle(thread_scratch(cached.scratchpad_bytes));
+    cached.scratchpad.set_data_handle(scratch + copied_bytes);
     arguments[count++] = {DNNL_ARG_SCRATCHPAD, cached.scratchpad.get()};
   }
   dnnl::stream& stream = onednn_stream();

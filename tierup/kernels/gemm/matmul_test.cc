@@ -106,6 +106,20 @@ TEST(Matmul, BlocksLargerThanOneTileAreSummedOverTheWholeDepth) {
 }
 
 // Tiers, exporters and callers with other batches lay matrices and rows out differently.
+// Rows whose beginnings are half a page or a page apart: they are copied where sgemm reads them
+// column by column.
+TEST(Matmul, RowsThatShareSetsOfTheCachesAreMultipliedRight) {
+  constexpr int64_t kDepth = 70;
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble}) {
+    const Tensor half = numbers({kDepth, 512}, dtype, 1);
+    const Tensor whole = numbers({kDepth, 1024}, dtype, 2);
+    expect_product(transpose(half, 0, 1), slice(whole, 1, 3, 80, 1));
+    expect_product(transpose(slice(whole, 1, 5, 75, 1), 0, 1), half);
+    expect_product(numbers({66, kDepth}, dtype, 3), half);
+    expect_product(transpose(half, 0, 1), numbers({kDepth, 67}, dtype, 4));
+  }
+}
+
 TEST(Matmul, SmallProductsHaveTheSameBitsHoweverTheMatrixLiesAndHoweverManyRowsThereAre) {
   for (const int64_t k : {1, 3, 15, 16, 20, 33, 300}) {
     for (const int64_t n : {1, 5, 16, 37}) {
