@@ -7,7 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tierup/archive/byte_sink.h"
+#include "tierup/archive/model_archive.h"
 #include "tierup/archive/safetensors.h"
+#include "tierup/archive/zip_writer.h"
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
@@ -417,6 +420,25 @@ TEST(CheckpointTest, OursComesBackAndBrokenOnesAreRefused) {
   EXPECT_NE(
       failure_of([&] { generator.set_state(std::string(5056, '\xff')); }).find("no generator"),
       std::string::npos);
+  fs::remove(path);
+}
+
+TEST(CheckpointTest, OneOfAnotherFileVersionIsRefused) {
+  const std::string path = ::testing::TempDir() + "tierup_checkpoint_version_test.pt";
+  const auto archive = archive::ModelArchive::open(kData / "checkpoint.pt");
+  archive::MemorySink sink;
+  archive::ZipWriter copy(sink);
+  for (const archive::ZipArchive::Entry& entry : archive->zip().entries()) {
+    if (entry.name.ends_with("/version")) {
+      copy.add(entry.name, "11\n");
+    } else {
+      copy.copy(archive->zip(), entry);
+    }
+  }
+  copy.finish();
+  std::ofstream(path, std::ios::binary) << sink.take();
+  EXPECT_NE(failure_of([&] { load_checkpoint(path); }).find("file format version 11"),
+            std::string::npos);
   fs::remove(path);
 }
 

@@ -72,8 +72,24 @@ class HigherOrderBuilder {
     return over_rows(graph(0), list(1), list(2), list(3));
   }
 
+  // (whether gradients are recorded, graph, operands...): no record reaches back through operands
+  // that are detached, and a run without gradients has no mode to set and restore.
+  Values with_grad_mode() {
+    expect_at_least(2);
+    const bool records = node_.inputs[0].value.integer != 0;
+    return inlined(1, [&](ir::Value* operand) {
+      const bool is_tensor = operand->type()->is(TypeKind::kTensor);
+      return records || !is_tensor ? operand : op("aten::detach", {operand});
+    });
+  }
+
   // A graph among the arguments at `position`, its operands after it, inline.
   Values inlined(size_t position) {
+    return inlined(position, [](ir::Value* operand) { return operand; });
+  }
+
+  template <typename Change>
+  Values inlined(size_t position, Change&& change) {
     require(node_.inputs.size() > position, ErrorCode::kCorruptArchive,
             "a wrapper without its graph");
     Values operands;
@@ -88,6 +104,7 @@ class HigherOrderBuilder {
       }
     }
     operands.resize(std::min(operands.size(), graph(position).inputs.size()));
+    std::ranges::transform(operands, operands.begin(), change);
     return builder_.inline_graph(graph(position), operands);
   }
 
@@ -328,7 +345,7 @@ bool build_higher_order(GraphBuilder& builder, std::string_view name, const Node
   } else if (name == "scan") {
     results = higher.scan();
   } else if (name == "wrap_with_set_grad_enabled") {
-    results = higher.inlined(1);
+    results = higher.with_grad_mode();
   } else if (name == "wrap_with_autocast") {
     std::optional<Values> made = higher.autocast();
     if (!made) return false;

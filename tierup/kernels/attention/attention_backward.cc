@@ -46,6 +46,11 @@ Tensor summed_heads(const Tensor& gradient, const Tensor& keys) {
   return sum(reshape(gradient, grouped), IntVector{2}, false, std::nullopt);
 }
 
+// As PyTorch's kernel lays its results: heads innermost but one, so that joining them is a view.
+Tensor with_heads_inside(const Tensor& gradient, ScalarType dtype) {
+  return transpose(contiguous(transpose(to_dtype(gradient, dtype), 1, 2)), 1, 2);
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const Tensor& query,
@@ -91,9 +96,9 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const 
                       {Operand(weights),
                        Operand(pointwise({Body::kSub}, {Operand(of_weights), Operand(row_sums)}))}),
             factor);
-  return {to_dtype(matmul(of_scores, k), query.dtype()),
-          to_dtype(summed_heads(matmul(turned(of_scores), q), key), key.dtype()),
-          to_dtype(summed_heads(matmul(turned(weights), g), value), value.dtype())};
+  return {with_heads_inside(matmul(of_scores, k), query.dtype()),
+          with_heads_inside(summed_heads(matmul(turned(of_scores), q), key), key.dtype()),
+          with_heads_inside(summed_heads(matmul(turned(weights), g), value), value.dtype())};
 }
 
 }  // namespace tierup::kernels
