@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "tierup/kernels/net/panel.h"
@@ -81,31 +80,33 @@ TIERUP_INLINE void change_sums(Sums<kRows, kVectors>& sums, const Change& change
   });
 }
 
-// Finishes `rows` rows of sums that lie side by side, each of so many vectors, and stores them. In
-// memory, not in registers: the steps are compiled once then, not for each height and width.
-[[gnu::noinline]] void finish_stored(float* sums, int rows, int vectors, const Finish& finish,
-                                     const float* bias, float* target, int64_t stride) {
-  const int width = vectors * kVectorFloats;
-  const auto add_to_rows = [&](const float* added, int64_t apart) {
-    for (int r = 0; r < rows; ++r) {
-      float* row = sums + r * width;
-      for (int v = 0; v < width; v += kVectorFloats)
-        store_vector(row + v, load_vector(row + v) + load_vector(added + r * apart + v));
-    }
-  };
-  add_to_rows(bias, 0);
-  for (const StoreStep& step : finish.steps) {
-    if (step.kind == StoreStep::Kind::kSum) {
-      add_to_rows(target, stride);
+// Takes the steps on `rows` rows of sums with their bias, which lie side by side, each of so many
+// vectors, and stores them. In memory, not in registers: the steps are compiled once then, not for
+// each height and width. The last step is done on the way to the target.
+[[gnu::noinline]] void finish_stored(float* sums, int rows, int vectors,
+                                     std::span<const StoreStep> steps, float* target,
+                                     int64_t stride) {
+  const int64_t width = int64_t{vectors} * kVectorFloats;
+  for (; !steps.empty(); steps = steps.subspan(1)) {
+    float* to = steps.size() == 1 ? target : sums;
+    const int64_t apart = steps.size() == 1 ? stride : width;
+    // change(sum, row, column)
+    const auto each = [&](const auto& change) TIERUP_INLINED {
+      for (int r = 0; r < rows; ++r) {
+        const float* row = sums + r * width;
+        for (int64_t v = 0; v < width; v += kVectorFloats)
+          store_vector(to + r * apart + v, change(load_vector(row + v), r, v));
+      }
+    };
+    if (steps[0].kind == StoreStep::Kind::kSum) {
+      each([&](LaneVector x, int r, int64_t v)
+               TIERUP_INLINED { return x + load_vector(target + r * stride + v); });
     } else {
-      with_step(step, [&](const auto& change) TIERUP_INLINED {
-        for (int i = 0; i < rows * width; i += kVectorFloats)
-          store_vector(sums + i, change(load_vector(sums + i)));
+      with_step(steps[0], [&](const auto& change) TIERUP_INLINED {
+        each([&](LaneVector x, int, int64_t) TIERUP_INLINED { return change(x); });
       });
     }
   }
-  for (int r = 0; r < rows; ++r)
-    std::memcpy(target + r * stride, sums + r * width, static_cast<size_t>(width) * sizeof(float));
 }
 
 // One step of the depth.
@@ -220,8 +221,11 @@ void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int col
     return;
   }
   alignas(64) float stored[kRows * kVectors * kVectorFloats];
+  const float* bias = p.finish.bias + column;
+  change_sums<kRows, kVectors>(
+      sums, [&](LaneVector sum, int, int v) TIERUP_INLINED { return sum + load_vector(bias + v); });
   store_sums<kRows, kVectors>(sums, stored, kVectors * kVectorFloats);
-  finish_stored(stored, kRows, kVectors, p.finish, p.finish.bias + column, target, p.c_stride);
+  finish_stored(stored, kRows, kVectors, p.finish.steps, target, p.c_stride);
 }
 
 using MultiplyRows = void (*)(const PanelProduct&, const Ask&, int64_t, int);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tierup/base/machine.h"
 #include "tierup/base/piece_queue.h"
 #include "tierup/kernels/net/panel_packing.h"
 #include "tierup/kernels/simd/instruction_set.h"
@@ -29,9 +30,27 @@ int64_t evenly_shared(int64_t row_parts, int64_t channel_parts, int64_t rows, in
   return row_parts;
 }
 
-// What is left to do once all rows are gathered.
+// Whether rows so many floats apart meet in a first-level cache, which has as many places for lines
+// a page apart as it has pages: fewer than there are rows at hand, and asked for beside them.
+bool rows_meet(int64_t stride) {
+  constexpr int64_t kPage = 4096;
+  constexpr int64_t kRows = int64_t{6} + 6;
+  return stride * static_cast<int64_t>(sizeof(float)) % kPage == 0 &&
+         cache_sizes().first_level / kPage < kRows;
+}
+
+// From row to row, once all are gathered.
+int64_t gathered_stride(const PanelConvolution& p) {
+  return rows_meet(p.depth()) ? p.depth() + kPanelGrain : p.depth();
+}
+
+// What is left to do then.
 PanelConvolution of_gathered_rows(const PanelConvolution& p) {
-  return {1, 1, p.rows(), p.depth(), 1, p.rows(), p.out_channels, 1, 1, 1, 1, 1, 1, 0, 0};
+  PanelConvolution rows{1, 1, p.rows(), p.depth(), 1, p.rows(), p.out_channels, 1, 1,
+                        1, 1, 1,        1,         0, 0};
+  rows.panel = p.panel;
+  rows.row_stride = gathered_stride(p);
+  return rows;
 }
 
 // Zeros for what lies outside.
@@ -59,7 +78,7 @@ void gather_all_rows(const PanelConvolution& p, const float* source, float* rows
       const int64_t x = row % p.out_width;
       gather_window(p, source + image * p.height * p.width * p.in_channels,
                     y * p.stride_y - p.pad_top, x * p.stride_x - p.pad_left,
-                    rows + row * p.depth());
+                    rows + row * gathered_stride(p));
     }
   });
 }
@@ -67,14 +86,28 @@ void gather_all_rows(const PanelConvolution& p, const float* source, float* rows
 // Calls pack(first channel, width, place) for each panel of the weights.
 template <typename Pack>
 void for_panels(const PanelConvolution& problem, float* packed, const Pack& pack) {
-  const int64_t floats = problem.depth() * kPanelChannels;
-  pack_panels(panel_count(problem.out_channels), floats, [&](int64_t panel) {
-    const int64_t first = panel * kPanelChannels;
-    pack(first, panel_width(problem.out_channels, first), packed + first * problem.depth());
+  const int64_t most = problem.panel;
+  const int64_t count = panel_count(most, problem.out_channels);
+  pack_panels(count, problem.depth() * most, [&](int64_t panel) {
+    const int64_t first = panel * most;
+    pack(first, panel_width(most, problem.out_channels, first), packed + first * problem.depth());
   });
 }
 
 }  // namespace
+
+bool convolution_gathers_first(const PanelConvolution& p) {
+  constexpr int64_t kMostNumbers = int64_t{1} << 18;
+  constexpr int64_t kLeastChannels = 4 * kPanelChannels;
+  if (p.is_planar) return false;
+  if (convolution_reads_rows(p)) {
+    const int64_t bytes = p.source_count() * static_cast<int64_t>(sizeof(float));
+    return p.row_stride == 0 && p.out_channels >= kLeastChannels && rows_meet(p.depth()) &&
+           2 * bytes <= cache_sizes().last_level;  // Else the copy costs more than it saves.
+  }
+  return p.kernel_height * p.kernel_width == 1 ||
+         (p.rows() * p.depth() <= kMostNumbers && p.out_channels >= kLeastChannels);
+}
 
 int64_t gathered_count(const PanelConvolution& problem, int64_t rows) {
   if (convolution_reads_rows(problem)) return 0;
@@ -128,7 +161,7 @@ void pack_product_weight(const PanelConvolution& problem, const float* weight, i
 ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
   if (convolution_gathers_first(problem)) {
     ConvolutionPlan plan = plan_convolution(of_gathered_rows(problem), threads);
-    plan.gathered = problem.rows() * problem.depth();
+    plan.gathered = problem.rows() * gathered_stride(problem);
     return plan;
   }
   constexpr int64_t kPartsOfThread = 8;
@@ -136,7 +169,7 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
   constexpr int64_t kMostRows = 192;
   ConvolutionPlan plan;
   const int64_t rows = problem.rows();
-  const int64_t panels = panel_count(problem.out_channels);
+  const int64_t panels = panel_count(kPanelChannels, problem.out_channels);
   const int64_t wanted = threads > 1 ? threads * kPartsOfThread : 1;
   plan.row_parts = std::clamp(std::min(wanted, rows / kLeastRows), parts_of(rows, kMostRows), rows);
   // One part more than the others have keeps all others waiting.
@@ -169,7 +202,7 @@ void run_convolution(const PanelConvolution& problem, const ConvolutionPlan& pla
                            scratch);
   }
   const ConvolutionPartFn run = part_function();
-  const int64_t panels = panel_count(problem.out_channels);
+  const int64_t panels = panel_count(kPanelChannels, problem.out_channels);
   parallel_pieces(plan.parts(), plan.workers, [&](int64_t i, int64_t worker) {
     const int64_t row_part = plan.by_channels ? i % plan.row_parts : i / plan.channel_parts;
     const int64_t channel_part = plan.by_channels ? i / plan.row_parts : i % plan.channel_parts;

@@ -1,6 +1,6 @@
 // Convolution as a product of rows and packed panels, over channels that lie innermost.
 //
-// A row is what one result's window reads, gathered block by block into the cache; a panel is 64
+// A row is what one result's window reads, gathered block by block into the cache; a panel is some
 // output channels. The work is cut into pieces of some rows and some channels, which threads take
 // as they get to them: a thread whose core is slower for a while does less. The next panel is asked
 // for while one is multiplied, since weights come from memory in a large net.
@@ -11,6 +11,7 @@
 
 #include "tierup/kernels/net/panel.h"
 #include "tierup/kernels/net/store_step.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
 
@@ -22,6 +23,8 @@ struct PanelConvolution {
   int64_t dilation_y, dilation_x;
   int64_t pad_top, pad_left;
   bool is_planar = false;  // The source's points lie innermost, not its channels.
+  int64_t panel = panel_channels(instruction_set());  // How the weights are packed.
+  int64_t row_stride = 0;  // Floats from row to row that is read where it is; 0: in_channels.
 
   int64_t rows() const { return batch * out_height * out_width; }
   int64_t depth() const { return kernel_height * kernel_width * in_channels; }
@@ -65,15 +68,9 @@ constexpr bool convolution_reads_rows(const PanelConvolution& p) {
 }
 
 // Whether all rows are gathered before any is multiplied: where they are small beside what many
-// panels do with them, and with windows of one point, which have nothing twice. Rows that lie there
-// are multiplied in fewer parts.
-constexpr bool convolution_gathers_first(const PanelConvolution& p) {
-  constexpr int64_t kMostNumbers = int64_t{1} << 18;
-  constexpr int64_t kLeastChannels = 4 * kPanelChannels;
-  if (p.is_planar || convolution_reads_rows(p)) return false;
-  return p.kernel_height * p.kernel_width == 1 ||
-         (p.rows() * p.depth() <= kMostNumbers && p.out_channels >= kLeastChannels);
-}
+// panels do with them, with windows of one point, which have nothing twice, and where rows that lie
+// there would meet in the cache. Gathered rows are multiplied in fewer parts.
+bool convolution_gathers_first(const PanelConvolution& p);
 
 // How much of a row is multiplied at a time at most.
 constexpr int64_t convolution_part_depth(const PanelConvolution& p) {

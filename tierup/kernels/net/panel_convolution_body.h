@@ -107,9 +107,9 @@ class ConvolutionRunner {
     const bool is_there = convolution_reads_rows(p_);
     PanelProduct product{};
     product.a = gathered_;
-    product.a_stride = p_.in_channels;
+    product.a_stride = p_.row_stride > 0 ? p_.row_stride : p_.in_channels;
     if (is_there) {
-      product.a = part_.source + part_.first_row * p_.in_channels + from;
+      product.a = part_.source + part_.first_row * product.a_stride + from;
     } else if (p_.is_planar) {
       product.a_stride = convolution_apart(rows_);
       gather_columns(from, to);
@@ -121,9 +121,9 @@ class ConvolutionRunner {
     product.sums_stride = sums_stride();
     product.c_stride = is_last ? p_.out_channels : sums_stride();
     if (is_last) product.finish.steps = part_.steps;
-    for (int64_t column = 0; column < channels_; column += kPanelChannels) {
+    for (int64_t column = 0; column < channels_; column += p_.panel) {
       const int64_t channel = part_.first_channel + column;
-      product.width = static_cast<int>(panel_width(p_.out_channels, channel));
+      product.width = static_cast<int>(panel_width(p_.panel, p_.out_channels, channel));
       product.b = weights_at(from, channel);
       product.ahead = reinterpret_cast<const char*>(next_weights(from, to, column));
       product.ahead_bytes = product.depth * product.width * 4;
@@ -166,11 +166,12 @@ class ConvolutionRunner {
   int64_t sums_stride() const { return (channels_ + kPanelGrain - 1) / kPanelGrain * kPanelGrain; }
 
   const float* weights_at(int64_t from, int64_t channel) const {
-    return part_.weights + channel * depth_ + from * panel_width(p_.out_channels, channel);
+    return part_.weights + channel * depth_ +
+           from * panel_width(p_.panel, p_.out_channels, channel);
   }
   // The panel after the one at hand; at the end, the first one of the next channels.
   const float* next_weights(int64_t from, int64_t to, int64_t column) const {
-    column += kPanelChannels;
+    column += p_.panel;
     if (column < channels_) return weights_at(from, part_.first_channel + column);
     if (to < depth_) return weights_at(to, part_.first_channel);
     return weights_at(0, part_.last_channel < p_.out_channels ? part_.last_channel : 0);

@@ -138,6 +138,24 @@ Case planar(Case c) {
   return c;
 }
 
+// A page apart, where first-level caches have few places: such rows are gathered with gaps.
+TEST_P(PanelConvolutionOn, RowsAPageApartGiveWhatWindowsGive) {
+  for (const PanelConvolution& p :
+       {PanelConvolution{1, 1, 13, 1024, 1, 13, 272, 1, 1, 1, 1, 1, 1, 0, 0},
+        PanelConvolution{1, 1, 7, 2048, 1, 7, 256, 1, 1, 1, 1, 1, 1, 0, 0},
+        PanelConvolution{1, 4, 4, 256, 3, 3, 256, 2, 2, 1, 1, 1, 1, 0, 0},
+        PanelConvolution{1, 5, 5, 1024, 3, 3, 32, 1, 1, 2, 2, 1, 1, 0, 0}}) {
+    const Case c = case_of(p);
+    for (const int threads : {1, 3}) {
+      const std::vector<float> got = run(c, {}, threads);
+      for (size_t i = 0; i < got.size(); ++i) {
+        const auto at = static_cast<int64_t>(i);
+        ASSERT_NEAR(got[i], window_sum(c, at / p.out_channels, at % p.out_channels), 1e-3) << at;
+      }
+    }
+  }
+}
+
 TEST_P(PanelConvolutionOn, PlanesGiveWhatPointsGive) {
   // batch, height, width, in; out height, width, channels; kernel; stride; dilation; padding
   const std::vector<PanelConvolution> problems{
@@ -258,6 +276,19 @@ TEST_P(PanelConvolutionOn, MatricesPackAlikeHoweverTheyLie) {
 }
 
 // As a division by six gives it, zeros of both signs too.
+// A net's kernels take weights that were packed for those of another level.
+TEST_P(PanelConvolutionOn, PanelsOfEachLevelGiveTheSameBits) {
+  for (const int64_t channels : {16, 70, 128}) {
+    for (const int64_t side : {1, 3}) {  // Read where they lie, and gathered.
+      Case c = case_of({1, 9, 7, 200, 9, 7, channels, side, side, 1, 1, 1, 1, side / 2, side / 2});
+      c.problem.panel = panel_channels(InstructionSet::kAvx512);
+      const std::vector<float> wide = run(c, {{StoreStep::Kind::kSwish}}, 2);
+      c.problem.panel = panel_channels(InstructionSet::kAvx2);
+      EXPECT_EQ(run(c, {{StoreStep::Kind::kSwish}}, 2), wide) << channels << " " << side;
+    }
+  }
+}
+
 TEST_P(PanelConvolutionOn, HardswishIsRoundedAsByDivision) {
   Case c = case_of({1, 60, 70, 1, 60, 70, 16, 1, 1, 1, 1, 1, 1, 0, 0});
   for (float& x : c.source) x *= 8;
