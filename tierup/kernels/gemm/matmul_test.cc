@@ -105,7 +105,6 @@ TEST(Matmul, BlocksLargerThanOneTileAreSummedOverTheWholeDepth) {
                  numbers({300, 210}, ScalarType::kFloat, 2));
 }
 
-// Tiers, exporters and callers with other batches lay matrices and rows out differently.
 // Rows whose beginnings are half a page or a page apart: they are copied where sgemm reads them
 // column by column.
 TEST(Matmul, RowsThatShareSetsOfTheCachesAreMultipliedRight) {
@@ -120,6 +119,7 @@ TEST(Matmul, RowsThatShareSetsOfTheCachesAreMultipliedRight) {
   }
 }
 
+// Tiers, exporters and callers with other batches lay matrices and rows out differently.
 TEST(Matmul, SmallProductsHaveTheSameBitsHoweverTheMatrixLiesAndHoweverManyRowsThereAre) {
   for (const int64_t k : {1, 3, 15, 16, 20, 33, 300}) {
     for (const int64_t n : {1, 5, 16, 37}) {

@@ -275,7 +275,6 @@ TEST_P(PanelConvolutionOn, MatricesPackAlikeHoweverTheyLie) {
   }
 }
 
-// As a division by six gives it, zeros of both signs too.
 // A net's kernels take weights that were packed for those of another level.
 TEST_P(PanelConvolutionOn, PanelsOfEachLevelGiveTheSameBits) {
   for (const int64_t channels : {16, 70, 128}) {
@@ -289,6 +288,7 @@ TEST_P(PanelConvolutionOn, PanelsOfEachLevelGiveTheSameBits) {
   }
 }
 
+// As a division by six gives it, zeros of both signs too.
 TEST_P(PanelConvolutionOn, HardswishIsRoundedAsByDivision) {
   Case c = case_of({1, 60, 70, 1, 60, 70, 16, 1, 1, 1, 1, 1, 1, 0, 0});
   for (float& x : c.source) x *= 8;

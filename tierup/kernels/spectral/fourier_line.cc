@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "tierup/base/interrupt.h"
+#include "tierup/kernels/spectral/line_bundle.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
 namespace {
 
 constexpr int64_t kPlainLength = int64_t{1} << 18;
-// A chirp costs about as much as KissFFT's loop over a prime of this size.
-constexpr int64_t kPlainPrime = 61;
 constexpr int64_t kBlock = 65536;  // Numbers between two questions whether to stop.
 
 int64_t largest_prime_factor(int64_t n) {

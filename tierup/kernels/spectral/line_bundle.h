@@ -10,6 +10,10 @@
 
 namespace tierup::kernels {
 
+// The largest prime factor of a line that is transformed by its factors. A chirp costs about as
+// much as KissFFT's loop over a prime of this size.
+inline constexpr int64_t kPlainPrime = 61;
+
 struct RootOfUnity {
   double re;
   double im;

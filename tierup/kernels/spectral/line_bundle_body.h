@@ -9,7 +9,6 @@ namespace {
 
 using Real = Vec<double>;
 constexpr int64_t kNumber = 2 * Real::kLanes;  // Doubles of one number of all lanes.
-constexpr int64_t kMostFactor = 61;
 
 struct Complex {
   Real re;
@@ -122,7 +121,7 @@ inline void any_pass(const BundlePass& pass, int64_t stride, const double* from,
   const int64_t near = stride * kNumber;
   for (int64_t group = 0; group < pass.groups; ++group) {
     for (int64_t i = 0; i < stride; ++i, from += kNumber, to += kNumber) {
-      Complex a[kMostFactor];
+      Complex a[kPlainPrime];
       for (int64_t k = 0; k < radix; ++k) a[k] = Complex::load(from + k * far);
       for (int64_t k = 0; k < radix; ++k) {
         Complex sum = a[0];
