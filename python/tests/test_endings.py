@@ -1,10 +1,13 @@
 """Runs that outlast what they belong to: their executor, their thread, the process that forked, the interpreter."""
 
 import array
+import asyncio
 import concurrent.futures
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 from conftest import ROOT
@@ -122,6 +125,26 @@ def test_an_event_loop_closed_as_a_run_ends_is_no_failure():
     runs._core, runs._pending = Ended("a", "b"), {0: (None, None), 1: (None, None)}
     runs._wake()
     assert not runs._pending  # Its futures would keep the loop.
+
+
+def test_a_cancelled_run_keeps_no_loop_that_was_closed_before_its_end():
+    class Endless:
+        def _is_quick(self):
+            return False
+
+        def _start(self, *_):
+            pass
+
+    async def cancelled():
+        _runs.run_async(Endless(), (), {}).cancel()
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(cancelled())
+    loop.close()
+    kept = weakref.ref(loop)
+    del loop
+    gc.collect()
+    assert kept() is None
 
 
 def test_runs_in_the_background_hold_nothing_of_pythons_for_their_end():

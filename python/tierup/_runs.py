@@ -62,6 +62,7 @@ class _Runs:
         return future.set_running_or_notify_cancel()
 
     def start(self, executor, future, args, kwargs, time_limit):
+        """The run's ticket, and the token that stops it."""
         ticket, token = next(_tickets), _core.CancellationToken()
         self._pending[ticket] = (future, token)
         try:
@@ -70,7 +71,7 @@ class _Runs:
             token.cancel()  # A signal's exception may come when the run is under way.
             self._pending.pop(ticket, None)
             raise
-        return token
+        return ticket, token
 
     def cancel_all(self) -> None:
         for _, token in list(self._pending.values()):
@@ -110,8 +111,15 @@ class LoopRuns(_Runs):
         if executor._is_quick():  # It ends sooner than a thread would begin.
             _run_here(future, executor, args, kwargs, time_limit)
             return future
-        token = self.start(executor, future, args, kwargs, time_limit)
-        future.add_done_callback(lambda done: token.cancel() if done.cancelled() else None)
+        ticket, token = self.start(executor, future, args, kwargs, time_limit)
+
+        def stop(done) -> None:
+            if done.cancelled():
+                token.cancel()
+                # It would keep the loop, and with it a result that arrives after the loop's last turn.
+                self._pending.pop(ticket, None)
+
+        future.add_done_callback(stop)
         return future
 
 
@@ -144,7 +152,7 @@ def submit(executor, args, kwargs, time_limit=None):
     from ._futures import RunFuture
 
     future = RunFuture()
-    token = _by_thread.start(executor, future, args, kwargs, time_limit)
+    _, token = _by_thread.start(executor, future, args, kwargs, time_limit)
     future.add_done_callback(lambda done: token.cancel() if done.cancelled() else None)
     return future
 
