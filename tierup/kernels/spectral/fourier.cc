@@ -55,25 +55,40 @@ int64_t count_points(const Tensor& self, const IntVector& dims) {
   return points;
 }
 
+// Those from `begin` to before `end`.
+struct Places {
+  int64_t begin;
+  int64_t end;
+};
+
 // Lines of one length along a dimension, so many at a time as lanes of a register hold.
 class BundledLines {
  public:
-  BundledLines(const LaneLoop& loop, int64_t grain, const BundlePlan& plan)
-      : loop_(loop), grain_(grain), plan_(plan) {}
+  BundledLines(const LaneLoop& loop, const BundlePlan& plan)
+      : loop_(loop), plan_(plan), grain_(grain_of(plan)) {}
 
-  // load(pointers, buffer) puts a line into its lane of a buffer, and store(pointers, buffer) takes
-  // it out of the one that work(buffer, other) returns. Numbers of a lane are `lanes()` apart.
+  // load(pointers, places, buffer) puts these places of a line into its lane of a buffer, and
+  // store(pointers, places, buffer) takes them out of the one that work(buffer, other) returns.
+  // Doubles of a lane are `lanes()` apart.
   template <typename Load, typename Work, typename Store>
-  void run(const Load& load, const Work& work, const Store& store) const {
+  void run(int64_t loaded, const Load& load, const Work& work, int64_t stored,
+           const Store& store) const {
     loop_.run_ranges(grain_, [&](const auto& each) {
       const Lane<double> first(plan_.buffer_size());
       const Lane<double> second(plan_.buffer_size());
       std::fill_n(first.data(), plan_.buffer_size(), 0.0);  // Lanes without a line, too.
       std::vector<LaneLoop::Pointers> lines;
+      const auto for_each_line = [&](int64_t count, double* buffer, const auto& body) {
+        for (int64_t begin = 0; begin < count; begin += kBlock) {
+          const Places places{begin, std::min(begin + kBlock, count)};
+          for (size_t lane = 0; lane < lines.size(); ++lane) {
+            body(lines[lane], places, buffer + lane);
+          }
+        }
+      };
       const auto finish = [&] {
-        for (size_t lane = 0; lane < lines.size(); ++lane) load(lines[lane], first.data() + lane);
-        double* result = work(first.data(), second.data());
-        for (size_t lane = 0; lane < lines.size(); ++lane) store(lines[lane], result + lane);
+        for_each_line(loaded, first.data(), load);
+        for_each_line(stored, work(first.data(), second.data()), store);
         lines.clear();
       };
       each([&](const LaneLoop::Pointers& line) {
@@ -85,90 +100,148 @@ class BundledLines {
   }
 
  private:
+  // So many places of all lanes are near by when the next line's come.
+  static constexpr int64_t kBlock = 32;
+
+  // Whole bundles, of some eight thousand numbers.
+  static int64_t grain_of(const BundlePlan& plan) {
+    const int64_t bundles = std::max<int64_t>(1, 16384 / plan.buffer_size());
+    return bundles * plan.lanes();
+  }
+
   const LaneLoop& loop_;
-  int64_t grain_;
   const BundlePlan& plan_;
+  int64_t grain_;
 };
 
-// Reads and writes a line of elements some bytes apart.
+// Elements of a line some bytes apart, in a lane of a buffer of complex numbers.
+struct Line {
+  char* data;
+  int64_t step;
+  int64_t lanes;
+
+  template <typename T>
+  T& element(int64_t i) const {
+    return *reinterpret_cast<T*>(data + i * step);
+  }
+  double* number(double* buffer, int64_t i) const { return buffer + 2 * lanes * i; }
+};
+
 template <typename C>
-void load_numbers(const char* from, int64_t step, int64_t count, int64_t lanes, double* to) {
-  for (int64_t i = 0; i < count; ++i, from += step, to += 2 * lanes) {
-    const C value = *reinterpret_cast<const C*>(from);
+void load_numbers(const Line& line, Places places, double* buffer) {
+  for (int64_t i = places.begin; i < places.end; ++i) {
+    const C value = line.element<C>(i);
+    double* to = line.number(buffer, i);
     to[0] = static_cast<double>(value.real());
-    to[lanes] = static_cast<double>(value.imag());
+    to[line.lanes] = static_cast<double>(value.imag());
   }
 }
 template <typename C>
-void store_numbers(const double* from, int64_t lanes, int64_t count, double scale, int64_t step,
-                   char* to) {
-  for (int64_t i = 0; i < count; ++i, from += 2 * lanes, to += step) {
-    *reinterpret_cast<C*>(to) = static_cast<C>(complex128(from[0], from[lanes]) / scale);
+void store_numbers(const Line& line, Places places, double factor, const double* buffer) {
+  using R = typename C::value_type;
+  for (int64_t i = places.begin; i < places.end; ++i) {
+    const double* from = buffer + 2 * line.lanes * i;
+    line.element<C>(i) =
+        C(static_cast<R>(factor * from[0]), static_cast<R>(factor * from[line.lanes]));
   }
 }
+// Real numbers are `apart` in the buffer: alone, or in pairs.
 template <typename R>
-void load_reals(const char* from, int64_t step, int64_t count, int64_t lanes, double* to) {
-  for (int64_t i = 0; i < count; ++i, from += step, to += lanes)
-    *to = static_cast<double>(*reinterpret_cast<const R*>(from));
+void load_reals(const Line& line, Places places, int64_t apart, double* buffer) {
+  for (int64_t i = places.begin; i < places.end; ++i)
+    buffer[i * apart] = static_cast<double>(line.element<R>(i));
 }
 template <typename R>
-void store_reals(const double* from, int64_t lanes, int64_t count, double scale, int64_t step,
-                 char* to) {
-  for (int64_t i = 0; i < count; ++i, from += lanes, to += step)
-    *reinterpret_cast<R*>(to) = static_cast<R>(*from / scale);
+void store_reals(const Line& line, Places places, int64_t apart, double factor,
+                 const double* buffer) {
+  for (int64_t i = places.begin; i < places.end; ++i)
+    line.element<R>(i) = static_cast<R>(factor * buffer[i * apart]);
 }
 
 template <typename C>
 void bundle_complex(const LaneLoop& loop, int64_t n, bool forward, double scale) {
-  const BundlePlan plan(n, !forward);
-  BundledLines(loop, grain_of(n), plan)
-      .run([&](const LaneLoop::Pointers& line,
-               double* to) { load_numbers<C>(line[0], loop.step(0), n, plan.lanes(), to); },
-           [&](double* buffer, double* other) { return plan.transform(buffer, other); },
-           [&](const LaneLoop::Pointers& line, const double* from) {
-             store_numbers<C>(from, plan.lanes(), n, scale, loop.step(1), line[1]);
-           });
-}
-
-// Of 2n real numbers, by n complex ones.
-template <typename R>
-void bundle_real(const LaneLoop& loop, int64_t n, double scale) {
-  const BundlePlan plan(n, false);
-  BundledLines(loop, grain_of(2 * n), plan)
-      .run([&](const LaneLoop::Pointers& line,
-               double* to) { load_reals<R>(line[0], loop.step(0), 2 * n, plan.lanes(), to); },
-           [&](double* buffer, double* other) {
-             double* pairs = plan.transform(buffer, other);
-             double* spectrum = pairs == buffer ? other : buffer;
-             plan.to_half_spectrum(pairs, spectrum);
-             return spectrum;
-           },
-           [&](const LaneLoop::Pointers& line, const double* from) {
-             store_numbers<std::complex<R>>(from, plan.lanes(), n + 1, scale, loop.step(1),
-                                            line[1]);
-           });
-}
-
-// To 2n real numbers. The first and last of the half spectrum count as real.
-template <typename R>
-void bundle_to_real(const LaneLoop& loop, int64_t n, double scale) {
-  const BundlePlan plan(n, true);
-  BundledLines(loop, grain_of(2 * n), plan)
+  const auto plan = BundlePlan::of(n, !forward);
+  const auto line = [&](const LaneLoop::Pointers& from, size_t operand) {
+    return Line{from[operand], loop.step(operand), plan->lanes()};
+  };
+  BundledLines(loop, *plan)
       .run(
-          [&](const LaneLoop::Pointers& line, double* to) {
-            const int64_t lanes = plan.lanes();
-            load_numbers<std::complex<R>>(line[0], loop.step(0), n + 1, lanes, to);
-            to[lanes] = 0;
-            to[2 * n * lanes + lanes] = 0;
+          n,
+          [&](const LaneLoop::Pointers& at, Places places, double* to) {
+            load_numbers<C>(line(at, 0), places, to);
           },
-          [&](double* buffer, double* other) {
-            plan.from_half_spectrum(buffer, other);
-            return plan.transform(other, buffer);
-          },
-          [&](const LaneLoop::Pointers& line, const double* from) {
-            store_reals<R>(from, plan.lanes(), 2 * n, scale, loop.step(1), line[1]);
+          [&](double* buffer, double* other) { return plan->transform(buffer, other); }, n,
+          [&](const LaneLoop::Pointers& at, Places places, const double* from) {
+            store_numbers<C>(line(at, 1), places, 1 / scale, from);
           });
 }
+
+// The half spectrum of n real numbers: an even n by half as many complex ones.
+template <typename R>
+void bundle_real(const LaneLoop& loop, int64_t n, double scale) {
+  const bool halved = n % 2 == 0;
+  const auto plan = BundlePlan::of(halved ? n / 2 : n, false);
+  const int64_t lanes = plan->lanes();
+  BundledLines(loop, *plan)
+      .run(
+          n,
+          [&](const LaneLoop::Pointers& at, Places places, double* to) {
+            const Line line{at[0], loop.step(0), lanes};
+            load_reals<R>(line, places, halved ? lanes : 2 * lanes, to);
+            for (int64_t i = places.begin; !halved && i < places.end; ++i)
+              line.number(to, i)[lanes] = 0;
+          },
+          [&](double* buffer, double* other) {
+            double* numbers = plan->transform(buffer, other);
+            if (!halved) return numbers;
+            double* spectrum = numbers == buffer ? other : buffer;
+            plan->to_half_spectrum(numbers, spectrum);
+            return spectrum;
+          },
+          n / 2 + 1,
+          [&](const LaneLoop::Pointers& at, Places places, const double* from) {
+            store_numbers<std::complex<R>>({at[1], loop.step(1), lanes}, places, 1 / scale, from);
+          });
+}
+
+// To n real numbers from a half spectrum, whose first number counts as real, as its last does where
+// n is even.
+template <typename R>
+void bundle_to_real(const LaneLoop& loop, int64_t n, double scale) {
+  const bool halved = n % 2 == 0;
+  const auto plan = BundlePlan::of(halved ? n / 2 : n, true);
+  const int64_t lanes = plan->lanes();
+  const auto load = [&](const LaneLoop::Pointers& at, Places places, double* to) {
+    const Line line{at[0], loop.step(0), lanes};
+    load_numbers<std::complex<R>>(line, places, to);
+    for (int64_t i = places.begin; i < places.end; ++i) {
+      double* number = line.number(to, i);
+      if (i == 0 || 2 * i == n) {
+        number[lanes] = 0;
+      } else if (!halved) {  // The other half is the conjugate.
+        double* mirrored = line.number(to, n - i);
+        mirrored[0] = number[0];
+        mirrored[lanes] = -number[lanes];
+      }
+    }
+  };
+  BundledLines(loop, *plan)
+      .run(
+          n / 2 + 1, load,
+          [&](double* buffer, double* other) {
+            if (!halved) return plan->transform(buffer, other);
+            plan->from_half_spectrum(buffer, other);
+            return plan->transform(other, buffer);
+          },
+          n,
+          [&](const LaneLoop::Pointers& at, Places places, const double* from) {
+            const Line line{at[1], loop.step(1), lanes};
+            store_reals<R>(line, places, halved ? lanes : 2 * lanes, 1 / scale, from);
+          });
+}
+
+// Whether real lines of n numbers are bundled, in either direction.
+bool takes_real(int64_t n) { return BundlePlan::takes(n % 2 == 0 ? n / 2 : n); }
 
 // One complex transform along d, divided by `scale`. `from` and `to` may be the same tensor.
 template <typename C>
@@ -201,7 +274,7 @@ void transform_real(const Tensor& from, const Tensor& to, int64_t d, double scal
   const int64_t n = from.sizes()[d];
   const bool halved = n % 2 == 0 && FourierLine::is_plain(n / 2);
   const LaneLoop loop(from.sizes(), d, {&from, &to});
-  if (n % 2 == 0 && BundlePlan::takes(n / 2)) return bundle_real<R>(loop, n / 2, scale);
+  if (takes_real(n)) return bundle_real<R>(loop, n, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const kissfft<double> half(static_cast<size_t>(halved ? n / 2 : 1), false);
     const auto line = halved ? nullptr : FourierLine::make(n, false);
@@ -234,7 +307,7 @@ void transform_to_real(const Tensor& from, const Tensor& to, int64_t d, double s
   using C = std::complex<R>;
   const int64_t n = to.sizes()[d];
   const LaneLoop loop(to.sizes(), d, {&from, &to});
-  if (n % 2 == 0 && BundlePlan::takes(n / 2)) return bundle_to_real<R>(loop, n / 2, scale);
+  if (takes_real(n)) return bundle_to_real<R>(loop, n, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const auto line = FourierLine::make(n, true);
     const Lane<complex128> in(n);

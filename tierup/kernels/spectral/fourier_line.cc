@@ -131,7 +131,7 @@ class ChirpLine final : public FourierLine {
  public:
   ChirpLine(int64_t n, bool inverse)
       : n_(n),
-        m_(padded_length(2 * n - 1)),
+        m_(chirp_length(n)),
         line_(make(m_, false)),
         chirp_(n),
         spectrum_(m_),
@@ -162,17 +162,6 @@ class ChirpLine final : public FourierLine {
   }
 
  private:
-  // The first of the lengths 2^k, 3 * 2^k, 5 * 2^k, 9 * 2^k and 15 * 2^k that is enough.
-  static int64_t padded_length(int64_t enough) {
-    int64_t best = std::numeric_limits<int64_t>::max();
-    for (const int64_t odd : {1, 3, 5, 9, 15}) {
-      int64_t length = odd;
-      while (length < enough) length *= 2;
-      best = std::min(best, length);
-    }
-    return best;
-  }
-
   int64_t n_;
   int64_t m_;
   std::unique_ptr<FourierLine> line_;
@@ -186,6 +175,17 @@ class ChirpLine final : public FourierLine {
 
 bool FourierLine::is_plain(int64_t n) {
   return n <= kPlainLength && largest_prime_factor(n) <= kPlainPrime;
+}
+
+// The first of the lengths 2^k, 3 * 2^k, 5 * 2^k, 9 * 2^k and 15 * 2^k that is enough.
+int64_t FourierLine::chirp_length(int64_t n) {
+  int64_t best = std::numeric_limits<int64_t>::max();
+  for (const int64_t odd : {1, 3, 5, 9, 15}) {
+    int64_t length = odd;
+    while (length < 2 * n - 1) length *= 2;
+    best = std::min(best, length);
+  }
+  return best;
 }
 
 std::unique_ptr<FourierLine> FourierLine::make(int64_t n, bool inverse) {

@@ -19,6 +19,9 @@ class FourierLine {
   static std::unique_ptr<FourierLine> make(int64_t n, bool inverse);
   // Whether KissFFT does such a line alone.
   static bool is_plain(int64_t n);
+  // The length of the lines by which n numbers are convolved with their chirp: at least 2n - 1,
+  // with small factors only.
+  static int64_t chirp_length(int64_t n);
 
   virtual ~FourierLine() = default;
   FourierLine(const FourierLine&) = delete;

@@ -1,6 +1,8 @@
 #include "tierup/kernels/spectral/line_bundle.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 #include <utility>
 
@@ -36,33 +38,82 @@ const BundleKernels& bundle_kernels() {
 
 }  // namespace
 
+std::shared_ptr<const BundlePlan> BundlePlan::of(int64_t n, bool inverse) {
+  constexpr size_t kKept = 8;
+  thread_local std::vector<std::shared_ptr<const BundlePlan>> latest;
+  auto found = std::find_if(latest.begin(), latest.end(), [&](const auto& plan) {
+    return plan->n_ == n && plan->inverse_ == inverse && &plan->kernels_ == &bundle_kernels();
+  });
+  if (found == latest.end()) {
+    latest.push_back(std::make_shared<const BundlePlan>(n, inverse));
+    found = latest.end() - 1;
+  }
+  std::rotate(latest.begin(), found, found + 1);
+  if (latest.size() > kKept) latest.pop_back();
+  return latest.front();
+}
+
 BundlePlan::BundlePlan(int64_t n, bool inverse)
     : n_(n), inverse_(inverse), kernels_(bundle_kernels()) {
-  int64_t left = n;
-  for (const int64_t radix : factors_of(n)) {
+  if (FourierLine::is_plain(n)) {
+    add_passes();
+  } else {
+    chirp_ = chirp();
+  }
+  for (int64_t k = 0; k <= n; ++k) turns_.push_back(root_of_unity(k, 2 * n, inverse));
+}
+
+void BundlePlan::add_passes() {
+  int64_t left = n_;
+  for (const int64_t radix : factors_of(n_)) {
     const int64_t groups = left / radix;
     Roots roots;
     for (int64_t group = 1; group < groups; ++group) {
       for (int64_t k = 1; k < radix; ++k) {
-        roots.twiddles.push_back(root_of_unity(k * group, left, inverse));
+        roots.twiddles.push_back(root_of_unity(k * group, left, inverse_));
       }
     }
     for (int64_t k = 0; !has_formula(radix) && k < radix; ++k) {
-      roots.of_radix.push_back(root_of_unity(k, radix, inverse));
+      roots.of_radix.push_back(root_of_unity(k, radix, inverse_));
     }
     passes_.push_back({radix, groups, roots.twiddles.data(), roots.of_radix.data()});
     roots_.push_back(std::move(roots));  // Which leaves the numbers where they are.
     left = groups;
   }
-  for (int64_t k = 0; k <= n; ++k) turns_.push_back(root_of_unity(k, 2 * n, inverse));
+}
+
+BundlePlan::Chirp BundlePlan::chirp() const {
+  const int64_t steps = FourierLine::chirp_length(n_);
+  Chirp chirp;
+  chirp.longer = std::make_unique<const BundlePlan>(steps, false);
+  for (int64_t k = 0; k < n_; ++k) chirp.factors.push_back(root_of_unity(k * k, 2 * n_, inverse_));
+  // What a line is convolved with, as the only one of a bundle. The divisor is the transform
+  // back's.
+  const int64_t lanes = kernels_.lanes;
+  std::vector<double> first(static_cast<size_t>(2 * steps * lanes));
+  std::vector<double> second(first.size());
+  const double scale = 1 / static_cast<double>(steps);
+  for (int64_t k = 1 - n_; k < n_; ++k) {
+    double* number = first.data() + 2 * lanes * ((k + steps) % steps);
+    const RootOfUnity factor = chirp.factors[static_cast<size_t>(std::abs(k))];
+    number[0] = factor.re * scale;
+    number[lanes] = -factor.im * scale;
+  }
+  const double* spectrum = chirp.longer->transform(first.data(), second.data());
+  for (int64_t k = 0; k < steps; ++k, spectrum += 2 * lanes) {
+    chirp.spectrum.push_back({spectrum[0], spectrum[lanes]});
+  }
+  return chirp;
 }
 
 bool BundlePlan::takes(int64_t n) {
-  const int64_t buffer = 2 * n * bundle_kernels().lanes * static_cast<int64_t>(sizeof(double));
-  return 2 * buffer <= cache_sizes().second_level && FourierLine::is_plain(n);
+  const int64_t steps = FourierLine::is_plain(n) ? n : FourierLine::chirp_length(n);
+  const int64_t buffer = 2 * steps * bundle_kernels().lanes * static_cast<int64_t>(sizeof(double));
+  return 2 * buffer <= cache_sizes().second_level;
 }
 
 double* BundlePlan::transform(double* from, double* other) const {
+  if (chirp_.longer) return convolve(from, other);
   int64_t stride = 1;
   for (const BundlePass& pass : passes_) {
     kernels_.pass(pass, inverse_, stride, from, other);
@@ -70,6 +121,18 @@ double* BundlePlan::transform(double* from, double* other) const {
     std::swap(from, other);
   }
   return from;
+}
+
+double* BundlePlan::convolve(double* from, double* other) const {
+  const int64_t numbers = steps();
+  kernels_.multiply(chirp_.factors.data(), n_, false, false, from, from);
+  std::fill(from + 2 * n_ * lanes(), from + 2 * numbers * lanes(), 0.0);
+  double* there = chirp_.longer->transform(from, other);
+  // Back by the same line: the inverse is the conjugate of the conjugate's transform.
+  kernels_.multiply(chirp_.spectrum.data(), numbers, false, true, there, there);
+  double* back = chirp_.longer->transform(there, there == from ? other : from);
+  kernels_.multiply(chirp_.factors.data(), n_, true, false, back, back);
+  return back;
 }
 
 }  // namespace tierup::kernels

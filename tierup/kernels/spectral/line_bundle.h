@@ -2,10 +2,13 @@
 //
 // Lanes do not know of one another, so that a line comes out the same whatever it is bundled with.
 // The work is done by passes over two buffers (Stockham's way: no order has to be restored), one
-// pass for each factor of the length. A buffer holds numbers as [place][real, imaginary][lane].
+// pass for each factor of the length. A length with a large prime factor is a convolution with a
+// chirp (Bluestein; see fourier_line.h), by passes of a length that has none. A buffer holds
+// numbers as [place][real, imaginary][lane].
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tierup::kernels {
@@ -40,22 +43,28 @@ struct BundleKernels {
   // n + 1 numbers of a half spectrum become what the inverse transform makes n pairs of.
   void (*from_half_spectrum)(const RootOfUnity* turns, int64_t n, const double* spectrum,
                              double* pairs);
+  // n numbers, each times its own factor. Of the numbers, or of the products, come the conjugates
+  // where that is asked for.
+  void (*multiply)(const RootOfUnity* factors, int64_t n, bool of_conjugates, bool conjugated,
+                   const double* from, double* to);
 };
 
 const BundleKernels& bundle_kernels_base();
 const BundleKernels& bundle_kernels_avx2();
 const BundleKernels& bundle_kernels_avx512();
 
-// What all bundles of one length and direction share.
+// What all bundles of one length and direction share. Thread-safe.
 class BundlePlan {
  public:
+  // Each thread keeps the few that it used last: angles take as long as transforms.
+  static std::shared_ptr<const BundlePlan> of(int64_t n, bool inverse);
   BundlePlan(int64_t n, bool inverse);
-  // Whether lines of n numbers are bundled: of small factors, and near enough in the caches.
+  // Whether lines of n numbers are bundled: their buffers are near enough in the caches.
   static bool takes(int64_t n);
 
   int64_t lanes() const { return kernels_.lanes; }
   // Doubles of a buffer, which has place for n + 1 numbers.
-  int64_t buffer_size() const { return 2 * (n_ + 1) * kernels_.lanes; }
+  int64_t buffer_size() const { return 2 * (steps() + 1) * kernels_.lanes; }
 
   // From one buffer, by way of both, to the one that it returns.
   double* transform(double* from, double* other) const;
@@ -71,12 +80,24 @@ class BundlePlan {
     std::vector<RootOfUnity> twiddles;
     std::vector<RootOfUnity> of_radix;
   };
+  struct Chirp {
+    std::unique_ptr<const BundlePlan> longer;
+    std::vector<RootOfUnity> factors;   // Of the n numbers.
+    std::vector<RootOfUnity> spectrum;  // Of what the longer line is convolved with.
+  };
+
+  void add_passes();
+  Chirp chirp() const;
+  double* convolve(double* from, double* other) const;
+  // Numbers of the line that is transformed by passes.
+  int64_t steps() const { return chirp_.longer ? chirp_.longer->n_ : n_; }
 
   int64_t n_;
   bool inverse_;
   const BundleKernels& kernels_;
   std::vector<Roots> roots_;  // Of each pass.
   std::vector<BundlePass> passes_;
+  Chirp chirp_;  // In place of passes.
   std::vector<RootOfUnity> turns_;
 };
 

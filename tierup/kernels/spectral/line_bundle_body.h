@@ -114,23 +114,42 @@ void known_pass(const BundlePass& pass, int64_t stride, const double* from, doub
   }
 }
 
-// By the definition.
+// Odd primes, by the definition: numbers that are as far from either end share their factors but
+// for the sign of the imaginary part, and so do results.
 inline void any_pass(const BundlePass& pass, int64_t stride, const double* from, double* to) {
   const int64_t radix = pass.radix;
+  const int64_t half = radix / 2;
   const int64_t far = stride * pass.groups * kNumber;
   const int64_t near = stride * kNumber;
   for (int64_t group = 0; group < pass.groups; ++group) {
+    const RootOfUnity* twiddles = group == 0 ? nullptr : pass.twiddles + (group - 1) * (radix - 1);
+    const auto put = [&](int64_t k, Complex number, double* at) {
+      (group == 0 ? number : number.turned(twiddles[k - 1])).store(at + k * near);
+    };
     for (int64_t i = 0; i < stride; ++i, from += kNumber, to += kNumber) {
-      Complex a[kPlainPrime];
-      for (int64_t k = 0; k < radix; ++k) a[k] = Complex::load(from + k * far);
-      for (int64_t k = 0; k < radix; ++k) {
-        Complex sum = a[0];
-        for (int64_t j = 1, power = k; j < radix; ++j, power = (power + k) % radix) {
-          sum = sum + a[j].turned(pass.roots[power]);
+      Complex even[kPlainPrime / 2 + 1];
+      Complex odd[kPlainPrime / 2 + 1];
+      const Complex first = Complex::load(from);
+      Complex sum = first;
+      for (int64_t j = 1; j <= half; ++j) {
+        const Complex a = Complex::load(from + j * far);
+        const Complex b = Complex::load(from + (radix - j) * far);
+        even[j] = a + b;
+        odd[j] = a - b;
+        sum = sum + even[j];
+      }
+      sum.store(to);
+      for (int64_t k = 1; k <= half; ++k) {
+        Complex middle = first;
+        Complex side = odd[1].times(Real(pass.roots[k].im));
+        middle = middle.plus(pass.roots[k].re, even[1]);
+        for (int64_t j = 2, power = 2 * k % radix; j <= half; ++j, power = (power + k) % radix) {
+          middle = middle.plus(pass.roots[power].re, even[j]);
+          side = side.plus(pass.roots[power].im, odd[j]);
         }
-        const bool turns = group > 0 && k > 0;
-        if (turns) sum = sum.turned(pass.twiddles[(group - 1) * (radix - 1) + k - 1]);
-        sum.store(to + k * near);
+        side = side.quarter<true>();
+        put(k, middle + side, to);
+        put(radix - k, middle - side, to);
       }
     }
     to += (radix - 1) * near;
@@ -172,7 +191,23 @@ void from_half_spectrum(const RootOfUnity* turns, int64_t n, const double* spect
   }
 }
 
-constexpr BundleKernels kBundles{Real::kLanes, run, to_half_spectrum, from_half_spectrum};
+template <bool kOfConjugates, bool kConjugated>
+void multiply_all(const RootOfUnity* factors, int64_t n, const double* from, double* to) {
+  for (int64_t k = 0; k < n; ++k) {
+    const Complex number = Complex::load(from + k * kNumber);
+    const Complex product = (kOfConjugates ? number.conjugate() : number).turned(factors[k]);
+    (kConjugated ? product.conjugate() : product).store(to + k * kNumber);
+  }
+}
+
+void multiply(const RootOfUnity* factors, int64_t n, bool of_conjugates, bool conjugated,
+              const double* from, double* to) {
+  if (of_conjugates) return multiply_all<true, false>(factors, n, from, to);
+  if (conjugated) return multiply_all<false, true>(factors, n, from, to);
+  return multiply_all<false, false>(factors, n, from, to);
+}
+
+constexpr BundleKernels kBundles{Real::kLanes, run, to_half_spectrum, from_half_spectrum, multiply};
 
 }  // namespace
 }  // namespace tierup::kernels::TIERUP_SIMD
