@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/gemm_block.h"
@@ -185,6 +186,10 @@ constexpr int64_t kMaxOwnRowsWork = int64_t{1} << 16;
 // Multiplications of a matrix in a batch that take no longer than those of a library (measured).
 constexpr int64_t kMaxSmallWork = 4096;
 
+bool is_small_work(int64_t m, int64_t k, int64_t n) {
+  return m * n * k <= kMaxSmallWork && k * n <= kMaxSmallMatrix;
+}
+
 // Whether rows one by one are faster than tiles of rows (measured): tiles copy the matrix first,
 // rows turn one that lies column by column each time anew.
 bool is_better_by_rows(const GemmProblem& p) {
@@ -267,9 +272,28 @@ void gemm_by_rows(const GemmProblem& p) {
   }
 }
 
+bool is_product_alone(const GemmProblem& p) {
+  return p.bias == nullptr && p.alpha.to_double() == 1 && p.beta.to_double() == 0;
+}
+
+// In a batch, a single row or column is one, too.
 bool is_small(const GemmProblem& p) {
-  return is_small_product(p.m, p.k, p.n) && (p.b.row_stride == 1 || p.b.col_stride == 1) &&
-         p.bias == nullptr && p.alpha.to_double() == 1 && p.beta.to_double() == 0;
+  const int64_t least = p.batch == 1 ? 2 : 1;
+  return p.m >= least && p.n >= least && is_small_work(p.m, p.k, p.n) &&
+         (p.b.row_stride == 1 || p.b.col_stride == 1) && is_product_alone(p);
+}
+
+// Of a single column as the row that it is, so that lanes stand side by side.
+GemmProblem turned_columns(const GemmProblem& p) {
+  if (p.n > 1 || p.m == 1 || p.c_row_stride != 1 || (p.a.row_stride != 1 && p.a.col_stride != 1)) {
+    return p;
+  }
+  GemmProblem row = p;
+  std::swap(row.m, row.n);
+  row.a = {p.b.data, p.b.batch_stride, p.b.col_stride, p.b.row_stride};
+  row.b = {p.a.data, p.a.batch_stride, p.a.col_stride, p.a.row_stride};
+  row.c_row_stride = p.m;
+  return row;
 }
 
 void gemm_small(const GemmProblem& p) {
@@ -281,6 +305,23 @@ void gemm_small(const GemmProblem& p) {
          static_cast<const float*>(p.b.data) + begin * p.b.batch_stride, p.b.batch_stride,
          p.b.row_stride, p.b.col_stride, static_cast<float*>(p.c) + begin * p.c_batch_stride,
          p.c_batch_stride, p.c_row_stride});
+  });
+}
+
+// Of each pair of lines one sum, and sums side by side.
+bool is_dots(const GemmProblem& p) {
+  return p.batch > 1 && p.m == 1 && p.n == 1 && p.c_batch_stride == 1 && is_product_alone(p) &&
+         (p.k == 1 || (p.a.col_stride == 1 && p.b.row_stride == 1));
+}
+
+void gemm_dots(const GemmProblem& p) {
+  const int64_t grain = std::max<int64_t>(1, kMaxOwnRowsWork / p.k);
+  const auto* x = static_cast<const float*>(p.a.data);
+  const auto* y = static_cast<const float*>(p.b.data);
+  parallel_for(0, p.batch, grain, [&](int64_t begin, int64_t end) {
+    block_kernels().dots_f32({end - begin, p.k, x + begin * p.a.batch_stride, p.a.batch_stride,
+                              y + begin * p.b.batch_stride, p.b.batch_stride,
+                              static_cast<float*>(p.c) + begin});
   });
 }
 
@@ -351,7 +392,7 @@ bool is_row_work(int64_t rows, int64_t k, int64_t n) {
 }
 
 bool is_small_product(int64_t m, int64_t k, int64_t n) {
-  return m > 1 && n > 1 && m * n * k <= kMaxSmallWork && k * n <= kMaxSmallMatrix;
+  return m > 1 && n > 1 && is_small_work(m, k, n);
 }
 
 bool is_fast_matrix(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride) {
@@ -372,7 +413,10 @@ void multiply(const GemmProblem& problem) {
     if constexpr (!std::is_same_v<T, bool>) {
       if (problem.k == 0) return gemm_without_depth<T>(problem);
       if constexpr (std::is_same_v<T, float>) {
-        if (is_small(problem)) return gemm_small(problem);
+        if (is_dots(problem)) return gemm_dots(problem);
+        if (const GemmProblem turned = turned_columns(problem); is_small(turned)) {
+          return gemm_small(turned);
+        }
         if (is_by_rows(problem)) {
           return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }

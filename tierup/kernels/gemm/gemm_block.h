@@ -69,6 +69,18 @@ struct GemmTurn {
 };
 using GemmTurnFn = void (*)(const GemmTurn& turn);
 
+// out[i] = the sum of x[i][p] * y[i][p] for `count` pairs of lines of k numbers, which lie in one
+// piece each.
+struct GemmDots {
+  int64_t count, k;
+  const float* x;
+  int64_t x_line;
+  const float* y;
+  int64_t y_line;
+  float* out;
+};
+using GemmDotsFn = void (*)(const GemmDots& dots);
+
 inline constexpr int64_t kGemmBlockRows = 96;
 inline constexpr int64_t kGemmBlockCols = 192;
 inline constexpr int64_t kGemmBlockDepth = 256;
@@ -85,6 +97,7 @@ struct GemmBlockKernels {
   GemmSmallFn small_f32;
   GemmPanelFn panel_f32;
   GemmTurnFn turn_f32;
+  GemmDotsFn dots_f32;
 };
 
 GemmBlockKernels gemm_block_base();

@@ -253,7 +253,8 @@ constexpr GemmBlockKernels kKernels{&run_block<float, float>,
                                     &run_row_f32,
                                     &run_small_f32,
                                     &run_panel_f32,
-                                    &turn_matrix};
+                                    &turn_matrix,
+                                    &run_dots_f32};
 
 }  // namespace
 }  // namespace tierup::kernels

@@ -97,6 +97,32 @@ inline void sum_rows(const GemmRow& row, int64_t columns) {
   for (int64_t j = 0; row.bias != nullptr && j < columns; ++j) row.out[j] += row.bias[j];
 }
 
+// A vector of sums, of lines that each stand in one piece: squares of both sides are transposed in
+// registers.
+inline void run_dots_f32(const GemmDots& dots) {
+  for (int64_t first = 0; first < dots.count; first += kVectorFloats) {
+    const int64_t left = dots.count - first;
+    const int64_t count = left < kVectorFloats ? left : kVectorFloats;
+    const float* x = dots.x + first * dots.x_line;
+    const float* y = dots.y + first * dots.y_line;
+    FloatVector sum{};
+    for (int64_t p = 0; p < dots.k; p += kVectorFloats) {
+      const int64_t depth = dots.k - p < kVectorFloats ? dots.k - p : kVectorFloats;
+      FloatVector left_square[kVectorFloats];
+      FloatVector right_square[kVectorFloats];
+      for (int64_t i = 0; i < kVectorFloats; ++i) {
+        const int64_t line = i < count ? i : 0;
+        left_square[i] = load_part(x + line * dots.x_line + p, depth);
+        right_square[i] = load_part(y + line * dots.y_line + p, depth);
+      }
+      transpose(left_square);
+      transpose(right_square);
+      for (int64_t i = 0; i < depth; ++i) sum = multiply_add(left_square[i], right_square[i], sum);
+    }
+    store_part(dots.out + first, count, sum);
+  }
+}
+
 inline void run_row_f32(const GemmRow& row) {
   constexpr int64_t kNearFloats = int64_t{1} << 16;  // What the nearer caches hold of B.
   constexpr int kWide = kVectorFloats == 4 ? 8 : kRowPanel / kVectorFloats;  // In registers.

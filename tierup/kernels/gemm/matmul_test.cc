@@ -196,6 +196,27 @@ TEST(Matmul, SmallMatricesOfABatchHaveTheSameBits) {
   }
 }
 
+TEST(Matmul, SingleRowsColumnsAndSumsOfABatchHaveTheBitsOfEachAlone) {
+  constexpr int64_t kCount = 37;
+  for (const auto [m, n] : {std::pair{1, 1}, {1, 5}, {1, 33}, {5, 1}, {33, 1}}) {
+    for (const int64_t k : {1, 4, 16, 17, 65, 300}) {
+      if (m * n > 1 && !is_row_work(kCount * m, k, n)) continue;  // A library's.
+      const Tensor a = fractions({kCount, m, k});
+      const Tensor b = fractions({kCount, k, n});
+      const auto turned = [](const Tensor& x) {
+        return transpose(clone(transpose(x, 1, 2), MemoryFormat::kContiguous), 1, 2);
+      };
+      const Tensor all = bmm(a, b);
+      EXPECT_EQ(bits_of(bmm(turned(a), b)), bits_of(all)) << m << "x" << k << "x" << n;
+      EXPECT_EQ(bits_of(bmm(a, turned(b))), bits_of(all)) << m << "x" << k << "x" << n;
+      for (int64_t at = 0; at < kCount; ++at) {
+        EXPECT_EQ(bits_of(mm(select(a, 0, at), select(b, 0, at))), bits_of(select(all, 0, at)))
+            << m << "x" << k << "x" << n;
+      }
+    }
+  }
+}
+
 TEST(Matmul, BatchDimensionsBroadcast) {
   const Tensor a = numbers({2, 1, 3, 4}, ScalarType::kFloat, 0);
   const Tensor b = numbers({5, 4, 2}, ScalarType::kFloat, 1);
