@@ -109,6 +109,7 @@ void turn_square(size_t width, char* to, int64_t to_step, const char* from, int6
 // two. False, with nothing done, where that is not so.
 bool copy_turned(const Tensor& dst, const Tensor& src) {
   constexpr int64_t kSide = 64;  // A square's lines fill cache lines and stay in the near cache.
+  constexpr int64_t kNarrow = 4;  // Squares of fewer lines are not worth finding.
   const int64_t to_dim = dense_dim(dst);
   const int64_t from_dim = dense_dim(src);
   if (dst.dtype() != src.dtype() || to_dim < 0 || from_dim < 0 || to_dim == from_dim ||
@@ -117,6 +118,7 @@ bool copy_turned(const Tensor& dst, const Tensor& src) {
   }
   const int64_t rows = dst.sizes()[to_dim];
   const int64_t columns = dst.sizes()[from_dim];
+  if (std::min(rows, columns) < kNarrow) return false;
   const int64_t row_tiles = (rows + kSide - 1) / kSide;
   const int64_t tiles = row_tiles * ((columns + kSide - 1) / kSide);
   const int64_t outer = dst.numel() / (rows * columns);

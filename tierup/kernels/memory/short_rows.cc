@@ -125,6 +125,13 @@ void spread_rows(char* to, int64_t step, const char* from, int64_t bytes, int64_
   struct Word {
     char bytes[kBytes];
   };
+  if (bytes == kBytes) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const Word word = word_at<Word>(from + row * kBytes);
+      std::memcpy(to + row * step, &word, kBytes);
+    }
+    return;
+  }
   for (int64_t row = 0; row < rows; ++row, to += step, from += bytes) {
     for (int64_t at = 0; at + kBytes < bytes; at += kBytes) {
       const Word word = word_at<Word>(from + at);

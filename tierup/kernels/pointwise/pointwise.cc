@@ -42,14 +42,16 @@ Scalar rounded_to(ScalarType type, const Scalar& value) {
   });
 }
 
-// Copies the first element of `block` (of `width` bytes) behind itself up to `count` elements.
-void replicate(char* block, size_t width, int64_t count) {
-  const size_t bytes = static_cast<size_t>(count) * width;
-  for (size_t done = width; done < bytes;) {
-    const size_t step = std::min(done, bytes - done);
-    std::memcpy(block + done, block, step);
-    done += step;
-  }
+// Copies the first element of `block`, of `width` bytes, behind itself up to `count` elements, and
+// up to the end of a piece.
+constexpr int64_t kPiece = 64;
+static_assert(kBlockBytes % kPiece == 0);
+void replicate(char* block, int64_t width, int64_t count) {
+  std::array<char, kPiece> piece;
+  for (int64_t at = 0; at < kPiece; at += width)
+    std::memcpy(piece.data() + at, block, static_cast<size_t>(width));
+  for (int64_t at = 0; at < width * count; at += kPiece)
+    std::memcpy(block + at, piece.data(), kPiece);
 }
 
 // How one operand gets into dense form.
@@ -115,7 +117,7 @@ void load_constants(const Job& job, char* const* pointers, const int64_t* stride
     } else {
       continue;
     }
-    replicate(buffers[k], static_cast<size_t>(source.width), filled);
+    replicate(buffers[k], source.width, filled);
     in[k] = buffers[k];
   }
 }

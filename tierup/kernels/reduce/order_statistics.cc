@@ -10,6 +10,7 @@
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
+#include "tierup/kernels/reduce/sorting.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -129,8 +130,16 @@ Interpolation parse_interpolation(std::string_view name) {
       name);
 }
 
+// Elements some bytes apart, the least first and NaNs last.
 template <typename T>
-T quantile_of_sorted(const std::vector<T>& sorted, int64_t count, T q, Interpolation mode) {
+struct SortedLane {
+  const char* first;
+  int64_t step;
+  T operator[](int64_t i) const { return *reinterpret_cast<const T*>(first + i * step); }
+};
+
+template <typename T>
+T quantile_of_sorted(const SortedLane<T>& sorted, int64_t count, T q, Interpolation mode) {
   const T rank = q * static_cast<T>(count - 1);
   T position = rank;
   switch (mode) {
@@ -156,14 +165,12 @@ void quantile_lanes(const Tensor& lanes, int64_t d, const Tensor& q, Interpolati
   const int64_t wanted_count = q.numel();
   const int64_t step = out.numel() / std::max<int64_t>(wanted_count, 1);
   int64_t lane_index = 0;
-  const LaneLoop loop(lanes.sizes(), d, {&lanes});
+  const Tensor in_order = std::get<0>(sort(lanes, d, false));
+  const LaneLoop loop(lanes.sizes(), d, {&in_order});
   loop.run(loop.lanes(), [&](const LaneLoop::Pointers& lane) {
-    std::vector<T> sorted = read_lane<T>(lane[0], count, loop.step(0));
-    const auto numbers =
-        std::partition(sorted.begin(), sorted.end(), [](T v) { return !std::isnan(v); });
-    const auto valid = static_cast<int64_t>(numbers - sorted.begin());
-    sort_asking(valid, std::less<>(),
-                [&](const auto& less) { std::sort(sorted.begin(), numbers, less); });
+    const SortedLane<T> sorted{lane[0], loop.step(0)};
+    int64_t valid = count;
+    while (valid > 0 && std::isnan(sorted[valid - 1])) --valid;
     const bool unusable = valid == 0 || (valid < count && !ignore_nan);
     for (int64_t i = 0; i < wanted_count; ++i) {
       out.data<T>()[i * step + lane_index] =

@@ -110,7 +110,7 @@ void sort_by_digits(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
 }
 
 // Of fewer elements, counting digits takes longer than comparing.
-constexpr int64_t kFewestByDigits = 256;
+constexpr int64_t kFewestByDigits = 96;
 
 template <typename T>
 void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {

@@ -10,6 +10,7 @@
 #include "tierup/kernels/memory/nan_order.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
 #include "tierup/kernels/reduce/searchsorted.h"
+#include "tierup/kernels/reduce/sorting.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -77,7 +78,10 @@ Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorte
         is_in_order = true;
       }
     }
-    if (!is_in_order) {
+    if (!is_in_order && width == 1) {
+      const Tensor indices = std::get<1>(sort(items, 0, false));
+      order.assign(indices.data<int64_t>(), indices.data<int64_t>() + count);
+    } else if (!is_in_order) {
       sort_asking(
           count,
           [&](int64_t a, int64_t b) {

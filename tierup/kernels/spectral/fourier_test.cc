@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(ManyNumbers, Lengths, testing::Values(3 << 18));
 // Several lines are transformed at once, a line to a lane.
 TEST(Fourier, ALineComesOutTheSameWhateverStandsBesideIt) {
   constexpr int64_t kLines = 11;
-  for (const int64_t n : {2, 14, 60, 100, 144, 400}) {
+  for (const int64_t n : {2, 14, 15, 60, 67, 100, 101, 134, 144, 400}) {
     const Tensor lines = view(signal(kLines * n, ScalarType::kFloat), {kLines, n});
     const Tensor half = fft_r2c(lines, {1}, 0, true);
     const Tensor whole = fft_c2c(to_dtype(lines, ScalarType::kComplexFloat), {1}, 0, false);

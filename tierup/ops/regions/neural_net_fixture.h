@@ -120,7 +120,9 @@ inline void expect_same_thrice(NeuralNet& object, std::vector<IValue> inputs) {
     ASSERT_EQ(next.size(), first.size());
     for (size_t r = 0; r < next.size(); ++r) expect_close(first[r], next[r]);
   }
-  EXPECT_EQ(object.net_count(), before + 1);
+  const std::vector<RefusedNet> refusals = object.refusals();
+  EXPECT_EQ(object.net_count(), before + 1)
+      << (refusals.empty() ? "not refused" : refusals.back().text());
 }
 inline void expect_same_thrice(NeuralNet& object, const Tensor& input) {
   expect_same_thrice(object, std::vector<IValue>{input});
