@@ -101,6 +101,12 @@ void Emitter::emit_kind(const Layer& layer) {
   }
 }
 
+bool Emitter::is_summed_up(const Layer& layer, int input) const {
+  const auto sum = summed_up(layer);
+  return sum != layer.epilogue.end() &&
+         root_[static_cast<size_t>(input)] == root_[static_cast<size_t>(sum->summand)];
+}
+
 // The operand's own place where that may be overwritten, and the summand is not part of it.
 Emitter::FinishedRows Emitter::finished_rows(const Layer& layer, const BufferLayout& source,
                                              bool may_overwrite) {
@@ -109,11 +115,8 @@ Emitter::FinishedRows Emitter::finished_rows(const Layer& layer, const BufferLay
   const auto sum = summed_up(layer);
   const bool has_summand = sum != layer.epilogue.end();
   if (has_summand) rows.summand = place_in(sum->summand, source.layout);
-  const auto is_summand = [&](int input) {
-    return has_summand &&
-           root_[static_cast<size_t>(input)] == root_[static_cast<size_t>(sum->summand)];
-  };
-  const bool is_read_too = std::any_of(layer.inputs.begin(), layer.inputs.end(), is_summand);
+  const bool is_read_too = std::ranges::any_of(
+      layer.inputs, [&](int input) { return is_summed_up(layer, input); });
   rows.target =
       is_read_too || !may_overwrite ? fresh(source.layout) : over(layer.inputs[0], source);
   if (!has_summand) rows.summand = rows.target;
@@ -184,7 +187,8 @@ void Emitter::binary(const Layer& layer) {
       layer.multiplies ? dnnl::algorithm::binary_mul : dnnl::algorithm::binary_add;
   const dnnl::binary::primitive_desc pd({algorithm, left.layout, right.layout, left.layout},
                                         user_scratchpad(), onednn_engine());
-  const BufferLayout target = is_apart ? over(a, left) : fresh(left.layout);
+  const bool may_go_over = is_apart && !is_summed_up(layer, a);
+  const BufferLayout target = may_go_over ? over(a, left) : fresh(left.layout);
   if (is_reference(pd) && is_plain(left.layout)) {
     const Body body = layer.multiplies ? Body::kMul : Body::kAdd;
     act(

@@ -62,6 +62,15 @@ TEST_P(NetOfReductions, of_all_numbers_keeps_its_dimensions) {
                      numbers({2, 3, 5, 4}, 8));
 }
 
+TEST_P(NetOfReductions, a_factor_that_is_added_to_the_product_is_not_overwritten) {
+  Line line;
+  const int y = some_channels(line, 6);
+  const int mean = reduced_by(line, "aten::mean.dim", y, {1, 2, 3}, true);
+  const int product = line.add("aten::mul.Tensor", {L::v(y), L::v(mean)});
+  const int sum = line.add("aten::add.Tensor", {L::v(product), L::v(y), L::c(1)});
+  expect_same_thrice(*line.make({sum}), numbers({2, 3, 9, 7}, 8));
+}
+
 // As in ConvNeXt V2: the size of each channel over the points of rows, and what is made of it.
 TEST_P(NetOfReductions, response_norms_of_rows) {
   const ThreadCountScope threads(2);
