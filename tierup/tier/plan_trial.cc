@@ -156,6 +156,10 @@ PlanTrial::Clock::duration PlanTrial::Turn::time() const {
   return Clock::now() - start_ - (kernels::time_for_spare_pages() - spare_pages_);
 }
 
+bool PlanTrial::Turn::is_look() const {
+  return entry_ != nullptr && entry_->verdict.load(std::memory_order_relaxed) != kOpen;
+}
+
 bool PlanTrial::Turn::finish(Clock::duration took) {
   if (entry_ == nullptr) return false;
   const int64_t time = std::max<int64_t>(took / std::chrono::nanoseconds(1), 1);

@@ -36,6 +36,9 @@ class PlanTrial {
   class Turn {
    public:
     Contender contender() const { return contender_; }
+    // Whether the call was measured although the trial of its sizes was decided: it looked whether
+    // that still holds.
+    bool is_look() const;
     // The call ended well. True if it decided the trial of its sizes.
     bool finish() { return finish(entry_ != nullptr ? time() : Clock::duration{}); }
     // The same for a call that took so long.

@@ -140,7 +140,11 @@ IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& c
   PlanTrial::Turn turn =
       plan->trial.begin(sized, operator_jobs_->load(std::memory_order_relaxed) == 0);
   IValue result = run_contender(turn.contender(), plan, call, sized);
-  if (turn.finish()) guarded([&] { after_verdict(plan, *sized); });
+  if (turn.finish()) {
+    guarded([&] { after_verdict(plan, *sized); });
+  } else if (turn.contender() == PlanTrial::Contender::kTier0 && turn.is_look()) {
+    guarded([&] { give_back_sources(plan); });
+  }
   return result;
 }
 

@@ -86,6 +86,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void after_verdict(const Ref<const InstalledPlan>& plan, const SizedPlan& sized);
   void try_variant(const Ref<const InstalledPlan>& best, PlanVariant variant);
   void withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result);
+  // By a job: of what the plan packed, whatever tier 0 has read again.
+  void give_back_sources(const Ref<const InstalledPlan>& plan);
   void plan_memory(const Ref<const InstalledPlan>& plan, SizedPlan* sized,
                    std::vector<runtime::BlockLife> lives);
   // Gives the arenas back once a release delay passed without a call.

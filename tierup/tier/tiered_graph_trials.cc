@@ -17,6 +17,7 @@
 #include <chrono>
 
 #include "tierup/base/error.h"
+#include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/tier/tiered_graph.h"
 
 namespace tierup::tier {
@@ -121,9 +122,21 @@ void TieredGraph::try_variant(const Ref<const InstalledPlan>& best, PlanVariant 
   });
 }
 
+void TieredGraph::give_back_sources(const Ref<const InstalledPlan>& plan) {
+  if (plan->holders.empty() || !kernels::has_left_pages()) return;
+  push_job(
+      [plan](TieredGraph&, const std::atomic<bool>& cancelled) {
+        if (cancelled.load() || plan->trial.always_won(Contender::kTier0)) return;
+        for (const ops::HoldsMemory* holder : plan->holders) holder->give_back_sources();
+      },
+      JobWeight::kLight);
+}
+
 void TieredGraph::withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result) {
   if (!plan.trial.always_won(Contender::kTier0)) {
     if (result.winner == Contender::kTier0) return;
+    // Tier 0 read the weights for its turns, and has no more for long.
+    for (const ops::HoldsMemory* holder : plan.holders) holder->give_back_sources();
     lost_trials_.store(0);
     try_cost_.store(0);
     return;

@@ -137,6 +137,7 @@ class SparePages {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (weights_.size() >= kMaxWeights) return false;
     Weight& weight = weights_[data];
+    set_left(weight, false);
     weight = {bytes, kReaders, weight.packed_forms + 1, false, true};
     count_.store(weights_.size(), std::memory_order_relaxed);
     return true;
@@ -146,7 +147,10 @@ class SparePages {
   void remove(const void* data) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = weights_.find(data);
-    if (found != weights_.end() && --found->second.packed_forms == 0) weights_.erase(found);
+    if (found != weights_.end() && --found->second.packed_forms == 0) {
+      set_left(found->second, false);
+      weights_.erase(found);
+    }
     count_.store(weights_.size(), std::memory_order_relaxed);
   }
 
@@ -165,7 +169,7 @@ class SparePages {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = weights_.find(data);
     if (found == weights_.end()) return 0;
-    found->second.was_left = leaves;
+    set_left(found->second, leaves);
     if (leaves) return 0;
     const size_t bytes = found->second.bytes;
     found->second.is_away = true;
@@ -178,10 +182,12 @@ class SparePages {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = weights_.find(data);
     if (found == weights_.end() || !found->second.was_left) return 0;
-    found->second.was_left = false;
+    set_left(found->second, false);
     found->second.is_away = true;
     return found->second.bytes;
   }
+
+  bool has_left() const { return left_.load(std::memory_order_relaxed) > 0; }
 
  private:
   struct Weight {
@@ -191,7 +197,13 @@ class SparePages {
     bool was_left = false;  // Readers brought its pages back.
     bool is_away = false;   // None brought them back since they were let go of.
   };
+  void set_left(Weight& weight, bool was_left) {
+    if (std::exchange(weight.was_left, was_left) == was_left) return;
+    left_.fetch_add(was_left ? 1 : -1, std::memory_order_relaxed);
+  }
+
   std::atomic<size_t> count_{0};
+  std::atomic<int64_t> left_{0};  // Weights that were.
   std::mutex mutex_;
   std::unordered_map<const void*, Weight> weights_;
 };
@@ -252,6 +264,8 @@ WeightReading::~WeightReading() {
 }
 
 std::chrono::nanoseconds time_for_spare_pages() { return spare_pages_time; }
+
+bool has_left_pages() { return SparePages::of_process().has_left(); }
 
 void give_back_left_pages(const Tensor& weight) {
   if (weight.storage()->owns_memory()) return;

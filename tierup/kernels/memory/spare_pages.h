@@ -6,8 +6,9 @@
 // them would bring all weights back, for good. So whoever reads a spare weight lets go of its pages
 // again, until it was read so often that it seems to be needed; but for those who do little with
 // it, whose call would take several times as long for it (a ResNet-18 over images of 32x32: 17 ms
-// instead of 6). What these leave goes when the job that made the packed form is done. When the
-// packed form goes, the weight is spare no longer: a plan that lost leaves tier 0 as it was.
+// instead of 6). What these leave goes when the job that made the packed form is done, and by a job
+// once the plan has won over tier 0. When the packed form goes, the weight is spare no longer: a
+// plan that lost leaves tier 0 as it was.
 //
 // Letting go and bringing back are no part of what a reader takes when the weight is its own: they
 // are timed, so that whoever compares calls can leave them out.
@@ -90,5 +91,7 @@ std::chrono::nanoseconds time_for_spare_pages();
 
 // Lets go of a weight's pages that readers left since they were let go of last. Any thread.
 void give_back_left_pages(const Tensor& weight);
+// Whether readers left pages of any weight of the process.
+bool has_left_pages();
 
 }  // namespace tierup::kernels

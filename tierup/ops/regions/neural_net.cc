@@ -141,7 +141,7 @@ bool NeuralNet::is_worth_compiling(const Newcomer& newcomer) const {
 
 void NeuralNet::compile_newcomer(Newcomer& newcomer, std::span<const IValue> inputs) {
   install(make_entry(newcomer.key, inputs, false));
-  give_back_left_weights();
+  give_back_sources();
   newcomers_.remove(newcomer);
 }
 

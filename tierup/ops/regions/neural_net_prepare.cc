@@ -207,7 +207,7 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Sizes& sizes, std::span<const 
   return refused;
 }
 
-void NeuralNet::give_back_left_weights() const {
+void NeuralNet::give_back_sources() const {
   for (const net::Op& op : program_.ops) {
     for (const net::Arg& arg : op.args) {
       if (!arg.is_value() && arg.constant.is_tensor())
@@ -226,7 +226,7 @@ bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
   if (entry == nullptr) {
     entry = make_entry(Sizes(inputs, threads), inputs, true);
     install(entry);
-    give_back_left_weights();
+    give_back_sources();
   }
   return entry->compiled != nullptr;
 }

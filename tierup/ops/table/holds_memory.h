@@ -10,6 +10,9 @@ class HoldsMemory {
   virtual ~HoldsMemory() = default;
   // Bytes of packed weights and of what is kept between calls. Thread-safe.
   virtual size_t held_bytes() const = 0;
+  // Lets go of the pages of a mapped file that what it packed was made of, where tier 0 has read
+  // them again. Takes milliseconds: for jobs. Thread-safe.
+  virtual void give_back_sources() const {}
 };
 
 }  // namespace tierup::ops
