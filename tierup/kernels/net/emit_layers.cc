@@ -41,8 +41,7 @@ constexpr int64_t kStepGrain = 16384;  // Numbers worth a thread.
 
 // The step of the epilogue that adds another value, if there is one.
 auto summed_up(const Layer& layer) {
-  return std::find_if(layer.epilogue.begin(), layer.epilogue.end(),
-                      [](const Epilogue& e) { return e.summand >= 0; });
+  return std::ranges::find_if(layer.epilogue, [](const Epilogue& e) { return e.summand >= 0; });
 }
 
 }  // namespace
@@ -115,8 +114,8 @@ Emitter::FinishedRows Emitter::finished_rows(const Layer& layer, const BufferLay
   const auto sum = summed_up(layer);
   const bool has_summand = sum != layer.epilogue.end();
   if (has_summand) rows.summand = place_in(sum->summand, source.layout);
-  const bool is_read_too = std::ranges::any_of(
-      layer.inputs, [&](int input) { return is_summed_up(layer, input); });
+  const bool is_read_too =
+      std::ranges::any_of(layer.inputs, [&](int input) { return is_summed_up(layer, input); });
   rows.target =
       is_read_too || !may_overwrite ? fresh(source.layout) : over(layer.inputs[0], source);
   if (!has_summand) rows.summand = rows.target;
