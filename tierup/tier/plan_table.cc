@@ -8,6 +8,10 @@ size_t InstalledPlan::held_bytes() const {
   return bytes;
 }
 
+void InstalledPlan::give_back_sources() const {
+  for (const ops::HoldsMemory* holder : holders) holder->give_back_sources();
+}
+
 PlanTable::Lookup PlanTable::find(std::span<const IValue> arguments,
                                   const ops::Policy& policy) const {
   Lookup result{};

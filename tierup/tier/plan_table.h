@@ -51,6 +51,8 @@ struct InstalledPlan final : public RefCounted, public UseMark {
 
   // What the plan packed, and the arenas it keeps.
   size_t held_bytes() const;
+  // HoldsMemory::give_back_sources of all that packed.
+  void give_back_sources() const;
 };
 
 // Of one table. The newest plan stays, whatever it holds.

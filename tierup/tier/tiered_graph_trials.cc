@@ -126,8 +126,8 @@ void TieredGraph::give_back_sources(const Ref<const InstalledPlan>& plan) {
   if (plan->holders.empty() || !kernels::has_left_pages()) return;
   push_job(
       [plan](TieredGraph&, const std::atomic<bool>& cancelled) {
-        if (cancelled.load() || plan->trial.always_won(Contender::kTier0)) return;
-        for (const ops::HoldsMemory* holder : plan->holders) holder->give_back_sources();
+        if (!cancelled.load() && !plan->trial.always_won(Contender::kTier0))
+          plan->give_back_sources();
       },
       JobWeight::kLight);
 }
@@ -136,7 +136,7 @@ void TieredGraph::withdraw_loser(const InstalledPlan& plan, const PlanTrial::Res
   if (!plan.trial.always_won(Contender::kTier0)) {
     if (result.winner == Contender::kTier0) return;
     // Tier 0 read the weights for its turns, and has no more for long.
-    for (const ops::HoldsMemory* holder : plan.holders) holder->give_back_sources();
+    plan.give_back_sources();
     lost_trials_.store(0);
     try_cost_.store(0);
     return;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <utility>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/gemm_block.h"
@@ -208,18 +207,19 @@ bool is_by_rows(const GemmProblem& p) {
   return (single || is_row_work(p.batch * p.m, p.k, p.n)) && are_rows(p);
 }
 
-// A column of results is the row that the transposed product makes.
+// A column of results is the row that the transposed product makes: lanes stand side by side then.
 bool is_column(const GemmProblem& p) {
-  return p.batch == 1 && p.n == 1 && p.c_row_stride == 1 && p.bias == nullptr &&
-         (p.b.row_stride == 1 || p.k == 1) && (p.a.row_stride == 1 || p.a.col_stride == 1);
+  return p.n == 1 && p.c_row_stride == 1 && p.bias == nullptr &&
+         (p.a.row_stride == 1 || p.a.col_stride == 1);
 }
 
 GemmProblem transposed_column(const GemmProblem& p) {
   GemmProblem row = p;
   row.m = 1;
   row.n = p.m;
-  row.a = {p.b.data, 0, p.k, 1};
-  row.b = {p.a.data, 0, p.a.col_stride, p.a.row_stride};
+  row.a = {p.b.data, p.b.batch_stride, p.b.col_stride, p.b.row_stride};
+  row.b = {p.a.data, p.a.batch_stride, p.a.col_stride, p.a.row_stride};
+  row.c_row_stride = row.n;
   return row;
 }
 
@@ -281,19 +281,6 @@ bool is_small(const GemmProblem& p) {
   const int64_t least = p.batch == 1 ? 2 : 1;
   return p.m >= least && p.n >= least && is_small_work(p.m, p.k, p.n) &&
          (p.b.row_stride == 1 || p.b.col_stride == 1) && is_product_alone(p);
-}
-
-// Of a single column as the row that it is, so that lanes stand side by side.
-GemmProblem turned_columns(const GemmProblem& p) {
-  if (p.n > 1 || p.m == 1 || p.c_row_stride != 1 || (p.a.row_stride != 1 && p.a.col_stride != 1)) {
-    return p;
-  }
-  GemmProblem row = p;
-  std::swap(row.m, row.n);
-  row.a = {p.b.data, p.b.batch_stride, p.b.col_stride, p.b.row_stride};
-  row.b = {p.a.data, p.a.batch_stride, p.a.col_stride, p.a.row_stride};
-  row.c_row_stride = p.m;
-  return row;
 }
 
 void gemm_small(const GemmProblem& p) {
@@ -414,13 +401,14 @@ void multiply(const GemmProblem& problem) {
       if (problem.k == 0) return gemm_without_depth<T>(problem);
       if constexpr (std::is_same_v<T, float>) {
         if (is_dots(problem)) return gemm_dots(problem);
-        if (const GemmProblem turned = turned_columns(problem); is_small(turned)) {
-          return gemm_small(turned);
-        }
+        const bool may_turn = is_column(problem);
+        const GemmProblem small = may_turn ? transposed_column(problem) : problem;
+        if (is_small(small)) return gemm_small(small);
         if (is_by_rows(problem)) {
           return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }
-        if (is_column(problem)) return gemm_by_rows(transposed_column(problem));
+        const bool is_dense = problem.b.row_stride == 1 || problem.k == 1;
+        if (may_turn && is_dense && problem.batch == 1) return gemm_by_rows(small);
         const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
         if (!is_little && is_fast(problem)) return gemm_onednn(problem);
       }

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/indexing/rearrange.h"
@@ -165,6 +165,18 @@ TEST(Matmul, PackedPanelsGiveARowTheSameBits) {
   }
 }
 
+// The products of a batch; expects the same bits wherever the matrices lie.
+Tensor bmm_of_any_layout(const Tensor& a, const Tensor& b) {
+  const auto turned = [](const Tensor& x) {
+    return transpose(clone(transpose(x, 1, 2), MemoryFormat::kContiguous), 1, 2);
+  };
+  const Tensor all = bmm(a, b);
+  const std::string sizes = shape_string(a.sizes()) + " times " + shape_string(b.sizes());
+  EXPECT_EQ(bits_of(bmm(turned(a), b)), bits_of(all)) << sizes;
+  EXPECT_EQ(bits_of(bmm(a, turned(b))), bits_of(all)) << sizes;
+  return all;
+}
+
 // Each as if it were alone, row by row, wherever the matrices lie.
 TEST(Matmul, SmallMatricesOfABatchHaveTheSameBits) {
   for (const int64_t m : {2, 3, 8, 13}) {
@@ -174,12 +186,7 @@ TEST(Matmul, SmallMatricesOfABatchHaveTheSameBits) {
         if (!is_small_product(m, k, n)) continue;  // A library's.
         const Tensor a = fractions({kCount, m, k});
         const Tensor b = fractions({kCount, k, n});
-        const auto turned = [](const Tensor& x) {
-          return transpose(clone(transpose(x, 1, 2), MemoryFormat::kContiguous), 1, 2);
-        };
-        const Tensor all = bmm(a, b);
-        EXPECT_EQ(bits_of(bmm(turned(a), b)), bits_of(all)) << m << "x" << k << "x" << n;
-        EXPECT_EQ(bits_of(bmm(a, turned(b))), bits_of(all)) << m << "x" << k << "x" << n;
+        const Tensor all = bmm_of_any_layout(a, b);
         const Tensor same = matmul(a, expand_to(narrow(b, 0, 7, 1), b.sizes()));
         for (const int64_t at : {int64_t{0}, int64_t{7}, kCount - 1}) {
           const Tensor left = select(a, 0, at);
@@ -203,12 +210,7 @@ TEST(Matmul, SingleRowsColumnsAndSumsOfABatchHaveTheBitsOfEachAlone) {
       if (m * n > 1 && !is_row_work(kCount * m, k, n)) continue;  // A library's.
       const Tensor a = fractions({kCount, m, k});
       const Tensor b = fractions({kCount, k, n});
-      const auto turned = [](const Tensor& x) {
-        return transpose(clone(transpose(x, 1, 2), MemoryFormat::kContiguous), 1, 2);
-      };
-      const Tensor all = bmm(a, b);
-      EXPECT_EQ(bits_of(bmm(turned(a), b)), bits_of(all)) << m << "x" << k << "x" << n;
-      EXPECT_EQ(bits_of(bmm(a, turned(b))), bits_of(all)) << m << "x" << k << "x" << n;
+      const Tensor all = bmm_of_any_layout(a, b);
       for (int64_t at = 0; at < kCount; ++at) {
         EXPECT_EQ(bits_of(mm(select(a, 0, at), select(b, 0, at))), bits_of(select(all, 0, at)))
             << m << "x" << k << "x" << n;

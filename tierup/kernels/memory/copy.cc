@@ -106,7 +106,7 @@ void turn_square(size_t width, char* to, int64_t to_step, const char* from, int6
 }
 
 // Elements that lie side by side in one dimension here and in another there: by squares of these
-// two. False, with nothing done, where that is not so.
+// two. False, with nothing done, where that is not so, or squares would have too few lines.
 bool copy_turned(const Tensor& dst, const Tensor& src) {
   constexpr int64_t kSide = 64;   // A square's lines fill cache lines and stay in the near cache.
   constexpr int64_t kNarrow = 4;  // Squares of fewer lines are not worth finding.

@@ -182,9 +182,9 @@ class Emitter {
   struct FinishedRows;
   FinishedRows finished_rows(const Layer& layer, const BufferLayout& source,
                              bool may_overwrite = true);
-  // The epilogue over what stands in the target already.
   // Whether the epilogue adds this input of the layer once more.
   bool is_summed_up(const Layer& layer, int input) const;
+  // The epilogue over what stands in the target already.
   FinishedRows finished_in_place(const Layer& layer, const BufferLayout& target);
   void layer_norm(const Layer& layer);
   void rms_norm(const Layer& layer);

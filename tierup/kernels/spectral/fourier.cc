@@ -124,7 +124,10 @@ struct Line {
   T& element(int64_t i) const {
     return *reinterpret_cast<T*>(data + i * step);
   }
-  double* number(double* buffer, int64_t i) const { return buffer + 2 * lanes * i; }
+  template <typename Double>
+  Double* number(Double* buffer, int64_t i) const {
+    return buffer + 2 * lanes * i;
+  }
 };
 
 template <typename C>
@@ -140,7 +143,7 @@ template <typename C>
 void store_numbers(const Line& line, Places places, double factor, const double* buffer) {
   using R = typename C::value_type;
   for (int64_t i = places.begin; i < places.end; ++i) {
-    const double* from = buffer + 2 * line.lanes * i;
+    const double* from = line.number(buffer, i);
     line.element<C>(i) =
         C(static_cast<R>(factor * from[0]), static_cast<R>(factor * from[line.lanes]));
   }

@@ -125,13 +125,13 @@ double* BundlePlan::transform(double* from, double* other) const {
 
 double* BundlePlan::convolve(double* from, double* other) const {
   const int64_t numbers = steps();
-  kernels_.multiply(chirp_.factors.data(), n_, false, false, from, from);
+  kernels_.multiply(chirp_.factors.data(), n_, Conjugated::kNone, from);
   std::fill(from + 2 * n_ * lanes(), from + 2 * numbers * lanes(), 0.0);
   double* there = chirp_.longer->transform(from, other);
   // Back by the same line: the inverse is the conjugate of the conjugate's transform.
-  kernels_.multiply(chirp_.spectrum.data(), numbers, false, true, there, there);
+  kernels_.multiply(chirp_.spectrum.data(), numbers, Conjugated::kProducts, there);
   double* back = chirp_.longer->transform(there, there == from ? other : from);
-  kernels_.multiply(chirp_.factors.data(), n_, true, false, back, back);
+  kernels_.multiply(chirp_.factors.data(), n_, Conjugated::kOperands, back);
   return back;
 }
 

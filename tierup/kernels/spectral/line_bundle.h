@@ -30,6 +30,9 @@ struct BundlePass {
   const RootOfUnity* roots;     // Of the radix, where it has no formula.
 };
 
+// Of which numbers a product gives or takes the conjugates.
+enum class Conjugated : uint8_t { kNone, kOperands, kProducts };
+
 // A variant: code for one instruction set, which is given plain numbers.
 struct BundleKernels {
   int64_t lanes;
@@ -43,10 +46,8 @@ struct BundleKernels {
   // n + 1 numbers of a half spectrum become what the inverse transform makes n pairs of.
   void (*from_half_spectrum)(const RootOfUnity* turns, int64_t n, const double* spectrum,
                              double* pairs);
-  // n numbers, each times its own factor. Of the numbers, or of the products, come the conjugates
-  // where that is asked for.
-  void (*multiply)(const RootOfUnity* factors, int64_t n, bool of_conjugates, bool conjugated,
-                   const double* from, double* to);
+  // n numbers, in place, each times its own factor.
+  void (*multiply)(const RootOfUnity* factors, int64_t n, Conjugated conjugated, double* numbers);
 };
 
 const BundleKernels& bundle_kernels_base();

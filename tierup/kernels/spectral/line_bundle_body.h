@@ -191,20 +191,23 @@ void from_half_spectrum(const RootOfUnity* turns, int64_t n, const double* spect
   }
 }
 
-template <bool kOfConjugates, bool kConjugated>
-void multiply_all(const RootOfUnity* factors, int64_t n, const double* from, double* to) {
-  for (int64_t k = 0; k < n; ++k) {
-    const Complex number = Complex::load(from + k * kNumber);
-    const Complex product = (kOfConjugates ? number.conjugate() : number).turned(factors[k]);
-    (kConjugated ? product.conjugate() : product).store(to + k * kNumber);
+template <Conjugated kConjugated>
+void multiply_as(const RootOfUnity* factors, int64_t n, double* numbers) {
+  for (int64_t k = 0; k < n; ++k, numbers += kNumber) {
+    Complex number = Complex::load(numbers);
+    if (kConjugated == Conjugated::kOperands) number = number.conjugate();
+    number = number.turned(factors[k]);
+    if (kConjugated == Conjugated::kProducts) number = number.conjugate();
+    number.store(numbers);
   }
 }
 
-void multiply(const RootOfUnity* factors, int64_t n, bool of_conjugates, bool conjugated,
-              const double* from, double* to) {
-  if (of_conjugates) return multiply_all<true, false>(factors, n, from, to);
-  if (conjugated) return multiply_all<false, true>(factors, n, from, to);
-  return multiply_all<false, false>(factors, n, from, to);
+void multiply(const RootOfUnity* factors, int64_t n, Conjugated conjugated, double* numbers) {
+  switch (conjugated) {
+    case Conjugated::kNone: return multiply_as<Conjugated::kNone>(factors, n, numbers);
+    case Conjugated::kOperands: return multiply_as<Conjugated::kOperands>(factors, n, numbers);
+    case Conjugated::kProducts: return multiply_as<Conjugated::kProducts>(factors, n, numbers);
+  }
 }
 
 constexpr BundleKernels kBundles{Real::kLanes, run, to_half_spectrum, from_half_spectrum, multiply};

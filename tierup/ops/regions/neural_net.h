@@ -69,6 +69,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   void refuse_gaps();
   // The weights as packed, and one arena of each net.
   size_t held_bytes() const override;
+  // Of the weights that the twin read: see kernels/memory/spare_pages.h.
   void give_back_sources() const override;
 
   // For explain: nets that stand, those that went for others, and calls that took the twin.
@@ -122,7 +123,6 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
                      bool is_fast, const std::vector<IntVector>& strides);
   // The caller holds the mutex.
   void install(Ref<const Entry> entry);
-  // Of the weights that the twin read: see kernels/memory/spare_pages.h.
   // The largest difference of any output, relative to that output's largest value.
   static double deviation(const std::vector<IValue>& expected, const std::vector<Tensor>& results);
   bool is_compilable(std::span<const IValue> inputs);
