@@ -108,10 +108,21 @@ class GroupCompiler {
     for (const ops::ValueForm& form : group.expected()) {
       any.push_back(form.category != ops::PromotionCategory::kDimensioned);
     }
+    if (has_short_rows(group)) return install(group, any, any, Columns::kSpread);
     // Of views, nothing is known to be uniform.
     if (!reads_loads(group.program()) && group.expected_uniform() != any)
-      install(group, group.expected_uniform(), any);
-    install(group, any, any);
+      install(group, group.expected_uniform(), any, Columns::kUniform);
+    install(group, any, any, Columns::kUniform);
+  }
+
+  // Too short to begin a kernel for each of them: RowLoop brings rows together, for which no input
+  // may be the same all over a row.
+  bool has_short_rows(const ops::FusionGroup& group) const {
+    const int64_t width = group.expected_short_row();
+    return width > 0 && width < short_run_of(group.program().members.size());
+  }
+  static int64_t short_run_of(size_t nodes) {
+    return nodes > kLongBody ? ops::FusionGroup::kLongRun : 32;
   }
 
   // For inputs that lie in order.
@@ -142,13 +153,13 @@ class GroupCompiler {
   }
 
   void install(ops::FusionGroup& group, const std::vector<bool>& uniform,
-               const std::vector<bool>& single) {
+               const std::vector<bool>& single, Columns columns) {
     const ops::GroupProgram& program = group.program();
     GroupForms forms = forms_of(program, group.expected());
     if (forms.refusal) return group.refuse(std::move(forms.refusal));
     ops::CompiledGroup made{group.expected(), std::move(forms.members), {}, 0};
     size_t nodes = 0;
-    made.stages = stages_of(program, uniform, single);
+    made.stages = stages_of(program, uniform, single, columns);
     for (uint32_t s = 0; s < made.stages.size(); ++s) {
       ops::CompiledKernel& stage = made.stages[s];
       if (stage.outputs.empty()) continue;
@@ -167,7 +178,8 @@ class GroupCompiler {
       stage.function = compiled.function;
       stage.code = compiled.code;
       const size_t body = kernel.expressions.nodes().size();
-      stage.short_run = body > kLongBody ? 128 : 32;
+      // Of rows, by the whole group's members: it decides for all stages, before there are bodies.
+      stage.short_run = short_run_of(program.row_rank > 0 ? program.members.size() : body);
       nodes += body;
     }
     if (is_collecting_) return;

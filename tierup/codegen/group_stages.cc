@@ -13,10 +13,11 @@ using ops::RowSpace;
 class StageMaker {
  public:
   StageMaker(const ops::GroupProgram& program, const std::vector<bool>& uniform,
-             const std::vector<bool>& single)
+             const std::vector<bool>& single, Columns columns)
       : program_(program),
         uniform_(uniform),
         single_(single),
+        columns_(columns),
         stored_(program.members.size(), false) {}
 
   std::vector<CompiledKernel> run() {
@@ -97,7 +98,8 @@ class StageMaker {
       }
       const bool is_full = stage.space == RowSpace::kFull;
       const bool uniform = is_input ? (is_full ? uniform_ : single_)[argument.index]
-                                    : is_full && spaces_[argument.index] != RowSpace::kFull;
+                                    : is_full && columns_ == Columns::kUniform &&
+                                          spaces_[argument.index] != RowSpace::kFull;
       const bool known =
           std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const ops::KernelInput& input) {
             return input.source == argument.source && input.index == argument.index;
@@ -116,6 +118,7 @@ class StageMaker {
   const ops::GroupProgram& program_;
   const std::vector<bool>& uniform_;  // Of a row.
   const std::vector<bool>& single_;   // Of everything.
+  Columns columns_;
   std::vector<uint32_t> levels_;
   std::vector<RowSpace> spaces_;
   std::vector<bool> stored_;
@@ -127,10 +130,10 @@ class StageMaker {
 
 std::vector<CompiledKernel> stages_of(const ops::GroupProgram& program,
                                       const std::vector<bool>& uniform,
-                                      const std::vector<bool>& single) {
+                                      const std::vector<bool>& single, Columns columns) {
   if (std::any_of(program.members.begin(), program.members.end(),
                   [](const GroupMember& member) { return member.by_rows; })) {
-    return StageMaker(program, uniform, single).run();
+    return StageMaker(program, uniform, single, columns).run();
   }
   CompiledKernel stage;
   stage.outputs = program.outputs;

@@ -12,10 +12,13 @@
 
 namespace tierup::codegen {
 
+// How kernels over all elements of rows read an inner value that is one element for each row.
+enum class Columns : uint8_t { kUniform, kSpread };
+
 // By input: `uniform`, whether it is the same for all elements of a row, and `single`, whether it
 // is one element for certain. The stages have no functions yet.
 std::vector<ops::CompiledKernel> stages_of(const ops::GroupProgram& program,
                                            const std::vector<bool>& uniform,
-                                           const std::vector<bool>& single);
+                                           const std::vector<bool>& single, Columns columns);
 
 }  // namespace tierup::codegen

@@ -84,7 +84,9 @@ TEST_F(GivenBackWeights, AreAwayOnceThePlanHasWon) {
   for (int i = 0; i < 20000 && report().tier0_calls == before; ++i) once();
   for (int i = 0; i < 4; ++i) once();
   tiers_->wait_for_jobs();
-  if (has_won()) EXPECT_LT(resident_bytes(), kBytes / 2);
+  if (has_won()) {
+    EXPECT_LT(resident_bytes(), kBytes / 2);
+  }
 }
 
 }  // namespace

@@ -172,6 +172,12 @@ class FusionGroup final : public RefCounted, public HasTwin {
     expected_uniform_ = std::move(uniform);
   }
 
+  // Of a group with row members: the elements of a row, if they are known and fewer than kLongRun.
+  static constexpr int64_t kLongRun = 128;
+  int64_t expected_short_row() const { return expected_short_row_; }
+  void expect_short_rows(int64_t width) { expected_short_row_ = width; }
+  InputUse use(uint32_t input) const { return uses_[input]; }
+
   // Of a group with products: the sizes that its inputs are expected to have.
   const std::vector<IntVector>& expected_sizes() const { return expected_sizes_; }
   void expect_sizes(std::vector<IntVector> sizes) { expected_sizes_ = std::move(sizes); }
@@ -206,6 +212,7 @@ class FusionGroup final : public RefCounted, public HasTwin {
   std::vector<uint32_t> last_use_;              // Of each member: the last member that reads it.
   std::vector<ValueForm> expected_;
   std::vector<bool> expected_uniform_;
+  int64_t expected_short_row_ = 0;
   std::vector<IntVector> expected_sizes_;
   std::vector<CompiledGroup> kernels_;
   std::unique_ptr<const MatrixLoop> matrices_;  // Of a group with products.

@@ -164,6 +164,27 @@ class GroupMaker {
       uniform.push_back(is_uniform(expected.back(), forms_.shape(input), whole));
     }
     group.expect(std::move(expected), std::move(uniform));
+    group.expect_short_rows(short_row_of(group, inputs));
+  }
+
+  // The elements of a row, of which all inputs over the rows have one or as many; 0 if they are
+  // unknown or many.
+  int64_t short_row_of(const ops::FusionGroup& group, const std::vector<Value*>& inputs) const {
+    const size_t row_rank = group.program().row_rank;
+    IntVector row(row_rank, 1);
+    for (uint32_t i = 0; i < inputs.size(); ++i) {
+      if (group.use(i) != ops::InputUse::kWide) continue;
+      const Shape& shape = forms_.shape(inputs[i]);
+      if (!shape) return 0;
+      for (size_t d = 0; d < std::min(row_rank, shape->size()); ++d) {
+        const Dim& dim = (*shape)[shape->size() - 1 - d];
+        if (dim.kind != Dim::Kind::kStatic) return 0;
+        row[d] = std::max(row[d], dim.value);
+      }
+    }
+    int64_t width = row_rank > 0 ? 1 : 0;
+    for (const int64_t size : row) width = std::min(width * size, ops::FusionGroup::kLongRun);
+    return width < ops::FusionGroup::kLongRun ? width : 0;
   }
 
   // Whether the input is one element along the innermost dimension of the whole.

@@ -48,6 +48,7 @@ Ref<FusionGroup> SharedGroups::shared(Ref<FusionGroup> group) {
       std::find_if(groups_.begin(), groups_.end(), [&](const Ref<FusionGroup>& other) {
         return other->expected() == group->expected() &&
                other->expected_uniform() == group->expected_uniform() &&
+               other->expected_short_row() == group->expected_short_row() &&
                other->expected_sizes() == group->expected_sizes() &&
                same_program(other->program(), group->program());
       });
