@@ -36,6 +36,16 @@ constexpr int rows_of([[maybe_unused]] int vectors) {
 #endif
 }
 
+// Panels that so many rows go through side by side: through one of few vectors, sums of few rows
+// would wait for one another.
+constexpr int panels_together([[maybe_unused]] int64_t rows) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  return rows == 1 ? 4 : rows <= 3 ? 2 : 1;
+#else
+  return 1;
+#endif
+}
+
 // What is done to finished sums: the bias is added, then come the steps; the results are stored.
 struct Finish {
   const float* bias;  // Null: the sums are stored as they are, and added to what is there before.
@@ -60,8 +70,10 @@ struct PanelProduct {
   const char* ahead;    // Memory that is wanted soon,
   int64_t ahead_bytes;  // and how much of it.
   int64_t rows, depth;
-  int width;          // Of the panel: see panel_width().
-  const float* sums;  // Of the depths before; null: these are the first.
+  int width;               // Of the panel: see panel_width(); of all panels that go side by side.
+  int panels = 1;          // More: of kPanelGrain columns each, for rows that lie where they are
+  int64_t panel_step = 0;  // (kStride is 0); from one to the next, in floats.
+  const float* sums;       // Of the depths before; null: these are the first.
   int64_t sums_stride;
   float* c;
   int64_t c_stride;
@@ -110,12 +122,14 @@ TIERUP_INLINE void change_sums(Sums<kRows, kVectors>& sums, const Change& change
 }
 
 // One step of the depth.
-template <int kRows, int kVectors>
+template <int kRows, int kVectors, int kPanels>
 TIERUP_INLINE void add_products(Sums<kRows, kVectors>& sums, const float* a, int64_t stride,
-                                const float* b) {
+                                const float* b, int64_t panel_step) {
+  constexpr int kOfPanel = kVectors / kPanels;
   LaneVector columns[kVectors];
-  for_each<kVectors>([&](auto v)
-                         TIERUP_INLINED { columns[v] = load_vector(b + v * kVectorFloats); });
+  for_each<kVectors>([&](auto v) TIERUP_INLINED {
+    columns[v] = load_vector(b + v / kOfPanel * panel_step + v % kOfPanel * kVectorFloats);
+  });
   for_each<kRows>([&](auto r) TIERUP_INLINED {
     const LaneVector factor = a[r * stride] - LaneVector{};
     for_each<kVectors>(
@@ -158,15 +172,24 @@ constexpr int64_t kMeeting = 1024;
 // Steps of the depth that read one line of the cache of each row.
 constexpr int64_t kLine = 16;
 
+// Rows that are few enough for a panel to come from memory no sooner than they need it: its own
+// numbers are asked for, so many floats ahead.
+constexpr int kFewRows = 3;
+constexpr int64_t kSoon = 512;
+
 // Bytes to ask for, of what is wanted soon: for each row, and for each row and kLine steps.
 struct Ask {
   int64_t of_row, of_line;
 };
 
 // kRows rows from `first` on, and the columns from `column` on.
-template <int kRows, int kWidth, int kStride>
+template <int kRows, int kWidth, int kStride, int kPanels = 1>
 void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int column) {
-  constexpr int kVectors = vectors_of(kWidth);
+  constexpr int kVectors = vectors_of(kWidth) * kPanels;
+  const auto add = [&](Sums<kRows, kVectors>& sums, const float* a, int64_t stride, const float* b)
+                       TIERUP_INLINED {
+                         add_products<kRows, kVectors, kPanels>(sums, a, stride, b, p.panel_step);
+                       };
   const float* before = p.sums != nullptr ? p.sums + first * p.sums_stride + column : nullptr;
   const int64_t stride = kStride > 0 ? kStride : p.a_stride;
   const int64_t step = kStride == kSideBySide ? p.a_stride : 1;
@@ -203,12 +226,20 @@ void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int col
         __builtin_prefetch(line, 0, 3);
         line += stride;
       });
-      add_products<kRows, kVectors>(sums, a + k * step, stride, b + k * kWidth);
-      __builtin_prefetch(later, 0, 2);
-      add_products<kRows, kVectors>(sums, a + (k + 1) * step, stride, b + (k + 1) * kWidth);
+      add(sums, a + k * step, stride, b + k * kWidth);
+      if constexpr (kRows <= kFewRows && kStride == 0) {
+        for_each<kPanels>([&](auto panel) TIERUP_INLINED {
+          const float* soon = b + panel * p.panel_step + k * kWidth + kSoon;
+          for_each<kWidth * 2 / kLine>(
+              [&](auto l) TIERUP_INLINED { __builtin_prefetch(soon + l * kLine, 0, 3); });
+        });
+      } else {
+        __builtin_prefetch(later, 0, 2);
+      }
+      add(sums, a + (k + 1) * step, stride, b + (k + 1) * kWidth);
     }
     if (k < line_end) {
-      add_products<kRows, kVectors>(sums, a + k * step, stride, b + k * kWidth);
+      add(sums, a + k * step, stride, b + k * kWidth);
       ++k;
     }
   }
@@ -257,8 +288,24 @@ void multiply_panel_of(const PanelProduct& product) {
   }
 }
 
+// Few rows, and panels side by side.
+void multiply_panels(const PanelProduct& product) {
+  const int64_t of_row = product.ahead_bytes / product.rows;
+  const Ask ask{of_row, of_row * kLine / product.depth};
+  constexpr int kWidth = kPanelGrain;
+  if (product.panels == 4) return multiply_rows<1, kWidth, 0, 4>(product, ask, 0, 0);
+  switch (product.rows) {
+    case 1: return multiply_rows<1, kWidth, 0, 2>(product, ask, 0, 0);
+    case 2: return multiply_rows<2, kWidth, 0, 2>(product, ask, 0, 0);
+    default: return multiply_rows<3, kWidth, 0, 2>(product, ask, 0, 0);
+  }
+}
+
 template <int kStride>
 void multiply_panel(const PanelProduct& product) {
+  if constexpr (kStride == 0 && panels_together(1) > 1) {
+    if (product.panels > 1) return multiply_panels(product);
+  }
   switch (product.width) {
     case 16: return multiply_panel_of<16, kStride>(product);
     case 32: return multiply_panel_of<32, kStride>(product);

@@ -121,11 +121,15 @@ class ConvolutionRunner {
     product.sums_stride = sums_stride();
     product.c_stride = is_last ? p_.out_channels : sums_stride();
     if (is_last) product.finish.steps = part_.steps;
-    for (int64_t column = 0; column < channels_; column += p_.panel) {
+    product.panel_step = depth_ * p_.panel;
+    for (int64_t column = 0; column < channels_; column += p_.panel * product.panels) {
       const int64_t channel = part_.first_channel + column;
-      product.width = static_cast<int>(panel_width(p_.panel, p_.out_channels, channel));
+      product.panels = is_there ? panels_from(column) : 1;
+      product.width =
+          product.panels * static_cast<int>(panel_width(p_.panel, p_.out_channels, channel));
       product.b = weights_at(from, channel);
-      product.ahead = reinterpret_cast<const char*>(next_weights(from, to, column));
+      product.ahead =
+          reinterpret_cast<const char*>(next_weights(from, to, column + p_.panel * product.panels));
       product.ahead_bytes = product.depth * product.width * 4;
       product.sums = is_first ? nullptr : sums_ + column;
       const int64_t beyond = channel + product.width - p_.out_channels;
@@ -169,9 +173,15 @@ class ConvolutionRunner {
     return part_.weights + channel * depth_ +
            from * panel_width(p_.panel, p_.out_channels, channel);
   }
-  // The panel after the one at hand; at the end, the first one of the next channels.
+  // Those of panels_together() that are left from this one on: all, or half of them.
+  int panels_from(int64_t column) const {
+    const int64_t left = (channels_ - column + p_.panel - 1) / p_.panel;
+    int together = p_.panel == kPanelGrain ? panels_together(rows_) : 1;
+    while (together > left) together /= 2;
+    return together;
+  }
+  // The panel of this column, the next one; at the end, the first one of the next channels.
   const float* next_weights(int64_t from, int64_t to, int64_t column) const {
-    column += p_.panel;
     if (column < channels_) return weights_at(from, part_.first_channel + column);
     if (to < depth_) return weights_at(to, part_.first_channel);
     return weights_at(0, part_.last_channel < p_.out_channels ? part_.last_channel : 0);

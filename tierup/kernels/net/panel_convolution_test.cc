@@ -288,6 +288,22 @@ TEST_P(PanelConvolutionOn, PanelsOfEachLevelGiveTheSameBits) {
   }
 }
 
+// A few rows go through several panels at a time, of which the last ones may be left over.
+TEST_P(PanelConvolutionOn, FewRowsGoThroughPanelsSideBySide) {
+  for (const int64_t rows : {1, 2, 3, 4}) {
+    for (const int64_t depth : {1, 37, 1300}) {
+      for (const int64_t channels : {16, 30, 48, 70, 112, 250}) {
+        Case c = case_of({1, 1, rows, depth, 1, rows, channels, 1, 1, 1, 1, 1, 1, 0, 0});
+        c.problem.panel = panel_channels(InstructionSet::kAvx512);
+        const std::vector<float> wide = run(c, {{StoreStep::Kind::kSwish}}, 2);
+        c.problem.panel = kPanelGrain;
+        EXPECT_EQ(run(c, {{StoreStep::Kind::kSwish}}, 2), wide)
+            << rows << " " << depth << " " << channels;
+      }
+    }
+  }
+}
+
 // As a division by six gives it, zeros of both signs too.
 TEST_P(PanelConvolutionOn, HardswishIsRoundedAsByDivision) {
   Case c = case_of({1, 60, 70, 1, 60, 70, 16, 1, 1, 1, 1, 1, 1, 0, 0});
