@@ -68,8 +68,19 @@ void FusionPlanner::visit(Node* node) {
   }
   for (const Value* output : node->outputs()) forms_.form(output);
   reach_.add(*node);
+  if (alias_.writes_anything(node)) pin_readers_of_written_memory();
   if (can_move(*node, alias_)) return;
   for (const uint32_t group : reach_.take_above(*node)) pinned_[group] = true;
+}
+
+void FusionPlanner::pin_readers_of_written_memory() {
+  for (uint32_t group = 0; group < groups_.size(); ++group) {
+    if (!groups_[group].reads_written || pinned_[group]) continue;
+    pinned_[group] = true;
+    for (const Node* member : groups_[group].members) {
+      for (const uint32_t above : reach_.take_above(*member)) pinned_[above] = true;
+    }
+  }
 }
 
 const RowCall* FusionPlanner::row_call(const Node* member) const {
@@ -225,6 +236,7 @@ void FusionPlanner::join(Node* node) {
     flat_.insert(node);
   }
   groups_[joined].members.push_back(node);
+  groups_[joined].reads_written |= !reads_only_kept_memory(*node, alias_);
   member_of_[node] = joined;
 }
 
@@ -248,6 +260,7 @@ void FusionPlanner::merge(uint32_t into, uint32_t from) {
   widen(groups_[into].shape, groups_[from].shape, groups_[into].row_rank);
   groups_[into].row_members += row_members;
   groups_[into].look_ups += std::exchange(groups_[from].look_ups, 0);
+  groups_[into].reads_written |= groups_[from].reads_written;
 }
 
 }  // namespace tierup::passes

@@ -4,6 +4,10 @@
 // on itself through nodes outside of it, which is asked before a node joins (group_reach.h). All
 // members end up where the last one stands, so whatever lies in between and depends on the group
 // must be free to move behind it.
+//
+// A member that reads memory which is written somewhere must not move to the other side of a write:
+// at each node that writes, such groups are complete, and so are those that they depend on, or they
+// would have to wait for these.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +31,9 @@ struct PlannedGroup {
   Shape shape;  // Of all of them, as far as known.
   // How many work on rows of the last dimensions; others then may have one element for each row.
   size_t row_members = 0;
-  size_t row_rank = 0;  // How many dimensions those are, if there are such members.
-  size_t look_ups = 0;  // How many read tables, or are lists of indices.
+  size_t row_rank = 0;         // How many dimensions those are, if there are such members.
+  size_t look_ups = 0;         // How many read tables, or are lists of indices.
+  bool reads_written = false;  // Memory that nodes write, all before it or all behind it.
 };
 
 class FusionPlanner {
@@ -57,6 +62,7 @@ class FusionPlanner {
   using GroupSet = std::set<uint32_t>;
 
   void visit(ir::Node* node);
+  void pin_readers_of_written_memory();
   bool is_row_member(const ir::Node& node);
   bool fits(const ir::Node& node, const PlannedGroup& group, bool is_flat) const;
   std::optional<bool> reads_flat(const ir::Node& node, const std::set<uint32_t>& groups) const;

@@ -143,7 +143,7 @@ uint32_t FusionPlanner::reader_of(const Node& node) const {
 // Whether all that a group gives is read by these nodes alone.
 bool FusionPlanner::is_only_read_by(uint32_t group, const Node* list) const {
   const PlannedGroup& planned = groups_[group];
-  if (planned.members.empty() || planned.row_members > 0) return false;
+  if (planned.members.empty() || planned.row_members > 0 || planned.reads_written) return false;
   return std::all_of(planned.members.begin(), planned.members.end(), [&](const Node* member) {
     if (joins_.contains(member)) return false;
     return std::all_of(member->outputs().begin(), member->outputs().end(), [&](const Value* value) {

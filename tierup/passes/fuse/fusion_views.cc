@@ -70,7 +70,7 @@ void FusionPlanner::merge_through_views(uint32_t into) {
 
 bool FusionPlanner::may_merge_through(const Chains& chains, uint32_t from, uint32_t into) const {
   const std::vector<Node*>& members = groups_[from].members;
-  if (members.empty() || groups_[from].row_members > 0 ||
+  if (members.empty() || groups_[from].row_members > 0 || groups_[from].reads_written ||
       members.size() + groups_[into].members.size() > kMaxGroupMembers ||
       !has_room_through(chains.size(), from, into) || !shows_each_once(chains)) {
     return false;

@@ -58,7 +58,6 @@ ops::RefusedGroup point_refusal(const Node& node, const analysis::AliasAnalysis&
     if (is_tensor(input)) {
       has_tensor = true;
       if (constant != nullptr && !constant->is_tensor()) return GroupRefusal::kUndefinedArgument;
-      if (constant == nullptr && alias.has_writers(input)) return GroupRefusal::kWrittenMemory;
     } else if (constant == nullptr) {
       return GroupRefusal::kVaryingNumber;
     }

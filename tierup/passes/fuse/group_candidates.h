@@ -26,7 +26,7 @@ std::optional<RowCall> row_call_of(const ir::Node& node, const analysis::AliasAn
                                    ValueForms& forms);
 
 // Why a node, whose operator has a body, is no member, if it may not be one; else its result's form
-// and shape are noted.
+// and shape are noted. It may read memory that is written: see reads_only_kept_memory().
 ops::RefusedGroup point_refusal(const ir::Node& node, const analysis::AliasAnalysis& alias,
                                 ValueForms& forms);
 ops::PointwiseMeaning point_meaning(const ir::Node& node, ValueForms& forms);

@@ -78,7 +78,8 @@ bool ProductPlanner::is_candidate(Node* node) {
   if (std::optional<RowCall> call = row_call_of(*node, alias_, forms_)) {
     if (node->outputs().size() != 1) return false;
     row_calls_.emplace(node, *std::move(call));
-  } else if (ops::op_of(*node->op()).body() == nullptr || point_refusal(*node, alias_, forms_)) {
+  } else if (ops::op_of(*node->op()).body() == nullptr || point_refusal(*node, alias_, forms_) ||
+             !reads_only_kept_memory(*node, alias_)) {
     return false;
   }
   const auto fits = [&](const Value* value) { return !is_tensor(value) || is_small(value); };
