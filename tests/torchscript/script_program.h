@@ -62,8 +62,7 @@ class ScriptProgram {
       : unit_(make_unit(std::move(text), version)),
         program_([preparation](const ir::Function& f) { return prepare_graph(f, preparation); }) {
     context_.generator = generator_.get();
-    context_.print = [this](const std::string& line) { printed_ += line; };
-    context_.warn = [this](const std::string& line) { printed_ += "warning: " + line + "\n"; };
+    context_.print = context_.warn = [](const std::string&) {};
     if (preparation == Preparation::kTiered) tiers_.emplace(program_, tiering);
   }
 
@@ -81,7 +80,6 @@ class ScriptProgram {
   // Of what ran through tiers.
   tier::TierReport report() const { return tiers_->report(); }
   // What was printed since the last call.
-  std::string take_printed() { return std::exchange(printed_, {}); }
 
  private:
   static std::shared_ptr<frontend::torchscript::CompilationUnit> make_unit(std::string text,
@@ -100,7 +98,6 @@ class ScriptProgram {
   Ref<kernels::Generator> generator_ = make_ref<kernels::Generator>();
   ops::RunContext context_;
   Ref<const runtime::RunState> state_{make_ref<runtime::RunState>()};
-  std::string printed_;
   runtime::Program program_;
   std::optional<tier::TieredProgram> tiers_;          // Its jobs end before the program goes.
   std::map<std::string, tier::TieredGraph*> graphs_;  // By function.

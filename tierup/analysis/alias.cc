@@ -107,12 +107,6 @@ bool AliasAnalysis::may_alias(const Value* a, const Value* b) const {
   return meet && types_may_alias(a->type(), b->type());
 }
 
-bool AliasAnalysis::may_contain_alias(const Value* a, const Value* b) const {
-  const LocationSet x = reachable(locations(a));
-  const LocationSet y = reachable(locations(b));
-  return intersect(x, y) || (is_wild(x) && is_wild(y));
-}
-
 bool AliasAnalysis::is_wildcard(const Value* value) const { return is_wild(locations(value)); }
 
 bool AliasAnalysis::leaves(const Value* value) const {

@@ -29,9 +29,6 @@ class AliasAnalysis {
 
   // Whether writing to one may be seen through the other. False for immutable types.
   bool may_alias(const ir::Value* a, const ir::Value* b) const;
-  // Whether something reachable from `a` (itself, elements of lists and tuples...) may alias
-  // something reachable from `b`.
-  bool may_contain_alias(const ir::Value* a, const ir::Value* b) const;
   // Whether the outside of the graph may hold this memory: an input, an attribute, or escaped.
   bool is_wildcard(const ir::Value* value) const;
 

@@ -167,7 +167,6 @@ RefCounted* IValue::to_capsule() const {
 
 Ref<ListValue> IValue::list_ref() const { return Ref<ListValue>(&to_list()); }
 Ref<TupleValue> IValue::tuple_ref() const { return Ref<TupleValue>(&to_tuple()); }
-Ref<DictValue> IValue::dict_ref() const { return Ref<DictValue>(&to_dict()); }
 Ref<ObjectValue> IValue::object_ref() const { return Ref<ObjectValue>(&to_object()); }
 Ref<FutureValue> IValue::future_ref() const { return Ref<FutureValue>(&to_future()); }
 

@@ -171,7 +171,6 @@ class IValue {
   // Owning references.
   Ref<ListValue> list_ref() const;
   Ref<TupleValue> tuple_ref() const;
-  Ref<DictValue> dict_ref() const;
   Ref<ObjectValue> object_ref() const;
   Ref<FutureValue> future_ref() const;
 

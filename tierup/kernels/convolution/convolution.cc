@@ -1,6 +1,8 @@
 #include "tierup/kernels/convolution/convolution.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/convolution/convolution_onednn.h"
@@ -123,6 +125,43 @@ MemoryFormat output_format(const Tensor& input, const Tensor& weight) {
   return weight.suggest_memory_format();
 }
 
+// A transposed convolution that skips no points is a plain one: its windows are turned, and reach
+// over the rim by what the padding leaves of them. None if the padding leaves less than nothing, or
+// if there are too few points for each weight: to turn one takes as long as to multiply some.
+std::optional<ConvGeometry> plain_form(const ConvGeometry& g) {
+  constexpr int64_t kFewestPoints = 512;
+  if (!g.transposed || g.stride != ConvGeometry::Triple{1, 1, 1} ||
+      g.batch * g.out_points() < kFewestPoints) {
+    return std::nullopt;
+  }
+  ConvGeometry plain = g;
+  plain.transposed = false;
+  plain.output_padding = {0, 0, 0};
+  for (size_t d = 0; d < 3; ++d) {
+    plain.padding[d] = (g.kernel[d] - 1) * g.dilation[d] - g.padding[d];
+    plain.padding_after[d] = plain.padding[d] + g.output_padding[d];
+    if (plain.padding[d] < 0) return std::nullopt;
+  }
+  return plain;
+}
+
+// [C, O / groups, *] as [O, C / groups, *], each window from its end.
+Tensor turned_windows(const ConvGeometry& g, const Tensor& weight) {
+  const int64_t in = g.in_channels / g.groups;
+  const int64_t out = g.out_channels / g.groups;
+  const int64_t points = g.kernel_points();
+  Tensor turned = Tensor::empty(IntVector{g.weights()}, ScalarType::kFloat);
+  auto* to = turned.data<float>();
+  for (int64_t o = 0; o < g.out_channels; ++o) {
+    const int64_t first = o / out * in;
+    for (int64_t c = first; c < first + in; ++c, to += points) {
+      const float* from = weight.data<float>() + (c * out + o % out) * points;
+      std::reverse_copy(from, from + points, to);
+    }
+  }
+  return turned;
+}
+
 void convolve_f32(const ConvGeometry& g, const Operands& o, MemoryFormat format) {
   const bool channels_last = format != MemoryFormat::kContiguous;
   const float* bias = o.bias.defined() ? o.bias.data<float>() : nullptr;
@@ -132,6 +171,10 @@ void convolve_f32(const ConvGeometry& g, const Operands& o, MemoryFormat format)
   if (!channels_last && can_convolve_planes(g)) {
     return convolve_planes(g, o.input.data<float>(), o.weight.data<float>(), bias,
                            o.output.data<float>());
+  }
+  if (const auto plain = plain_form(g); !channels_last && plain && can_convolve_planes(*plain)) {
+    return convolve_planes(*plain, o.input.data<float>(), turned_windows(g, o.weight).data<float>(),
+                           bias, o.output.data<float>());
   }
   if (!channels_last && can_convolve_volumes(g)) {
     return convolve_volumes(g, o.input.data<float>(), o.weight.data<float>(), bias,

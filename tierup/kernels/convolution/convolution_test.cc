@@ -51,6 +51,22 @@ TEST(Convolution, BothEnginesAgree) {
   }
 }
 
+// Without steps between its points a transposed one is done as a plain one, where points are many.
+TEST(Convolution, TransposedOnesWithoutStepsAgreeInBothWidths) {
+  for (const int64_t groups : {1, 3}) {
+    for (const IntVector& padding : {IntVector{0, 0}, IntVector{1, 3}, IntVector{2, 5}}) {
+      for (const int64_t dilation : {1, 2}) {
+        const auto run = [&](ScalarType dtype) {
+          return convolution(numbers({2, 3, 25, 31}, dtype, 0),
+                             numbers({3, 6 / groups, 3, 4}, dtype, 1), numbers({6}, dtype, 2), {1},
+                             padding, {dilation}, true, {dilation - 1}, groups);
+        };
+        expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
+      }
+    }
+  }
+}
+
 // f32 volumes go through planes, and those that grow through patches.
 TEST(Convolution, VolumesAgreeInBothWidths) {
   const ThreadCountScope threads(2);
