@@ -165,6 +165,27 @@ void copy_stored(const Tensor& dst, const Tensor& src) {
   loop.run(grain, run);
 }
 
+// By the library's moves of memory, which know the machine's widest stores: all at once where all
+// bytes are the same, as zeros are, else a block after the first ones.
+template <typename T>
+void fill_dense(T* to, int64_t count, T element) {
+  constexpr int64_t kFirst = 16;
+  constexpr int64_t kBlock = 4096 / static_cast<int64_t>(sizeof(T));
+  std::array<unsigned char, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), &element, sizeof(T));
+  if (std::all_of(bytes.begin(), bytes.end(), [&](auto byte) { return byte == bytes[0]; })) {
+    std::memset(static_cast<void*>(to), bytes[0], static_cast<size_t>(count) * sizeof(T));
+    return;
+  }
+  int64_t done = std::min(count, kFirst);
+  std::fill_n(to, done, element);
+  while (done < count) {
+    const int64_t more = std::min({done, kBlock, count - done});
+    std::memcpy(static_cast<void*>(to + done), to, static_cast<size_t>(more) * sizeof(T));
+    done += more;
+  }
+}
+
 template <typename T>
 void fill_typed(const Tensor& tensor, const Scalar& value) {
   const T element = value.to<T>();
@@ -172,8 +193,7 @@ void fill_typed(const Tensor& tensor, const Scalar& value) {
   loop.run(kCopyGrainBytes / static_cast<int64_t>(sizeof(T)),
            [&](char* const* pointers, const int64_t* strides, int64_t count) {
              if (strides[0] == static_cast<int64_t>(sizeof(T))) {
-               std::fill_n(reinterpret_cast<T*>(pointers[0]), count, element);
-               return;
+               return fill_dense(reinterpret_cast<T*>(pointers[0]), count, element);
              }
              for (int64_t i = 0; i < count; ++i) {
                *reinterpret_cast<T*>(pointers[0] + i * strides[0]) = element;
