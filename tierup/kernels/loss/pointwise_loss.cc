@@ -7,6 +7,7 @@
 #include "tierup/kernels/memory/same_dtype.h"
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/pointwise/pointwise.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -44,12 +45,6 @@ Tensor weighted(const Tensor& losses, const Tensor& weight) {
   return out;
 }
 
-template <typename T>
-T log1p_exp_negative(T x) {
-  // log(1 + exp(-x)) without overflow.
-  return std::max(-x, T{0}) + std::log1p(std::exp(-std::abs(x)));
-}
-
 Tensor elementwise(const Tensor& a, const Tensor& b, const auto& f) {
   return pair_loss(a, b, 0, f);
 }
@@ -65,13 +60,17 @@ Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
   dispatch_work(losses.dtype(), "loss", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     const T* x = dense.data<T>();
-    double sums[4] = {};
+    constexpr int kSums = 16;  // So many additions do not wait for one another.
+    double sums[kSums] = {};
     int64_t i = 0;
-    for (; i + 4 <= dense.numel(); i += 4) {
-      for (int j = 0; j < 4; ++j) sums[j] += static_cast<double>(x[i + j]);
+    for (; i + kSums <= dense.numel(); i += kSums) {
+      for (int j = 0; j < kSums; ++j) sums[j] += static_cast<double>(x[i + j]);
     }
     for (int j = 0; i < dense.numel(); ++i, ++j) sums[j] += static_cast<double>(x[i]);
-    double total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (int half = kSums / 2; half > 0; half /= 2) {
+      for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
+    }
+    double total = sums[0];
     if (reduction == 1) total /= static_cast<double>(dense.numel());
     *out.data<T>() = static_cast<T>(total);
   });
@@ -164,20 +163,21 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
   const ScalarType work = work_type(dtype);
   const Tensor x = to_dtype(self, work);
   const Tensor t = to_dtype(target, work);
-  Tensor losses;
-  if (pos_weight.defined()) {
-    losses = Tensor::empty(
-        broadcast_shapes(broadcast_shapes(x.sizes(), t.sizes()), pos_weight.sizes()), work);
-    dispatch_work(work, "binary_cross_entropy_with_logits", [&]<typename Tag>(Tag) {
-      using T = typename Tag::type;
+  const Tensor rest = pointwise({Body::kLogSigmoid}, {x});  // -log(1 + exp(-x))
+  IntVector sizes = broadcast_shapes(x.sizes(), t.sizes());
+  if (pos_weight.defined()) sizes = broadcast_shapes(sizes, pos_weight.sizes());
+  const Tensor losses = Tensor::empty(sizes, work);
+  dispatch_work(work, "binary_cross_entropy_with_logits", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    if (pos_weight.defined()) {
+      map_elements<T, T, T, T, T>(
+          losses, [](T v, T y, T r, T w) { return (1 - y) * v - ((w - 1) * y + 1) * r; }, x, t,
+          rest, to_dtype(pos_weight, work));
+    } else {
       map_elements<T, T, T, T>(
-          losses,
-          [](T v, T y, T w) { return (1 - y) * v + ((w - 1) * y + 1) * log1p_exp_negative(v); }, x,
-          t, to_dtype(pos_weight, work));
-    });
-  } else {
-    losses = elementwise(x, t, [](auto v, auto y) { return (1 - y) * v + log1p_exp_negative(v); });
-  }
+          losses, [](T v, T y, T r) { return (1 - y) * v - r; }, x, t, rest);
+    }
+  });
   return to_dtype(reduce_loss(weighted(losses, weight), reduction), dtype);
 }
 

@@ -154,7 +154,7 @@ void copy_stored(const Tensor& dst, const Tensor& src) {
                                                  : cast_run(dst.dtype(), src.dtype());
   const StridedLoop loop(dst.sizes(), {&dst, &src});
   const auto width = static_cast<int64_t>(dst.item_size());
-  const int64_t grain = kCopyGrainBytes / width;
+  const int64_t grain = dst.dtype() == src.dtype() ? kCopyGrainBytes / width : kPointwiseGrain;
   // Of short runs, many by one call.
   if (dst.dtype() == src.dtype() && loop.rank() > 1 && loop.inner_size() < kShortRow &&
       loop.is_dense(0, width)) {

@@ -7,7 +7,8 @@
 
 namespace tierup::kernels::TIERUP_SIMD {
 
-inline constexpr int kChunk = 16;
+// Of floats, one register full: of wider ones the compiler makes loops through memory.
+inline constexpr int kChunk = TIERUP_VECTOR_BYTES / 4;
 typedef float Floats __attribute__((vector_size(kChunk * 4)));
 typedef uint32_t Words __attribute__((vector_size(kChunk * 4)));
 typedef int32_t Ints __attribute__((vector_size(kChunk * 4)));
@@ -21,22 +22,9 @@ TIERUP_INLINE Narrow float_to_half(Floats x) {
   return (Narrow)_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 #elif TIERUP_VECTOR_BYTES == 32
-TIERUP_INLINE Floats half_to_float(Narrow x) {
-  __m128i part[2];
-  __builtin_memcpy(part, &x, sizeof(x));
-  const __m256 wide[2] = {_mm256_cvtph_ps(part[0]), _mm256_cvtph_ps(part[1])};
-  Floats result;
-  __builtin_memcpy(&result, wide, sizeof(result));
-  return result;
-}
+TIERUP_INLINE Floats half_to_float(Narrow x) { return (Floats)_mm256_cvtph_ps((__m128i)x); }
 TIERUP_INLINE Narrow float_to_half(Floats x) {
-  __m256 part[2];
-  __builtin_memcpy(part, &x, sizeof(x));
-  const __m128i narrow[2] = {_mm256_cvtps_ph(part[0], _MM_FROUND_TO_NEAREST_INT),
-                             _mm256_cvtps_ph(part[1], _MM_FROUND_TO_NEAREST_INT)};
-  Narrow result;
-  __builtin_memcpy(&result, narrow, sizeof(result));
-  return result;
+  return (Narrow)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
 }
 #else
 TIERUP_INLINE Floats half_to_float(Narrow x) {

@@ -46,10 +46,19 @@ Scalar rounded_to(ScalarType type, const Scalar& value) {
 // up to the end of a piece.
 constexpr int64_t kPiece = 64;
 static_assert(kBlockBytes % kPiece == 0);
+template <int64_t kWidth>
+void fill_piece(char* piece, const char* value) {
+  for (int64_t at = 0; at < kPiece; at += kWidth) std::memcpy(piece + at, value, kWidth);
+}
 void replicate(char* block, int64_t width, int64_t count) {
   std::array<char, kPiece> piece;
-  for (int64_t at = 0; at < kPiece; at += width)
-    std::memcpy(piece.data() + at, block, static_cast<size_t>(width));
+  switch (width) {
+    case 1: fill_piece<1>(piece.data(), block); break;
+    case 2: fill_piece<2>(piece.data(), block); break;
+    case 4: fill_piece<4>(piece.data(), block); break;
+    case 8: fill_piece<8>(piece.data(), block); break;
+    default: fill_piece<16>(piece.data(), block);
+  }
   for (int64_t at = 0; at < width * count; at += kPiece)
     std::memcpy(block + at, piece.data(), kPiece);
 }

@@ -9,22 +9,23 @@
 namespace tierup::kernels {
 namespace detail {
 
-template <typename Op, typename T, typename Out, size_t... I>
-void scalar_loop(char* out, const char* const* in, int64_t count, std::index_sequence<I...>) {
-  for (int64_t i = 0; i < count; ++i) {
-    reinterpret_cast<Out*>(out)[i] =
-        static_cast<Out>(Op::apply(reinterpret_cast<const T*>(in[I])[i]...));
-  }
+// Inputs as values of their own: a store of bytes might change pointers that stand in memory.
+template <typename Op, typename Out, typename... T>
+void scalar_loop(Out* out, int64_t count, const T*... in) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<Out>(Op::apply(in[i]...));
 }
 
 // Narrow integers are widened, without a sign: as such they would be multiplied as signed ints.
-template <typename Op, typename T, size_t... I>
-void wrapping_loop(char* out, const char* const* in, int64_t count, std::index_sequence<I...>) {
-  using Wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
-  for (int64_t i = 0; i < count; ++i) {
-    reinterpret_cast<T*>(out)[i] =
-        static_cast<T>(Op::apply(static_cast<Wide>(reinterpret_cast<const T*>(in[I])[i])...));
-  }
+template <typename Op, typename Out, typename... T>
+void wrapping_loop(Out* out, int64_t count, const T*... in) {
+  using Wide = std::common_type_t<std::make_unsigned_t<Out>, unsigned>;
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<Out>(Op::apply(static_cast<Wide>(in[i])...));
+}
+
+template <typename T, size_t... I, typename Loop>
+void with_inputs(const char* const* in, std::index_sequence<I...> /*inputs*/, const Loop& loop) {
+  loop(reinterpret_cast<const T*>(in[I])...);
 }
 
 }  // namespace detail
@@ -32,12 +33,16 @@ void wrapping_loop(char* out, const char* const* in, int64_t count, std::index_s
 // A body with kArity inputs of type T and a result of type Out.
 template <typename Op, typename T, typename Out = T>
 void scalar_run(char* out, const char* const* in, int64_t count) {
-  detail::scalar_loop<Op, T, Out>(out, in, count, std::make_index_sequence<Op::kArity>{});
+  detail::with_inputs<T>(in, std::make_index_sequence<Op::kArity>{}, [&](const auto*... inputs) {
+    detail::scalar_loop<Op>(reinterpret_cast<Out*>(out), count, inputs...);
+  });
 }
 
 template <typename Op, typename T>
 void wrapping_run(char* out, const char* const* in, int64_t count) {
-  detail::wrapping_loop<Op, T>(out, in, count, std::make_index_sequence<Op::kArity>{});
+  detail::with_inputs<T>(in, std::make_index_sequence<Op::kArity>{}, [&](const auto*... inputs) {
+    detail::wrapping_loop<Op>(reinterpret_cast<T*>(out), count, inputs...);
+  });
 }
 
 template <typename Out, typename T>
