@@ -169,14 +169,16 @@ bool RowLoop::find_extents() {
   return true;
 }
 
-// It takes all rows, and parameters of a row's shape.
+// It takes all rows, and parameters of a row's shape. Rows that lie in another order are brought
+// together, unless the result would lie as they do.
 bool RowLoop::can_run_row_member(const GroupMember& member) const {
   for (size_t i = 0; i < member.arguments.size(); ++i) {
     const GroupArgument& argument = member.arguments[i];
     if (argument.source == GroupArgument::Source::kConstant) continue;
     const Extent& of = extent(argument.source, argument.index);
     const bool is_input = argument.source == GroupArgument::Source::kInput;
-    if (is_input && !inputs_[argument.index].is_contiguous()) return false;
+    const bool is_gathered = i == 0 && member.space != RowSpace::kFull;
+    if (is_input && !is_gathered && !inputs_[argument.index].is_contiguous()) return false;
     if (i == 0) {
       if (of.is_flat || !has_all(of) || of.rank != shape_.size()) return false;
     } else if (is_for_each_row(*member.op, i)) {

@@ -65,6 +65,10 @@ class RowLoop::Tile {
       case GroupArgument::Source::kInput: break;
     }
     const Tensor& input = loop_.inputs_[argument.index];
+    if (place == 0 && !input.is_contiguous()) {
+      const Tensor rows = together({GroupArgument::Source::kInput, argument.index, false});
+      return IValue(kernels::reshape(rows, tile_sizes(RowSpace::kFull)));
+    }
     if (place == 0) return IValue(rows_of(input, RowSpace::kFull));
     return IValue(is_for_each_row(*member.op, place) ? rows_of(input, RowSpace::kColumn) : input);
   }
