@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tierup/kernels/memory/vector_casts.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
 
@@ -49,6 +50,13 @@ struct ExtremumReducer {
     if constexpr (std::is_same_v<T, float>) {
       if (stride == 1 && count >= 64) {
         return kMax ? float_folds().max(p, count) : float_folds().min(p, count);
+      }
+    }
+    if constexpr (std::is_same_v<T, Half>) {  // Of bf16 the compiler does it.
+      if (stride == 1 && count >= 64) {
+        std::array<float, reduce_detail::kBlock> wide;
+        widen(p, count, wide.data());
+        return kMax ? float_folds().max(wide.data(), count) : float_folds().min(wide.data(), count);
       }
     }
     return fold_lanes(

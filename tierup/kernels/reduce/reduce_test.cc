@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -156,6 +157,20 @@ TEST(Sum, OfNothingIsZeroAndItsMeanNan) {
   const Tensor x = counted({2, 0});
   EXPECT_EQ(values_of<float>(sum(x, IntVector{1}, false, std::nullopt)), (Floats{0, 0}));
   EXPECT_TRUE(std::isnan(only(mean(counted({0}), std::nullopt, false, std::nullopt))));
+}
+
+TEST(Sum, AndExtremaOfHalvesAreThoseOfTheSameFloats) {
+  for (const int64_t width : {5, 64, 333, 9000}) {
+    const Tensor narrow = to_dtype(noisy({3, width}), ScalarType::kHalf);
+    const Tensor wide = to_dtype(narrow, ScalarType::kFloat);
+    const auto expect_same = [&](const Tensor& a, const Tensor& b) {
+      EXPECT_EQ(std::memcmp(a.raw(), to_dtype(b, a.dtype()).raw(), a.bytes()), 0) << width;
+    };
+    expect_same(sum(narrow, IntVector{1}, false, {}), sum(wide, IntVector{1}, false, {}));
+    expect_same(mean(narrow, {}, false, {}), mean(wide, {}, false, {}));
+    expect_same(amax(narrow, {1}, false), amax(wide, {1}, false));
+    expect_same(amin(narrow, {1}, true), amin(wide, {1}, true));
+  }
 }
 
 TEST(Sum, OfBoolsIsLong) {
