@@ -406,21 +406,6 @@ TEST_F(Rows, may_lie_in_another_order_until_they_are_folded) {
   }
 }
 
-TEST_F(Rows, may_overlap_where_they_are_folded) {
-  ops::GroupProgram program;
-  program.input_count = 1;
-  program.members = {call("aten::amax", {input(0), constant(IValue(make_int_list(IntVector{-1}))),
-                                         constant(false)}),
-                     call("aten::exp", {member(0)})};
-  program.members[0].by_rows = true;
-  program.members[0].space = program.members[1].space = RowSpace::kFlat;
-  program.outputs = {1};
-  const Tensor x = kernels::unfold(rows({5, 1000}, ScalarType::kFloat, 1), 1, 16, 4);
-  const auto group = compiled_group(program, {x});
-  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
-  expect_twin(*group, {x}, "windows");
-}
-
 // sum((a - b)^2) * mass over pairs: rows of three, of which a number of each column goes with one.
 TEST_F(Rows, of_pairs_take_one_number_for_each_second) {
   ops::GroupProgram program;

@@ -169,15 +169,17 @@ bool RowLoop::find_extents() {
   return true;
 }
 
-// It takes all rows, and parameters of a row's shape. Rows that lie in another order are brought
-// together, unless the result would lie as they do.
+// It takes all rows, and parameters of a row's shape. Rows that lie in another order, each of them
+// dense, are brought together, unless the result might lie as they do: of elements that lie apart
+// tier 0 adds up others first.
 bool RowLoop::can_run_row_member(const GroupMember& member) const {
   for (size_t i = 0; i < member.arguments.size(); ++i) {
     const GroupArgument& argument = member.arguments[i];
     if (argument.source == GroupArgument::Source::kConstant) continue;
     const Extent& of = extent(argument.source, argument.index);
     const bool is_input = argument.source == GroupArgument::Source::kInput;
-    const bool is_gathered = i == 0 && member.space != RowSpace::kFull;
+    const bool is_gathered = i == 0 && is_input && member.space != RowSpace::kFull && width_ > 1 &&
+                             lays_[argument.index].has_dense_rows;
     if (is_input && !is_gathered && !inputs_[argument.index].is_contiguous()) return false;
     if (i == 0) {
       if (of.is_flat || !has_all(of) || of.rank != shape_.size()) return false;
