@@ -10,6 +10,7 @@
 #include "tierup/kernels/linalg/matrix_function.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
+#include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
 #include "tierup/kernels/spectral/fft.h"
 
