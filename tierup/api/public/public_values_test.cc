@@ -67,7 +67,8 @@ TEST(PublicValues, rows_share_the_memory) {
   EXPECT_EQ(tensor.rows(4, 4).element_count(), 0);
   for (const auto& [begin, end] :
        std::vector<std::pair<int64_t, int64_t>>{{-1, 2}, {3, 5}, {2, 1}}) {
-    EXPECT_EQ(error_of([&] { tensor.rows(begin, end); }).code(), ErrorCode::kOutOfRange);
+    EXPECT_EQ(error_of([&, begin = begin, end = end] { tensor.rows(begin, end); }).code(),
+              ErrorCode::kOutOfRange);
   }
   set_requires_grad(tensor, true);
   EXPECT_FALSE(requires_grad(tensor.rows(0, 1)));
