@@ -12,13 +12,6 @@ using DenseCast = void (*)(char* out, const char* in, int64_t count);
 // The vector code for this pair, or null if there is none: a plain loop does.
 DenseCast dense_cast(ScalarType to, ScalarType from, InstructionSet set);
 
-// `count` narrow floats (Half or BFloat16) as floats, both dense.
-template <typename T>
-void widen(const T* from, int64_t count, float* to) {
-  dense_cast(ScalarType::kFloat, kDTypeOf<T>, instruction_set())(
-      reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from), count);
-}
-
 #define TIERUP_VECTOR_CASTS(name) \
   namespace name {                \
   DenseCast half_to_float();      \

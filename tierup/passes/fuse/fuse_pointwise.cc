@@ -168,11 +168,12 @@ class GroupMaker {
   }
 
   // The elements of a row, of which all inputs over the rows have one or as many; 0 if they are
-  // unknown or many.
+  // many, or unknown, as where what is looked up may be wider.
   int64_t short_row_of(const ops::FusionGroup& group, const std::vector<Value*>& inputs) const {
     const size_t row_rank = group.program().row_rank;
     IntVector row(row_rank, 1);
     for (uint32_t i = 0; i < inputs.size(); ++i) {
+      if (group.use(i) == ops::InputUse::kLookedUp) return 0;
       if (group.use(i) != ops::InputUse::kWide) continue;
       const Shape& shape = forms_.shape(inputs[i]);
       if (!shape) return 0;
