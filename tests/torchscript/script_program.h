@@ -79,7 +79,6 @@ class ScriptProgram {
   }
   // Of what ran through tiers.
   tier::TierReport report() const { return tiers_->report(); }
-  // What was printed since the last call.
 
  private:
   static std::shared_ptr<frontend::torchscript::CompilationUnit> make_unit(std::string text,

@@ -45,10 +45,6 @@ Tensor weighted(const Tensor& losses, const Tensor& weight) {
   return out;
 }
 
-Tensor elementwise(const Tensor& a, const Tensor& b, const auto& f) {
-  return pair_loss(a, b, 0, f);
-}
-
 }  // namespace
 
 Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
@@ -146,7 +142,7 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
   }
   require_dtype_of(self, {&target}, "binary_cross_entropy");
   const Tensor losses =
-      elementwise(to_dtype(self, work_type(self.dtype())), target, [](auto x, auto t) {
+      pair_loss(to_dtype(self, work_type(self.dtype())), target, 0, [](auto x, auto t) {
         using T = decltype(x);
         require(x >= 0 && x <= 1, kBad, "all elements of input should be between 0 and 1");
         const T log_x = std::max(std::log(x), T{-100});

@@ -150,14 +150,13 @@ bool copy_turned(const Tensor& dst, const Tensor& src) {
 
 void copy_stored(const Tensor& dst, const Tensor& src) {
   if (copy_turned(dst, src)) return;
-  const CastRun run = dst.dtype() == src.dtype() ? move_run_of(dst.item_size())
-                                                 : cast_run(dst.dtype(), src.dtype());
+  const bool moves = dst.dtype() == src.dtype();
+  const CastRun run = moves ? move_run_of(dst.item_size()) : cast_run(dst.dtype(), src.dtype());
   const StridedLoop loop(dst.sizes(), {&dst, &src});
   const auto width = static_cast<int64_t>(dst.item_size());
-  const int64_t grain = dst.dtype() == src.dtype() ? kCopyGrainBytes / width : kPointwiseGrain;
+  const int64_t grain = moves ? kCopyGrainBytes / width : kPointwiseGrain;
   // Of short runs, many by one call.
-  if (dst.dtype() == src.dtype() && loop.rank() > 1 && loop.inner_size() < kShortRow &&
-      loop.is_dense(0, width)) {
+  if (moves && loop.rank() > 1 && loop.inner_size() < kShortRow && loop.is_dense(0, width)) {
     return parallel_for(0, loop.numel(), grain, [&](int64_t begin, int64_t end) {
       loop.gather(1, width, begin, end - begin, loop.base(0) + begin * width);
     });

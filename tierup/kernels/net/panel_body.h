@@ -288,16 +288,14 @@ void multiply_panel_of(const PanelProduct& product) {
   }
 }
 
-// Few rows, and panels side by side.
+// Few rows, which ask for nothing but their own panels, side by side.
 void multiply_panels(const PanelProduct& product) {
-  const int64_t of_row = product.ahead_bytes / product.rows;
-  const Ask ask{of_row, of_row * kLine / product.depth};
   constexpr int kWidth = kPanelGrain;
-  if (product.panels == 4) return multiply_rows<1, kWidth, 0, 4>(product, ask, 0, 0);
+  if (product.panels == 4) return multiply_rows<1, kWidth, 0, 4>(product, {}, 0, 0);
   switch (product.rows) {
-    case 1: return multiply_rows<1, kWidth, 0, 2>(product, ask, 0, 0);
-    case 2: return multiply_rows<2, kWidth, 0, 2>(product, ask, 0, 0);
-    default: return multiply_rows<3, kWidth, 0, 2>(product, ask, 0, 0);
+    case 1: return multiply_rows<1, kWidth, 0, 2>(product, {}, 0, 0);
+    case 2: return multiply_rows<2, kWidth, 0, 2>(product, {}, 0, 0);
+    default: return multiply_rows<3, kWidth, 0, 2>(product, {}, 0, 0);
   }
 }
 

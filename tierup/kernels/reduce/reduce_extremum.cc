@@ -3,8 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tierup/kernels/memory/vector_casts.h"
-#include "tierup/kernels/reduce/float_folds.h"
+#include "tierup/kernels/reduce/dense_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
 
 namespace tierup::kernels {
@@ -47,17 +46,9 @@ struct ExtremumReducer {
   }
   void fold(Acc& into, In value) const { into = merge(into, static_cast<Acc>(value)); }
   Acc block(const In* p, int64_t count, int64_t stride) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (stride == 1 && count >= 64) {
-        return kMax ? float_folds().max(p, count) : float_folds().min(p, count);
-      }
-    }
-    if constexpr (std::is_same_v<T, Half>) {  // Of bf16 the compiler does it.
-      if (stride == 1 && count >= 64) {
-        std::array<float, reduce_detail::kBlock> wide;
-        widen(p, count, wide.data());
-        return kMax ? float_folds().max(wide.data(), count) : float_folds().min(wide.data(), count);
-      }
+    if constexpr (kFoldsDense<T>) {
+      if (stride == 1 && count >= 64)
+        return fold_dense(kMax ? float_folds().max : float_folds().min, p, count);
     }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },

@@ -1,13 +1,10 @@
 // The reducer behind sums and means, shared by the files that instantiate it.
 #pragma once
 
-#include <array>
 #include <cmath>
 
 #include "tierup/kernels/memory/cast.h"
-#include "tierup/kernels/memory/vector_casts.h"
-#include "tierup/kernels/reduce/float_folds.h"
-#include "tierup/kernels/reduce/reduce.h"
+#include "tierup/kernels/reduce/dense_folds.h"
 
 namespace tierup::kernels {
 
@@ -37,15 +34,8 @@ struct SumReducer {
       into += x;
   }
   Acc block(const In* p, int64_t count, int64_t stride) const {
-    if constexpr (std::is_same_v<T, float> && !kSkipNan) {
-      if (stride == 1 && count >= 64) return float_folds().sum(p, count);
-    }
-    if constexpr (std::is_same_v<T, Half> && !kSkipNan) {  // Of bf16 the compiler does it.
-      if (stride == 1 && count >= 64) {
-        std::array<float, reduce_detail::kBlock> wide;
-        widen(p, count, wide.data());
-        return float_folds().sum(wide.data(), count);
-      }
+    if constexpr (kFoldsDense<T> && !kSkipNan) {
+      if (stride == 1 && count >= 64) return fold_dense(float_folds().sum, p, count);
     }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },

@@ -76,7 +76,6 @@ void FusionPlanner::visit(Node* node) {
 void FusionPlanner::pin_readers_of_written_memory() {
   for (uint32_t group = 0; group < groups_.size(); ++group) {
     if (!groups_[group].reads_written || pinned_[group]) continue;
-    pinned_[group] = true;
     for (const Node* member : groups_[group].members) {
       for (const uint32_t above : reach_.take_above(*member)) pinned_[above] = true;
     }
