@@ -1,7 +1,9 @@
 #include "tierup/kernels/indexing/scatter_mode.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "tierup/kernels/indexing/index_range.h"
@@ -130,11 +132,21 @@ T multiplied(T a, T b) {
   return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
 }
 
-// visit(f) calls f(target, source) for all elements.
+// What each target begins with that does not count itself: one element of this type.
+std::array<std::byte, sizeof(complex128)> identity_bytes(ScatterMode mode, ScalarType dtype) {
+  std::array<std::byte, sizeof(complex128)> bytes{};
+  dispatch_all(dtype, "scatter_reduce", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T identity = identity_of<T>(mode);
+    std::memcpy(bytes.data(), &identity, sizeof(T));
+  });
+  return bytes;
+}
+
+// visit(f) calls f(target, source) for all elements; f for sources that are not just assigned.
 template <typename T, typename Visit>
 void combine(ScatterMode mode, const Visit& visit) {
   switch (mode) {
-    case ScatterMode::kAssign: visit([](T& to, T from) { to = from; }); return;
     case ScatterMode::kSum:
     case ScatterMode::kMean: visit([](T& to, T from) { to = added(to, from); }); return;
     case ScatterMode::kProd: visit([](T& to, T from) { to = multiplied(to, from); }); return;
@@ -185,21 +197,32 @@ void divide_rows(const Tensor& self, const Tensor& index, bool include_self) {
   divide_by_counts<T>(self, expand_to(counts, self.sizes()));
 }
 
+// visit(tag of a type as wide as elements, f) calls f(target, source) for all. Targets become their
+// sources, or an identity.
+template <typename Visit>
+void assign(const Tensor& self, ScatterMode mode, const Visit& visit) {
+  const auto identity = mode == ScatterMode::kAssign ? decltype(identity_bytes(mode, self.dtype())){}
+                                                     : identity_bytes(mode, self.dtype());
+  dispatch_width(self.item_size(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    if (mode == ScatterMode::kAssign) return visit(tag, [](U& to, const U& from) { to = from; });
+    U value;
+    std::memcpy(&value, identity.data(), sizeof(U));
+    visit(tag, [value](U& to, const U&) { to = value; });
+  });
+}
+
 void scatter_rows(const Tensor& self, const Tensor& index, const Tensor& src, ScatterMode mode,
                   bool include_self) {
   check_row_indices(index, self.sizes()[0]);
-  if (mode == ScatterMode::kAssign) {
-    return dispatch_width(self.item_size(), [&](auto tag) {
-      using U = typename decltype(tag)::type;
-      visit_rows<U>(self, index, src, [](U& to, const U& from) { to = from; });
+  if (mode == ScatterMode::kAssign || !include_self) {
+    assign(self, mode, [&](auto tag, const auto& f) {
+      visit_rows<typename decltype(tag)::type>(self, index, src, f);
     });
   }
+  if (mode == ScatterMode::kAssign) return;
   dispatch_all(self.dtype(), "scatter_reduce", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (!include_self) {
-      const T identity = identity_of<T>(mode);
-      visit_rows<T>(self, index, src, [&](T& to, T) { to = identity; });
-    }
     const bool is_mean = mode == ScatterMode::kMean;
     if (!combine_wide_rows(self, index, src, is_mean ? ScatterMode::kSum : mode)) {
       combine<T>(mode, [&](const auto& f) { visit_rows<T>(self, index, src, f); });
@@ -223,20 +246,15 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
     return;
   }
   const Scatter all{self, dim, index, src};
-  if (mode == ScatterMode::kAssign) {
-    dispatch_width(self.item_size(), [&](auto tag) {
-      using U = typename decltype(tag)::type;
-      visit_elements<U>(all, [](U& to, const U& from) { to = from; });
+  if (mode == ScatterMode::kAssign || !include_self) {
+    assign(self, mode, [&](auto tag, const auto& f) {
+      visit_elements<typename decltype(tag)::type>(all, f);
     });
-    self.bump_version();
-    return;
   }
+  self.bump_version();
+  if (mode == ScatterMode::kAssign) return;
   dispatch_all(self.dtype(), "scatter_reduce", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (!include_self) {
-      const T identity = identity_of<T>(mode);
-      visit_elements<T>(all, [&](T& to, T) { to = identity; });
-    }
     combine<T>(mode, [&](const auto& f) { visit_elements<T>(all, f); });
     if (mode == ScatterMode::kMean) {
       Tensor counts = Tensor::empty(self.sizes(), ScalarType::kLong);
@@ -247,7 +265,6 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
       divide_by_counts<T>(self, counts);
     }
   });
-  self.bump_version();
 }
 
 }  // namespace tierup::kernels

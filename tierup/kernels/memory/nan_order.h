@@ -7,6 +7,11 @@
 
 namespace tierup::kernels {
 
+// The type of 64 bits that holds all values of T, in their order: what many types are sorted as, so
+// that sorts exist twice instead of ten times.
+template <typename T>
+using Widest = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+
 template <typename T>
 inline bool value_is_nan(T value) {
   if constexpr (std::is_integral_v<T>) {

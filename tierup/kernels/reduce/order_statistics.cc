@@ -17,9 +17,11 @@ namespace tierup::kernels {
 namespace {
 
 template <typename T>
-std::vector<T> read_lane(const char* lane, int64_t count, int64_t step) {
-  std::vector<T> values(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) values[i] = *reinterpret_cast<const T*>(lane + i * step);
+std::vector<Widest<T>> read_lane(const char* lane, int64_t count, int64_t step) {
+  std::vector<Widest<T>> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    values[i] = static_cast<Widest<T>>(*reinterpret_cast<const T*>(lane + i * step));
+  }
   return values;
 }
 
@@ -41,9 +43,8 @@ std::tuple<Tensor, Tensor> pick_along(const Tensor& tensor, int64_t dim, bool ke
     using T = typename decltype(tag)::type;
     if (values.numel() == 0) return;
     loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
-      const std::vector<T> elements = read_lane<T>(lane[0], count, loop.step(0));
-      const int64_t at = pick(elements);
-      *reinterpret_cast<T*>(lane[1]) = elements[at];
+      const int64_t at = pick(read_lane<T>(lane[0], count, loop.step(0)));
+      *reinterpret_cast<T*>(lane[1]) = *reinterpret_cast<const T*>(lane[0] + at * loop.step(0));
       *reinterpret_cast<int64_t*>(lane[2]) = at;
     });
   });

@@ -1,20 +1,12 @@
 // Truth over dimensions: any and all.
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/strided_loop.h"
+#include "tierup/kernels/reduce/nonzero.h"
 #include "tierup/kernels/reduce/reduce.h"
 #include "tierup/kernels/reduce/reduce_extremum.h"
 
 namespace tierup::kernels {
 namespace {
-
-template <typename T>
-bool is_true(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return static_cast<float>(value) != 0.0F;
-  } else {
-    return value != T(0);
-  }
-}
 
 template <typename T, bool kAll>
 struct TruthReducer {
@@ -22,6 +14,7 @@ struct TruthReducer {
   using Acc = uint8_t;
   using Out = bool;
   static constexpr bool kTiles = true;
+  Nonzero<T> is_true;
 
   Acc identity() const { return kAll ? 1 : 0; }
   Acc merge(Acc a, Acc b) const { return static_cast<Acc>(kAll ? a & b : a | b); }
@@ -42,10 +35,8 @@ struct TruthReducer {
 
 Tensor as_truth(const Tensor& self) {
   Tensor out = Tensor::empty(self.sizes(), ScalarType::kBool);
-  dispatch_all(self.dtype(), "any", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    map_elements<bool, T>(
-        out, [](T value) { return is_true(value); }, self);
+  dispatch_nonzero(self, "any", [&](auto is_true, const Tensor& words) {
+    map_elements<bool, typename decltype(is_true)::Word>(out, is_true, words);
   });
   return out;
 }
@@ -56,10 +47,11 @@ Tensor truth(const Tensor& self, const ReduceDims& dims, bool keepdim) {
   if (dims && dims->empty()) {
     result = as_truth(self);
   } else {
-    result = dispatch_all(self.dtype(), kAll ? "all" : "any", [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      return reduce_tensor(TruthReducer<T, kAll>{}, self, dims, keepdim);
-    });
+    result =
+        dispatch_nonzero(self, kAll ? "all" : "any", [&](auto is_true, const Tensor& words) {
+          using Word = typename decltype(is_true)::Word;
+          return reduce_tensor(TruthReducer<Word, kAll>{is_true}, words, dims, keepdim);
+        });
   }
   return self.dtype() == ScalarType::kByte ? to_dtype(result, ScalarType::kByte) : result;
 }

@@ -1,5 +1,6 @@
 // Sums that pass over NaN, and counts: nansum, nanmean, count_nonzero.
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/reduce/nonzero.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
 #include "tierup/kernels/reduce/sum_reducer.h"
 
@@ -12,15 +13,10 @@ struct NonzeroCounter {
   using Acc = int64_t;
   using Out = int64_t;
   static constexpr bool kTiles = true;
+  Nonzero<T> is_nonzero;
 
   Acc identity() const { return 0; }
-  void fold(Acc& into, In value) const {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      into += static_cast<float>(value) != 0.0F ? 1 : 0;
-    } else {
-      into += value != T(0) ? 1 : 0;
-    }
-  }
+  void fold(Acc& into, In value) const { into += is_nonzero(value) ? 1 : 0; }
   Acc block(const In* p, int64_t count, int64_t stride) const {
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
@@ -72,9 +68,9 @@ Tensor nanmean(const Tensor& self, const ReduceDims& dims, bool keepdim,
 }
 
 Tensor count_nonzero(const Tensor& self, const ReduceDims& dims, bool keepdim) {
-  return dispatch_all(self.dtype(), "count_nonzero", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return reduce_tensor(NonzeroCounter<T>{}, self, dims, keepdim);
+  return dispatch_nonzero(self, "count_nonzero", [&](auto is_nonzero, const Tensor& words) {
+    using Word = typename decltype(is_nonzero)::Word;
+    return reduce_tensor(NonzeroCounter<Word>{is_nonzero}, words, dims, keepdim);
   });
 }
 

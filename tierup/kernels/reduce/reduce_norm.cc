@@ -96,16 +96,31 @@ struct NormReducer {
   }
 };
 
+template <typename T, Norm kKind>
+Tensor norm_of_kind(const Tensor& self, double order, const ReduceDims& dims, bool keepdim) {
+  constexpr bool kWide = std::is_same_v<T, NormType<T>>;
+  constexpr bool kOften = kKind == Norm::kEuclidean || kKind == Norm::kSum;
+  if constexpr (kWide || kOften) {
+    return reduce_tensor(NormReducer<T, kKind>{order}, self, dims, keepdim);
+  } else {
+    // The rarer ones exist for the types that they are taken in.
+    const Tensor wide = kIsComplex<T> ? pointwise({Body::kAbs}, {self})
+                                      : to_dtype(self, kDTypeOf<NormType<T>>);
+    return to_dtype(norm_of_kind<NormType<T>, kKind>(wide, order, dims, keepdim),
+                    kDTypeOf<NormResult<T>>);
+  }
+}
+
 template <typename T>
 Tensor norm_of(const Tensor& self, double order, const ReduceDims& dims, bool keepdim) {
   if (std::isinf(order)) {
-    return order > 0 ? reduce_tensor(NormReducer<T, Norm::kMax>{}, self, dims, keepdim)
-                     : reduce_tensor(NormReducer<T, Norm::kMin>{}, self, dims, keepdim);
+    return order > 0 ? norm_of_kind<T, Norm::kMax>(self, order, dims, keepdim)
+                     : norm_of_kind<T, Norm::kMin>(self, order, dims, keepdim);
   }
-  if (order == 0) return reduce_tensor(NormReducer<T, Norm::kCount>{}, self, dims, keepdim);
-  if (order == 1) return reduce_tensor(NormReducer<T, Norm::kSum>{}, self, dims, keepdim);
-  if (order == 2) return reduce_tensor(NormReducer<T, Norm::kEuclidean>{}, self, dims, keepdim);
-  return reduce_tensor(NormReducer<T, Norm::kPower>{order}, self, dims, keepdim);
+  if (order == 0) return norm_of_kind<T, Norm::kCount>(self, order, dims, keepdim);
+  if (order == 1) return norm_of_kind<T, Norm::kSum>(self, order, dims, keepdim);
+  if (order == 2) return norm_of_kind<T, Norm::kEuclidean>(self, order, dims, keepdim);
+  return norm_of_kind<T, Norm::kPower>(self, order, dims, keepdim);
 }
 
 void check_identity(const Tensor& self, double order, const ReduceDims& dims) {

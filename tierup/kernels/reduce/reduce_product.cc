@@ -8,6 +8,9 @@ namespace tierup::kernels {
 namespace {
 
 template <typename T>
+using Factor = std::conditional_t<std::is_integral_v<T>, int64_t, SumType<T>>;
+
+template <typename T>
 struct ProductReducer {
   using In = T;
   using Acc = SumType<T>;
@@ -40,7 +43,10 @@ Tensor prod(const Tensor& self, const ReduceDims& dims, bool keepdim,
   const Tensor input = dtype ? to_dtype(self, *dtype) : self;
   const Tensor result = dispatch_all(input.dtype(), "prod", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return reduce_tensor(ProductReducer<T>{}, input, dims, keepdim);
+    using W = Factor<T>;  // Products exist for the types that they are taken in.
+    const Tensor product =
+        reduce_tensor(ProductReducer<W>{}, to_dtype(input, kDTypeOf<W>), dims, keepdim);
+    return to_dtype(product, kDTypeOf<SumResult<T>>);
   });
   return dtype ? to_dtype(result, *dtype) : result;
 }

@@ -85,6 +85,25 @@ void check_shapes(const Tensor& sequence, const Tensor& values) {
   }
 }
 
+// Into `out` whether each element is one of the tests; the other way round if `invert`. Both are
+// compared as W.
+template <typename W>
+void mark_known(const Tensor& elements, const Tensor& tests, bool invert, const Tensor& out) {
+  const Tensor wanted = contiguous(to_dtype(elements, kDTypeOf<W>));
+  const Tensor known = contiguous(to_dtype(tests, kDTypeOf<W>));
+  std::vector<W> sorted(known.data<W>(), known.data<W>() + known.numel());
+  sort_asking(known.numel(), &nan_less<W>,
+              [&](const auto& less) { std::sort(sorted.begin(), sorted.end(), less); });
+  const W* element = wanted.data<W>();
+  bool* found = out.data<bool>();
+  parallel_for(0, out.numel(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto at = std::lower_bound(sorted.begin(), sorted.end(), element[i], nan_less<W>);
+      found[i] = (at != sorted.end() && *at == element[i]) != invert;
+    }
+  });
+}
+
 }  // namespace
 
 Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32, bool right,
@@ -141,22 +160,10 @@ Tensor bucketize(const Tensor& values, const Tensor& boundaries, bool out_int32,
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool /*assume_unique*/,
             bool invert) {
   const ScalarType type = result_type(elements, test_elements);
-  const Tensor wanted = contiguous(to_dtype(elements, type));
-  const Tensor tests = contiguous(to_dtype(test_elements, type));
   Tensor out = Tensor::empty(elements.sizes(), ScalarType::kBool);
   dispatch_real(type, "isin", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    std::vector<T> sorted(tests.data<T>(), tests.data<T>() + tests.numel());
-    sort_asking(tests.numel(), &nan_less<T>,
-                [&](const auto& less) { std::sort(sorted.begin(), sorted.end(), less); });
-    const T* element = wanted.data<T>();
-    bool* found = out.data<bool>();
-    parallel_for(0, out.numel(), 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto at = std::lower_bound(sorted.begin(), sorted.end(), element[i], nan_less<T>);
-        found[i] = (at != sorted.end() && *at == element[i]) != invert;
-      }
-    });
+    mark_known<Widest<typename decltype(tag)::type>>(to_dtype(elements, type),
+                                                     to_dtype(test_elements, type), invert, out);
   });
   return out;
 }

@@ -19,23 +19,37 @@
 namespace tierup::kernels {
 namespace {
 
-template <typename T>
-using Element = std::pair<T, int64_t>;
+// An element, widened, and its place.
+template <typename W>
+using Element = std::pair<W, int64_t>;
 
-template <typename T>
-bool ascends(const Element<T>& a, const Element<T>& b) {
+template <typename W>
+bool ascends(const Element<W>& a, const Element<W>& b) {
   return nan_less(a.first, b.first);
 }
-template <typename T>
-bool descends(const Element<T>& a, const Element<T>& b) {
+template <typename W>
+bool descends(const Element<W>& a, const Element<W>& b) {
   return nan_less(b.first, a.first);
 }
 
 template <typename T>
-void read_lane(const char* lane, int64_t count, int64_t step, std::vector<Element<T>>& elements) {
+void read_lane(const char* lane, int64_t count, int64_t step,
+               std::vector<Element<Widest<T>>>& elements) {
   elements.resize(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
-    elements[i] = {*reinterpret_cast<const T*>(lane + i * step), i};
+    elements[i] = {static_cast<Widest<T>>(*reinterpret_cast<const T*>(lane + i * step)), i};
+  }
+}
+
+// Writes the elements of the first `kept` places, and these: lanes are the input, values, indices.
+template <typename T>
+void write_lane(const LaneLoop& loop, const LaneLoop::Pointers& lane, int64_t kept,
+                const auto& place_of) {
+  for (int64_t i = 0; i < kept; ++i) {
+    const int64_t from = place_of(i);
+    *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
+        *reinterpret_cast<const T*>(lane[0] + from * loop.step(0));
+    *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = from;
   }
 }
 
@@ -49,13 +63,10 @@ void arrange_lanes(const Tensor& self, int64_t d, const Tensor& values, const Te
   dispatch_real(self.dtype(), what, [&](auto tag) {
     using T = typename decltype(tag)::type;
     loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
-      std::vector<Element<T>> elements;
-      read_lane(lane[0], count, loop.step(0), elements);
+      std::vector<Element<Widest<T>>> elements;
+      read_lane<T>(lane[0], count, loop.step(0), elements);
       arrange(elements);
-      for (int64_t i = 0; i < kept; ++i) {
-        *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = elements[i].first;
-        *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = elements[i].second;
-      }
+      write_lane<T>(loop, lane, kept, [&](int64_t i) { return elements[i].second; });
     });
   });
 }
@@ -79,6 +90,8 @@ uint32_t sort_key(T value, bool descending) {
   }
   return descending ? ~key : key;
 }
+
+int64_t place_in(uint64_t key) { return static_cast<int64_t>(key & 0xffffffffU); }
 
 // Sorts by the upper half of each key, digit by digit from the lowest one on: each pass keeps the
 // order of those before, and so that of the indices.
@@ -128,12 +141,7 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
         sort_asking(count, std::less<>(),
                     [&](const auto& less) { std::sort(keys.begin(), keys.end(), less); });
       }
-      for (int64_t i = 0; i < count; ++i) {
-        const auto from = static_cast<int64_t>(keys[i] & 0xffffffffU);
-        *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
-            *reinterpret_cast<const T*>(lane[0] + from * loop.step(0));
-        *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = from;
-      }
+      write_lane<T>(loop, lane, count, [&](int64_t i) { return place_in(keys[i]); });
     });
   });
 }
@@ -152,12 +160,12 @@ bool sort_narrow(const Tensor& self, int64_t d, const Tensor& values, const Tens
 }
 
 // As PyTorch chooses, so that even the order among equal elements is its own.
-template <typename T>
-void select_first(std::vector<Element<T>>& elements, int64_t k, bool largest, bool sorted) {
+template <typename W>
+void select_first(std::vector<Element<W>>& elements, int64_t k, bool largest, bool sorted) {
   const auto first = elements.begin();
   const auto count = static_cast<int64_t>(elements.size());
   if (k == 0) return;
-  sort_asking(count, largest ? &descends<T> : &ascends<T>, [&](const auto& before) {
+  sort_asking(count, largest ? &descends<W> : &ascends<W>, [&](const auto& before) {
     std::nth_element(first, first + k - 1, elements.end(), before);
     if (sorted) std::sort(first, first + k - 1, before);
   });
@@ -166,8 +174,8 @@ void select_first(std::vector<Element<T>>& elements, int64_t k, bool largest, bo
 // Puts an element in the place of a heap's top: the hole sinks to a leaf along the greater
 // children, and the element rises from there. As std::partial_sort does, so that equal elements end
 // up in the same order.
-template <typename T, typename Before>
-void replace_top(std::vector<Element<T>>& heap, Element<T> element, const Before& before) {
+template <typename W, typename Before>
+void replace_top(std::vector<Element<W>>& heap, Element<W> element, const Before& before) {
   const size_t count = heap.size();
   size_t hole = 0;
   while (2 * hole + 2 < count) {
@@ -190,7 +198,7 @@ void replace_top(std::vector<Element<T>>& heap, Element<T> element, const Before
 // Whether one of kBlock elements may have to go before `top`.
 constexpr int64_t kBlock = 32;
 template <typename T>
-bool may_enter(const T* block, T top, bool largest) {
+bool may_enter(const T* block, Widest<T> top, bool largest) {
   using Compared = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
   const auto bound = static_cast<Compared>(top);
   bool any = false;
@@ -204,10 +212,10 @@ bool may_enter(const T* block, T top, bool largest) {
 
 // Of elements [i, end), which lie side by side: where one may have to go before `top`, or the end.
 template <typename T>
-int64_t next_to_enter(const T* data, int64_t i, int64_t end, T top, bool largest) {
+int64_t next_to_enter(const T* data, int64_t i, int64_t end, Widest<T> top, bool largest) {
   if constexpr (std::is_same_v<T, float>) {
     const FloatFolds& folds = float_folds();
-    return i + (largest ? folds.first_above : folds.first_below)(data + i, end - i, top);
+    return i + (largest ? folds.first_above : folds.first_below)(data + i, end - i, static_cast<float>(top));
   } else {
     while (i + kBlock <= end && !may_enter(data + i, top, largest)) i += kBlock;
     return i;
@@ -218,12 +226,13 @@ int64_t next_to_enter(const T* data, int64_t i, int64_t end, T top, bool largest
 // Most elements are not before the k-th so far, and are passed over.
 template <typename T>
 void select_few(const char* lane, int64_t count, int64_t step, int64_t k, bool largest,
-                std::vector<Element<T>>& heap) {
+                std::vector<Element<Widest<T>>>& heap) {
   constexpr int64_t kPollInterval = int64_t{1} << 20;
   constexpr int64_t kLookedAt = std::is_same_v<T, float> ? 1 : kBlock;  // Of which one may enter.
-  const auto before = largest ? &descends<T> : &ascends<T>;
+  using W = Widest<T>;
+  const auto before = largest ? &descends<W> : &ascends<W>;
   const bool is_dense = step == sizeof(T);
-  read_lane(lane, k, step, heap);
+  read_lane<T>(lane, k, step, heap);
   std::make_heap(heap.begin(), heap.end(), before);
   for (int64_t i = k; i < count;) {
     const int64_t end = std::min(i + kPollInterval, count);
@@ -232,7 +241,7 @@ void select_few(const char* lane, int64_t count, int64_t step, int64_t k, bool l
         i = next_to_enter(reinterpret_cast<const T*>(lane), i, end, heap[0].first, largest);
       const int64_t stop = is_dense ? std::min(i + kLookedAt, end) : end;
       for (; i < stop; ++i) {
-        const Element<T> element{*reinterpret_cast<const T*>(lane + i * step), i};
+        const Element<W> element{static_cast<W>(*reinterpret_cast<const T*>(lane + i * step)), i};
         if (before(element, heap[0])) replace_top(heap, element, before);
       }
     }
@@ -252,13 +261,10 @@ void select_few_of_lanes(const Tensor& self, int64_t d, const Tensor& values, co
   dispatch_real(self.dtype(), "topk", [&](auto tag) {
     using T = typename decltype(tag)::type;
     loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
-      std::vector<Element<T>> heap;
+      std::vector<Element<Widest<T>>> heap;
       each([&](const LaneLoop::Pointers& lane) {
-        select_few(lane[0], count, loop.step(0), k, largest, heap);
-        for (int64_t i = 0; i < k; ++i) {
-          *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = heap[i].first;
-          *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = heap[i].second;
-        }
+        select_few<T>(lane[0], count, loop.step(0), k, largest, heap);
+        write_lane<T>(loop, lane, k, [&](int64_t i) { return heap[i].second; });
       });
     });
   });
@@ -316,20 +322,16 @@ bool select_some_of_lanes(const Tensor& self, int64_t d, const Tensor& values,
     if constexpr (kPacks<T>) {
       loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
         std::vector<uint64_t> keys;
-        std::vector<Element<T>> elements;
+        std::vector<Element<Widest<T>>> elements;
         each([&](const LaneLoop::Pointers& lane) {
           const bool is_unequal = select_unequal<T>(lane[0], count, loop.step(0), k, largest, keys);
           if (!is_unequal) {
-            read_lane(lane[0], count, loop.step(0), elements);
+            read_lane<T>(lane[0], count, loop.step(0), elements);
             select_first(elements, k, largest, true);
           }
-          for (int64_t i = 0; i < k; ++i) {
-            const auto from =
-                is_unequal ? static_cast<int64_t>(keys[i] & 0xffffffffU) : elements[i].second;
-            *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) =
-                *reinterpret_cast<const T*>(lane[0] + from * loop.step(0));
-            *reinterpret_cast<int64_t*>(lane[2] + i * loop.step(2)) = from;
-          }
+          write_lane<T>(loop, lane, k, [&](int64_t i) {
+            return is_unequal ? place_in(keys[i]) : elements[i].second;
+          });
         });
       });
     }
@@ -349,9 +351,9 @@ std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending
   arrange_lanes(
       atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "sort",
       [descending](auto& elements) {
-        using T = typename std::remove_cvref_t<decltype(elements)>::value_type::first_type;
+        using W = typename std::remove_cvref_t<decltype(elements)>::value_type::first_type;
         sort_asking(
-            static_cast<int64_t>(elements.size()), descending ? &descends<T> : &ascends<T>,
+            static_cast<int64_t>(elements.size()), descending ? &descends<W> : &ascends<W>,
             [&](const auto& less) { std::stable_sort(elements.begin(), elements.end(), less); });
       });
   return {values, indices};

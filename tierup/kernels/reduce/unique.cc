@@ -64,6 +64,20 @@ std::optional<std::vector<int64_t>> counted_order(const T* items, int64_t count)
   return order;
 }
 
+// Sorts the indices of `count` items of `width` elements each, which are compared as W.
+template <typename W>
+void sort_rows(const Tensor& items, int64_t count, int64_t width, std::vector<int64_t>& order) {
+  const Tensor wide = to_dtype(items, kDTypeOf<W>);
+  const W* p = wide.data<W>();
+  sort_asking(
+      count,
+      [&](int64_t a, int64_t b) {
+        return std::lexicographical_compare(p + a * width, p + (a + 1) * width, p + b * width,
+                                            p + (b + 1) * width, nan_less<W>);
+      },
+      [&](const auto& less) { std::stable_sort(order.begin(), order.end(), less); });
+}
+
 // The groups of `count` items of `width` elements each, sorted first if `sorted`.
 Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorted) {
   std::vector<int64_t> order(static_cast<size_t>(count));
@@ -82,13 +96,7 @@ Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorte
       const Tensor indices = std::get<1>(sort(items, 0, false));
       order.assign(indices.data<int64_t>(), indices.data<int64_t>() + count);
     } else if (!is_in_order) {
-      sort_asking(
-          count,
-          [&](int64_t a, int64_t b) {
-            return std::lexicographical_compare(p + a * width, p + (a + 1) * width, p + b * width,
-                                                p + (b + 1) * width, nan_less<T>);
-          },
-          [&](const auto& less) { std::stable_sort(order.begin(), order.end(), less); });
+      sort_rows<Widest<T>>(items, count, width, order);
     }
     return group(order, [&](int64_t a, int64_t b) {
       return std::equal(p + a * width, p + (a + 1) * width, p + b * width);
