@@ -31,10 +31,10 @@ set(TIERUP_THIRD_PARTY_frontend simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_api simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_cases simdjson::simdjson)
 
-# Rooms that work once for each model are compiled for size: a third less of them. Not the front
-# ends: they load a model within milliseconds, and take a sixth longer so.
-set(TIERUP_SMALL_ROOMS "^(autodiff)$")
-set(TIERUP_SMALL_FLAGS -Os)
+# What works once for each training program is compiled for size, which takes a third away. Not the
+# front ends: a model is loaded within milliseconds, a fifth more so.
+set(TIERUP_SMALL_SOURCES "/(ops/derivatives|autodiff)/")
+set(TIERUP_SMALL_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 
 function(tierup_isa_flags sources)
   foreach(source ${sources})
@@ -48,6 +48,8 @@ function(tierup_isa_flags sources)
     elseif(source MATCHES "/kernels/(pointwise/runs_integer|memory/cast|loss/pointwise_loss|reduce/reduce_(sum|nan|logical))\\.cc$")
       # Plain loops over many types that the compiler is to vectorise.
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3")
+    elseif(source MATCHES "${TIERUP_SMALL_SOURCES}" AND NOT source MATCHES "_test\\.cc$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TIERUP_SMALL_FLAGS}")
     endif()
     if(source MATCHES "/kernels/(memory/vector_casts_|norm/gradient_rows_)")
       # Vectors are wider than registers here; they never cross a call.
@@ -95,9 +97,6 @@ function(tierup_layer name below)
   if(sources AND NOT name STREQUAL "base" AND NOT instrumented)
     if(name MATCHES "^(tensor|kernels|ir|archive|profile|training)$")
       tierup_precompile(tierup_${name} lower)
-    elseif(name MATCHES "${TIERUP_SMALL_ROOMS}")
-      target_compile_options(tierup_${name} PRIVATE ${TIERUP_SMALL_FLAGS})
-      tierup_precompile(tierup_${name} small)
     else()
       tierup_precompile(tierup_${name} upper)
     endif()
