@@ -1,62 +1,83 @@
-// The f64 row kernels, as plain loops, and the choice of table.
+// The f64 row kernels, loops with exponentials by vectors, and the choice of table.
 #include "tierup/kernels/gemm/row_kernels.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "tierup/kernels/pointwise/pointwise_runs.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
 
-// Of one column, or with stride 1 of one row.
-double line_max(const double* x, int64_t n, int64_t stride) {
-  double best = -std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < n; ++i)
-    best = x[i * stride] > best || std::isnan(x[i * stride]) ? x[i * stride] : best;
-  return best;
+// Elements that are folded side by side, which the compiler makes vectors of.
+constexpr int64_t kTogether = 8;
+// Columns that are gone down at once.
+constexpr int64_t kColumns = 64;
+
+double larger(double a, double b) { return a > b || a != a ? a : b; }  // NaN wins.
+
+// The vector form of a body over n elements, in place.
+void run_in_place(Body body, double* x, int64_t n) {
+  const char* in = reinterpret_cast<const char*>(x);
+  RunTable::instance().find(body, ScalarType::kDouble)->run(reinterpret_cast<char*>(x), &in, n);
 }
 
-double row_max(const double* x, int64_t n) { return line_max(x, n, 1); }
+double row_max(const double* x, int64_t n) {
+  std::array<double, kTogether> best;
+  best.fill(-std::numeric_limits<double>::infinity());
+  int64_t i = 0;
+  for (; i + kTogether <= n; i += kTogether) {
+    for (int64_t j = 0; j < kTogether; ++j) best[j] = larger(x[i + j], best[j]);
+  }
+  for (; i < n; ++i) best[0] = larger(x[i], best[0]);
+  for (const double value : best) best[0] = larger(value, best[0]);
+  return best[0];
+}
 
 void row_max_into(const double* x, int64_t n, double* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] > y[i] || x[i] != x[i] ? x[i] : y[i];
+  for (int64_t i = 0; i < n; ++i) y[i] = larger(x[i], y[i]);
+}
+
+// Of value(element) for all.
+template <typename Value>
+double sum_of(const double* x, int64_t n, const Value& value) {
+  std::array<double, kTogether> sums{};
+  int64_t i = 0;
+  for (; i + kTogether <= n; i += kTogether) {
+    for (int64_t j = 0; j < kTogether; ++j) sums[j] += value(x[i + j]);
+  }
+  for (; i < n; ++i) sums[0] += value(x[i]);
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+double row_sum(const double* x, int64_t n) {
+  return sum_of(x, n, [](double v) { return v; });
 }
 
 double row_exp_shifted(double* x, int64_t n, double shift) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    x[i] = std::exp(x[i] - shift);
-    sum += x[i];
-  }
-  return sum;
+  for (int64_t i = 0; i < n; ++i) x[i] -= shift;
+  run_in_place(Body::kExp, x, n);
+  return row_sum(x, n);
 }
 
-double row_sum(const double* x, int64_t n) { return std::accumulate(x, x + n, 0.0); }
-
 double row_sum_of_squares(const double* x, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += x[i] * x[i];
-  return sum;
+  return sum_of(x, n, [](double v) { return v * v; });
 }
 
 void row_moments(const double* x, int64_t n, double* mean, double* variance) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += x[i];
-  *mean = sum / static_cast<double>(n);
-  double squares = 0;
-  for (int64_t i = 0; i < n; ++i) squares += (x[i] - *mean) * (x[i] - *mean);
-  *variance = squares / static_cast<double>(n);
+  const double center = row_sum(x, n) / static_cast<double>(n);
+  *mean = center;
+  *variance = sum_of(x, n, [center](double v) { return (v - center) * (v - center); }) /
+              static_cast<double>(n);
 }
 
-void row_sigmoid(double* x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = 1 / (1 + std::exp(-x[i]));
-}
+void row_sigmoid(double* x, int64_t n) { run_in_place(Body::kSigmoid, x, n); }
 
-void row_tanh(double* x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = std::tanh(x[i]);
-}
+void row_tanh(double* x, int64_t n) { run_in_place(Body::kTanh, x, n); }
 
 void row_scale(const double* x, int64_t n, double scale, double* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale;
@@ -85,43 +106,85 @@ void row_affine_by_column(const double* x, int64_t n, const double* scale, const
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale[i] + shift[i];
 }
 
-// One column, or with stride 1 one row.
-template <bool kLog>
-void softmax_line(const double* x, int64_t n, int64_t stride, double* y) {
-  const double top = line_max(x, n, stride);
+// Adds exp(x - top) of a row to the sums, piece by piece. `shifted` takes x - top, if it is there.
+double sum_of_exponentials(const double* x, int64_t n, double top, double* shifted) {
+  std::array<double, kColumns> powers;
   double sum = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double e = std::exp(x[i * stride] - top);
-    y[i * stride] = kLog ? x[i * stride] - top : e;
-    sum += e;
+  for (int64_t first = 0; first < n; first += kColumns) {
+    const int64_t count = std::min(kColumns, n - first);
+    for (int64_t i = 0; i < count; ++i) powers[i] = x[first + i] - top;
+    if (shifted != nullptr) std::copy_n(powers.data(), count, shifted + first);
+    sum += row_exp_shifted(powers.data(), count, 0);
   }
-  const double log_sum = std::log(sum);
-  for (int64_t i = 0; i < n; ++i)
-    y[i * stride] = kLog ? y[i * stride] - log_sum : y[i * stride] / sum;
+  return sum;
 }
 
-template <bool kLog>
 void softmax_row(const double* x, int64_t n, double* y) {
-  softmax_line<kLog>(x, n, 1, y);
+  const double top = row_max(x, n);
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top;
+  const double sum = row_exp_shifted(y, n, 0);
+  for (int64_t i = 0; i < n; ++i) y[i] /= sum;
+}
+
+void log_softmax_row(const double* x, int64_t n, double* y) {
+  const double log_sum = std::log(sum_of_exponentials(x, n, row_max(x, n), y));
+  for (int64_t i = 0; i < n; ++i) y[i] -= log_sum;
+}
+
+double row_log_sum_exp(const double* x, int64_t n) {
+  const double top = row_max(x, n);
+  if (std::isinf(top)) return top;
+  return top + std::log(sum_of_exponentials(x, n, top, nullptr));
+}
+
+using Columns = std::array<double, kColumns>;
+
+// Of at most kColumns columns: their largest elements, and what exp(x - top) of them sum up to;
+// each(row, shifted, powers) is called for all rows.
+template <typename Each>
+void fold_columns(const double* x, int64_t rows, int64_t stride, int64_t n, Columns& top,
+                  Columns& sum, const Each& each) {
+  top.fill(-std::numeric_limits<double>::infinity());
+  sum.fill(0);
+  Columns shifted;
+  for (int64_t r = 0; r < rows; ++r) row_max_into(x + r * stride, n, top.data());
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < n; ++j) shifted[j] = x[r * stride + j] - top[j];
+    Columns powers = shifted;
+    run_in_place(Body::kExp, powers.data(), n);
+    for (int64_t j = 0; j < n; ++j) sum[j] += powers[j];
+    each(r, shifted, powers);
+  }
 }
 
 template <bool kLog>
 void softmax_columns(const double* x, int64_t rows, int64_t stride, int64_t n, double* y) {
-  for (int64_t i = 0; i < n; ++i) softmax_line<kLog>(x + i, rows, stride, y + i);
+  for (int64_t first = 0; first < n; first += kColumns) {
+    const int64_t count = std::min(kColumns, n - first);
+    double* to = y + first;
+    Columns top;
+    Columns sum;
+    fold_columns(x + first, rows, stride, count, top, sum,
+                 [&](int64_t r, const Columns& shifted, const Columns& powers) {
+                   std::copy_n((kLog ? shifted : powers).data(), count, to + r * stride);
+                 });
+    for (int64_t j = 0; kLog && j < count; ++j) sum[j] = std::log(sum[j]);
+    for (int64_t r = 0; r < rows; ++r) {
+      double* row = to + r * stride;
+      for (int64_t j = 0; j < count; ++j) row[j] = kLog ? row[j] - sum[j] : row[j] / sum[j];
+    }
+  }
 }
-
-double log_sum_exp_line(const double* x, int64_t n, int64_t stride) {
-  const double top = line_max(x, n, stride);
-  if (std::isinf(top)) return top;
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += std::exp(x[i * stride] - top);
-  return top + std::log(sum);
-}
-
-double row_log_sum_exp(const double* x, int64_t n) { return log_sum_exp_line(x, n, 1); }
 
 void log_sum_exp_columns(const double* x, int64_t rows, int64_t stride, int64_t n, double* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] = log_sum_exp_line(x + i, rows, stride);
+  for (int64_t first = 0; first < n; first += kColumns) {
+    const int64_t count = std::min(kColumns, n - first);
+    Columns top;
+    Columns sum;
+    fold_columns(x + first, rows, stride, count, top, sum, [](auto&&...) {});
+    for (int64_t j = 0; j < count; ++j)
+      y[first + j] = std::isinf(top[j]) ? top[j] : top[j] + std::log(sum[j]);
+  }
 }
 
 constexpr RowKernels<double> kDoubleKernels{
@@ -138,8 +201,8 @@ constexpr RowKernels<double> kDoubleKernels{
     .affine = &row_affine,
     .normalize = &row_normalize,
     .affine_by_column = &row_affine_by_column,
-    .softmax = &softmax_row<false>,
-    .log_softmax = &softmax_row<true>,
+    .softmax = &softmax_row,
+    .log_softmax = &log_softmax_row,
     .softmax_columns = &softmax_columns<false>,
     .log_softmax_columns = &softmax_columns<true>,
     .log_sum_exp = &row_log_sum_exp,

@@ -1,8 +1,8 @@
 // Kernels over one row of numbers: what softmax, the normalisations and attention are made of.
 //
 // f32 rows are worked on in sixteen lanes whatever the instruction set, so that sums are the same
-// bits, and exponentials with fused multiply-adds (decision 0022); f64 rows are plain loops. The
-// tables are picked at run time.
+// bits, and exponentials with fused multiply-adds (decision 0022); f64 rows are plain loops around
+// the vector forms of exp and tanh. The tables are picked at run time.
 #pragma once
 
 #include <cstdint>

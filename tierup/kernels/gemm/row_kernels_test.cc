@@ -144,5 +144,62 @@ TEST(RowKernels, ExpReachesFromTheLeastNormalNumberToTheLargest) {
   }
 }
 
+// Of one line, whose elements are `step` apart.
+std::vector<double> plain_softmax(const double* x, int64_t n, int64_t step, bool log) {
+  double top = -INFINITY;
+  for (int64_t i = 0; i < n; ++i) top = std::max(top, x[i * step]);
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += std::exp(x[i * step] - top);
+  std::vector<double> y;
+  for (int64_t i = 0; i < n; ++i) {
+    const double shifted = x[i * step] - top;
+    y.push_back(log ? shifted - std::log(sum) : std::exp(shifted) / sum);
+  }
+  return y;
+}
+
+TEST(RowKernels, TakeSoftmaxOfDoublesInRowsAndColumns) {
+  const RowKernels<double>& kernels = row_kernels<double>();
+  for (const int64_t rows : {1, 3, 70}) {
+    for (const int64_t n : {1, 7, 8, 64, 65, 131}) {
+      std::vector<double> x(static_cast<size_t>(rows * n));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i * 7919 % 997) / 50 - 8;
+      x[0] = -INFINITY;
+      if (rows * n == 1) x[0] = 3;
+      std::vector<double> y(x.size());
+      for (const bool log : {false, true}) {
+        for (int64_t r = 0; r < rows && n > 1; ++r) {
+          (log ? kernels.log_softmax : kernels.softmax)(x.data() + r * n, n, y.data() + r * n);
+          const auto wanted = plain_softmax(x.data() + r * n, n, 1, log);
+          for (int64_t i = 0; i < n; ++i) {
+            if (std::isinf(wanted[i])) continue;
+            EXPECT_NEAR(y[r * n + i], wanted[i], 1e-14 + 1e-14 * std::abs(wanted[i])) << n;
+          }
+        }
+        if (rows == 1) continue;
+        (log ? kernels.log_softmax_columns : kernels.softmax_columns)(x.data(), rows, n, n,
+                                                                      y.data());
+        for (int64_t j = 0; j < n; ++j) {
+          const auto wanted = plain_softmax(x.data() + j, rows, n, log);
+          for (int64_t r = 0; r < rows; ++r) {
+            if (std::isinf(wanted[r])) continue;
+            EXPECT_NEAR(y[r * n + j], wanted[r], 1e-14 + 1e-14 * std::abs(wanted[r])) << n;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RowKernels, LetNansOfDoublesWin) {
+  const RowKernels<double>& kernels = row_kernels<double>();
+  for (const int64_t place : {0, 5, 16, 18}) {
+    std::vector<double> x(19, 1.0);
+    x[place] = NAN;
+    EXPECT_TRUE(std::isnan(kernels.max(x.data(), 19))) << place;
+    EXPECT_TRUE(std::isnan(kernels.log_sum_exp(x.data(), 19))) << place;
+  }
+}
+
 }  // namespace
 }  // namespace tierup::kernels

@@ -1,4 +1,5 @@
 #include "tierup/kernels/pointwise/pointwise.h"
+#include "tierup/kernels/pointwise/python_division.h"
 
 #include <gtest/gtest.h>
 
@@ -101,11 +102,13 @@ TEST(Pointwise, GivesTheRemaindersOfDivisionsWithoutRounding) {
   };
   const Tensor truncated = pointwise({Body::kFmod}, {tensor(a), tensor(b)});
   const Tensor floored = pointwise({Body::kRemainder}, {tensor(a), tensor(b)});
+  const Tensor quotients = pointwise({Body::kDivFloor}, {tensor(a), tensor(b)});
   for (size_t i = 0; i < a.size(); ++i) {
     const float left = std::fmod(a[i], b[i]);
     const float wanted = left != 0 && (b[i] < 0) != (left < 0) ? left + b[i] : left;
-    for (const auto& [got, value] : {std::pair(truncated.data<float>()[i], left),
-                                     std::pair(floored.data<float>()[i], wanted)}) {
+    for (const auto& [got, value] :
+         {std::pair(truncated.data<float>()[i], left), std::pair(floored.data<float>()[i], wanted),
+          std::pair(quotients.data<float>()[i], floor_quotient(a[i], b[i]))}) {
       if (std::isnan(value)) {
         ASSERT_TRUE(std::isnan(got)) << a[i] << " by " << b[i];
       } else {

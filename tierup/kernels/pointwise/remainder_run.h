@@ -5,38 +5,72 @@
 // Vectors with other lanes (larger quotients, infinities, NaN, zeros) go number by number.
 #pragma once
 
-#include <cmath>
-
+#include "tierup/kernels/pointwise/python_division.h"
 #include "tierup/kernels/pointwise/vector_run.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
 
 #if TIERUP_VECTOR_BYTES > 16
-// As Python's % has it: the sign of the divisor; else that of a.
-template <bool kFloored, typename T>
-TIERUP_INLINE T remainder_of(T a, T b) {
-  const T left = std::fmod(a, b);
-  return kFloored && left != 0 && (b < 0) != (left < 0) ? left + b : left;
-}
-
 template <typename T>
 TIERUP_INLINE bool all(Mask<T> mask) {
   return !any(!mask);
 }
 
-template <bool kFloored, typename T>
-TIERUP_INLINE Vec<T> remainder_of(Vec<T> a, Vec<T> b, Vec<T> quotient) {
+// What is left of a; with its sign, as std::fmod has it.
+template <typename T>
+TIERUP_INLINE Vec<T> left_of(Vec<T> a, Vec<T> b, Vec<T> quotient) {
   const Vec<T> zero(0.0);
-  const Vec<T> one(1.0);
   Vec<T> left = multiply_add(-trunc(quotient), b, a);
-  const Mask<T> is_over = left * copysign(one, a) < zero;
+  const Mask<T> is_over = left * copysign(Vec<T>(1.0), a) < zero;
   left = select(is_over, left + copysign(b, a), left);
-  left = select(left == zero, copysign(zero, a), left);
-  if (!kFloored) return left;
-  return select(left * copysign(one, b) < zero, left + b, left);
+  return select(left == zero, copysign(zero, a), left);
+}
+// Where the divisor has another sign than what is left.
+template <typename T>
+TIERUP_INLINE Mask<T> is_opposed(Vec<T> left, Vec<T> b) {
+  return left * copysign(Vec<T>(1.0), b) < Vec<T>(0.0);
 }
 
-template <bool kFloored, typename T>
+struct Fmod {
+  template <typename T>
+  static T apply(T a, T b) {
+    return std::fmod(a, b);
+  }
+  template <typename T>
+  TIERUP_INLINE static Vec<T> apply(Vec<T> a, Vec<T> b, Vec<T> quotient) {
+    return left_of(a, b, quotient);
+  }
+};
+struct FloorRemainder {
+  template <typename T>
+  static T apply(T a, T b) {
+    return floor_remainder(a, b);
+  }
+  template <typename T>
+  TIERUP_INLINE static Vec<T> apply(Vec<T> a, Vec<T> b, Vec<T> quotient) {
+    const Vec<T> left = left_of(a, b, quotient);
+    return select(is_opposed(left, b), left + b, left);
+  }
+};
+struct FloorQuotient {
+  template <typename T>
+  static T apply(T a, T b) {
+    return floor_quotient(a, b);
+  }
+  template <typename T>
+  TIERUP_INLINE static Vec<T> apply(Vec<T> a, Vec<T> b, Vec<T> quotient) {
+    const Vec<T> one(1.0);
+    const Vec<T> zero(0.0);
+    const Vec<T> left = left_of(a, b, quotient);
+    Vec<T> whole = (a - left) / b;
+    whole = select(is_opposed(left, b), whole - one, whole);
+    const Vec<T> floored = floor(whole);
+    const Vec<T> nearest = select(Vec<T>(0.5) < whole - floored, floored + one, floored);
+    return select(whole == zero, copysign(zero, quotient), nearest);
+  }
+};
+
+template <typename Op, typename T>
 void remainder_run(char* out, const char* const* in, int64_t count) {
   constexpr int64_t kLanes = Vec<T>::kLanes;
   const Vec<T> most(1048576.0);
@@ -50,29 +84,33 @@ void remainder_run(char* out, const char* const* in, int64_t count) {
     const Vec<T> y = Vec<T>::load(b + i);
     const Vec<T> quotient = x / y;
     if (all((abs(quotient) < most) & (abs(y) < infinity))) {
-      remainder_of<kFloored>(x, y, quotient).store(to + i);
+      Op::apply(x, y, quotient).store(to + i);
     } else {
-      for (int64_t j = i; j < i + kLanes; ++j) to[j] = remainder_of<kFloored>(a[j], b[j]);
+      for (int64_t j = i; j < i + kLanes; ++j) to[j] = Op::apply(a[j], b[j]);
     }
   }
-  for (; i < count; ++i) to[i] = remainder_of<kFloored>(a[i], b[i]);
+  for (; i < count; ++i) to[i] = Op::apply(a[i], b[i]);
 }
 
-template <bool kFloored, typename T>
+template <typename Op, typename T>
 inline void set_remainder(RunTable& table, Body body) {
   Variant variant;
-  variant.run = &remainder_run<kFloored, T>;
+  variant.run = &remainder_run<Op, T>;
   variant.arity = 2;
   variant.out = kDTypeOf<T>;
   for (ScalarType& input : variant.in) input = kDTypeOf<T>;
   table.set(body, kDTypeOf<T>, variant);
 }
+template <typename Op>
+inline void set_remainders(RunTable& table, Body body) {
+  set_remainder<Op, float>(table, body);
+  set_remainder<Op, double>(table, body);
+}
 
 inline void add_remainder_runs(RunTable& table) {
-  set_remainder<true, float>(table, Body::kRemainder);
-  set_remainder<true, double>(table, Body::kRemainder);
-  set_remainder<false, float>(table, Body::kFmod);
-  set_remainder<false, double>(table, Body::kFmod);
+  set_remainders<FloorRemainder>(table, Body::kRemainder);
+  set_remainders<Fmod>(table, Body::kFmod);
+  set_remainders<FloorQuotient>(table, Body::kDivFloor);
 }
 #else
 // Without such an instruction, remainders stay with the runs over single numbers.

@@ -1,4 +1,5 @@
 // Runs of bodies that are computed one element at a time in double precision.
+#include "tierup/kernels/pointwise/python_division.h"
 #include "tierup/kernels/pointwise/scalar_run.h"
 #include "tierup/kernels/pointwise/special_functions.h"
 #include "tierup/kernels/simd/scalar_lane.h"
@@ -19,23 +20,6 @@ struct Lift<Function> {
   }
 };
 
-// Python's floor division: consistent with remainder, exact where the quotient is.
-template <typename T>
-T floor_quotient(T a, T b) {
-  if (b == 0) return a / b;
-  const T left = std::fmod(a, b);
-  T whole = (a - left) / b;
-  if (left != 0 && (b < 0) != (left < 0)) whole -= 1;
-  if (whole == 0) return std::copysign(T(0), a / b);
-  const T floored = std::floor(whole);
-  return whole - floored > T(0.5) ? floored + 1 : floored;
-}
-template <typename T>
-T python_remainder(T a, T b) {
-  const T left = std::fmod(a, b);
-  return left != 0 && (b < 0) != (left < 0) ? left + b : left;
-}
-
 #define TIERUP_REAL_BODY(name, expression) \
   struct Real##name {                      \
     static constexpr size_t kArity = 2;    \
@@ -45,7 +29,7 @@ T python_remainder(T a, T b) {
     }                                      \
   }
 TIERUP_REAL_BODY(DivFloor, floor_quotient(a, b));
-TIERUP_REAL_BODY(Remainder, python_remainder(a, b));
+TIERUP_REAL_BODY(Remainder, floor_remainder(a, b));
 TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
 TIERUP_REAL_BODY(Nextafter, std::nextafter(a, b));
 TIERUP_REAL_BODY(Hypot, std::hypot(a, b));

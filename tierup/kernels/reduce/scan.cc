@@ -6,6 +6,7 @@
 
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
 #include "tierup/kernels/shape/view.h"
@@ -15,11 +16,8 @@ namespace {
 
 // What a running total is kept in: integers wrap around.
 template <typename T>
-using ScanType = std::conditional_t<
-    std::is_integral_v<T>, uint64_t,
-    std::conditional_t<
-        kIsComplex<T>, complex128,
-        std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, double>>>;
+using ScanType = std::conditional_t<std::is_integral_v<T>, uint64_t,
+                                    std::conditional_t<kIsComplex<T>, complex128, double>>;
 
 // Scans each lane from `start`: next(acc, element) gives the new total.
 template <typename T, typename Acc, typename Next>
@@ -73,16 +71,26 @@ void scan_into(const Tensor& self, const Tensor& out, int64_t d, Acc start, cons
     scan_lanes<T>(self, out, d, start, next);
 }
 
-// Converts, allocates and runs scan(self, out, d) on tensors of at least one dimension.
+// Converts, allocates and runs scan(self, out, d) on tensors of at least one dimension; narrow
+// floats as float.
 template <typename Scan>
 Tensor scan(const Tensor& tensor, int64_t dim, std::optional<ScalarType> dtype, const Scan& run) {
   const int64_t d = wrap_dim(dim, tensor.dim());
   const ScalarType type =
       dtype.value_or(is_integral(tensor.dtype(), true) ? ScalarType::kLong : tensor.dtype());
-  const Tensor self = to_dtype(tensor, type);
-  Tensor out = Tensor::empty(self.sizes(), type);
+  const ScalarType work = work_type(type);
+  const Tensor self = to_dtype(to_dtype(tensor, type), work);
+  const Tensor out = Tensor::empty(self.sizes(), work);
   if (out.numel() > 0) run(atleast_1d(self), atleast_1d(out), d);
-  return out;
+  return to_dtype(out, type);
+}
+
+// Of what scan() converts to.
+template <typename Body>
+void dispatch_work_or_whole(ScalarType type, const char* what, const Body& body) {
+  if (is_complex(type)) return dispatch_complex(type, what, body);
+  if (is_integral(type, true)) return dispatch_integral(type, what, body);
+  dispatch_work(type, what, body);
 }
 
 template <bool kMax>
@@ -141,7 +149,7 @@ complex128 log_add_exp(complex128 a, complex128 b) {
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
   return scan(self, dim, dtype, [](const Tensor& in, const Tensor& out, int64_t d) {
-    dispatch_all(in.dtype(), "cumsum", [&](auto tag) {
+    dispatch_work_or_whole(in.dtype(), "cumsum", [&](auto tag) {
       using T = typename decltype(tag)::type;
       using Acc = ScanType<T>;
       scan_into<T>(in, out, d, Acc(0), [](Acc acc, T x) { return acc + static_cast<Acc>(x); });
@@ -151,7 +159,7 @@ Tensor cumsum(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) 
 
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
   return scan(self, dim, dtype, [](const Tensor& in, const Tensor& out, int64_t d) {
-    dispatch_all(in.dtype(), "cumprod", [&](auto tag) {
+    dispatch_work_or_whole(in.dtype(), "cumprod", [&](auto tag) {
       using T = typename decltype(tag)::type;
       using Acc = ScanType<T>;
       scan_into<T>(in, out, d, Acc(1), [](Acc acc, T x) { return acc * static_cast<Acc>(x); });
@@ -178,7 +186,7 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
     if (is_complex(in.dtype()))
       dispatch_complex(in.dtype(), "logcumsumexp", run);
     else
-      dispatch_floating(in.dtype(), "logcumsumexp", run);
+      dispatch_work(in.dtype(), "logcumsumexp", run);
   });
 }
 
