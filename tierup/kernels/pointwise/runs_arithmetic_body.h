@@ -7,6 +7,7 @@
 #include "tierup/kernels/pointwise/vector_run.h"
 #if !defined(TIERUP_EXPRESSION_LANES)
 #include "tierup/kernels/pointwise/remainder_run.h"
+#include "tierup/kernels/pointwise/whole_run.h"
 #endif
 
 namespace tierup::kernels::TIERUP_SIMD {
@@ -19,6 +20,7 @@ void add_arithmetic_runs(RunTable& table) {
   set_where<double>(table, ScalarType::kComplexFloat);
 #if !defined(TIERUP_EXPRESSION_LANES)
   add_remainder_runs(table);
+  add_whole_runs(table);
 #endif
   set_real<bodies::Neg>(table, Body::kNeg);
   set_real<bodies::Abs>(table, Body::kAbs);

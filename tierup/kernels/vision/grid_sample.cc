@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "tierup/base/machine.h"
@@ -217,6 +219,108 @@ T sum_taps(const Taps<T, kMost>& taps, const T* plane) {
   return sum;
 }
 
+// The four points of an image around a place that lies inside, which is most places: the upper left
+// one. Of others the place among those that are kept apart, counted down from -1.
+struct Corner {
+  int32_t at;
+  std::array<float, 4> weight;
+};
+using Four = float __attribute__((vector_size(16)));
+
+inline Four load_four(const float* p) {
+  Four lanes;
+  std::memcpy(&lanes, p, sizeof(lanes));
+  return lanes;
+}
+
+// Two neighbours of a line and of the next one, by their weights.
+inline Four weigh(const Corner& corner, const float* plane, int64_t width) {
+  const float* upper = plane + corner.at;
+  double pairs[2];  // Of floats, each moved at once.
+  std::memcpy(&pairs[0], upper, sizeof(double));
+  std::memcpy(&pairs[1], upper + width, sizeof(double));
+  using Pairs = double __attribute__((vector_size(16)));
+  const Four points = reinterpret_cast<Four>(Pairs{pairs[0], pairs[1]});
+  return points * load_four(corner.weight.data());
+}
+
+// Four sums of four lanes each.
+inline Four sums_of(Four a, Four b, Four c, Four d) {
+  using Places = int32_t __attribute__((vector_size(16)));
+  const Four ab =
+      __builtin_shuffle(a, b, Places{0, 2, 4, 6}) + __builtin_shuffle(a, b, Places{1, 3, 5, 7});
+  const Four cd =
+      __builtin_shuffle(c, d, Places{0, 2, 4, 6}) + __builtin_shuffle(c, d, Places{1, 3, 5, 7});
+  return __builtin_shuffle(ab, cd, Places{0, 2, 4, 6}) +
+         __builtin_shuffle(ab, cd, Places{1, 3, 5, 7});
+}
+
+// What a block of places of an image is made of, once for all channels.
+class CornerBlock {
+ public:
+  explicit CornerBlock(int64_t most) : corners_(static_cast<size_t>(most)) {}
+
+  void find(const Sampler& s, const float* grid, int64_t count) {
+    others_.clear();
+    for (int64_t i = 0; i < count; ++i) {
+      const Taps<float, 4> taps = bilinear_taps(s, grid + 2 * i);
+      if (taps.count == 4) {
+        corners_[i].at = static_cast<int32_t>(taps.offset[0]);
+        std::copy_n(taps.weight, 4, corners_[i].weight.begin());
+      } else {
+        others_.push_back(taps);
+        corners_[i].at = -static_cast<int32_t>(others_.size());
+      }
+    }
+  }
+
+  void sample(const float* plane, int64_t width, int64_t count, float* out) const {
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+      const Corner* c = corners_.data() + i;
+      if ((c[0].at | c[1].at | c[2].at | c[3].at) < 0) {
+        for (int64_t j = i; j < i + 4; ++j) out[j] = one(plane, width, corners_[j]);
+        continue;
+      }
+      const Four four = sums_of(weigh(c[0], plane, width), weigh(c[1], plane, width),
+                                weigh(c[2], plane, width), weigh(c[3], plane, width));
+      std::memcpy(out + i, &four, sizeof(four));
+    }
+    for (; i < count; ++i) out[i] = one(plane, width, corners_[i]);
+  }
+
+ private:
+  float one(const float* plane, int64_t width, const Corner& corner) const {
+    if (corner.at < 0) return sum_taps(others_[static_cast<size_t>(-1 - corner.at)], plane);
+    const Four lanes = weigh(corner, plane, width);
+    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+  }
+
+  std::vector<Corner> corners_;
+  std::vector<Taps<float, 4>> others_;
+};
+
+// Images of floats that 32 bits count the points of.
+void sample_corners(const Sampler& s, int64_t batch, const float* input, const float* grid,
+                    float* out) {
+  // The corners of a block have half of the second level, planes the other.
+  const int64_t block =
+      std::max<int64_t>(1, cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(Corner)));
+  const int64_t grain = std::max<int64_t>(1, 4096 / s.channels);
+  parallel_for(0, batch * s.out_points, grain, [&](int64_t begin, int64_t end) {
+    CornerBlock corners(std::min(block, end - begin));
+    while (begin < end) {
+      const int64_t first = begin % s.out_points;
+      const int64_t count = std::min({block, s.out_points - first, end - begin});
+      corners.find(s, grid + begin * 2, count);
+      const int64_t image = begin / s.out_points * s.channels;
+      for (int64_t c = image; c < image + s.channels; ++c)
+        corners.sample(input + c * s.in_points, s.in[2], count, out + c * s.out_points + first);
+      begin += count;
+    }
+  });
+}
+
 // taps_at(position) says which points of the input one of the result is made of. It is asked once
 // for a block of points, which then are gone through channel by channel: a plane stays in a cache.
 template <typename T, typename TapsAt>
@@ -249,55 +353,14 @@ void sample(const Sampler& s, int64_t batch, int64_t mode, const T* input, const
   const auto by = [&](const auto& taps) {
     sample(s, batch, input, grid, out, [&](const T* p) { return taps(s, p); });
   };
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr int64_t kMostPoints = std::numeric_limits<int32_t>::max();
+    if (mode == 0 && s.rank == 2 && s.in_points <= kMostPoints)
+      return sample_corners(s, batch, input, grid, out);
+  }
   if (mode == 1) return by(nearest_taps<T>);
   if (mode == 2) return by(cubic_taps<T>);
   return s.rank == 2 ? by(bilinear_taps<T>) : by(linear_taps<T>);
-}
-
-// Coordinates of pixel centres, or of corners, in [-1, 1].
-double grid_position(int64_t i, int64_t size, bool align_corners) {
-  if (size <= 1) return 0;
-  const double position = -1 + 2 * static_cast<double>(i) / static_cast<double>(size - 1);
-  return align_corners ? position
-                       : position * static_cast<double>(size - 1) / static_cast<double>(size);
-}
-
-// Grids of images or volumes of these sizes, from a matrix for each.
-template <typename T>
-void fill_affine_grid(const T* matrices, const IntVector& sizes, int64_t batch, bool align_corners,
-                      T* out) {
-  const size_t rank = sizes.size();
-  const int64_t width = sizes.back();
-  std::vector<std::vector<double>> positions(rank);  // The width's first.
-  int64_t lines = 1;
-  for (size_t d = 0; d < rank; ++d) {
-    const int64_t extent = sizes[rank - 1 - d];
-    if (d > 0) lines *= extent;
-    for (int64_t i = 0; i < extent; ++i)
-      positions[d].push_back(grid_position(i, extent, align_corners));
-  }
-  const int64_t grain = std::max<int64_t>(1, 4096 / width);
-  parallel_for(0, batch * lines, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      const T* m = matrices + line / lines * static_cast<int64_t>(rank * (rank + 1));
-      std::array<double, 2> of_line{};  // The positions by height and depth.
-      int64_t rest = line % lines;
-      for (size_t d = 1; d < rank; ++d) {
-        const auto extent = static_cast<int64_t>(positions[d].size());
-        of_line[d - 1] = positions[d][static_cast<size_t>(rest % extent)];
-        rest /= extent;
-      }
-      T* to = out + line * width * static_cast<int64_t>(rank);
-      for (const double x : positions[0]) {
-        for (size_t r = 0; r < rank; ++r) {
-          const T* row = m + r * (rank + 1);
-          double sum = x * static_cast<double>(row[0]);
-          for (size_t d = 1; d < rank; ++d) sum += of_line[d - 1] * static_cast<double>(row[d]);
-          *to++ = static_cast<T>(sum + static_cast<double>(row[rank]));
-        }
-      }
-    }
-  });
 }
 
 }  // namespace
@@ -361,35 +424,6 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolati
                 out.data<T>());
   });
   return contiguous(to_dtype(out, input.dtype()), input.suggest_memory_format());
-}
-
-Tensor affine_grid(const Tensor& theta, const IntVector& size, bool align_corners) {
-  require(size.size() == 4 || size.size() == 5, kBad,
-          "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
-  const auto rank = static_cast<int64_t>(size.size()) - 2;
-  if (!(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == rank &&
-        theta.size(2) == rank + 1)) {
-    fail(kBad, "Expected a batch of {}D affine matrices of shape {}x{}x{}, got {}", rank, size[0],
-         rank, rank + 1, shape_string(theta.sizes()));
-  }
-  IntVector sizes{size[0]};
-  for (int64_t d = 0; d < rank; ++d) {
-    if (!(size[static_cast<size_t>(d + 2)] > 0)) {
-      fail(kBad, "affine_grid: expected positive sizes, got {}",
-           shape_string({size.data(), size.size()}));
-    }
-    sizes.push_back(size[static_cast<size_t>(d + 2)]);
-  }
-  sizes.push_back(rank);
-  const ScalarType work = work_type(theta.dtype());
-  const Tensor maps = as_work(theta, work);
-  const Tensor out = Tensor::empty(sizes, work);
-  dispatch_work(work, "affine_grid_generator", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    fill_affine_grid(maps.data<T>(), {size.begin() + 2, size.end()}, size[0], align_corners,
-                     out.data<T>());
-  });
-  return to_dtype(out, theta.dtype());
 }
 
 }  // namespace tierup::kernels
