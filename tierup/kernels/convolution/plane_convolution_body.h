@@ -58,10 +58,16 @@ class PlaneRunner {
       strip_ = rows == 1 ? strip_of(p_, top, 1, first_ % p_.out_width, count_)
                          : strip_of(p_, top, rows, 0, p_.out_width);
       strip_floats = strip_.plane() * channels + kVectorFloats;
-      find_pieces();
+      reads_strip_ = may_read_strip();
+      if (reads_strip_) {
+        for (int64_t v = 0; v < vectors_; ++v) places_[v] = place_of(v * kVectorFloats);
+      } else {
+        find_pieces();
+      }
       strip_.offsets(p_, offsets_);
     }
-    const int64_t room = vectors_ * kVectorFloats * points * channels + kVectorFloats;
+    const int64_t room =
+        reads_strip_ ? 0 : vectors_ * kVectorFloats * points * channels + kVectorFloats;
     panels_ = static_cast<float*>(
         thread_scratch(static_cast<size_t>(room + strip_floats) * sizeof(float)));
     strip_floats_ = panels_ + room;
@@ -83,6 +89,7 @@ class PlaneRunner {
     const int64_t depth = channels * p_.kernel_points();
     const float* planes = p_.input + channel * p_.height * p_.width;
     if (!is_direct_) fill_strip(p_, strip_, planes, channels, strip_floats_);
+    channels_ = channels;
     // Two panels are multiplied by turns, so that weights come from far away once and steadily;
     // of more, each stays in the nearest cache meanwhile.
     constexpr int64_t kTurns = 2;
@@ -95,7 +102,7 @@ class PlaneRunner {
       const Panel panel{numbers, v, panel_vectors(vectors_ - v), channel, depth};
       if (is_direct_) {
         copy_panel(planes, panel, numbers);
-      } else {
+      } else if (!reads_strip_) {
         piece = gather_panel(piece, panel.wide * kVectorFloats, channels, numbers);
       }
       if (by_turns) {
@@ -128,7 +135,27 @@ class PlaneRunner {
     t.columns = std::min(panel.wide * kVectorFloats, count_ - column);
     t.continues = from > 0;
     t.bias = is_last && p_.bias != nullptr ? p_.bias + row : nullptr;
-    multiply_panel(t, panel.wide);
+    if (!reads_strip_) return multiply_panel(t, panel.wide);
+    multiply_strip(t,
+                   {strip_floats_, strip_.plane(), channels_, offsets_, p_.kernel_points(),
+                    places_ + panel.first},
+                   panel.wide);
+  }
+
+  // Whether vectors of points are read where they stand, without panels. There they may lie in two
+  // lines of the cache, for each tile of rows again; for a panel they are loaded, so, and stored
+  // once: as much as a dozen tiles of vectors as long as a line lose, and more of shorter ones.
+  bool may_read_strip() const {
+    constexpr int64_t kMostTiles = 12 * 64 / kVectorBytes;
+    return first_ % kVectorFloats == 0 && p_.out_width % kVectorFloats == 0 &&
+           p_.rows <= kMostTiles * kTileRows;
+  }
+
+  // Where in the strip a point of the block begins to be read.
+  int32_t place_of(int64_t point) const {
+    const int64_t column = (first_ + point) % p_.out_width;
+    const int64_t row = (first_ + point) / p_.out_width - first_ / p_.out_width;
+    return static_cast<int32_t>(row * p_.stride_y * strip_.pitch + column - strip_.first_column);
   }
 
   // A 1x1 window reads the planes as they lie.
@@ -164,12 +191,9 @@ class PlaneRunner {
         panel_end = std::min(count_, panel_end + wide * kVectorFloats);
       }
       const int64_t column = (first_ + i) % p_.out_width;
-      const int64_t row = (first_ + i) / p_.out_width - first_ / p_.out_width;
       const int64_t length =
           std::min<int64_t>({kVectorFloats, p_.out_width - column, panel_end - i});
-      pieces_[count++] = {
-          static_cast<int32_t>(i - panel_start),
-          static_cast<int32_t>(row * p_.stride_y * strip_.pitch + column - strip_.first_column)};
+      pieces_[count++] = {static_cast<int32_t>(i - panel_start), place_of(i)};
       i += length;
     }
     piece_count_ = count;
@@ -200,6 +224,9 @@ class PlaneRunner {
   int64_t count_ = 0;
   int64_t vectors_ = 0;
   Strip strip_{};
+  int64_t channels_ = 0;  // At hand.
+  bool reads_strip_ = false;
+  int32_t places_[kPlaneBlock / kVectorFloats];  // In the strip, of each vector.
   int64_t piece_count_ = 0;
   Piece pieces_[kPlaneBlock];
   int32_t offsets_[kMostKernelPoints];  // In the strip, of each number of a window.

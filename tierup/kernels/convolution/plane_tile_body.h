@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tierup/kernels/simd/unrolled_body.h"
 #include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels {
@@ -48,9 +49,10 @@ inline void prefetch_rows(const TileProduct& t, int64_t from) {
   for (int i = 0; i < kTileRows; ++i) __builtin_prefetch(t.ahead + i * t.a_stride + from);
 }
 
-template <int kCount>
-void multiply_tile(const TileProduct& t) {
-  constexpr int64_t kLine = 16;  // Floats of a line of the cache.
+// each_step(step) calls step(p, load) for all of the depth in order; load(v) gives the vth vector
+// of columns.
+template <int kCount, typename EachStep>
+TIERUP_INLINE void multiply_tile(const TileProduct& t, const EachStep& each_step) {
   const float* a[kTileRows];
 #pragma GCC unroll 8
   for (int i = 0; i < kTileRows; ++i) a[i] = t.a + std::min<int64_t>(i, t.rows - 1) * t.a_stride;
@@ -67,22 +69,17 @@ void multiply_tile(const TileProduct& t) {
       }
     }
   }
-  const float* panel = t.panel;
-  for (int64_t from = 0; from < t.depth; from += kLine) {
-    prefetch_rows(t, from);
-    const int64_t end = std::min(from + kLine, t.depth);
-    for (int64_t p = from; p < end; ++p, panel += kCount * kVectorFloats) {
-      FloatVector column[kCount];
+  each_step([&](int64_t p, const auto& load) TIERUP_INLINED {
+    FloatVector column[kCount];
 #pragma GCC unroll 8
-      for (int v = 0; v < kCount; ++v) column[v] = load_vector(panel + v * kVectorFloats);
+    for (int v = 0; v < kCount; ++v) column[v] = load(v);
 #pragma GCC unroll 8
-      for (int i = 0; i < kTileRows; ++i) {
-        const FloatVector weight = a[i][p] - FloatVector{};
+    for (int i = 0; i < kTileRows; ++i) {
+      const FloatVector weight = a[i][p] - FloatVector{};
 #pragma GCC unroll 8
-        for (int v = 0; v < kCount; ++v) sums[i][v] = multiply_add(weight, column[v], sums[i][v]);
-      }
+      for (int v = 0; v < kCount; ++v) sums[i][v] = multiply_add(weight, column[v], sums[i][v]);
     }
-  }
+  });
 #pragma GCC unroll 8
   for (int i = 0; i < kTileRows; ++i) {
 #pragma GCC unroll 8
@@ -96,11 +93,63 @@ void multiply_tile(const TileProduct& t) {
   }
 }
 
+constexpr int64_t kLine = 16;  // Floats of a line of the cache.
+
+template <int kCount>
+void multiply_panel_tile(const TileProduct& t) {
+  multiply_tile<kCount>(t, [&](const auto& step) TIERUP_INLINED {
+    const float* panel = t.panel;
+    for (int64_t from = 0; from < t.depth; from += kLine) {
+      prefetch_rows(t, from);
+      const int64_t end = std::min(from + kLine, t.depth);
+      for (int64_t p = from; p < end; ++p, panel += kCount * kVectorFloats) {
+        step(p, [panel](int v) TIERUP_INLINED { return load_vector(panel + v * kVectorFloats); });
+      }
+    }
+  });
+}
+
+// Columns that are read where they stand: for each number of a window in each channel, vectors from
+// these places on.
+struct StripColumns {
+  const float* strip;
+  int64_t plane;  // From one channel to the next.
+  int64_t channels;
+  const int32_t* offsets;  // Of the numbers of a window.
+  int64_t points;
+  const int32_t* places;  // Of each vector.
+};
+
+template <int kCount>
+void multiply_strip_tile(const TileProduct& t, const StripColumns& s) {
+  multiply_tile<kCount>(t, [&](const auto& step) TIERUP_INLINED {
+    int32_t place[kCount];
+    for (int v = 0; v < kCount; ++v) place[v] = s.places[v];
+    const float* plane = s.strip;
+    int64_t p = 0;
+    for (int64_t c = 0; c < s.channels; ++c, plane += s.plane) {
+      for (int64_t k = 0; k < s.points; ++k, ++p) {
+        if (p % kLine == 0) prefetch_rows(t, p);
+        const float* source = plane + s.offsets[k];
+        step(p, [&](int v) TIERUP_INLINED { return load_vector(source + place[v]); });
+      }
+    }
+  });
+}
+
+inline void multiply_strip(const TileProduct& t, const StripColumns& s, int64_t vectors) {
+  switch (vectors) {
+    case 1: return multiply_strip_tile<1>(t, s);
+    case 2: return multiply_strip_tile<2>(t, s);
+    default: return multiply_strip_tile<kPanelVectors>(t, s);
+  }
+}
+
 inline void multiply_panel(const TileProduct& t, int64_t vectors) {
   switch (vectors) {
-    case 1: return multiply_tile<1>(t);
-    case 2: return multiply_tile<2>(t);
-    default: return multiply_tile<kPanelVectors>(t);
+    case 1: return multiply_panel_tile<1>(t);
+    case 2: return multiply_panel_tile<2>(t);
+    default: return multiply_panel_tile<kPanelVectors>(t);
   }
 }
 
