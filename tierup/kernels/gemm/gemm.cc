@@ -8,6 +8,7 @@
 #include "tierup/kernels/gemm/gemm_onednn.h"
 #include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/memory/spare_pages.h"
+#include "tierup/kernels/onednn/onednn_level.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
@@ -321,6 +322,14 @@ bool is_fast(const GemmProblem& p) {
          batch_fits(p.b, 1) && p.c_row_stride >= p.n;
 }
 
+// Products of bf16 by the processor's own instructions, where they take longer than a library's
+// call. Few rows are not worth it: they wait for memory.
+bool is_worth_bfloat16(const GemmProblem& p) {
+  constexpr int64_t kFewestRows = 4;
+  return p.batch * p.m * p.k * p.n > kMaxOwnRowsWork && p.m >= kFewestRows && p.n >= kFewestRows &&
+         is_fast(p) && instruction_set() == InstructionSet::kAvx512 && onednn_has_bfloat16();
+}
+
 }  // namespace
 
 int64_t row_panel_count(int64_t n) { return (n + kRowPanel - 1) / kRowPanel; }
@@ -411,6 +420,9 @@ void multiply(const GemmProblem& problem) {
         if (may_turn && is_dense && problem.batch == 1) return gemm_by_rows(small);
         const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
         if (!is_little && is_fast(problem)) return gemm_onednn(problem);
+      }
+      if constexpr (std::is_same_v<T, BFloat16>) {
+        if (is_worth_bfloat16(problem)) return gemm_onednn(problem);
       }
       gemm_blocked<T>(problem);
     }

@@ -71,12 +71,13 @@ void normalize(int64_t rows, int64_t cols, int64_t& row_stride, int64_t& col_str
 
 dnnl::matmul::primitive_desc describe_matmul(const GemmProblem& p, const MatrixOperand& a,
                                              const MatrixOperand& b, float alpha, float beta) {
-  const auto f32 = memory::data_type::f32;
+  const auto type =
+      p.dtype == ScalarType::kBFloat16 ? memory::data_type::bf16 : memory::data_type::f32;
   const auto desc = [&](int64_t rows, int64_t cols, const MatrixOperand& x) {
-    if (p.batch == 1) return memory::desc({rows, cols}, f32, {x.row_stride, x.col_stride});
+    if (p.batch == 1) return memory::desc({rows, cols}, type, {x.row_stride, x.col_stride});
     const int64_t batch = x.batch_stride == 0 ? 1 : p.batch;
     const int64_t step = x.batch_stride == 0 ? rows * cols : x.batch_stride;
-    return memory::desc({batch, rows, cols}, f32, {step, x.row_stride, x.col_stride});
+    return memory::desc({batch, rows, cols}, type, {step, x.row_stride, x.col_stride});
   };
   const auto a_desc = desc(p.m, p.k, a);
   const auto b_desc = desc(p.k, p.n, b);
@@ -93,8 +94,8 @@ dnnl::matmul::primitive_desc describe_matmul(const GemmProblem& p, const MatrixO
   const auto& engine = onednn_engine();
   memory::desc bias_desc;
   if (p.bias != nullptr) {
-    bias_desc = p.batch == 1 ? memory::desc({1, p.n}, f32, memory::format_tag::ab)
-                             : memory::desc({1, 1, p.n}, f32, memory::format_tag::abc);
+    bias_desc = p.batch == 1 ? memory::desc({1, p.n}, type, memory::format_tag::ab)
+                             : memory::desc({1, 1, p.n}, type, memory::format_tag::abc);
   }
   const dnnl::matmul::desc description = p.bias != nullptr
                                              ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
@@ -107,7 +108,8 @@ CachedMatmul make_matmul(const GemmProblem& p, MatrixOperand a, MatrixOperand b,
   CachedMatmul result;
   auto pd = describe_matmul(p, a, b, alpha, beta);
   // This one reads few columns of all rows at a time, and has no care for how they lie.
-  if (p.batch == 1 && std::string_view(pd.impl_info_str()).starts_with("gemm")) {
+  if (p.batch == 1 && p.dtype == ScalarType::kFloat &&
+      std::string_view(pd.impl_info_str()).starts_with("gemm")) {
     if (a.row_stride == 1 && is_worth_a_copy(p.k, a.col_stride, p.n)) {
       result.copied_a = a.col_stride = padded(a.col_stride);
     }
@@ -152,7 +154,8 @@ void gemm_onednn(const GemmProblem& p) {
   const auto alpha = p.alpha.to<float>();
   const auto beta = p.beta.to<float>();
   thread_local PrimitiveCache<CachedMatmul> cache;
-  const PrimitiveKey key{p.batch,
+  const PrimitiveKey key{static_cast<int64_t>(p.dtype),
+                         p.batch,
                          p.m,
                          p.n,
                          p.k,

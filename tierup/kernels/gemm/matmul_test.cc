@@ -66,7 +66,8 @@ TEST(Matmul, MultipliesEveryDtypeInEveryLayout) {
                                   {1, 70, 150},
                                   {3, 0, 4},
                                   {13, 9, 29},
-                                  {20, 40, 50}}) {
+                                  {20, 40, 50},
+                                  {70, 40, 50}}) {
       const Tensor a = numbers({m, k}, dtype, 1);
       const Tensor b = numbers({k, n}, dtype, 3);
       expect_product(a, b);
@@ -75,6 +76,22 @@ TEST(Matmul, MultipliesEveryDtypeInEveryLayout) {
       expect_product(t(contiguous(t(a))), t(contiguous(t(b))));
     }
   }
+}
+
+TEST(Matmul, OfBfloat16TakesBiasesBatchesAndFactorsAsOfFloat) {
+  const auto both = [](const auto& product) {
+    const Tensor wanted = product(ScalarType::kFloat);
+    const Tensor found = to_dtype(product(ScalarType::kBFloat16), ScalarType::kFloat);
+    EXPECT_EQ(bits_of(found), bits_of(wanted));
+  };
+  both([](ScalarType dtype) {
+    return linear(numbers({3, 40, 24}, dtype, 1), numbers({72, 24}, dtype, 2),
+                  numbers({72}, dtype, 3));
+  });
+  both([](ScalarType dtype) {
+    return baddbmm(numbers({3, 40, 72}, dtype, 1), numbers({3, 40, 24}, dtype, 2),
+                   numbers({3, 24, 72}, dtype, 3), Scalar(2), Scalar(1));
+  });
 }
 
 // Vectors that lie in every second or sixth place of others, in any role; what a dimension of size

@@ -81,6 +81,19 @@ InstructionLimit onednn_level() {
   return level_in_use();
 }
 
+bool onednn_has_bfloat16() {
+#if defined(__x86_64__)
+  static const bool has = [] {
+    onednn_engine();
+    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+  }();
+  return has;
+#else
+  return false;
+#endif
+}
+
 dnnl::stream& onednn_stream() {
   thread_local dnnl::stream stream(onednn_engine());
   return stream;

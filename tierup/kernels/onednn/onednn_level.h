@@ -9,4 +9,8 @@ namespace tierup::kernels {
 // AArch64. Makes the engine if there is none. Thread-safe.
 InstructionLimit onednn_level();
 
+// Whether it may use instructions that multiply bf16. Makes the engine if there is none.
+// Thread-safe.
+bool onednn_has_bfloat16();
+
 }  // namespace tierup::kernels
