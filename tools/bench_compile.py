@@ -3,11 +3,12 @@
     python tools/bench_compile.py inference ZOO [MODEL...]   (ZOO: a file like shared/bench/zoo.py, with build(name))
     python tools/bench_compile.py training [MODEL...]
 
-Every model is a process of its own, with fresh caches. `first`: seconds from the moment when the traced graph is handed
-to the compiler (tierup's, or Inductor's inner one, which comes later in its work) to the first answer. `p50`: median
-milliseconds of steady calls, by turns in one run. Environment: BENCH_THREADS (2); BENCH_SECONDS (3) of steady calls for
-each way; BENCH_ALONE, a command that prints a line when the machine is quiet and ends when measuring must; BENCH_CACHE,
-a folder for Inductor's caches instead of fresh ones (`first` says nothing then).
+With tierup-jit installed beside tierup; without it groups are not compiled. Every model is a process of its own, with
+fresh caches. `first`: seconds from the moment when the traced graph is handed to the compiler (tierup's, or Inductor's
+inner one, which comes later in its work) to the first answer. `p50`: median milliseconds of steady calls, by turns in
+one run. Environment: BENCH_THREADS (2); BENCH_SECONDS (3) of steady calls for each way; BENCH_ALONE, a command that
+prints a line when the machine is quiet and ends when measuring must; BENCH_CACHE, a folder for Inductor's caches
+instead of fresh ones (`first` says nothing then).
 """
 
 import contextlib

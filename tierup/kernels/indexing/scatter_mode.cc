@@ -201,8 +201,9 @@ void divide_rows(const Tensor& self, const Tensor& index, bool include_self) {
 // sources, or an identity.
 template <typename Visit>
 void assign(const Tensor& self, ScatterMode mode, const Visit& visit) {
-  const auto identity = mode == ScatterMode::kAssign ? decltype(identity_bytes(mode, self.dtype())){}
-                                                     : identity_bytes(mode, self.dtype());
+  const auto identity = mode == ScatterMode::kAssign
+                            ? decltype(identity_bytes(mode, self.dtype())){}
+                            : identity_bytes(mode, self.dtype());
   dispatch_width(self.item_size(), [&](auto tag) {
     using U = typename decltype(tag)::type;
     if (mode == ScatterMode::kAssign) return visit(tag, [](U& to, const U& from) { to = from; });
@@ -247,9 +248,8 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
   }
   const Scatter all{self, dim, index, src};
   if (mode == ScatterMode::kAssign || !include_self) {
-    assign(self, mode, [&](auto tag, const auto& f) {
-      visit_elements<typename decltype(tag)::type>(all, f);
-    });
+    assign(self, mode,
+           [&](auto tag, const auto& f) { visit_elements<typename decltype(tag)::type>(all, f); });
   }
   self.bump_version();
   if (mode == ScatterMode::kAssign) return;

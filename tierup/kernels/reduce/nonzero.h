@@ -31,8 +31,7 @@ decltype(auto) dispatch_nonzero(const Tensor& self, std::string_view what, const
   switch (self.dtype()) {
     case ScalarType::kBool:
     case ScalarType::kByte:
-    case ScalarType::kChar:
-      return body(Nonzero<uint8_t>{0xff}, self.with_dtype(ScalarType::kByte));
+    case ScalarType::kChar: return body(Nonzero<uint8_t>{0xff}, self.with_dtype(ScalarType::kByte));
     case ScalarType::kShort: return body(Nonzero<int16_t>{-1}, self);
     case ScalarType::kHalf:
     case ScalarType::kBFloat16:

@@ -47,11 +47,10 @@ Tensor truth(const Tensor& self, const ReduceDims& dims, bool keepdim) {
   if (dims && dims->empty()) {
     result = as_truth(self);
   } else {
-    result =
-        dispatch_nonzero(self, kAll ? "all" : "any", [&](auto is_true, const Tensor& words) {
-          using Word = typename decltype(is_true)::Word;
-          return reduce_tensor(TruthReducer<Word, kAll>{is_true}, words, dims, keepdim);
-        });
+    result = dispatch_nonzero(self, kAll ? "all" : "any", [&](auto is_true, const Tensor& words) {
+      using Word = typename decltype(is_true)::Word;
+      return reduce_tensor(TruthReducer<Word, kAll>{is_true}, words, dims, keepdim);
+    });
   }
   return self.dtype() == ScalarType::kByte ? to_dtype(result, ScalarType::kByte) : result;
 }

@@ -104,8 +104,8 @@ Tensor norm_of_kind(const Tensor& self, double order, const ReduceDims& dims, bo
     return reduce_tensor(NormReducer<T, kKind>{order}, self, dims, keepdim);
   } else {
     // The rarer ones exist for the types that they are taken in.
-    const Tensor wide = kIsComplex<T> ? pointwise({Body::kAbs}, {self})
-                                      : to_dtype(self, kDTypeOf<NormType<T>>);
+    const Tensor wide =
+        kIsComplex<T> ? pointwise({Body::kAbs}, {self}) : to_dtype(self, kDTypeOf<NormType<T>>);
     return to_dtype(norm_of_kind<NormType<T>, kKind>(wide, order, dims, keepdim),
                     kDTypeOf<NormResult<T>>);
   }

@@ -215,7 +215,8 @@ template <typename T>
 int64_t next_to_enter(const T* data, int64_t i, int64_t end, Widest<T> top, bool largest) {
   if constexpr (std::is_same_v<T, float>) {
     const FloatFolds& folds = float_folds();
-    return i + (largest ? folds.first_above : folds.first_below)(data + i, end - i, static_cast<float>(top));
+    return i + (largest ? folds.first_above : folds.first_below)(data + i, end - i,
+                                                                 static_cast<float>(top));
   } else {
     while (i + kBlock <= end && !may_enter(data + i, top, largest)) i += kBlock;
     return i;
