@@ -19,13 +19,22 @@ namespace {
 
 using dnnl::memory;
 
+// A copy of an operand that is multiplied instead: rows of so many numbers (columns, where those
+// lie dense), from one to the next before and behind. Without rows there is none.
+struct Copy {
+  int64_t rows = 0;
+  int64_t count = 0;
+  int64_t stride = 0;
+  int64_t to_stride = 0;
+
+  int64_t numbers() const { return rows * to_stride; }
+};
+
 struct CachedMatmul {
   dnnl::matmul primitive;
   memory a, b, bias, c, scratchpad;
   size_t scratchpad_bytes = 0;
-  // Of the copies that are multiplied instead, in numbers from row to row; 0: none.
-  int64_t copied_a = 0;
-  int64_t copied_b = 0;
+  Copy copied_a, copied_b;
 };
 
 constexpr int64_t kLineFloats = 16;
@@ -44,20 +53,19 @@ bool rows_collide(int64_t rows, int64_t stride) {
 
 // Whether copying a matrix of `rows` such rows is worth it: not where few multiplications are made
 // of each number, nor where the copy would not stay in the caches.
+constexpr int64_t kLeastUses = 64;
 bool is_worth_a_copy(int64_t rows, int64_t stride, int64_t uses) {
-  constexpr int64_t kLeastUses = 64;
   const int64_t bytes = rows * padded(stride) * int64_t{sizeof(float)};
   return rows_collide(rows, stride) && uses >= kLeastUses && bytes <= cache_sizes().last_level;
 }
 
-void copy_rows(const void* from, int64_t rows, int64_t count, int64_t stride, float* to,
-               int64_t to_stride) {
+void copy_rows(const void* from, const Copy& copy, float* to) {
   const auto* source = static_cast<const float*>(from);
   constexpr int64_t kNumbersForOne = 32768;
-  parallel_for(0, rows, std::max<int64_t>(1, kNumbersForOne / count),
+  parallel_for(0, copy.rows, std::max<int64_t>(1, kNumbersForOne / copy.count),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i)
-                   std::copy_n(source + i * stride, count, to + i * to_stride);
+                   std::copy_n(source + i * copy.stride, copy.count, to + i * copy.to_stride);
                });
 }
 
@@ -103,20 +111,65 @@ dnnl::matmul::primitive_desc describe_matmul(const GemmProblem& p, const MatrixO
   return {description, attributes, engine};
 }
 
+// Rows, or columns, that lie dense, with another stride from now on.
+Copy copy_apart(MatrixOperand& x, int64_t rows, int64_t cols, int64_t to_stride) {
+  const bool by_columns = x.row_stride == 1 && x.col_stride != 1;
+  int64_t& stride = by_columns ? x.col_stride : x.row_stride;
+  const Copy copy{by_columns ? cols : rows, by_columns ? rows : cols, stride, to_stride};
+  stride = to_stride;
+  return copy;
+}
+
+// Whether the way was taken that generates all of its kernels in its first call, 23 ms (measured).
+bool is_general(const dnnl::matmul::primitive_desc& pd) {
+  return std::string_view(pd.impl_info_str()).starts_with("gemm");
+}
+
+// Rows with gaps between them leave no other way: without gaps there mostly is one. Moving a number
+// takes as long as some eight multiplications.
+bool close_gaps(const GemmProblem& p, MatrixOperand& a, MatrixOperand& b, CachedMatmul& result) {
+  constexpr int64_t kLeastUsesOfAll = 2 * kLeastUses;
+  const auto is_worth_it = [](const MatrixOperand& x, int64_t rows, int64_t cols, int64_t uses) {
+    const bool by_columns = x.row_stride == 1 && x.col_stride != 1;
+    const bool has_gaps = by_columns ? x.col_stride != rows : x.row_stride != cols;
+    return has_gaps && uses >= kLeastUsesOfAll &&
+           rows * cols * int64_t{sizeof(float)} <= cache_sizes().last_level;
+  };
+  const auto dense_stride = [](const MatrixOperand& x, int64_t rows, int64_t cols) {
+    return x.row_stride == 1 && x.col_stride != 1 ? rows : cols;
+  };
+  if (is_worth_it(a, p.m, p.k, p.n))
+    result.copied_a = copy_apart(a, p.m, p.k, dense_stride(a, p.m, p.k));
+  if (is_worth_it(b, p.k, p.n, p.m))
+    result.copied_b = copy_apart(b, p.k, p.n, dense_stride(b, p.k, p.n));
+  return result.copied_a.rows + result.copied_b.rows > 0;
+}
+
+// The general way reads few columns of all rows at a time, and has no care for how they lie.
+bool part_rows(const GemmProblem& p, MatrixOperand& a, MatrixOperand& b, CachedMatmul& result) {
+  if (a.row_stride == 1 && is_worth_a_copy(p.k, a.col_stride, p.n))
+    result.copied_a = copy_apart(a, p.m, p.k, padded(a.col_stride));
+  if (b.col_stride == 1 && is_worth_a_copy(p.k, b.row_stride, p.m))
+    result.copied_b = copy_apart(b, p.k, p.n, padded(b.row_stride));
+  return result.copied_a.rows + result.copied_b.rows > 0;
+}
+
 CachedMatmul make_matmul(const GemmProblem& p, MatrixOperand a, MatrixOperand b, float alpha,
                          float beta) {
   CachedMatmul result;
   auto pd = describe_matmul(p, a, b, alpha, beta);
-  // This one reads few columns of all rows at a time, and has no care for how they lie.
-  if (p.batch == 1 && p.dtype == ScalarType::kFloat &&
-      std::string_view(pd.impl_info_str()).starts_with("gemm")) {
-    if (a.row_stride == 1 && is_worth_a_copy(p.k, a.col_stride, p.n)) {
-      result.copied_a = a.col_stride = padded(a.col_stride);
+  if (p.batch == 1 && p.dtype == ScalarType::kFloat && is_general(pd)) {
+    MatrixOperand dense_a = a;
+    MatrixOperand dense_b = b;
+    const auto dense = close_gaps(p, dense_a, dense_b, result)
+                           ? describe_matmul(p, dense_a, dense_b, alpha, beta)
+                           : pd;
+    if (!is_general(dense)) {
+      pd = dense;
+    } else {
+      result.copied_a = result.copied_b = {};
+      if (part_rows(p, a, b, result)) pd = describe_matmul(p, a, b, alpha, beta);
     }
-    if (b.col_stride == 1 && is_worth_a_copy(p.k, b.row_stride, p.m)) {
-      result.copied_b = b.row_stride = padded(b.row_stride);
-    }
-    if (result.copied_a + result.copied_b > 0) pd = describe_matmul(p, a, b, alpha, beta);
   }
   const auto& engine = onednn_engine();
   const auto over_nothing = [&](const memory::desc& desc) { return memory(desc, engine, nullptr); };
@@ -141,9 +194,43 @@ int64_t most_for_one() {
                                                          : 4);
 }
 
+// Whether rows of one matrix stand between those of another: then the library has but its general
+// way.
+bool lies_interleaved(const GemmProblem& p) {
+  const auto is_between = [](int64_t step, int64_t row_stride, int64_t col_stride) {
+    return step != 0 && step < std::max(row_stride, col_stride);
+  };
+  return p.batch > 1 && (is_between(p.a.batch_stride, p.a.row_stride, p.a.col_stride) ||
+                         is_between(p.b.batch_stride, p.b.row_stride, p.b.col_stride) ||
+                         is_between(p.c_batch_stride, p.c_row_stride, 1));
+}
+
+// Matrix by matrix, each by one thread where there are enough for all.
+void multiply_apart(const GemmProblem& p) {
+  const auto width = static_cast<int64_t>(item_size(p.dtype));
+  const auto multiply_one = [&](int64_t i) {
+    GemmProblem one = p;
+    one.batch = 1;
+    one.a.data = static_cast<const char*>(p.a.data) + i * p.a.batch_stride * width;
+    one.b.data = static_cast<const char*>(p.b.data) + i * p.b.batch_stride * width;
+    one.c = static_cast<char*>(p.c) + i * p.c_batch_stride * width;
+    gemm_onednn(one);
+  };
+  if (p.batch < intra_op_threads()) {
+    for (int64_t i = 0; i < p.batch; ++i) multiply_one(i);
+    return;
+  }
+  const int64_t grain = std::max<int64_t>(1, most_for_one() / (p.m * p.n * p.k));
+  parallel_for(0, p.batch, grain, [&](int64_t begin, int64_t end) {
+    const ThreadCountScope alone(1);
+    for (int64_t i = begin; i < end; ++i) multiply_one(i);
+  });
+}
+
 }  // namespace
 
 void gemm_onednn(const GemmProblem& p) {
+  if (lies_interleaved(p)) return multiply_apart(p);
   const ThreadCountScope threads(threads_worth(
       p.batch * p.m * p.n * p.k, p.batch * (p.m * p.k + p.k * p.n + p.m * p.n), most_for_one()));
   prepare_team();
@@ -172,19 +259,19 @@ void gemm_onednn(const GemmProblem& p) {
                          std::bit_cast<int32_t>(beta),
                          intra_op_threads()};
   CachedMatmul& cached = cache.get(key, [&] { return make_matmul(p, a, b, alpha, beta); });
-  const auto a_numbers = static_cast<size_t>(p.k * cached.copied_a);
-  const auto b_numbers = static_cast<size_t>(p.k * cached.copied_b);
+  const auto a_numbers = static_cast<size_t>(cached.copied_a.numbers());
+  const auto b_numbers = static_cast<size_t>(cached.copied_b.numbers());
   const size_t copied_bytes = (a_numbers + b_numbers) * sizeof(float);
   char* scratch = nullptr;
   if (copied_bytes + cached.scratchpad_bytes > 0)
     scratch = static_cast<char*>(thread_scratch(cached.scratchpad_bytes + copied_bytes));
   auto* const copies = reinterpret_cast<float*>(scratch);
-  if (cached.copied_a > 0) {
-    copy_rows(a.data, p.k, p.m, a.col_stride, copies, cached.copied_a);
+  if (cached.copied_a.rows > 0) {
+    copy_rows(a.data, cached.copied_a, copies);
     a.data = copies;
   }
-  if (cached.copied_b > 0) {
-    copy_rows(b.data, p.k, p.n, b.row_stride, copies + a_numbers, cached.copied_b);
+  if (cached.copied_b.rows > 0) {
+    copy_rows(b.data, cached.copied_b, copies + a_numbers);
     b.data = copies + a_numbers;
   }
   cached.a.set_data_handle(const_cast<void*>(a.data));
