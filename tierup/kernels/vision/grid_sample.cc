@@ -246,13 +246,11 @@ inline Four weigh(const Corner& corner, const float* plane, int64_t width) {
 
 // Four sums of four lanes each.
 inline Four sums_of(Four a, Four b, Four c, Four d) {
-  using Places = int32_t __attribute__((vector_size(16)));
   const Four ab =
-      __builtin_shuffle(a, b, Places{0, 2, 4, 6}) + __builtin_shuffle(a, b, Places{1, 3, 5, 7});
+      __builtin_shufflevector(a, b, 0, 2, 4, 6) + __builtin_shufflevector(a, b, 1, 3, 5, 7);
   const Four cd =
-      __builtin_shuffle(c, d, Places{0, 2, 4, 6}) + __builtin_shuffle(c, d, Places{1, 3, 5, 7});
-  return __builtin_shuffle(ab, cd, Places{0, 2, 4, 6}) +
-         __builtin_shuffle(ab, cd, Places{1, 3, 5, 7});
+      __builtin_shufflevector(c, d, 0, 2, 4, 6) + __builtin_shufflevector(c, d, 1, 3, 5, 7);
+  return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
 // What a block of places of an image is made of, once for all channels.
