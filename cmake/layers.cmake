@@ -31,8 +31,8 @@ set(TIERUP_THIRD_PARTY_frontend simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_api simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_cases simdjson::simdjson)
 
-# What works once for each training program is compiled for size, which takes a third away. Not the
-# front ends: a model is loaded within milliseconds, a fifth more so.
+# What works once for each training program is compiled for size, which takes a third away. Front
+# ends are not: loading a model took up to a fifth longer.
 set(TIERUP_SMALL_SOURCES "/(ops/derivatives|autodiff)/")
 set(TIERUP_SMALL_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 

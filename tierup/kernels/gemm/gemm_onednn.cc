@@ -51,9 +51,11 @@ bool rows_collide(int64_t rows, int64_t stride) {
   return rows > 2 * ways;
 }
 
-// Whether copying a matrix of `rows` such rows is worth it: not where few multiplications are made
-// of each number, nor where the copy would not stay in the caches.
+// Of fewer multiplications of each number no matrix is copied.
 constexpr int64_t kLeastUses = 64;
+
+// Whether copying a matrix of `rows` such rows is worth it: nor where the copy would not stay in
+// the caches.
 bool is_worth_a_copy(int64_t rows, int64_t stride, int64_t uses) {
   const int64_t bytes = rows * padded(stride) * int64_t{sizeof(float)};
   return rows_collide(rows, stride) && uses >= kLeastUses && bytes <= cache_sizes().last_level;
@@ -111,9 +113,11 @@ dnnl::matmul::primitive_desc describe_matmul(const GemmProblem& p, const MatrixO
   return {description, attributes, engine};
 }
 
+bool lies_by_columns(const MatrixOperand& x) { return x.row_stride == 1 && x.col_stride != 1; }
+
 // Rows, or columns, that lie dense, with another stride from now on.
 Copy copy_apart(MatrixOperand& x, int64_t rows, int64_t cols, int64_t to_stride) {
-  const bool by_columns = x.row_stride == 1 && x.col_stride != 1;
+  const bool by_columns = lies_by_columns(x);
   int64_t& stride = by_columns ? x.col_stride : x.row_stride;
   const Copy copy{by_columns ? cols : rows, by_columns ? rows : cols, stride, to_stride};
   stride = to_stride;
@@ -129,19 +133,16 @@ bool is_general(const dnnl::matmul::primitive_desc& pd) {
 // takes as long as some eight multiplications.
 bool close_gaps(const GemmProblem& p, MatrixOperand& a, MatrixOperand& b, CachedMatmul& result) {
   constexpr int64_t kLeastUsesOfAll = 2 * kLeastUses;
-  const auto is_worth_it = [](const MatrixOperand& x, int64_t rows, int64_t cols, int64_t uses) {
-    const bool by_columns = x.row_stride == 1 && x.col_stride != 1;
-    const bool has_gaps = by_columns ? x.col_stride != rows : x.row_stride != cols;
-    return has_gaps && uses >= kLeastUsesOfAll &&
-           rows * cols * int64_t{sizeof(float)} <= cache_sizes().last_level;
+  const auto closed = [](MatrixOperand& x, int64_t rows, int64_t cols, int64_t uses) {
+    const bool by_columns = lies_by_columns(x);
+    const int64_t count = by_columns ? rows : cols;
+    const bool has_gaps = (by_columns ? x.col_stride : x.row_stride) != count;
+    const bool is_worth_it = has_gaps && uses >= kLeastUsesOfAll &&
+                             rows * cols * int64_t{sizeof(float)} <= cache_sizes().last_level;
+    return is_worth_it ? copy_apart(x, rows, cols, count) : Copy{};
   };
-  const auto dense_stride = [](const MatrixOperand& x, int64_t rows, int64_t cols) {
-    return x.row_stride == 1 && x.col_stride != 1 ? rows : cols;
-  };
-  if (is_worth_it(a, p.m, p.k, p.n))
-    result.copied_a = copy_apart(a, p.m, p.k, dense_stride(a, p.m, p.k));
-  if (is_worth_it(b, p.k, p.n, p.m))
-    result.copied_b = copy_apart(b, p.k, p.n, dense_stride(b, p.k, p.n));
+  result.copied_a = closed(a, p.m, p.k, p.n);
+  result.copied_b = closed(b, p.k, p.n, p.m);
   return result.copied_a.rows + result.copied_b.rows > 0;
 }
 

@@ -94,6 +94,21 @@ TEST(Matmul, OfBfloat16TakesBiasesBatchesAndFactorsAsOfFloat) {
   });
 }
 
+// Heads that a view of a longer row shows: rows of one matrix between those of another, in any
+// role.
+TEST(Matmul, MultipliesMatricesThatLieBetweenOneAnother) {
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kBFloat16}) {
+    const Tensor rows = transpose(numbers({40, 3, 24}, dtype, 1), 0, 1);
+    const Tensor columns = transpose(transpose(numbers({72, 3, 24}, dtype, 2), 0, 1), 1, 2);
+    const Tensor product = bmm(rows, columns);
+    for (int64_t i = 0; i < 3; ++i) {
+      const Tensor one = mm(contiguous(select(rows, 0, i)), contiguous(select(columns, 0, i)));
+      EXPECT_EQ(bits_of(to_dtype(select(product, 0, i), ScalarType::kFloat)),
+                bits_of(to_dtype(one, ScalarType::kFloat)));
+    }
+  }
+}
+
 // Vectors that lie in every second or sixth place of others, in any role; what a dimension of size
 // 1 has as stride means nothing.
 TEST(Matmul, ReadsRowsAndColumnsByTheirStrides) {

@@ -106,7 +106,7 @@ void row_affine_by_column(const double* x, int64_t n, const double* scale, const
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale[i] + shift[i];
 }
 
-// Adds exp(x - top) of a row to the sums, piece by piece. `shifted` takes x - top, if it is there.
+// The sum of exp(x - top), piece by piece. `shifted` takes x - top, if it is there.
 double sum_of_exponentials(const double* x, int64_t n, double top, double* shifted) {
   std::array<double, kColumns> powers;
   double sum = 0;
@@ -114,15 +114,15 @@ double sum_of_exponentials(const double* x, int64_t n, double top, double* shift
     const int64_t count = std::min(kColumns, n - first);
     for (int64_t i = 0; i < count; ++i) powers[i] = x[first + i] - top;
     if (shifted != nullptr) std::copy_n(powers.data(), count, shifted + first);
-    sum += row_exp_shifted(powers.data(), count, 0);
+    run_in_place(Body::kExp, powers.data(), count);
+    sum += row_sum(powers.data(), count);
   }
   return sum;
 }
 
 void softmax_row(const double* x, int64_t n, double* y) {
-  const double top = row_max(x, n);
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - top;
-  const double sum = row_exp_shifted(y, n, 0);
+  std::copy_n(x, n, y);
+  const double sum = row_exp_shifted(y, n, row_max(x, n));
   for (int64_t i = 0; i < n; ++i) y[i] /= sum;
 }
 

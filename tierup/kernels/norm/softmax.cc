@@ -37,7 +37,7 @@ Along along(const Tensor& tensor, int64_t dim) {
   return result;
 }
 
-constexpr int64_t kColumnPiece = 64;  // Columns of one task: worth a part of the rows' lines.
+constexpr int64_t kColumnPiece = 64;  // Columns of one task: what kernels go down at once.
 
 template <typename T>
 void run_softmax(const Along& shape, bool log, const T* x, T* y) {
@@ -151,7 +151,6 @@ std::optional<Along> lines_of(const Tensor& tensor, const IntVector& dims) {
 template <typename T>
 void run_lines(const Along& lines, const T* x, T* y) {
   constexpr int64_t kGrain = 8192;  // Exponentials worth a thread.
-  constexpr int64_t kPiece = 64;    // Columns of one task: what kernels go down at once.
   const RowKernels<T>& kernels = row_kernels<T>();
   if (lines.inner == 1) {
     parallel_for(0, lines.outer, kGrain / lines.size + 1, [&](int64_t begin, int64_t end) {
@@ -160,13 +159,13 @@ void run_lines(const Along& lines, const T* x, T* y) {
     });
     return;
   }
-  const int64_t pieces = (lines.inner + kPiece - 1) / kPiece;
-  const int64_t work = lines.size * std::min(kPiece, lines.inner);
+  const int64_t pieces = (lines.inner + kColumnPiece - 1) / kColumnPiece;
+  const int64_t work = lines.size * std::min(kColumnPiece, lines.inner);
   parallel_for(0, lines.outer * pieces, kGrain / work + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % pieces * kPiece;
+      const int64_t first = i % pieces * kColumnPiece;
       kernels.log_sum_exp_columns(x + i / pieces * lines.size * lines.inner + first, lines.size,
-                                  lines.inner, std::min(kPiece, lines.inner - first),
+                                  lines.inner, std::min(kColumnPiece, lines.inner - first),
                                   y + i / pieces * lines.inner + first);
     }
   });

@@ -47,8 +47,10 @@ class RunTable {
     const Variant& variant = variants_[static_cast<size_t>(body)][static_cast<size_t>(compute)];
     return variant.run == nullptr ? nullptr : &variant;
   }
-  // Not inline: files of all instruction sets call it.
+  // Not inline: files of all instruction sets call these.
   void set(Body body, ScalarType compute, const Variant& variant);
+  // Of a run that takes all its inputs in the type that it computes in.
+  void set(Body body, ScalarType compute, ScalarType out, size_t arity, BlockRun run);
 
  private:
   static constexpr size_t kTypes = static_cast<size_t>(ScalarType::kBool) + 1;

@@ -92,19 +92,10 @@ void remainder_run(char* out, const char* const* in, int64_t count) {
   for (; i < count; ++i) to[i] = Op::apply(a[i], b[i]);
 }
 
-template <typename Op, typename T>
-inline void set_remainder(RunTable& table, Body body) {
-  Variant variant;
-  variant.run = &remainder_run<Op, T>;
-  variant.arity = 2;
-  variant.out = kDTypeOf<T>;
-  for (ScalarType& input : variant.in) input = kDTypeOf<T>;
-  table.set(body, kDTypeOf<T>, variant);
-}
 template <typename Op>
 inline void set_remainders(RunTable& table, Body body) {
-  set_remainder<Op, float>(table, body);
-  set_remainder<Op, double>(table, body);
+  table.set(body, ScalarType::kFloat, ScalarType::kFloat, 2, &remainder_run<Op, float>);
+  table.set(body, ScalarType::kDouble, ScalarType::kDouble, 2, &remainder_run<Op, double>);
 }
 
 inline void add_remainder_runs(RunTable& table) {

@@ -34,6 +34,12 @@ void RunTable::set(Body body, ScalarType compute, const Variant& variant) {
   variants_[static_cast<size_t>(body)][static_cast<size_t>(compute)] = variant;
 }
 
+void RunTable::set(Body body, ScalarType compute, ScalarType out, size_t arity, BlockRun run) {
+  Variant variant{run, static_cast<uint8_t>(arity), out, {}};
+  variant.in.fill(compute);
+  set(body, compute, variant);
+}
+
 const RunTable& RunTable::of(InstructionSet set) {
   // Each is made when first asked for.
   if (set == InstructionSet::kAvx512) {

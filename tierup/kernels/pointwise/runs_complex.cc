@@ -146,10 +146,10 @@ void set_complex_predicate(RunTable& table, Body body) {
 }
 template <typename Op>
 void set_complex_to_real(RunTable& table, Body body) {
-  table.set(body, ScalarType::kComplexFloat,
-            make_variant<float, complex64>(&scalar_run<Op, complex64, float>, Op::kArity));
-  table.set(body, ScalarType::kComplexDouble,
-            make_variant<double, complex128>(&scalar_run<Op, complex128, double>, Op::kArity));
+  table.set(body, ScalarType::kComplexFloat, ScalarType::kFloat, Op::kArity,
+            &scalar_run<Op, complex64, float>);
+  table.set(body, ScalarType::kComplexDouble, ScalarType::kDouble, Op::kArity,
+            &scalar_run<Op, complex128, double>);
 }
 
 #define SAME(name) set_complex<bodies::name>(table, Body::k##name)

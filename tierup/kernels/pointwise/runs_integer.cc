@@ -242,8 +242,8 @@ void add_truth_runs(RunTable& table) {
     set_scalar<bodies::IntegerBitXor, bool>(table, body);
   }
   for (const Body body : {Body::kBitNot, Body::kLogicalNot}) {
-    table.set(body, ScalarType::kBool,
-              make_variant<bool, bool>(&scalar_run<bodies::LogicalNot, uint8_t>, 1));
+    table.set(body, ScalarType::kBool, ScalarType::kBool, 1,
+              &scalar_run<bodies::LogicalNot, uint8_t>);
   }
   set_compare<bodies::Eq>(table, Body::kEq);
   set_compare<bodies::Ne>(table, Body::kNe);

@@ -45,32 +45,22 @@ void wrapping_run(char* out, const char* const* in, int64_t count) {
   });
 }
 
-template <typename Out, typename T>
-constexpr Variant make_variant(BlockRun run, size_t arity) {
-  Variant variant;
-  variant.run = run;
-  variant.arity = static_cast<uint8_t>(arity);
-  variant.out = kDTypeOf<Out>;
-  variant.in.fill(kDTypeOf<T>);
-  return variant;
-}
-
 // Sets the runs T... -> T of the body for each listed type.
 template <typename Op, typename... T>
 void set_scalar(RunTable& table, Body body) {
-  (table.set(body, kDTypeOf<T>, make_variant<T, T>(&scalar_run<Op, T>, Op::kArity)), ...);
+  (table.set(body, kDTypeOf<T>, kDTypeOf<T>, Op::kArity, &scalar_run<Op, T>), ...);
 }
 
 // Sets the runs T... -> bool.
 template <typename Op, typename... T>
 void set_predicate(RunTable& table, Body body) {
-  (table.set(body, kDTypeOf<T>, make_variant<bool, T>(&scalar_run<Op, T, bool>, Op::kArity)), ...);
+  (table.set(body, kDTypeOf<T>, ScalarType::kBool, Op::kArity, &scalar_run<Op, T, bool>), ...);
 }
 
 // Integer arithmetic that wraps around: computed without a sign.
 template <typename Op, typename... T>
 void set_wrapping(RunTable& table, Body body) {
-  (table.set(body, kDTypeOf<T>, make_variant<T, T>(&wrapping_run<Op, T>, Op::kArity)), ...);
+  (table.set(body, kDTypeOf<T>, kDTypeOf<T>, Op::kArity, &wrapping_run<Op, T>), ...);
 }
 
 }  // namespace tierup::kernels

@@ -92,12 +92,7 @@ inline void set_where(RunTable& table, ScalarType type) {
 
 template <typename Op, typename T, typename Out>
 inline void set_run(RunTable& table, Body body) {
-  Variant variant;
-  variant.run = &vector_run<Op, T, Out>;
-  variant.arity = Op::kArity;
-  variant.out = kDTypeOf<Out>;
-  for (ScalarType& type : variant.in) type = kDTypeOf<T>;
-  table.set(body, kDTypeOf<T>, variant);
+  table.set(body, kDTypeOf<T>, kDTypeOf<Out>, Op::kArity, &vector_run<Op, T, Out>);
 }
 template <typename Op>
 inline void set_real(RunTable& table, Body body) {

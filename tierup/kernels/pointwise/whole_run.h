@@ -2,11 +2,11 @@
 // instruction at the base level: comparisons and products of 64 bits, shifts by vectors.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
-#include "tierup/kernels/simd/simd.h"
-// The functions over lanes stand before what calls them.
 #include "tierup/kernels/pointwise/pointwise_runs.h"
+#include "tierup/kernels/simd/simd.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
 
@@ -122,12 +122,7 @@ void whole_run(char* out, const char* const* in, int64_t count) {
 
 template <typename Op, typename T, typename Out = T>
 inline void set_whole(RunTable& table, Body body) {
-  Variant variant;
-  variant.run = &whole_run<Op, T, Out>;
-  variant.arity = Op::kArity;
-  variant.out = kDTypeOf<Out>;
-  for (ScalarType& type : variant.in) type = kDTypeOf<T>;
-  table.set(body, kDTypeOf<T>, variant);
+  table.set(body, kDTypeOf<T>, kDTypeOf<Out>, Op::kArity, &whole_run<Op, T, Out>);
 }
 
 template <typename T>

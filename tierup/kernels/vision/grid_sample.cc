@@ -253,15 +253,40 @@ inline Four sums_of(Four a, Four b, Four c, Four d) {
   return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
 }
 
-// What a block of places of an image is made of, once for all channels.
+// A block says which points of an image each of some places is made of: find(grid, count) is asked
+// once, and sample(plane, count, out) for each channel.
+template <typename T, typename TapsAt>
+class TapsBlock {
+ public:
+  using Element = T;
+  using PointTaps = std::invoke_result_t<TapsAt, const Sampler&, const T*>;
+  TapsBlock(const Sampler& s, int64_t most, TapsAt taps_at)
+      : s_(s), taps_at_(taps_at), taps_(static_cast<size_t>(most)) {}
+
+  void find(const T* grid, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) taps_[i] = taps_at_(s_, grid + i * s_.rank);
+  }
+  void sample(const T* plane, int64_t count, T* out) const {
+    for (int64_t i = 0; i < count; ++i) out[i] = sum_taps(taps_[i], plane);
+  }
+
+ private:
+  const Sampler& s_;
+  TapsAt taps_at_;
+  std::vector<PointTaps> taps_;
+};
+
+// The same of four points each, for images that 32 bits count the points of.
 class CornerBlock {
  public:
-  explicit CornerBlock(int64_t most) : corners_(static_cast<size_t>(most)) {}
+  using Element = float;
+  using PointTaps = Corner;
+  CornerBlock(const Sampler& s, int64_t most) : s_(s), corners_(static_cast<size_t>(most)) {}
 
-  void find(const Sampler& s, const float* grid, int64_t count) {
+  void find(const float* grid, int64_t count) {
     others_.clear();
     for (int64_t i = 0; i < count; ++i) {
-      const Taps<float, 4> taps = bilinear_taps(s, grid + 2 * i);
+      const Taps<float, 4> taps = bilinear_taps(s_, grid + 2 * i);
       if (taps.count == 4) {
         corners_[i].at = static_cast<int32_t>(taps.offset[0]);
         std::copy_n(taps.weight, 4, corners_[i].weight.begin());
@@ -272,7 +297,8 @@ class CornerBlock {
     }
   }
 
-  void sample(const float* plane, int64_t width, int64_t count, float* out) const {
+  void sample(const float* plane, int64_t count, float* out) const {
+    const int64_t width = s_.in[2];
     int64_t i = 0;
     for (; i + 4 <= count; i += 4) {
       const Corner* c = corners_.data() + i;
@@ -294,53 +320,28 @@ class CornerBlock {
     return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
   }
 
+  const Sampler& s_;
   std::vector<Corner> corners_;
   std::vector<Taps<float, 4>> others_;
 };
 
-// Images of floats that 32 bits count the points of.
-void sample_corners(const Sampler& s, int64_t batch, const float* input, const float* grid,
-                    float* out) {
-  // The corners of a block have half of the second level, planes the other.
-  const int64_t block =
-      std::max<int64_t>(1, cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(Corner)));
+// Block by block, each channel by channel: a plane stays in a cache.
+template <typename Block, typename... More>
+void sample_by(const Sampler& s, int64_t batch, const typename Block::Element* input,
+               const typename Block::Element* grid, typename Block::Element* out, More... more) {
+  // The taps of a block have half of the second level, planes the other.
+  const int64_t most = std::max<int64_t>(
+      1, cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(typename Block::PointTaps)));
   const int64_t grain = std::max<int64_t>(1, 4096 / s.channels);
   parallel_for(0, batch * s.out_points, grain, [&](int64_t begin, int64_t end) {
-    CornerBlock corners(std::min(block, end - begin));
+    Block block(s, std::min(most, end - begin), more...);
     while (begin < end) {
       const int64_t first = begin % s.out_points;
-      const int64_t count = std::min({block, s.out_points - first, end - begin});
-      corners.find(s, grid + begin * 2, count);
+      const int64_t count = std::min({most, s.out_points - first, end - begin});
+      block.find(grid + begin * s.rank, count);
       const int64_t image = begin / s.out_points * s.channels;
       for (int64_t c = image; c < image + s.channels; ++c)
-        corners.sample(input + c * s.in_points, s.in[2], count, out + c * s.out_points + first);
-      begin += count;
-    }
-  });
-}
-
-// taps_at(position) says which points of the input one of the result is made of. It is asked once
-// for a block of points, which then are gone through channel by channel: a plane stays in a cache.
-template <typename T, typename TapsAt>
-void sample(const Sampler& s, int64_t batch, const T* input, const T* grid, T* out,
-            const TapsAt& taps_at) {
-  using PointTaps = decltype(taps_at(grid));
-  // The taps of a block have half of the second level, planes the other.
-  const int64_t block = std::max<int64_t>(
-      1, cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(PointTaps)));
-  const int64_t grain = std::max<int64_t>(1, 4096 / s.channels);
-  parallel_for(0, batch * s.out_points, grain, [&](int64_t begin, int64_t end) {
-    std::vector<PointTaps> taps(static_cast<size_t>(std::min(block, end - begin)));
-    while (begin < end) {
-      const int64_t first = begin % s.out_points;
-      const int64_t count = std::min({block, s.out_points - first, end - begin});
-      for (int64_t i = 0; i < count; ++i) taps[i] = taps_at(grid + (begin + i) * s.rank);
-      const int64_t image = begin / s.out_points * s.channels;
-      for (int64_t c = image; c < image + s.channels; ++c) {
-        const T* plane = input + c * s.in_points;
-        T* to = out + c * s.out_points + first;
-        for (int64_t i = 0; i < count; ++i) to[i] = sum_taps(taps[i], plane);
-      }
+        block.sample(input + c * s.in_points, count, out + c * s.out_points + first);
       begin += count;
     }
   });
@@ -348,17 +349,17 @@ void sample(const Sampler& s, int64_t batch, const T* input, const T* grid, T* o
 
 template <typename T>
 void sample(const Sampler& s, int64_t batch, int64_t mode, const T* input, const T* grid, T* out) {
-  const auto by = [&](const auto& taps) {
-    sample(s, batch, input, grid, out, [&](const T* p) { return taps(s, p); });
+  const auto by = [&](auto* taps_at) {
+    sample_by<TapsBlock<T, decltype(taps_at)>>(s, batch, input, grid, out, taps_at);
   };
   if constexpr (std::is_same_v<T, float>) {
     constexpr int64_t kMostPoints = std::numeric_limits<int32_t>::max();
     if (mode == 0 && s.rank == 2 && s.in_points <= kMostPoints)
-      return sample_corners(s, batch, input, grid, out);
+      return sample_by<CornerBlock>(s, batch, input, grid, out);
   }
-  if (mode == 1) return by(nearest_taps<T>);
-  if (mode == 2) return by(cubic_taps<T>);
-  return s.rank == 2 ? by(bilinear_taps<T>) : by(linear_taps<T>);
+  if (mode == 1) return by(&nearest_taps<T>);
+  if (mode == 2) return by(&cubic_taps<T>);
+  return s.rank == 2 ? by(&bilinear_taps<T>) : by(&linear_taps<T>);
 }
 
 }  // namespace
