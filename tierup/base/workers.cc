@@ -79,6 +79,12 @@ void note_own_team() {
   static_cast<void>(registered);
 }
 
+BriefTeamScope::BriefTeamScope() : has_team_(own_team().entered) {}
+
+BriefTeamScope::~BriefTeamScope() {
+  if (!has_team_) end_own_team();
+}
+
 void start_workers() {
   const int threads = intra_op_threads();
   if (threads <= own_team().started) return;

@@ -24,6 +24,20 @@ void start_workers();
 // To be called by a thread that may enter regions of OpenMP, tierup's own or oneDNN's: see above.
 void note_own_team();
 
+// Ends the team of the calling thread with the scope, unless the thread had one before. For work
+// between calls, by a thread that may idle afterwards: as long as it lives, its team would let the
+// callers' teams sleep at each barrier.
+class BriefTeamScope {
+ public:
+  BriefTeamScope();
+  ~BriefTeamScope();
+  BriefTeamScope(const BriefTeamScope&) = delete;
+  BriefTeamScope& operator=(const BriefTeamScope&) = delete;
+
+ private:
+  const bool has_team_;
+};
+
 // Where a team is about to be entered, if this thread may have one: looks at the machine if nobody
 // has (wait_policy.h), and starts the workers unless they would only crowd it.
 void prepare_team();

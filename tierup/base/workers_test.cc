@@ -4,9 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "tierup/base/parallel.h"
@@ -24,20 +28,62 @@ int64_t sum_in_parallel() {
 }
 
 // Threads of this process.
-int64_t thread_count() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+using ThreadIds = std::set<std::string>;
+
+ThreadIds thread_ids() {
+  ThreadIds ids;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    ids.insert(entry.path().filename());
+  return ids;
+}
+
+ThreadIds common(const ThreadIds& left, const ThreadIds& right) {
+  ThreadIds both;
+  std::ranges::set_intersection(left, right, std::inserter(both, both.end()));
+  return both;
+}
+
+ThreadIds new_since(const ThreadIds& before) {
+  ThreadIds fresh;
+  std::ranges::set_difference(thread_ids(), before, std::inserter(fresh, fresh.end()));
+  return fresh;
 }
 
 TEST(Workers, ServeTheLoopsWithoutMoreThreads) {
   std::thread([] {  // Whose team nobody made yet.
     const ThreadCountScope threads(3);
     start_workers();
-    const int64_t started = thread_count();
+    const ThreadIds started = thread_ids();
     start_workers();
     EXPECT_EQ(sum_in_parallel(), 499500);
-    EXPECT_LE(thread_count(), started);
+    EXPECT_TRUE(new_since(started).empty());
   })
       .join();
+}
+
+TEST(Workers, OfABriefTeamEndWithItsScope) {
+  std::thread([] {
+    const ThreadIds before = thread_ids();  // Some of which may be about to end.
+    ThreadIds brief_team;
+    {
+      const BriefTeamScope brief;
+      const ThreadCountScope threads(3);
+      start_workers();
+      brief_team = new_since(before);
+    }
+    EXPECT_EQ(brief_team.size(), 2);
+    for (int naps = 0; naps < 5000 && !common(brief_team, thread_ids()).empty(); ++naps)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(common(brief_team, thread_ids()).empty());
+    const ThreadCountScope threads(3);
+    start_workers();
+    const ThreadIds lasting_team = new_since(before);
+    {
+      const BriefTeamScope brief;
+      EXPECT_EQ(sum_in_parallel(), 499500);
+    }
+    EXPECT_EQ(common(lasting_team, thread_ids()), lasting_team);
+  }).join();
 }
 
 #ifndef TIERUP_THREAD_SANITIZER  // Which allows no threads after a fork.

@@ -4,6 +4,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/base/workers.h"
 
 namespace tierup::executor {
 namespace {
@@ -144,6 +145,7 @@ void Executor::run_async(std::vector<IValue> args, NamedValues kwargs, RunLimits
 
 Ref<Servable> Executor::prepare(const NamedTensors& weights, bool strict) const {
   const ForkUnsafeScope scope;
+  const BriefTeamScope brief;
   const Ref<Servable> older = current();
   Ref<Servable> next = older->with_weights(weights, strict);
   if (config_.prepare_weights) next->prepare_like(*older);

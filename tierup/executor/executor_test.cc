@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <filesystem>
+#include <iterator>
 
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
+#include "tierup/base/workers.h"
 
 namespace tierup::executor {
 namespace {
@@ -48,7 +52,11 @@ class FakeModel final : public Servable {
     require(weights.size() == 1, ErrorCode::kInvalidArgument, "one weight is wanted");
     return make_ref<FakeModel>(gate_, number_ + 1);
   }
-  void prepare_like(const Servable&) const override {}
+  // With a team of its own, as kernels are rehearsed.
+  void prepare_like(const Servable&) const override {
+    const ThreadCountScope threads(5);
+    start_workers();
+  }
   size_t idle_frames() const override { return 0; }
   size_t trim_frames() const override { return trims_++ == 0 ? 2 : 0; }
 
@@ -172,6 +180,20 @@ TEST_F(ExecutorTest, a_run_keeps_its_generation_and_the_old_one_goes_after) {
   EXPECT_EQ(executor.run({}, {}, {}).to_int(), 1);
   EXPECT_TRUE(comes_true([&] { return alive() == 1; }));
   EXPECT_TRUE(comes_true([&] { return executor.stats().generations_old == 0; }));
+}
+
+// An idle team of the thread that swaps would let the callers' teams sleep at every barrier.
+TEST_F(ExecutorTest, a_swap_leaves_no_team_behind) {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  std::thread([&] {
+    Executor executor(model(), {});
+    const int64_t before = threads();
+    executor.swap_weights(weight_, true);
+    // The thread that frees what is old may have come.
+    EXPECT_TRUE(comes_true([&] { return threads() < before + 4; }));
+  }).join();
 }
 
 TEST_F(ExecutorTest, a_refused_swap_leaves_the_generation) {

@@ -12,8 +12,9 @@ namespace {
 
 class NetCompiler {
  public:
-  NetCompiler(passes::PassContext& context, const std::atomic<bool>& cancelled)
-      : context_(context), cancelled_(cancelled) {}
+  NetCompiler(passes::PassContext& context, const std::atomic<bool>& cancelled,
+              std::span<const ops::NeuralNet* const> older)
+      : context_(context), cancelled_(cancelled), older_(older) {}
 
   void run() {
     while (compile_all() && !cancelled_.load()) passes::form_regions(context_, refusals_);
@@ -45,7 +46,11 @@ class NetCompiler {
     const int threads = context_.target().threads;
     const auto samples = passes::estimate_values(context_, inputs);
     if (!samples || threads == 0) return;
-    context_.count(net.prepare(*samples, threads) ? "compiled" : "refused_nets");
+    const auto older = std::ranges::find_if(
+        older_, [&](const ops::NeuralNet* other) { return net.differs_in_weights_alone(*other); });
+    const bool is_compiled =
+        net.prepare(*samples, threads, older != older_.end() ? *older : nullptr);
+    context_.count(is_compiled ? "compiled" : "refused_nets");
     if (net.refused_operation()) return;
     for (const std::string& note : net.notes()) context_.note(note);
   }
@@ -62,6 +67,7 @@ class NetCompiler {
 
   passes::PassContext& context_;
   const std::atomic<bool>& cancelled_;
+  const std::span<const ops::NeuralNet* const> older_;
   std::unordered_set<const ops::NeuralNet*> compiled_;
   passes::RegionRefusals refusals_;
   bool is_changed_ = false;
@@ -69,8 +75,9 @@ class NetCompiler {
 
 }  // namespace
 
-void compile_nets(passes::PassContext& context, const std::atomic<bool>& cancelled) {
-  NetCompiler(context, cancelled).run();
+void compile_nets(passes::PassContext& context, const std::atomic<bool>& cancelled,
+                  std::span<const ops::NeuralNet* const> older) {
+  NetCompiler(context, cancelled, older).run();
 }
 
 }  // namespace tierup::tier

@@ -6,11 +6,15 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 
+#include "tierup/ops/regions/neural_net.h"
 #include "tierup/passes/core/pass.h"
 
 namespace tierup::tier {
 
-void compile_nets(passes::PassContext& context, const std::atomic<bool>& cancelled);
+// `older`: nets of the same function over other weights, which were compared with tier 0.
+void compile_nets(passes::PassContext& context, const std::atomic<bool>& cancelled,
+                  std::span<const ops::NeuralNet* const> older = {});
 
 }  // namespace tierup::tier

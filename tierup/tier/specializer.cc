@@ -184,7 +184,8 @@ class Specialization {
     pass_options_.user_passes = nullptr;
     if (cancelled_.load()) return nullptr;
     const passes::Pass compile_regions[] = {
-        {"compile_nets", [&](passes::PassContext& context) { compile_nets(context, cancelled_); }},
+        {"compile_nets",
+         [&](passes::PassContext& context) { compile_nets(context, cancelled_, older_nets()); }},
         // What regions that came apart leave.
         passes::specialized_dead_code_elimination(),
         *passes::find_pass("constant_pooling")};
@@ -201,6 +202,15 @@ class Specialization {
   }
 
  private:
+  std::vector<const ops::NeuralNet*> older_nets() const {
+    std::vector<const ops::NeuralNet*> nets;
+    if (request_.older == nullptr) return nets;
+    for (const ops::HasTwin* step : request_.older->compiled_steps) {
+      if (const auto* net = dynamic_cast<const ops::NeuralNet*>(step)) nets.push_back(net);
+    }
+    return nets;
+  }
+
   // What is amiss is a note on the plan; who asks for the reference's policy gets no plan, as
   // there.
   void check_strict_fusion() {

@@ -23,6 +23,9 @@ struct SpecializeRequest {
   bool is_static = false;
   PlanVariant variant = PlanVariant::kFull;
   int threads = 0;  // That the callers' operators may use.
+  // The same plan over other weights, if there is one: what was compared there, or told by turns,
+  // is not again.
+  const InstalledPlan* older = nullptr;
 };
 
 // Throws what a pass throws; returns null if `cancelled` turned true on the way. The caller keeps

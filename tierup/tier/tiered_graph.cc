@@ -306,14 +306,12 @@ SpecializeRequest TieredGraph::request_for(const profile::GraphProfile& profile,
 }
 
 void TieredGraph::compile(const SpecializeRequest& request, uint64_t generation,
-                          const std::atomic<bool>& cancelled, OnFailure on_failure,
-                          const InstalledPlan* tried) noexcept {
-  guarded([&] { make_plan(request, generation, cancelled, on_failure, tried); });
+                          const std::atomic<bool>& cancelled, OnFailure on_failure) noexcept {
+  guarded([&] { make_plan(request, generation, cancelled, on_failure); });
 }
 
 void TieredGraph::make_plan(const SpecializeRequest& request, uint64_t generation,
-                            const std::atomic<bool>& cancelled, OnFailure on_failure,
-                            const InstalledPlan* tried) {
+                            const std::atomic<bool>& cancelled, OnFailure on_failure) {
   Ref<InstalledPlan> plan;
   std::string failure;
   try {
@@ -323,7 +321,7 @@ void TieredGraph::make_plan(const SpecializeRequest& request, uint64_t generatio
       fail(ErrorCode::kInternal, "failed as compile_failures asks");
     }
     plan = specialize(request, options_, cancelled);
-    if (plan && tried != nullptr) plan->trial.take_verdicts(tried->trial);
+    if (plan && request.older != nullptr) plan->trial.take_verdicts(request.older->trial);
   } catch (const std::exception& error) {
     failure = error.what();
   } catch (...) {
@@ -397,13 +395,14 @@ void TieredGraph::adopt(const TieredGraph& older) {
     SpecializeRequest request = request_for(*(*plan)->profile, (*plan)->policy);
     request.is_static = (*plan)->is_static;
     request.variant = (*plan)->variant;
+    request.older = &**plan;
     uint64_t generation = 0;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       generation = generation_;
       job_pending_.store(true);
     }
-    compile(request, generation, std::atomic<bool>(false), OnFailure::kProfileAnew, &**plan);
+    compile(request, generation, std::atomic<bool>(false), OnFailure::kProfileAnew);
   }
   // Where tier 0 was faster it is for other weights, too.
   const std::scoped_lock lock(older.mutex_, mutex_);

@@ -135,16 +135,13 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
   SpecializeRequest request_for(const profile::GraphProfile& profile, const ops::Policy& policy);
   // What becomes of the graph if the plan cannot be made: tier 0 for good, or another try once it
-  // was profiled anew (what failed for the weights of a swap may do for the next ones). `tried`:
-  // the same plan over other weights, whose trial need not be held again.
+  // was profiled anew (what failed for the weights of a swap may do for the next ones).
   enum class OnFailure : uint8_t { kPin, kProfileAnew };
   void compile(const SpecializeRequest& request, uint64_t generation,
-               const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin,
-               const InstalledPlan* tried = nullptr) noexcept;
+               const std::atomic<bool>& cancelled, OnFailure on_failure = OnFailure::kPin) noexcept;
   // What compile() does; throws if it fails and there is no memory to say why.
   void make_plan(const SpecializeRequest& request, uint64_t generation,
-                 const std::atomic<bool>& cancelled, OnFailure on_failure,
-                 const InstalledPlan* tried);
+                 const std::atomic<bool>& cancelled, OnFailure on_failure);
   // The plan's serial number, unless weights changed meanwhile.
   std::optional<uint32_t> install(const Ref<InstalledPlan>& plan);
   void release_profile_later(uint32_t made);

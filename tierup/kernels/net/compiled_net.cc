@@ -106,8 +106,11 @@ class Arena {
 class Net final : public CompiledNet {
  public:
   // Makes the first run's arena as well: who compiles has the time to wait for its pages.
-  Net(Emitted net, int threads)
-      : net_(std::move(net)), bytes_(plan_memory(net_.buffers)), threads_(threads) {
+  Net(Emitted net, const CompileOptions& options)
+      : net_(std::move(net)),
+        bytes_(plan_memory(net_.buffers)),
+        threads_(options.threads),
+        uses_workers_(options.uses_workers) {
     auto first = std::make_unique<Arena>(net_, bytes_, PageKind::kHuge);
     first->touch(bytes_);
     give_back(std::move(first));
@@ -145,6 +148,8 @@ class Net final : public CompiledNet {
       net_.notes.emplace_back("meets NaNs on ordinary numbers");
     return results;
   }
+  bool uses_workers() const override { return uses_workers_; }
+  bool rounds_by_weights() const override { return net_.spreads_nans; }
   const std::vector<std::string>& notes() const override { return net_.notes; }
   size_t arena_bytes() const override { return bytes_; }
 
@@ -196,7 +201,7 @@ class Net final : public CompiledNet {
   Emitted net_;
   size_t bytes_;
   const int threads_;
-  bool uses_workers_ = true;
+  bool uses_workers_;
   mutable std::atomic<uint64_t> runs_{0};
   mutable std::atomic<uint64_t> meetings_{0};  // Runs that met a NaN.
   mutable IdleSlots<Arena, kMostIdle> idle_;
@@ -235,7 +240,7 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
   constexpr size_t kHeadroom = size_t{16} << 20;  // Beside weights and arena.
   require_headroom(kHeadroom);
   try {
-    return std::make_unique<Net>(Emitter(net, options, *weights).run(), options.threads);
+    return std::make_unique<Net>(Emitter(net, options, *weights).run(), options);
   } catch (const dnnl::error& error) {
     fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a result: {}", error.what());
   }

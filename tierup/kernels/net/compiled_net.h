@@ -25,6 +25,8 @@ struct CompileOptions {
   bool measures = false;  // Time the algorithms that could do a layer, and keep the fastest.
   // How the caller wants each output to lie; empty: row-major.
   std::vector<IntVector> output_strides;
+  // What rehearse() would find out, where it is known from a net that does the same.
+  bool uses_workers = true;
 };
 
 // Packed weights of one program. Thread-safe.
@@ -41,6 +43,9 @@ class CompiledNet {
   // Before the net serves, over ordinary numbers: gives results in any case, and finds out which
   // threads do the work.
   virtual std::vector<Tensor> rehearse(std::span<const IValue> inputs) = 0;
+  virtual bool uses_workers() const = 0;
+  // How far it is from tier 0 rests on the weights: Winograd's transforms cancel.
+  virtual bool rounds_by_weights() const = 0;
   // One line per choice that was made: what for, and how long each candidate took.
   virtual const std::vector<std::string>& notes() const = 0;
   virtual size_t arena_bytes() const = 0;

@@ -160,13 +160,15 @@ void NeuralNet::compile_later(const Newcomer& newcomer, BackgroundWork& work) {
 
 Ref<NeuralNet::Entry> NeuralNet::compile(const Sizes& sizes, std::span<const IValue> inputs,
                                          bool measures, bool is_fast,
-                                         const std::vector<IntVector>& strides) {
+                                         const std::vector<IntVector>& strides, bool uses_workers) {
   auto entry = make_ref<Entry>(sizes);
+  entry->output_strides = strides;
   net::CompileOptions options;
   options.threads = sizes.threads;
   options.is_fast = is_fast;
   options.measures = measures;
   options.output_strides = strides;
+  options.uses_workers = uses_workers;
   try {
     const ThreadCountScope scope(sizes.threads);
     entry->compiled = net::compile_net(program_, inputs, options, weights_);

@@ -56,7 +56,12 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
 
   // In compile jobs: compiles for inputs like these, choosing algorithms by measurement, and
   // compares with the twin on made-up numbers. False where it is refused; refusals() say why.
-  bool prepare(std::span<const IValue> inputs, int threads);
+  // `older`, which may be null: a net that differs in weights alone. What it was compared for is
+  // not compared again, unless the weights decide how results are rounded.
+  bool prepare(std::span<const IValue> inputs, int threads, const NeuralNet* older = nullptr);
+  // Whether the other has the same operators, with constants that are the same, or are weights of
+  // the same form.
+  bool differs_in_weights_alone(const NeuralNet& other) const;
   std::vector<std::string> notes() const;
   // Why compiling was refused, for whatever sizes: each reason once, in the order they came.
   std::vector<RefusedNet> refusals() const;
@@ -93,6 +98,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
     explicit Entry(Sizes its) : sizes(std::move(its)) {}
     const Sizes sizes;
     std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.
+    std::vector<IntVector> output_strides;                // Tier 0's.
+    bool is_close = false;  // Agreed with tier 0 to the last bits, or `older` did.
   };
   using Entries = RecentlyUsed<Entry>::Entries;
 
@@ -120,7 +127,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   void compile_newcomer(Newcomer& newcomer, std::span<const IValue> inputs);
   void compile_later(const Newcomer& newcomer, BackgroundWork& work);
   Ref<Entry> compile(const Sizes& sizes, std::span<const IValue> inputs, bool measures,
-                     bool is_fast, const std::vector<IntVector>& strides);
+                     bool is_fast, const std::vector<IntVector>& strides, bool uses_workers = true);
   // The caller holds the mutex.
   void install(Ref<const Entry> entry);
   // The largest difference of any output, relative to that output's largest value.
@@ -133,8 +140,11 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   // Compiles for inputs like these and compares with tier 0 on made-up numbers; an entry without a
   // net where either fails. The caller holds the mutex.
   Ref<Entry> make_entry(const Sizes& sizes, std::span<const IValue> inputs, bool measures);
-  bool agrees(const Entry& entry, std::span<const IValue> inputs,
-              const std::vector<IValue>& expected, RunContext& context);
+  // The same without comparing, for what `older` was compared for; null where it has to be.
+  Ref<Entry> make_entry_like(const NeuralNet& older, const Sizes& sizes,
+                             std::span<const IValue> inputs);
+  bool agrees(Entry& entry, std::span<const IValue> inputs, const std::vector<IValue>& expected,
+              RunContext& context);
 
   const kernels::net::Program program_;
   const std::vector<const Op*> rows_;

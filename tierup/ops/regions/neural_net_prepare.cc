@@ -90,14 +90,15 @@ double NeuralNet::deviation(const std::vector<IValue>& expected,
 
 // A deep net may make much of the last bit of its inputs (ResNet-50 with untrained weights: 1e-4).
 // Rounding happens in every layer, so a net may deviate by a few times what that bit makes.
-bool NeuralNet::agrees(const Entry& entry, std::span<const IValue> inputs,
+bool NeuralNet::agrees(Entry& entry, std::span<const IValue> inputs,
                        const std::vector<IValue>& expected, RunContext& context) {
   constexpr double kBound = 1e-5;
   constexpr double kRoundings = 8;
   const double error = deviation(expected, entry.compiled->rehearse(inputs));
   notes_.push_back(
       fmt::format("largest difference from tier 0: {:.1e} of the largest value", error));
-  if (error < kBound) return true;
+  entry.is_close = error < kBound;
+  if (entry.is_close) return true;
   if (std::isinf(error)) return false;
   std::vector<IValue> nudged;
   for (const IValue& input : inputs)
@@ -207,6 +208,46 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Sizes& sizes, std::span<const 
   return refused;
 }
 
+namespace {
+
+// A single number may decide what is compiled: it has to be the same.
+bool is_same_but_for_weights(const net::Arg& a, const net::Arg& b) {
+  if (a.is_value() || b.is_value()) return a.value == b.value;
+  const TensorImpl* tensor = a.constant.tensor_impl();
+  const bool is_weight = tensor != nullptr && tensor->numel > 1;
+  return is_weight ? InputForm(*tensor).holds(b.constant) : same_constant(a.constant, b.constant);
+}
+
+bool is_same_but_for_weights(const net::Op& a, const net::Op& b) {
+  return a.kind == b.kind && a.keeps_shape == b.keeps_shape && a.outputs == b.outputs &&
+         a.args.size() == b.args.size() &&
+         std::ranges::equal(a.args, b.args, [](const net::Arg& left, const net::Arg& right) {
+           return is_same_but_for_weights(left, right);
+         });
+}
+
+}  // namespace
+
+bool NeuralNet::differs_in_weights_alone(const NeuralNet& other) const {
+  const auto are_same = [](const net::Op& a, const net::Op& b) {
+    return is_same_but_for_weights(a, b);
+  };
+  return rows_ == other.rows_ && is_fast_ == other.is_fast_ &&
+         program_.inputs == other.program_.inputs && program_.outputs == other.program_.outputs &&
+         std::ranges::equal(program_.ops, other.program_.ops, are_same);
+}
+
+Ref<NeuralNet::Entry> NeuralNet::make_entry_like(const NeuralNet& older, const Sizes& sizes,
+                                                 std::span<const IValue> inputs) {
+  const Ref<const Entry> known = older.find(inputs, sizes.threads);
+  if (known == nullptr || !known->is_close) return nullptr;
+  Ref<Entry> entry = compile(sizes, inputs, true, is_fast_, known->output_strides,
+                             known->compiled->uses_workers());
+  if (entry->compiled == nullptr || entry->compiled->rounds_by_weights()) return nullptr;
+  entry->is_close = true;
+  return entry;
+}
+
 void NeuralNet::give_back_sources() const {
   for (const net::Op& op : program_.ops) {
     for (const net::Arg& arg : op.args) {
@@ -216,7 +257,7 @@ void NeuralNet::give_back_sources() const {
   }
 }
 
-bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
+bool NeuralNet::prepare(std::span<const IValue> inputs, int threads, const NeuralNet* older) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!are_taken(inputs)) {
     refuse(NetRefusal::kOtherInputs);
@@ -224,7 +265,9 @@ bool NeuralNet::prepare(std::span<const IValue> inputs, int threads) {
   }
   Ref<const Entry> entry = find(inputs, threads);
   if (entry == nullptr) {
-    entry = make_entry(Sizes(inputs, threads), inputs, true);
+    const Sizes sizes(inputs, threads);
+    if (older != nullptr) entry = make_entry_like(*older, sizes, inputs);
+    if (entry == nullptr) entry = make_entry(sizes, inputs, true);
     install(entry);
     give_back_sources();
   }
