@@ -54,10 +54,24 @@ void start_team(int threads) {
   }
 }
 
+// Threads that have a team, as far as is known here.
+std::atomic<int>& team_count() {
+  static std::atomic<int> count{0};
+  return count;
+}
+
 // What the calling thread has of its team.
 struct OwnTeam {
   int started = 1;       // Threads.
   bool entered = false;  // A region, which may have started threads as well.
+
+  ~OwnTeam() { end(); }
+  // Returns whether there was one.
+  bool end() {
+    started = 1;
+    if (entered) team_count().fetch_sub(1, std::memory_order_relaxed);
+    return std::exchange(entered, false);
+  }
 };
 OwnTeam& own_team() {
   thread_local OwnTeam team;
@@ -66,16 +80,19 @@ OwnTeam& own_team() {
 
 // libgomp ends the team of the calling thread alone.
 void end_own_team() {
-  if (!std::exchange(own_team(), OwnTeam()).entered) return;
-  omp_pause_resource_all(omp_pause_soft);
+  if (own_team().end()) omp_pause_resource_all(omp_pause_soft);
 }
+
+// Other threads' teams are not in the child.
+void forget_other_teams() { team_count().store(0, std::memory_order_relaxed); }
 
 }  // namespace
 
 void note_own_team() {
   if (own_team().entered) return;
   own_team().entered = true;
-  static const int registered = pthread_atfork(end_own_team, nullptr, nullptr);
+  team_count().fetch_add(1, std::memory_order_relaxed);
+  static const int registered = pthread_atfork(end_own_team, nullptr, forget_other_teams);
   static_cast<void>(registered);
 }
 
@@ -83,6 +100,10 @@ BriefTeamScope::BriefTeamScope() : has_team_(own_team().entered) {}
 
 BriefTeamScope::~BriefTeamScope() {
   if (!has_team_) end_own_team();
+}
+
+void end_team_beside_others() {
+  if (team_count().load(std::memory_order_relaxed) > 1) end_own_team();
 }
 
 void start_workers() {

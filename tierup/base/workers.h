@@ -38,6 +38,10 @@ class BriefTeamScope {
   const bool has_team_;
 };
 
+// For a thread that has idled for a while: ends its team, unless it is the only one, which harms
+// nobody and serves the next call at once.
+void end_team_beside_others();
+
 // Where a team is about to be entered, if this thread may have one: looks at the machine if nobody
 // has (wait_policy.h), and starts the workers unless they would only crowd it.
 void prepare_team();

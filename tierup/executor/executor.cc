@@ -128,17 +128,18 @@ void Executor::run_into(std::vector<IValue> leaves, std::span<const Tensor> outp
 void Executor::run_async(std::vector<IValue> args, NamedValues kwargs, RunLimits limits,
                          std::function<void(RunOutcome)> done) {
   limits = with_time_limit(std::move(limits));
-  const bool queued = pool_->submit([this, args = std::move(args), kwargs = std::move(kwargs),
-                                     limits = std::move(limits), done = std::move(done)]() mutable {
-    RunOutcome outcome;
+  const auto outcome = std::make_shared<RunOutcome>();
+  auto run_it = [this, outcome, args = std::move(args), kwargs = std::move(kwargs),
+                 limits = std::move(limits)]() mutable {
     try {
-      outcome.value =
-          run(std::move(args), std::move(kwargs), std::move(limits), &outcome.generation);
+      outcome->value =
+          run(std::move(args), std::move(kwargs), std::move(limits), &outcome->generation);
     } catch (...) {
-      outcome.failure = std::current_exception();
+      outcome->failure = std::current_exception();
     }
-    done(std::move(outcome));
-  });
+  };
+  auto tell = [outcome, done = std::move(done)] { done(std::move(*outcome)); };
+  const bool queued = pool_->submit({std::move(run_it), std::move(tell)});
   require(queued, ErrorCode::kExhausted, "{} runs wait in the executor's queue already",
           config_.max_queued);
 }
