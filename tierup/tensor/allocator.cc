@@ -7,6 +7,8 @@
 // wanted size, and one that was lent goes back to its own class (block_bytes tells it).
 #include "tierup/tensor/allocator.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,11 +24,12 @@
 namespace tierup {
 namespace {
 
-constexpr size_t kMaxCachedBytes = size_t{32} << 20;
-constexpr size_t kMaxThreadCacheBytes = size_t{128} << 20;
-constexpr size_t kClassCount = 4 * 26;
+constexpr size_t kLeastThreadCacheBytes = size_t{128} << 20;
+constexpr size_t kCachedShareOfMemory = 32;  // Of all cores' threads together: one part in so many.
+constexpr size_t kClassCount = 4 * 26;       // Up to 4 GB; larger blocks are not kept.
 constexpr size_t kLeastLentBytes = size_t{16} << 10;
 constexpr size_t kLentClasses = 4 * 3;  // So many above.
+constexpr size_t kFreshBlocks = 8;      // Of one class, of a thread's first call.
 
 struct Counters {
   std::atomic<int64_t> live{0};
@@ -40,6 +43,17 @@ struct Counters {
 Counters& counters() {
   static Counters instance;
   return instance;
+}
+
+// What a thread keeps at most.
+size_t most_cached_bytes() {
+  static const size_t bytes = [] {
+    const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
+    const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const auto cores = static_cast<size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+    return std::max(kLeastThreadCacheBytes, pages / (kCachedShareOfMemory * cores) * page_bytes);
+  }();
+  return bytes;
 }
 
 struct SizeClass {
@@ -85,19 +99,24 @@ class ThreadCache {
       account(-static_cast<int64_t>(bytes_of_class(index)));
       return block;
     }
-    ++missed_[size.index];
+    if (size.index < kClassCount) ++missed_[size.index];
     return nullptr;
   }
 
   bool put(void* block, const SizeClass& least) {
     const SizeClass size = class_of_block(block, least);
-    if (size.index >= kClassCount || size.bytes > kMaxCachedBytes) return false;
-    if (held_ + size.bytes > kMaxThreadCacheBytes) return false;
+    if (size.index >= kClassCount || held_ + size.bytes > most_cached_bytes()) return false;
     if (bins_[size.index].size() >= missed_[size.index]) return false;
     if (!add(bins_[size.index], block)) return false;
     mark_unusable(block, size.bytes);
     account(static_cast<int64_t>(size.bytes));
     return true;
+  }
+
+  // Whether more blocks of the class were made than a call has at a time: they come from the system
+  // and go back to it each time, and cheap pages matter more than the first call.
+  bool is_made_again(const SizeClass& size) const {
+    return size.index < kClassCount && missed_[size.index] > kFreshBlocks;
   }
 
   void clear() {
@@ -169,7 +188,9 @@ void* allocate_bytes(size_t bytes) {
     if (cache != nullptr) block = cache->take(size);
     if (block == nullptr) {
       c.system_calls.fetch_add(1, std::memory_order_relaxed);
-      block = allocate_block(size.bytes);
+      const bool is_made_again = cache != nullptr && cache->is_made_again(size);
+      const bool is_huge = size.bytes > PageHeap::kMostBytes && is_made_again;
+      block = allocate_block(size.bytes, is_huge ? PageKind::kHuge : PageKind::kSmall);
     }
   }
   if (block == nullptr) {

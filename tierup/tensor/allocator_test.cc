@@ -2,7 +2,9 @@
 #include "tierup/tensor/allocator.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -46,6 +48,38 @@ TEST(Allocator, CountsWhatLivesAndTakesBlocksAgain) {
   EXPECT_EQ(second, first);
   free_bytes(second, 3 * kMegabyte);
   release_thread_cache();
+}
+
+// Fresh pages cost more than the work of some operators, and huge ones 5 ms where the host took the
+// memory back: a block that fits in what a thread keeps is made once.
+TEST(Allocator, KeepsLargeBlocksUpToItsBound) {
+  release_thread_cache();
+  void* first = allocate_bytes(100 * kMegabyte);
+  free_bytes(first, 100 * kMegabyte);
+  const AllocatorStats before = allocator_stats();
+  void* again = allocate_bytes(100 * kMegabyte);
+  EXPECT_EQ(again, first);
+  EXPECT_EQ(allocator_stats().system_count, before.system_count);
+  free_bytes(again, 100 * kMegabyte);
+  std::vector<void*> many;
+  for (int i = 0; i < 100; ++i) many.push_back(allocate_bytes(100 * kMegabyte));
+  for (void* block : many) free_bytes(block, 100 * kMegabyte);
+  const auto pages = static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
+  const size_t share = pages / 32 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_LE(allocator_stats().cached_bytes, static_cast<int64_t>(std::max(share, 128 * kMegabyte)));
+  release_thread_cache();
+  EXPECT_EQ(allocator_stats().cached_bytes, 0);
+}
+
+TEST(Allocator, BlocksLargerThanAnyClassGoBackAtOnce) {
+  release_thread_cache();
+  constexpr size_t kBytes = 5120 * kMegabyte;
+  try {
+    free_bytes(allocate_bytes(kBytes), kBytes);
+  } catch (const Error&) {
+    GTEST_SKIP() << "the system has no address space for it";
+  }
+  EXPECT_EQ(allocator_stats().cached_bytes, 0);
 }
 
 TEST(Allocator, LendsLargerBlocksThatGoBackToTheirClass) {

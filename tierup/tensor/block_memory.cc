@@ -30,7 +30,8 @@ void* allocate_block(size_t bytes, PageKind kind) {
   if (bytes < kHugePage) return std::aligned_alloc(kCacheLine, round_up(bytes, kCacheLine));
   void* block = std::aligned_alloc(kHugePage, round_up(bytes, kHugePage));
   // Only whole huge pages, so that the rest of the last one is not taken; a refusal costs nothing.
-  if (block != nullptr) madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  const int advice = kind == PageKind::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+  if (block != nullptr) madvise(block, bytes / kHugePage * kHugePage, advice);
   return block;
 }
 

@@ -10,8 +10,8 @@
 
 namespace tierup {
 
-// At least `bytes`, aligned for every kernel; null if there is none. Above PageHeap::kMostBytes on
-// huge pages, whatever the kind.
+// At least `bytes`, aligned for every kernel; null if there is none. Of less than 64 KB, on whatever
+// pages the heap has.
 void* allocate_block(size_t bytes, PageKind kind = PageKind::kSmall);
 // What the block really has, which is at least what it was asked for.
 size_t block_bytes(void* block);

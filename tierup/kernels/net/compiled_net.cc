@@ -240,7 +240,9 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
   constexpr size_t kHeadroom = size_t{16} << 20;  // Beside weights and arena.
   require_headroom(kHeadroom);
   try {
-    return std::make_unique<Net>(Emitter(net, options, *weights).run(), options);
+    Emitted emitted =
+        Emitter(net, options, *weights).run();  // The memory of its trials is free now.
+    return std::make_unique<Net>(std::move(emitted), options);
   } catch (const dnnl::error& error) {
     fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a result: {}", error.what());
   }

@@ -189,6 +189,10 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
     arguments.clear();
     for (const net::Arg& arg : op.args)
       arguments.push_back(arg.is_value() ? values[static_cast<size_t>(arg.value)] : arg.constant);
+    const auto drop_dead = [&] {
+      for (const int dead : op.last_reads) values[static_cast<size_t>(dead)] = IValue();
+    };
+    drop_dead();  // The operator may write over an operand of which it has the only reference.
     if (op.kind == net::OpKind::kList || op.kind == net::OpKind::kTensors) {
       const bool holds_ints = op.kind == net::OpKind::kList;
       values[static_cast<size_t>(op.outputs[0])] = make_ref<ListValue>(
@@ -206,7 +210,7 @@ std::vector<IValue> NeuralNet::run_twin(std::span<const IValue> inputs, RunConte
     }
     for (size_t r = 0; r < op.outputs.size(); ++r)
       values[static_cast<size_t>(op.outputs[r])] = std::move(results[r]);
-    for (const int dead : op.last_reads) values[static_cast<size_t>(dead)] = IValue();
+    drop_dead();  // Results that nobody reads.
   }
   std::vector<IValue> outputs;
   for (const int output : program_.outputs) outputs.push_back(values[static_cast<size_t>(output)]);

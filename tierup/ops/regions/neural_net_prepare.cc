@@ -6,6 +6,8 @@
 
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/ops/regions/neural_net.h"
+#include "tierup/ops/regions/same_program.h"
+#include "tierup/tensor/allocator.h"
 #include "tierup/tensor/deviation.h"
 
 namespace tierup::ops {
@@ -196,6 +198,7 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Sizes& sizes, std::span<const 
   RunContext context;
   const auto expected = expected_of(samples, context);
   if (!expected) return refused;
+  release_thread_cache();  // What tier 0 used goes before the net's own memory comes.
   std::vector<IntVector> strides;
   for (const IValue& value : *expected) strides.push_back(value.tensor_impl()->strides);
   auto entry = compile(sizes, samples, measures, is_fast_, strides);
@@ -211,30 +214,17 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Sizes& sizes, std::span<const 
 namespace {
 
 // A single number may decide what is compiled: it has to be the same.
-bool is_same_but_for_weights(const net::Arg& a, const net::Arg& b) {
-  if (a.is_value() || b.is_value()) return a.value == b.value;
+bool is_same_or_weight(const net::Arg& a, const net::Arg& b) {
   const TensorImpl* tensor = a.constant.tensor_impl();
   const bool is_weight = tensor != nullptr && tensor->numel > 1;
-  return is_weight ? InputForm(*tensor).holds(b.constant) : same_constant(a.constant, b.constant);
-}
-
-bool is_same_but_for_weights(const net::Op& a, const net::Op& b) {
-  return a.kind == b.kind && a.keeps_shape == b.keeps_shape && a.outputs == b.outputs &&
-         a.args.size() == b.args.size() &&
-         std::ranges::equal(a.args, b.args, [](const net::Arg& left, const net::Arg& right) {
-           return is_same_but_for_weights(left, right);
-         });
+  return is_weight ? InputForm(*tensor).holds(b.constant) : is_same_constant_of(a, b);
 }
 
 }  // namespace
 
 bool NeuralNet::differs_in_weights_alone(const NeuralNet& other) const {
-  const auto are_same = [](const net::Op& a, const net::Op& b) {
-    return is_same_but_for_weights(a, b);
-  };
   return rows_ == other.rows_ && is_fast_ == other.is_fast_ &&
-         program_.inputs == other.program_.inputs && program_.outputs == other.program_.outputs &&
-         std::ranges::equal(program_.ops, other.program_.ops, are_same);
+         same_program(program_, other.program_, is_same_or_weight);
 }
 
 Ref<NeuralNet::Entry> NeuralNet::make_entry_like(const NeuralNet& older, const Sizes& sizes,
