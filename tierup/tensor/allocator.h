@@ -2,9 +2,9 @@
 //
 // Freed blocks are kept for reuse in size classes, at most 128 MB a thread, or more where memory is
 // plenty: all cores' threads together a 32nd of it. What is above goes back to the system at once.
-// A thread's cache is given back when it ends or calls release_thread_cache(). A block may be freed by another thread than
-// the one that allocated it; it then joins that thread's cache, if that has asked for such blocks
-// as often as it keeps them.
+// A thread's cache is given back when it ends or calls release_thread_cache(). A block may be freed
+// by another thread than the one that allocated it; it then joins that thread's cache, if that has
+// asked for such blocks as often as it keeps them.
 #pragma once
 
 #include <cstddef>

@@ -6,12 +6,13 @@
 #include <cstdlib>
 
 #include "tierup/base/block_marks.h"
+#include "tierup/tensor/huge_pages.h"
 
 namespace tierup {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kHugePage = HugePages::kBytes;
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -22,7 +23,9 @@ bool is_for_page_heap(size_t bytes) {
 
 }  // namespace
 
-void* allocate_block(size_t bytes, PageKind kind) {
+namespace {
+
+void* allocate_on(size_t bytes, PageKind kind) {
   if (is_for_page_heap(bytes)) {
     if (void* block = PageHeap::of_process().allocate(bytes, kind)) return block;
   }
@@ -32,6 +35,18 @@ void* allocate_block(size_t bytes, PageKind kind) {
   // Only whole huge pages, so that the rest of the last one is not taken; a refusal costs nothing.
   const int advice = kind == PageKind::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
   if (block != nullptr) madvise(block, bytes / kHugePage * kHugePage, advice);
+  return block;
+}
+
+}  // namespace
+
+void* allocate_block(size_t bytes, PageKind kind) {
+  HugePages& pages = HugePages::of_process();
+  if (kind == PageKind::kHuge && pages.are_dear()) kind = PageKind::kSmall;
+  void* block = allocate_on(bytes, kind);
+  const bool is_large = bytes >= PageHeap::kLeastBytes;
+  if (kind == PageKind::kHuge && is_large && block != nullptr)
+    pages.make(static_cast<char*>(block), bytes);
   return block;
 }
 

@@ -51,6 +51,7 @@ void widen(Shape& shape, const Shape& more, size_t row_rank) {
 void FusionPlanner::plan(const ir::Block& block) {
   for (Node* node : block.nodes()) visit(node);
   for (uint32_t group = 0; group < groups_.size(); ++group) merge_through_views(group);
+  for (uint32_t group = 0; group < groups_.size(); ++group) merge_siblings(group);
   plan_joins(block);
 }
 

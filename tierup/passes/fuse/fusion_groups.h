@@ -72,6 +72,9 @@ class FusionPlanner {
   bool may_join(const ir::Node& node, uint32_t group) const;
   bool may_merge(uint32_t a, uint32_t b) const;
   void merge(uint32_t into, uint32_t from);
+  bool may_have_siblings(uint32_t group) const;
+  std::set<uint32_t> siblings_of(uint32_t group) const;
+  void merge_siblings(uint32_t group);
   void merge_through_views(uint32_t into);
   bool may_merge_through(const std::map<const ir::Value*, ViewChain>& chains, uint32_t from,
                          uint32_t into) const;

@@ -1,4 +1,4 @@
-// FusionPlanner's third step: joined values (cat, stack). One goes into the group that alone reads
+// FusionPlanner's fourth step: joined values (cat, stack). One goes into the group that alone reads
 // it, or begins a group of its own, and takes in the groups whose results it alone reads: each part
 // of the result is then computed where it stands, and what reads the result is computed part by
 // part. Nothing is computed twice.
