@@ -1,12 +1,15 @@
 #include "tierup/kernels/spectral/fourier.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <kissfft.hh>
+#include <type_traits>
 #include <vector>
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/spectral/fourier_line.h"
 #include "tierup/kernels/spectral/line_bundle.h"
 
@@ -64,12 +67,16 @@ struct Places {
 // Lines of one length along a dimension, so many at a time as lanes of a register hold.
 class BundledLines {
  public:
+  using Lines = std::vector<LaneLoop::Pointers>;
+  // So many places of all lanes are near by when the next line's come.
+  static constexpr int64_t kBlock = 32;
+
   BundledLines(const LaneLoop& loop, const BundlePlan& plan)
       : loop_(loop), plan_(plan), grain_(grain_of(plan)) {}
 
-  // load(pointers, places, buffer) puts these places of a line into its lane of a buffer, and
-  // store(pointers, places, buffer) takes them out of the one that work(buffer, other) returns.
-  // Doubles of a lane are `lanes()` apart.
+  // load(pointers, places, buffer) puts these places of a line into its lane of a buffer, or
+  // load(lines, places, buffer) those of all lines, and store(pointers, places, buffer) takes them
+  // out of the one that work(buffer, other) returns. Doubles of a lane are `lanes()` apart.
   template <typename Load, typename Work, typename Store>
   void run(int64_t loaded, const Load& load, const Work& work, int64_t stored,
            const Store& store) const {
@@ -77,12 +84,15 @@ class BundledLines {
       const Lane<double> first(plan_.buffer_size());
       const Lane<double> second(plan_.buffer_size());
       std::fill_n(first.data(), plan_.buffer_size(), 0.0);  // Lanes without a line, too.
-      std::vector<LaneLoop::Pointers> lines;
+      Lines lines;
       const auto for_each_line = [&](int64_t count, double* buffer, const auto& body) {
         for (int64_t begin = 0; begin < count; begin += kBlock) {
           const Places places{begin, std::min(begin + kBlock, count)};
-          for (size_t lane = 0; lane < lines.size(); ++lane) {
-            body(lines[lane], places, buffer + lane);
+          if constexpr (std::is_invocable_v<decltype(body), const Lines&, Places, double*>) {
+            body(lines, places, buffer);
+          } else {
+            for (size_t lane = 0; lane < lines.size(); ++lane)
+              body(lines[lane], places, buffer + lane);
           }
         }
       };
@@ -100,9 +110,6 @@ class BundledLines {
   }
 
  private:
-  // So many places of all lanes are near by when the next line's come.
-  static constexpr int64_t kBlock = 32;
-
   // Whole bundles, of some eight thousand numbers.
   static int64_t grain_of(const BundlePlan& plan) {
     const int64_t bundles = std::max<int64_t>(1, 16384 / plan.buffer_size());
@@ -154,6 +161,33 @@ void load_reals(const Line& line, Places places, int64_t apart, double* buffer) 
   for (int64_t i = places.begin; i < places.end; ++i)
     buffer[i * apart] = static_cast<double>(line.element<R>(i));
 }
+// Rows of kLanes floats, of which each begins `apart` numbers behind the last.
+template <int kLanes>
+void widen_rows(const float* from, int64_t rows, int64_t apart, double* to) {
+  for (int64_t row = 0; row < rows; ++row, from += kLanes, to += apart) {
+    for (int lane = 0; lane < kLanes; ++lane) to[lane] = static_cast<double>(from[lane]);
+  }
+}
+// As many lines of neighbouring floats as there are lanes, each as far from the last: turned by
+// registers. False, and nothing is loaded, where lines are others.
+bool load_float_lines(const BundledLines::Lines& lines, const LaneLoop& loop, Places places,
+                      int64_t lanes, int64_t apart, double* buffer) {
+  constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+  if (static_cast<int64_t>(lines.size()) != lanes || loop.step(0) != kFloat) return false;
+  const int64_t between = lines[1][0] - lines[0][0];
+  for (size_t lane = 2; lane < lines.size(); ++lane) {
+    if (lines[lane][0] - lines[lane - 1][0] != between) return false;
+  }
+  if (between % kFloat != 0 || (lanes != 4 && lanes != 8)) return false;
+  std::array<float, BundledLines::kBlock * 8> turned;
+  const int64_t rows = places.end - places.begin;
+  turn_rows(turned.data(), lanes, lines[0][0] + places.begin * kFloat, between / kFloat, lanes,
+            rows);
+  double* to = buffer + places.begin * apart;
+  lanes == 8 ? widen_rows<8>(turned.data(), rows, apart, to)
+             : widen_rows<4>(turned.data(), rows, apart, to);
+  return true;
+}
 template <typename R>
 void store_reals(const Line& line, Places places, int64_t apart, double factor,
                  const double* buffer) {
@@ -188,11 +222,14 @@ void bundle_real(const LaneLoop& loop, int64_t n, double scale) {
   BundledLines(loop, *plan)
       .run(
           n,
-          [&](const LaneLoop::Pointers& at, Places places, double* to) {
-            const Line line{at[0], loop.step(0), lanes};
-            load_reals<R>(line, places, halved ? lanes : 2 * lanes, to);
+          [&](const BundledLines::Lines& lines, Places places, double* to) {
+            const int64_t apart = halved ? lanes : 2 * lanes;
+            const bool is_loaded =
+                std::is_same_v<R, float> && load_float_lines(lines, loop, places, lanes, apart, to);
+            for (size_t lane = 0; lane < lines.size() && !is_loaded; ++lane)
+              load_reals<R>({lines[lane][0], loop.step(0), lanes}, places, apart, to + lane);
             for (int64_t i = places.begin; !halved && i < places.end; ++i)
-              line.number(to, i)[lanes] = 0;
+              std::fill_n(to + i * apart + lanes, lanes, 0.0);
           },
           [&](double* buffer, double* other) {
             double* numbers = plan->transform(buffer, other);

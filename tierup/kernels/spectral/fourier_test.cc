@@ -119,6 +119,24 @@ TEST(Fourier, ALineComesOutTheSameWhateverStandsBesideIt) {
   }
 }
 
+// Lines that overlap, lines of which some are further apart, and numbers of a line that are apart.
+TEST(Fourier, LinesComeOutTheSameHoweverTheyLie) {
+  constexpr int64_t kPoints = 60;
+  const Tensor numbers = signal(3 * 7 * kPoints, ScalarType::kFloat);
+  const auto at = [&](const IntVector& sizes, const IntVector& strides) {
+    return numbers.as_view(sizes, strides, 0);
+  };
+  for (const Tensor& lines :
+       {at({19, kPoints}, {3, 1}), at({3, 5, kPoints}, {7 * kPoints, kPoints, 1}),
+        at({8, kPoints}, {1, 8}), at({8, kPoints}, {0, 1})}) {
+    const auto dim = lines.dim() - 1;
+    const Tensor found = fft_r2c(lines, {dim}, 0, true);
+    const Tensor wanted = fft_r2c(contiguous(lines), {dim}, 0, true);
+    EXPECT_EQ(std::memcmp(contiguous(found).raw(), contiguous(wanted).raw(), wanted.bytes()), 0)
+        << ::testing::PrintToString(lines.strides());
+  }
+}
+
 class Stop final : public Interrupt {
  public:
   void poll() const override { fail(ErrorCode::kDeadlineExceeded, "stop"); }
