@@ -14,6 +14,7 @@
 //   void fold(Acc& into, In value) const;                         // Only if kTiles.
 //   void fold_rows(const In* rows, int64_t count, int64_t stride, int64_t width,
 //                  Acc* tile) const;  // Optional.
+//   Acc across(const Acc* tile, int64_t width) const;  // Optional: of a tile of one output's runs.
 //   Acc merge(Acc a, Acc b) const;
 //   Out finish(Acc acc) const;
 //   static constexpr bool kTiles;
@@ -84,10 +85,41 @@ struct Pieces {
   int64_t chunk;
 };
 
+// Whether an output's runs fit in a tile, and are many, evenly apart: point by point they are
+// folded into one run first, since what is done across a register takes as long as some runs do.
+template <typename Reducer>
+bool folds_runs_together(const ReducePlan& plan) {
+  constexpr int64_t kManyRuns = 4;
+  return plan.run_stride() == 1 && plan.run_length() <= kTile && plan.rows() >= kManyRuns &&
+         plan.reduced_sizes.size() == 2;
+}
+
+// The runs [begin, end) of an output.
+template <typename Reducer>
+typename Reducer::Acc fold_runs_together(const Reducer& reducer, const ReducePlan& plan,
+                                         const typename Reducer::In* base, int64_t begin,
+                                         int64_t end) {
+  const int64_t width = plan.run_length();
+  const int64_t stride = plan.reduced_strides.front();
+  Cascade<Reducer> cascade(reducer);
+  std::array<typename Reducer::Acc, kTile> tile;
+  for (int64_t row = begin; row < end; row += kTileRows) {
+    std::fill_n(tile.data(), width, reducer.identity());
+    reducer.fold_rows(base + row * stride, std::min(kTileRows, end - row), stride, width,
+                      tile.data());
+    cascade.push(reducer.across(tile.data(), width));
+  }
+  return cascade.result();
+}
+
 template <typename Reducer>
 typename Reducer::Acc fold_pieces(const Reducer& reducer, const ReducePlan& plan,
                                   const Pieces& pieces, const typename Reducer::In* base,
                                   int64_t begin, int64_t end) {
+  if constexpr (requires { &Reducer::across; }) {
+    if (folds_runs_together<Reducer>(plan))
+      return fold_runs_together(reducer, plan, base, begin, end);
+  }
   const int64_t stride = plan.run_stride();
   Cascade<Reducer> cascade(reducer);
   for (int64_t piece = begin; piece < end; ++piece) {

@@ -46,6 +46,10 @@ struct SumReducer {
       requires(std::is_same_v<T, float> && !kSkipNan) {
     float_folds().add_rows(rows, count, stride, width, tile);
   }
+  float across(const float* tile, int64_t width) const
+      requires(std::is_same_v<T, float> && !kSkipNan) {
+    return fold_dense(float_folds().sum, tile, width);
+  }
   Acc merge(Acc a, Acc b) const { return a + b; }
   Out finish(Acc acc) const {
     if constexpr (std::is_integral_v<T>) {
