@@ -41,6 +41,31 @@ TEST(ShortRows, AreBroughtTogetherHoweverTheyLie) {
   }
 }
 
+void expect_woven(int64_t parts, int64_t count) {
+  std::vector<std::vector<int32_t>> from;
+  std::vector<const void*> pointers;
+  for (int64_t p = 0; p < parts; ++p) {
+    from.emplace_back(static_cast<size_t>(count));
+    std::iota(from.back().begin(), from.back().end(), static_cast<int32_t>(1000 * p));
+  }
+  for (const auto& part : from) pointers.push_back(part.data());
+  std::vector<int32_t> to(static_cast<size_t>(parts * count + 1), -1);
+  weave(to.data(), pointers.data(), parts, count);
+  for (int64_t i = 0; i < parts * count; ++i)
+    ASSERT_EQ(to[static_cast<size_t>(i)], 1000 * (i % parts) + i / parts) << parts << " " << i;
+  ASSERT_EQ(to.back(), -1);
+}
+
+TEST(Parts, AreWovenByTurns) {
+  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    limit_instruction_set(most);
+    for (const int64_t parts : {2, 3, 4}) {
+      for (const int64_t count : {0, 1, 7, 16, 50, 129}) expect_woven(parts, count);
+    }
+  }
+  limit_instruction_set(InstructionSet::kAvx512);
+}
+
 TEST(TurnedRows, AreTheColumnsAndReadNothingElse) {
   for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
     limit_instruction_set(most);

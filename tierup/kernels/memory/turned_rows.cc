@@ -1,6 +1,8 @@
 // The choice of a variant.
 #include "tierup/kernels/memory/turned_rows.h"
 
+#include <array>
+
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
@@ -17,6 +19,14 @@ void take_strided(void* to, const void* from, int64_t step, int64_t count) {
   const TakeStrided take_them = TIERUP_VARIANT(instruction_set(), take_strided_base,
                                                take_strided_avx2, take_strided_avx512)();
   take_them(static_cast<float*>(to), static_cast<const float*>(from), step, count);
+}
+
+void weave(void* to, const void* const* from, int64_t parts, int64_t count) {
+  const Weave weave_them =
+      TIERUP_VARIANT(instruction_set(), weave_base, weave_avx2, weave_avx512)();
+  std::array<const float*, 4> floats{};
+  for (int64_t p = 0; p < parts; ++p) floats[p] = static_cast<const float*>(from[p]);
+  weave_them(static_cast<float*>(to), floats.data(), parts, count);
 }
 
 }  // namespace tierup::kernels

@@ -16,6 +16,9 @@ void turn_rows(void* to, int64_t to_step, const void* from, int64_t from_step, i
 // before the first or behind the last is read.
 void take_strided(void* to, const void* from, int64_t step, int64_t count);
 
+// to[i * parts + p] = from[p][i] for numbers of four bytes, of two to four parts.
+void weave(void* to, const void* const* from, int64_t parts, int64_t count);
+
 using TurnRows = void (*)(float* to, int64_t to_step, const float* from, int64_t from_step,
                           int64_t rows, int64_t columns);
 TurnRows turn_rows_base();
@@ -26,5 +29,10 @@ using TakeStrided = void (*)(float* to, const float* from, int64_t step, int64_t
 TakeStrided take_strided_base();
 TakeStrided take_strided_avx2();
 TakeStrided take_strided_avx512();
+
+using Weave = void (*)(float* to, const float* const* from, int64_t parts, int64_t count);
+Weave weave_base();
+Weave weave_avx2();
+Weave weave_avx512();
 
 }  // namespace tierup::kernels

@@ -5,5 +5,6 @@ namespace tierup::kernels {
 
 TurnRows turn_rows_avx2() { return &turn; }
 TakeStrided take_strided_avx2() { return &take; }
+Weave weave_avx2() { return &weave; }
 
 }  // namespace tierup::kernels

@@ -5,5 +5,6 @@ namespace tierup::kernels {
 
 TurnRows turn_rows_avx512() { return &turn; }
 TakeStrided take_strided_avx512() { return &take; }
+Weave weave_avx512() { return &weave; }
 
 }  // namespace tierup::kernels

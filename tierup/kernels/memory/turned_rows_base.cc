@@ -5,5 +5,6 @@ namespace tierup::kernels {
 
 TurnRows turn_rows_base() { return &turn; }
 TakeStrided take_strided_base() { return &take; }
+Weave weave_base() { return &weave; }
 
 }  // namespace tierup::kernels

@@ -160,5 +160,77 @@ void take(float* to, const float* from, int64_t step, int64_t count) {
   for (; i < count; ++i) to[i] = from[i * step];
 }
 
+// Lane l of the kOut-th vector of numbers that come from kParts vectors by turns; of two parts, or
+// of three, where the first two are together already.
+template <int kOut>
+struct ByTurns {
+  static constexpr int place(int lane) {
+    const int at = kOut * kVectorFloats + lane;
+    return at % 2 * kVectorFloats + at / 2;
+  }
+};
+template <int kOut>
+struct TwoOfThree {
+  static constexpr int place(int lane) {
+    const int at = kOut * kVectorFloats + lane;
+    return at % 3 == 1 ? kVectorFloats + at / 3 : at / 3;
+  }
+};
+template <int kOut>
+struct ThirdOfThree {
+  static constexpr int place(int lane) {
+    const int at = kOut * kVectorFloats + lane;
+    return at % 3 == 2 ? kVectorFloats + at / 3 : lane;
+  }
+};
+template <int kOut>
+inline FloatVector woven(FloatVector a, FloatVector b, FloatVector c) {
+  return pick<ThirdOfThree<kOut>>(pick<TwoOfThree<kOut>>(a, b), c);
+}
+
+template <int kParts>
+inline void weave_vectors(float* to, const FloatVector* parts) {
+  const auto store = [&](int i, FloatVector vector) {
+    store_vector(to + i * kVectorFloats, vector);
+  };
+  if constexpr (kParts == 2) {
+    store(0, pick<ByTurns<0>>(parts[0], parts[1]));
+    store(1, pick<ByTurns<1>>(parts[0], parts[1]));
+  } else if constexpr (kParts == 3) {
+    store(0, woven<0>(parts[0], parts[1], parts[2]));
+    store(1, woven<1>(parts[0], parts[1], parts[2]));
+    store(2, woven<2>(parts[0], parts[1], parts[2]));
+  } else {
+    static_assert(kParts == 4);
+    const FloatVector halves[2][2] = {
+        {pick<ByTurns<0>>(parts[0], parts[2]), pick<ByTurns<0>>(parts[1], parts[3])},
+        {pick<ByTurns<1>>(parts[0], parts[2]), pick<ByTurns<1>>(parts[1], parts[3])}};
+    weave_vectors<2>(to, halves[0]);
+    weave_vectors<2>(to + 2 * kVectorFloats, halves[1]);
+  }
+}
+
+template <int kParts>
+void weave_parts(float* to, const float* const* from, int64_t count) {
+  int64_t i = 0;
+  for (; i + kVectorFloats <= count; i += kVectorFloats) {
+    FloatVector parts[kParts];
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) parts[p] = load_vector(from[p] + i);
+    weave_vectors<kParts>(to + i * kParts, parts);
+  }
+  for (; i < count; ++i) {
+    for (int p = 0; p < kParts; ++p) to[i * kParts + p] = from[p][i];
+  }
+}
+
+void weave(float* to, const float* const* from, int64_t parts, int64_t count) {
+  switch (parts) {
+    case 2: return weave_parts<2>(to, from, count);
+    case 3: return weave_parts<3>(to, from, count);
+    default: return weave_parts<4>(to, from, count);
+  }
+}
+
 }  // namespace
 }  // namespace tierup::kernels

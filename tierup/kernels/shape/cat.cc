@@ -1,6 +1,7 @@
 #include "tierup/kernels/shape/cat.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/element_width.h"
 #include "tierup/kernels/memory/short_rows.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
@@ -73,12 +75,31 @@ CatPlan plan_cat(const std::vector<Tensor>& tensors, int64_t dim) {
   return plan;
 }
 
+// Whether each input contributes one number of four bytes to each of the rows, and they are few.
+bool is_woven(const std::vector<Tensor>& tensors, int64_t rows) {
+  return tensors.size() >= 2 && tensors.size() <= 4 &&
+         std::ranges::all_of(tensors, [&](const Tensor& tensor) {
+           return static_cast<int64_t>(tensor.bytes()) == 4 * rows;
+         });
+}
+
+void weave_rows(const std::vector<Tensor>& tensors, int64_t rows, const Tensor& out) {
+  const auto parts = static_cast<int64_t>(tensors.size());
+  parallel_for(0, rows, kCopyGrainBytes / (4 * parts), [&](int64_t begin, int64_t end) {
+    std::array<const void*, 4> from{};
+    for (int64_t p = 0; p < parts; ++p)
+      from[p] = static_cast<const char*>(tensors[p].raw()) + 4 * begin;
+    weave(static_cast<char*>(out.raw()) + 4 * parts * begin, from.data(), parts, end - begin);
+  });
+}
+
 // Every input contributes one run of bytes to each of the rows before `dim`.
 void cat_rows(const CatPlan& plan, const std::vector<Tensor>& tensors, const Tensor& out) {
   int64_t rows = 1;
   for (int64_t d = 0; d < plan.dim; ++d) rows *= plan.sizes[d];
   const auto row_bytes = static_cast<int64_t>(out.bytes()) / std::max<int64_t>(rows, 1);
   if (row_bytes == 0) return;
+  if (is_woven(tensors, rows)) return weave_rows(tensors, rows, out);
   const int64_t grain = std::max<int64_t>(1, kCopyGrainBytes / row_bytes);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     int64_t at = 0;
