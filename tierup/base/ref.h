@@ -21,6 +21,11 @@ class RefCounted {
   virtual ~RefCounted() = default;
 
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  // Of who made the object: no other thread knows it, unless its constructor told one.
+  void retain_new() const {
+    if (count_.load(std::memory_order_relaxed) != 0) return retain();
+    count_.store(1, std::memory_order_relaxed);
+  }
   void release() const {
     // The common case of a sole owner needs no locked read-modify-write.
     if (count_.load(std::memory_order_acquire) == 1 ||
@@ -89,7 +94,9 @@ class Ref {
 
 template <typename T, typename... Args>
 Ref<T> make_ref(Args&&... args) {
-  return Ref<T>(new T(std::forward<Args>(args)...));
+  T* const object = new T(std::forward<Args>(args)...);
+  object->retain_new();
+  return Ref<T>::adopt(object);
 }
 
 }  // namespace tierup

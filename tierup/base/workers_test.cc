@@ -62,6 +62,9 @@ TEST(Workers, ServeTheLoopsWithoutMoreThreads) {
 }
 
 TEST(Workers, OfABriefTeamEndWithItsScope) {
+#ifdef __clang__
+  GTEST_SKIP() << "LLVM's OpenMP keeps threads for whoever comes next";
+#endif
   std::thread([] {
     const ThreadIds before = thread_ids();  // Some of which may be about to end.
     ThreadIds brief_team;

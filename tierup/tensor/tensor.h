@@ -41,6 +41,9 @@ struct TensorImpl final : public RefCounted {
   bool wrapped_number = false;  // Came from a Python number: weak in type promotion.
   bool hides_writes = false;    // Made by `.data`, or a view of such: the tape sees no write.
   Ref<AutogradRecord> autograd;
+
+  // Or the compiler fills the whole object with zeros first, which takes as long as all the rest.
+  TensorImpl() {}  // NOLINT(modernize-use-equals-default)
 };
 
 class Tensor {
