@@ -13,8 +13,10 @@ namespace {
 // A call after such a pause finds cores asleep and caches cold: starting threads adds little. Until
 // then the idle team lets those of other callers sleep at every barrier.
 constexpr std::chrono::milliseconds kTeamRest{20};
-// To wake a thread that waits for a result, which asks for the next run, takes some microseconds.
-constexpr std::chrono::microseconds kTelling{20};
+// To wake a thread that waits for a result, which asks for the next run, takes some microseconds;
+// whoever tells for longer than these naps is not waited for.
+constexpr std::chrono::microseconds kNap{20};
+constexpr int kMostNaps = 4;
 
 }  // namespace
 
@@ -79,9 +81,9 @@ void WorkPool::sleep(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     sleeper.wake.wait(lock, is_called);
   }
-  for (int naps = 0; naps < 4 && telling_.load(std::memory_order_relaxed) > 0; ++naps) {
+  for (int naps = 0; naps < kMostNaps && telling_.load(std::memory_order_relaxed) > 0; ++naps) {
     lock.unlock();
-    std::this_thread::sleep_for(kTelling);
+    std::this_thread::sleep_for(kNap);
     lock.lock();
   }
 }

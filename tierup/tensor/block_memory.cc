@@ -12,7 +12,6 @@ namespace tierup {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-constexpr size_t kHugePage = HugePages::kBytes;
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -21,32 +20,29 @@ bool is_for_page_heap(size_t bytes) {
   return !kBlocksAreMarked && bytes >= PageHeap::kLeastBytes && bytes <= PageHeap::kMostBytes;
 }
 
-}  // namespace
-
-namespace {
-
 void* allocate_on(size_t bytes, PageKind kind) {
   if (is_for_page_heap(bytes)) {
     if (void* block = PageHeap::of_process().allocate(bytes, kind)) return block;
   }
   // The standard wants a multiple of the alignment.
-  if (bytes < kHugePage) return std::aligned_alloc(kCacheLine, round_up(bytes, kCacheLine));
-  void* block = std::aligned_alloc(kHugePage, round_up(bytes, kHugePage));
+  if (bytes < kHugePageBytes) return std::aligned_alloc(kCacheLine, round_up(bytes, kCacheLine));
+  void* block = std::aligned_alloc(kHugePageBytes, round_up(bytes, kHugePageBytes));
   // Only whole huge pages, so that the rest of the last one is not taken; a refusal costs nothing.
   const int advice = kind == PageKind::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
-  if (block != nullptr) madvise(block, bytes / kHugePage * kHugePage, advice);
+  if (block != nullptr) madvise(block, bytes / kHugePageBytes * kHugePageBytes, advice);
   return block;
 }
 
 }  // namespace
 
 void* allocate_block(size_t bytes, PageKind kind) {
+  // Smaller ones share their pages with whatever the heap has beside them.
+  if (kind == PageKind::kSmall || bytes < PageHeap::kLeastBytes)
+    return allocate_on(bytes, PageKind::kSmall);
   HugePages& pages = HugePages::of_process();
-  if (kind == PageKind::kHuge && pages.are_dear()) kind = PageKind::kSmall;
-  void* block = allocate_on(bytes, kind);
-  const bool is_large = bytes >= PageHeap::kLeastBytes;
-  if (kind == PageKind::kHuge && is_large && block != nullptr)
-    pages.make(static_cast<char*>(block), bytes);
+  if (pages.are_dear()) return allocate_on(bytes, PageKind::kSmall);
+  void* block = allocate_on(bytes, PageKind::kHuge);
+  if (block != nullptr) pages.make(static_cast<char*>(block), bytes);
   return block;
 }
 

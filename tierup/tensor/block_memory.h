@@ -10,8 +10,8 @@
 
 namespace tierup {
 
-// At least `bytes`, aligned for every kernel; null if there is none. Of less than 64 KB, on
-// whatever pages the heap has; small ones instead of huge ones as long as these are dear
+// At least `bytes`, aligned for every kernel; null if there is none. Blocks of less than 64 KB lie
+// on whatever pages the heap has, and small ones serve as long as huge ones are dear
 // (huge_pages.h).
 void* allocate_block(size_t bytes, PageKind kind = PageKind::kSmall);
 // What the block really has, which is at least what it was asked for.

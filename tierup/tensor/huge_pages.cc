@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <chrono>
 
+#include "tierup/tensor/pages.h"
+
 namespace tierup {
 namespace {
 
-constexpr size_t kSmallPage = 4096;
 constexpr int64_t kShare = 100;                        // Of the time, one part in so many.
 constexpr int64_t kAtOnce = 150 * int64_t{1'000'000};  // Nanoseconds.
 
-// Reads and writes what is there: blocks of a heap may be taken again.
-void touch(char* byte) { __atomic_fetch_or(byte, 0, __ATOMIC_RELAXED); }
-
 char* next_page(char* at) {
   const auto address = reinterpret_cast<uintptr_t>(at);
-  return at + (HugePages::kBytes - address % HugePages::kBytes);
+  return at + (kHugePageBytes - address % kHugePageBytes);
 }
 
 int64_t steady_nanoseconds() {
@@ -27,7 +25,7 @@ int64_t steady_nanoseconds() {
 }  // namespace
 
 HugePages& HugePages::of_process() {
-  static HugePages pages(steady_nanoseconds);
+  static HugePages& pages = *new HugePages(steady_nanoseconds);
   return pages;
 }
 
@@ -39,16 +37,16 @@ bool HugePages::are_dear_at(int64_t time) const {
 int64_t HugePages::price_of_small_ones() {
   if (const int64_t known = small_price_.load(std::memory_order_relaxed); known > 0) return known;
   constexpr size_t kPages = 64;
-  void* space = mmap(nullptr, kPages * kSmallPage, PROT_READ | PROT_WRITE,
+  void* space = mmap(nullptr, kPages * kSmallPageBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (space == MAP_FAILED) return INT64_MAX;
-  madvise(space, kPages * kSmallPage, MADV_NOHUGEPAGE);
+  madvise(space, kPages * kSmallPageBytes, MADV_NOHUGEPAGE);
   const int64_t start = now_();
-  for (size_t i = 0; i < kPages; ++i) touch(static_cast<char*>(space) + i * kSmallPage);
+  for (size_t i = 0; i < kPages; ++i) touch_page(static_cast<char*>(space) + i * kSmallPageBytes);
   const int64_t took = now_() - start;
-  munmap(space, kPages * kSmallPage);
+  munmap(space, kPages * kSmallPageBytes);
   const auto price =
-      static_cast<int64_t>(kBytes / kSmallPage / kPages) * std::max<int64_t>(took, 1);
+      static_cast<int64_t>(kHugePageBytes / kSmallPageBytes / kPages) * std::max<int64_t>(took, 1);
   small_price_.store(price, std::memory_order_relaxed);
   return price;
 }
@@ -58,7 +56,7 @@ void HugePages::make(char* block, size_t bytes) {
   char* const end = block + bytes;
   for (char* at = block; at < end; at = next_page(at)) {
     const int64_t start = now_();
-    touch(at);
+    touch_page(at);
     const int64_t now = now_();
     if (now - start <= small_price) continue;
     const int64_t paid_until = std::max(paid_until_.load(std::memory_order_relaxed), now);

@@ -21,8 +21,7 @@ namespace tierup {
 // Thread rule: any thread. Two that make pages at once may both find a dear one.
 class HugePages {
  public:
-  static constexpr size_t kBytes = size_t{2} << 20;
-
+  // Which never ends: what is made then may be made by anyone.
   static HugePages& of_process();
   // `now` tells nanoseconds, whenever it is asked.
   explicit HugePages(std::function<int64_t()> now) : now_(std::move(now)) {}

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "tierup/tensor/pages.h"
+
 namespace tierup {
 namespace {
 
@@ -16,14 +18,14 @@ class HugePagesTest : public ::testing::Test {
   static constexpr size_t kPages = 4;
 
   void SetUp() override {
-    space_ = mmap(nullptr, (kPages + 1) * HugePages::kBytes, PROT_READ | PROT_WRITE,
+    space_ = mmap(nullptr, (kPages + 1) * kHugePageBytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ASSERT_NE(space_, MAP_FAILED);
     const auto address = reinterpret_cast<uintptr_t>(space_);
-    block_ = static_cast<char*>(space_) + (HugePages::kBytes - address % HugePages::kBytes);
-    madvise(block_, kPages * HugePages::kBytes, MADV_NOHUGEPAGE);  // The clock is made up.
+    block_ = static_cast<char*>(space_) + (kHugePageBytes - address % kHugePageBytes);
+    madvise(block_, kPages * kHugePageBytes, MADV_NOHUGEPAGE);  // The clock is made up.
   }
-  void TearDown() override { munmap(space_, (kPages + 1) * HugePages::kBytes); }
+  void TearDown() override { munmap(space_, (kPages + 1) * kHugePageBytes); }
 
   // Each step takes the next of `steps_`: what is between two looks at the clock, and then nothing.
   int64_t now() {
@@ -33,7 +35,7 @@ class HugePagesTest : public ::testing::Test {
   }
   bool is_made(size_t page) {
     unsigned char resident = 0;
-    mincore(block_ + page * HugePages::kBytes, 1, &resident);
+    mincore(block_ + page * kHugePageBytes, 1, &resident);
     return (resident & 1U) != 0;
   }
 
@@ -53,7 +55,7 @@ class HugePagesTest : public ::testing::Test {
 
 TEST_F(HugePagesTest, AreAllMadeWhereEachTakesLessThanSmallOnes) {
   steps_ = {64 * kMicrosecond, 90 * kMicrosecond, 500 * kMicrosecond, 90 * kMicrosecond};
-  pages_.make(block_, kPages * HugePages::kBytes);
+  pages_.make(block_, kPages * kHugePageBytes);
   for (size_t page = 0; page < kPages; ++page) EXPECT_TRUE(is_made(page)) << page;
   EXPECT_FALSE(pages_.are_dear());
 }
@@ -62,7 +64,7 @@ TEST_F(HugePagesTest, EndOnceDearOnesHaveCostTooMuchAndComeAgainAfterAWhile) {
   constexpr int64_t kMillisecond = 1000 * kMicrosecond;
   time_ = 7'000 * kMillisecond;
   steps_ = {64 * kMicrosecond, 100 * kMillisecond, 90 * kMicrosecond, 60 * kMillisecond};
-  pages_.make(block_, kPages * HugePages::kBytes);
+  pages_.make(block_, kPages * kHugePageBytes);
   EXPECT_TRUE(is_made(2));
   EXPECT_FALSE(is_made(3));
   EXPECT_TRUE(are_dear());
@@ -74,9 +76,9 @@ TEST_F(HugePagesTest, EndOnceDearOnesHaveCostTooMuchAndComeAgainAfterAWhile) {
 
 TEST_F(HugePagesTest, OfABlockThatBeginsAndEndsWithinPagesAreMade) {
   steps_ = {64 * kMicrosecond};
-  pages_.make(block_ + HugePages::kBytes / 2, HugePages::kBytes);
+  pages_.make(block_ + kHugePageBytes / 2, kHugePageBytes);
   unsigned char resident = 0;
-  mincore(block_ + HugePages::kBytes / 2, 1, &resident);
+  mincore(block_ + kHugePageBytes / 2, 1, &resident);
   EXPECT_TRUE((resident & 1U) != 0);
   EXPECT_TRUE(is_made(1));
   EXPECT_FALSE(is_made(2));

@@ -7,20 +7,10 @@
 #include <memory>
 #include <new>
 
-#include "tierup/base/sanitizers.h"
+#include "tierup/tensor/pages.h"
 
 namespace tierup {
 namespace {
-
-constexpr size_t kSmallPage = 4096;
-
-// Writes what is there. Whoever was given the byte meanwhile loses nothing: it is one locked
-// instruction. The thread sanitizer would see a race.
-#ifdef TIERUP_THREAD_SANITIZER
-void touch(char*) {}
-#else
-void touch(char* byte) { __atomic_fetch_or(byte, 0, __ATOMIC_RELAXED); }
-#endif
 
 size_t granules_of(size_t bytes, size_t granule) { return (bytes + granule - 1) / granule; }
 
@@ -83,7 +73,8 @@ void PageHeap::touch_ahead(size_t bytes, const std::stop_token& stop) {
     if (block == nullptr) return;
     release(*region_of(block), block);
   }
-  for (size_t at = 0; at < bytes && !stop.stop_requested(); at += kSmallPage) touch(block + at);
+  for (size_t at = 0; at < bytes && !stop.stop_requested(); at += kSmallPageBytes)
+    touch_page(block + at);
 }
 
 PageHeap::Room PageHeap::release(Region& region, const void* block) {
@@ -118,7 +109,7 @@ void PageHeap::give_back(Region& region, const Room& room) {
   if (!is_empty(begin)) ++begin;
   if (begin < end && !is_empty(end - 1)) --end;  // Between them, there is only this room.
   if (begin >= end) return;
-  madvise(region.begin + begin * kHugePage, (end - begin) * kHugePage, MADV_DONTNEED);
+  madvise(region.begin + begin * kHugePageBytes, (end - begin) * kHugePageBytes, MADV_DONTNEED);
 }
 
 size_t PageHeap::first_granule(const Region& region, const void* block) {

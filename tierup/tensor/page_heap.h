@@ -21,6 +21,8 @@
 #include <mutex>
 #include <stop_token>
 
+#include "tierup/tensor/pages.h"
+
 namespace tierup {
 
 enum class PageKind : uint8_t { kSmall, kHuge };
@@ -52,10 +54,9 @@ class PageHeap {
 
  private:
   static constexpr size_t kGranule = size_t{16} << 10;
-  static constexpr size_t kHugePage = size_t{2} << 20;
   static constexpr size_t kRegionBytes = size_t{64} << 20;  // And aligned to it.
   static constexpr size_t kGranules = kRegionBytes / kGranule;
-  static constexpr size_t kGranulesOfPage = kHugePage / kGranule;
+  static constexpr size_t kGranulesOfPage = kHugePageBytes / kGranule;
   static constexpr size_t kMostRegions = 512;
 
   struct Region {

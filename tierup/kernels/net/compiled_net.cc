@@ -13,11 +13,10 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
+#include "tierup/tensor/pages.h"
 
 namespace tierup::kernels::net {
 namespace {
-
-constexpr size_t kPage = 4096;
 
 // The memory of one run, and the primitives' arguments over it.
 class Arena {
@@ -36,7 +35,7 @@ class Arena {
 
   // Has the system make all pages.
   void touch(size_t bytes) {
-    for (size_t at = 0; at < bytes; at += kPage) block_[at] = 0;
+    for (size_t at = 0; at < bytes; at += kSmallPageBytes) block_[at] = 0;
   }
 
   // Places the caller's tensors.

@@ -87,8 +87,7 @@ struct Pieces {
 
 // Whether an output's runs fit in a tile, and are many, evenly apart: point by point they are
 // folded into one run first, since what is done across a register takes as long as some runs do.
-template <typename Reducer>
-bool folds_runs_together(const ReducePlan& plan) {
+inline bool folds_runs_together(const ReducePlan& plan) {
   constexpr int64_t kManyRuns = 4;
   return plan.run_stride() == 1 && plan.run_length() <= kTile && plan.rows() >= kManyRuns &&
          plan.reduced_sizes.size() == 2;
@@ -117,8 +116,7 @@ typename Reducer::Acc fold_pieces(const Reducer& reducer, const ReducePlan& plan
                                   const Pieces& pieces, const typename Reducer::In* base,
                                   int64_t begin, int64_t end) {
   if constexpr (requires { &Reducer::across; }) {
-    if (folds_runs_together<Reducer>(plan))
-      return fold_runs_together(reducer, plan, base, begin, end);
+    if (folds_runs_together(plan)) return fold_runs_together(reducer, plan, base, begin, end);
   }
   const int64_t stride = plan.run_stride();
   Cascade<Reducer> cascade(reducer);

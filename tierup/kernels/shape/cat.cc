@@ -83,9 +83,10 @@ bool is_woven(const std::vector<Tensor>& tensors, int64_t rows) {
          });
 }
 
-void weave_rows(const std::vector<Tensor>& tensors, int64_t rows, const Tensor& out) {
+void weave_rows(const std::vector<Tensor>& tensors, int64_t rows, int64_t grain,
+                const Tensor& out) {
   const auto parts = static_cast<int64_t>(tensors.size());
-  parallel_for(0, rows, kCopyGrainBytes / (4 * parts), [&](int64_t begin, int64_t end) {
+  parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     std::array<const void*, 4> from{};
     for (int64_t p = 0; p < parts; ++p)
       from[p] = static_cast<const char*>(tensors[p].raw()) + 4 * begin;
@@ -99,8 +100,8 @@ void cat_rows(const CatPlan& plan, const std::vector<Tensor>& tensors, const Ten
   for (int64_t d = 0; d < plan.dim; ++d) rows *= plan.sizes[d];
   const auto row_bytes = static_cast<int64_t>(out.bytes()) / std::max<int64_t>(rows, 1);
   if (row_bytes == 0) return;
-  if (is_woven(tensors, rows)) return weave_rows(tensors, rows, out);
   const int64_t grain = std::max<int64_t>(1, kCopyGrainBytes / row_bytes);
+  if (is_woven(tensors, rows)) return weave_rows(tensors, rows, grain, out);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     int64_t at = 0;
     for (const Tensor& tensor : tensors) {

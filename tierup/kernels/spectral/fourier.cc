@@ -173,12 +173,12 @@ void widen_rows(const float* from, int64_t rows, int64_t apart, double* to) {
 bool load_float_lines(const BundledLines::Lines& lines, const LaneLoop& loop, Places places,
                       int64_t lanes, int64_t apart, double* buffer) {
   constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
-  if (static_cast<int64_t>(lines.size()) != lanes || loop.step(0) != kFloat) return false;
+  if (static_cast<int64_t>(lines.size()) != lanes || (lanes != 4 && lanes != 8)) return false;
   const int64_t between = lines[1][0] - lines[0][0];
   for (size_t lane = 2; lane < lines.size(); ++lane) {
     if (lines[lane][0] - lines[lane - 1][0] != between) return false;
   }
-  if (between % kFloat != 0 || (lanes != 4 && lanes != 8)) return false;
+  if (between % kFloat != 0 || loop.step(0) != kFloat) return false;
   std::array<float, BundledLines::kBlock * 8> turned;
   const int64_t rows = places.end - places.begin;
   turn_rows(turned.data(), lanes, lines[0][0] + places.begin * kFloat, between / kFloat, lanes,

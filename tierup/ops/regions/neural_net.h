@@ -99,7 +99,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
     const Sizes sizes;
     std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.
     std::vector<IntVector> output_strides;                // Tier 0's.
-    bool is_close = false;  // Agreed with tier 0 to the last bits, or `older` did.
+    bool is_close = false;  // Agreed with tier 0 to the last bits, as with any other weights.
   };
   using Entries = RecentlyUsed<Entry>::Entries;
 

@@ -12,20 +12,11 @@ namespace tierup::passes {
 using ir::Node;
 using ir::Value;
 
-namespace {
-
-bool is_known(const Shape& shape) {
-  return shape &&
-         std::ranges::all_of(*shape, [](const Dim& dim) { return dim.kind == Dim::Kind::kStatic; });
-}
-
-}  // namespace
-
 // Nothing but points, and free to move to where a sibling stands.
 bool FusionPlanner::may_have_siblings(uint32_t group) const {
   const PlannedGroup& planned = groups_[group];
   if (planned.members.empty() || planned.row_members > 0 || planned.look_ups > 0) return false;
-  if (pinned_[group] || planned.reads_written || !is_known(planned.shape)) return false;
+  if (pinned_[group] || planned.reads_written || !static_sizes(planned.shape)) return false;
   return std::ranges::none_of(planned.members, [&](const Node* member) {
     return views_.contains(member) || joins_.contains(member) || lists_.contains(member);
   });
