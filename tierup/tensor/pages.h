@@ -3,19 +3,13 @@
 
 #include <cstddef>
 
-#include "tierup/base/sanitizers.h"
-
 namespace tierup {
 
 inline constexpr size_t kSmallPageBytes = 4096;
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 // Has the system make the page: writes what is there. Whoever was given the byte meanwhile loses
-// nothing, since it is one locked instruction. The thread sanitizer would see a race.
-#ifdef TIERUP_THREAD_SANITIZER
-inline void touch_page(char*) {}
-#else
+// nothing, since it is one locked instruction.
 inline void touch_page(char* byte) { __atomic_fetch_or(byte, 0, __ATOMIC_RELAXED); }
-#endif
 
 }  // namespace tierup

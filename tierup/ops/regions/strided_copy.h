@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tierup/kernels/memory/turned_rows.h"
-
 namespace tierup::ops {
 
 template <typename Word>
@@ -26,9 +24,6 @@ void copy_strided_words(char* to, int64_t to_step, const char* from, int64_t fro
 // `count` elements of `width` bytes: 1, 2, 4 or 8. Steps are in bytes.
 inline void copy_strided(char* to, int64_t to_step, const char* from, int64_t from_step,
                          int64_t width, int64_t count) {
-  constexpr int64_t kFew = 16;  // Floats of the widest vector: fewer are not taken by any.
-  if (width == 4 && to_step == 4 && from_step % 4 == 0 && from_step != 0 && count >= kFew)
-    return kernels::take_strided(to, from, from_step / 4, count);
   switch (width) {
     case 1: return copy_strided_words<uint8_t>(to, to_step, from, from_step, count);
     case 2: return copy_strided_words<uint16_t>(to, to_step, from, from_step, count);
