@@ -71,6 +71,11 @@ size_t WorkPool::queued() const {
   return tasks_.size();
 }
 
+size_t WorkPool::idle() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return sleepers_.size();
+}
+
 void WorkPool::sleep(std::unique_lock<std::mutex>& lock) {
   Sleeper sleeper;
   sleepers_.push_back(&sleeper);

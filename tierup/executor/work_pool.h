@@ -36,6 +36,8 @@ class WorkPool {
   // False if the queue is full.
   bool submit(Task task);
   size_t queued() const;
+  // Threads that wait for work.
+  size_t idle() const;
 
  private:
   // A thread without work.
