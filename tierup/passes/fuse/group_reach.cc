@@ -73,9 +73,9 @@ void GroupReach::merge(uint32_t into, uint32_t from) {
 }
 
 void GroupReach::grew_late(const Group& group) {
-  const auto now = static_cast<uint32_t>(steps_.size());
+  const uint32_t until = group.members.back() + 1;
   for (size_t entry = group.members.front() + 1; entry <= late_.size(); entry += entry & -entry) {
-    late_[entry - 1] = std::max(late_[entry - 1], now);
+    late_[entry - 1] = std::max(late_[entry - 1], until);
   }
 }
 

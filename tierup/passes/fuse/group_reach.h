@@ -4,7 +4,8 @@
 // search goes upwards and leaves out what was complete before the group began, so that it stays
 // near it, also in long graphs: numbers of steps stand for time. What a step depends on was
 // complete when the step came, but for groups that took members in afterwards though others had
-// read them; `late_` knows of those.
+// read them: who depends on one depends on steps up to its last member, whenever that came in.
+// `late_` knows of those.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,7 @@ class GroupReach {
   std::unordered_map<const ir::Node*, uint32_t> place_;
   std::vector<Step> steps_;
   std::vector<Group> groups_;
-  // Of the groups that begin at or before a step, the last time that one grew late: a prefix
+  // Of the groups that begin at or before a step, the end of those that grew late: a prefix
   // maximum, as a Fenwick tree over steps (from 1).
   std::vector<uint32_t> late_;
 };

@@ -143,5 +143,64 @@ TEST(GroupReach, FusesAllOfALongGraph) {
   EXPECT_EQ(report.at(0).counters.at("groups"), kRounds);
 }
 
+// Siblings become one when all nodes are there.
+TEST(GroupReach, AgreesWithASearchOfTheWholeGraphWhenGroupsMergeAfterwards) {
+  int merged = 0;
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    const auto graph = random_graph(seed, 40);
+    GroupReach reach;
+    Model model;
+    std::vector<uint32_t> groups;
+    for (const ir::Node* node : graph->block().nodes()) {
+      model.group_of[node] = static_cast<uint32_t>(groups.size());
+      reach.join(*node, static_cast<uint32_t>(groups.size()));
+      groups.push_back(static_cast<uint32_t>(groups.size()));
+    }
+    const auto depends = [&](uint32_t from, uint32_t on) {
+      bool result = false;
+      for (const auto& [node, group] : model.group_of) {
+        for (const ir::Value* input : node->inputs()) {
+          if (group != from || input->node() == nullptr) continue;
+          const bool expected = model.reaches(input->node(), on);
+          EXPECT_EQ(reach.reaches(input, on), expected) << seed;
+          result = result || expected;
+        }
+      }
+      return result;
+    };
+    for (int attempt = 0; attempt < 200 && groups.size() > 2; ++attempt) {
+      const uint32_t into = groups[random() % groups.size()];
+      const uint32_t from = groups[random() % groups.size()];
+      const bool circle = depends(into, from) || depends(from, into);
+      if (into == from || circle) continue;
+      reach.merge(into, from);
+      for (auto& [node, group] : model.group_of) group = group == from ? into : group;
+      std::erase(groups, from);
+      ++merged;
+    }
+  }
+  EXPECT_GT(merged, 100);
+}
+
+// A search that went all the way would say yes.
+TEST(GroupReach, StaysNearInALongGraphAfterAMergeAtItsBegin) {
+  std::string text =
+      "graph @f(%v0 : Tensor) {\n  %v1 : Tensor = aten::mul.Tensor(%v0, %v0)\n"
+      "  %v2 : Tensor = aten::mul.Tensor(%v0, %v0)\n"
+      "  %v3 : Tensor = aten::mul.Tensor(%v1, %v2)\n";
+  for (int i = 4; i <= 10000; ++i) {
+    text += fmt::format("  %v{} : Tensor = aten::mul.Tensor(%v{}, %v{})\n", i, i - 1, i - 1);
+  }
+  const auto graph = parse(text + "  return (%v10000)\n}");
+  GroupReach reach;
+  uint32_t groups = 0;
+  const ir::Node* last = nullptr;
+  for (const ir::Node* node : graph->block().nodes()) reach.join(*(last = node), groups++);
+  reach.merge(0, 1);
+  EXPECT_FALSE(reach.reaches(last->input(0), groups - 1));
+  EXPECT_TRUE(reach.reaches(last->input(0), groups - 3));
+}
+
 }  // namespace
 }  // namespace tierup::passes
