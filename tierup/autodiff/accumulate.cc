@@ -31,9 +31,10 @@ Tensor first_gradient(const TensorImpl& leaf, Tensor gradient, ops::RunContext& 
 }
 
 void check_shape(const TensorImpl& leaf, const Tensor& gradient) {
-  require(same(gradient.sizes(), leaf.sizes), ErrorCode::kInvalidArgument,
-          "a gradient of sizes {} cannot be accumulated into a leaf of sizes {}",
-          shape_string(gradient.sizes()), shape_string(leaf.sizes));
+  if (same(gradient.sizes(), leaf.sizes)) return;
+  fail(ErrorCode::kInvalidArgument,
+       "a gradient of sizes {} cannot be accumulated into a leaf of sizes {}",
+       shape_string(gradient.sizes()), shape_string(leaf.sizes));
 }
 
 std::string count_text(size_t n) { return fmt::format("{}", n); }

@@ -13,8 +13,8 @@
 namespace tierup::training {
 namespace {
 
-// Elements of one piece: what the caches of a core hold of a parameter, gradient and state.
-constexpr int64_t kPieceElements = 16384;
+// Elements that are worth a thread.
+constexpr int64_t kGrain = 16384;
 
 bool same_layout(const Tensor& a, const Tensor& b) {
   for (int64_t d = 0; d < a.dim(); ++d) {
@@ -38,7 +38,7 @@ struct Work {
 };
 
 template <typename T>
-void run_piece(kernels::StepRule rule, const Work& work, int64_t begin, int64_t end) {
+void run_part(kernels::StepRule rule, const Work& work, int64_t begin, int64_t end) {
   kernels::StepSpan<T> span{
       work.parameter.data<T>() + begin, work.gradient.data<T>() + begin, {}, end - begin};
   for (size_t k = 0; k < span.state.size(); ++k) {
@@ -46,12 +46,6 @@ void run_piece(kernels::StepRule rule, const Work& work, int64_t begin, int64_t 
   }
   kernels::optimizer_step(rule, work.numbers, span);
 }
-
-struct Piece {
-  const Work* work;
-  int64_t begin;
-  int64_t end;
-};
 
 // What a step reads and writes.
 size_t bytes_of(const Work& work) {
@@ -62,26 +56,35 @@ size_t bytes_of(const Work& work) {
   return bytes;
 }
 
-// A team helps where memory is waited for. What lies in caches one core reads as fast as it steps,
-// and a team would leave half of the parameters in the cache of another core than reads them next.
-void run_pieces(kernels::StepRule rule, const std::vector<Piece>& pieces, size_t bytes) {
-  const auto count = static_cast<int64_t>(pieces.size());
-  const bool is_cached = bytes <= static_cast<size_t>(cache_sizes().last_level);
-  const int64_t grain = is_cached ? count : 1;
-  parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Piece& piece = pieces[static_cast<size_t>(i)];
-      if (piece.work->parameter.dtype() == ScalarType::kFloat) {
-        run_piece<float>(rule, *piece.work, piece.begin, piece.end);
-      } else {
-        run_piece<double>(rule, *piece.work, piece.begin, piece.end);
+// All elements are one range, cut evenly. What a core's own cache holds beside a step's activations
+// one thread steps: a team would leave half of the parameters in the cache of another core than
+// reads them next.
+void run_together(kernels::StepRule rule, std::span<const Work> works) {
+  int64_t total = 0;
+  size_t bytes = 0;
+  for (const Work& work : works) {
+    total += work.parameter.numel();
+    bytes += bytes_of(work);
+  }
+  const bool is_cached = bytes <= static_cast<size_t>(cache_sizes().second_level) / 2;
+  parallel_for(0, total, is_cached ? total : kGrain, [&](int64_t begin, int64_t end) {
+    for (const Work& work : works) {
+      const int64_t count = work.parameter.numel();
+      const int64_t first = std::max<int64_t>(begin, 0);
+      const int64_t last = std::min(end, count);
+      if (first < last && work.parameter.dtype() == ScalarType::kFloat) {
+        run_part<float>(rule, work, first, last);
+      } else if (first < last) {
+        run_part<double>(rule, work, first, last);
       }
+      begin -= count;
+      end -= count;
     }
   });
 }
 
 // Whether two of them share memory: they must not be stepped at the same time.
-bool any_overlap(const std::vector<Work>& works) {
+bool any_overlap(std::span<const Work> works) {
   std::vector<std::pair<const char*, const char*>> ranges;
   for (const Work& work : works) {
     const char* begin = static_cast<const char*>(work.parameter.raw());
@@ -94,22 +97,10 @@ bool any_overlap(const std::vector<Work>& works) {
   return false;
 }
 
-void run_works(kernels::StepRule rule, const std::vector<Work>& works) {
-  const bool one_by_one = any_overlap(works);
-  std::vector<Piece> pieces;
-  size_t bytes = 0;
-  for (const Work& work : works) {
-    const int64_t count = work.parameter.numel();
-    for (int64_t at = 0; at < count; at += kPieceElements) {
-      pieces.push_back({&work, at, std::min(count, at + kPieceElements)});
-    }
-    bytes += bytes_of(work);
-    if (!one_by_one) continue;
-    run_pieces(rule, pieces, bytes);
-    pieces.clear();
-    bytes = 0;
-  }
-  run_pieces(rule, pieces, bytes);
+void run_works(kernels::StepRule rule, std::span<const Work> works) {
+  const size_t at_once = any_overlap(works) ? 1 : works.size();
+  for (size_t i = 0; i < works.size(); i += at_once)
+    run_together(rule, works.subspan(i, at_once));
 }
 
 // In NAdam's schedule of momentum: a constant of its authors.
@@ -182,10 +173,12 @@ void Optimizer::check_gradients(std::span<const Tensor> gradients) const {
     const Tensor& gradient = gradients[i];
     if (!gradient.defined()) continue;
     const Tensor& parameter = entries_[i].parameter;
-    require(gradient.dtype() == parameter.dtype() &&
-                std::ranges::equal(gradient.sizes(), parameter.sizes()),
-            ErrorCode::kInvalidArgument, "parameter '{}' is {}, but its gradient is {}",
-            entries_[i].name, parameter.describe(), gradient.describe());
+    if (gradient.dtype() == parameter.dtype() &&
+        std::ranges::equal(gradient.sizes(), parameter.sizes())) {
+      continue;
+    }
+    fail(ErrorCode::kInvalidArgument, "parameter '{}' is {}, but its gradient is {}",
+         entries_[i].name, parameter.describe(), gradient.describe());
   }
 }
 
@@ -239,8 +232,9 @@ kernels::StepNumbers Optimizer::numbers(Entry& entry, double gradient_factor) co
       n.nesterov = s.nesterov;
       break;
     case kernels::StepRule::kAdam:
-      n.rate = -(s.lr / correction1);
-      n.root_divisor = std::pow(correction2, 0.5);
+      // m / (sqrt(v) / root + eps) = root m / (sqrt(v) + root eps): one division less of each number.
+      n.rate = -(s.lr / correction1) * std::sqrt(correction2);
+      n.eps = s.eps * std::sqrt(correction2);
       n.amsgrad = s.amsgrad;
       break;
     case kernels::StepRule::kRmsprop:

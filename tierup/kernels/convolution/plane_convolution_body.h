@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 
 #include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/kernels/convolution/plane_strip_body.h"
@@ -17,6 +18,26 @@ struct Piece {
   int32_t to;
   int32_t from;
 };
+
+typedef float HalfVector __attribute__((vector_size(kVectorBytes / 2)));
+
+// For each number of a window: all pieces, from where it begins in the strip. Whole vectors are
+// stored in order: what one has too much the next one overwrites. Never inlined: among the runner's
+// own numbers these loops would not have registers enough.
+template <typename Vector>
+[[gnu::noinline]] void gather_pieces(std::span<const Piece> pieces, const float* strip,
+                                     std::span<const int32_t> offsets, int64_t width,
+                                     float* panel) {
+  for (const int32_t offset : offsets) {
+    const float* source = strip + offset;
+    for (const Piece piece : pieces) {
+      Vector numbers;
+      std::memcpy(&numbers, source + piece.from, sizeof(numbers));
+      std::memcpy(panel + piece.to, &numbers, sizeof(numbers));
+    }
+    panel += width;
+  }
+}
 
 class PlaneRunner {
  public:
@@ -199,20 +220,18 @@ class PlaneRunner {
     piece_count_ = count;
   }
 
-  // Whole vectors are stored in order: what one has too much the next one overwrites. Returns the
-  // first piece of the next panel.
+  // Returns the first piece of the next panel.
   int64_t gather_panel(int64_t piece, int64_t width, int64_t channels, float* panel) const {
     int64_t end = piece + 1;
     while (end < piece_count_ && pieces_[end].to != 0) ++end;
-    const int64_t points = p_.kernel_points();
-    const float* plane = strip_floats_;
-    for (int64_t c = 0; c < channels; ++c, plane += strip_.plane()) {
-      for (int64_t k = 0; k < points; ++k, panel += width) {
-        const float* source = plane + offsets_[k];
-        for (int64_t i = piece; i < end; ++i) {
-          store_vector(panel + pieces_[i].to, load_vector(source + pieces_[i].from));
-        }
-      }
+    const std::span pieces(pieces_ + piece, pieces_ + end);
+    const std::span offsets(offsets_, static_cast<size_t>(p_.kernel_points()));
+    // A long vector for a short piece would be stored over two lines of the cache.
+    const auto gather = p_.out_width <= kVectorFloats / 2 ? gather_pieces<HalfVector>
+                                                          : gather_pieces<FloatVector>;
+    for (int64_t c = 0; c < channels; ++c) {
+      gather(pieces, strip_floats_ + c * strip_.plane(), offsets, width, panel);
+      panel += p_.kernel_points() * width;
     }
     return end;
   }

@@ -65,13 +65,19 @@ inline Strip strip_of(const PlanePart& p, int64_t top, int64_t rows, int64_t lef
   return s;
 }
 
+// In whole vectors, which may reach into the next row, to be filled afterwards, or the strip's room.
+inline void fill_zeros(float* to, int64_t count) {
+  for (int64_t i = 0; i < count; i += kVectorFloats) store_vector(to + i, FloatVector{});
+}
+
+// `to` has a vector's room behind the last plane.
 inline void fill_strip(const PlanePart& p, const Strip& s, const float* planes, int64_t channels,
                        float* to) {
   for (int64_t c = 0; c < channels; ++c, planes += p.plane_step) {
     for (int64_t r = 0; r < s.rows; ++r, to += s.pitch) {
       const int64_t y = s.first_row + r;
       if (y < 0 || y >= p.height) {
-        std::fill_n(to, s.pitch, 0.0F);
+        fill_zeros(to, s.pitch);
         continue;
       }
       const float* row = planes + y * p.width;

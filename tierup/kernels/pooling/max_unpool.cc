@@ -17,6 +17,8 @@ constexpr auto kBad = ErrorCode::kInvalidArgument;
        size);
 }
 
+constexpr int64_t kGrainPoints = 8192;  // Worth a thread.
+
 // Sets each element of zeros at its index, plane by plane.
 Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVector& sizes,
                       int64_t planes, bool add, const char* what) {
@@ -24,18 +26,21 @@ Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVect
   const Tensor source = as_work(values, work);
   const Tensor index = contiguous(indices);
   const Tensor out = Tensor::empty(sizes, work);
-  fill(out, 0);
-  if (planes == 0 || values.numel() == 0) return to_dtype(out, values.dtype());
+  if (planes == 0 || values.numel() == 0) {
+    fill(out, 0);
+    return to_dtype(out, values.dtype());
+  }
   const int64_t from = values.numel() / planes;
   const int64_t to = out.numel() / planes;
   dispatch_ordered(work, what, [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     const T* taken = source.data<T>();
     const int64_t* places = index.data<int64_t>();
-    const int64_t grain = std::max<int64_t>(1, 16384 / from);
+    const int64_t grain = std::max<int64_t>(1, kGrainPoints / (from + to));
     parallel_for(0, planes, grain, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
         T* plane = out.data<T>() + p * to;
+        std::fill_n(plane, to, T(0));
         for (int64_t i = p * from; i < (p + 1) * from; ++i) {
           const int64_t at = places[i];
           if (at < 0 || at >= to) fail_index(at, to);
