@@ -65,12 +65,16 @@ inline Strip strip_of(const PlanePart& p, int64_t top, int64_t rows, int64_t lef
   return s;
 }
 
-// In whole vectors, which may reach into the next row, to be filled afterwards, or the strip's room.
+// Both in whole vectors, which may reach into what is filled afterwards, or the room at the end.
 inline void fill_zeros(float* to, int64_t count) {
   for (int64_t i = 0; i < count; i += kVectorFloats) store_vector(to + i, FloatVector{});
 }
+inline void copy_row(const float* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kVectorFloats)
+    store_vector(to + i, load_columns(from + i, count - i));
+}
 
-// `to` has a vector's room behind the last plane.
+// `to` has a vector's room behind the last plane. Filled in order.
 inline void fill_strip(const PlanePart& p, const Strip& s, const float* planes, int64_t channels,
                        float* to) {
   for (int64_t c = 0; c < channels; ++c, planes += p.plane_step) {
@@ -84,9 +88,14 @@ inline void fill_strip(const PlanePart& p, const Strip& s, const float* planes, 
       float* place = to;
       for (int64_t i = 0; i < s.phases; ++i, place += s.phase_width) {
         const Strip::Phase& phase = s.phase[i];
-        for (int64_t k = 0; k < phase.before; ++k) place[k] = 0;
-        copy_apart(row + phase.from, s.stride, phase.end - phase.before, place + phase.before);
-        for (int64_t k = phase.end; k < s.phase_width; ++k) place[k] = 0;
+        const int64_t count = phase.end - phase.before;
+        fill_zeros(place, phase.before);
+        if (s.stride == 1) {
+          copy_row(row + phase.from, count, place + phase.before);
+        } else {
+          copy_apart(row + phase.from, s.stride, count, place + phase.before);
+        }
+        fill_zeros(place + phase.end, s.phase_width - phase.end);
       }
     }
   }
