@@ -5,6 +5,7 @@
 #include <span>
 
 #include "tierup/kernels/convolution/plane_convolution.h"
+#include "tierup/kernels/convolution/plane_shifts_body.h"
 #include "tierup/kernels/convolution/plane_strip_body.h"
 #include "tierup/kernels/convolution/plane_tile_body.h"
 #include "tierup/kernels/convolution/single_plane_body.h"
@@ -72,29 +73,47 @@ class PlaneRunner {
     const int64_t most = std::clamp<int64_t>(fitting, 1, p_.in_channels);
     const int64_t chunks = (p_.in_channels + most - 1) / most;
     const int64_t channels = (p_.in_channels + chunks - 1) / chunks;
-    int64_t strip_floats = 0;
-    if (!is_direct_) {
-      const int64_t top = first_ / p_.out_width;
-      const int64_t rows = (first_ + count_ - 1) / p_.out_width - top + 1;
-      strip_ = rows == 1 ? strip_of(p_, top, 1, first_ % p_.out_width, count_)
-                         : strip_of(p_, top, rows, 0, p_.out_width);
-      strip_floats = strip_.plane() * channels + kVectorFloats;
-      reads_strip_ = may_read_strip();
-      if (reads_strip_) {
-        for (int64_t v = 0; v < vectors_; ++v) places_[v] = place_of(v * kVectorFloats);
-      } else {
-        find_pieces();
-      }
-      strip_.offsets(p_, offsets_);
-    }
+    if (!is_direct_) lay_out();
     const int64_t room =
         reads_strip_ ? 0 : vectors_ * kVectorFloats * points * channels + kVectorFloats;
+    const int64_t strip_floats = is_direct_ ? 0 : plane_floats_ * channels + kVectorFloats;
     panels_ = static_cast<float*>(
         thread_scratch(static_cast<size_t>(room + strip_floats) * sizeof(float)));
     strip_floats_ = panels_ + room;
     for (int64_t channel = 0; channel < p_.in_channels; channel += channels) {
       run_channels(channel, std::min(channels, p_.in_channels - channel));
     }
+  }
+
+  // How the block's windows are read. Vectors stand side by side in the strip where rows are whole
+  // vectors, otherwise in shifts; where they are not read there, panels are gathered from the strip.
+  void lay_out() {
+    const int64_t top = first_ / p_.out_width;
+    const int64_t rows = (first_ + count_ - 1) / p_.out_width - top + 1;
+    const int64_t left = rows == 1 ? first_ % p_.out_width : 0;
+    const int64_t columns = rows == 1 ? count_ : p_.out_width;
+    const bool are_whole = first_ % kVectorFloats == 0 && p_.out_width % kVectorFloats == 0;
+    reads_strip_ = may_read_strip() && (are_whole || p_.kernel_width <= Shifts::kMost);
+    has_shifts_ = reads_strip_ && !are_whole;
+    if (has_shifts_) {
+      shifts_ = Shifts(p_, top, rows, left, columns);
+      shifts_.offsets(p_, offsets_);
+      plane_floats_ = shifts_.plane(p_);
+      const int64_t first = first_ - top * p_.out_width - left;
+      for (int64_t v = 0; v < vectors_; ++v)
+        places_[v] = static_cast<int32_t>(first + v * kVectorFloats);
+      return;
+    }
+    strip_ = strip_of(p_, top, rows, left, columns);
+    strip_.offsets(p_, offsets_);
+    plane_floats_ = strip_.plane();
+    if (!reads_strip_) return find_pieces();
+    for (int64_t v = 0; v < vectors_; ++v) places_[v] = place_of(v * kVectorFloats);
+  }
+
+  void fill(const float* planes, int64_t channels) {
+    if (has_shifts_) return shifts_.fill(p_, planes, channels, strip_floats_);
+    fill_strip(p_, strip_, planes, channels, strip_floats_);
   }
 
   // Of `wide` vectors of points, from vector `first` of the block on, and a part of the depth.
@@ -109,7 +128,7 @@ class PlaneRunner {
   void run_channels(int64_t channel, int64_t channels) {
     const int64_t depth = channels * p_.kernel_points();
     const float* planes = p_.input + channel * p_.height * p_.width;
-    if (!is_direct_) fill_strip(p_, strip_, planes, channels, strip_floats_);
+    if (!is_direct_) fill(planes, channels);
     channels_ = channels;
     // Two panels are multiplied by turns, so that weights come from far away once and steadily;
     // of more, each stays in the nearest cache meanwhile.
@@ -158,7 +177,7 @@ class PlaneRunner {
     t.bias = is_last && p_.bias != nullptr ? p_.bias + row : nullptr;
     if (!reads_strip_) return multiply_panel(t, panel.wide);
     multiply_strip(t,
-                   {strip_floats_, strip_.plane(), channels_, offsets_, p_.kernel_points(),
+                   {strip_floats_, plane_floats_, channels_, offsets_, p_.kernel_points(),
                     places_ + panel.first},
                    panel.wide);
   }
@@ -168,8 +187,7 @@ class PlaneRunner {
   // once: as much as a dozen tiles of vectors as long as a line lose, and more of shorter ones.
   bool may_read_strip() const {
     constexpr int64_t kMostTiles = 12 * 64 / kVectorBytes;
-    return first_ % kVectorFloats == 0 && p_.out_width % kVectorFloats == 0 &&
-           p_.rows <= kMostTiles * kTileRows;
+    return p_.rows <= kMostTiles * kTileRows;
   }
 
   // Where in the strip a point of the block begins to be read.
@@ -230,7 +248,7 @@ class PlaneRunner {
     const auto gather = p_.out_width <= kVectorFloats / 2 ? gather_pieces<HalfVector>
                                                           : gather_pieces<FloatVector>;
     for (int64_t c = 0; c < channels; ++c) {
-      gather(pieces, strip_floats_ + c * strip_.plane(), offsets, width, panel);
+      gather(pieces, strip_floats_ + c * plane_floats_, offsets, width, panel);
       panel += p_.kernel_points() * width;
     }
     return end;
@@ -243,8 +261,11 @@ class PlaneRunner {
   int64_t count_ = 0;
   int64_t vectors_ = 0;
   Strip strip_{};
+  Shifts shifts_;
+  int64_t plane_floats_ = 0;  // Of the strip or the shifts.
   int64_t channels_ = 0;  // At hand.
   bool reads_strip_ = false;
+  bool has_shifts_ = false;  // In the strip's place.
   int32_t places_[kPlaneBlock / kVectorFloats];  // In the strip, of each vector.
   int64_t piece_count_ = 0;
   Piece pieces_[kPlaneBlock];

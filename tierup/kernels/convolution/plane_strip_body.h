@@ -41,6 +41,15 @@ struct Strip {
   }
 };
 
+// Of every stride-th column of the planes from `first` on, which may be negative: `columns` of them.
+inline Strip::Phase phase_from(const PlanePart& p, int64_t first, int64_t columns) {
+  const int64_t stride = p.stride_x;
+  const int64_t outside = first < 0 ? (-first + stride - 1) / stride : 0;
+  const int64_t before = std::min(outside, columns);
+  const int64_t inside = first < p.width ? (p.width - first + stride - 1) / stride : 0;
+  return {before, std::clamp(inside, before, columns), first + before * stride};
+}
+
 // For `rows` rows of results, from row `top` on, of `columns` points each, from column `left` on.
 inline Strip strip_of(const PlanePart& p, int64_t top, int64_t rows, int64_t left,
                       int64_t columns) {
@@ -54,14 +63,8 @@ inline Strip strip_of(const PlanePart& p, int64_t top, int64_t rows, int64_t lef
   s.phases = std::min(p.stride_x, reach_x + 1);
   s.phase_width = columns + reach_x / p.stride_x;
   s.pitch = s.phases * s.phase_width;
-  for (int64_t i = 0; i < s.phases; ++i) {
-    const int64_t first = left * s.stride + i - p.pad_left;
-    const int64_t outside = first < 0 ? (-first + s.stride - 1) / s.stride : 0;
-    const int64_t before = std::min(outside, s.phase_width);
-    const int64_t inside = first < p.width ? (p.width - first + s.stride - 1) / s.stride : 0;
-    const int64_t end = std::clamp(inside, before, s.phase_width);
-    s.phase[i] = {before, end, first + before * s.stride};
-  }
+  for (int64_t i = 0; i < s.phases; ++i)
+    s.phase[i] = phase_from(p, left * s.stride + i - p.pad_left, s.phase_width);
   return s;
 }
 
@@ -72,6 +75,19 @@ inline void fill_zeros(float* to, int64_t count) {
 inline void copy_row(const float* from, int64_t count, float* to) {
   for (int64_t i = 0; i < count; i += kVectorFloats)
     store_vector(to + i, load_columns(from + i, count - i));
+}
+
+// A row's columns of one phase, of `columns` with what is outside.
+inline void fill_phase(const float* row, const Strip::Phase& phase, int64_t stride, int64_t columns,
+                       float* to) {
+  const int64_t count = phase.end - phase.before;
+  fill_zeros(to, phase.before);
+  if (stride == 1) {
+    copy_row(row + phase.from, count, to + phase.before);
+  } else {
+    copy_apart(row + phase.from, stride, count, to + phase.before);
+  }
+  fill_zeros(to + phase.end, columns - phase.end);
 }
 
 // `to` has a vector's room behind the last plane. Filled in order.
@@ -86,17 +102,8 @@ inline void fill_strip(const PlanePart& p, const Strip& s, const float* planes, 
       }
       const float* row = planes + y * p.width;
       float* place = to;
-      for (int64_t i = 0; i < s.phases; ++i, place += s.phase_width) {
-        const Strip::Phase& phase = s.phase[i];
-        const int64_t count = phase.end - phase.before;
-        fill_zeros(place, phase.before);
-        if (s.stride == 1) {
-          copy_row(row + phase.from, count, place + phase.before);
-        } else {
-          copy_apart(row + phase.from, s.stride, count, place + phase.before);
-        }
-        fill_zeros(place + phase.end, s.phase_width - phase.end);
-      }
+      for (int64_t i = 0; i < s.phases; ++i, place += s.phase_width)
+        fill_phase(row, s.phase[i], s.stride, s.phase_width, place);
     }
   }
 }
