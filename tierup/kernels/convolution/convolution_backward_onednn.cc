@@ -132,6 +132,7 @@ void add_shares(const float* shares, int64_t number, int64_t count, float* sums)
     for (int64_t i = begin; i < end; ++i) sums[i] = shares[i];
     for (int64_t s = 1; s < number; ++s) {
       const float* share = shares + s * count;
+#pragma omp simd
       for (int64_t i = begin; i < end; ++i) sums[i] += share[i];
     }
   });

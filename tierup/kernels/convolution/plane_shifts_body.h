@@ -42,11 +42,16 @@ class Shifts {
 
   // `to` has a vector's room behind the last plane. Filled in order.
   void fill(const PlanePart& p, const float* planes, int64_t channels, float* to) const {
+    const bool is_short = p.stride_x == 1 && columns_ <= kVectorFloats;
     for (int64_t c = 0; c < channels; ++c, planes += p.plane_step) {
       for (int64_t x = 0; x < p.kernel_width; ++x) {
-        for (int64_t phase = 0; phase < phases_; ++phase) {
-          for (int64_t r = 0; r < phase_rows_; ++r, to += columns_)
-            fill_row(p, shifts_[x], planes, first_row_ + phase + r * p.stride_y, to);
+        for (int64_t phase = 0; phase < phases_; ++phase, to += phase_rows_ * columns_) {
+          const int64_t first = first_row_ + phase;
+          if (is_short) {
+            fill_short_rows(p, shifts_[x], planes, first, to);
+          } else {
+            fill_rows(p, shifts_[x], planes, first, to);
+          }
         }
       }
     }
@@ -55,10 +60,29 @@ class Shifts {
  private:
   int64_t shift() const { return phases_ * phase_rows_ * columns_; }
 
-  void fill_row(const PlanePart& p, const Strip::Phase& shift, const float* planes, int64_t y,
-                float* to) const {
-    if (y < 0 || y >= p.height) return fill_zeros(to, columns_);
-    fill_phase(planes + y * p.width, shift, p.stride_x, columns_, to);
+  // Every stride-th row of a plane from row `y` on.
+  void fill_rows(const PlanePart& p, Strip::Phase shift, const float* plane, int64_t y,
+                 float* to) const {
+    for (int64_t r = 0; r < phase_rows_; ++r, y += p.stride_y, to += columns_) {
+      if (y < 0 || y >= p.height) {
+        fill_zeros(to, columns_);
+      } else {
+        fill_phase(plane + y * p.width, shift, p.stride_x, columns_, to);
+      }
+    }
+  }
+
+  // A vector each, zeros included.
+  void fill_short_rows(const PlanePart& p, Strip::Phase shift, const float* plane, int64_t y,
+                       float* to) const {
+    const int64_t height = p.height;
+    const int64_t step = p.stride_y;
+    const int64_t columns = columns_;
+    const float* row = plane + y * p.width + shift.from - shift.before;
+    for (int64_t r = phase_rows_; r > 0; --r, y += step, row += step * p.width, to += columns) {
+      const bool is_inside = y >= 0 && y < height;
+      store_vector(to, is_inside ? load_lanes(row, shift.before, shift.end) : FloatVector{});
+    }
   }
 
   int64_t first_row_ = 0;  // Of the planes; may be negative.

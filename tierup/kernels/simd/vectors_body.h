@@ -105,6 +105,20 @@ inline FloatVector load_part(const float* data, int64_t count) {
 #endif
 }
 
+// The lanes from `begin` to `end`, and zeros; the others are not read.
+inline FloatVector load_lanes(const float* data, int64_t begin, int64_t end) {
+#if defined(__AVX512F__)
+  const auto lanes = static_cast<__mmask16>((1U << end) - (1U << begin));
+  return _mm512_maskz_loadu_ps(lanes, data);
+#elif defined(__AVX2__)
+  return _mm256_maskload_ps(data, _mm256_andnot_si256(first_lanes(begin), first_lanes(end)));
+#else
+  FloatVector result{};
+  for (int64_t i = begin; i < end; ++i) result[i] = data[i];
+  return result;
+#endif
+}
+
 inline void store_part(float* data, int64_t count, FloatVector vector) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(data, static_cast<__mmask16>((1U << count) - 1), vector);
