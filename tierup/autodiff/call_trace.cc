@@ -72,7 +72,17 @@ void CallTrace::call(const ops::Op& op, ops::OpCall& call, const ir::Node* origi
   if (!is_backward_ && forward_.size() != noted) return;
   if (!is_backward_ && !has_certain_sizes(op, held, call.results))
     refuse(op, "gives sizes that depend on values");
-  note(op, held, call.results, origin);
+  if (!gives_operand_back(op, held, call.results)) note(op, held, call.results, origin);
+}
+
+// contiguous() of what is contiguous, slices of the whole.
+bool CallTrace::gives_operand_back(const ops::Op& op, std::span<const IValue> args,
+                                   std::span<const IValue> results) const {
+  if (op.schema().is_mutating() || results.size() != 1 || !results[0].is_tensor()) return false;
+  const std::optional<TraceId> known = find(results[0].to_tensor());
+  return known && std::ranges::any_of(args, [&](const IValue& arg) {
+           return arg.is_tensor() && find(arg.to_tensor()) == known;
+         });
 }
 
 void CallTrace::note(const ops::Op& op, std::span<const IValue> args,

@@ -66,6 +66,8 @@ class CallTrace final : public ops::Tape {
   void set_requires_grad(const Tensor& tensor, bool value) override;
 
  private:
+  bool gives_operand_back(const ops::Op& op, std::span<const IValue> args,
+                          std::span<const IValue> results) const;
   void note(const ops::Op& op, std::span<const IValue> args, std::span<const IValue> results,
             const ir::Node* origin);
   TracedArg arg_of(const IValue& value) const;

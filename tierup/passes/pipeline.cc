@@ -25,6 +25,7 @@
 #include "tierup/passes/specialize/join_products.h"
 #include "tierup/passes/specialize/join_rolls.h"
 #include "tierup/passes/specialize/keep_recurrent_weights.h"
+#include "tierup/passes/specialize/lay_out_matrices.h"
 #include "tierup/passes/specialize/loop_unrolling.h"
 #include "tierup/passes/specialize/propagate_dtypes.h"
 #include "tierup/passes/specialize/propagate_shapes.h"
@@ -120,6 +121,8 @@ std::span<const Pass> differentiated_passes() {
   static const std::vector<Pass> passes = {
       // Values that forward and formulas compute twice.
       {"cse", cse},
+      {"join_products", join_products},
+      {"lay_out_matrices", lay_out_matrices},
       // What no result and no capture needs.
       specialized_dead_code_elimination(),
       // One constant for each number that formulas were given.
@@ -143,6 +146,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"join_products", join_products});
     all.push_back({"join_rolls", join_rolls});
     all.push_back({"keep_recurrent_weights", keep_recurrent_weights});
+    all.push_back({"lay_out_matrices", lay_out_matrices});
     all.push_back({"loop_unrolling", [](PassContext& context) { loop_unrolling(context); }});
     all.push_back({"neural_regions", neural_regions});
     all.push_back({"number_tensors", number_tensors});

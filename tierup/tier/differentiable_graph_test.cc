@@ -1,6 +1,7 @@
 // Parts of recorded programs that are compiled together with their backward passes: against tier 0,
 // to the bit.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include <chrono>
 #include <cmath>
@@ -51,6 +52,24 @@ constexpr const char* kProducts = R"(graph @main(%a : Tensor, %w : Tensor, %n : 
       %y : Tensor = aten::mm(%x, %w)
       %z : Tensor = aten::tanh(%y)
       -> (%true, %z)
+  return (%h)
+})";
+
+// A recurrent cell over the entries of a slice of the whole: %xs[:, i].
+constexpr const char* kRecurrent = R"(graph @main(%xs : Tensor, %w : Tensor, %u : Tensor, %b : Tensor, %h0 : Tensor, %n : int) {
+  %true : bool = prim::Constant[value=True]()
+  %none : NoneType = prim::Constant[value=None]()
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %h : Tensor = prim::Loop(%n, %true, %h0)
+    block0(%i : int, %g : Tensor):
+      %all : Tensor = aten::slice.Tensor(%xs, %zero, %none, %none, %one)
+      %x : Tensor = aten::select.int(%all, %one, %i)
+      %y : Tensor = aten::linear(%x, %w, %b)
+      %z : Tensor = aten::linear(%g, %u, %b)
+      %s : Tensor = aten::add.Tensor(%y, %z, %one)
+      %t : Tensor = aten::tanh(%s)
+      -> (%true, %t)
   return (%h)
 })";
 
@@ -128,6 +147,16 @@ class DifferentiableGraphs : public TieredGraphFixture {
     return {};
   }
 
+  std::string all_notes() const {
+    std::string all;
+    for (const PlanReport& plan : graph_->report().plans) {
+      for (const RegionReport& region : plan.regions) {
+        for (const std::string& note : region.notes) all += note + "\n";
+      }
+    }
+    return all;
+  }
+
   autodiff::RecordingTape tape_;
 };
 
@@ -172,6 +201,33 @@ TEST_F(DifferentiableGraphs, sums_products_as_tier_0_does_to_the_bit) {
     EXPECT_EQ(run(kBlocking), expected) << rows;
     EXPECT_EQ(part().compiled_calls, 4U);
     EXPECT_EQ(run("compile=background,profiled_runs=1"), expected) << rows;
+  }
+}
+
+// One product of all entries, one copy of the other matrix: where either rounds otherwise on this
+// machine it is left, so bits are tier 0's whatever the sizes.
+TEST_F(DifferentiableGraphs, joins_the_products_of_a_recurrent_loop_to_the_bit) {
+  for (const int64_t width : {8, 33, 128}) {
+    const auto run = [&](const char* options) {
+      make(options, kRecurrent);
+      std::vector<Floats> seen;
+      for (int call = 0; call < 3; ++call) {
+        const std::vector<Tensor> leaves{leaf({4, 6, width}, 0.02F * static_cast<float>(call)),
+                                         leaf({width, width}, -0.9F), leaf({width, width}, -0.8F),
+                                         leaf({width}, 0.1F), leaf({4, width}, 0.3F)};
+        std::vector<IValue> args(leaves.begin(), leaves.end());
+        args.emplace_back(int64_t{6});
+        const Tensor y = recorded(args).to_tensor();
+        seen.push_back(numbers(y));
+        for (Floats& gradient : all_numbers(gradients({y}, leaves))) seen.push_back(gradient);
+      }
+      return seen;
+    };
+    const auto expected = run("compile=off");
+    EXPECT_EQ(run(kBlocking), expected) << width;
+    EXPECT_EQ(part().compiled_calls, 3U);
+    // Five calls a trip: slices of the whole are none.
+    EXPECT_THAT(all_notes(), testing::HasSubstr("forward: 30 calls")) << width;
   }
 }
 

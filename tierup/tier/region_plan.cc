@@ -101,7 +101,7 @@ class RegionCompiler {
     plan_.backward_calls = trace.backward_calls();
   }
 
-  // What is fused and dropped here keeps values to the bit.
+  // What is fused, joined and dropped here keeps values to the bit.
   std::unique_ptr<runtime::Plan> finish(const std::shared_ptr<ir::Graph>& graph) {
     const std::atomic<bool> cancelled{false};
     ir::ValueHints hints;
@@ -110,6 +110,7 @@ class RegionCompiler {
     pass_options.hints = &hints;
     pass_options.target.threads = intra_op_threads();
     pass_options.target.is_fast = !options_.accurate;
+    pass_options.target.keeps_bits = true;
     run_noted(*graph, passes::differentiated_passes(), pass_options, plan_.steps);
     if (options_.fusion) fuse_groups(*graph, options_, pass_options, cancelled, plan_.steps);
     return runtime::lower(graph);

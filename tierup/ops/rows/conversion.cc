@@ -155,7 +155,8 @@ constexpr OpRow kRows[] = {
     {"aten::type_as(Tensor self, Tensor other) -> Tensor", boxed_lazy<&type_as>, ir::kNoEffect,
      &shapes::same},
     {"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-     boxed<&contiguous>, ir::kNoEffect, &shapes::same, facts(OpKind::kContiguous)},
+     boxed<&contiguous>, ir::kNoEffect, &shapes::same,
+     facts(Role::kContiguous, OpKind::kContiguous)},
     {"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", boxed_lazy<&clone>,
      ir::kNoEffect, &shapes::same},
     {"aten::clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> "

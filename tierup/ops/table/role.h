@@ -33,6 +33,7 @@ enum class Role : uint8_t {
   kUnbind,          // (tensor, dim) -> all its entries of that dimension
   kParts,           // (tensor, sizes or number, dim) -> ranges of that dimension
   kTranspose,       // (tensor, dim0, dim1)
+  kContiguous,      // (tensor, memory format) -> itself, or a copy that lies so
   kRearrangement,   // (tensor, ...) -> a view of its elements in other dimensions, or of a part
   kFlatten,         // (tensor, first, last) -> these dimensions as one
   kRowwise,         // (tensor, dims, ...) -> what is made of each row of them; see row_meaning.h

@@ -33,6 +33,8 @@ struct CompileTarget {
   // Whether fusion groups, with kernels, are made of what is left. May take long; null: they are
   // not.
   std::function<bool()> has_groups;
+  // Products are rewritten only where they keep tier 0's bits, which is tried.
+  bool keeps_bits = false;
 };
 
 class PassContext {

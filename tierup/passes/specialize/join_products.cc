@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "tierup/passes/core/value_queries.h"
+#include "tierup/passes/specialize/exact_products.h"
+#include "tierup/passes/specialize/few_rows.h"
 
 namespace tierup::passes {
 
@@ -15,9 +17,6 @@ using ir::Value;
 using ops::Role;
 
 namespace {
-
-constexpr size_t kFewest = 3;
-constexpr int64_t kMostRows = 64;
 
 std::optional<int64_t> int_of(const Value* value) {
   const IValue* constant = constant_of(value);
@@ -57,7 +56,12 @@ class Joiner {
   void run() {
     find(context_.graph().block());
     for (const Family& family : families_) {
-      if (is_worth(family)) join(family);
+      if (!is_worth(family)) continue;
+      if (context_.target().keeps_bits && !is_exact(family)) {
+        context_.count("rounds_otherwise");
+      } else {
+        join(family);
+      }
     }
   }
 
@@ -98,7 +102,7 @@ class Joiner {
   std::optional<Member> member_of(Node& node) const {
     const Role role = role_of(node);
     if (role != Role::kLinear && role != Role::kMatmul) return std::nullopt;
-    if (rank_of(node.input(1)) != 2 || !has_few_rows(node.output())) return std::nullopt;
+    if (rank_of(node.input(1)) != 2 || !few_rows_of(context_, node.output())) return std::nullopt;
     const auto is_written = [&](const Value* value) {
       return constant_of(value) == nullptr && alias_.has_writers(value);
     };
@@ -162,29 +166,8 @@ class Joiner {
     return rank && ((dim == 0 && *rank >= 2) || (dim == 1 && is_entry && *rank >= 3));
   }
 
-  static std::optional<size_t> rank_of(const Value* value) {
-    const IValue* constant = constant_of(value);
-    if (constant != nullptr && constant->tensor_impl() != nullptr)
-      return constant->tensor_impl()->sizes.size();
-    const auto& sizes = value->type()->facts().sizes;
-    return sizes ? std::optional(sizes->size()) : std::nullopt;
-  }
-
-  bool has_few_rows(const Value* result) const {
-    const TensorFacts* hint = context_.hints().find(result);
-    const auto& sizes =
-        hint != nullptr && hint->sizes ? hint->sizes : result->type()->facts().sizes;
-    if (!sizes || sizes->empty()) return false;
-    int64_t rows = 1;
-    for (auto dim = sizes->begin(); dim != sizes->end() - 1; ++dim) {
-      if (dim->kind != Dim::Kind::kStatic || dim->value > kMostRows) return false;
-      rows *= dim->value;
-    }
-    return rows <= kMostRows;
-  }
-
   static bool is_worth(const Family& family) {
-    if (family.size() < kFewest) return false;
+    if (family.size() < kFewestProducts) return false;
     const Part& one = family.front().part;
     if (one.is_of_whole()) return family.size() * 2 >= one.taker->outputs().size();
     int64_t covered = 0;
@@ -199,6 +182,13 @@ class Joiner {
       range.second = std::max(range.second, member.part.end);
     }
     return range;
+  }
+
+  static bool is_exact(const Family& family) {
+    const Part& one = family.front().part;
+    const auto [first, end] = range_of(family);
+    const auto outputs = static_cast<int64_t>(one.taker->outputs().size());
+    return joins_exactly(*family.front().product, one.is_of_whole() ? outputs : end - first);
   }
 
   void join(const Family& family) {

@@ -15,9 +15,9 @@
 // Rewrites   three or more products of few rows by what was seen, whose slices cover at least half
 //            of what lies between the first and the last of them.
 // Preserves  values but for rounding: a product of many rows may sum in another order than one of
-//            a single row. Not to be run where results must be tier 0's to the bit.
+//            a single row. Where the target keeps bits this is tried, and such products are left.
 // Leaves     memory that is written; results that leave the graph.
-// Counts     joined: products that others took the place of.
+// Counts     joined: products that others took the place of; rounds_otherwise: families left.
 #pragma once
 
 #include "tierup/passes/core/pass.h"
