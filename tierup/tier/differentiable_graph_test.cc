@@ -207,14 +207,15 @@ TEST_F(DifferentiableGraphs, sums_products_as_tier_0_does_to_the_bit) {
 // One product of all entries, one copy of the other matrix: where either rounds otherwise on this
 // machine it is left, so bits are tier 0's whatever the sizes.
 TEST_F(DifferentiableGraphs, joins_the_products_of_a_recurrent_loop_to_the_bit) {
-  for (const int64_t width : {8, 33, 128}) {
+  for (const auto& [rows, width] :
+       {std::pair<int64_t, int64_t>{4, 8}, {4, 33}, {4, 128}, {2, 512}, {17, 300}}) {
     const auto run = [&](const char* options) {
       make(options, kRecurrent);
       std::vector<Floats> seen;
       for (int call = 0; call < 3; ++call) {
-        const std::vector<Tensor> leaves{leaf({4, 6, width}, 0.02F * static_cast<float>(call)),
+        const std::vector<Tensor> leaves{leaf({rows, 6, width}, 0.02F * static_cast<float>(call)),
                                          leaf({width, width}, -0.9F), leaf({width, width}, -0.8F),
-                                         leaf({width}, 0.1F), leaf({4, width}, 0.3F)};
+                                         leaf({width}, 0.1F), leaf({rows, width}, 0.3F)};
         std::vector<IValue> args(leaves.begin(), leaves.end());
         args.emplace_back(int64_t{6});
         const Tensor y = recorded(args).to_tensor();
