@@ -56,7 +56,8 @@ constexpr const char* kProducts = R"(graph @main(%a : Tensor, %w : Tensor, %n : 
 })";
 
 // A recurrent cell over the entries of a slice of the whole: %xs[:, i].
-constexpr const char* kRecurrent = R"(graph @main(%xs : Tensor, %w : Tensor, %u : Tensor, %b : Tensor, %h0 : Tensor, %n : int) {
+constexpr const char* kRecurrent =
+    R"(graph @main(%xs : Tensor, %w : Tensor, %u : Tensor, %b : Tensor, %h0 : Tensor, %n : int) {
   %true : bool = prim::Constant[value=True]()
   %none : NoneType = prim::Constant[value=None]()
   %zero : int = prim::Constant[value=0]()

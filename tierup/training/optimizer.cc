@@ -99,8 +99,7 @@ bool any_overlap(std::span<const Work> works) {
 
 void run_works(kernels::StepRule rule, std::span<const Work> works) {
   const size_t at_once = any_overlap(works) ? 1 : works.size();
-  for (size_t i = 0; i < works.size(); i += at_once)
-    run_together(rule, works.subspan(i, at_once));
+  for (size_t i = 0; i < works.size(); i += at_once) run_together(rule, works.subspan(i, at_once));
 }
 
 // In NAdam's schedule of momentum: a constant of its authors.
@@ -232,7 +231,8 @@ kernels::StepNumbers Optimizer::numbers(Entry& entry, double gradient_factor) co
       n.nesterov = s.nesterov;
       break;
     case kernels::StepRule::kAdam:
-      // m / (sqrt(v) / root + eps) = root m / (sqrt(v) + root eps): one division less of each number.
+      // m / (sqrt(v) / root + eps) = root m / (sqrt(v) + root eps): one division less of each
+      // number.
       n.rate = -(s.lr / correction1) * std::sqrt(correction2);
       n.eps = s.eps * std::sqrt(correction2);
       n.amsgrad = s.amsgrad;

@@ -5,8 +5,9 @@
 // weights into its own layouts in each call. Here the weight is read as it stands. What the windows
 // of a few result points read is laid side by side ("panels", a vector of points wide each), or, of
 // few output channels, read from the rows that windows cover ("strip", or "shifts" where those rows
-// are not whole vectors), and tiles of output channels times points are summed in registers. Every sum takes its products in the order of the
-// weight's memory and then the bias, whatever the cut into panels and threads.
+// are not whole vectors), and tiles of output channels times points are summed in registers. Every
+// sum takes its products in the order of the weight's memory and then the bias, whatever the cut
+// into panels and threads.
 #pragma once
 
 #include "tierup/kernels/convolution/convolution_geometry.h"

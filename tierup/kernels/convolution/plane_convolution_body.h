@@ -86,7 +86,8 @@ class PlaneRunner {
   }
 
   // How the block's windows are read. Vectors stand side by side in the strip where rows are whole
-  // vectors, otherwise in shifts; where they are not read there, panels are gathered from the strip.
+  // vectors, otherwise in shifts; where they are not read there, panels are gathered from the
+  // strip.
   void lay_out() {
     const int64_t top = first_ / p_.out_width;
     const int64_t rows = (first_ + count_ - 1) / p_.out_width - top + 1;
@@ -245,8 +246,8 @@ class PlaneRunner {
     const std::span pieces(pieces_ + piece, pieces_ + end);
     const std::span offsets(offsets_, static_cast<size_t>(p_.kernel_points()));
     // A long vector for a short piece would be stored over two lines of the cache.
-    const auto gather = p_.out_width <= kVectorFloats / 2 ? gather_pieces<HalfVector>
-                                                          : gather_pieces<FloatVector>;
+    const auto gather =
+        p_.out_width <= kVectorFloats / 2 ? gather_pieces<HalfVector> : gather_pieces<FloatVector>;
     for (int64_t c = 0; c < channels; ++c) {
       gather(pieces, strip_floats_ + c * plane_floats_, offsets, width, panel);
       panel += p_.kernel_points() * width;
@@ -263,9 +264,9 @@ class PlaneRunner {
   Strip strip_{};
   Shifts shifts_;
   int64_t plane_floats_ = 0;  // Of the strip or the shifts.
-  int64_t channels_ = 0;  // At hand.
+  int64_t channels_ = 0;      // At hand.
   bool reads_strip_ = false;
-  bool has_shifts_ = false;  // In the strip's place.
+  bool has_shifts_ = false;                      // In the strip's place.
   int32_t places_[kPlaneBlock / kVectorFloats];  // In the strip, of each vector.
   int64_t piece_count_ = 0;
   Piece pieces_[kPlaneBlock];

@@ -41,7 +41,8 @@ struct Strip {
   }
 };
 
-// Of every stride-th column of the planes from `first` on, which may be negative: `columns` of them.
+// Of every stride-th column of the planes from `first` on, which may be negative: `columns` of
+// them.
 inline Strip::Phase phase_from(const PlanePart& p, int64_t first, int64_t columns) {
   const int64_t stride = p.stride_x;
   const int64_t outside = first < 0 ? (-first + stride - 1) / stride : 0;
