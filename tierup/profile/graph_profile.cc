@@ -73,6 +73,7 @@ void ValueProfile::record_tensor(const TensorImpl& tensor) {
   agree(dtype, std::optional<ScalarType>(tensor.dtype), first);
   agree(order, std::optional<MemoryOrder>(memory_order_of(tensor)), first);
   agree(requires_grad, std::optional<bool>(tensor.requires_grad), first);
+  agree(strides, tensor.contiguous ? std::nullopt : std::optional(tensor.strides), first);
   const size_t seen_rank = tensor.sizes.size();
   agree(rank, std::optional<size_t>(seen_rank), first);
   if (!rank) {
@@ -96,6 +97,7 @@ void ValueProfile::merge(const ValueProfile& run) {
   agree(dtype, run.dtype, first);
   agree(order, run.order, first);
   agree(requires_grad, run.requires_grad, first);
+  agree(strides, run.strides, first);
   agree(rank, run.rank, first);
   if (first) {
     dims = run.dims;
@@ -121,12 +123,18 @@ TensorFacts ValueProfile::facts() const {
   for (const DimHistory& dim : dims) {
     facts.sizes->push_back(dim.varied ? Dim{} : Dim{Dim::Kind::kStatic, dim.last});
   }
+  if (strides && strides->size() == *rank) {
+    facts.strides.emplace();
+    for (const int64_t stride : *strides)
+      facts.strides->push_back(Dim{Dim::Kind::kStatic, stride});
+  }
   return facts;
 }
 
 TypePtr ValueProfile::type(bool is_static) const {
   if (kind != Kind::kTensor) return nullptr;
   TensorFacts guarded = facts();
+  guarded.strides.reset();
   if (guarded.sizes) {
     for (size_t d = 0; d < dims.size(); ++d)
       (*guarded.sizes)[d] = is_static ? Dim{Dim::Kind::kStatic, dims[d].last} : Dim{};

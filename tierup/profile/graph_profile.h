@@ -39,6 +39,8 @@ struct ValueProfile {
   std::optional<MemoryOrder> order;
   std::optional<bool> requires_grad;
   std::vector<DimHistory> dims;  // While the rank is known.
+  // While sightings agree in them, of tensors that are not contiguous.
+  std::optional<IntVector> strides;
   // Of a bool: its value while it never varied (the branches it decides can be dropped).
   std::optional<bool> truth;
 
@@ -49,7 +51,8 @@ struct ValueProfile {
   // What a guard over this profile checks, as a type: exact sizes if `is_static`, else the rank
   // alone; null if it was no tensor. That two dimensions were equal is no part of it.
   TypePtr type(bool is_static) const;
-  // All that was seen of a tensor: sizes that never varied are static.
+  // All that was seen of a tensor: sizes that never varied are static, strides are there where
+  // they are not those of a contiguous tensor.
   TensorFacts facts() const;
 
  private:

@@ -214,7 +214,7 @@ bool PlanTrial::judge(SizedTrial& entry) const {
     }
   }
   if (fewest < kFewestSamples && best_median < kLongCall) return false;
-  const bool is_long = fewest >= kApartSamples && fewest * best_median > kMostTime;
+  const bool is_long = fewest >= kFewestSamples && fewest * best_median > kMostTime;
   if (fewest < kMostSamples && !is_long) {
     const double apart = fewest < kApartSamples ? kFarApart : 1;
     const uint32_t left_out = fewest < kQuartileSamples ? 0 : fewest / 4;

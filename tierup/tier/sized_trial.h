@@ -23,7 +23,8 @@ struct SizedTrial {
     void clear() { count.store(0, std::memory_order_relaxed); }
     uint32_t size() const { return std::min(count.load(), kMostSamples); }
     std::array<int64_t, kMostSamples> sorted() const;  // The first size() are samples.
-    int64_t median() const { return sorted()[size() / 2]; }
+    // Of two the lower: what disturbs a call makes it longer.
+    int64_t median() const { return sorted()[size() == 0 ? 0 : (size() - 1) / 2]; }
   };
 
   std::atomic<uint8_t> verdict{kOpen};  // Or a PlanTrial::Contender.

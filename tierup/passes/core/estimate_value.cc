@@ -23,7 +23,10 @@ std::optional<IValue> estimate(PassContext& context, const Value* value, int dep
 std::optional<IValue> tensor_like(const TensorFacts& facts) {
   const std::optional<IntVector> sizes = static_sizes(facts.sizes);
   if (!facts.dtype || !sizes || numel_of(*sizes) > kMostElements) return std::nullopt;
-  return IValue(Tensor::empty(*sizes, *facts.dtype));
+  const std::optional<IntVector> strides = static_sizes(facts.strides);
+  if (!strides || strides->size() != sizes->size())
+    return IValue(Tensor::empty(*sizes, *facts.dtype));
+  return IValue(Tensor::empty_strided(*sizes, *strides, *facts.dtype));
 }
 
 std::optional<std::vector<IValue>> estimate_all(PassContext& context,
@@ -69,10 +72,12 @@ std::optional<IValue> estimate(PassContext& context, const Value* value, int dep
   if (depth > kDeepest) return std::nullopt;
   const bool is_tensor = value->type()->is(TypeKind::kTensor);
   if (is_tensor && !is_small_number(context, value)) {
-    const TensorFacts& known = value->type()->facts();
-    if (auto tensor = tensor_like(known)) return tensor;
-    const TensorFacts* hint = context.hints().find(value);
-    return hint == nullptr ? std::nullopt : tensor_like(*hint);
+    TensorFacts facts = value->type()->facts();
+    if (const TensorFacts* hint = context.hints().find(value)) {
+      if (!static_sizes(facts.sizes) || !facts.dtype) facts = *hint;
+      if (!facts.strides && facts.sizes == hint->sizes) facts.strides = hint->strides;
+    }
+    return tensor_like(facts);
   }
   const Node* node = value->node();
   if (node == nullptr) return std::nullopt;
