@@ -19,6 +19,8 @@ constexpr uint8_t kOpen = SizedTrial::kOpen;
 // Turns of the standard contender that warm up: the first call of new sizes, the one whose memory
 // is recorded, and the first in its arena.
 constexpr uint32_t kWarmTurns = 3;
+// Of long calls the last of these counts: what fresh memory takes is a small part of them.
+constexpr uint32_t kWarmTurnsOfLongCalls = 2;
 // A short call finds the other contender's data in the caches, a second one its own. Reading what
 // a core has to itself in caches again takes less than a tenth of a call as long as this, of
 // whichever contender.
@@ -112,13 +114,15 @@ PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled) {
   if (verdict != kOpen) return look_again(*entry, static_cast<Contender>(verdict));
   if (!is_settled) return turn;
   const uint32_t number = entry->turns.fetch_add(1, std::memory_order_relaxed);
-  if (number >= kWarmTurns) {
-    const uint32_t row = entry->warm_time.load(std::memory_order_relaxed) < kLongCall ? kRow : 1;
-    const uint32_t tried = number - kWarmTurns;
+  const bool are_long = entry->warm_time.load(std::memory_order_relaxed) >= kLongCall;
+  const uint32_t warm_turns = are_long ? kWarmTurnsOfLongCalls : kWarmTurns;
+  if (number >= warm_turns) {
+    const uint32_t row = are_long ? 1 : kRow;
+    const uint32_t tried = number - warm_turns + entry->ahead.load(std::memory_order_relaxed);
     turn.contender_ = nth_offered(tried / row % offered_count());
     if (tried % row + 1 < row) return turn;
   }
-  turn.is_warming_ = number < kWarmTurns;
+  turn.is_warming_ = number < warm_turns;
   turn.start(*entry);
   return turn;
 }
@@ -190,6 +194,7 @@ void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t ti
   if (entry.upsets.fetch_add(1, std::memory_order_relaxed) + 1 < kUpsetsToReopen) return;
   for (Samples& samples : entry.samples) samples.clear();
   entry.upsets.store(0, std::memory_order_relaxed);
+  entry.ahead.store(0, std::memory_order_relaxed);
   entry.turns.store(kWarmTurns, std::memory_order_relaxed);
   entry.verdict.store(kOpen, std::memory_order_release);
 }
@@ -256,6 +261,14 @@ std::vector<SizedPlan*> PlanTrial::tried() const {
     return sized->trial.turns.load() == 0 && sized->trial.verdict.load() == kOpen;
   });
   return entries;
+}
+
+void PlanTrial::note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took) {
+  if (took.count() < kLongCall || !is_offered(Contender::kTier0)) return;
+  SizedPlan* sized = sized_.at(signature);
+  if (sized == nullptr) return;
+  sized->trial.samples[static_cast<size_t>(Contender::kTier0)].add(took.count());
+  sized->trial.ahead.store(1);
 }
 
 void PlanTrial::take_verdicts(const PlanTrial& other) {

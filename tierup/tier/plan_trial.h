@@ -79,6 +79,9 @@ class PlanTrial {
   // under way, so that times say something.
   Turn begin(SizedPlan* sized, bool is_settled = true);
 
+  // What a call of tier 0 took before there was a plan, not the first of its sizes: one turn less
+  // where calls are long. Before the first begin().
+  void note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took);
   // What another trial of the same contenders found out, for the same plan over other weights.
   void take_verdicts(const PlanTrial& other);
 

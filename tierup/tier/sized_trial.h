@@ -30,6 +30,7 @@ struct SizedTrial {
   std::atomic<uint8_t> verdict{kOpen};  // Or a PlanTrial::Contender.
   std::atomic<uint32_t> turns{0};       // Since the trial was opened.
   std::atomic<int64_t> warm_time{0};    // Of the last call that warmed up.
+  std::atomic<uint32_t> ahead{0};       // Turns that tier 0 took before there was a plan.
   std::array<Samples, kContenders> samples;
   // After the verdict: calls since the last look at a loser, looks, how many calls lie between two,
   // the loser's last time, and how often in a row the loser was faster.

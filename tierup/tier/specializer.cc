@@ -287,6 +287,7 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   installed->policy = request.policy;
   installed->variant = request.variant;
   if (tries_plans(options)) installed->trial.offer(PlanTrial::Contender::kTier0);
+  if (request.call) installed->trial.note_earlier_call(request.call->signature, request.call->took);
   installed->guard =
       runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
   Specialization plain(request, options, cancelled, *installed);

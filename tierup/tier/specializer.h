@@ -23,6 +23,12 @@ struct SpecializeRequest {
   bool is_static = false;
   PlanVariant variant = PlanVariant::kFull;
   int threads = 0;  // That the callers' operators may use.
+  // What the last profiled call took, if one of the same sizes came before it.
+  struct Call {
+    SizedPlans::Signature signature = 0;
+    std::chrono::nanoseconds took{0};
+  };
+  std::optional<Call> call;
   // The same plan over other weights, if there is one: what was compared there, or told by turns,
   // is not again.
   const InstalledPlan* older = nullptr;

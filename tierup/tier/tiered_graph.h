@@ -165,6 +165,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> tier0_calls_{0};
   std::atomic<int64_t> tier0_nanoseconds_{0};  // Of the last profiled call.
+  std::atomic<SizedPlans::Signature> profiled_sizes_{0};
+  std::atomic<bool> came_twice_{false};  // Those sizes, one after the other.
   std::atomic<uint64_t> checked_calls_{0};
   std::atomic<uint32_t> failed_jobs_{0};
   std::atomic<uint64_t> calls_to_check_{0};  // Of specialised plans, since the last checked one.
