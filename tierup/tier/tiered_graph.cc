@@ -209,12 +209,12 @@ const runtime::ProfileLayout& TieredGraph::layout() {
 
 IValue TieredGraph::run_profiled(const Call& call, uint64_t installs) {
   runtime::RunProfiler profiler(layout(), call.args);
+  const SizedPlans::Signature signature = SizedPlans::signature_of(call.args);  // A run takes them.
   const auto begin = CompileQueue::Clock::now();
   IValue result =
       program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
   tier0_nanoseconds_.store((CompileQueue::Clock::now() - begin) / std::chrono::nanoseconds(1),
                            std::memory_order_relaxed);
-  const SizedPlans::Signature signature = SizedPlans::signature_of(call.args);
   came_twice_.store(profiled_sizes_.exchange(signature) == signature);
   guarded([&] { record(profiler.take(), call.context.policy, installs); });
   return result;
