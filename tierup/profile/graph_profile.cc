@@ -125,8 +125,7 @@ TensorFacts ValueProfile::facts() const {
   }
   if (strides && strides->size() == *rank) {
     facts.strides.emplace();
-    for (const int64_t stride : *strides)
-      facts.strides->push_back(Dim{Dim::Kind::kStatic, stride});
+    for (const int64_t stride : *strides) facts.strides->push_back(Dim{Dim::Kind::kStatic, stride});
   }
   return facts;
 }

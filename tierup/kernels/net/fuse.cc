@@ -5,6 +5,7 @@
 // (a summand) has been computed. Views between such a pair are moved behind: for element-wise
 // work f, f(view(x)) = view(f(x)), with a summand viewed the other way round.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <deque>
 
@@ -197,16 +198,35 @@ class Fuser {
     const auto channels = static_cast<int64_t>(factors.size());
     const bool is_last = layer.kind == LayerKind::kGemm;  // The weight's channel; else the first.
     const int64_t each = std::max<int64_t>(weight.numel() / channels, 1);
-    const int64_t channel_stride = is_last ? 1 : each;
-    const int64_t stride = is_last ? channels : 1;
-    for (int64_t channel = 0; channel < channels; ++channel) {
-      const float factor = factors[static_cast<size_t>(channel)].alpha;
-      const float* number = numbers + channel * channel_stride;
-      for (int64_t i = 0; i < each; ++i, number += stride) {
-        if (factor != 0 && std::isnormal(*number) && !std::isnormal(*number * factor)) return false;
+    std::vector<float> factor;
+    for (const Activation& one : factors) factor.push_back(one.alpha);
+    // Rows without a branch: a net has millions of weights.
+    const int64_t rows = is_last ? each : channels;
+    const int64_t row = is_last ? channels : each;
+    for (int64_t r = 0; r < rows; ++r, numbers += row) {
+      uint32_t lost = 0;
+      if (is_last) {
+#pragma omp simd reduction(| : lost)
+        for (int64_t i = 0; i < row; ++i)
+          lost |= is_lost(numbers[i], factor[static_cast<size_t>(i)]);
+      } else {
+        const float one = factor[static_cast<size_t>(r)];
+#pragma omp simd reduction(| : lost)
+        for (int64_t i = 0; i < row; ++i) lost |= is_lost(numbers[i], one);
       }
+      if (lost != 0) return false;
     }
     return true;
+  }
+  // 1 or 0.
+  static uint32_t is_lost(float number, float factor) {
+    return static_cast<uint32_t>(factor != 0) & is_normal(number) &
+           (is_normal(number * factor) ^ 1U);
+  }
+  static uint32_t is_normal(float number) {
+    constexpr uint32_t kMost = 0xff;
+    const uint32_t exponent = std::bit_cast<uint32_t>(number) >> 23U & kMost;
+    return static_cast<uint32_t>(exponent != 0) & static_cast<uint32_t>(exponent != kMost);
   }
 
   static bool may_take_factors(const Layer& p, const Layer& affine) {
