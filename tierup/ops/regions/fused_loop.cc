@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "tierup/kernels/memory/memory_reuse.h"
 #include "tierup/ops/regions/block_run.h"
@@ -193,9 +194,26 @@ Tensor FusedLoop::reuse_input(ScalarType dtype) {
   return {};
 }
 
+// Whether the dimensions of each input lie in their order: so do those of all results then, be they
+// broadcast or not. A dimension of one place has no order.
+bool FusedLoop::lies_in_order() const {
+  if (std::ranges::any_of(shape_, [](int64_t size) { return size <= 1; })) return false;
+  return std::ranges::all_of(inputs_, [](const Tensor& input) {
+    if (!input.defined()) return true;
+    int64_t outer = std::numeric_limits<int64_t>::max();
+    for (size_t d = 0; d < input.sizes().size(); ++d) {
+      const int64_t stride = input.strides()[d];
+      if (input.sizes()[d] == 1 || stride == 0) continue;
+      if (stride >= outer) return false;
+      outer = stride;
+    }
+    return true;
+  });
+}
+
 void FusedLoop::make_outputs() {
   std::vector<IntVector> strides;
-  if (!all_plain_ || viewed_) strides = output_strides();
+  if (viewed_ || !(all_plain_ || lies_in_order())) strides = output_strides();
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const ScalarType dtype = kernel_.members[program_.outputs[i]].dtype;
     const bool is_plain = strides.empty() || same_sizes(strides[i], contiguous_strides(shape_));

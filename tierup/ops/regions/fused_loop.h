@@ -42,6 +42,7 @@ class FusedLoop {
   void make_outputs();
   Tensor reuse_input(ScalarType dtype);
   std::vector<IntVector> output_strides() const;
+  bool lies_in_order() const;
 
   const CompiledGroup& kernel_;
   const GroupProgram& program_;
