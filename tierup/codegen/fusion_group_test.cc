@@ -77,6 +77,11 @@ TEST_F(Group, runs_strided_inputs) {
   expect_compiled(every_other, numbers({40, 15}, 1), "every other column");
 }
 
+TEST_F(Group, gives_dimensions_of_one_place_tier_0s_strides) {
+  const Tensor column = numbers({40, 30}).as_view(IntVector{40, 1}, IntVector{2, 90}, 0);
+  expect_compiled(column, column, "a stride that no element needs");
+}
+
 TEST_F(Group, leaves_other_dtypes_to_the_twin) {
   const uint64_t before = group_->twin_runs();
   expect_twin(numbers({4}, -3, ScalarType::kDouble), numbers({4}), "double");
