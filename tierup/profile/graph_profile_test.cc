@@ -101,6 +101,16 @@ TEST_P(TwoSightings, OfOtherOrdersLeaveTheOrderOpen) {
   EXPECT_EQ(GetParam()(transposed(), transposed()).order, MemoryOrder::kStrided);
 }
 
+TEST_P(TwoSightings, OfEqualStridesKeepThemWhereTheyAreNotContiguous) {
+  EXPECT_FALSE(GetParam()(tensor({2, 4}), tensor({2, 4})).facts().strides.has_value());
+  EXPECT_FALSE(GetParam()(tensor({2, 4}), transposed()).facts().strides.has_value());
+  const std::optional<std::vector<Dim>> seen =
+      GetParam()(transposed(), transposed()).facts().strides;
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ((*seen)[0], (Dim{Dim::Kind::kStatic, transposed().to_tensor().strides()[0]}));
+  EXPECT_EQ((*seen)[1], (Dim{Dim::Kind::kStatic, transposed().to_tensor().strides()[1]}));
+}
+
 TEST_P(TwoSightings, OfOtherGradientsLeaveRequiresGradOpen) {
   EXPECT_EQ(GetParam()(with_grad(true), with_grad(true)).requires_grad, true);
   const ValueProfile value = GetParam()(with_grad(true), with_grad(false));
