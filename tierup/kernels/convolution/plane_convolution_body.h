@@ -94,10 +94,15 @@ class PlaneRunner {
     const int64_t left = rows == 1 ? first_ % p_.out_width : 0;
     const int64_t columns = rows == 1 ? count_ : p_.out_width;
     const bool are_whole = first_ % kVectorFloats == 0 && p_.out_width % kVectorFloats == 0;
-    reads_strip_ = may_read_strip() && (are_whole || p_.kernel_width <= Shifts::kMost);
-    has_shifts_ = reads_strip_ && !are_whole;
-    if (has_shifts_) {
+    strip_ = strip_of(p_, top, rows, left, columns);
+    has_shifts_ = false;
+    if (may_read_strip() && !are_whole && p_.kernel_width <= Shifts::kMost) {
       shifts_ = Shifts(p_, top, rows, left, columns);
+      // Windows that reach over many rows fill shifts with what few points read.
+      has_shifts_ = shifts_.plane(p_) <= strip_.plane() + p_.kernel_points() * count_;
+    }
+    reads_strip_ = has_shifts_ || (may_read_strip() && are_whole);
+    if (has_shifts_) {
       shifts_.offsets(p_, offsets_);
       plane_floats_ = shifts_.plane(p_);
       const int64_t first = first_ - top * p_.out_width - left;
@@ -105,7 +110,6 @@ class PlaneRunner {
         places_[v] = static_cast<int32_t>(first + v * kVectorFloats);
       return;
     }
-    strip_ = strip_of(p_, top, rows, left, columns);
     strip_.offsets(p_, offsets_);
     plane_floats_ = strip_.plane();
     if (!reads_strip_) return find_pieces();
