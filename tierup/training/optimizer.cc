@@ -231,10 +231,8 @@ kernels::StepNumbers Optimizer::numbers(Entry& entry, double gradient_factor) co
       n.nesterov = s.nesterov;
       break;
     case kernels::StepRule::kAdam:
-      // m / (sqrt(v) / root + eps) = root m / (sqrt(v) + root eps): one division less of each
-      // number.
-      n.rate = -(s.lr / correction1) * std::sqrt(correction2);
-      n.eps = s.eps * std::sqrt(correction2);
+      n.rate = -(s.lr / correction1);
+      n.root_divisor = std::pow(correction2, 0.5);
       n.amsgrad = s.amsgrad;
       break;
     case kernels::StepRule::kRmsprop:

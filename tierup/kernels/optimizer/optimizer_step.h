@@ -38,7 +38,7 @@ struct StepNumbers {
   double beta1 = 0;            // Of m.
   double beta2 = 0;            // Of v; alpha of RMSprop, rho of Adadelta.
   double eps = 0;
-  double root_divisor = 1;     // NAdam: of v.
+  double root_divisor = 1;     // Adam: of sqrt(v). NAdam: of v.
   bool amsgrad = false;        // Adam.
   bool centered = false;       // RMSprop.
   double mean_divisor = 1;     // RAdam: of m.

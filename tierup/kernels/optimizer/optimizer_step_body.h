@@ -93,7 +93,8 @@ struct Adam {
     m = lerp(m, e.g, l.rest1, 1 - n.beta1);
     v = add_square(v * l.beta2, e.g, l.rest2);
     if (n.amsgrad) e.s[2] = larger(e.s[2], v);
-    e.p = e.p + l.rate * m / (sqrt(n.amsgrad ? e.s[2] : v) + l.eps);
+    const Vec<T> root = sqrt(n.amsgrad ? e.s[2] : v) / l.root_divisor + l.eps;
+    e.p = e.p + l.rate * m / root;
   }
 };
 
