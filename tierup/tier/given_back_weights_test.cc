@@ -14,13 +14,6 @@
 namespace tierup::tier {
 namespace {
 
-constexpr const char* kTwoProducts = R"(graph @main(%x : Tensor, %w : Tensor) {
-  %none : NoneType = prim::Constant[value=None]()
-  %a : Tensor = aten::linear(%x, %w, %none)
-  %b : Tensor = aten::relu(%a)
-  %c : Tensor = aten::linear(%b, %w, %none)
-  return (%c)
-})";
 constexpr int64_t kSide = 2048;
 constexpr size_t kBytes = kSide * kSide * sizeof(float);
 

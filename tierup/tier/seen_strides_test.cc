@@ -5,13 +5,6 @@
 namespace tierup::tier {
 namespace {
 
-constexpr const char* kProducts = R"(graph @main(%x : Tensor, %w : Tensor) {
-  %none : NoneType = prim::Constant[value=None]()
-  %a : Tensor = aten::linear(%x, %w, %none)
-  %b : Tensor = aten::relu(%a)
-  %c : Tensor = aten::linear(%b, %w, %none)
-  return (%c)
-})";
 constexpr int64_t kSide = 64;
 
 class SeenStrides : public TieredGraphFixture {
@@ -19,7 +12,7 @@ class SeenStrides : public TieredGraphFixture {
   // Calls of the net that its operators answered, of four after the job.
   uint64_t twin_calls(const Tensor& x) {
     const IValue weight = filled({kSide, kSide}, 0.5);
-    make("compile=background,profiled_runs=2,plan_trial=off", kProducts, weight);
+    make("compile=background,profiled_runs=2,plan_trial=off", kTwoProducts, weight);
     for (int i = 0; i < 2; ++i) call({x, weight});
     tiers_->wait_for_jobs();
     for (int i = 0; i < 4; ++i) call({x, weight});

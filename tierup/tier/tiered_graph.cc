@@ -213,10 +213,12 @@ IValue TieredGraph::run_profiled(const Call& call, uint64_t installs) {
   const auto begin = CompileQueue::Clock::now();
   IValue result =
       program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
-  tier0_nanoseconds_.store((CompileQueue::Clock::now() - begin) / std::chrono::nanoseconds(1),
-                           std::memory_order_relaxed);
-  came_twice_.store(profiled_sizes_.exchange(signature) == signature);
-  guarded([&] { record(profiler.take(), call.context.policy, installs); });
+  const std::chrono::nanoseconds took = CompileQueue::Clock::now() - begin;
+  tier0_nanoseconds_.store(took.count(), std::memory_order_relaxed);
+  guarded([&] {
+    record(profiler.take(), call.context.policy, installs,
+           SpecializeRequest::Call{.signature = signature, .took = took});
+  });
   return result;
 }
 
@@ -253,7 +255,7 @@ bool TieredGraph::wants_profile(PlanTable::Lookup& lookup) {
 }
 
 void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& policy,
-                         uint64_t installs) {
+                         uint64_t installs, std::optional<SpecializeRequest::Call> call) {
   std::optional<SpecializeRequest> request;
   uint64_t generation = 0;
   {
@@ -261,9 +263,12 @@ void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& po
     if (pinned_.load() || job_pending_.load() || installs != installs_.load()) return;
     if (!profile_) profile_.emplace();
     profile_->merge(run);
+    const bool came_twice = call && profiled_sizes_ == call->signature;
+    if (call) profiled_sizes_ = call->signature;
     if (profile_->run_count() < options_.profiled_runs) return;
     request = next_request(policy);
     if (!request) return;
+    if (came_twice) request->call = call;
     generation = generation_;
     job_pending_.store(true);
     reason_ = Reason::kJobQueued;
@@ -292,10 +297,6 @@ std::optional<SpecializeRequest> TieredGraph::next_request(const ops::Policy& po
   }
   SpecializeRequest request = request_for(*profile_, policy);
   request.is_static = next_is_static();
-  if (came_twice_.load()) {
-    request.call = {.signature = profiled_sizes_.load(),
-                    .took = std::chrono::nanoseconds(tier0_nanoseconds_.load())};
-  }
   return request;
 }
 

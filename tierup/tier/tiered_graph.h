@@ -131,7 +131,9 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   const runtime::ProfileLayout& layout();
   // `installs`: their count when the run began. A run that began before a plan came was profiled
   // for that one and is no reason for another.
-  void record(const profile::GraphProfile& run, const ops::Policy& policy, uint64_t installs);
+  // `call` tells of the run itself; nothing where it was a rehearsal.
+  void record(const profile::GraphProfile& run, const ops::Policy& policy, uint64_t installs,
+              std::optional<SpecializeRequest::Call> call = std::nullopt);
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
   SpecializeRequest request_for(const profile::GraphProfile& profile, const ops::Policy& policy);
   // What becomes of the graph if the plan cannot be made: tier 0 for good, or another try once it
@@ -165,8 +167,6 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> tier0_calls_{0};
   std::atomic<int64_t> tier0_nanoseconds_{0};  // Of the last profiled call.
-  std::atomic<SizedPlans::Signature> profiled_sizes_{0};
-  std::atomic<bool> came_twice_{false};  // Those sizes, one after the other.
   std::atomic<uint64_t> checked_calls_{0};
   std::atomic<uint32_t> failed_jobs_{0};
   std::atomic<uint64_t> calls_to_check_{0};  // Of specialised plans, since the last checked one.
@@ -191,6 +191,7 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
 
   mutable std::mutex mutex_;  // Guards what follows; held for microseconds, never by a job at work.
   std::optional<profile::GraphProfile> profile_;
+  std::optional<SizedPlans::Signature> profiled_sizes_;  // Of the last profiled call.
   std::string profile_text_;  // Of the last specialisation, until its release.
   uint32_t made_ = 0;         // Variants of a plan do not count: they spend no budget.
   uint32_t serials_ = 0;      // Of plans; variants do.

@@ -39,6 +39,15 @@ inline constexpr const char* kChain = R"(graph @main(%a : Tensor, %b : Tensor) {
   return (%r)
 })";
 
+// Two products with one weight, which a net takes.
+inline constexpr const char* kTwoProducts = R"(graph @main(%x : Tensor, %w : Tensor) {
+  %none : NoneType = prim::Constant[value=None]()
+  %a : Tensor = aten::linear(%x, %w, %none)
+  %b : Tensor = aten::relu(%a)
+  %c : Tensor = aten::linear(%b, %w, %none)
+  return (%c)
+})";
+
 inline IValue filled(IntVector sizes, double value, ScalarType dtype = ScalarType::kFloat) {
   Tensor tensor = Tensor::empty(std::move(sizes), dtype);
   kernels::fill_(tensor, Scalar(value));

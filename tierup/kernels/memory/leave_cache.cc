@@ -23,7 +23,7 @@ bool has_clflushopt() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kClflushopt) != 0;
 }
 
-// Lines in any order, which takes a tenth of the time.
+// Lines in any order: none waits for the one before.
 [[gnu::target("clflushopt")]] void flush_unordered(const char* data, size_t bytes) {
   for (size_t i = 0; i < bytes; i += kLine) _mm_clflushopt(const_cast<char*>(data + i));
 }

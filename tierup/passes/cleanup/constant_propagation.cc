@@ -9,6 +9,7 @@
 #include "tierup/ops/table/op.h"
 #include "tierup/passes/cleanup/inline_branch.h"
 #include "tierup/passes/cleanup/lower_tuples.h"
+#include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
@@ -144,24 +145,11 @@ class ConstantPropagation {
     if (!std::all_of(node->outputs().begin(), node->outputs().end(), fits)) return false;
     auto arguments = constant_inputs(*node);
     if (!arguments || gets_long(op.schema(), *arguments)) return false;
-    std::vector<IValue> results(node->outputs().size());
-    if (!evaluate(op, *arguments, results)) return false;
-    if (!std::all_of(results.begin(), results.end(), is_foldable)) return false;
-    return replace(node, results);
-  }
-
-  // Whether the kernel gave results; an operator that raises is to raise in the run.
-  bool evaluate(const ops::Op& op, std::vector<IValue>& arguments, std::vector<IValue>& results) {
-    if (ops::find_missing_tensor(op.schema(), arguments)) return false;  // To raise in the run.
-    ops::RunContext run;
-    ops::OpCall call{.args = arguments, .results = results, .context = run};
-    try {
-      op.kernel()(call);
-    } catch (const Error&) {
-      context_.count("raised");
-      return false;
-    }
-    return true;
+    if (ops::find_missing_tensor(op.schema(), *arguments)) return false;  // To raise in the run.
+    const auto results = run_operator(op, *arguments, node->outputs().size());
+    if (!results) context_.count("raised");
+    if (!results || !std::all_of(results->begin(), results->end(), is_foldable)) return false;
+    return replace(node, *results);
   }
 
   bool fold_construct(Node* node) {

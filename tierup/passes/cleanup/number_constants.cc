@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "tierup/analysis/effects.h"
+#include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
@@ -148,14 +149,9 @@ class NumberTensors {
       if (constant == nullptr || !is_number(input, *constant)) return false;
       arguments.push_back(*constant);
     }
-    IValue result;
-    ops::RunContext run;
-    ops::OpCall call{.args = arguments, .results = {&result, 1}, .context = run};
-    try {
-      op.kernel()(call);
-    } catch (const Error&) {
-      return false;  // To raise in the run.
-    }
+    auto results = run_operator(op, arguments, 1);
+    if (!results) return false;
+    IValue& result = results->front();
     if (result.is_tensor() ? result.to_tensor().dim() != 0 : !is_plain(result)) return false;
     editor_.set_insert_before(node);
     editor_.set_range(node->range());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tierup/ops/table/missing_tensor.h"
+#include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
@@ -41,7 +42,7 @@ std::optional<std::vector<IValue>> estimate_all(PassContext& context,
 }
 
 // Numbers from operators that read sizes or compute with numbers.
-std::optional<IValue> run_operator(PassContext& context, const Value* value, int depth) {
+std::optional<IValue> number_from_operator(PassContext& context, const Value* value, int depth) {
   const Node& node = *value->node();
   const ops::Op& op = ops::op_of(*node.op());
   if (op.kernel() == nullptr || (analysis::effects_of(node) & ~ir::kMayRaise) != 0 ||
@@ -49,15 +50,8 @@ std::optional<IValue> run_operator(PassContext& context, const Value* value, int
     return std::nullopt;
   auto arguments = estimate_all(context, node.inputs(), depth + 1);
   if (!arguments || ops::find_missing_tensor(op.schema(), *arguments)) return std::nullopt;
-  std::vector<IValue> results(node.outputs().size());
-  ops::RunContext run;
-  ops::OpCall call{.args = *arguments, .results = results, .context = run};
-  try {
-    op.kernel()(call);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  return results[value->index()];
+  const auto results = run_operator(op, *arguments, node.outputs().size());
+  return results ? std::optional((*results)[value->index()]) : std::nullopt;
 }
 
 // A tensor of one number that stands for it: NumToTensor, and arithmetic with such.
@@ -81,7 +75,7 @@ std::optional<IValue> estimate(PassContext& context, const Value* value, int dep
   }
   const Node* node = value->node();
   if (node == nullptr) return std::nullopt;
-  if (node->is(NodeKind::kOp)) return run_operator(context, value, depth);
+  if (node->is(NodeKind::kOp)) return number_from_operator(context, value, depth);
   if (!node->is(NodeKind::kListConstruct)) return std::nullopt;
   auto items = estimate_all(context, node->inputs(), depth + 1);
   if (!items) return std::nullopt;

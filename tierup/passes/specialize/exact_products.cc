@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "tierup/base/error.h"
+#include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 #include "tierup/tensor/tensor.h"
 
@@ -52,18 +52,10 @@ std::optional<Operands> operands_of(const ir::Node& product) {
 // Nothing if the operator raises.
 std::optional<Tensor> run(const ir::Node& product, const Tensor& rows,
                           const std::vector<IValue>& others) {
-  const ops::Op& op = ops::op_of(*product.op());
   std::vector<IValue> arguments{IValue(rows)};
   arguments.insert(arguments.end(), others.begin(), others.end());
-  std::vector<IValue> results(1);
-  ops::RunContext context;
-  ops::OpCall call{.args = arguments, .results = results, .context = context};
-  try {
-    op.kernel()(call);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  return results[0].to_tensor();
+  const auto results = run_operator(ops::op_of(*product.op()), arguments, 1);
+  return results ? std::optional(results->front().to_tensor()) : std::nullopt;
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) {

@@ -1,5 +1,6 @@
 #include "tierup/passes/specialize/lay_out_matrices.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tierup/passes/core/value_queries.h"
@@ -38,22 +39,21 @@ class Layouter {
 
  private:
   void find(const Block& block) {
-    const size_t begin = matrices_.size();
     for (Node* node : block.nodes()) {
       for (const Block* inner : node->blocks()) find(*inner);
-      if (is_taken(*node)) add(*node, begin);
+      if (is_taken(*node)) add(*node);
     }
   }
 
-  void add(Node& product, size_t begin) {
-    for (size_t i = begin; i < matrices_.size(); ++i) {
-      if (matrices_[i].weight == product.input(1) &&
-          matrices_[i].products[0]->owner() == product.owner()) {
-        matrices_[i].products.push_back(&product);
-        return;
-      }
+  void add(Node& product) {
+    const auto known = std::ranges::find_if(matrices_, [&](const Matrix& matrix) {
+      return matrix.weight == product.input(1) && matrix.products[0]->owner() == product.owner();
+    });
+    if (known != matrices_.end()) {
+      known->products.push_back(&product);
+    } else {
+      matrices_.push_back({product.input(1), {&product}});
     }
-    matrices_.push_back({product.input(1), {&product}});
   }
 
   bool is_taken(const Node& node) const {

@@ -1,0 +1,16 @@
+// An operator run in a pass, on constants or stand-ins.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tierup/ops/table/op.h"
+
+namespace tierup::passes {
+
+// Its results; nothing if it raises, which is left to the run. The operator must have a kernel, and
+// no effects. `arguments` may be consumed.
+std::optional<std::vector<IValue>> run_operator(const ops::Op& op, std::vector<IValue>& arguments,
+                                                size_t result_count);
+
+}  // namespace tierup::passes
