@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tierup/base/mixed_numbers.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/ops/regions/neural_net.h"
 #include "tierup/ops/regions/same_program.h"
@@ -26,15 +27,11 @@ IValue synthetic_input(const IValue& like, uint32_t seed) {
       original.is_non_overlapping_and_dense()
           ? Tensor::empty_strided(original.sizes(), original.strides(), given->dtype)
           : Tensor::empty(original.sizes(), given->dtype);
-  uint32_t state = seed * 2654435761U + 1;
-  const auto next = [&] {
-    state = state * 1664525U + 1013904223U;
-    return static_cast<float>(state >> 8) / 8388608.0F - 1.0F;
-  };
   if (given->dtype == ScalarType::kFloat) {
     auto* numbers = result.data<float>();
     const int64_t count = result.numel();
-    for (int64_t i = 0; i < count; ++i) numbers[i] = 1.7F * next();
+    MixedNumbers mixed(seed);
+    for (int64_t i = 0; i < count; ++i) numbers[i] = 1.7F * mixed.next();
   } else {
     std::fill_n(static_cast<char*>(result.raw()), result.bytes(), '\1');
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "tierup/base/mixed_numbers.h"
 #include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 #include "tierup/tensor/tensor.h"
@@ -14,10 +15,8 @@ namespace {
 Tensor mixed_numbers(const IntVector& sizes, uint32_t seed) {
   const Tensor result = Tensor::empty(sizes, ScalarType::kFloat);
   auto* numbers = result.data<float>();
-  for (int64_t i = 0, count = result.numel(); i < count; ++i) {
-    seed = seed * 1664525U + 1013904223U;
-    numbers[i] = static_cast<float>(seed >> 8U) / 8388608.0F - 1.0F;
-  }
+  MixedNumbers mixed(seed);
+  for (int64_t i = 0, count = result.numel(); i < count; ++i) numbers[i] = mixed.next();
   return result;
 }
 
