@@ -31,9 +31,10 @@ set(TIERUP_THIRD_PARTY_frontend simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_api simdjson::simdjson)
 set(TIERUP_THIRD_PARTY_cases simdjson::simdjson)
 
-# What works once for each training program is compiled for size, which takes a third away. Front
-# ends are not: loading a model took up to a fifth longer.
-set(TIERUP_SMALL_SOURCES "/(ops/derivatives|autodiff)/")
+# Formulas of gradients, which mostly work once for each training program, are compiled for size,
+# which takes a third away. Front ends are not: loading a model took up to a fifth longer; nor is
+# the tape, which every operator of a step goes through.
+set(TIERUP_SMALL_SOURCES "/ops/derivatives/")
 set(TIERUP_SMALL_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 
 function(tierup_isa_flags sources)

@@ -62,6 +62,9 @@ struct RecordedValue {
   std::unique_ptr<std::vector<RecordedValue>> elements;
   std::unique_ptr<Layout> layout;  // Of rows whose derivative reads it.
 
+  // Or the compiler fills all of it with zeros first.
+  RecordedValue() {}  // NOLINT(modernize-use-equals-default)
+
   // Sizes and dtype of a tensor, or of each of a list; anything else is a constant.
   void note(const IValue& value);
 };

@@ -10,9 +10,9 @@
 namespace tierup {
 namespace {
 
-constexpr size_t kStep = 32;  // Sizes are rounded up to a multiple of it.
-constexpr size_t kClasses = 16;
-constexpr uint32_t kMaxKept = 512;  // Blocks of one size and thread.
+constexpr size_t kStep = 32;                       // Sizes are rounded up to a multiple of it.
+constexpr size_t kClasses = 32;                    // Recorded calls are the largest.
+constexpr size_t kMaxKeptBytes = size_t{1} << 20;  // Of one size and thread.
 
 struct Block {
   Block* next;
@@ -29,6 +29,13 @@ constinit thread_local Lists lists{};
 
 size_t class_of(size_t bytes) { return (bytes + kStep - 1) / kStep - 1; }
 bool is_small(size_t bytes) { return !kBlocksAreMarked && bytes > 0 && bytes <= kStep * kClasses; }
+// Blocks of one size and thread.
+constexpr auto kMaxKept = [] {
+  std::array<uint32_t, kClasses> counts{};
+  for (size_t i = 0; i < kClasses; ++i) counts[i] = kMaxKeptBytes / ((i + 1) * kStep);
+  return counts;
+}();
+
 // What the heap is asked for.
 size_t block_bytes(size_t bytes) { return is_small(bytes) ? (class_of(bytes) + 1) * kStep : bytes; }
 
@@ -69,7 +76,8 @@ void* allocate_object(size_t bytes) {
 }
 
 void free_object(void* memory, size_t bytes) noexcept {
-  if (!is_small(bytes) || lists.ended || lists.count[class_of(bytes)] == kMaxKept) {
+  if (!is_small(bytes) || lists.ended ||
+      lists.count[class_of(bytes)] == kMaxKept[class_of(bytes)]) {
     give_to_heap(memory, block_bytes(bytes));
     return;
   }

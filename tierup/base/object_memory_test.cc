@@ -35,9 +35,9 @@ TEST(ObjectMemory, hands_out_what_was_freed_last) {
 
 TEST(ObjectMemory, takes_any_size) {
   std::vector<std::pair<void*, size_t>> blocks;
-  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{33}, size_t{512},
-                             size_t{513}, size_t{100000}}) {
-    for (int i = 0; i < 600; ++i) blocks.emplace_back(allocate_object(bytes), bytes);
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{33}, size_t{1024},
+                             size_t{1025}, size_t{100000}}) {
+    for (int i = 0; i < 1200; ++i) blocks.emplace_back(allocate_object(bytes), bytes);
   }
   for (const auto& [block, bytes] : blocks) std::memset(block, 2, bytes);
   for (const auto& [block, bytes] : blocks) free_object(block, bytes);

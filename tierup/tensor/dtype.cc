@@ -43,11 +43,26 @@ constexpr auto kRows = std::to_array<DTypeRow>({
     {ScalarType::kFloat8E8M0FNU, "float8_e8m0fnu", "Float8_e8m0fnu", "", 1},
 });
 
+constexpr size_t kCodes = 64;  // Codes are below.
+
+// The place of each code's row, or kRows.size().
+constexpr auto kPlaces = [] {
+  std::array<uint8_t, kCodes> places{};
+  places.fill(kRows.size());
+  for (size_t i = 0; i < kRows.size(); ++i) places[static_cast<size_t>(kRows[i].type)] = i;
+  return places;
+}();
+
+// Bytes by code; 0 where there is none.
+constexpr auto kBytes = [] {
+  std::array<uint8_t, kCodes> bytes{};
+  for (const DTypeRow& row : kRows) bytes[static_cast<size_t>(row.type)] = row.bytes;
+  return bytes;
+}();
+
 const DTypeRow* find_row(int64_t code) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const DTypeRow& r) {
-    return static_cast<int64_t>(r.type) == code;
-  });
-  return row == kRows.end() ? nullptr : &*row;
+  const size_t place = code >= 0 && code < int64_t{kCodes} ? kPlaces[code] : kRows.size();
+  return place == kRows.size() ? nullptr : &kRows[place];
 }
 
 const DTypeRow& row_of(ScalarType type) {
@@ -85,7 +100,12 @@ ScalarType promote_floating(ScalarType a, ScalarType b) {
 
 }  // namespace
 
-size_t item_size(ScalarType type) { return row_of(type).bytes; }
+size_t item_size(ScalarType type) {
+  const auto code = static_cast<uint8_t>(type);
+  if (code < kCodes && kBytes[code] != 0) [[likely]]
+    return kBytes[code];
+  return row_of(type).bytes;
+}
 std::string_view dtype_name(ScalarType type) { return row_of(type).name; }
 std::string_view scalar_type_name(ScalarType type) { return row_of(type).cpp_name; }
 
