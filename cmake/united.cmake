@@ -8,7 +8,7 @@
 option(TIERUP_UNITY "Compile several files at once: shortens a build from nothing" OFF)
 if(TIERUP_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Once more is inlined, GCC 12 takes the room inside of Boost's small vectors for their bounds.
-  add_compile_options(-Wno-array-bounds)
+  add_compile_options(-Wno-array-bounds -Wno-stringop-overread)
 endif()
 
 # Into the list VARIABLE: sources in the build folder, named by PREFIX, that stand for these.

@@ -47,6 +47,14 @@ struct PointwiseCall {
   Operands inputs() const { return {operands.data(), operands.size()}; }
 };
 
+// The description whose operands are those given, moved where they are given away.
+template <typename... Given>
+PointwiseCall describe_call(const PointwiseOp& op, Given&&... operands) {
+  PointwiseCall call{op, {}};
+  (call.operands.emplace_back(std::forward<Given>(operands)), ...);
+  return call;
+}
+
 // The dtype that the operator computes in (before f16 and bf16 become f32).
 ScalarType common_dtype(const PointwiseOp& op, Operands operands);
 // The broadcast of all tensors among the operands.

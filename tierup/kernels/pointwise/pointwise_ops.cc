@@ -33,10 +33,10 @@ bool is_one(const Scalar& number) {
   return number == Scalar(1.0) || number == Scalar(true) || number == Scalar(complex128(1));
 }
 
-PointwiseCall add_or_sub(Body plain, Body scaled, const Operand& self, const Operand& other,
+PointwiseCall add_or_sub(Body plain, Body scaled, Operand self, Operand other,
                          const Scalar& alpha) {
-  PointwiseCall call{{plain}, {self, other}};
-  if (alpha == Scalar(1)) return call;
+  PointwiseCall call = describe_call({plain}, std::move(self), std::move(other));
+  if (alpha.is_int() && alpha.to_int() == 1) return call;
   check_alpha(call.op, call.inputs(), alpha);
   if (is_one(alpha)) return call;
   call.op = {scaled, Promote::kSame, 2};
@@ -73,17 +73,17 @@ Tensor scaled(const Tensor& self, const Tensor& exponent) {
 
 }  // namespace
 
-PointwiseCall add(const Operand& self, const Operand& other, const Scalar& alpha) {
-  return add_or_sub(Body::kAdd, Body::kAddScaled, self, other, alpha);
+PointwiseCall add(Operand self, Operand other, const Scalar& alpha) {
+  return add_or_sub(Body::kAdd, Body::kAddScaled, std::move(self), std::move(other), alpha);
 }
 
-PointwiseCall sub(const Operand& self, const Operand& other, const Scalar& alpha) {
+PointwiseCall sub(Operand self, Operand other, const Scalar& alpha) {
   check_no_bools(self, other);
-  return add_or_sub(Body::kSub, Body::kSubScaled, self, other, alpha);
+  return add_or_sub(Body::kSub, Body::kSubScaled, std::move(self), std::move(other), alpha);
 }
 
-PointwiseCall rsub(const Operand& self, const Operand& other, const Scalar& alpha) {
-  return sub(other, self, alpha);
+PointwiseCall rsub(Operand self, Operand other, const Scalar& alpha) {
+  return sub(std::move(other), std::move(self), alpha);
 }
 
 PointwiseCall div_mode(const Operand& self, const Operand& other,

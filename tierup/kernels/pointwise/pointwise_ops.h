@@ -11,9 +11,9 @@ namespace tierup::kernels {
 
 // self + alpha * other, and the differences. Throws kInvalidArgument for a floating alpha with
 // integer operands, and for a difference of bools. Follow: add, sub, rsub.
-PointwiseCall add(const Operand& self, const Operand& other, const Scalar& alpha);
-PointwiseCall sub(const Operand& self, const Operand& other, const Scalar& alpha);
-PointwiseCall rsub(const Operand& self, const Operand& other, const Scalar& alpha);
+PointwiseCall add(Operand self, Operand other, const Scalar& alpha);
+PointwiseCall sub(Operand self, Operand other, const Scalar& alpha);
+PointwiseCall rsub(Operand self, Operand other, const Scalar& alpha);
 
 // True division, or rounded as `mode` says ("trunc", "floor"). Follows: div.Tensor_mode.
 PointwiseCall div_mode(const Operand& self, const Operand& other,

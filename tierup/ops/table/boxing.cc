@@ -6,7 +6,7 @@ namespace tierup::ops::detail {
 namespace {
 
 // The tensor as its numbers, without lazy bits.
-Tensor with_data(const Tensor& tensor) {
+Tensor with_data(Tensor tensor) {
   require(!tensor.is_meta(), ErrorCode::kUnsupported,
           "tensors on the meta device have no data to compute with");
   if (tensor.impl()->conjugate || tensor.impl()->negative) {
@@ -47,7 +47,7 @@ std::vector<Tensor> unbox_tensors(const IValue& value) {
   result.reserve(list.items.size());
   for (const IValue& item : list.items) {
     Tensor tensor = item.to_tensor();
-    result.push_back(tensor.defined() ? with_data(tensor) : std::move(tensor));
+    result.push_back(tensor.defined() ? with_data(std::move(tensor)) : std::move(tensor));
   }
   return result;
 }
@@ -70,7 +70,7 @@ Tensor unbox_lazy_tensor(IValue& value) {
 Tensor unbox_tensor(IValue& value) {
   Tensor tensor = unbox_lazy_tensor(value);
   if (!tensor.defined()) return tensor;
-  return with_data(tensor);
+  return with_data(std::move(tensor));
 }
 
 IValue box_ints(const IntVector& values) { return make_int_list({values.data(), values.size()}); }
