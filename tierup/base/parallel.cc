@@ -87,9 +87,25 @@ void run_pieces(int64_t begin, int64_t end, int64_t grain, RangeBody body, void*
   }
 }
 
+// What a thread without a team does alone (TimeAlone): returns where the rest begins.
+int64_t run_alone(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
+  const Interrupt* interrupt = current_interrupt();
+  for (int64_t piece = grain; begin < end && TimeAlone::left() > 0; piece *= 2) {
+    if (interrupt != nullptr) interrupt->poll();
+    const int64_t stop = end - begin <= piece ? end : begin + piece;
+    const Clock::time_point start = Clock::now();
+    body(context, begin, stop);
+    TimeAlone::spend(std::chrono::nanoseconds(Clock::now() - start).count());
+    begin = stop;
+  }
+  return begin;
+}
+
 }  // namespace
 
 void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
+  if (intra_op_threads() > 1) begin = run_alone(begin, end, grain, body, context);
+  if (begin == end) return;
   const int64_t total = end - begin;
   const int threads =
       static_cast<int>(std::min<int64_t>(intra_op_threads(), (total - 1) / grain + 1));

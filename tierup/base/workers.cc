@@ -60,15 +60,19 @@ std::atomic<int>& team_count() {
   return count;
 }
 
+constexpr int64_t kTimeAlone = 500'000;  // Nanoseconds.
+
 // What the calling thread has of its team.
 struct OwnTeam {
-  int started = 1;       // Threads.
+  int started = 1;  // Threads.
+  int64_t alone = kTimeAlone;
   bool entered = false;  // A region, which may have started threads as well.
 
   ~OwnTeam() { end(); }
   // Returns whether there was one.
   bool end() {
     started = 1;
+    alone = kTimeAlone;
     if (entered) team_count().fetch_sub(1, std::memory_order_relaxed);
     return std::exchange(entered, false);
   }
@@ -111,10 +115,14 @@ void start_workers() {
   if (threads <= own_team().started) return;
   note_own_team();
   own_team().started = threads;
+  own_team().alone = 0;
   wake_cores();
   start_team(threads);
   note_awake_workers();
 }
+
+int64_t TimeAlone::left() { return own_team().alone; }
+void TimeAlone::spend(int64_t spent) { own_team().alone -= spent; }
 
 void prepare_team() {
   if (intra_op_threads() == 1) return;

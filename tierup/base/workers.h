@@ -5,9 +5,10 @@
 // cores sleep: it then begins when its maker's time slice ends, 4 ms later, and the two may go on
 // sharing that core for tens of milliseconds while a core beside it stands idle. So a team is
 // started by a region of its own, in which threads that share a core move apart: the first parallel
-// loop of a thread does so. `load` does not: OpenMP counts the threads of all teams, and lets all
-// sleep at each barrier where they are more than the cores; a model that one thread loads and
-// another runs would take several times as long for the idle team of the first.
+// loops of a thread do so, once they have taken about as long as that (TimeAlone). `load` does not:
+// OpenMP counts the threads of all teams, and lets all sleep at each barrier where they are more
+// than the cores; a model that one thread loads and another runs would take several times as long
+// for the idle team of the first.
 #pragma once
 
 namespace tierup {
@@ -41,6 +42,16 @@ class BriefTeamScope {
 // For a thread that has idled for a while: ends its team, unless it is the only one, which harms
 // nobody and serves the next call at once.
 void end_team_beside_others();
+
+// How long a thread without a team still goes on alone before it starts one, in nanoseconds: about
+// what starting takes, 0.1 ms or a few, so that no more than that is lost whatever work is to come
+// (the ski rental problem). The first calls of small models are answered before. A thread that has
+// a team has no time left.
+class TimeAlone {
+ public:
+  static int64_t left();
+  static void spend(int64_t spent);
+};
 
 // Where a team is about to be entered, if this thread may have one: looks at the machine if nobody
 // has (wait_policy.h), and starts the workers unless they would only crowd it.

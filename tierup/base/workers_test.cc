@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/base/sanitizers.h"
@@ -59,6 +60,27 @@ TEST(Workers, ServeTheLoopsWithoutMoreThreads) {
     EXPECT_TRUE(new_since(started).empty());
   })
       .join();
+}
+
+TEST(Workers, AreStartedOnceLoopsHaveTakenLong) {
+#ifdef __clang__
+  GTEST_SKIP() << "LLVM's OpenMP keeps threads for whoever comes next";
+#endif
+  std::thread([] {
+    const ThreadCountScope threads(3);
+    const ThreadIds before = thread_ids();
+    parallel_for(0, 2, 1, [](int64_t, int64_t) {});
+    EXPECT_TRUE(new_since(before).empty());
+    std::vector<std::atomic<int>> visits(100);
+    parallel_for(0, 100, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        ++visits[static_cast<size_t>(i)];
+      }
+    });
+    EXPECT_EQ(new_since(before).size(), 2);
+    for (const std::atomic<int>& count : visits) EXPECT_EQ(count, 1);
+  }).join();
 }
 
 TEST(Workers, OfABriefTeamEndWithItsScope) {

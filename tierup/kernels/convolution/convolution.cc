@@ -184,8 +184,18 @@ void convolve_f32(const ConvGeometry& g, const Operands& o, MemoryFormat format)
   const bool has_holes = g.dilation != ConvGeometry::Triple{1, 1, 1};
   if (!channels_last && g.transposed && (g.rank == 3 || has_holes))
     return convolve_transposed_by_gemm(g, o);
-  convolve_onednn(g, channels_last, o.input.data<float>(), o.weight.data<float>(), bias,
-                  o.output.data<float>());
+  if (convolve_onednn(g, channels_last, o.input.data<float>(), o.weight.data<float>(), bias,
+                      o.output.data<float>())) {
+    return;
+  }
+  const auto rows = [](const Tensor& t) { return contiguous(t, MemoryFormat::kContiguous); };
+  const Operands by_rows{rows(o.input), rows(o.weight), o.bias, rows(o.output)};
+  if (g.transposed) {
+    convolve_transposed_by_gemm(g, by_rows);
+  } else {
+    convolve_by_gemm(g, by_rows);
+  }
+  if (channels_last) copy_into(o.output, by_rows.output);
 }
 
 Tensor convolve(const ConvGeometry& g, const Tensor& input, const Tensor& weight,

@@ -1,6 +1,7 @@
 #include "tierup/kernels/convolution/convolution_onednn.h"
 
 #include <dnnl.hpp>
+#include <string_view>
 
 #include "tierup/base/parallel.h"
 #include "tierup/base/workers.h"
@@ -19,6 +20,7 @@ struct CachedConvolution {
   memory bias, scratchpad;
   size_t scratchpad_offset = 0;
   size_t scratch_bytes = 0;
+  bool is_product = false;  // Nothing else is set then.
 };
 
 struct Descriptors {
@@ -39,11 +41,17 @@ Descriptors outer_descriptors(const ConvGeometry& g, bool channels_last, bool ha
 struct Built {
   dnnl::primitive primitive;
   memory::desc input, weight, output, scratchpad;
+  bool is_product = false;
 };
 
 template <typename Primitive>
 Built build(const typename Primitive::desc& description, const dnnl::primitive_attr& attributes) {
   const typename Primitive::primitive_desc pd(description, attributes, onednn_engine());
+  if (std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos) {
+    Built product;
+    product.is_product = true;
+    return product;
+  }
   return {Primitive(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc(), pd.scratchpad_desc()};
 }
 
@@ -84,6 +92,8 @@ CachedConvolution make_convolution(const ConvGeometry& g, bool channels_last, bo
   const Descriptors outer = outer_descriptors(g, channels_last, has_bias);
   const Built built = build_primitive(g, outer, channels_last);
   CachedConvolution result;
+  result.is_product = built.is_product;
+  if (built.is_product) return result;
   result.primitive = built.primitive;
   size_t total = 0;
   result.input = make_port(outer.input, built.input, false, total);
@@ -98,14 +108,15 @@ CachedConvolution make_convolution(const ConvGeometry& g, bool channels_last, bo
 
 }  // namespace
 
-void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* input,
+bool convolve_onednn(const ConvGeometry& g, bool channels_last, const float* input,
                      const float* weight, const float* bias, float* output) {
   const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
-  prepare_team();
   thread_local PrimitiveCache<CachedConvolution> cache;
   const bool has_bias = bias != nullptr;
   CachedConvolution& conv = cache.get(convolution_key(g, channels_last ? 1 : 0, has_bias),
                                       [&] { return make_convolution(g, channels_last, has_bias); });
+  if (conv.is_product) return false;
+  prepare_team();
   auto* scratch = static_cast<char*>(thread_scratch(conv.scratch_bytes));
   const WeightReading reading(weight, conv.weight.outer.get_desc().get_size(), g.multiplications());
   place(conv.input, input, scratch);
@@ -126,6 +137,7 @@ void convolve_onednn(const ConvGeometry& g, bool channels_last, const float* inp
   execute(conv.primitive, arguments, count);
   reorder(conv.output, true);
   onednn_stream().wait();
+  return true;
 }
 
 }  // namespace tierup::kernels
