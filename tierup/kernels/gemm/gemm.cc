@@ -210,8 +210,7 @@ bool is_by_rows(const GemmProblem& p) {
 
 // A column of results is the row that the transposed product makes: lanes stand side by side then.
 bool is_column(const GemmProblem& p) {
-  return p.n == 1 && p.c_row_stride == 1 && p.bias == nullptr &&
-         (p.a.row_stride == 1 || p.a.col_stride == 1);
+  return p.n == 1 && p.c_row_stride == 1 && (p.a.row_stride == 1 || p.a.col_stride == 1);
 }
 
 GemmProblem transposed_column(const GemmProblem& p) {
@@ -221,7 +220,16 @@ GemmProblem transposed_column(const GemmProblem& p) {
   row.a = {p.b.data, p.b.batch_stride, p.b.col_stride, p.b.row_stride};
   row.b = {p.a.data, p.a.batch_stride, p.a.col_stride, p.a.row_stride};
   row.c_row_stride = row.n;
+  row.bias = nullptr;
   return row;
+}
+
+// To each of the column's results.
+void add_column_bias(const GemmProblem& p) {
+  if (p.bias == nullptr) return;
+  const float bias = *static_cast<const float*>(p.bias);
+  auto* c = static_cast<float*>(p.c);
+  for (int64_t i = 0; i < p.m; ++i) c[i] += bias;
 }
 
 // Columns in parallel, so that each core keeps its part of the matrix near.
@@ -412,12 +420,15 @@ void multiply(const GemmProblem& problem) {
         if (is_dots(problem)) return gemm_dots(problem);
         const bool may_turn = is_column(problem);
         const GemmProblem small = may_turn ? transposed_column(problem) : problem;
-        if (is_small(small)) return gemm_small(small);
+        if (problem.bias == nullptr && is_small(small)) return gemm_small(small);
         if (is_by_rows(problem)) {
           return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }
         const bool is_dense = problem.b.row_stride == 1 || problem.k == 1;
-        if (may_turn && is_dense && problem.batch == 1) return gemm_by_rows(small);
+        if (may_turn && is_dense && problem.batch == 1) {
+          gemm_by_rows(small);
+          return add_column_bias(problem);
+        }
         const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
         if (!is_little && is_fast(problem)) return gemm_onednn(problem);
       }

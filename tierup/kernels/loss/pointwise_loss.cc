@@ -1,8 +1,12 @@
 #include "tierup/kernels/loss/pointwise_loss.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/same_dtype.h"
 #include "tierup/kernels/memory/strided_loop.h"
@@ -45,6 +49,37 @@ Tensor weighted(const Tensor& losses, const Tensor& weight) {
   return out;
 }
 
+template <typename T>
+double sum_of_block(const T* x, int64_t count) {
+  constexpr int kSums = 16;  // So many additions do not wait for one another.
+  double sums[kSums] = {};
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (int j = 0; j < kSums; ++j) sums[j] += static_cast<double>(x[i + j]);
+  }
+  for (int j = 0; i < count; ++i, ++j) sums[j] += static_cast<double>(x[i]);
+  for (int half = kSums / 2; half > 0; half /= 2) {
+    for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
+  }
+  return sums[0];
+}
+
+// By blocks, so that it does not depend on the number of threads.
+template <typename T>
+double sum_of(const T* x, int64_t count) {
+  constexpr int64_t kBlock = 8192;
+  std::vector<double> sums(static_cast<size_t>((count + kBlock - 1) / kBlock));
+  parallel_for(0, static_cast<int64_t>(sums.size()), kPointwiseGrain / kBlock,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t b = begin; b < end; ++b) {
+                   const int64_t first = b * kBlock;
+                   sums[static_cast<size_t>(b)] =
+                       sum_of_block(x + first, std::min(kBlock, count - first));
+                 }
+               });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
 }  // namespace
 
 Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
@@ -55,18 +90,7 @@ Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
   const Tensor out = Tensor::empty({}, losses.dtype());
   dispatch_work(losses.dtype(), "loss", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    const T* x = dense.data<T>();
-    constexpr int kSums = 16;  // So many additions do not wait for one another.
-    double sums[kSums] = {};
-    int64_t i = 0;
-    for (; i + kSums <= dense.numel(); i += kSums) {
-      for (int j = 0; j < kSums; ++j) sums[j] += static_cast<double>(x[i + j]);
-    }
-    for (int j = 0; i < dense.numel(); ++i, ++j) sums[j] += static_cast<double>(x[i]);
-    for (int half = kSums / 2; half > 0; half /= 2) {
-      for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
-    }
-    double total = sums[0];
+    double total = sum_of(dense.data<T>(), dense.numel());
     if (reduction == 1) total /= static_cast<double>(dense.numel());
     *out.data<T>() = static_cast<T>(total);
   });
@@ -108,8 +132,10 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reductio
       const auto z = round(std::abs(x - t));
       const auto limit = round(static_cast<T>(beta));
       const auto half = static_cast<T>(0.5);
-      if (z < limit) return static_cast<T>(round(round(round(half * z) * z) / limit));
-      return static_cast<T>(round(z - round(half * limit)));
+      // Both, so that vectors need no branch.
+      const auto near = static_cast<T>(round(round(round(half * z) * z) / limit));
+      const auto far = static_cast<T>(round(z - round(half * limit)));
+      return z < limit ? near : far;
     });
   };
   return rounded_loss(self, target, ScalarType::kHalf, loss);
@@ -124,8 +150,9 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
       const auto z = round(std::abs(x - t));
       const auto limit = round(static_cast<T>(delta));
       const auto half = static_cast<T>(0.5);
-      if (z < limit) return static_cast<T>(round(round(half * z) * z));
-      return static_cast<T>(round(limit * round(z - round(half * limit))));
+      const auto near = static_cast<T>(round(round(half * z) * z));
+      const auto far = static_cast<T>(round(limit * round(z - round(half * limit))));
+      return z < limit ? near : far;
     });
   };
   return to_dtype(rounded_loss(self, target, ScalarType::kBFloat16, loss), self.dtype());
@@ -141,14 +168,24 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
          shape_string(target.sizes()), shape_string(self.sizes()));
   }
   require_dtype_of(self, {&target}, "binary_cross_entropy");
-  const Tensor losses =
-      pair_loss(to_dtype(self, work_type(self.dtype())), target, 0, [](auto x, auto t) {
-        using T = decltype(x);
-        require(x >= 0 && x <= 1, kBad, "all elements of input should be between 0 and 1");
-        const T log_x = std::max(std::log(x), T{-100});
-        const T log_rest = std::max(std::log1p(-x), T{-100});
-        return (t - 1) * log_rest - t * log_x;
-      });
+  const ScalarType work = work_type(self.dtype());
+  const Tensor x = to_dtype(self, work);
+  const Tensor y = to_dtype(target, work);
+  const Tensor losses = Tensor::empty(self.sizes(), work);
+  const Tensor log_x = pointwise({Body::kLog}, {x});
+  const Tensor log_rest = pointwise({Body::kLog1p}, {pointwise({Body::kNeg}, {x})});
+  std::atomic<bool> is_within{true};
+  dispatch_work(work, "binary_cross_entropy", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    map_elements<T, T, T, T, T>(
+        losses,
+        [&](T v, T t, T log_v, T log_other) {
+          if (!(v >= 0 && v <= 1)) is_within = false;
+          return (t - 1) * std::max(log_other, T{-100}) - t * std::max(log_v, T{-100});
+        },
+        x, y, log_x, log_rest);
+  });
+  require(is_within, kBad, "all elements of input should be between 0 and 1");
   return to_dtype(reduce_loss(weighted(losses, weight), reduction), self.dtype());
 }
 
@@ -178,14 +215,24 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
-  if (log_target) {
-    return pair_loss(self, target, reduction, [](auto x, auto t) { return std::exp(t) * (t - x); });
-  }
-  return pair_loss(self, target, reduction, [](auto x, auto t) {
-    using T = decltype(x);
-    const T entropy = t == 0 ? T{0} : t * std::log(t);
-    return entropy - t * x;
+  const ScalarType dtype = to_floating(result_type(self, target));
+  const ScalarType work = work_type(dtype);
+  const Tensor x = to_dtype(self, work);
+  const Tensor t = to_dtype(target, work);
+  // exp(t), or t log(t), which is zero for zero.
+  const Tensor part = log_target ? pointwise({Body::kExp}, {t}) : pointwise({Body::kXlogy}, {t, t});
+  const Tensor losses = Tensor::empty(broadcast_shapes(x.sizes(), t.sizes()), work);
+  dispatch_work(work, "kl_div", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    if (log_target) {
+      map_elements<T, T, T, T>(
+          losses, [](T v, T y, T p) { return p * (y - v); }, x, t, part);
+    } else {
+      map_elements<T, T, T, T>(
+          losses, [](T v, T y, T p) { return p - y * v; }, x, t, part);
+    }
   });
+  return to_dtype(reduce_loss(losses, reduction), dtype);
 }
 
 }  // namespace tierup::kernels

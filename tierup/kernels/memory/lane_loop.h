@@ -55,7 +55,12 @@ class LaneLoop {
  private:
   struct Cursor {
     Cursor(const LaneLoop& loop, int64_t lane);
-    void advance(const LaneLoop& loop);
+    void advance(const LaneLoop& loop) {
+      const size_t last = index.size() - 1;
+      if (index.empty() || ++index[last] == loop.sizes_[last]) return wrap(loop);
+      for (size_t i = 0; i < loop.operands_; ++i) pointers[i] += loop.strides_[last][i];
+    }
+    void wrap(const LaneLoop& loop);  // The last index is at its end.
     Pointers pointers;
     IntVector index;
   };

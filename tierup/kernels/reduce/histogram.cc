@@ -133,6 +133,23 @@ Tensor histogram_of(const Tensor& points, const std::vector<Tensor>& edges, cons
 
 }  // namespace
 
+namespace {
+
+// The most of some numbers, of which negative ones count as more than all others.
+uint64_t most_of(const int64_t* numbers, int64_t count) {
+  constexpr int64_t kSideBySide = 4;
+  std::array<uint64_t, kSideBySide> most{};
+  int64_t i = 0;
+  for (; i + kSideBySide <= count; i += kSideBySide) {
+    for (int64_t j = 0; j < kSideBySide; ++j)
+      most[j] = std::max(most[j], static_cast<uint64_t>(numbers[i + j]));
+  }
+  for (; i < count; ++i) most[0] = std::max(most[0], static_cast<uint64_t>(numbers[i]));
+  return *std::ranges::max_element(most);
+}
+
+}  // namespace
+
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   require(self.dim() == 1 && is_integral(self.dtype(), false), ErrorCode::kInvalidArgument,
           "bincount only supports 1-d non-negative integral inputs.");
@@ -146,15 +163,13 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
           ErrorCode::kInvalidArgument, "weights should be 1-d and have the same length as input");
   const Tensor values = contiguous(to_dtype(self, ScalarType::kLong));
   const int64_t* at = values.data<int64_t>();
-  int64_t bins = minlength;
-  for (int64_t i = 0; i < values.numel(); ++i) {
-    require(at[i] >= 0, ErrorCode::kInvalidArgument,
-            "bincount only supports 1-d non-negative integral inputs.");
-    require(at[i] < (int64_t{1} << 48), ErrorCode::kInvalidArgument,
-            "maximum value of input overflowed, it should be < {} but got {}", int64_t{1} << 48,
-            at[i]);
-    bins = std::max(bins, at[i] + 1);
-  }
+  const auto most = static_cast<int64_t>(most_of(at, values.numel()));
+  require(most >= 0, ErrorCode::kInvalidArgument,
+          "bincount only supports 1-d non-negative integral inputs.");
+  require(most < (int64_t{1} << 48), ErrorCode::kInvalidArgument,
+          "maximum value of input overflowed, it should be < {} but got {}", int64_t{1} << 48,
+          most);
+  const int64_t bins = std::max(minlength, most + 1);
   const auto count = [&](auto tag, ScalarType type, const Tensor& weight) {
     using T = typename decltype(tag)::type;
     Tensor out = Tensor::empty(IntVector{bins}, type);

@@ -122,8 +122,23 @@ void sort_by_digits(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
   }
 }
 
-// Of fewer elements, counting digits takes longer than comparing.
-constexpr int64_t kFewestByDigits = 96;
+// Puts a key among the `count` keys before it, which are in order.
+void insert_key(uint64_t* keys, size_t count, uint64_t key) {
+  size_t at = count;
+  for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
+  keys[at] = key;
+}
+
+// Of few keys, insertion takes the least time; of less than many, counting digits takes longer than
+// comparing.
+constexpr size_t kFewKeys = 24;
+constexpr size_t kFewestByDigits = 96;
+
+void sort_keys(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
+  if (keys.size() >= kFewestByDigits) return sort_by_digits(keys, room);
+  if (keys.size() > kFewKeys) return std::sort(keys.begin(), keys.end());
+  for (size_t i = 1; i < keys.size(); ++i) insert_key(keys.data(), i, keys[i]);
+}
 
 template <typename T>
 void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
@@ -135,12 +150,7 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
         const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
         keys[i] = uint64_t{sort_key(value, descending)} << 32U | static_cast<uint64_t>(i);
       }
-      if (count >= kFewestByDigits) {
-        sort_by_digits(keys, room);
-      } else {
-        sort_asking(count, std::less<>(),
-                    [&](const auto& less) { std::sort(keys.begin(), keys.end(), less); });
-      }
+      sort_keys(keys, room);
       write_lane<T>(loop, lane, count, [&](int64_t i) { return place_in(keys[i]); });
     });
   });
@@ -271,18 +281,29 @@ void select_few_of_lanes(const Tensor& self, int64_t d, const Tensor& values, co
   });
 }
 
-// Keys of the lane's first `kept` elements, in order.
+// The least `kept` of the lane's keys, in order; perhaps more, where those are a large part of it.
 template <typename T>
 void first_keys(const char* lane, int64_t count, int64_t step, size_t kept, bool largest,
-                std::vector<uint64_t>& keys) {
+                std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
+  constexpr size_t kLeastParts = 4;
   const auto key_of = [&](int64_t i) {
     const T value = *reinterpret_cast<const T*>(lane + i * step);
     return uint64_t{sort_key(value, largest)} << 32U | static_cast<uint64_t>(i);
   };
+  const bool takes_all = kept * kLeastParts > static_cast<size_t>(count);
+  const auto first = takes_all ? count : static_cast<int64_t>(kept);
   keys.clear();
-  for (int64_t i = 0; i < static_cast<int64_t>(kept); ++i) keys.push_back(key_of(i));
+  for (int64_t i = 0; i < first; ++i) keys.push_back(key_of(i));
+  if (takes_all || kept <= kFewKeys) {
+    sort_keys(keys, room);
+    for (int64_t i = first; i < count; ++i) {
+      const uint64_t key = key_of(i);
+      if (key < keys.back()) insert_key(keys.data(), kept - 1, key);
+    }
+    return;
+  }
   std::make_heap(keys.begin(), keys.end());
-  for (auto i = static_cast<int64_t>(kept); i < count; ++i) {
+  for (int64_t i = first; i < count; ++i) {
     const uint64_t key = key_of(i);
     if (key >= keys.front()) continue;
     std::pop_heap(keys.begin(), keys.end());
@@ -296,21 +317,16 @@ void first_keys(const char* lane, int64_t count, int64_t step, size_t kept, bool
 // then the same by whatever way. False where some are equal.
 template <typename T>
 bool select_unequal(const char* lane, int64_t count, int64_t step, int64_t k, bool largest,
-                    std::vector<uint64_t>& keys) {
-  const auto kept = static_cast<size_t>(std::min(k + 1, count));
-  first_keys<T>(lane, count, step, kept, largest, keys);
-  return std::adjacent_find(keys.begin(), keys.end(), [](uint64_t a, uint64_t b) {
-           return a >> 32U == b >> 32U;
-         }) == keys.end();
+                    std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
+  const int64_t kept = std::min(k + 1, count);
+  first_keys<T>(lane, count, step, static_cast<size_t>(kept), largest, keys, room);
+  const auto end = keys.begin() + kept;
+  return std::adjacent_find(keys.begin(), end,
+                            [](uint64_t a, uint64_t b) { return a >> 32U == b >> 32U; }) == end;
 }
 
-// Lanes that are short enough to be gone through without a question for an interrupt, of which a
-// part is asked for that is worth a heap.
-bool is_some(int64_t k, int64_t count) {
-  constexpr int64_t kLongest = int64_t{1} << 20;
-  constexpr int64_t kLeastParts = 4;
-  return count <= kLongest && k * kLeastParts <= count;
-}
+// Lanes that are short enough to be gone through without a question for an interrupt.
+bool is_short(int64_t count) { return count <= int64_t{1} << 20; }
 
 // False, with nothing done, for elements that do not pack.
 bool select_some_of_lanes(const Tensor& self, int64_t d, const Tensor& values,
@@ -323,9 +339,11 @@ bool select_some_of_lanes(const Tensor& self, int64_t d, const Tensor& values,
     if constexpr (kPacks<T>) {
       loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
         std::vector<uint64_t> keys;
+        std::vector<uint64_t> room;
         std::vector<Element<Widest<T>>> elements;
         each([&](const LaneLoop::Pointers& lane) {
-          const bool is_unequal = select_unequal<T>(lane[0], count, loop.step(0), k, largest, keys);
+          const bool is_unequal =
+              select_unequal<T>(lane[0], count, loop.step(0), k, largest, keys, room);
           if (!is_unequal) {
             read_lane<T>(lane[0], count, loop.step(0), elements);
             select_first(elements, k, largest, true);
@@ -380,7 +398,7 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool
     select_few_of_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest);
     return {values, indices};
   }
-  if (sorted && is_some(k, size) &&
+  if (sorted && is_short(size) &&
       select_some_of_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), largest))
     return {values, indices};
   arrange_lanes(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "topk",
