@@ -340,6 +340,10 @@ bool is_worth_bfloat16(const GemmProblem& p) {
 
 }  // namespace
 
+void turn_lines(int64_t n, int64_t k, const float* lines, int64_t line, float* turned) {
+  block_kernels().turn_f32({n, k, lines, line, turned});
+}
+
 int64_t row_panel_count(int64_t n) { return (n + kRowPanel - 1) / kRowPanel; }
 
 void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t n,
@@ -347,7 +351,7 @@ void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int
   for (int64_t first = 0; first < n; first += kRowPanel) {
     const int64_t count = std::min(kRowPanel, n - first);
     if (row_stride == 1 && count == kRowPanel) {
-      block_kernels().turn_f32({count, k, b + first * col_stride, col_stride, panels});
+      turn_lines(count, k, b + first * col_stride, col_stride, panels);
       panels += k * kRowPanel;
       continue;
     }

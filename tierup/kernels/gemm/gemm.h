@@ -47,6 +47,9 @@ void gemm(const GemmProblem& problem);
 // the other, if they are dense and one of the matrix's strides is 1.
 bool is_row_work(int64_t rows, int64_t k, int64_t n);
 
+// turned (k x n, dense) of n lines of k floats, `line` floats apart. In the calling thread.
+void turn_lines(int64_t n, int64_t k, const float* lines, int64_t line, float* turned);
+
 // A constant matrix (k x n, f32) for products of one row: panels of columns, [panel][k][kRowPanel],
 // zeros behind the last column. Each is read from end to end, at the speed of the cache that it
 // stays in.

@@ -4,6 +4,7 @@
 
 #include "tierup/base/machine.h"
 #include "tierup/base/piece_queue.h"
+#include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/net/panel_packing.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
@@ -127,6 +128,8 @@ void pack_convolution_weight(const PanelConvolution& problem, const float* weigh
   const int64_t channels = problem.in_channels;
   for_panels(problem, packed, [&](int64_t first, int64_t width, float* to) {
     const int64_t count = std::min(width, problem.out_channels - first);
+    if (windows == 1 && count == width)
+      return turn_lines(width, channels, weight + first * channels, channels, to);
     if (count < width) std::fill_n(to, problem.depth() * width, 0.0F);
     for (int64_t begin = 0; begin < channels; begin += kTogether) {
       const int64_t end = std::min(channels, begin + kTogether);
