@@ -47,6 +47,8 @@ struct ChannelLoops {
   // y = x * scale + shift, for so many points.
   void (*affine)(const float* x, int64_t points, int64_t channels, const float* scale,
                  const float* shift, float* y);
+  // y = x * slopes below zero, else x, for so many points.
+  void (*prelu)(const float* x, int64_t points, int64_t channels, const float* slopes, float* y);
   // y = a * first + b * second.
   void (*blend)(const float* a, const float* b, float first, float second, int64_t count, float* y);
   // Each point of y from two of x, by its entries of `index` and `weights`.

@@ -125,6 +125,19 @@ void channel_moments(const float* x, int64_t points, int64_t channels, float* me
   });
 }
 
+void channel_prelu(const float* x, int64_t points, int64_t channels, const float* slopes,
+                   float* y) {
+  each_lanes(channels, [&](int64_t c, int64_t count) {
+    const Lanes slope = load_up_to(slopes + c, count);
+    for (int64_t p = 0; p < points; ++p) {
+      const int64_t at = p * channels + c;
+      const Lanes v = load_up_to(x + at, count);
+      const Lanes below = larger(broadcast(0) - v, broadcast(0));  // Of an infinity, too.
+      store_up_to(y + at, larger(v, broadcast(0)) - slope * below, count);
+    }
+  });
+}
+
 void channel_affine(const float* x, int64_t points, int64_t channels, const float* scale,
                     const float* shift, float* y) {
   each_lanes(channels, [&](int64_t c, int64_t count) {
@@ -163,9 +176,9 @@ void channel_blend_points(const float* x, const int64_t* index, const float* wei
   }
 }
 
-constexpr ChannelLoops kChannelLoops{&channel_sums,  &channel_squares,     &channel_largest,
-                                     &channel_scale, &channel_moments,     &channel_affine,
-                                     &channel_blend, &channel_blend_points};
+constexpr ChannelLoops kChannelLoops{&channel_sums,  &channel_squares, &channel_largest,
+                                     &channel_scale, &channel_moments, &channel_affine,
+                                     &channel_prelu, &channel_blend,   &channel_blend_points};
 
 }  // namespace
 }  // namespace tierup::kernels::net

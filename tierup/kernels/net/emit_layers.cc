@@ -76,6 +76,7 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kGemm: return product(layer);
     case LayerKind::kBatchGemm: return batch_product(layer);
     case LayerKind::kAffine: return affine(layer);
+    case LayerKind::kPrelu: return affine(layer);
     case LayerKind::kActivate: return activation(layer);
     case LayerKind::kBinary: return binary(layer);
     case LayerKind::kPool: return pool(layer);

@@ -44,7 +44,8 @@ void Emitter::affine(const Layer& layer) {
       place_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
   const FinishedRows finish = finished_rows(layer, source);
   const BufferLayout scale = vector_of(layer.id * 2, layer.scale);
-  const BufferLayout shift = vector_of(layer.id * 2 + 1, layer.shift);
+  const bool bends = layer.kind == LayerKind::kPrelu;
+  const BufferLayout shift = bends ? scale : vector_of(layer.id * 2 + 1, layer.shift);
   const int64_t channels = sizes[layer.axis];
   const int64_t rows = numel_of(sizes) / channels;
   act(
@@ -52,8 +53,9 @@ void Emitter::affine(const Layer& layer) {
         const ChannelLoops loops = channel_loops();
         const float* x = at(bases, source);
         finish.run(bases, rows, channels, [&](int64_t first, int64_t count, float* y) {
-          loops.affine(x + first * channels, count, channels, at(bases, scale), at(bases, shift),
-                       y);
+          const float* from = x + first * channels;
+          if (bends) return loops.prelu(from, count, channels, at(bases, scale), y);
+          loops.affine(from, count, channels, at(bases, scale), at(bases, shift), y);
         });
       },
       {source, finish.target, finish.summand, scale, shift});

@@ -88,7 +88,8 @@ class Fuser {
   // Layers whose loops do what follows on each block before they go on.
   bool takes_steps(const Layer& layer) {
     if (layer.kind == LayerKind::kBinary) return layer.multiplies || is_join(layer);
-    return layer.kind == LayerKind::kGroupNorm || layer.kind == LayerKind::kAffine;
+    return layer.kind == LayerKind::kGroupNorm || layer.kind == LayerKind::kAffine ||
+           layer.kind == LayerKind::kPrelu;
   }
   // Of values that are whole.
   bool is_join(const Layer& layer) {

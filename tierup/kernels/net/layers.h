@@ -23,6 +23,7 @@ enum class LayerKind : uint8_t {
   kGemm,        // input [*, K, 1...], weight [K, N]: the channel axis is `axis`.
   kBatchGemm,   // a [*, M, K] times b [*, K, N], of the same leading sizes
   kAffine,      // input * scale[axis] + shift[axis]
+  kPrelu,       // input * scale[axis] below zero, else the input
   kActivate,    // activation(input)
   kBinary,      // a + b or a * b, broadcast
   kPool,        // windows of `pool`

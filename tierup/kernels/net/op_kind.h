@@ -27,6 +27,7 @@ enum class OpKind : uint8_t {
   kTanh,            // (self)
   kGelu,            // (self, approximate)
   kLeakyRelu,       // (self, slope)
+  kPrelu,           // (self, weight)
   kElu,             // (self, alpha, scale, input_scale)
   kClamp,           // (self, min, max)
   kSoftmax,         // (self, dim, dtype)

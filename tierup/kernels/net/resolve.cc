@@ -87,6 +87,7 @@ bool Resolver::visit() {
                                                                         : Function::kGeluErf});
     case OpKind::kLeakyRelu:
       return activate({Function::kRelu, static_cast<float>(number(1, 0.01))});
+    case OpKind::kPrelu: return prelu();
     case OpKind::kElu: return elu();
     case OpKind::kClamp: return clamp();
     case OpKind::kSoftmax: return softmax();
@@ -188,6 +189,21 @@ bool Resolver::hardsigmoid() {
 
 bool Resolver::is_float_code(const IValue& dtype) {
   return dtype.is_int() && dtype.to_int() == static_cast<int64_t>(ScalarType::kFloat);
+}
+
+// Of one slope for all, a leaky relu.
+bool Resolver::prelu() {
+  const Tensor weight = constant(1);
+  const IntVector shape(sizes(value(0)).begin(), sizes(value(0)).end());
+  if (!is_dense_float(weight)) return false;
+  if (weight.numel() == 1)
+    return activate({Function::kRelu, static_cast<float>(element(weight, 0))});
+  if (shape.size() < 2 || weight.numel() != shape[1]) return false;
+  Layer& layer = add(LayerKind::kPrelu, {value(0)}, shape);
+  layer.axis = 1;
+  for (int64_t c = 0; c < weight.numel(); ++c)
+    layer.scale.push_back(static_cast<float>(element(weight, static_cast<size_t>(c))));
+  return set(layer.output);
 }
 
 bool Resolver::elu() {

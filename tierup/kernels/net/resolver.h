@@ -130,6 +130,7 @@ class Resolver {
   bool activate(Activation activation);
   bool hardsigmoid();
   static bool is_float_code(const IValue& dtype);
+  bool prelu();
   bool elu();
   bool clamp();
   bool softmax();

@@ -55,6 +55,21 @@ TEST_P(NetOfImages, norms_over_groups_and_what_follows) {
   }
 }
 
+TEST_P(NetOfImages, slopes_of_each_channel) {
+  const ThreadCountScope threads(2);
+  for (const int64_t channels : {1, 5, 16, 33, 70}) {
+    SCOPED_TRACE(channels);
+    Line line;
+    const int y = first_layer(line, channels);
+    const int bent = line.add("aten::prelu", {L::v(y), L::c(numbers({channels}, 5))});
+    const int next = line.convolution(bent, numbers({channels, channels, 1, 1}, 6, 0.3F),
+                                      numbers({channels}, 7), 1, 0, 1, 1);
+    const int last = line.add("aten::prelu", {L::v(next), L::c(numbers({channels}, 9))});
+    const int sum = line.add("aten::add.Tensor", {L::v(last), L::v(y), L::c(1)});
+    expect_same_thrice(*line.make({line.add("aten::relu", {L::v(sum)})}), numbers({2, 3, 9, 7}, 8));
+  }
+}
+
 TEST_P(NetOfImages, a_norm_of_large_equal_numbers_keeps_their_differences) {
   Line line;
   Tensor bias = numbers({4}, 2);

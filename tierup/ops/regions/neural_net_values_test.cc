@@ -85,6 +85,7 @@ const std::vector<Step>& steps() {
       {"aten::gelu", {L::c("none")}},
       {"aten::gelu", {L::c("tanh")}},
       {"aten::leaky_relu", {L::c(0.1)}},
+      {"aten::prelu", {L::c(numbers({1}, 2))}},
       {"aten::elu", {L::c(0.7), L::c(1), L::c(1)}},
       {"aten::clamp", {L::c(-0.5), L::c(0.5)}},
       {"aten::clamp", {L::c(0.0), L::c({})}},

@@ -81,7 +81,7 @@ constexpr OpRow kRows[] = {
     {"aten::threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
      body_inplace<Body::kThreshold, Promote::kSame, 1>},
     {"aten::prelu(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu>, ir::kNoEffect,
-     &shapes::same},
+     &shapes::same, facts(OpKind::kPrelu)},
     {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", pointwise_row<&k::prelu_kernel>,
      ir::kNoEffect, &shapes::broadcast},
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", pointwise_row<&k::glu>, ir::kNoEffect,
