@@ -7,10 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <iterator>
+#include <list>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "tierup/base/small_vector.h"
 
@@ -42,50 +43,55 @@ int threads_worth(int64_t multiplications, int64_t numbers,
 // What a primitive depends on: sizes, strides, attributes, number of threads.
 using PrimitiveKey = SmallVector<int64_t, 40>;
 
-// The primitives that one thread used last, found by key: making a primitive descriptor costs
-// microseconds each time, even though oneDNN keeps the code it generated.
+// The primitives that one thread used last, found by key. Making one takes some tenths of a
+// millisecond, in which code is generated and other cores are interrupted to see it: a hundred
+// sizes of a batch, or lengths of a sentence, have places here for all layers of a small model.
 template <typename Value>
 class PrimitiveCache {
  public:
-  // Returns the entry of `key`, made by `make()` if absent; the oldest of kCapacity goes.
+  // Returns the entry of `key`, made by `make()` if absent; above kCapacity the one that was unused
+  // for the longest time goes.
   template <typename Make>
   Value& get(const PrimitiveKey& key, Make&& make) {
     const uint64_t hash = hash_of(key);
-    ++clock_;
-    Entry* oldest = nullptr;
-    for (Entry& entry : entries_) {
-      if (entry.hash == hash && entry.key == key) {
-        entry.used = clock_;
-        return *entry.value;
-      }
-      if (oldest == nullptr || entry.used < oldest->used) oldest = &entry;
+    const auto [first, last] = places_.equal_range(hash);
+    for (auto place = first; place != last; ++place) {
+      const auto entry = place->second;
+      if (entry->key != key) continue;
+      entries_.splice(entries_.begin(), entries_, entry);
+      return entry->value;
     }
-    auto value = std::make_unique<Value>(make());
-    if (entries_.size() < kCapacity) {
-      entries_.push_back({});
-      oldest = &entries_.back();
-    }
-    *oldest = Entry{hash, clock_, key, std::move(value)};
-    return *oldest->value;
+    entries_.push_front({hash, key, make()});
+    places_.emplace(hash, entries_.begin());
+    if (entries_.size() > kCapacity) drop_oldest();
+    return entries_.front().value;
   }
 
  private:
-  static constexpr size_t kCapacity = 128;
+  static constexpr size_t kCapacity = 1024;
   struct Entry {
-    uint64_t hash = 0;
-    uint64_t used = 0;
+    uint64_t hash;
     PrimitiveKey key;
-    std::unique_ptr<Value> value;
+    Value value;
   };
+  using Entries = std::list<Entry>;  // The one used last in front.
+
   static uint64_t hash_of(const PrimitiveKey& key) {
     uint64_t hash = 0x9e3779b97f4a7c15U;
     for (const int64_t word : key)
       hash = (hash ^ static_cast<uint64_t>(word)) * 0x100000001b3U + (hash >> 29);
     return hash;
   }
+  void drop_oldest() {
+    const auto oldest = std::prev(entries_.end());
+    auto place = places_.find(oldest->hash);
+    while (place->second != oldest) ++place;
+    places_.erase(place);
+    entries_.erase(oldest);
+  }
 
-  std::vector<Entry> entries_;
-  uint64_t clock_ = 0;
+  Entries entries_;
+  std::unordered_multimap<uint64_t, typename Entries::iterator> places_;
 };
 
 }  // namespace tierup::kernels

@@ -17,5 +17,40 @@ TEST(ThreadsWorth, SmallWorkIsForTheCallingThreadAlone) {
   EXPECT_EQ(threads_worth(kMultiplications, kMultiplications, kMultiplications), 2);
 }
 
+class Primitives {
+ public:
+  // Whether the primitive of this size had to be made.
+  bool makes(int64_t size) {
+    bool is_made = false;
+    const int64_t value = cache_.get(PrimitiveKey{7, size}, [&] {
+      is_made = true;
+      return size;
+    });
+    EXPECT_EQ(value, size);
+    return is_made;
+  }
+
+ private:
+  PrimitiveCache<int64_t> cache_;
+};
+
+TEST(PrimitiveCache, has_places_for_a_hundred_sizes_of_all_layers) {
+  Primitives primitives;
+  for (const bool is_new : {true, false, false}) {
+    for (int64_t size = 0; size < 1000; ++size) ASSERT_EQ(primitives.makes(size), is_new) << size;
+  }
+}
+
+TEST(PrimitiveCache, drops_what_was_unused_for_the_longest_time) {
+  Primitives primitives;
+  for (int64_t size = 0; size < 1024; ++size) primitives.makes(size);
+  EXPECT_FALSE(primitives.makes(0));
+  EXPECT_TRUE(primitives.makes(5000));
+  EXPECT_FALSE(primitives.makes(0));
+  EXPECT_FALSE(primitives.makes(2));
+  EXPECT_TRUE(primitives.makes(1));
+  EXPECT_FALSE(primitives.makes(5000));
+}
+
 }  // namespace
 }  // namespace tierup::kernels
