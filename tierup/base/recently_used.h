@@ -125,7 +125,7 @@ class Newcomers {
   }
 
  private:
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMost = 256;
   static constexpr uint64_t kCallsToReplace = 4;
   static constexpr uint64_t kMostDoublings = 12;
 

@@ -13,19 +13,17 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
-#include "tierup/tensor/pages.h"
 
 namespace tierup::kernels::net {
 namespace {
 
-// The memory of one run, and the primitives' arguments over it.
+// The primitives' arguments of one run, over the memory that it has.
 class Arena {
  public:
-  Arena(const Emitted& net, size_t bytes, PageKind pages) : block_(aligned_block(bytes, pages)) {
+  explicit Arena(const Emitted& net) {
     bases_.resize(net.buffers.size());
     for (size_t i = 0; i < net.buffers.size(); ++i) {
       const Buffer& buffer = net.buffers[i];
-      if (buffer.where == Where::kArena) bases_[i] = block_.get() + buffer.offset;
       if (buffer.where == Where::kConstant)
         bases_[i] = static_cast<char*>(const_cast<void*>(buffer.data));
       if (buffer.where == Where::kInput || buffer.where == Where::kOutput) outer_.push_back(i);
@@ -33,22 +31,22 @@ class Arena {
     for (const Action& action : net.actions) bind(net, action);
   }
 
-  // Has the system make all pages.
-  void touch(size_t bytes) {
-    for (size_t at = 0; at < bytes; at += kSmallPageBytes) block_[at] = 0;
-  }
-
-  // Places the caller's tensors.
-  void enter(const Emitted& net, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  // Places the caller's tensors, and what stands in the memory of the run, if it is another one.
+  void enter(const Emitted& net, char* memory, std::span<const Tensor> inputs,
+             std::span<const Tensor> outputs) {
+    if (memory != memory_) {
+      for (size_t i = 0; i < net.buffers.size(); ++i) {
+        if (net.buffers[i].where == Where::kArena) bases_[i] = memory + net.buffers[i].offset;
+      }
+      place(resting_);
+      memory_ = memory;
+    }
     for (const size_t i : outer_) {
       const Buffer& buffer = net.buffers[i];
       const auto& tensors = buffer.where == Where::kInput ? inputs : outputs;
       bases_[i] = static_cast<char*>(tensors[buffer.index].raw());
     }
-    for (Moving& moving : moving_) {
-      memories_[moving.memory].set_data_handle(bases_[static_cast<size_t>(moving.buffer)] +
-                                               moving.offset);
-    }
+    place(moving_);
   }
 
   void run(const Emitted& net) {
@@ -72,11 +70,19 @@ class Arena {
   }
 
  private:
-  struct Moving {
+  // Where the memory of an argument stands.
+  struct Placed {
     size_t memory;
     int buffer;
     size_t offset;
   };
+
+  void place(const std::vector<Placed>& arguments) {
+    for (const Placed& placed : arguments) {
+      memories_[placed.memory].set_data_handle(bases_[static_cast<size_t>(placed.buffer)] +
+                                               placed.offset);
+    }
+  }
 
   void bind(const Emitted& net, const Action& action) {
     const size_t begin = arguments_.size();
@@ -86,33 +92,37 @@ class Arena {
       char* base = bases_[static_cast<size_t>(place.buffer)];
       if (base != nullptr) base += place.offset;
       memories_.emplace_back(place.layout, onednn_engine(), base);
-      if (buffer.where == Where::kInput || buffer.where == Where::kOutput)
-        moving_.push_back({memories_.size() - 1, place.buffer, place.offset});
+      const bool is_outer = buffer.where == Where::kInput || buffer.where == Where::kOutput;
+      if (is_outer || buffer.where == Where::kArena) {
+        (is_outer ? moving_ : resting_)
+            .push_back({memories_.size() - 1, place.buffer, place.offset});
+      }
       arguments_.push_back({argument.name, memories_.back().get()});
     }
     ranges_.emplace_back(begin, arguments_.size());
   }
 
-  std::shared_ptr<char[]> block_;
+  char* memory_ = nullptr;
   std::vector<char*> bases_;
   std::vector<size_t> outer_;
   std::vector<memory> memories_;
-  std::vector<Moving> moving_;
+  std::vector<Placed> moving_;   // Over the caller's tensors.
+  std::vector<Placed> resting_;  // Over the memory of the run.
   std::vector<dnnl_exec_arg_t> arguments_;
   std::vector<std::pair<size_t, size_t>> ranges_;
 };
 
 class Net final : public CompiledNet {
  public:
-  // Makes the first run's arena as well: who compiles has the time to wait for its pages.
-  Net(Emitted net, const CompileOptions& options)
+  // Sees to the first run's memory as well: who compiles has the time to wait for its pages.
+  Net(Emitted net, const CompileOptions& options, std::shared_ptr<ArenaMemory> memory)
       : net_(std::move(net)),
         bytes_(plan_memory(net_.buffers)),
         threads_(options.threads),
+        memory_(std::move(memory)),
         uses_workers_(options.uses_workers) {
-    auto first = std::make_unique<Arena>(net_, bytes_, PageKind::kHuge);
-    first->touch(bytes_);
-    give_back(std::move(first));
+    memory_->reserve(bytes_);
+    give_back(std::make_unique<Arena>(net_));
   }
   ~Net() override {
     idle_.take_each([](Arena* arena) { const std::unique_ptr<Arena> last(arena); });
@@ -150,7 +160,7 @@ class Net final : public CompiledNet {
   bool uses_workers() const override { return uses_workers_; }
   bool rounds_by_weights() const override { return net_.spreads_nans; }
   const std::vector<std::string>& notes() const override { return net_.notes; }
-  size_t arena_bytes() const override { return bytes_; }
+  size_t step_count() const override { return net_.actions.size(); }
 
  private:
   static constexpr size_t kMostIdle = 4;
@@ -181,17 +191,18 @@ class Net final : public CompiledNet {
       results.push_back(Tensor::empty_strided(sizes_of(place.layout), strides_of(place.layout),
                                               ScalarType::kFloat));
     }
+    std::unique_ptr<ArenaMemory::Block> block = memory_->take(bytes_);
     std::unique_ptr<Arena> arena = take();
-    arena->enter(net_, given, results);
+    arena->enter(net_, block->memory.get(), given, results);
     arena->run(net_);
     give_back(std::move(arena));
+    memory_->give_back(std::move(block));
     return results;
   }
 
   std::unique_ptr<Arena> take() const {
     std::unique_ptr<Arena> arena(idle_.take());
-    return arena != nullptr ? std::move(arena)
-                            : std::make_unique<Arena>(net_, bytes_, PageKind::kSmall);
+    return arena != nullptr ? std::move(arena) : std::make_unique<Arena>(net_);
   }
   void give_back(std::unique_ptr<Arena> arena) const {
     if (idle_.put(arena.get())) static_cast<void>(arena.release());
@@ -200,6 +211,7 @@ class Net final : public CompiledNet {
   Emitted net_;
   size_t bytes_;
   const int threads_;
+  const std::shared_ptr<ArenaMemory> memory_;
   bool uses_workers_;
   mutable std::atomic<uint64_t> runs_{0};
   mutable std::atomic<uint64_t> meetings_{0};  // Runs that met a NaN.
@@ -241,7 +253,7 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
   try {
     Emitted emitted =
         Emitter(net, options, *weights).run();  // The memory of its trials is free now.
-    return std::make_unique<Net>(std::move(emitted), options);
+    return std::make_unique<Net>(std::move(emitted), options, weights->arenas());
   } catch (const dnnl::error& error) {
     fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a result: {}", error.what());
   }

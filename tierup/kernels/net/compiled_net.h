@@ -2,7 +2,8 @@
 //
 // Layers became oneDNN primitives and own loops over one arena, planned by life times; weights are
 // packed for the primitives that read them, in a store that all nets of one program share.
-// A net is constant; any number of threads may run it, each run with its own arena from a pool.
+// A net is constant; any number of threads may run it, each run with its own arena, whose memory it
+// shares with the nets for other sizes.
 //
 // Steps of a net may lose or spread NaNs where tier 0's operators keep them in place (oneDNN's relu
 // makes 0 of NaN, Winograd spreads one over a tile). A run notices that it met one, and gives no
@@ -29,10 +30,10 @@ struct CompileOptions {
   bool uses_workers = true;
 };
 
-// Packed weights of one program. Thread-safe.
+// Packed weights of one program, and the memory that its runs take turns in. Thread-safe.
 class WeightStore;
 std::shared_ptr<WeightStore> make_weight_store();
-size_t packed_bytes(const WeightStore& store);
+size_t held_bytes(const WeightStore& store);
 
 class CompiledNet {
  public:
@@ -48,7 +49,8 @@ class CompiledNet {
   virtual bool rounds_by_weights() const = 0;
   // One line per choice that was made: what for, and how long each candidate took.
   virtual const std::vector<std::string>& notes() const = 0;
-  virtual size_t arena_bytes() const = 0;
+  // Primitives and loops: each takes some kilobytes.
+  virtual size_t step_count() const = 0;
 };
 
 // Throws Refused where an operator's arguments are not compiled; cheap.

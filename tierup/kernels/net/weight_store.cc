@@ -53,6 +53,6 @@ size_t WeightStore::bytes() const {
 }
 
 std::shared_ptr<WeightStore> make_weight_store() { return std::make_shared<WeightStore>(); }
-size_t packed_bytes(const WeightStore& store) { return store.bytes(); }
+size_t held_bytes(const WeightStore& store) { return store.bytes() + store.arenas()->idle_bytes(); }
 
 }  // namespace tierup::kernels::net

@@ -1,4 +1,5 @@
-// WeightStore: constants in the layouts that primitives want, each made once per program.
+// WeightStore: what the nets for all sizes of one program share: constants in the layouts that
+// primitives want, each made once, and the memory that runs compute in.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "tierup/kernels/memory/spare_pages.h"
+#include "tierup/kernels/net/arena_memory.h"
 #include "tierup/kernels/net/layouts.h"
 #include "tierup/tensor/block_memory.h"
 #include "tierup/tensor/tensor.h"
@@ -40,6 +42,7 @@ class WeightStore {
   void set_algorithm(int id, Algorithm algorithm);
   std::optional<Algorithm> algorithm(int id) const;
   size_t bytes() const;
+  const std::shared_ptr<ArenaMemory>& arenas() const { return arenas_; }
 
  private:
   struct Entry {
@@ -51,6 +54,7 @@ class WeightStore {
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
   std::vector<std::pair<int, Algorithm>> algorithms_;
+  const std::shared_ptr<ArenaMemory> arenas_ = std::make_shared<ArenaMemory>();
 };
 
 // `bytes` of memory on a cache line's boundary.

@@ -16,8 +16,11 @@ namespace net = kernels::net;
 
 namespace {
 
-constexpr size_t kMostEntries = 16;
-constexpr size_t kMostBytes = size_t{256} << 20;  // Of the arenas of one net's sizes.
+// Sizes that a net of few steps has places for, and one of any; steps of all of them together,
+// which take some tens of megabytes.
+constexpr size_t kMostPlaces = 256;
+constexpr size_t kFewestPlaces = 16;
+constexpr size_t kMostSteps = size_t{1} << 12;
 
 // Whether whoever calls wants no more of the call.
 bool is_stopped(const std::exception& failure) {
@@ -51,17 +54,17 @@ Ref<const NeuralNet::Entry> NeuralNet::find(std::span<const IValue> inputs, int 
       [&](const Ref<const Entry>& entry) { return entry->sizes.suit(inputs, threads); });
 }
 
-size_t NeuralNet::bytes_of(const Entries& entries) {
-  size_t bytes = 0;
+size_t NeuralNet::places_of(const Entries& entries) {
+  size_t steps = 0;
   for (const Ref<const Entry>& entry : entries)
-    bytes += entry->compiled != nullptr ? entry->compiled->arena_bytes() : 0;
-  return bytes;
+    steps += entry->compiled != nullptr ? entry->compiled->step_count() : 0;
+  const size_t each = steps / std::max<size_t>(entries.size(), 1);
+  return std::clamp(kMostSteps / std::max<size_t>(each, 1), kFewestPlaces, kMostPlaces);
 }
 
 void NeuralNet::install(Ref<const Entry> entry) {
-  replacements_ += entries_.add(std::move(entry), [](const Entries& entries) {
-    return entries.size() > kMostEntries || bytes_of(entries) > kMostBytes;
-  });
+  replacements_ += entries_.add(
+      std::move(entry), [](const Entries& entries) { return entries.size() > places_of(entries); });
 }
 
 std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context) {
@@ -134,9 +137,10 @@ void NeuralNet::note_failure(const char* message) noexcept {
 }
 
 bool NeuralNet::is_worth_compiling(const Newcomer& newcomer) const {
-  const bool is_full = entries_.entries().size() >= kMostEntries;
-  return is_full ? Newcomers<Sizes>::may_replace(newcomer, kMostEntries, replacements())
-                 : newcomer.calls >= 2;
+  const Entries entries = entries_.entries();
+  const size_t places = places_of(entries);
+  return entries.size() >= places ? Newcomers<Sizes>::may_replace(newcomer, places, replacements())
+                                  : newcomer.calls >= 2;
 }
 
 void NeuralNet::compile_newcomer(Newcomer& newcomer, std::span<const IValue> inputs) {
@@ -277,9 +281,7 @@ std::vector<std::string> NeuralNet::operators() const {
   return names;
 }
 
-size_t NeuralNet::held_bytes() const {
-  return net::packed_bytes(*weights_) + bytes_of(entries_.entries());
-}
+size_t NeuralNet::held_bytes() const { return net::held_bytes(*weights_); }
 
 size_t NeuralNet::net_count() const {
   const Entries entries = entries_.entries();

@@ -103,7 +103,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   };
   using Entries = RecentlyUsed<Entry>::Entries;
 
-  static size_t bytes_of(const Entries& entries);
+  // Sizes that there are places for.
+  static size_t places_of(const Entries& entries);
   // Dense numbers, and lists of ints.
   static bool are_taken(std::span<const IValue> inputs);
   Ref<const Entry> find(std::span<const IValue> inputs, int threads) const;
