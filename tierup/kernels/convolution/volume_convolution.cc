@@ -5,6 +5,7 @@
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/convolution/plane_convolution.h"
+#include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
@@ -70,6 +71,8 @@ bool can_convolve_volumes(const ConvGeometry& g) {
 // have the rest.
 void convolve_volumes(const ConvGeometry& g, const float* input, const float* weight,
                       const float* bias, float* output) {
+  const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
+                              g.multiplications());
   const int64_t most_numbers = cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(float));
   const int64_t planes_of_depth = g.in_channels * g.kernel[0] * g.in[1] * g.in[2];
   const int64_t results_of_depth = g.out_channels * g.out[1] * g.out[2];

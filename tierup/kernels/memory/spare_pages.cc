@@ -114,6 +114,7 @@ void bring_pages(PageRange range) {
 }
 
 thread_local std::chrono::nanoseconds spare_pages_time{0};
+thread_local const WeightReading* innermost_reading = nullptr;
 
 template <typename Work>
 void timed(const Work& work) {
@@ -249,14 +250,25 @@ SpareWeight give_back_pages(const Tensor& weight) {
 }
 
 WeightReading::WeightReading(const void* weight, size_t bytes, int64_t multiplications)
-    : weight_(weight), bytes_(bytes), multiplications_(multiplications) {
-  if (bytes_ < kLeastSpareBytes) return;
+    : weight_(weight),
+      bytes_(bytes),
+      multiplications_(multiplications),
+      outer_(std::exchange(innermost_reading, this)),
+      is_part_(is_within_another()) {
+  if (bytes_ < kLeastSpareBytes || is_part_) return;
   const size_t away = SparePages::of_process().bring_back(weight_);
   if (away > 0) timed([&] { bring_pages(whole_pages(weight_, away)); });
 }
 
+bool WeightReading::is_within_another() const {
+  const WeightReading* other = outer_;
+  while (other != nullptr && other->weight_ != weight_) other = other->outer_;
+  return other != nullptr;
+}
+
 WeightReading::~WeightReading() {
-  if (bytes_ < kLeastSpareBytes) return;
+  innermost_reading = outer_;
+  if (bytes_ < kLeastSpareBytes || is_part_) return;
   const auto numbers = static_cast<int64_t>(bytes_ / sizeof(float));
   const bool leaves = multiplications_ / numbers < kLeastWork;
   const size_t spare = SparePages::of_process().take(weight_, leaves);

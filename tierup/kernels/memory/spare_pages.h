@@ -71,8 +71,8 @@ inline constexpr size_t kLeastSpareBytes = size_t{1} << 18U;
 inline constexpr int64_t kLeastWork = 64;
 
 // Stands while a product or a convolution reads an operand of so many bytes, and multiplies so
-// often: pages that were let go of come back at its beginning, all at once, and go at its end. Any
-// thread.
+// often: pages that were let go of come back at its beginning, all at once, and go at its end. What
+// reads the weight piece by piece within it is no reader by itself. Any thread.
 class WeightReading {
  public:
   WeightReading(const void* weight, size_t bytes, int64_t multiplications);
@@ -81,9 +81,14 @@ class WeightReading {
   WeightReading& operator=(const WeightReading&) = delete;
 
  private:
+  bool is_within_another() const;
+
   const void* const weight_;
   const size_t bytes_;
   const int64_t multiplications_;
+  // The reading of the thread that this one stands in; null if there is none.
+  const WeightReading* const outer_;
+  const bool is_part_;  // Of another reading of the same weight.
 };
 
 // What letting go of pages and bringing them back took the calling thread's readers, ever.

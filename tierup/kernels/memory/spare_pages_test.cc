@@ -94,6 +94,21 @@ TEST_F(SparePages, LeaveWhenGivenBackAndAfterEachOfTheNextReaders) {
   EXPECT_GT(resident_mib(), before - 4);
 }
 
+TEST_F(SparePages, AreReadOnceByWhoReadsThemPieceByPiece) {
+  multiply();
+  const int64_t before = resident_mib();
+  const SpareWeight spare = give_back_pages(weight_);
+  if (resident_mib() > before - 12) GTEST_SKIP() << "this system keeps the pages of a mapped file";
+  for (int reader = 0; reader < 16; ++reader) {
+    {
+      const WeightReading whole(weight_.raw(), weight_.bytes(), int64_t{1} << 40);
+      for (int piece = 0; piece < 3; ++piece) multiply();
+      EXPECT_GT(resident_mib(), before - 4) << reader;
+    }
+    EXPECT_LT(resident_mib(), before - 12) << reader;
+  }
+}
+
 TEST_F(SparePages, StayOnceAllPackedFormsWent) {
   multiply();
   const int64_t before = resident_mib();
