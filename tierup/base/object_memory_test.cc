@@ -68,5 +68,16 @@ TEST(ObjectMemory, respects_the_alignment_of_types) {
   }
 }
 
+TEST(ObjectMemory, keeps_a_mebibyte_of_a_size_at_most) {
+  std::thread([] {
+    const int64_t before = object_use().bytes;
+    std::vector<void*> blocks(3000);
+    for (void*& block : blocks) block = allocate_object(1000);
+    for (void* block : blocks) free_object(block, 1000);
+    EXPECT_LE(object_use().bytes - before, 1 << 20);
+    EXPECT_GT(object_use().bytes - before, 1 << 19);
+  }).join();
+}
+
 }  // namespace
 }  // namespace tierup

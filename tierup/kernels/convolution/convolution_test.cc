@@ -67,6 +67,26 @@ TEST(Convolution, TransposedOnesWithoutStepsAgreeInBothWidths) {
   }
 }
 
+// What oneDNN has no code of its own for goes through the own product, whatever the layout.
+TEST(Convolution, TransposedOnesOfFewChannelsAgreeInBothWidthsAndLayouts) {
+  for (const int64_t out : {1, 3}) {
+    for (const MemoryFormat format : {MemoryFormat::kContiguous, MemoryFormat::kChannelsLast}) {
+      const auto run = [&](ScalarType dtype) {
+        const Tensor input = contiguous(numbers({2, 6, 5, 4}, dtype, 0), format);
+        return convolution(input, contiguous(numbers({6, out, 4, 4}, dtype, 1), format),
+                           numbers({out}, dtype, 2), {2}, {1}, {1}, true, {0}, 1);
+      };
+      expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
+      EXPECT_TRUE(run(ScalarType::kFloat).is_contiguous(format)) << out;
+    }
+    const auto run = [&](ScalarType dtype) {
+      return convolution(numbers({1, 32, 4}, dtype, 0), numbers({32, out, 16}, dtype, 1),
+                         numbers({out}, dtype, 2), {8}, {0}, {1}, true, {0}, 1);
+    };
+    expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
+  }
+}
+
 // f32 volumes go through planes, and those that grow through patches.
 TEST(Convolution, VolumesAgreeInBothWidths) {
   const ThreadCountScope threads(2);

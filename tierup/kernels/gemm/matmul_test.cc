@@ -282,5 +282,22 @@ TEST(Matmul, NamesTheShapesThatDoNotFit) {
                Error);
 }
 
+// A column of results is made as a row.
+TEST(Matmul, AddsTheBiasToEachResultOfAColumn) {
+  for (const int64_t m : {1, 2, 7, 333}) {
+    for (const int64_t k : {1, 31, 400}) {
+      const Tensor a = numbers({m, k}, ScalarType::kFloat, 1);
+      const Tensor weight = numbers({1, k}, ScalarType::kFloat, 2);
+      const Tensor bias = numbers({1}, ScalarType::kFloat, 3);
+      const Tensor out = linear(a, weight, bias);
+      for (int64_t i = 0; i < m; ++i) {
+        float sum = *bias.data<float>();
+        for (int64_t p = 0; p < k; ++p) sum += a.data<float>()[i * k + p] * weight.data<float>()[p];
+        ASSERT_EQ(out.data<float>()[i], sum) << m << " " << k << " " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tierup::kernels

@@ -143,5 +143,27 @@ TEST(Fourier, RefusesEmptyAndComplexInputs) {
   EXPECT_THROW(fft_fft(counted({4}), {}, -1, "sideways"), Error);
 }
 
+// Up to 16 rows and columns by own code, larger ones by LAPACK: P L U is the matrix again.
+TEST(Linalg, FactorsOfSmallAndLargeMatricesMultiplyBack) {
+  const std::vector<std::pair<int64_t, int64_t>> shapes{{1, 1}, {2, 2},   {5, 3},   {3, 16},
+                                                        {4, 4}, {16, 16}, {17, 17}, {16, 5}};
+  for (const auto& [m, n] : shapes) {
+    Tensor a = Tensor::empty(IntVector{3, m, n}, ScalarType::kDouble);
+    for (int64_t i = 0; i < a.numel(); ++i)
+      a.data<double>()[i] = std::sin(static_cast<double>(i * i + 1));
+    const auto [factor, pivots] = lu_factor(a, true);
+    const auto [p, l, u] = lu_unpack(factor, pivots, true, true);
+    expect_near(matmul(p, matmul(l, u)), values_of<double>(a));
+    for (const double entry : values_of<double>(contiguous(l)))
+      EXPECT_LE(std::abs(entry), 1 + 1e-12) << m << " " << n;  // The largest is the pivot.
+  }
+}
+
+TEST(Linalg, TellsAtWhichColumnASmallMatrixIsSingular) {
+  const Tensor a = make_tensor<double>({3, 3}, {1, 2, 3, 2, 4, 6, 1, 1, 1});
+  EXPECT_EQ(*std::get<2>(lu_factor_ex(a, true, false)).data<int32_t>(), 3);
+  expect_near(det(a), {0});
+}
+
 }  // namespace
 }  // namespace tierup::kernels

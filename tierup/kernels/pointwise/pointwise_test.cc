@@ -180,5 +180,22 @@ TEST(Pointwise, KeepsNansInClampAndMaximum) {
   EXPECT_EQ(clamped.data<float>()[2], 1.0F);
 }
 
+// PyTorch's vectors take the formula as it stands, and its tails do the same.
+TEST(Pointwise, MultipliesComplexNumbersByTheFormula) {
+  Tensor a = Tensor::empty(IntVector{37}, ScalarType::kComplexFloat);
+  Tensor b = Tensor::empty(IntVector{37}, ScalarType::kComplexFloat);
+  for (int i = 0; i < 37; ++i) {
+    a.data<complex64>()[i] = {static_cast<float>(i) - 18, static_cast<float>(i % 5)};
+    b.data<complex64>()[i] = {static_cast<float>(i % 7), 3 - static_cast<float>(i)};
+  }
+  a.data<complex64>()[36] = {INFINITY, NAN};  // std::complex makes an infinity of this one.
+  b.data<complex64>()[36] = {1, 0};
+  const Tensor product = pointwise({Body::kMul}, {a, b});
+  for (int i = 0; i < 36; ++i)
+    EXPECT_EQ(product.data<complex64>()[i], a.data<complex64>()[i] * b.data<complex64>()[i]) << i;
+  EXPECT_TRUE(std::isnan(product.data<complex64>()[36].real()));
+  EXPECT_TRUE(std::isnan(product.data<complex64>()[36].imag()));
+}
+
 }  // namespace
 }  // namespace tierup::kernels
