@@ -76,7 +76,13 @@ TEST(Convolution, TransposedOnesOfFewChannelsAgreeInBothWidthsAndLayouts) {
         return convolution(input, contiguous(numbers({6, out, 4, 4}, dtype, 1), format),
                            numbers({out}, dtype, 2), {2}, {1}, {1}, true, {0}, 1);
       };
+      const auto run_along_rows = [&](ScalarType dtype) {
+        const Tensor input = contiguous(numbers({1, 32, 3, 4}, dtype, 0), format);
+        return convolution(input, contiguous(numbers({32, out, 1, 16}, dtype, 1), format),
+                           numbers({out}, dtype, 2), {1, 8}, {0}, {1}, true, {0}, 1);
+      };
       expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
+      expect_same(run_along_rows(ScalarType::kFloat), run_along_rows(ScalarType::kDouble));
       EXPECT_TRUE(run(ScalarType::kFloat).is_contiguous(format)) << out;
     }
     const auto run = [&](ScalarType dtype) {
