@@ -36,7 +36,6 @@ Tensor tensor_at(Bases bases, const BufferLayout& place) {
 // A layer that one thread has done in some 10 us: what a team saves of it is lost at its barriers,
 // and in looking at the flags of all its threads. On crowded cores a barrier takes milliseconds.
 constexpr int64_t kMostForOneThread = int64_t{1} << 19;
-
 constexpr int64_t kStepGrain = 16384;  // Numbers worth a thread.
 
 // The step of the epilogue that adds another value, if there is one.
