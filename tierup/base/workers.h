@@ -11,6 +11,8 @@
 // for the idle team of the first.
 #pragma once
 
+#include <cstdint>
+
 namespace tierup {
 
 // Starts as many threads as the calling thread's loops may use and waits for them; nothing if they

@@ -61,6 +61,106 @@ void scatter_planes(const ConvGeometry& g, const float* planes, int64_t first, i
                });
 }
 
+// [out][channel][tap][window] as [out][tap][channel][window].
+Tensor weight_by_taps(const ConvGeometry& g, const float* weight) {
+  const int64_t taps = g.kernel[0];
+  const int64_t window = g.kernel[1] * g.kernel[2];
+  Tensor turned = Tensor::empty(IntVector{g.weights()}, ScalarType::kFloat);
+  float* to = turned.data<float>();
+  for (int64_t o = 0; o < g.out_channels; ++o) {
+    const float* from = weight + o * g.in_channels * taps * window;
+    for (int64_t t = 0; t < taps; ++t) {
+      for (int64_t c = 0; c < g.in_channels; ++c, to += window)
+        std::copy_n(from + (c * taps + t) * window, window, to);
+    }
+  }
+  return turned;
+}
+
+// Results of one depth after the other, in one thread: the planes of the depths that they read
+// stand in a row, [depth][channel], where each comes once, and the last ones go to the front when
+// the row is full.
+class DepthRow {
+ public:
+  DepthRow(const ConvGeometry& g, const float* input)
+      : g_(g),
+        input_(input),
+        planes_(Tensor::empty(IntVector{kWindows * g.kernel[0] * depth_numbers()},
+                              ScalarType::kFloat)) {}
+
+  // The planes that depth `z` of image `n`'s result reads.
+  const float* planes(int64_t n, int64_t z) {
+    const int64_t first = z * g_.stride[0] - g_.padding[0];
+    const int64_t end = first + g_.kernel[0];
+    if (n != image_ || first < begin_ || first > begin_ + filled_) {
+      image_ = n;
+      begin_ = first;
+      filled_ = 0;
+    }
+    if (end - begin_ > kWindows * g_.kernel[0]) move_to_front(first);
+    for (; begin_ + filled_ < end; ++filled_) fill(begin_ + filled_, at(begin_ + filled_));
+    return at(first);
+  }
+
+ private:
+  static constexpr int64_t kWindows = 3;
+
+  int64_t plane_numbers() const { return g_.in[1] * g_.in[2]; }
+  int64_t depth_numbers() const { return g_.in_channels * plane_numbers(); }
+  float* at(int64_t depth) { return planes_.data<float>() + (depth - begin_) * depth_numbers(); }
+  void move_to_front(int64_t first) {
+    const int64_t kept = begin_ + filled_ - first;
+    const float* from = at(first);
+    std::copy_n(from, kept * depth_numbers(), planes_.data<float>());
+    begin_ = first;
+    filled_ = kept;
+  }
+  void fill(int64_t depth, float* to) const {
+    if (depth < 0 || depth >= g_.in[0]) {
+      std::fill_n(to, depth_numbers(), 0.0F);
+      return;
+    }
+    const int64_t plane = plane_numbers();
+    const float* from = input_ + (image_ * g_.in_channels * g_.in[0] + depth) * plane;
+    for (int64_t c = 0; c < g_.in_channels; ++c, from += g_.in[0] * plane, to += plane)
+      std::copy_n(from, plane, to);
+  }
+
+  const ConvGeometry& g_;
+  const float* input_;
+  Tensor planes_;
+  int64_t image_ = -1;
+  int64_t begin_ = 0;   // The depth that stands first.
+  int64_t filled_ = 0;  // Depths that stand there.
+};
+
+// Where there are depths enough, each thread does its own. How many threads there are must not
+// matter: the order of sums is another one.
+bool goes_depth_by_depth(const ConvGeometry& g) {
+  constexpr int64_t kFewestDepths = 16;
+  return g.groups == 1 && g.dilation[0] == 1 && g.kernel[0] > 1 && g.stride[0] <= g.kernel[0] &&
+         g.batch * g.out[0] >= kFewestDepths;
+}
+
+void convolve_depths(const ConvGeometry& g, const float* input, const float* weight,
+                     const float* bias, float* output) {
+  const Tensor by_taps = weight_by_taps(g, weight);
+  const ConvGeometry plane = plane_geometry(g, 1);
+  const int64_t size = g.out[1] * g.out[2];
+  parallel_for(0, g.batch * g.out[0], 1, [&](int64_t begin, int64_t end) {
+    DepthRow row(g, input);
+    const Tensor results = Tensor::empty(IntVector{g.out_channels * size}, ScalarType::kFloat);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t n = i / g.out[0];
+      const int64_t z = i % g.out[0];
+      convolve_planes(plane, row.planes(n, z), by_taps.data<float>(), bias, results.data<float>());
+      for (int64_t o = 0; o < g.out_channels; ++o)
+        std::copy_n(results.data<float>() + o * size, size,
+                    output + ((n * g.out_channels + o) * g.out[0] + z) * size);
+    }
+  });
+}
+
 }  // namespace
 
 bool can_convolve_volumes(const ConvGeometry& g) {
@@ -73,6 +173,7 @@ void convolve_volumes(const ConvGeometry& g, const float* input, const float* we
                       const float* bias, float* output) {
   const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
                               g.multiplications());
+  if (goes_depth_by_depth(g)) return convolve_depths(g, input, weight, bias, output);
   const int64_t most_numbers = cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(float));
   const int64_t planes_of_depth = g.in_channels * g.kernel[0] * g.in[1] * g.in[2];
   const int64_t results_of_depth = g.out_channels * g.out[1] * g.out[2];

@@ -5,6 +5,7 @@
 // only name oneDNN's types; dnnl.hpp is for the .cc files that run its primitives.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -45,12 +46,19 @@ using PrimitiveKey = SmallVector<int64_t, 40>;
 
 // The primitives that one thread used last, found by key. Making one takes some tenths of a
 // millisecond, in which code is generated and other cores are interrupted to see it: a hundred
-// sizes of a batch, or lengths of a sentence, have places here for all layers of a small model.
+// sizes of a batch, or lengths of a sentence, have places here for all layers of a small model. One
+// takes some 40 KB; so that many callers do not take gigabytes, a thread has kLeast places for
+// itself, and more while all threads together have no more than kMostOfAll.
 template <typename Value>
 class PrimitiveCache {
  public:
-  // Returns the entry of `key`, made by `make()` if absent; above kCapacity the one that was unused
-  // for the longest time goes.
+  PrimitiveCache() = default;
+  ~PrimitiveCache() { total() -= static_cast<int64_t>(entries_.size()); }
+  PrimitiveCache(const PrimitiveCache&) = delete;
+  PrimitiveCache& operator=(const PrimitiveCache&) = delete;
+
+  // Returns the entry of `key`, made by `make()` if absent; where there is no place for it, the one
+  // that was unused for the longest time goes.
   template <typename Make>
   Value& get(const PrimitiveKey& key, Make&& make) {
     const uint64_t hash = hash_of(key);
@@ -63,12 +71,14 @@ class PrimitiveCache {
     }
     entries_.push_front({hash, key, make()});
     places_.emplace(hash, entries_.begin());
-    if (entries_.size() > kCapacity) drop_oldest();
+    if (++total() > kMostOfAll || entries_.size() > kMost) drop_above(kLeast);
     return entries_.front().value;
   }
 
  private:
-  static constexpr size_t kCapacity = 1024;
+  static constexpr size_t kLeast = 128;
+  static constexpr size_t kMost = 1024;
+  static constexpr int64_t kMostOfAll = 2 * kMost;
   struct Entry {
     uint64_t hash;
     PrimitiveKey key;
@@ -82,12 +92,20 @@ class PrimitiveCache {
       hash = (hash ^ static_cast<uint64_t>(word)) * 0x100000001b3U + (hash >> 29);
     return hash;
   }
-  void drop_oldest() {
+  // Of all threads.
+  static std::atomic<int64_t>& total() {
+    static std::atomic<int64_t> count{0};
+    return count;
+  }
+  // One, if there are more than `least`.
+  void drop_above(size_t least) {
+    if (entries_.size() <= least) return;
     const auto oldest = std::prev(entries_.end());
     auto place = places_.find(oldest->hash);
     while (place->second != oldest) ++place;
     places_.erase(place);
     entries_.erase(oldest);
+    --total();
   }
 
   Entries entries_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tierup/base/parallel.h"
 
 namespace tierup::kernels {
@@ -50,6 +52,22 @@ TEST(PrimitiveCache, drops_what_was_unused_for_the_longest_time) {
   EXPECT_FALSE(primitives.makes(2));
   EXPECT_TRUE(primitives.makes(1));
   EXPECT_FALSE(primitives.makes(5000));
+}
+
+TEST(PrimitiveCache, leaves_each_of_many_threads_some_places) {
+  // Of two threads: as many as both may have together.
+  const auto mine = std::make_unique<Primitives>();
+  const auto others = std::make_unique<Primitives>();
+  for (int64_t size = 0; size < 1024; ++size) {
+    mine->makes(size);
+    others->makes(size);
+  }
+  Primitives last;
+  for (const bool is_new : {true, false}) {
+    for (int64_t size = 0; size < 128; ++size) ASSERT_EQ(last.makes(size), is_new) << size;
+  }
+  for (int64_t size = 128; size < 256; ++size) last.makes(size);
+  EXPECT_TRUE(last.makes(0));  // There was no more room.
 }
 
 }  // namespace
