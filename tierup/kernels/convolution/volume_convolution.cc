@@ -85,8 +85,8 @@ class DepthRow {
   DepthRow(const ConvGeometry& g, const float* input)
       : g_(g),
         input_(input),
-        planes_(Tensor::empty(IntVector{kWindows * g.kernel[0] * depth_numbers()},
-                              ScalarType::kFloat)) {}
+        depths_(depths_of(g)),
+        planes_(Tensor::empty(IntVector{depths_ * depth_numbers()}, ScalarType::kFloat)) {}
 
   // The planes that depth `z` of image `n`'s result reads.
   const float* planes(int64_t n, int64_t z) {
@@ -97,13 +97,18 @@ class DepthRow {
       begin_ = first;
       filled_ = 0;
     }
-    if (end - begin_ > kWindows * g_.kernel[0]) move_to_front(first);
+    if (end - begin_ > depths_) move_to_front(first);
     for (; begin_ + filled_ < end; ++filled_) fill(begin_ + filled_, at(begin_ + filled_));
     return at(first);
   }
 
  private:
-  static constexpr int64_t kWindows = 3;
+  // Room for some windows, so that few planes move; where they are large, for little more than one.
+  static int64_t depths_of(const ConvGeometry& g) {
+    const int64_t bytes = g.in_channels * g.in[1] * g.in[2] * static_cast<int64_t>(sizeof(float));
+    return std::clamp<int64_t>(2 * cache_sizes().second_level / bytes, g.kernel[0] + 1,
+                               3 * g.kernel[0]);
+  }
 
   int64_t plane_numbers() const { return g_.in[1] * g_.in[2]; }
   int64_t depth_numbers() const { return g_.in_channels * plane_numbers(); }
@@ -128,6 +133,7 @@ class DepthRow {
 
   const ConvGeometry& g_;
   const float* input_;
+  const int64_t depths_;  // That there is room for.
   Tensor planes_;
   int64_t image_ = -1;
   int64_t begin_ = 0;   // The depth that stands first.
