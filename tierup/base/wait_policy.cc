@@ -172,10 +172,17 @@ ParkedTeam::ParkedTeam(int threads)
     : thread_([this, threads] {
 // A region in which nothing is done would be compiled to no region.
 #pragma omp parallel num_threads(threads)
-        members_.fetch_add(1);
+        come();
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait(lock, [this] { return leave_; });
       }) {
+}
+
+// Under the lock, which tells the thread sanitizer what the barrier of the region does not: that
+// the team's threads have come before this object goes.
+void ParkedTeam::come() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  members_.fetch_add(1);
 }
 
 ParkedTeam::~ParkedTeam() {

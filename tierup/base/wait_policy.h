@@ -39,6 +39,8 @@ class ParkedTeam {
   ParkedTeam& operator=(const ParkedTeam&) = delete;
 
  private:
+  void come();  // Of each of its threads.
+
   std::mutex mutex_;
   std::condition_variable changed_;
   bool leave_ = false;
