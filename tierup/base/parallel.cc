@@ -104,7 +104,8 @@ int64_t run_alone(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
 }  // namespace
 
 void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
-  if (intra_op_threads() > 1) begin = run_alone(begin, end, grain, body, context);
+  if (TimeAlone::left() > 0 && intra_op_threads() > 1)
+    begin = run_alone(begin, end, grain, body, context);
   if (begin == end) return;
   const int64_t total = end - begin;
   const int threads =

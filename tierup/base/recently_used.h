@@ -46,8 +46,13 @@ class RecentlyUsed {
   }
   // Of a moment.
   Entries entries() const {
+    return read([](const Entries& entries) { return entries; });
+  }
+  // What `use` makes of them, without a copy.
+  template <typename Use>
+  auto read(const Use& use) const {
     const typename SnapshotCell<Entries>::Reader reader(entries_);
-    return reader.get() != nullptr ? *reader.get() : Entries();
+    return reader.get() != nullptr ? use(*reader.get()) : use(Entries());
   }
   bool empty() const { return entries_.empty(); }
 

@@ -45,14 +45,6 @@ constexpr auto kRows = std::to_array<DTypeRow>({
 
 constexpr size_t kCodes = 64;  // Codes are below.
 
-// The place of each code's row, or kRows.size().
-constexpr auto kPlaces = [] {
-  std::array<uint8_t, kCodes> places{};
-  places.fill(kRows.size());
-  for (size_t i = 0; i < kRows.size(); ++i) places[static_cast<size_t>(kRows[i].type)] = i;
-  return places;
-}();
-
 // Bytes by code; 0 where there is none.
 constexpr auto kBytes = [] {
   std::array<uint8_t, kCodes> bytes{};
@@ -61,8 +53,10 @@ constexpr auto kBytes = [] {
 }();
 
 const DTypeRow* find_row(int64_t code) {
-  const size_t place = code >= 0 && code < int64_t{kCodes} ? kPlaces[code] : kRows.size();
-  return place == kRows.size() ? nullptr : &kRows[place];
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const DTypeRow& r) {
+    return static_cast<int64_t>(r.type) == code;
+  });
+  return row == kRows.end() ? nullptr : &*row;
 }
 
 const DTypeRow& row_of(ScalarType type) {

@@ -100,6 +100,14 @@ void convolve_transposed_by_gemm(const ConvGeometry& g, const Operands& o) {
   }
 }
 
+void convolve_by_products(const ConvGeometry& g, const Operands& o) {
+  if (g.transposed) {
+    convolve_transposed_by_gemm(g, o);
+  } else {
+    convolve_by_gemm(g, o);
+  }
+}
+
 void check_bias(const ConvGeometry& g, const Tensor& input, const Tensor& weight,
                 const Tensor& bias) {
   require(input.dtype() == weight.dtype(), kBad,
@@ -188,14 +196,12 @@ void convolve_f32(const ConvGeometry& g, const Operands& o, MemoryFormat format)
                       o.output.data<float>())) {
     return;
   }
+  if (!channels_last) return convolve_by_products(g, o);
   const auto rows = [](const Tensor& t) { return contiguous(t, MemoryFormat::kContiguous); };
-  const Operands by_rows{rows(o.input), rows(o.weight), o.bias, rows(o.output)};
-  if (g.transposed) {
-    convolve_transposed_by_gemm(g, by_rows);
-  } else {
-    convolve_by_gemm(g, by_rows);
-  }
-  if (channels_last) copy_into(o.output, by_rows.output);
+  const Operands by_rows{rows(o.input), rows(o.weight), o.bias,
+                         Tensor::empty(o.output.sizes(), o.output.dtype())};
+  convolve_by_products(g, by_rows);
+  copy_into(o.output, by_rows.output);
 }
 
 Tensor convolve(const ConvGeometry& g, const Tensor& input, const Tensor& weight,
@@ -220,10 +226,8 @@ Tensor convolve(const ConvGeometry& g, const Tensor& input, const Tensor& weight
     start_from_bias(o);
   } else if (is_f32) {
     convolve_f32(g, o, work);
-  } else if (g.transposed) {
-    convolve_transposed_by_gemm(g, o);
   } else {
-    convolve_by_gemm(g, o);
+    convolve_by_products(g, o);
   }
   return contiguous(o.output, format);
 }

@@ -1,7 +1,6 @@
 #include "tierup/kernels/convolution/convolution_onednn.h"
 
 #include <dnnl.hpp>
-#include <string_view>
 
 #include "tierup/base/parallel.h"
 #include "tierup/base/workers.h"
@@ -15,12 +14,11 @@ namespace {
 using dnnl::memory;
 
 struct CachedConvolution {
-  dnnl::primitive primitive;
+  dnnl::primitive primitive;  // None, and nothing else, where it would be a general product.
   Port input, weight, output;
   memory bias, scratchpad;
   size_t scratchpad_offset = 0;
   size_t scratch_bytes = 0;
-  bool is_product = false;  // Nothing else is set then.
 };
 
 struct Descriptors {
@@ -41,17 +39,12 @@ Descriptors outer_descriptors(const ConvGeometry& g, bool channels_last, bool ha
 struct Built {
   dnnl::primitive primitive;
   memory::desc input, weight, output, scratchpad;
-  bool is_product = false;
 };
 
 template <typename Primitive>
 Built build(const typename Primitive::desc& description, const dnnl::primitive_attr& attributes) {
   const typename Primitive::primitive_desc pd(description, attributes, onednn_engine());
-  if (std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos) {
-    Built product;
-    product.is_product = true;
-    return product;
-  }
+  if (is_general_product(pd)) return {};
   return {Primitive(pd), pd.src_desc(), pd.weights_desc(), pd.dst_desc(), pd.scratchpad_desc()};
 }
 
@@ -92,8 +85,7 @@ CachedConvolution make_convolution(const ConvGeometry& g, bool channels_last, bo
   const Descriptors outer = outer_descriptors(g, channels_last, has_bias);
   const Built built = build_primitive(g, outer, channels_last);
   CachedConvolution result;
-  result.is_product = built.is_product;
-  if (built.is_product) return result;
+  if (!built.primitive) return result;
   result.primitive = built.primitive;
   size_t total = 0;
   result.input = make_port(outer.input, built.input, false, total);
@@ -115,7 +107,7 @@ bool convolve_onednn(const ConvGeometry& g, bool channels_last, const float* inp
   const bool has_bias = bias != nullptr;
   CachedConvolution& conv = cache.get(convolution_key(g, channels_last ? 1 : 0, has_bias),
                                       [&] { return make_convolution(g, channels_last, has_bias); });
-  if (conv.is_product) return false;
+  if (!conv.primitive) return false;
   prepare_team();
   auto* scratch = static_cast<char*>(thread_scratch(conv.scratch_bytes));
   const WeightReading reading(weight, conv.weight.outer.get_desc().get_size(), g.multiplications());

@@ -160,9 +160,7 @@ void convolve_depths(const ConvGeometry& g, const float* input, const float* wei
       const int64_t n = i / g.out[0];
       const int64_t z = i % g.out[0];
       convolve_planes(plane, row.planes(n, z), by_taps.data<float>(), bias, results.data<float>());
-      for (int64_t o = 0; o < g.out_channels; ++o)
-        std::copy_n(results.data<float>() + o * size, size,
-                    output + ((n * g.out_channels + o) * g.out[0] + z) * size);
+      scatter_planes(g, results.data<float>(), z, 1, output + n * g.out_channels * g.out_points());
     }
   });
 }

@@ -132,10 +132,8 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reductio
       const auto z = round(std::abs(x - t));
       const auto limit = round(static_cast<T>(beta));
       const auto half = static_cast<T>(0.5);
-      // Both, so that vectors need no branch.
-      const auto near = static_cast<T>(round(round(round(half * z) * z) / limit));
-      const auto far = static_cast<T>(round(z - round(half * limit)));
-      return z < limit ? near : far;
+      if (z < limit) return static_cast<T>(round(round(round(half * z) * z) / limit));
+      return static_cast<T>(round(z - round(half * limit)));
     });
   };
   return rounded_loss(self, target, ScalarType::kHalf, loss);
@@ -150,9 +148,8 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
       const auto z = round(std::abs(x - t));
       const auto limit = round(static_cast<T>(delta));
       const auto half = static_cast<T>(0.5);
-      const auto near = static_cast<T>(round(round(half * z) * z));
-      const auto far = static_cast<T>(round(limit * round(z - round(half * limit))));
-      return z < limit ? near : far;
+      if (z < limit) return static_cast<T>(round(round(half * z) * z));
+      return static_cast<T>(round(limit * round(z - round(half * limit))));
     });
   };
   return to_dtype(rounded_loss(self, target, ScalarType::kBFloat16, loss), self.dtype());

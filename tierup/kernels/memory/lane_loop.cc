@@ -46,15 +46,13 @@ LaneLoop::Cursor::Cursor(const LaneLoop& loop, int64_t lane)
   }
 }
 
-void LaneLoop::Cursor::wrap(const LaneLoop& loop) {
+void LaneLoop::Cursor::carry(const LaneLoop& loop) {
   for (size_t d = loop.sizes_.size(); d-- > 0;) {
-    for (size_t i = 0; i < loop.operands_; ++i)
-      pointers[i] -= (loop.sizes_[d] - 1) * loop.strides_[d][i];
+    const bool wraps = ++index[d] == loop.sizes_[d];
+    const int64_t steps = wraps ? 1 - loop.sizes_[d] : 1;
+    for (size_t i = 0; i < loop.operands_; ++i) pointers[i] += steps * loop.strides_[d][i];
+    if (!wraps) return;
     index[d] = 0;
-    if (d == 0 || ++index[d - 1] < loop.sizes_[d - 1]) {
-      for (size_t i = 0; d > 0 && i < loop.operands_; ++i) pointers[i] += loop.strides_[d - 1][i];
-      return;
-    }
   }
 }
 

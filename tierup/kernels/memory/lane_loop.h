@@ -56,11 +56,11 @@ class LaneLoop {
   struct Cursor {
     Cursor(const LaneLoop& loop, int64_t lane);
     void advance(const LaneLoop& loop) {
-      const size_t last = index.size() - 1;
-      if (index.empty() || ++index[last] == loop.sizes_[last]) return wrap(loop);
-      for (size_t i = 0; i < loop.operands_; ++i) pointers[i] += loop.strides_[last][i];
+      if (index.empty() || index.back() + 1 == loop.sizes_.back()) return carry(loop);
+      ++index.back();
+      for (size_t i = 0; i < loop.operands_; ++i) pointers[i] += loop.strides_.back()[i];
     }
-    void wrap(const LaneLoop& loop);  // The last index is at its end.
+    void carry(const LaneLoop& loop);  // Steps over the ends of dimensions.
     Pointers pointers;
     IntVector index;
   };

@@ -34,6 +34,12 @@ template <typename Description>
 bool is_reference(const Description& description) {
   return std::string_view(description.impl_info_str()).find("ref") != std::string_view::npos;
 }
+// Whether it goes through oneDNN's general product, which generates all its kernels in its first
+// call, 20 ms.
+template <typename Description>
+bool is_general_product(const Description& description) {
+  return std::string_view(description.impl_info_str()).find("gemm") != std::string_view::npos;
+}
 
 // Threads that work is worth which multiplies so often and touches so many numbers: the calling one
 // alone for a few microseconds, where bringing others in takes longer. `most_for_one` is the most

@@ -1,6 +1,7 @@
 #include "tierup/kernels/reduce/histogram.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tierup/base/interrupt.h"
@@ -130,10 +131,6 @@ Tensor histogram_of(const Tensor& points, const std::vector<Tensor>& edges, cons
   });
   return hist;
 }
-
-}  // namespace
-
-namespace {
 
 // The most of some numbers, of which negative ones count as more than all others.
 uint64_t most_of(const int64_t* numbers, int64_t count) {

@@ -137,10 +137,10 @@ void NeuralNet::note_failure(const char* message) noexcept {
 }
 
 bool NeuralNet::is_worth_compiling(const Newcomer& newcomer) const {
-  const Entries entries = entries_.entries();
-  const size_t places = places_of(entries);
-  return entries.size() >= places ? Newcomers<Sizes>::may_replace(newcomer, places, replacements())
-                                  : newcomer.calls >= 2;
+  const auto [count, places] = entries_.read(
+      [](const Entries& entries) { return std::pair(entries.size(), places_of(entries)); });
+  return count >= places ? Newcomers<Sizes>::may_replace(newcomer, places, replacements())
+                         : newcomer.calls >= 2;
 }
 
 void NeuralNet::compile_newcomer(Newcomer& newcomer, std::span<const IValue> inputs) {
