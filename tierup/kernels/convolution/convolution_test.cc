@@ -116,6 +116,15 @@ TEST(Convolution, VolumesAgreeInBothWidths) {
   }
 }
 
+// Padding alone is read.
+TEST(Convolution, VolumesOfEmptyPlanesGiveTheBias) {
+  const auto run = [](ScalarType dtype) {
+    return convolution(numbers({4, 3, 5, 0, 4}, dtype, 0), numbers({2, 3, 2, 2, 2}, dtype, 1),
+                       numbers({2}, dtype, 2), {1}, {1}, {1}, false, {0}, 1);
+  };
+  expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
+}
+
 TEST(Convolution, SamePaddingKeepsTheSizeWithAnEvenKernel) {
   const auto run = [](ScalarType dtype) {
     return conv_mode(numbers({3, 7, 6}, dtype, 0), numbers({2, 3, 4, 3}, dtype, 1), Tensor(), {1},

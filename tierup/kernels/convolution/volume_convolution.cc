@@ -106,8 +106,8 @@ class DepthRow {
   // Room for some windows, so that few planes move; where they are large, for little more than one.
   static int64_t depths_of(const ConvGeometry& g) {
     const int64_t bytes = g.in_channels * g.in[1] * g.in[2] * static_cast<int64_t>(sizeof(float));
-    return std::clamp<int64_t>(2 * cache_sizes().second_level / bytes, g.kernel[0] + 1,
-                               3 * g.kernel[0]);
+    const int64_t fitting = 2 * cache_sizes().second_level / std::max<int64_t>(bytes, 1);
+    return std::clamp(fitting, g.kernel[0] + 1, 3 * g.kernel[0]);
   }
 
   int64_t plane_numbers() const { return g_.in[1] * g_.in[2]; }
