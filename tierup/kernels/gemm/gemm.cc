@@ -266,6 +266,33 @@ void gemm_row(const GemmProblem& p) {
                              static_cast<const float*>(p.bias));
 }
 
+// Rows up to which B is read where it stands, rather than copied by a library first: of two bands
+// with vectors of 16, of one with shorter ones (measured).
+int64_t most_line_rows() { return instruction_set() == InstructionSet::kAvx512 ? 16 : 4; }
+
+bool is_by_lines(const GemmProblem& p) {
+  return p.batch == 1 && p.m > 1 && p.m <= most_line_rows() && p.b.row_stride == 1 &&
+         p.b.col_stride != 1 && (p.a.col_stride == 1 || p.k == 1) && p.alpha.to_double() == 1 &&
+         p.beta.to_double() == 0;
+}
+
+// Columns in parallel, as in run_row().
+void gemm_by_lines(const GemmProblem& p) {
+  constexpr int64_t kElementsForOne = 32768;
+  constexpr int64_t kColumns = 64;
+  const int64_t blocks = (p.n + kColumns - 1) / kColumns;
+  const int64_t grain = std::max<int64_t>(1, kElementsForOne / (kColumns * p.k * p.m));
+  parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kColumns;
+    const auto* bias = static_cast<const float*>(p.bias);
+    block_kernels().lines_f32({p.m, std::min(end * kColumns, p.n) - first, p.k,
+                               static_cast<const float*>(p.a.data), p.a.row_stride,
+                               static_cast<const float*>(p.b.data) + first * p.b.col_stride,
+                               p.b.col_stride, bias == nullptr ? nullptr : bias + first,
+                               static_cast<float*>(p.c) + first, p.c_row_stride});
+  });
+}
+
 void gemm_by_rows(const GemmProblem& p) {
   GemmProblem row = p;
   row.batch = 1;
@@ -425,6 +452,7 @@ void multiply(const GemmProblem& problem) {
         const bool may_turn = is_column(problem);
         const GemmProblem small = may_turn ? transposed_column(problem) : problem;
         if (problem.bias == nullptr && is_small(small)) return gemm_small(small);
+        if (is_by_lines(problem)) return gemm_by_lines(problem);
         if (is_by_rows(problem)) {
           return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }

@@ -31,6 +31,20 @@ struct GemmRow {
   const float* bias;  // Of n elements, or null.
   float* out;
 };
+// out (m x n) = x (m x k, rows dense) * B (k x n, each column in one piece) + bias: reads B once
+// for a few rows, where it stands.
+struct GemmLines {
+  int64_t m, n, k;
+  const float* x;
+  int64_t x_row;
+  const float* b;
+  int64_t b_col;
+  const float* bias;  // Of n elements, or null.
+  float* out;
+  int64_t out_row;
+};
+using GemmLinesFn = void (*)(const GemmLines& lines);
+
 // Columns of a panel of B that is packed for rows; of so few, B is read as it lies.
 inline constexpr int64_t kRowPanel = 64;
 using GemmRowFn = void (*)(const GemmRow& row);
@@ -94,6 +108,7 @@ struct GemmBlockKernels {
   GemmBlockFn f16;   // f32 accumulator
   GemmBlockFn bf16;  // f32 accumulator
   GemmRowFn row_f32;
+  GemmLinesFn lines_f32;
   GemmSmallFn small_f32;
   GemmPanelFn panel_f32;
   GemmTurnFn turn_f32;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tierup/kernels/gemm/gemm_block.h"
+#include "tierup/kernels/gemm/gemm_lines_body.h"
 #include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels {
@@ -19,36 +20,6 @@ inline void finish_row(const GemmRow& row, int64_t first, int64_t count, FloatVe
   }
   if (row.bias != nullptr) sum += load_part(row.bias + first, count);
   store_part(row.out + first, count, sum);
-}
-
-// A vector of columns that each stand in one piece: squares are transposed in registers.
-inline void turn_columns(const GemmRow& row, int64_t first) {
-  const int64_t count = row.n - first < kVectorFloats ? row.n - first : kVectorFloats;
-  const float* columns[kVectorFloats];
-  for (int64_t i = 0; i < kVectorFloats; ++i) {
-    columns[i] = row.b + (first + (i < count ? i : 0)) * row.b_col;
-  }
-  FloatVector sum{};
-  FloatVector square[kVectorFloats];
-  int64_t p = 0;
-  for (; p + kVectorFloats <= row.k; p += kVectorFloats) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kVectorFloats; ++i) square[i] = load_vector(columns[i] + p);
-    transpose(square);
-#pragma GCC unroll 16
-    for (int i = 0; i < kVectorFloats; ++i) {
-      sum = multiply_add(row.x[p + i] - FloatVector{}, square[i], sum);
-    }
-  }
-  if (const int64_t left = row.k - p; left > 0) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kVectorFloats; ++i) square[i] = load_part(columns[i] + p, left);
-    transpose(square);
-    for (int64_t i = 0; i < left; ++i) {
-      sum = multiply_add(row.x[p + i] - FloatVector{}, square[i], sum);
-    }
-  }
-  finish_row(row, first, count, sum);
 }
 
 // kCount vectors of columns that stand side by side.
@@ -126,11 +97,9 @@ inline void run_dots_f32(const GemmDots& dots) {
 inline void run_row_f32(const GemmRow& row) {
   constexpr int64_t kNearFloats = int64_t{1} << 16;  // What the nearer caches hold of B.
   constexpr int kWide = kVectorFloats == 4 ? 8 : kRowPanel / kVectorFloats;  // In registers.
+  if (row.b_col != 1)
+    return run_lines_f32({1, row.n, row.k, row.x, 0, row.b, row.b_col, row.bias, row.out, 0});
   int64_t j = 0;
-  if (row.b_col != 1) {
-    for (; j < row.n; j += kVectorFloats) turn_columns(row, j);
-    return;
-  }
   if (row.n * row.k > kNearFloats && row.b_row > kRowPanel) {
     j = row.n - row.n % kVectorFloats;
     sum_rows(row, j);

@@ -175,6 +175,32 @@ TEST(Matmul, SmallProductsHaveTheSameBitsHoweverTheMatrixLiesAndHoweverManyRowsT
   }
 }
 
+// Of a linear layer's weight, too large for a row after the other.
+TEST(Matmul, FewRowsTimesColumnsInOnePieceHaveTheBitsOfEachAlone) {
+  constexpr ScalarType kFloat = ScalarType::kFloat;
+  for (const int64_t k : {300, 257}) {
+    for (const int64_t n : {256, 1003}) {
+      const Tensor matrix =
+          transpose(clone(transpose(fractions({k, n}), 0, 1), MemoryFormat::kContiguous), 0, 1);
+      const Tensor whole = transpose(numbers({n, k}, kFloat, 4), 0, 1);
+      const Tensor bias = fractions({n});
+      for (const int64_t rows : {2, 3, 4}) {
+        const Tensor a = fractions({rows, k});
+        const Tensor all = mm(a, matrix);
+        const Tensor biased = addmm(bias, a, matrix, 1, 1);
+        for (int64_t row = 0; row < rows; ++row) {
+          const Tensor one = narrow(a, 0, row, 1);
+          EXPECT_EQ(bits_of(narrow(all, 0, row, 1)), bits_of(mm(one, matrix))) << k << "x" << n;
+          EXPECT_EQ(bits_of(narrow(biased, 0, row, 1)), bits_of(addmm(bias, one, matrix, 1, 1)))
+              << k << "x" << n;
+        }
+      }
+      for (int64_t rows = 5; rows < 18; ++rows)
+        expect_product(numbers({rows, k}, kFloat, 3), whole);
+    }
+  }
+}
+
 TEST(Matmul, PackedPanelsGiveARowTheSameBits) {
   for (const int64_t k : {1, 17, 300, 1500}) {
     for (const int64_t n : {1, 5, 64, 100, 320}) {

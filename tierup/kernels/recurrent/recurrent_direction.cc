@@ -1,10 +1,13 @@
 // The input's share of all gates is one product over all steps; each step then adds its state's
-// share, by a weight packed once, and runs the gates.
+// share, by a weight packed once, and runs the gates. Where a core keeps that weight, each thread
+// goes through all steps with rows of its own: threads that shared out every step would wait for
+// one another twice a step, for longer than most steps take.
 #include "tierup/kernels/recurrent/recurrent_direction.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "tierup/base/interrupt.h"
 #include "tierup/base/machine.h"
@@ -112,22 +115,54 @@ class Direction {
     keep_state_weight(batch_sizes.size());
     const int64_t most = batch_sizes.empty() ? 0 : batch_sizes[0];
     const Tensor state_gates = Tensor::empty(IntVector{most, width_}, rows.dtype());
-    int64_t offset = reverse ? rows.size(0) : 0;
-    for (size_t i = 0; i < batch_sizes.size(); ++i) {
-      poll_interrupt();
-      const int64_t count = batch_sizes[reverse ? batch_sizes.size() - 1 - i : i];
-      if (reverse) offset -= count;
-      step(count, gates.data<T>() + offset * width_, state_gates.data<T>());
-      const int64_t out_size = state_.hidden.size(1);
-      const T* hidden = state_.hidden.data<T>();
-      T* target = output.data<T>() + offset * output.size(1) + column;
-      for (int64_t r = 0; r < count; ++r)
-        std::copy_n(hidden + r * out_size, out_size, target + r * output.size(1));
-      if (!reverse) offset += count;
-    }
+    const Steps steps{
+        batch_sizes,   reverse, gates.data<T>(), state_gates.data<T>(), output.data<T>() + column,
+        output.size(1)};
+    if (!may_part_rows()) return run_steps(steps, 0, most);
+    constexpr int64_t kWorkForOne = 65536;  // Less is done before another thread has begun.
+    const int64_t row_work =
+        std::max<int64_t>(1, rows.size(0) / std::max<int64_t>(1, most)) * w_.w_hh.size(1) * width_;
+    parallel_for(0, most, std::max<int64_t>(1, kWorkForOne / std::max<int64_t>(1, row_work)),
+                 [&](int64_t begin, int64_t end) { run_steps(steps, begin, end); });
   }
 
  private:
+  struct Steps {
+    const std::vector<int64_t>& batch_sizes;
+    bool reverse;
+    const T* gates;  // Of the input, for all steps' rows.
+    T* state_gates;  // Of the state, for one step's.
+    T* output;
+    int64_t output_stride;
+  };
+
+  // Rows depend on themselves alone, unless a projection goes through a library's product.
+  bool may_part_rows() const {
+    return state_panels_ != nullptr && !state_.unprojected.defined() &&
+           static_cast<int64_t>(w_.w_hh.bytes()) <= cache_sizes().second_level;
+  }
+
+  // All steps of the batch's rows from `first` to `last`.
+  void run_steps(const Steps& steps, int64_t first, int64_t last) const {
+    const std::vector<int64_t>& sizes = steps.batch_sizes;
+    int64_t offset = steps.reverse ? std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) : 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      poll_interrupt();
+      const int64_t size = sizes[steps.reverse ? sizes.size() - 1 - i : i];
+      if (steps.reverse) offset -= size;
+      if (const int64_t count = std::min(size, last) - first; count > 0) {
+        const int64_t row = offset + first;
+        step(first, count, steps.gates + row * width_, steps.state_gates + first * width_);
+        const int64_t out_size = state_.hidden.size(1);
+        const T* hidden = state_.hidden.data<T>() + first * out_size;
+        T* target = steps.output + row * steps.output_stride;
+        for (int64_t r = 0; r < count; ++r)
+          std::copy_n(hidden + r * out_size, out_size, target + r * steps.output_stride);
+      }
+      if (!steps.reverse) offset += size;
+    }
+  }
+
   // Without biases. Rows that would not stay near while the panels pass by are a product of a
   // library's.
   Tensor input_gates(const Tensor& rows) const {
@@ -153,14 +188,15 @@ class Direction {
     }
   }
 
-  void step(int64_t rows, const T* gates, T* state_gates) const {
+  // `rows` rows of the state from `first` on.
+  void step(int64_t first, int64_t rows, const T* gates, T* state_gates) const {
     constexpr int64_t kNumbersForOne = 8192;  // Fewer are done before another thread has begun.
-    T* hidden = state_.hidden.data<T>();
+    T* hidden = state_.hidden.data<T>() + first * state_.hidden.size(1);
     T* stepped = state_.unprojected.defined() ? state_.unprojected.data<T>() : hidden;
     multiply_state(rows, hidden, state_gates);
     const T* bias = data_or_null<T>(bias_);
     const T* state_bias = data_or_null<T>(state_bias_);
-    T* cell = state_.cell.defined() ? state_.cell.data<T>() : nullptr;
+    T* cell = state_.cell.defined() ? state_.cell.data<T>() + first * size_ : nullptr;
     parallel_for(0, rows, std::max<int64_t>(1, kNumbersForOne / std::max<int64_t>(1, width_)),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t r = begin; r < end; ++r) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tierup/base/parallel.h"
+#include "tierup/base/workers.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/recurrent/recurrent_weights.h"
@@ -109,6 +111,40 @@ TEST(Recurrent, OddSizesGiveInFloatsWhatTheyGiveInDoublesOnAllInstructionSets) {
     }
   }
   limit_instruction_set(InstructionSet::kAvx512);
+}
+
+std::vector<float> values_of(const Tensor& t) {
+  const Tensor dense = contiguous(t);
+  return {dense.data<float>(), dense.data<float>() + dense.numel()};
+}
+
+// The longer sequences come first; what one thread gives, several give.
+TEST(Recurrent, ThreadsThatTakeRowsThroughAllStepsGiveTheBitsOfOne) {
+  constexpr int64_t kSize = 64;
+  const std::vector<Tensor> params{numbers({4 * kSize, 9}, 1), numbers({4 * kSize, kSize}, 2),
+                                   numbers({4 * kSize}, 3),    numbers({4 * kSize}, 4),
+                                   numbers({4 * kSize, 9}, 5), numbers({4 * kSize, kSize}, 6),
+                                   numbers({4 * kSize}, 7),    numbers({4 * kSize}, 8)};
+  Tensor lengths = Tensor::empty(IntVector{40}, ScalarType::kLong);
+  int64_t rows = 0;
+  for (int64_t i = 0; i < 40; ++i) rows += lengths.data<int64_t>()[i] = 13 - i / 4;
+  const Tensor data = numbers({rows, 9}, 9);
+  RecurrentOptions options{.kind = RecurrentKind::kLstm};
+  options.bidirectional = true;
+  RecurrentWeights packed;  // The library's products depend on how many threads there are.
+  options.packed = &packed;
+  const auto run = [&](int threads) {
+    const ThreadCountScope scope(threads);
+    start_workers();
+    const IntVector states{2, 13, kSize};
+    return run_recurrent_packed(data, lengths, numbers(states, 10), numbers(states, 11), params,
+                                options);
+  };
+  const RecurrentResult one = run(1);
+  const RecurrentResult several = run(3);
+  EXPECT_EQ(values_of(one.output), values_of(several.output));
+  EXPECT_EQ(values_of(one.hidden), values_of(several.hidden));
+  EXPECT_EQ(values_of(one.cell), values_of(several.cell));
 }
 
 TEST(Recurrent, KeptMatricesArePackedAnewWhenTheyAreWritten) {

@@ -139,52 +139,87 @@ inline void store_columns(float* to, int64_t count, FloatVector vector) {
   store_part(to, count, vector);
 }
 
+// By quads of lanes: single numbers of both, or pairs, from the low or the high half of each quad.
 #if defined(__AVX512F__)
-inline FloatVector interleave_low(FloatVector a, FloatVector b) {
-  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+#define TIERUP_OF_PAIRS(function, a, b) \
+  _mm512_castpd_ps(function(_mm512_castps_pd(a), _mm512_castps_pd(b)))
+inline FloatVector low_singles(FloatVector a, FloatVector b) { return _mm512_unpacklo_ps(a, b); }
+inline FloatVector high_singles(FloatVector a, FloatVector b) { return _mm512_unpackhi_ps(a, b); }
+inline FloatVector low_pairs(FloatVector a, FloatVector b) {
+  return TIERUP_OF_PAIRS(_mm512_unpacklo_pd, a, b);
 }
-inline FloatVector interleave_high(FloatVector a, FloatVector b) {
-  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
-                                 31);
+inline FloatVector high_pairs(FloatVector a, FloatVector b) {
+  return TIERUP_OF_PAIRS(_mm512_unpackhi_pd, a, b);
 }
+#undef TIERUP_OF_PAIRS
 #elif defined(__AVX2__)
-inline FloatVector interleave_low(FloatVector a, FloatVector b) {
-  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+#define TIERUP_OF_PAIRS(function, a, b) \
+  _mm256_castpd_ps(function(_mm256_castps_pd(a), _mm256_castps_pd(b)))
+inline FloatVector low_singles(FloatVector a, FloatVector b) { return _mm256_unpacklo_ps(a, b); }
+inline FloatVector high_singles(FloatVector a, FloatVector b) { return _mm256_unpackhi_ps(a, b); }
+inline FloatVector low_pairs(FloatVector a, FloatVector b) {
+  return TIERUP_OF_PAIRS(_mm256_unpacklo_pd, a, b);
 }
-inline FloatVector interleave_high(FloatVector a, FloatVector b) {
-  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+inline FloatVector high_pairs(FloatVector a, FloatVector b) {
+  return TIERUP_OF_PAIRS(_mm256_unpackhi_pd, a, b);
 }
+#undef TIERUP_OF_PAIRS
 #else
-inline FloatVector interleave_low(FloatVector a, FloatVector b) {
+inline FloatVector low_singles(FloatVector a, FloatVector b) {
   return __builtin_shufflevector(a, b, 0, 4, 1, 5);
 }
-inline FloatVector interleave_high(FloatVector a, FloatVector b) {
+inline FloatVector high_singles(FloatVector a, FloatVector b) {
   return __builtin_shufflevector(a, b, 2, 6, 3, 7);
 }
+inline FloatVector low_pairs(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 0, 1, 4, 5);
+}
+inline FloatVector high_pairs(FloatVector a, FloatVector b) {
+  return __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
 #endif
 
-// One step of the perfect shuffle; log2(kVectorFloats) of them transpose the square.
-inline void shuffle_step(const FloatVector (&from)[kVectorFloats],
-                         FloatVector (&to)[kVectorFloats]) {
-#pragma GCC unroll 8
-  for (int i = 0; i < kVectorFloats / 2; ++i) {
-    to[2 * i] = interleave_low(from[i], from[i + kVectorFloats / 2]);
-    to[2 * i + 1] = interleave_high(from[i], from[i + kVectorFloats / 2]);
-  }
+constexpr int kVectorQuads = kVectorFloats / 4;
+
+// Each of the four quads by quads that lie below one another is transposed in its place; the four
+// results stand `step` apart.
+inline void transpose_quads(const FloatVector* rows, FloatVector* to, int step) {
+  const FloatVector low_ab = low_singles(rows[0], rows[1]);
+  const FloatVector high_ab = high_singles(rows[0], rows[1]);
+  const FloatVector low_cd = low_singles(rows[2], rows[3]);
+  const FloatVector high_cd = high_singles(rows[2], rows[3]);
+  to[0] = low_pairs(low_ab, low_cd);
+  to[step] = high_pairs(low_ab, low_cd);
+  to[2 * step] = low_pairs(high_ab, high_cd);
+  to[3 * step] = high_pairs(high_ab, high_cd);
 }
 
-inline void transpose(FloatVector (&square)[kVectorFloats]) {
-  FloatVector other[kVectorFloats];
-  shuffle_step(square, other);
-  shuffle_step(other, square);
+// Quad q of result i, four results apart, is quad i of rows[q].
+inline void move_quads(const FloatVector* rows, FloatVector* to) {
 #if defined(__AVX512F__)
-  shuffle_step(square, other);
-  shuffle_step(other, square);
+  const FloatVector low_ab = _mm512_shuffle_f32x4(rows[0], rows[1], 0x44);
+  const FloatVector high_ab = _mm512_shuffle_f32x4(rows[0], rows[1], 0xee);
+  const FloatVector low_cd = _mm512_shuffle_f32x4(rows[2], rows[3], 0x44);
+  const FloatVector high_cd = _mm512_shuffle_f32x4(rows[2], rows[3], 0xee);
+  to[0] = _mm512_shuffle_f32x4(low_ab, low_cd, 0x88);
+  to[4] = _mm512_shuffle_f32x4(low_ab, low_cd, 0xdd);
+  to[8] = _mm512_shuffle_f32x4(high_ab, high_cd, 0x88);
+  to[12] = _mm512_shuffle_f32x4(high_ab, high_cd, 0xdd);
 #elif defined(__AVX2__)
-  shuffle_step(square, other);
-#pragma GCC unroll 8
-  for (int i = 0; i < kVectorFloats; ++i) square[i] = other[i];
+  to[0] = _mm256_permute2f128_ps(rows[0], rows[1], 0x20);
+  to[4] = _mm256_permute2f128_ps(rows[0], rows[1], 0x31);
+#else
+  to[0] = rows[0];
 #endif
+}
+
+// Most shuffles stay within a quad of lanes: those between quads take longer.
+inline void transpose(FloatVector (&square)[kVectorFloats]) {
+  FloatVector parts[kVectorFloats];
+#pragma GCC unroll 4
+  for (int i = 0; i < kVectorQuads; ++i) transpose_quads(square + 4 * i, parts + i, kVectorQuads);
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) move_quads(parts + kVectorQuads * i, square + i);
 }
 
 }  // namespace

@@ -235,7 +235,9 @@ class Regions {
   }
 
   NetRefusal refusal_of_region(std::vector<Exit>& exits) {
-    if (members_.size() < 2) return NetRefusal::kAlone;
+    if (members_.empty() || (members_.size() == 1 && !gains_alone(members_[0], context_.hints()))) {
+      return NetRefusal::kAlone;
+    }
     if (!is_worth_it(members_, context_.hints())) return NetRefusal::kSmallProducts;
     if (is_left_to_a_group(members_, gate_work_, context_)) return NetRefusal::kLeftToGroup;
     return find_exits(exits) ? NetRefusal::kNone : NetRefusal::kSharedMemory;

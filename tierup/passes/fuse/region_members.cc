@@ -115,6 +115,19 @@ bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints&
   return has_large || (has_small && has_softmax);
 }
 
+bool gains_alone(const RegionMember& member, const ir::ValueHints& hints) {
+  constexpr int64_t kMostRows = 128;  // Copying a number takes as long as some eight products.
+  const ops::ProductKind kind = ops::op_of(*member.node->op()).facts().product;
+  if (kind == ops::ProductKind::kNone) return false;
+  const ops::ProductArguments places = ops::product_arguments(kind);
+  if (constant_of(member.node->input(places.right)) == nullptr) return false;
+  const std::optional<Tensor> left = seen_meta_tensor(member.node->input(places.left), hints);
+  const std::optional<Tensor> right = seen_meta_tensor(member.node->input(places.right), hints);
+  if (!left || !right || right->dim() != 2 || right->numel() == 0) return false;
+  return left->numel() > 0 && left->dim() > 0 && left->numel() / left->size(-1) <= kMostRows &&
+         left->numel() / left->size(-1) * right->numel() > ops::kMaxFusedProduct;
+}
+
 namespace {
 
 // Point-wise, over rows, or a view that copies nothing. A row operator is called as a step would
