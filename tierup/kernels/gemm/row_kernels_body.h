@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <numeric>
 
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/simd/lanes_body.h"
@@ -180,9 +181,92 @@ void row_log_softmax(const float* x, int64_t n, float* y) {
   });
 }
 
+// The logarithm of each lane.
+inline Lanes log_of_each(const Lanes& lanes) {
+  float logs[kLanes];
+  store(logs, lanes);
+  for (float& value : logs) value = std::log(value);
+  return load(logs);
+}
+
+// Dense rows of fewer columns than there are lanes, piece by piece over the whole: after `period`
+// pieces a lane meets its column again.
+class NarrowColumns {
+ public:
+  explicit NarrowColumns(int64_t columns)
+      : columns_(columns), period_(columns / std::gcd(columns, int64_t{kLanes})) {}
+
+  // What is seen through the lanes of each place within the period.
+  struct Places {
+    Lanes lanes[kLanes];
+  };
+  Places all(float value) const {
+    Places places;
+    for (int64_t p = 0; p < period_; ++p) places.lanes[p] = broadcast(value);
+    return places;
+  }
+
+  // body(index, count, place) for all pieces of so many rows.
+  template <typename Body>
+  void for_each_piece(int64_t rows, const Body& body) const {
+    int64_t place = 0;
+    for_pieces(rows * columns_, [&](int64_t i, int64_t count) {
+      body(i, count, place);
+      place = place + 1 == period_ ? 0 : place + 1;
+    });
+  }
+
+  template <typename Change>
+  void change(Places& places, const Change& change) const {
+    for (int64_t p = 0; p < period_; ++p) places.lanes[p] = change(places.lanes[p]);
+  }
+
+  // Of each column one number, which all its lanes then have.
+  template <typename Merge>
+  void fold(Places& places, const Merge& merge) const {
+    float numbers[kLanes * kLanes];
+    for (int64_t p = 0; p < period_; ++p) store(numbers + p * kLanes, places.lanes[p]);
+    for (int64_t j = 0; j < columns_; ++j) {
+      float folded = numbers[j];
+      for (int64_t k = j + columns_; k < period_ * kLanes; k += columns_)
+        folded = merge(folded, numbers[k]);
+      for (int64_t k = j; k < period_ * kLanes; k += columns_) numbers[k] = folded;
+    }
+    for (int64_t p = 0; p < period_; ++p) places.lanes[p] = load(numbers + p * kLanes);
+  }
+
+ private:
+  const int64_t columns_;
+  const int64_t period_;
+};
+
+template <bool kLog>
+void narrow_softmax(const float* x, int64_t rows, int64_t n, float* y) {
+  const NarrowColumns narrow(n);
+  NarrowColumns::Places top = narrow.all(kLowest);
+  narrow.for_each_piece(rows, [&](int64_t i, int64_t count, int64_t place) {
+    top.lanes[place] = larger(load_piece(x + i, count, kLowest), top.lanes[place]);
+  });
+  narrow.fold(top, [](float a, float b) { return a > b || a != a ? a : b; });
+  NarrowColumns::Places sum = narrow.all(0);
+  narrow.for_each_piece(rows, [&](int64_t i, int64_t count, int64_t place) {
+    const Lanes shifted = load_piece(x + i, count, kLowest) - top.lanes[place];
+    const Lanes e = exp_lanes(shifted);
+    store_piece(y + i, kLog ? shifted : e, count);
+    sum.lanes[place] = sum.lanes[place] + e;
+  });
+  narrow.fold(sum, [](float a, float b) { return a + b; });
+  narrow.change(sum, [](const Lanes& v) { return kLog ? log_of_each(v) : broadcast(1) / v; });
+  narrow.for_each_piece(rows, [&](int64_t i, int64_t count, int64_t place) {
+    const Lanes numbers = load_piece(y + i, count, 0);
+    store_piece(y + i, kLog ? numbers - sum.lanes[place] : numbers * sum.lanes[place], count);
+  });
+}
+
 // Sixteen columns at a time, three passes down the rows.
 template <bool kLog>
 void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, float* y) {
+  if (stride == n && n < kLanes) return narrow_softmax<kLog>(x, rows, n, y);
   for_pieces(n, [&](int64_t i, int64_t count) {
     Lanes top = broadcast(kLowest);
     for (int64_t r = 0; r < rows; ++r) top = larger(load_piece(x + r * stride + i, count, 0), top);
@@ -194,10 +278,7 @@ void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, fl
       sum = sum + e;
     }
     if constexpr (kLog) {
-      float logs[kLanes];
-      store(logs, sum);
-      for (float& value : logs) value = std::log(value);
-      const Lanes log_sum = load(logs);
+      const Lanes log_sum = log_of_each(sum);
       for (int64_t r = 0; r < rows; ++r) {
         float* target = y + r * stride + i;
         store_piece(target, load_piece(target, count, 0) - log_sum, count);

@@ -191,6 +191,35 @@ TEST(RowKernels, TakeSoftmaxOfDoublesInRowsAndColumns) {
   }
 }
 
+// Fewer columns than lanes: pieces go through dense rows.
+TEST(RowKernels, TakeSoftmaxOfNarrowColumns) {
+  for (const RowKernels<float>& kernels : all_tables()) {
+    for (const int64_t n : {1, 2, 3, 5, 8, 12, 15, 16}) {
+      for (const int64_t rows : {1, 2, 7, 16, 100}) {
+        const std::vector<float> x = numbers(rows * n);
+        const std::vector<double> wide(x.begin(), x.end());
+        std::vector<float> y(x.size() + 1, 7);
+        for (const bool log : {false, true}) {
+          (log ? kernels.log_softmax_columns : kernels.softmax_columns)(x.data(), rows, n, n,
+                                                                        y.data());
+          for (int64_t j = 0; j < n; ++j) {
+            const auto wanted = plain_softmax(wide.data() + j, rows, n, log);
+            for (int64_t r = 0; r < rows; ++r)
+              EXPECT_NEAR(y[r * n + j], wanted[r], 1e-6 + 1e-6 * std::abs(wanted[r])) << n;
+          }
+          EXPECT_EQ(y.back(), 7);
+        }
+      }
+    }
+    // What is not a number stays in its column.
+    std::vector<float> x = numbers(5 * 40);
+    x[5 * 33 + 2] = NAN;
+    std::vector<float> y(x.size());
+    kernels.softmax_columns(x.data(), 40, 5, 5, y.data());
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i % 5 == 2) << i;
+  }
+}
+
 TEST(RowKernels, LetNansOfDoublesWin) {
   const RowKernels<double>& kernels = row_kernels<double>();
   for (const int64_t place : {0, 5, 16, 18}) {

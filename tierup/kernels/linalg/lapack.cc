@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tierup/kernels/linalg/lapack_library.h"
+#include "tierup/kernels/linalg/small_matrices.h"
 
 namespace tierup::kernels::lapack {
 namespace {
@@ -70,6 +71,7 @@ int checked_size(int64_t size) {
 
 template <typename T>
 int potrf(char uplo, int n, T* a) {
+  if (is_small(n)) return factor_small_positive(uplo == 'U', n, a);
   int info = 0;
   const int lda = tight(n);
   call<T>(Routine::kPotrf, &uplo, &n, a, &lda, &info, kOne);
@@ -92,51 +94,9 @@ int potrs(char uplo, int n, int nrhs, const T* a, T* b) {
   return checked(info);
 }
 
-namespace {
-
-// What LAPACK compares pivots by.
-template <typename T>
-Real<T> pivot_size(const T& number) {
-  if constexpr (kComplex<T>) {
-    return std::abs(number.real()) + std::abs(number.imag());
-  } else {
-    return std::abs(number);
-  }
-}
-
-// getrf of a small matrix. A call of OpenBLAS takes as long as some thousand multiplications, and
-// locks those of other threads out while it looks for a buffer.
-constexpr int kSmallSide = 16;
-template <typename T>
-int factor_small(int m, int n, T* a, int* pivots) {
-  int info = 0;
-  for (int j = 0; j < std::min(m, n); ++j) {
-    T* const column = a + int64_t{j} * m;
-    int pivot = j;
-    for (int i = j + 1; i < m; ++i) {
-      if (pivot_size(column[i]) > pivot_size(column[pivot])) pivot = i;
-    }
-    pivots[j] = pivot + 1;
-    if (column[pivot] != T{0}) {
-      for (int c = 0; c < n && pivot != j; ++c)
-        std::swap(a[int64_t{c} * m + j], a[int64_t{c} * m + pivot]);
-      for (int i = j + 1; i < m; ++i) column[i] /= column[j];
-    } else if (info == 0) {
-      info = j + 1;
-    }
-    for (int c = j + 1; c < n; ++c) {
-      T* const other = a + int64_t{c} * m;
-      for (int i = j + 1; i < m; ++i) other[i] -= column[i] * other[j];
-    }
-  }
-  return info;
-}
-
-}  // namespace
-
 template <typename T>
 int getrf(int m, int n, T* a, int* pivots) {
-  if (std::max(m, n) <= kSmallSide) return factor_small(m, n, a, pivots);
+  if (is_small(std::max(m, n))) return factor_small(m, n, a, pivots);
   int info = 0;
   const int lda = tight(m);
   call<T>(Routine::kGetrf, &m, &n, a, &lda, pivots, &info);
@@ -145,6 +105,10 @@ int getrf(int m, int n, T* a, int* pivots) {
 
 template <typename T>
 int getrs(char trans, int n, int nrhs, const T* a, const int* pivots, T* b) {
+  if (is_small(n) && trans == 'N') {
+    solve_small(n, nrhs, a, pivots, b);
+    return 0;
+  }
   int info = 0;
   const int ld = tight(n);
   call<T>(Routine::kGetrs, &trans, &n, &nrhs, a, &ld, pivots, b, &ld, &info, kOne);

@@ -10,6 +10,7 @@
 #include "tierup/kernels/linalg/matrix_function.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
+#include "tierup/kernels/pointwise/complex_views.h"
 #include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
 #include "tierup/kernels/spectral/fft.h"
@@ -157,6 +158,38 @@ TEST(Linalg, FactorsOfSmallAndLargeMatricesMultiplyBack) {
     for (const double entry : values_of<double>(contiguous(l)))
       EXPECT_LE(std::abs(entry), 1 + 1e-12) << m << " " << n;  // The largest is the pivot.
   }
+}
+
+// On both sides of the size up to which own code does it.
+TEST(Linalg, SolvesAndFactorsSmallAndLargeMatrices) {
+  for (const int64_t n : {1, 2, 5, 16, 17}) {
+    Tensor a = Tensor::empty(IntVector{3, n, n}, ScalarType::kComplexDouble);
+    for (int64_t i = 0; i < a.numel(); ++i) {
+      const auto x = static_cast<double>(i * i + 1);
+      a.data<complex128>()[i] = {std::sin(x), std::cos(3 * x)};
+    }
+    const auto expect_equal = [&](const Tensor& found, const Tensor& expected) {
+      const auto left = values_of<complex128>(contiguous(found));
+      const auto right = values_of<complex128>(contiguous(expected));
+      ASSERT_EQ(left.size(), right.size());
+      for (size_t i = 0; i < left.size(); ++i)
+        EXPECT_LE(std::abs(left[i] - right[i]), 1e-9 * (1 + std::abs(right[i]))) << n << " " << i;
+    };
+    const Tensor b = narrow(a, 2, 0, 1);
+    expect_equal(matmul(a, solve(a, b, true)), b);
+    expect_equal(matmul(inverse(a), b), solve(a, b, true));
+    const auto turned = [](const Tensor& x) { return resolve_conj(adjoint(x)); };
+    const Tensor positive = matmul(a, turned(a));
+    const Tensor lower = cholesky(positive, false);
+    expect_equal(matmul(lower, turned(lower)), positive);
+    expect_equal(turned(cholesky(positive, true)), lower);
+  }
+}
+
+TEST(Linalg, TellsInWhichRowASmallMatrixIsNotPositive) {
+  const Tensor a = make_tensor<double>({3, 3}, {4, 2, 1, 2, 1, 5, 1, 5, 9});
+  for (const bool upper : {false, true})
+    EXPECT_EQ(*std::get<1>(cholesky_ex(a, upper, false)).data<int32_t>(), 2);
 }
 
 TEST(Linalg, TellsAtWhichColumnASmallMatrixIsSingular) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/pointwise/creation.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 
 namespace tierup::kernels {
@@ -195,6 +196,42 @@ TEST(Pointwise, MultipliesComplexNumbersByTheFormula) {
     EXPECT_EQ(product.data<complex64>()[i], a.data<complex64>()[i] * b.data<complex64>()[i]) << i;
   EXPECT_TRUE(std::isnan(product.data<complex64>()[36].real()));
   EXPECT_TRUE(std::isnan(product.data<complex64>()[36].imag()));
+}
+
+TEST(Pointwise, DividesComplexNumbersAtTheEndsOfTheirRange) {
+  const std::vector<complex64> numbers{{3e38F, -3e38F}, {1e-40F, 2e-38F}, {0, 0},
+                                       {INFINITY, 1},   {NAN, 2},         {-2, 0.5F}};
+  for (const complex64 a : numbers) {
+    for (const complex64 b : numbers) {
+      const Tensor left = full(IntVector{1}, Scalar(complex128(a)), ScalarType::kComplexFloat);
+      const Tensor right = full(IntVector{1}, Scalar(complex128(b)), ScalarType::kComplexFloat);
+      const complex64 found = *pointwise({Body::kDiv}, {left, right}).data<complex64>();
+      const complex64 wanted = a / b;
+      const auto agrees = [](float x, float y) {
+        return std::isnan(x) == std::isnan(y) &&
+               (std::isnan(x) || x == y || std::abs(x - y) <= 1e-6F * std::abs(y));
+      };
+      EXPECT_TRUE(agrees(found.real(), wanted.real()) && agrees(found.imag(), wanted.imag()))
+          << a << " / " << b << ": " << found << ", not " << wanted;
+    }
+  }
+}
+
+TEST(Pointwise, TakesLengthsAndNeighboursOfExtremeNumbers) {
+  const auto of = [](Body body, float a, float b) {
+    return *pointwise({body}, {make<float>({1}, {a}), make<float>({1}, {b})}).data<float>();
+  };
+  const std::vector<float> numbers{0, -0.0F, 1, -3.5F, 1e-45F, 3e38F, -INFINITY, -2e38F, 1e-30F};
+  for (const float a : numbers) {
+    for (const float b : numbers) {
+      EXPECT_FLOAT_EQ(of(Body::kHypot, a, b), std::hypot(a, b)) << a << " " << b;
+      EXPECT_EQ(of(Body::kNextafter, a, b), std::nextafter(a, b)) << a << " " << b;
+    }
+    EXPECT_TRUE(std::isnan(of(Body::kNextafter, a, NAN)));
+    EXPECT_TRUE(std::isnan(of(Body::kNextafter, NAN, a)));
+    EXPECT_EQ(std::isnan(of(Body::kHypot, NAN, a)), !std::isinf(a)) << a;
+  }
+  EXPECT_TRUE(std::signbit(of(Body::kNextafter, 0, -1)));
 }
 
 }  // namespace

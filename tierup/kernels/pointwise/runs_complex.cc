@@ -15,6 +15,22 @@ struct ComplexMul {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
 };
+// In double, where no square of a float overflows or is lost; infinities and zeros by
+// std::complex, which looks at each quotient that is NaN.
+struct ComplexDiv {
+  static constexpr size_t kArity = 2;
+  static complex64 apply(complex64 a, complex64 b) {
+    const double c = b.real();
+    const double d = b.imag();
+    const double part = 1 / (c * c + d * d);
+    const double real = (a.real() * c + a.imag() * d) * part;
+    const double imag = (a.imag() * c - a.real() * d) * part;
+    // Both are finite if and only if this is.
+    if (!std::isfinite(real * 0 + imag * 0)) return a / b;
+    return {static_cast<float>(real), static_cast<float>(imag)};
+  }
+  static complex128 apply(complex128 a, complex128 b) { return a / b; }
+};
 // The magnitude must be taken without overflow of the squares, as std::abs does.
 struct ComplexAbs {
   static constexpr size_t kArity = 1;
@@ -174,7 +190,7 @@ void add_complex_functions(RunTable& table) {
 
 void add_complex_runs(RunTable& table) {
   add_complex_functions(table);
-  SAME(Neg), SAME(Square), SAME(Cube), OWN(Reciprocal), SAME(Add), SAME(Sub), OWN(Mul), SAME(Div);
+  SAME(Neg), SAME(Square), SAME(Cube), OWN(Reciprocal), SAME(Add), SAME(Sub), OWN(Mul), OWN(Div);
   SAME(AddScaled), SAME(SubScaled), SAME(Addcmul), SAME(Addcdiv), OWN(Lerp), OWN(Sgn), OWN(Conj);
   OWN(NanToNum);
   set_complex_to_real<bodies::ComplexAbs>(table, Body::kAbs);

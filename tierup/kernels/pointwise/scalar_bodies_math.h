@@ -29,6 +29,7 @@ TIERUP_UNARY_BODY(Erf, erf(x));
 TIERUP_UNARY_BODY(Erfc, erfc(x));
 TIERUP_BINARY_BODY(Pow, pow(a, b));
 TIERUP_BINARY_BODY(Atan2, atan2(a, b));
+TIERUP_BINARY_BODY(Hypot, hypot(a, b));
 
 // sin(pi x) / (pi x), 1 at 0.
 struct Sinc {

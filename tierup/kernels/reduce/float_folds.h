@@ -46,6 +46,9 @@ struct FloatFolds {
   using FirstOutside = int64_t (*)(const float* x, int64_t n, float bound);
   FirstOutside first_above;
   FirstOutside first_below;
+  // places[i]: how many of n keys go before key i, for they are less, or equal and further in
+  // front. By comparing each with all: for a few hundred at most.
+  void (*rank)(const int32_t* keys, int64_t n, int32_t* places);
 };
 
 const FloatFolds& float_folds_base();

@@ -406,6 +406,37 @@ void add_wide_squares_rows(const float* x, int64_t rows, int64_t stride, int64_t
   });
 }
 
+typedef int32_t IntVector __attribute__((vector_size(kVectorBytes)));
+
+inline IntVector load_ints(const int32_t* from, int64_t count) {
+  IntVector result{};
+  if (count == kVectorFloats) {
+    std::memcpy(&result, from, sizeof(result));
+  } else {
+    std::memcpy(&result, from, static_cast<size_t>(count) * sizeof(int32_t));
+  }
+  return result;
+}
+
+// Keys by vectors; comparisons give -1 where they hold.
+void rank(const int32_t* keys, int64_t n, int32_t* places) {
+  int32_t steps[2 * kVectorFloats] = {};
+  std::fill_n(steps + kVectorFloats, kVectorFloats, -1);
+  for (int64_t i = 0; i < n; i += kVectorFloats) {
+    const int64_t count = n - i < kVectorFloats ? n - i : kVectorFloats;
+    const IntVector own = load_ints(keys + i, count);
+    IntVector minus{};
+    for (int64_t j = 0; j < i; ++j) minus += keys[j] <= own;
+    for (int64_t j = 0; j < count; ++j) {
+      const IntVector is_behind = load_ints(steps + kVectorFloats - 1 - j, kVectorFloats);
+      minus += (keys[i + j] < own) | ((keys[i + j] == own) & is_behind);
+    }
+    for (int64_t j = i + count; j < n; ++j) minus += keys[j] < own;
+    const IntVector before = -minus;
+    std::memcpy(places + i, &before, static_cast<size_t>(count) * sizeof(int32_t));
+  }
+}
+
 constexpr FloatFolds kFolds{.sum = fold<Adder>,
                             .max = fold_extremum<Maximum>,
                             .min = fold_extremum<Minimum>,
@@ -426,7 +457,8 @@ constexpr FloatFolds kFolds{.sum = fold<Adder>,
                             .wide_sum = wide_sum,
                             .wide_squares = wide_squares,
                             .first_above = first_outside<true>,
-                            .first_below = first_outside<false>};
+                            .first_below = first_outside<false>,
+                            .rank = rank};
 
 }  // namespace
 }  // namespace tierup::kernels

@@ -75,11 +75,7 @@ void reduce_columns(const ReducePlan& plan, const float* in, Moments<double>* re
       const int64_t output = t / tiles * inner + t % tiles * kColumns;
       const int64_t width = std::min(kColumns, inner - t % tiles * kColumns);
       const float* base = in + plan.output_offset(output);
-      std::vector<reduce_detail::Cascade<MomentsReducer<float>>> cascades(
-          static_cast<size_t>(width), reduce_detail::Cascade<MomentsReducer<float>>(reducer));
-      for (int64_t first = 0; first < plan.count; first += kRows) {
-        const int64_t rows = std::min(kRows, plan.count - first);
-        const float* block = base + first * plan.run_stride();
+      const auto moments_of = [&](const float* block, int64_t rows, auto&& take) {
         std::array<double, kColumns> mean{};
         std::array<double, kColumns> squares{};
         folds.add_wide_rows(block, rows, plan.run_stride(), width, mean.data());
@@ -87,7 +83,19 @@ void reduce_columns(const ReducePlan& plan, const float* in, Moments<double>* re
         folds.add_wide_squares_rows(block, rows, plan.run_stride(), width, mean.data(),
                                     squares.data());
         for (int64_t j = 0; j < width; ++j)
-          cascades[j].push({mean[j], squares[j], static_cast<double>(rows)});
+          take(j, Moments<double>{mean[j], squares[j], static_cast<double>(rows)});
+      };
+      if (plan.count <= kRows) {
+        moments_of(base, plan.count,
+                   [&](int64_t j, const Moments<double>& m) { results[output + j] = m; });
+        continue;
+      }
+      std::vector<reduce_detail::Cascade<MomentsReducer<float>>> cascades(
+          static_cast<size_t>(width), reduce_detail::Cascade<MomentsReducer<float>>(reducer));
+      for (int64_t first = 0; first < plan.count; first += kRows) {
+        const int64_t rows = std::min(kRows, plan.count - first);
+        moments_of(base + first * plan.run_stride(), rows,
+                   [&](int64_t j, const Moments<double>& m) { cascades[j].push(m); });
       }
       for (int64_t j = 0; j < width; ++j) results[output + j] = cascades[j].result();
     }

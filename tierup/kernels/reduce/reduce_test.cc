@@ -397,7 +397,7 @@ TEST(Sort, ThePartOfALaneThatIsFirstIsThatOfTheSortedLane) {
 }
 
 TEST(Sort, OfManyElementsKeepsTheOrderOfEquals) {
-  for (const int64_t count : {255, 256, 1000}) {
+  for (const int64_t count : {9, 25, 47, 100, 256, 257, 1000}) {
     const Tensor x = Tensor::empty(IntVector{2, count}, ScalarType::kFloat);
     for (int64_t i = 0; i < x.numel(); ++i) {
       const auto value = static_cast<float>((i * 7919) % 211 - 100);

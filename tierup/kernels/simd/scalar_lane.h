@@ -93,6 +93,10 @@ TIERUP_INLINE T atan2(T x, T y) {
   return std::atan2(x, y);
 }
 template <PlainFloat T>
+TIERUP_INLINE T hypot(T x, T y) {
+  return std::hypot(x, y);
+}
+template <PlainFloat T>
 TIERUP_INLINE bool signbit(T x) {
   return std::signbit(x);
 }

@@ -250,4 +250,12 @@ TIERUP_INLINE Vec<float> pow(Vec<float> a, Vec<float> b) {
                         [](Vec<double> x, Vec<double> y) TIERUP_LAMBDA { return pow_wide(x, y); });
 }
 
+// In double, where squares of floats neither overflow nor vanish. Infinite beside a NaN, too.
+TIERUP_INLINE Vec<float> hypot(Vec<float> a, Vec<float> b) {
+  const Vec<float> inf(INFINITY);
+  const Vec<float> length = through_double(
+      a, b, [](Vec<double> x, Vec<double> y) TIERUP_LAMBDA { return sqrt(x * x + y * y); });
+  return select((abs(a) == inf) | (abs(b) == inf), inf, length);
+}
+
 }  // namespace tierup::kernels::TIERUP_SIMD

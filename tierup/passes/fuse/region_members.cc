@@ -115,17 +115,34 @@ bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints&
   return has_large || (has_small && has_softmax);
 }
 
-bool gains_alone(const RegionMember& member, const ir::ValueHints& hints) {
+namespace {
+
+// Whether packing the weight once, instead of reading it as it lies or copying it in each call, is
+// more than what is lost among the rows' work.
+bool has_few_rows(const Node& node, const ir::ValueHints& hints) {
   constexpr int64_t kMostRows = 128;  // Copying a number takes as long as some eight products.
-  const ops::ProductKind kind = ops::op_of(*member.node->op()).facts().product;
+  const ops::ProductKind kind = ops::op_of(*node.op()).facts().product;
   if (kind == ops::ProductKind::kNone) return false;
   const ops::ProductArguments places = ops::product_arguments(kind);
-  if (constant_of(member.node->input(places.right)) == nullptr) return false;
-  const std::optional<Tensor> left = seen_meta_tensor(member.node->input(places.left), hints);
-  const std::optional<Tensor> right = seen_meta_tensor(member.node->input(places.right), hints);
+  if (constant_of(node.input(places.right)) == nullptr) return false;
+  const std::optional<Tensor> left = seen_meta_tensor(node.input(places.left), hints);
+  const std::optional<Tensor> right = seen_meta_tensor(node.input(places.right), hints);
   if (!left || !right || right->dim() != 2 || right->numel() == 0) return false;
   return left->numel() > 0 && left->dim() > 0 && left->numel() / left->size(-1) <= kMostRows &&
          left->numel() / left->size(-1) * right->numel() > ops::kMaxFusedProduct;
+}
+
+}  // namespace
+
+bool gains_alone(const RegionMember& member, const ir::ValueHints& hints) {
+  switch (member.kind) {
+    case OpKind::kConv:
+    case OpKind::kConvolution:
+    case OpKind::kConvTransposed: return constant_of(member.node->input(1)) != nullptr;
+    case OpKind::kMultiHead:
+    case OpKind::kEncoderLayer: return true;
+    default: return has_few_rows(*member.node, hints);
+  }
 }
 
 namespace {

@@ -42,8 +42,8 @@ inline std::span<ir::Value* const> outputs_of(const RegionMember& member) {
 // planes, leave the rest to a fusion group, but for softmaxes of short rows.
 bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);
 
-// Whether a net of this member alone gains something: a product of few rows, whose weight is packed
-// once instead of being read as it lies, or copied, in each call.
+// Whether a net of this member alone gains something: what has a weight to pack, unless it is a
+// product of many rows.
 bool gains_alone(const RegionMember& member, const ir::ValueHints& hints);
 
 // Whether a region is left to fusion groups, which do it in less time than a net (fuse_products.h):
