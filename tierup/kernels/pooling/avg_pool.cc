@@ -5,12 +5,15 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/pooling/pool_lines.h"
 #include "tierup/kernels/pooling/pooling_window.h"
 
 namespace tierup::kernels {
 namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
+constexpr int64_t kLongestLine = int64_t{1} << 20;  // With its padding, of lines that are laid out.
+constexpr int64_t kPlanesTogether = 16;
 
 // Positions [first, last) of one dimension, and how many the divisor counts.
 struct Span {
@@ -76,62 +79,34 @@ void pool(const PoolWindow& w, const T* in, T* out, std::optional<int64_t> divis
   });
 }
 
-// A line of windows at once, offset by offset: the order in which a window is gone through.
-template <typename T>
-void add_line(const PoolWindow& w, const T* line, T* sums) {
-  for (int64_t k = 0; k < w.kernel[2]; ++k) {
-    const int64_t offset = k - w.padding[2];
-    const int64_t step = w.stride[2];
-    const int64_t begin = offset >= 0 ? 0 : (-offset + step - 1) / step;
-    const int64_t last = w.in[2] - 1 - offset;
-    const int64_t end = last < 0 ? 0 : std::min(w.out[2], last / step + 1);
-    const T* x = line + offset;
-    if (step == 1) {
-      for (int64_t i = begin; i < end; ++i) sums[i] += x[i];
-    } else {
-      for (int64_t i = begin; i < end; ++i) sums[i] += x[i * step];
-    }
-  }
-}
-
-template <typename T, typename SpanOf>
-void pool_by_lines(const PoolWindow& w, const T* in, T* out, std::optional<int64_t> divisor,
+template <typename SpanOf>
+void pool_by_lines(const PoolWindow& w, const float* in, float* out, std::optional<int64_t> divisor,
                    const SpanOf& span_of) {
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max(w.out_points(), w.in_points()));
-  std::vector<Span> spans;
-  for (int64_t x = 0; x < w.out[2]; ++x) spans.push_back(span_of(2, x));
-  parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t index = begin * w.out[0] * w.out[1]; index < end * w.out[0] * w.out[1]; ++index) {
-      const T* plane = in + index / (w.out[0] * w.out[1]) * w.in_points();
-      T* sums = out + index * w.out[2];
-      const Span depths = span_of(0, index / w.out[1] % w.out[0]);
-      const Span lines = span_of(1, index % w.out[1]);
-      std::fill_n(sums, w.out[2], T{0});
-      for (int64_t z = depths.first; z < depths.last; ++z) {
-        for (int64_t y = lines.first; y < lines.last; ++y)
-          add_line(w, plane + (z * w.in[1] + y) * w.in[2], sums);
-      }
-      const bool is_empty = depths.first >= depths.last || lines.first >= lines.last;
-      for (int64_t x = 0; x < w.out[2]; ++x) {
-        const Span& s = spans[static_cast<size_t>(x)];
-        const int64_t counted = divisor.value_or(depths.counted * lines.counted * s.counted);
-        // A window that lies in the padding alone has no elements, and is zero.
-        sums[x] = is_empty || s.first >= s.last ? T{0}
-                                                : static_cast<T>(sums[x] / static_cast<T>(counted));
-      }
-    }
-  });
+  const bool is_whole = w.out_points() == 1 && w.kernel == w.in && !divisor;
+  if (is_whole && w.padding == PoolWindow::Triple{0, 0, 0}) {
+    const SumPlanesFn run = pool_kernels().average_planes;
+    const int64_t points = w.in_points();
+    const int64_t grain = std::max<int64_t>(1, 16384 / points / kPlanesTogether) * kPlanesTogether;
+    return parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
+      run(in + begin * points, end - begin, points, static_cast<float>(points), out + begin);
+    });
+  }
+  std::vector<float> columns;
+  for (int64_t x = 0; x < w.out[2]; ++x)
+    columns.push_back(static_cast<float>(divisor.value_or(span_of(2, x).counted)));
+  std::vector<float> lines;
+  for (int64_t z = 0; z < w.out[0]; ++z) {
+    for (int64_t y = 0; y < w.out[1]; ++y)
+      lines.push_back(divisor ? 1.0F
+                              : static_cast<float>(span_of(0, z).counted * span_of(1, y).counted));
+  }
+  pool_lines(w, pool_kernels().average, in, out, columns.data(), lines.data());
 }
 
-// Windows overlap in lines that are long enough for a loop of their own.
-bool pays_by_lines(const PoolWindow& w) {
-  constexpr int64_t kShortLine = 8;
-  return w.out[2] >= kShortLine;
-}
-
-template <bool kByLines = false, typename SpanOf>
-Tensor run(const Tensor& self, const PoolWindow& w, std::optional<int64_t> divisor,
-           const char* what, const SpanOf& span_of) {
+// `are_windows`: w says where they stand.
+template <typename SpanOf>
+Tensor run(const Tensor& self, const PoolWindow& w, bool are_windows,
+           std::optional<int64_t> divisor, const char* what, const SpanOf& span_of) {
   require(!is_integral(self.dtype(), true) || self.dtype() == ScalarType::kLong, kBad,
           "\"{}\" not implemented for '{}'", what, scalar_type_name(self.dtype()));
   const ScalarType work = work_type(self.dtype());
@@ -143,11 +118,11 @@ Tensor run(const Tensor& self, const PoolWindow& w, std::optional<int64_t> divis
     } else {
       dispatch_work(work, what, [&]<typename Tag>(Tag) {
         using T = typename Tag::type;
-        if (kByLines && pays_by_lines(w)) {
-          pool_by_lines(w, input.data<T>(), out.data<T>(), divisor, span_of);
-        } else {
-          pool(w, input.data<T>(), out.data<T>(), divisor, span_of);
+        if constexpr (std::is_same_v<T, float>) {
+          if (are_windows)
+            return pool_by_lines(w, input.data<T>(), out.data<T>(), divisor, span_of);
         }
+        pool(w, input.data<T>(), out.data<T>(), divisor, span_of);
       });
     }
   }
@@ -163,7 +138,8 @@ Tensor avg_pool(const Tensor& self, const IntVector& kernel_size, const IntVecto
   require(!divisor_override || *divisor_override != 0, kBad, "divisor must be not zero");
   const int64_t one = 1;
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, {&one, 1}, ceil_mode);
-  return run<true>(self, w, divisor_override, "avg_pool2d", [&](size_t d, int64_t i) {
+  const bool are_lines = w.in[2] + 2 * w.padding[2] <= kLongestLine;
+  return run(self, w, are_lines, divisor_override, "avg_pool2d", [&](size_t d, int64_t i) {
     const int64_t first = i * w.stride[d] - w.padding[d];
     const int64_t last = std::min(first + w.kernel[d], w.in[d] + w.padding[d]);
     const Span clipped{std::max<int64_t>(first, 0), std::min(last, w.in[d]), 0};
@@ -180,9 +156,14 @@ Tensor avg_pool1d(const Tensor& self, const IntVector& kernel_size, const IntVec
 
 template <int kRank>
 Tensor adaptive_avg_pool(const Tensor& self, const IntVector& output_size) {
-  const PoolWindow w =
+  PoolWindow w =
       resize_window(self, kRank, output_size, kRank < 3 ? NonZero::kSpatial : NonZero::kAfterFirst);
-  return run(self, w, std::nullopt, "adaptive_avg_pool2d", [&](size_t d, int64_t i) {
+  bool are_windows = w.in[2] <= kLongestLine;
+  for (size_t d = 0; d < 3; ++d) {
+    are_windows &= w.out[d] > 0 && w.in[d] % w.out[d] == 0 && w.in[d] > 0;
+    if (are_windows) w.kernel[d] = w.stride[d] = w.in[d] / w.out[d];
+  }
+  return run(self, w, are_windows, std::nullopt, "adaptive_avg_pool2d", [&](size_t d, int64_t i) {
     const int64_t first = i * w.in[d] / w.out[d];
     const int64_t last = ((i + 1) * w.in[d] + w.out[d] - 1) / w.out[d];
     return Span{first, last, last - first};

@@ -7,6 +7,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/pooling/ordered_work.h"
+#include "tierup/kernels/pooling/pool_lines.h"
 #include "tierup/kernels/pooling/pooling_window.h"
 #include "tierup/kernels/pooling/window_maxima.h"
 
@@ -245,6 +246,7 @@ int64_t plane_grain(const PoolWindow& w) {
 
 template <typename T>
 void pool_values(const PoolWindow& w, const T* in, T* out) {
+  if constexpr (std::is_same_v<T, float>) return pool_lines(w, pool_kernels().max, in, out);
   parallel_for(0, w.planes, plane_grain(w), [&](int64_t begin, int64_t end) {
     PoolLines<T> lines(w);
     for (int64_t p = begin; p < end; ++p) {

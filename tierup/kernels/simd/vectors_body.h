@@ -213,6 +213,20 @@ inline void move_quads(const FloatVector* rows, FloatVector* to) {
 #endif
 }
 
+// The numbers at even and at odd places of two vectors in a row.
+inline void part_pairs(FloatVector a, FloatVector b, FloatVector& even, FloatVector& odd) {
+#if defined(__AVX512F__)
+  even = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  odd = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif defined(__AVX2__)
+  even = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+  odd = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+  even = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  odd = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#endif
+}
+
 // Most shuffles stay within a quad of lanes: those between quads take longer.
 inline void transpose(FloatVector (&square)[kVectorFloats]) {
   FloatVector parts[kVectorFloats];
