@@ -30,28 +30,35 @@ inline void store_piece(float* y, const Lanes& lanes, int64_t count) {
 
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
+// body(index, count, way) for pieces of which four are under way at a time, in ways of their own.
+template <typename Body>
+inline void for_pieces_in_ways(int64_t n, const Body& body) {
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+#pragma GCC unroll 4
+    for (int way = 0; way < 4; ++way) body(i + way * kLanes, int64_t{kLanes}, way);
+  }
+  for (int way = 0; i < n; i += kLanes, ++way) body(i, n - i < kLanes ? n - i : kLanes, way);
+}
+
 // A sum over pieces with four independent accumulators; value(lanes of one piece) must map the
 // padding to 0.
 template <typename Value>
 inline float sum_pieces(const float* x, int64_t n, float rest, const Value& value) {
   Lanes sums[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) sums[j] = sums[j] + value(load(x + i + j * kLanes));
-  }
-  for (int j = 0; i < n; i += kLanes, ++j) {
-    const int64_t count = n - i < kLanes ? n - i : kLanes;
-    sums[j] = sums[j] + value(load_piece(x + i, count, rest));
-  }
+  for_pieces_in_ways(n, [&](int64_t i, int64_t count, int way) {
+    sums[way] = sums[way] + value(load_piece(x + i, count, rest));
+  });
   return sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 float row_max(const float* x, int64_t n) {
-  Lanes best = broadcast(kLowest);
-  for_pieces(
-      n, [&](int64_t i, int64_t count) { best = larger(load_piece(x + i, count, kLowest), best); });
-  return max_of_lanes(best);
+  Lanes best[4];
+  for (Lanes& lanes : best) lanes = broadcast(kLowest);
+  for_pieces_in_ways(n, [&](int64_t i, int64_t count, int way) {
+    best[way] = larger(load_piece(x + i, count, kLowest), best[way]);
+  });
+  return max_of_lanes(larger(larger(best[0], best[1]), larger(best[2], best[3])));
 }
 
 void row_max_into(const float* x, int64_t n, float* y) {
@@ -161,13 +168,13 @@ void row_affine_by_column(const float* x, int64_t n, const float* scale, const f
 
 void row_softmax(const float* x, int64_t n, float* y) {
   const Lanes top = broadcast(row_max(x, n));
-  Lanes sum = broadcast(0);
-  for_pieces(n, [&](int64_t i, int64_t count) {
+  Lanes sums[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+  for_pieces_in_ways(n, [&](int64_t i, int64_t count, int way) {
     const Lanes e = exp_lanes(load_piece(x + i, count, kLowest) - top);
     store_piece(y + i, e, count);
-    sum = sum + e;
+    sums[way] = sums[way] + e;
   });
-  row_scale(y, n, 1.0F / sum_of_lanes(sum), y);
+  row_scale(y, n, 1.0F / sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3])), y);
 }
 
 void row_log_softmax(const float* x, int64_t n, float* y) {

@@ -94,6 +94,32 @@ void weave_rows(const std::vector<Tensor>& tensors, int64_t rows, int64_t grain,
   });
 }
 
+// Few rows: threads take parts of the result, wherever their ends stand.
+void cat_bytes(const std::vector<Tensor>& tensors, int64_t rows, int64_t row_bytes,
+               const Tensor& out) {
+  constexpr int64_t kUnit = 4096;
+  const int64_t total = rows * row_bytes;
+  parallel_for(0, (total - 1) / kUnit + 1, kCopyGrainBytes / kUnit,
+               [&](int64_t begin, int64_t end) {
+                 const int64_t first = begin * kUnit;
+                 const int64_t last = std::min(end * kUnit, total);
+                 int64_t at = first / row_bytes * row_bytes;
+                 for (int64_t r = first / row_bytes; at < last; ++r) {
+                   for (const Tensor& tensor : tensors) {
+                     const int64_t run = static_cast<int64_t>(tensor.bytes()) / rows;
+                     const int64_t from = std::max(at, first);
+                     const int64_t to = std::min(at + run, last);
+                     if (from < to) {
+                       std::memcpy(static_cast<char*>(out.raw()) + from,
+                                   static_cast<const char*>(tensor.raw()) + r * run + (from - at),
+                                   static_cast<size_t>(to - from));
+                     }
+                     at += run;
+                   }
+                 }
+               });
+}
+
 // Every input contributes one run of bytes to each of the rows before `dim`.
 void cat_rows(const CatPlan& plan, const std::vector<Tensor>& tensors, const Tensor& out) {
   int64_t rows = 1;
@@ -102,6 +128,7 @@ void cat_rows(const CatPlan& plan, const std::vector<Tensor>& tensors, const Ten
   if (row_bytes == 0) return;
   const int64_t grain = std::max<int64_t>(1, kCopyGrainBytes / row_bytes);
   if (is_woven(tensors, rows)) return weave_rows(tensors, rows, grain, out);
+  if (row_bytes > kCopyGrainBytes) return cat_bytes(tensors, rows, row_bytes, out);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     int64_t at = 0;
     for (const Tensor& tensor : tensors) {

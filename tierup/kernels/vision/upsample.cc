@@ -93,10 +93,19 @@ void run_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
 template <typename T>
 void gather_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
   if (p.inner == 1) {
+    const int64_t* index = taps.index.data();
+    const bool is_doubled =
+        p.out == 2 * p.in &&
+        std::all_of(index, index + p.out, [&](const int64_t& i) { return i == (&i - index) / 2; });
     parallel_for(0, p.outer, std::max<int64_t>(1, 16384 / p.out), [&](int64_t begin, int64_t end) {
-      const int64_t* index = taps.index.data();
       for (int64_t line = begin; line < end; ++line) {
-        for (int64_t i = 0; i < p.out; ++i) out[line * p.out + i] = in[line * p.in + index[i]];
+        const T* from = in + line * p.in;
+        T* to = out + line * p.out;
+        if (is_doubled) {
+          for (int64_t i = 0; i < p.in; ++i) to[2 * i] = to[2 * i + 1] = from[i];
+        } else {
+          for (int64_t i = 0; i < p.out; ++i) to[i] = from[index[i]];
+        }
       }
     });
     return;
