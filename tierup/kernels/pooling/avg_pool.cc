@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/pooling/pool_lines.h"
 #include "tierup/kernels/pooling/pooling_window.h"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
 constexpr int64_t kLongestLine = int64_t{1} << 20;  // With its padding, of lines that are laid out.
-constexpr int64_t kPlanesTogether = 16;
 
 // Positions [first, last) of one dimension, and how many the divisor counts.
 struct Span {
@@ -79,18 +79,33 @@ void pool(const PoolWindow& w, const T* in, T* out, std::optional<int64_t> divis
   });
 }
 
+// Large planes one by one; of small ones, many at once.
+void average_planes(const PoolWindow& w, const float* in, float* out) {
+  constexpr int64_t kLarge = 1024;
+  constexpr int64_t kPlanesTogether = 16;
+  const int64_t points = w.in_points();
+  const auto count = static_cast<float>(points);
+  if (points >= kLarge) {
+    return parallel_for(0, w.planes, std::max<int64_t>(1, 16384 / points),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t p = begin; p < end; ++p)
+                            out[p] = row_kernels<float>().sum(in + p * points, points) / count;
+                        });
+  }
+  const int64_t groups = (w.planes + kPlanesTogether - 1) / kPlanesTogether;
+  const int64_t grain = std::max<int64_t>(1, 16384 / points / kPlanesTogether);
+  parallel_for(0, groups, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kPlanesTogether;
+    const int64_t last = std::min(end * kPlanesTogether, w.planes);
+    pool_kernels().average_planes(in + first * points, last - first, points, count, out + first);
+  });
+}
+
 template <typename SpanOf>
 void pool_by_lines(const PoolWindow& w, const float* in, float* out, std::optional<int64_t> divisor,
                    const SpanOf& span_of) {
   const bool is_whole = w.out_points() == 1 && w.kernel == w.in && !divisor;
-  if (is_whole && w.padding == PoolWindow::Triple{0, 0, 0}) {
-    const SumPlanesFn run = pool_kernels().average_planes;
-    const int64_t points = w.in_points();
-    const int64_t grain = std::max<int64_t>(1, 16384 / points / kPlanesTogether) * kPlanesTogether;
-    return parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
-      run(in + begin * points, end - begin, points, static_cast<float>(points), out + begin);
-    });
-  }
+  if (is_whole && w.padding == PoolWindow::Triple{0, 0, 0}) return average_planes(w, in, out);
   std::vector<float> columns;
   for (int64_t x = 0; x < w.out[2]; ++x)
     columns.push_back(static_cast<float>(divisor.value_or(span_of(2, x).counted)));

@@ -172,8 +172,8 @@ void average_planes(const float* in, int64_t planes, int64_t points, float count
   for (int64_t first = 0; first < planes; first += kVectorFloats) {
     const int64_t left = planes - first;
     FloatVector sums[kVectorFloats] = {};
-    for (int64_t i = 0; i < kVectorFloats; ++i) {
-      const float* plane = in + (first + (i < left ? i : 0)) * points;
+    for (int64_t i = 0; i < std::min<int64_t>(left, kVectorFloats); ++i) {
+      const float* plane = in + (first + i) * points;
       for (int64_t at = 0; at < points; at += kVectorFloats)
         sums[i] += load_columns(plane + at, points - at);
     }
