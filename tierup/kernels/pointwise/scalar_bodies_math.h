@@ -47,7 +47,7 @@ struct Logaddexp {
   template <typename V>
   static TIERUP_INLINE V apply(V a, V b) {
     const V high = max_nan(a, b);
-    const V sum = high + log1p(exp(-abs(a - b)));
+    const V sum = high + log1p_of_part(exp(-abs(a - b)));
     return select((a == b) & (abs(a) == V(INFINITY)), a, sum);
   }
 };
@@ -56,7 +56,7 @@ struct Logaddexp2 {
   template <typename V>
   static TIERUP_INLINE V apply(V a, V b) {
     const V high = max_nan(a, b);
-    const V sum = high + log1p(exp2(-abs(a - b))) * V(1.4426950408889634);
+    const V sum = high + log1p_of_part(exp2(-abs(a - b))) * V(1.4426950408889634);
     return select((a == b) & (abs(a) == V(INFINITY)), a, sum);
   }
 };
@@ -93,7 +93,7 @@ TIERUP_UNARY_BODY(Relu, select(x < V(0), V(0), x));
 TIERUP_UNARY_BODY(Silu, x* sigmoid(x));
 TIERUP_UNARY_BODY(Hardsigmoid, min_nan(max_nan(V(x + V(3)), V(0)), V(6)) / V(6));
 TIERUP_UNARY_BODY(Hardswish, V(x* min_nan(max_nan(V(x + V(3)), V(0)), V(6))) / V(6));
-TIERUP_UNARY_BODY(LogSigmoid, V(min_nan(x, V(0)) - log1p(exp(-abs(x)))));
+TIERUP_UNARY_BODY(LogSigmoid, V(min_nan(x, V(0)) - log1p_of_part(exp(-abs(x)))));
 TIERUP_UNARY_BODY(GeluErf, V(V(0.5) * x) * (V(1) + erf_coarse(V(x * V(0.70710678118654752)))));
 
 // x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3); (1 + tanh(u)) / 2 is sigmoid(2 u).
@@ -140,7 +140,8 @@ struct Softplus {
   template <typename V>
   static TIERUP_INLINE V apply(V x, V beta, V threshold) {
     const V scaled = x * beta;
-    return select(scaled > threshold, x, V(log1p(exp(scaled)) / beta));
+    const V sum = max_nan(scaled, V(0)) + log1p_of_part(exp(-abs(scaled)));
+    return select(scaled > threshold, x, V(sum / beta));
   }
 };
 

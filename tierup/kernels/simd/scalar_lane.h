@@ -71,6 +71,11 @@ TIERUP_PLAIN_FUNCTION(ceil)
 TIERUP_PLAIN_FUNCTION(trunc)
 #undef TIERUP_PLAIN_FUNCTION
 
+// Of numbers in [0, 1].
+template <PlainFloat T>
+TIERUP_INLINE T log1p_of_part(T x) {
+  return std::log1p(x);
+}
 // erf where a few ulps do not matter.
 template <PlainFloat T>
 TIERUP_INLINE T erf_coarse(T x) {

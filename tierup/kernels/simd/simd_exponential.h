@@ -180,6 +180,17 @@ TIERUP_INLINE Vec<T> log1p(Vec<T> x) {
   return select(x == Vec<T>(0), x, log_ends(u, inside));
 }
 
+// log(1 + x) for x in [0, 1], as an exponential of what is not positive: halves of sums above
+// sqrt(2) are exact, and nothing has to be parted or put right.
+template <typename T>
+TIERUP_INLINE Vec<T> log1p_of_part(Vec<T> x) {
+  const Vec<T> one(1);
+  const Mask<T> is_large = x > Vec<T>(0.41421356);
+  const Vec<T> f = select(is_large, Vec<T>((x - one) * Vec<T>(0.5)), x);
+  const Vec<T> inside = log_of_reduced(f, select(is_large, one, Vec<T>(0)), Vec<T>(0));
+  return select(x == Vec<T>(0), x, inside);
+}
+
 // The logarithm to another base: exact at powers of 2 for log2.
 TIERUP_INLINE Vec<double> log2(Vec<double> x) {
   const Split<double> parts = split_exponent(x);
