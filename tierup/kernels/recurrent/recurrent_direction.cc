@@ -118,7 +118,7 @@ class Direction {
     const Steps steps{
         batch_sizes,   reverse, gates.data<T>(), state_gates.data<T>(), output.data<T>() + column,
         output.size(1)};
-    if (!may_part_rows()) return run_steps(steps, 0, most);
+    if (!may_part_rows(batch_sizes.size())) return run_steps(steps, 0, most);
     constexpr int64_t kWorkForOne = 65536;  // Less is done before another thread has begun.
     const int64_t row_work =
         std::max<int64_t>(1, rows.size(0) / std::max<int64_t>(1, most)) * w_.w_hh.size(1) * width_;
@@ -136,10 +136,11 @@ class Direction {
     int64_t output_stride;
   };
 
-  // Rows depend on themselves alone, unless a projection goes through a library's product.
-  bool may_part_rows() const {
-    return state_panels_ != nullptr && !state_.unprojected.defined() &&
-           static_cast<int64_t>(w_.w_hh.bytes()) <= cache_sizes().second_level;
+  // Rows depend on themselves alone, unless a projection goes through a library's product. Then a
+  // core reads the whole weight in each step instead of a part, which pays where it is at hand.
+  bool may_part_rows(size_t steps) const {
+    return steps > 1 && state_panels_ != nullptr && !state_.unprojected.defined() &&
+           static_cast<int64_t>(w_.w_hh.bytes()) <= cache_sizes().second_level / 2;
   }
 
   // All steps of the batch's rows from `first` to `last`.
