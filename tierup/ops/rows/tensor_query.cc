@@ -132,7 +132,7 @@ void assert_tensor_metadata(OpCall& call) {
 constexpr OpRow kRows[] = {
     {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, "
      "ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
-     &assert_tensor_metadata, ir::kMayRaise},
+     &assert_tensor_metadata, ir::kMayRaise, nullptr, facts(Role::kMetadataAssert)},
     {"aten::size(Tensor self) -> int[]", boxed_lazy<&size>, ir::kNoEffect, &shapes::sizes,
      facts(Role::kSizes, Fits::kAnyTensor)},
     {"aten::size.int(Tensor self, int dim) -> int", boxed_lazy<&size_int>, ir::kNoEffect,

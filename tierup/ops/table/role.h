@@ -22,6 +22,7 @@ enum class Role : uint8_t {
   kSize,            // (tensor, dim) -> int
   kSizes,           // (tensor) -> int[]
   kElementType,     // (tensor) -> int, the ScalarType's code
+  kMetadataAssert,  // (tensor, sizes, strides, dtype, device, layout): raises if it has others.
   kGreater,         // (int, int) -> bool
   kEqual,           // (int, int) -> bool
   kNotEqual,        // (int, int) -> bool

@@ -31,6 +31,11 @@ class Peephole {
         take_apart(node);
         continue;
       }
+      if (role_of(*node) == ops::Role::kMetadataAssert && is_assured(*node)) {
+        editor_.remove(node);
+        context_.count("assured");
+        continue;
+      }
       Value* result = simpler(*node);
       if (result == nullptr) continue;
       editor_.replace_uses(node->output(), result);
@@ -259,6 +264,22 @@ class Peephole {
   Value* of_element_type(const Node& node) {
     if (!facts_of(node).dtype) return nullptr;
     return editor_.constant(static_cast<int64_t>(*facts_of(node).dtype));
+  }
+
+  // Whether the tensor is known to be of the dtype and on the device that are asked for, and no
+  // more is. torch.export puts such a question before each conversion: it would part what fuses.
+  static bool is_assured(const Node& node) {
+    const auto wanted = [&](size_t i) { return constant_of(node.input(i)); };
+    for (size_t i = 1; i < 5; ++i) {
+      if (wanted(i) == nullptr) return false;
+    }
+    const TensorFacts& facts = facts_of(node);
+    const bool has_dtype =
+        wanted(3)->is_none() || (facts.dtype && wanted(3)->is_int() &&
+                                 wanted(3)->to_int() == static_cast<int64_t>(*facts.dtype));
+    const bool has_device = wanted(4)->is_none() || (facts.device && wanted(4)->is_device() &&
+                                                     wanted(4)->to_device() == *facts.device);
+    return wanted(1)->is_none() && wanted(2)->is_none() && has_dtype && has_device;
   }
 
   PassContext& context_;
