@@ -51,6 +51,16 @@ constexpr const char* kEffectsBeforeAGroup =
     "    z = torch.relu(torch.mul(y, x))\n"
     "    return torch.add(z, torch.mul(y, total))\n";
 
+constexpr const char* kListThatAnotherMethodWrites =
+    "class M(Module):\n  __parameters__ = []\n  __buffers__ = [\"total\", ]\n"
+    "  total : Tensor\n  lengths : List[int]\n  count : int\n  training : bool\n"
+    "  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
+    "    y = torch.mul(torch.add(x, 1), torch.len(self.lengths))\n"
+    "    return torch.relu(torch.mul(y, x))\n"
+    "  def grow(self: __torch__.M,\n    k: int) -> int:\n"
+    "    _0 = torch.append(self.lengths, k)\n"
+    "    return k\n";
+
 // Has an attribute, a list and a buffer to write to.
 std::string model_with_state(const char* code) {
   PickleBuilder pickle;
@@ -184,6 +194,26 @@ TEST_P(TierPromises, effects_before_an_inner_guard_that_fails_happen_once) {
   EXPECT_EQ(plans_made(*model), 1U);
   EXPECT_GT(graph.plans.at(0).hits, 900U);
   EXPECT_NE(graph.plans.at(0).graph.find("tierup::fusion_group"), std::string::npos);
+}
+
+// Nothing tells of the write: plans that take the list for constant look at it in each call.
+TEST_P(TierPromises, a_list_that_another_method_writes_is_read_anew) {
+  const std::string bytes = model_with_state(kListThatAnotherMethodWrites);
+  const Ref<Model> truth = Model::load(archive::own_bytes(bytes), with_tiering("compile=off"));
+  const Ref<Model> model = Model::load(archive::own_bytes(bytes),
+                                       with_tiering(std::string(GetParam()) + ",plan_trial=off"));
+  for (int64_t round = 0; round < 3; ++round) {
+    for (int call = 0; call < 6; ++call) {
+      const IValue x = ramp({4}, 0.25F);
+      ASSERT_EQ(to_text(model->call({x})), to_text(truth->call({x}))) << round << " " << call;
+      model->tiers().wait_for_jobs();
+    }
+    const tier::GraphReport graph = model->tiers().report().graphs.at(0);
+    if (round == 0 && !graph.plans.empty()) {
+      EXPECT_EQ(graph.plans.at(0).graph.find("GetAttr"), std::string::npos);
+    }
+    for (const auto& each : {model, truth}) each->run("grow", {IValue(round)});
+  }
 }
 
 // A specialised plan knows the sizes: the dropped numbers themselves have no use there.

@@ -81,6 +81,12 @@ void EntryGuard::observe(const Ref<ObjectValue>& object, size_t slot) {
   if (!known) found->attributes.emplace_back(slot, object->slots[slot]);
 }
 
+void EntryGuard::observe(const Ref<ListValue>& list) {
+  const bool known = std::any_of(lists_.begin(), lists_.end(),
+                                 [&](const auto& entry) { return entry.first == list; });
+  if (!known) lists_.emplace_back(list, list->items);
+}
+
 bool EntryGuard::holds(const ObservedObject& observed) {
   const ObjectValue& object = *observed.object;
   if (object.version.load(std::memory_order_acquire) == observed.version) return true;
@@ -93,7 +99,12 @@ bool EntryGuard::weights_hold() const {
   for (const auto& [storage, version] : storages_) {
     if (storage->version() != version) return false;
   }
-  return std::all_of(objects_.begin(), objects_.end(), &EntryGuard::holds);
+  return std::all_of(objects_.begin(), objects_.end(), &EntryGuard::holds) &&
+         std::all_of(lists_.begin(), lists_.end(), [](const auto& entry) {
+           const auto& [list, items] = entry;
+           return std::equal(items.begin(), items.end(), list->items.begin(), list->items.end(),
+                             &is_unchanged);
+         });
 }
 
 GuardOutcome EntryGuard::check_argument(const ArgumentGuard& guard, const IValue& value) const {

@@ -57,12 +57,15 @@ class EntryGuard {
   // keep its state beside its weights.
   void observe(const Ref<ObjectValue>& object, size_t slot);
 
+  // The list's items. Nothing tells of writes to a list: they are compared each time.
+  void observe(const Ref<ListValue>& list);
+
   // Allocates nothing and takes no lock.
   GuardOutcome check(std::span<const IValue> arguments, const ops::Policy& policy) const;
   // Whether nothing observed has been written since.
   bool weights_hold() const;
   const std::vector<ArgumentGuard>& arguments() const { return arguments_; }
-  size_t observed_count() const { return storages_.size() + objects_.size(); }
+  size_t observed_count() const { return storages_.size() + objects_.size() + lists_.size(); }
   std::string to_string() const;
 
  private:
@@ -78,6 +81,7 @@ class EntryGuard {
   std::vector<ArgumentGuard> arguments_;
   std::vector<std::pair<Ref<Storage>, uint32_t>> storages_;
   std::vector<ObservedObject> objects_;
+  std::vector<std::pair<Ref<ListValue>, std::vector<IValue>>> lists_;  // And their items.
 };
 
 }  // namespace tierup::runtime

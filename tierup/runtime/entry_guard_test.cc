@@ -50,6 +50,21 @@ TEST(EntryGuard, FailsOnceAnObservedAttributeIsAnotherObject) {
   EXPECT_TRUE(guard.weights_hold());
 }
 
+TEST(EntryGuard, ComparesTheItemsOfLists) {
+  const Ref<ListValue> list = make_int_list(IntVector{1, 2, 4});
+  EntryGuard guard;
+  guard.observe(list);
+  guard.observe(list);
+  EXPECT_EQ(guard.observed_count(), 1U);
+  EXPECT_TRUE(guard.weights_hold());
+  list->items[1] = IValue(3);
+  EXPECT_FALSE(guard.weights_hold());
+  list->items[1] = IValue(2);
+  EXPECT_TRUE(guard.weights_hold());
+  list->items.push_back(IValue(8));
+  EXPECT_FALSE(guard.weights_hold());
+}
+
 TEST(EntryGuard, TellsNumbersApartByTheirBits) {
   const Ref<ObjectValue> module = make_module();
   const EntryGuard guard = guard_of(module);

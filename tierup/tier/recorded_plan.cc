@@ -24,6 +24,7 @@ std::vector<Pass> recorded_passes(const SpecializeRequest& request, InstalledPla
     observer.attribute = [&installed](const Ref<ObjectValue>& object, size_t slot) {
       installed.guard.observe(object, slot);
     };
+    observer.list = [&installed](const Ref<ListValue>& list) { installed.guard.observe(list); };
     observer.reads_tensors = true;
     passes.push_back({"freeze_attributes", [observer, self = request.self](PassContext& context) {
                         passes::freeze_attributes(context, self, observer);

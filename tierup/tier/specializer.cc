@@ -147,7 +147,8 @@ class Specialization {
         [&](const Ref<Storage>& storage) { installed_.guard.observe(storage); },
         [&](const Ref<ObjectValue>& object, size_t slot) {
           installed_.guard.observe(object, slot);
-        }};
+        },
+        [&](const Ref<ListValue>& list) { installed_.guard.observe(list); }};
     const passes::Pass freeze{"freeze_attributes", [&](passes::PassContext& context) {
                                 passes::freeze_attributes(context, request_.self, observer);
                               }};

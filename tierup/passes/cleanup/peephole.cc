@@ -113,20 +113,6 @@ class Peephole {
     return is_subtype(element->type(), node.output()->type()) ? element : nullptr;
   }
 
-  // As is_only_read, but the list's own items may be taken out of it.
-  static bool is_read_by_items(const Value* list) {
-    return std::all_of(list->uses().begin(), list->uses().end(), [](const ir::Use& use) {
-      if (use.user == nullptr) return false;
-      const ops::Role role = role_of(*use.user);
-      if (role == ops::Role::kListItem || role == ops::Role::kListLength) return true;
-      if (!use.user->is(NodeKind::kOp)) return false;
-      const auto& arguments = use.user->op()->schema().arguments;
-      return use.index < arguments.size() && arguments[use.index].alias.empty() &&
-             std::none_of(use.user->outputs().begin(), use.user->outputs().end(),
-                          [](const Value* output) { return analysis::is_open(*output->type()); });
-    });
-  }
-
   static const TensorFacts& facts_of(const Node& node) { return node.input(0)->type()->facts(); }
 
   // The operator that made a list of sizes that is only read; null if there is none.

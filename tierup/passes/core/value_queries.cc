@@ -78,6 +78,14 @@ bool is_only_read(const Value* container) {
   return std::all_of(container->uses().begin(), container->uses().end(), is_only_read_by);
 }
 
+bool is_read_by_items(const Value* list) {
+  return std::all_of(list->uses().begin(), list->uses().end(), [](const ir::Use& use) {
+    if (use.user == nullptr) return false;
+    const ops::Role role = role_of(*use.user);
+    return role == ops::Role::kListItem || role == ops::Role::kListLength || is_only_read_by(use);
+  });
+}
+
 bool is_unused(const Node& node) {
   return std::all_of(node.outputs().begin(), node.outputs().end(),
                      [](const Value* output) { return output->uses().empty(); });

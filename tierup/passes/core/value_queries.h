@@ -23,6 +23,8 @@ using ops::same_constant;
 // Whether all that ever happens to a list (or dict) is that operators read it: it is not written,
 // kept, returned, viewed or passed on. Such a list may as well be a constant, if its elements are.
 bool is_only_read(const ir::Value* container);
+// The same for a list whose items may be taken out of it, too.
+bool is_read_by_items(const ir::Value* list);
 // Whether this use of a container only reads it.
 bool is_only_read_by(const ir::Use& use);
 // The type without what tensors in it know of their sizes and strides.
