@@ -121,6 +121,7 @@ namespace {
 // more than what is lost among the rows' work.
 bool has_few_rows(const Node& node, const ir::ValueHints& hints) {
   constexpr int64_t kMostRows = 128;  // Copying a number takes as long as some eight products.
+  if (!node.is(NodeKind::kOp)) return false;  // A list, say.
   const ops::ProductKind kind = ops::op_of(*node.op()).facts().product;
   if (kind == ops::ProductKind::kNone) return false;
   const ops::ProductArguments places = ops::product_arguments(kind);

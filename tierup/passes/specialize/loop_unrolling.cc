@@ -48,6 +48,14 @@ bool makes_tensors(const Block& block) {
   return false;
 }
 
+bool is_pointwise(const Block& block) {
+  for (const Node* node : block.nodes()) {
+    const bool has_body = node->is(NodeKind::kOp) && ops::op_of(*node->op()).body() != nullptr;
+    if (!has_body && !node->is(NodeKind::kConstant)) return false;
+  }
+  return true;
+}
+
 bool has_waits(const Block& block) {
   for (const Node* node : block.nodes()) {
     if (node->is(NodeKind::kWait)) return true;
@@ -92,8 +100,11 @@ class Unroller {
   }
 
   bool is_short(const Block& body, int64_t count) const {
-    return count <= options_.max_trips &&
-           count_nodes(body) * static_cast<size_t>(count) <= options_.max_nodes;
+    const auto is_within = [&](int64_t trips, size_t nodes) {
+      return count <= trips && count_nodes(body) * static_cast<size_t>(count) <= nodes;
+    };
+    return is_within(options_.max_trips, options_.max_nodes) ||
+           (is_pointwise(body) && is_within(options_.max_point_trips, options_.max_point_nodes));
   }
 
   void unroll(Node* loop, int64_t count) {

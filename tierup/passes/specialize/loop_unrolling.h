@@ -8,7 +8,8 @@
 //
 // Requires   a verified graph; constants propagated, so that counts and conditions are seen.
 // Unrolls    loops with a constant trip count of at most max_trips and a constant true condition,
-//            when the copies come to at most max_nodes nodes: the counter becomes a constant;
+//            when the copies come to at most max_nodes nodes, or more of both where the body is
+//            point-wise: the counter becomes a constant;
 //            of other counts by `factor`, when the body makes tensors, in at most max_body nodes:
 //            what several trips compute is fused, which the end of a body would hinder.
 // Preserves  effects and their order.
@@ -25,6 +26,10 @@ namespace tierup::passes {
 struct LoopUnrollingOptions {
   int64_t max_trips = 8;  // As the reference design's limits: short loops, small bodies.
   size_t max_nodes = 256;
+  // Of bodies that are point-wise throughout, which fuse beyond the end of a trip: exported programs
+  // come with as much written out.
+  int64_t max_point_trips = 64;
+  size_t max_point_nodes = 512;
   int64_t factor = 8;  // 1: only loops of known trips.
   size_t max_body = 16;
 };
