@@ -26,8 +26,8 @@ namespace tierup::passes {
 struct LoopUnrollingOptions {
   int64_t max_trips = 8;  // As the reference design's limits: short loops, small bodies.
   size_t max_nodes = 256;
-  // Of bodies that are point-wise throughout, which fuse beyond the end of a trip: exported programs
-  // come with as much written out.
+  // Of bodies that are point-wise throughout, which fuse beyond the end of a trip: exported
+  // programs come with as much written out.
   int64_t max_point_trips = 64;
   size_t max_point_nodes = 512;
   int64_t factor = 8;  // 1: only loops of known trips.
