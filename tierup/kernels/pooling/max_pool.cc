@@ -209,8 +209,8 @@ void max_of_lines(const PoolWindow& w, const T* plane, const Reach& rz, const Re
 // Two lines of the width that all windows reach over: the maximum down each column, and that of
 // neighbours along the line, so that whole lines are worked on at once.
 template <typename T>
-struct PoolLines {
-  explicit PoolLines(const PoolWindow& w)
+struct LineBuffers {
+  explicit LineBuffers(const PoolWindow& w)
       : reach(w.dilation[2] * (w.kernel[2] - 1)),
         starts(std::max((w.out[2] - 1) * w.stride[2] + 1, w.in[2] + 2 * w.padding[2] - reach)),
         columns(static_cast<size_t>(starts + reach), lowest<T>()),
@@ -222,7 +222,7 @@ struct PoolLines {
 };
 
 template <typename T>
-void pool_plane(const PoolWindow& w, const T* plane, T* out, PoolLines<T>& lines) {
+void pool_plane(const PoolWindow& w, const T* plane, T* out, LineBuffers<T>& lines) {
   for (int64_t z = 0; z < w.out[0]; ++z) {
     const Reach rz = reach_of(w, 0, z);
     for (int64_t y = 0; y < w.out[1]; ++y, out += w.out[2]) {
@@ -248,7 +248,7 @@ template <typename T>
 void pool_values(const PoolWindow& w, const T* in, T* out) {
   if constexpr (std::is_same_v<T, float>) return pool_lines(w, pool_kernels().max, in, out);
   parallel_for(0, w.planes, plane_grain(w), [&](int64_t begin, int64_t end) {
-    PoolLines<T> lines(w);
+    LineBuffers<T> lines(w);
     for (int64_t p = begin; p < end; ++p) {
       pool_plane(w, in + p * w.in_points(), out + p * w.out_points(), lines);
     }

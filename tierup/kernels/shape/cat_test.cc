@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
 
 namespace tierup::kernels {
 namespace {
@@ -19,6 +20,26 @@ Tensor counting(int64_t n) {
 
 std::vector<int32_t> items(const Tensor& tensor) {
   return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.numel()};
+}
+
+// Rows so long that threads take parts of them, whose ends stand anywhere.
+TEST(Cat, JoinsFewLongRowsOnSeveralThreads) {
+  const ThreadCountScope threads(3);
+  for (const int64_t rows : {1, 3}) {
+    std::vector<Tensor> parts;
+    int64_t columns = 0;
+    for (const int64_t width : {70001, 1, 0, 130003}) {
+      const Tensor part = Tensor::empty(IntVector{rows, width}, ScalarType::kInt);
+      for (int64_t i = 0; i < part.numel(); ++i)
+        part.data<int32_t>()[i] = static_cast<int32_t>(i / width * 1000000 + columns + i % width);
+      parts.push_back(part);
+      columns += width;
+    }
+    const Tensor joined = cat(parts, 1);
+    ASSERT_EQ(joined.numel(), rows * columns);
+    for (int64_t i = 0; i < joined.numel(); ++i)
+      ASSERT_EQ(joined.data<int32_t>()[i], i / columns * 1000000 + i % columns) << rows;
+  }
 }
 
 // Runs of 1 to 20 bytes to each row.
