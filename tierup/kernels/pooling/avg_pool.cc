@@ -13,7 +13,6 @@ namespace tierup::kernels {
 namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
-constexpr int64_t kLongestLine = int64_t{1} << 20;  // With its padding, of lines that are laid out.
 
 // Positions [first, last) of one dimension, and how many the divisor counts.
 struct Span {
@@ -153,8 +152,7 @@ Tensor avg_pool(const Tensor& self, const IntVector& kernel_size, const IntVecto
   require(!divisor_override || *divisor_override != 0, kBad, "divisor must be not zero");
   const int64_t one = 1;
   const PoolWindow w = pool_window(self, kRank, kernel_size, stride, padding, {&one, 1}, ceil_mode);
-  const bool are_lines = w.in[2] + 2 * w.padding[2] <= kLongestLine;
-  return run(self, w, are_lines, divisor_override, "avg_pool2d", [&](size_t d, int64_t i) {
+  return run(self, w, is_lined(w), divisor_override, "avg_pool2d", [&](size_t d, int64_t i) {
     const int64_t first = i * w.stride[d] - w.padding[d];
     const int64_t last = std::min(first + w.kernel[d], w.in[d] + w.padding[d]);
     const Span clipped{std::max<int64_t>(first, 0), std::min(last, w.in[d]), 0};
@@ -173,7 +171,7 @@ template <int kRank>
 Tensor adaptive_avg_pool(const Tensor& self, const IntVector& output_size) {
   PoolWindow w =
       resize_window(self, kRank, output_size, kRank < 3 ? NonZero::kSpatial : NonZero::kAfterFirst);
-  bool are_windows = w.in[2] <= kLongestLine;
+  bool are_windows = is_lined(w);
   for (size_t d = 0; d < 3; ++d) {
     are_windows &= w.out[d] > 0 && w.in[d] % w.out[d] == 0 && w.in[d] > 0;
     if (are_windows) w.kernel[d] = w.stride[d] = w.in[d] / w.out[d];

@@ -15,7 +15,6 @@ namespace tierup::kernels {
 namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
-constexpr int64_t kLongestLine = int64_t{1} << 20;
 
 template <typename T>
 constexpr T lowest() {
@@ -333,10 +332,6 @@ std::vector<int64_t> fractional_starts(T sample, int64_t in, int64_t out, int64_
   if (out > 0) starts[static_cast<size_t>(out - 1)] = in - kernel;
   return starts;
 }
-
-// Whether whole lines of windows are worked on; lines that are mostly padding are not worth (nor
-// safe) to lay out.
-bool is_lined(const PoolWindow& w) { return w.in[2] + 2 * w.padding[2] <= kLongestLine; }
 
 }  // namespace
 

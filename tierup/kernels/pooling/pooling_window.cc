@@ -93,6 +93,11 @@ PoolWindow resize_window(const Tensor& input, int rank, IntSpan output_size, Non
   return w;
 }
 
+bool is_lined(const PoolWindow& window) {
+  constexpr int64_t kLongestLine = int64_t{1} << 20;
+  return window.in[2] + 2 * window.padding[2] <= kLongestLine;
+}
+
 IntVector pooled_sizes(const Tensor& input, const PoolWindow& window) {
   IntVector sizes(input.sizes().begin(), input.sizes().end());
   for (int i = 0; i < window.rank; ++i) {

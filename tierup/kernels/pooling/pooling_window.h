@@ -31,6 +31,10 @@ struct PoolWindow {
 PoolWindow pool_window(const Tensor& input, int rank, IntSpan kernel, IntSpan stride,
                        IntSpan padding, IntSpan dilation, bool ceil_mode);
 
+// Whether whole lines of windows are worked on; lines that are mostly padding are not worth (nor
+// safe) to lay out.
+bool is_lined(const PoolWindow& window);
+
 // Which dimensions of an input must not be of size 0: those after the first, or the spatial ones.
 enum class NonZero : uint8_t { kAfterFirst, kSpatial };
 

@@ -113,11 +113,6 @@ TEST(Recurrent, OddSizesGiveInFloatsWhatTheyGiveInDoublesOnAllInstructionSets) {
   limit_instruction_set(InstructionSet::kAvx512);
 }
 
-std::vector<float> values_of(const Tensor& t) {
-  const Tensor dense = contiguous(t);
-  return {dense.data<float>(), dense.data<float>() + dense.numel()};
-}
-
 // The longer sequences come first; what one thread gives, several give.
 TEST(Recurrent, ThreadsThatTakeRowsThroughAllStepsGiveTheBitsOfOne) {
   constexpr int64_t kSize = 64;
@@ -142,9 +137,9 @@ TEST(Recurrent, ThreadsThatTakeRowsThroughAllStepsGiveTheBitsOfOne) {
   };
   const RecurrentResult one = run(1);
   const RecurrentResult several = run(3);
-  EXPECT_EQ(values_of(one.output), values_of(several.output));
-  EXPECT_EQ(values_of(one.hidden), values_of(several.hidden));
-  EXPECT_EQ(values_of(one.cell), values_of(several.cell));
+  EXPECT_EQ(values_of<float>(contiguous(one.output)), values_of<float>(contiguous(several.output)));
+  EXPECT_EQ(values_of<float>(contiguous(one.hidden)), values_of<float>(contiguous(several.hidden)));
+  EXPECT_EQ(values_of<float>(contiguous(one.cell)), values_of<float>(contiguous(several.cell)));
 }
 
 TEST(Recurrent, KeptMatricesArePackedAnewWhenTheyAreWritten) {

@@ -81,7 +81,8 @@ class Freezer {
         frozen_.emplace_back(node, value);
       } else if (is_plain(value)) {
         frozen_.emplace_back(node, value);
-      } else if (observer_.list && value.is_list() && is_kept_list(*node, alias)) {
+      } else if (observer_.list && value.is_list() &&
+                 is_kept_list(node->output(), value.to_list().items, alias)) {
         observer_.list(value.list_ref());
         const ListValue& list = value.to_list();
         frozen_.emplace_back(node, IValue(make_ref<ListValue>(list.element, list.items)));
@@ -93,13 +94,11 @@ class Freezer {
 
   // A short list of numbers or names that the graph reads and never changes or hands out: the
   // dilations of a stack of layers.
-  bool is_kept_list(const Node& node, const analysis::AliasAnalysis& alias) const {
+  static bool is_kept_list(const Value* read, const std::vector<IValue>& items,
+                           const analysis::AliasAnalysis& alias) {
     constexpr size_t kMostItems = 64;  // They are compared in each call.
-    const auto holder = objects_.find(node.input());
-    const auto slot = holder->second->type->find_attribute(node.attr<std::string>(AttrName::kName));
-    const std::vector<IValue>& items = holder->second->slots[*slot].to_list().items;
     return items.size() <= kMostItems && std::all_of(items.begin(), items.end(), is_plain) &&
-           !alias.has_writers(node.output()) && is_read_by_items(node.output());
+           !alias.has_writers(read) && is_read_by_items(read);
   }
 
   // Moves a read to the beginning of the graph; equal ones become one.
