@@ -191,6 +191,19 @@ class Decomposed(nn.Module):
         return F.hinge_embedding_loss(self.linear(self.norm(x)), sign), self.norm.running_mean + 0
 
 
+class Tied(nn.Module):
+    """One parameter by two names."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(7, 8)
+        self.head = nn.Linear(8, 7, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, ids):
+        return self.head(self.embedding(ids))
+
+
 class LookUps(nn.Module):
     """Of so many elements that look-ups go into fused kernels."""
 
@@ -296,6 +309,10 @@ def write_forms(folder):
     recurrent, steps = nn.LSTM(3, 2), torch.rand(4, 2, 3)
     torch.jit.script(recurrent).save(f"{folder}/overloaded_forward.pt")
     write_case(folder, "overloaded_forward", (steps,), recurrent(steps))
+    torch.manual_seed(21)
+    tied, ids = Tied(), torch.randint(0, 7, (3, 6))
+    torch.jit.script(tied).save(f"{folder}/tied.pt")
+    write_case(folder, "tied", (ids,), tied(ids))
     # What the runtime refuses by name has no case: tests of the API load it.
     torch.jit.optimize_for_inference(torch.jit.script(small)).save(f"{folder}/refused_optimized.pt")
 

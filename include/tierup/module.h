@@ -143,7 +143,8 @@ class TIERUP_API Module {
   std::vector<Unsupported> unsupported() const;
 
   // By dotted name, in the order of declaration; the tensors are the module's own. After writing to
-  // one through its data(): Tensor::mark_written().
+  // one through its data(): Tensor::mark_written(). A parameter with several names (tied weights)
+  // comes once, by its first one; the state dict has it by each.
   NamedTensors parameters() const;
   NamedTensors buffers() const;
   // Both.

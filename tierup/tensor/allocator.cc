@@ -26,7 +26,8 @@ namespace {
 
 constexpr size_t kLeastThreadCacheBytes = size_t{128} << 20;
 constexpr size_t kCachedShareOfMemory = 32;  // Of all cores' threads together: one part in so many.
-constexpr size_t kClassCount = 4 * 26;       // Up to 4 GB; larger blocks are not kept.
+constexpr size_t kWantedShareOfMemory = 4;  // Of all threads together, where it is asked for again.
+constexpr size_t kClassCount = 4 * 26;      // Up to 4 GB; larger blocks are not kept.
 constexpr size_t kLeastLentBytes = size_t{16} << 10;
 constexpr size_t kLentClasses = 4 * 3;  // So many above.
 constexpr size_t kFreshBlocks = 8;      // Of one class, of a thread's first call.
@@ -45,14 +46,23 @@ Counters& counters() {
   return instance;
 }
 
-// What a thread keeps at most.
-size_t most_cached_bytes() {
+size_t memory_bytes() {
+  return static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
+         static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// What a thread keeps in any case.
+size_t least_cached_bytes() {
   static const size_t bytes = [] {
-    const auto pages = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
-    const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const auto cores = static_cast<size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
-    return std::max(kLeastThreadCacheBytes, pages / (kCachedShareOfMemory * cores) * page_bytes);
+    return std::max(kLeastThreadCacheBytes, memory_bytes() / (kCachedShareOfMemory * cores));
   }();
+  return bytes;
+}
+
+// What all threads keep together at most, above that.
+int64_t most_cached_bytes() {
+  static const auto bytes = static_cast<int64_t>(memory_bytes() / kWantedShareOfMemory);
   return bytes;
 }
 
@@ -100,13 +110,19 @@ class ThreadCache {
       return block;
     }
     if (size.index < kClassCount) ++missed_[size.index];
+    const size_t back = std::min(size.bytes, gone_);
+    gone_ -= back;
+    wanted_ += back;
     return nullptr;
   }
 
   bool put(void* block, const SizeClass& least) {
     const SizeClass size = class_of_block(block, least);
-    if (size.index >= kClassCount || held_ + size.bytes > most_cached_bytes()) return false;
-    if (bins_[size.index].size() >= missed_[size.index]) return false;
+    if (size.index >= kClassCount || bins_[size.index].size() >= missed_[size.index]) return false;
+    if (!has_room(size.bytes)) {
+      gone_ += size.bytes;
+      return false;
+    }
     if (!add(bins_[size.index], block)) return false;
     mark_unusable(block, size.bytes);
     account(static_cast<int64_t>(size.bytes));
@@ -128,6 +144,12 @@ class ThreadCache {
   }
 
  private:
+  bool has_room(size_t bytes) const {
+    if (held_ + bytes <= least_cached_bytes()) return true;
+    return held_ + bytes <= least_cached_bytes() + wanted_ &&
+           counters().cached.load(std::memory_order_relaxed) + static_cast<int64_t>(bytes) <=
+               most_cached_bytes();
+  }
   // Blocks are given back where nothing may be thrown, and where memory may be short.
   static bool add(std::vector<void*>& bin, void* block) noexcept {
     try {
@@ -147,6 +169,8 @@ class ThreadCache {
   // that only frees what others make would pile them up.
   std::array<size_t, kClassCount> missed_{};
   size_t held_ = 0;
+  size_t gone_ = 0;    // Given back to the system for want of room, and not asked for since.
+  size_t wanted_ = 0;  // Given back and then asked for again: so much more is kept from then on.
 };
 
 // Set while the thread's cache is alive: tensors freed by later thread-local destructors bypass it.

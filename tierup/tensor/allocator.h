@@ -1,10 +1,12 @@
 // The memory that tensors live in: per-thread caches of freed blocks over the system allocator.
 //
 // Freed blocks are kept for reuse in size classes, at most 128 MB a thread, or more where memory is
-// plenty: all cores' threads together a 32nd of it. What is above goes back to the system at once.
-// A thread's cache is given back when it ends or calls release_thread_cache(). A block may be freed
-// by another thread than the one that allocated it; it then joins that thread's cache, if that has
-// asked for such blocks as often as it keeps them.
+// plenty: all cores' threads together a 32nd of it. What is above goes back to the system at once;
+// a thread that then asks for so much again (a step of training, each time) keeps that, too, as
+// long as all threads together keep no more than a quarter of the memory. A thread's cache is given
+// back when it ends or calls release_thread_cache(). A block may be freed by another thread than
+// the one that allocated it; it then joins that thread's cache, if that has asked for such blocks
+// as often as it keeps them.
 #pragma once
 
 #include <cstddef>

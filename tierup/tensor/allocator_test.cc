@@ -109,6 +109,29 @@ TEST(Allocator, LendsLargerBlocksThatGoBackToTheirClass) {
   EXPECT_EQ(allocator_stats().cached_bytes, 0);
 }
 
+// A step of training frees more than a thread keeps at its end, and asks for it again.
+TEST(Allocator, KeepsWhatWentAndWasAskedForAgain) {
+  std::thread([] {
+    constexpr size_t kBlock = 16 * kMegabyte;
+    const auto pages = static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
+    const size_t memory = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t count = std::max(memory / 32, 128 * kMegabyte) / kBlock + 4;
+    if (memory / 4 < count * kBlock) GTEST_SKIP() << "a machine of little memory";
+    int64_t asked = 0;
+    for (int step = 0; step < 4; ++step) {
+      asked = allocator_stats().system_count;
+      std::vector<void*> blocks;
+      for (size_t i = 0; i < count; ++i) blocks.push_back(allocate_bytes(kBlock));
+      asked = allocator_stats().system_count - asked;
+      for (void* block : blocks) free_bytes(block, kBlock);
+      if (step == 0) EXPECT_EQ(asked, static_cast<int64_t>(count));
+      if (step == 1) EXPECT_GT(asked, 0);
+    }
+    EXPECT_EQ(asked, 0);
+    release_thread_cache();
+  }).join();
+}
+
 TEST(Allocator, AThreadThatOnlyFreesWhatOthersMakeKeepsNothing) {
   constexpr size_t kBytes = 3000;
   std::vector<void*> blocks;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/base/error.h"
@@ -135,8 +136,10 @@ std::vector<std::pair<std::string, Tensor>> trainable_parameters(
     const Model& model, const std::vector<std::string>& patterns) {
   std::vector<std::pair<std::string, Tensor>> result;
   std::string names;
+  std::unordered_set<const TensorImpl*> seen;
   for (auto& named : frontend::torchscript::named_tensors(*model.root())) {
     if (!named.is_parameter || !named.tensor.requires_grad()) continue;
+    if (!seen.insert(named.tensor.impl()).second) continue;
     names += "\n- " + named.name;
     const bool is_wanted =
         patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {

@@ -6,6 +6,7 @@
 #include "tierup/archive/torch_save.h"
 #include "tierup/module.h"
 
+#include <unordered_set>
 namespace tierup::v1 {
 
 namespace {
@@ -29,7 +30,9 @@ enum class Which { kParameters, kBuffers, kBoth };
 
 NamedTensors named_tensors(const api::Model& model, Which which) {
   NamedTensors result;
+  std::unordered_set<const TensorImpl*> seen;
   for (auto& named : frontend::torchscript::named_tensors(*model.root())) {
+    if (which == Which::kParameters && !seen.insert(named.tensor.impl()).second) continue;
     if (which != Which::kBoth && named.is_parameter != (which == Which::kParameters)) continue;
     result.emplace_back(std::move(named.name), Access::wrap(std::move(named.tensor)));
   }

@@ -230,6 +230,15 @@ TEST(CheckpointedDropout, DrawsTheSameMasksAgain) {
     EXPECT_FLOAT_EQ(found.data<float>()[i], expected.data<float>()[i]) << i;
 }
 
+// As named_parameters() of PyTorch; the state dict has each name.
+TEST(TiedWeights, AreOneParameterWithTwoNames) {
+  const Module module = Module::load("tests/data/modules/tied.pt");
+  EXPECT_LT(module.parameters().size(), module.state_dict().size());
+  EXPECT_EQ(Optimizer("sgd", module).parameters().size(), module.parameters().size());
+  EXPECT_EQ(Optimizer("sgd", {{module.parameters(), {}}}).parameters().size(),
+            module.parameters().size());
+}
+
 TEST_F(PublicTraining, FrozenParametersGetNothing) {
   set_requires_grad(weight(), false);
   backward(loss());

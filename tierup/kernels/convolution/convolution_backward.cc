@@ -11,6 +11,7 @@
 #include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/convolution/convolution_onednn.h"
 #include "tierup/kernels/convolution/im2col.h"
+#include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
@@ -112,7 +113,10 @@ Tensor weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& 
   const ConvGeometry plain = g.transposed ? mirrored(g) : g;
   const Tensor read = contiguous(g.transposed ? grad : input);
   const Tensor written = contiguous(g.transposed ? input : grad);
-  if (input.dtype() == ScalarType::kFloat && fills_its_padding(plain)) {
+  const bool is_float = input.dtype() == ScalarType::kFloat;
+  if (is_float && can_correlate_planes(plain)) {
+    correlate_planes(plain, read.data<float>(), written.data<float>(), out.data<float>());
+  } else if (is_float && fills_its_padding(plain)) {
     correlate_onednn(plain, read.data<float>(), written.data<float>(), out.data<float>());
   } else {
     correlate_by_gemm(plain, read, written, out);

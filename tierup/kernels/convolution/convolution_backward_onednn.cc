@@ -1,7 +1,7 @@
-// The correlation is cut into parts by its geometry alone: shares of the batch, whose sums are
-// added up in their order, and slices of the channels (of the groups, where there are several).
-// Each part is one primitive for one thread. oneDNN's own sharing adds up in an order that depends
-// on the number of threads.
+// The correlation is cut into parts by its geometry alone: shares of the batch and bands of rows,
+// whose sums are added up in their order, and slices of the channels (of the groups, where there
+// are several). Each part is one primitive for one thread. oneDNN's own sharing adds up in an order
+// that depends on the number of threads.
 #include <dnnl.hpp>
 
 #include <algorithm>
@@ -21,6 +21,7 @@ using dnnl::memory;
 // channels that fill a few vectors.
 constexpr int64_t kMostParts = 8;
 constexpr int64_t kLeastChannels = 32;
+constexpr int64_t kLeastRows = 4;  // Of a band; it reads a window's reach more.
 constexpr int64_t kSumGrain = 16384;
 
 struct CachedCorrelation {
@@ -31,44 +32,47 @@ struct CachedCorrelation {
   size_t scratch_bytes = 0;
 };
 
-// Images of a slice of the channels: `whole` channels lie from one image to the next.
-memory::desc image_desc(const ConvGeometry& g, int64_t channels, int64_t whole,
-                        const ConvGeometry::Triple& size) {
+// Images of a slice of the channels, and of a band of their rows, within whole ones.
+memory::desc image_desc(const ConvGeometry& g, int64_t channels, const ConvGeometry::Triple& size,
+                        int64_t whole_channels, const ConvGeometry::Triple& whole_size) {
   memory::dims sizes{g.batch, channels};
-  int64_t points = 1;
-  for (const int64_t s : last(size, g.rank)) {
-    sizes.push_back(s);
-    points *= s;
-  }
+  memory::dims whole{g.batch, whole_channels};
+  for (const int64_t s : last(size, g.rank)) sizes.push_back(s);
+  for (const int64_t s : last(whole_size, g.rank)) whole.push_back(s);
   memory::dims strides(sizes.size());
   int64_t step = 1;
-  for (size_t d = sizes.size(); d-- > 1;) {
+  for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = step;
-    step *= sizes[d];
+    step *= whole[d];
   }
-  strides[0] = whole * points;
   return memory::desc(sizes, memory::data_type::f32, strides);
 }
 
+// The dimension whose rows bands are made of.
+size_t first_dim(const ConvGeometry& g) { return static_cast<size_t>(3 - g.rank); }
+
 // `part` is the geometry of a part of `whole`.
 CachedCorrelation make_correlation(const ConvGeometry& part, const ConvGeometry& whole) {
-  const memory::desc input = image_desc(part, part.in_channels, whole.in_channels, part.in);
-  const memory::desc grad = image_desc(part, part.out_channels, whole.out_channels, part.out);
+  const memory::desc input =
+      image_desc(part, part.in_channels, part.in, whole.in_channels, whole.in);
+  const memory::desc grad =
+      image_desc(part, part.out_channels, part.out, whole.out_channels, whole.out);
   const memory::desc weight = weight_desc(part, false);
   const memory::dims stride = last(part.stride, part.rank);
   const memory::dims dilation = last(part.dilation, part.rank, 1);
   const memory::dims padding = last(part.padding, part.rank);
+  const memory::dims after = last(part.padding_after, part.rank);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const auto direct = dnnl::algorithm::convolution_direct;
   // The backward primitive asks for a forward one as a hint.
   const dnnl::convolution_forward::primitive_desc forward(
       {dnnl::prop_kind::forward_training, direct, any_layout(input), any_layout(weight),
-       any_layout(grad), stride, dilation, padding, padding},
+       any_layout(grad), stride, dilation, padding, after},
       onednn_engine());
   const dnnl::convolution_backward_weights::primitive_desc pd(
       {direct, any_layout(input), any_layout(weight), any_layout(grad), stride, dilation, padding,
-       padding},
+       after},
       attributes, onednn_engine(), forward);
   CachedCorrelation result;
   result.primitive = dnnl::convolution_backward_weights(pd);
@@ -89,6 +93,8 @@ void correlate_part(const ConvGeometry& part, const ConvGeometry& whole, const f
   PrimitiveKey key = convolution_key(part, 0, false);
   key.push_back(whole.in_channels);
   key.push_back(whole.out_channels);
+  key.push_back(whole.in[first_dim(whole)]);
+  key.push_back(whole.out[first_dim(whole)]);
   CachedCorrelation& made = cache.get(key, [&] { return make_correlation(part, whole); });
   auto* scratch = static_cast<char*>(thread_scratch(made.scratch_bytes));
   place(made.input, input, scratch);
@@ -109,20 +115,27 @@ void correlate_part(const ConvGeometry& part, const ConvGeometry& whole, const f
 // How a correlation is cut.
 struct Cut {
   int64_t shares = 1;  // Of the batch.
+  int64_t bands = 1;   // Of rows.
   int64_t slices = 1;  // Of the groups, or of the written channels of the one group.
+  int64_t sums() const { return shares * bands; }
 };
 
 Cut cut_of(const ConvGeometry& g) {
   Cut cut;
   // Adding the shares up moves each weight twice for each: no more than the images are moved.
   const int64_t images = g.numbers() - g.weights();
-  const int64_t most =
-      std::min({g.batch, kMostParts, images / std::max<int64_t>(1, 4 * g.weights())});
+  const int64_t sums = std::min(kMostParts, images / std::max<int64_t>(1, 4 * g.weights()));
+  const int64_t most = std::min(g.batch, sums);
   while (cut.shares * 2 <= most) cut.shares *= 2;
+  const size_t d = first_dim(g);
+  // No band lies in the padding alone.
+  const bool may_band = g.padding[d] <= g.dilation[d] * (g.kernel[d] - 1);
+  const int64_t most_bands = may_band ? g.out[d] / kLeastRows : 1;
+  while (cut.shares * cut.bands * 2 <= sums && cut.bands * 2 <= most_bands) cut.bands *= 2;
   const int64_t channels = g.groups > 1 ? g.groups : g.out_channels;
   const int64_t least = g.groups > 1 ? 1 : kLeastChannels;
   const auto fits = [&](int64_t n) { return channels % n == 0 && channels / n >= least; };
-  while (cut.shares * cut.slices * 2 <= kMostParts && fits(cut.slices * 2)) cut.slices *= 2;
+  while (cut.sums() * cut.slices * 2 <= kMostParts && fits(cut.slices * 2)) cut.slices *= 2;
   return cut;
 }
 
@@ -138,6 +151,50 @@ void add_shares(const float* shares, int64_t number, int64_t count, float* sums)
   });
 }
 
+// Where a band's rows begin in a plane of the input and of the gradient.
+struct Rows {
+  int64_t input, grad;
+};
+
+// Makes `part` the geometry of rows [begin, end) of the results of `g`.
+Rows rows_of(const ConvGeometry& g, int64_t begin, int64_t end, ConvGeometry& part) {
+  const size_t d = first_dim(g);
+  const int64_t first = begin * g.stride[d] - g.padding[d];
+  const int64_t last = (end - 1) * g.stride[d] - g.padding[d] + g.dilation[d] * (g.kernel[d] - 1);
+  const int64_t top = std::clamp<int64_t>(first, 0, g.in[d] - 1);
+  const int64_t bottom = std::clamp<int64_t>(last + 1, top + 1, g.in[d]);
+  part.out[d] = end - begin;
+  part.in[d] = bottom - top;
+  part.padding[d] = top - first;
+  part.padding_after[d] = last + 1 - bottom;
+  return {top * (g.in_points() / g.in[d]), begin * (g.out_points() / g.out[d])};
+}
+
+// One of a cut's parts: `share` of the batch, `band` of the rows, `slice` of the channels.
+void correlate_one(const ConvGeometry& g, const Cut& cut, int64_t index, const float* input,
+                   const float* grad, float* sums) {
+  const int64_t sum = index / cut.slices;
+  const int64_t slice = index % cut.slices;
+  const int64_t share = sum / cut.bands;
+  const int64_t band = sum % cut.bands;
+  const int64_t first = share * g.batch / cut.shares;
+  ConvGeometry part = g;
+  part.batch = (share + 1) * g.batch / cut.shares - first;
+  part.out_channels = g.out_channels / cut.slices;
+  int64_t in_channel = 0;
+  if (g.groups > 1) {
+    part.groups = g.groups / cut.slices;
+    part.in_channels = g.in_channels / cut.slices;
+    in_channel = slice * part.in_channels;
+  }
+  const Rows rows = rows_of(g, band * g.out[first_dim(g)] / cut.bands,
+                            (band + 1) * g.out[first_dim(g)] / cut.bands, part);
+  const int64_t out_channel = slice * part.out_channels;
+  correlate_part(part, g, input + (first * g.in_channels + in_channel) * g.in_points() + rows.input,
+                 grad + (first * g.out_channels + out_channel) * g.out_points() + rows.grad,
+                 sums + sum * g.weights() + slice * part.weights());
+}
+
 }  // namespace
 
 void correlate_onednn(const ConvGeometry& g, const float* input, const float* grad, float* weight) {
@@ -145,31 +202,14 @@ void correlate_onednn(const ConvGeometry& g, const float* input, const float* gr
   const Cut cut = cut_of(g);
   Tensor sums;
   float* to = weight;
-  if (cut.shares > 1) {
-    sums = Tensor::empty(IntVector{cut.shares, g.weights()}, ScalarType::kFloat);
+  if (cut.sums() > 1) {
+    sums = Tensor::empty(IntVector{cut.sums(), g.weights()}, ScalarType::kFloat);
     to = sums.data<float>();
   }
-  parallel_for(0, cut.shares * cut.slices, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t share = i / cut.slices;
-      const int64_t slice = i % cut.slices;
-      const int64_t first = share * g.batch / cut.shares;
-      ConvGeometry part = g;
-      part.batch = (share + 1) * g.batch / cut.shares - first;
-      part.out_channels = g.out_channels / cut.slices;
-      int64_t in_channel = 0;
-      if (g.groups > 1) {
-        part.groups = g.groups / cut.slices;
-        part.in_channels = g.in_channels / cut.slices;
-        in_channel = slice * part.in_channels;
-      }
-      const int64_t out_channel = slice * part.out_channels;
-      correlate_part(part, g, input + (first * g.in_channels + in_channel) * g.in_points(),
-                     grad + (first * g.out_channels + out_channel) * g.out_points(),
-                     to + share * g.weights() + slice * part.weights());
-    }
+  parallel_for(0, cut.sums() * cut.slices, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) correlate_one(g, cut, i, input, grad, to);
   });
-  if (cut.shares > 1) add_shares(to, cut.shares, g.weights(), weight);
+  if (cut.sums() > 1) add_shares(to, cut.sums(), g.weights(), weight);
 }
 
 }  // namespace tierup::kernels

@@ -154,6 +154,7 @@ TEST(Convolution, TheWeightsGradientDoesNotDependOnTheNumberOfThreads) {
   const Case cases[] = {{{7, 16, 24, 24}, {16, 16, 3, 3}, 1},
                         {{3, 64, 7, 7}, {256, 64, 3, 3}, 1},
                         {{1, 24, 33, 31}, {24, 1, 5, 5}, 24},
+                        {{1, 48, 40, 17}, {48, 48, 3, 3}, 1},
                         {{4, 8, 20, 20}, {12, 4, 3, 3}, 2}};
   for (const Case& c : cases) {
     const Tensor weight = numbers(c.weight, ScalarType::kFloat, 1);
@@ -176,6 +177,42 @@ TEST(Convolution, TheWeightsGradientDoesNotDependOnTheNumberOfThreads) {
       const Tensor several = run(input, threads);
       EXPECT_EQ(std::memcmp(one.raw(), several.raw(), one.bytes()), 0) << threads;
     }
+  }
+}
+
+// Bands of rows, of which the first and the last lie partly in the padding, and windows over one
+// channel, of every count of numbers that are summed at a time.
+TEST(Convolution, TheWeightsGradientIsThatOfPatches) {
+  struct Case {
+    IntVector input, weight, stride, padding, dilation;
+    int64_t groups;
+  };
+  const Case cases[] = {
+      {{1, 16, 37, 9}, {24, 16, 3, 3}, {1}, {1}, {1}, 1},
+      {{1, 16, 37, 9}, {24, 16, 3, 3}, {2}, {1}, {1}, 1},
+      {{1, 8, 64, 5}, {8, 8, 5, 3}, {3, 2}, {8, 2}, {4, 1}, 1},
+      {{1, 8, 40, 6}, {40, 8, 1, 1}, {1}, {4}, {1}, 1},
+      {{2, 6, 300}, {8, 6, 7}, {2}, {3}, {1}, 1},
+      {{2, 3, 9, 21}, {3, 1, 3, 3}, {1}, {1}, {1}, 3},
+      {{2, 3, 9, 21}, {6, 1, 3, 3}, {2}, {1}, {1}, 3},
+      {{1, 2, 30, 33}, {2, 1, 9, 9}, {1}, {4}, {1}, 2},
+      {{1, 2, 300, 40}, {2, 1, 5, 5}, {1}, {2}, {1}, 2},
+      {{1, 2, 11, 13}, {2, 1, 2, 5}, {3, 2}, {1, 6}, {2, 3}, 2},
+      {{3, 4, 50}, {4, 1, 13}, {1}, {12}, {2}, 4},
+      {{1, 2, 7, 1}, {2, 1, 4, 1}, {1}, {0}, {1}, 2},
+  };
+  for (const Case& c : cases) {
+    const auto run = [&](ScalarType dtype) {
+      const Tensor input = numbers(c.input, dtype, 0);
+      const Tensor w = numbers(c.weight, dtype, 1);
+      const Tensor y = conv(input, w, Tensor(), c.stride, c.padding, c.dilation, c.groups);
+      const Tensor grad = numbers(IntVector(y.impl()->sizes), dtype, 3);
+      return std::get<1>(convolution_backward(grad, input, w, std::nullopt, c.stride, c.padding,
+                                              c.dilation, false, {0}, c.groups,
+                                              {false, true, false}));
+    };
+    // Small integers: every order of adding up gives the same.
+    expect_same(run(ScalarType::kFloat), run(ScalarType::kDouble));
   }
 }
 

@@ -175,4 +175,25 @@ void convolve_planes(const ConvGeometry& g, const float* input, const float* wei
   }
 }
 
+bool can_correlate_planes(const ConvGeometry& g) {
+  return g.rank <= 2 && g.in_channels == g.groups && can_convolve_planes(g);
+}
+
+void correlate_planes(const ConvGeometry& g, const float* input, const float* grad, float* weight) {
+  const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
+  const PlanePart whole = whole_plane(g);
+  const PlanePartFn run = plane_kernels().correlate_single;
+  parallel_for(0, g.out_channels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t channel = begin; channel < end; ++channel) {
+      for (int64_t n = 0; n < g.batch; ++n) {
+        PlanePart p = whole;
+        p.input = input + (n * g.in_channels + channel / whole.rows) * p.height * p.width;
+        p.weight = grad + (n * g.out_channels + channel) * p.out_points();
+        p.output = weight + channel * p.kernel_points();
+        run(p);
+      }
+    }
+  });
+}
+
 }  // namespace tierup::kernels

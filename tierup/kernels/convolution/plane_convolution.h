@@ -23,6 +23,13 @@ bool can_convolve_planes(const ConvGeometry& g);
 void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
                      const float* bias, float* output);
 
+// The gradient of such a convolution's weight, of one or two dimensions, where each output channel
+// reads one input channel. Throws kOutOfMemory.
+bool can_correlate_planes(const ConvGeometry& g);
+// input [batch, in, *], grad [batch, out, *] and weight [out, 1, *] are row-major; the weight's
+// gradient is added to. Each number is summed in one order, whatever the threads.
+void correlate_planes(const ConvGeometry& g, const float* input, const float* grad, float* weight);
+
 // Some output channels and points of one image and group; in one thread, per instruction set.
 struct PlanePart {
   int64_t height, width, out_height, out_width;
@@ -49,6 +56,8 @@ struct PlaneKernels {
   PlanePartFn dense;
   PlanePartFn single;  // Of one input channel and one output channel; points are whole rows.
                        // A window that reaches over no plane gives the bias.
+  PlanePartFn correlate_single;  // Adds the window's gradient to `output`; `weight` is the whole
+                                 // gradient of the result, of one channel as `input` is.
 };
 PlaneKernels plane_kernels_base();
 PlaneKernels plane_kernels_avx2();

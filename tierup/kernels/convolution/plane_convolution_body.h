@@ -8,6 +8,7 @@
 #include "tierup/kernels/convolution/plane_shifts_body.h"
 #include "tierup/kernels/convolution/plane_strip_body.h"
 #include "tierup/kernels/convolution/plane_tile_body.h"
+#include "tierup/kernels/convolution/single_correlation_body.h"
 #include "tierup/kernels/convolution/single_plane_body.h"
 #include "tierup/kernels/memory/scratch.h"
 
@@ -280,7 +281,8 @@ class PlaneRunner {
 };
 
 constexpr PlaneKernels kPlaneKernels{[](const PlanePart& part) { PlaneRunner(part).run(); },
-                                     [](const PlanePart& part) { SinglePlaneRunner(part).run(); }};
+                                     [](const PlanePart& part) { SinglePlaneRunner(part).run(); },
+                                     [](const PlanePart& part) { SingleCorrelation(part).run(); }};
 
 }  // namespace
 }  // namespace tierup::kernels

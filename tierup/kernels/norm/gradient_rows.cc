@@ -42,6 +42,20 @@ void add_columns(const double* g, const double* x, int64_t n, double mean, doubl
   }
 }
 
+void add_column_sums(const double* g, const double* x, int64_t n, const double* center,
+                     double* of_g, double* of_gx) {
+  for (int64_t i = 0; i < n; ++i) {
+    of_g[i] += g[i];
+    of_gx[i] += g[i] * (x[i] - center[i]);
+  }
+}
+
+void combine_columns(const double* g, const double* x, int64_t n, const AffineColumns<double>& a,
+                     double* dx) {
+  for (int64_t i = 0; i < n; ++i)
+    dx[i] = g[i] * a.scale[i] - a.shift[i] - (x[i] - a.center[i]) * a.slope[i];
+}
+
 // One line of elements that lie `stride` apart.
 void softmax_line(bool log, const double* g, const double* y, int64_t n, int64_t stride,
                   double* dx) {
@@ -68,6 +82,8 @@ constexpr GradientRows<double> kDoubleRows = {sums,
                                               combine,
                                               combine_scaled,
                                               add_columns,
+                                              add_column_sums,
+                                              combine_columns,
                                               softmax_row<false>,
                                               softmax_row<true>,
                                               softmax_of_columns<false>,

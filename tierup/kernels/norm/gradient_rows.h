@@ -17,6 +17,15 @@ struct AffineGradient {
   T slope = 0;
 };
 
+// The same for a row whose columns have numbers of their own.
+template <typename T>
+struct AffineColumns {
+  const T* center;
+  const T* scale;
+  const T* shift;
+  const T* slope;
+};
+
 template <typename T>
 struct GradientRows {
   // Adds the sums of g and of g (x - center) to *of_g and *of_gx.
@@ -31,6 +40,10 @@ struct GradientRows {
   // of_weight += g (x - mean) rstd and of_bias += g, element by element.
   void (*add_columns)(const T* g, const T* x, int64_t n, T mean, T rstd, double* of_weight,
                       double* of_bias);
+  // of_g += g and of_gx += g (x - center), element by element.
+  void (*add_column_sums)(const T* g, const T* x, int64_t n, const T* center, double* of_g,
+                          double* of_gx);
+  void (*combine_columns)(const T* g, const T* x, int64_t n, const AffineColumns<T>& a, T* dx);
   // dx = (g - sum of g y) y of rows y = softmax(x); dx = g - exp(y) sum of g of log_softmax.
   void (*softmax)(const T* g, const T* y, int64_t n, T* dx);
   void (*log_softmax)(const T* g, const T* y, int64_t n, T* dx);

@@ -104,24 +104,47 @@ void gradient_combine_scaled(const float* g, const float* gamma, const float* x,
   combine_scaled<false>(g, gamma, x, n, a, dx);
 }
 
+inline void add8(double* sums, const Narrow8& values, int64_t count) {
+  const Wide8 wide = __builtin_convertvector(values, Wide8);
+  Wide8 total = {};
+  const size_t bytes = static_cast<size_t>(count) * sizeof(double);
+  std::memcpy(&total, sums, bytes);
+  total += wide;
+  std::memcpy(sums, &total, bytes);
+}
+
 void gradient_add_columns(const float* g, const float* x, int64_t n, float mean, float rstd,
                           double* of_weight, double* of_bias) {
-  const auto add = [](double* sums, const Narrow8& values, int64_t count) {
-    const Wide8 wide = __builtin_convertvector(values, Wide8);
-    Wide8 total = {};
-    const size_t bytes = static_cast<size_t>(count) * sizeof(double);
-    std::memcpy(&total, sums, bytes);
-    total += wide;
-    std::memcpy(sums, &total, bytes);
-  };
   const auto step = [&](int64_t i, int64_t count) {
     const Narrow8 lanes = load8(g + i, count);
-    add(of_weight + i, lanes * (load8(x + i, count) - mean) * rstd, count);
-    add(of_bias + i, lanes, count);
+    add8(of_weight + i, lanes * (load8(x + i, count) - mean) * rstd, count);
+    add8(of_bias + i, lanes, count);
   };
   int64_t i = 0;
   for (; i + kWide <= n; i += kWide) step(i, kWide);
   if (i < n) step(i, n - i);
+}
+
+void gradient_add_column_sums(const float* g, const float* x, int64_t n, const float* center,
+                              double* of_g, double* of_gx) {
+  const auto step = [&](int64_t i, int64_t count) {
+    const Narrow8 lanes = load8(g + i, count);
+    add8(of_g + i, lanes, count);
+    add8(of_gx + i, lanes * (load8(x + i, count) - load8(center + i, count)), count);
+  };
+  int64_t i = 0;
+  for (; i + kWide <= n; i += kWide) step(i, kWide);
+  if (i < n) step(i, n - i);
+}
+
+void gradient_combine_columns(const float* g, const float* x, int64_t n,
+                              const AffineColumns<float>& a, float* dx) {
+  for_lanes(n, [&](int64_t i, int64_t count) {
+    const Lanes value =
+        load_count(g + i, count) * load_count(a.scale + i, count) - load_count(a.shift + i, count);
+    const Lanes distance = load_count(x + i, count) - load_count(a.center + i, count);
+    store_count(dx + i, value - distance * load_count(a.slope + i, count), count);
+  });
 }
 
 template <bool kLog>
@@ -172,10 +195,17 @@ void softmax_of_columns(const float* g, const float* y, int64_t rows, int64_t st
   }
 }
 
-constexpr GradientRows<float> kGradientRows = {
-    gradient_sums,           gradient_scaled_sums,      gradient_combine,
-    gradient_combine_scaled, gradient_add_columns,      softmax_row<false>,
-    softmax_row<true>,       softmax_of_columns<false>, softmax_of_columns<true>};
+constexpr GradientRows<float> kGradientRows = {gradient_sums,
+                                               gradient_scaled_sums,
+                                               gradient_combine,
+                                               gradient_combine_scaled,
+                                               gradient_add_columns,
+                                               gradient_add_column_sums,
+                                               gradient_combine_columns,
+                                               softmax_row<false>,
+                                               softmax_row<true>,
+                                               softmax_of_columns<false>,
+                                               softmax_of_columns<true>};
 
 }  // namespace
 }  // namespace tierup::kernels

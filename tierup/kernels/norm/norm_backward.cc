@@ -159,6 +159,75 @@ void group_input(const Groups& s, const std::vector<RunSums>& sums, const T* g, 
   });
 }
 
+// A batch of channels: planes of `points` elements, or, of one point each, rows of a matrix.
+struct Channels {
+  int64_t batch;
+  int64_t count;
+  int64_t points;
+};
+
+// The sums of each channel, centred at its mean.
+template <typename T>
+std::vector<RunSums> channel_sums(const Channels& s, const T* g, const T* x, const T* mean) {
+  std::vector<RunSums> totals(static_cast<size_t>(s.count));
+  if (s.points == 1) {
+    const GradientRows<T>& rows = gradient_rows<T>();
+    const int64_t grain = std::max<int64_t>(16, grain_for(s.batch));
+    parallel_for(0, s.count, grain, [&](int64_t begin, int64_t end) {
+      std::vector<double> of_g(static_cast<size_t>(end - begin), 0.0);
+      std::vector<double> of_gx(of_g);
+      for (int64_t i = 0; i < s.batch; ++i) {
+        const int64_t at = i * s.count + begin;
+        rows.add_column_sums(g + at, x + at, end - begin, mean + begin, of_g.data(), of_gx.data());
+      }
+      for (int64_t k = begin; k < end; ++k) {
+        const auto at = static_cast<size_t>(k - begin);
+        totals[static_cast<size_t>(k)] = {of_g[at], of_gx[at]};
+      }
+    });
+    return totals;
+  }
+  const std::vector<RunSums> sums = plane_sums<T>(s.batch * s.count, s.points, g, x,
+                                                  [&](int64_t i) { return mean[i % s.count]; });
+  for (size_t i = 0; i < sums.size(); ++i) {
+    RunSums& total = totals[i % totals.size()];
+    total.g += sums[i].g;
+    total.gx += sums[i].gx;
+  }
+  return totals;
+}
+
+// What gives a channel's gradients, all channels' numbers of a kind together.
+template <typename T>
+struct ChannelFactors {
+  explicit ChannelFactors(int64_t count)
+      : scale(static_cast<size_t>(count)), shift(scale), slope(scale) {}
+  std::vector<T> scale, shift, slope;
+};
+
+template <typename T>
+void channel_input(const Channels& s, const ChannelFactors<T>& factors, const T* g, const T* x,
+                   const T* mean, T* dx) {
+  const GradientRows<T>& rows = gradient_rows<T>();
+  const bool is_matrix = s.points == 1;
+  const int64_t size = is_matrix ? s.count : s.points;
+  const int64_t runs = is_matrix ? s.batch : s.batch * s.count;
+  parallel_for(0, runs, grain_for(size), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t at = i * size;
+      if (is_matrix) {
+        rows.combine_columns(
+            g + at, x + at, size,
+            {mean, factors.scale.data(), factors.shift.data(), factors.slope.data()}, dx + at);
+        continue;
+      }
+      const auto k = static_cast<size_t>(i % s.count);
+      rows.combine(g + at, x + at, size,
+                   {mean[k], factors.scale[k], factors.shift[k], factors.slope[k]}, dx + at);
+    }
+  });
+}
+
 }  // namespace
 
 NormGradients layer_norm_backward(const Tensor& grad, const Tensor& input,
@@ -277,36 +346,25 @@ NormGradients batch_norm_backward(const Tensor& grad, const Tensor& input, const
     using T = typename Tag::type;
     if (c == 0) return;
     const T* m = center.data<T>();
-    const std::vector<RunSums> sums =
-        plane_sums<T>(n * c, points, g.data<T>(), x.data<T>(), [&](int64_t i) { return m[i % c]; });
-    std::vector<AffineGradient<T>> channels(static_cast<size_t>(c));
-    for (int64_t k = 0; k < c; ++k) {
-      RunSums total;
-      for (int64_t i = 0; i < n; ++i) {
-        total.g += sums[static_cast<size_t>(i * c + k)].g;
-        total.gx += sums[static_cast<size_t>(i * c + k)].gx;
-      }
+    const Channels s{n, c, points};
+    const T* gs = g.data<T>();
+    const T* xs = x.data<T>();
+    const std::vector<RunSums> totals = channel_sums<T>(s, gs, xs, m);
+    ChannelFactors<T> factors(c);
+    for (int64_t channel = 0; channel < c; ++channel) {
+      const auto k = static_cast<size_t>(channel);
+      const RunSums& total = totals[k];
       const double r = train ? static_cast<double>(scale.data<T>()[k])
                              : 1 / std::sqrt(static_cast<double>(scale.data<T>()[k]) + eps);
       const double count = static_cast<double>(n * points);
       const double w = gamma.defined() ? static_cast<double>(gamma.data<T>()[k]) : 1.0;
-      channels[static_cast<size_t>(k)] = {
-          m[k], static_cast<T>(w * r), static_cast<T>(train ? w * r * total.g / count : 0.0),
-          static_cast<T>(train ? w * r * r * r * total.gx / count : 0.0)};
+      factors.scale[k] = static_cast<T>(w * r);
+      factors.shift[k] = static_cast<T>(train ? w * r * total.g / count : 0.0);
+      factors.slope[k] = static_cast<T>(train ? w * r * r * r * total.gx / count : 0.0);
       if (dweight.defined()) dweight.data<T>()[k] = static_cast<T>(total.gx * r);
       if (dbias.defined()) dbias.data<T>()[k] = static_cast<T>(total.g);
     }
-    if (!dx.defined()) return;
-    const T* gs = g.data<T>();
-    const T* xs = x.data<T>();
-    T* to = dx.data<T>();
-    const GradientRows<T>& rows = gradient_rows<T>();
-    parallel_for(0, n * c, grain_for(points), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const AffineGradient<T>& k = channels[static_cast<size_t>(i % c)];
-        rows.combine(gs + i * points, xs + i * points, points, k, to + i * points);
-      }
-    });
+    if (dx.defined()) channel_input<T>(s, factors, gs, xs, m, dx.data<T>());
   });
   const Tensor laid = dx.defined() ? contiguous(dx, input.suggest_memory_format()) : dx;
   return narrowed({laid, dweight, dbias}, input, weight);

@@ -79,7 +79,72 @@ void relu_row(const GateRow& row) {
   });
 }
 
-constexpr GateKernels kGateKernels{&lstm_row, &gru_row, &tanh_row, &relu_row};
+// The gradient of an activation's operand by the activation: of a sigmoid, of a tanh.
+inline Lanes through_sigmoid(const Lanes& grad, const Lanes& y) {
+  return grad * y * (broadcast(1) - y);
+}
+inline Lanes through_tanh(const Lanes& grad, const Lanes& y) {
+  return grad * (broadcast(1) - y * y);
+}
+
+// The gradient of the hidden state after the step.
+inline Lanes hidden_gradient(const GateGradientRow& row, const Piece& piece) {
+  const Lanes grad = piece.load_at(row.carried);
+  return row.output == nullptr ? grad : grad + piece.load_at(row.output);
+}
+
+void lstm_back_row(const GateGradientRow& row) {
+  for_pieces_of(row.size, [&](const Piece& piece) {
+    const auto share = [&](int64_t index) {
+      const int64_t at = index * row.size;
+      return piece.load_at(row.input + at) + piece.load_at(row.state + at);
+    };
+    const Lanes enters = sigmoid_lanes(share(0));
+    const Lanes stays = sigmoid_lanes(share(1));
+    const Lanes fresh = tanh_lanes(share(2));
+    const Lanes shows = sigmoid_lanes(share(3));
+    const Lanes shown = tanh_lanes(piece.load_at(row.after));
+    const Lanes grad = hidden_gradient(row, piece);
+    const Lanes of_cell = piece.load_at(row.cell) + through_tanh(grad * shows, shown);
+    piece.store_at(row.state, through_sigmoid(of_cell * fresh, enters));
+    piece.store_at(row.state + row.size,
+                   through_sigmoid(of_cell * piece.load_at(row.before), stays));
+    piece.store_at(row.state + 2 * row.size, through_tanh(of_cell * enters, fresh));
+    piece.store_at(row.state + 3 * row.size, through_sigmoid(grad * shown, shows));
+    piece.store_at(row.cell, of_cell * stays);
+  });
+}
+
+void gru_back_row(const GateGradientRow& row) {
+  for_pieces_of(row.size, [&](const Piece& piece) {
+    const auto of_state = [&](int64_t index) {
+      const int64_t at = index * row.size;
+      const Lanes x = piece.load_at(row.state + at);
+      return row.state_bias == nullptr ? x : x + piece.load_at(row.state_bias + at);
+    };
+    const auto both = [&](int64_t index) {
+      return piece.load_at(row.input + index * row.size) + of_state(index);
+    };
+    const Lanes reset = sigmoid_lanes(both(0));
+    const Lanes update = sigmoid_lanes(both(1));
+    const Lanes remembered = of_state(2);
+    const Lanes fresh = tanh_lanes(piece.load_at(row.input + 2 * row.size) + reset * remembered);
+    const Lanes grad = hidden_gradient(row, piece) + piece.load_at(row.passed);
+    const Lanes of_fresh = through_tanh(grad * (broadcast(1) - update), fresh);
+    const Lanes of_update = through_sigmoid(grad * (piece.load_at(row.before) - fresh), update);
+    const Lanes of_reset = through_sigmoid(of_fresh * remembered, reset);
+    for (float* to : {row.input_gradient, row.state}) {
+      piece.store_at(to, of_reset);
+      piece.store_at(to + row.size, of_update);
+    }
+    piece.store_at(row.input_gradient + 2 * row.size, of_fresh);
+    piece.store_at(row.state + 2 * row.size, of_fresh * reset);
+    piece.store_at(row.passed, grad * update);
+  });
+}
+
+constexpr GateKernels kGateKernels{&lstm_row, &gru_row,       &tanh_row,
+                                   &relu_row, &lstm_back_row, &gru_back_row};
 
 }  // namespace
 }  // namespace tierup::kernels

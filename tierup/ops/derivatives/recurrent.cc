@@ -1,7 +1,8 @@
-// Recurrent layers and cells, step by step: going back through time is then the steps' own matter.
-// What an input adds to the gates is one product over all steps.
+// Recurrent layers and cells. What an input adds to the gates is one product over all steps. LSTMs
+// and GRUs in float32 then take all steps of a direction at once (recurrent_steps.cc); all else
+// goes step by step, so that the way back through time is the steps' own matter.
+#include "tierup/ops/derivatives/recurrent_terms.h"
 #include "tierup/ops/derivatives/tables.h"
-#include "tierup/ops/derivatives/term.h"
 
 namespace tierup::ops::derivatives {
 namespace {
@@ -15,24 +16,6 @@ struct Parameters {
 struct State {
   Term h, c;
 };
-
-GradArg maybe(const Term& t) {
-  if (!t.defined()) return nullptr;
-  return GradValue(t);
-}
-Term linear(const Term& x, const Term& weight, const Term& bias) {
-  return x.then("aten::linear", weight, maybe(bias));
-}
-std::vector<Term> chunks(const Term& gates, size_t count) {
-  GradContext& c = gates.context();
-  const GradValue parts =
-      c.op("aten::chunk", gates.operator GradValue(), static_cast<int64_t>(count), -1);
-  std::vector<Term> made;
-  for (const GradValue& part : c.elements(parts, count)) made.emplace_back(c, part);
-  return made;
-}
-Term sigmoid(const Term& x) { return x.then("aten::sigmoid"); }
-Term tanh(const Term& x) { return x.then("aten::tanh"); }
 
 State lstm_step(const Term& from_input, const State& before, const Parameters& p) {
   const std::vector<Term> gate = chunks(from_input + linear(before.h, p.w_hh, p.b_hh), 4);
@@ -60,21 +43,35 @@ State step(Cell cell, const Term& from_input, const State& before, const Paramet
 // One layer in one direction over [steps, batch, *]; the outputs stand in the order of the steps.
 std::vector<Term> run_steps(Cell cell, const Term& input, int64_t steps, bool backwards,
                             const Parameters& p, State& state) {
-  const Term gates = linear(input, p.w_ih, p.b_ih);
-  std::vector<Term> outputs(static_cast<size_t>(steps));
+  const std::vector<Term> gates = slices(linear(input, p.w_ih, p.b_ih), steps);
+  std::vector<Term> outputs(gates.size());
   for (int64_t i = 0; i < steps; ++i) {
-    const int64_t at = backwards ? steps - 1 - i : i;
-    state = step(cell, gates.then("aten::select.int", 0, at), state, p);
-    outputs[static_cast<size_t>(at)] = state.h;
+    const auto at = static_cast<size_t>(backwards ? steps - 1 - i : i);
+    state = step(cell, gates[at], state, p);
+    outputs[at] = state.h;
   }
   return outputs;
 }
 
-std::vector<GradValue> values(const std::vector<Term>& terms) {
-  return {terms.begin(), terms.end()};
-}
-Term stacked(GradContext& c, const std::vector<Term>& terms) {
-  return call(c, "aten::stack", values(terms), 0);
+// The same at once, stacked; of an LSTM or a GRU.
+Term run_steps_at_once(Cell cell, const Term& input, bool backwards, const Parameters& p,
+                       State& state) {
+  GradContext& c = input.context();
+  if (cell == Cell::kLstm) {
+    const Term gates = linear(input, p.w_ih, p.b_ih.defined() ? p.b_ih + p.b_hh : Term());
+    const std::vector<GradValue> made =
+        c.ops(4, "tierup::lstm_steps", gates.operator GradValue(), state.h.operator GradValue(),
+              state.c.operator GradValue(), p.w_hh.operator GradValue(), backwards);
+    state = {{c, made[2]}, {c, made[3]}};
+    return {c, made[0]};
+  }
+  const Term gates = linear(input, p.w_ih, p.b_ih);
+  const GradArg bias = p.b_hh.defined() ? GradArg(GradValue(p.b_hh)) : GradArg(nullptr);
+  const std::vector<GradValue> made =
+      c.ops(2, "tierup::gru_steps", gates.operator GradValue(), state.h.operator GradValue(),
+            p.w_hh.operator GradValue(), bias, backwards);
+  state.h = {c, made[1]};
+  return {c, made[0]};
 }
 
 // Parameters in the order of layers and directions.
@@ -117,6 +114,9 @@ void layers(GradContext& c) {
   const double p = c.float_of("dropout");
   const ParameterList parameters(c, "params", c.bool_of("has_biases"), count * directions);
   const int64_t steps = c.size(0, batch_first ? 1 : 0);
+  constexpr auto kFloat = ScalarType::kFloat;
+  const bool is_at_once =
+      (kIsLstm || kCell == Cell::kGru) && c.dtype(0) == kFloat && c.dtype("params", 0) == kFloat;
   const Term hidden = kIsLstm ? arg(c, 1, 0) : arg(c, 1);
   Term x = batch_first ? transpose(arg(c, 0), 0, 1) : arg(c, 0);
   std::vector<Term> last_h;
@@ -127,7 +127,10 @@ void layers(GradContext& c) {
       const int64_t cell = layer * directions + d;
       State state{hidden.then("aten::select.int", 0, cell), {}};
       if (kIsLstm) state.c = arg(c, 1, 1).then("aten::select.int", 0, cell);
-      sides.push_back(stacked(c, run_steps(kCell, x, steps, d == 1, parameters.at(cell), state)));
+      const Parameters own = parameters.at(cell);
+      sides.push_back(is_at_once && !own.w_hr.defined()
+                          ? run_steps_at_once(kCell, x, d == 1, own, state)
+                          : stacked(c, run_steps(kCell, x, steps, d == 1, own, state)));
       last_h.push_back(state.h);
       if (kIsLstm) last_c.push_back(state.c);
     }
@@ -163,11 +166,12 @@ Term packed(const Term& steps_first, const Term& places) {
 std::vector<Term> run_present_steps(Cell cell, const Term& gates, const Term& present,
                                     int64_t steps, bool backwards, const Parameters& p,
                                     State& state) {
-  std::vector<Term> outputs(static_cast<size_t>(steps));
+  const std::vector<Term> of_inputs = slices(gates, steps);
+  std::vector<Term> outputs(of_inputs.size());
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t at = backwards ? steps - 1 - i : i;
     const Term has_step = unsqueeze(present.then("aten::select.int", 0, at), 1);
-    const State next = step(cell, gates.then("aten::select.int", 0, at), state, p);
+    const State next = step(cell, of_inputs[static_cast<size_t>(at)], state, p);
     state.h = choose(has_step, next.h, state.h);
     if (state.c.defined()) state.c = choose(has_step, next.c, state.c);
     outputs[static_cast<size_t>(at)] = state.h;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "tierup/kernels/recurrent/recurrent_steps.h"
 #include "tierup/ops/rows/recurrent_step.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/boxing.h"
@@ -194,6 +195,20 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar "
      "padding_value, int total_length) -> (Tensor, Tensor)",
      boxed<&kernels::pad_packed_sequence>},
+    // What layers that are trained are made of: see derivatives/recurrent.cc.
+    {"tierup::lstm_steps(Tensor gates, Tensor hidden, Tensor cell, Tensor w_hh, bool reverse) -> "
+     "(Tensor, Tensor, Tensor, Tensor)",
+     boxed<&kernels::lstm_steps>},
+    {"tierup::lstm_steps_backward(Tensor? grad_outputs, Tensor? grad_hidden, Tensor? grad_cell, "
+     "Tensor gates, Tensor hidden, Tensor cell, Tensor w_hh, Tensor outputs, Tensor cells, bool "
+     "reverse) -> (Tensor, Tensor, Tensor)",
+     boxed<&kernels::lstm_steps_backward>},
+    {"tierup::gru_steps(Tensor gates, Tensor hidden, Tensor w_hh, Tensor? b_hh, bool reverse) -> "
+     "(Tensor, Tensor)",
+     boxed<&kernels::gru_steps>},
+    {"tierup::gru_steps_backward(Tensor? grad_outputs, Tensor? grad_hidden, Tensor gates, Tensor "
+     "hidden, Tensor w_hh, Tensor? b_hh, Tensor outputs, bool reverse) -> (Tensor, Tensor, Tensor)",
+     boxed<&kernels::gru_steps_backward>},
     // Twins that keep matrices packed: see recurrent_step.h.
     {"tierup::lstm.input(Capsule step, Tensor input, Tensor[] hx, Tensor[] params, bool "
      "has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool "
