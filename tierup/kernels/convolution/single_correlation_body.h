@@ -44,10 +44,8 @@ class SingleCorrelation {
     row_step_ = p_.stride_y * s.pitch;
     const float* from = p_.weight + top * p_.out_width;
     float* to = gradients_;
-    for (int64_t y = 0; y < rows; ++y, from += p_.out_width, to += columns_) {
+    for (int64_t y = 0; y < rows; ++y, from += p_.out_width, to += columns_)
       copy_row(from, p_.out_width, to);
-      for (int64_t x = p_.out_width; x < columns_; ++x) to[x] = 0;
-    }
     const int64_t points = p_.kernel_points();
     const int64_t passes = (points + kMost - 1) / kMost;
     for (int64_t pass = 0; pass < passes; ++pass) {

@@ -11,13 +11,12 @@ namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
 
-// The derivative of the p-norm of a vector by one of its coordinates.
+// The derivative of the p-norm of a vector by one of its coordinates, p not 2.
 template <typename T>
 T slope(T coordinate, T distance, double p) {
   if (p == 0 || distance == 0) return 0;
   const T sign = static_cast<T>((coordinate > 0) - (coordinate < 0));
   if (p == 1) return sign;
-  if (p == 2) return coordinate / distance;
   const T size = std::abs(coordinate);
   if (std::isinf(p)) return size == distance ? sign : T{0};
   if (size == 0 && p < 2) return 0;
@@ -27,6 +26,12 @@ T slope(T coordinate, T distance, double p) {
 // to += g * slope of the norm of a - b.
 template <typename T>
 void add_slopes(const T* a, const T* b, int64_t length, T distance, T g, double p, T* to) {
+  if (p == 2) {
+    if (distance == 0) return;
+    const T each = g / distance;
+    for (int64_t k = 0; k < length; ++k) to[k] += each * (a[k] - b[k]);
+    return;
+  }
   for (int64_t k = 0; k < length; ++k) to[k] += g * slope(a[k] - b[k], distance, p);
 }
 

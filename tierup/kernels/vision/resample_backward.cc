@@ -1,5 +1,6 @@
 // One pass along each dimension, in the order opposite to the forward's: each line of the gradient
-// is added to the few lines that it was made of.
+// is added to the few lines that it was made of. Of padding that is all lines but the border's
+// once.
 #include "tierup/kernels/vision/resample_backward.h"
 
 #include <algorithm>
@@ -49,25 +50,69 @@ Tensor transposed_pass(const Tensor& grad, size_t dim, int64_t size, const Resam
   return out;
 }
 
-// Position i of the padded dimension was taken from index[i].
-ResampleTaps border_taps(PadBorder border, int64_t size, int64_t before, int64_t after) {
-  ResampleTaps taps;
-  for (int64_t i = -before; i < size + after; ++i) {
-    int64_t at = i;
-    if (border == PadBorder::kReplicate) {
-      at = std::clamp<int64_t>(i, 0, size - 1);
-    } else {
-      if (at < 0) at = -at;
-      if (at >= size) at = 2 * (size - 1) - at;
-    }
-    require(at >= 0 && at < size, kBad,
-            "Padding size should be less than the corresponding input dimension, but got: padding "
-            "({}, {}) at a dimension of size {}",
-            before, after, size);
-    taps.index.push_back(at);
-    taps.weight.push_back(1);
+// One dimension's padding, of `size` elements before it. Negative ones cut off.
+struct BorderPad {
+  PadBorder border;
+  int64_t size, before, after;
+
+  int64_t padded() const { return size + before + after; }
+  // Which element a place in or beside the dimension was taken from.
+  int64_t source(int64_t at) const {
+    if (border == PadBorder::kReplicate) return std::clamp<int64_t>(at, 0, size - 1);
+    const int64_t inside = at < 0 ? -at : at;
+    return inside >= size ? 2 * (size - 1) - inside : inside;
   }
-  return taps;
+  void check() const {
+    for (const int64_t at : {-before, size + after - 1}) {
+      require(
+          padded() <= 0 || (source(at) >= 0 && source(at) < size), kBad,
+          "Padding size should be less than the corresponding input dimension, but got: padding "
+          "({}, {}) at a dimension of size {}",
+          before, after, size);
+    }
+  }
+};
+
+// The gradient of one outer place, [padded, inner], folded to [size, inner].
+template <typename T>
+void fold_borders(const BorderPad& pad, int64_t inner, const T* from, T* to) {
+  const int64_t first = std::max<int64_t>(0, -pad.before);
+  const int64_t last = std::max(first, std::min(pad.size, pad.size + pad.after));
+  std::fill_n(to, first * inner, T{0});
+  std::copy_n(from + (first + pad.before) * inner, (last - first) * inner, to + first * inner);
+  std::fill_n(to + last * inner, (pad.size - last) * inner, T{0});
+  const auto add = [&](int64_t at) {
+    const T* line = from + (at + pad.before) * inner;
+    T* target = to + pad.source(at) * inner;
+    for (int64_t j = 0; j < inner; ++j) target[j] += line[j];
+  };
+  const int64_t end = pad.size + pad.after;
+  for (int64_t at = -pad.before; at < std::min<int64_t>(0, end); ++at) add(at);
+  for (int64_t at = std::max(pad.size, -pad.before); at < end; ++at) add(at);
+}
+
+Tensor without_borders(const Tensor& grad, size_t dim, const BorderPad& pad) {
+  pad.check();
+  IntVector sizes(grad.sizes().begin(), grad.sizes().end());
+  sizes[dim] = pad.size;
+  const Tensor out = Tensor::empty(sizes, grad.dtype());
+  if (grad.numel() == 0) {
+    fill(out, 0);
+    return out;
+  }
+  const int64_t outer = numel_of(grad.sizes().first(dim));
+  const int64_t inner = numel_of(grad.sizes().subspan(dim + 1));
+  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, pad.size * inner));
+  dispatch_work(grad.dtype(), "pad_backward", [&]<typename Tag>(Tag) {
+    using T = typename Tag::type;
+    parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        fold_borders<T>(pad, inner, grad.data<T>() + o * pad.padded() * inner,
+                        out.data<T>() + o * pad.size * inner);
+      }
+    });
+  });
+  return out;
 }
 
 }  // namespace
@@ -118,8 +163,7 @@ Tensor border_pad_backward(const Tensor& grad, const Tensor& self, const IntVect
   Tensor result = as_work(grad, work_type(grad.dtype()));
   for (size_t i = 0; i < dims; ++i) {
     const auto d = static_cast<size_t>(self.dim()) - 1 - i;
-    const ResampleTaps taps = border_taps(border, self.sizes()[d], pad[2 * i], pad[2 * i + 1]);
-    result = transposed_pass(result, d, self.sizes()[d], taps);
+    result = without_borders(result, d, {border, self.sizes()[d], pad[2 * i], pad[2 * i + 1]});
   }
   return contiguous(to_dtype(result, grad.dtype()), self.suggest_memory_format());
 }
