@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
+#include <type_traits>
 #include <utility>
 
 #include "tierup/base/machine.h"
@@ -13,10 +14,12 @@
 namespace tierup::kernels {
 namespace {
 
-RootOfUnity root_of_unity(int64_t power, int64_t n, bool inverse) {
+template <typename T>
+RootOfUnity<T> root_of_unity(int64_t power, int64_t n, bool inverse) {
   const double turn =
       2 * std::numbers::pi * static_cast<double>(power % n) / static_cast<double>(n);
-  return {std::cos(turn), inverse ? std::sin(turn) : -std::sin(turn)};
+  return {static_cast<T>(std::cos(turn)),
+          static_cast<T>(inverse ? std::sin(turn) : -std::sin(turn))};
 }
 
 // Fours first: they take the fewest steps.
@@ -31,18 +34,25 @@ std::vector<int64_t> factors_of(int64_t n) {
 
 bool has_formula(int64_t radix) { return radix <= 5; }
 
-const BundleKernels& bundle_kernels() {
-  return TIERUP_VARIANT(instruction_set(), bundle_kernels_base, bundle_kernels_avx2,
-                        bundle_kernels_avx512)();
+template <typename T>
+const BundleKernels<T>& bundle_kernels() {
+  const BundleVariants& variants = TIERUP_VARIANT(instruction_set(), bundle_kernels_base,
+                                                  bundle_kernels_avx2, bundle_kernels_avx512)();
+  if constexpr (std::is_same_v<T, float>) {
+    return variants.of_floats;
+  } else {
+    return variants.of_doubles;
+  }
 }
 
 }  // namespace
 
-std::shared_ptr<const BundlePlan> BundlePlan::of(int64_t n, bool inverse) {
+template <typename T>
+std::shared_ptr<const BundlePlan<T>> BundlePlan<T>::of(int64_t n, bool inverse) {
   constexpr size_t kKept = 8;
   thread_local std::vector<std::shared_ptr<const BundlePlan>> latest;
   auto found = std::find_if(latest.begin(), latest.end(), [&](const auto& plan) {
-    return plan->n_ == n && plan->inverse_ == inverse && &plan->kernels_ == &bundle_kernels();
+    return plan->n_ == n && plan->inverse_ == inverse && &plan->kernels_ == &bundle_kernels<T>();
   });
   if (found == latest.end()) {
     latest.push_back(std::make_shared<const BundlePlan>(n, inverse));
@@ -53,28 +63,30 @@ std::shared_ptr<const BundlePlan> BundlePlan::of(int64_t n, bool inverse) {
   return latest.front();
 }
 
-BundlePlan::BundlePlan(int64_t n, bool inverse)
-    : n_(n), inverse_(inverse), kernels_(bundle_kernels()) {
+template <typename T>
+BundlePlan<T>::BundlePlan(int64_t n, bool inverse)
+    : n_(n), inverse_(inverse), kernels_(bundle_kernels<T>()) {
   if (FourierLine::is_plain(n)) {
     add_passes();
   } else {
     chirp_ = chirp();
   }
-  for (int64_t k = 0; k <= n; ++k) turns_.push_back(root_of_unity(k, 2 * n, inverse));
+  for (int64_t k = 0; k <= n; ++k) turns_.push_back(root_of_unity<T>(k, 2 * n, inverse));
 }
 
-void BundlePlan::add_passes() {
+template <typename T>
+void BundlePlan<T>::add_passes() {
   int64_t left = n_;
   for (const int64_t radix : factors_of(n_)) {
     const int64_t groups = left / radix;
     Roots roots;
     for (int64_t group = 1; group < groups; ++group) {
       for (int64_t k = 1; k < radix; ++k) {
-        roots.twiddles.push_back(root_of_unity(k * group, left, inverse_));
+        roots.twiddles.push_back(root_of_unity<T>(k * group, left, inverse_));
       }
     }
     for (int64_t k = 0; !has_formula(radix) && k < radix; ++k) {
-      roots.of_radix.push_back(root_of_unity(k, radix, inverse_));
+      roots.of_radix.push_back(root_of_unity<T>(k, radix, inverse_));
     }
     passes_.push_back({radix, groups, roots.twiddles.data(), roots.of_radix.data()});
     roots_.push_back(std::move(roots));  // Which leaves the numbers where they are.
@@ -82,40 +94,44 @@ void BundlePlan::add_passes() {
   }
 }
 
-BundlePlan::Chirp BundlePlan::chirp() const {
+template <typename T>
+typename BundlePlan<T>::Chirp BundlePlan<T>::chirp() const {
   const int64_t steps = FourierLine::chirp_length(n_);
   Chirp chirp;
   chirp.longer = std::make_unique<const BundlePlan>(steps, false);
-  for (int64_t k = 0; k < n_; ++k) chirp.factors.push_back(root_of_unity(k * k, 2 * n_, inverse_));
+  for (int64_t k = 0; k < n_; ++k)
+    chirp.factors.push_back(root_of_unity<T>(k * k, 2 * n_, inverse_));
   // What a line is convolved with, as the only one of a bundle. The divisor is the transform
   // back's.
   const int64_t lanes = kernels_.lanes;
-  std::vector<double> first(static_cast<size_t>(2 * steps * lanes));
-  std::vector<double> second(first.size());
-  const double scale = 1 / static_cast<double>(steps);
+  std::vector<T> first(static_cast<size_t>(2 * steps * lanes));
+  std::vector<T> second(first.size());
+  const auto scale = static_cast<T>(1 / static_cast<double>(steps));
   for (int64_t k = 1 - n_; k < n_; ++k) {
-    double* number = first.data() + 2 * lanes * ((k + steps) % steps);
-    const RootOfUnity factor = chirp.factors[static_cast<size_t>(std::abs(k))];
+    T* number = first.data() + 2 * lanes * ((k + steps) % steps);
+    const RootOfUnity<T> factor = chirp.factors[static_cast<size_t>(std::abs(k))];
     number[0] = factor.re * scale;
     number[lanes] = -factor.im * scale;
   }
-  const double* spectrum = chirp.longer->transform(first.data(), second.data());
+  const T* spectrum = chirp.longer->transform(first.data(), second.data());
   for (int64_t k = 0; k < steps; ++k, spectrum += 2 * lanes) {
     chirp.spectrum.push_back({spectrum[0], spectrum[lanes]});
   }
   return chirp;
 }
 
-bool BundlePlan::takes(int64_t n) {
+template <typename T>
+bool BundlePlan<T>::takes(int64_t n) {
   const int64_t steps = FourierLine::is_plain(n) ? n : FourierLine::chirp_length(n);
-  const int64_t buffer = 2 * steps * bundle_kernels().lanes * static_cast<int64_t>(sizeof(double));
+  const int64_t buffer = 2 * steps * bundle_kernels<T>().lanes * static_cast<int64_t>(sizeof(T));
   return 2 * buffer <= cache_sizes().second_level;
 }
 
-double* BundlePlan::transform(double* from, double* other) const {
+template <typename T>
+T* BundlePlan<T>::transform(T* from, T* other) const {
   if (chirp_.longer) return convolve(from, other);
   int64_t stride = 1;
-  for (const BundlePass& pass : passes_) {
+  for (const BundlePass<T>& pass : passes_) {
     kernels_.pass(pass, inverse_, stride, from, other);
     stride *= pass.radix;
     std::swap(from, other);
@@ -123,16 +139,20 @@ double* BundlePlan::transform(double* from, double* other) const {
   return from;
 }
 
-double* BundlePlan::convolve(double* from, double* other) const {
+template <typename T>
+T* BundlePlan<T>::convolve(T* from, T* other) const {
   const int64_t numbers = steps();
   kernels_.multiply(chirp_.factors.data(), n_, Conjugated::kNone, from);
-  std::fill(from + 2 * n_ * lanes(), from + 2 * numbers * lanes(), 0.0);
-  double* there = chirp_.longer->transform(from, other);
+  std::fill(from + 2 * n_ * lanes(), from + 2 * numbers * lanes(), T{0});
+  T* there = chirp_.longer->transform(from, other);
   // Back by the same line: the inverse is the conjugate of the conjugate's transform.
   kernels_.multiply(chirp_.spectrum.data(), numbers, Conjugated::kProducts, there);
-  double* back = chirp_.longer->transform(there, there == from ? other : from);
+  T* back = chirp_.longer->transform(there, there == from ? other : from);
   kernels_.multiply(chirp_.factors.data(), n_, Conjugated::kOperands, back);
   return back;
 }
+
+template class BundlePlan<float>;
+template class BundlePlan<double>;
 
 }  // namespace tierup::kernels

@@ -3,6 +3,6 @@
 
 namespace tierup::kernels {
 
-const BundleKernels& bundle_kernels_avx2() { return TIERUP_SIMD::kBundles; }
+const BundleVariants& bundle_kernels_avx2() { return TIERUP_SIMD::kBundles; }
 
 }  // namespace tierup::kernels

@@ -3,6 +3,6 @@
 
 namespace tierup::kernels {
 
-const BundleKernels& bundle_kernels_base() { return TIERUP_SIMD::kBundles; }
+const BundleVariants& bundle_kernels_base() { return TIERUP_SIMD::kBundles; }
 
 }  // namespace tierup::kernels

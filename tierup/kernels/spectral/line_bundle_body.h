@@ -7,17 +7,19 @@
 namespace tierup::kernels::TIERUP_SIMD {
 namespace {
 
-using Real = Vec<double>;
-constexpr int64_t kNumber = 2 * Real::kLanes;  // Doubles of one number of all lanes.
+template <typename T>
+constexpr int64_t kNumber = 2 * Vec<T>::kLanes;  // Of T in one number of all lanes.
 
+template <typename T>
 struct Complex {
+  using Real = Vec<T>;
   Real re;
   Real im;
 
-  static TIERUP_INLINE Complex load(const double* from) {
+  static TIERUP_INLINE Complex load(const T* from) {
     return {Real::load(from), Real::load(from + Real::kLanes)};
   }
-  TIERUP_INLINE void store(double* to) const {
+  TIERUP_INLINE void store(T* to) const {
     re.store(to);
     im.store(to + Real::kLanes);
   }
@@ -29,7 +31,7 @@ struct Complex {
   }
   TIERUP_INLINE Complex conjugate() const { return {re, -im}; }
   TIERUP_INLINE Complex times(Real factor) const { return {re * factor, im * factor}; }
-  TIERUP_INLINE Complex turned(RootOfUnity by) const {
+  TIERUP_INLINE Complex turned(RootOfUnity<T> by) const {
     const Real a(by.re);
     const Real b(by.im);
     return {multiply_add(-im, b, re * a), multiply_add(im, a, re * b)};
@@ -46,47 +48,47 @@ struct Complex {
 };
 
 // The transforms of so few numbers, in place.
-template <bool kInverse>
-TIERUP_INLINE void combine(Complex (&a)[2]) {
-  const Complex sum = a[0] + a[1];
+template <bool kInverse, typename T>
+TIERUP_INLINE void combine(Complex<T> (&a)[2]) {
+  const Complex<T> sum = a[0] + a[1];
   a[1] = a[0] - a[1];
   a[0] = sum;
 }
-template <bool kInverse>
-TIERUP_INLINE void combine(Complex (&a)[3]) {
+template <bool kInverse, typename T>
+TIERUP_INLINE void combine(Complex<T> (&a)[3]) {
   constexpr double kSine = 0.86602540378443864676;
-  const Complex sum = a[1] + a[2];
-  const Complex middle = a[0].plus(-0.5, sum);
-  const Complex side = (a[1] - a[2]).times(Real(kSine)).template quarter<kInverse>();
+  const Complex<T> sum = a[1] + a[2];
+  const Complex<T> middle = a[0].plus(-0.5, sum);
+  const Complex<T> side = (a[1] - a[2]).times(Vec<T>(kSine)).template quarter<kInverse>();
   a[0] = a[0] + sum;
   a[1] = middle + side;
   a[2] = middle - side;
 }
-template <bool kInverse>
-TIERUP_INLINE void combine(Complex (&a)[4]) {
-  const Complex even = a[0] + a[2];
-  const Complex odd = a[1] + a[3];
-  const Complex middle = a[0] - a[2];
-  const Complex side = (a[1] - a[3]).template quarter<kInverse>();
+template <bool kInverse, typename T>
+TIERUP_INLINE void combine(Complex<T> (&a)[4]) {
+  const Complex<T> even = a[0] + a[2];
+  const Complex<T> odd = a[1] + a[3];
+  const Complex<T> middle = a[0] - a[2];
+  const Complex<T> side = (a[1] - a[3]).template quarter<kInverse>();
   a[0] = even + odd;
   a[1] = middle + side;
   a[2] = even - odd;
   a[3] = middle - side;
 }
-template <bool kInverse>
-TIERUP_INLINE void combine(Complex (&a)[5]) {
+template <bool kInverse, typename T>
+TIERUP_INLINE void combine(Complex<T> (&a)[5]) {
   constexpr double kCosine[] = {0.30901699437494742410, -0.80901699437494742410};
   constexpr double kSine[] = {0.95105651629515357212, 0.58778525229247312917};
-  const Complex near = a[1] + a[4];
-  const Complex far = a[2] + a[3];
-  const Complex near_side = a[1] - a[4];
-  const Complex far_side = a[2] - a[3];
-  const Complex first = a[0].plus(kCosine[0], near).plus(kCosine[1], far);
-  const Complex second = a[0].plus(kCosine[1], near).plus(kCosine[0], far);
-  const Complex first_side =
-      near_side.times(Real(kSine[0])).plus(kSine[1], far_side).template quarter<kInverse>();
-  const Complex second_side =
-      near_side.times(Real(kSine[1])).plus(-kSine[0], far_side).template quarter<kInverse>();
+  const Complex<T> near = a[1] + a[4];
+  const Complex<T> far = a[2] + a[3];
+  const Complex<T> near_side = a[1] - a[4];
+  const Complex<T> far_side = a[2] - a[3];
+  const Complex<T> first = a[0].plus(kCosine[0], near).plus(kCosine[1], far);
+  const Complex<T> second = a[0].plus(kCosine[1], near).plus(kCosine[0], far);
+  const Complex<T> first_side =
+      near_side.times(Vec<T>(kSine[0])).plus(kSine[1], far_side).template quarter<kInverse>();
+  const Complex<T> second_side =
+      near_side.times(Vec<T>(kSine[1])).plus(-kSine[0], far_side).template quarter<kInverse>();
   a[0] = a[0] + near + far;
   a[1] = first + first_side;
   a[2] = second + second_side;
@@ -95,15 +97,16 @@ TIERUP_INLINE void combine(Complex (&a)[5]) {
 }
 
 // `stride` neighbours are taken alike. Numbers `far` apart go in, neighbouring ones come out.
-template <int kRadix, bool kInverse>
-void known_pass(const BundlePass& pass, int64_t stride, const double* from, double* to) {
-  const int64_t far = stride * pass.groups * kNumber;
-  const int64_t near = stride * kNumber;
+template <int kRadix, bool kInverse, typename T>
+void known_pass(const BundlePass<T>& pass, int64_t stride, const T* from, T* to) {
+  const int64_t far = stride * pass.groups * kNumber<T>;
+  const int64_t near = stride * kNumber<T>;
   for (int64_t group = 0; group < pass.groups; ++group) {
-    const RootOfUnity* twiddles = group == 0 ? nullptr : pass.twiddles + (group - 1) * (kRadix - 1);
-    for (int64_t i = 0; i < stride; ++i, from += kNumber, to += kNumber) {
-      Complex a[kRadix];
-      for (int k = 0; k < kRadix; ++k) a[k] = Complex::load(from + k * far);
+    const RootOfUnity<T>* twiddles =
+        group == 0 ? nullptr : pass.twiddles + (group - 1) * (kRadix - 1);
+    for (int64_t i = 0; i < stride; ++i, from += kNumber<T>, to += kNumber<T>) {
+      Complex<T> a[kRadix];
+      for (int k = 0; k < kRadix; ++k) a[k] = Complex<T>::load(from + k * far);
       combine<kInverse>(a);
       a[0].store(to);
       for (int k = 1; k < kRadix; ++k) {
@@ -116,38 +119,40 @@ void known_pass(const BundlePass& pass, int64_t stride, const double* from, doub
 
 // Odd primes, by the definition: numbers that are as far from either end share their factors but
 // for the sign of the imaginary part, and so do results.
-inline void any_pass(const BundlePass& pass, int64_t stride, const double* from, double* to) {
+template <typename T>
+void any_pass(const BundlePass<T>& pass, int64_t stride, const T* from, T* to) {
   const int64_t radix = pass.radix;
   const int64_t half = radix / 2;
-  const int64_t far = stride * pass.groups * kNumber;
-  const int64_t near = stride * kNumber;
+  const int64_t far = stride * pass.groups * kNumber<T>;
+  const int64_t near = stride * kNumber<T>;
   for (int64_t group = 0; group < pass.groups; ++group) {
-    const RootOfUnity* twiddles = group == 0 ? nullptr : pass.twiddles + (group - 1) * (radix - 1);
-    const auto put = [&](int64_t k, Complex number, double* at) {
+    const RootOfUnity<T>* twiddles =
+        group == 0 ? nullptr : pass.twiddles + (group - 1) * (radix - 1);
+    const auto put = [&](int64_t k, Complex<T> number, T* at) {
       (group == 0 ? number : number.turned(twiddles[k - 1])).store(at + k * near);
     };
-    for (int64_t i = 0; i < stride; ++i, from += kNumber, to += kNumber) {
-      Complex even[kPlainPrime / 2 + 1];
-      Complex odd[kPlainPrime / 2 + 1];
-      const Complex first = Complex::load(from);
-      Complex sum = first;
+    for (int64_t i = 0; i < stride; ++i, from += kNumber<T>, to += kNumber<T>) {
+      Complex<T> even[kPlainPrime / 2 + 1];
+      Complex<T> odd[kPlainPrime / 2 + 1];
+      const Complex<T> first = Complex<T>::load(from);
+      Complex<T> sum = first;
       for (int64_t j = 1; j <= half; ++j) {
-        const Complex a = Complex::load(from + j * far);
-        const Complex b = Complex::load(from + (radix - j) * far);
+        const Complex<T> a = Complex<T>::load(from + j * far);
+        const Complex<T> b = Complex<T>::load(from + (radix - j) * far);
         even[j] = a + b;
         odd[j] = a - b;
         sum = sum + even[j];
       }
       sum.store(to);
       for (int64_t k = 1; k <= half; ++k) {
-        Complex middle = first;
-        Complex side = odd[1].times(Real(pass.roots[k].im));
+        Complex<T> middle = first;
+        Complex<T> side = odd[1].times(Vec<T>(pass.roots[k].im));
         middle = middle.plus(pass.roots[k].re, even[1]);
         for (int64_t j = 2, power = 2 * k % radix; j <= half; ++j, power = (power + k) % radix) {
           middle = middle.plus(pass.roots[power].re, even[j]);
           side = side.plus(pass.roots[power].im, odd[j]);
         }
-        side = side.quarter<true>();
+        side = side.template quarter<true>();
         put(k, middle + side, to);
         put(radix - k, middle - side, to);
       }
@@ -156,8 +161,8 @@ inline void any_pass(const BundlePass& pass, int64_t stride, const double* from,
   }
 }
 
-template <bool kInverse>
-void run_pass(const BundlePass& pass, int64_t stride, const double* from, double* to) {
+template <bool kInverse, typename T>
+void run_pass(const BundlePass<T>& pass, int64_t stride, const T* from, T* to) {
   switch (pass.radix) {
     case 2: return known_pass<2, kInverse>(pass, stride, from, to);
     case 3: return known_pass<3, kInverse>(pass, stride, from, to);
@@ -167,34 +172,36 @@ void run_pass(const BundlePass& pass, int64_t stride, const double* from, double
   }
 }
 
-void run(const BundlePass& pass, bool inverse, int64_t stride, const double* from, double* to) {
+template <typename T>
+void run(const BundlePass<T>& pass, bool inverse, int64_t stride, const T* from, T* to) {
   inverse ? run_pass<true>(pass, stride, from, to) : run_pass<false>(pass, stride, from, to);
 }
 
-void to_half_spectrum(const RootOfUnity* turns, int64_t n, const double* pairs, double* spectrum) {
+template <typename T>
+void to_half_spectrum(const RootOfUnity<T>* turns, int64_t n, const T* pairs, T* spectrum) {
   for (int64_t k = 0; k <= n; ++k) {
-    const Complex there = Complex::load(pairs + k % n * kNumber);
-    const Complex back = Complex::load(pairs + (n - k) % n * kNumber).conjugate();
-    const Complex even = (there + back).times(Real(0.5));
-    const Complex odd = (there - back).times(Real(0.5)).quarter<false>();
-    (even + odd.turned(turns[k])).store(spectrum + k * kNumber);
+    const Complex<T> there = Complex<T>::load(pairs + k % n * kNumber<T>);
+    const Complex<T> back = Complex<T>::load(pairs + (n - k) % n * kNumber<T>).conjugate();
+    const Complex<T> even = (there + back).times(Vec<T>(0.5));
+    const Complex<T> odd = (there - back).times(Vec<T>(0.5)).template quarter<false>();
+    (even + odd.turned(turns[k])).store(spectrum + k * kNumber<T>);
   }
 }
 
-void from_half_spectrum(const RootOfUnity* turns, int64_t n, const double* spectrum,
-                        double* pairs) {
+template <typename T>
+void from_half_spectrum(const RootOfUnity<T>* turns, int64_t n, const T* spectrum, T* pairs) {
   for (int64_t k = 0; k < n; ++k) {
-    const Complex there = Complex::load(spectrum + k * kNumber);
-    const Complex back = Complex::load(spectrum + (n - k) * kNumber).conjugate();
-    const Complex odd = (there - back).turned(turns[k]);
-    (there + back + odd.quarter<true>()).store(pairs + k * kNumber);
+    const Complex<T> there = Complex<T>::load(spectrum + k * kNumber<T>);
+    const Complex<T> back = Complex<T>::load(spectrum + (n - k) * kNumber<T>).conjugate();
+    const Complex<T> odd = (there - back).turned(turns[k]);
+    (there + back + odd.template quarter<true>()).store(pairs + k * kNumber<T>);
   }
 }
 
-template <Conjugated kConjugated>
-void multiply_as(const RootOfUnity* factors, int64_t n, double* numbers) {
-  for (int64_t k = 0; k < n; ++k, numbers += kNumber) {
-    Complex number = Complex::load(numbers);
+template <Conjugated kConjugated, typename T>
+void multiply_as(const RootOfUnity<T>* factors, int64_t n, T* numbers) {
+  for (int64_t k = 0; k < n; ++k, numbers += kNumber<T>) {
+    Complex<T> number = Complex<T>::load(numbers);
     if (kConjugated == Conjugated::kOperands) number = number.conjugate();
     number = number.turned(factors[k]);
     if (kConjugated == Conjugated::kProducts) number = number.conjugate();
@@ -202,7 +209,8 @@ void multiply_as(const RootOfUnity* factors, int64_t n, double* numbers) {
   }
 }
 
-void multiply(const RootOfUnity* factors, int64_t n, Conjugated conjugated, double* numbers) {
+template <typename T>
+void multiply(const RootOfUnity<T>* factors, int64_t n, Conjugated conjugated, T* numbers) {
   switch (conjugated) {
     case Conjugated::kNone: return multiply_as<Conjugated::kNone>(factors, n, numbers);
     case Conjugated::kOperands: return multiply_as<Conjugated::kOperands>(factors, n, numbers);
@@ -210,7 +218,11 @@ void multiply(const RootOfUnity* factors, int64_t n, Conjugated conjugated, doub
   }
 }
 
-constexpr BundleKernels kBundles{Real::kLanes, run, to_half_spectrum, from_half_spectrum, multiply};
+template <typename T>
+constexpr BundleKernels<T> kKernels{Vec<T>::kLanes, run<T>, to_half_spectrum<T>,
+                                    from_half_spectrum<T>, multiply<T>};
+
+constexpr BundleVariants kBundles{kKernels<float>, kKernels<double>};
 
 }  // namespace
 }  // namespace tierup::kernels::TIERUP_SIMD
