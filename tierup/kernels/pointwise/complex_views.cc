@@ -1,6 +1,10 @@
 #include "tierup/kernels/pointwise/complex_views.h"
 
+#include <algorithm>
+
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/pointwise/pointwise.h"
 
 namespace tierup::kernels {
@@ -110,8 +114,26 @@ Tensor resolve_conj(const Tensor& self) { return self.impl()->conjugate ? clone(
 
 Tensor resolve_neg(const Tensor& self) { return self.impl()->negative ? clone(self) : self; }
 
+namespace {
+
+// Both parts dense, as the result is.
+bool lie_as(const Tensor& result, const Tensor& part) {
+  return part.dtype() == ScalarType::kFloat && !part.impl()->negative && part.is_contiguous() &&
+         std::ranges::equal(part.sizes(), result.sizes());
+}
+
+}  // namespace
+
 Tensor complex_of(const Tensor& real, const Tensor& imag) {
   const Tensor result = empty_complex(real, imag, "complex");
+  if (lie_as(result, real) && lie_as(result, imag) && result.is_contiguous()) {
+    constexpr int64_t kGrain = 32768;
+    parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+      const void* const parts[] = {real.data<float>() + begin, imag.data<float>() + begin};
+      weave(result.data<complex64>() + begin, parts, 2, end - begin);
+    });
+    return result;
+  }
   copy_into(stored_part(result, 0), real);
   copy_into(stored_part(result, 1), imag);
   return result;

@@ -86,7 +86,8 @@ bool turn_in(const Lines& lines, Places places, int64_t apart, float* buffer) {
     if constexpr (kParts == 1) {
       std::copy_n(numbers, lines.count(), to);
     } else {
-      turn_rows(to, apart, numbers, kParts, lines.count(), kParts);
+      take_strided(to, numbers, kParts, lines.count());
+      take_strided(to + apart, numbers + 1, kParts, lines.count());
     }
   }
   return true;
@@ -217,8 +218,7 @@ class BundledLines {
   }
   void divide(Places places, int64_t each, T* buffer) const {
     if (scale_ == 1) return;
-    const auto factor = static_cast<T>(1 / scale_);
-    for (int64_t i = places.begin * each; i < places.end * each; ++i) buffer[i] *= factor;
+    plan_.scale(static_cast<T>(1 / scale_), places.count() * each, buffer + places.begin * each);
   }
 
   const LaneLoop& loop_;

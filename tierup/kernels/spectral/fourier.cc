@@ -9,6 +9,7 @@
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/spectral/bundled_lines.h"
 #include "tierup/kernels/spectral/fourier_line.h"
+#include "tierup/kernels/spectral/long_lines.h"
 
 namespace tierup::kernels {
 namespace {
@@ -60,6 +61,7 @@ template <typename C>
 void transform_complex(const Tensor& from, const Tensor& to, int64_t d, bool forward,
                        double scale) {
   const int64_t n = from.sizes()[d];
+  if (has_table<C>(n)) return transform_by_table<C>(from, to, d, forward, scale);
   const LaneLoop loop(from.sizes(), d, {&from, &to});
   if (bundles_complex<C>(n)) return bundle_complex<C>(loop, n, forward, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
@@ -87,6 +89,7 @@ void transform_real(const Tensor& from, const Tensor& to, int64_t d, double scal
   const bool halved = n % 2 == 0 && FourierLine::is_plain(n / 2);
   const LaneLoop loop(from.sizes(), d, {&from, &to});
   if (bundles_real<R>(n)) return bundle_real<R>(loop, n, scale);
+  if (n % 2 == 0 && has_table<C>(n / 2)) return transform_real_by_table<R>(from, to, d, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const kissfft<double> half(static_cast<size_t>(halved ? n / 2 : 1), false);
     const auto line = halved ? nullptr : FourierLine::make(n, false);
@@ -120,6 +123,7 @@ void transform_to_real(const Tensor& from, const Tensor& to, int64_t d, double s
   const int64_t n = to.sizes()[d];
   const LaneLoop loop(to.sizes(), d, {&from, &to});
   if (bundles_real<R>(n)) return bundle_to_real<R>(loop, n, scale);
+  if (n % 2 == 0 && has_table<C>(n / 2)) return transform_to_real_by_table<R>(from, to, d, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const auto line = FourierLine::make(n, true);
     const Lane<complex128> in(n);

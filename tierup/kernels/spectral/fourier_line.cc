@@ -65,7 +65,7 @@ class PlainLine final : public FourierLine {
 class TableLine final : public FourierLine {
  public:
   TableLine(int64_t n, bool inverse)
-      : columns_(columns_of(n)),
+      : columns_(table_columns(n)),
         rows_(n / columns_),
         fine_count_(static_cast<int64_t>(std::sqrt(static_cast<double>(n))) + 1),
         column_(make(rows_, inverse)),
@@ -98,18 +98,6 @@ class TableLine final : public FourierLine {
   }
 
  private:
-  // A divisor near the root of n, which has only small prime factors.
-  static int64_t columns_of(int64_t n) {
-    std::vector<int64_t> primes;
-    int64_t rest = n;
-    for (int64_t p = 2; p <= kPlainPrime; ++p) {
-      for (; rest % p == 0; rest /= p) primes.push_back(p);
-    }
-    int64_t columns = 1;
-    int64_t rows = 1;
-    for (size_t i = primes.size(); i-- > 0;) (columns <= rows ? columns : rows) *= primes[i];
-    return columns;
-  }
   // The i-th power of the n-th root of unity, from two tables.
   complex128 root(int64_t i) const { return coarse_[i / fine_count_] * fine_[i % fine_count_]; }
 
@@ -175,6 +163,18 @@ class ChirpLine final : public FourierLine {
 
 bool FourierLine::is_plain(int64_t n) {
   return n <= kPlainLength && largest_prime_factor(n) <= kPlainPrime;
+}
+
+int64_t FourierLine::table_columns(int64_t n) {
+  std::vector<int64_t> primes;
+  for (int64_t p = 2; p <= kPlainPrime; ++p) {
+    for (; n % p == 0; n /= p) primes.push_back(p);
+  }
+  if (n > 1) return 1;
+  int64_t columns = 1;
+  int64_t rows = 1;
+  for (size_t i = primes.size(); i-- > 0;) (columns <= rows ? columns : rows) *= primes[i];
+  return columns;
 }
 
 // The first of the lengths 2^k, 3 * 2^k, 5 * 2^k, 9 * 2^k and 15 * 2^k that is enough.

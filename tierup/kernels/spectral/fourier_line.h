@@ -22,6 +22,9 @@ class FourierLine {
   // The length of the lines by which n numbers are convolved with their chirp: at least 2n - 1,
   // with small factors only.
   static int64_t chirp_length(int64_t n);
+  // A divisor near the root of n, of its prime factors up to kPlainPrime; 1 if there is a larger
+  // one.
+  static int64_t table_columns(int64_t n);
 
   virtual ~FourierLine() = default;
   FourierLine(const FourierLine&) = delete;

@@ -87,10 +87,11 @@ TEST_P(Lengths, FollowTheDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SmallFactors, Lengths,
-                         testing::Values(1, 2, 7, 12, 61, 120, 122, 360, 400, 1000, 4096));
+                         testing::Values(1, 2, 7, 8, 12, 32, 61, 64, 120, 122, 256, 360, 400, 512,
+                                         1000, 4096));
 INSTANTIATE_TEST_SUITE_P(LargePrimes, Lengths,
                          testing::Values(67, 134, 1009, 2018, 1009 * 67, 65537, 1000003));
-INSTANTIATE_TEST_SUITE_P(ManyNumbers, Lengths, testing::Values(3 << 18));
+INSTANTIATE_TEST_SUITE_P(ManyNumbers, Lengths, testing::Values(1 << 14, 15000, 3 << 18));
 
 // Several lines are transformed at once, a line to a lane.
 TEST(Fourier, ALineComesOutTheSameWhateverStandsBesideIt) {

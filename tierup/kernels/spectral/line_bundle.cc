@@ -22,17 +22,21 @@ RootOfUnity<T> root_of_unity(int64_t power, int64_t n, bool inverse) {
           static_cast<T>(inverse ? std::sin(turn) : -std::sin(turn))};
 }
 
-// Fours first: they take the fewest steps.
+// Eights, but for as many fours as leave no two: they take the fewest passes.
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> factors;
-  for (; n % 4 == 0; n /= 4) factors.push_back(4);
+  int64_t twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
+  for (; twos > 4 || twos == 3; twos -= 3) factors.push_back(8);
+  for (; twos >= 2; twos -= 2) factors.push_back(4);
+  if (twos == 1) factors.push_back(2);
   for (int64_t p = 2; n > 1; ++p) {
     for (; n % p == 0; n /= p) factors.push_back(p);
   }
   return factors;
 }
 
-bool has_formula(int64_t radix) { return radix <= 5; }
+bool has_formula(int64_t radix) { return radix <= 5 || radix == 8; }
 
 template <typename T>
 const BundleKernels<T>& bundle_kernels() {

@@ -47,6 +47,8 @@ struct BundleKernels {
   void (*to_half_spectrum)(const RootOfUnity<T>* turns, int64_t n, const T* pairs, T* spectrum);
   // n + 1 numbers of a half spectrum become what the inverse transform makes n pairs of.
   void (*from_half_spectrum)(const RootOfUnity<T>* turns, int64_t n, const T* spectrum, T* pairs);
+  // `count` of T, in place, times one factor.
+  void (*scale)(T factor, int64_t count, T* numbers);
   // n numbers, in place, each times its own factor.
   void (*multiply)(const RootOfUnity<T>* factors, int64_t n, Conjugated conjugated, T* numbers);
 };
@@ -73,6 +75,7 @@ class BundlePlan {
   // Numbers of T in a buffer, which has place for n + 1 numbers.
   int64_t buffer_size() const { return 2 * (steps() + 1) * kernels_.lanes; }
 
+  void scale(T factor, int64_t count, T* numbers) const { kernels_.scale(factor, count, numbers); }
   // From one buffer, by way of both, to the one that it returns.
   T* transform(T* from, T* other) const;
   void to_half_spectrum(const T* pairs, T* spectrum) const {

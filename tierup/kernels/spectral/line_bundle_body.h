@@ -96,6 +96,28 @@ TIERUP_INLINE void combine(Complex<T> (&a)[5]) {
   a[4] = first - first_side;
 }
 
+// Times a root of eight: the first power, or the third.
+template <bool kInverse, bool kThird, typename T>
+TIERUP_INLINE Complex<T> eighth(Complex<T> x) {
+  const Vec<T> root(0.70710678118654752440);
+  const Complex<T> quarter = x.template quarter<kInverse>();
+  return (kThird ? quarter - x : quarter + x).times(root);
+}
+template <bool kInverse, typename T>
+TIERUP_INLINE void combine(Complex<T> (&a)[8]) {
+  Complex<T> even[4] = {a[0], a[2], a[4], a[6]};
+  Complex<T> odd[4] = {a[1], a[3], a[5], a[7]};
+  combine<kInverse>(even);
+  combine<kInverse>(odd);
+  odd[1] = eighth<kInverse, false>(odd[1]);
+  odd[2] = odd[2].template quarter<kInverse>();
+  odd[3] = eighth<kInverse, true>(odd[3]);
+  for (int k = 0; k < 4; ++k) {
+    a[k] = even[k] + odd[k];
+    a[k + 4] = even[k] - odd[k];
+  }
+}
+
 // `stride` neighbours are taken alike. Numbers `far` apart go in, neighbouring ones come out.
 template <int kRadix, bool kInverse, typename T>
 void known_pass(const BundlePass<T>& pass, int64_t stride, const T* from, T* to) {
@@ -168,6 +190,7 @@ void run_pass(const BundlePass<T>& pass, int64_t stride, const T* from, T* to) {
     case 3: return known_pass<3, kInverse>(pass, stride, from, to);
     case 4: return known_pass<4, kInverse>(pass, stride, from, to);
     case 5: return known_pass<5, kInverse>(pass, stride, from, to);
+    case 8: return known_pass<8, kInverse>(pass, stride, from, to);
     default: return any_pass(pass, stride, from, to);
   }
 }
@@ -198,6 +221,14 @@ void from_half_spectrum(const RootOfUnity<T>* turns, int64_t n, const T* spectru
   }
 }
 
+// Whole registers: numbers stand by all lanes.
+template <typename T>
+void scale(T factor, int64_t count, T* numbers) {
+  const Vec<T> by(factor);
+  for (int64_t i = 0; i < count; i += Vec<T>::kLanes)
+    (Vec<T>::load(numbers + i) * by).store(numbers + i);
+}
+
 template <Conjugated kConjugated, typename T>
 void multiply_as(const RootOfUnity<T>* factors, int64_t n, T* numbers) {
   for (int64_t k = 0; k < n; ++k, numbers += kNumber<T>) {
@@ -219,8 +250,8 @@ void multiply(const RootOfUnity<T>* factors, int64_t n, Conjugated conjugated, T
 }
 
 template <typename T>
-constexpr BundleKernels<T> kKernels{Vec<T>::kLanes, run<T>, to_half_spectrum<T>,
-                                    from_half_spectrum<T>, multiply<T>};
+constexpr BundleKernels<T> kKernels{Vec<T>::kLanes,        run<T>,   to_half_spectrum<T>,
+                                    from_half_spectrum<T>, scale<T>, multiply<T>};
 
 constexpr BundleVariants kBundles{kKernels<float>, kKernels<double>};
 
