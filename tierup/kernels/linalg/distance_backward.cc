@@ -35,6 +35,27 @@ void add_slopes(const T* a, const T* b, int64_t length, T distance, T g, double 
   for (int64_t k = 0; k < length; ++k) to[k] += g * slope(a[k] - b[k], distance, p);
 }
 
+// The same for p = 2 and many rows `b`: of some columns at a time, whose sums stand in registers.
+template <typename T>
+void add_euclidean_slopes(const T* a, const T* b, int64_t others, int64_t length, const T* factors,
+                          T* to) {
+  constexpr int64_t kColumns = 8;
+  int64_t k = 0;
+  for (; k + kColumns <= length; k += kColumns) {
+    T sums[kColumns] = {};
+    for (int64_t j = 0; j < others; ++j) {
+      const T* row = b + j * length + k;
+      for (int64_t c = 0; c < kColumns; ++c) sums[c] += factors[j] * (a[k + c] - row[c]);
+    }
+    for (int64_t c = 0; c < kColumns; ++c) to[k + c] += sums[c];
+  }
+  for (; k < length; ++k) {
+    T sum = 0;
+    for (int64_t j = 0; j < others; ++j) sum += factors[j] * (a[k] - b[j * length + k]);
+    to[k] += sum;
+  }
+}
+
 void check_p(double p) {
   require(p >= 0, kBad, "distances of p {} have no gradient, only non-negative p values", p);
 }
@@ -136,7 +157,17 @@ Tensor cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, do
     using T = typename Tag::type;
     const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length * others));
     parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
+      std::vector<T> factors(static_cast<size_t>(p == 2 ? others : 0));
       for (int64_t i = begin; i < end; ++i) {
+        if (p == 2) {
+          const T* distance = d.data<T>() + i * others;
+          const T* gradient = g.data<T>() + i * others;
+          for (size_t j = 0; j < factors.size(); ++j)
+            factors[j] = distance[j] == 0 ? T{0} : gradient[j] / distance[j];
+          add_euclidean_slopes(a.data<T>() + i * length, b.data<T>() + i / rows * others * length,
+                               others, length, factors.data(), out.data<T>() + i * length);
+          continue;
+        }
         for (int64_t j = 0; j < others; ++j) {
           add_slopes(a.data<T>() + i * length, b.data<T>() + (i / rows * others + j) * length,
                      length, d.data<T>()[i * others + j], g.data<T>()[i * others + j], p,

@@ -99,6 +99,18 @@ Tensor reduce_loss(const Tensor& losses, int64_t reduction) {
 
 namespace {
 
+// Steps that are not rounded, so that a formula may take them as it likes.
+struct Unrounded {
+  auto operator()(auto x) const { return x; }
+};
+// What numbers below the limit and above it give, without a branch that numbers without an order
+// would make guess wrongly: limit times smooth_l1's, or huber's.
+template <typename T>
+T bent(T z, T limit) {
+  const T below = z < limit ? z : limit;
+  return below * (z - static_cast<T>(0.5) * below);
+}
+
 // Calls `loss` with how the steps of its formula are rounded: to f16 or bf16 where the operands
 // promote to `narrow`, and not at all for other dtypes.
 Tensor rounded_loss(const Tensor& self, const Tensor& target, ScalarType narrow, const auto& loss) {
@@ -107,7 +119,7 @@ Tensor rounded_loss(const Tensor& self, const Tensor& target, ScalarType narrow,
     return loss([](auto x) { return static_cast<float>(Half(static_cast<float>(x))); });
   if (dtype == narrow && dtype == ScalarType::kBFloat16)
     return loss([](auto x) { return static_cast<float>(BFloat16(static_cast<float>(x))); });
-  return loss([](auto x) { return x; });
+  return loss(Unrounded{});
 }
 
 }  // namespace
@@ -131,6 +143,8 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reductio
       using T = decltype(x);
       const auto z = round(std::abs(x - t));
       const auto limit = round(static_cast<T>(beta));
+      if constexpr (std::is_same_v<decltype(round), Unrounded>)
+        return limit == 0 ? z : bent<T>(z, limit) / limit;
       const auto half = static_cast<T>(0.5);
       if (z < limit) return static_cast<T>(round(round(round(half * z) * z) / limit));
       return static_cast<T>(round(z - round(half * limit)));
@@ -147,6 +161,7 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
       using T = decltype(x);
       const auto z = round(std::abs(x - t));
       const auto limit = round(static_cast<T>(delta));
+      if constexpr (std::is_same_v<decltype(round), Unrounded>) return bent<T>(z, limit);
       const auto half = static_cast<T>(0.5);
       if (z < limit) return static_cast<T>(round(round(half * z) * z));
       return static_cast<T>(round(limit * round(z - round(half * limit))));

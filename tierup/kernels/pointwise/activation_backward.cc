@@ -148,14 +148,14 @@ Tensor glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
           size);
   const Tensor value = narrow(self, d, 0, size / 2);
   const Tensor gate = narrow(self, d, size / 2, size / 2);
-  return cat(
-      {run_body<bodies::Glu>(grad, gate), run_body<bodies::GluGateBackward>(grad, value, gate)}, d);
+  return cat({run(Body::kGlu, {}, grad, gate), run(Body::kGluGateBackward, {}, grad, value, gate)},
+             d);
 }
 
 std::tuple<Tensor, Tensor> prelu_kernel_backward(const Tensor& grad, const Tensor& self,
                                                  const Tensor& weight) {
   return {run(Body::kLeakyReluBackward, {}, grad, self, weight),
-          run_body<bodies::SlopeBackward>(grad, self)};
+          run(Body::kSlopeBackward, {}, grad, self)};
 }
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
@@ -165,28 +165,24 @@ Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& t
 
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                int64_t reduction, double beta) {
-  return run_body<bodies::SmoothL1Backward>(std::array{loss_norm(1, self, reduction), beta}, grad,
-                                            self, target);
+  return run(Body::kSmoothL1Backward, {loss_norm(1, self, reduction), beta}, grad, self, target);
 }
 
 Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                            int64_t reduction, double delta) {
-  return run_body<bodies::HuberBackward>(std::array{loss_norm(1, self, reduction), delta}, grad,
-                                         self, target);
+  return run(Body::kHuberBackward, {loss_norm(1, self, reduction), delta}, grad, self, target);
 }
 
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                  int64_t reduction) {
-  return run_body<bodies::SoftMarginBackward>(std::array{loss_norm(1, self, reduction)}, grad, self,
-                                              target);
+  return run(Body::kSoftMarginBackward, {loss_norm(1, self, reduction)}, grad, self, target);
 }
 
 Tensor binary_cross_entropy_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                                      const Tensor& weight, int64_t reduction) {
   const double norm = loss_norm(1, self, reduction);
-  if (!weight.defined())
-    return run_body<bodies::CrossEntropyBackward>(std::array{1.0, norm}, grad, self, target);
-  return run_body<bodies::CrossEntropyBackward>(std::array{norm}, grad, self, target, weight);
+  if (!weight.defined()) return run(Body::kCrossEntropyBackward, {1.0, norm}, grad, self, target);
+  return run(Body::kCrossEntropyBackward, {norm}, grad, self, target, weight);
 }
 
 }  // namespace tierup::kernels

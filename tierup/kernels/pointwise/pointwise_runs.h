@@ -64,6 +64,12 @@ void add_truth_runs(RunTable& table);
 void add_complex_runs(RunTable& table);
 void add_special_runs(RunTable& table);
 
+// The plain loops over complex64 of what vectors do too, where their numbers want more care.
+struct ComplexRuns {
+  BlockRun abs, sgn, mul, div;
+};
+const ComplexRuns& plain_complex_runs();
+
 // Vector code, by instruction set.
 #define TIERUP_VECTOR_RUNS(name)                \
   namespace name {                              \

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/pointwise/creation.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
+#include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace tierup::kernels {
 namespace {
@@ -213,6 +215,44 @@ TEST(Pointwise, DividesComplexNumbersAtTheEndsOfTheirRange) {
       };
       EXPECT_TRUE(agrees(found.real(), wanted.real()) && agrees(found.imag(), wanted.imag()))
           << a << " / " << b << ": " << found << ", not " << wanted;
+    }
+  }
+}
+
+// Vectors of plain numbers, with extreme ones at every place of some, and ends of all lengths.
+TEST(Pointwise, ComplexVectorsAreThePlainLoops) {
+  const std::vector<complex64> extremes{{3e38F, -3e38F}, {1e-40F, 2e-38F}, {0, 0},      {-0.0F, 0},
+                                        {INFINITY, 1},   {NAN, 2},         {0, 1e-30F}, {1e25F, 1}};
+  const int64_t count = 2 * 64 + 13;
+  std::vector<complex64> a(count);
+  std::vector<complex64> b(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<float>(i);
+    a[i] = {std::sin(at) * 7, std::cos(3 * at)};
+    b[i] = {std::cos(at) + 1.5F, std::sin(5 * at) * 3};
+    if (i >= 64 && i % 5 == 0) a[i] = extremes[i / 5 % extremes.size()];
+    if (i >= 64 && i % 7 == 0) b[i] = extremes[i / 7 % extremes.size()];
+  }
+  const char* const in[] = {reinterpret_cast<const char*>(a.data()),
+                            reinterpret_cast<const char*>(b.data())};
+  const ComplexRuns& plain = plain_complex_runs();
+  const std::pair<Body, BlockRun> runs[] = {{Body::kAbs, plain.abs},
+                                            {Body::kSgn, plain.sgn},
+                                            {Body::kMul, plain.mul},
+                                            {Body::kDiv, plain.div}};
+  for (const auto& [body, run] : runs) {
+    const Variant& variant = *RunTable::instance().find(body, ScalarType::kComplexFloat);
+    const int64_t parts = variant.out == ScalarType::kFloat ? 1 : 2;
+    for (const int64_t length : {int64_t{1}, int64_t{15}, int64_t{16}, int64_t{33}, count}) {
+      std::vector<float> found(static_cast<size_t>(length * parts));
+      std::vector<float> wanted(found);
+      variant.run(reinterpret_cast<char*>(found.data()), in, length);
+      run(reinterpret_cast<char*>(wanted.data()), in, length);
+      for (size_t i = 0; i < found.size(); ++i) {
+        const bool same = found[i] == wanted[i] || (std::isnan(found[i]) && std::isnan(wanted[i]));
+        EXPECT_TRUE(same || std::abs(found[i] - wanted[i]) <= 4e-7F * std::abs(wanted[i]))
+            << body_name(body) << " at " << i << ": " << found[i] << ", not " << wanted[i];
+      }
     }
   }
 }

@@ -40,6 +40,12 @@ void add_activation_runs(RunTable& table) {
   set_real<bodies::EluBackward>(table, Body::kEluBackward);
   set_real<bodies::EluResultBackward>(table, Body::kEluResultBackward);
   set_real<bodies::MseBackward>(table, Body::kMseBackward);
+  set_real<bodies::GluGateBackward>(table, Body::kGluGateBackward);
+  set_real<bodies::SlopeBackward>(table, Body::kSlopeBackward);
+  set_real<bodies::SmoothL1Backward>(table, Body::kSmoothL1Backward);
+  set_real<bodies::HuberBackward>(table, Body::kHuberBackward);
+  set_real<bodies::SoftMarginBackward>(table, Body::kSoftMarginBackward);
+  set_real<bodies::CrossEntropyBackward>(table, Body::kCrossEntropyBackward);
 }
 
 }  // namespace tierup::kernels::TIERUP_SIMD

@@ -6,6 +6,7 @@
 #include "tierup/kernels/pointwise/scalar_bodies.h"
 #include "tierup/kernels/pointwise/vector_run.h"
 #if !defined(TIERUP_EXPRESSION_LANES)
+#include "tierup/kernels/pointwise/complex_run.h"
 #include "tierup/kernels/pointwise/remainder_run.h"
 #include "tierup/kernels/pointwise/whole_run.h"
 #endif
@@ -19,6 +20,7 @@ void add_arithmetic_runs(RunTable& table) {
   set_where<double>(table, ScalarType::kLong);
   set_where<double>(table, ScalarType::kComplexFloat);
 #if !defined(TIERUP_EXPRESSION_LANES)
+  add_complex_vector_runs(table);
   add_remainder_runs(table);
   add_whole_runs(table);
 #endif

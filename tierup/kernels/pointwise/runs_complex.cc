@@ -1,4 +1,5 @@
-// Runs over complex64 and complex128: plain loops over std::complex.
+// Runs over complex64 and complex128: plain loops over std::complex. Some have vector runs beside
+// them: complex_run.h.
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/pointwise/scalar_bodies_math.h"
 #include "tierup/kernels/pointwise/scalar_run.h"
@@ -187,6 +188,13 @@ void add_complex_functions(RunTable& table) {
 }
 
 }  // namespace
+
+const ComplexRuns& plain_complex_runs() {
+  static constexpr ComplexRuns runs{
+      &scalar_run<bodies::ComplexAbs, complex64, float>, &scalar_run<bodies::ComplexSgn, complex64>,
+      &scalar_run<bodies::ComplexMul, complex64>, &scalar_run<bodies::ComplexDiv, complex64>};
+  return runs;
+}
 
 void add_complex_runs(RunTable& table) {
   add_complex_functions(table);
