@@ -176,7 +176,7 @@ void convolve_planes(const ConvGeometry& g, const float* input, const float* wei
 }
 
 bool can_correlate_planes(const ConvGeometry& g) {
-  return g.rank <= 2 && g.in_channels == g.groups && can_convolve_planes(g);
+  return g.rank <= 2 && g.groups > 1 && g.in_channels == g.groups && can_convolve_planes(g);
 }
 
 void correlate_planes(const ConvGeometry& g, const float* input, const float* grad, float* weight) {
