@@ -35,10 +35,16 @@ void cumprod(GradContext& c) {
     if (c.rank(0) == 0) return grad(c);
     const int64_t dim = wrap_dim(c.int_of("dim"), c.rank(0));
     if (c.size(0, dim) == 1) return grad(c);
+    if (c.is_none("dtype") && !c.is_complex(0))
+      return grad(c).then("tierup::cumprod_backward", arg(c, 0), dim);
     const Term x =
         c.is_none("dtype") ? arg(c, 0) : arg(c, 0).then("aten::to.dtype", c.value_of("dtype"));
     return cumprod_slopes(c, x, grad(c), dim, c.size(0, dim));
   });
+}
+void cumprod_backward(GradContext& c) {
+  const int64_t dim = c.int_of("dim");
+  c.set_result(0, cumprod_slopes(c, arg(c, 1), arg(c, 0), dim, c.size(1, dim)));
 }
 // To the index that the operator reports for each place.
 void running_extremum(GradContext& c) {
@@ -234,6 +240,7 @@ constexpr auto kNone = DerivativeKind::kNone;
 constexpr DerivativeRow kRows[] = {
     {"aten::cumsum", &cumsum},
     {"aten::cumprod", &cumprod},
+    {"tierup::cumprod_backward", kDecomposed, &cumprod_backward},
     {"aten::cummax", &running_extremum, 0b10},
     {"aten::cummin", &running_extremum, 0b10},
     {"aten::logcumsumexp", &logcumsumexp},

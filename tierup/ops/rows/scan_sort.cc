@@ -1,5 +1,7 @@
 // Scans and sorts along a dimension.
 #include "tierup/kernels/reduce/scan.h"
+
+#include "tierup/kernels/reduce/scan_backward.h"
 #include "tierup/kernels/reduce/sorting.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/facts.h"
@@ -30,6 +32,8 @@ constexpr OpRow kRows[] = {
      inplace<&k::cumsum>},
     {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", boxed<&k::cumprod>,
      ir::kNoEffect, &shapes::same, facts(Role::kRowwise)},
+    {"tierup::cumprod_backward(Tensor grad, Tensor self, int dim) -> Tensor",
+     boxed<&k::cumprod_backward>},
     {"aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::cumprod>},
