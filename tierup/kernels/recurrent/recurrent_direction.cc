@@ -12,7 +12,6 @@
 #include "tierup/base/interrupt.h"
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
@@ -22,21 +21,6 @@
 
 namespace tierup::kernels {
 namespace {
-
-// c (rows x n) = a (rows x k, dense) times b transposed.
-template <typename T>
-void multiply_transposed(int64_t rows, const T* a, const Tensor& b, T* c) {
-  GemmProblem p;
-  p.dtype = kDTypeOf<T>;
-  p.m = rows;
-  p.n = b.size(0);
-  p.k = b.size(1);
-  p.a = {a, 0, p.k, 1};
-  p.b = {b.raw(), 0, 1, p.k};
-  p.c = c;
-  p.c_row_stride = p.n;
-  gemm(p);
-}
 
 // The sum of two biases, or the one that is there.
 template <typename T>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/recurrent/recurrent.h"
 
 namespace tierup::kernels {
@@ -21,6 +22,21 @@ struct LayerState {
   Tensor cell;         // [B, H], LSTM only.
   Tensor unprojected;  // [B, H], only with projection.
 };
+
+// c (rows x n) = a (rows x k, dense) times b transposed.
+template <typename T>
+void multiply_transposed(int64_t rows, const T* a, const Tensor& b, T* c) {
+  GemmProblem p;
+  p.dtype = kDTypeOf<T>;
+  p.m = rows;
+  p.n = b.size(0);
+  p.k = b.size(1);
+  p.a = {a, 0, p.k, 1};
+  p.b = {b.raw(), 0, 1, p.k};
+  p.c = c;
+  p.c_row_stride = p.n;
+  gemm(p);
+}
 
 // Gates of a layer, each of the state's size.
 int64_t gates_of(RecurrentKind kind);

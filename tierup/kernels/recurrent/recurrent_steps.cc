@@ -11,6 +11,7 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/same_dtype.h"
 #include "tierup/kernels/recurrent/gates.h"
+#include "tierup/kernels/recurrent/recurrent_direction.h"
 #include "tierup/kernels/recurrent/recurrent_weights.h"
 #include "tierup/kernels/shape/view.h"
 #include "tierup/kernels/simd/instruction_set.h"
@@ -20,10 +21,9 @@ namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
 
-const GateKernels& gate_kernels() {
-  static const GateKernels kernels = TIERUP_VARIANT(instruction_set(), gate_kernels_base,
-                                                    gate_kernels_avx2, gate_kernels_avx512)();
-  return kernels;
+GateKernels gate_kernels() {
+  return TIERUP_VARIANT(instruction_set(), gate_kernels_base, gate_kernels_avx2,
+                        gate_kernels_avx512)();
 }
 
 void check(const Tensor& tensor, IntSpan sizes, const char* what) {
@@ -130,20 +130,6 @@ void run_steps(const Steps& s, GateRowFn gates_of, const Tensor& cell, const Ten
   });
 }
 
-// rows x size times the transposed weight.
-void multiply_states(const Steps& s, int64_t rows, const float* states, float* share) {
-  GemmProblem p;
-  p.dtype = ScalarType::kFloat;
-  p.m = rows;
-  p.n = s.width;
-  p.k = s.size;
-  p.a = {states, 0, p.k, 1};
-  p.b = {s.w_hh.raw(), 0, 1, p.k};
-  p.c = share;
-  p.c_row_stride = p.n;
-  gemm(p);
-}
-
 // The states' share of all gates, [T, B, width], by one product over all steps but the first.
 Tensor shares_of_states(const Steps& s, const Tensor& outputs) {
   const Tensor shares = Tensor::empty(IntVector{s.count, s.batch, s.width}, ScalarType::kFloat);
@@ -151,9 +137,9 @@ Tensor shares_of_states(const Steps& s, const Tensor& outputs) {
   const int64_t others = s.count - 1;
   const int64_t each = s.batch * s.width;
   float* to = shares.data<float>();
-  multiply_states(s, s.batch, s.hidden.data<float>(), to + s.step(0) * each);
+  multiply_transposed(s.batch, s.hidden.data<float>(), s.w_hh, to + s.step(0) * each);
   const float* from = outputs.data<float>() + (s.reverse ? s.states_of_step() : 0);
-  if (others > 0) multiply_states(s, others * s.batch, from, to + (s.reverse ? 0 : each));
+  if (others > 0) multiply_transposed(others * s.batch, from, s.w_hh, to + (s.reverse ? 0 : each));
   return shares;
 }
 
@@ -168,10 +154,7 @@ Tensor dense_if_defined(const Tensor& tensor) {
   return tensor.defined() ? contiguous(tensor) : tensor;
 }
 
-const float* part_of(const Tensor& tensor, int64_t at) {
-  return tensor.defined() ? tensor.data<float>() + at : nullptr;
-}
-float* written_part_of(const Tensor& tensor, int64_t at) {
+float* part_of(const Tensor& tensor, int64_t at) {
   return tensor.defined() ? tensor.data<float>() + at : nullptr;
 }
 
@@ -197,16 +180,15 @@ void run_back(const Steps& s, GateGradientRowFn gradients_of, const BackTensors&
       const float* before = s.before(t, b.states, b.initial);
       s.for_gates(first, last, [&](int64_t r) {
         const int64_t row = t * s.batch + r;
-        gradients_of({s.size, part_of(s.gates, row * s.width),
-                      written_part_of(b.of_states, row * s.width), part_of(b.b_hh, 0),
-                      written_part_of(b.of_input, row * s.width), before + r * s.size,
+        gradients_of({s.size, part_of(s.gates, row * s.width), part_of(b.of_states, row * s.width),
+                      part_of(b.b_hh, 0), part_of(b.of_input, row * s.width), before + r * s.size,
                       part_of(b.states, row * s.size), part_of(b.grad_outputs, row * s.size),
-                      part_of(b.carried, r * s.size), written_part_of(b.passed, r * s.size),
-                      written_part_of(b.grad_cell, r * s.size)});
+                      part_of(b.carried, r * s.size), part_of(b.passed, r * s.size),
+                      part_of(b.grad_cell, r * s.size)});
       });
       multiply_panels(last - first, s.width, s.size,
                       part_of(b.of_states, (t * s.batch + first) * s.width), panels.get(),
-                      written_part_of(b.carried, first * s.size));
+                      part_of(b.carried, first * s.size));
     }
   });
 }
