@@ -1,8 +1,8 @@
 // Complex numbers of floats by vectors: pairs are parted into vectors of real and imaginary
 // numbers.
 //
-// Vectors with a number that wants more care (infinities, what over- or underflows) go number by
-// number through the plain loops of runs_complex.cc.
+// Numbers that want more care (infinities, what over- or underflows) go one by one through the
+// plain loops of runs_complex.cc.
 #pragma once
 
 #include <utility>
@@ -13,6 +13,7 @@ namespace tierup::kernels::TIERUP_SIMD {
 
 using Floats = Vec<float>;
 constexpr int kNumbers = Floats::kLanes;
+constexpr int64_t kPairBytes = 2 * sizeof(float);
 
 struct Pairs {
   Floats re, im;
@@ -104,25 +105,43 @@ struct ComplexQuotient {
   }
 };
 
-// `plain`: the loop for numbers that Op does not answer for.
+// One vector of numbers. `plain`: the loop for those that Op does not answer for, whatever stands
+// beside them.
+template <typename Op, int64_t kOutBytes, size_t... kI>
+TIERUP_INLINE void complex_vector(char* out, const char* const* from, BlockRun plain,
+                                  std::index_sequence<kI...> /*inputs*/) {
+  const auto [value, is_plain] = Op::apply(load_pairs(from[kI])...);
+  if (!any(!is_plain)) return store_numbers(value, out);
+  char made[kNumbers * kOutBytes];
+  store_numbers(value, made);
+  for (int lane = 0; lane < kNumbers; ++lane) {
+    if (is_plain.m[lane] != 0) continue;
+    const char* one[] = {from[kI] + lane * kPairBytes...};
+    plain(made + lane * kOutBytes, one, 1);
+  }
+  __builtin_memcpy(out, made, sizeof(made));
+}
+
 template <typename Op, int64_t kOutBytes, size_t... kI>
 TIERUP_INLINE void complex_loop(char* out, const char* const* in, int64_t count, BlockRun plain,
-                                std::index_sequence<kI...> /*inputs*/) {
-  constexpr int64_t kBytes = 2 * sizeof(float);
-  const auto leave = [&](int64_t first, int64_t left) {
-    const char* from[] = {in[kI] + first * kBytes...};
-    plain(out + first * kOutBytes, from, left);
-  };
+                                std::index_sequence<kI...> inputs) {
   int64_t i = 0;
   for (; i + kNumbers <= count; i += kNumbers) {
-    const auto [value, is_plain] = Op::apply(load_pairs(in[kI] + i * kBytes)...);
-    if (any(!is_plain)) {
-      leave(i, kNumbers);
-    } else {
-      store_numbers(value, out + i * kOutBytes);
-    }
+    const char* from[] = {in[kI] + i * kPairBytes...};
+    complex_vector<Op, kOutBytes>(out + i * kOutBytes, from, plain, inputs);
   }
-  if (i < count) leave(i, count - i);
+  if (i == count) return;
+  // The last numbers with ones behind them.
+  float padded[sizeof...(kI)][2 * kNumbers];
+  for (auto& numbers : padded) {
+    for (float& number : numbers) number = 1;
+  }
+  const auto rest = static_cast<size_t>(count - i);
+  (__builtin_memcpy(padded[kI], in[kI] + i * kPairBytes, rest * kPairBytes), ...);
+  const char* from[] = {reinterpret_cast<const char*>(padded[kI])...};
+  char made[kNumbers * kOutBytes];
+  complex_vector<Op, kOutBytes>(made, from, plain, inputs);
+  __builtin_memcpy(out + i * kOutBytes, made, rest * kOutBytes);
 }
 
 inline void length_run(char* out, const char* const* in, int64_t count) {
@@ -130,16 +149,16 @@ inline void length_run(char* out, const char* const* in, int64_t count) {
                                              std::make_index_sequence<1>{});
 }
 inline void direction_run(char* out, const char* const* in, int64_t count) {
-  complex_loop<ComplexDirection, 2 * sizeof(float)>(out, in, count, plain_complex_runs().sgn,
-                                                    std::make_index_sequence<1>{});
+  complex_loop<ComplexDirection, kPairBytes>(out, in, count, plain_complex_runs().sgn,
+                                             std::make_index_sequence<1>{});
 }
 inline void product_run(char* out, const char* const* in, int64_t count) {
-  complex_loop<ComplexProduct, 2 * sizeof(float)>(out, in, count, plain_complex_runs().mul,
-                                                  std::make_index_sequence<2>{});
+  complex_loop<ComplexProduct, kPairBytes>(out, in, count, plain_complex_runs().mul,
+                                           std::make_index_sequence<2>{});
 }
 inline void quotient_run(char* out, const char* const* in, int64_t count) {
-  complex_loop<ComplexQuotient, 2 * sizeof(float)>(out, in, count, plain_complex_runs().div,
-                                                   std::make_index_sequence<2>{});
+  complex_loop<ComplexQuotient, kPairBytes>(out, in, count, plain_complex_runs().div,
+                                            std::make_index_sequence<2>{});
 }
 
 inline void add_complex_vector_runs(RunTable& table) {
