@@ -24,7 +24,7 @@ void convolve_planes(const ConvGeometry& g, const float* input, const float* wei
                      const float* bias, float* output);
 
 // The gradient of such a convolution's weight, of one or two dimensions, where each output channel
-// reads one input channel. Throws kOutOfMemory.
+// reads one of several input channels. Throws kOutOfMemory.
 bool can_correlate_planes(const ConvGeometry& g);
 // input [batch, in, *], grad [batch, out, *] and weight [out, 1, *] are row-major; the weight's
 // gradient is added to. Each number is summed in one order, whatever the threads.
