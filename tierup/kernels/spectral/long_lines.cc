@@ -1,9 +1,11 @@
 #include "tierup/kernels/spectral/long_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "tierup/base/parallel.h"
@@ -26,41 +28,53 @@ struct RootTable {
   }
 };
 
+// Without the checks for infinities that the operator makes.
+template <typename R>
+std::complex<R> product(const std::complex<R>& a, const std::complex<R>& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
 template <typename C>
 Tensor make_powers(int64_t n, int64_t rows, int64_t columns, bool forward) {
   const Tensor powers = Tensor::empty(IntVector{rows, columns}, kDTypeOf<C>);
   const double step = (forward ? -2 : 2) * std::numbers::pi / static_cast<double>(n);
+  // A row's powers are products of two short lists of them: angles are dear.
+  constexpr int64_t kFine = 64;
   parallel_for(0, rows, std::max<int64_t>(1, 4096 / columns), [&](int64_t begin, int64_t end) {
+    std::array<complex128, kFine> fine;
     for (int64_t r = begin; r < end; ++r) {
+      const double row_step = step * static_cast<double>(r);
+      for (int64_t i = 0; i < kFine; ++i)
+        fine[static_cast<size_t>(i)] = std::polar(1.0, row_step * static_cast<double>(i));
       C* row = powers.data<C>() + r * columns;
-      for (int64_t c = 0; c < columns; ++c)
-        row[c] = static_cast<C>(std::polar(1.0, step * static_cast<double>(r * c)));
+      for (int64_t first = 0; first < columns; first += kFine) {
+        const complex128 coarse = std::polar(1.0, row_step * static_cast<double>(first));
+        for (int64_t c = first; c < std::min(first + kFine, columns); ++c)
+          row[c] = static_cast<C>(product(coarse, fine[static_cast<size_t>(c - first)]));
+      }
     }
   });
   return powers;
 }
 
-// Each thread keeps those that it used last: angles take longer than a transform.
+// Each thread keeps those that it used last, unless they are large.
 template <typename C>
 Tensor powers_of(int64_t n, int64_t rows, int64_t columns, bool forward) {
   constexpr size_t kKept = 4;
+  constexpr size_t kMostKept = size_t{8} << 20;  // Bytes of each.
   thread_local std::vector<RootTable> latest;
   auto found = std::find_if(latest.begin(), latest.end(), [&](const RootTable& table) {
     return table.is(n, rows, columns, forward, kDTypeOf<C>);
   });
   if (found == latest.end()) {
-    latest.push_back({n, rows, columns, forward, make_powers<C>(n, rows, columns, forward)});
+    RootTable made{n, rows, columns, forward, make_powers<C>(n, rows, columns, forward)};
+    if (made.powers.bytes() > kMostKept) return made.powers;
+    latest.push_back(std::move(made));
     found = latest.end() - 1;
   }
   std::rotate(latest.begin(), found, found + 1);
   if (latest.size() > kKept) latest.pop_back();
   return latest.front().powers;
-}
-
-// Without the checks for infinities that the operator makes.
-template <typename R>
-std::complex<R> product(const std::complex<R>& a, const std::complex<R>& b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 // Dimension d as rows and columns, so many elements apart.
