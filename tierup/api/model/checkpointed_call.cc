@@ -79,9 +79,8 @@ IValue make(const CheckpointedCall& call, bool gradients) {
 
 std::vector<Tensor> parameters_of(const Model& model) {
   std::vector<Tensor> found;
-  for (const auto& named : frontend::torchscript::named_tensors(*model.root())) {
-    if (named.is_parameter) found.push_back(named.tensor);
-  }
+  for (const auto& named : frontend::torchscript::named_parameters(*model.root()))
+    found.push_back(named.tensor);
   return found;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/base/error.h"
@@ -96,9 +95,8 @@ void ModelTask::check_data(const training::DataSet& data) {
 }
 
 training::Score ModelTask::learn(const training::Batch& batch) {
-  for (const auto& named : frontend::torchscript::named_tensors(*model_.root())) {
-    if (named.is_parameter) clear_gradients({named.tensor});
-  }
+  for (const auto& named : frontend::torchscript::named_parameters(*model_.root()))
+    clear_gradients({named.tensor});
   const Forward result = forward(batch, true);
   training::Score score = this->score(result, batch);
   model_.backward({result.loss});
@@ -136,10 +134,8 @@ std::vector<std::pair<std::string, Tensor>> trainable_parameters(
     const Model& model, const std::vector<std::string>& patterns) {
   std::vector<std::pair<std::string, Tensor>> result;
   std::string names;
-  std::unordered_set<const TensorImpl*> seen;
-  for (auto& named : frontend::torchscript::named_tensors(*model.root())) {
-    if (!named.is_parameter || !named.tensor.requires_grad()) continue;
-    if (!seen.insert(named.tensor.impl()).second) continue;
+  for (auto& named : frontend::torchscript::named_parameters(*model.root())) {
+    if (!named.tensor.requires_grad()) continue;
     names += "\n- " + named.name;
     const bool is_wanted =
         patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {

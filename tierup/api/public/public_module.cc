@@ -6,7 +6,6 @@
 #include "tierup/archive/torch_save.h"
 #include "tierup/module.h"
 
-#include <unordered_set>
 namespace tierup::v1 {
 
 namespace {
@@ -30,10 +29,10 @@ enum class Which { kParameters, kBuffers, kBoth };
 
 NamedTensors named_tensors(const api::Model& model, Which which) {
   NamedTensors result;
-  std::unordered_set<const TensorImpl*> seen;
-  for (auto& named : frontend::torchscript::named_tensors(*model.root())) {
-    if (which == Which::kParameters && !seen.insert(named.tensor.impl()).second) continue;
-    if (which != Which::kBoth && named.is_parameter != (which == Which::kParameters)) continue;
+  const auto list = which == Which::kParameters ? &frontend::torchscript::named_parameters
+                                                : &frontend::torchscript::named_tensors;
+  for (auto& named : list(*model.root())) {
+    if (which == Which::kBuffers && named.is_parameter) continue;
     result.emplace_back(std::move(named.name), Access::wrap(std::move(named.tensor)));
   }
   return result;

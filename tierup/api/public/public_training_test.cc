@@ -239,6 +239,23 @@ TEST(TiedWeights, AreOneParameterWithTwoNames) {
             module.parameters().size());
 }
 
+TEST(TiedWeights, HaveOneGradientOfCheckpointedCalls) {
+  const Module module = Module::load("tests/data/modules/tied.pt");
+  const Tensor ids = Tensor::zeros(std::vector<int64_t>{3, 6}, DType::kInt64);
+  for (int64_t i = 0; i < 18; ++i) ids.data<int64_t>()[i] = i % 7;
+  const auto gradient = [&](const Tensor& output) {
+    zero_grad(module);
+    backward(output, {.gradients = {filled({3, 6, 7}, 0.5F)}});
+    const Tensor found = grad_of(module.parameters().front().second);
+    return std::vector<float>(found.data<float>(), found.data<float>() + found.element_count());
+  };
+  RunOptions recorded;
+  recorded.gradients = true;
+  const std::vector<float> expected = gradient(module.call({ids}, {}, recorded).to_tensor());
+  const Tensor kept = call_checkpointed(module, {.args = {ids}}).to_tensor();
+  EXPECT_EQ(gradient(kept), expected);
+}
+
 TEST_F(PublicTraining, FrozenParametersGetNothing) {
   set_requires_grad(weight(), false);
   backward(loss());

@@ -169,6 +169,15 @@ std::vector<NamedTensor> named_tensors(const ObjectValue& root) {
   return result;
 }
 
+std::vector<NamedTensor> named_parameters(const ObjectValue& root) {
+  std::vector<NamedTensor> result = named_tensors(root);
+  std::unordered_set<const TensorImpl*> seen;
+  std::erase_if(result, [&](const NamedTensor& named) {
+    return !named.is_parameter || !seen.insert(named.tensor.impl()).second;
+  });
+  return result;
+}
+
 std::vector<std::pair<std::string, std::string>> extra_files(const archive::ModelArchive& archive) {
   constexpr std::string_view kPrefix = "extra/";
   std::vector<std::pair<std::string, std::string>> result;

@@ -55,6 +55,8 @@ struct NamedTensor {
 // Parameters and buffers in the order of declaration, submodules depth first. A submodule that
 // appears twice is listed where it is first found.
 std::vector<NamedTensor> named_tensors(const ObjectValue& root);
+// The parameters among them; one with several names (tied weights) once, by its first.
+std::vector<NamedTensor> named_parameters(const ObjectValue& root);
 
 using frontend::MissingOperator;
 
