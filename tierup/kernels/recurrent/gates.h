@@ -40,6 +40,8 @@ struct GateKernels {
   GateGradientRowFn lstm_back, gru_back;
 };
 
+// For the instruction set in use: recurrent_direction.cc.
+GateKernels gate_kernels();
 GateKernels gate_kernels_base();
 GateKernels gate_kernels_avx2();
 GateKernels gate_kernels_avx512();

@@ -66,8 +66,7 @@ void run_gates(RecurrentKind kind, int64_t size, const double* input, const doub
 
 void run_gates(RecurrentKind kind, int64_t size, const float* input, const float* state,
                const float* bias, const float* state_bias, float* hidden, float* cell) {
-  const GateKernels kernels = TIERUP_VARIANT(instruction_set(), gate_kernels_base,
-                                             gate_kernels_avx2, gate_kernels_avx512)();
+  const GateKernels kernels = gate_kernels();
   const GateRow row{size, input, state, bias, state_bias, hidden, cell};
   switch (kind) {
     case RecurrentKind::kLstm: return kernels.lstm(row);
@@ -215,6 +214,11 @@ class Direction {
 };
 
 }  // namespace
+
+GateKernels gate_kernels() {
+  return TIERUP_VARIANT(instruction_set(), gate_kernels_base, gate_kernels_avx2,
+                        gate_kernels_avx512)();
+}
 
 int64_t gates_of(RecurrentKind kind) {
   switch (kind) {

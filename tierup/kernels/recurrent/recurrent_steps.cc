@@ -14,17 +14,11 @@
 #include "tierup/kernels/recurrent/recurrent_direction.h"
 #include "tierup/kernels/recurrent/recurrent_weights.h"
 #include "tierup/kernels/shape/view.h"
-#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
-
-GateKernels gate_kernels() {
-  return TIERUP_VARIANT(instruction_set(), gate_kernels_base, gate_kernels_avx2,
-                        gate_kernels_avx512)();
-}
 
 void check(const Tensor& tensor, IntSpan sizes, const char* what) {
   if (!tensor.defined()) return;

@@ -10,23 +10,11 @@
 #include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/spectral/fourier_line.h"
 #include "tierup/kernels/spectral/line_bundle.h"
+#include "tierup/kernels/spectral/scratch_numbers.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
 namespace {
-
-// A buffer that counts towards the memory limit.
-template <typename T>
-class Buffer {
- public:
-  explicit Buffer(int64_t n) : tensor_(Tensor::empty(IntVector{n}, kDTypeOf<T>)) {
-    std::fill_n(data(), n, T{0});  // Lanes without a line, too.
-  }
-  T* data() const { return tensor_.data<T>(); }
-
- private:
-  Tensor tensor_;
-};
 
 // Those from `begin` to before `end`.
 struct Places {
@@ -182,8 +170,11 @@ class BundledLines {
   void run(int64_t loaded, const Load& load, const Work& work, int64_t stored, int64_t each,
            const Store& store) const {
     loop_.run_ranges(grain(), [&](const auto& for_each_line) {
-      const Buffer<T> first(plan_.buffer_size());
-      const Buffer<T> second(plan_.buffer_size());
+      const int64_t size = plan_.buffer_size();
+      const ScratchNumbers<T> first(size);
+      const ScratchNumbers<T> second(size);
+      for (const auto* buffer : {&first, &second})
+        std::fill_n(buffer->data(), size, T{0});  // Lanes without a line, too.
       Lines in{{}, loop_.step(0), plan_.lanes()};
       Lines out{{}, loop_.step(1), plan_.lanes()};
       const auto finish = [&] {

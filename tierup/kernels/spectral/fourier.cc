@@ -10,21 +10,10 @@
 #include "tierup/kernels/spectral/bundled_lines.h"
 #include "tierup/kernels/spectral/fourier_line.h"
 #include "tierup/kernels/spectral/long_lines.h"
+#include "tierup/kernels/spectral/scratch_numbers.h"
 
 namespace tierup::kernels {
 namespace {
-
-// Scratch that counts towards the memory limit.
-template <typename T>
-class Lane {
- public:
-  explicit Lane(int64_t n) : tensor_(Tensor::empty(IntVector{n}, kDTypeOf<T>)) {}
-  T* data() const { return tensor_.data<T>(); }
-  T& operator[](int64_t i) const { return data()[i]; }
-
- private:
-  Tensor tensor_;
-};
 
 // A line has scratch memory, so each range of lanes makes its own; this many elements pay for it.
 int64_t grain_of(int64_t length) {
@@ -66,8 +55,8 @@ void transform_complex(const Tensor& from, const Tensor& to, int64_t d, bool for
   if (bundles_complex<C>(n)) return bundle_complex<C>(loop, n, forward, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const auto line = FourierLine::make(n, !forward);
-    const Lane<complex128> in(n);
-    const Lane<complex128> out(n);
+    const ScratchNumbers<complex128> in(n);
+    const ScratchNumbers<complex128> out(n);
     each([&](const LaneLoop::Pointers& lane) {
       for (int64_t i = 0; i < n; ++i) {
         in[i] = complex128(*reinterpret_cast<const C*>(lane[0] + i * loop.step(0)));
@@ -93,9 +82,9 @@ void transform_real(const Tensor& from, const Tensor& to, int64_t d, double scal
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const kissfft<double> half(static_cast<size_t>(halved ? n / 2 : 1), false);
     const auto line = halved ? nullptr : FourierLine::make(n, false);
-    const Lane<double> real(halved ? n : 0);
-    const Lane<complex128> in(halved ? 0 : n);
-    const Lane<complex128> out(halved ? n / 2 + 1 : n);
+    const ScratchNumbers<double> real(halved ? n : 0);
+    const ScratchNumbers<complex128> in(halved ? 0 : n);
+    const ScratchNumbers<complex128> out(halved ? n / 2 + 1 : n);
     each([&](const LaneLoop::Pointers& lane) {
       const auto element = [&](int64_t i) {
         return static_cast<double>(*reinterpret_cast<const R*>(lane[0] + i * loop.step(0)));
@@ -126,8 +115,8 @@ void transform_to_real(const Tensor& from, const Tensor& to, int64_t d, double s
   if (n % 2 == 0 && has_table<C>(n / 2)) return transform_to_real_by_table<R>(from, to, d, scale);
   loop.run_ranges(grain_of(n), [&](const auto& each) {
     const auto line = FourierLine::make(n, true);
-    const Lane<complex128> in(n);
-    const Lane<complex128> out(n);
+    const ScratchNumbers<complex128> in(n);
+    const ScratchNumbers<complex128> out(n);
     each([&](const LaneLoop::Pointers& lane) {
       for (int64_t i = 0; i <= n / 2; ++i) {
         const complex128 x(*reinterpret_cast<const C*>(lane[0] + i * loop.step(0)));

@@ -9,6 +9,7 @@
 
 #include "tierup/base/interrupt.h"
 #include "tierup/kernels/spectral/line_bundle.h"
+#include "tierup/kernels/spectral/scratch_numbers.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
@@ -35,16 +36,7 @@ void for_each(int64_t n, const Body& body) {
   }
 }
 
-// Numbers that count towards the memory limit.
-class Numbers {
- public:
-  explicit Numbers(int64_t n) : tensor_(Tensor::empty(IntVector{n}, ScalarType::kComplexDouble)) {}
-  complex128* data() const { return tensor_.data<complex128>(); }
-  complex128& operator[](int64_t i) const { return data()[i]; }
-
- private:
-  Tensor tensor_;
-};
+using Numbers = ScratchNumbers<complex128>;
 
 // e^(-i * turn), or its conjugate.
 complex128 unit(double turn, bool inverse) {

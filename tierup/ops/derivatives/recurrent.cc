@@ -60,16 +60,15 @@ Term run_steps_at_once(Cell cell, const Term& input, bool backwards, const Param
   if (cell == Cell::kLstm) {
     const Term gates = linear(input, p.w_ih, p.b_ih.defined() ? p.b_ih + p.b_hh : Term());
     const std::vector<GradValue> made =
-        c.ops(4, "tierup::lstm_steps", gates.operator GradValue(), state.h.operator GradValue(),
-              state.c.operator GradValue(), p.w_hh.operator GradValue(), backwards);
+        c.ops(4, "tierup::lstm_steps", GradValue(gates), GradValue(state.h), GradValue(state.c),
+              GradValue(p.w_hh), backwards);
     state = {{c, made[2]}, {c, made[3]}};
     return {c, made[0]};
   }
   const Term gates = linear(input, p.w_ih, p.b_ih);
-  const GradArg bias = p.b_hh.defined() ? GradArg(GradValue(p.b_hh)) : GradArg(nullptr);
   const std::vector<GradValue> made =
-      c.ops(2, "tierup::gru_steps", gates.operator GradValue(), state.h.operator GradValue(),
-            p.w_hh.operator GradValue(), bias, backwards);
+      c.ops(2, "tierup::gru_steps", GradValue(gates), GradValue(state.h), GradValue(p.w_hh),
+            defined_or_none(p.b_hh), backwards);
   state.h = {c, made[1]};
   return {c, made[0]};
 }

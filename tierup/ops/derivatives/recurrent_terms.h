@@ -7,10 +7,14 @@
 
 namespace tierup::ops::derivatives {
 
+// The term as an operand, or None: an undefined one would undo the call.
+inline GradArg defined_or_none(const Term& t) {
+  if (!t.defined()) return nullptr;
+  return GradValue(t);
+}
 // x times the transposed weight, and the bias if it is defined.
 inline Term linear(const Term& x, const Term& weight, const Term& bias) {
-  const GradArg maybe = bias.defined() ? GradArg(GradValue(bias)) : GradArg(nullptr);
-  return x.then("aten::linear", weight, maybe);
+  return x.then("aten::linear", weight, defined_or_none(bias));
 }
 // The tensors of a list that a row gave.
 inline std::vector<Term> parts(const Term& list, size_t count) {
