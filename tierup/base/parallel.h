@@ -27,6 +27,15 @@ class ThreadCountScope {
   int previous_;
 };
 
+// Numbers of cheap work (a few operations on each, in a cache) that are worth a second thread. A
+// team begins and ends in 1 to 2 us, in which a core works through about half of them.
+inline constexpr int64_t kNumbersForThread = 16384;
+
+// The grain of parallel_for where an iteration works on `numbers` numbers; at least 1.
+constexpr int64_t grain_of(int64_t numbers) {
+  return std::max<int64_t>(1, kNumbersForThread / std::max<int64_t>(1, numbers));
+}
+
 namespace detail {
 using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
 void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tierup/base/instruction_limit.h"
+#include "tierup/base/parallel.h"
 #include "tierup/base/piece_queue.h"
 #include "tierup/codegen/code_cache.h"
 #include "tierup/codegen/group_kernel.h"
@@ -183,7 +184,8 @@ class GroupCompiler {
       nodes += body;
     }
     if (is_collecting_) return;
-    made.grain = std::max<int64_t>(2048, 32768 / (1 + static_cast<int64_t>(nodes) / 16));
+    made.grain =
+        std::max<int64_t>(2048, 2 * kNumbersForThread / (1 + static_cast<int64_t>(nodes) / 16));
     group.install(std::move(made));
     ++report_.kernels;
   }

@@ -14,7 +14,6 @@ namespace {
 
 // Keeps the factor finite for gradients that are all zero; PyTorch's.
 constexpr double kNormEps = 1e-6;
-constexpr int64_t kGrain = 32768;
 
 ScalarType common_dtype(std::span<const Tensor> gradients) {
   for (const Tensor& gradient : gradients) {
@@ -43,7 +42,7 @@ void for_elements(const Tensor& tensor, const Body& body) {
     dense = Tensor::empty(tensor.sizes(), work);
     kernels::copy_into(dense, tensor);
   }
-  parallel_for(0, dense.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, dense.numel(), kNumbersForThread, [&](int64_t begin, int64_t end) {
     if (dense.dtype() == ScalarType::kFloat) {
       body(dense.data<float>() + begin, end - begin);
     } else {

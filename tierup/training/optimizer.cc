@@ -14,7 +14,6 @@ namespace tierup::training {
 namespace {
 
 // Elements that are worth a thread.
-constexpr int64_t kGrain = 16384;
 
 bool same_layout(const Tensor& a, const Tensor& b) {
   for (int64_t d = 0; d < a.dim(); ++d) {
@@ -67,7 +66,7 @@ void run_together(kernels::StepRule rule, std::span<const Work> works) {
     bytes += bytes_of(work);
   }
   const bool is_cached = bytes <= static_cast<size_t>(cache_sizes().second_level) / 2;
-  parallel_for(0, total, is_cached ? total : kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, total, is_cached ? total : kNumbersForThread, [&](int64_t begin, int64_t end) {
     for (const Work& work : works) {
       const int64_t count = work.parameter.numel();
       const int64_t first = std::max<int64_t>(begin, 0);

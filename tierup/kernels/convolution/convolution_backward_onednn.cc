@@ -22,7 +22,6 @@ using dnnl::memory;
 constexpr int64_t kMostParts = 8;
 constexpr int64_t kLeastChannels = 32;
 constexpr int64_t kLeastRows = 4;  // Of a band; it reads a window's reach more.
-constexpr int64_t kSumGrain = 16384;
 
 struct CachedCorrelation {
   dnnl::primitive primitive;
@@ -141,7 +140,7 @@ Cut cut_of(const ConvGeometry& g) {
 
 // sums[i] = the sum of `shares` arrays of `count` numbers, first to last.
 void add_shares(const float* shares, int64_t number, int64_t count, float* sums) {
-  parallel_for(0, count, kSumGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, count, kNumbersForThread, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) sums[i] = shares[i];
     for (int64_t s = 1; s < number; ++s) {
       const float* share = shares + s * count;

@@ -47,7 +47,7 @@ void for_each_line(const ConvGeometry& g, int64_t row, T* image, T* columns, con
 template <typename T>
 void gather_columns(const ConvGeometry& g, const T* image, int64_t channels, T* columns) {
   const int64_t stride = g.stride[2];
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, g.out_points()));
+  const int64_t grain = grain_of(g.out_points());
   parallel_for(0, channels * g.kernel_points(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       for_each_line(g, row, const_cast<T*>(image), columns,
@@ -74,7 +74,7 @@ void gather_columns(const ConvGeometry& g, const T* image, int64_t channels, T* 
 template <typename T>
 void scatter_columns(const ConvGeometry& g, const T* columns, int64_t channels, T* image) {
   const int64_t rows = g.kernel_points();
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, g.out_points() * rows));
+  const int64_t grain = grain_of(g.out_points() * rows);
   parallel_for(0, channels, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin * rows; row < end * rows; ++row) {
       for_each_line(g, row, image, const_cast<T*>(columns),

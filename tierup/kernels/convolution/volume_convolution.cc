@@ -11,8 +11,6 @@
 namespace tierup::kernels {
 namespace {
 
-constexpr int64_t kGrain = 32768;  // Numbers worth a thread.
-
 // One depth of the result as an image, whose channels are planes.
 ConvGeometry plane_geometry(const ConvGeometry& g, int64_t depths) {
   ConvGeometry p = g;
@@ -30,35 +28,31 @@ void gather_planes(const ConvGeometry& g, const float* volume, int64_t first, in
   const int64_t size = g.in[1] * g.in[2];
   const int64_t taps = g.kernel[0];
   const int64_t each = g.in_channels * taps;
-  parallel_for(0, depths * each, std::max<int64_t>(1, kGrain / size),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t channel = i % each / taps;
-                   const int64_t z =
-                       (first + i / each) * g.stride[0] - g.padding[0] + i % taps * g.dilation[0];
-                   float* to = planes + i * size;
-                   if (z < 0 || z >= g.in[0]) {
-                     std::fill_n(to, size, 0.0F);
-                   } else {
-                     std::copy_n(volume + (channel * g.in[0] + z) * size, size, to);
-                   }
-                 }
-               });
+  parallel_for(0, depths * each, grain_of(size), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t channel = i % each / taps;
+      const int64_t z = (first + i / each) * g.stride[0] - g.padding[0] + i % taps * g.dilation[0];
+      float* to = planes + i * size;
+      if (z < 0 || z >= g.in[0]) {
+        std::fill_n(to, size, 0.0F);
+      } else {
+        std::copy_n(volume + (channel * g.in[0] + z) * size, size, to);
+      }
+    }
+  });
 }
 
 // [depth][channel] to the result's [channel][depth].
 void scatter_planes(const ConvGeometry& g, const float* planes, int64_t first, int64_t depths,
                     float* volume) {
   const int64_t size = g.out[1] * g.out[2];
-  parallel_for(0, depths * g.out_channels, std::max<int64_t>(1, kGrain / size),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t depth = first + i / g.out_channels;
-                   const int64_t channel = i % g.out_channels;
-                   std::copy_n(planes + i * size, size,
-                               volume + (channel * g.out[0] + depth) * size);
-                 }
-               });
+  parallel_for(0, depths * g.out_channels, grain_of(size), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t depth = first + i / g.out_channels;
+      const int64_t channel = i % g.out_channels;
+      std::copy_n(planes + i * size, size, volume + (channel * g.out[0] + depth) * size);
+    }
+  });
 }
 
 // [out][channel][tap][window] as [out][tap][channel][window].

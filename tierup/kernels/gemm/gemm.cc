@@ -138,7 +138,7 @@ void gemm_blocked(const GemmProblem& p) {
   const int64_t col_blocks = (p.n + kGemmBlockCols - 1) / kGemmBlockCols;
   const int64_t per_matrix = row_blocks * col_blocks;
   const int64_t work = std::min(p.m, kGemmBlockRows) * std::min(p.n, kGemmBlockCols) * p.k;
-  const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(work, 1));
+  const int64_t grain = grain_of(work);
   parallel_for(0, p.batch * per_matrix, grain, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t batch = index / per_matrix;

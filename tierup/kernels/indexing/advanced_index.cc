@@ -71,8 +71,6 @@ class Offsets {
   Tensor many_;
 };
 
-constexpr int64_t kIndexGrain = 16384;  // Elements moved or indices looked at by a thread.
-
 // What to read or write: blocks of "after" elements at base + before + offsets[i].
 struct Plan {
   IntVector shape;         // Of the result.
@@ -124,7 +122,7 @@ struct IndexedDim {
 // The sums of what each dimension's indices, which may count from the end, are away.
 void fill_offsets(std::span<const IndexedDim> dims, Offsets& offsets) {
   int64_t* const out = offsets.data();
-  parallel_for(0, offsets.size(), kIndexGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, offsets.size(), kNumbersForThread, [&](int64_t begin, int64_t end) {
     std::fill(out + begin, out + end, 0);
     for (const IndexedDim& d : dims) {
       for (int64_t i = begin; i < end; ++i) {
@@ -210,8 +208,7 @@ void for_each_run(const Plan& plan, bool parallel, const Move& move) {
   const Offsets after =
       dense ? Offsets{} : block_offsets(plan.after_sizes, plan.after_strides, plan.after);
   const int64_t rows = plan.before * count;
-  const int64_t grain =
-      parallel ? std::max<int64_t>(1, kIndexGrain / std::max<int64_t>(plan.after, 1)) : rows;
+  const int64_t grain = parallel ? grain_of(plan.after) : rows;
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t base = before.data()[begin / count];

@@ -178,7 +178,7 @@ BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tenso
   dispatch_work(work, "embedding_bag", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     const int64_t average = index.numel() / std::max<int64_t>(bags.count, 1) + 1;
-    const int64_t grain = std::max<int64_t>(1, 16384 / (average * std::max<int64_t>(width, 1)));
+    const int64_t grain = grain_of(average * width);
     parallel_for(0, bags.count, grain, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         const auto at = static_cast<size_t>(b);

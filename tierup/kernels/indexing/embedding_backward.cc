@@ -44,7 +44,7 @@ std::vector<int64_t> frequencies(const Tensor& indices, int64_t rows, int64_t pa
 // Calls add(i, first column, last column) for every index in order; threads share columns.
 template <typename Add>
 void for_each_index(int64_t indices, int64_t width, const Add& add) {
-  const int64_t grain = std::max<int64_t>(16, 32768 / std::max<int64_t>(1, indices));
+  const int64_t grain = std::max<int64_t>(16, grain_of(indices));
   parallel_for(0, width, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < indices; ++i) add(i, begin, end);
   });

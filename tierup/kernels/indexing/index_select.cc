@@ -70,7 +70,7 @@ void select_lanes(const Tensor& self, int64_t dim, const Tensor& index, const Te
   const int64_t* at = index.data<int64_t>();
   dispatch_width(self.item_size(), [&](auto tag) {
     using U = typename decltype(tag)::type;
-    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
       for (int64_t i = 0; i < count; ++i) {
         *reinterpret_cast<U*>(lane[0] + i * loop.step(0)) =
             *reinterpret_cast<const U*>(lane[1] + at[i] * loop.step(1));
@@ -173,7 +173,7 @@ Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wra
     using U = typename decltype(tag)::type;
     const bool is_dense =
         steps.out == sizeof(U) && steps.index == sizeof(int64_t) && steps.self == sizeof(U);
-    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
       is_dense ? gather_lane<U, true>(lane, steps, count, d, size, wrap)
                : gather_lane<U, false>(lane, steps, count, d, size, wrap);
     });
@@ -202,7 +202,7 @@ Tensor gather_lines(const Tensor& self, int64_t d, const Tensor& index, bool wra
   const int64_t step = self.strides()[d];
   dispatch_width(self.item_size(), [&](auto tag) {
     using U = typename decltype(tag)::type;
-    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
       auto* to = reinterpret_cast<U*>(lane[0]);
       const auto* at = reinterpret_cast<const int64_t*>(lane[1]);
       const auto* from = reinterpret_cast<const U*>(lane[2]);
@@ -306,7 +306,7 @@ Tensor take(const Tensor& self, const Tensor& index) {
     using U = typename decltype(tag)::type;
     const U* from = static_cast<const U*>(source.raw());
     U* to = static_cast<U*>(out.raw());
-    parallel_for(0, out.numel(), 16384, [&](int64_t begin, int64_t end) {
+    parallel_for(0, out.numel(), kNumbersForThread, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t k = at[i] < 0 ? at[i] + size : at[i];
         require(k >= 0 && k < size, ErrorCode::kOutOfRange,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/indexing/scatter_rows.h"
 #include "tierup/kernels/memory/copy.h"
@@ -33,7 +34,7 @@ void visit_lanes(const Scatter& s, const Visit& visit) {
   const int64_t to_step = loop.step(0);
   const int64_t index_step = loop.step(1);
   const int64_t from_step = loop.step(2);
-  loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+  loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
     // Copies, which a write to an element cannot change.
     char* const to = lane[0];
     const char* at = lane[1];
@@ -79,11 +80,11 @@ void visit_lines(const Scatter& s, const Visit& visit) {
       }
     }
   };
-  const int64_t grain = LaneLoop::grain_for(rows * columns);
+  const int64_t grain = grain_of(rows * columns);
   if (loop.lanes() >= intra_op_threads()) {
     return loop.run(grain, [&](const auto& lane) { visit_columns(lane, 0, columns); });
   }
-  const int64_t least = LaneLoop::grain_for(rows * loop.lanes());
+  const int64_t least = grain_of(rows * loop.lanes());
   parallel_for(0, columns, std::max(kLeastColumns, least), [&](int64_t begin, int64_t end) {
     loop.run(loop.lanes(), [&](const auto& lane) { visit_columns(lane, begin, end); });
   });
@@ -166,7 +167,7 @@ template <typename T>
 void divide_by_counts(const Tensor& self, const Tensor& counts) {
   const LaneLoop loop(self.sizes(), 0, {&self, &counts});
   const int64_t length = self.dim() == 0 ? 1 : self.sizes()[0];
-  loop.run(LaneLoop::grain_for(length), [&](const LaneLoop::Pointers& lane) {
+  loop.run(grain_of(length), [&](const LaneLoop::Pointers& lane) {
     for (int64_t i = 0; i < length; ++i) {
       T& value = *reinterpret_cast<T*>(lane[0] + i * loop.step(0));
       const int64_t n = *reinterpret_cast<const int64_t*>(lane[1] + i * loop.step(1));

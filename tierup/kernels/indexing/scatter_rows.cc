@@ -81,7 +81,7 @@ bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& sr
   const int64_t line = kLineBytes / width;
   const int64_t lines = (length + line - 1) / line;
   const int64_t rows = index.sizes()[0];
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(line * rows, 1));
+  const int64_t grain = grain_of(line * rows);
   const int64_t index_step = index.strides()[0];
   const int64_t to_step = self.strides()[0] * width;
   const int64_t from_step = src.strides()[0] * width;

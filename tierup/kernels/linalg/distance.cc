@@ -84,13 +84,12 @@ Tensor map_rows(const Pair& pair, const Body& body) {
   const Tensor out = Tensor::empty(sizes, pair.a.dtype());
   dispatch_work(out.dtype(), "distance", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    parallel_for(0, out.numel(), std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t i = begin; i < end; ++i) {
-                     out.data<T>()[i] =
-                         body(pair.a.data<T>() + i * length, pair.b.data<T>() + i * length, length);
-                   }
-                 });
+    parallel_for(0, out.numel(), grain_of(length), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        out.data<T>()[i] =
+            body(pair.a.data<T>() + i * length, pair.b.data<T>() + i * length, length);
+      }
+    });
   });
   return out;
 }
@@ -171,7 +170,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
   const Tensor out = Tensor::empty(sizes, work);
   dispatch_work(work, "cdist", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length * cols));
+    const int64_t grain = grain_of(length * cols);
     parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
       if constexpr (std::is_same_v<T, float>) {
         if (p == 2) {

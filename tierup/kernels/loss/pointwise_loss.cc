@@ -69,7 +69,7 @@ template <typename T>
 double sum_of(const T* x, int64_t count) {
   constexpr int64_t kBlock = 8192;
   std::vector<double> sums(static_cast<size_t>((count + kBlock - 1) / kBlock));
-  parallel_for(0, static_cast<int64_t>(sums.size()), kPointwiseGrain / kBlock,
+  parallel_for(0, static_cast<int64_t>(sums.size()), kNumbersForThread / kBlock,
                [&](int64_t begin, int64_t end) {
                  for (int64_t b = begin; b < end; ++b) {
                    const int64_t first = b * kBlock;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/short_rows.h"
 #include "tierup/kernels/memory/strided_loop.h"
@@ -154,7 +155,7 @@ void copy_stored(const Tensor& dst, const Tensor& src) {
   const CastRun run = moves ? move_run_of(dst.item_size()) : cast_run(dst.dtype(), src.dtype());
   const StridedLoop loop(dst.sizes(), {&dst, &src});
   const auto width = static_cast<int64_t>(dst.item_size());
-  const int64_t grain = moves ? kCopyGrainBytes / width : kPointwiseGrain;
+  const int64_t grain = moves ? kCopyGrainBytes / width : kNumbersForThread;
   // Of short runs, many by one call.
   if (moves && loop.rank() > 1 && loop.inner_size() < kShortRow && loop.is_dense(0, width)) {
     return parallel_for(0, loop.numel(), grain, [&](int64_t begin, int64_t end) {

@@ -47,10 +47,6 @@ class LaneLoop {
       });
     });
   }
-  // A grain that gives each thread at least about 16 thousand elements of lanes of `length`.
-  static int64_t grain_for(int64_t length) {
-    return std::max<int64_t>(1, 16384 / std::max<int64_t>(length, 1));
-  }
 
  private:
   struct Cursor {

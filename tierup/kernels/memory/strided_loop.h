@@ -17,9 +17,6 @@
 
 namespace tierup::kernels {
 
-// Elements below which a point-wise loop stays in the calling thread.
-inline constexpr int64_t kPointwiseGrain = 32768;
-
 class StridedLoop {
  public:
   static constexpr size_t kMaxOperands = 16;
@@ -115,7 +112,7 @@ template <typename Out, typename... In, typename F, typename... Tensors>
 void map_elements(const Tensor& out, const F& f, const Tensors&... inputs) {
   static_assert(sizeof...(In) == sizeof...(Tensors));
   const StridedLoop loop(out.sizes(), {&out, &inputs...});
-  loop.run(kPointwiseGrain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
+  loop.run(kNumbersForThread, [&](char* const* pointers, const int64_t* strides, int64_t count) {
     detail::map_run<Out, In...>(pointers, strides, count, f, std::index_sequence_for<In...>{});
   });
 }

@@ -9,8 +9,6 @@
 namespace tierup::kernels::net {
 namespace {
 
-constexpr int64_t kGrain = 32768;  // Elements worth a thread.
-
 // Calls reduce(first of the points, so many channels, place of the results) for blocks of channels.
 // Of few channels, threads take a line of the cache each time, so that all have as much to do.
 template <typename Reduce>
@@ -19,7 +17,7 @@ void each_block(const float* x, int64_t batch, int64_t points, int64_t channels,
   constexpr int64_t kFew = 256;
   const int64_t width = channels > kFew ? 64 : 16;
   const int64_t blocks = (channels + width - 1) / width;
-  const int64_t grain = std::max<int64_t>(1, kGrain / (points * width));
+  const int64_t grain = grain_of(points * width);
   parallel_for(0, batch * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / blocks;
@@ -109,18 +107,16 @@ const float* group_norm_factors(const GroupNorm& norm, const float* x, const flo
   const int64_t pieces = norm.pieces();
   const int64_t each = norm.piece_points();
   const auto width = [&](int64_t piece) { return std::min(each, norm.points - piece * each); };
-  parallel_for(0, norm.batch * pieces, std::max<int64_t>(1, kGrain / (each * channels)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const int64_t first = i / pieces * norm.points + i % pieces * each;
-                   float* means = scratch + i * 2 * channels;
-                   body.moments(x + first * channels, width(i % pieces), channels, means,
-                                means + channels);
-                 }
-               });
+  parallel_for(0, norm.batch * pieces, grain_of(each * channels), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i / pieces * norm.points + i % pieces * each;
+      float* means = scratch + i * 2 * channels;
+      body.moments(x + first * channels, width(i % pieces), channels, means, means + channels);
+    }
+  });
   float* factors = scratch + norm.batch * pieces * 2 * channels;
   const int64_t together = channels / norm.groups;
-  parallel_for(0, norm.batch * norm.groups, std::max<int64_t>(1, kGrain / 8 / (pieces * together)),
+  parallel_for(0, norm.batch * norm.groups, grain_of(8 * pieces * together),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    const int64_t n = i / norm.groups;

@@ -12,8 +12,6 @@
 namespace tierup::kernels::net {
 namespace {
 
-constexpr int64_t kGrain = 32768;  // Numbers worth a thread.
-
 // Lines of a tensor [outer, planes, lines, points, inner], read from one of other sizes.
 struct PointMap {
   std::vector<int64_t> planes, lines;
@@ -52,7 +50,7 @@ struct PointMap {
     }
   }
   void run(const float* x, float* y, int64_t count) const {
-    parallel_for(0, count, std::max<int64_t>(1, kGrain / width()), [&](int64_t begin, int64_t end) {
+    parallel_for(0, count, grain_of(width()), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t source = source_of(i);
         float* to = y + i * width();
@@ -85,7 +83,7 @@ struct LinearMap {
     const ChannelLoops loops = channel_loops();
     const int64_t from_width = in_points * inner;
     const int64_t to_width = points.count() * inner;
-    const int64_t grain = std::max<int64_t>(1, kGrain / to_width);
+    const int64_t grain = grain_of(to_width);
     parallel_for(0, outer * lines.count(), grain, [&](int64_t begin, int64_t end) {
       std::vector<float> line(static_cast<size_t>(from_width));
       for (int64_t i = begin; i < end; ++i) {
@@ -102,7 +100,7 @@ struct LinearMap {
   void by_planes(const float* x, float* y) const {
     const ChannelLoops loops = channel_loops();
     const int64_t width = points.count();
-    const int64_t grain = std::max<int64_t>(1, kGrain / (lines.count() * width));
+    const int64_t grain = grain_of(lines.count() * width);
     parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
       std::vector<float> wide(static_cast<size_t>(in_lines * width));
       for (int64_t plane = begin; plane < end; ++plane) {

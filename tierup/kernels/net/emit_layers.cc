@@ -36,7 +36,6 @@ Tensor tensor_at(Bases bases, const BufferLayout& place) {
 // A layer that one thread has done in some 10 us: what a team saves of it is lost at its barriers,
 // and in looking at the flags of all its threads. On crowded cores a barrier takes milliseconds.
 constexpr int64_t kMostForOneThread = int64_t{1} << 19;
-constexpr int64_t kStepGrain = 16384;  // Numbers worth a thread.
 
 // The step of the epilogue that adds another value, if there is one.
 auto summed_up(const Layer& layer) {
@@ -142,7 +141,7 @@ void Emitter::activation(const Layer& layer) {
           const StepLoops loops = step_loops();
           const float* x = at(bases, source);
           float* y = at(bases, target);
-          parallel_for(0, count, kStepGrain, [&](int64_t begin, int64_t end) {
+          parallel_for(0, count, kNumbersForThread, [&](int64_t begin, int64_t end) {
             loops.apply(step, x + begin, end - begin, y + begin);
           });
         },
@@ -452,11 +451,10 @@ void Emitter::repeat(const Layer& layer) {
       [=](Bases bases) {
         const float* from = at(bases, source);
         float* to = at(bases, target);
-        parallel_for(0, outer * times, std::max<int64_t>(1, 32768 / inner),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t i = begin; i < end; ++i)
-                         std::copy_n(from + i / times * inner, inner, to + i * inner);
-                     });
+        parallel_for(0, outer * times, grain_of(inner), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i)
+            std::copy_n(from + i / times * inner, inner, to + i * inner);
+        });
       },
       {source, target});
   settle(layer.output, target);

@@ -86,7 +86,7 @@ void Emitter::layer_norm(const Layer& layer) {
           kernels.normalize(x, places.width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
         };
         each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
-                 16384, row);
+                 kNumbersForThread, row);
       },
       {places.source, places.target});
   settle(layer.output, places.target);
@@ -119,7 +119,7 @@ void Emitter::rms_norm(const Layer& layer) {
           kernels.normalize(x, places.width, 0, 1 / std::sqrt(mean + eps), gamma, nullptr, y);
         };
         each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
-                 16384, row);
+                 kNumbersForThread, row);
       },
       {places.source, places.target, scale});
   settle(layer.output, places.target);
@@ -140,7 +140,7 @@ void Emitter::over_rows(const Layer& layer) {
         const RowKernels<float>& kernels = row_kernels<float>();
         const float* from = at(bases, source);
         float* to = at(bases, target);
-        parallel_for(0, rows, std::max<int64_t>(1, 16384 / width), [&](int64_t begin, int64_t end) {
+        parallel_for(0, rows, grain_of(width), [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i)
             to[i] = reduced_row(kernels, reduction, from + i * width, width);
         });

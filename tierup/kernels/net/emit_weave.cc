@@ -69,11 +69,10 @@ void Emitter::weave(const Layer& layer) {
   const int64_t length = g.out[2] * g.out_channels;
   act(
       [=, lines = g.batch * height](Bases bases) {
-        parallel_for(
-            0, lines, std::max<int64_t>(1, 32768 / length), [&](int64_t begin, int64_t end) {
-              for (int64_t i = begin; i < end; ++i)
-                weave.run_line(bases, i / height, i % height, at(bases, target) + i * length);
-            });
+        parallel_for(0, lines, grain_of(length), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i)
+            weave.run_line(bases, i / height, i % height, at(bases, target) + i * length);
+        });
       },
       {target});
   settle(layer.output, target);

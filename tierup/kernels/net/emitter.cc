@@ -161,7 +161,6 @@ void Emitter::act(OwnLoop loop, std::initializer_list<BufferLayout> places) {
 bool Emitter::copy_rows(const BufferLayout& from, const BufferLayout& to) {
   constexpr int64_t kMostElements = 8192;
   constexpr int64_t kLongRow = 16;
-  constexpr int64_t kGrain = 16384;
   const auto rows = rows_of(from.layout, to.layout);
   if (!rows || (rows->count * rows->width > kMostElements && rows->width < kLongRow) ||
       from.layout.data_type() != memory::data_type::f32 ||
@@ -170,13 +169,12 @@ bool Emitter::copy_rows(const BufferLayout& from, const BufferLayout& to) {
   }
   act(
       [=, rows = *rows](Bases bases) {
-        parallel_for(0, rows.count, std::max<int64_t>(1, kGrain / rows.width),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t i = begin; i < end; ++i) {
-                         const float* row = at(bases, from) + i * rows.from_stride;
-                         std::copy(row, row + rows.width, at(bases, to) + i * rows.to_stride);
-                       }
-                     });
+        parallel_for(0, rows.count, grain_of(rows.width), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const float* row = at(bases, from) + i * rows.from_stride;
+            std::copy(row, row + rows.width, at(bases, to) + i * rows.to_stride);
+          }
+        });
       },
       {from, to});
   return true;

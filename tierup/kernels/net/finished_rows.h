@@ -17,19 +17,17 @@ template <typename Write>
 void run_finished_rows(int64_t rows, int64_t width, std::span<const StoreStep> steps,
                        const float* summand, float* target, const Write& write) {
   constexpr int64_t kBlock = 4096;  // Numbers.
-  constexpr int64_t kGrain = 16384;
   const StepLoops loops = step_loops();
   const int64_t each = std::max<int64_t>(1, kBlock / width);
   const int64_t blocks = (rows + each - 1) / each;
-  parallel_for(
-      0, blocks, std::max<int64_t>(1, kGrain / (each * width)), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t first = i * each;
-          const int64_t count = std::min(each, rows - first);
-          write(first, count, target + first * width);
-          apply_steps(loops, steps, summand + first * width, count * width, target + first * width);
-        }
-      });
+  parallel_for(0, blocks, grain_of(each * width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i * each;
+      const int64_t count = std::min(each, rows - first);
+      write(first, count, target + first * width);
+      apply_steps(loops, steps, summand + first * width, count * width, target + first * width);
+    }
+  });
 }
 
 struct Emitter::FinishedRows {

@@ -49,8 +49,7 @@ template <typename T>
 void statistics_of_columns(const Layout& l, const T* x, T* mean, T* variance) {
   const int64_t rows = l.batch * l.points;
   parallel_for(
-      0, l.channels, std::max<int64_t>(16, 16384 / std::max<int64_t>(1, rows)),
-      [&](int64_t begin, int64_t end) {
+      0, l.channels, std::max<int64_t>(16, grain_of(rows)), [&](int64_t begin, int64_t end) {
         std::vector<double> sums(static_cast<size_t>(end - begin), 0.0);
         std::vector<double> squares(sums);
         for (int64_t r = 0; r < rows; ++r) {
@@ -77,7 +76,7 @@ void statistics_of_columns(const Layout& l, const T* x, T* mean, T* variance) {
 template <typename T>
 void statistics_of_planes(const Layout& l, const T* x, T* mean, T* variance) {
   const RowKernels<T>& kernels = row_kernels<T>();
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, l.batch * l.points));
+  const int64_t grain = grain_of(l.batch * l.points);
   parallel_for(0, l.channels, grain, [&](int64_t begin, int64_t end) {
     std::vector<double> means(static_cast<size_t>(l.batch));
     for (int64_t c = begin; c < end; ++c) {
@@ -117,17 +116,16 @@ void apply_affine(const Layout& l, const T* x, const T* scale, const T* shift, T
   const RowKernels<T>& kernels = row_kernels<T>();
   const int64_t rows = l.channels_last ? l.batch * l.points : l.batch * l.channels;
   const int64_t size = l.channels_last ? l.channels : l.points;
-  parallel_for(0, rows, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, size)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t r = begin; r < end; ++r) {
-                   if (l.channels_last) {
-                     kernels.affine_by_column(x + r * size, size, scale, shift, y + r * size);
-                   } else {
-                     kernels.affine(x + r * size, size, scale[r % l.channels],
-                                    shift[r % l.channels], y + r * size);
-                   }
-                 }
-               });
+  parallel_for(0, rows, grain_of(size), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      if (l.channels_last) {
+        kernels.affine_by_column(x + r * size, size, scale, shift, y + r * size);
+      } else {
+        kernels.affine(x + r * size, size, scale[r % l.channels], shift[r % l.channels],
+                       y + r * size);
+      }
+    }
+  });
 }
 
 // running += momentum * (batch - running), in the work type.

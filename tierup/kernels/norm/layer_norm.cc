@@ -52,8 +52,6 @@ Rows split_rows(const Tensor& input, const IntVector& shape, const Tensor& weigh
   return rows;
 }
 
-int64_t row_grain(int64_t size) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)); }
-
 struct LayerNormResult {
   Tensor out, mean, rstd;
 };
@@ -81,7 +79,7 @@ LayerNormResult run_layer_norm(const Tensor& input, const IntVector& shape, cons
     T* target = result.out.data<T>();
     const T* g = data_or_null<T>(gamma);
     const T* b = data_or_null<T>(beta);
-    parallel_for(0, rows.count, row_grain(rows.size), [&](int64_t begin, int64_t end) {
+    parallel_for(0, rows.count, grain_of(rows.size), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T mean = 0;
         T variance = 0;
@@ -183,7 +181,7 @@ std::tuple<Tensor, Tensor> fused_rms_norm(const Tensor& input, const IntVector& 
   dispatch_work(work, "rms_norm", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     const RowKernels<T>& kernels = row_kernels<T>();
-    parallel_for(0, rows.count, row_grain(rows.size), [&](int64_t begin, int64_t end) {
+    parallel_for(0, rows.count, grain_of(rows.size), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T* row = x.data<T>() + i * rows.size;
         const T mean = kernels.sum_of_squares(row, rows.size) / static_cast<T>(rows.size);
@@ -245,7 +243,7 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
   dispatch_work(work, "GroupNormKernelImpl", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     const RowKernels<T>& kernels = row_kernels<T>();
-    parallel_for(0, n * group, row_grain(channels * hxw), [&](int64_t begin, int64_t end) {
+    parallel_for(0, n * group, grain_of(channels * hxw), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T* row = x.data<T>() + i * channels * hxw;
         T mean = 0;

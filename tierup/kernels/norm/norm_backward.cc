@@ -30,8 +30,6 @@ void check_numel(const Tensor& tensor, int64_t numel, const char* what) {
   }
 }
 
-int64_t grain_for(int64_t size) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)); }
-
 // Sums of g and of g (x - center) over a run.
 struct RunSums {
   double g = 0;
@@ -60,7 +58,7 @@ template <typename T>
 void layer_rows(int64_t count, int64_t size, const T* g, const T* x, const T* mean, const T* rstd,
                 const T* gamma, T* dx) {
   const GradientRows<T>& rows = gradient_rows<T>();
-  parallel_for(0, count, grain_for(size), [&](int64_t begin, int64_t end) {
+  parallel_for(0, count, grain_of(size), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* gi = g + i * size;
       const T* xi = x + i * size;
@@ -85,7 +83,7 @@ template <typename T>
 void layer_columns(int64_t count, int64_t size, const T* g, const T* x, const T* mean,
                    const T* rstd, T* dgamma, T* dbeta) {
   const GradientRows<T>& rows = gradient_rows<T>();
-  parallel_for(0, size, std::max<int64_t>(16, grain_for(count)), [&](int64_t begin, int64_t end) {
+  parallel_for(0, size, std::max<int64_t>(16, grain_of(count)), [&](int64_t begin, int64_t end) {
     std::vector<double> of_weight(static_cast<size_t>(end - begin), 0.0);
     std::vector<double> of_bias(of_weight);
     for (int64_t i = 0; i < count; ++i) {
@@ -112,7 +110,7 @@ std::vector<RunSums> plane_sums(int64_t planes, int64_t size, const T* g, const 
                                 const Center& center) {
   std::vector<RunSums> sums(static_cast<size_t>(planes));
   const GradientRows<T>& rows = gradient_rows<T>();
-  parallel_for(0, planes, grain_for(size), [&](int64_t begin, int64_t end) {
+  parallel_for(0, planes, grain_of(size), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       RunSums& of_plane = sums[static_cast<size_t>(i)];
       rows.sums(g + i * size, x + i * size, size, center(i), &of_plane.g, &of_plane.gx);
@@ -133,7 +131,7 @@ template <typename T>
 void group_input(const Groups& s, const std::vector<RunSums>& sums, const T* g, const T* x,
                  const T* mean, const T* rstd, const T* gamma, T* dx) {
   const double count = static_cast<double>(s.width() * s.points);
-  parallel_for(0, s.n * s.group, grain_for(s.width() * s.points), [&](int64_t begin, int64_t end) {
+  parallel_for(0, s.n * s.group, grain_of(s.width() * s.points), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T r = rstd[i];
       double sum = 0;
@@ -172,7 +170,7 @@ std::vector<RunSums> channel_sums(const Channels& s, const T* g, const T* x, con
   std::vector<RunSums> totals(static_cast<size_t>(s.count));
   if (s.points == 1) {
     const GradientRows<T>& rows = gradient_rows<T>();
-    const int64_t grain = std::max<int64_t>(16, grain_for(s.batch));
+    const int64_t grain = std::max<int64_t>(16, grain_of(s.batch));
     parallel_for(0, s.count, grain, [&](int64_t begin, int64_t end) {
       std::vector<double> of_g(static_cast<size_t>(end - begin), 0.0);
       std::vector<double> of_gx(of_g);
@@ -212,7 +210,7 @@ void channel_input(const Channels& s, const ChannelFactors<T>& factors, const T*
   const bool is_matrix = s.points == 1;
   const int64_t size = is_matrix ? s.count : s.points;
   const int64_t runs = is_matrix ? s.batch : s.batch * s.count;
-  parallel_for(0, runs, grain_for(size), [&](int64_t begin, int64_t end) {
+  parallel_for(0, runs, grain_of(size), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t at = i * size;
       if (is_matrix) {

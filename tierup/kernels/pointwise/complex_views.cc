@@ -127,8 +127,7 @@ bool lie_as(const Tensor& result, const Tensor& part) {
 Tensor complex_of(const Tensor& real, const Tensor& imag) {
   const Tensor result = empty_complex(real, imag, "complex");
   if (lie_as(result, real) && lie_as(result, imag) && result.is_contiguous()) {
-    constexpr int64_t kGrain = 32768;
-    parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, result.numel(), kNumbersForThread, [&](int64_t begin, int64_t end) {
       const void* const parts[] = {real.data<float>() + begin, imag.data<float>() + begin};
       weave(result.data<complex64>() + begin, parts, 2, end - begin);
     });

@@ -12,8 +12,6 @@
 namespace tierup::kernels {
 namespace {
 
-constexpr int64_t kCreationGrain = 32768;
-
 // out[i] = f(i) for a fresh contiguous tensor; f gives a double, int64 or complex.
 template <typename F>
 Tensor tabulate(int64_t count, ScalarType dtype, std::string_view name, const F& f) {
@@ -21,7 +19,7 @@ Tensor tabulate(int64_t count, ScalarType dtype, std::string_view name, const F&
   dispatch_all(dtype, name, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* data = out.data<T>();
-    parallel_for(0, count, kCreationGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, count, kNumbersForThread, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) data[i] = convert<T>(f(i));
     });
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/memory_reuse.h"
 #include "tierup/kernels/memory/short_rows.h"
@@ -191,7 +192,7 @@ class GatheredBlocks {
   }
 
   void run() const {
-    parallel_for(0, loop_.numel(), kPointwiseGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, loop_.numel(), kNumbersForThread, [&](int64_t begin, int64_t end) {
       for (int64_t first = begin; first < end; first += job_.block)
         run_block(first, std::min(job_.block, end - first));
     });
@@ -319,7 +320,7 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
     widths[k] = static_cast<int64_t>(tensors[k]->item_size());
   const GatheredBlocks blocks(job, loop, std::span<const int64_t>(widths.data(), tensor_count));
   if (blocks.pays()) return blocks.run();
-  loop.run(kPointwiseGrain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
+  loop.run(kNumbersForThread, [&](char* const* pointers, const int64_t* strides, int64_t count) {
     run_job(job, pointers, strides, count);
   });
 }

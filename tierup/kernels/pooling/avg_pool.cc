@@ -85,14 +85,13 @@ void average_planes(const PoolWindow& w, const float* in, float* out) {
   const int64_t points = w.in_points();
   const auto count = static_cast<float>(points);
   if (points >= kLarge) {
-    return parallel_for(0, w.planes, std::max<int64_t>(1, 16384 / points),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t p = begin; p < end; ++p)
-                            out[p] = row_kernels<float>().sum(in + p * points, points) / count;
-                        });
+    return parallel_for(0, w.planes, grain_of(points), [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p)
+        out[p] = row_kernels<float>().sum(in + p * points, points) / count;
+    });
   }
   const int64_t groups = (w.planes + kPlanesTogether - 1) / kPlanesTogether;
-  const int64_t grain = std::max<int64_t>(1, 16384 / points / kPlanesTogether);
+  const int64_t grain = grain_of(points * kPlanesTogether);
   parallel_for(0, groups, grain, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * kPlanesTogether;
     const int64_t last = std::min(end * kPlanesTogether, w.planes);

@@ -21,7 +21,7 @@ void pool_lines(const PoolWindow& w, PoolLinesFn run, const float* in, float* ou
                 const float* column_counts, const float* line_counts) {
   const int64_t lines = w.out[0] * w.out[1];
   const int64_t numbers = std::max(w.in_points(), w.out_points()) / std::max<int64_t>(lines, 1);
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(numbers, 1));
+  const int64_t grain = grain_of(numbers);
   const auto bytes = static_cast<size_t>(pool_scratch(w)) * sizeof(float);
   parallel_for(0, w.planes * lines, grain, [&](int64_t begin, int64_t end) {
     auto* scratch = static_cast<float*>(thread_scratch(bytes));

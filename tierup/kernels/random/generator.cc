@@ -7,7 +7,6 @@
 namespace tierup::kernels {
 namespace {
 
-constexpr size_t kWords = 624;
 constexpr size_t kShift = 397;
 constexpr uint32_t kMatrix = 0x9908b0df;
 constexpr uint32_t kUpper = 0x80000000;
@@ -46,25 +45,33 @@ Generator::Generator(uint64_t seed) { set_seed(seed); }
 
 void Generator::set_seed(uint64_t seed) {
   seed_ = seed;
-  state_[0] = static_cast<uint32_t>(seed);
-  for (size_t i = 1; i < kWords; ++i) {
-    const uint32_t last = state_[i - 1];
-    state_[i] = 1812433253U * (last ^ (last >> 30)) + static_cast<uint32_t>(i);
-  }
+  has_words_ = false;
   left_ = 1;
   next_ = 0;
   cached_normal.reset();
   cached_normal_float.reset();
 }
 
+Generator::Words Generator::words() const {
+  if (has_words_) return words_;
+  Words words;
+  words[0] = static_cast<uint32_t>(seed_);
+  for (size_t i = 1; i < kWords; ++i) {
+    const uint32_t last = words[i - 1];
+    words[i] = 1812433253U * (last ^ (last >> 30)) + static_cast<uint32_t>(i);
+  }
+  return words;
+}
+
 std::string Generator::state() const {
+  const Words words = this->words();
   std::string bytes(kStateBytes, '\0');
   put_at(bytes, 0, seed_);
   put_at(bytes, kLeftAt, static_cast<int32_t>(left_));
   put_at(bytes, kSeededAt, int32_t{1});
   put_at(bytes, kNextAt, uint64_t{next_});
   for (size_t i = 0; i < kWords; ++i) {
-    put_at(bytes, kWordsAt + i * sizeof(uint64_t), uint64_t{state_[i]});
+    put_at(bytes, kWordsAt + i * sizeof(uint64_t), uint64_t{words[i]});
   }
   put_at(bytes, kNormalAt, cached_normal.value_or(0));
   put_at(bytes, kHasNormalAt, int32_t{cached_normal.has_value()});
@@ -84,8 +91,9 @@ void Generator::set_state(std::string_view bytes) {
   seed_ = get_at<uint64_t>(bytes, 0);
   left_ = static_cast<size_t>(left);
   next_ = next;
+  has_words_ = true;
   for (size_t i = 0; i < kWords; ++i) {
-    state_[i] = static_cast<uint32_t>(get_at<uint64_t>(bytes, kWordsAt + i * sizeof(uint64_t)));
+    words_[i] = static_cast<uint32_t>(get_at<uint64_t>(bytes, kWordsAt + i * sizeof(uint64_t)));
   }
   cached_normal.reset();
   cached_normal_float.reset();
@@ -94,14 +102,16 @@ void Generator::set_state(std::string_view bytes) {
 }
 
 void Generator::refill() {
+  if (!has_words_) words_ = words();
+  has_words_ = true;
   size_t i = 0;
   for (; i < kWords - kShift; ++i) {
-    state_[i] = state_[i + kShift] ^ twist(state_[i], state_[i + 1]);
+    words_[i] = words_[i + kShift] ^ twist(words_[i], words_[i + 1]);
   }
   for (; i < kWords - 1; ++i) {
-    state_[i] = state_[i + kShift - kWords] ^ twist(state_[i], state_[i + 1]);
+    words_[i] = words_[i + kShift - kWords] ^ twist(words_[i], words_[i + 1]);
   }
-  state_[i] = state_[kShift - 1] ^ twist(state_[i], state_[0]);
+  words_[i] = words_[kShift - 1] ^ twist(words_[i], words_[0]);
   left_ = kWords;
   next_ = 0;
 }

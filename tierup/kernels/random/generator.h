@@ -22,7 +22,7 @@ class Generator final : public RefCounted {
 
   uint32_t next32() {
     if (--left_ == 0) refill();
-    uint32_t word = state_[next_++];
+    uint32_t word = words_[next_++];
     word ^= word >> 11;
     word ^= (word << 7) & 0x9d2c5680U;
     word ^= (word << 15) & 0xefc60000U;
@@ -44,12 +44,18 @@ class Generator final : public RefCounted {
   std::optional<float> cached_normal_float;
 
  private:
+  static constexpr size_t kWords = 624;
+  using Words = std::array<uint32_t, kWords>;
+
+  // Those at hand, or what the seed spreads to.
+  Words words() const;
   void refill();
 
   uint64_t seed_ = 0;
   size_t left_ = 1;
   size_t next_ = 0;
-  std::array<uint32_t, 624> state_{};
+  bool has_words_ = false;  // A seed is spread with the first draw: most runs draw nothing.
+  Words words_;
   std::mutex mutex_;
 };
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
@@ -42,7 +43,7 @@ std::tuple<Tensor, Tensor> pick_along(const Tensor& tensor, int64_t dim, bool ke
   dispatch_real(self.dtype(), what, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (values.numel() == 0) return;
-    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
       const int64_t at = pick(read_lane<T>(lane[0], count, loop.step(0)));
       *reinterpret_cast<T*>(lane[1]) = *reinterpret_cast<const T*>(lane[0] + at * loop.step(0));
       *reinterpret_cast<int64_t*>(lane[2]) = at;

@@ -38,7 +38,6 @@ inline constexpr int64_t kChunk = 16 * kBlock;  // Elements of one task of a lon
 inline constexpr int64_t kTile = 64;            // Outputs folded side by side.
 inline constexpr int64_t kTileRows = 32;        // Rows folded into a tile in one go.
 inline constexpr int64_t kTileChunk = 4096;     // Rows of one task of a tall reduction.
-inline constexpr int64_t kGrain = 32768;        // Elements worth a thread.
 inline constexpr int64_t kShortRun = 64;        // Shorter runs are turned.
 inline constexpr int64_t kRunLanes = 4;         // Accumulators of a short run.
 inline constexpr int64_t kFewRuns = 16;         // Floats of the widest vector: fewer are not.
@@ -136,7 +135,7 @@ void reduce_runs(const Reducer& reducer, const ReducePlan& plan, const typename 
   using Acc = typename Reducer::Acc;
   const Pieces pieces(plan);
   if (pieces.total <= pieces.chunk) {
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(plan.count, 1));
+    const int64_t grain = grain_of(plan.count);
     parallel_for(0, plan.outputs, grain, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
         const typename Reducer::In* base = in + plan.output_offset(o);
@@ -237,24 +236,23 @@ void reduce_tiles(const Reducer& reducer, const ReducePlan& plan, const typename
   const int64_t outer = plan.outputs / inner;
   std::vector<Acc> partial(chunks > 1 ? static_cast<size_t>(plan.outputs * chunks) : 0);
   const int64_t work = std::min(plan.count, kTileChunk) * kTile;
-  parallel_for(0, outer * tiles * chunks, std::max<int64_t>(1, kGrain / work),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t t = begin; t < end; ++t) {
-                   if (t % kChunksUnasked == 0) poll_interrupt();
-                   const int64_t chunk = t % chunks;
-                   const int64_t first = t / chunks / tiles * inner + t / chunks % tiles * kTile;
-                   const int64_t width = std::min(kTile, inner - t / chunks % tiles * kTile);
-                   std::array<Acc, kTile> acc;
-                   fold_tile(reducer, plan, in + plan.output_offset(first), chunk * kTileChunk,
-                             std::min(plan.count, (chunk + 1) * kTileChunk), width, acc.data());
-                   for (int64_t j = 0; j < width; ++j) {
-                     if (chunks == 1)
-                       out[first + j] = reducer.finish(acc[j]);
-                     else
-                       partial[(first + j) * chunks + chunk] = acc[j];
-                   }
-                 }
-               });
+  parallel_for(0, outer * tiles * chunks, grain_of(work), [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      if (t % kChunksUnasked == 0) poll_interrupt();
+      const int64_t chunk = t % chunks;
+      const int64_t first = t / chunks / tiles * inner + t / chunks % tiles * kTile;
+      const int64_t width = std::min(kTile, inner - t / chunks % tiles * kTile);
+      std::array<Acc, kTile> acc;
+      fold_tile(reducer, plan, in + plan.output_offset(first), chunk * kTileChunk,
+                std::min(plan.count, (chunk + 1) * kTileChunk), width, acc.data());
+      for (int64_t j = 0; j < width; ++j) {
+        if (chunks == 1)
+          out[first + j] = reducer.finish(acc[j]);
+        else
+          partial[(first + j) * chunks + chunk] = acc[j];
+      }
+    }
+  });
   if (chunks == 1) return;
   for (int64_t o = 0; o < plan.outputs; ++o) {
     Cascade<Reducer> cascade(reducer);
@@ -279,28 +277,27 @@ void reduce_short_runs(const Reducer& reducer, const ReducePlan& plan,
   const int64_t inner = plan.kept_sizes.back();
   const int64_t whole = count / kRunLanes;         // Elements of each lane.
   const int64_t used = whole > 0 ? kRunLanes : 1;  // Those without change nothing.
-  parallel_for(0, plan.outputs, std::max<int64_t>(1, kGrain / count),
-               [&](int64_t begin, int64_t end) {
-                 std::array<typename Reducer::In, kShortRun * kTile> turned;
-                 std::array<std::array<Acc, kTile>, kRunLanes> lanes;
-                 for (int64_t o = begin, width = 0; o < end; o += width) {
-                   width = std::min({kTile, end - o, inner - o % inner});
-                   turn_rows(turned.data(), kTile, in + plan.output_offset(o),
-                             plan.kept_strides.back(), width, count);
-                   for (int64_t lane = 0; lane < used; ++lane) {
-                     std::fill_n(lanes[lane].data(), width, reducer.identity());
-                     fold_into(reducer, turned.data() + lane * kTile, whole, kRunLanes * kTile,
-                               width, lanes[lane].data());
-                   }
-                   fold_into(reducer, turned.data() + whole * kRunLanes * kTile, count % kRunLanes,
-                             kTile, width, lanes[0].data());
-                   for (int64_t j = 0; used > 1 && j < width; ++j) {
-                     lanes[0][j] = reducer.merge(reducer.merge(lanes[0][j], lanes[1][j]),
-                                                 reducer.merge(lanes[2][j], lanes[3][j]));
-                   }
-                   for (int64_t j = 0; j < width; ++j) out[o + j] = reducer.finish(lanes[0][j]);
-                 }
-               });
+  parallel_for(0, plan.outputs, grain_of(count), [&](int64_t begin, int64_t end) {
+    std::array<typename Reducer::In, kShortRun * kTile> turned;
+    std::array<std::array<Acc, kTile>, kRunLanes> lanes;
+    for (int64_t o = begin, width = 0; o < end; o += width) {
+      width = std::min({kTile, end - o, inner - o % inner});
+      turn_rows(turned.data(), kTile, in + plan.output_offset(o), plan.kept_strides.back(), width,
+                count);
+      for (int64_t lane = 0; lane < used; ++lane) {
+        std::fill_n(lanes[lane].data(), width, reducer.identity());
+        fold_into(reducer, turned.data() + lane * kTile, whole, kRunLanes * kTile, width,
+                  lanes[lane].data());
+      }
+      fold_into(reducer, turned.data() + whole * kRunLanes * kTile, count % kRunLanes, kTile, width,
+                lanes[0].data());
+      for (int64_t j = 0; used > 1 && j < width; ++j) {
+        lanes[0][j] = reducer.merge(reducer.merge(lanes[0][j], lanes[1][j]),
+                                    reducer.merge(lanes[2][j], lanes[3][j]));
+      }
+      for (int64_t j = 0; j < width; ++j) out[o + j] = reducer.finish(lanes[0][j]);
+    }
+  });
 }
 
 }  // namespace reduce_detail

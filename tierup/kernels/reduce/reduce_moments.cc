@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
@@ -68,7 +69,7 @@ void reduce_columns(const ReducePlan& plan, const float* in, Moments<double>* re
   const int64_t tiles = (inner + kColumns - 1) / kColumns;
   const MomentsReducer<float> reducer;
   const FloatFolds& folds = float_folds();
-  const int64_t grain = std::max<int64_t>(1, 32768 / (plan.count * kColumns));
+  const int64_t grain = grain_of(plan.count * kColumns);
   parallel_for(0, plan.outputs / inner * tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       poll_interrupt();

@@ -127,22 +127,21 @@ void find_extrema(const Tensor& self, int64_t d, const Tensor& values, const Ten
     const int64_t pieces = (inner + kColumns - 1) / kColumns;
     const int64_t outer = values.numel() / inner;
     const int64_t piece_work = count * std::min(inner, kColumns);
-    parallel_for(0, outer * pieces, std::max<int64_t>(1, 32768 / piece_work),
-                 [&](int64_t begin, int64_t end) {
-                   while (begin < end) {
-                     const int64_t o = begin / pieces;
-                     const int64_t last = std::min(end, (o + 1) * pieces);
-                     find_in_columns<kMax>(
-                         self.data<T>() + o * count * inner, count, inner,
-                         begin % pieces * kColumns, std::min(inner, (last - o * pieces) * kColumns),
-                         values.data<T>() + o * inner, indices.data<int64_t>() + o * inner);
-                     begin = last;
-                   }
-                 });
+    parallel_for(0, outer * pieces, grain_of(piece_work), [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        const int64_t o = begin / pieces;
+        const int64_t last = std::min(end, (o + 1) * pieces);
+        find_in_columns<kMax>(self.data<T>() + o * count * inner, count, inner,
+                              begin % pieces * kColumns,
+                              std::min(inner, (last - o * pieces) * kColumns),
+                              values.data<T>() + o * inner, indices.data<int64_t>() + o * inner);
+        begin = last;
+      }
+    });
     return;
   }
   const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
-  loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+  loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
     auto& best = *reinterpret_cast<T*>(lane[1]);
     auto& place = *reinterpret_cast<int64_t*>(lane[2]);
     if constexpr (std::is_same_v<T, float>) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
@@ -24,7 +25,7 @@ template <typename T, typename Acc, typename Next>
 void scan_lanes(const Tensor& self, const Tensor& out, int64_t d, Acc start, const Next& next) {
   const int64_t count = self.sizes()[d];
   const LaneLoop loop(self.sizes(), d, {&self, &out});
-  loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+  loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
     Acc acc = start;
     for (int64_t i = 0; i < count; ++i) {
       acc = next(acc, *reinterpret_cast<const T*>(lane[0] + i * loop.step(0)));
@@ -41,7 +42,7 @@ void scan_rows(const Tensor& self, const Tensor& out, int64_t d, int64_t inner, 
   const int64_t count = self.sizes()[d];
   const int64_t tiles = (inner + kTile - 1) / kTile;
   const int64_t outer = self.numel() / (inner * count);
-  const int64_t grain = std::max<int64_t>(1, 16384 / (count * std::min(inner, kTile)));
+  const int64_t grain = grain_of(count * std::min(inner, kTile));
   parallel_for(0, outer * tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = t % tiles * kTile;
@@ -106,7 +107,7 @@ std::tuple<Tensor, Tensor> running_extremum(const Tensor& tensor, int64_t dim, c
   const LaneLoop loop(self.sizes(), d, {&self, &value_lanes, &index_lanes});
   dispatch_real(self.dtype(), what, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
       T best = *reinterpret_cast<const T*>(lane[0]);
       int64_t place = 0;
       for (int64_t i = 0; i < count; ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/lane_loop.h"
@@ -48,7 +49,7 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
   const LaneLoop loop(self.sizes(), d, {&x, &g, &out});
   dispatch_work(work, "cumprod_backward", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    loop.run_ranges(LaneLoop::grain_for(n), [&](const auto& for_each_line) {
+    loop.run_ranges(grain_of(n), [&](const auto& for_each_line) {
       std::vector<double> numbers(static_cast<size_t>(3 * n));
       double* const factors = numbers.data();
       double* const gradients = factors + n;

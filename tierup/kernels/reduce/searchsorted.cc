@@ -16,8 +16,6 @@
 namespace tierup::kernels {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // Comparisons worth a thread.
-
 // The places of kValues values in one sorted sequence. The comparisons are negated so that NaN goes
 // behind all numbers, and every value before NaN. Where a search goes is as good as random: it is
 // computed, not branched on; and since all searches take the same number of steps, several go on
@@ -138,7 +136,7 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32
     int64_t* place = out.data<int64_t>();
     const bool is_shared = sequence.dim() == 1;
     const int64_t steps = std::bit_width(static_cast<uint64_t>(count)) + 1;
-    parallel_for(0, out.numel(), kGrain / steps, [&](int64_t begin, int64_t end) {
+    parallel_for(0, out.numel(), grain_of(steps), [&](int64_t begin, int64_t end) {
       while (begin < end) {
         const int64_t values = is_shared ? end - begin : std::min(end - begin, row - begin % row);
         const T* own = is_shared ? bounds : bounds + begin / row * count;

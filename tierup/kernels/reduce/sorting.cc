@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tierup/base/interrupt.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
@@ -62,7 +63,7 @@ void arrange_lanes(const Tensor& self, int64_t d, const Tensor& values, const Te
   const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
   dispatch_real(self.dtype(), what, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    loop.run(LaneLoop::grain_for(count), [&](const LaneLoop::Pointers& lane) {
+    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
       std::vector<Element<Widest<T>>> elements;
       read_lane<T>(lane[0], count, loop.step(0), elements);
       arrange(elements);
@@ -153,7 +154,7 @@ void sort_keys(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
 }
 
 // Elements in order take a thread some ten times as long as elements that are read.
-int64_t sorting_grain(int64_t count) { return LaneLoop::grain_for(8 * count); }
+int64_t sorting_grain(int64_t count) { return grain_of(8 * count); }
 
 template <typename T>
 void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
@@ -286,7 +287,7 @@ void select_few_of_lanes(const Tensor& self, int64_t d, const Tensor& values, co
   const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
   dispatch_real(self.dtype(), "topk", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    loop.run_ranges(LaneLoop::grain_for(count), [&](const auto& each) {
+    loop.run_ranges(grain_of(count), [&](const auto& each) {
       std::vector<Element<Widest<T>>> heap;
       each([&](const LaneLoop::Pointers& lane) {
         select_few<T>(lane[0], count, loop.step(0), k, largest, heap);

@@ -13,7 +13,7 @@
 namespace tierup::kernels {
 namespace {
 
-constexpr int64_t kGrain = 32768;
+constexpr int64_t kBetweenQuestions = 32768;  // Numbers, whether to stop.
 
 constexpr std::array<std::string_view, 3> kBorderNames = {"reflect", "replicate", "circular"};
 
@@ -89,7 +89,7 @@ std::vector<int64_t> border_sources(Border border, int64_t size, int64_t before,
   const BorderSources sources(border, size, before, after);
   SourceIndices from(static_cast<size_t>(sources.total()));
   for (int64_t i = 0; i < sources.total(); ++i) {
-    if (i % kGrain == 0) poll_interrupt();
+    if (i % kBetweenQuestions == 0) poll_interrupt();
     from[static_cast<size_t>(i)] = sources.source(i);
   }
   return from;
@@ -100,7 +100,7 @@ std::vector<LineRun> border_runs(Border border, int64_t size, int64_t before, in
   std::vector<LineRun> runs;
   int64_t asked = 0;
   for (int64_t i = 0; i < sources.total();) {
-    if (asked++ % kGrain == 0) poll_interrupt();
+    if (asked++ % kBetweenQuestions == 0) poll_interrupt();
     const int64_t count = sources.in_order(i);
     append_run(runs, {i, sources.source(i), count});
     i += count;
@@ -165,7 +165,7 @@ void gather_frame(const Frame& frame, const U* source, U* out) {
   const auto planes = static_cast<int64_t>(frame.from[0].size());
   const auto rows = static_cast<int64_t>(frame.from[1].size());
   const int64_t columns = frame.width;
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1));
+  const int64_t grain = grain_of(columns);
   parallel_for(0, frame.batch * planes * rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end;) {
       const int64_t image = r / (planes * rows);
@@ -240,34 +240,33 @@ void copy_into_frame(const Tensor& source, const IntVector& before, U value, con
   const int64_t lines = rank > 1 ? out.sizes()[rank - 2] : 1;
   const int64_t source_lines = rank > 1 ? source.sizes()[rank - 2] : 1;
   const int64_t top = rank > 1 ? before[rank - 2] : 0;
-  parallel_for(0, out.numel() / width, std::max<int64_t>(1, kGrain / width),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t line = begin; line < end;) {
-                   const int64_t first = line % lines;
-                   const int64_t last = std::min(lines, first + end - line);
-                   int64_t rest = line / lines;
-                   int64_t image = 0;
-                   int64_t stride = source_lines;
-                   bool is_inside = true;
-                   for (size_t d = rank > 1 ? rank - 2 : 0; d-- > 0;) {
-                     const int64_t i = rest % out.sizes()[d] - before[d];
-                     rest /= out.sizes()[d];
-                     is_inside = is_inside && i >= 0 && i < source.sizes()[d];
-                     image += i * stride;
-                     stride *= source.sizes()[d];
-                   }
-                   for (int64_t i = first; i < last; ++i, ++line) {
-                     U* row = to + line * width;
-                     if (!is_inside || i < top || i - top >= source_lines) {
-                       std::fill_n(row, width, value);
-                       continue;
-                     }
-                     for (int64_t x = 0; x < left; ++x) row[x] = value;
-                     std::copy_n(from + (image + i - top) * count, count, row + left);
-                     for (int64_t x = left + count; x < width; ++x) row[x] = value;
-                   }
-                 }
-               });
+  parallel_for(0, out.numel() / width, grain_of(width), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end;) {
+      const int64_t first = line % lines;
+      const int64_t last = std::min(lines, first + end - line);
+      int64_t rest = line / lines;
+      int64_t image = 0;
+      int64_t stride = source_lines;
+      bool is_inside = true;
+      for (size_t d = rank > 1 ? rank - 2 : 0; d-- > 0;) {
+        const int64_t i = rest % out.sizes()[d] - before[d];
+        rest /= out.sizes()[d];
+        is_inside = is_inside && i >= 0 && i < source.sizes()[d];
+        image += i * stride;
+        stride *= source.sizes()[d];
+      }
+      for (int64_t i = first; i < last; ++i, ++line) {
+        U* row = to + line * width;
+        if (!is_inside || i < top || i - top >= source_lines) {
+          std::fill_n(row, width, value);
+          continue;
+        }
+        for (int64_t x = 0; x < left; ++x) row[x] = value;
+        std::copy_n(from + (image + i - top) * count, count, row + left);
+        for (int64_t x = left + count; x < width; ++x) row[x] = value;
+      }
+    }
+  });
 }
 
 Tensor pad_by_mode(const Tensor& self, const IntVector& pad, std::string_view mode,

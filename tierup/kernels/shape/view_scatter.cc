@@ -46,8 +46,6 @@ int64_t batch_of(const Tensor& images) {
   return batch;
 }
 
-constexpr int64_t kGrain = 32768;  // Elements worth a thread.
-
 // Lines of `count` elements, `planes` of them `apart`, element by element in turn.
 template <typename U>
 void weave_lines(const U* from, int64_t apart, int64_t planes, int64_t count, U* to) {
@@ -72,15 +70,14 @@ void weave_pixels(const Tensor& self, int64_t r, const Tensor& out) {
   const int64_t width = self.size(-1);
   const auto* from = static_cast<const U*>(self.raw());
   auto* to = static_cast<U*>(out.raw());
-  parallel_for(0, out.numel() / (width * r), std::max<int64_t>(1, kGrain / (width * r)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t line = begin; line < end; ++line) {
-                   const int64_t image = line / (height * r);
-                   const int64_t y = line / r % height;
-                   const U* first = from + ((image * r + line % r) * r * height + y) * width;
-                   weave_lines(first, height * width, r, width, to + line * width * r);
-                 }
-               });
+  parallel_for(0, out.numel() / (width * r), grain_of(width * r), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t image = line / (height * r);
+      const int64_t y = line / r % height;
+      const U* first = from + ((image * r + line % r) * r * height + y) * width;
+      weave_lines(first, height * width, r, width, to + line * width * r);
+    }
+  });
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void add_by_taps(const Tensor& grad, size_t dim, const ResampleTaps& taps, const
   const int64_t to_size = out.sizes()[dim];
   const T* from = grad.data<T>();
   T* to = out.data<T>();
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, from_size * inner));
+  const int64_t grain = grain_of(from_size * inner);
   parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       for (int64_t i = 0; i < from_size; ++i) {
@@ -102,7 +102,7 @@ Tensor without_borders(const Tensor& grad, size_t dim, const BorderPad& pad) {
   }
   const int64_t outer = numel_of(grad.sizes().first(dim));
   const int64_t inner = numel_of(grad.sizes().subspan(dim + 1));
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, pad.size * inner));
+  const int64_t grain = grain_of(pad.size * inner);
   dispatch_work(grad.dtype(), "pad_backward", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {

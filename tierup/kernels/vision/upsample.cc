@@ -80,7 +80,7 @@ void run_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
     });
     return;
   }
-  const int64_t grain = std::max<int64_t>(1, 16384 / (p.inner * taps.count));
+  const int64_t grain = grain_of(p.inner * taps.count);
   parallel_for(0, p.outer * p.out, grain, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       combine_lines(p, taps, weights.data(), line % p.out, in + line / p.out * p.in * p.inner,
@@ -97,7 +97,7 @@ void gather_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
     const bool is_doubled =
         p.out == 2 * p.in &&
         std::all_of(index, index + p.out, [&](const int64_t& i) { return i == (&i - index) / 2; });
-    parallel_for(0, p.outer, std::max<int64_t>(1, 16384 / p.out), [&](int64_t begin, int64_t end) {
+    parallel_for(0, p.outer, grain_of(p.out), [&](int64_t begin, int64_t end) {
       for (int64_t line = begin; line < end; ++line) {
         const T* from = in + line * p.in;
         T* to = out + line * p.out;
@@ -110,7 +110,7 @@ void gather_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
     });
     return;
   }
-  const int64_t grain = std::max<int64_t>(1, 32768 / p.inner);
+  const int64_t grain = grain_of(p.inner);
   parallel_for(0, p.outer * p.out, grain, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const T* source =
@@ -179,7 +179,7 @@ Tensor resample_dim(const Tensor& tensor, const Tensor& out, size_t dim, const R
 // A pass over bytes: sums in fixed point, rounded half up to a byte again.
 void run_byte_pass(const Pass& p, const FixedTaps& taps, const uint8_t* in, uint8_t* out) {
   const int32_t half = taps.shift > 0 ? 1 << (taps.shift - 1) : 0;
-  const int64_t grain = std::max<int64_t>(1, 16384 / (p.inner * taps.count));
+  const int64_t grain = grain_of(p.inner * taps.count);
   parallel_for(0, p.outer * p.out, grain, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const uint8_t* source = in + line / p.out * p.in * p.inner;
