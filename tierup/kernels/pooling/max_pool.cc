@@ -105,13 +105,19 @@ class PlaneWindows {
     while (corners_.size() % kWindowLanes != 0) corners_.push_back(corners_.back());
   }
 
-  void find(const float* plane, float* out, int64_t* indices) const {
+  // `readable`: see WindowMaxima.
+  void find(const float* plane, int64_t readable, float* out, int64_t* indices) const {
     std::array<float, kBlock> best;
-    std::array<int32_t, kBlock> places;
-    for (size_t begin = 0; begin < corners_.size(); begin += kBlock) {
+    std::array<int64_t, kBlock> places;
+    size_t begin = 0;
+    if (border_.empty()) {  // Windows are output points.
+      begin = inner_.size() / kWindowLanes * kWindowLanes;
+      kernel_(plane, readable, corners_.data(), static_cast<int64_t>(begin), taps_, out, indices);
+    }
+    for (; begin < corners_.size(); begin += kBlock) {
       const size_t count = std::min<size_t>(kBlock, corners_.size() - begin);
-      kernel_(plane, corners_.data() + begin, static_cast<int64_t>(count), taps_, best.data(),
-              places.data());
+      kernel_(plane, readable, corners_.data() + begin, static_cast<int64_t>(count), taps_,
+              best.data(), places.data());
       for (size_t i = 0; i < std::min(count, inner_.size() - begin); ++i) {
         out[inner_[begin + i]] = best[i];
         indices[inner_[begin + i]] = places[i];
@@ -174,7 +180,8 @@ void pool_planes(const PoolWindow& w, const float* in, float* out, int64_t* indi
   const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
   parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      windows.find(in + p * w.in_points(), out + p * w.out_points(), indices + p * w.out_points());
+      windows.find(in + p * w.in_points(), (w.planes - p) * w.in_points(), out + p * w.out_points(),
+                   indices + p * w.out_points());
     }
   });
 }

@@ -5,9 +5,9 @@
 
 namespace tierup::kernels {
 
-void window_maxima_base(const float* plane, const int32_t* corners, int64_t count,
-                        std::span<const int32_t> taps, float* best, int32_t* places) {
-  find_window_maxima(plane, corners, count, taps, best, places);
+void window_maxima_base(const float* plane, int64_t readable, const int32_t* corners, int64_t count,
+                        std::span<const int32_t> taps, float* best, int64_t* places) {
+  find_window_maxima(plane, readable, corners, count, taps, best, places);
 }
 
 WindowMaxima window_maxima() {
