@@ -25,6 +25,8 @@ class Shifts {
       const int64_t first = left * p.stride_x + x * p.dilation_x - p.pad_left;
       shifts_[x] = phase_from(p, first, columns);
     }
+    are_flat_ = p.stride_x == 1 && p.stride_y == 1 && columns == p.width && columns <= kMostFlat;
+    for (int64_t x = 0; are_flat_ && x < p.kernel_width; ++x) lanes_[x] = lanes_of(shifts_[x]);
   }
 
   static constexpr int64_t kMost = 32;  // Columns of a window.
@@ -42,6 +44,7 @@ class Shifts {
 
   // `to` has a vector's room behind the last plane. Filled in order.
   void fill(const PlanePart& p, const float* planes, int64_t channels, float* to) const {
+    if (are_flat_) return fill_flat(p, planes, channels, to);
     const bool is_short = p.stride_x == 1 && columns_ <= kVectorFloats;
     for (int64_t c = 0; c < channels; ++c, planes += p.plane_step) {
       for (int64_t x = 0; x < p.kernel_width; ++x) {
@@ -85,11 +88,55 @@ class Shifts {
     }
   }
 
+  // Bit i: whether the i-th number from a row's first column on, over the ends of rows, lies inside
+  // of the plane.
+  uint32_t lanes_of(const Strip::Phase& shift) const {
+    const uint32_t row = (1U << shift.end) - (1U << shift.before);
+    uint32_t lanes = 0;
+    for (int64_t i = 0; i < kVectorFloats + columns_; i += columns_) lanes |= row << i;
+    return lanes;
+  }
+
+  // Rows of results are as long as those of planes: a shift is a stretch of the plane, but for what
+  // lies outside of rows. Several rows at a time. Never inlined: see gather_pieces().
+  [[gnu::noinline]] void fill_flat(const PlanePart& p, const float* planes, int64_t channels,
+                                   float* to) const {
+    const int64_t first = std::clamp<int64_t>(-first_row_, 0, phase_rows_);
+    const int64_t last = std::clamp<int64_t>(p.height - first_row_, first, phase_rows_);
+    const int64_t columns = columns_;
+    const int64_t count = (last - first) * columns;
+    const int64_t step = kVectorFloats % columns;
+    for (int64_t c = 0; c < channels; ++c, planes += p.plane_step) {
+      for (int64_t x = 0; x < p.kernel_width; ++x, to += phase_rows_ * columns_) {
+        fill_zeros(to, first * columns_);
+        float* inside = to + first * columns_;
+        const float* from =
+            planes + (first_row_ + first) * p.width + shifts_[x].from - shifts_[x].before;
+        const uint32_t all = lanes_[x];
+        int64_t column = 0;
+        int64_t i = 0;
+        for (; i + kVectorFloats <= count; i += kVectorFloats) {
+          store_vector(inside + i, load_masked(from + i, all >> column));
+          column += column + step < columns ? step : step - columns;
+        }
+        if (i < count) {
+          const uint32_t left = (1U << (count - i)) - 1;
+          store_vector(inside + i, load_masked(from + i, all >> column & left));
+        }
+        fill_zeros(inside + count, (phase_rows_ - last) * columns_);
+      }
+    }
+  }
+
+  static constexpr int64_t kMostFlat =
+      kVectorFloats / 2;  // Columns: of longer rows a vector holds one.
+  bool are_flat_ = false;
   int64_t first_row_ = 0;  // Of the planes; may be negative.
   int64_t phases_ = 0;
   int64_t phase_rows_ = 0;
   int64_t columns_ = 0;
   Strip::Phase shifts_[kMost];
+  uint32_t lanes_[kMost];
 };
 
 }  // namespace

@@ -119,6 +119,24 @@ inline FloatVector load_lanes(const float* data, int64_t begin, int64_t end) {
 #endif
 }
 
+// The lanes whose bits are set, and zeros; the others are not read.
+inline FloatVector load_masked(const float* data, uint32_t lanes) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), data);
+#elif defined(__AVX2__)
+  const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i is_set =
+      _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bits), bits);
+  return _mm256_maskload_ps(data, is_set);
+#else
+  FloatVector result{};
+  for (int i = 0; i < kVectorFloats; ++i) {
+    if ((lanes >> i & 1U) != 0) result[i] = data[i];
+  }
+  return result;
+#endif
+}
+
 inline void store_part(float* data, int64_t count, FloatVector vector) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(data, static_cast<__mmask16>((1U << count) - 1), vector);
