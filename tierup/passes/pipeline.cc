@@ -29,6 +29,7 @@
 #include "tierup/passes/specialize/loop_unrolling.h"
 #include "tierup/passes/specialize/propagate_dtypes.h"
 #include "tierup/passes/specialize/propagate_shapes.h"
+#include "tierup/passes/specialize/split_stacks.h"
 
 namespace tierup::passes {
 namespace {
@@ -104,6 +105,8 @@ std::span<const Pass> specialized_passes() {
       {"keep_recurrent_weights", keep_recurrent_weights},
       // Before point-wise fusion, which would take apart what hangs on convolutions and products.
       {"neural_regions", neural_regions},
+      // Behind nets, which stack in their arenas; before what reads parts.
+      {"split_stacks", split_stacks},
       // Behind nets, which roll in layouts of their own; before groups, which read slices as they
       // lie.
       {"join_rolls", join_rolls},
@@ -155,6 +158,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"propagate_shapes", propagate_shapes});
     all.push_back({"remove_list_mutation", remove_list_mutation});
     all.push_back({"remove_tensor_mutation", remove_tensor_mutation});
+    all.push_back({"split_stacks", split_stacks});
     return all;
   }();
   return passes;

@@ -39,6 +39,10 @@ bool keeps_dtype(Role role) {
   }
 }
 
+bool moves_elements(const Node& node) {
+  return ops::op_of(*node.op()).facts().net == ops::OpKind::kRoll;
+}
+
 bool joins(const Node& node) { return ops::op_of(*node.op()).facts().join != ops::JoinKind::kNone; }
 
 // What an operator is told to make. Norms of complex numbers are real, and our own operator leaves
@@ -204,7 +208,7 @@ class DtypePropagation {
       // Of integers, sums are wider.
       return is_default && first && is_floating(*first) ? first : std::nullopt;
     }
-    if (keeps_dtype(role_of(node)) || joins(node)) return first;
+    if (keeps_dtype(role_of(node)) || joins(node) || moves_elements(node)) return first;
     return ops::op_of(*node.op()).body() != nullptr ? pointwise_dtype(node) : std::nullopt;
   }
 
