@@ -64,29 +64,37 @@ Largest largest_of_window(const Tensor& x, int64_t plane, IntVector first, int64
   return best;
 }
 
+void expect_first_largest(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding,
+                          int64_t dilation) {
+  const auto [values, indices] =
+      max_pool_with_indices<2>(x, {kernel}, {stride}, {padding}, {dilation}, true);
+  const int64_t rows = values.size(2);
+  const int64_t columns = values.size(3);
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    const IntVector first{i / columns % rows * stride - padding, i % columns * stride - padding};
+    const Largest wanted = largest_of_window(x, i / (rows * columns), first, kernel, dilation);
+    ASSERT_EQ(indices.data<int64_t>()[i], wanted.place)
+        << shape_string(x.sizes()) << kernel << stride << padding << dilation;
+    const float value = values.data<float>()[i];
+    ASSERT_TRUE(value == wanted.value || std::isnan(wanted.value));
+  }
+}
+
+// Planes whose rows are parts of a vector, and several; with a border of windows and without.
 TEST(MaxPool, IndicesAreThoseOfTheFirstLargest) {
-  for (const int64_t kernel : {1, 2, 3}) {
-    for (const int64_t stride : {1, 2, 4}) {
-      for (const int64_t dilation : {1, 2}) {
-        const Tensor x = numbers({2, 3, 11, 13});
-        for (int64_t i = 0; i < x.numel(); ++i)
-          x.data<float>()[i] = std::floor(x.data<float>()[i] / 250);
-        for (const int64_t i : {40, 41, 160}) x.data<float>()[i] = std::nanf("");
-        for (int64_t i = 60; i < 120; ++i)
-          x.data<float>()[i] = -std::numeric_limits<float>::infinity();
-        const int64_t padding = kernel / 2;
-        const auto [values, indices] =
-            max_pool_with_indices<2>(x, {kernel}, {stride}, {padding}, {dilation}, true);
-        const int64_t rows = values.size(2);
-        const int64_t columns = values.size(3);
-        for (int64_t i = 0; i < values.numel(); ++i) {
-          const IntVector first{i / columns % rows * stride - padding,
-                                i % columns * stride - padding};
-          const Largest wanted =
-              largest_of_window(x, i / (rows * columns), first, kernel, dilation);
-          ASSERT_EQ(indices.data<int64_t>()[i], wanted.place) << kernel << stride << dilation;
-          const float value = values.data<float>()[i];
-          ASSERT_TRUE(value == wanted.value || std::isnan(wanted.value));
+  for (const IntVector& plane :
+       {IntVector{11, 13}, IntVector{8, 8}, IntVector{5, 4}, IntVector{6, 40}, IntVector{3, 150}}) {
+    const Tensor x = numbers({2, 3, plane[0], plane[1]});
+    for (int64_t i = 0; i < x.numel(); ++i)
+      x.data<float>()[i] = std::floor(x.data<float>()[i] / 250);
+    for (const int64_t i : {40, 41, 110}) x.data<float>()[i] = std::nanf("");
+    for (int64_t i = 60; i < 100; ++i) x.data<float>()[i] = -std::numeric_limits<float>::infinity();
+    for (const int64_t kernel : {1, 2, 3}) {
+      for (const int64_t stride : {1, 2, 4}) {
+        for (const int64_t dilation : {1, 2}) {
+          if ((kernel - 1) * dilation >= std::min(plane[0], plane[1])) continue;
+          expect_first_largest(x, kernel, stride, kernel / 2, dilation);
+          expect_first_largest(x, kernel, stride, 0, dilation);
         }
       }
     }
