@@ -151,12 +151,13 @@ void attend_as_floats(const Problem& p) {
   set_strides(p.out, floats.out_strides);
   const void* mask = nullptr;
   if (p.mask.defined()) {
-    set_strides(p.mask, floats.mask_strides);
-    floats.mask_is_bool = p.mask.dtype() == ScalarType::kBool;
+    floats.mask_count = 1;
+    set_strides(p.mask, floats.masks[0].strides);
+    floats.masks[0].is_bool = p.mask.dtype() == ScalarType::kBool;
     mask = p.mask.raw();
   }
-  attend_floats(floats, p.query.data<float>(), p.key.data<float>(), p.value.data<float>(), mask,
-                p.out.data<float>());
+  attend_floats(floats, p.query.data<float>(), p.key.data<float>(), p.value.data<float>(),
+                {&mask, 1}, p.out.data<float>());
 }
 
 // [*, R, C] to [batch, heads, R, C], broadcast to the batch sizes; `heads` stays last of them.

@@ -40,7 +40,7 @@ constexpr int64_t kWorkOfThread = 65536;
 }  // namespace
 
 void attend_floats(const AttentionProblem& p, const float* query, const float* key,
-                   const float* value, const void* mask, float* out) {
+                   const float* value, std::span<const void* const> masks, float* out) {
   const AttentionKernels kernels = attention_kernels();
   const int64_t heads = p.batch * p.heads / p.group;
   const int64_t rows = p.group * p.queries;
@@ -64,9 +64,12 @@ void attend_floats(const AttentionProblem& p, const float* query, const float* k
     piece.key = key + at(p.key_strides, 1);
     piece.value = value + at(p.value_strides, 1);
     piece.out = out + at(p.out_strides, p.group);
-    if (mask != nullptr) {
-      const int64_t bytes = p.mask_is_bool ? 1 : static_cast<int64_t>(sizeof(float));
-      piece.mask = static_cast<const char*>(mask) + at(p.mask_strides, p.group) * bytes;
+    for (int m = 0; m < p.mask_count; ++m) {
+      const AttentionMask& mask = p.masks[m];
+      const int64_t entry = mask.batch_period > 0 ? batch % mask.batch_period : batch;
+      const int64_t place = entry * mask.strides[0] + head * p.group * mask.strides[1];
+      const int64_t bytes = mask.is_bool ? 1 : static_cast<int64_t>(sizeof(float));
+      piece.masks[m] = static_cast<const char*>(masks[static_cast<size_t>(m)]) + place * bytes;
     }
     piece.first = blocks * (i % parts) / parts * kAttentionBlock;
     const int64_t last = blocks * (i % parts + 1) / parts * kAttentionBlock;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
 
 #include "tierup/kernels/attention/attention_tiles.h"
@@ -24,28 +26,47 @@ inline int64_t keys_seen(const AttentionProblem& p, int64_t row) {
   return p.is_causal ? std::min(p.keys, row % p.queries + 1) : p.keys;
 }
 
-// A row's mask of `count` keys from `first` on: what it adds to the scores, or, of bools, 1 where a
-// key is hidden; zeros beyond.
-inline FloatVector mask_piece(const AttentionRows& call, int64_t place, int64_t first,
-                              int64_t count) {
-  const AttentionProblem& p = *call.problem;
-  const int64_t step = p.mask_strides[3];
-  count = std::min<int64_t>(count, kVectorFloats);
-  float piece[kVectorFloats] = {};
-  if (p.mask_is_bool) {
-    const bool* seen = static_cast<const bool*>(call.mask) + place + first * step;
-    for (int64_t i = 0; i < count; ++i) piece[i] = seen[i * step] == p.mask_hides ? 1 : 0;
-    return load_vector(piece);
+// A bool for each lane.
+typedef uint8_t LaneBools __attribute__((vector_size(kVectorFloats)));
+
+// Ones where keys are hidden, of `count` keys that lie side by side.
+inline LaneBools hidden_keys(const AttentionMask& mask, const void* data, int64_t place,
+                             int64_t count) {
+  LaneBools seen{};
+  const bool* from = static_cast<const bool*>(data) + place;
+  if (count == kVectorFloats) {
+    std::memcpy(&seen, from, sizeof(seen));
+  } else {
+    std::memcpy(&seen, from, static_cast<size_t>(count));
   }
-  const float* added = static_cast<const float*>(call.mask) + place + first * step;
-  if (step == 1 && count == kVectorFloats) return load_vector(added);
-  for (int64_t i = 0; i < count; ++i) piece[i] = added[i * step];
+  return mask.hides ? seen : seen ^ 1;
+}
+
+// A row's mask of `count` keys from `first` on: what it adds to the scores, or, of bools, 1 where a
+// key is hidden; anything beyond.
+inline FloatVector mask_piece(const AttentionMask& mask, const void* data, int64_t place,
+                              int64_t first, int64_t count) {
+  const int64_t step = mask.strides[3];
+  count = std::min<int64_t>(count, kVectorFloats);
+  if (step == 1 && mask.is_bool) {
+    return __builtin_convertvector(hidden_keys(mask, data, place + first, count), FloatVector);
+  }
+  if (step == 1) return load_columns(static_cast<const float*>(data) + place + first, count);
+  float piece[kVectorFloats] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at = place + (first + i) * step;
+    if (mask.is_bool) {
+      piece[i] = static_cast<const bool*>(data)[at] == mask.hides ? 1 : 0;
+    } else {
+      piece[i] = static_cast<const float*>(data)[at];
+    }
+  }
   return load_vector(piece);
 }
 
-inline FloatVector masked(const AttentionProblem& p, FloatVector scores, FloatVector mask) {
-  if (!p.mask_is_bool) return scores + mask;
-  return mask == 0 ? scores : p.hidden_score - FloatVector{};
+inline FloatVector masked(const AttentionMask& mask, FloatVector scores, FloatVector piece) {
+  if (!mask.is_bool) return scores + piece;
+  return piece == 0 ? scores : mask.hidden_score - FloatVector{};
 }
 
 // The larger; NaN if one is.

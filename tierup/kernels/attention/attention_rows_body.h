@@ -62,9 +62,10 @@ FloatVector lone_scores(const AttentionRows& call, const LoneRow& row, int64_t f
     const int64_t count = std::min<int64_t>(kVectorFloats, keys - k);
     FloatVector some =
         dot_products(row.query, call.key + (first + k) * stride, stride, p.depth, count);
-    if (call.mask != nullptr) {
-      const int64_t place = place_of(call, p.mask_strides, row.row);
-      some = masked(p, some, mask_piece(call, place, first + k, count));
+    for (int m = 0; m < p.mask_count; ++m) {
+      const int64_t place = place_of(call, p.masks[m].strides, row.row);
+      some =
+          masked(p.masks[m], some, mask_piece(p.masks[m], call.masks[m], place, first + k, count));
     }
     for (int64_t i = count; i < kVectorFloats; ++i) some[i] = kHidden;
     store_vector(scores + k, some);

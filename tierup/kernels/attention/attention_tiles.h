@@ -21,7 +21,7 @@ struct AttentionRows {
   const float* query = nullptr;  // Of the first query head of the group.
   const float* key = nullptr;
   const float* value = nullptr;
-  const void* mask = nullptr;  // Of the first query head; null: none.
+  const void* masks[kMostAttentionMasks] = {};  // Of the first query head.
   float* out = nullptr;
   int64_t first = 0, count = 0;
   int64_t key_block = 0;     // Keys at a time.

@@ -125,41 +125,71 @@ void turn_queries(const AttentionRows& call, const QueryPanel& panel) {
   }
 }
 
-// Adds masks that differ from query to query, square by square.
-void add_masks(const AttentionRows& call, const QueryPanel& panel, int64_t first, int64_t keys,
-               float* scores) {
+// Whether a square of bools hides no key of any query, or all. `hidden[i]`: of the ith query.
+enum class Square : uint8_t { kMixed, kSeen, kHidden };
+inline Square square_of(const LaneBools (&hidden)[kVectorFloats]) {
+  LaneBools any{};
+  LaneBools all = LaneBools{} + 1;
+  for (const LaneBools& row : hidden) {
+    any |= row;
+    all &= row;
+  }
+  std::array<uint32_t, kVectorFloats / 4> words;
+  std::memcpy(words.data(), &any, sizeof(words));
+  if (std::ranges::all_of(words, [](uint32_t word) { return word == 0; })) return Square::kSeen;
+  std::memcpy(words.data(), &all, sizeof(words));
+  const bool are_hidden =
+      std::ranges::all_of(words, [](uint32_t word) { return word == 0x01010101U; });
+  return are_hidden ? Square::kHidden : Square::kMixed;
+}
+
+// Adds a mask that differs from query to query, square by square.
+void add_own_mask(const AttentionRows& call, int number, const QueryPanel& panel, int64_t first,
+                  int64_t keys, float* scores) {
+  const AttentionMask& mask = call.problem->masks[number];
   FloatVector square[kVectorFloats];
   int64_t places[kVectorFloats];
   for (int64_t lane = 0; lane < panel.lanes(); lane += kVectorFloats) {
     for (int64_t i = 0; i < kVectorFloats; ++i) {
       const int64_t row = panel.first + std::min(lane + i, panel.count - 1);
-      places[i] = place_of(call, call.problem->mask_strides, row);
+      places[i] = place_of(call, mask.strides, row);
     }
     for (int64_t k = 0; k < keys; k += kVectorFloats) {
+      const int64_t count = std::min<int64_t>(kVectorFloats, keys - k);
+      if (mask.is_bool && mask.strides[3] == 1) {
+        LaneBools hidden[kVectorFloats];
+        for (int64_t i = 0; i < kVectorFloats; ++i)
+          hidden[i] = hidden_keys(mask, call.masks[number], places[i] + first + k, count);
+        const Square kind = square_of(hidden);
+        for (int64_t i = 0; kind == Square::kHidden && i < count; ++i) {
+          store_vector(scores + (k + i) * panel.lanes() + lane, mask.hidden_score - FloatVector{});
+        }
+        if (kind != Square::kMixed) continue;
+      }
       for (int64_t i = 0; i < kVectorFloats; ++i) {
-        square[i] = mask_piece(call, places[i], first + k, keys - k);
+        square[i] = mask_piece(mask, call.masks[number], places[i], first + k, keys - k);
       }
       transpose(square);
-      const int64_t count = std::min<int64_t>(kVectorFloats, keys - k);
       for (int64_t i = 0; i < count; ++i) {
         float* at = scores + (k + i) * panel.lanes() + lane;
-        store_vector(at, masked(*call.problem, load_vector(at), square[i]));
+        store_vector(at, masked(mask, load_vector(at), square[i]));
       }
     }
   }
 }
 
 // Adds a mask that all queries share.
-void add_mask(const AttentionRows& call, const QueryPanel& panel, int64_t first, int64_t keys,
-              float* scores) {
+void add_shared_mask(const AttentionRows& call, int number, const QueryPanel& panel, int64_t first,
+                     int64_t keys, float* scores) {
+  const AttentionMask& mask = call.problem->masks[number];
   for (int64_t k = 0; k < keys; k += kVectorFloats) {
     float added[kVectorFloats];
-    store_vector(added, mask_piece(call, 0, first + k, keys - k));
+    store_vector(added, mask_piece(mask, call.masks[number], 0, first + k, keys - k));
     const int64_t count = std::min<int64_t>(kVectorFloats, keys - k);
     for (int64_t i = 0; i < count; ++i, scores += panel.lanes()) {
       for (int v = 0; v < panel.vectors; ++v) {
         float* at = scores + v * kVectorFloats;
-        store_vector(at, masked(*call.problem, load_vector(at), added[i] - FloatVector{}));
+        store_vector(at, masked(mask, load_vector(at), added[i] - FloatVector{}));
       }
     }
   }
@@ -223,9 +253,10 @@ void attend_keys(const AttentionRows& call, QueryPanel& panel, int64_t first, in
   const AttentionProblem& p = *call.problem;
   multiply_tiles<kVectors>({call.key + first * p.key_strides[2], p.key_strides[2], 1, panel.turned,
                             keys, p.depth, scores, nullptr});
-  if (call.mask != nullptr) {
-    const bool is_shared = p.mask_strides[2] == 0 && (p.group == 1 || p.mask_strides[1] == 0);
-    (is_shared ? add_mask : add_masks)(call, panel, first, keys, scores);
+  for (int m = 0; m < p.mask_count; ++m) {
+    const int64_t(&strides)[4] = p.masks[m].strides;
+    const bool is_shared = strides[2] == 0 && (p.group == 1 || strides[1] == 0);
+    (is_shared ? add_shared_mask : add_own_mask)(call, m, panel, first, keys, scores);
   }
   if (p.is_causal) hide_later_keys(call, panel, first, keys, scores);
   float factors[kMostLanes];

@@ -317,6 +317,32 @@ void Emitter::over_points(const Layer& layer) {
   settle(layer.output, target);
 }
 
+AttentionMask Emitter::attention_mask(const AttentionProblem& problem, const LayerMask& use, int id,
+                                      const BufferLayout& place) const {
+  AttentionMask mask;
+  mask.is_bool = value(id).dtype == ScalarType::kBool;
+  mask.hides = use.fills;
+  if (use.fills) mask.hidden_score = static_cast<float>(use.fill);
+  mask.batch_period = use.batch_period;
+  IntVector given = value(id).sizes;
+  require(given.size() <= 4, ErrorCode::kUnsupported, "a mask of higher rank");
+  IntVector strides = strides_of(place.layout);
+  if (use.is_of_keys) {
+    given.insert(given.begin() + 1, 2, 1);
+    strides.insert(strides.begin() + 1, 2, 0);
+  }
+  const int64_t entries = use.batch_period > 0 ? use.batch_period : problem.batch;
+  const IntVector wanted{entries, problem.heads, problem.queries, problem.keys};
+  for (size_t d = 0; d < 4; ++d) {
+    const size_t lead = 4 - given.size();
+    const bool spreads = d < lead || given[d - lead] == 1;
+    require(spreads || given[d - lead] == wanted[d], ErrorCode::kUnsupported,
+            "a mask of another shape");
+    mask.strides[d] = spreads ? 0 : strides[d - lead];
+  }
+  return mask;
+}
+
 void Emitter::attention(const Layer& layer) {
   AttentionProblem problem;
   const auto operand = [&](size_t i) {
@@ -335,8 +361,6 @@ void Emitter::attention(const Layer& layer) {
   BufferLayout target = fresh(row_major(stored));
   const IntVector order{0, 2, 1, 3};
   target.layout = *permuted(target.layout, order);
-  const bool has_mask = layer.inputs.size() > 3;
-  BufferLayout mask = has_mask ? any_place(layer.inputs[3]) : BufferLayout();
   problem.batch = sizes[0];
   problem.heads = sizes[1];
   problem.queries = sizes[2];
@@ -355,35 +379,25 @@ void Emitter::attention(const Layer& layer) {
   set(problem.key_strides, k.layout);
   set(problem.value_strides, v.layout);
   set(problem.out_strides, target.layout);
-  if (has_mask) {
-    IntVector given = value(layer.inputs[3]).sizes;
-    IntVector wanted{problem.batch, problem.heads, problem.queries, problem.keys};
-    require(given.size() <= 4, ErrorCode::kUnsupported, "a mask of higher rank");
-    IntVector strides = strides_of(mask.layout);
-    if (layer.masks_keys) {
-      given.insert(given.begin() + 1, 2, 1);
-      strides.insert(strides.begin() + 1, 2, 0);
-    }
-    for (size_t d = 0; d < 4; ++d) {
-      const size_t lead = 4 - given.size();
-      const bool spreads = d < lead || given[d - lead] == 1;
-      require(spreads || given[d - lead] == wanted[d], ErrorCode::kUnsupported,
-              "a mask of another shape");
-      problem.mask_strides[d] = spreads ? 0 : strides[d - lead];
-    }
-    problem.mask_is_bool = value(layer.inputs[3]).dtype == ScalarType::kBool;
-    problem.mask_hides = layer.fills;
-    if (layer.fills) problem.hidden_score = static_cast<float>(layer.fill);
+  std::vector<BufferLayout> touched{q, k, v};
+  std::array<BufferLayout, kMostAttentionMasks> masks;
+  for (size_t i = 0; i < layer.masks.size(); ++i) {
+    masks[i] = any_place(layer.inputs[3 + i]);
+    touched.push_back(masks[i]);
+    problem.masks[i] = attention_mask(problem, layer.masks[i], layer.inputs[3 + i], masks[i]);
+    ++problem.mask_count;
   }
-  const OwnLoop loop = [=](Bases bases) {
-    attend_floats(problem, at(bases, q), at(bases, k), at(bases, v),
-                  has_mask ? at<void>(bases, mask) : nullptr, at(bases, target));
-  };
-  if (has_mask) {
-    act(loop, {q, k, v, mask, target});
-  } else {
-    act(loop, {q, k, v, target});
-  }
+  touched.push_back(target);
+  act(
+      [=](Bases bases) {
+        std::array<const void*, kMostAttentionMasks> data{};
+        for (int i = 0; i < problem.mask_count; ++i) {
+          const auto at_mask = static_cast<size_t>(i);
+          data[at_mask] = at<void>(bases, masks[at_mask]);
+        }
+        attend_floats(problem, at(bases, q), at(bases, k), at(bases, v), data, at(bases, target));
+      },
+      touched);
   settle(layer.output, target);
 }
 

@@ -151,7 +151,7 @@ void Emitter::act(dnnl::primitive primitive, std::vector<Argument> arguments) {
   out_.actions.push_back({std::move(primitive), std::move(arguments), nullptr, intra_op_threads()});
 }
 
-void Emitter::act(OwnLoop loop, std::initializer_list<BufferLayout> places) {
+void Emitter::act(OwnLoop loop, const std::vector<BufferLayout>& places) {
   for (const BufferLayout& place : places) touch(place);
   out_.actions.push_back({{}, {}, std::move(loop), 1});
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tierup/kernels/attention/attention_floats.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/layouts.h"
@@ -117,7 +118,7 @@ class Emitter {
   BufferLayout over(int operand, const BufferLayout& place);
   void touch(const BufferLayout& place);
   void act(dnnl::primitive primitive, std::vector<Argument> arguments);
-  void act(OwnLoop loop, std::initializer_list<BufferLayout> places);
+  void act(OwnLoop loop, const std::vector<BufferLayout>& places);
   void copy(const BufferLayout& from, const BufferLayout& to);
   bool copy_rows(const BufferLayout& from, const BufferLayout& to);
   Argument scratch(const memory::desc& layout);
@@ -190,6 +191,9 @@ class Emitter {
   void rms_norm(const Layer& layer);
   void softmax(const Layer& layer);
   void attention(const Layer& layer);
+  // How the scores of `problem` meet the mask `id`, which stands at `place`.
+  AttentionMask attention_mask(const AttentionProblem& problem, const LayerMask& use, int id,
+                               const BufferLayout& place) const;
   void weave(const Layer& layer);
   void view(const Layer& layer);
   void permute(const Layer& layer);

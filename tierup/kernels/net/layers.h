@@ -74,6 +74,14 @@ struct Epilogue {
   Activation activation;
 };
 
+// How attention's scores meet a mask.
+struct LayerMask {
+  bool fills = false;  // Of bools: true where the score is `fill`; else true where it stays.
+  double fill = 0;
+  bool is_of_keys = false;   // The mask is [batch, keys].
+  int64_t batch_period = 0;  // See AttentionMask.
+};
+
 struct Layer {
   LayerKind kind;
   int id = 0;  // Of the operator it came from; names packed weights of convolutions.
@@ -100,14 +108,13 @@ struct Layer {
   double attention_scale = 1;
   bool is_causal = false;
   bool is_written_out = false;  // kAttention: softmax makes NaN of a query that sees no key.
-  bool fills = false;           // kAttention: a mask of bools is true where the score is `fill`.
   double fill = 0;
+  std::vector<LayerMask> masks;  // kAttention: of the inputs behind query, key and value.
   int64_t groups = 1;
   // kPoints: for each entry of a spatial dimension, the entry that it is read from; below zero:
   // `fill`.
   std::vector<std::vector<int64_t>> from;
   std::vector<ResampleTaps> taps;  // Of each spatial dimension: two for each entry.
-  bool masks_keys = false;         // kAttention: the mask is [batch, keys].
   std::vector<Epilogue> epilogue;
 };
 

@@ -20,6 +20,8 @@ constexpr auto kRows = std::to_array<Row>({
     {NetRefusal::kAlone, "alone", "no neighbour to stand with"},
     {NetRefusal::kLeftToGroup, "left_to_group", "it is left to a fusion group"},
     {NetRefusal::kSharedMemory, "shared_memory", "two results would share their memory"},
+    {NetRefusal::kLeadsOutside, "leads_outside",
+     "what stands outside of the net needs it, and the rest of the net what that gives"},
     {NetRefusal::kMayLeaveGaps, "may_leave_gaps", "a result may lie with gaps in another's memory"},
     {NetRefusal::kArguments, "arguments", "its arguments are not compiled"},
     {NetRefusal::kPadding, "padding", "another padding"},

@@ -18,6 +18,7 @@ enum class NetRefusal : uint8_t {
   kAlone,
   kLeftToGroup,
   kSharedMemory,
+  kLeadsOutside,
   kMayLeaveGaps,
   // Of an operator for certain sizes.
   kArguments,

@@ -1,10 +1,12 @@
 // Attention, and heads of it that share keys, as graphs write them out.
 //
-// softmax(scale * q k^T + mask) v: scale and mask in either order or absent, the mask
-// added or filled in, over matrices of any number of batch dimensions, which may be joined for the
-// products and parted for what stands between them.
+// softmax(scale * q k^T + masks) v: scale and masks in any order or absent, a mask added or filled
+// in (a bias of positions and what hides later keys), over matrices of any number of batch
+// dimensions, which may be joined for the products and parted for what stands between them.
+#include <algorithm>
 #include <map>
 
+#include "tierup/kernels/attention/attention_floats.h"
 #include "tierup/kernels/net/formula_finder.h"
 
 namespace tierup::kernels::net {
@@ -22,15 +24,18 @@ class AttentionFinder : private FormulaFinder {
   }
 
  private:
+  struct Mask {
+    int id;
+    double scale;  // Of what was done to the sum with it.
+    LayerMask use;
+    IntVector shape;  // Of the scores where it is met.
+  };
   // What stands between the weights and the product of queries and keys.
   struct Scores {
     const Layer* product = nullptr;
     double scale = 1;
-    int mask = -1;
-    double mask_scale = 1;  // Of what was done to the sum with the mask.
-    bool fills = false;
-    double fill = 0;
-    IntVector shape;  // Where the mask is met, or else of the weights.
+    std::vector<Mask> masks;  // From the last to the first.
+    IntVector shape;          // [batch, heads, queries, keys].
   };
 
   const IntVector& sizes(int id) const { return net_.values[static_cast<size_t>(id)].sizes; }
@@ -65,10 +70,8 @@ class AttentionFinder : private FormulaFinder {
     if (softmax == nullptr) return;
     steps.push_back(weights);
     Scores scores;
-    scores.shape = sizes(weights);
-    if (!follow(softmax->inputs[0], scores, steps) || scores.shape.size() > 4) return;
-    scores.shape.insert(scores.shape.begin(), 4 - scores.shape.size(), 1);
-    if (scores.mask >= 0 && !spreads_over(scores.mask, scores.shape)) return;
+    if (!follow(softmax->inputs[0], scores, steps)) return;
+    if (!find_shape(sizes(weights), scores)) return;
     put_attention(layer, scores);
     dead_.insert(dead_.end(), steps.begin(), steps.end());
   }
@@ -90,13 +93,13 @@ class AttentionFinder : private FormulaFinder {
         continue;
       }
       const bool sums = layer->kind == LayerKind::kBinary && !layer->multiplies;
-      if (found.mask >= 0 || !(sums || layer->kind == LayerKind::kFill)) return false;
+      if (found.masks.size() == kMostAttentionMasks || !(sums || layer->kind == LayerKind::kFill))
+        return false;
       const size_t side = sums && !leads_to_product(layer->inputs[0]) ? 1 : 0;
-      found.mask = layer->inputs[1 - side];
-      found.mask_scale = found.scale;
-      found.fills = !sums;
-      found.fill = layer->fill * found.scale;
-      found.shape = sizes(id);
+      Mask mask{layer->inputs[1 - side], found.scale, {}, sizes(id)};
+      mask.use.fills = !sums;
+      mask.use.fill = layer->fill * found.scale;
+      found.masks.push_back(std::move(mask));
       id = layer->inputs[side];
     }
   }
@@ -107,18 +110,41 @@ class AttentionFinder : private FormulaFinder {
       const Layer* layer = inner(id);
       if (layer == nullptr) return false;
       if (layer->kind == LayerKind::kBatchGemm) return true;
-      if (!factor_of(*layer) && layer->kind != LayerKind::kFill) return false;
+      const bool sums = layer->kind == LayerKind::kBinary && !layer->multiplies;
+      if (!factor_of(*layer) && layer->kind != LayerKind::kFill && !sums) return false;
+      if (sums && leads_to_product(layer->inputs[1])) return true;
       id = layer->inputs[0];
     }
   }
 
-  // Whether the mask's sizes are those of the scores, or 1.
-  bool spreads_over(int mask, const IntVector& scores) const {
-    const IntVector& small = sizes(mask);
+  // The four dimensions in which all masks can be met. Of five (windows of images: [images,
+  // windows, heads, queries, keys]) the first two are the batch.
+  bool find_shape(const IntVector& weights, Scores& scores) const {
+    const auto with_batch = [](const IntVector& shape) {
+      IntVector four = shape;
+      if (four.size() < 4) four.insert(four.begin(), 4 - four.size(), 1);
+      if (four.size() != 5) return four;
+      four[1] *= four[0];
+      four.erase(four.begin());
+      return four;
+    };
+    scores.shape = with_batch(scores.masks.empty() ? weights : scores.masks.back().shape);
+    return scores.shape.size() == 4 && std::ranges::all_of(scores.masks, [&](Mask& mask) {
+             return with_batch(mask.shape) == scores.shape && spreads_over(mask);
+           });
+  }
+
+  // Whether the mask's sizes are those of the scores, or 1; notes how it goes on over the batch.
+  bool spreads_over(Mask& mask) const {
+    IntVector small = sizes(mask.id);
+    const IntVector& scores = mask.shape;
     if (small.size() > scores.size()) return false;
-    const size_t lead = scores.size() - small.size();
+    small.insert(small.begin(), scores.size() - small.size(), 1);
     for (size_t d = 0; d < small.size(); ++d)
-      if (small[d] != 1 && small[d] != scores[d + lead]) return false;
+      if (small[d] != 1 && small[d] != scores[d]) return false;
+    if (scores.size() < 5 || scores[0] == 1) return true;
+    if (small[0] == scores[0]) return small[1] == scores[1];
+    if (small[1] > 1) mask.use.batch_period = small[1];
     return true;
   }
 
@@ -131,6 +157,7 @@ class AttentionFinder : private FormulaFinder {
     layer.output = static_cast<int>(net_.values.size());
     Value value;
     value.sizes = std::move(sizes);
+    value.dtype = net_.values[static_cast<size_t>(layer.inputs[0])].dtype;
     value.uses = 1;
     net_.values.push_back(std::move(value));
     producer_.push_back(nullptr);
@@ -176,17 +203,30 @@ class AttentionFinder : private FormulaFinder {
     return back.output;
   }
 
+  // A mask in four dimensions, scaled as the sum with it was.
+  int mask_input(const Layer& at, const Mask& mask) {
+    int id = mask.id;
+    if (sizes(id).size() == 5) {
+      IntVector four = sizes(id);
+      four[1] *= four[0];
+      four.erase(four.begin());
+      id = make(at, LayerKind::kView, {id}, four).output;
+    }
+    if (mask.use.fills || mask.scale == 1) return id;
+    Layer& scaled = make(at, LayerKind::kActivate, {id}, sizes(id));
+    scaled.activation = {Function::kLinear, static_cast<float>(mask.scale), 0};
+    return scaled.output;
+  }
+
   void put_attention(Layer& layer, const Scores& scores) {
     const int query = in_shape(layer, scores.product->inputs[0], scores.shape);
     const int key = turned_back(layer, in_shape(layer, scores.product->inputs[1], scores.shape));
     const int value = in_shape(layer, layer.inputs[1], scores.shape);
     std::vector<int> inputs{query, key, value};
-    if (scores.mask >= 0 && !scores.fills && scores.mask_scale != 1) {
-      Layer& scaled = make(layer, LayerKind::kActivate, {scores.mask}, sizes(scores.mask));
-      scaled.activation = {Function::kLinear, static_cast<float>(scores.mask_scale), 0};
-      inputs.push_back(scaled.output);
-    } else if (scores.mask >= 0) {
-      inputs.push_back(scores.mask);
+    std::vector<LayerMask> masks;
+    for (auto mask = scores.masks.rbegin(); mask != scores.masks.rend(); ++mask) {
+      inputs.push_back(mask_input(layer, *mask));
+      masks.push_back(mask->use);
     }
     const IntVector wanted{scores.shape[0], scores.shape[1], scores.shape[2], sizes(value).back()};
     const bool is_shaped = sizes(layer.output) == wanted;
@@ -198,8 +238,7 @@ class AttentionFinder : private FormulaFinder {
     }
     attention.attention_scale = scores.scale;
     attention.is_written_out = true;
-    attention.fills = scores.fills;
-    attention.fill = scores.fill;
+    attention.masks = std::move(masks);
     if (is_shaped) return;
     layer.kind = LayerKind::kView;
     layer.inputs = {attention.output};

@@ -168,7 +168,10 @@ int Resolver::attend(int query, int key, int value, int mask, double scale, bool
                    NetRefusal::kAttentionShapes);
   const IntVector out{q[0], q[1], q[2], v[3]};
   Layer& layer = add(LayerKind::kAttention, {query, key, value}, out);
-  if (mask >= 0) layer.inputs.push_back(mask);
+  if (mask >= 0) {
+    layer.inputs.push_back(mask);
+    layer.masks.emplace_back();
+  }
   layer.attention_scale = scale;
   layer.is_causal = is_causal;
   return layer.output;
@@ -243,11 +246,11 @@ int Resolver::self_attention(int input, const HeadArguments& at) {
   if (mask >= 0) {
     const Value& given = net_.values[static_cast<size_t>(mask)];
     if (given.dtype != ScalarType::kBool && given.dtype != ScalarType::kFloat) return -1;
-    Layer& attention = net_.layers.back();
-    attention.fills = given.dtype == ScalarType::kBool;
-    attention.fill = -std::numeric_limits<double>::infinity();
+    LayerMask& use = net_.layers.back().masks[0];
+    use.fills = given.dtype == ScalarType::kBool;
+    use.fill = -std::numeric_limits<double>::infinity();
     const bool is_of_keys = plain(at.mask_type).is_int() && number_int(at.mask_type) == 1;
-    attention.masks_keys = is_of_keys && given.sizes.size() == 2;
+    use.is_of_keys = is_of_keys && given.sizes.size() == 2;
   }
   Layer& back = add(LayerKind::kPermute, {mixed}, IntVector{in[0], in[1], heads, depth});
   back.order = {0, 2, 1, 3};

@@ -1,4 +1,6 @@
 // Attention written out as operators, which nets make one layer of, and the gates of convolutions.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tierup/kernels/net/layers.h"
@@ -81,6 +83,103 @@ TEST(NeuralNetAttention, WhoseHeadsAreJoinedForTheProducts) {
   expect_one_attention(line, out,
                        {numbers({6, 7, 8}, 1), numbers({6, 8, 9}, 2), numbers({6, 9, 4}, 3),
                         numbers({2, 1, 1, 9}, 4)});
+}
+
+// softmax of what `meet` makes of scaled products [2, 3, 19, 21], times the values.
+template <typename Meet>
+void expect_attention_with_masks(const IntVector& batch, const Meet& meet,
+                                 std::vector<IValue> masks) {
+  IntVector rows = batch;
+  rows.insert(rows.end(), {19, 8});
+  IntVector turned = batch;
+  turned.insert(turned.end(), {8, 21});
+  IntVector values = batch;
+  values.insert(values.end(), {21, 5});
+  Line line;
+  const int k = line.input();
+  const int v = line.input();
+  const int first = line.input();
+  const int second = line.input();
+  const int product = line.add("aten::matmul", {L::v(0), L::v(k)});
+  const int met =
+      meet(line, line.add("aten::div.Scalar", {L::v(product), L::c(2.5)}), first, second);
+  const int out = line.add("aten::matmul", {L::v(softmax_of(line, met)), L::v(v)});
+  std::vector<IValue> inputs{numbers(rows, 1), numbers(turned, 2), numbers(values, 3)};
+  inputs.insert(inputs.end(), masks.begin(), masks.end());
+  expect_one_attention(line, out, inputs);
+}
+int sum_of(Line& line, int a, int b) {
+  return line.add("aten::add.Tensor", {L::v(a), L::v(b), L::c(1)});
+}
+int filled(Line& line, int scores, int mask) {
+  constexpr double kLowest = -std::numeric_limits<double>::infinity();
+  return line.add("aten::masked_fill.Scalar", {L::v(scores), L::v(mask), L::c(kLowest)});
+}
+
+// A bias of positions, and what hides later keys: whole squares of it hide all or nothing.
+TEST(NeuralNetAttention, WithABiasAndAMaskThatIsFilledIn) {
+  const Tensor later = Tensor::empty(IntVector{19, 21}, ScalarType::kBool);
+  for (int64_t i = 0; i < later.numel(); ++i) later.data<bool>()[i] = i % 21 > i / 21;
+  for (const Tensor& mask : {later, hides_some({19, 21}), hides_some({2, 1, 1, 21})}) {
+    expect_attention_with_masks({2, 3},
+                                [](Line& line, int scores, int bias, int mask_input) {
+                                  return filled(line, sum_of(line, scores, bias), mask_input);
+                                },
+                                {numbers({3, 19, 21}, 4), mask});
+  }
+}
+
+TEST(NeuralNetAttention, WithMasksInTheOrderInWhichTheyStand) {
+  const auto scaled = [](Line& line, int scores) {
+    return line.add("aten::mul.Scalar", {L::v(scores), L::c(0.5)});
+  };
+  expect_attention_with_masks(
+      {2, 3},
+      [&](Line& line, int scores, int mask, int bias) {
+        return scaled(line, sum_of(line, bias, scaled(line, filled(line, scores, mask))));
+      },
+      {hides_some({19, 21}), numbers({3, 19, 21}, 4)});
+  expect_attention_with_masks({2, 3},
+                              [&](Line& line, int scores, int bias, int mask) {
+                                return sum_of(line, scaled(line, sum_of(line, scores, bias)), mask);
+                              },
+                              {numbers({3, 19, 21}, 4), numbers({2, 1, 19, 21}, 5)});
+}
+
+// Windows of images: each has a mask of its own, which all images share.
+TEST(NeuralNetAttention, WithMasksOfWindows) {
+  for (const int64_t images : {1, 2}) {
+    const IntVector apart{images, 2, 3, 19, 21};
+    expect_attention_with_masks(
+        {images * 2, 3},
+        [&](Line& line, int scores, int bias, int mask) {
+          const int biased = sum_of(line, scores, bias);
+          const int by_window = line.add("aten::view", {L::v(biased), L::c(ints(apart))});
+          const int met = sum_of(line, by_window, mask);
+          return line.add("aten::view", {L::v(met), L::c(ints({images * 2, 3, 19, 21}))});
+        },
+        {numbers({3, 19, 21}, 4), numbers({1, 2, 1, 19, 21}, 5)});
+  }
+}
+
+// What a fill hides may be no number.
+TEST(NeuralNetAttention, AFillHidesNumbersThatAreNone) {
+  Line line;
+  const int turned = line.input();
+  const int v = line.input();
+  const int bias = line.input();
+  const int mask = line.input();
+  const int product = line.add("aten::bmm", {L::v(0), L::v(turned)});
+  const int met = filled(line, sum_of(line, product, bias), mask);
+  const int out = line.add("aten::bmm", {L::v(softmax_of(line, met)), L::v(v)});
+  const Tensor holes = numbers({1, 20, 9}, 4);
+  const Tensor hidden = hides_some({1, 20, 9});
+  for (int64_t i = 0; i < holes.numel(); ++i) {
+    if (hidden.data<bool>()[i]) holes.data<float>()[i] = std::nanf("");
+  }
+  expect_one_attention(
+      line, out,
+      {numbers({1, 20, 8}, 1), numbers({1, 8, 9}, 2), numbers({1, 9, 4}, 3), holes, hidden});
 }
 
 TEST(NeuralNetAttention, IsNotWhereSomethingElseReadsTheWeights) {

@@ -53,6 +53,7 @@ class Regions {
     size_t known = 0;
     do {
       known = refusals_.excluded_count();
+      is_given_up_ = false;
       visit_once(block);
     } while (refusals_.excluded_count() > known);
   }
@@ -69,6 +70,7 @@ class Regions {
         continue;
       }
       if (!node->is(NodeKind::kConstant)) visit(node);
+      if (is_given_up_) return reset_all();
     }
     close();
   }
@@ -92,9 +94,46 @@ class Regions {
       return stay_outside(node);
     }
     if (gate_work_.visit(*node)) return stay_outside(node);
-    if (depends_on(*node, passed_) && fits(*node)) close();
+    if (depends_on(*node, passed_) && fits(*node)) {
+      is_given_up_ = gives_up_way_to(*node);
+      if (is_given_up_) return;
+      close();
+    }
     if (fits(*node) && join(node)) return;
     stay_outside(node);
+  }
+
+  // A node that needs what stands between would end the region. If that needs nothing heavy of the
+  // region, its members on the way there are excluded: they stand before it then, as what stands
+  // between does, and the region goes on.
+  bool gives_up_way_to(const Node& node) {
+    const bool keeps_any = std::ranges::any_of(
+        members_, [](const Member& member) { return ops::is_heavy(member.kind); });
+    std::unordered_set<const Node*> way;
+    std::vector<const Node*> open;
+    for (const Value* input : node.inputs()) {
+      if (passed_.contains(input)) open.push_back(input->node());
+    }
+    while (keeps_any && !open.empty()) {
+      const Node* at = open.back();
+      open.pop_back();
+      if (!way.insert(at).second) continue;
+      for (const Value* input : at->inputs()) {
+        if (made_.contains(input) || passed_.contains(input)) open.push_back(input->node());
+      }
+    }
+    std::vector<const Node*> excluded;
+    for (const Member& member : members_) {
+      if (!way.contains(member.node)) continue;
+      const bool shows_made =
+          is_view(*member.node) && made_.contains(root_of(member.node->input(0)));
+      const bool stays = ops::is_heavy(member.kind) || ops::gives_parts(member.kind) ||
+                         is_in_place(*member.node) || shows_made;
+      if (stays) return false;
+      excluded.push_back(member.node);
+    }
+    for (const Node* member : excluded) refusals_.exclude(member, NetRefusal::kLeadsOutside);
+    return !excluded.empty();
   }
 
   static bool depends_on(const Node& node, const std::unordered_set<const Value*>& values) {
@@ -229,6 +268,9 @@ class Regions {
     } else {
       for (const Member& member : members_) refusals_.note(member.node, refusal);
     }
+    reset_all();
+  }
+  void reset_all() {
     reset();
     viewed_.clear();
     passed_readers_.clear();
@@ -414,6 +456,7 @@ class Regions {
   std::unordered_set<const Value*> viewed_;          // Roots that a view shows.
   std::unordered_set<const Node*> unpackings_;
   std::unordered_set<const Node*> removed_;
+  bool is_given_up_ = false;  // The walk is: it begins again with other exclusions.
   RegionRefusals& refusals_;
   SharedNets nets_;
   GateWork gate_work_;
