@@ -111,9 +111,9 @@ void expect_attention_with_masks(const IntVector& batch, const Meet& meet,
 int sum_of(Line& line, int a, int b) {
   return line.add("aten::add.Tensor", {L::v(a), L::v(b), L::c(1)});
 }
-int filled(Line& line, int scores, int mask) {
-  constexpr double kLowest = -std::numeric_limits<double>::infinity();
-  return line.add("aten::masked_fill.Scalar", {L::v(scores), L::v(mask), L::c(kLowest)});
+constexpr double kLowest = -std::numeric_limits<double>::infinity();
+int filled(Line& line, int scores, int mask, double fill = kLowest) {
+  return line.add("aten::masked_fill.Scalar", {L::v(scores), L::v(mask), L::c(fill)});
 }
 
 // A bias of positions, and what hides later keys: whole squares of it hide all or nothing.
@@ -136,7 +136,7 @@ TEST(NeuralNetAttention, WithMasksInTheOrderInWhichTheyStand) {
   expect_attention_with_masks(
       {2, 3},
       [&](Line& line, int scores, int mask, int bias) {
-        return scaled(line, sum_of(line, bias, scaled(line, filled(line, scores, mask))));
+        return scaled(line, sum_of(line, bias, scaled(line, filled(line, scores, mask, 1.5))));
       },
       {hides_some({19, 21}), numbers({3, 19, 21}, 4)});
   expect_attention_with_masks({2, 3},
