@@ -69,6 +69,11 @@ memory::desc dense_like(const memory::desc& desc) {
   if (!is_plain(desc)) return desc;
   const IntVector sizes = sizes_of(desc);
   IntVector strides = strides_of(desc);
+  // Where a dimension of one entry stands says nothing: around the one behind it, as row by row.
+  // oneDNN's sums and products with what is spread take other places for other layouts.
+  for (size_t d = sizes.size() - 1; d-- > 0;) {
+    if (sizes[d] == 1) strides[d] = strides[d + 1] * sizes[d + 1];
+  }
   int64_t step = 1;
   for (const size_t d : fast_to_slow(strides)) {
     strides[d] = step;

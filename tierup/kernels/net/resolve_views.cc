@@ -268,6 +268,7 @@ bool Resolver::constant_view() {
     case OpKind::kSlice:
       view = kernels::slice(tensor, number_int(1), bound(2), bound(3), number_int(4));
       break;
+    case OpKind::kSelect: view = kernels::select(tensor, number_int(1), number_int(2)); break;
     case OpKind::kUnsqueeze: view = kernels::unsqueeze(tensor, number_int(1)); break;
     case OpKind::kView: view = kernels::reshape(tensor, ints(1)); break;
     case OpKind::kPermute: view = kernels::permute(tensor, ints(1)); break;

@@ -52,6 +52,32 @@ TEST(NeuralNet, heads_are_rotated_and_scaled) {
   }
 }
 
+// One position, as a decoder's steps have: halves of heads, of which a dimension of one entry
+// stands between those of more.
+TEST(NeuralNet, halves_of_heads_of_one_position_are_scaled) {
+  for (const int64_t positions : {1, 3}) {
+    Line line;
+    const int factor = line.input();
+    const int y = linear(line, 0, 128, 128, 1);
+    const int h = line.add("aten::view", {L::v(y), L::c(ints({1, positions, 2, 64}))});
+    const int t = line.add("aten::transpose.int", {L::v(h), L::c(1), L::c(2)});
+    const int half = line.add("aten::chunk", {L::v(t), L::c(2), L::c(-1)}, 2);
+    const int a = line.add("aten::mul.Tensor", {L::v(half), L::v(factor)});
+    const int b = line.add("aten::add.Tensor", {L::v(half + 1), L::v(factor), L::c(1)});
+    expect_same_thrice(*line.make({a, b}), {numbers({1, positions, 128}, 8), numbers({32}, 3)});
+  }
+}
+
+// Norms whose factors are rows of one parameter.
+TEST(NeuralNet, rows_of_a_constant_are_constants) {
+  const Tensor rows = numbers({3, 24}, 4);
+  Line line;
+  const int y = linear(line, 0, 24, 24, 1);
+  const int row = line.add("aten::select.int", {L::c(rows), L::c(0), L::c(-1)});
+  const int m = line.add("aten::mul.Tensor", {L::v(y), L::v(row)});
+  expect_same_thrice(*line.make({linear(line, m, 24, 8, 5)}), numbers({2, 7, 24}, 8));
+}
+
 // A loop written out: each product reads the same matrix, which is packed once.
 TEST(NeuralNet, products_of_one_matrix_share_its_packed_form) {
   const Tensor matrix = numbers({256, 256}, 1, 0.1F);
