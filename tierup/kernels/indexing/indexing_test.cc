@@ -58,6 +58,27 @@ TEST(Rearrange, RollsAndFlipsInSeveralDimensions) {
   EXPECT_EQ(values_of<float>(flip(counted({2, 2}), {0, 1})), (Floats{3, 2, 1, 0}));
 }
 
+// Few elements by rows and many by pieces; rows that stay together, and sources in other orders.
+TEST(Rearrange, RollsMoveEachElement) {
+  const Tensor few = counted({4, 5, 6});
+  const Tensor many = counted({40, 30, 20});
+  for (const Tensor& x : {few, transpose(few, 0, 2), transpose(few, 0, 1), many}) {
+    for (const IntVector& by : {IntVector{1, 0, 0}, IntVector{0, -2, 0}, IntVector{3, 0, -1},
+                                IntVector{0, 7, 2}, IntVector{0, 0, 0}}) {
+      const Tensor rolled = roll(x, by, {0, 1, 2});
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        IntVector place{i / (x.size(1) * x.size(2)), i / x.size(2) % x.size(1), i % x.size(2)};
+        int64_t source = x.offset();
+        for (size_t d = 0; d < 3; ++d) {
+          const int64_t size = x.sizes()[d];
+          source += ((place[d] - by[d]) % size + size) % size * x.strides()[d];
+        }
+        ASSERT_EQ(rolled.data<float>()[i], x.data<float>()[source - x.offset()]) << i;
+      }
+    }
+  }
+}
+
 // All rolls of a tensor are parts of it.
 TEST(Rearrange, WrapsAroundBothEnds) {
   EXPECT_EQ(values_of<float>(wrap(counted({3}), {0}, {1}, {2})), (Floats{2, 0, 1, 2, 0, 1}));
