@@ -8,13 +8,17 @@ namespace tierup::kernels::net {
 
 bool Resolver::grouped_norm(int64_t groups, size_t weight_at, double eps) {
   const int input = value(0);
-  const IntSpan in = sizes(input);
+  const IntVector in(sizes(input).begin(), sizes(input).end());
   const Tensor weight = constant(weight_at);
   const Tensor bias = constant(weight_at + 1);
-  if (in.size() < 3 || groups <= 0 || in[1] % groups != 0 || numel_of(in) == 0) return false;
+  if (in.size() < 2 || groups <= 0 || in[1] % groups != 0 || numel_of(in) == 0) return false;
   for (const Tensor* t : {&weight, &bias})
     if (t->defined() && (!is_dense_float(*t) || t->numel() != in[1])) return false;
-  Layer& layer = add(LayerKind::kGroupNorm, {input}, IntVector(in.begin(), in.end()));
+  // A matrix has one point.
+  IntVector with_points = in;
+  if (in.size() == 2) with_points.push_back(1);
+  const int read = in.size() == 2 ? add(LayerKind::kView, {input}, with_points).output : input;
+  Layer& layer = add(LayerKind::kGroupNorm, {read}, with_points);
   layer.axis = 1;
   layer.groups = groups;
   layer.eps = eps;
@@ -25,7 +29,8 @@ bool Resolver::grouped_norm(int64_t groups, size_t weight_at, double eps) {
     if (weight.defined()) layer.scale[c] = static_cast<float>(element(weight, c));
     if (bias.defined()) layer.shift[c] = static_cast<float>(element(bias, c));
   }
-  return set(layer.output);
+  const int result = layer.output;
+  return set(in.size() == 2 ? add(LayerKind::kView, {result}, in).output : result);
 }
 
 // By the input's own numbers only without running averages, which would have to be written, too.

@@ -68,6 +68,14 @@ TEST(NeuralNet, halves_of_heads_of_one_position_are_scaled) {
   }
 }
 
+TEST(NeuralNet, groups_of_a_matrix_are_normalized) {
+  Line line;
+  const int y = linear(line, 0, 24, 24, 1);
+  const int n = line.add("aten::group_norm", {L::v(y), L::c(4), L::c(numbers({24}, 2)),
+                                              L::c(numbers({24}, 3)), L::c(1e-5), L::c(true)});
+  expect_same_thrice(*line.make({linear(line, n, 24, 8, 5)}), numbers({7, 24}, 8));
+}
+
 // Norms whose factors are rows of one parameter.
 TEST(NeuralNet, rows_of_a_constant_are_constants) {
   const Tensor rows = numbers({3, 24}, 4);
