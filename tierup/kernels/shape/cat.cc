@@ -167,11 +167,9 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   return out;
 }
 
-Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
+void check_stack(const std::vector<Tensor>& tensors) {
   require(!tensors.empty(), ErrorCode::kInvalidArgument, "stack expects a non-empty TensorList");
   const IntSpan expected = tensors[0].sizes();
-  std::vector<Tensor> columns;
-  columns.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const IntSpan sizes = tensors[i].sizes();
     if (!(std::equal(expected.begin(), expected.end(), sizes.begin(), sizes.end()))) {
@@ -179,9 +177,15 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
            "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
            shape_string(expected), shape_string(sizes), i);
     }
-    columns.push_back(unsqueeze(tensors[i], dim));
   }
-  return contiguous(cat(columns, wrap_dim(dim, static_cast<int64_t>(expected.size()) + 1)));
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
+  check_stack(tensors);
+  std::vector<Tensor> columns;
+  columns.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) columns.push_back(unsqueeze(tensor, dim));
+  return contiguous(cat(columns, wrap_dim(dim, tensors[0].dim() + 1)));
 }
 
 Tensor hstack(const std::vector<Tensor>& tensors) {

@@ -13,6 +13,8 @@ namespace tierup::kernels {
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
 // aten::stack: along a new dimension; all shapes must be equal.
 Tensor stack(const std::vector<Tensor>& tensors, int64_t dim);
+// Throws what stack would, but for its dimension.
+void check_stack(const std::vector<Tensor>& tensors);
 // aten::hstack, vstack (row_stack), dstack: cat along axis 1, 0, 2 after atleast_1d, 2d, 3d.
 Tensor hstack(const std::vector<Tensor>& tensors);
 Tensor vstack(const std::vector<Tensor>& tensors);

@@ -32,6 +32,8 @@ constexpr OpRow kRows[] = {
      &shapes::stack, facts(JoinKind::kStack)},
     {"aten::stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::stack>},
+    // In the place of a stack whose parts alone are read.
+    {"tierup::check_stack(Tensor[] tensors) -> ()", boxed<&k::check_stack>, ir::kMayRaise},
     {"aten::hstack(Tensor[] tensors) -> Tensor", boxed<&k::hstack>},
     {"aten::hstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::hstack>},

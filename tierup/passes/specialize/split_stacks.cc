@@ -107,7 +107,8 @@ class StackSplitter {
     const auto dim = rank ? dim_from_end(node.input(1), *rank) : std::nullopt;
     const bool is_known = dim && *rank > 1 && dtype_of(node.output()) && list != nullptr &&
                           list->is(NodeKind::kListConstruct) && is_only_read(list->output()) &&
-                          list->inputs().size() <= kMostParts && is_steady(node.output());
+                          !list->inputs().empty() && list->inputs().size() <= kMostParts &&
+                          is_steady(node.output());
     if (!is_known) return;
     for (const Value* part : list->inputs()) {
       if (!is_steady(part) || dtype_of(part) != dtype_of(node.output())) return;
@@ -345,7 +346,34 @@ class StackSplitter {
   void remove_if_replaced(Node* node) {
     const bool is_unbind = role_of(*node) == Role::kUnbind && split_of(node->input(0)) != nullptr &&
                            split_of(node->input(0))->is_wanted;
-    if ((replaced_.contains(node) || is_unbind) && is_unused(*node)) editor_.remove(node);
+    if ((!replaced_.contains(node) && !is_unbind) || !is_unused(*node)) return;
+    const bool is_stack =
+        node->is(NodeKind::kOp) && ops::op_of(*node->op()).facts().join == ops::JoinKind::kStack;
+    if (is_stack && !have_equal_sizes(node->input(0)->node()->inputs())) {
+      editor_.set_insert_before(node);
+      editor_.set_range(node->range());
+      editor_.set_call_chain(node->call_chain());
+      const std::array<Value*, 1> list{node->input(0)};
+      editor_.create_op(*context_.table().find("tierup::check_stack"), list);
+      editor_.set_range({});
+    }
+    editor_.remove(node);
+  }
+  // As far as types tell.
+  static bool have_equal_sizes(std::span<Value* const> parts) {
+    const auto sizes_of = [](const Value* part) {
+      const IValue* constant = constant_of(part);
+      if (constant == nullptr) return part->type()->facts().sizes;
+      std::vector<Dim> sizes;
+      for (const int64_t size : constant->to_tensor().sizes())
+        sizes.push_back({Dim::Kind::kStatic, size});
+      return std::optional(sizes);
+    };
+    const auto first = sizes_of(parts[0]);
+    return first &&
+           std::ranges::none_of(*first,
+                                [](const Dim& dim) { return dim.kind == Dim::Kind::kUnknown; }) &&
+           std::ranges::all_of(parts, [&](const Value* part) { return sizes_of(part) == first; });
   }
 
   Value* part_of(Value* value, const Split& like, size_t index) {
