@@ -145,6 +145,18 @@ std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dim
   return sizes;
 }
 
+std::optional<ops::MeaningArgument> meaning_argument(const ir::Value* value,
+                                                     std::optional<ScalarType> dtype) {
+  if (is_tensor(value)) {
+    if (!dtype) return std::nullopt;
+    return ops::MeaningArgument{ops::ValueForm{*dtype}, IValue()};
+  }
+  if (const IValue* constant = constant_of(value)) return ops::MeaningArgument{{}, *constant};
+  if (value->type()->is(TypeKind::kInt)) return ops::MeaningArgument{{}, IValue(int64_t{1})};
+  if (value->type()->is(TypeKind::kFloat)) return ops::MeaningArgument{{}, IValue(1.0)};
+  return std::nullopt;
+}
+
 ops::Role role_of(const Node& node) {
   return node.is(NodeKind::kOp) ? ops::op_of(*node.op()).role() : ops::Role::kNone;
 }

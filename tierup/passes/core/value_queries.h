@@ -6,6 +6,7 @@
 #include "tierup/ir/graph.h"
 #include "tierup/ir/graph_editor.h"
 #include "tierup/ops/regions/input_form.h"
+#include "tierup/ops/regions/pointwise_meaning.h"
 #include "tierup/ops/table/op.h"
 #include "tierup/ops/table/role.h"
 
@@ -40,6 +41,10 @@ bool is_before(const ir::Node* a, const ir::Node* b);
 const ir::Node* place_of(const ir::Use& use, const ir::Block* block);
 // Sizes of which each is a number; nothing if one is not, or none are known.
 std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dims);
+// What a point-wise row is told of an argument: a tensor's dtype, a constant, or a number of the
+// value's type, which is all that counts for the meaning. None of other values.
+std::optional<ops::MeaningArgument> meaning_argument(const ir::Value* value,
+                                                     std::optional<ScalarType> dtype);
 // kNone for nodes that are no operators.
 ops::Role role_of(const ir::Node& node);
 

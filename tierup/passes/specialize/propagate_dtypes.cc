@@ -217,26 +217,14 @@ class DtypePropagation {
     const bool is_alike = common_dtype(node).has_value();
     std::vector<ops::MeaningArgument> arguments;
     for (const Value* input : node.inputs()) {
-      if (!is_tensor(input)) {
-        std::optional<IValue> value = number_like(input);
-        if (!value) return std::nullopt;
-        arguments.push_back({std::nullopt, *std::move(value)});
-        continue;
-      }
-      const DType dtype = of(input);
-      if (!dtype || !(is_alike || has_dimensions(input))) return std::nullopt;
-      arguments.push_back({ops::ValueForm{*dtype}, IValue()});
+      const DType dtype = is_tensor(input) ? of(input) : std::nullopt;
+      const bool is_known = !is_tensor(input) || is_alike || has_dimensions(input);
+      std::optional<ops::MeaningArgument> argument = meaning_argument(input, dtype);
+      if (!argument || !is_known) return std::nullopt;
+      arguments.push_back(*std::move(argument));
     }
     const ops::PointwiseMeaning meaning = meaning_of(ops::op_of(*node.op()), arguments);
     return meaning.refusal ? std::nullopt : DType(meaning.result.dtype);
-  }
-
-  // The constant, or a number of the value's type: only that matters to the dtype.
-  static std::optional<IValue> number_like(const Value* value) {
-    if (const IValue* constant = constant_of(value)) return *constant;
-    if (value->type()->is(TypeKind::kInt)) return IValue(int64_t{1});
-    if (value->type()->is(TypeKind::kFloat)) return IValue(1.0);
-    return std::nullopt;
   }
 
   static bool has_dimensions(const Value* value) {

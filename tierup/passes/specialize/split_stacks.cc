@@ -149,8 +149,20 @@ class StackSplitter {
       has_vectors |= rank_of(input) == 1;
       is_plain &= lies_plainly(input, node);
     }
-    if (is_mixed && has_vectors) return;
+    if ((is_mixed && has_vectors) || !is_of_elements(node)) return;
     splits_.try_emplace(node.output(), Split{first->dim, first->count, first->stack, is_plain, {}});
+  }
+  // Whether the row takes its operands as they are: some (gated units) take parts of them, or
+  // spread them along another dimension.
+  static bool is_of_elements(const Node& node) {
+    std::vector<ops::MeaningArgument> arguments;
+    for (const Value* input : node.inputs()) {
+      std::optional<ops::MeaningArgument> argument =
+          meaning_argument(input, is_tensor(input) ? dtype_of(input) : std::optional<ScalarType>());
+      if (!argument) return false;
+      arguments.push_back(*std::move(argument));
+    }
+    return !ops::meaning_of(ops::op_of(*node.op()), arguments).refusal;
   }
   // Whether an operand leaves the result in order, where another one lies so.
   bool lies_plainly(const Value* value, const Node& node) {
