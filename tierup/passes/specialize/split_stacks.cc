@@ -22,6 +22,9 @@ using ops::Role;
 namespace {
 
 constexpr size_t kMostParts = 8;
+// Dimensions of a whole. Parts are vectors: what is computed of those lies in order, however they
+// lie. Of matrices it lies as they do, and an entry of a stack always in order.
+constexpr size_t kRank = 2;
 
 // A value that consists, or could consist, of parts.
 struct Split {
@@ -105,7 +108,7 @@ class StackSplitter {
     const Node* list = node.input(0)->node();
     const auto rank = rank_of(node.output());
     const auto dim = rank ? dim_from_end(node.input(1), *rank) : std::nullopt;
-    const bool is_known = dim && *rank > 1 && dtype_of(node.output()) && list != nullptr &&
+    const bool is_known = dim && *rank == kRank && dtype_of(node.output()) && list != nullptr &&
                           list->is(NodeKind::kListConstruct) && is_only_read(list->output()) &&
                           !list->inputs().empty() && list->inputs().size() <= kMostParts &&
                           is_steady(node.output());
@@ -132,7 +135,10 @@ class StackSplitter {
     for (const Value* input : node.inputs()) {
       if (first == nullptr && is_tensor(input)) first = split_of(input);
     }
-    if (first == nullptr || !dtype_of(node.output()) || !is_steady(node.output())) return;
+    if (first == nullptr || !dtype_of(node.output()) || !is_steady(node.output()) ||
+        rank_of(node.output()) != kRank) {
+      return;
+    }
     std::optional<ScalarType> dtype;
     bool is_mixed = false;
     bool has_vectors = false;  // Whose parts are numbers: they have less say in promotion.

@@ -11,13 +11,15 @@
 //
 // Requires   a verified graph; dtypes and ranks that propagate_dtypes and propagate_shapes found.
 // Rewrites   point-wise operators between stacks and unbinds or selects of one block, of tensors of
-//            one dtype, where each part has a dimension at least; a stack stands behind them where
-//            others read the whole. An operand that is no stack is read by parts where its size in
-//            the dimension is sure.
-// Preserves  values to the bit; the layout of whatever is read as a whole; errors: parts that may be
+//            one dtype and two dimensions, whose parts are vectors; a stack stands behind them
+//            where others read the whole. An operand that is no stack is read by parts where its
+//            size in the dimension is sure.
+// Preserves  values to the bit; the layout of whatever is read as a whole; errors: parts that may
+// be
 //            of unequal sizes are checked where they were stacked.
-// Leaves     stacks of more than eight; stacks that nobody takes apart; memory that is written.
-// Counts     split: operators that became one for each part.
+// Leaves     stacks of more than eight, and of matrices, whose layout results would have; stacks
+// that nobody takes apart; memory that is written. Counts     split: operators that became one for
+// each part.
 #pragma once
 
 #include "tierup/passes/core/pass.h"
