@@ -245,8 +245,10 @@ class StackSplitter {
       const Role role = role_of(*use.user);
       if (role == Role::kSlice || role == Role::kSelect)
         return is_computed_with(use.user->output());
+      if (role == Role::kSize || role == Role::kSizes || role == Role::kRank) return true;
+      // What gives numbers of a tensor may ask for its strides.
       const ir::Schema& schema = use.user->op()->schema();
-      return !schema.is_mutating() &&
+      return !schema.is_mutating() && std::ranges::all_of(use.user->outputs(), is_tensor) &&
              std::ranges::all_of(schema.returns, [](const auto& r) { return r.alias.empty(); });
     });
   }
