@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tierup/analysis/effects.h"
 #include "tierup/ops/table/facts.h"
 #include "tierup/passes/core/value_queries.h"
 
@@ -370,14 +371,28 @@ class StackSplitter {
     const bool is_stack =
         node->is(NodeKind::kOp) && ops::op_of(*node->op()).facts().join == ops::JoinKind::kStack;
     if (is_stack && !have_equal_sizes(node->input(0)->node()->inputs())) {
-      editor_.set_insert_before(node);
-      editor_.set_range(node->range());
-      editor_.set_call_chain(node->call_chain());
+      begin_behind(*node);
       const std::array<Value*, 1> list{node->input(0)};
       editor_.create_op(*context_.table().find("tierup::check_stack"), list);
       editor_.set_range({});
     }
     editor_.remove(node);
+  }
+  // As late as nobody notices: a node that may raise parts the groups around it.
+  void begin_behind(const Node& node) {
+    const Node* next = node.next();
+    const auto is_pure = [](const Node& at) {
+      const bool writes = at.is(NodeKind::kOp) && at.op()->schema().is_mutating();
+      return at.blocks().empty() && !writes && (analysis::effects_of(at) & ~ir::kMayRaise) == 0;
+    };
+    while (next != nullptr && is_pure(*next)) next = next->next();
+    if (next == nullptr) {
+      editor_.set_insert_end(node.owner());
+    } else {
+      editor_.set_insert_before(const_cast<Node*>(next));
+    }
+    editor_.set_range(node.range());
+    editor_.set_call_chain(node.call_chain());
   }
   // As far as types tell.
   static bool have_equal_sizes(std::span<Value* const> parts) {
