@@ -16,7 +16,7 @@
 //            size in the dimension is sure.
 // Preserves  values to the bit; the layout of whatever is read as a whole; errors: parts that may
 // be
-//            of unequal sizes are checked where they were stacked.
+//            of unequal sizes are checked, before anything else that can be noticed.
 // Leaves     stacks of more than eight, and of matrices, whose layout results would have; stacks
 // that nobody takes apart; memory that is written. Counts     split: operators that became one for
 // each part.
