@@ -9,17 +9,15 @@
 // as wholes, and the sum is taken apart for the next slope. The parts are one group with what is
 // before and behind, and lie without steps.
 //
-// Requires   a verified graph; dtypes and ranks that propagate_dtypes and propagate_shapes found.
-// Rewrites   point-wise operators between stacks and unbinds or selects of one block, of tensors of
-//            one dtype and two dimensions, whose parts are vectors; a stack stands behind them
-//            where others read the whole. An operand that is no stack is read by parts where its
-//            size in the dimension is sure.
+// Requires   a verified graph; dtypes and sizes that propagate_dtypes and propagate_shapes found.
+// Rewrites   point-wise operators between stacks and unbinds or selects of one block, over two
+//            dimensions, so that parts are vectors; a stack stands behind them where others read
+//            the whole. An operand that is no stack is read by parts where its size is sure.
 // Preserves  values to the bit; the layout of whatever is read as a whole; errors: parts that may
-// be
-//            of unequal sizes are checked, before anything else that can be noticed.
-// Leaves     stacks of more than eight, and of matrices, whose layout results would have; stacks
-// that nobody takes apart; memory that is written. Counts     split: operators that became one for
-// each part.
+//            be of unequal sizes are checked, before anything else that can be noticed.
+// Leaves     stacks of more than eight; those of matrices, whose layout results would have; those
+//            that nobody takes apart; memory that is written.
+// Counts     split: operators that became one for each part.
 #pragma once
 
 #include "tierup/passes/core/pass.h"
