@@ -1,6 +1,8 @@
 // Queries in lanes; see attention_tiles.h.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "tierup/kernels/attention/attention_lanes_body.h"

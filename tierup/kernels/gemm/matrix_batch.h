@@ -53,7 +53,7 @@ Tensor conjugated(const Tensor& a);
 // Calls body(i) for all matrices of a batch, in parallel if each is worth it.
 template <typename Body>
 void for_each_matrix(int64_t count, int64_t elements, const Body& body) {
-  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(elements, 1));
+  const int64_t grain = grain_of(4 * elements);
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) body(i);
   });

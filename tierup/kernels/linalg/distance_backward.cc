@@ -155,7 +155,7 @@ Tensor cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, do
   fill(out, 0);
   dispatch_work(out.dtype(), "_cdist_backward", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length * others));
+    const int64_t grain = grain_of(2 * length * others);
     parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
       std::vector<T> factors(static_cast<size_t>(p == 2 ? others : 0));
       for (int64_t i = begin; i < end; ++i) {

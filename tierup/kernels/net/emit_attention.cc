@@ -40,8 +40,7 @@ void Emitter::attention(const Layer& layer) {
   const auto operand = [&](size_t i) {
     const int id = layer.inputs[i];
     BufferLayout place = plain_place(id);
-    if (i < 3 && strides_of(place.layout).back() != 1)
-      place = place_in(id, row_major(value(id).sizes));
+    if (strides_of(place.layout).back() != 1) place = place_in(id, row_major(value(id).sizes));
     return place;
   };
   const BufferLayout q = operand(0);

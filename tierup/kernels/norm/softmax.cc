@@ -42,7 +42,7 @@ constexpr int64_t kColumnPiece = 64;  // Columns of one task: what kernels go do
 template <typename T>
 void run_softmax(const Along& shape, bool log, const T* x, T* y) {
   const RowKernels<T>& kernels = row_kernels<T>();
-  const int64_t grain = std::max<int64_t>(1, 8192 / shape.size);
+  const int64_t grain = grain_of(2 * shape.size);
   if (shape.inner == 1) {
     const auto row = log ? kernels.log_softmax : kernels.softmax;
     parallel_for(0, shape.outer, grain, [&](int64_t begin, int64_t end) {
@@ -81,7 +81,7 @@ Tensor softmax_in(const Tensor& self, int64_t dim, bool log, ScalarType dtype) {
 template <typename T>
 void run_backward(const Along& shape, bool log, const T* g, const T* y, T* dx) {
   const GradientRows<T>& rows = gradient_rows<T>();
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.size));
+  const int64_t grain = grain_of(2 * shape.size);
   if (shape.inner == 1) {
     const auto row = log ? rows.log_softmax : rows.softmax;
     parallel_for(0, shape.outer, grain, [&](int64_t begin, int64_t end) {

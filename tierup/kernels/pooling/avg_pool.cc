@@ -49,8 +49,7 @@ T sum_of_plane(const T* plane, int64_t count) {
 template <typename T, typename SpanOf>
 void pool(const PoolWindow& w, const T* in, T* out, std::optional<int64_t> divisor,
           const SpanOf& span_of) {
-  const int64_t grain =
-      std::max<int64_t>(1, 8192 / std::max<int64_t>(1, std::max(w.out_points(), w.in_points())));
+  const int64_t grain = grain_of(2 * std::max(w.out_points(), w.in_points()));
   parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       const T* plane = in + p * w.in_points();

@@ -70,7 +70,7 @@ void max_of_window(const PoolWindow& w, const Reaches& r, const T* plane, T* val
 template <typename T, typename ReachOf>
 void pool_with_indices(const PoolWindow& w, const T* in, T* out, int64_t* indices,
                        const ReachOf& reach) {
-  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
+  const int64_t grain = grain_of(4 * w.out_points());
   parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       int64_t at = p * w.out_points();
@@ -177,7 +177,7 @@ bool has_short_planes(const PoolWindow& w) {
 
 void pool_planes(const PoolWindow& w, const float* in, float* out, int64_t* indices) {
   const PlaneWindows windows(w);
-  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, w.out_points()));
+  const int64_t grain = grain_of(4 * w.out_points());
   parallel_for(0, w.planes, grain, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       windows.find(in + p * w.in_points(), (w.planes - p) * w.in_points(), out + p * w.out_points(),
@@ -247,7 +247,7 @@ void pool_plane(const PoolWindow& w, const T* plane, T* out, LineBuffers<T>& lin
 // Planes worth a thread.
 int64_t plane_grain(const PoolWindow& w) {
   const int64_t points = std::max({w.in_points(), w.out_points(), int64_t{1}});
-  return std::max<int64_t>(1, 8192 / points);
+  return grain_of(2 * points);
 }
 
 template <typename T>

@@ -17,8 +17,6 @@ constexpr auto kBad = ErrorCode::kInvalidArgument;
        size);
 }
 
-constexpr int64_t kGrainPoints = 8192;  // Worth a thread.
-
 // Sets each element of zeros at its index, plane by plane.
 Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVector& sizes,
                       int64_t planes, bool add, const char* what) {
@@ -36,7 +34,7 @@ Tensor scatter_planes(const Tensor& values, const Tensor& indices, const IntVect
     using T = typename Tag::type;
     const T* taken = source.data<T>();
     const int64_t* places = index.data<int64_t>();
-    const int64_t grain = std::max<int64_t>(1, kGrainPoints / (from + to));
+    const int64_t grain = grain_of(2 * (from + to));
     parallel_for(0, planes, grain, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
         T* plane = out.data<T>() + p * to;

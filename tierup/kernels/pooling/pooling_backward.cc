@@ -19,7 +19,7 @@ struct Span {
 };
 
 int64_t planes_per_task(const PoolWindow& w) {
-  return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, w.in_points() + w.out_points()));
+  return grain_of(2 * (w.in_points() + w.out_points()));
 }
 
 void check_gradient(const Tensor& grad, const Tensor& self, const PoolWindow& w, const char* what) {

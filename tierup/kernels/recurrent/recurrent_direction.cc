@@ -174,21 +174,18 @@ class Direction {
 
   // `rows` rows of the state from `first` on.
   void step(int64_t first, int64_t rows, const T* gates, T* state_gates) const {
-    constexpr int64_t kNumbersForOne = 8192;  // Fewer are done before another thread has begun.
     T* hidden = state_.hidden.data<T>() + first * state_.hidden.size(1);
     T* stepped = state_.unprojected.defined() ? state_.unprojected.data<T>() : hidden;
     multiply_state(rows, hidden, state_gates);
     const T* bias = data_or_null<T>(bias_);
     const T* state_bias = data_or_null<T>(state_bias_);
     T* cell = state_.cell.defined() ? state_.cell.data<T>() + first * size_ : nullptr;
-    parallel_for(0, rows, std::max<int64_t>(1, kNumbersForOne / std::max<int64_t>(1, width_)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t r = begin; r < end; ++r) {
-                     run_gates(kind_, size_, gates + r * width_, state_gates + r * width_, bias,
-                               state_bias, stepped + r * size_,
-                               cell == nullptr ? nullptr : cell + r * size_);
-                   }
-                 });
+    parallel_for(0, rows, grain_of(2 * width_), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        run_gates(kind_, size_, gates + r * width_, state_gates + r * width_, bias, state_bias,
+                  stepped + r * size_, cell == nullptr ? nullptr : cell + r * size_);
+      }
+    });
     if (state_.unprojected.defined()) multiply_transposed(rows, stepped, w_.w_hr, hidden);
   }
 

@@ -72,11 +72,9 @@ struct Steps {
   // body(row) for rows of one step.
   template <typename Body>
   void for_gates(int64_t first, int64_t last, const Body& body) const {
-    constexpr int64_t kNumbersForOne = 8192;  // Fewer are done before another thread has begun.
-    parallel_for(first, last, std::max<int64_t>(1, kNumbersForOne / std::max<int64_t>(1, width)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t r = begin; r < end; ++r) body(r);
-                 });
+    parallel_for(first, last, grain_of(2 * width), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) body(r);
+    });
   }
   // The step's last states, to keep beside all of them.
   Tensor last_of(const Tensor& states, const Tensor& initial) const {

@@ -40,7 +40,7 @@ Tensor make_powers(int64_t n, int64_t rows, int64_t columns, bool forward) {
   const double step = (forward ? -2 : 2) * std::numbers::pi / static_cast<double>(n);
   // A row's powers are products of two short lists of them: angles are dear.
   constexpr int64_t kFine = 64;
-  parallel_for(0, rows, std::max<int64_t>(1, 4096 / columns), [&](int64_t begin, int64_t end) {
+  parallel_for(0, rows, grain_of(4 * columns), [&](int64_t begin, int64_t end) {
     std::array<complex128, kFine> fine;
     for (int64_t r = begin; r < end; ++r) {
       const double row_step = step * static_cast<double>(r);
@@ -95,7 +95,7 @@ void turn(const Tensor& table, int64_t d, const Tensor& powers) {
   const auto after = static_cast<size_t>(d) + 2;
   const int64_t inner = numel_of(table.sizes().subspan(after));
   const int64_t outer = numel_of(table.sizes().first(static_cast<size_t>(d)));
-  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, columns * inner));
+  const int64_t grain = grain_of(2 * columns * inner);
   parallel_for(0, outer * rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       C* number = table.data<C>() + i * columns * inner;

@@ -34,7 +34,7 @@ void fill_affine_grid(const T* matrices, const IntVector& sizes, int64_t batch, 
     for (int64_t i = 0; i < extent; ++i)
       positions[d].push_back(grid_position(i, extent, align_corners));
   }
-  const int64_t grain = std::max<int64_t>(1, 4096 / width);
+  const int64_t grain = grain_of(4 * width);
   parallel_for(0, batch * lines, grain, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const T* m = matrices + line / lines * static_cast<int64_t>(rank * (rank + 1));

@@ -332,7 +332,7 @@ void sample_by(const Sampler& s, int64_t batch, const typename Block::Element* i
   // The taps of a block have half of the second level, planes the other.
   const int64_t most = std::max<int64_t>(
       1, cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(typename Block::PointTaps)));
-  const int64_t grain = std::max<int64_t>(1, 4096 / s.channels);
+  const int64_t grain = grain_of(4 * s.channels);
   parallel_for(0, batch * s.out_points, grain, [&](int64_t begin, int64_t end) {
     Block block(s, std::min(most, end - begin), more...);
     while (begin < end) {

@@ -73,7 +73,7 @@ template <typename T>
 void run_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
   const std::vector<T> weights(taps.weight.begin(), taps.weight.end());
   if (p.inner == 1) {
-    const int64_t grain = std::max<int64_t>(1, 8192 / p.out);
+    const int64_t grain = grain_of(2 * p.out);
     parallel_for(0, p.outer, grain, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o)
         resample_line(p, taps, weights.data(), in + o * p.in, out + o * p.out);

@@ -145,6 +145,14 @@ std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dim
   return sizes;
 }
 
+std::optional<size_t> rank_of(const ir::Value* value) {
+  const IValue* constant = constant_of(value);
+  if (constant != nullptr && constant->tensor_impl() != nullptr)
+    return constant->tensor_impl()->sizes.size();
+  const auto& sizes = value->type()->facts().sizes;
+  return sizes ? std::optional(sizes->size()) : std::nullopt;
+}
+
 std::optional<ops::MeaningArgument> meaning_argument(const ir::Value* value,
                                                      std::optional<ScalarType> dtype) {
   if (is_tensor(value)) {

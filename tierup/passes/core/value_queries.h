@@ -41,6 +41,8 @@ bool is_before(const ir::Node* a, const ir::Node* b);
 const ir::Node* place_of(const ir::Use& use, const ir::Block* block);
 // Sizes of which each is a number; nothing if one is not, or none are known.
 std::optional<IntVector> static_sizes(const std::optional<std::vector<Dim>>& dims);
+// By its type, or its value; nothing if neither tells.
+std::optional<size_t> rank_of(const ir::Value* value);
 // What a point-wise row is told of an argument: a tensor's dtype, a constant, or a number of the
 // value's type, which is all that counts for the meaning. None of other values.
 std::optional<ops::MeaningArgument> meaning_argument(const ir::Value* value,

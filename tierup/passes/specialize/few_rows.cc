@@ -4,14 +4,6 @@
 
 namespace tierup::passes {
 
-std::optional<size_t> rank_of(const ir::Value* value) {
-  const IValue* constant = constant_of(value);
-  if (constant != nullptr && constant->tensor_impl() != nullptr)
-    return constant->tensor_impl()->sizes.size();
-  const auto& sizes = value->type()->facts().sizes;
-  return sizes ? std::optional(sizes->size()) : std::nullopt;
-}
-
 std::optional<int64_t> few_rows_of(PassContext& context, const ir::Value* result) {
   constexpr int64_t kMostRows = 64;
   const TensorFacts* hint = context.hints().find(result);

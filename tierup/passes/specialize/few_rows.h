@@ -12,8 +12,6 @@ namespace tierup::passes {
 // So many products with one matrix are worth a rewrite.
 constexpr size_t kFewestProducts = 3;
 
-// By its type, or its value; nothing if neither tells.
-std::optional<size_t> rank_of(const ir::Value* value);
 // The rows of a product's result, by hints or its type, where they are few: a matrix is then moved
 // about as often as it is multiplied.
 std::optional<int64_t> few_rows_of(PassContext& context, const ir::Value* result);

@@ -57,11 +57,6 @@ class StackSplitter {
  private:
   // What is known beforehand.
 
-  static std::optional<size_t> rank_of(const Value* value) {
-    if (const IValue* constant = constant_of(value)) return constant->to_tensor().sizes().size();
-    const auto& sizes = value->type()->facts().sizes;
-    return sizes ? std::optional(sizes->size()) : std::nullopt;
-  }
   static std::optional<ScalarType> dtype_of(const Value* value) {
     if (const IValue* constant = constant_of(value)) return constant->to_tensor().dtype();
     return value->type()->facts().dtype;
