@@ -227,4 +227,9 @@ const RowKernels<double>& row_kernels<double>() {
   return kDoubleKernels;
 }
 
+NormalizeColumns normalize_columns() {
+  return TIERUP_VARIANT(instruction_set(), normalize_columns_base, normalize_columns_avx2,
+                        normalize_columns_avx512)();
+}
+
 }  // namespace tierup::kernels

@@ -48,6 +48,17 @@ RowKernels<float> row_kernels_base();
 RowKernels<float> row_kernels_avx2();
 RowKernels<float> row_kernels_avx512();
 
+// Layer norm down the columns of a matrix, in place: x = (x - mean) * rstd * gamma[row] + beta[row]
+// with rstd = 1 / sqrt(variance + eps). `rows` rows that lie `stride` elements apart, n columns;
+// gamma and beta have an element for each row or are null, mean and rstd get one for each column.
+using NormalizeColumns = void (*)(float* x, int64_t rows, int64_t stride, int64_t n, float eps,
+                                  const float* gamma, const float* beta, float* mean, float* rstd);
+NormalizeColumns normalize_columns_base();
+NormalizeColumns normalize_columns_avx2();
+NormalizeColumns normalize_columns_avx512();
+// The variant for this processor.
+NormalizeColumns normalize_columns();
+
 // The best table for this processor.
 template <typename T>
 const RowKernels<T>& row_kernels();

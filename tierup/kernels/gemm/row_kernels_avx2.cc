@@ -4,5 +4,6 @@
 namespace tierup::kernels {
 
 RowKernels<float> row_kernels_avx2() { return kRowKernels; }
+NormalizeColumns normalize_columns_avx2() { return &columns_normalize; }
 
 }  // namespace tierup::kernels

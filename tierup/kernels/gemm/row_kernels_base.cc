@@ -4,5 +4,6 @@
 namespace tierup::kernels {
 
 RowKernels<float> row_kernels_base() { return kRowKernels; }
+NormalizeColumns normalize_columns_base() { return &columns_normalize; }
 
 }  // namespace tierup::kernels

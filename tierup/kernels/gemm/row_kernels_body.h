@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "tierup/kernels/gemm/row_kernels.h"
@@ -188,12 +189,32 @@ void row_log_softmax(const float* x, int64_t n, float* y) {
   });
 }
 
-// The logarithm of each lane.
-inline Lanes log_of_each(const Lanes& lanes) {
-  float logs[kLanes];
-  store(logs, lanes);
-  for (float& value : logs) value = std::log(value);
-  return load(logs);
+// The logarithm of a sum of exponentials of which the largest is 1: a number of at least 1,
+// infinity or NaN. log x = n ln 2 + log(1 + f) as in simd_exponential.h.
+TIERUP_INLINE LaneVector log_of_sum(LaneVector sum) {
+  const auto constant = [](float value) { return value - LaneVector{}; };
+  const LaneInts root = reinterpret_cast<LaneInts>(constant(0.70710678F));
+  const LaneInts n = (reinterpret_cast<LaneInts>(sum) - root) >> 23;
+  const LaneInts mantissa = reinterpret_cast<LaneInts>(sum) - (n << 23);
+  const LaneVector f = reinterpret_cast<LaneVector>(mantissa) - 1.0F;
+  const LaneVector square = f * f;
+  const LaneVector exponent = __builtin_convertvector(n, LaneVector);
+  const auto pair = [&](float low, float high) {
+    return multiply_add(constant(high), f, constant(low));
+  };
+  LaneVector q = multiply_add(pair(0x1.af581ep-4F, -0x1.fc06e2p-5F), square,
+                              pair(0x1.c41b8cp-4F, -0x1.b4116ap-4F));
+  q = multiply_add(q, square, pair(0x1.249688p-3F, -0x1.fdfb82p-4F));
+  q = multiply_add(q, square, pair(0x1.9999a8p-3F, -0x1.555c54p-3F));
+  q = multiply_add(q, square, pair(0x1.555556p-2F, -0x1.fffff2p-3F));
+  const LaneVector low = exponent * -2.12194440e-4F;
+  const LaneVector cubic = multiply_add(square * f, q, low);
+  const LaneVector near = f + multiply_add(square, constant(-0.5F), cubic);
+  const LaneVector inside = multiply_add(exponent, constant(0.693359375F), near);
+  return sum < std::numeric_limits<float>::infinity() ? inside : sum;
+}
+TIERUP_INLINE Lanes log_of_sums(const Lanes& sums) {
+  return each_part([&](auto i) TIERUP_INLINED { return log_of_sum(sums.part[i]); });
 }
 
 // Dense rows of fewer columns than there are lanes, piece by piece over the whole: after `period`
@@ -263,7 +284,7 @@ void narrow_softmax(const float* x, int64_t rows, int64_t n, float* y) {
     sum.lanes[place] = sum.lanes[place] + e;
   });
   narrow.fold(sum, [](float a, float b) { return a + b; });
-  narrow.change(sum, [](const Lanes& v) { return kLog ? log_of_each(v) : broadcast(1) / v; });
+  narrow.change(sum, [](const Lanes& v) { return kLog ? log_of_sums(v) : broadcast(1) / v; });
   narrow.for_each_piece(rows, [&](int64_t i, int64_t count, int64_t place) {
     const Lanes numbers = load_piece(y + i, count, 0);
     store_piece(y + i, kLog ? numbers - sum.lanes[place] : numbers * sum.lanes[place], count);
@@ -285,7 +306,7 @@ void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, fl
       sum = sum + e;
     }
     if constexpr (kLog) {
-      const Lanes log_sum = log_of_each(sum);
+      const Lanes log_sum = log_of_sums(sum);
       for (int64_t r = 0; r < rows; ++r) {
         float* target = y + r * stride + i;
         store_piece(target, load_piece(target, count, 0) - log_sum, count);
@@ -308,6 +329,15 @@ float row_log_sum_exp(const float* x, int64_t n) {
          std::log(sum_pieces(x, n, kLowest, [&](const Lanes& v) { return exp_lanes(v - offset); }));
 }
 
+// `other` where `first` is finite or NaN, and `first` where it is infinite.
+TIERUP_INLINE Lanes finite_or_first(const Lanes& first, const Lanes& other) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return each_part([&](auto i) TIERUP_INLINED {
+    const LaneVector x = first.part[i];
+    return (x == kInfinity) | (x == -kInfinity) ? x : other.part[i];
+  });
+}
+
 // Four registers of columns at a time, so that exponentials do not wait for each other.
 template <int kParts>
 void log_sum_exp_of_parts(const float* x, int64_t rows, int64_t stride, int64_t last, float* y) {
@@ -325,13 +355,9 @@ void log_sum_exp_of_parts(const float* x, int64_t rows, int64_t stride, int64_t 
     for (int j = 0; j < kParts; ++j) sum[j] = sum[j] + exp_lanes(piece(r, j) - top[j]);
   }
   for (int j = 0; j < kParts; ++j) {
-    float largest[kLanes];
-    float sums[kLanes];
-    store(largest, top[j]);
-    store(sums, sum[j]);
-    const int64_t count = j + 1 == kParts ? last : int64_t{kLanes};
-    for (int64_t i = 0; i < count; ++i)
-      y[j * kLanes + i] = std::isinf(largest[i]) ? largest[i] : largest[i] + std::log(sums[i]);
+    const Lanes total = top[j] + log_of_sums(sum[j]);
+    store_piece(y + j * kLanes, finite_or_first(top[j], total),
+                j + 1 == kParts ? last : int64_t{kLanes});
   }
 }
 
@@ -342,6 +368,45 @@ void columns_log_sum_exp(const float* x, int64_t rows, int64_t stride, int64_t n
     log_sum_exp_of_parts<kParts>(x + i, rows, stride, kLanes, y + i);
   for_pieces(n - i, [&](int64_t at, int64_t count) {
     log_sum_exp_of_parts<1>(x + i + at, rows, stride, count, y + i + at);
+  });
+}
+
+// Of a piece of columns; two sums are under way.
+template <typename Value>
+TIERUP_INLINE Lanes sum_down(const float* x, int64_t rows, int64_t stride, int64_t count,
+                             const Value& value) {
+  Lanes sums[2] = {broadcast(0), broadcast(0)};
+  int64_t r = 0;
+  for (; r + 2 <= rows; r += 2) {
+    sums[0] = sums[0] + value(load_piece(x + r * stride, count, 0));
+    sums[1] = sums[1] + value(load_piece(x + (r + 1) * stride, count, 0));
+  }
+  if (r < rows) sums[0] = sums[0] + value(load_piece(x + r * stride, count, 0));
+  return sums[0] + sums[1];
+}
+
+void columns_normalize(float* x, int64_t rows, int64_t stride, int64_t n, float eps,
+                       const float* gamma, const float* beta, float* mean, float* rstd) {
+  const Lanes size = broadcast(static_cast<float>(rows));
+  for_pieces(n, [&](int64_t i, int64_t count) {
+    const Lanes center =
+        sum_down(x + i, rows, stride, count, [](const Lanes& v) TIERUP_INLINED { return v; }) /
+        size;
+    const auto square = [&](const Lanes& v) TIERUP_INLINED {
+      const Lanes d = v - center;
+      return d * d;
+    };
+    const Lanes variance = sum_down(x + i, rows, stride, count, square) / size;
+    const Lanes scale = broadcast(1) / square_root(variance + broadcast(eps));
+    for (int64_t r = 0; r < rows; ++r) {
+      float* row = x + r * stride + i;
+      Lanes v = (load_piece(row, count, 0) - center) * scale;
+      if (gamma != nullptr) v = v * broadcast(gamma[r]);
+      if (beta != nullptr) v = v + broadcast(beta[r]);
+      store_piece(row, v, count);
+    }
+    store_piece(mean + i, center, count);
+    store_piece(rstd + i, scale, count);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "tierup/kernels/norm/softmax.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tierup/base/parallel.h"
@@ -8,6 +9,7 @@
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/norm/gradient_rows.h"
 #include "tierup/kernels/pointwise/complex_views.h"
@@ -39,8 +41,53 @@ Along along(const Tensor& tensor, int64_t dim) {
 
 constexpr int64_t kColumnPiece = 64;  // Columns of one task: what kernels go down at once.
 
+// Shorter rows than this are turned: what is done across a register takes as long as turning them.
+constexpr int64_t kTurnedRow = 64;
+
+// Some rows, turned so that they lie side by side: what kernels for columns take.
+struct TurnedRows {
+  std::array<float, static_cast<size_t>(kTurnedRow* kColumnPiece)> numbers;
+
+  float* data() { return numbers.data(); }
+  void load(const float* x, int64_t size, int64_t rows) {
+    turn_rows(data(), kColumnPiece, x, size, rows, size);
+  }
+  void store(float* y, int64_t size, int64_t rows) const {
+    turn_rows(y, size, numbers.data(), kColumnPiece, size, rows);
+  }
+};
+
+// Whether rows are short, and enough of them to fill registers side by side.
+template <typename T>
+bool is_turned(const Along& shape) {
+  return std::is_same_v<T, float> && shape.inner == 1 && shape.size > 1 &&
+         shape.size < kTurnedRow && shape.outer >= shape.size;
+}
+
+// Calls body(first, count) for pieces of the rows.
+template <typename Body>
+void for_pieces(int64_t begin, int64_t end, const Body& body) {
+  for (int64_t i = begin; i < end; i += kColumnPiece) body(i, std::min(kColumnPiece, end - i));
+}
+
+void softmax_turned(const Along& shape, bool log, const float* x, float* y) {
+  const RowKernels<float>& kernels = row_kernels<float>();
+  const auto columns = log ? kernels.log_softmax_columns : kernels.softmax_columns;
+  parallel_for(0, shape.outer, grain_of(2 * shape.size), [&](int64_t begin, int64_t end) {
+    TurnedRows turned;
+    for_pieces(begin, end, [&](int64_t i, int64_t count) {
+      turned.load(x + i * shape.size, shape.size, count);
+      columns(turned.data(), shape.size, kColumnPiece, count, turned.data());
+      turned.store(y + i * shape.size, shape.size, count);
+    });
+  });
+}
+
 template <typename T>
 void run_softmax(const Along& shape, bool log, const T* x, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (is_turned<T>(shape)) return softmax_turned(shape, log, x, y);
+  }
   const RowKernels<T>& kernels = row_kernels<T>();
   const int64_t grain = grain_of(2 * shape.size);
   if (shape.inner == 1) {
@@ -77,9 +124,28 @@ Tensor softmax_in(const Tensor& self, int64_t dim, bool log, ScalarType dtype) {
   return to_dtype(out, dtype);
 }
 
+void backward_turned(const Along& shape, bool log, const float* g, const float* y, float* dx) {
+  const GradientRows<float>& rows = gradient_rows<float>();
+  const auto columns = log ? rows.log_softmax_columns : rows.softmax_columns;
+  static_assert(kColumnPiece <= kMostColumns);
+  parallel_for(0, shape.outer, grain_of(2 * shape.size), [&](int64_t begin, int64_t end) {
+    TurnedRows grad;
+    TurnedRows result;
+    for_pieces(begin, end, [&](int64_t i, int64_t count) {
+      grad.load(g + i * shape.size, shape.size, count);
+      result.load(y + i * shape.size, shape.size, count);
+      columns(grad.data(), result.data(), shape.size, kColumnPiece, count, grad.data());
+      grad.store(dx + i * shape.size, shape.size, count);
+    });
+  });
+}
+
 // grad - sum(grad * weight) * factor, per line; see the two callers.
 template <typename T>
 void run_backward(const Along& shape, bool log, const T* g, const T* y, T* dx) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (is_turned<T>(shape)) return backward_turned(shape, log, g, y, dx);
+  }
   const GradientRows<T>& rows = gradient_rows<T>();
   const int64_t grain = grain_of(2 * shape.size);
   if (shape.inner == 1) {
@@ -152,6 +218,18 @@ template <typename T>
 void run_lines(const Along& lines, const T* x, T* y) {
   constexpr int64_t kGrain = 8192;  // Exponentials worth a thread.
   const RowKernels<T>& kernels = row_kernels<T>();
+  if constexpr (std::is_same_v<T, float>) {
+    if (is_turned<T>(lines)) {
+      parallel_for(0, lines.outer, kGrain / lines.size + 1, [&](int64_t begin, int64_t end) {
+        TurnedRows turned;
+        for_pieces(begin, end, [&](int64_t i, int64_t count) {
+          turned.load(x + i * lines.size, lines.size, count);
+          kernels.log_sum_exp_columns(turned.data(), lines.size, kColumnPiece, count, y + i);
+        });
+      });
+      return;
+    }
+  }
   if (lines.inner == 1) {
     parallel_for(0, lines.outer, kGrain / lines.size + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)

@@ -49,6 +49,10 @@ struct FloatFolds {
   // places[i]: how many of n keys go before key i, for they are less, or equal and further in
   // front. By comparing each with all: for a few hundred at most.
   void (*rank)(const int32_t* keys, int64_t n, int32_t* places);
+  // Sorts kSortedColumns columns of `rows` keys each, which lie kSortedColumns apart: the least
+  // first.
+  void (*sort_columns)(int64_t* keys, int64_t rows);
+  static constexpr int64_t kSortedColumns = 32;
 };
 
 const FloatFolds& float_folds_base();

@@ -437,6 +437,41 @@ void rank(const int32_t* keys, int64_t n, int32_t* places) {
   }
 }
 
+// Keys of the rows `low` and `high` of some columns in order.
+TIERUP_INLINE void put_in_order(int64_t* low, int64_t* high) {
+  typedef int64_t Keys __attribute__((vector_size(kVectorBytes)));
+  for (int64_t j = 0; j < FloatFolds::kSortedColumns; j += kVectorBytes / 8) {
+    Keys a;
+    Keys b;
+    std::memcpy(&a, low + j, sizeof(a));
+    std::memcpy(&b, high + j, sizeof(b));
+    const Keys least = a < b ? a : b;
+    const Keys most = a < b ? b : a;
+    std::memcpy(low + j, &least, sizeof(least));
+    std::memcpy(high + j, &most, sizeof(most));
+  }
+}
+
+// Batcher's merge exchange (Knuth, The Art of Computer Programming, volume 3, 5.2.2, algorithm M):
+// which rows are compared does not depend on the keys.
+void sort_columns(int64_t* keys, int64_t rows) {
+  constexpr int64_t kColumns = FloatFolds::kSortedColumns;
+  if (rows < 2) return;
+  const auto start = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows)) / 2);
+  for (int64_t p = start; p > 0; p /= 2) {
+    int64_t apart = p;
+    int64_t wanted = 0;
+    for (int64_t q = start;; q /= 2) {
+      for (int64_t i = 0; i + apart < rows; ++i) {
+        if ((i & p) == wanted) put_in_order(keys + i * kColumns, keys + (i + apart) * kColumns);
+      }
+      if (q == p) break;
+      apart = q - p;
+      wanted = p;
+    }
+  }
+}
+
 constexpr FloatFolds kFolds{.sum = fold<Adder>,
                             .max = fold_extremum<Maximum>,
                             .min = fold_extremum<Minimum>,
@@ -458,7 +493,8 @@ constexpr FloatFolds kFolds{.sum = fold<Adder>,
                             .wide_squares = wide_squares,
                             .first_above = first_outside<true>,
                             .first_below = first_outside<false>,
-                            .rank = rank};
+                            .rank = rank,
+                            .sort_columns = sort_columns};
 
 }  // namespace
 }  // namespace tierup::kernels

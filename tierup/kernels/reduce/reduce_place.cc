@@ -1,5 +1,6 @@
 // Places of extrema: max.dim, min.dim, argmax and argmin, lane by lane.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -7,12 +8,16 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce_extremum.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
 namespace {
+
+constexpr int64_t kShortRow = 64;  // Shorter rows are turned (find_in_short_rows).
+constexpr int64_t kNarrow = 16;    // Numbers of the widest register: fewer columns fill none.
 
 template <typename T>
 bool is_nan(T value) {
@@ -104,11 +109,69 @@ void find_in_float_rows(const float* rows, int64_t count, int64_t stride, int64_
   std::copy(places.begin(), places.end(), place);
 }
 
+// Of `wide` columns, which are `repeats` times `columns`: the best of each, whose place counts rows
+// of `columns`. What is found in a wide row lies before what is found in later ones, and after that
+// in the order of the repeats.
+template <bool kMax>
+void merge_repeats(const float* wide_best, const int64_t* wide_place, int64_t columns,
+                   int64_t repeats, float* best, int64_t* place) {
+  for (int64_t j = 0; j < columns; ++j) {
+    best[j] = wide_best[j];
+    place[j] = wide_place[j] * repeats;
+    for (int64_t k = 1; k < repeats; ++k) {
+      const float value = wide_best[k * columns + j];
+      const int64_t at = wide_place[k * columns + j] * repeats + k;
+      const bool is_same = value == best[j] || (is_nan(value) && is_nan(best[j]));
+      if (!takes_place<kMax>(value, best[j]) && !(is_same && at < place[j])) continue;
+      best[j] = value;
+      place[j] = at;
+    }
+  }
+}
+
+// Few columns, dense: some rows are read as one that fills registers, and the rest as rows.
+template <bool kMax>
+void find_in_narrow_rows(const float* rows, int64_t count, int64_t columns, float* best,
+                         int64_t* place) {
+  constexpr int64_t kRepeats = 16;  // So many rows fill registers whatever their size.
+  constexpr int64_t kMostWide = 16 * kRepeats;
+  const int64_t whole = count / kRepeats;
+  std::array<float, kMostWide> wide_best;
+  std::array<int64_t, kMostWide> wide_place;
+  const int64_t width = kRepeats * columns;
+  find_in_float_rows<kMax>(rows, whole, width, width, wide_best.data(), wide_place.data());
+  merge_repeats<kMax>(wide_best.data(), wide_place.data(), columns, kRepeats, best, place);
+  for (int64_t i = whole * kRepeats; i < count; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const float value = rows[i * columns + j];
+      if (!takes_place<kMax>(value, best[j])) continue;
+      best[j] = value;
+      place[j] = i;
+    }
+  }
+}
+
+// Short dense rows: turned, so that many are compared at once.
+template <bool kMax>
+void find_in_short_rows(const float* rows, int64_t count, int64_t size, float* best,
+                        int64_t* place) {
+  constexpr int64_t kPiece = 64;
+  std::array<float, kPiece * kShortRow> turned;
+  for (int64_t first = 0; first < count; first += kPiece) {
+    const int64_t width = std::min(kPiece, count - first);
+    turn_rows(turned.data(), kPiece, rows + first * size, size, width, size);
+    find_in_float_rows<kMax>(turned.data(), size, kPiece, width, best + first, place + first);
+  }
+}
+
 // Columns [begin, end) of each of some contiguous blocks of [count, inner] elements.
 template <bool kMax, typename T>
 void find_in_columns(const T* block, int64_t count, int64_t inner, int64_t begin, int64_t end,
                      T* best, int64_t* place) {
   if constexpr (std::is_same_v<T, float>) {
+    if (inner < kNarrow && begin == 0 && end == inner && count >= kNarrow &&
+        count <= std::numeric_limits<int32_t>::max())
+      return find_in_narrow_rows<kMax>(block, count, inner, best, place);
     if (count <= std::numeric_limits<int32_t>::max()) {
       return find_in_float_rows<kMax>(block + begin, count, inner, end - begin, best + begin,
                                       place + begin);
@@ -123,7 +186,7 @@ void find_extrema(const Tensor& self, int64_t d, const Tensor& values, const Ten
   const int64_t count = self.sizes()[d];
   int64_t inner = 1;
   for (int64_t i = d + 1; i < self.dim(); ++i) inner *= self.sizes()[i];
-  if (self.is_contiguous() && inner >= 4) {
+  if (self.is_contiguous() && inner >= (std::is_same_v<T, float> ? 2 : 4)) {
     const int64_t pieces = (inner + kColumns - 1) / kColumns;
     const int64_t outer = values.numel() / inner;
     const int64_t piece_work = count * std::min(inner, kColumns);
@@ -139,6 +202,15 @@ void find_extrema(const Tensor& self, int64_t d, const Tensor& values, const Ten
       }
     });
     return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (self.is_contiguous() && inner == 1 && count < kShortRow && values.numel() >= count) {
+      parallel_for(0, values.numel(), grain_of(count), [&](int64_t begin, int64_t end) {
+        find_in_short_rows<kMax>(self.data<T>() + begin * count, end - begin, count,
+                                 values.data<T>() + begin, indices.data<int64_t>() + begin);
+      });
+      return;
+    }
   }
   const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
   loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {

@@ -25,11 +25,32 @@ template <typename T, typename Acc, typename Next>
 void scan_lanes(const Tensor& self, const Tensor& out, int64_t d, Acc start, const Next& next) {
   const int64_t count = self.sizes()[d];
   const LaneLoop loop(self.sizes(), d, {&self, &out});
+  const int64_t from_step = loop.step(0);
+  const int64_t to_step = loop.step(1);
   loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
     Acc acc = start;
-    for (int64_t i = 0; i < count; ++i) {
-      acc = next(acc, *reinterpret_cast<const T*>(lane[0] + i * loop.step(0)));
-      *reinterpret_cast<T*>(lane[1] + i * loop.step(1)) = static_cast<T>(acc);
+    const char* from = lane[0];
+    char* to = lane[1];
+    for (int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
+      acc = next(acc, *reinterpret_cast<const T*>(from));
+      *reinterpret_cast<T*>(to) = static_cast<T>(acc);
+    }
+  });
+}
+
+// The same for dense lanes that follow one another.
+template <typename T, typename Acc, typename Next>
+void scan_dense_lanes(const Tensor& self, const Tensor& out, int64_t count, Acc start,
+                      const Next& next) {
+  parallel_for(0, self.numel() / count, grain_of(count), [&](int64_t begin, int64_t end) {
+    const T* from = self.data<T>() + begin * count;
+    T* to = out.data<T>() + begin * count;
+    for (int64_t lane = begin; lane < end; ++lane, from += count, to += count) {
+      Acc acc = start;
+      for (int64_t i = 0; i < count; ++i) {
+        acc = next(acc, from[i]);
+        to[i] = static_cast<T>(acc);
+      }
     }
   });
 }
@@ -68,6 +89,8 @@ void scan_into(const Tensor& self, const Tensor& out, int64_t d, Acc start, cons
   for (int64_t i = d + 1; i < self.dim(); ++i) inner *= self.sizes()[i];
   if (inner >= 4 && self.is_contiguous())
     scan_rows<T>(self, out, d, inner, start, next);
+  else if (inner == 1 && self.is_contiguous())
+    scan_dense_lanes<T>(self, out, self.sizes()[d], start, next);
   else
     scan_lanes<T>(self, out, d, start, next);
 }

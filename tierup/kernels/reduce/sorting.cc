@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "tierup/kernels/memory/nan_order.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
+#include "tierup/kernels/reduce/short_lanes.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -71,28 +71,6 @@ void arrange_lanes(const Tensor& self, int64_t d, const Tensor& values, const Te
     });
   });
 }
-
-// Narrow elements sort as one integer of 64 bits each: an order-preserving key above the index. The
-// index makes keys unique, so that any sort is stable. Equal elements have equal keys: -0 and 0,
-// NaNs.
-template <typename T>
-inline constexpr bool kPacks = sizeof(T) <= 4;
-
-template <typename T>
-uint32_t sort_key(T value, bool descending) {
-  uint32_t key = 0;
-  if constexpr (std::is_integral_v<T>) {
-    key = static_cast<uint32_t>(static_cast<int32_t>(value)) ^ 0x80000000U;
-  } else {
-    const float number = static_cast<float>(value) + 0.0F;
-    const auto bits = std::bit_cast<uint32_t>(number);
-    const bool negative = (bits >> 31U) != 0;
-    key = number != number ? 0xffffffffU : negative ? ~bits : bits | 0x80000000U;
-  }
-  return descending ? ~key : key;
-}
-
-int64_t place_in(uint64_t key) { return static_cast<int64_t>(key & 0xffffffffU); }
 
 // Sorts by the upper half of each key, digit by digit from the lowest one on: each pass keeps the
 // order of those before, and so that of the indices.
@@ -153,9 +131,6 @@ void sort_keys(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
   for (size_t i = 1; i < keys.size(); ++i) insert_key(keys.data(), i, keys[i]);
 }
 
-// Elements in order take a thread some ten times as long as elements that are read.
-int64_t sorting_grain(int64_t count) { return grain_of(8 * count); }
-
 template <typename T>
 void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
   loop.run_ranges(sorting_grain(count), [&](const auto& each) {
@@ -180,7 +155,20 @@ bool sort_narrow(const Tensor& self, int64_t d, const Tensor& values, const Tens
   const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
   return dispatch_real(self.dtype(), "sort", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (kPacks<T>) sort_packed<T>(loop, count, descending);
+    if constexpr (kPacks<T>) {
+      if (!are_short(self, d) || !values.is_contiguous()) {
+        sort_packed<T>(loop, count, descending);
+        return true;
+      }
+      for_sorted_lanes<T>(self, descending, [&](int64_t lane, const auto& key_at) {
+        const T* from = self.data<T>() + lane * count;
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t place = place_in(key_at(i));
+          values.data<T>()[lane * count + i] = from[place];
+          indices.data<int64_t>()[lane * count + i] = place;
+        }
+      });
+    }
     return kPacks<T>;
   });
 }
@@ -341,6 +329,33 @@ bool select_unequal(const char* lane, int64_t count, int64_t step, int64_t k, bo
                             [](uint64_t a, uint64_t b) { return a >> 32U == b >> 32U; }) == end;
 }
 
+// The same of short lanes; what has equal elements is selected as PyTorch does.
+template <typename T>
+void select_short(const Tensor& self, int64_t k, bool largest, const Tensor& values,
+                  const Tensor& indices) {
+  const int64_t count = self.sizes().back();
+  for_sorted_lanes<T>(self, largest, [&](int64_t lane, const auto& key_at) {
+    const T* from = self.data<T>() + lane * count;
+    T* to = values.data<T>() + lane * k;
+    int64_t* places = indices.data<int64_t>() + lane * k;
+    bool is_unequal = true;
+    for (int64_t i = 0; i < k; ++i) {
+      const uint64_t key = key_at(i);
+      is_unequal &= i + 1 == count || key >> 32U != key_at(i + 1) >> 32U;
+      places[i] = place_in(key);
+      to[i] = from[places[i]];
+    }
+    if (is_unequal) return;
+    std::vector<Element<Widest<T>>> elements;
+    read_lane<T>(reinterpret_cast<const char*>(from), count, sizeof(T), elements);
+    select_first(elements, k, largest, true);
+    for (int64_t i = 0; i < k; ++i) {
+      places[i] = elements[static_cast<size_t>(i)].second;
+      to[i] = from[places[i]];
+    }
+  });
+}
+
 // Lanes that are short enough to be gone through without a question for an interrupt.
 bool is_short(int64_t count) { return count <= int64_t{1} << 20; }
 
@@ -353,6 +368,10 @@ bool select_some_of_lanes(const Tensor& self, int64_t d, const Tensor& values,
   return dispatch_real(self.dtype(), "topk", [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (kPacks<T>) {
+      if (are_short(self, d)) {
+        select_short<T>(self, k, largest, values, indices);
+        return true;
+      }
       loop.run_ranges(sorting_grain(count), [&](const auto& each) {
         std::vector<uint64_t> keys;
         std::vector<uint64_t> room;

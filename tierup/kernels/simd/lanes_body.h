@@ -92,6 +92,20 @@ TIERUP_INLINE Lanes larger(const Lanes& a, const Lanes& b) {
   return each_part([&](auto i) TIERUP_INLINED { return larger_vector(a.part[i], b.part[i]); });
 }
 
+TIERUP_INLINE Lanes square_root(const Lanes& x) {
+#if defined(__AVX512F__)
+  return each_part([&](auto i) TIERUP_INLINED { return _mm512_maskz_sqrt_ps(0xFFFF, x.part[i]); });
+#elif defined(__AVX2__)
+  return each_part([&](auto i) TIERUP_INLINED { return _mm256_sqrt_ps(x.part[i]); });
+#else
+  return each_part([&](auto i) TIERUP_INLINED {
+    LaneVector roots;
+    for (int j = 0; j < kVectorFloats; ++j) roots[j] = __builtin_sqrtf(x.part[i][j]);
+    return roots;
+  });
+#endif
+}
+
 // Lanes of one vector rotated by `step`, for the trees below.
 template <int kStep>
 inline LaneVector rotated(LaneVector v) {
