@@ -3,8 +3,11 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <semaphore>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -18,14 +21,66 @@ namespace {
 
 using Cores = std::vector<std::atomic<int>>;  // Of a team's threads.
 
-// A thread for which its maker waits asleep comes to run at once, and wakes a core that sleeps. The
-// threads that are made after it get a core of their own more often.
-void wake_cores() {
-  try {
-    std::thread([] {}).join();
-  } catch (const std::system_error&) {  // The team does with the threads that it gets.
+// Stands beside a thread that starts its team: where the team is not there after a while, moves
+// that thread, which waits awake, away from its core, so that one that was made there can begin.
+//
+// Making it also wakes a core that sleeps: its maker waits asleep until it has begun. The threads
+// that are made after it get a core of their own more often.
+class Usher {
+ public:
+  Usher() : maker_(gettid()) {
+    CPU_ZERO(&allowed_);
+    if (sched_getaffinity(0, sizeof(allowed_), &allowed_) != 0) return;
+    try {
+      thread_ = std::thread([this] { stand_by(); });
+      begun_.acquire();
+    } catch (const std::system_error&) {  // The team does with what the system gives it.
+    }
+    others_ = allowed_;
+    CPU_CLR(static_cast<size_t>(sched_getcpu()), &others_);
+    ready_.store(true, std::memory_order_release);
   }
-}
+  ~Usher() {
+    done_.release();
+    if (thread_.joinable()) thread_.join();
+  }
+  Usher(const Usher&) = delete;
+  Usher& operator=(const Usher&) = delete;
+
+  // For a thread of the team: one that was made while its maker was being moved may go where its
+  // maker may.
+  void allow_all() const {
+    if (!moves_.load(std::memory_order_acquire)) return;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    if (sched_getaffinity(0, sizeof(own), &own) == 0 && CPU_EQUAL(&own, &others_))
+      sched_setaffinity(0, sizeof(allowed_), &allowed_);
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kPatience{100};  // A team is there after some 60.
+  static constexpr int kMostMoves = 3;
+
+  void stand_by() {
+    begun_.release();
+    for (int i = 0; i < kMostMoves && !done_.try_acquire_for(kPatience); ++i) move_maker();
+  }
+  void move_maker() {
+    if (!ready_.load(std::memory_order_acquire) || CPU_COUNT(&others_) == 0) return;
+    moves_.store(true, std::memory_order_release);
+    if (sched_setaffinity(maker_, sizeof(others_), &others_) == 0)
+      sched_setaffinity(maker_, sizeof(allowed_), &allowed_);
+  }
+
+  const pid_t maker_;
+  cpu_set_t allowed_;
+  cpu_set_t others_{};  // Without the maker's core.
+  std::atomic<bool> ready_{false};
+  std::atomic<bool> moves_{false};
+  std::binary_semaphore begun_{0};
+  std::binary_semaphore done_{0};
+  std::thread thread_;  // Last: uses the others.
+};
 
 // Goes to a core on which none of the team runs, if an earlier thread runs on this one's. May come
 // back when it has gone.
@@ -46,8 +101,10 @@ void leave_shared_core(const Cores& cores, int number) {
 void start_team(int threads) {
   Cores cores(static_cast<size_t>(threads));
   for (std::atomic<int>& core : cores) core = -1;
+  const Usher usher;
 #pragma omp parallel num_threads(threads)
   {
+    usher.allow_all();
     cores[static_cast<size_t>(omp_get_thread_num())] = sched_getcpu();
 #pragma omp barrier
     leave_shared_core(cores, omp_get_thread_num());
@@ -60,7 +117,7 @@ std::atomic<int>& team_count() {
   return count;
 }
 
-constexpr int64_t kTimeAlone = 500'000;  // Nanoseconds.
+constexpr int64_t kTimeAlone = 250'000;  // Nanoseconds.
 
 // What the calling thread has of its team.
 struct OwnTeam {
@@ -116,7 +173,6 @@ void start_workers() {
   note_own_team();
   own_team().started = threads;
   own_team().alone = 0;
-  wake_cores();
   start_team(threads);
   note_awake_workers();
 }

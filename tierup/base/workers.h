@@ -2,9 +2,10 @@
 //
 // OpenMP starts the threads of a team in the team's first region, and waits for them awake. The
 // system often puts a new thread on the core of the one that made it, above all where the other
-// cores sleep: it then begins when its maker's time slice ends, 4 ms later, and the two may go on
-// sharing that core for tens of milliseconds while a core beside it stands idle. So a team is
-// started by a region of its own, in which threads that share a core move apart: the first parallel
+// cores sleep: it then begins when its maker's time slice ends, 3 to 5 ms later, and the two may go
+// on sharing that core for tens of milliseconds while a core beside it stands idle. So a team is
+// started by a region of its own: a helper moves the maker away where the team does not come at
+// once, and in the region threads that share a core move apart. The first parallel
 // loops of a thread do so, once they have taken about as long as that (TimeAlone). `load` does not:
 // OpenMP counts the threads of all teams, and lets all sleep at each barrier where they are more
 // than the cores; a model that one thread loads and another runs would take several times as long
@@ -16,7 +17,7 @@
 namespace tierup {
 
 // Starts as many threads as the calling thread's loops may use and waits for them; nothing if they
-// were started before. Takes 0.1 ms, sometimes a few.
+// were started before. Takes some 0.2 ms.
 //
 // A thread that forks, and had a team for tierup's loops, ends it before: OpenMP's threads do not
 // live on in the child, and a loop there would wait for them for ever. The next loop of either
@@ -46,7 +47,7 @@ class BriefTeamScope {
 void end_team_beside_others();
 
 // How long a thread without a team still goes on alone before it starts one, in nanoseconds: about
-// what starting takes, 0.1 ms or a few, so that no more than that is lost whatever work is to come
+// what starting takes, so that no more than that is lost whatever work is to come
 // (the ski rental problem). The first calls of small models are answered before. A thread that has
 // a team has no time left.
 class TimeAlone {

@@ -1,6 +1,7 @@
 #include "tierup/base/workers.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +61,28 @@ TEST(Workers, ServeTheLoopsWithoutMoreThreads) {
     EXPECT_TRUE(new_since(started).empty());
   })
       .join();
+}
+
+// So many threads that their maker is moved while it makes them.
+TEST(Workers, AndTheirMakerMayRunWhereItMightBefore) {
+  std::thread([] {
+    cpu_set_t before;
+    CPU_ZERO(&before);
+    ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+    const ThreadIds others = thread_ids();
+    const ThreadCountScope threads(64);
+    start_workers();
+    for (const std::string& id : new_since(others)) {
+      cpu_set_t now;
+      CPU_ZERO(&now);
+      ASSERT_EQ(sched_getaffinity(std::stoi(id), sizeof(now), &now), 0);
+      EXPECT_TRUE(CPU_EQUAL(&now, &before));
+    }
+    cpu_set_t now;
+    CPU_ZERO(&now);
+    ASSERT_EQ(sched_getaffinity(0, sizeof(now), &now), 0);
+    EXPECT_TRUE(CPU_EQUAL(&now, &before));
+  }).join();
 }
 
 TEST(Workers, AreStartedOnceLoopsHaveTakenLong) {
