@@ -43,12 +43,13 @@ class Usher {
   ~Usher() {
     done_.release();
     if (thread_.joinable()) thread_.join();
+    allow_all();
   }
   Usher(const Usher&) = delete;
   Usher& operator=(const Usher&) = delete;
 
-  // For a thread of the team: one that was made while its maker was being moved may go where its
-  // maker may.
+  // For a thread of the team: may run again where its maker might, which it was made after the move
+  // without.
   void allow_all() const {
     if (!moves_.load(std::memory_order_acquire)) return;
     cpu_set_t own;
@@ -59,17 +60,13 @@ class Usher {
 
  private:
   static constexpr std::chrono::microseconds kPatience{100};  // A team is there after some 60.
-  static constexpr int kMostMoves = 3;
 
   void stand_by() {
     begun_.release();
-    for (int i = 0; i < kMostMoves && !done_.try_acquire_for(kPatience); ++i) move_maker();
-  }
-  void move_maker() {
+    if (done_.try_acquire_for(kPatience)) return;
     if (!ready_.load(std::memory_order_acquire) || CPU_COUNT(&others_) == 0) return;
     moves_.store(true, std::memory_order_release);
-    if (sched_setaffinity(maker_, sizeof(others_), &others_) == 0)
-      sched_setaffinity(maker_, sizeof(allowed_), &allowed_);
+    sched_setaffinity(maker_, sizeof(others_), &others_);
   }
 
   const pid_t maker_;
