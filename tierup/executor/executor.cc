@@ -5,6 +5,7 @@
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
 #include "tierup/base/workers.h"
+#include "tierup/tensor/page_heap.h"
 
 namespace tierup::executor {
 namespace {
@@ -147,6 +148,7 @@ void Executor::run_async(std::vector<IValue> args, NamedValues kwargs, RunLimits
 Ref<Servable> Executor::prepare(const NamedTensors& weights, bool strict) const {
   const ForkUnsafeScope scope;
   const BriefTeamScope brief;
+  PageHeap::of_process().expect_more();
   const Ref<Servable> older = current();
   Ref<Servable> next = older->with_weights(weights, strict);
   if (config_.prepare_weights) next->prepare_like(*older);

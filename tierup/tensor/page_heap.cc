@@ -104,7 +104,7 @@ size_t PageHeap::first_room(const Region& region, size_t granules) {
 }
 
 // The huge pages which this room lies in, and nothing else. Nobody may take them meanwhile.
-void PageHeap::give_back(Region& region, const Room& room) {
+void PageHeap::give_back(Region& region, const Room& room) const {
   const auto is_empty = [&](size_t page) {
     const size_t begin = page * kGranulesOfPage;
     for (size_t at = begin; at < begin + kGranulesOfPage; ++at) {
@@ -117,7 +117,8 @@ void PageHeap::give_back(Region& region, const Room& room) {
   if (!is_empty(begin)) ++begin;
   if (begin < end && !is_empty(end - 1)) --end;  // Between them, there is only this room.
   if (begin >= end) return;
-  madvise(region.begin + begin * kHugePageBytes, (end - begin) * kHugePageBytes, MADV_DONTNEED);
+  const int advice = expects_more_.load(std::memory_order_relaxed) ? MADV_FREE : MADV_DONTNEED;
+  madvise(region.begin + begin * kHugePageBytes, (end - begin) * kHugePageBytes, advice);
 }
 
 size_t PageHeap::first_granule(const Region& region, const void* block) {

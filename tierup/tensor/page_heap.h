@@ -48,6 +48,10 @@ class PageHeap {
   size_t bytes_of(const void* block) const;
   // Whether the block was of this heap, and is free now.
   bool free(void* block);
+  // From now on stretches in which nothing lies any more stay as they are until the system needs
+  // memory (MADV_FREE), and count for the process till then: for processes that will make again what
+  // they free, as those do that swap weights.
+  void expect_more() { expects_more_.store(true, std::memory_order_relaxed); }
   // Has the system make the small pages of the first room for so many bytes, until stopped. The
   // room stays free: blocks that come to lie there, meanwhile too, meet fewer faults.
   void touch_ahead(size_t bytes, const std::stop_token& stop);
@@ -75,7 +79,7 @@ class PageHeap {
   static size_t first_room(const Region& region, size_t granules);
   static size_t first_granule(const Region& region, const void* block);
   static Room release(Region& region, const void* block);
-  static void give_back(Region& region, const Room& room);
+  void give_back(Region& region, const Room& room) const;
   Region* region_of(const void* block) const;
   void* take(size_t bytes, PageKind kind);
   bool add_region(PageKind kind);
@@ -84,6 +88,7 @@ class PageHeap {
   // Filled one after the other, never emptied.
   std::array<std::atomic<Region*>, kMostRegions> regions_{};
   std::atomic<size_t> count_{0};
+  std::atomic<bool> expects_more_{false};
 };
 
 }  // namespace tierup

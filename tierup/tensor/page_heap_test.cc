@@ -95,6 +95,21 @@ TEST(PageHeap, GivesBackThePagesInWhichNothingLies) {
   EXPECT_EQ(resident_mib(below, kBytes + 2 * kMegabyte), 0U);
 }
 
+TEST(PageHeap, LeavesThemWhereMoreIsExpected) {
+  PageHeap heap;
+  constexpr size_t kBytes = 30 * kMegabyte;
+  auto* block = static_cast<char*>(heap.allocate(kBytes));
+  std::memset(block, 7, kBytes);
+  heap.expect_more();
+  heap.free(block);
+  EXPECT_GE(resident_mib(block, kBytes), 15U);  // All, unless the system needs memory just now.
+  auto* again = static_cast<char*>(heap.allocate(kBytes));
+  EXPECT_EQ(again, block);
+  std::memset(again, 8, kBytes);
+  EXPECT_EQ(std::count(again, again + kBytes, 8), static_cast<std::ptrdiff_t>(kBytes));
+  heap.free(again);
+}
+
 TEST(PageHeap, PagesTouchedAheadAreThereForTheNextBlocks) {
 #ifdef TIERUP_THREAD_SANITIZER
   GTEST_SKIP() << "pages are not touched ahead there: it would be told of as a race";
