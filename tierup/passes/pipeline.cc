@@ -21,6 +21,7 @@
 #include "tierup/passes/fuse/fuse_products.h"
 #include "tierup/passes/fuse/neural_regions.h"
 #include "tierup/passes/specialize/batch_loop_products.h"
+#include "tierup/passes/specialize/fold_tensors.h"
 #include "tierup/passes/specialize/fork_branches.h"
 #include "tierup/passes/specialize/join_products.h"
 #include "tierup/passes/specialize/join_rolls.h"
@@ -98,6 +99,8 @@ std::span<const Pass> specialized_passes() {
       // What follows moves and merges pure operators; written memory would hold it back.
       {"remove_tensor_mutation", remove_tensor_mutation},
       {"cse", cse},
+      // Before what asks whether an operand is a constant.
+      {"fold_tensors", fold_tensors},
       // Equal operands are one value by now; before what makes other steps out of products.
       {"join_products", join_products},
       specialized_dead_code_elimination(),
@@ -142,6 +145,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"check_strict_fusion", check_strict_fusion});
     all.push_back({"cse", cse});
     // Without a profile, as if each operator took a millisecond.
+    all.push_back({"fold_tensors", fold_tensors});
     all.push_back(
         {"fork_branches", [](PassContext& context) { fork_branches(context, {}, {}, 1e6); }});
     all.push_back({"fuse_pointwise", [](PassContext& context) { fuse_pointwise(context); }});
