@@ -21,6 +21,7 @@
 #include "tierup/passes/fuse/fuse_products.h"
 #include "tierup/passes/fuse/neural_regions.h"
 #include "tierup/passes/specialize/batch_loop_products.h"
+#include "tierup/passes/specialize/einsum_products.h"
 #include "tierup/passes/specialize/fold_tensors.h"
 #include "tierup/passes/specialize/fork_branches.h"
 #include "tierup/passes/specialize/join_products.h"
@@ -89,6 +90,9 @@ std::span<const Pass> specialized_passes() {
       {"constant_propagation", constant_propagation},
       {"remove_list_mutation", remove_list_mutation},
       {"propagate_shapes", propagate_shapes},
+      // With sizes that are known to be equal; before what counts on the dtypes of products.
+      {"einsum_products", einsum_products},
+      {"propagate_shapes", propagate_shapes},
       {"propagate_dtypes", propagate_dtypes},
       {"peephole", peephole},
       {"constant_propagation", constant_propagation},
@@ -145,6 +149,7 @@ std::span<const Pass> all_passes() {
     all.push_back({"check_strict_fusion", check_strict_fusion});
     all.push_back({"cse", cse});
     // Without a profile, as if each operator took a millisecond.
+    all.push_back({"einsum_products", einsum_products});
     all.push_back({"fold_tensors", fold_tensors});
     all.push_back(
         {"fork_branches", [](PassContext& context) { fork_branches(context, {}, {}, 1e6); }});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tierup/kernels/gemm/einsum_equation.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/gemm/products.h"
 #include "tierup/kernels/memory/copy.h"
@@ -14,94 +15,23 @@ namespace tierup::kernels {
 namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
-constexpr int64_t kEllipsis = -1;
-constexpr size_t kLetters = 52;
-
-int64_t letter_index(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  fail(kBad, "einsum(): invalid subscript given: '{}'; subscripts must be in [a-zA-Z]", c);
-}
-
-// One side's subscripts as letter numbers, with kEllipsis for "...".
-std::vector<int64_t> parse_subscripts(std::string_view text) {
-  std::vector<int64_t> labels;
-  bool seen = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == ' ') continue;
-    if (text[i] != '.') {
-      labels.push_back(letter_index(text[i]));
-      continue;
-    }
-    require(!seen && text.substr(i, 3) == "...", kBad,
-            "einsum(): found '.' in subscripts that is not part of any ellipsis, or more than one "
-            "ellipsis");
-    seen = true;
-    labels.push_back(kEllipsis);
-    i += 2;
-  }
-  return labels;
-}
-
-struct Equation {
-  std::vector<std::vector<int64_t>> inputs;
-  std::vector<int64_t> output;
-};
-
-// Without "->" the output has the ellipsis, then the letters that occur once, in alphabetical
-// order.
-std::vector<int64_t> implied_output(const std::vector<std::vector<int64_t>>& inputs) {
-  std::array<int, kLetters> counts{};
-  bool ellipsis = false;
-  for (const auto& labels : inputs) {
-    for (const int64_t label : labels) {
-      if (label == kEllipsis)
-        ellipsis = true;
-      else
-        ++counts[static_cast<size_t>(label)];
-    }
-  }
-  std::vector<int64_t> output;
-  if (ellipsis) output.push_back(kEllipsis);
-  for (size_t i = 0; i < kLetters; ++i) {
-    if (counts[i] == 1) output.push_back(static_cast<int64_t>(i));
-  }
-  return output;
-}
-
-Equation parse_equation(std::string_view equation, size_t operand_count) {
-  const size_t arrow = equation.find("->");
-  std::string_view left = equation.substr(0, arrow);
-  Equation result;
-  while (true) {
-    const size_t comma = left.find(',');
-    result.inputs.push_back(parse_subscripts(left.substr(0, comma)));
-    if (comma == std::string_view::npos) break;
-    left.remove_prefix(comma + 1);
-  }
-  require(result.inputs.size() == operand_count, kBad,
-          "einsum(): {} operands were provided but the equation specifies {}", operand_count,
-          result.inputs.size());
-  result.output = arrow == std::string_view::npos ? implied_output(result.inputs)
-                                                  : parse_subscripts(equation.substr(arrow + 2));
-  return result;
-}
 
 // The order of labels: output first (ellipsis dimensions expanded), then those to be summed.
 struct LabelOrder {
-  std::array<int64_t, kLetters> position;
+  std::array<int64_t, EinsumEquation::kLetters> position;
   int64_t ellipsis_position = 0;
   int64_t ellipsis_rank = 0;
   int64_t output_rank = 0;
   int64_t total = 0;
 };
 
-LabelOrder order_labels(const Equation& equation, const std::vector<Tensor>& operands) {
+LabelOrder order_labels(const EinsumEquation& equation, const std::vector<Tensor>& operands) {
   LabelOrder order;
   order.position.fill(-1);
   for (size_t i = 0; i < operands.size(); ++i) {
     const auto& labels = equation.inputs[i];
-    const bool has_ellipsis = std::find(labels.begin(), labels.end(), kEllipsis) != labels.end();
+    const bool has_ellipsis =
+        std::find(labels.begin(), labels.end(), EinsumEquation::kEllipsis) != labels.end();
     const int64_t named = static_cast<int64_t>(labels.size()) - (has_ellipsis ? 1 : 0);
     require(has_ellipsis ? operands[i].dim() >= named : operands[i].dim() == named, kBad,
             "einsum(): the number of subscripts in the equation ({}) does not match the number of "
@@ -112,7 +42,7 @@ LabelOrder order_labels(const Equation& equation, const std::vector<Tensor>& ope
   }
   bool placed = false;
   for (const int64_t label : equation.output) {
-    if (label == kEllipsis) {
+    if (label == EinsumEquation::kEllipsis) {
       order.ellipsis_position = order.total;
       order.total += order.ellipsis_rank;
       placed = true;
@@ -127,17 +57,17 @@ LabelOrder order_labels(const Equation& equation, const std::vector<Tensor>& ope
     order.ellipsis_position = order.total;
     order.total += order.ellipsis_rank;
   }
-  std::array<bool, kLetters> used{};
+  std::array<bool, EinsumEquation::kLetters> used{};
   for (const auto& labels : equation.inputs) {
     for (const int64_t label : labels) {
-      if (label == kEllipsis) continue;
+      if (label == EinsumEquation::kEllipsis) continue;
       used[static_cast<size_t>(label)] = true;
       int64_t& position = order.position[static_cast<size_t>(label)];
       if (position < 0) position = order.total++;
     }
   }
   for (const int64_t label : equation.output) {
-    require(label == kEllipsis || used[static_cast<size_t>(label)], kBad,
+    require(label == EinsumEquation::kEllipsis || used[static_cast<size_t>(label)], kBad,
             "einsum(): output subscript does not appear in the equation for any input operand");
   }
   return order;
@@ -150,7 +80,7 @@ Tensor spread(const Tensor& operand, const std::vector<int64_t>& labels, const L
   std::vector<bool> seen(static_cast<size_t>(order.total), false);
   int64_t dim = 0;
   for (const int64_t label : labels) {
-    if (label == kEllipsis) {
+    if (label == EinsumEquation::kEllipsis) {
       const int64_t rank = operand.dim() - (static_cast<int64_t>(labels.size()) - 1);
       for (int64_t i = 0; i < rank; ++i, ++dim) {
         const auto at =
@@ -259,7 +189,7 @@ Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
 
 Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands) {
   require(!operands.empty(), kBad, "einsum(): must provide at least one operand");
-  const Equation parsed = parse_equation(equation, operands.size());
+  const EinsumEquation parsed = parse_einsum(equation, operands.size());
   const LabelOrder order = order_labels(parsed, operands);
   std::vector<Tensor> spread_operands;
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -35,6 +35,16 @@ AttentionMask Emitter::attention_mask(const AttentionProblem& problem, const Lay
   return mask;
 }
 
+// Where the keys' numbers lie one beside the other: a turned mask, a bias that a product gave for
+// each pair and head, is read by many heads or batches.
+BufferLayout Emitter::mask_place(int id) {
+  const BufferLayout place = any_place(id);
+  const IntVector& sizes = value(id).sizes;
+  const bool is_turned = sizes.back() > 1 && strides_of(place.layout).back() != 1;
+  if (!is_turned || value(id).dtype != ScalarType::kFloat) return place;
+  return place_in(id, row_major(sizes));
+}
+
 void Emitter::attention(const Layer& layer) {
   AttentionProblem problem;
   const auto operand = [&](size_t i) {
@@ -73,7 +83,7 @@ void Emitter::attention(const Layer& layer) {
   std::vector<BufferLayout> touched{q, k, v};
   std::array<BufferLayout, kMostAttentionMasks> masks;
   for (size_t i = 0; i < layer.masks.size(); ++i) {
-    masks[i] = any_place(layer.inputs[3 + i]);
+    masks[i] = mask_place(layer.inputs[3 + i]);
     touched.push_back(masks[i]);
     problem.masks[i] = attention_mask(problem, layer.masks[i], layer.inputs[3 + i], masks[i]);
     ++problem.mask_count;

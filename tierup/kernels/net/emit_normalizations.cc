@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/dense_rows.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/net/channel_loops.h"
 #include "tierup/kernels/net/emitter.h"
@@ -78,15 +79,13 @@ void Emitter::layer_norm(const Layer& layer) {
   const auto eps = static_cast<float>(layer.eps);
   act(
       [=](Bases bases) {
-        const RowKernels<float>& kernels = row_kernels<float>();
-        const auto row = [&](const float* x, float* y) {
-          float mean = 0;
-          float variance = 0;
-          kernels.moments(x, places.width, &mean, &variance);
-          kernels.normalize(x, places.width, mean, 1 / std::sqrt(variance + eps), gamma, beta, y);
-        };
-        each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
-                 kNumbersForThread, row);
+        normalize_rows<float>(places.rows, places.width, eps,
+                              {.x = at(bases, places.source),
+                               .gamma = gamma,
+                               .beta = beta,
+                               .y = at(bases, places.target),
+                               .mean = nullptr,
+                               .rstd = nullptr});
       },
       {places.source, places.target});
   settle(layer.output, places.target);
@@ -96,9 +95,8 @@ void Emitter::softmax(const Layer& layer) {
   const RowHomes places = row_homes(layer);
   act(
       [=](Bases bases) {
-        const auto loop = row_kernels<float>().softmax;
-        each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
-                 4096, [&](const float* x, float* y) { loop(x, places.width, y); });
+        softmax_rows(at(bases, places.source), places.rows, places.width, false,
+                     at(bases, places.target));
       },
       {places.source, places.target});
   settle(layer.output, places.target);

@@ -191,6 +191,7 @@ class Emitter {
   void rms_norm(const Layer& layer);
   void softmax(const Layer& layer);
   void attention(const Layer& layer);
+  BufferLayout mask_place(int id);
   // How the scores of `problem` meet the mask `id`, which stands at `place`.
   AttentionMask attention_mask(const AttentionProblem& problem, const LayerMask& use, int id,
                                const BufferLayout& place) const;

@@ -1,15 +1,14 @@
 #include "tierup/kernels/norm/layer_norm.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/dense_rows.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/same_dtype.h"
-#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
@@ -58,63 +57,6 @@ struct LayerNormResult {
   Tensor out, mean, rstd;
 };
 
-// Shorter rows than this are turned, so that many are normalised side by side: what is done across
-// a register takes as long as turning them.
-constexpr int64_t kTurnedRow = 64;
-constexpr int64_t kTogether = 64;  // Rows that are turned at once.
-
-// Where statistics are wanted, `mean` and `rstd` are not null.
-template <typename T>
-struct NormRows {
-  const T* x;
-  const T* gamma;
-  const T* beta;
-  T* y;
-  T* mean;
-  T* rstd;
-};
-
-void normalize_short_rows(const Rows& rows, double eps, const NormRows<float>& data) {
-  const NormalizeColumns normalize = normalize_columns();
-  parallel_for(0, rows.count, grain_of(rows.size), [&](int64_t begin, int64_t end) {
-    std::array<float, static_cast<size_t>(kTurnedRow * kTogether)> turned;
-    std::array<float, kTogether> mean;
-    std::array<float, kTogether> rstd;
-    for (int64_t i = begin; i < end; i += kTogether) {
-      const int64_t count = std::min(kTogether, end - i);
-      turn_rows(turned.data(), kTogether, data.x + i * rows.size, rows.size, count, rows.size);
-      normalize(turned.data(), rows.size, kTogether, count, static_cast<float>(eps), data.gamma,
-                data.beta, mean.data(), rstd.data());
-      turn_rows(data.y + i * rows.size, rows.size, turned.data(), kTogether, rows.size, count);
-      if (data.mean == nullptr) continue;
-      std::copy_n(mean.data(), count, data.mean + i);
-      std::copy_n(rstd.data(), count, data.rstd + i);
-    }
-  });
-}
-
-template <typename T>
-void normalize_rows(const Rows& rows, double eps, const NormRows<T>& data) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (rows.size > 1 && rows.size < kTurnedRow && rows.count >= rows.size)
-      return normalize_short_rows(rows, eps, data);
-  }
-  const RowKernels<T>& kernels = row_kernels<T>();
-  parallel_for(0, rows.count, grain_of(rows.size), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T mean = 0;
-      T variance = 0;
-      kernels.moments(data.x + i * rows.size, rows.size, &mean, &variance);
-      const T rstd = T{1} / std::sqrt(variance + static_cast<T>(eps));
-      kernels.normalize(data.x + i * rows.size, rows.size, mean, rstd, data.gamma, data.beta,
-                        data.y + i * rows.size);
-      if (data.mean == nullptr) continue;
-      data.mean[i] = mean;
-      data.rstd[i] = rstd;
-    }
-  });
-}
-
 LayerNormResult run_layer_norm(const Tensor& input, const IntVector& shape, const Tensor& weight,
                                const Tensor& bias, double eps, bool want_statistics) {
   const Rows rows = split_rows(input, shape, weight, bias);
@@ -133,7 +75,7 @@ LayerNormResult run_layer_norm(const Tensor& input, const IntVector& shape, cons
   }
   dispatch_work(work, "LayerNormKernelImpl", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    normalize_rows<T>(rows, eps,
+    normalize_rows<T>(rows.count, rows.size, static_cast<T>(eps),
                       {.x = x.data<T>(),
                        .gamma = data_or_null<T>(gamma),
                        .beta = data_or_null<T>(beta),

@@ -1,15 +1,14 @@
 #include "tierup/kernels/norm/softmax.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/gemm/dense_rows.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
-#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/norm/gradient_rows.h"
 #include "tierup/kernels/pointwise/complex_views.h"
@@ -41,56 +40,12 @@ Along along(const Tensor& tensor, int64_t dim) {
 
 constexpr int64_t kColumnPiece = 64;  // Columns of one task: what kernels go down at once.
 
-// Shorter rows than this are turned: what is done across a register takes as long as turning them.
-constexpr int64_t kTurnedRow = 64;
-
-// Some rows, turned so that they lie side by side: what kernels for columns take.
-struct TurnedRows {
-  std::array<float, static_cast<size_t>(kTurnedRow* kColumnPiece)> numbers;
-
-  float* data() { return numbers.data(); }
-  void load(const float* x, int64_t size, int64_t rows) {
-    turn_rows(data(), kColumnPiece, x, size, rows, size);
-  }
-  void store(float* y, int64_t size, int64_t rows) const {
-    turn_rows(y, size, numbers.data(), kColumnPiece, size, rows);
-  }
-};
-
-// Whether rows are short, and enough of them to fill registers side by side.
-template <typename T>
-bool is_turned(const Along& shape) {
-  return std::is_same_v<T, float> && shape.inner == 1 && shape.size > 1 &&
-         shape.size < kTurnedRow && shape.outer >= shape.size;
-}
-
-// Calls body(first, count) for pieces of the rows.
-template <typename Body>
-void for_pieces(int64_t begin, int64_t end, const Body& body) {
-  for (int64_t i = begin; i < end; i += kColumnPiece) body(i, std::min(kColumnPiece, end - i));
-}
-
-void softmax_turned(const Along& shape, bool log, const float* x, float* y) {
-  const RowKernels<float>& kernels = row_kernels<float>();
-  const auto columns = log ? kernels.log_softmax_columns : kernels.softmax_columns;
-  parallel_for(0, shape.outer, grain_of(2 * shape.size), [&](int64_t begin, int64_t end) {
-    TurnedRows turned;
-    for_pieces(begin, end, [&](int64_t i, int64_t count) {
-      turned.load(x + i * shape.size, shape.size, count);
-      columns(turned.data(), shape.size, kColumnPiece, count, turned.data());
-      turned.store(y + i * shape.size, shape.size, count);
-    });
-  });
-}
-
 template <typename T>
 void run_softmax(const Along& shape, bool log, const T* x, T* y) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (is_turned<T>(shape)) return softmax_turned(shape, log, x, y);
-  }
   const RowKernels<T>& kernels = row_kernels<T>();
   const int64_t grain = grain_of(2 * shape.size);
   if (shape.inner == 1) {
+    if constexpr (std::is_same_v<T, float>) return softmax_rows(x, shape.outer, shape.size, log, y);
     const auto row = log ? kernels.log_softmax : kernels.softmax;
     parallel_for(0, shape.outer, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) row(x + i * shape.size, shape.size, y + i * shape.size);
@@ -127,14 +82,14 @@ Tensor softmax_in(const Tensor& self, int64_t dim, bool log, ScalarType dtype) {
 void backward_turned(const Along& shape, bool log, const float* g, const float* y, float* dx) {
   const GradientRows<float>& rows = gradient_rows<float>();
   const auto columns = log ? rows.log_softmax_columns : rows.softmax_columns;
-  static_assert(kColumnPiece <= kMostColumns);
+  static_assert(TurnedRows::kTogether <= kMostColumns);
   parallel_for(0, shape.outer, grain_of(2 * shape.size), [&](int64_t begin, int64_t end) {
     TurnedRows grad;
     TurnedRows result;
-    for_pieces(begin, end, [&](int64_t i, int64_t count) {
+    TurnedRows::for_pieces(begin, end, [&](int64_t i, int64_t count) {
       grad.load(g + i * shape.size, shape.size, count);
       result.load(y + i * shape.size, shape.size, count);
-      columns(grad.data(), result.data(), shape.size, kColumnPiece, count, grad.data());
+      columns(grad.data(), result.data(), shape.size, TurnedRows::kTogether, count, grad.data());
       grad.store(dx + i * shape.size, shape.size, count);
     });
   });
@@ -144,7 +99,8 @@ void backward_turned(const Along& shape, bool log, const float* g, const float* 
 template <typename T>
 void run_backward(const Along& shape, bool log, const T* g, const T* y, T* dx) {
   if constexpr (std::is_same_v<T, float>) {
-    if (is_turned<T>(shape)) return backward_turned(shape, log, g, y, dx);
+    if (shape.inner == 1 && TurnedRows::pay(shape.outer, shape.size))
+      return backward_turned(shape, log, g, y, dx);
   }
   const GradientRows<T>& rows = gradient_rows<T>();
   const int64_t grain = grain_of(2 * shape.size);
@@ -219,12 +175,13 @@ void run_lines(const Along& lines, const T* x, T* y) {
   constexpr int64_t kGrain = 8192;  // Exponentials worth a thread.
   const RowKernels<T>& kernels = row_kernels<T>();
   if constexpr (std::is_same_v<T, float>) {
-    if (is_turned<T>(lines)) {
+    if (lines.inner == 1 && TurnedRows::pay(lines.outer, lines.size)) {
       parallel_for(0, lines.outer, kGrain / lines.size + 1, [&](int64_t begin, int64_t end) {
         TurnedRows turned;
-        for_pieces(begin, end, [&](int64_t i, int64_t count) {
+        TurnedRows::for_pieces(begin, end, [&](int64_t i, int64_t count) {
           turned.load(x + i * lines.size, lines.size, count);
-          kernels.log_sum_exp_columns(turned.data(), lines.size, kColumnPiece, count, y + i);
+          kernels.log_sum_exp_columns(turned.data(), lines.size, TurnedRows::kTogether, count,
+                                      y + i);
         });
       });
       return;

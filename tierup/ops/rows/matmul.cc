@@ -132,7 +132,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::tensordot>},
     {"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-     boxed<&kernels::einsum>},
+     boxed<&kernels::einsum>, ir::kNoEffect, &shapes::einsum, facts(Role::kEinsum)},
     {"aten::kron(Tensor self, Tensor other) -> Tensor", boxed<&kernels::kron>},
     {"aten::kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::kron>},

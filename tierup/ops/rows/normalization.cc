@@ -183,7 +183,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::native_group_norm>},
     {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
      "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-     boxed<&kernels::layer_norm>, ir::kNoEffect, &shapes::same,
+     boxed<&kernels::layer_norm>, ir::kNoEffect, &shapes::normalized,
      facts(Role::kRowwise, OpKind::kLayerNorm)},
     {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
      "bias, float eps) -> (Tensor, Tensor, Tensor)",
@@ -194,7 +194,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      out_variant<&kernels::native_layer_norm>},
     {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? "
      "eps=None) -> Tensor",
-     boxed<&kernels::rms_norm>, ir::kNoEffect, &shapes::same,
+     boxed<&kernels::rms_norm>, ir::kNoEffect, &shapes::normalized,
      facts(Role::kRowwise, OpKind::kRmsNorm)},
     {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> "
      "(Tensor, Tensor)",

@@ -5,10 +5,11 @@
 
 namespace tierup::ops::shapes {
 
-void same(ShapeContext& context);       // The first result is as large as the first argument.
-void all_same(ShapeContext& context);   // All results are.
-void broadcast(ShapeContext& context);  // Of all arguments that are tensors.
-void other(ShapeContext& context);      // As large as the second argument.
+void same(ShapeContext& context);        // The first result is as large as the first argument.
+void all_same(ShapeContext& context);    // All results are.
+void normalized(ShapeContext& context);  // The same, of which "normalized_shape" are the last.
+void broadcast(ShapeContext& context);   // Of all arguments that are tensors.
+void other(ShapeContext& context);       // As large as the second argument.
 
 void view(ShapeContext& context);
 void flatten(ShapeContext& context);
@@ -38,6 +39,7 @@ void reduce_all(ShapeContext& context);     // To a tensor without dimensions.
 void top(ShapeContext& context);            // The `k` best of a dimension.
 
 void matmul(ShapeContext& context);
+void einsum(ShapeContext& context);
 void linear(ShapeContext& context);
 void matrix_product(ShapeContext& context);  // [M, K] times [K, N]
 void batch_product(ShapeContext& context);   // [B, M, K] times [B, K, N]

@@ -1,6 +1,9 @@
 // Shape functions of products, convolutions, pools, reductions and look-ups.
 #include <algorithm>
+#include <map>
 
+#include "tierup/base/error.h"
+#include "tierup/kernels/gemm/einsum_equation.h"
 #include "tierup/ops/shapes/shape_functions.h"
 
 namespace tierup::ops::shapes {
@@ -65,6 +68,46 @@ void matmul(ShapeContext& context) {
   const auto& a = context.args[0].sizes;
   const auto& b = context.args[1].sizes;
   if (a && b) context.results[0].sizes = product_sizes(context, *a, *b);
+}
+
+// Of the letters of a constant equation without an ellipsis.
+void einsum(ShapeContext& context) {
+  const IValue* text = context.args[0].constant;
+  const auto& parts = context.args[1].parts;
+  if (text == nullptr || !text->is_str() || !parts) return;
+  kernels::EinsumEquation equation;
+  try {
+    equation = kernels::parse_einsum(text->to_str(), parts->size());
+  } catch (const Error&) {
+    return;  // The run's.
+  }
+  std::map<int64_t, Dim> dims;
+  for (size_t i = 0; i < parts->size(); ++i) {
+    const auto& letters = equation.inputs[i];
+    const auto& sizes = (*parts)[i];
+    if (!sizes || sizes->size() != letters.size()) return;
+    for (size_t d = 0; d < letters.size(); ++d) {
+      if (letters[d] == kernels::EinsumEquation::kEllipsis) return;
+      const auto [known, is_new] = dims.emplace(letters[d], (*sizes)[d]);
+      if (!is_new) known->second = broadcast_sizes(context, {known->second}, {(*sizes)[d]}).front();
+    }
+  }
+  Sizes result;
+  for (const int64_t letter : equation.output) {
+    const auto found = dims.find(letter);
+    if (found == dims.end()) return;
+    result.push_back(found->second);
+  }
+  give(context, std::move(result));
+}
+
+void normalized(ShapeContext& context) {
+  same(context);
+  auto& sizes = context.results[0].sizes;
+  const auto last = ints_named(context, "normalized_shape");
+  if (!sizes || !last || last->size() > sizes->size()) return;
+  for (size_t i = 0; i < last->size(); ++i)
+    (*sizes)[sizes->size() - last->size() + i] = static_dim((*last)[i]);
 }
 
 void linear(ShapeContext& context) {

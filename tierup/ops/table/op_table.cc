@@ -46,6 +46,7 @@ OpTable::OpTable() {
       entry->row = &row;
       entry->overload = overload;
       first_of_role_.emplace(row.facts.role, entry.get());
+      first_of_kind_.emplace(row.facts.net, entry.get());
       by_name_[name].push_back(std::move(entry));
     }
   }
@@ -74,6 +75,8 @@ const Op* OpTable::find(std::string_view qualified_name) const {
 }
 
 const Op& OpTable::with(Role role) const { return *get(*first_of_role_.at(role)); }
+
+const Op& OpTable::with(kernels::net::OpKind kind) const { return *get(*first_of_kind_.at(kind)); }
 
 std::vector<const Op*> OpTable::overloads(std::string_view name) const {
   std::vector<const Op*> result;

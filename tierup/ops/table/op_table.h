@@ -24,6 +24,8 @@ class OpTable final : public ir::OperatorLookup {
   std::vector<const Op*> overloads(std::string_view name) const;
   // The first row of this role, in registration order, for passes that make one; there must be one.
   const Op& with(Role role) const;
+  // The same, of what nets take it for.
+  const Op& with(kernels::net::OpKind kind) const;
   // Every row, sorted by qualified name; parses all schemas.
   std::vector<const Op*> all() const;
 
@@ -39,6 +41,7 @@ class OpTable final : public ir::OperatorLookup {
 
   std::unordered_map<std::string_view, std::vector<std::unique_ptr<Entry>>> by_name_;
   std::unordered_map<Role, const Entry*> first_of_role_;
+  std::unordered_map<kernels::net::OpKind, const Entry*> first_of_kind_;
 };
 
 // The families, in registration order (it decides overload choice; see op_table.cc).

@@ -29,6 +29,7 @@ enum class Role : uint8_t {
   kView,            // (tensor, sizes) -> the same elements; perhaps a copy of them
   kLinear,          // (input, weight, bias) -> input times the transposed weight, plus the bias
   kMatmul,          // (a, b) -> their matrix product
+  kEinsum,          // (equation, tensors) -> the sum of products that it says
   kSelect,          // (tensor, dim, index) -> its part without that dimension
   kSlice,           // (tensor, dim, start, end, step) -> its part
   kUnbind,          // (tensor, dim) -> all its entries of that dimension
