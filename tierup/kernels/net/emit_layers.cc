@@ -25,12 +25,6 @@ memory::dims last(const PoolWindow::Triple& triple, int rank) {
   return {triple.end() - rank, triple.end()};
 }
 
-Tensor tensor_at(Bases bases, const BufferLayout& place) {
-  const auto storage = Storage::borrow(at(bases, place), place.layout.get_size(), nullptr);
-  return Tensor::from_storage(storage, ScalarType::kFloat, sizes_of(place.layout),
-                              strides_of(place.layout), 0);
-}
-
 // A layer that one thread has done in some 10 us: what a team saves of it is lost at its barriers,
 // and in looking at the flags of all its threads. On crowded cores a barrier takes milliseconds.
 constexpr int64_t kMostForOneThread = int64_t{1} << 19;

@@ -12,6 +12,12 @@
 
 namespace tierup::kernels::net {
 
+Tensor tensor_at(Bases bases, const BufferLayout& place) {
+  const auto storage = Storage::borrow(at(bases, place), place.layout.get_size(), nullptr);
+  return Tensor::from_storage(storage, ScalarType::kFloat, sizes_of(place.layout),
+                              strides_of(place.layout), 0);
+}
+
 Emitter::Emitter(const LayerNet& net, const CompileOptions& options, WeightStore& weights)
     : net_(net), options_(options), weights_(weights), places_(net.values.size()) {}
 
@@ -180,8 +186,18 @@ bool Emitter::copy_rows(const BufferLayout& from, const BufferLayout& to) {
   return true;
 }
 
+// Between plain layouts: oneDNN has one thread turn matrices of a batch.
+bool Emitter::copy_plain(const BufferLayout& from, const BufferLayout& to) {
+  const auto fits = [](const memory::desc& layout) {
+    return is_plain(layout) && layout.data_type() == memory::data_type::f32;
+  };
+  if (!fits(from.layout) || !fits(to.layout)) return false;
+  act([=](Bases bases) { copy_into(tensor_at(bases, to), tensor_at(bases, from)); }, {from, to});
+  return true;
+}
+
 void Emitter::copy(const BufferLayout& from, const BufferLayout& to) {
-  if (copy_rows(from, to)) return;
+  if (copy_rows(from, to) || copy_plain(from, to)) return;
   const ThreadCountScope threads(threads_worth(0, numel_of(sizes_of(to.layout))));
   const auto& engine = onednn_engine();
   dnnl::primitive_attr attributes;

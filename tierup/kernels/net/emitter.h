@@ -73,6 +73,9 @@ T* at(Bases bases, const BufferLayout& place) {
   return reinterpret_cast<T*>(bases[place.buffer] + place.offset);
 }
 
+// The f32 numbers at a plain place.
+Tensor tensor_at(Bases bases, const BufferLayout& place);
+
 // Memory for what is timed.
 class TrialRoom {
  public:
@@ -121,6 +124,7 @@ class Emitter {
   void act(OwnLoop loop, const std::vector<BufferLayout>& places);
   void copy(const BufferLayout& from, const BufferLayout& to);
   bool copy_rows(const BufferLayout& from, const BufferLayout& to);
+  bool copy_plain(const BufferLayout& from, const BufferLayout& to);
   Argument scratch(const memory::desc& layout);
   // The constant named `id` in this layout; `fill` writes a missing one.
   BufferLayout stored(int id, const memory::desc& layout, const WeightStore::Fill& fill);
