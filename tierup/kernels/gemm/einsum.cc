@@ -2,7 +2,9 @@
 // size-1 dimensions for labels they lack) and contracted two at a time by one batched product.
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "tierup/base/machine.h"
 #include "tierup/kernels/gemm/einsum_equation.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/gemm/products.h"
@@ -108,6 +110,35 @@ Tensor sum_out(const Tensor& tensor, const IntVector& dims) {
   return sum(tensor, dims, true, std::nullopt);
 }
 
+// Whether the product is better made the other way round, of `b` and `a`: numbers that lie beside
+// each other in the result then do in memory. Dimensions are counted in the result's order. Not
+// where neighbours that PyTorch's way can be seen as one dimension could not.
+bool is_better_turned(const IntVector& batch, const IntVector& rows, const IntVector& cols) {
+  if (rows.empty() || (!cols.empty() && cols.back() > rows.back())) return false;
+  if (!batch.empty() && (batch.back() > rows.back() || batch.back() + 1 == rows.front()))
+    return false;
+  return cols.empty() || rows.back() + 1 != cols.front();
+}
+
+// Whether matrices of these dimensions lie column by column: they are brought together as they lie,
+// since products read both.
+bool lies_turned(const Tensor& tensor, const IntVector& rows, const IntVector& columns) {
+  const auto lies_dense = [&](const IntVector& dims) {
+    return std::any_of(dims.begin(), dims.end(),
+                       [&](int64_t d) { return tensor.size(d) > 1 && tensor.stride(d) == 1; });
+  };
+  return lies_dense(rows) && !lies_dense(columns);
+}
+
+// Matrices of a batch that are small are read row by row: to turn each takes longer than its
+// product.
+Tensor in_order(const Tensor& matrices) {
+  const int64_t bytes =
+      matrices.size(1) * matrices.size(2) * static_cast<int64_t>(matrices.item_size());
+  const bool is_small = matrices.size(0) > 1 && bytes <= cache_sizes().first_level;
+  return is_small ? contiguous(matrices, MemoryFormat::kContiguous) : matrices;
+}
+
 // Multiplies two spread operands and sums over `summed`; dimensions of size 1 broadcast.
 Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
   const int64_t rank = a.dim();
@@ -139,6 +170,11 @@ Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
       cols.push_back(d);
     }
   }
+  if (is_better_turned(batch, rows, cols)) {
+    std::swap(a, b);
+    std::swap(rows, cols);
+    std::swap(sum_a, sum_b);
+  }
   a = sum_out(a, sum_a);
   b = sum_out(b, sum_b);
   if (a.dtype() != b.dtype()) {
@@ -168,10 +204,18 @@ Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
   const int64_t m = product_of(a, rows);
   const int64_t n = product_of(b, cols);
   const Tensor left =
-      reshape(permute(a, joined({&batch, &rows, &depth, &cols})), IntVector{batches, m, k});
+      lies_turned(a, rows, depth)
+          ? transpose(reshape(permute(a, joined({&batch, &depth, &rows, &cols})),
+                              IntVector{batches, k, m}),
+                      1, 2)
+          : reshape(permute(a, joined({&batch, &rows, &depth, &cols})), IntVector{batches, m, k});
   const Tensor right =
-      reshape(permute(b, joined({&batch, &depth, &cols, &rows})), IntVector{batches, k, n});
-  const Tensor product = bmm(left, right);
+      lies_turned(b, depth, cols)
+          ? transpose(reshape(permute(b, joined({&batch, &cols, &depth, &rows})),
+                              IntVector{batches, n, k}),
+                      1, 2)
+          : reshape(permute(b, joined({&batch, &depth, &cols, &rows})), IntVector{batches, k, n});
+  const Tensor product = bmm(in_order(left), in_order(right));
   // Back to the order of labels.
   const IntVector order = joined({&batch, &rows, &cols, &depth});
   IntVector sizes;

@@ -186,10 +186,13 @@ bool Emitter::copy_rows(const BufferLayout& from, const BufferLayout& to) {
   return true;
 }
 
-// Between plain layouts: oneDNN has one thread turn matrices of a batch.
+// Matrices and sequences between plain layouts: oneDNN has one thread turn those of a batch. Images
+// it turns well.
 bool Emitter::copy_plain(const BufferLayout& from, const BufferLayout& to) {
+  constexpr int kMostDims = 3;
   const auto fits = [](const memory::desc& layout) {
-    return is_plain(layout) && layout.data_type() == memory::data_type::f32;
+    return is_plain(layout) && layout.data.ndims <= kMostDims &&
+           layout.data_type() == memory::data_type::f32;
   };
   if (!fits(from.layout) || !fits(to.layout)) return false;
   act([=](Bases bases) { copy_into(tensor_at(bases, to), tensor_at(bases, from)); }, {from, to});
