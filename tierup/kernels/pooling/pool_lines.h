@@ -12,10 +12,10 @@
 
 namespace tierup::kernels {
 
-// Lines [begin, end) of all planes' output lines, of w.out[2] numbers each. `counts` are the
+// Input, output and what both kinds of loops need beside them. `counts` are the
 // divisors of sums: of each column, times that of each line (depth and height together, w.out[0] *
 // w.out[1] of them); null for the largest numbers, among which a NaN wins. A divisor of 0 stands
-// for a window without elements, whose average is zero. `scratch` has pool_scratch(w) floats.
+// for a window without elements, whose average is zero.
 struct PoolLines {
   const PoolWindow& w;
   const float* in;
@@ -23,13 +23,18 @@ struct PoolLines {
   const float* column_counts;
   const float* line_counts;
   float* scratch;
+  int64_t* taps;  // Room for w.kernel[2] numbers of the loops over lines.
 };
 using PoolLinesFn = void (*)(const PoolLines& lines, int64_t begin, int64_t end);
 
-int64_t pool_scratch(const PoolWindow& w);
+// Two orders of the same operations, with the same results.
+struct PoolFold {
+  PoolLinesFn lines;   // Lines [begin, end) of all planes' output lines, of w.out[2] numbers each.
+  PoolLinesFn planes;  // Planes [begin, end), point by point, a lane for each.
+};
 
-// All lines, on several threads.
-void pool_lines(const PoolWindow& w, PoolLinesFn run, const float* in, float* out,
+// All planes, on several threads.
+void pool_lines(const PoolWindow& w, const PoolFold& fold, const float* in, float* out,
                 const float* column_counts = nullptr, const float* line_counts = nullptr);
 
 // The sums of so many planes of so many points, divided by `count`.
@@ -37,9 +42,10 @@ using SumPlanesFn = void (*)(const float* in, int64_t planes, int64_t points, fl
                              float* out);
 
 struct PoolKernels {
-  PoolLinesFn max;
-  PoolLinesFn average;
+  PoolFold max;
+  PoolFold average;
   SumPlanesFn average_planes;
+  int64_t lanes;
 };
 PoolKernels pool_kernels_base();
 PoolKernels pool_kernels_avx2();

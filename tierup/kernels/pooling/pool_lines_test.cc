@@ -2,9 +2,14 @@
 #include "tierup/kernels/pooling/pool_lines.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <new>
+#include <vector>
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
@@ -67,6 +72,82 @@ TEST(PoolLines, GiveWhatWindowsOneByOneGive) {
   }
 }
 
+// As many as fill lanes, and some more.
+TEST(PoolLines, GiveOfManySmallPlanesWhatWindowsOneByOneGive) {
+  for (const int64_t width : {1, 2, 5, 7, 8, 11, 16}) {
+    const Tensor x = image({3, 11, 5, width});
+    const Tensor wide = to_dtype(x, ScalarType::kDouble);
+    for (const Window& w : kWindows) {
+      SCOPED_TRACE(testing::Message() << width << " by " << w.kernel << " step " << w.stride
+                                      << " padding " << w.padding << " apart " << w.dilation);
+      const int64_t kernel_width = std::min(w.kernel, width);
+      const IntVector k{std::min<int64_t>(w.kernel, 5), kernel_width};
+      const IntVector s{w.stride, w.stride};
+      const IntVector p{std::min<int64_t>(w.padding, k[0] / 2),
+                        std::min(w.padding, kernel_width / 2)};
+      const IntVector d{k[0] > 2 ? 1 : w.dilation, kernel_width > 2 ? 1 : w.dilation};
+      if (width + 2 * p[1] > d[1] * (kernel_width - 1) && 5 + 2 * p[0] > d[0] * (k[0] - 1)) {
+        expect_near(max_pool<2>(x, k, s, p, d, false), max_pool<2>(wide, k, s, p, d, false), "max");
+      }
+      for (const bool counts : {false, true}) {
+        expect_near(avg_pool<2>(x, k, s, p, true, counts, std::nullopt),
+                    avg_pool<2>(wide, k, s, p, true, counts, std::nullopt), "average");
+      }
+    }
+  }
+}
+
+// Numbers that end where memory ends: behind them stands a page that nobody may read or write.
+class GuardedFloats {
+ public:
+  GuardedFloats() {
+    void* pages =
+        mmap(nullptr, kBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    pages_ = static_cast<std::byte*>(pages);
+    if (mprotect(pages_ + kBytes, kPage, PROT_NONE) != 0) throw std::bad_alloc();
+  }
+  ~GuardedFloats() { munmap(pages_, kBytes + kPage); }
+  GuardedFloats(const GuardedFloats&) = delete;
+  GuardedFloats& operator=(const GuardedFloats&) = delete;
+
+  float* last(int64_t count) { return reinterpret_cast<float*>(pages_ + kBytes) - count; }
+
+ private:
+  static constexpr size_t kPage = 4096;
+  static constexpr size_t kBytes = 64 * kPage;
+  std::byte* pages_;
+};
+
+TEST(PoolLines, TouchNothingBehindInputOrOutput) {
+  GuardedFloats input;
+  GuardedFloats output;
+  for (const int64_t planes : {2, 33}) {
+    for (const int64_t width : {3, 7, 16, 17, 35}) {
+      for (const int64_t stride : {1, 2, 3}) {
+        PoolWindow w;
+        w.planes = planes;
+        w.in = {1, 4, width};
+        w.kernel = {1, 2, 3};
+        w.stride = {1, 1, stride};
+        w.padding = {0, 0, 1};
+        w.out = {1, 3, (width - 1) / stride + 1};
+        float* in = input.last(w.planes * w.in_points());
+        float* out = output.last(w.planes * w.out_points());
+        for (int64_t i = 0; i < w.planes * w.in_points(); ++i) in[i] = static_cast<float>(i);
+        pool_lines(w, pool_kernels().max, in, out);
+        // The last window's largest is the last number that it reaches.
+        const int64_t reach = std::min((w.out[2] - 1) * stride + 1, width - 1);
+        EXPECT_EQ(out[w.planes * w.out_points() - 1],
+                  static_cast<float>(w.planes * w.in_points() - width + reach));
+        const std::vector<float> ones(static_cast<size_t>(w.out_points()), 1);
+        pool_lines(w, pool_kernels().average, in, out, ones.data(), ones.data());
+        EXPECT_EQ(out[0], static_cast<float>(2 * (0 + width + 1)));
+      }
+    }
+  }
+}
+
 TEST(PoolLines, GoThroughSignalsAndVolumes) {
   const Tensor signal = image({3, 5, 101});
   expect_near(avg_pool1d(signal, {5}, {3}, {2}, false, false),
@@ -99,6 +180,10 @@ TEST(PoolLines, ANanIsTheLargestOfItsWindowsAlone) {
   x.data<float>()[2 * 40 + 17] = std::numeric_limits<float>::quiet_NaN();
   expect_near(max_pool<2>(x, {3}, {2}, {1}, {1}, false),
               max_pool<2>(to_dtype(x, ScalarType::kDouble), {3}, {2}, {1}, {1}, false), "nan");
+  const Tensor small = image({40, 6, 7});
+  small.data<float>()[17 * 42 + 9] = std::numeric_limits<float>::quiet_NaN();
+  expect_near(max_pool<2>(small, {3}, {2}, {1}, {1}, false),
+              max_pool<2>(to_dtype(small, ScalarType::kDouble), {3}, {2}, {1}, {1}, false), "nan");
 }
 
 }  // namespace
