@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
@@ -146,6 +147,25 @@ void convolve_single(const ConvGeometry& g, const Data& data) {
   });
 }
 
+// Whether rows leave lanes idle that planes would fill, and so many planes stay in the nearest
+// cache.
+bool are_small(const ConvGeometry& g) {
+  const int64_t lanes = plane_kernels().lanes;
+  if (g.rank > 2 || g.out_channels != g.groups || g.batch * g.groups < lanes) return false;
+  return g.in[2] <= lanes && SmallPlanesRoom(whole_plane(g), lanes).floats() <=
+                                 cache_sizes().first_level / int64_t{sizeof(float)};
+}
+
+void convolve_small(const ConvGeometry& g, const Data& data) {
+  const PlaneKernels kernels = plane_kernels();
+  const int64_t planes = g.batch * g.groups;
+  const PlanePart whole = part_of(whole_plane(g), data, 0, 0, 0);
+  const int64_t groups = (planes + kernels.lanes - 1) / kernels.lanes;
+  parallel_for(0, groups, 1, [&](int64_t begin, int64_t end) {
+    kernels.small(whole, g.groups, begin * kernels.lanes, std::min(end * kernels.lanes, planes));
+  });
+}
+
 // Fewer output channels of a group than a tile has rows are convolved one by one.
 constexpr int64_t kLeastRows = 4;
 
@@ -168,7 +188,9 @@ void convolve_planes(const ConvGeometry& g, const float* input, const float* wei
   const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
                               g.multiplications());
   const Data data{input, weight, bias, output};
-  if (is_single(g)) {
+  if (is_single(g) && are_small(g)) {
+    convolve_small(g, data);
+  } else if (is_single(g)) {
     convolve_single(g, data);
   } else {
     convolve_dense(g, data);

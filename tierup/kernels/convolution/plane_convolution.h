@@ -10,6 +10,8 @@
 // into panels and threads.
 #pragma once
 
+#include <algorithm>
+
 #include "tierup/kernels/convolution/convolution_geometry.h"
 
 namespace tierup::kernels {
@@ -52,12 +54,34 @@ struct PlanePart {
 };
 using PlanePartFn = void (*)(const PlanePart& part);
 
+// Memory for planes and windows that are turned, a lane for each; in floats.
+struct SmallPlanesRoom {
+  SmallPlanesRoom(const PlanePart& p, int64_t lanes)
+      : pitch(std::max(p.pad_left + p.width,
+                       (p.out_width - 1) * p.stride_x + (p.kernel_width - 1) * p.dilation_x + 1)),
+        in(p.height * pitch * lanes),
+        windows((p.kernel_points() + lanes - 1) / lanes * lanes * lanes),
+        out((p.out_points() + lanes - 1) / lanes * lanes * lanes) {}
+  int64_t floats() const { return in + windows + out; }
+
+  int64_t pitch;  // From row to row of a plane, in vectors.
+  int64_t in;
+  int64_t windows;
+  int64_t out;
+};
+// Planes [begin, end), each of one input and one output channel, in one thread; `whole` is the
+// first one's, of the first of `channels` channels.
+using SmallPlanesFn = void (*)(const PlanePart& whole, int64_t channels, int64_t begin,
+                               int64_t end);
+
 struct PlaneKernels {
   PlanePartFn dense;
   PlanePartFn single;  // Of one input channel and one output channel; points are whole rows.
                        // A window that reaches over no plane gives the bias.
   PlanePartFn correlate_single;  // Adds the window's gradient to `output`; `weight` is the whole
                                  // gradient of the result, of one channel as `input` is.
+  SmallPlanesFn small;
+  int64_t lanes;
 };
 PlaneKernels plane_kernels_base();
 PlaneKernels plane_kernels_avx2();

@@ -10,6 +10,7 @@
 #include "tierup/kernels/convolution/plane_tile_body.h"
 #include "tierup/kernels/convolution/single_correlation_body.h"
 #include "tierup/kernels/convolution/single_plane_body.h"
+#include "tierup/kernels/convolution/small_planes_body.h"
 #include "tierup/kernels/memory/scratch.h"
 
 namespace tierup::kernels {
@@ -280,9 +281,14 @@ class PlaneRunner {
   float* strip_floats_ = nullptr;
 };
 
-constexpr PlaneKernels kPlaneKernels{[](const PlanePart& part) { PlaneRunner(part).run(); },
-                                     [](const PlanePart& part) { SinglePlaneRunner(part).run(); },
-                                     [](const PlanePart& part) { SingleCorrelation(part).run(); }};
+constexpr PlaneKernels kPlaneKernels{
+    [](const PlanePart& part) { PlaneRunner(part).run(); },
+    [](const PlanePart& part) { SinglePlaneRunner(part).run(); },
+    [](const PlanePart& part) { SingleCorrelation(part).run(); },
+    [](const PlanePart& whole, int64_t channels, int64_t begin, int64_t end) {
+      SmallPlanesRunner(whole, channels).run(begin, end);
+    },
+    kVectorFloats};
 
 }  // namespace
 }  // namespace tierup::kernels

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/guarded_fixture.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
@@ -156,12 +158,60 @@ TEST_P(PlaneConvolutionOn, SinglePlanesOfAwkwardSizes) {
   }
 }
 
+TEST_P(PlaneConvolutionOn, SmallPlanesOfAwkwardSizes) {
+  const std::vector<Sizes> all{
+      {{1, 16, 7, 7}, {16, 1, 5, 5}, {1}, {2}, {1}, 16},
+      {{2, 21, 4, 3}, {21, 1, 3, 3}, {1}, {1}, {1}, 21},
+      {{1, 37, 14, 14}, {37, 1, 3, 3}, {2}, {1}, {1}, 37},
+      {{1, 20, 8, 8}, {20, 1, 3, 2}, {1, 3}, {2, 1}, {1}, 20},
+      {{3, 9, 5, 7}, {9, 1, 3, 3}, {1}, {3}, {2, 3}, 9},
+      {{1, 18, 1, 1}, {18, 1, 3, 3}, {1}, {1}, {1}, 18},
+      {{1, 33, 11, 16}, {33, 1, 1, 4}, {1, 2}, {0}, {1}, 33},
+      {{1, 17, 6, 6}, {17, 1, 2, 2}, {1}, {2}, {5}, 17},
+      {{1, 40, 13}, {40, 1, 5}, {1}, {2}, {1}, 40},
+      {{1, 24, 5, 4}, {24, 1, 3, 3}, {4}, {5}, {1}, 24},
+  };
+  for (const Sizes& sizes : all) {
+    SCOPED_TRACE(::testing::PrintToString(sizes.input) + ::testing::PrintToString(sizes.weight));
+    expect_window_sums(sizes);
+  }
+}
+
+TEST_P(PlaneConvolutionOn, NothingBehindOperandsIsTouched) {
+  GuardedFloats input;
+  GuardedFloats weight;
+  GuardedFloats bias;
+  GuardedFloats output;
+  const std::vector<Sizes> all{
+      {{1, 19, 7, 7}, {19, 1, 3, 3}, {1}, {1}, {1}, 19},
+      {{1, 3, 9, 29}, {3, 1, 3, 3}, {1}, {1}, {1}, 3},
+      {{1, 3, 12, 70}, {3, 1, 5, 5}, {2}, {2}, {1}, 3},
+      {{1, 3, 12, 33}, {3, 1, 7, 7}, {1}, {3}, {1}, 3},
+      {{1, 3, 12, 20}, {6, 3, 3, 3}, {1}, {1}, {1}},
+  };
+  for (const Sizes& sizes : all) {
+    const Case c = case_of(sizes);
+    float* in = input.last(static_cast<int64_t>(c.input.size()));
+    float* numbers = weight.last(c.g.weights());
+    float* biases = bias.last(c.g.out_channels);
+    const int64_t count = c.g.batch * c.g.out_channels * c.g.out_points();
+    float* out = output.last(count);
+    std::copy(c.input.begin(), c.input.end(), in);
+    std::copy(c.weight.begin(), c.weight.end(), numbers);
+    std::copy(c.bias.begin(), c.bias.end(), biases);
+    convolve_planes(c.g, in, numbers, biases, out);
+    EXPECT_EQ(std::vector<float>(out, out + count), run(c, true, 1));
+  }
+}
+
 // Only windows that cover a number know of it.
 TEST_P(PlaneConvolutionOn, NaNAndInfinityStayInTheirWindows) {
   const std::vector<Sizes> all{
       {{1, 4, 9, 20}, {8, 4, 3, 3}, {1}, {1}, {1}},
       {{1, 8, 9, 20}, {8, 8, 1, 1}, {1}, {0}, {1}},
       {{1, 4, 9, 20}, {4, 1, 3, 3}, {2}, {1}, {1}, 4},
+      {{1, 4, 12, 40}, {4, 1, 3, 3}, {1}, {1}, {1}, 4},
+      {{1, 16, 9, 7}, {16, 1, 3, 3}, {1}, {1}, {1}, 16},
   };
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const Sizes& sizes : all) {

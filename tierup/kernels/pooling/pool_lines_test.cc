@@ -2,16 +2,14 @@
 #include "tierup/kernels/pooling/pool_lines.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <new>
 #include <vector>
 
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/guarded_fixture.h"
 #include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/pooling/avg_pool.h"
 #include "tierup/kernels/pooling/max_pool.h"
@@ -96,28 +94,6 @@ TEST(PoolLines, GiveOfManySmallPlanesWhatWindowsOneByOneGive) {
     }
   }
 }
-
-// Numbers that end where memory ends: behind them stands a page that nobody may read or write.
-class GuardedFloats {
- public:
-  GuardedFloats() {
-    void* pages =
-        mmap(nullptr, kBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
-    pages_ = static_cast<std::byte*>(pages);
-    if (mprotect(pages_ + kBytes, kPage, PROT_NONE) != 0) throw std::bad_alloc();
-  }
-  ~GuardedFloats() { munmap(pages_, kBytes + kPage); }
-  GuardedFloats(const GuardedFloats&) = delete;
-  GuardedFloats& operator=(const GuardedFloats&) = delete;
-
-  float* last(int64_t count) { return reinterpret_cast<float*>(pages_ + kBytes) - count; }
-
- private:
-  static constexpr size_t kPage = 4096;
-  static constexpr size_t kBytes = 64 * kPage;
-  std::byte* pages_;
-};
 
 TEST(PoolLines, TouchNothingBehindInputOrOutput) {
   GuardedFloats input;
