@@ -124,8 +124,9 @@ void convolve_single(const ConvGeometry& g, const Data& data) {
   const PlanePart whole = whole_plane(g);
   const PlanePartFn run = plane_kernels().single;
   constexpr int64_t kPoints = 4096;  // Of a part, about.
-  const int64_t rows = std::clamp<int64_t>(kPoints / whole.out_width, 8, whole.out_height + 8);
-  const int64_t parts = (whole.out_height + rows - 1) / rows;
+  const int64_t most = std::clamp<int64_t>(kPoints / whole.out_width, 8, whole.out_height + 8);
+  const int64_t parts = (whole.out_height + most - 1) / most;
+  const int64_t rows = (whole.out_height + parts - 1) / parts;
   parallel_for(0, g.batch * g.out_channels * g.out[0] * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t plane = index / parts;

@@ -10,6 +10,7 @@
 #include "tierup/kernels/convolution/plane_tile_body.h"
 #include "tierup/kernels/convolution/single_correlation_body.h"
 #include "tierup/kernels/convolution/single_plane_body.h"
+#include "tierup/kernels/convolution/single_rows_body.h"
 #include "tierup/kernels/convolution/small_planes_body.h"
 #include "tierup/kernels/memory/scratch.h"
 
@@ -283,7 +284,13 @@ class PlaneRunner {
 
 constexpr PlaneKernels kPlaneKernels{
     [](const PlanePart& part) { PlaneRunner(part).run(); },
-    [](const PlanePart& part) { SinglePlaneRunner(part).run(); },
+    [](const PlanePart& part) {
+      if (SingleRowsRunner::fits(part)) {
+        SingleRowsRunner(part).run();
+      } else {
+        SinglePlaneRunner(part).run();
+      }
+    },
     [](const PlanePart& part) { SingleCorrelation(part).run(); },
     [](const PlanePart& whole, int64_t channels, int64_t begin, int64_t end) {
       SmallPlanesRunner(whole, channels).run(begin, end);
