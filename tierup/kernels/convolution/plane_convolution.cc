@@ -120,7 +120,7 @@ Depths depths_of(const ConvGeometry& g, int64_t depth) {
 }
 
 // Each output channel reads one input channel.
-void convolve_single(const ConvGeometry& g, const Data& data) {
+void convolve_single(const ConvGeometry& g, const Data& data, const PlaneFinish& finish) {
   const PlanePart whole = whole_plane(g);
   const PlanePartFn run = plane_kernels().single;
   constexpr int64_t kPoints = 4096;  // Of a part, about.
@@ -144,6 +144,7 @@ void convolve_single(const ConvGeometry& g, const Data& data) {
       p.first_point = index % parts * rows * p.out_width;
       p.last_point = std::min(p.first_point + rows * p.out_width, p.out_points());
       run(p);
+      if (finish) finish(plane * p.out_points() + p.first_point, p.last_point - p.first_point);
     }
   });
 }
@@ -157,13 +158,18 @@ bool are_small(const ConvGeometry& g) {
                                  cache_sizes().first_level / int64_t{sizeof(float)};
 }
 
-void convolve_small(const ConvGeometry& g, const Data& data) {
+void convolve_small(const ConvGeometry& g, const Data& data, const PlaneFinish& finish) {
   const PlaneKernels kernels = plane_kernels();
   const int64_t planes = g.batch * g.groups;
   const PlanePart whole = part_of(whole_plane(g), data, 0, 0, 0);
   const int64_t groups = (planes + kernels.lanes - 1) / kernels.lanes;
   parallel_for(0, groups, 1, [&](int64_t begin, int64_t end) {
-    kernels.small(whole, g.groups, begin * kernels.lanes, std::min(end * kernels.lanes, planes));
+    for (int64_t group = begin; group < end; ++group) {
+      const int64_t first = group * kernels.lanes;
+      const int64_t last = std::min(first + kernels.lanes, planes);
+      kernels.small(whole, g.groups, first, last);
+      if (finish) finish(first * whole.out_points(), (last - first) * whole.out_points());
+    }
   });
 }
 
@@ -171,10 +177,12 @@ void convolve_small(const ConvGeometry& g, const Data& data) {
 constexpr int64_t kLeastRows = 4;
 
 bool is_single(const ConvGeometry& g) {
-  return g.in_channels == g.groups && g.out_channels / g.groups < kLeastRows;
+  return is_of_single_planes(g) && g.out_channels / g.groups < kLeastRows;
 }
 
 }  // namespace
+
+bool is_of_single_planes(const ConvGeometry& g) { return g.in_channels == g.groups; }
 
 bool can_convolve_planes(const ConvGeometry& g) {
   const bool is_volume = g.in[0] != 1 || g.out[0] != 1 || g.kernel[0] != 1 || g.padding[0] != 0;
@@ -185,17 +193,21 @@ bool can_convolve_planes(const ConvGeometry& g) {
 
 void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
                      const float* bias, float* output) {
+  if (is_single(g)) return convolve_single_planes(g, input, weight, bias, output, {});
+  const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
+  const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
+                              g.multiplications());
+  convolve_dense(g, {input, weight, bias, output});
+}
+
+void convolve_single_planes(const ConvGeometry& g, const float* input, const float* weight,
+                            const float* bias, float* output, const PlaneFinish& finish) {
   const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
   const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
                               g.multiplications());
   const Data data{input, weight, bias, output};
-  if (is_single(g) && are_small(g)) {
-    convolve_small(g, data);
-  } else if (is_single(g)) {
-    convolve_single(g, data);
-  } else {
-    convolve_dense(g, data);
-  }
+  if (are_small(g)) return convolve_small(g, data, finish);
+  convolve_single(g, data, finish);
 }
 
 bool can_correlate_planes(const ConvGeometry& g) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "tierup/kernels/convolution/convolution_geometry.h"
 
@@ -25,8 +26,16 @@ bool can_convolve_planes(const ConvGeometry& g);
 void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
                      const float* bias, float* output);
 
-// The gradient of such a convolution's weight, of one or two dimensions, where each output channel
-// reads one of several input channels. Throws kOutOfMemory.
+// Whether each output channel reads one input channel.
+bool is_of_single_planes(const ConvGeometry& g);
+// The same for such a geometry. finish(first, count) is called for each range of output numbers
+// when they are there, in one of several threads.
+using PlaneFinish = std::function<void(int64_t first, int64_t count)>;
+void convolve_single_planes(const ConvGeometry& g, const float* input, const float* weight,
+                            const float* bias, float* output, const PlaneFinish& finish);
+
+// The gradient of a convolution's weight, of one or two dimensions, where each output channel reads
+// one of several input channels. Throws kOutOfMemory.
 bool can_correlate_planes(const ConvGeometry& g);
 // input [batch, in, *], grad [batch, out, *] and weight [out, 1, *] are row-major; the weight's
 // gradient is added to. Each number is summed in one order, whatever the threads.

@@ -180,15 +180,18 @@ void Emitter::panels(const Layer& layer) {
 
 bool Emitter::is_for_planes(const Layer& layer) {
   const ConvGeometry& g = layer.conv;
+  const bool is_stencil = g.groups > 1 && g.in_channels == g.groups && g.out_channels == g.groups;
+  if (!is_stencil || !can_convolve_planes(g)) return false;
   const int input = layer.inputs[0];
-  return g.groups > 1 && is_stencil_of_planes(g.in_channels, g.out_channels, g.groups) &&
-         can_convolve_planes(g) &&
-         same_layout(any_place(input).layout, row_major(value(input).sizes));
+  if (!same_layout(any_place(input).layout, row_major(value(input).sizes))) return false;
+  const bool leaves =
+      value(layer.output).uses == 1 && std::ranges::count(net_.outputs, layer.output) == 1;
+  const bool is_quick = g.rank == 2 && g.stride[1] <= 2 && g.stride[2] <= 2;
+  return (leaves && is_quick) || is_stencil_of_planes(g.in_channels, g.out_channels, g.groups);
 }
 
 void Emitter::planes(const Layer& layer) {
   const ConvGeometry& g = layer.conv;
-  const IntVector& sizes = value(layer.output).sizes;
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const BufferLayout weights = stored(layer.id * 2, row_major(weight_sizes(g)), [&](char* to) {
     const Tensor weight = dense_weight(layer);
@@ -196,14 +199,20 @@ void Emitter::planes(const Layer& layer) {
     return give_back_pages(layer.weight);
   });
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
-  const BufferLayout target = fresh(row_major(sizes));
+  const FinishedRows finish = finished_in_place(layer, fresh(row_major(value(layer.output).sizes)));
   act(
       [=](Bases bases) {
-        convolve_planes(g, at(bases, source), at(bases, weights), at(bases, bias),
-                        at(bases, target));
+        const StepLoops loops = step_loops();
+        const float* summand = at(bases, finish.summand);
+        float* target = at(bases, finish.target);
+        convolve_single_planes(g, at(bases, source), at(bases, weights), at(bases, bias), target,
+                               [&](int64_t first, int64_t count) {
+                                 apply_steps(loops, finish.steps, summand + first, count,
+                                             target + first);
+                               });
       },
-      {source, weights, bias, target});
-  finish_apart(layer, target);
+      {source, weights, bias, finish.summand, finish.target});
+  settle(layer.output, finish.target);
 }
 
 void Emitter::channels(const Layer& layer) {

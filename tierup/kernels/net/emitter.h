@@ -240,8 +240,9 @@ class Emitter {
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, Algorithm algorithm);
   void panels(const Layer& layer);
-  // Each channel on its own, of an image that lies as planes, and fewer channels than stand in a
-  // vector: with the channels innermost most of its lanes are idle, points of a plane fill it.
+  // Each channel on its own, of an image that lies as planes, where the result leaves the net,
+  // which it does as planes, or there are fewer channels than stand in a vector: with the channels
+  // innermost most of its lanes are idle, points of a plane fill it.
   bool is_for_planes(const Layer& layer);
   void planes(const Layer& layer);
   void channels(const Layer& layer);

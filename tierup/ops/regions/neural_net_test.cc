@@ -35,7 +35,8 @@ TEST(NeuralNet, convolutions_of_many_forms) {
   for (const Form& f : {Form{3, 16, 3, 2, 1, 1, 1, 17}, Form{16, 24, 1, 1, 0, 1, 1, 9},
                         Form{24, 24, 3, 1, 1, 1, 24, 11}, Form{10, 7, 3, 1, 2, 2, 1, 13},
                         Form{12, 8, 3, 1, 1, 1, 4, 8}, Form{5, 3, 5, 3, 2, 1, 1, 16},
-                        Form{16, 32, 1, 1, 0, 1, 1, 1}}) {
+                        Form{16, 32, 1, 1, 0, 1, 1, 1}, Form{20, 20, 3, 2, 1, 1, 20, 41},
+                        Form{17, 17, 5, 1, 2, 1, 17, 70}, Form{18, 18, 3, 3, 1, 1, 18, 20}}) {
     const auto object = block(f.in, f.out, f.kernel, f.stride, f.padding, f.dilation, f.groups);
     for (const int64_t batch : {1, 3})
       expect_same_thrice(*object, numbers({batch, f.in, f.size, f.size}, 9));
