@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/vision/resample_lines.h"
 
 namespace tierup::kernels {
 namespace {
@@ -51,34 +56,56 @@ void resample_line(const Pass& p, const ResampleTaps& taps, const T* weights, co
 template <typename T>
 void combine_lines(const Pass& p, const ResampleTaps& taps, const T* weights, int64_t i,
                    const T* source, T* target) {
-  const auto line = [&](int64_t k) {
-    return source + taps.index[static_cast<size_t>(i * taps.count + k)] * p.inner;
-  };
+  const int64_t* index = taps.index.data() + i * taps.count;
   const T* w = weights + i * taps.count;
   if (taps.count == 2) {
-    const T* a = line(0);
-    const T* b = line(1);
+    const T* a = source + index[0] * p.inner;
+    const T* b = source + index[1] * p.inner;
+    if constexpr (std::is_same_v<T, float>)
+      return resample_loops().across_two(a, b, w, p.inner, target);
     for (int64_t j = 0; j < p.inner; ++j) target[j] = a[j] * w[0] + b[j] * w[1];
     return;
   }
+  if constexpr (std::is_same_v<T, float>)
+    return resample_loops().across(source, index, w, taps.count, p.inner, target);
   std::fill(target, target + p.inner, T{0});
   for (int64_t k = 0; k < taps.count; ++k) {
-    const T* a = line(k);
+    const T* a = source + index[k] * p.inner;
     if (w[k] == T{0}) continue;
     for (int64_t j = 0; j < p.inner; ++j) target[j] = accumulate(target[j], a[j], w[k]);
   }
 }
 
+// Each of p.outer lines that is read by the next pass: `is_read` says so for as many as that goes
+// over.
+template <typename T, typename Resample>
+void for_lines(const Pass& p, const std::vector<bool>& is_read, const T* in, T* out,
+               const Resample& resample) {
+  const auto period = static_cast<int64_t>(is_read.size());
+  parallel_for(0, p.outer, grain_of(2 * p.out), [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      if (is_read[static_cast<size_t>(o % period)]) resample(in + o * p.in, out + o * p.out);
+    }
+  });
+}
+
 template <typename T>
-void run_pass(const Pass& p, const ResampleTaps& taps, const T* in, T* out) {
+void run_pass(const Pass& p, const ResampleTaps& taps, const std::vector<bool>& is_read,
+              const T* in, T* out) {
   const std::vector<T> weights(taps.weight.begin(), taps.weight.end());
+  if constexpr (std::is_same_v<T, float>) {
+    if (p.inner == 1 && taps.count > 2) {
+      const LineTaps line_taps(taps, p.in, p.out);
+      const auto along = resample_loops().along;
+      return for_lines(p, is_read, in, out, [&](const float* source, float* target) {
+        along(source, line_taps, target);
+      });
+    }
+  }
   if (p.inner == 1) {
-    const int64_t grain = grain_of(2 * p.out);
-    parallel_for(0, p.outer, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o)
-        resample_line(p, taps, weights.data(), in + o * p.in, out + o * p.out);
+    return for_lines(p, is_read, in, out, [&](const T* source, T* target) {
+      resample_line(p, taps, weights.data(), source, target);
     });
-    return;
   }
   const int64_t grain = grain_of(p.inner * taps.count);
   parallel_for(0, p.outer * p.out, grain, [&](int64_t begin, int64_t end) {
@@ -158,7 +185,7 @@ Tensor resized(const Tensor& tensor, size_t dim, int64_t size) {
 }
 
 Tensor resample_dim(const Tensor& tensor, const Tensor& out, size_t dim, const ResampleDimension& d,
-                    const ResampleTaps& taps, bool moves) {
+                    const ResampleTaps& taps, const std::vector<bool>& is_read, bool moves) {
   if (is_identity(taps, d)) return tensor;
   Pass p;
   p.in = d.in;
@@ -171,7 +198,7 @@ Tensor resample_dim(const Tensor& tensor, const Tensor& out, size_t dim, const R
   }
   dispatch_work(tensor.dtype(), "upsample", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    run_pass<T>(p, taps, tensor.data<T>(), out.data<T>());
+    run_pass<T>(p, taps, is_read, tensor.data<T>(), out.data<T>());
   });
   return out;
 }
@@ -204,6 +231,13 @@ Tensor resample_bytes(const Tensor& tensor, const Tensor& out, size_t dim,
   run_byte_pass(p, fixed_taps(taps), static_cast<const uint8_t*>(tensor.raw()),
                 static_cast<uint8_t*>(out.raw()));
   return out;
+}
+
+// Which entries of a dimension its taps read.
+std::vector<bool> entries_read(const ResampleTaps& taps, const ResampleDimension& d) {
+  std::vector<bool> is_read(static_cast<size_t>(d.in));
+  for (const int64_t index : taps.index) is_read[static_cast<size_t>(index)] = true;
+  return is_read;
 }
 
 // Rounds to the nearest integer of 0..255.
@@ -240,22 +274,34 @@ Tensor resample(const Tensor& input, const IntVector& output_size, const Scales&
   const ScalarType work = moves || in_fixed_point ? input.dtype()
                           : is_byte               ? ScalarType::kFloat
                                                   : work_type(input.dtype());
+  const bool in_double = work == ScalarType::kDouble || in_fixed_point;
+  const auto dimension_of = [&](size_t d) {
+    return ResampleDimension{input.sizes()[d + 2], output_size[d], scales[d]};
+  };
+  const auto taps_of = [&](size_t d) {
+    return options.antialias
+               ? antialias_taps(dimension_of(d), *options.antialias, options.align_corners,
+                                in_double)
+               : resample_taps(dimension_of(d), options.mode, options.align_corners, in_double);
+  };
   Tensor result = as_work(input, work);
+  std::optional<ResampleTaps> next;
   for (size_t d = rank; d-- > 0;) {
-    const ResampleDimension dimension{input.sizes()[d + 2], output_size[d], scales[d]};
-    const bool in_double = work == ScalarType::kDouble || in_fixed_point;
+    const ResampleDimension dimension = dimension_of(d);
     // Before the taps: whether there is memory for the result decides whether they are worth it.
     const Tensor out = resized(result, d + 2, dimension.out);
     if (out.numel() == 0) {
       result = out;
       continue;
     }
-    const ResampleTaps taps =
-        options.antialias
-            ? antialias_taps(dimension, *options.antialias, options.align_corners, in_double)
-            : resample_taps(dimension, options.mode, options.align_corners, in_double);
+    const ResampleTaps taps = next ? *std::exchange(next, std::nullopt) : taps_of(d);
+    std::vector<bool> is_read(1, true);
+    if (d > 0 && output_size[d - 1] < input.sizes()[d + 1]) {  // Some may be skipped.
+      next = taps_of(d - 1);
+      is_read = entries_read(*next, dimension_of(d - 1));
+    }
     result = in_fixed_point ? resample_bytes(result, out, d + 2, dimension, taps)
-                            : resample_dim(result, out, d + 2, dimension, taps, moves);
+                            : resample_dim(result, out, d + 2, dimension, taps, is_read, moves);
   }
   if (result.storage() == input.storage()) result = clone(result, MemoryFormat::kContiguous);
   result = is_byte && !in_fixed_point ? to_bytes(result) : to_dtype(result, input.dtype());
