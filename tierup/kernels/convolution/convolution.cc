@@ -8,6 +8,7 @@
 #include "tierup/kernels/convolution/convolution_onednn.h"
 #include "tierup/kernels/convolution/im2col.h"
 #include "tierup/kernels/convolution/plane_convolution.h"
+#include "tierup/kernels/convolution/transposed_tiles.h"
 #include "tierup/kernels/convolution/volume_convolution.h"
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/memory/copy.h"
@@ -187,6 +188,10 @@ void convolve_f32(const ConvGeometry& g, const Operands& o, MemoryFormat format)
   if (!channels_last && can_convolve_volumes(g)) {
     return convolve_volumes(g, o.input.data<float>(), o.weight.data<float>(), bias,
                             o.output.data<float>());
+  }
+  if (!channels_last && are_transposed_tiles(g)) {
+    return convolve_transposed_tiles(g, o.input.data<float>(), o.weight.data<float>(), bias,
+                                     o.output.data<float>());
   }
   // Volumes, and windows with holes, go through reference code there.
   const bool has_holes = g.dilation != ConvGeometry::Triple{1, 1, 1};

@@ -10,12 +10,13 @@
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
-namespace {
 
 PlaneKernels plane_kernels() {
   return TIERUP_VARIANT(instruction_set(), plane_kernels_base, plane_kernels_avx2,
                         plane_kernels_avx512)();
 }
+
+namespace {
 
 PlanePart whole_plane(const ConvGeometry& g) {
   PlanePart p{};

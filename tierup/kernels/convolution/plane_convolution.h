@@ -91,10 +91,16 @@ struct PlaneKernels {
                                  // gradient of the result, of one channel as `input` is.
   SmallPlanesFn small;
   int64_t lanes;
+  // to[i * rows + r] = from[r * step + i] + summand, for `rows` rows of `width` numbers.
+  void (*weave)(const float* from, int64_t step, int64_t rows, int64_t width, float summand,
+                float* to);
 };
 PlaneKernels plane_kernels_base();
 PlaneKernels plane_kernels_avx2();
 PlaneKernels plane_kernels_avx512();
+
+// Those of this processor.
+PlaneKernels plane_kernels();
 
 // Points that are gathered at a time.
 constexpr int64_t kPlaneBlock = 192;

@@ -12,6 +12,7 @@
 #include "tierup/kernels/convolution/single_plane_body.h"
 #include "tierup/kernels/convolution/single_rows_body.h"
 #include "tierup/kernels/convolution/small_planes_body.h"
+#include "tierup/kernels/convolution/weave_body.h"
 #include "tierup/kernels/memory/scratch.h"
 
 namespace tierup::kernels {
@@ -295,7 +296,8 @@ constexpr PlaneKernels kPlaneKernels{
     [](const PlanePart& whole, int64_t channels, int64_t begin, int64_t end) {
       SmallPlanesRunner(whole, channels).run(begin, end);
     },
-    kVectorFloats};
+    kVectorFloats,
+    &weave_rows};
 
 }  // namespace
 }  // namespace tierup::kernels
