@@ -8,8 +8,11 @@
 // For each function and each instruction set that this processor has: the largest error in units of
 // the last place of the true value (which double precision gives), and where it is. Fails for more
 // than 2.
+#include "tierup/kernels/pointwise/special_policy.h"  // First of what includes Boost.Math.
+
 #include <algorithm>
 #include <bit>
+#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +38,11 @@ struct Function {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
+double lgamma(double x) { return std::lgamma(x); }
+double erfinv(double x) {
+  if (!(std::abs(x) < 1)) return std::abs(x) == 1 ? x * INFINITY : NAN;
+  return boost::math::erf_inv(x, tierup::kernels::special::Quiet());
+}
 
 constexpr Function kFunctions[] = {
     {"exp", Body::kExp, std::exp},       {"exp2", Body::kExp2, std::exp2},
@@ -49,6 +57,7 @@ constexpr Function kFunctions[] = {
     {"acosh", Body::kAcosh, std::acosh}, {"atanh", Body::kAtanh, std::atanh},
     {"erf", Body::kErf, std::erf},       {"erfc", Body::kErfc, std::erfc},
     {"rsqrt", Body::kRsqrt, rsqrt},      {"sqrt", Body::kSqrt, std::sqrt},
+    {"lgamma", Body::kLgamma, lgamma},   {"erfinv", Body::kErfinv, erfinv},
 };
 
 // 0 for equal infinities and NaNs; infinite where only one of the two is one.

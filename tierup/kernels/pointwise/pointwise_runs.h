@@ -71,12 +71,13 @@ struct ComplexRuns {
 const ComplexRuns& plain_complex_runs();
 
 // Vector code, by instruction set.
-#define TIERUP_VECTOR_RUNS(name)                \
-  namespace name {                              \
-  void add_arithmetic_runs(RunTable& table);    \
-  void add_exponential_runs(RunTable& table);   \
-  void add_trigonometric_runs(RunTable& table); \
-  void add_activation_runs(RunTable& table);    \
+#define TIERUP_VECTOR_RUNS(name)                 \
+  namespace name {                               \
+  void add_arithmetic_runs(RunTable& table);     \
+  void add_exponential_runs(RunTable& table);    \
+  void add_trigonometric_runs(RunTable& table);  \
+  void add_activation_runs(RunTable& table);     \
+  void add_special_vector_runs(RunTable& table); \
   }
 TIERUP_VECTOR_RUNS(simd_base)
 TIERUP_VECTOR_RUNS(simd_avx2)

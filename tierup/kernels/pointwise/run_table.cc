@@ -22,6 +22,7 @@ RunTable make_table(InstructionSet set) {
   TIERUP_ADD_RUNS(add_exponential_runs);
   TIERUP_ADD_RUNS(add_trigonometric_runs);
   TIERUP_ADD_RUNS(add_activation_runs);
+  TIERUP_ADD_RUNS(add_special_vector_runs);
 #undef TIERUP_ADD_RUNS
   return table;
 }

@@ -1,8 +1,6 @@
 // Runs of bodies that are computed one element at a time in double precision.
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "tierup/kernels/pointwise/python_division.h"
@@ -38,20 +36,6 @@ TIERUP_REAL_BODY(DivFloor, floor_quotient(a, b));
 TIERUP_REAL_BODY(Remainder, floor_remainder(a, b));
 TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
 TIERUP_REAL_BODY(Hypot, std::hypot(a, b));
-
-// The number beside a towards b: its bits, as a whole number, are the next ones.
-struct RealNextafter {
-  static constexpr size_t kArity = 2;
-  template <typename T>
-  static T apply(T a, T b) {
-    using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-    if (a != a || b != b) return a + b;
-    if (a == b) return b;
-    if (a == 0) return std::copysign(std::numeric_limits<T>::denorm_min(), b);
-    const Bits step = (a < b) == (a > 0) ? 1 : -1;
-    return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) + step));
-  }
-};
 
 struct RealPolygamma {
   static constexpr size_t kArity = 2;
@@ -113,12 +97,9 @@ void add_special_runs(RunTable& table) {
   set_scalar<bodies::RealDivFloor, float, double>(table, Body::kDivFloor);
   set_scalar<bodies::RealRemainder, float, double>(table, Body::kRemainder);
   set_scalar<bodies::RealFmod, float, double>(table, Body::kFmod);
-  set_scalar<bodies::RealNextafter, float, double>(table, Body::kNextafter);
   set_scalar<bodies::RealHypot, double>(table, Body::kHypot);
   set_scalar<bodies::RealAngle, float, double>(table, Body::kAngle);
   set_predicate<bodies::RealSignbit, float, double>(table, Body::kSignbit);
-  set_lifted<static_cast<double (*)(double)>(&std::lgamma)>(table, Body::kLgamma);
-  set_lifted<&special::erfinv>(table, Body::kErfinv);
   set_lifted<&special::erfcx>(table, Body::kErfcx);
   set_lifted<&special::digamma>(table, Body::kDigamma);
   set_lifted<&special::entr>(table, Body::kEntr);

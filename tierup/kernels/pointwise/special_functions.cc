@@ -49,12 +49,6 @@ T trigamma_of(T x) {
 
 }  // namespace
 
-double erfinv(double x) {
-  if (std::isnan(x) || std::abs(x) > 1) return kNan;
-  if (std::abs(x) == 1) return std::copysign(kInf, x);
-  return boost::math::erf_inv(x, Quiet());
-}
-
 double erfcx(double x) {
   if (x < 25) return std::exp(x * x) * std::erfc(x);
   // The asymptotic series: 1 / (x sqrt(pi)) * (1 - 1 / (2 x^2) + 3 / (4 x^4) - ...).

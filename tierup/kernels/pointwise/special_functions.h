@@ -4,7 +4,6 @@
 
 namespace tierup::kernels::special {
 
-double erfinv(double x);
 double erfcx(double x);  // exp(x^2) * erfc(x)
 double digamma(double x);
 double entr(double x);  // -x log x

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "tierup/kernels/pointwise/pointwise_runs.h"
@@ -65,6 +66,19 @@ double ulps(float got, double want) {
   return std::abs(got - want) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
+// By Newton's steps, on the side where the function is flat on what is left to 1.
+double erfinv(double x) {
+  if (!(std::abs(x) < 1)) return std::abs(x) == 1 ? x * INFINITY : NAN;
+  if (std::abs(x) < 1e-8) return x * std::sqrt(M_PI) / 2;
+  const double a = std::abs(x);
+  double y = 0;
+  for (int i = 0; i < 100; ++i) {
+    const double over = a < 0.5 ? std::erf(y) - a : (1 - a) - std::erfc(y);
+    y -= over * std::exp(y * y) * std::sqrt(M_PI) / 2;
+  }
+  return std::copysign(y, x);
+}
+
 struct Function {
   Body body;
   std::function<double(double)> exact;
@@ -93,6 +107,8 @@ std::vector<Function> functions() {
           {Body::kAsinh, [](double x) { return std::asinh(x); }},
           {Body::kAcosh, [](double x) { return std::acosh(x); }},
           {Body::kAtanh, [](double x) { return std::atanh(x); }},
+          {Body::kLgamma, [](double x) { return std::lgamma(x); }},
+          {Body::kErfinv, &erfinv},
           {Body::kRsqrt, [](double x) { return 1 / std::sqrt(x); }}};
 }
 
@@ -109,10 +125,59 @@ TEST(VectorFunctions, AreWithinTwoUlps) {
   }
 }
 
+std::vector<double> run(const RunTable& table, Body body, const std::vector<double>& x) {
+  std::vector<double> y(x.size());
+  const char* const in = reinterpret_cast<const char*>(x.data());
+  table.find(body, ScalarType::kDouble)
+      ->run(reinterpret_cast<char*>(y.data()), &in, static_cast<int64_t>(x.size()));
+  return y;
+}
+
+// Relative to 1 near the roots of the first.
+TEST(VectorFunctions, TakeGammaAndErrorFunctionsOfDoubles) {
+  std::vector<double> x{0,     -0.0,  INFINITY, -INFINITY, NAN, 1,         2,          -3,
+                        1e300, -1e17, 5e-324,   -5e-324,   8.5, -4.5,      4e15,       2.6e305,
+                        1e-9,  -1e-9, 0.5,      -0.5,      -1,  1 - 1e-16, -1 + 1e-16, 1.5};
+  for (int i = -4000; i < 4000; ++i) x.push_back(i / 173.0);
+  for (int i = 1; i < 4000; ++i) x.push_back(1 - std::exp(-i / 110.0));
+  const std::pair<Body, double (*)(double)> functions[] = {
+      {Body::kLgamma, [](double v) { return std::lgamma(v); }}, {Body::kErfinv, &erfinv}};
+  for (const InstructionSet set : sets()) {
+    for (const auto& [body, exact] : functions) {
+      const std::vector<double> y = run(RunTable::of(set), body, x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double want = exact(x[i]);
+        const bool is_same = y[i] == want || (std::isnan(y[i]) && std::isnan(want));
+        const double least = body == Body::kLgamma ? 1 : 0;
+        ASSERT_TRUE(is_same || std::abs(y[i] - want) <= 4e-15 * std::max(least, std::abs(want)))
+            << body_name(body) << "(" << x[i] << ") gave " << y[i] << ", not " << want;
+      }
+    }
+  }
+}
+
+TEST(VectorFunctions, StepToTheNextNumber) {
+  const std::vector<double> ends{0, -0.0, 1, -3.5, 5e-324, -1e308, INFINITY, -INFINITY};
+  for (const InstructionSet set : sets()) {
+    const BlockRun next = RunTable::of(set).find(Body::kNextafter, ScalarType::kDouble)->run;
+    for (const double a : ends) {
+      for (const double b : ends) {
+        double y = 0;
+        const char* const in[] = {reinterpret_cast<const char*>(&a),
+                                  reinterpret_cast<const char*>(&b)};
+        next(reinterpret_cast<char*>(&y), in, 1);
+        const double want = std::nextafter(a, b);
+        EXPECT_TRUE(y == want && std::signbit(y) == std::signbit(want)) << a << " to " << b;
+      }
+    }
+  }
+}
+
 TEST(VectorFunctions, KeepTheSignOfZero) {
   const std::vector<float> zeros{0.0F, -0.0F};
-  for (const Body body : {Body::kSin, Body::kTan, Body::kTanh, Body::kExpm1, Body::kLog1p,
-                          Body::kErf, Body::kAsin, Body::kAtan, Body::kSinh, Body::kAsinh}) {
+  for (const Body body :
+       {Body::kSin, Body::kTan, Body::kTanh, Body::kExpm1, Body::kLog1p, Body::kErf, Body::kAsin,
+        Body::kAtan, Body::kSinh, Body::kAsinh, Body::kErfinv}) {
     for (const InstructionSet set : sets()) {
       const std::vector<float> y = run(RunTable::of(set), body, zeros);
       EXPECT_EQ(y[0], 0.0F);

@@ -1,0 +1,2 @@
+// Runs of special functions for the base level.
+#include "tierup/kernels/pointwise/runs_special_body.h"

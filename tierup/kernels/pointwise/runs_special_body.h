@@ -1,0 +1,37 @@
+// Vector runs of special functions; compiled once for each instruction set.
+#pragma once
+
+#include "tierup/kernels/pointwise/vector_run.h"
+#include "tierup/kernels/simd/simd_special.h"
+
+namespace tierup::kernels::TIERUP_SIMD {
+
+// Not bodies of scalar_bodies_math.h: compiled groups have no lanes that are looked for first, and
+// leave these operators to tier 0.
+#define TIERUP_SPECIAL_BODY(name, function) \
+  struct Special##name {                    \
+    static constexpr size_t kArity = 1;     \
+    template <typename V>                   \
+    static TIERUP_INLINE V apply(V x) {     \
+      return function(x);                   \
+    }                                       \
+  }
+TIERUP_SPECIAL_BODY(Lgamma, lgamma);
+TIERUP_SPECIAL_BODY(Erfinv, erfinv);
+#undef TIERUP_SPECIAL_BODY
+
+struct SpecialNextafter {
+  static constexpr size_t kArity = 2;
+  template <typename V>
+  static TIERUP_INLINE V apply(V a, V b) {
+    return nextafter(a, b);
+  }
+};
+
+void add_special_vector_runs(RunTable& table) {
+  set_real<SpecialLgamma>(table, Body::kLgamma);
+  set_real<SpecialErfinv>(table, Body::kErfinv);
+  set_real<SpecialNextafter>(table, Body::kNextafter);
+}
+
+}  // namespace tierup::kernels::TIERUP_SIMD

@@ -1,0 +1,145 @@
+// The logarithm of the gamma function, the inverse error function and neighbours over lanes.
+//
+// Lanes that take more than the common way are looked for first: a vector without them does not
+// pay.
+#pragma once
+
+#include "tierup/kernels/simd/simd_exponential.h"
+
+namespace tierup::kernels::TIERUP_SIMD {
+
+using Wide = Vec<double>;
+
+// log(gamma(2 + d)) / d for |d| <= 1/2.
+inline constexpr double kGamma[] = {
+    0x1.b0ee6072093cep-2,   0x1.4a34cc4a60fa6p-2,  -0x1.13e001a55760ap-4,  0x1.51322ac7d848ap-6,
+    -0x1.e404fc218dbaep-8,  0x1.7add6eadb5317p-9,  -0x1.38ac5c2d48207p-10, 0x1.0b36af8779ca0p-11,
+    -0x1.d3fd4b679c1c4p-13, 0x1.a127afee53e7dp-14, -0x1.78de9ab752b81p-15, 0x1.580e0afa55850p-16,
+    -0x1.3cb3be36ad88bp-17, 0x1.258f3057730fap-18, -0x1.1276ebd557fb0p-19, 0x1.012012be3900ap-20,
+    -0x1.ce17528bcf460p-22, 0x1.b40adb09a1e12p-23, -0x1.2009c1a550d0dp-23, 0x1.11fa5e7c86f7bp-24};
+// (log(gamma(x)) - (x - 1/2) (log x - 1) - log(2 pi) / 2 + 1/2) x in 1 / x^2, for x >= 8.5.
+inline constexpr double kStirling[] = {
+    0x1.5555555555555p-4,  -0x1.6c16c16c15b0dp-9,  0x1.a01a018cca121p-11, -0x1.3813603f945d7p-11,
+    0x1.b936e99121149p-11, -0x1.f0efc6e572bfap-10, 0x1.54871d7b7ff93p-8};
+// sin(pi r) / r in r^2 for |r| <= 1/2.
+inline constexpr double kSinePi[] = {
+    0x1.921fb54442d18p+1,  -0x1.4abbce625be52p+2,  0x1.466bc6775aa7dp+1,
+    -0x1.32d2cce627c86p-1, 0x1.5078348551854p-4,   -0x1.e3074dfaf87afp-8,
+    0x1.e8f3675ee37ddp-12, -0x1.6f7acdb8f6580p-16, 0x1.9d462020fcc78p-21};
+// erfinv(x) / x in w - c, where w = -log(1 - x^2), and in sqrt(w) - c for larger w: for float
+// results, and for double ones.
+inline constexpr double kErfinvFloat[] = {
+    0x1.805c5cffaabf1p+0,  0x1.f91e899417ac0p-3,   -0x1.11c3e29af6b02p-8,  -0x1.4863ced547e02p-10,
+    0x1.c9bba8f339f32p-13, -0x1.4f46a0da98c92p-18, -0x1.cbdd9c4cb7373p-19, 0x1.00fe9cd1418bbp-21,
+    0x1.1b87cb49df7c4p-26, -0x1.75351001f6a5ap-27, 0x1.dd41c8690491bp-32,  0x1.0f810cd459d8fp-33};
+inline constexpr double kErfinvFloatTail[] = {
+    0x1.7aaa3c13bfa50p+1,   0x1.00f3b4ce46da9p+0,  0x1.cde4c48a9cc67p-8,  -0x1.5b5c0d8c2a2bcp-8,
+    0x1.f13159ef4a28fp-9,   -0x1.4aec93561141ap-9, 0x1.4c7804b97dfb0p-10, -0x1.4b858678efb76p-12,
+    -0x1.d0c23d3372f4dp-14, 0x1.05fa7cf7ad397p-13, -0x1.11c3cff3024d0p-15};
+inline constexpr double kErfinvDouble[] = {
+    0x1.a755e7c99ae86p+0,   0x1.ebd80d9b13df9p-3,   -0x1.8b6c33114eeaep-8,  -0x1.84576948353e1p-11,
+    0x1.879c2a20da432p-13,  -0x1.d1d1f7ca4030fp-17, -0x1.6e8a53f106129p-20, 0x1.c6b4f890935ddp-22,
+    -0x1.f36ce4ae847fdp-26, -0x1.1a9eb1bc8f0f0p-28, 0x1.20f4e6bf074cfp-30,  -0x1.dc3ee8b6c53ccp-35,
+    -0x1.c89564c5d1004p-37, 0x1.723527b7cff86p-39,  -0x1.6d9ec5e3ec6afp-44, -0x1.686642b67610ap-45,
+    0x1.db523eb040288p-48,  -0x1.73898c37dc54ap-55, -0x1.2c266176e7096p-53, 0x1.1f4ba5de5dc3fp-56,
+    0x1.536d397f9b9b1p-60,  -0x1.9d290dd3bcb70p-62, -0x1.5087a244b0f6cp-70, 0x1.e9b8ae7230c25p-69};
+inline constexpr double kErfinvDoubleTail[] = {
+    0x1.8abcc380d5a48p+1,   0x1.0158a6d641d54p+0,   0x1.5ffcfe5b71831p-8,   -0x1.ebadabb9fd945p-9,
+    0x1.468eeca71fc73p-9,   -0x1.ba9240d9b7431p-10, 0x1.f3cc552091e2bp-11,  -0x1.7448bc8217f18p-12,
+    0x1.932d7684a6a52p-16,  0x1.1e6ab36be6c27p-14,  -0x1.8cf0bea0971c6p-15, 0x1.a242f876789c6p-17,
+    0x1.88af4a1d56a98p-19,  -0x1.0b8068913d37bp-18, 0x1.924ec74d8058bp-20,  -0x1.cfedcff902170p-26,
+    -0x1.235ac6aaf025ep-22, 0x1.1969ef2a93940p-23,  0x1.7f235c757454ep-31,  -0x1.03765b5ec5c93p-26};
+inline constexpr double kErfinvDoubleEnd[] = {
+    0x1.3664ddd1ad7fbp+2,   0x1.02a30d1fba102p+0,   -0x1.22ea5df0b8633p-13, -0x1.c2f36a9e0586cp-13,
+    0x1.3ebf4ec393360p-14,  -0x1.4a3491ab46bf5p-16, 0x1.2fbd2016ebc3fp-18,  -0x1.0a8fb02781dbcp-20,
+    0x1.ebcd80a76ec79p-23,  -0x1.22508b9368329p-24, 0x1.f47082f6075cep-26,  -0x1.04d5a531f11c7p-26,
+    0x1.066ded86a1733p-27,  -0x1.e7e8f890cbda1p-29, 0x1.9aad9a28a68bcp-30,  -0x1.af61be82f75d1p-32,
+    -0x1.a093293d0beccp-36, 0x1.1b15393908ce6p-35};
+
+// log|gamma(a)| for a >= -4.5. Below 8.5 by the recurrence from 2 + d, where d is what a lies
+// beside a whole number: what a is away from 1, 2 or a pole is exact. Above by Stirling's series.
+TIERUP_INLINE Wide log_gamma_above(Wide a) {
+  const Wide one(1);
+  const Wide whole = round_even(a);
+  const Wide d = a - whole;
+  // gamma(2 + d) is gamma(a) times the factors d + whole up to d + 1, and gamma(a) is it times the
+  // factors d + 2 up to d + whole - 1.
+  Wide factors = one;
+  Wide number(-4);
+#pragma GCC unroll 6
+  for (int i = 0; i < 6; ++i) {
+    factors = select(whole <= number, factors * (d + number), factors);
+    number = number + one;
+  }
+  Wide further = one;
+#pragma GCC unroll 6
+  for (int i = 0; i < 6; ++i) {
+    further = select(whole > number, further * (d + number), further);
+    number = number + one;
+  }
+  const Mask<double> is_far = a >= Wide(8.5);
+  const Wide logarithm = log(select(is_far, a, abs(factors * further)));
+  const Wide rest = d * polynomial(d, kGamma);
+  const Wide near = rest + select(whole < Wide(2), -logarithm, logarithm);
+  if (!any(is_far)) return near;
+  const Wide inverse = one / a;
+  const Wide series = polynomial(inverse * inverse, kStirling);
+  const Wide lead = multiply_add(a - Wide(0.5), logarithm - one, Wide(0x1.acfe390c97d69p-2));
+  return select(is_far, multiply_add(series, inverse, lead), near);
+}
+
+// log|gamma(x)|, infinite at the poles. Far left by gamma(x) gamma(-x) = -pi / (x sin(pi x)).
+TIERUP_INLINE Wide lgamma(Wide x) {
+  const Mask<double> is_left = x < Wide(-4.5);
+  const Wide value = log_gamma_above(select(is_left, -x, x));
+  if (!any(is_left)) return value;
+  const Wide whole = round_even(x);
+  const Wide r = x - whole;
+  const Wide sine = r * polynomial(r * r, kSinePi);
+  const Wide mirrored = log(Wide(M_PI) / abs(x * sine)) - value;
+  return select(is_left, select(x == whole, Wide(INFINITY), mirrored), value);
+}
+TIERUP_INLINE Vec<float> lgamma(Vec<float> x) {
+  return through_double(x, [](Wide wide) TIERUP_LAMBDA { return lgamma(wide); });
+}
+
+// In the form of M. Giles, "Approximating the erfinv function" (GPU Computing Gems, Jade Edition):
+// x times polynomials in w = -log(1 - x^2) or its root. Infinite at 1, NaN beyond. With the
+// precision of a T.
+template <typename T>
+TIERUP_INLINE Wide erfinv_for(Wide x) {
+  constexpr bool kSingle = sizeof(T) == 4;
+  const Wide one(1);
+  const Wide w = -log((one - x) * (one + x));
+  const Wide near = kSingle ? polynomial(w - Wide(2.5), kErfinvFloat)
+                            : polynomial(w - Wide(3.125), kErfinvDouble);
+  const Mask<double> is_far = w > Wide(kSingle ? 5 : 6.25);
+  if (!any(is_far)) return x * near;
+  const Wide root = sqrt(w);
+  Wide far;
+  if constexpr (kSingle) {
+    far = polynomial(root - Wide(3.125), kErfinvFloatTail);
+  } else {
+    far = select(root > Wide(4), polynomial(root - Wide(5), kErfinvDoubleEnd),
+                 polynomial(root - Wide(3.25), kErfinvDoubleTail));
+  }
+  const Wide value = x * select(is_far, far, near);
+  return select(abs(x) == one, copysign(Wide(INFINITY), x), value);
+}
+TIERUP_INLINE Wide erfinv(Wide x) { return erfinv_for<double>(x); }
+TIERUP_INLINE Vec<float> erfinv(Vec<float> x) {
+  return through_double(x, [](Wide wide) TIERUP_LAMBDA { return erfinv_for<float>(wide); });
+}
+
+// The number beside a towards b: its bits, as a whole number, are the next ones.
+template <typename T>
+TIERUP_INLINE Vec<T> nextafter(Vec<T> a, Vec<T> b) {
+  const Vec<T> zero(0);
+  const auto inward = (a < b).m ^ (a > zero).m;  // All ones, which is -1, where true.
+  const Vec<T> stepped = Vec<T>::from_bits(a.bits() + 1 + (inward << 1));
+  const Vec<T> least = copysign(Vec<T>::from_bits(zero.bits() + 1), b);
+  const Vec<T> other = select(a == zero, least, stepped);
+  return select(a == b, b, select((a != a) | (b != b), a + b, other));
+}
+
+}  // namespace tierup::kernels::TIERUP_SIMD
