@@ -1,9 +1,11 @@
 #include "tierup/kernels/reduce/order_statistics.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
-#include <numeric>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "tierup/base/parallel.h"
@@ -11,22 +13,171 @@
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
+#include "tierup/kernels/reduce/key_selection.h"
+#include "tierup/kernels/reduce/packed_keys.h"
 #include "tierup/kernels/reduce/sorting.h"
 #include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
-namespace {
 
-template <typename T>
-std::vector<Widest<T>> read_lane(const char* lane, int64_t count, int64_t step) {
-  std::vector<Widest<T>> values(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) {
-    values[i] = static_cast<Widest<T>>(*reinterpret_cast<const T*>(lane + i * step));
-  }
-  return values;
+const KeySelection& key_selection() {
+  static const KeySelection selection = TIERUP_VARIANT(instruction_set(), key_selection_base,
+                                                       key_selection_avx2, key_selection_avx512)();
+  return selection;
 }
 
-// Runs pick(values) -> index for each lane along `dim` and gathers (values, indices).
+namespace {
+
+// Elements of 64 bits for sorting: a key that keeps their order, and their place. Equal elements
+// have equal keys: -0 and 0, NaNs.
+using WideKey = std::pair<uint64_t, uint64_t>;
+
+uint64_t wide_sort_key(int64_t value) {
+  return static_cast<uint64_t>(value) ^ (uint64_t{1} << 63U);
+}
+uint64_t wide_sort_key(double value) {
+  const double number = value + 0.0;
+  const auto bits = std::bit_cast<uint64_t>(number);
+  if (number != number) return ~uint64_t{0};
+  return (bits >> 63U) != 0 ? ~bits : bits | (uint64_t{1} << 63U);
+}
+
+int64_t place_in(const WideKey& key) { return static_cast<int64_t>(key.second); }
+
+void sort_keys(std::vector<WideKey>& keys) {
+  sort_asking(static_cast<int64_t>(keys.size()), std::less<WideKey>(),
+              [&](const auto& less) { std::sort(keys.begin(), keys.end(), less); });
+}
+int64_t nth_place(std::vector<WideKey>& keys, int64_t n) {
+  sort_asking(static_cast<int64_t>(keys.size()), std::less<WideKey>(), [&](const auto& less) {
+    std::nth_element(keys.begin(), keys.begin() + n, keys.end(), less);
+  });
+  return place_in(keys[n]);
+}
+
+// A lane's elements.
+template <typename T>
+struct Lane {
+  const char* first;
+  int64_t count;
+  int64_t step;
+  T operator[](int64_t i) const { return *reinterpret_cast<const T*>(first + i * step); }
+};
+
+// The keys of one lane; the memory serves one lane after another.
+class LaneKeys {
+ public:
+  // Sorts the lane, of which equal elements keep their order; the two below tell of the result.
+  template <typename T>
+  void sort(const Lane<T>& lane) {
+    is_packed_ = pack(lane);
+    if (is_packed_) return kernels::sort_keys(packed_, room_);
+    widen(lane, [](int64_t) { return true; });
+    sort_keys(wide_);
+  }
+  int64_t place(int64_t i) const {
+    return is_packed_ ? kernels::place_in(packed_[i]) : place_in(wide_[i]);
+  }
+  bool are_equal(int64_t i, int64_t j) const {
+    return is_packed_ ? packed_[i] >> 32U == packed_[j] >> 32U : wide_[i].first == wide_[j].first;
+  }
+
+  // The place of the n-th in order, of which equal elements come as in the lane. By narrow keys; of
+  // those that are then equal, by wide ones where narrow keys do not tell all.
+  template <typename T>
+  int64_t nth(const Lane<T>& lane, int64_t n) {
+    constexpr int64_t kUnasked = int64_t{1} << 20;  // Longer lanes ask for an interrupt.
+    if (lane.count > kUnasked) {
+      widen(lane, [](int64_t) { return true; });
+      return nth_place(wide_, n);
+    }
+    narrow_.resize(static_cast<size_t>(lane.count + KeySelection::kRoom));
+    const bool tells_all = narrow(lane);
+    const KeySelection::Found found = key_selection().select(narrow_.data(), lane.count, n);
+    const auto is_found = [&](int64_t i) { return narrow_[i] == found.key; };
+    if (tells_all || found.equal == 1) {
+      int64_t i = -1;
+      for (int64_t left = n - found.less; left >= 0; --left) {
+        do ++i;
+        while (!is_found(i));
+      }
+      return i;
+    }
+    widen(lane, is_found);
+    return nth_place(wide_, n - found.less);
+  }
+
+ private:
+  // False for elements or lanes that do not pack. Whole numbers of 64 bits do where they are small.
+  template <typename T>
+  bool pack(const Lane<T>& lane) {
+    constexpr bool kIsLong = std::is_same_v<T, int64_t>;
+    if ((!kPacks<T> && !kIsLong) || lane.count > int64_t{std::numeric_limits<uint32_t>::max()})
+      return false;
+    packed_.resize(static_cast<size_t>(lane.count));
+    using Narrow = std::conditional_t<kIsLong, int32_t, T>;
+    bool fits = true;
+    for (int64_t i = 0; i < lane.count; ++i) {
+      const T value = lane[i];
+      if constexpr (kIsLong) fits &= value == static_cast<Narrow>(value);
+      packed_[i] = packed_key(static_cast<Narrow>(value), i, false);
+    }
+    return fits;
+  }
+
+  // Keys of 32 bits; whether elements that have the same are equal.
+  template <typename T>
+  bool narrow(const Lane<T>& lane) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (lane.step == sizeof(T)) {
+        key_selection().keys_of(reinterpret_cast<const float*>(lane.first), lane.count,
+                                narrow_.data());
+        return true;
+      }
+    }
+    const auto fill = [&](const auto& key_of) {
+      for (int64_t i = 0; i < lane.count; ++i)
+        narrow_[i] = static_cast<int32_t>(key_of(lane[i]) ^ 0x80000000U);
+    };
+    if constexpr (kPacks<T>) {
+      fill([](T value) { return sort_key(value, false); });
+      return true;
+    }
+    const auto upper = [](T value) {
+      return static_cast<uint32_t>(wide_sort_key(static_cast<Widest<T>>(value)) >> 32U);
+    };
+    if constexpr (std::is_same_v<T, int64_t>) {
+      bool fits = true;
+      for (int64_t i = 0; i < lane.count; ++i) {
+        narrow_[i] = static_cast<int32_t>(lane[i]);
+        fits &= narrow_[i] == lane[i];
+      }
+      if (fits) return true;
+    }
+    fill(upper);
+    return false;
+  }
+
+  // Wide keys of the elements whose place is taken.
+  template <typename T>
+  void widen(const Lane<T>& lane, const auto& takes) {
+    wide_.clear();
+    for (int64_t i = 0; i < lane.count; ++i) {
+      if (takes(i))
+        wide_.emplace_back(wide_sort_key(static_cast<Widest<T>>(lane[i])),
+                           static_cast<uint64_t>(i));
+    }
+  }
+
+  bool is_packed_ = false;
+  std::vector<uint64_t> packed_;
+  std::vector<uint64_t> room_;
+  std::vector<int32_t> narrow_;
+  std::vector<WideKey> wide_;
+};
+
+// Runs pick(lane, keys) -> place for each lane along `dim` and gathers (values, indices).
 template <typename Pick>
 std::tuple<Tensor, Tensor> pick_along(const Tensor& tensor, int64_t dim, bool keepdim,
                                       const char* what, const Pick& pick) {
@@ -43,10 +194,14 @@ std::tuple<Tensor, Tensor> pick_along(const Tensor& tensor, int64_t dim, bool ke
   dispatch_real(self.dtype(), what, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (values.numel() == 0) return;
-    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
-      const int64_t at = pick(read_lane<T>(lane[0], count, loop.step(0)));
-      *reinterpret_cast<T*>(lane[1]) = *reinterpret_cast<const T*>(lane[0] + at * loop.step(0));
-      *reinterpret_cast<int64_t*>(lane[2]) = at;
+    loop.run_ranges(grain_of(count), [&](const auto& each) {
+      LaneKeys keys;
+      each([&](const LaneLoop::Pointers& pointers) {
+        const Lane<T> lane{pointers[0], count, loop.step(0)};
+        const int64_t at = pick(lane, keys);
+        *reinterpret_cast<T*>(pointers[1]) = lane[at];
+        *reinterpret_cast<int64_t*>(pointers[2]) = at;
+      });
     });
   });
   if (tensor.dim() == 0 || !keepdim) {
@@ -56,51 +211,34 @@ std::tuple<Tensor, Tensor> pick_along(const Tensor& tensor, int64_t dim, bool ke
   return {values, indices};
 }
 
-template <typename T>
-int64_t nth_index(const std::vector<T>& values, int64_t n) {
-  std::vector<int64_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  sort_asking(
-      static_cast<int64_t>(values.size()),
-      [&](int64_t a, int64_t b) { return nan_less(values[a], values[b]); },
-      [&](const auto& less) {
-        std::nth_element(order.begin(), order.begin() + n, order.end(), less);
-      });
-  return order[n];
-}
-
 struct MedianPick {
   bool ignore_nan;
   template <typename T>
-  int64_t operator()(const std::vector<T>& values) const {
-    const auto nans =
-        std::count_if(values.begin(), values.end(), [](T v) { return value_is_nan(v); });
-    if (nans > 0 && !ignore_nan) {
-      return std::find_if(values.begin(), values.end(), [](T v) { return value_is_nan(v); }) -
-             values.begin();
+  int64_t operator()(const Lane<T>& lane, LaneKeys& keys) const {
+    int64_t count = lane.count;
+    for (int64_t i = 0; i < lane.count; ++i) {
+      if (!value_is_nan(lane[i])) continue;
+      if (!ignore_nan) return i;
+      --count;
     }
-    const auto count = static_cast<int64_t>(values.size()) - nans;
-    return nth_index(values, std::max<int64_t>(count - 1, 0) / 2);
+    return keys.nth(lane, std::max<int64_t>(count - 1, 0) / 2);
   }
 };
 
+// The last of the most frequent elements; of as many, of the least ones. NaNs equal nothing.
 struct ModePick {
   template <typename T>
-  int64_t operator()(const std::vector<T>& values) const {
-    std::vector<int64_t> order(values.size());
-    std::iota(order.begin(), order.end(), 0);
-    sort_asking(
-        static_cast<int64_t>(values.size()),
-        [&](int64_t a, int64_t b) { return nan_less(values[a], values[b]); },
-        [&](const auto& less) { std::stable_sort(order.begin(), order.end(), less); });
-    int64_t best = order[0];
-    size_t best_count = 0;
-    size_t run = 0;
-    for (size_t i = 0; i < order.size(); ++i) {
+  int64_t operator()(const Lane<T>& lane, LaneKeys& keys) const {
+    keys.sort(lane);
+    int64_t best = keys.place(0);
+    int64_t best_count = 0;
+    int64_t run = 0;
+    for (int64_t i = 0; i < lane.count; ++i) {
       ++run;
-      if (i + 1 < order.size() && values[order[i]] == values[order[i + 1]]) continue;
+      if (i + 1 < lane.count && keys.are_equal(i, i + 1) && !value_is_nan(lane[keys.place(i)]))
+        continue;
       if (run > best_count) {
-        best = order[i];
+        best = keys.place(i);
         best_count = run;
       }
       run = 0;
@@ -241,7 +379,7 @@ std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, int64_t k, int64_t dim, 
   require(k >= 1 && k <= size, ErrorCode::kInvalidArgument,
           "kthvalue(): selected number k out of range for dimension {}", dim);
   return pick_along(self, dim, keepdim, "kthvalue",
-                    [k](const auto& values) { return nth_index(values, k - 1); });
+                    [k](const auto& lane, LaneKeys& keys) { return keys.nth(lane, k - 1); });
 }
 
 std::tuple<Tensor, Tensor> mode(const Tensor& self, int64_t dim, bool keepdim) {

@@ -1,40 +1,17 @@
-// Keys by which narrow elements sort, and lanes of few such elements sorted many at a time, by a
+// Lanes of few narrow elements sorted many at a time, by a
 // network whose comparisons do not depend on the keys (FloatFolds::sort_columns).
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
-#include <type_traits>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/reduce/float_folds.h"
+#include "tierup/kernels/reduce/packed_keys.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
-
-// Narrow elements sort as one integer of 64 bits each: an order-preserving key above the index. The
-// index makes keys unique, so that any sort is stable. Equal elements have equal keys: -0 and 0,
-// NaNs.
-template <typename T>
-inline constexpr bool kPacks = sizeof(T) <= 4;
-
-template <typename T>
-uint32_t sort_key(T value, bool descending) {
-  uint32_t key = 0;
-  if constexpr (std::is_integral_v<T>) {
-    key = static_cast<uint32_t>(static_cast<int32_t>(value)) ^ 0x80000000U;
-  } else {
-    const float number = static_cast<float>(value) + 0.0F;
-    const auto bits = std::bit_cast<uint32_t>(number);
-    const bool negative = (bits >> 31U) != 0;
-    key = number != number ? 0xffffffffU : negative ? ~bits : bits | 0x80000000U;
-  }
-  return descending ? ~key : key;
-}
-
-inline int64_t place_in(uint64_t key) { return static_cast<int64_t>(key & 0xffffffffU); }
 
 // Elements in order take a thread some ten times as long as elements that are read.
 inline int64_t sorting_grain(int64_t count) { return grain_of(8 * count); }
@@ -61,7 +38,7 @@ void for_sorted_lanes(const Tensor& self, bool descending, const Use& use) {
       const T* from = self.data<T>() + first * count;
       for (int64_t lane = 0; lane < lanes; ++lane) {
         for (int64_t i = 0; i < count; ++i, ++from) {
-          const uint64_t key = uint64_t{sort_key(*from, descending)} << 32U | uint64_t(i);
+          const uint64_t key = packed_key(*from, i, descending);
           keys[static_cast<size_t>(i * kColumns + lane)] = static_cast<int64_t>(key ^ kSign);
         }
       }

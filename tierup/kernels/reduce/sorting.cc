@@ -14,6 +14,7 @@
 #include "tierup/kernels/memory/nan_order.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
+#include "tierup/kernels/reduce/packed_keys.h"
 #include "tierup/kernels/reduce/short_lanes.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -72,64 +73,6 @@ void arrange_lanes(const Tensor& self, int64_t d, const Tensor& values, const Te
   });
 }
 
-// Sorts by the upper half of each key, digit by digit from the lowest one on: each pass keeps the
-// order of those before, and so that of the indices.
-void sort_by_digits(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
-  constexpr int kDigits = 4;
-  constexpr uint32_t kBits = 8;
-  constexpr size_t kValues = size_t{1} << kBits;
-  constexpr size_t kUnasked = size_t{1} << 20;  // Keys between two questions for an interrupt.
-  const auto digit_of = [](uint64_t key, uint32_t digit) {
-    return static_cast<size_t>(key >> (32 + digit * kBits)) % kValues;
-  };
-  std::array<std::array<size_t, kValues>, kDigits> places{};
-  for (const uint64_t key : keys) {
-    for (uint32_t digit = 0; digit < kDigits; ++digit) ++places[digit][digit_of(key, digit)];
-  }
-  room.resize(keys.size());
-  for (uint32_t digit = 0; digit < kDigits; ++digit) {
-    auto& place = places[digit];
-    if (place[digit_of(keys.front(), digit)] == keys.size()) continue;
-    size_t before = 0;
-    for (size_t& count : place) before += std::exchange(count, before);
-    for (size_t i = 0; i < keys.size();) {
-      poll_interrupt();
-      for (const size_t end = std::min(keys.size(), i + kUnasked); i < end; ++i)
-        room[place[digit_of(keys[i], digit)]++] = keys[i];
-    }
-    keys.swap(room);
-  }
-}
-
-// Puts a key among the `count` keys before it, which are in order.
-void insert_key(uint64_t* keys, size_t count, uint64_t key) {
-  size_t at = count;
-  for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
-  keys[at] = key;
-}
-
-// Of few keys, insertion takes the least time; of up to some hundreds comparing all with all by
-// vectors, without a branch; of more, counting digits.
-constexpr size_t kFewKeys = 24;
-constexpr size_t kMostByRanks = 256;
-
-// Keys whose lower halves rise, as those of a lane do.
-void sort_by_ranks(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
-  std::array<int32_t, kMostByRanks> upper;
-  std::array<int32_t, kMostByRanks> places;
-  for (size_t i = 0; i < keys.size(); ++i)
-    upper[i] = static_cast<int32_t>(static_cast<uint32_t>(keys[i] >> 32U) ^ 0x80000000U);
-  float_folds().rank(upper.data(), static_cast<int64_t>(keys.size()), places.data());
-  room.resize(keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) room[static_cast<size_t>(places[i])] = keys[i];
-  keys.swap(room);
-}
-
-void sort_keys(std::vector<uint64_t>& keys, std::vector<uint64_t>& room) {
-  if (keys.size() > kMostByRanks) return sort_by_digits(keys, room);
-  if (keys.size() > kFewKeys) return sort_by_ranks(keys, room);
-  for (size_t i = 1; i < keys.size(); ++i) insert_key(keys.data(), i, keys[i]);
-}
 
 template <typename T>
 void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
@@ -139,7 +82,7 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
     each([&](const LaneLoop::Pointers& lane) {
       for (int64_t i = 0; i < count; ++i) {
         const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
-        keys[i] = uint64_t{sort_key(value, descending)} << 32U | static_cast<uint64_t>(i);
+        keys[i] = packed_key(value, i, descending);
       }
       sort_keys(keys, room);
       write_lane<T>(loop, lane, count, [&](int64_t i) { return place_in(keys[i]); });
@@ -292,7 +235,7 @@ void first_keys(const char* lane, int64_t count, int64_t step, size_t kept, bool
   constexpr size_t kLeastParts = 4;
   const auto key_of = [&](int64_t i) {
     const T value = *reinterpret_cast<const T*>(lane + i * step);
-    return uint64_t{sort_key(value, largest)} << 32U | static_cast<uint64_t>(i);
+    return packed_key(value, i, largest);
   };
   const bool takes_all = kept * kLeastParts > static_cast<size_t>(count);
   const auto first = takes_all ? count : static_cast<int64_t>(kept);
