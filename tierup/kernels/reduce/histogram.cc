@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tierup/base/interrupt.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -145,6 +146,68 @@ uint64_t most_of(const int64_t* numbers, int64_t count) {
   return *std::ranges::max_element(most);
 }
 
+// Numbers cut into one piece for each thread that they are worth.
+struct Pieces {
+  explicit Pieces(int64_t numbers)
+      : numbers(numbers),
+        count(std::clamp<int64_t>(numbers / kNumbersForThread, 1, intra_op_threads())) {}
+  // body(piece, first number, behind the last number), side by side.
+  template <typename Body>
+  void run(const Body& body) const {
+    parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t piece = begin; piece < end; ++piece)
+        body(piece, numbers * piece / count, numbers * (piece + 1) / count);
+    });
+  }
+  int64_t numbers;
+  int64_t count;
+};
+
+uint64_t most_of_pieces(const int64_t* numbers, const Pieces& pieces) {
+  SmallVector<uint64_t, 16> most(static_cast<size_t>(pieces.count), 0);
+  pieces.run([&](int64_t piece, int64_t begin, int64_t end) {
+    most[piece] = most_of(numbers + begin, end - begin);
+  });
+  return *std::ranges::max_element(most);
+}
+
+// Counts numbers. Those in a row go to tables of their own, `step` apart: of equal ones, each would
+// wait for the sum before it.
+constexpr int64_t kTables = 4;
+void count_numbers(const int64_t* numbers, int64_t count, int64_t step, int64_t* tables) {
+  int64_t i = 0;
+  for (; i + kTables <= count; i += kTables) {
+    for (int64_t table = 0; table < kTables; ++table) ++tables[table * step + numbers[i + table]];
+  }
+  for (; i < count; ++i) ++tables[numbers[i]];
+}
+
+// `bins` sums. Threads count for themselves, in cache lines of their own, where the numbers are
+// many more than the sums.
+Tensor count_pieces(const int64_t* numbers, const Pieces& pieces, int64_t bins) {
+  constexpr int64_t kLine = 128 / sizeof(int64_t);  // Two lines, which are fetched together.
+  const int64_t tables = kTables * pieces.count;
+  Tensor out = Tensor::empty(IntVector{bins}, ScalarType::kLong);
+  int64_t* const sums = out.data<int64_t>();
+  std::fill_n(sums, bins, 0);
+  if (bins > pieces.numbers / tables) {
+    for (int64_t i = 0; i < pieces.numbers; ++i) ++sums[numbers[i]];
+    return out;
+  }
+  const int64_t step = (bins / kLine + 1) * kLine;
+  const Tensor scratch = Tensor::empty(IntVector{tables * step}, ScalarType::kLong);
+  int64_t* const all = scratch.data<int64_t>();
+  pieces.run([&](int64_t piece, int64_t begin, int64_t end) {
+    int64_t* const own = all + kTables * piece * step;
+    std::fill_n(own, kTables * step, 0);
+    count_numbers(numbers + begin, end - begin, step, own);
+  });
+  for (int64_t table = 0; table < tables; ++table) {
+    for (int64_t i = 0; i < bins; ++i) sums[i] += all[table * step + i];
+  }
+  return out;
+}
+
 }  // namespace
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
@@ -160,28 +223,27 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
           ErrorCode::kInvalidArgument, "weights should be 1-d and have the same length as input");
   const Tensor values = contiguous(to_dtype(self, ScalarType::kLong));
   const int64_t* at = values.data<int64_t>();
-  const auto most = static_cast<int64_t>(most_of(at, values.numel()));
+  const Pieces pieces(values.numel());
+  const auto most = static_cast<int64_t>(most_of_pieces(at, pieces));
   require(most >= 0, ErrorCode::kInvalidArgument,
           "bincount only supports 1-d non-negative integral inputs.");
   require(most < (int64_t{1} << 48), ErrorCode::kInvalidArgument,
           "maximum value of input overflowed, it should be < {} but got {}", int64_t{1} << 48,
           most);
   const int64_t bins = std::max(minlength, most + 1);
-  const auto count = [&](auto tag, ScalarType type, const Tensor& weight) {
+  if (!weights.defined()) return count_pieces(at, pieces, bins);
+  const auto sum_up = [&](auto tag, ScalarType type) {
     using T = typename decltype(tag)::type;
     Tensor out = Tensor::empty(IntVector{bins}, type);
     fill(out, Scalar(0));
-    T* p = out.data<T>();
-    const T* w = weight.defined() ? weight.data<T>() : nullptr;
-    for (int64_t i = 0; i < values.numel(); ++i) p[at[i]] += w != nullptr ? w[i] : T(1);
+    const Tensor weight = contiguous(to_dtype(weights, type));
+    T* const sums = out.data<T>();
+    const T* const added = weight.data<T>();
+    for (int64_t i = 0; i < values.numel(); ++i) sums[at[i]] += added[i];
     return out;
   };
-  if (!weights.defined()) return count(TypeTag<int64_t>{}, ScalarType::kLong, {});
-  if (weights.dtype() == ScalarType::kFloat) {
-    return count(TypeTag<float>{}, ScalarType::kFloat, contiguous(weights));
-  }
-  return count(TypeTag<double>{}, ScalarType::kDouble,
-               contiguous(to_dtype(weights, ScalarType::kDouble)));
+  if (weights.dtype() == ScalarType::kFloat) return sum_up(TypeTag<float>{}, ScalarType::kFloat);
+  return sum_up(TypeTag<double>{}, ScalarType::kDouble);
 }
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
