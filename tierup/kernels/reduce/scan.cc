@@ -10,9 +10,23 @@
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/nan_order.h"
+#include "tierup/kernels/reduce/scan_logs.h"
 #include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
+
+template <>
+ScanLogs<float> scan_logs<float>() {
+  return TIERUP_VARIANT(instruction_set(), simd_base::float_scan_logs, simd_avx2::float_scan_logs,
+                        simd_avx512::float_scan_logs)();
+}
+template <>
+ScanLogs<double> scan_logs<double>() {
+  return TIERUP_VARIANT(instruction_set(), simd_base::double_scan_logs, simd_avx2::double_scan_logs,
+                        simd_avx512::double_scan_logs)();
+}
+
 namespace {
 
 // What a running total is kept in: integers wrap around.
@@ -56,10 +70,20 @@ void scan_dense_lanes(const Tensor& self, const Tensor& out, int64_t count, Acc 
 }
 
 // The same for lanes that lie side by side in a contiguous tensor: a tile of them at once.
-template <typename T, typename Acc, typename Next>
-void scan_rows(const Tensor& self, const Tensor& out, int64_t d, int64_t inner, Acc start,
-               const Next& next) {
-  constexpr int64_t kTile = 64;
+constexpr int64_t kTile = 64;
+
+int64_t inner_of(const Tensor& self, int64_t d) {
+  int64_t inner = 1;
+  for (int64_t i = d + 1; i < self.dim(); ++i) inner *= self.sizes()[i];
+  return inner;
+}
+bool lie_side_by_side(const Tensor& self, int64_t inner) {
+  return inner >= 4 && self.is_contiguous();
+}
+
+// body(the place of a tile's first element, the number of its lanes).
+template <typename Body>
+void for_each_tile(const Tensor& self, int64_t d, int64_t inner, const Body& body) {
   const int64_t count = self.sizes()[d];
   const int64_t tiles = (inner + kTile - 1) / kTile;
   const int64_t outer = self.numel() / (inner * count);
@@ -67,17 +91,24 @@ void scan_rows(const Tensor& self, const Tensor& out, int64_t d, int64_t inner, 
   parallel_for(0, outer * tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = t % tiles * kTile;
-      const int64_t width = std::min(kTile, inner - first);
-      const int64_t base = t / tiles * count * inner + first;
-      std::array<Acc, kTile> acc;
-      acc.fill(start);
-      for (int64_t i = 0; i < count; ++i) {
-        const T* from = self.data<T>() + base + i * inner;
-        T* to = out.data<T>() + base + i * inner;
-        for (int64_t j = 0; j < width; ++j) {
-          acc[j] = next(acc[j], from[j]);
-          to[j] = static_cast<T>(acc[j]);
-        }
+      body(t / tiles * count * inner + first, std::min(kTile, inner - first));
+    }
+  });
+}
+
+template <typename T, typename Acc, typename Next>
+void scan_rows(const Tensor& self, const Tensor& out, int64_t d, int64_t inner, Acc start,
+               const Next& next) {
+  const int64_t count = self.sizes()[d];
+  for_each_tile(self, d, inner, [&](int64_t base, int64_t width) {
+    std::array<Acc, kTile> acc;
+    acc.fill(start);
+    for (int64_t i = 0; i < count; ++i) {
+      const T* from = self.data<T>() + base + i * inner;
+      T* to = out.data<T>() + base + i * inner;
+      for (int64_t j = 0; j < width; ++j) {
+        acc[j] = next(acc[j], from[j]);
+        to[j] = static_cast<T>(acc[j]);
       }
     }
   });
@@ -85,9 +116,8 @@ void scan_rows(const Tensor& self, const Tensor& out, int64_t d, int64_t inner, 
 
 template <typename T, typename Acc, typename Next>
 void scan_into(const Tensor& self, const Tensor& out, int64_t d, Acc start, const Next& next) {
-  int64_t inner = 1;
-  for (int64_t i = d + 1; i < self.dim(); ++i) inner *= self.sizes()[i];
-  if (inner >= 4 && self.is_contiguous())
+  const int64_t inner = inner_of(self, d);
+  if (lie_side_by_side(self, inner))
     scan_rows<T>(self, out, d, inner, start, next);
   else if (inner == 1 && self.is_contiguous())
     scan_dense_lanes<T>(self, out, self.sizes()[d], start, next);
@@ -147,15 +177,25 @@ std::tuple<Tensor, Tensor> running_extremum(const Tensor& tensor, int64_t dim, c
   return {values, indices};
 }
 
-// log(exp(a) + exp(b)) without overflow.
-template <typename T>
-T log_add_exp(T a, T b) {
-  const T low = std::isnan(b) ? b : std::min(a, b);
-  const T high = std::isnan(b) ? b : std::max(a, b);
-  if (low == high && !std::isfinite(low)) return a;
-  return std::log1p(std::exp(low - high)) + high;
+void scan_logs_along(const Tensor& self, const Tensor& out, int64_t d, auto tag) {
+  using T = typename decltype(tag)::type;
+  const ScanLogs<T> kernels = scan_logs<T>();
+  const int64_t count = self.sizes()[d];
+  const int64_t inner = inner_of(self, d);
+  if (!lie_side_by_side(self, inner)) {
+    const LaneLoop loop(self.sizes(), d, {&self, &out});
+    const auto width = static_cast<int64_t>(sizeof(T));
+    return loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
+      kernels.lane(reinterpret_cast<const T*>(lane[0]), loop.step(0) / width, count,
+                   reinterpret_cast<T*>(lane[1]), loop.step(1) / width);
+    });
+  }
+  for_each_tile(self, d, inner, [&](int64_t base, int64_t width) {
+    kernels.columns(self.data<T>() + base, count, inner, width, out.data<T>() + base);
+  });
 }
 
+// log(exp(a) + exp(b)) without overflow.
 complex128 log_add_exp(complex128 a, complex128 b) {
   if (std::isnan(a.real()) || std::isnan(a.imag()) || std::isnan(b.real()) ||
       std::isnan(b.imag())) {
@@ -200,17 +240,17 @@ std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim) {
 
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
   return scan(self, dim, self.dtype(), [](const Tensor& in, const Tensor& out, int64_t d) {
-    const auto run = [&](auto tag) {
+    if (!is_complex(in.dtype())) {
+      return dispatch_work(in.dtype(), "logcumsumexp",
+                           [&](auto tag) { scan_logs_along(in, out, d, tag); });
+    }
+    dispatch_complex(in.dtype(), "logcumsumexp", [&](auto tag) {
       using T = typename decltype(tag)::type;
-      using Acc = ScanType<T>;
-      const Acc start = -std::numeric_limits<double>::infinity();
-      scan_into<T>(in, out, d, start,
-                   [](Acc acc, T x) { return log_add_exp(acc, static_cast<Acc>(x)); });
-    };
-    if (is_complex(in.dtype()))
-      dispatch_complex(in.dtype(), "logcumsumexp", run);
-    else
-      dispatch_work(in.dtype(), "logcumsumexp", run);
+      const complex128 start = -std::numeric_limits<double>::infinity();
+      scan_into<T>(in, out, d, start, [](complex128 acc, T x) {
+        return log_add_exp(acc, static_cast<complex128>(x));
+      });
+    });
   });
 }
 
