@@ -1,8 +1,8 @@
 // Kernels over one row of numbers: what softmax, the normalisations and attention are made of.
 //
 // f32 rows are worked on in sixteen lanes whatever the instruction set, so that sums are the same
-// bits, and exponentials with fused multiply-adds (decision 0022); f64 rows are plain loops around
-// the vector forms of exp and tanh. The tables are picked at run time.
+// bits, and exponentials with fused multiply-adds (decision 0022); f64 rows in eight where they
+// take exponentials, and else by plain loops. The tables are picked at run time.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,17 @@ NormalizeColumns normalize_columns_avx2();
 NormalizeColumns normalize_columns_avx512();
 // The variant for this processor.
 NormalizeColumns normalize_columns();
+
+// Set what works with exponentials in the f64 table.
+namespace simd_base {
+void set_double_rows(RowKernels<double>& kernels);
+}
+namespace simd_avx2 {
+void set_double_rows(RowKernels<double>& kernels);
+}
+namespace simd_avx512 {
+void set_double_rows(RowKernels<double>& kernels);
+}
 
 // The best table for this processor.
 template <typename T>

@@ -1,0 +1,2 @@
+// The f64 rows with exponentials for AVX2.
+#include "tierup/kernels/gemm/row_doubles_body.h"
