@@ -71,6 +71,20 @@ class Offsets {
   Tensor many_;
 };
 
+// One indexed dimension.
+struct IndexedDim {
+  const int64_t* at;
+  int64_t dim;
+  int64_t size;
+  int64_t stride;
+  // How far an index, which may count from the end, is away.
+  int64_t offset(int64_t i) const {
+    const int64_t k = at[i] < 0 ? at[i] + size : at[i];
+    if (!is_in_range(k, size)) fail_index(at[i], dim, size);
+    return k * stride;
+  }
+};
+
 // What to read or write: blocks of "after" elements at base + before + offsets[i].
 struct Plan {
   IntVector shape;         // Of the result.
@@ -78,7 +92,10 @@ struct Plan {
   IntVector before_strides;
   IntVector after_sizes;  // Dimensions behind.
   IntVector after_strides;
-  Offsets offsets;  // In elements of self, one for each index element.
+  std::vector<Tensor> indices;  // Of one shape, dense; undefined for other dimensions.
+  SmallVector<IndexedDim, 4> indexed;
+  int64_t count = 0;  // Of index elements.
+  Offsets offsets;    // In elements of self, one for each index element; see fill_offsets().
   int64_t before = 1;
   int64_t after = 1;
 };
@@ -111,27 +128,31 @@ std::vector<Tensor> broadcast_indices(const std::vector<Tensor>& indices, IntVec
   return result;
 }
 
-// One indexed dimension.
-struct IndexedDim {
-  const int64_t* at;
-  int64_t dim;
-  int64_t size;
-  int64_t stride;
-};
+// The sums of what each dimension's indices are away, for the index elements from `begin` on.
+void sum_offsets(const Plan& plan, int64_t begin, int64_t end, int64_t* out) {
+  std::span<const IndexedDim> dims(plan.indexed.data(), plan.indexed.size());
+  if (dims.empty()) {
+    std::fill(out, out + end - begin, 0);
+    return;
+  }
+  const IndexedDim first = dims[0];
+  if (dims.size() == 1) {
+    for (int64_t i = begin; i < end; ++i) out[i - begin] = first.offset(i);
+    return;
+  }
+  const IndexedDim second = dims[1];
+  for (int64_t i = begin; i < end; ++i) out[i - begin] = first.offset(i) + second.offset(i);
+  for (const IndexedDim& dim : dims.subspan(2)) {
+    for (int64_t i = begin; i < end; ++i) out[i - begin] += dim.offset(i);
+  }
+}
 
-// The sums of what each dimension's indices, which may count from the end, are away.
-void fill_offsets(std::span<const IndexedDim> dims, Offsets& offsets) {
-  int64_t* const out = offsets.data();
-  parallel_for(0, offsets.size(), kNumbersForThread, [&](int64_t begin, int64_t end) {
-    std::fill(out + begin, out + end, 0);
-    for (const IndexedDim& d : dims) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t k = d.at[i] < 0 ? d.at[i] + d.size : d.at[i];
-        if (!is_in_range(k, d.size)) fail_index(d.at[i], d.dim, d.size);
-        out[i] += k * d.stride;
-      }
-    }
-  });
+// All offsets, where they are needed more than once, or before anything is written.
+void fill_offsets(Plan& plan) {
+  plan.offsets = Offsets(plan.count);
+  int64_t* const out = plan.offsets.data();
+  parallel_for(0, plan.count, kNumbersForThread,
+               [&](int64_t begin, int64_t end) { sum_offsets(plan, begin, end, out + begin); });
 }
 
 // Whether the defined indices stand next to each other.
@@ -152,23 +173,21 @@ Plan make_plan(const Tensor& self, std::vector<Tensor> indices) {
   Plan plan;
   IntVector index_shape;
   const bool adjacent = are_adjacent(indices);
-  const std::vector<Tensor> at = broadcast_indices(indices, index_shape);
-  plan.offsets = Offsets(numel_of(index_shape));
-  SmallVector<IndexedDim, 4> indexed;
+  plan.indices = broadcast_indices(indices, index_shape);
+  plan.count = numel_of(index_shape);
   bool behind = !adjacent;
   for (int64_t d = 0; d < self.dim(); ++d) {
     const int64_t size = self.sizes()[d];
     const int64_t stride = self.strides()[d];
-    if (at[d].defined()) {
+    if (plan.indices[d].defined()) {
       behind = true;
-      indexed.push_back({at[d].data<int64_t>(), d, size, stride});
+      plan.indexed.push_back({plan.indices[d].data<int64_t>(), d, size, stride});
       continue;
     }
     (behind ? plan.after_sizes : plan.before_sizes).push_back(size);
     (behind ? plan.after_strides : plan.before_strides).push_back(stride);
     (behind ? plan.after : plan.before) *= size;
   }
-  fill_offsets({indexed.data(), indexed.size()}, plan.offsets);
   plan.shape = plan.before_sizes;
   plan.shape.insert(plan.shape.end(), index_shape.begin(), index_shape.end());
   plan.shape.insert(plan.shape.end(), plan.after_sizes.begin(), plan.after_sizes.end());
@@ -199,30 +218,40 @@ bool is_dense_block(const Plan& plan) {
 }
 
 // Calls move(self element offset, result element offset, count) for runs that are contiguous on
-// both sides. Each row of the result (one index element) is one run if the rest is dense.
+// both sides. Each row of the result (one index element) is one run if the rest is dense. Offsets
+// that nobody filled in are summed up some at a time.
 template <typename Move>
 void for_each_run(const Plan& plan, bool parallel, const Move& move) {
-  const int64_t count = plan.offsets.size();
+  constexpr int64_t kAtOnce = 256;
   const Offsets before = block_offsets(plan.before_sizes, plan.before_strides, plan.before);
   const bool dense = is_dense_block(plan);
   const Offsets after =
       dense ? Offsets{} : block_offsets(plan.after_sizes, plan.after_strides, plan.after);
-  const int64_t rows = plan.before * count;
+  const bool is_filled = plan.offsets.size() == plan.count;
+  const int64_t rows = plan.before * plan.count;
   const int64_t grain = parallel ? grain_of(plan.after) : rows;
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+    std::array<int64_t, kAtOnce> some;
+    const int64_t* const within = after.data();
+    const int64_t run = plan.after;
     while (begin < end) {
-      const int64_t base = before.data()[begin / count];
-      const int64_t first = begin % count;
-      const int64_t last = std::min(count, first + end - begin);
-      const int64_t* const offsets = plan.offsets.data();
-      for (int64_t r = first; r < last; ++r, ++begin) {
-        if (dense) {
-          move(base + offsets[r], begin * plan.after, plan.after);
-          continue;
+      const int64_t base = before.data()[begin / plan.count];
+      const int64_t first = begin % plan.count;
+      const int64_t count =
+          std::min({plan.count - first, end - begin, is_filled ? plan.count : kAtOnce});
+      if (!is_filled) sum_offsets(plan, first, first + count, some.data());
+      const int64_t* const offsets = is_filled ? plan.offsets.data() + first : some.data();
+      if (dense && run == 1) {
+        for (int64_t r = 0; r < count; ++r) move(base + offsets[r], begin + r, 1);
+      } else if (dense) {
+        for (int64_t r = 0; r < count; ++r) move(base + offsets[r], (begin + r) * run, run);
+      } else {
+        for (int64_t r = 0; r < count; ++r) {
+          for (int64_t i = 0; i < run; ++i)
+            move(base + offsets[r] + within[i], (begin + r) * run + i, 1);
         }
-        for (int64_t i = 0; i < plan.after; ++i)
-          move(base + offsets[r] + after.data()[i], begin * plan.after + i, 1);
       }
+      begin += count;
     }
   });
 }
@@ -271,7 +300,9 @@ std::vector<Tensor> clamp_indices(const Tensor& self, const std::vector<Tensor>&
 Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
   require(!indices.empty(), ErrorCode::kInvalidArgument, "at least one index must be provided");
   Tensor source;
-  const Plan plan = plan_for(self, indices, source);
+  Plan plan = plan_for(self, indices, source);
+  // Indices are checked even where nothing is read.
+  if (plan.before != 1 || plan.after == 0) fill_offsets(plan);
   Tensor out = Tensor::empty(plan.shape, self.dtype());
   if (out.numel() == 0) return out;
   dispatch_width(self.item_size(), [&](auto tag) {
@@ -296,7 +327,8 @@ void index_put_(const Tensor& self, const std::vector<Tensor>& indices, const Te
           "and {} for the source.",
           scalar_type_name(self.dtype()), scalar_type_name(values.dtype()));
   Tensor target;  // It may be an expanded tensor's: then the last of its values stays.
-  const Plan plan = plan_for(self, indices, target);
+  Plan plan = plan_for(self, indices, target);
+  fill_offsets(plan);
   Tensor source;
   try {
     source = expand_to(values, plan.shape);

@@ -109,6 +109,40 @@ TEST(Index, PutsSeparatedIndicesInFront) {
   EXPECT_EQ(values_of<float>(y), (Floats{2, 6, 10, 15, 19, 23}));
 }
 
+// More index elements than are looked at at once, alone and in front of or between other
+// dimensions.
+TEST(Index, TakesManyElementsByTwoIndices) {
+  const int64_t count = 40001;
+  const Tensor x = counted({5, 3, 7});
+  std::vector<int64_t> first;
+  std::vector<int64_t> second;
+  for (int64_t i = 0; i < count; ++i) {
+    first.push_back(i * 7919 % 8 - 3);
+    second.push_back(i * 104729 % 3 - 1);
+  }
+  const Tensor at = longs(first);
+  const Tensor beside = longs(second);
+  const Tensor element = index(x, {at, beside, beside});
+  const Tensor run = index(x, {at, beside});
+  const Tensor apart = index(x, {at, Tensor(), beside});
+  const Tensor inner = index(x, {Tensor(), beside, beside});
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t a = (first[i] + 5) % 5;
+    const int64_t b = (second[i] + 3) % 3;
+    const int64_t c = (second[i] + 7) % 7;
+    ASSERT_EQ(element.data<float>()[i], static_cast<float>((a * 3 + b) * 7 + c));
+    for (int64_t j = 0; j < 7; ++j)
+      ASSERT_EQ(run.data<float>()[i * 7 + j], static_cast<float>((a * 3 + b) * 7 + j));
+    for (int64_t j = 0; j < 3; ++j)
+      ASSERT_EQ(apart.data<float>()[i * 3 + j], static_cast<float>((a * 3 + j) * 7 + c));
+    for (int64_t j = 0; j < 5; ++j)
+      ASSERT_EQ(inner.data<float>()[j * count + i], static_cast<float>((j * 3 + b) * 7 + c));
+  }
+  first[count - 1] = 5;
+  EXPECT_THROW(index(x, {longs(first), beside}), Error);
+  EXPECT_THROW(index(counted({5, 3, 0}), {longs(first), beside}), Error);
+}
+
 TEST(Index, WhatIsNotZeroInAMaskIsTrue) {
   const Tensor x = counted({4});
   const std::vector<Tensor> all = {longs({0, 1, 2, 3})};
