@@ -1,5 +1,6 @@
 #include "tierup/kernels/indexing/scatter_rows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -53,6 +54,42 @@ bool has_same_rows(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+// Rows of a source and the rows of a target that they go to; steps in bytes.
+struct RowRun {
+  char* to;
+  const char* from;
+  const int64_t* at;
+  int64_t index_step;
+  int64_t to_step;
+  int64_t from_step;
+  int64_t count;
+  // Source row i: `numbers` numbers of it, `offset` bytes from its start.
+  void combine(int64_t i, BlockRun run, int64_t offset, int64_t numbers) const {
+    char* const target = to + at[i * index_step] * to_step + offset;
+    const char* const inputs[] = {target, from + i * from_step + offset};
+    run(target, inputs, numbers);
+  }
+};
+
+// Each thread looks for the source rows that go to its share of the targets, and goes through them
+// in the order of the index.
+void combine_by_targets(const RowRun& rows, int64_t targets, int64_t threads, BlockRun run,
+                        int64_t length) {
+  const int64_t room = rows.count + 1;
+  const Tensor lists = Tensor::empty(IntVector{threads, room}, ScalarType::kLong);
+  parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
+    const auto first = static_cast<uint64_t>(targets * begin / threads);
+    const auto share = static_cast<uint64_t>(targets * end / threads) - first;
+    int64_t* const own = lists.data<int64_t>() + begin * room;
+    int64_t found = 0;
+    for (int64_t i = 0; i < rows.count; ++i) {
+      own[found] = i;
+      found += static_cast<uint64_t>(rows.at[i * rows.index_step]) - first < share ? 1 : 0;
+    }
+    for (int64_t k = 0; k < found; ++k) rows.combine(own[k], run, 0, length);
+  });
+}
+
 }  // namespace
 
 bool scatters_rows(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
@@ -77,24 +114,26 @@ bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& sr
   const Variant* run = RunTable::instance().find(*body, self.dtype());
   if (run == nullptr || run->arity != 2 || run->out != self.dtype() || run->in[0] != self.dtype())
     return false;
-  const int64_t* at = index.data<int64_t>();
+  const RowRun rows{static_cast<char*>(self.raw()),
+                    static_cast<const char*>(src.raw()),
+                    index.data<int64_t>(),
+                    index.strides()[0],
+                    self.strides()[0] * width,
+                    src.strides()[0] * width,
+                    index.sizes()[0]};
   const int64_t line = kLineBytes / width;
   const int64_t lines = (length + line - 1) / line;
-  const int64_t rows = index.sizes()[0];
-  const int64_t grain = grain_of(line * rows);
-  const int64_t index_step = index.strides()[0];
-  const int64_t to_step = self.strides()[0] * width;
-  const int64_t from_step = src.strides()[0] * width;
-  parallel_for(0, lines, grain, [&](int64_t begin, int64_t end) {
+  const int64_t threads = std::min<int64_t>(
+      intra_op_threads(), std::max<int64_t>(1, rows.count * length / kNumbersForThread));
+  // A thread takes lines of its own where each gets as many, and else targets of its own.
+  if (lines % threads != 0 && self.sizes()[0] >= threads) {
+    combine_by_targets(rows, self.sizes()[0], threads, run->run, length);
+    return true;
+  }
+  parallel_for(0, lines, grain_of(line * rows.count), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * line;
     const int64_t count = std::min(end * line, length) - first;
-    char* const to = static_cast<char*>(self.raw()) + first * width;
-    const char* from = static_cast<const char*>(src.raw()) + first * width;
-    for (int64_t i = 0; i < rows; ++i, from += from_step) {
-      char* target = to + at[i * index_step] * to_step;
-      const char* const inputs[] = {target, from};
-      run->run(target, inputs, count);
-    }
+    for (int64_t i = 0; i < rows.count; ++i) rows.combine(i, run->run, first * width, count);
   });
   return true;
 }

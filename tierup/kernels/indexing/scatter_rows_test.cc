@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/reduce/sorting.h"
 #include "tierup/kernels/shape/view.h"
@@ -46,6 +47,26 @@ TEST(ScatterRows, GivesWhatLanesGive) {
               << width << " " << static_cast<int>(mode) << include_self;
         }
       }
+    }
+  }
+}
+
+// Threads share lines of rows, or the targets.
+TEST(ScatterRows, SumsInTheOrderOfTheIndexOnAnyNumberOfThreads) {
+  for (const int64_t width : {32, 33}) {
+    const int64_t rows = 4 * kNumbersForThread / width;
+    std::vector<int64_t> at;
+    for (int64_t i = 0; i < rows; ++i) at.push_back(i * i % 7);
+    const Tensor index = indices(at, width);
+    const Tensor src = counted({rows, width});
+    const Tensor start = counted({8, width});
+    std::vector<float> wanted = values_of<float>(start);
+    for (int64_t i = 0; i < src.numel(); ++i)
+      wanted[at[i / width] * width + i % width] += src.data<float>()[i];
+    for (const int threads : {1, 2, 3, 4}) {
+      const ThreadCountScope scope(threads);
+      EXPECT_EQ(values_of<float>(scattered(start, index, src, ScatterMode::kSum, true)), wanted)
+          << width << " " << threads;
     }
   }
 }
