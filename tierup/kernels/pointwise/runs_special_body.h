@@ -18,6 +18,13 @@ namespace tierup::kernels::TIERUP_SIMD {
   }
 TIERUP_SPECIAL_BODY(Lgamma, lgamma);
 TIERUP_SPECIAL_BODY(Erfinv, erfinv);
+TIERUP_SPECIAL_BODY(Ndtr, ndtr);
+TIERUP_SPECIAL_BODY(Ndtri, ndtri);
+TIERUP_SPECIAL_BODY(Entr, entr);
+TIERUP_SPECIAL_BODY(I0, i0);
+TIERUP_SPECIAL_BODY(I0e, i0e);
+TIERUP_SPECIAL_BODY(I1, i1);
+TIERUP_SPECIAL_BODY(I1e, i1e);
 #undef TIERUP_SPECIAL_BODY
 
 struct SpecialNextafter {
@@ -32,6 +39,13 @@ void add_special_vector_runs(RunTable& table) {
   set_real<SpecialLgamma>(table, Body::kLgamma);
   set_real<SpecialErfinv>(table, Body::kErfinv);
   set_real<SpecialNextafter>(table, Body::kNextafter);
+  set_float<SpecialNdtr>(table, Body::kNdtr);
+  set_float<SpecialNdtri>(table, Body::kNdtri);
+  set_real<SpecialEntr>(table, Body::kEntr);
+  set_real<SpecialI0>(table, Body::kI0);
+  set_real<SpecialI0e>(table, Body::kI0e);
+  set_real<SpecialI1>(table, Body::kI1);
+  set_real<SpecialI1e>(table, Body::kI1e);
 }
 
 }  // namespace tierup::kernels::TIERUP_SIMD

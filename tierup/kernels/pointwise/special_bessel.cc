@@ -12,29 +12,23 @@ namespace {
 // From here on the exponentially scaled functions follow their asymptotic series.
 constexpr double kAsymptotic = 300;
 
-// Sum of the large-argument series of exp(-x) I_v(x) (sign -1) or exp(x) K_v(x) (sign 1), without
-// the leading factor; mu = 4 v^2.
-double asymptotic_sum(double mu, double x, double sign) {
+// Sum of the large-argument series of exp(x) K_v(x), without the leading factor; mu = 4 v^2.
+double asymptotic_sum(double mu, double x) {
   double term = 1;
   double sum = 1;
   for (int k = 1; k < 20; ++k) {
     const double odd = 2.0 * k - 1;
-    term *= sign * (mu - odd * odd) / (8 * x * k);
+    term *= (mu - odd * odd) / (8 * x * k);
     sum += term;
     if (std::abs(term) < 1e-17) break;
   }
   return sum;
 }
 
-double scaled_i(int order, double x) {
-  if (x > kAsymptotic) return asymptotic_sum(4.0 * order, x, -1) / std::sqrt(2 * M_PI * x);
-  return std::exp(-x) * boost::math::cyl_bessel_i(order, x, Quiet());
-}
-
 double scaled_k(int order, double x) {
   if (x == 0) return kInf;
   if (!(x > 0)) return kNan;
-  if (x > kAsymptotic) return asymptotic_sum(4.0 * order, x, 1) * std::sqrt(M_PI / (2 * x));
+  if (x > kAsymptotic) return asymptotic_sum(4.0 * order, x) * std::sqrt(M_PI / (2 * x));
   return std::exp(x) * boost::math::cyl_bessel_k(order, x, Quiet());
 }
 
@@ -52,18 +46,6 @@ double plain_y(int order, double x) {
 }
 
 }  // namespace
-
-double i0(double x) {
-  const double a = std::abs(x);
-  return a > 720 ? kInf : (std::isnan(x) ? x : boost::math::cyl_bessel_i(0, a, Quiet()));
-}
-double i0e(double x) { return std::isnan(x) ? x : scaled_i(0, std::abs(x)); }
-double i1(double x) {
-  if (std::isnan(x)) return x;
-  const double a = std::abs(x);
-  return std::copysign(a > 720 ? kInf : boost::math::cyl_bessel_i(1, a, Quiet()), x);
-}
-double i1e(double x) { return std::isnan(x) ? x : std::copysign(scaled_i(1, std::abs(x)), x); }
 
 double bessel_j0(double x) {
   if (std::isnan(x)) return x;

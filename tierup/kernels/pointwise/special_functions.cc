@@ -65,12 +65,6 @@ double digamma(double x) {
   return boost::math::digamma(x, Quiet());
 }
 
-double entr(double x) {
-  if (std::isnan(x)) return x;
-  if (x > 0) return -x * std::log(x);
-  return x == 0 ? 0 : -kInf;
-}
-
 double ndtr(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
 
 double ndtri(double p) {

@@ -6,7 +6,6 @@ namespace tierup::kernels::special {
 
 double erfcx(double x);  // exp(x^2) * erfc(x)
 double digamma(double x);
-double entr(double x);  // -x log x
 double ndtr(double x);
 double ndtri(double p);
 double log_ndtr(double x);
@@ -19,10 +18,6 @@ double trigamma(double x);
 double igamma(double a, double x);   // Regularised lower incomplete gamma.
 double igammac(double a, double x);  // Upper.
 
-double i0(double x);
-double i0e(double x);  // exp(-|x|) * i0(x)
-double i1(double x);
-double i1e(double x);
 double bessel_j0(double x);
 double bessel_j1(double x);
 double bessel_y0(double x);

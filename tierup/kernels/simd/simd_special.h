@@ -4,11 +4,9 @@
 // pay.
 #pragma once
 
-#include "tierup/kernels/simd/simd_exponential.h"
+#include "tierup/kernels/simd/simd_trigonometric.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
-
-using Wide = Vec<double>;
 
 // log(gamma(2 + d)) / d for |d| <= 1/2.
 inline constexpr double kGamma[] = {
@@ -26,8 +24,8 @@ inline constexpr double kSinePi[] = {
     0x1.921fb54442d18p+1,  -0x1.4abbce625be52p+2,  0x1.466bc6775aa7dp+1,
     -0x1.32d2cce627c86p-1, 0x1.5078348551854p-4,   -0x1.e3074dfaf87afp-8,
     0x1.e8f3675ee37ddp-12, -0x1.6f7acdb8f6580p-16, 0x1.9d462020fcc78p-21};
-// erfinv(x) / x in w - c, where w = -log(1 - x^2), and in sqrt(w) - c for larger w: for float
-// results, and for double ones.
+// erfinv(x) / x in w - c, where w = -log(1 - x^2), and in sqrt(w) - c for larger w, and beyond 16:
+// for float results, and for double ones.
 inline constexpr double kErfinvFloat[] = {
     0x1.805c5cffaabf1p+0,  0x1.f91e899417ac0p-3,   -0x1.11c3e29af6b02p-8,  -0x1.4863ced547e02p-10,
     0x1.c9bba8f339f32p-13, -0x1.4f46a0da98c92p-18, -0x1.cbdd9c4cb7373p-19, 0x1.00fe9cd1418bbp-21,
@@ -36,6 +34,10 @@ inline constexpr double kErfinvFloatTail[] = {
     0x1.7aaa3c13bfa50p+1,   0x1.00f3b4ce46da9p+0,  0x1.cde4c48a9cc67p-8,  -0x1.5b5c0d8c2a2bcp-8,
     0x1.f13159ef4a28fp-9,   -0x1.4aec93561141ap-9, 0x1.4c7804b97dfb0p-10, -0x1.4b858678efb76p-12,
     -0x1.d0c23d3372f4dp-14, 0x1.05fa7cf7ad397p-13, -0x1.11c3cff3024d0p-15};
+inline constexpr double kErfinvFloatEnd[] = {
+    0x1.b79e0496e0580p+2,  0x1.0233527ad0990p+0,   -0x1.0cc43ef5ff819p-11, 0x1.a6a04f502ef75p-18,
+    0x1.946d0f949ef8fp-18, -0x1.b452c468bb492p-20, 0x1.5ec1ee94433edp-22,  -0x1.c90175985ab5ap-25,
+    0x1.af40750e97846p-28, -0x1.56e55a4b9cddep-30, 0x1.ad00827fcadd9p-32,  -0x1.9d1bb75be97a6p-35};
 inline constexpr double kErfinvDouble[] = {
     0x1.a755e7c99ae86p+0,   0x1.ebd80d9b13df9p-3,   -0x1.8b6c33114eeaep-8,  -0x1.84576948353e1p-11,
     0x1.879c2a20da432p-13,  -0x1.d1d1f7ca4030fp-17, -0x1.6e8a53f106129p-20, 0x1.c6b4f890935ddp-22,
@@ -55,6 +57,39 @@ inline constexpr double kErfinvDoubleEnd[] = {
     0x1.ebcd80a76ec79p-23,  -0x1.22508b9368329p-24, 0x1.f47082f6075cep-26,  -0x1.04d5a531f11c7p-26,
     0x1.066ded86a1733p-27,  -0x1.e7e8f890cbda1p-29, 0x1.9aad9a28a68bcp-30,  -0x1.af61be82f75d1p-32,
     -0x1.a093293d0beccp-36, 0x1.1b15393908ce6p-35};
+// Modified Bessel functions in x^2 for |x| <= 8, that of order 1 over x; and times sqrt(x) exp(-x)
+// in 1 / x for larger x.
+inline constexpr double kBesselI0[] = {
+    0x1.0000000000000p+0,   0x1.0000000000000p-2,  0x1.0000000000000p-6,   0x1.c71c71c71c71dp-12,
+    0x1.c71c71c71c705p-18,  0x1.23456789abe20p-24, 0x1.02e85c08974c5p-31,  0x1.522a43f678544p-39,
+    0x1.522a43f3c5cffp-47,  0x1.0b3132ac6604fp-55, 0x1.5601859c1e784p-64,  0x1.69cac787efc6fp-73,
+    0x1.4195b658aa38cp-82,  0x1.e7477a048e22cp-92, 0x1.3d45e4ad1d75dp-101, 0x1.71eed78904823p-111,
+    0x1.38c9bb9def199p-121, 0x1.f2ba28a423f36p-131};
+inline constexpr double kBesselI1[] = {
+    0x1.0000000000000p-1,   0x1.0000000000000p-4,  0x1.5555555555555p-9,   0x1.c71c71c71c71dp-15,
+    0x1.6c16c16c16c12p-21,  0x1.845c8a0ce51aep-28, 0x1.27e4fb7789600p-35,  0x1.522a43f663502p-43,
+    0x1.2c9758d9e75d3p-51,  0x1.ab81ea929f530p-60, 0x1.f176958771dcap-69,  0x1.e2639f21e548ep-78,
+    0x1.8bccbd18b3186p-87,  0x1.166c99e45cc07p-96, 0x1.52a178808478cp-106, 0x1.70913f872a3cbp-116,
+    0x1.2bdd01e7485efp-126, 0x1.b1484aa39d158p-136};
+inline constexpr double kBesselI0Far[] = {
+    0x1.9884533d43650p-2,   0x1.9884533d4e639p-5,  0x1.cb94dd374752ep-6,   0x1.debbe995a23b7p-6,
+    0x1.6e1725a69696cp-5,   0x1.967e136454c5cp-4,  -0x1.6535ee2a65c85p-1,  0x1.194a7cf9e0edfp+6,
+    -0x1.dc9375f787225p+11, 0x1.3172685b000acp+17, -0x1.2a16ec6761860p+22, 0x1.c0a5c743bdd0dp+26,
+    -0x1.061246c31b243p+31, 0x1.dc4ada3848acbp+34, -0x1.4fcd75840c6d0p+38, 0x1.6ca6c0904eb2cp+41,
+    -0x1.2cdf82414aaf5p+44, 0x1.711f3b11d4f09p+46, -0x1.4512a4a4ea1fap+48, 0x1.83466b1d78bb7p+49,
+    -0x1.168e66071a028p+50, 0x1.6bf4a6f803673p+49};
+inline constexpr double kBesselI1Far[] = {
+    0x1.9884533d43651p-2,  -0x1.32633e6df5568p-3,  -0x1.7efc0dd1c2bb9p-5, -0x1.4f1cf9f11a4ffp-5,
+    -0x1.d6ce6d1d98bbcp-5, -0x1.e9744fdc9c3b4p-4,  0x1.561f0ff525745p-1,  -0x1.1d06543a791f9p+6,
+    0x1.e18b2b54e19e9p+11, -0x1.34264493e1356p+17, 0x1.2c220fde608ebp+22, -0x1.c2a963bfe4483p+26,
+    0x1.0682044755062p+31, -0x1.db7a685325d34p+34, 0x1.4dde830f5752dp+38, -0x1.68c642deb4ecap+41,
+    0x1.27e68d031328fp+44, -0x1.6860804f894fap+46, 0x1.3a8597a9eb568p+48, -0x1.728268ac62dc4p+49,
+    0x1.06b5d4c685a0ep+50, -0x1.50e831c2e64cap+49};
+
+#define TIERUP_FLOAT_THROUGH_DOUBLE(name)                                         \
+  TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
+    return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
+  }
 
 // log|gamma(a)| for a >= -4.5. Below 8.5 by the recurrence from 2 + d, where d is what a lies
 // beside a whole number: what a is away from 1, 2 or a pole is exact. Above by Stirling's series.
@@ -99,37 +134,89 @@ TIERUP_INLINE Wide lgamma(Wide x) {
   const Wide mirrored = log(Wide(M_PI) / abs(x * sine)) - value;
   return select(is_left, select(x == whole, Wide(INFINITY), mirrored), value);
 }
-TIERUP_INLINE Vec<float> lgamma(Vec<float> x) {
-  return through_double(x, [](Wide wide) TIERUP_LAMBDA { return lgamma(wide); });
-}
+TIERUP_FLOAT_THROUGH_DOUBLE(lgamma)
 
-// In the form of M. Giles, "Approximating the erfinv function" (GPU Computing Gems, Jade Edition):
-// x times polynomials in w = -log(1 - x^2) or its root. Infinite at 1, NaN beyond. With the
-// precision of a T.
+// erfinv(x) / x from w = -log(1 - x^2), which is not negative, in the form of M. Giles,
+// "Approximating the erfinv function" (GPU Computing Gems, Jade Edition). With the precision of a
+// T.
 template <typename T>
-TIERUP_INLINE Wide erfinv_for(Wide x) {
+TIERUP_INLINE Wide erfinv_ratio(Wide w) {
   constexpr bool kSingle = sizeof(T) == 4;
-  const Wide one(1);
-  const Wide w = -log((one - x) * (one + x));
   const Wide near = kSingle ? polynomial(w - Wide(2.5), kErfinvFloat)
                             : polynomial(w - Wide(3.125), kErfinvDouble);
   const Mask<double> is_far = w > Wide(kSingle ? 5 : 6.25);
-  if (!any(is_far)) return x * near;
+  if (!any(is_far)) return near;
   const Wide root = sqrt(w);
-  Wide far;
-  if constexpr (kSingle) {
-    far = polynomial(root - Wide(3.125), kErfinvFloatTail);
-  } else {
-    far = select(root > Wide(4), polynomial(root - Wide(5), kErfinvDoubleEnd),
-                 polynomial(root - Wide(3.25), kErfinvDoubleTail));
-  }
-  const Wide value = x * select(is_far, far, near);
+  const Wide tail = kSingle ? polynomial(root - Wide(3.125), kErfinvFloatTail)
+                            : polynomial(root - Wide(3.25), kErfinvDoubleTail);
+  const Wide end = kSingle ? polynomial(root - Wide(7), kErfinvFloatEnd)
+                           : polynomial(root - Wide(5), kErfinvDoubleEnd);
+  return select(is_far, select(root > Wide(4), end, tail), near);
+}
+// Infinite at 1, NaN beyond.
+template <typename T>
+TIERUP_INLINE Wide erfinv_for(Wide x) {
+  const Wide one(1);
+  const Wide value = x * erfinv_ratio<T>(-log((one - x) * (one + x)));
   return select(abs(x) == one, copysign(Wide(INFINITY), x), value);
 }
 TIERUP_INLINE Wide erfinv(Wide x) { return erfinv_for<double>(x); }
 TIERUP_INLINE Vec<float> erfinv(Vec<float> x) {
   return through_double(x, [](Wide wide) TIERUP_LAMBDA { return erfinv_for<float>(wide); });
 }
+
+// The normal distribution's, by erfc, and the inverse of it: erfinv at 2p - 1.
+TIERUP_INLINE Vec<float> ndtr(Vec<float> x) {
+  return through_double(x, [](Wide wide) TIERUP_LAMBDA {
+    return Wide(0.5) * erfc_for_float(wide * Wide(-M_SQRT1_2));
+  });
+}
+TIERUP_INLINE Vec<float> ndtri(Vec<float> x) {
+  return through_double(x, [](Wide p) TIERUP_LAMBDA {
+    const Wide one(1);
+    const Wide a = p + p - one;
+    const Wide ratio = erfinv_ratio<float>(-log(Wide(4) * p * (one - p)));
+    const Mask<double> is_end = (p == Wide(0)) | (p == one);
+    return select(is_end, copysign(Wide(INFINITY), a), Wide(M_SQRT2) * a * ratio);
+  });
+}
+
+// -x log x; 0 at 0.
+template <typename T>
+TIERUP_INLINE Vec<T> entr(Vec<T> x) {
+  const Vec<T> zero(0);
+  const Vec<T> other = select(x == zero, zero, select(x != x, x, Vec<T>(-INFINITY)));
+  return select(x > zero, -x * log(x), other);
+}
+
+// The modified Bessel function of |x|, or it times exp(-|x|).
+template <int kOrder, bool kScaled>
+TIERUP_INLINE Wide bessel_i(Wide x) {
+  const Wide a = abs(x);
+  const Wide square = a * a;
+  const Wide series =
+      kOrder == 0 ? polynomial(square, kBesselI0) : a * polynomial(square, kBesselI1);
+  const Wide near = kScaled ? series * exp(-a) : series;
+  const Mask<double> is_far = a > Wide(8);
+  if (!any(is_far)) return near;
+  const Wide inverse = Wide(1) / a;
+  const Wide ratio =
+      (kOrder == 0 ? polynomial(inverse, kBesselI0Far) : polynomial(inverse, kBesselI1Far)) *
+      sqrt(inverse);
+  if constexpr (kScaled) return select(is_far, ratio, near);
+  // The exponential overflows before the product does.
+  const Wide half = exp(a * Wide(0.5));
+  const Wide far = select(a > Wide(720), Wide(INFINITY), (half * ratio) * half);
+  return select(is_far, far, near);
+}
+TIERUP_INLINE Wide i0(Wide x) { return bessel_i<0, false>(x); }
+TIERUP_INLINE Wide i0e(Wide x) { return bessel_i<0, true>(x); }
+TIERUP_INLINE Wide i1(Wide x) { return copysign(bessel_i<1, false>(x), x); }
+TIERUP_INLINE Wide i1e(Wide x) { return copysign(bessel_i<1, true>(x), x); }
+TIERUP_FLOAT_THROUGH_DOUBLE(i0)
+TIERUP_FLOAT_THROUGH_DOUBLE(i0e)
+TIERUP_FLOAT_THROUGH_DOUBLE(i1)
+TIERUP_FLOAT_THROUGH_DOUBLE(i1e)
 
 // The number beside a towards b: its bits, as a whole number, are the next ones.
 template <typename T>
@@ -141,5 +228,7 @@ TIERUP_INLINE Vec<T> nextafter(Vec<T> a, Vec<T> b) {
   const Vec<T> other = select(a == zero, least, stepped);
   return select(a == b, b, select((a != a) | (b != b), a + b, other));
 }
+
+#undef TIERUP_FLOAT_THROUGH_DOUBLE
 
 }  // namespace tierup::kernels::TIERUP_SIMD

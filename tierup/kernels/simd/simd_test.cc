@@ -1,9 +1,14 @@
 // Vector functions against the C library in double, and the instruction sets against each other.
+#include "tierup/kernels/pointwise/special_policy.h"  // First of what includes Boost.Math.
+
 #include <gtest/gtest.h>
 
+#include <boost/math/special_functions/bessel.hpp>
+#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,17 +71,18 @@ double ulps(float got, double want) {
   return std::abs(got - want) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-// By Newton's steps, on the side where the function is flat on what is left to 1.
 double erfinv(double x) {
   if (!(std::abs(x) < 1)) return std::abs(x) == 1 ? x * INFINITY : NAN;
-  if (std::abs(x) < 1e-8) return x * std::sqrt(M_PI) / 2;
+  return boost::math::erf_inv(x, special::Quiet());
+}
+double normal_quantile(double p) {
+  if (!(p > 0 && p < 1)) return p == 0 || p == 1 ? (p - 0.5) * INFINITY : NAN;
+  return -M_SQRT2 * boost::math::erfc_inv(2 * p, special::Quiet());
+}
+double bessel_i(int order, bool is_scaled, double x) {
   const double a = std::abs(x);
-  double y = 0;
-  for (int i = 0; i < 100; ++i) {
-    const double over = a < 0.5 ? std::erf(y) - a : (1 - a) - std::erfc(y);
-    y -= over * std::exp(y * y) * std::sqrt(M_PI) / 2;
-  }
-  return std::copysign(y, x);
+  const double value = boost::math::cyl_bessel_i(order, a, special::Quiet());
+  return (is_scaled ? value * std::exp(-a) : value) * (order == 1 && x < 0 ? -1 : 1);
 }
 
 struct Function {
@@ -85,31 +91,35 @@ struct Function {
 };
 
 std::vector<Function> functions() {
-  return {{Body::kExp, [](double x) { return std::exp(x); }},
-          {Body::kExp2, [](double x) { return std::exp2(x); }},
-          {Body::kExpm1, [](double x) { return std::expm1(x); }},
-          {Body::kLog, [](double x) { return std::log(x); }},
-          {Body::kLog2, [](double x) { return std::log2(x); }},
-          {Body::kLog10, [](double x) { return std::log10(x); }},
-          {Body::kLog1p, [](double x) { return std::log1p(x); }},
-          {Body::kTanh, [](double x) { return std::tanh(x); }},
-          {Body::kSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
-          {Body::kErf, [](double x) { return std::erf(x); }},
-          {Body::kErfc, [](double x) { return std::erfc(x); }},
-          {Body::kSin, [](double x) { return std::sin(x); }},
-          {Body::kCos, [](double x) { return std::cos(x); }},
-          {Body::kTan, [](double x) { return std::tan(x); }},
-          {Body::kAsin, [](double x) { return std::asin(x); }},
-          {Body::kAcos, [](double x) { return std::acos(x); }},
-          {Body::kAtan, [](double x) { return std::atan(x); }},
-          {Body::kSinh, [](double x) { return std::sinh(x); }},
-          {Body::kCosh, [](double x) { return std::cosh(x); }},
-          {Body::kAsinh, [](double x) { return std::asinh(x); }},
-          {Body::kAcosh, [](double x) { return std::acosh(x); }},
-          {Body::kAtanh, [](double x) { return std::atanh(x); }},
-          {Body::kLgamma, [](double x) { return std::lgamma(x); }},
-          {Body::kErfinv, &erfinv},
-          {Body::kRsqrt, [](double x) { return 1 / std::sqrt(x); }}};
+  return {
+      {Body::kExp, [](double x) { return std::exp(x); }},
+      {Body::kExp2, [](double x) { return std::exp2(x); }},
+      {Body::kExpm1, [](double x) { return std::expm1(x); }},
+      {Body::kLog, [](double x) { return std::log(x); }},
+      {Body::kLog2, [](double x) { return std::log2(x); }},
+      {Body::kLog10, [](double x) { return std::log10(x); }},
+      {Body::kLog1p, [](double x) { return std::log1p(x); }},
+      {Body::kTanh, [](double x) { return std::tanh(x); }},
+      {Body::kSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {Body::kErf, [](double x) { return std::erf(x); }},
+      {Body::kErfc, [](double x) { return std::erfc(x); }},
+      {Body::kSin, [](double x) { return std::sin(x); }},
+      {Body::kCos, [](double x) { return std::cos(x); }},
+      {Body::kTan, [](double x) { return std::tan(x); }},
+      {Body::kAsin, [](double x) { return std::asin(x); }},
+      {Body::kAcos, [](double x) { return std::acos(x); }},
+      {Body::kAtan, [](double x) { return std::atan(x); }},
+      {Body::kSinh, [](double x) { return std::sinh(x); }},
+      {Body::kCosh, [](double x) { return std::cosh(x); }},
+      {Body::kAsinh, [](double x) { return std::asinh(x); }},
+      {Body::kAcosh, [](double x) { return std::acosh(x); }},
+      {Body::kAtanh, [](double x) { return std::atanh(x); }},
+      {Body::kLgamma, [](double x) { return std::lgamma(x); }},
+      {Body::kErfinv, &erfinv},
+      {Body::kNdtr, [](double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }},
+      {Body::kNdtri, &normal_quantile},
+      {Body::kEntr, [](double x) { return x > 0 ? -x * std::log(x) : (x < 0 ? -INFINITY : x); }},
+      {Body::kRsqrt, [](double x) { return 1 / std::sqrt(x); }}};
 }
 
 TEST(VectorFunctions, AreWithinTwoUlps) {
@@ -152,6 +162,28 @@ TEST(VectorFunctions, TakeGammaAndErrorFunctionsOfDoubles) {
         ASSERT_TRUE(is_same || std::abs(y[i] - want) <= 4e-15 * std::max(least, std::abs(want)))
             << body_name(body) << "(" << x[i] << ") gave " << y[i] << ", not " << want;
       }
+    }
+  }
+}
+
+TEST(VectorFunctions, TakeModifiedBesselFunctions) {
+  std::vector<double> x{0, 1e-300, 8, -8, 8.0000001, 300, -600, 700};
+  for (int i = -3000; i < 3000; ++i) x.push_back(i / 97.0);
+  const std::tuple<Body, int, bool> functions[] = {
+      {Body::kI0, 0, false}, {Body::kI0e, 0, true}, {Body::kI1, 1, false}, {Body::kI1e, 1, true}};
+  for (const InstructionSet set : sets()) {
+    for (const auto& [body, order, is_scaled] : functions) {
+      const std::vector<double> y = run(RunTable::of(set), body, x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double want = bessel_i(order, is_scaled, x[i]);
+        ASSERT_NEAR(y[i], want, 4e-15 * std::abs(want)) << body_name(body) << "(" << x[i] << ")";
+      }
+      const std::vector<double> ends =
+          run(RunTable::of(set), body, std::vector<double>{INFINITY, -INFINITY, NAN});
+      const double end = is_scaled ? 0 : INFINITY;
+      EXPECT_EQ(ends[0], end);
+      EXPECT_EQ(ends[1], order == 1 ? -end : end);
+      EXPECT_TRUE(std::isnan(ends[2]));
     }
   }
 }
