@@ -49,8 +49,8 @@ class PageHeap {
   // Whether the block was of this heap, and is free now.
   bool free(void* block);
   // From now on stretches in which nothing lies any more stay as they are until the system needs
-  // memory (MADV_FREE), and count for the process till then: for processes that will make again what
-  // they free, as those do that swap weights.
+  // memory (MADV_FREE), and count for the process till then: for processes that will make again
+  // what they free, as those do that swap weights.
   void expect_more() { expects_more_.store(true, std::memory_order_relaxed); }
   // Has the system make the small pages of the first room for so many bytes, until stopped. The
   // room stays free: blocks that come to lie there, meanwhile too, meet fewer faults.

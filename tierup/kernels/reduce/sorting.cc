@@ -73,7 +73,6 @@ void arrange_lanes(const Tensor& self, int64_t d, const Tensor& values, const Te
   });
 }
 
-
 template <typename T>
 void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
   loop.run_ranges(sorting_grain(count), [&](const auto& each) {

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tierup/base/error.h"
-#include "tierup/kernels/gemm/einsum_equation.h"
+#include "tierup/ops/shapes/einsum_letters.h"
 #include "tierup/ops/shapes/shape_functions.h"
 
 namespace tierup::ops::shapes {
@@ -72,28 +71,22 @@ void matmul(ShapeContext& context) {
 
 // Of the letters of a constant equation without an ellipsis.
 void einsum(ShapeContext& context) {
-  const IValue* text = context.args[0].constant;
   const auto& parts = context.args[1].parts;
-  if (text == nullptr || !text->is_str() || !parts) return;
-  kernels::EinsumEquation equation;
-  try {
-    equation = kernels::parse_einsum(text->to_str(), parts->size());
-  } catch (const Error&) {
-    return;  // The run's.
-  }
+  if (!parts) return;
+  const auto equation = einsum_letters(context.args[0].constant, parts->size());
+  if (!equation) return;
   std::map<int64_t, Dim> dims;
   for (size_t i = 0; i < parts->size(); ++i) {
-    const auto& letters = equation.inputs[i];
+    const auto& letters = equation->inputs[i];
     const auto& sizes = (*parts)[i];
     if (!sizes || sizes->size() != letters.size()) return;
     for (size_t d = 0; d < letters.size(); ++d) {
-      if (letters[d] == kernels::EinsumEquation::kEllipsis) return;
       const auto [known, is_new] = dims.emplace(letters[d], (*sizes)[d]);
       if (!is_new) known->second = broadcast_sizes(context, {known->second}, {(*sizes)[d]}).front();
     }
   }
   Sizes result;
-  for (const int64_t letter : equation.output) {
+  for (const int64_t letter : equation->output) {
     const auto found = dims.find(letter);
     if (found == dims.end()) return;
     result.push_back(found->second);

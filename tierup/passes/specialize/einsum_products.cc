@@ -6,8 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "tierup/base/error.h"
-#include "tierup/kernels/gemm/einsum_equation.h"
+#include "tierup/ops/shapes/einsum_letters.h"
 #include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
@@ -16,8 +15,8 @@ using ir::Block;
 using ir::Node;
 using ir::NodeKind;
 using ir::Value;
-using kernels::EinsumEquation;
-using kernels::net::OpKind;
+using ops::EinsumEquation;
+using ops::OpKind;
 
 namespace {
 
@@ -25,40 +24,36 @@ using Letters = std::vector<int64_t>;
 
 bool has(const Letters& letters, int64_t letter) { return std::ranges::count(letters, letter) > 0; }
 
-bool is_plain_side(const Letters& letters) {
-  return std::ranges::all_of(letters, [&](int64_t letter) {
-    return letter != EinsumEquation::kEllipsis && std::ranges::count(letters, letter) == 1;
-  });
+bool are_apart(const Letters& letters) {
+  return std::ranges::all_of(
+      letters, [&](int64_t letter) { return std::ranges::count(letters, letter) == 1; });
 }
 
 // The letters by what they do in a product of matrices, in the order of the result; `depth` in the
 // order of the first tensor.
 struct Product {
-  Letters batch, rows, columns, depth;
+  Letters batch, rows, depth;
+  int64_t column = 0;
 
-  // Of the tensor that gives `own` letters: those which the product repeats the other one for stand
-  // in front, then the batch.
-  static Letters in_front(const Letters& own, const Letters& batch) {
-    Letters all(own.begin(), own.end() - 1);
-    all.insert(all.end(), batch.begin(), batch.end());
+  Letters in_front() const {
+    Letters all = batch;
+    all.insert(all.end(), rows.begin(), rows.end());
     return all;
   }
   Letters left() const {
-    Letters all = in_front(rows, batch);
-    all.push_back(rows.back());
+    Letters all = in_front();
     all.insert(all.end(), depth.begin(), depth.end());
     return all;
   }
   Letters right() const {
-    Letters all = in_front(columns, batch);
+    Letters all = batch;
     all.insert(all.end(), depth.begin(), depth.end());
-    all.push_back(columns.back());
+    all.push_back(column);
     return all;
   }
   Letters result() const {
-    Letters all = in_front(rows.size() > 1 ? rows : columns, batch);
-    all.push_back(rows.back());
-    all.push_back(columns.back());
+    Letters all = in_front();
+    all.push_back(column);
     return all;
   }
 };
@@ -66,16 +61,16 @@ struct Product {
 std::optional<Product> product_of(const EinsumEquation& equation) {
   const Letters& a = equation.inputs[0];
   const Letters& b = equation.inputs[1];
-  if (!is_plain_side(a) || !is_plain_side(b) || !is_plain_side(equation.output))
-    return std::nullopt;
+  if (!are_apart(a) || !are_apart(b) || !are_apart(equation.output)) return std::nullopt;
   Product product;
+  Letters columns;
   for (const int64_t letter : equation.output) {
     if (has(a, letter) && has(b, letter))
       product.batch.push_back(letter);
     else if (has(a, letter))
       product.rows.push_back(letter);
     else if (has(b, letter))
-      product.columns.push_back(letter);
+      columns.push_back(letter);
     else
       return std::nullopt;
   }
@@ -87,10 +82,10 @@ std::optional<Product> product_of(const EinsumEquation& equation) {
   for (const int64_t letter : b) {
     if (!has(equation.output, letter) && !has(a, letter)) return std::nullopt;
   }
-  if (product.rows.empty() || product.columns.empty() || product.depth.empty()) return std::nullopt;
-  const size_t repeated = product.rows.size() - 1 + product.columns.size() - 1;
-  const bool both = product.rows.size() > 1 && product.columns.size() > 1;
-  if (both || (repeated > 0 && !product.batch.empty())) return std::nullopt;
+  if (product.rows.empty() || columns.size() != 1 || product.depth.empty()) return std::nullopt;
+  // One matrix on the right serves rows of any number of letters.
+  if (product.rows.size() > 1 && !product.batch.empty()) return std::nullopt;
+  product.column = columns.front();
   return product;
 }
 
@@ -116,17 +111,9 @@ class EinsumRewriter {
 
  private:
   static std::optional<EinsumEquation> equation_of(const Node& node) {
-    const IValue* text = constant_of(node.input(0));
     const Node* list = node.input(1)->node();
-    if (text == nullptr || !text->is_str() || !list->is(NodeKind::kListConstruct) ||
-        list->inputs().size() != 2) {
-      return std::nullopt;
-    }
-    try {
-      return kernels::parse_einsum(text->to_str(), 2);
-    } catch (const Error&) {
-      return std::nullopt;  // The run's.
-    }
+    if (!list->is(NodeKind::kListConstruct) || list->inputs().size() != 2) return std::nullopt;
+    return ops::einsum_letters(constant_of(node.input(0)), 2);
   }
 
   // Whether both tensors have the ranks that the equation gives them, and the letters that are
