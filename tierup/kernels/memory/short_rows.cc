@@ -25,16 +25,36 @@ Word word_at(const char* from) {
   return word;
 }
 
+// Dense rows by words of 16 bytes, of which the last one may cover some of those before again: for
+// rows of so few bytes a call takes longer.
+void copy_dense_rows(const Rows& r, int64_t bytes) {
+  constexpr int64_t kWord = 16;
+  char* to = r.to;
+  const char* from = r.from;
+  for (int64_t row = 0; row < r.rows; ++row, to += bytes, from += r.row_step) {
+    for (int64_t at = 0; at + kWord < bytes; at += kWord) {
+      const Wide word = word_at<Wide>(from + at);
+      std::memcpy(to + at, &word, kWord);
+    }
+    const Wide word = word_at<Wide>(from + bytes - kWord);
+    std::memcpy(to + bytes - kWord, &word, kWord);
+  }
+}
+
 // kCount elements a row; 0: as many as it says.
 template <typename Word, int kCount>
 void copy_rows(const Rows& r) {
+  constexpr int64_t kMostInWords = 256;  // Bytes.
   const int64_t count = kCount > 0 ? kCount : r.count;
+  const int64_t bytes = count * static_cast<int64_t>(sizeof(Word));
+  const bool is_dense = kCount == 0 && r.step == static_cast<int64_t>(sizeof(Word));
+  if (is_dense && bytes >= 16 && bytes <= kMostInWords) return copy_dense_rows(r, bytes);
   char* to = r.to;
   const char* from = r.from;
   for (int64_t row = 0; row < r.rows; ++row, from += r.row_step) {
-    if (kCount == 0 && r.step == sizeof(Word)) {
-      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Word));
-      to += static_cast<size_t>(count) * sizeof(Word);
+    if (is_dense) {
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+      to += bytes;
       continue;
     }
     for (int64_t i = 0; i < count; ++i, to += sizeof(Word)) {

@@ -156,7 +156,7 @@ class TensorFolder {
     editor_.set_insert_before(node);
     editor_.set_range(node->range());
     for (size_t i = 0; i < results.size(); ++i) {
-      Value* constant = editor_.constant(results[i]);
+      Value* constant = editor_.constant(results[i], node->output(i)->type());
       editor_.set_name(constant, node->output(i)->name());
       known_.emplace(constant, results[i]);
       editor_.replace_uses(node->output(i), constant);
