@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "tierup/base/machine.h"
 #include "tierup/kernels/gemm/einsum_equation.h"
+#include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/gemm/products.h"
 #include "tierup/kernels/memory/copy.h"
@@ -130,15 +130,6 @@ bool lies_turned(const Tensor& tensor, const IntVector& rows, const IntVector& c
   return lies_dense(rows) && !lies_dense(columns);
 }
 
-// Matrices of a batch that are small are read row by row: to turn each takes longer than its
-// product.
-Tensor in_order(const Tensor& matrices) {
-  const int64_t bytes =
-      matrices.size(1) * matrices.size(2) * static_cast<int64_t>(matrices.item_size());
-  const bool is_small = matrices.size(0) > 1 && bytes <= cache_sizes().first_level;
-  return is_small ? contiguous(matrices, MemoryFormat::kContiguous) : matrices;
-}
-
 // Multiplies two spread operands and sums over `summed`; dimensions of size 1 broadcast.
 Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
   const int64_t rank = a.dim();
@@ -215,6 +206,11 @@ Tensor contract(Tensor a, Tensor b, const IntVector& summed) {
                               IntVector{batches, n, k}),
                       1, 2)
           : reshape(permute(b, joined({&batch, &depth, &cols, &rows})), IntVector{batches, k, n});
+  // A small product takes no longer than having a matrix turned by it.
+  const auto in_order = [&](const Tensor& matrices) {
+    const bool is_small = batches > 1 && is_row_work(m, k, n);
+    return is_small ? contiguous(matrices, MemoryFormat::kContiguous) : matrices;
+  };
   const Tensor product = bmm(in_order(left), in_order(right));
   // Back to the order of labels.
   const IntVector order = joined({&batch, &rows, &cols, &depth});
