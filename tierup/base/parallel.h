@@ -30,6 +30,9 @@ class ThreadCountScope {
 // Numbers of cheap work (a few operations on each, in a cache) that are worth a second thread. A
 // team begins and ends in 1 to 2 us, in which a core works through about half of them.
 inline constexpr int64_t kNumbersForThread = 16384;
+// The same in bytes that are moved: copies that one thread made of what two threads work on before
+// and after take several times as long where the two cores share no cache.
+inline constexpr int64_t kBytesForThread = 4 * kNumbersForThread;
 
 // The grain of parallel_for where an iteration works on `numbers` numbers; at least 1.
 constexpr int64_t grain_of(int64_t numbers) {

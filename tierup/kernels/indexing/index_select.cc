@@ -13,8 +13,6 @@
 namespace tierup::kernels {
 namespace {
 
-constexpr int64_t kGrainBytes = 64 * 1024;
-
 void check_in_range(const Tensor& index, int64_t size) {
   const int64_t bad = first_out_of_range(index.data<int64_t>(), index.numel(), size);
   require(bad < 0, ErrorCode::kOutOfRange,
@@ -26,7 +24,7 @@ void check_in_range(const Tensor& index, int64_t size) {
 template <typename U>
 void select_elements(const U* from, int64_t outer, int64_t rows, const int64_t* at, int64_t count,
                      U* to) {
-  const auto grain = kGrainBytes / static_cast<int64_t>(sizeof(U));
+  const auto grain = kBytesForThread / static_cast<int64_t>(sizeof(U));
   parallel_for(0, outer * count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t first = begin % count; begin < end; first = 0) {
       const U* line = from + begin / count * rows;
@@ -55,7 +53,7 @@ void select_runs(const Tensor& self, int64_t dim, const Tensor& index, const Ten
                       static_cast<U*>(out.raw()));
     });
   }
-  parallel_for(0, outer * count, std::max<int64_t>(1, kGrainBytes / run),
+  parallel_for(0, outer * count, std::max<int64_t>(1, kBytesForThread / run),
                [&](int64_t begin, int64_t end) {
                  for (int64_t r = begin; r < end; ++r) {
                    const int64_t row = r / count * rows + at[r % count];
@@ -114,7 +112,7 @@ Tensor gather_whole_rows(const Tensor& self, int64_t d, const Tensor& index) {
   const auto width = static_cast<int64_t>(self.item_size());
   const int64_t run = out.numel() / (outer * count) * width;
   parallel_for(
-      0, outer * count, std::max<int64_t>(1, kGrainBytes / run), [&](int64_t begin, int64_t end) {
+      0, outer * count, std::max<int64_t>(1, kBytesForThread / run), [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
           int64_t at = r % count * index.strides()[d];
           int64_t from = 0;

@@ -13,9 +13,6 @@
 namespace tierup::kernels {
 namespace {
 
-// Bytes moved by one thread before another is worth waking.
-constexpr int64_t kCopyGrainBytes = 1 << 18;
-
 // Elements as opaque words of one width.
 struct Word16 {
   uint64_t low, high;
@@ -125,7 +122,7 @@ bool copy_turned(const Tensor& dst, const Tensor& src) {
   const int64_t outer = dst.numel() / (rows * columns);
   const auto width = static_cast<int64_t>(dst.item_size());
   const int64_t tile_bytes = std::min(rows, kSide) * std::min(columns, kSide) * width;
-  parallel_for(0, outer * tiles, std::max<int64_t>(1, kCopyGrainBytes / tile_bytes),
+  parallel_for(0, outer * tiles, std::max<int64_t>(1, kBytesForThread / tile_bytes),
                [&](int64_t begin, int64_t end) {
                  for (int64_t t = begin; t < end; ++t) {
                    const int64_t row = t % row_tiles * kSide;
@@ -155,7 +152,7 @@ void copy_stored(const Tensor& dst, const Tensor& src) {
   const CastRun run = moves ? move_run_of(dst.item_size()) : cast_run(dst.dtype(), src.dtype());
   const StridedLoop loop(dst.sizes(), {&dst, &src});
   const auto width = static_cast<int64_t>(dst.item_size());
-  const int64_t grain = moves ? kCopyGrainBytes / width : kNumbersForThread;
+  const int64_t grain = moves ? kBytesForThread / width : kNumbersForThread;
   // Of short runs, many by one call.
   if (moves && loop.rank() > 1 && loop.inner_size() < kShortRow && loop.is_dense(0, width)) {
     return parallel_for(0, loop.numel(), grain, [&](int64_t begin, int64_t end) {
@@ -190,7 +187,7 @@ template <typename T>
 void fill_typed(const Tensor& tensor, const Scalar& value) {
   const T element = value.to<T>();
   const StridedLoop loop(tensor.sizes(), {&tensor});
-  loop.run(kCopyGrainBytes / static_cast<int64_t>(sizeof(T)),
+  loop.run(kBytesForThread / static_cast<int64_t>(sizeof(T)),
            [&](char* const* pointers, const int64_t* strides, int64_t count) {
              if (strides[0] == static_cast<int64_t>(sizeof(T))) {
                return fill_dense(reinterpret_cast<T*>(pointers[0]), count, element);

@@ -19,8 +19,6 @@
 namespace tierup::kernels {
 namespace {
 
-constexpr int64_t kCopyGrainBytes = 256 * 1024;
-
 // PyTorch lets a tensor of shape [0] join anything.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.sizes()[0] == 0; }
 
@@ -99,7 +97,7 @@ void cat_bytes(const std::vector<Tensor>& tensors, int64_t rows, int64_t row_byt
                const Tensor& out) {
   constexpr int64_t kUnit = 4096;
   const int64_t total = rows * row_bytes;
-  parallel_for(0, (total - 1) / kUnit + 1, kCopyGrainBytes / kUnit,
+  parallel_for(0, (total - 1) / kUnit + 1, kBytesForThread / kUnit,
                [&](int64_t begin, int64_t end) {
                  const int64_t first = begin * kUnit;
                  const int64_t last = std::min(end * kUnit, total);
@@ -126,9 +124,9 @@ void cat_rows(const CatPlan& plan, const std::vector<Tensor>& tensors, const Ten
   for (int64_t d = 0; d < plan.dim; ++d) rows *= plan.sizes[d];
   const auto row_bytes = static_cast<int64_t>(out.bytes()) / std::max<int64_t>(rows, 1);
   if (row_bytes == 0) return;
-  const int64_t grain = std::max<int64_t>(1, kCopyGrainBytes / row_bytes);
+  const int64_t grain = std::max<int64_t>(1, kBytesForThread / row_bytes);
   if (is_woven(tensors, rows)) return weave_rows(tensors, rows, grain, out);
-  if (row_bytes > kCopyGrainBytes) return cat_bytes(tensors, rows, row_bytes, out);
+  if (row_bytes > kBytesForThread) return cat_bytes(tensors, rows, row_bytes, out);
   parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
     int64_t at = 0;
     for (const Tensor& tensor : tensors) {
