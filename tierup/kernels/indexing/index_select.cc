@@ -111,27 +111,27 @@ Tensor gather_whole_rows(const Tensor& self, int64_t d, const Tensor& index) {
   for (int64_t k = 0; k < d; ++k) outer *= index.sizes()[k];
   const auto width = static_cast<int64_t>(self.item_size());
   const int64_t run = out.numel() / (outer * count) * width;
-  parallel_for(
-      0, outer * count, std::max<int64_t>(1, kBytesForThread / run), [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          int64_t at = r % count * index.strides()[d];
-          int64_t from = 0;
-          int64_t rest = r / count;
-          for (int64_t k = d - 1; k >= 0; --k) {
-            at += rest % index.sizes()[k] * index.strides()[k];
-            from += rest % index.sizes()[k] * self.strides()[k];
-            rest /= index.sizes()[k];
-          }
-          const int64_t row = index.data<int64_t>()[at];
-          require(row >= 0 && row < self.sizes()[d], ErrorCode::kOutOfRange,
-                  "index {} is out of bounds for dimension {} with size {}", row, d,
-                  self.sizes()[d]);
-          std::memcpy(
-              static_cast<char*>(out.raw()) + r * run,
-              static_cast<const char*>(self.raw()) + (from + row * self.strides()[d]) * width,
-              static_cast<size_t>(run));
-        }
-      });
+  parallel_for(0, outer * count, std::max<int64_t>(1, kBytesForThread / run),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t r = begin; r < end; ++r) {
+                   int64_t at = r % count * index.strides()[d];
+                   int64_t from = 0;
+                   int64_t rest = r / count;
+                   for (int64_t k = d - 1; k >= 0; --k) {
+                     at += rest % index.sizes()[k] * index.strides()[k];
+                     from += rest % index.sizes()[k] * self.strides()[k];
+                     rest /= index.sizes()[k];
+                   }
+                   const int64_t row = index.data<int64_t>()[at];
+                   require(row >= 0 && row < self.sizes()[d], ErrorCode::kOutOfRange,
+                           "index {} is out of bounds for dimension {} with size {}", row, d,
+                           self.sizes()[d]);
+                   std::memcpy(static_cast<char*>(out.raw()) + r * run,
+                               static_cast<const char*>(self.raw()) +
+                                   (from + row * self.strides()[d]) * width,
+                               static_cast<size_t>(run));
+                 }
+               });
   return out;
 }
 
