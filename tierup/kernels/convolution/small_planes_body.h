@@ -11,6 +11,7 @@
 
 #include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/kernels/memory/scratch.h"
+#include "tierup/kernels/simd/lane_planes_body.h"
 #include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels {
@@ -65,7 +66,7 @@ class SmallPlanesRunner {
       turn_planes(first, count);
       const FloatVector bias = turn_windows(first, count);
       for (int64_t y = 0; y < p_.out_height; ++y) sum_row(sum, y, bias);
-      turn_results(first, count);
+      planes_of_lanes(out_, p_.out_points(), count, p_.output + first * p_.out_points());
     }
   }
 
@@ -144,19 +145,6 @@ class SmallPlanesRunner {
     for (int64_t block = 0; block < blocks_; ++block) {
       const int64_t x = std::min(block * points_, p_.out_width - points_);
       sum(window, row + x * window.point_step, weights, bias, to + x * kVectorFloats);
-    }
-  }
-
-  void turn_results(int64_t first, int64_t count) const {
-    const int64_t points = p_.out_points();
-    float* planes = p_.output + first * points;
-    FloatVector square[kVectorFloats];
-    for (int64_t at = 0; at < points; at += kVectorFloats) {
-      for (int i = 0; i < kVectorFloats; ++i)
-        square[i] = load_vector(out_ + (at + i) * kVectorFloats);
-      transpose(square);
-      for (int64_t i = 0; i < count; ++i)
-        store_columns(planes + i * points + at, points - at, square[i]);
     }
   }
 

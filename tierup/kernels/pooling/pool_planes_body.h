@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "tierup/kernels/pooling/pool_lines.h"
+#include "tierup/kernels/simd/lane_planes_body.h"
 #include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels {
@@ -63,7 +64,7 @@ class PlanePool {
           fold_taps(line);
         }
       }
-      turn_out(p_.out + first * w_.out_points(), planes);
+      planes_of_lanes(out_, w_.out_points(), planes, p_.out + first * w_.out_points());
     }
   }
 
@@ -77,18 +78,6 @@ class PlanePool {
       transpose(square);
       for (int i = 0; i < kVectorFloats; ++i)
         store_vector(in_ + (at + i) * kVectorFloats, square[i]);
-    }
-  }
-
-  void turn_out(float* planes, int64_t count) const {
-    const int64_t points = w_.out_points();
-    FloatVector square[kVectorFloats];
-    for (int64_t at = 0; at < points; at += kVectorFloats) {
-      for (int i = 0; i < kVectorFloats; ++i)
-        square[i] = load_vector(out_ + (at + i) * kVectorFloats);
-      transpose(square);
-      for (int64_t i = 0; i < count; ++i)
-        store_columns(planes + i * points + at, points - at, square[i]);
     }
   }
 
