@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -87,32 +88,59 @@ void run_pieces(int64_t begin, int64_t end, int64_t grain, RangeBody body, void*
   }
 }
 
-// What a thread without a team does alone (TimeAlone): returns where the rest begins.
-int64_t run_alone(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
+// For how long a thread goes on alone in each loop, in nanoseconds of its own on a core, where
+// others want its team's cores: what is waited for gets a core when another one's time slice ends,
+// milliseconds later.
+constexpr int64_t kAloneInCrowd = 1'000'000;
+
+int64_t nanoseconds_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+struct AlonePart {
+  int64_t end;    // Where the rest begins.
+  int64_t spent;  // Nanoseconds.
+};
+
+// Works for about so long by this clock, in pieces that grow.
+AlonePart run_alone(clockid_t clock, int64_t nanoseconds, int64_t begin, int64_t end, int64_t grain,
+                    RangeBody body, void* context) {
   const Interrupt* interrupt = current_interrupt();
-  for (int64_t piece = grain; begin < end && TimeAlone::left() > 0; piece *= 2) {
+  int64_t spent = 0;
+  for (int64_t piece = grain; begin < end && spent < nanoseconds; piece *= 2) {
     if (interrupt != nullptr) interrupt->poll();
     const int64_t stop = end - begin <= piece ? end : begin + piece;
-    const Clock::time_point start = Clock::now();
+    const int64_t start = nanoseconds_of(clock);
     body(context, begin, stop);
-    TimeAlone::spend(std::chrono::nanoseconds(Clock::now() - start).count());
+    spent += nanoseconds_of(clock) - start;
     begin = stop;
   }
-  return begin;
+  return {begin, spent};
 }
 
 }  // namespace
 
 void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
-  if (TimeAlone::left() > 0 && intra_op_threads() > 1)
-    begin = run_alone(begin, end, grain, body, context);
+  if (TimeAlone::left() > 0 && intra_op_threads() > 1) {
+    const AlonePart part =
+        run_alone(CLOCK_MONOTONIC, TimeAlone::left(), begin, end, grain, body, context);
+    TimeAlone::spend(part.spent);
+    begin = part.end;
+  }
   if (begin == end) return;
-  const int64_t total = end - begin;
+  int64_t total = end - begin;
   const int threads =
       static_cast<int>(std::min<int64_t>(intra_op_threads(), (total - 1) / grain + 1));
   const Interrupt* interrupt = current_interrupt();
   if (threads == 1) return run_pieces(begin, end, grain, body, context, interrupt);
-  prepare_team();
+  if (!prepare_team()) {
+    const clockid_t own = CLOCK_THREAD_CPUTIME_ID;
+    begin = run_alone(own, kAloneInCrowd, begin, end, grain, body, context).end;
+  }
+  if (begin == end) return;
+  total = end - begin;
   std::exception_ptr failure;
   std::mutex failure_mutex;
   char begins = 0;

@@ -86,6 +86,8 @@ class WaitPolicy {
 
   void workers_woke(int64_t now) { last_end_.store(now, std::memory_order_relaxed); }
 
+  bool others_wait_now(int threads) const { return file_ >= 0 && others_wait(threads, 1); }
+
   bool is_crowded() const { return parked_now_.load(std::memory_order_relaxed); }
 
   ~WaitPolicy() {
@@ -280,6 +282,18 @@ bool cores_are_crowded() { return WaitPolicy::of_process().is_crowded(); }
 
 void look_before_team() {
   if (run_threads() > 1) WaitPolicy::of_process().look_first(run_threads());
+}
+
+bool others_wait_beside(int threads) {
+  struct Look {
+    int64_t time = -kMillisecond;
+    bool others_wait = false;
+  };
+  thread_local Look look;
+  const int64_t now = now_ns();
+  if (now - look.time >= kMillisecond)
+    look = {now, WaitPolicy::of_process().others_wait_now(threads)};
+  return look.others_wait;
 }
 
 void note_awake_workers() { WaitPolicy::of_process().workers_woke(now_ns()); }

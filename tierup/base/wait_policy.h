@@ -117,6 +117,9 @@ bool cores_are_crowded();
 // Where a run is about to wait for other threads: the process's first such place looks at the
 // machine, and takes most of a millisecond where others want to run. Nothing outside of runs.
 void look_before_team();
+// Whether more threads want to run than the cores that a run of so many threads leaves, of which
+// the calling thread alone is awake. Each thread looks at most once in a millisecond.
+bool others_wait_beside(int threads);
 // Workers of OpenMP were woken outside of a run, and spin for a while.
 void note_awake_workers();
 

@@ -177,11 +177,15 @@ void start_workers() {
 int64_t TimeAlone::left() { return own_team().alone; }
 void TimeAlone::spend(int64_t spent) { own_team().alone -= spent; }
 
-void prepare_team() {
-  if (intra_op_threads() == 1) return;
+bool prepare_team() {
+  const int threads = intra_op_threads();
+  if (threads == 1) return false;
   note_own_team();
   look_before_team();
-  if (!cores_are_crowded()) start_workers();
+  if (own_team().started >= threads) return true;
+  if (cores_are_crowded() && others_wait_beside(threads)) return false;
+  start_workers();
+  return true;
 }
 
 }  // namespace tierup

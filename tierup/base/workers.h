@@ -57,7 +57,9 @@ class TimeAlone {
 };
 
 // Where a team is about to be entered, if this thread may have one: looks at the machine if nobody
-// has (wait_policy.h), and starts the workers unless they would only crowd it.
-void prepare_team();
+// has (wait_policy.h), and starts the workers unless they would only crowd it. Returns whether this
+// thread has workers; without them it does short loops alone, and looks again after a while: two
+// threads that share a core hand it over at each barrier, and wait for whoever has the other one.
+bool prepare_team();
 
 }  // namespace tierup

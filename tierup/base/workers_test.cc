@@ -17,6 +17,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/base/sanitizers.h"
+#include "tierup/base/wait_policy.h"
 
 namespace tierup {
 namespace {
@@ -149,6 +150,48 @@ TEST(Workers, OfAForkedProcessAreItsOwn) {
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(sum_in_parallel(), 499500);
+}
+
+// In a process that has not looked at the machine yet, beside threads that want all cores: 0 if
+// short loops were done by the calling thread alone, and a long one visited everything once.
+int loops_beside_a_crowd() {
+  const std::jthread::id own = std::this_thread::get_id();
+  std::vector<std::jthread> crowd;
+  for (int i = 0; i < 4 * usable_cores(); ++i)
+    crowd.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+  const ThreadCountScope threads(2);
+  const WaitPolicyScope scope(2);
+  TimeAlone::spend(TimeAlone::left());
+  std::atomic<int> elsewhere{0};
+  for (int loop = 0; loop < 20; ++loop) {
+    parallel_for(0, 2, 1, [&](int64_t, int64_t) {
+      if (std::this_thread::get_id() != own) ++elsewhere;
+    });
+  }
+  std::vector<std::atomic<int>> visits(200);
+  parallel_for(0, 200, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      ++visits[static_cast<size_t>(i)];
+    }
+  });
+  const bool once = std::ranges::all_of(visits, [](const auto& count) { return count == 1; });
+  return elsewhere == 0 && once ? 0 : 1;
+}
+
+TEST(Workers, AreNotWaitedForByShortLoopsInACrowd) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    _exit(loops_beside_a_crowd());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 #endif
 
