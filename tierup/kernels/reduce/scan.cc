@@ -34,7 +34,17 @@ template <typename T>
 using ScanType = std::conditional_t<std::is_integral_v<T>, uint64_t,
                                     std::conditional_t<kIsComplex<T>, complex128, double>>;
 
-// Scans each lane from `start`: next(acc, element) gives the new total.
+// From `start`: next(acc, element) gives the new total. Steps in bytes.
+template <typename T, typename Acc, typename Next>
+inline void scan_lane(const char* from, int64_t from_step, char* to, int64_t to_step, int64_t count,
+                      Acc start, const Next& next) {
+  for (int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
+    start = next(start, *reinterpret_cast<const T*>(from));
+    *reinterpret_cast<T*>(to) = static_cast<T>(start);
+  }
+}
+
+// Scans each lane.
 template <typename T, typename Acc, typename Next>
 void scan_lanes(const Tensor& self, const Tensor& out, int64_t d, Acc start, const Next& next) {
   const int64_t count = self.sizes()[d];
@@ -42,13 +52,7 @@ void scan_lanes(const Tensor& self, const Tensor& out, int64_t d, Acc start, con
   const int64_t from_step = loop.step(0);
   const int64_t to_step = loop.step(1);
   loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
-    Acc acc = start;
-    const char* from = lane[0];
-    char* to = lane[1];
-    for (int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
-      acc = next(acc, *reinterpret_cast<const T*>(from));
-      *reinterpret_cast<T*>(to) = static_cast<T>(acc);
-    }
+    scan_lane<T>(lane[0], from_step, lane[1], to_step, count, start, next);
   });
 }
 
@@ -60,11 +64,8 @@ void scan_dense_lanes(const Tensor& self, const Tensor& out, int64_t count, Acc 
     const T* from = self.data<T>() + begin * count;
     T* to = out.data<T>() + begin * count;
     for (int64_t lane = begin; lane < end; ++lane, from += count, to += count) {
-      Acc acc = start;
-      for (int64_t i = 0; i < count; ++i) {
-        acc = next(acc, from[i]);
-        to[i] = static_cast<T>(acc);
-      }
+      scan_lane<T>(reinterpret_cast<const char*>(from), sizeof(T), reinterpret_cast<char*>(to),
+                   sizeof(T), count, start, next);
     }
   });
 }

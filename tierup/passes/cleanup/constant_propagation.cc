@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "tierup/ops/table/missing_tensor.h"
 #include "tierup/ops/table/op.h"
 #include "tierup/passes/cleanup/inline_branch.h"
 #include "tierup/passes/cleanup/lower_tuples.h"
@@ -133,11 +132,7 @@ class ConstantPropagation {
 
   bool fold_op(Node* node) {
     const ops::Op& op = ops::op_of(*node->op());
-    constexpr uint8_t kHarmless = ir::kMayRaise;
-    if (op.kernel() == nullptr || (analysis::effects_of(*node) & ~kHarmless) != 0 ||
-        node->outputs().empty() || node->inputs().empty() || op.schema().is_mutating()) {
-      return false;
-    }
+    if (node->inputs().empty() || !can_run(*node, op)) return false;
     const auto fits = [](const Value* output) {
       return !is_mutable(output->type()) ||
              (output->type()->is(TypeKind::kList) && is_only_read(output));
@@ -145,7 +140,6 @@ class ConstantPropagation {
     if (!std::all_of(node->outputs().begin(), node->outputs().end(), fits)) return false;
     auto arguments = constant_inputs(*node);
     if (!arguments || gets_long(op.schema(), *arguments)) return false;
-    if (ops::find_missing_tensor(op.schema(), *arguments)) return false;  // To raise in the run.
     const auto results = run_operator(op, *arguments, node->outputs().size());
     if (!results) context_.count("raised");
     if (!results || !std::all_of(results->begin(), results->end(), is_foldable)) return false;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "tierup/analysis/effects.h"
 #include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 
@@ -127,11 +126,7 @@ class NumberTensors {
   // From numbers, point-wise or to a number. What is written or handed on is to be a tensor of its
   // own in each run.
   bool can_fold(const Node& node, const ops::Op& op) const {
-    constexpr uint8_t kHarmless = ir::kMayRaise;
-    if (op.kernel() == nullptr || (analysis::effects_of(node) & ~kHarmless) != 0 ||
-        op.schema().is_mutating() || node.outputs().size() != 1) {
-      return false;
-    }
+    if (node.outputs().size() != 1 || !can_run(node, op)) return false;
     const bool gives_tensor = is_tensor(node.output());
     if (gives_tensor && !is_only_read(node.output())) return false;
     const bool has_tensor = std::any_of(node.inputs().begin(), node.inputs().end(),

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tierup/ops/table/missing_tensor.h"
 #include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 
@@ -49,7 +48,7 @@ std::optional<IValue> number_from_operator(PassContext& context, const Value* va
       op.schema().is_mutating())
     return std::nullopt;
   auto arguments = estimate_all(context, node.inputs(), depth + 1);
-  if (!arguments || ops::find_missing_tensor(op.schema(), *arguments)) return std::nullopt;
+  if (!arguments) return std::nullopt;
   const auto results = run_operator(op, *arguments, node.outputs().size());
   return results ? std::optional((*results)[value->index()]) : std::nullopt;
 }

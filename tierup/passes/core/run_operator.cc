@@ -1,11 +1,21 @@
 #include "tierup/passes/core/run_operator.h"
 
+#include "tierup/analysis/effects.h"
 #include "tierup/base/error.h"
+#include "tierup/ops/table/missing_tensor.h"
 
 namespace tierup::passes {
 
+bool can_run(const ir::Node& node, const ops::Op& op) {
+  constexpr uint8_t kHarmless = ir::kMayRaise;
+  return op.kernel() != nullptr && (analysis::effects_of(node) & ~kHarmless) == 0 &&
+         !op.schema().is_mutating() && !node.outputs().empty();
+}
+
 std::optional<std::vector<IValue>> run_operator(const ops::Op& op, std::vector<IValue>& arguments,
                                                 size_t result_count) {
+  if (ops::find_missing_tensor(op.schema(), arguments))
+    return std::nullopt;  // To raise in the run.
   std::vector<IValue> results(result_count);
   ops::RunContext run;
   ops::OpCall call{.args = arguments, .results = results, .context = run};

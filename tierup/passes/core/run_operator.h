@@ -4,9 +4,14 @@
 #include <optional>
 #include <vector>
 
+#include "tierup/ir/graph.h"
 #include "tierup/ops/table/op.h"
 
 namespace tierup::passes {
+
+// Whether the operator of `node` has a kernel that may be run at any time: it does nothing besides
+// giving results, unless it raises.
+bool can_run(const ir::Node& node, const ops::Op& op);
 
 // Its results; nothing if it raises, which is left to the run. The operator must have a kernel, and
 // no effects. `arguments` may be consumed.

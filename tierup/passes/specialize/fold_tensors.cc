@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tierup/analysis/effects.h"
 #include "tierup/base/machine.h"
 #include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
@@ -98,11 +97,9 @@ class TensorFolder {
   }
 
   void note_list(const Node& node) {
-    if (!is_read_by_items(node.output())) return;
     auto items = known_inputs(node);
     if (!items) return;
-    known_.emplace(node.output(),
-                   make_ref<ListValue>(node.output()->type()->element(), std::move(*items)));
+    note(node.output(), make_ref<ListValue>(node.output()->type()->element(), std::move(*items)));
   }
 
   void note_items(const Node& node) {
@@ -113,15 +110,14 @@ class TensorFolder {
     for (size_t i = 0; i < items.size(); ++i) note(node.output(i), items[i]);
   }
 
-  // Memory that somebody writes is not what it was.
+  // Memory that somebody writes is not what it was, nor is a list that grows.
   void note(const Value* value, const IValue& is) {
-    if (!is_tensor(value) || !alias_.has_writers(value)) known_.emplace(value, is);
-  }
-
-  static bool can_run(const Node& node, const ops::Op& op) {
-    constexpr uint8_t kHarmless = ir::kMayRaise;
-    return op.kernel() != nullptr && (analysis::effects_of(node) & ~kHarmless) == 0 &&
-           !op.schema().is_mutating() && !node.outputs().empty();
+    const bool is_list = value->type()->is(TypeKind::kList);
+    if (is_list ? !is_read_by_items(value) || alias_.has_writers_inside(value)
+                : is_tensor(value) && alias_.has_writers(value)) {
+      return;
+    }
+    known_.emplace(value, is);
   }
 
   void fold(Node* node) {
