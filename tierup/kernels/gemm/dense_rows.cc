@@ -53,9 +53,9 @@ void TurnedRows::store(float* y, int64_t size, int64_t rows) const {
 void softmax_rows(const float* x, int64_t rows, int64_t size, bool log, float* y) {
   if (TurnedRows::pay(rows, size)) return softmax_turned(x, rows, size, log, y);
   const RowKernels<float>& kernels = row_kernels<float>();
-  const auto row = log ? kernels.log_softmax : kernels.softmax;
+  const auto rows_of = log ? kernels.log_softmax : kernels.softmax;
   parallel_for(0, rows, grain_of(2 * size), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) row(x + i * size, size, y + i * size);
+    rows_of(x + begin * size, end - begin, size, y + begin * size);
   });
 }
 

@@ -152,6 +152,11 @@ void log_softmax_row(const double* x, int64_t n, double* y) {
   });
 }
 
+template <void (*kRow)(const double*, int64_t, double*)>
+void each_row(const double* x, int64_t rows, int64_t n, double* y) {
+  for (int64_t r = 0; r < rows; ++r) kRow(x + r * n, n, y + r * n);
+}
+
 double row_log_sum_exp(const double* x, int64_t n) {
   const double top = row_max(x, n);
   if (std::isinf(top)) return top;
@@ -211,8 +216,8 @@ void log_sum_exp_columns(const double* x, int64_t rows, int64_t stride, int64_t 
 void set_double_rows(RowKernels<double>& kernels) {
   kernels.max = &row_max;
   kernels.exp_shifted = &row_exp_shifted;
-  kernels.softmax = &softmax_row;
-  kernels.log_softmax = &log_softmax_row;
+  kernels.softmax = &each_row<&softmax_row>;
+  kernels.log_softmax = &each_row<&log_softmax_row>;
   kernels.softmax_columns = &softmax_columns<false>;
   kernels.log_softmax_columns = &softmax_columns<true>;
   kernels.log_sum_exp = &row_log_sum_exp;

@@ -34,8 +34,9 @@ struct RowKernels {
   void (*normalize)(const T* x, int64_t n, T mean, T rstd, const T* gamma, const T* beta, T* y);
   // y = x * scale[i] + shift[i].
   void (*affine_by_column)(const T* x, int64_t n, const T* scale, const T* shift, T* y);
-  void (*softmax)(const T* x, int64_t n, T* y);
-  void (*log_softmax)(const T* x, int64_t n, T* y);
+  // Along each of `rows` dense rows of n numbers.
+  void (*softmax)(const T* x, int64_t rows, int64_t n, T* y);
+  void (*log_softmax)(const T* x, int64_t rows, int64_t n, T* y);
   // Down the columns of a matrix: `rows` rows that lie `stride` elements apart, `n` columns.
   void (*softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
   void (*log_softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);

@@ -167,28 +167,6 @@ void row_affine_by_column(const float* x, int64_t n, const float* scale, const f
   });
 }
 
-void row_softmax(const float* x, int64_t n, float* y) {
-  const Lanes top = broadcast(row_max(x, n));
-  Lanes sums[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
-  for_pieces_in_ways(n, [&](int64_t i, int64_t count, int way) {
-    const Lanes e = exp_lanes(load_piece(x + i, count, kLowest) - top);
-    store_piece(y + i, e, count);
-    sums[way] = sums[way] + e;
-  });
-  row_scale(y, n, 1.0F / sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3])), y);
-}
-
-void row_log_softmax(const float* x, int64_t n, float* y) {
-  const float top = row_max(x, n);
-  const Lanes offset = broadcast(top);
-  const float sum =
-      sum_pieces(x, n, kLowest, [&](const Lanes& v) { return exp_lanes(v - offset); });
-  const Lanes log_sum = broadcast(std::log(sum));
-  for_pieces(n, [&](int64_t i, int64_t count) {
-    store_piece(y + i, (load_piece(x + i, count, 0) - offset) - log_sum, count);
-  });
-}
-
 // The logarithm of a sum of exponentials of which the largest is 1: a number of at least 1,
 // infinity or NaN. log x = n ln 2 + log(1 + f) as in simd_exponential.h.
 TIERUP_INLINE LaneVector log_of_sum(LaneVector sum) {
@@ -215,6 +193,43 @@ TIERUP_INLINE LaneVector log_of_sum(LaneVector sum) {
 }
 TIERUP_INLINE Lanes log_of_sums(const Lanes& sums) {
   return each_part([&](auto i) TIERUP_INLINED { return log_of_sum(sums.part[i]); });
+}
+
+// Some rows side by side, in steps that each take all of them: what is done across the lanes of one
+// row takes as long as a hundred of its numbers do, and a processor begins the next rows meanwhile.
+template <bool kLog>
+void rows_softmax(const float* x, int64_t rows, int64_t n, float* y) {
+  for_pieces(rows, [&](int64_t first, int64_t count) {
+    const float* from = x + first * n;
+    float* to = y + first * n;
+    float top[kLanes];
+    float sum[kLanes] = {};
+    for (int64_t r = 0; r < count; ++r) top[r] = row_max(from + r * n, n);
+    for (int64_t r = 0; r < count; ++r) {
+      const Lanes offset = broadcast(top[r]);
+      Lanes sums[4] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
+      for_pieces_in_ways(n, [&](int64_t i, int64_t width, int way) {
+        const Lanes e = exp_lanes(load_piece(from + r * n + i, width, kLowest) - offset);
+        if constexpr (!kLog) store_piece(to + r * n + i, e, width);
+        sums[way] = sums[way] + e;
+      });
+      sum[r] = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    }
+    const Lanes all = load_some(sum, count, 1);
+    store(sum, kLog ? log_of_sums(all) : broadcast(1) / all);
+    for (int64_t r = 0; r < count; ++r) {
+      if constexpr (kLog) {
+        const Lanes offset = broadcast(top[r]);
+        const Lanes log_sum = broadcast(sum[r]);
+        for_pieces(n, [&](int64_t i, int64_t width) {
+          const Lanes shifted = load_piece(from + r * n + i, width, 0) - offset;
+          store_piece(to + r * n + i, shifted - log_sum, width);
+        });
+      } else {
+        row_scale(to + r * n, n, sum[r], to + r * n);
+      }
+    }
+  });
 }
 
 // Dense rows of fewer columns than there are lanes, piece by piece over the whole: after `period`
@@ -424,8 +439,8 @@ constexpr RowKernels<float> kRowKernels{
     .affine = &row_affine,
     .normalize = &row_normalize,
     .affine_by_column = &row_affine_by_column,
-    .softmax = &row_softmax,
-    .log_softmax = &row_log_softmax,
+    .softmax = &rows_softmax<false>,
+    .log_softmax = &rows_softmax<true>,
     .softmax_columns = &columns_softmax<false>,
     .log_softmax_columns = &columns_softmax<true>,
     .log_sum_exp = &row_log_sum_exp,

@@ -35,9 +35,9 @@ std::vector<float> exponentials(const RowKernels<float>& k, int64_t n) {
   std::vector<float> y(x.size());
   std::vector<float> all;
   const auto keep = [&] { all.insert(all.end(), y.begin(), y.end()); };
-  k.softmax(x.data(), n, y.data());
+  k.softmax(x.data(), 1, n, y.data());
   keep();
-  k.log_softmax(x.data(), n, y.data());
+  k.log_softmax(x.data(), 1, n, y.data());
   keep();
   y = x;
   k.sigmoid(y.data(), n);
@@ -91,13 +91,13 @@ TEST(RowKernels, NumbersRaiseNoFlagOnAnyInstructionSet) {
       masked[0] = -std::numeric_limits<float>::infinity();
       std::vector<float> y(masked.size());
       EXPECT_FALSE(raises([&] {
-        k.softmax(masked.data(), n, y.data());
+        k.softmax(masked.data(), 1, n, y.data());
         k.softmax_columns(masked.data(), n, 1, 1, y.data());
       })) << n;
       EXPECT_FALSE(raises([&] { k.exp_shifted(masked.data(), n, 10.1F); })) << n;
       EXPECT_EQ(masked[0], 0) << n;
       masked[0] = std::numeric_limits<float>::quiet_NaN();
-      EXPECT_TRUE(raises([&] { k.softmax(masked.data(), n, y.data()); })) << n;
+      EXPECT_TRUE(raises([&] { k.softmax(masked.data(), 1, n, y.data()); })) << n;
     }
   }
 }
@@ -168,8 +168,8 @@ TEST(RowKernels, TakeSoftmaxOfDoublesInRowsAndColumns) {
       if (rows * n == 1) x[0] = 3;
       std::vector<double> y(x.size());
       for (const bool log : {false, true}) {
+        (log ? kernels.log_softmax : kernels.softmax)(x.data(), rows, n, y.data());
         for (int64_t r = 0; r < rows && n > 1; ++r) {
-          (log ? kernels.log_softmax : kernels.softmax)(x.data() + r * n, n, y.data() + r * n);
           const auto wanted = plain_softmax(x.data() + r * n, n, 1, log);
           for (int64_t i = 0; i < n; ++i) {
             if (std::isinf(wanted[i])) continue;

@@ -46,9 +46,9 @@ void run_softmax(const Along& shape, bool log, const T* x, T* y) {
   const int64_t grain = grain_of(2 * shape.size);
   if (shape.inner == 1) {
     if constexpr (std::is_same_v<T, float>) return softmax_rows(x, shape.outer, shape.size, log, y);
-    const auto row = log ? kernels.log_softmax : kernels.softmax;
+    const auto rows = log ? kernels.log_softmax : kernels.softmax;
     parallel_for(0, shape.outer, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) row(x + i * shape.size, shape.size, y + i * shape.size);
+      rows(x + begin * shape.size, end - begin, shape.size, y + begin * shape.size);
     });
     return;
   }
