@@ -148,9 +148,11 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   release(begins);
   uint32_t flags_before = 0;
   uint32_t flags_raised = 0;
+  TeamCores cores;
 #pragma omp parallel num_threads(threads) reduction(| : flags_before, flags_raised)
   {
     acquire(begins);
+    cores.note_own();
     const bool is_worker = omp_get_thread_num() > 0;
     if (is_worker) flags_before = FloatWatch::take_flags();
     const int64_t count = omp_get_num_threads();
@@ -169,6 +171,7 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   }
   acquire(ends);
   FloatWatch::add_workers_flags(flags_before, flags_raised);
+  cores.move_apart(threads);
   if (failure) std::rethrow_exception(failure);
 }
 

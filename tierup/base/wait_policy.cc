@@ -113,11 +113,23 @@ class WaitPolicy {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock || !is_due(now)) return;
     next_sample_.store(now + kSampleInterval, std::memory_order_relaxed);
-    decide({now, others_wait(threads, ours), ran_.exchange(0), lost_.exchange(0)}, threads);
+    const bool wait = ours > 1 ? others_wait(threads, ours) : others_wait_at_rest(threads);
+    decide({now, wait, ran_.exchange(0), lost_.exchange(0)}, threads);
   }
 
   bool others_wait(int threads, int ours) const {
     return read_runnable().value_or(0) - ours > cores_ - threads;
+  }
+
+  // Of the run one thread is awake; those that sleep at barriers may still be on their way there,
+  // which takes them some 15 us.
+  bool others_wait_at_rest(int threads) const {
+    constexpr int64_t kPatience = 50'000;  // ns
+    for (const int64_t last = now_ns() + kPatience; others_wait(threads, 1);) {
+      if (now_ns() > last) return true;
+      detail::pause_briefly();
+    }
+    return false;
   }
 
   std::optional<int> read_runnable() const {

@@ -5,7 +5,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <semaphore>
 #include <system_error>
@@ -95,17 +97,23 @@ void leave_shared_core(const Cores& cores, int number) {
   sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-void start_team(int threads) {
+// A region in which each thread first does so, and those that share a core move apart.
+template <typename First>
+void spread_team(int threads, const First& first) {
   Cores cores(static_cast<size_t>(threads));
   for (std::atomic<int>& core : cores) core = -1;
-  const Usher usher;
 #pragma omp parallel num_threads(threads)
   {
-    usher.allow_all();
+    first();
     cores[static_cast<size_t>(omp_get_thread_num())] = sched_getcpu();
 #pragma omp barrier
     leave_shared_core(cores, omp_get_thread_num());
   }
+}
+
+void start_team(int threads) {
+  const Usher usher;
+  spread_team(threads, [&] { usher.allow_all(); });
 }
 
 // Threads that have a team, as far as is known here.
@@ -115,12 +123,21 @@ std::atomic<int>& team_count() {
 }
 
 constexpr int64_t kTimeAlone = 250'000;  // Nanoseconds.
+constexpr std::chrono::milliseconds kBetweenLooks{10};
 
 // What the calling thread has of its team.
 struct OwnTeam {
   int started = 1;  // Threads.
   int64_t alone = kTimeAlone;
+  std::chrono::steady_clock::time_point looked{};  // At its threads' cores.
   bool entered = false;  // A region, which may have started threads as well.
+
+  bool look_is_due() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked < kBetweenLooks) return false;
+    looked = now;
+    return true;
+  }
 
   ~OwnTeam() { end(); }
   // Returns whether there was one.
@@ -176,6 +193,22 @@ void start_workers() {
 
 int64_t TimeAlone::left() { return own_team().alone; }
 void TimeAlone::spend(int64_t spent) { own_team().alone -= spent; }
+
+TeamCores::TeamCores() : is_due_(own_team().look_is_due()) {}
+
+void TeamCores::note_own() {
+  if (!is_due_) return;
+  const uint64_t bit = uint64_t{1} << (static_cast<unsigned>(sched_getcpu()) % 64);
+  seen_.fetch_or(bit, std::memory_order_relaxed);
+}
+
+bool TeamCores::move_apart(int threads) const {
+  if (!is_due_) return false;
+  const int seen = std::popcount(seen_.load(std::memory_order_relaxed));
+  if (seen >= std::min({threads, omp_get_num_procs(), 64})) return false;
+  spread_team(threads, [] {});
+  return true;
+}
 
 bool prepare_team() {
   const int threads = intra_op_threads();

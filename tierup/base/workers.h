@@ -12,6 +12,7 @@
 // for the idle team of the first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tierup {
@@ -54,6 +55,22 @@ class TimeAlone {
  public:
   static int64_t left();
   static void spend(int64_t spent);
+};
+
+// The cores on which a region's threads are, looked at every 10 ms by the thread whose team it is.
+// Where two share one they are moved apart. The system does not see it where threads sleep at
+// barriers: only one is runnable at a time, each woken on the core of the one that wakes it.
+class TeamCores {
+ public:
+  TeamCores();
+  // By each thread of the region.
+  void note_own();
+  // After the region, by the thread that made this. Whether threads were to move.
+  bool move_apart(int threads) const;
+
+ private:
+  const bool is_due_;
+  std::atomic<uint64_t> seen_{0};  // A bit for each core; those 64 apart have the same.
 };
 
 // Where a team is about to be entered, if this thread may have one: looks at the machine if nobody

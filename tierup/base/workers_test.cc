@@ -86,6 +86,51 @@ TEST(Workers, AndTheirMakerMayRunWhereItMightBefore) {
   }).join();
 }
 
+// Has the calling thread go to each of the cores in turn and say that it is there.
+void note_on(TeamCores& team, const std::vector<int>& cores) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  for (const int core : cores) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<size_t>(core), &only);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(only), &only), 0);
+    team.note_own();
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+TEST(Workers, AreMovedApartWhereTwoShareACore) {
+  if (usable_cores() < 2) GTEST_SKIP() << "one core";
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < 64 && cores.size() < 2; ++core) {
+    if (CPU_ISSET(static_cast<size_t>(core), &allowed)) cores.push_back(core);
+  }
+  if (cores.size() < 2) GTEST_SKIP() << "cores of high numbers";
+  const auto is_moved = [](const std::vector<int>& visited) {
+    bool result = false;
+    std::thread([&] {  // Which has not looked yet.
+      const ThreadCountScope threads(2);
+      start_workers();
+      const auto begin = std::chrono::steady_clock::now();
+      TeamCores team;
+      note_on(team, visited);
+      result = team.move_apart(2);
+      TeamCores soon_after;
+      note_on(soon_after, visited);
+      const bool is_again = soon_after.move_apart(2);
+      const bool is_soon = std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(10);
+      EXPECT_FALSE(is_soon && is_again);
+    })
+        .join();
+    return result;
+  };
+  EXPECT_TRUE(is_moved({cores[0], cores[0]}));
+  EXPECT_FALSE(is_moved(cores));
+}
+
 TEST(Workers, AreStartedOnceLoopsHaveTakenLong) {
 #ifdef __clang__
   GTEST_SKIP() << "LLVM's OpenMP keeps threads for whoever comes next";
