@@ -19,15 +19,18 @@ namespace {
 
 using dnnl::memory;
 
-// A copy of an operand that is multiplied instead: rows of so many numbers (columns, where those
-// lie dense), from one to the next before and behind. Without rows there is none.
+// A copy of an operand that is multiplied instead: of each matrix, rows of so many numbers
+// (columns, where those lie dense), from one to the next before and behind. Without rows there is
+// none.
 struct Copy {
   int64_t rows = 0;
   int64_t count = 0;
   int64_t stride = 0;
   int64_t to_stride = 0;
+  int64_t matrices = 1;
+  int64_t batch_stride = 0;
 
-  int64_t numbers() const { return rows * to_stride; }
+  int64_t numbers() const { return matrices * rows * to_stride; }
 };
 
 struct CachedMatmul {
@@ -64,10 +67,13 @@ bool is_worth_a_copy(int64_t rows, int64_t stride, int64_t uses) {
 void copy_rows(const void* from, const Copy& copy, float* to) {
   const auto* source = static_cast<const float*>(from);
   constexpr int64_t kNumbersForOne = 32768;
-  parallel_for(0, copy.rows, std::max<int64_t>(1, kNumbersForOne / copy.count),
+  parallel_for(0, copy.matrices * copy.rows, std::max<int64_t>(1, kNumbersForOne / copy.count),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i)
-                   std::copy_n(source + i * copy.stride, copy.count, to + i * copy.to_stride);
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t at =
+                       i / copy.rows * copy.batch_stride + i % copy.rows * copy.stride;
+                   std::copy_n(source + at, copy.count, to + i * copy.to_stride);
+                 }
                });
 }
 
@@ -116,11 +122,17 @@ dnnl::matmul::primitive_desc describe_matmul(const GemmProblem& p, const MatrixO
 bool lies_by_columns(const MatrixOperand& x) { return x.row_stride == 1 && x.col_stride != 1; }
 
 // Rows, or columns, that lie dense, with another stride from now on.
-Copy copy_apart(MatrixOperand& x, int64_t rows, int64_t cols, int64_t to_stride) {
+Copy copy_apart(MatrixOperand& x, int64_t batch, int64_t rows, int64_t cols, int64_t to_stride) {
   const bool by_columns = lies_by_columns(x);
   int64_t& stride = by_columns ? x.col_stride : x.row_stride;
-  const Copy copy{by_columns ? cols : rows, by_columns ? rows : cols, stride, to_stride};
+  const Copy copy{.rows = by_columns ? cols : rows,
+                  .count = by_columns ? rows : cols,
+                  .stride = stride,
+                  .to_stride = to_stride,
+                  .matrices = x.batch_stride == 0 ? 1 : batch,
+                  .batch_stride = x.batch_stride};
   stride = to_stride;
+  if (x.batch_stride != 0) x.batch_stride = copy.rows * to_stride;
   return copy;
 }
 
@@ -129,29 +141,33 @@ bool is_general(const dnnl::matmul::primitive_desc& pd) {
   return std::string_view(pd.impl_info_str()).starts_with("gemm");
 }
 
-// Rows with gaps between them leave no other way: without gaps there mostly is one. Moving a number
-// takes as long as some eight multiplications.
+// Whether copies of such matrices of a batch stay in the caches.
+bool may_copy_all(const GemmProblem& p, int64_t rows, int64_t cols) {
+  return p.dtype == ScalarType::kFloat &&
+         p.batch * rows * cols * int64_t{sizeof(float)} <= cache_sizes().last_level;
+}
+
+// Rows with gaps between them, where those of other matrices of the batch may lie, leave no other
+// way: without gaps there mostly is one. The general way copies what it multiplies as well.
 bool close_gaps(const GemmProblem& p, MatrixOperand& a, MatrixOperand& b, CachedMatmul& result) {
-  constexpr int64_t kLeastUsesOfAll = 2 * kLeastUses;
-  const auto closed = [](MatrixOperand& x, int64_t rows, int64_t cols, int64_t uses) {
+  const auto closed = [&](MatrixOperand& x, int64_t rows, int64_t cols) {
     const bool by_columns = lies_by_columns(x);
     const int64_t count = by_columns ? rows : cols;
     const bool has_gaps = (by_columns ? x.col_stride : x.row_stride) != count;
-    const bool is_worth_it = has_gaps && uses >= kLeastUsesOfAll &&
-                             rows * cols * int64_t{sizeof(float)} <= cache_sizes().last_level;
-    return is_worth_it ? copy_apart(x, rows, cols, count) : Copy{};
+    return has_gaps && may_copy_all(p, rows, cols) ? copy_apart(x, p.batch, rows, cols, count)
+                                                   : Copy{};
   };
-  result.copied_a = closed(a, p.m, p.k, p.n);
-  result.copied_b = closed(b, p.k, p.n, p.m);
+  result.copied_a = closed(a, p.m, p.k);
+  result.copied_b = closed(b, p.k, p.n);
   return result.copied_a.rows + result.copied_b.rows > 0;
 }
 
 // The general way reads few columns of all rows at a time, and has no care for how they lie.
 bool part_rows(const GemmProblem& p, MatrixOperand& a, MatrixOperand& b, CachedMatmul& result) {
   if (a.row_stride == 1 && is_worth_a_copy(p.k, a.col_stride, p.n))
-    result.copied_a = copy_apart(a, p.m, p.k, padded(a.col_stride));
+    result.copied_a = copy_apart(a, 1, p.m, p.k, padded(a.col_stride));
   if (b.col_stride == 1 && is_worth_a_copy(p.k, b.row_stride, p.m))
-    result.copied_b = copy_apart(b, p.k, p.n, padded(b.row_stride));
+    result.copied_b = copy_apart(b, 1, p.k, p.n, padded(b.row_stride));
   return result.copied_a.rows + result.copied_b.rows > 0;
 }
 
@@ -159,7 +175,7 @@ CachedMatmul make_matmul(const GemmProblem& p, MatrixOperand a, MatrixOperand b,
                          float beta) {
   CachedMatmul result;
   auto pd = describe_matmul(p, a, b, alpha, beta);
-  if (p.batch == 1 && p.dtype == ScalarType::kFloat && is_general(pd)) {
+  if (p.dtype == ScalarType::kFloat && is_general(pd)) {
     MatrixOperand dense_a = a;
     MatrixOperand dense_b = b;
     const auto dense = close_gaps(p, dense_a, dense_b, result)
@@ -169,7 +185,7 @@ CachedMatmul make_matmul(const GemmProblem& p, MatrixOperand a, MatrixOperand b,
       pd = dense;
     } else {
       result.copied_a = result.copied_b = {};
-      if (part_rows(p, a, b, result)) pd = describe_matmul(p, a, b, alpha, beta);
+      if (p.batch == 1 && part_rows(p, a, b, result)) pd = describe_matmul(p, a, b, alpha, beta);
     }
   }
   const auto& engine = onednn_engine();
@@ -195,14 +211,16 @@ int64_t most_for_one() {
                                                          : 4);
 }
 
-// Whether rows of one matrix stand between those of another: then the library has but its general
-// way.
+// Whether rows of one matrix stand between those of another, and are not copied apart: then the
+// library has but its general way.
 bool lies_interleaved(const GemmProblem& p) {
   const auto is_between = [](int64_t step, int64_t row_stride, int64_t col_stride) {
     return step != 0 && step < std::max(row_stride, col_stride);
   };
-  return p.batch > 1 && (is_between(p.a.batch_stride, p.a.row_stride, p.a.col_stride) ||
-                         is_between(p.b.batch_stride, p.b.row_stride, p.b.col_stride) ||
+  const auto stays_between = [&](const MatrixOperand& x, int64_t rows, int64_t cols) {
+    return is_between(x.batch_stride, x.row_stride, x.col_stride) && !may_copy_all(p, rows, cols);
+  };
+  return p.batch > 1 && (stays_between(p.a, p.m, p.k) || stays_between(p.b, p.k, p.n) ||
                          is_between(p.c_batch_stride, p.c_row_stride, 1));
 }
 

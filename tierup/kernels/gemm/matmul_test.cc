@@ -97,15 +97,24 @@ TEST(Matmul, OfBfloat16TakesBiasesBatchesAndFactorsAsOfFloat) {
 // Heads that a view of a longer row shows: rows of one matrix between those of another, in any
 // role.
 TEST(Matmul, MultipliesMatricesThatLieBetweenOneAnother) {
-  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kBFloat16}) {
-    const Tensor rows = transpose(numbers({40, 3, 24}, dtype, 1), 0, 1);
-    const Tensor columns = transpose(transpose(numbers({72, 3, 24}, dtype, 2), 0, 1), 1, 2);
-    const Tensor product = bmm(rows, columns);
+  const auto by_rows = [](int64_t rows, int64_t columns, ScalarType dtype) {
+    return transpose(numbers({rows, 3, columns}, dtype, rows), 0, 1);
+  };
+  const auto by_columns = [&](int64_t rows, int64_t columns, ScalarType dtype) {
+    return transpose(by_rows(columns, rows, dtype), 1, 2);
+  };
+  const auto expect_each = [](const Tensor& left, const Tensor& right) {
+    const Tensor product = bmm(left, right);
     for (int64_t i = 0; i < 3; ++i) {
-      const Tensor one = mm(contiguous(select(rows, 0, i)), contiguous(select(columns, 0, i)));
+      const Tensor one = mm(contiguous(select(left, 0, i)), contiguous(select(right, 0, i)));
       EXPECT_EQ(bits_of(to_dtype(select(product, 0, i), ScalarType::kFloat)),
                 bits_of(to_dtype(one, ScalarType::kFloat)));
     }
+  };
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kBFloat16}) {
+    expect_each(by_rows(40, 24, dtype), by_columns(24, 72, dtype));
+    expect_each(by_columns(40, 24, dtype), by_rows(24, 72, dtype));
+    expect_each(contiguous(by_rows(40, 24, dtype)), by_rows(24, 72, dtype));
   }
 }
 
