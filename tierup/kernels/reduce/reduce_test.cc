@@ -12,7 +12,6 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/norm/softmax.h"
-#include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/order_statistics.h"
 #include "tierup/kernels/reduce/reduce_extremum.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
@@ -433,28 +432,6 @@ TEST(Windows, OfOneRowAreAddedUpForEachRow) {
   const float expected[] = {1, 1, 2, 1, 1, 1, 1, 2, 1, 1};
   for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(out.data<float>()[i], expected[i]) << i;
   EXPECT_THROW(unfold_backward(windows, {2, 7}, 1, 3, 2), Error);
-}
-
-TEST(FirstOutside, IsTheFirstNumberBeyondABoundOrNan) {
-  for (const auto most : {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
-    limit_instruction_set(most);
-    for (int64_t count = 0; count <= 40; ++count) {
-      for (int64_t at = 0; at <= count; ++at) {
-        for (const float value : {3.0F, kNan, -3.0F, 2.0F}) {
-          // One number more than are looked at, which is outside of both.
-          std::vector<float> x(static_cast<size_t>(count + 1), 2.0F);
-          x[static_cast<size_t>(count)] = kNan;
-          if (at < count) x[static_cast<size_t>(at)] = value;
-          const int64_t above = value > 2 || std::isnan(value) ? at : count;
-          const int64_t below = value < 2 || std::isnan(value) ? at : count;
-          ASSERT_EQ(float_folds().first_above(x.data(), count, 2.0F), above) << count << " " << at;
-          ASSERT_EQ(float_folds().first_below(x.data(), count, 2.0F), below) << count << " " << at;
-          ASSERT_EQ(float_folds().first_above(x.data(), count, kNan), 0);
-        }
-      }
-    }
-  }
-  limit_instruction_set(InstructionSet::kAvx512);
 }
 
 // Against a sort of all: no two elements are equal, or all are of a few values.
