@@ -18,7 +18,7 @@ class TurnedRows {
 
   // Whether so many rows are short, and enough to fill registers side by side.
   static bool pay(int64_t rows, int64_t size) {
-    return size > 1 && size <= kMostSize && rows >= size;
+    return size > 0 && size <= kMostSize && rows >= size;
   }
   // Calls body(first, count) for pieces of the rows from `begin` to `end`.
   template <typename Body>

@@ -62,11 +62,15 @@ Classes classes_of(const Tensor& self, const Tensor& target, const Tensor& weigh
 template <typename Body>
 void for_each_target(const Classes& c, const int64_t* target, int64_t ignore_index,
                      const Body& body) {
-  for (int64_t i = 0; i < c.samples * c.points; ++i) {
-    if (target[i] == ignore_index) continue;
-    require(target[i] >= 0 && target[i] < c.count, ErrorCode::kOutOfRange,
-            "Target {} is out of bounds.", target[i]);
-    body(i, i / c.points * c.count * c.points + i % c.points, target[i]);
+  for (int64_t sample = 0, i = 0; sample < c.samples; ++sample) {
+    const int64_t first = sample * c.count * c.points;
+    for (int64_t point = 0; point < c.points; ++point, ++i) {
+      const int64_t cls = target[i];
+      if (cls == ignore_index) continue;
+      require(cls >= 0 && cls < c.count, ErrorCode::kOutOfRange, "Target {} is out of bounds.",
+              cls);
+      body(i, first + point, cls);
+    }
   }
 }
 
@@ -88,14 +92,21 @@ NllResult run_nll(const Tensor& self, const Tensor& target, const Tensor& weight
   fill(result.losses, 0);
   dispatch_work(work, "nll_loss_out_frame", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
+    const T* const score = scores.data<T>();
+    const T* const weight_of = weights.defined() ? weights.data<T>() : nullptr;
+    T* const losses = result.losses.data<T>();
+    double total = 0;
+    double total_weight = 0;
     for_each_target(c, index.data<int64_t>(), ignore_index,
                     [&](int64_t i, int64_t offset, int64_t cls) {
-                      const T w = weights.defined() ? weights.data<T>()[cls] : T{1};
-                      const T loss = -scores.data<T>()[offset + cls * c.points] * w;
-                      result.losses.data<T>()[i] = loss;
-                      result.total += static_cast<double>(loss);
-                      result.total_weight += static_cast<double>(w);
+                      const T w = weight_of != nullptr ? weight_of[cls] : T{1};
+                      const T loss = -score[offset + cls * c.points] * w;
+                      losses[i] = loss;
+                      total += static_cast<double>(loss);
+                      total_weight += static_cast<double>(w);
                     });
+    result.total = total;
+    result.total_weight = total_weight;
   });
   return result;
 }
