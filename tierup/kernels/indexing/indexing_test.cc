@@ -13,6 +13,7 @@
 #include "tierup/kernels/indexing/scatter.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
+#include "tierup/kernels/pointwise/complex_views.h"
 #include "tierup/kernels/pointwise/masking.h"
 #include "tierup/kernels/reduce/searchsorted.h"
 #include "tierup/kernels/shape/cat.h"
@@ -56,6 +57,21 @@ TEST(Rearrange, RollsAndFlipsInSeveralDimensions) {
   EXPECT_EQ(values_of<float>(roll(counted({2, 3}), {0, 4}, {0, -1})), (Floats{2, 0, 1, 5, 3, 4}));
   EXPECT_EQ(values_of<float>(roll(counted({4}), {1, 2, -7}, {0, 0, 0})), (Floats{0, 1, 2, 3}));
   EXPECT_EQ(values_of<float>(flip(counted({2, 2}), {0, 1})), (Floats{3, 2, 1, 0}));
+}
+
+TEST(Rearrange, FlipsElementsOfAnyWidth) {
+  for (const ScalarType type : {ScalarType::kByte, ScalarType::kShort, ScalarType::kFloat,
+                                ScalarType::kLong, ScalarType::kComplexDouble}) {
+    for (const int64_t size : {1, 15, 16, 37, 100}) {
+      const Tensor flipped = flip(to_dtype(counted({2, size}), type), {1});
+      const std::vector<float> got = values_of<float>(
+          to_dtype(is_complex(type) ? real(flipped) : flipped, ScalarType::kFloat));
+      for (int64_t i = 0; i < size; ++i) {
+        ASSERT_EQ(got[i], static_cast<float>(size - 1 - i));
+        ASSERT_EQ(got[size + i], static_cast<float>(2 * size - 1 - i));
+      }
+    }
+  }
 }
 
 // Few elements by rows and many by pieces; rows that stay together, and sources in other orders.
@@ -240,6 +256,23 @@ TEST(Unique, OfIntegersIsSortedAndCountedWhereverTheyLie) {
     EXPECT_EQ(values_of<int64_t>(inverse), (Longs{2, 0, 2, 1, 0, 2, 3}));
     EXPECT_EQ(values_of<int64_t>(counts), (Longs{2, 1, 3, 1}));
   }
+}
+
+TEST(Unique, WithoutPlacesIsThatWithThem) {
+  const Tensor x = longs({3, 3, -2, -2, -2, 3, 7, 0, 0});
+  const Longs sorted{-2, 0, 3, 7};
+  EXPECT_EQ(values_of<int64_t>(std::get<0>(unique(x, true, false, false))), sorted);
+  const auto [values, inverse, counts] = unique(x, true, false, true);
+  EXPECT_EQ(values_of<int64_t>(values), sorted);
+  EXPECT_EQ(values_of<int64_t>(counts), (Longs{3, 2, 3, 1}));
+  const Longs runs{3, -2, 3, 7, 0};
+  EXPECT_EQ(values_of<int64_t>(std::get<0>(unique_consecutive(x, false, false, {}))), runs);
+  const auto [firsts, groups, sizes] = unique_consecutive(x, true, true, {});
+  EXPECT_EQ(values_of<int64_t>(firsts), runs);
+  EXPECT_EQ(values_of<int64_t>(groups), (Longs{0, 0, 1, 1, 1, 2, 3, 4, 4}));
+  EXPECT_EQ(values_of<int64_t>(sizes), (Longs{2, 3, 1, 1, 2}));
+  const Tensor nothing = longs({});
+  EXPECT_EQ(std::get<0>(unique_consecutive(nothing, false, false, {})).numel(), 0);
 }
 
 // One index for each row takes the row as a whole.

@@ -18,6 +18,35 @@ struct Word16 {
   uint64_t low, high;
 };
 
+typedef uint64_t Longs __attribute__((vector_size(16)));
+typedef uint16_t Shorts __attribute__((vector_size(16)));
+
+// Sixteen bytes' words in the opposite order.
+Longs turned(Longs words, uint64_t /*word*/) { return __builtin_shufflevector(words, words, 1, 0); }
+Shorts turned(Shorts words, uint16_t /*word*/) {
+  return __builtin_shufflevector(words, words, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+Shorts turned(Shorts words, uint8_t /*word*/) {
+  const Shorts pairs = turned(words, uint16_t{});
+  return pairs << 8 | pairs >> 8;
+}
+
+// The `count` words that end with *last, in the opposite order.
+template <typename Word>
+void copy_backwards(Word* to, const Word* last, int64_t count) {
+  if constexpr (sizeof(Word) < sizeof(Word16)) {
+    using Words = std::conditional_t<sizeof(Word) == sizeof(uint64_t), Longs, Shorts>;
+    constexpr int64_t kWords = sizeof(Words) / sizeof(Word);
+    for (; count >= kWords; count -= kWords, last -= kWords, to += kWords) {
+      Words words;
+      std::memcpy(&words, last - (kWords - 1), sizeof(words));
+      words = turned(words, Word{});
+      std::memcpy(to, &words, sizeof(words));
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) to[i] = last[-i];
+}
+
 template <typename Word>
 void move_run(char* const* pointers, const int64_t* strides, int64_t count) {
   constexpr int64_t kWidth = sizeof(Word);
@@ -35,6 +64,10 @@ void move_run(char* const* pointers, const int64_t* strides, int64_t count) {
   if constexpr (std::is_same_v<Word, uint32_t>) {
     if (strides[0] == kWidth && strides[1] % kWidth == 0)
       return take_strided(out, in, strides[1] / kWidth, count);
+  }
+  if constexpr (!std::is_same_v<Word, uint32_t>) {
+    if (strides[0] == kWidth && strides[1] == -kWidth)
+      return copy_backwards(reinterpret_cast<Word*>(out), reinterpret_cast<const Word*>(in), count);
   }
   for (int64_t i = 0; i < count; ++i) {
     *reinterpret_cast<Word*>(out + i * strides[0]) =

@@ -11,6 +11,7 @@
 #include "tierup/kernels/reduce/interruptible_sort.h"
 #include "tierup/kernels/reduce/searchsorted.h"
 #include "tierup/kernels/reduce/sorting.h"
+#include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -30,37 +31,65 @@ struct Groups {
   std::vector<int64_t> inverse;
 };
 
+// Without a branch on what the items are.
 template <typename Equal>
 Groups group(const std::vector<int64_t>& order, const Equal& equal) {
   Groups groups;
   groups.inverse.resize(order.size());
+  std::vector<size_t> starts(order.size() + 1);
+  size_t found = 0;
   for (size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || !equal(order[i - 1], order[i])) {
-      groups.first.push_back(order[i]);
-      groups.counts.push_back(0);
-    }
-    ++groups.counts.back();
-    groups.inverse[order[i]] = static_cast<int64_t>(groups.first.size()) - 1;
+    const bool begins = i == 0 || !equal(order[i - 1], order[i]);
+    starts[found] = begins ? i : starts[found];
+    found += begins ? 1 : 0;
+    groups.inverse[order[i]] = static_cast<int64_t>(found) - 1;
+  }
+  starts[found] = order.size();
+  groups.first.resize(found);
+  groups.counts.resize(found);
+  for (size_t g = 0; g < found; ++g) {
+    groups.first[g] = order[starts[g]];
+    groups.counts[g] = static_cast<int64_t>(starts[g + 1] - starts[g]);
   }
   return groups;
 }
 
-// The order of integers whose values lie so close together that a count of each takes no more room
-// than they do; none if they do not.
+// Where integers lie so close together that a count of each takes no more room than they do.
+struct CloseRange {
+  uint64_t least;
+  size_t size;
+  template <typename T>
+  size_t place_of(T value) const {
+    return static_cast<size_t>(static_cast<uint64_t>(value) - least);
+  }
+};
+template <typename T>
+std::optional<CloseRange> close_range(const T* items, int64_t count) {
+  if (count == 0) return std::nullopt;
+  T least = items[0];
+  T most = items[0];
+  for (int64_t i = 1; i < count; ++i) {
+    least = std::min(least, items[i]);
+    most = std::max(most, items[i]);
+  }
+  const uint64_t range = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
+  if (range >= static_cast<uint64_t>(count)) return std::nullopt;
+  return CloseRange{static_cast<uint64_t>(least), range + 1};
+}
+
+// The order of such integers; none of others.
 template <typename T>
 std::optional<std::vector<int64_t>> counted_order(const T* items, int64_t count) {
-  if (count == 0) return std::nullopt;
-  const auto [least, most] = std::minmax_element(items, items + count);
-  const uint64_t range = static_cast<uint64_t>(*most) - static_cast<uint64_t>(*least);
-  if (range >= static_cast<uint64_t>(count)) return std::nullopt;
-  const auto value_of = [&, low = static_cast<uint64_t>(*least)](int64_t i) {
-    return static_cast<size_t>(static_cast<uint64_t>(items[i]) - low);
-  };
-  std::vector<int64_t> starts(range + 2, 0);
-  for (int64_t i = 0; i < count; ++i) ++starts[value_of(i) + 1];
+  const auto range = close_range(items, count);
+  if (!range) return std::nullopt;
+  std::vector<int64_t> starts(range->size + 1, 0);
+  for (int64_t i = 0; i < count; ++i) ++starts[range->place_of(items[i]) + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   std::vector<int64_t> order(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) order[static_cast<size_t>(starts[value_of(i)]++)] = i;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t& next = starts[range->place_of(items[i])];
+    order[static_cast<size_t>(next++)] = i;
+  }
   return order;
 }
 
@@ -106,9 +135,62 @@ Groups group_items(const Tensor& items, int64_t count, int64_t width, bool sorte
 
 Tensor empty_long() { return Tensor::empty(IntVector{0}, ScalarType::kLong); }
 
+// The first of each group of equal neighbours.
+Tensor distinct_neighbours(const Tensor& flat) {
+  return dispatch_real(flat.dtype(), "unique", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t count = flat.numel();
+    const T* p = flat.data<T>();
+    const Tensor found = Tensor::empty(flat.sizes(), flat.dtype());
+    T* to = found.data<T>();
+    int64_t groups = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      to[groups] = p[i];  // Stays if the next item goes behind it.
+      groups += i + 1 == count || !(p[i + 1] == p[i]) ? 1 : 0;
+    }
+    return clone(narrow(found, 0, 0, groups));
+  });
+}
+
+// What unique() gives of integers that a table has room for (see close_range), without their
+// places.
+struct Distinct {
+  Tensor values;
+  std::vector<int64_t> counts;
+};
+std::optional<Distinct> counted_values(const Tensor& flat) {
+  if (!is_integral(flat.dtype(), true)) return std::nullopt;
+  return dispatch_integral(flat.dtype(), "unique", [&](auto tag) -> std::optional<Distinct> {
+    using T = typename decltype(tag)::type;
+    const T* p = flat.data<T>();
+    const auto range = close_range(p, flat.numel());
+    if (!range) return std::nullopt;
+    std::vector<int64_t> table(range->size);
+    for (int64_t i = 0; i < flat.numel(); ++i) ++table[range->place_of(p[i])];
+    Distinct result;
+    std::vector<T> values;
+    for (size_t i = 0; i < table.size(); ++i) {
+      if (table[i] == 0) continue;
+      values.push_back(static_cast<T>(range->least + i));
+      result.counts.push_back(table[i]);
+    }
+    result.values = Tensor::empty(IntVector{static_cast<int64_t>(values.size())}, flat.dtype());
+    std::copy(values.begin(), values.end(), result.values.data<T>());
+    return result;
+  });
+}
+
 UniqueResult unique_elements(const Tensor& self, bool sorted, bool return_inverse,
                              bool return_counts) {
   const Tensor flat = reshape(contiguous(self), {-1});
+  if (!sorted && !return_inverse && !return_counts)
+    return {distinct_neighbours(flat), empty_long(), empty_long()};
+  if (sorted && !return_inverse) {
+    if (const auto distinct = counted_values(flat)) {
+      return {distinct->values, empty_long(),
+              return_counts ? from_vector(distinct->counts) : empty_long()};
+    }
+  }
   const Groups groups = group_items(flat, flat.numel(), 1, sorted);
   return {index_select(flat, 0, from_vector(groups.first)),
           return_inverse ? view(from_vector(groups.inverse),
