@@ -1,27 +1,66 @@
-// Dense runs of f32 and f16 numbers, at most a block of them, folded by float_folds().
+// Floating numbers that lie side by side, folded by float_folds() and double_folds(): narrow ones
+// as floats. Runs are a block's at most, tiles as reduce.h has them.
 #pragma once
 
 #include <array>
 #include <type_traits>
 
 #include "tierup/kernels/memory/vector_casts.h"
+#include "tierup/kernels/reduce/double_folds.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
 
 namespace tierup::kernels {
 
-// Of bf16 the compiler makes vectors by itself.
 template <typename T>
-inline constexpr bool kFoldsDense = std::is_same_v<T, float> || std::is_same_v<T, Half>;
+inline constexpr bool kFoldsDense = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                                    std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-using DenseFold = float (*)(const float* x, int64_t n);
+// The table for what a T is folded in.
+template <typename T>
+const auto& dense_folds() {
+  if constexpr (std::is_same_v<T, double>)
+    return double_folds();
+  else
+    return float_folds();
+}
 
-inline float fold_dense(DenseFold fold, const float* x, int64_t n) { return fold(x, n); }
-inline float fold_dense(DenseFold fold, const Half* x, int64_t n) {
-  std::array<float, reduce_detail::kBlock> wide;
-  dense_cast(ScalarType::kFloat, ScalarType::kHalf, instruction_set())(
-      reinterpret_cast<char*>(wide.data()), reinterpret_cast<const char*>(x), n);
-  return fold(wide.data(), n);
+namespace reduce_detail {
+template <typename T>
+void widen(const T* x, int64_t count, float* to) {
+  dense_cast(ScalarType::kFloat, kDTypeOf<T>, instruction_set())(
+      reinterpret_cast<char*>(to), reinterpret_cast<const char*>(x), count);
+}
+}  // namespace reduce_detail
+
+template <typename T, typename Acc>
+Acc fold_dense(Acc (*fold)(const Acc* x, int64_t n), const T* x, int64_t n) {
+  if constexpr (std::is_same_v<T, Acc>) {
+    return fold(x, n);
+  } else {
+    std::array<float, reduce_detail::kBlock> wide;
+    reduce_detail::widen(x, n, wide.data());
+    return fold(wide.data(), n);
+  }
+}
+
+template <typename T, typename Acc>
+void fold_dense_rows(void (*fold)(const Acc* x, int64_t rows, int64_t stride, int64_t columns,
+                                  Acc* acc),
+                     const T* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) {
+  if constexpr (std::is_same_v<T, Acc>) {
+    fold(rows, count, stride, width, tile);
+  } else {
+    constexpr int64_t kTile = reduce_detail::kTile;
+    constexpr int64_t kRows = reduce_detail::kTileRows;
+    std::array<float, kRows * kTile> wide;
+    for (int64_t first = 0; first < count; first += kRows) {
+      const int64_t some = std::min(kRows, count - first);
+      for (int64_t r = 0; r < some; ++r)
+        reduce_detail::widen(rows + (first + r) * stride, width, wide.data() + r * kTile);
+      fold(wide.data(), some, kTile, width, tile);
+    }
+  }
 }
 
 }  // namespace tierup::kernels

@@ -226,6 +226,14 @@ void fold_tile(const Reducer& reducer, const ReducePlan& plan, const typename Re
   }
 }
 
+// By a copy of the reducer, which the results cannot be part of: the compiler makes vectors of
+// them.
+template <typename Reducer>
+void finish_tile(Reducer reducer, const typename Reducer::Acc* acc, int64_t width,
+                 typename Reducer::Out* out) {
+  for (int64_t j = 0; j < width; ++j) out[j] = reducer.finish(acc[j]);
+}
+
 template <typename Reducer>
 void reduce_tiles(const Reducer& reducer, const ReducePlan& plan, const typename Reducer::In* in,
                   typename Reducer::Out* out) {
@@ -245,11 +253,10 @@ void reduce_tiles(const Reducer& reducer, const ReducePlan& plan, const typename
       std::array<Acc, kTile> acc;
       fold_tile(reducer, plan, in + plan.output_offset(first), chunk * kTileChunk,
                 std::min(plan.count, (chunk + 1) * kTileChunk), width, acc.data());
-      for (int64_t j = 0; j < width; ++j) {
-        if (chunks == 1)
-          out[first + j] = reducer.finish(acc[j]);
-        else
-          partial[(first + j) * chunks + chunk] = acc[j];
+      if (chunks == 1) {
+        finish_tile(reducer, acc.data(), width, out + first);
+      } else {
+        for (int64_t j = 0; j < width; ++j) partial[(first + j) * chunks + chunk] = acc[j];
       }
     }
   });
@@ -314,7 +321,7 @@ void reduce(const Reducer& reducer, const ReducePlan& plan, const typename Reduc
   if constexpr (Reducer::kTiles) {
     const bool dense_rows =
         !plan.kept_sizes.empty() && plan.kept_strides.back() == 1 && plan.kept_sizes.back() >= 4;
-    if (dense_rows && plan.run_stride() != 1 && plan.count > 1) {
+    if (dense_rows && (plan.run_stride() != 1 || plan.count == 1)) {
       reduce_detail::reduce_tiles(reducer, plan, in, out);
       return;
     }

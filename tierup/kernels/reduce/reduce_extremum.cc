@@ -48,17 +48,17 @@ struct ExtremumReducer {
   Acc block(const In* p, int64_t count, int64_t stride) const {
     if constexpr (kFoldsDense<T>) {
       if (stride == 1 && count >= 64)
-        return fold_dense(kMax ? float_folds().max : float_folds().min, p, count);
+        return fold_dense(kMax ? dense_folds<T>().max : dense_folds<T>().min, p, count);
     }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [this](Acc a, Acc b) { return merge(a, b); });
   }
   // A tile of neighbouring outputs, some rows at once.
-  void fold_rows(const float* rows, int64_t count, int64_t stride, int64_t width, float* tile) const
-      requires(std::is_same_v<T, float>) {
-    const FloatFolds& folds = float_folds();
-    (kMax ? folds.max_rows : folds.min_rows)(rows, count, stride, width, tile);
+  void fold_rows(const In* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) const
+      requires(kFoldsDense<T>) {
+    const auto& folds = dense_folds<T>();
+    fold_dense_rows(kMax ? folds.max_rows : folds.min_rows, rows, count, stride, width, tile);
   }
   Out finish(Acc acc) const { return static_cast<Out>(acc); }
 };

@@ -238,7 +238,14 @@ std::tuple<Tensor, Tensor> extremum_dim(const Tensor& tensor, int64_t dim, bool 
   Tensor indices = Tensor::empty(sizes, ScalarType::kLong);
   if (values.numel() > 0) {
     dispatch_real(self.dtype(), what, [&](auto tag) {
-      find_extrema<kMax, typename decltype(tag)::type>(self, d, values, indices);
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+        const Tensor wide = Tensor::empty(sizes, ScalarType::kFloat);
+        find_extrema<kMax, float>(to_dtype(self, ScalarType::kFloat), d, wide, indices);
+        copy_into(values, wide);
+      } else {
+        find_extrema<kMax, T>(self, d, values, indices);
+      }
     });
   }
   if (tensor.dim() == 0 || !keepdim) {

@@ -1,6 +1,6 @@
 // Products: aten::prod.
 #include "tierup/kernels/memory/copy.h"
-#include "tierup/kernels/reduce/float_folds.h"
+#include "tierup/kernels/reduce/dense_folds.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
 #include "tierup/kernels/reduce/sum_reducer.h"
 
@@ -20,17 +20,17 @@ struct ProductReducer {
   Acc identity() const { return Acc(1); }
   void fold(Acc& into, In value) const { into *= static_cast<Acc>(value); }
   Acc block(const In* p, int64_t count, int64_t stride) const {
-    if constexpr (std::is_same_v<T, float>) {
-      if (stride == 1 && count >= 64) return float_folds().product(p, count);
+    if constexpr (kFoldsDense<T>) {
+      if (stride == 1 && count >= 64) return fold_dense(dense_folds<T>().product, p, count);
     }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [](Acc a, Acc b) { return a * b; });
   }
   // A tile of neighbouring outputs, some rows at once.
-  void fold_rows(const float* rows, int64_t count, int64_t stride, int64_t width, float* tile) const
-      requires(std::is_same_v<T, float>) {
-    float_folds().multiply_rows(rows, count, stride, width, tile);
+  void fold_rows(const In* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) const
+      requires(kFoldsDense<T>) {
+    fold_dense_rows(dense_folds<T>().multiply_rows, rows, count, stride, width, tile);
   }
   Acc merge(Acc a, Acc b) const { return a * b; }
   Out finish(Acc acc) const { return static_cast<Out>(acc); }

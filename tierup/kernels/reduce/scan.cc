@@ -148,9 +148,16 @@ void dispatch_work_or_whole(ScalarType type, const char* what, const Body& body)
   dispatch_work(type, what, body);
 }
 
+// Narrow floats as float, in which they are compared.
 template <bool kMax>
 std::tuple<Tensor, Tensor> running_extremum(const Tensor& tensor, int64_t dim, const char* what) {
   const int64_t d = wrap_dim(dim, tensor.dim());
+  const ScalarType type = tensor.dtype();
+  if (type == ScalarType::kHalf || type == ScalarType::kBFloat16) {
+    const auto [values, indices] =
+        running_extremum<kMax>(to_dtype(tensor, ScalarType::kFloat), dim, what);
+    return {to_dtype(values, type), indices};
+  }
   Tensor values = Tensor::empty(tensor.sizes(), tensor.dtype());
   Tensor indices = Tensor::empty(tensor.sizes(), ScalarType::kLong);
   if (values.numel() == 0) return {values, indices};

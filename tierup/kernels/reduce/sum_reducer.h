@@ -35,20 +35,19 @@ struct SumReducer {
   }
   Acc block(const In* p, int64_t count, int64_t stride) const {
     if constexpr (kFoldsDense<T> && !kSkipNan) {
-      if (stride == 1 && count >= 64) return fold_dense(float_folds().sum, p, count);
+      if (stride == 1 && count >= 64) return fold_dense(dense_folds<T>().sum, p, count);
     }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
         [](Acc a, Acc b) { return a + b; });
   }
   // A tile of neighbouring outputs, some rows at once.
-  void fold_rows(const float* rows, int64_t count, int64_t stride, int64_t width, float* tile) const
-      requires(std::is_same_v<T, float> && !kSkipNan) {
-    float_folds().add_rows(rows, count, stride, width, tile);
+  void fold_rows(const In* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) const
+      requires(kFoldsDense<T> && !kSkipNan) {
+    fold_dense_rows(dense_folds<T>().add_rows, rows, count, stride, width, tile);
   }
-  float across(const float* tile, int64_t width) const
-      requires(std::is_same_v<T, float> && !kSkipNan) {
-    return fold_dense(float_folds().sum, tile, width);
+  Acc across(const Acc* tile, int64_t width) const requires(kFoldsDense<T> && !kSkipNan) {
+    return dense_folds<T>().sum(tile, width);
   }
   Acc merge(Acc a, Acc b) const { return a + b; }
   Out finish(Acc acc) const {
