@@ -15,6 +15,7 @@
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/interruptible_sort.h"
 #include "tierup/kernels/reduce/packed_keys.h"
+#include "tierup/kernels/reduce/placed_keys.h"
 #include "tierup/kernels/reduce/short_lanes.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -85,6 +86,28 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
       }
       sort_keys(keys, room);
       write_lane<T>(loop, lane, count, [&](int64_t i) { return place_in(keys[i]); });
+    });
+  });
+}
+
+// Lanes of any elements.
+void sort_wide(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices,
+               bool descending) {
+  const int64_t count = self.sizes()[d];
+  const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
+  dispatch_real(self.dtype(), "sort", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop.run_ranges(sorting_grain(count), [&](const auto& each) {
+      std::vector<PlacedKey> keys(static_cast<size_t>(count));
+      std::vector<PlacedKey> room;
+      each([&](const LaneLoop::Pointers& lane) {
+        for (int64_t i = 0; i < count; ++i) {
+          const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
+          keys[i] = {ordered_word(static_cast<Widest<T>>(value), descending), i};
+        }
+        sort_placed_keys(keys, room);
+        write_lane<T>(loop, lane, count, [&](int64_t i) { return keys[i].place; });
+      });
     });
   });
 }
@@ -344,14 +367,7 @@ std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending
   if (self.numel() == 0) return {values, indices};
   if (sort_narrow(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), descending))
     return {values, indices};
-  arrange_lanes(
-      atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), "sort",
-      [descending](auto& elements) {
-        using W = typename std::remove_cvref_t<decltype(elements)>::value_type::first_type;
-        sort_asking(
-            static_cast<int64_t>(elements.size()), descending ? &descends<W> : &ascends<W>,
-            [&](const auto& less) { std::stable_sort(elements.begin(), elements.end(), less); });
-      });
+  sort_wide(atleast_1d(self), d, atleast_1d(values), atleast_1d(indices), descending);
   return {values, indices};
 }
 
