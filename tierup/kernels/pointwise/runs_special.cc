@@ -37,14 +37,6 @@ TIERUP_REAL_BODY(Remainder, floor_remainder(a, b));
 TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
 TIERUP_REAL_BODY(Hypot, std::hypot(a, b));
 
-struct RealPolygamma {
-  static constexpr size_t kArity = 2;
-  template <typename T>
-  static T apply(T n, T x) {
-    if (n == T{1}) return special::trigamma(x);
-    return static_cast<T>(special::polygamma(static_cast<double>(n), static_cast<double>(x)));
-  }
-};
 struct RealAngle {
   static constexpr size_t kArity = 1;
   template <typename T>
@@ -100,37 +92,12 @@ void add_special_runs(RunTable& table) {
   set_scalar<bodies::RealHypot, double>(table, Body::kHypot);
   set_scalar<bodies::RealAngle, float, double>(table, Body::kAngle);
   set_predicate<bodies::RealSignbit, float, double>(table, Body::kSignbit);
-  set_lifted<&special::erfcx>(table, Body::kErfcx);
-  set_lifted<&special::digamma>(table, Body::kDigamma);
-  set_scalar<bodies::Lift<&special::ndtr>, double>(table, Body::kNdtr);
   set_scalar<bodies::Lift<&special::ndtri>, double>(table, Body::kNdtri);
-  set_lifted<&special::log_ndtr>(table, Body::kLogNdtr);
   set_lifted<&special::zeta>(table, Body::kZeta);
-  set_scalar<bodies::RealPolygamma, float, double>(table, Body::kPolygamma);
-  set_lifted<&special::igamma>(table, Body::kIgamma);
-  set_lifted<&special::igammac>(table, Body::kIgammac);
-  set_lifted<&special::bessel_j0>(table, Body::kBesselJ0);
-  set_lifted<&special::bessel_j1>(table, Body::kBesselJ1);
-  set_lifted<&special::bessel_y0>(table, Body::kBesselY0);
-  set_lifted<&special::bessel_y1>(table, Body::kBesselY1);
-  set_lifted<&special::bessel_k0>(table, Body::kBesselK0);
-  set_lifted<&special::bessel_k1>(table, Body::kBesselK1);
-  set_lifted<&special::scaled_bessel_k0>(table, Body::kScaledBesselK0);
-  set_lifted<&special::scaled_bessel_k1>(table, Body::kScaledBesselK1);
-  set_lifted<&special::spherical_bessel_j0>(table, Body::kSphericalBesselJ0);
-  set_lifted<&special::airy_ai>(table, Body::kAiryAi);
-  set_lifted<&special::chebyshev_t>(table, Body::kChebyshevT);
-  set_lifted<&special::chebyshev_u>(table, Body::kChebyshevU);
-  set_lifted<&special::chebyshev_v>(table, Body::kChebyshevV);
-  set_lifted<&special::chebyshev_w>(table, Body::kChebyshevW);
   set_lifted<&special::shifted_chebyshev_t>(table, Body::kShiftedChebyshevT);
   set_lifted<&special::shifted_chebyshev_u>(table, Body::kShiftedChebyshevU);
   set_lifted<&special::shifted_chebyshev_v>(table, Body::kShiftedChebyshevV);
   set_lifted<&special::shifted_chebyshev_w>(table, Body::kShiftedChebyshevW);
-  set_lifted<&special::hermite_h>(table, Body::kHermiteH);
-  set_lifted<&special::hermite_he>(table, Body::kHermiteHe);
-  set_lifted<&special::laguerre>(table, Body::kLaguerre);
-  set_lifted<&special::legendre>(table, Body::kLegendre);
 }
 
 }  // namespace tierup::kernels

@@ -26,37 +26,7 @@ constexpr std::array<double, 12> kBernoulliTerms = {1.0 / 12,
 constexpr double kSumUpTo = 12;        // Terms are added one by one below this argument.
 constexpr double kLowestShift = -1e6;  // More terms than that are not worth their time.
 
-// Reflection at 1/2, recurrence to 6 and more, then three terms of the asymptotic series.
-template <typename T>
-T trigamma_of(T x) {
-  T reflected = 0;
-  const bool low = x < T{0.5};
-  if (low) {
-    const T sine = std::sin(static_cast<T>(M_PI) * x);
-    reflected = static_cast<T>(M_PI * M_PI) / (sine * sine);
-    x = 1 - x;
-  }
-  T sum = 0;
-  for (int i = 0; i < 6; ++i) {
-    sum += 1 / (x * x);
-    x += 1;
-  }
-  const T inverse = 1 / (x * x);
-  const T series = T(1. / 6) - inverse * (T(1. / 30) - inverse * T(1. / 42));
-  sum += (1 + 1 / (2 * x) + inverse * series) / x;
-  return low ? reflected - sum : sum;
-}
-
 }  // namespace
-
-double erfcx(double x) {
-  if (x < 25) return std::exp(x * x) * std::erfc(x);
-  // The asymptotic series: 1 / (x sqrt(pi)) * (1 - 1 / (2 x^2) + 3 / (4 x^4) - ...).
-  const double inverse = 1 / (x * x);
-  const double series =
-      1 - inverse / 2 * (1 - 3 * inverse / 2 * (1 - 5 * inverse / 2 * (1 - 7 * inverse / 2)));
-  return series / (x * std::sqrt(M_PI));
-}
 
 double digamma(double x) {
   if (x == 0) return std::copysign(kInf, -x);
@@ -65,19 +35,11 @@ double digamma(double x) {
   return boost::math::digamma(x, Quiet());
 }
 
-double ndtr(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
-
 double ndtri(double p) {
   if (p == 0) return -kInf;
   if (p == 1) return kInf;
   if (!(p > 0 && p < 1)) return kNan;
   return -M_SQRT2 * boost::math::erfc_inv(2 * p, Quiet());
-}
-
-double log_ndtr(double x) {
-  const double t = x * M_SQRT1_2;
-  if (x < -1) return std::log(erfcx(-t) / 2) - t * t;
-  return std::log1p(-std::erfc(t) / 2);
 }
 
 double zeta(double s, double q) {
@@ -105,12 +67,8 @@ double zeta(double s, double q) {
   return sum;
 }
 
-float trigamma(float x) { return trigamma_of(x); }
-double trigamma(double x) { return trigamma_of(x); }
-
 double polygamma(double n, double x) {
   if (n == 0) return digamma(x);
-  if (n == 1) return trigamma(x);
   const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
   return sign * std::exp(std::lgamma(n + 1)) * zeta(n + 1, x);
 }

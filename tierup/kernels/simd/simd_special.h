@@ -86,6 +86,16 @@ inline constexpr double kBesselI1Far[] = {
     0x1.27e68d031328fp+44, -0x1.6860804f894fap+46, 0x1.3a8597a9eb568p+48, -0x1.728268ac62dc4p+49,
     0x1.06b5d4c685a0ep+50, -0x1.50e831c2e64cap+49};
 
+// exp(x^2) erfc(x) (1 + 2x) in (x - 4) / (x + 4), for all x >= 0.
+inline constexpr double kErfcxWhole[] = {
+    0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a28ep-3,  0x1.f7f5df66fd6bap-7,   0x1.16ecefcfa5383p-4,
+    -0x1.9ddb23c3e89f3p-4,  0x1.7fee004e1295bp-4,   -0x1.0fb06dfe52605p-4,  0x1.3079edf67777bp-5,
+    -0x1.096238838fb04p-6,  0x1.49c6728a1a0f0p-8,   -0x1.8d4a9b0690e08p-11, -0x1.a1df289a58f28p-13,
+    0x1.3be04c486a75ep-13,  -0x1.9958e21c32f5cp-16, -0x1.78862b6b1e3abp-17, 0x1.7f2545048fbf3p-18,
+    0x1.398374178fe8cp-22,  -0x1.baf5e74545cc2p-21, 0x1.4cb0ece36623dp-24,  0x1.d98825ca9deb5p-24,
+    -0x1.611fc8f45b510p-26, -0x1.fcc3a5268653fp-27, 0x1.b34e17ed4ff9fp-29,  0x1.f5d7df6dfda90p-30,
+    -0x1.24000f0a15ee9p-32, -0x1.3ab58f87cfb03p-33};
+
 #define TIERUP_FLOAT_THROUGH_DOUBLE(name)                                         \
   TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
     return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
@@ -165,12 +175,56 @@ TIERUP_INLINE Vec<float> erfinv(Vec<float> x) {
   return through_double(x, [](Wide wide) TIERUP_LAMBDA { return erfinv_for<float>(wide); });
 }
 
-// The normal distribution's, by erfc, and the inverse of it: erfinv at 2p - 1.
+// exp(sign * a^2) of a >= 0: what the square has of digits beyond a double's, the exponential
+// shows.
+TIERUP_INLINE Wide exp_of_square(Wide a, double sign) {
+  const Wide limited = at_most(a, 40);  // Zero or infinite from there on.
+  const Wide high = Wide::from_bits(limited.bits() & (Wide::IntNative{} - (int64_t{1} << 27)));
+  const Wide low = Wide(sign) * ((limited - high) * (limited + high));
+  const Wide half = multiply_add(low, Wide(1.0 / 6), Wide(0.5));
+  const Wide growth = multiply_add(low * low, half, low);
+  return exp(Wide(sign) * (high * high)) * (Wide(1) + growth);
+}
+// erfcx and erfc of a >= 0.
+TIERUP_INLINE Wide erfcx_above(Wide a) {
+  const Wide limited = at_most(a, 1e18);
+  const Wide u = (limited - Wide(4)) / (limited + Wide(4));
+  return polynomial(u, kErfcxWhole) / (Wide(1) + a + a);
+}
+TIERUP_INLINE Wide erfc_above(Wide a) { return exp_of_square(a, -1) * erfcx_above(a); }
+
+TIERUP_INLINE Wide erfcx(Wide x) {
+  const Wide value = erfcx_above(abs(x));
+  const Mask<double> is_below = x < Wide(0);
+  if (!any(is_below)) return value;
+  return select(is_below, Wide(2) * exp_of_square(abs(x), 1) - value, value);
+}
+TIERUP_FLOAT_THROUGH_DOUBLE(erfcx)
+
+TIERUP_INLINE Wide erfc(Wide x) {
+  const Wide tail = erfc_above(abs(x));
+  const Wide near = Wide(1) - multiply_add(x, polynomial(x * x, kErfDouble), x);
+  const Wide far = select(x < Wide(0), Wide(2) - tail, tail);
+  return select(abs(x) < Wide(0.5), near, far);
+}
+
+// The normal distribution's, by erfc, its logarithm, and the inverse of it: erfinv at 2p - 1.
 TIERUP_INLINE Vec<float> ndtr(Vec<float> x) {
   return through_double(x, [](Wide wide) TIERUP_LAMBDA {
     return Wide(0.5) * erfc_for_float(wide * Wide(-M_SQRT1_2));
   });
 }
+TIERUP_INLINE Wide ndtr(Wide x) { return Wide(0.5) * erfc(x * Wide(-M_SQRT1_2)); }
+TIERUP_INLINE Wide log_ndtr(Wide x) {
+  const Wide half(0.5);
+  const Wide t = x * Wide(M_SQRT1_2);
+  const Wide scaled = half * erfcx_above(abs(t));
+  const Wide below = log(scaled) - t * t;
+  const Wide beyond = exp_of_square(abs(t), -1) * scaled;  // The smaller of both sides.
+  const Wide upper = select(x < Wide(0), Wide(1) - beyond, beyond);
+  return select(x < Wide(-1), below, log1p(-upper));
+}
+TIERUP_FLOAT_THROUGH_DOUBLE(log_ndtr)
 TIERUP_INLINE Vec<float> ndtri(Vec<float> x) {
   return through_double(x, [](Wide p) TIERUP_LAMBDA {
     const Wide one(1);
