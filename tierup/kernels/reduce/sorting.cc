@@ -90,6 +90,26 @@ void sort_packed(const LaneLoop& loop, int64_t count, bool descending) {
   });
 }
 
+// Whole numbers that lie less than 2^32 apart, as most do, pack as narrower ones. False for others.
+bool pack_close(const int64_t* lane, int64_t count, int64_t step, bool descending,
+                std::vector<uint64_t>& keys) {
+  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+  int64_t least = lane[0];
+  int64_t most = lane[0];
+  for (int64_t i = 1; i < count; ++i) {
+    least = std::min(least, lane[i * step]);
+    most = std::max(most, lane[i * step]);
+  }
+  const uint64_t range = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
+  if (range > kMost || static_cast<uint64_t>(count) > kMost) return false;
+  keys.resize(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t above = static_cast<uint64_t>(lane[i * step]) - static_cast<uint64_t>(least);
+    keys[i] = (descending ? range - above : above) << 32U | static_cast<uint64_t>(i);
+  }
+  return true;
+}
+
 // Lanes of any elements.
 void sort_wide(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices,
                bool descending) {
@@ -98,9 +118,20 @@ void sort_wide(const Tensor& self, int64_t d, const Tensor& values, const Tensor
   dispatch_real(self.dtype(), "sort", [&](auto tag) {
     using T = typename decltype(tag)::type;
     loop.run_ranges(sorting_grain(count), [&](const auto& each) {
-      std::vector<PlacedKey> keys(static_cast<size_t>(count));
+      std::vector<uint64_t> packed;
+      std::vector<uint64_t> packed_room;
+      std::vector<PlacedKey> keys;
       std::vector<PlacedKey> room;
       each([&](const LaneLoop::Pointers& lane) {
+        if constexpr (std::is_same_v<T, int64_t>) {
+          const auto* const numbers = reinterpret_cast<const int64_t*>(lane[0]);
+          const int64_t step = loop.step(0) / static_cast<int64_t>(sizeof(T));
+          if (pack_close(numbers, count, step, descending, packed)) {
+            sort_keys(packed, packed_room);
+            return write_lane<T>(loop, lane, count, [&](int64_t i) { return place_in(packed[i]); });
+          }
+        }
+        keys.resize(static_cast<size_t>(count));
         for (int64_t i = 0; i < count; ++i) {
           const T value = *reinterpret_cast<const T*>(lane[0] + i * loop.step(0));
           keys[i] = {ordered_word(static_cast<Widest<T>>(value), descending), i};
