@@ -97,17 +97,7 @@ double default_epsilon(ScalarType dtype) {
                                       : static_cast<double>(std::numeric_limits<float>::epsilon());
 }
 
-double p_norm(const double* x, int64_t count, double p) {
-  double sum = 0;
-  if (std::isinf(p)) {
-    for (int64_t i = 0; i < count; ++i) sum = std::max(sum, std::abs(x[i]));
-    return sum;
-  }
-  for (int64_t i = 0; i < count; ++i) sum += p == 2 ? x[i] * x[i] : std::pow(std::abs(x[i]), p);
-  return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
-}
-
-Tensor complex_renorm(const Tensor& self, const Scalar& p, int64_t axis, double limit) {
+Tensor limit_norms(const Tensor& self, const Scalar& p, int64_t axis, double limit) {
   IntVector others;
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d != axis) others.push_back(d);
@@ -267,25 +257,10 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
   require(is_floating(self.dtype()) || is_complex(self.dtype()), kBad,
           "renorm: expected a floating-point tensor, got {}", scalar_type_name(self.dtype()));
   const int64_t axis = wrap_dim(dim, self.dim());
-  if (is_complex(self.dtype())) return complex_renorm(self, p, axis, limit);
-  const Tensor out = clone(self, MemoryFormat::kContiguous);
-  IntVector sizes(self.sizes().begin(), self.sizes().end());
-  IntVector strides(out.strides().begin(), out.strides().end());
-  sizes.erase(sizes.begin() + axis);
-  strides.erase(strides.begin() + axis);
-  for (int64_t i = 0; i < self.size(axis); ++i) {
-    const Tensor slice = out.as_view(sizes, strides, i * out.stride(axis));
-    const Tensor values = contiguous(to_dtype(slice, ScalarType::kDouble));
-    const double norm = p_norm(values.data<double>(), values.numel(), power);
-    if (!(norm > limit)) continue;
-    const double scale = limit / (norm + 1e-7);
-    // The slice may share memory with `values` only if no conversion took place.
-    const Tensor scaled = Tensor::empty(sizes, ScalarType::kDouble);
-    for (int64_t j = 0; j < values.numel(); ++j)
-      scaled.data<double>()[j] = values.data<double>()[j] * scale;
-    copy_into(slice, scaled);
-  }
-  return out;
+  if (self.numel() == 0) return clone(self, MemoryFormat::kContiguous);
+  if (is_complex(self.dtype())) return limit_norms(self, p, axis, limit);
+  const Tensor values = to_dtype(contiguous(self), ScalarType::kDouble);
+  return to_dtype(limit_norms(values, p, axis, limit), self.dtype());
 }
 
 }  // namespace tierup::kernels
