@@ -428,5 +428,13 @@ TEST(GridSampling, OfManyPointsAndChannelsIsThatOfEach) {
   }
 }
 
+TEST(GridSampling, TakesTheEvenOneOfTwoNearest) {
+  const Tensor image = make_tensor<float>({1, 1, 1, 4}, {1, 2, 3, 4});
+  // At -0.5, 0.5, 1.5, 2.5, 3.5 and 1.25.
+  const Tensor grid =
+      make_tensor<float>({1, 1, 6, 2}, {-1, 0, -0.5F, 0, 0, 0, 0.5F, 0, 1, 0, -0.125F, 0});
+  EXPECT_EQ(values_of<float>(grid_sampler(image, grid, 1, 0, false)), (Floats{1, 1, 3, 3, 0, 2}));
+}
+
 }  // namespace
 }  // namespace tierup::kernels

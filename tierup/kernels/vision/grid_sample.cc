@@ -5,11 +5,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
+#include <type_traits>
 #include <vector>
 
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/scratch.h"
 
 namespace tierup::kernels {
 namespace {
@@ -41,6 +44,7 @@ T reflect(T x, int64_t twice_low, int64_t twice_high) {
   const T low = static_cast<T>(twice_low) / 2;
   const T span = static_cast<T>(twice_high - twice_low) / 2;
   const T distance = std::abs(x - low);
+  if (distance < span) return distance + low;  // Most coordinates: folded once at most.
   const T extra = std::fmod(distance, span);
   const bool even = std::fmod(std::floor(distance / span), T{2}) == T{0};
   return even ? extra + low : span - extra + low;
@@ -68,6 +72,20 @@ T padded(T x, int64_t size, const Sampler& s) {
 template <typename T>
 int64_t index_of(T x, int64_t size) {
   return x >= 0 && x < static_cast<T>(size) ? static_cast<int64_t>(x) : -1;
+}
+
+// The index next to x, of two the even one; -1 outside. Which one is no branch: processors could
+// not foretell it.
+template <typename T>
+int64_t nearest_index(T x, int64_t size) {
+  if (!(x > T{-1} && x < static_cast<T>(size))) return -1;
+  const auto whole = static_cast<int64_t>(x);
+  const T part = x - static_cast<T>(whole);
+  const T half = static_cast<T>(0.5);
+  const bool is_odd = (whole & 1) != 0;
+  const auto above = static_cast<int64_t>((part > half) | ((part == half) & is_odd));
+  const int64_t next = whole + above - static_cast<int64_t>(part < -half);
+  return next < size ? next : -1;
 }
 
 // The points of the input that one of the result is made of, kMost at most.
@@ -158,7 +176,7 @@ Taps<T, 1> nearest_taps(const Sampler& s, const T* p) {
   for (int64_t d = 0; d < s.rank; ++d) {
     const int64_t size = s.in[static_cast<size_t>(2 - d)];
     const T x = padded(unnormalize(p[d], size, s.align_corners), size, s);
-    const int64_t at = index_of(std::nearbyint(x), size);
+    const int64_t at = nearest_index(x, size);
     if (at < 0) return taps;
     offset += at * stride;
     stride *= size;
@@ -175,9 +193,9 @@ std::array<T, 4> cubic_weights(T t) {
   return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
-constexpr int kCubicTaps = 64;  // In three dimensions.
-template <typename T>
-Taps<T, kCubicTaps> cubic_taps(const Sampler& s, const T* p) {
+// kMost: 16, in three dimensions 64.
+template <typename T, int kMost>
+Taps<T, kMost> cubic_taps(const Sampler& s, const T* p) {
   constexpr int64_t kReach = 4;
   std::array<std::array<T, kReach>, 3> weight{};
   std::array<std::array<int64_t, kReach>, 3> offset{};
@@ -194,7 +212,7 @@ Taps<T, kCubicTaps> cubic_taps(const Sampler& s, const T* p) {
     stride *= size;
   }
   if (s.rank == 2) weight[2][0] = 1;
-  Taps<T, kCubicTaps> taps;
+  Taps<T, kMost> taps;
   for (size_t k = 0; k < (s.rank == 2 ? 1 : kReach); ++k) {
     for (size_t i = 0; i < kReach; ++i) {
       for (size_t j = 0; j < kReach; ++j) {
@@ -261,10 +279,13 @@ class TapsBlock {
   using Element = T;
   using PointTaps = std::invoke_result_t<TapsAt, const Sampler&, const T*>;
   TapsBlock(const Sampler& s, int64_t most, TapsAt taps_at)
-      : s_(s), taps_at_(taps_at), taps_(static_cast<size_t>(most)) {}
+      : s_(s),
+        taps_at_(taps_at),
+        taps_(static_cast<PointTaps*>(
+            thread_scratch(static_cast<size_t>(most) * sizeof(PointTaps)))) {}
 
   void find(const T* grid, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) taps_[i] = taps_at_(s_, grid + i * s_.rank);
+    for (int64_t i = 0; i < count; ++i) new (taps_ + i) PointTaps(taps_at_(s_, grid + i * s_.rank));
   }
   void sample(const T* plane, int64_t count, T* out) const {
     for (int64_t i = 0; i < count; ++i) out[i] = sum_taps(taps_[i], plane);
@@ -273,7 +294,8 @@ class TapsBlock {
  private:
   const Sampler& s_;
   TapsAt taps_at_;
-  std::vector<PointTaps> taps_;
+  PointTaps* const taps_;  // Scratch memory of the thread.
+  static_assert(std::is_trivially_destructible_v<PointTaps>);
 };
 
 // The same of four points each, for images that 32 bits count the points of.
@@ -358,7 +380,7 @@ void sample(const Sampler& s, int64_t batch, int64_t mode, const T* input, const
       return sample_by<CornerBlock>(s, batch, input, grid, out);
   }
   if (mode == 1) return by(&nearest_taps<T>);
-  if (mode == 2) return by(&cubic_taps<T>);
+  if (mode == 2) return s.rank == 2 ? by(&cubic_taps<T, 16>) : by(&cubic_taps<T, 64>);
   return s.rank == 2 ? by(&bilinear_taps<T>) : by(&linear_taps<T>);
 }
 
