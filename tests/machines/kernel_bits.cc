@@ -135,9 +135,9 @@ void print_rows() {
     const auto print = [&](const char* name) {
       print_floats(fmt::format("rows {} {}", name, n), y.data(), n);
     };
-    k.softmax(x.data(), n, y.data());
+    k.softmax(x.data(), 1, n, y.data());
     print("softmax");
-    k.log_softmax(x.data(), n, y.data());
+    k.log_softmax(x.data(), 1, n, y.data());
     print("log_softmax");
     k.normalize(x.data(), n, 0.1F, 1.3F, gamma.data(), x.data(), y.data());
     print("normalize");
