@@ -44,6 +44,23 @@ constexpr const char* kLoop = R"(graph @main(%a : Tensor, %b : Tensor, %n : int)
   return (%v)
 })";
 
+// The gates of a cell as PyTorch traces them: parts of one product, each written in place.
+constexpr const char* kGates = R"(graph @main(%x : Tensor, %w : Tensor, %h : Tensor) {
+  %one : int = prim::Constant[value=1]()
+  %three : int = prim::Constant[value=3]()
+  %g : Tensor = aten::mm(%x, %w)
+  %parts : List[Tensor] = aten::unsafe_chunk(%g, %three, %one)
+  %p : Tensor, %q : Tensor, %s : Tensor = prim::ListUnpack(%parts)
+  %r : Tensor = aten::sigmoid_(%p)
+  %z : Tensor = aten::sigmoid_(%q)
+  %m : Tensor = aten::mul.Tensor(%s, %r)
+  %n : Tensor = aten::tanh_(%m)
+  %d : Tensor = aten::sub.Tensor(%h, %n, %one)
+  %e : Tensor = aten::mul_.Tensor(%d, %z)
+  %y : Tensor = aten::add_.Tensor(%e, %n, %one)
+  return (%y)
+})";
+
 // A product with one weight in each of %n trips: its gradient is a sum of products.
 constexpr const char* kProducts = R"(graph @main(%a : Tensor, %w : Tensor, %n : int) {
   %true : bool = prim::Constant[value=True]()
@@ -250,6 +267,25 @@ TEST_F(DifferentiableGraphs, outlives_writes_to_its_inputs) {
   }
   EXPECT_EQ(part().compiled_calls, 3U);
   EXPECT_EQ(graph_->report().plans.size(), 1U);
+}
+
+// The parts of an unsafe split are no views: what is saved of one outlives writes to the others.
+TEST_F(DifferentiableGraphs, pass_back_through_parts_that_are_each_written) {
+  const auto run = [&](const char* options) {
+    make(options, kGates);
+    std::vector<Floats> seen;
+    for (int call = 0; call < 4; ++call) {
+      const Tensor x = leaf({2, 4}, 0.2F);
+      const Tensor w = leaf({4, 9}, 0.1F + 0.1F * static_cast<float>(call));
+      const Tensor h = leaf({2, 3}, 0.3F);
+      const Tensor y = recorded({x, w, h}).to_tensor();
+      seen.push_back(numbers(y));
+      for (Floats& gradient : all_numbers(gradients({y}, {x, w, h}))) seen.push_back(gradient);
+    }
+    return seen;
+  };
+  const auto expected = run("compile=off");
+  EXPECT_EQ(run(kBlocking), expected);
 }
 
 TEST_F(DifferentiableGraphs, refuses_a_saved_value_that_was_written) {

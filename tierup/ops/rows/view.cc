@@ -33,6 +33,30 @@ std::vector<Tensor> each(const std::vector<Tensor>& tensors) {
   return result;
 }
 
+// The part with a storage of its own over the same bytes, which count their writes apart.
+Tensor counted_apart(const Tensor& part) {
+  const Ref<Storage> whole = part.storage();
+  Tensor own = part.detach();
+  own.impl()->storage = Storage::borrow(
+      whole->data(), whole->bytes(), [whole] {}, whole->device());
+  return own;
+}
+
+// Parts that PyTorch does not take for views: a write to one is none to the others, nor to the
+// whole, which nobody is to read any more. A backward pass tells the difference.
+template <auto Split>
+struct UnsafeParts;
+template <typename... A, std::vector<Tensor> (*Split)(const Tensor&, A...)>
+struct UnsafeParts<Split> {
+  static std::vector<Tensor> call(const Tensor& self, A... args) {
+    std::vector<Tensor> parts = Split(self, args...);
+    for (Tensor& part : parts) part = counted_apart(part);
+    return parts;
+  }
+};
+template <auto Split>
+inline constexpr auto unsafe_parts = &UnsafeParts<Split>::call;
+
 constexpr OpRow kRows[] = {
     {"aten::alias(Tensor(a) self) -> Tensor(a)", boxed_lazy<&k::alias>, ir::kNoEffect,
      &shapes::same, facts(Role::kRearrangement)},
@@ -156,8 +180,8 @@ constexpr OpRow kRows[] = {
 
     {"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
      boxed_lazy<&k::chunk>, ir::kNoEffect, &shapes::chunk, facts(Role::kParts, OpKind::kChunk)},
-    {"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", boxed_lazy<&k::chunk>,
-     ir::kNoEffect, &shapes::chunk},
+    {"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+     boxed_lazy<unsafe_parts<&k::chunk>>, ir::kNoEffect, &shapes::chunk},
     {"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
      boxed_lazy<&k::split>, ir::kNoEffect, &shapes::split, facts(Role::kParts, OpKind::kSplit)},
     {"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
@@ -168,9 +192,9 @@ constexpr OpRow kRows[] = {
      boxed_lazy<&k::split_with_sizes>, ir::kNoEffect, &shapes::split_by_sizes,
      facts(Role::kParts, OpKind::kSplit)},
     {"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-     boxed_lazy<&k::split>, ir::kNoEffect, &shapes::split},
+     boxed_lazy<unsafe_parts<&k::split>>, ir::kNoEffect, &shapes::split},
     {"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
-     boxed_lazy<&k::split_with_sizes>, ir::kNoEffect, &shapes::split_by_sizes},
+     boxed_lazy<unsafe_parts<&k::split_with_sizes>>, ir::kNoEffect, &shapes::split_by_sizes},
     {"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
      boxed_lazy<&k::tensor_split_sections>},
     {"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
