@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "tierup/tensor/dtype.h"
 
@@ -40,6 +41,8 @@ struct Deviation {
     max_absolute = std::max(max_absolute, distance_of(found, expected));
     largest_value = std::max(largest_value, finite_size(expected));
   }
+  // Of each from what was expected in its place. Distances are rounded to floats.
+  void note_all(std::span<const float> found, std::span<const float> expected);
   void note(const Deviation& other) {
     max_absolute = std::max(max_absolute, other.max_absolute);
     largest_value = std::max(largest_value, other.largest_value);
