@@ -15,6 +15,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "tierup/api/model/model.h"
@@ -141,8 +143,8 @@ class Swapper {
           for (; !stop_.load(); ++swaps_) {
             executor.swap_weights(weights[swaps_ % 2], true);
             next = std::max(next + period, Clock::now());
-            while (!stop_.load() && Clock::now() < next)
-              std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            std::unique_lock<std::mutex> lock(mutex_);
+            wake_.wait_until(lock, next, [this] { return stop_.load(); });
           }
         }) {}
   ~Swapper() { stop(); }
@@ -150,13 +152,19 @@ class Swapper {
   Swapper& operator=(const Swapper&) = delete;
 
   size_t stop() {
-    stop_.store(true);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stop_.store(true);
+    }
+    wake_.notify_all();
     if (thread_.joinable()) thread_.join();
     return swaps_;
   }
 
  private:
   std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable wake_;  // One sleep from swap to swap: to wake takes a core from calls.
   size_t swaps_ = 0;
   std::thread thread_;  // Last: it uses the others.
 };
