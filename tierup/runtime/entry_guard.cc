@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 #include "tierup/ops/regions/input_form.h"
 
@@ -18,6 +19,16 @@ bool is_unchanged(const IValue& before, const IValue& now) {
   if (before.is_float() && now.is_float())
     return std::bit_cast<uint64_t>(before.to_float()) == std::bit_cast<uint64_t>(now.to_float());
   return before.is_same(now);
+}
+
+bool is_successor(const IValue& older, const IValue& newer, const WeightSuccessors& successors) {
+  if (older.is_tensor() && older.tensor_impl() != nullptr)
+    return newer.is_tensor() && successors.of(*older.tensor_impl()).impl() == newer.tensor_impl();
+  if (older.is_object())
+    return newer.is_object() && successors.of(older.to_object()).get() == &newer.to_object();
+  if (older.is_list())
+    return newer.is_list() && successors.of(older.to_list()).get() == &newer.to_list();
+  return is_unchanged(older, newer);
 }
 
 }  // namespace
@@ -85,6 +96,40 @@ void EntryGuard::observe(const Ref<ListValue>& list) {
   const bool known = std::any_of(lists_.begin(), lists_.end(),
                                  [&](const auto& entry) { return entry.first == list; });
   if (!known) lists_.emplace_back(list, list->items);
+}
+
+bool EntryGuard::observes(const Storage* storage) const {
+  return std::any_of(storages_.begin(), storages_.end(),
+                     [&](const auto& entry) { return entry.first.get() == storage; });
+}
+
+std::optional<EntryGuard> EntryGuard::over(const WeightSuccessors& successors) const {
+  EntryGuard guard;
+  guard.policy_ = policy_;
+  guard.arguments_ = arguments_;
+  std::unordered_set<const Storage*> left;
+  for (const auto& [storage, version] : storages_) left.insert(storage.get());
+  const std::unordered_set<const Storage*> observed = left;
+  for (const WeightSuccessors::Pair& pair : successors.tensors()) {
+    if (!observed.contains(pair.older.storage().get())) continue;
+    left.erase(pair.older.storage().get());
+    guard.observe(pair.newer.storage());
+  }
+  if (!left.empty()) return std::nullopt;
+  for (const ObservedObject& known : objects_) {
+    const Ref<ObjectValue> object = successors.of(*known.object);
+    if (!object) return std::nullopt;
+    for (const auto& [slot, value] : known.attributes) {
+      guard.observe(object, slot);
+      if (!is_successor(value, object->slots[slot], successors)) return std::nullopt;
+    }
+  }
+  for (const auto& [list, items] : lists_) {
+    const Ref<ListValue> newer = successors.of(*list);
+    if (!newer || !std::ranges::equal(items, newer->items, &is_unchanged)) return std::nullopt;
+    guard.observe(newer);
+  }
+  return guard;
 }
 
 bool EntryGuard::holds(const ObservedObject& observed) {

@@ -13,6 +13,7 @@
 
 #include "tierup/ops/table/run_context.h"
 #include "tierup/profile/graph_profile.h"
+#include "tierup/runtime/weight_successors.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::runtime {
@@ -59,6 +60,11 @@ class EntryGuard {
 
   // The list's items. Nothing tells of writes to a list: they are compared each time.
   void observe(const Ref<ListValue>& list);
+
+  // The same for the successors of what was observed, whose versions are read now. Nothing where an
+  // observed attribute has become more than its successor.
+  std::optional<EntryGuard> over(const WeightSuccessors& successors) const;
+  bool observes(const Storage* storage) const;
 
   // Allocates nothing and takes no lock.
   GuardOutcome check(std::span<const IValue> arguments, const ops::Policy& policy) const;

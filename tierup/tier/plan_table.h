@@ -43,6 +43,9 @@ struct InstalledPlan final : public RefCounted, public UseMark {
   PlanVariant variant = PlanVariant::kFull;
   bool has_nets = false;
   bool has_groups = false;
+  // Whether something in it follows from the numbers of weights (passes/core/weight_reads.h), or
+  // may: other weights get a plan made from the beginning.
+  bool reads_weights = false;
   // The serial of the plan that this variant is tried against, or that stood before it; 0: none.
   uint32_t former = 0;
   mutable PlanTrial trial{sized};  // Against tier 0, the former plan, and the same with branches.

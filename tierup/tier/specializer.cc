@@ -19,6 +19,7 @@
 #include "tierup/passes/specialize/freeze_attributes.h"
 #include "tierup/runtime/lower.h"
 #include "tierup/tier/compile_nets.h"
+#include "tierup/tier/plan_for_weights.h"
 
 namespace tierup::tier {
 namespace {
@@ -87,27 +88,6 @@ bool fuses_products(const TieringOptions& options) {
          codegen::Library::instance().api() != nullptr;
 }
 
-// Constants of the graph and of its forks' bodies that keep memory, or are compiled steps.
-void find_holders(const ir::Block& block, InstalledPlan& plan) {
-  for (const ir::Node* node : block.nodes()) {
-    for (const ir::Block* inner : node->blocks()) find_holders(*inner, plan);
-    for (const auto& [name, value] : node->attrs()) {
-      if (const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value))
-        find_holders((*body)->block(), plan);
-    }
-    for (const ir::Value* output : node->outputs()) {
-      const IValue* constant = passes::constant_of(output);
-      if (constant == nullptr || !constant->is_capsule()) continue;
-      const auto* holder = dynamic_cast<const ops::HoldsMemory*>(constant->to_capsule());
-      if (holder != nullptr) plan.holders.push_back(holder);
-      const auto* step = dynamic_cast<const ops::HasTwin*>(constant->to_capsule());
-      const bool is_known = std::find(plan.compiled_steps.begin(), plan.compiled_steps.end(),
-                                      step) != plan.compiled_steps.end();
-      if (step != nullptr && !is_known) plan.compiled_steps.push_back(step);
-    }
-  }
-}
-
 bool has_role(const ir::Block& block, ops::Role role) {
   for (const ir::Node* node : block.nodes()) {
     if (node->op() != nullptr && ops::op_of(*node->op()).role() == role) return true;
@@ -133,6 +113,7 @@ class Specialization {
     set_input_types(*graph_, request);
     hints_ = profile::hints_of(*graph_, request.profile);
     pass_options_.hints = &hints_;
+    pass_options_.weight_reads = &weight_reads_;
     pass_options_.target = {request.threads, !options.accurate,
                             [&options] { return fuses_products(options); }};
     if (request.variant == PlanVariant::kWithoutNets)
@@ -144,7 +125,10 @@ class Specialization {
   void freeze() {
     if (!request_.self) return;
     const passes::ConstantObserver observer{
-        [&](const Ref<Storage>& storage) { installed_.guard.observe(storage); },
+        [&](const Tensor& weight) {
+          installed_.guard.observe(weight.storage());
+          weight_reads_.add(weight);
+        },
         [&](const Ref<ObjectValue>& object, size_t slot) {
           installed_.guard.observe(object, slot);
         },
@@ -197,6 +181,7 @@ class Specialization {
     if (cancelled_.load()) return nullptr;
     check_strict_fusion();
     find_holders(graph_->block(), installed_);
+    installed_.reads_weights |= weight_reads_.were_read() || options_.user_passes != nullptr;
     installed_.has_nets |= has_role(graph_->block(), ops::Role::kNeuralNet);
     installed_.has_groups |= has_role(graph_->block(), ops::Role::kFusionGroup);
     return runtime::lower(graph_);
@@ -234,6 +219,7 @@ class Specialization {
   const std::shared_ptr<ir::Graph> graph_;
   passes::NodeCosts costs_;
   ir::ValueHints hints_;
+  passes::WeightReads weight_reads_;
   passes::PassOptions pass_options_;
 };
 
@@ -279,9 +265,27 @@ void fuse_groups(ir::Graph& graph, const TieringOptions& options,
   if (report.refusal) step.notes.push_back("not compiled: " + report.refusal.text());
 }
 
-Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
-                              const std::atomic<bool>& cancelled) {
-  const auto begin = std::chrono::steady_clock::now();
+void find_holders(const ir::Block& block, InstalledPlan& plan) {
+  for (const ir::Node* node : block.nodes()) {
+    for (const ir::Block* inner : node->blocks()) find_holders(*inner, plan);
+    for (const auto& [name, value] : node->attrs()) {
+      if (const auto* body = std::get_if<std::shared_ptr<const ir::Graph>>(&value))
+        find_holders((*body)->block(), plan);
+    }
+    for (const ir::Value* output : node->outputs()) {
+      const IValue* constant = passes::constant_of(output);
+      if (constant == nullptr || !constant->is_capsule()) continue;
+      const auto* holder = dynamic_cast<const ops::HoldsMemory*>(constant->to_capsule());
+      if (holder != nullptr) plan.holders.push_back(holder);
+      const auto* step = dynamic_cast<const ops::HasTwin*>(constant->to_capsule());
+      const bool is_known = std::find(plan.compiled_steps.begin(), plan.compiled_steps.end(),
+                                      step) != plan.compiled_steps.end();
+      if (step != nullptr && !is_known) plan.compiled_steps.push_back(step);
+    }
+  }
+}
+
+Ref<InstalledPlan> start_plan(const SpecializeRequest& request, const TieringOptions& options) {
   auto installed = make_ref<InstalledPlan>();
   installed->is_static = request.is_static;
   installed->profile = std::make_shared<const profile::GraphProfile>(request.profile);
@@ -289,6 +293,16 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   installed->variant = request.variant;
   if (tries_plans(options)) installed->trial.offer(PlanTrial::Contender::kTier0);
   if (request.call) installed->trial.note_earlier_call(request.call->signature, request.call->took);
+  return installed;
+}
+
+Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
+                              const std::atomic<bool>& cancelled) {
+  if (request.older != nullptr) {
+    if (Ref<InstalledPlan> plan = plan_for_weights(request, options)) return plan;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const Ref<InstalledPlan> installed = start_plan(request, options);
   installed->guard =
       runtime::EntryGuard::from_profile(request.profile, request.is_static, request.policy);
   Specialization plain(request, options, cancelled, *installed);

@@ -32,12 +32,17 @@ struct SpecializeRequest {
   // The same plan over other weights, if there is one: what was compared there, or told by turns,
   // is not again.
   const InstalledPlan* older = nullptr;
+  Ref<ObjectValue> older_self;  // And the module that has these.
 };
 
 // Throws what a pass throws; returns null if `cancelled` turned true on the way. The caller keeps
 // the plan's serial and installs it.
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
                               const std::atomic<bool>& cancelled);
+// A plan as yet without steps, with what the request says of it.
+Ref<InstalledPlan> start_plan(const SpecializeRequest& request, const TieringOptions& options);
+// Notes which constants of the graph, and of its forks' bodies, keep memory or are compiled steps.
+void find_holders(const ir::Block& block, InstalledPlan& plan);
 // Tier 0's graph with branches at the same time; null if none is worth it by the profile's times.
 std::unique_ptr<const runtime::Plan> fork_plan(const ir::Graph& graph,
                                                const profile::GraphProfile& profile,

@@ -403,6 +403,7 @@ void TieredGraph::adopt(const TieredGraph& older) {
     request.is_static = (*plan)->is_static;
     request.variant = (*plan)->variant;
     request.older = &**plan;
+    request.older_self = older.self_;
     uint64_t generation = 0;
     {
       const std::lock_guard<std::mutex> lock(mutex_);

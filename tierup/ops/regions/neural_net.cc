@@ -40,6 +40,12 @@ NeuralNet::NeuralNet(net::Program program, std::vector<const Op*> rows, bool is_
 NeuralNet::Sizes::Sizes(std::span<const IValue> given, int thread_count)
     : inputs(given.begin(), given.end()), threads(thread_count) {}
 
+std::vector<IValue> NeuralNet::Sizes::stand_ins() const {
+  std::vector<IValue> values;
+  for (const InputForm& form : inputs) values.push_back(form.stand_in());
+  return values;
+}
+
 bool NeuralNet::are_taken(std::span<const IValue> inputs) {
   const auto is_int = [](const IValue& item) { return item.is_int(); };
   return std::ranges::all_of(inputs, [&](const IValue& input) {
@@ -154,8 +160,7 @@ void NeuralNet::compile_newcomer(Newcomer& newcomer, std::span<const IValue> inp
 // takes and another gives back would be asked of the system each time, in the call.
 void NeuralNet::compile_later(const Newcomer& newcomer, BackgroundWork& work) {
   work.push([self = Ref<NeuralNet>(this), sizes = newcomer.key] {
-    std::vector<IValue> alike;
-    for (const InputForm& form : sizes.inputs) alike.push_back(form.stand_in());
+    const std::vector<IValue> alike = sizes.stand_ins();
     const std::lock_guard<std::mutex> lock(self->mutex_);
     if (Newcomer* pending = self->find_newcomer(alike, sizes.threads))
       self->compile_newcomer(*pending, alike);

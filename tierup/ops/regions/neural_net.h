@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -62,6 +63,14 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   // Whether the other has the same operators, with constants that are the same, or are weights of
   // the same form.
   bool differs_in_weights_alone(const NeuralNet& other) const;
+  // Whether what it was prepared for may be packed for other weights without a comparison.
+  bool serves_other_weights() const;
+  // The constant of other weights in the place of this one; nothing where there is none.
+  using SuccessorOf = std::function<std::optional<IValue>(const IValue& constant)>;
+  // In compile jobs: a net of the same operators over other weights, compiled for what this one was
+  // prepared for. Null where that takes more than packing them: a comparison with tier 0, other
+  // algorithms.
+  Ref<NeuralNet> over(const SuccessorOf& successor_of) const;
   std::vector<std::string> notes() const;
   // Why compiling was refused, for whatever sizes: each reason once, in the order they came.
   std::vector<RefusedNet> refusals() const;
@@ -90,6 +99,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
     int threads = 1;
 
     Sizes(std::span<const IValue> given, int thread_count);
+    // Inputs of these forms.
+    std::vector<IValue> stand_ins() const;
     bool suit(std::span<const IValue> given, int thread_count) const {
       return threads == thread_count && all_hold(inputs, given);
     }
@@ -133,6 +144,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   void install(Ref<const Entry> entry);
   // The largest difference of any output, relative to that output's largest value.
   static double deviation(const std::vector<IValue>& expected, const std::vector<Tensor>& results);
+  std::optional<Sizes> prepared_sizes() const;
   bool is_compilable(std::span<const IValue> inputs);
   void note_refusal(const Error& error);
   std::optional<std::vector<IValue>> expected_of(std::span<const IValue> samples,
@@ -159,6 +171,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   Newcomers<Sizes> newcomers_;
   std::vector<std::string> notes_;
   std::vector<RefusedNet> refusals_;
+  std::optional<Sizes> prepared_;  // What a compile job prepared it for.
   std::optional<size_t> refused_operation_;
   bool is_distrusted_ = false;  // A net differed from tier 0: none is made any more.
 };

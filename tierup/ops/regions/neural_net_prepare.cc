@@ -231,6 +231,41 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry_like(const NeuralNet& older, const S
   return entry;
 }
 
+std::optional<NeuralNet::Sizes> NeuralNet::prepared_sizes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return prepared_;
+}
+
+bool NeuralNet::serves_other_weights() const {
+  const std::optional<Sizes> sizes = prepared_sizes();
+  if (!sizes) return true;
+  const Ref<const Entry> entry = find(sizes->stand_ins(), sizes->threads);
+  return entry != nullptr && entry->is_close;
+}
+
+Ref<NeuralNet> NeuralNet::over(const SuccessorOf& successor_of) const {
+  net::Program program = program_;
+  for (net::Op& op : program.ops) {
+    for (net::Arg& arg : op.args) {
+      if (arg.is_value()) continue;
+      std::optional<IValue> successor = successor_of(arg.constant);
+      if (!successor) return nullptr;
+      arg.constant = std::move(*successor);
+    }
+  }
+  auto net = make_ref<NeuralNet>(std::move(program), rows_, is_fast_);
+  if (!net->differs_in_weights_alone(*this)) return nullptr;
+  std::optional<Sizes> sizes = prepared_sizes();
+  if (!sizes) return net;
+  const std::lock_guard<std::mutex> lock(net->mutex_);
+  const Ref<Entry> entry = net->make_entry_like(*this, *sizes, sizes->stand_ins());
+  if (entry == nullptr) return nullptr;
+  net->prepared_ = std::move(sizes);
+  net->install(entry);
+  net->give_back_sources();
+  return net;
+}
+
 void NeuralNet::give_back_sources() const {
   for (const net::Op& op : program_.ops) {
     for (const net::Arg& arg : op.args) {
@@ -247,6 +282,7 @@ bool NeuralNet::prepare(std::span<const IValue> inputs, int threads, const Neura
     return false;
   }
   Ref<const Entry> entry = find(inputs, threads);
+  if (!prepared_) prepared_.emplace(inputs, threads);
   if (entry == nullptr) {
     const Sizes sizes(inputs, threads);
     if (older != nullptr) entry = make_entry_like(*older, sizes, inputs);

@@ -140,7 +140,7 @@ class ConstantPropagation {
     if (!std::all_of(node->outputs().begin(), node->outputs().end(), fits)) return false;
     auto arguments = constant_inputs(*node);
     if (!arguments || gets_long(op.schema(), *arguments)) return false;
-    const auto results = run_operator(op, *arguments, node->outputs().size());
+    const auto results = run_operator(context_, op, *arguments, node->outputs().size());
     if (!results) context_.count("raised");
     if (!results || !std::all_of(results->begin(), results->end(), is_foldable)) return false;
     return replace(node, *results);

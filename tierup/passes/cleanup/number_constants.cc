@@ -144,7 +144,7 @@ class NumberTensors {
       if (constant == nullptr || !is_number(input, *constant)) return false;
       arguments.push_back(*constant);
     }
-    auto results = run_operator(op, arguments, 1);
+    auto results = run_operator(context_, op, arguments, 1);
     if (!results) return false;
     IValue& result = results->front();
     if (result.is_tensor() ? result.to_tensor().dim() != 0 : !is_plain(result)) return false;

@@ -49,7 +49,7 @@ std::optional<IValue> number_from_operator(PassContext& context, const Value* va
     return std::nullopt;
   auto arguments = estimate_all(context, node.inputs(), depth + 1);
   if (!arguments) return std::nullopt;
-  const auto results = run_operator(op, *arguments, node.outputs().size());
+  const auto results = run_operator(context, op, *arguments, node.outputs().size());
   return results ? std::optional((*results)[value->index()]) : std::nullopt;
 }
 

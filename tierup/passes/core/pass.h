@@ -21,6 +21,7 @@
 #include "tierup/ir/value_hints.h"
 #include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/table/op_table.h"
+#include "tierup/passes/core/weight_reads.h"
 
 namespace tierup::passes {
 
@@ -54,6 +55,11 @@ class PassContext {
 
   const CompileTarget& target() const { return target_; }
   void set_target(const CompileTarget& target) { target_ = target; }
+
+  // Null where nobody asks whether the numbers of weights were read. Who puts what they say into
+  // the graph tells.
+  WeightReads* weight_reads() const { return weight_reads_; }
+  void set_weight_reads(WeightReads* reads) { weight_reads_ = reads; }
 
   // Whether passes are to compare what they find with what was seen (a debugging aid).
   bool is_verifying() const { return is_verifying_; }
@@ -93,6 +99,7 @@ class PassContext {
   std::vector<std::string> notes_;
   std::vector<ops::RefusedOperator> refused_;
   CompileTarget target_;
+  WeightReads* weight_reads_ = nullptr;
   bool is_verifying_ = false;
 };
 
@@ -121,6 +128,7 @@ struct PassOptions {
   const PassRegistry* user_passes = nullptr;
   ir::ValueHints* hints = nullptr;  // Of the graph's values; kept up to date by the passes.
   CompileTarget target;
+  WeightReads* weight_reads = nullptr;  // What reads the numbers of weights is noted here.
 };
 
 // What one pass did.

@@ -19,6 +19,7 @@ class Runner {
   Runner(ir::Graph& graph, const PassOptions& options)
       : options_(options), context_(graph, ops::OpTable::instance(), options.hints) {
     context_.set_target(options.target);
+    context_.set_weight_reads(options.weight_reads);
     context_.set_verifying(options.verify_each);
   }
 

@@ -27,4 +27,15 @@ std::optional<std::vector<IValue>> run_operator(const ops::Op& op, std::vector<I
   return results;
 }
 
+std::optional<std::vector<IValue>> run_operator(PassContext& context, const ops::Op& op,
+                                                std::vector<IValue>& arguments,
+                                                size_t result_count) {
+  WeightReads* reads = context.weight_reads();
+  if (reads == nullptr) return run_operator(op, arguments, result_count);
+  const std::vector<IValue> given = arguments;
+  auto results = run_operator(op, arguments, result_count);
+  if (results) reads->note(given, *results);
+  return results;
+}
+
 }  // namespace tierup::passes

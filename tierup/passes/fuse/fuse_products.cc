@@ -234,6 +234,7 @@ class Fuser {
     key.insert(key.end(), lying.strides().begin(), lying.strides().end());
     Tensor& turned = turned_[{whole.impl(), std::move(key)}];
     if (!turned.defined()) turned = ops::copied_in_order(lying);
+    if (WeightReads* reads = context_.weight_reads()) reads->note(whole);
     return turned;
   }
 

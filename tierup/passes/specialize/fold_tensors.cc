@@ -126,7 +126,7 @@ class TensorFolder {
     auto arguments = known_inputs(*node);
     if (!arguments) return;
     const std::vector<IValue> given = *arguments;  // The run consumes them.
-    const auto results = run_operator(op, *arguments, node->outputs().size());
+    const auto results = run_operator(context_, op, *arguments, node->outputs().size());
     if (!results) return;  // Its error is the run's.
     if (share_memory(*results, given) || !are_tensors(*node)) {
       for (size_t i = 0; i < results->size(); ++i) note(node->output(i), (*results)[i]);

@@ -77,7 +77,7 @@ class Freezer {
         objects_.emplace(node->output(), value.object_ref());
         holders_.emplace(&value.to_object(), std::pair(holder->second.get(), name));
       } else if (value.is_tensor() && !alias.has_writers(node->output())) {
-        observer_.storage(value.to_tensor().storage());
+        observer_.tensor(value.to_tensor());
         frozen_.emplace_back(node, value);
       } else if (is_plain(value)) {
         frozen_.emplace_back(node, value);

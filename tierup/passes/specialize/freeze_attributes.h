@@ -5,7 +5,7 @@
 //
 // Requires   calls inlined; the graph's first input is the module.
 // Preserves  meaning while no frozen tensor or attribute is written: the observer is told of every
-//            storage and attribute that this rests on, before its value is used.
+//            tensor and attribute that this rests on, before its value is used.
 // Leaves     attributes of a name that the graph writes (state beside weights), tensors that the
 // graph may write to, containers but for short lists of numbers that it only reads.
 //            Graphs with calls or forks left in them, since those may write anything.
@@ -20,7 +20,7 @@
 namespace tierup::passes {
 
 struct ConstantObserver {
-  std::function<void(const Ref<Storage>&)> storage;
+  std::function<void(const Tensor&)> tensor;
   // The attribute in this slot of an object is taken for constant; its other attributes are not.
   std::function<void(const Ref<ObjectValue>&, size_t slot)> attribute;
   // A list's items are taken for what they are now: nothing tells of writes to a list, so that they
