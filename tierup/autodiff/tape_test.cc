@@ -253,6 +253,35 @@ TEST_F(Taped, DetachedMemoryIsWatchedDataIsNot) {
   EXPECT_NE(error_of([&] { backward(first); }).find("modified by an inplace"), std::string::npos);
 }
 
+// A sum of products is linear in each operand: a gradient is the sum with a one in that place.
+TEST_F(Taped, EinsumsOfSeveralOperandsPassBackToEach) {
+  const std::vector<IntVector> sizes{{2, 3}, {2, 1, 2}, {2, 2, 3}, {3, 2}};
+  std::vector<Tensor> operands;
+  for (const IntVector& size : sizes) {
+    Floats values(static_cast<size_t>(numel_of(size)));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 5 % 7) - 3;
+    operands.push_back(leaf({size.begin(), size.end()}, values));
+  }
+  const auto sum_with = [&](const std::vector<Tensor>& tensors) {
+    std::vector<IValue> list(tensors.begin(), tensors.end());
+    // i stands twice in the third, j of the second is one, l stands in the last alone.
+    return call("aten::sum",
+                {call("aten::einsum", {std::string("ij,ijk,iij,jl->ik"),
+                                       make_ref<ListValue>(Type::tensor(), std::move(list))})});
+  };
+  backward(sum_with(operands));
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const Floats found = grad(operands[k]);
+    for (size_t i = 0; i < found.size(); ++i) {
+      std::vector<Tensor> others = operands;
+      Floats one(found.size(), 0);
+      one[i] = 1;
+      others[k] = floats({sizes[k].begin(), sizes[k].end()}, one);
+      EXPECT_EQ(found[i], numbers(sum_with(others))[0]) << k << " " << i;
+    }
+  }
+}
+
 TEST_F(Taped, ResultsRetainTheirGradients) {
   const Tensor x = leaf({1}, {3});
   const Tensor y = call("aten::mul.Scalar", {x, 2});

@@ -1,9 +1,12 @@
-// einsum: the gradient of one operand is an einsum of the result's gradient and the other operands.
+// einsum: the gradient of one operand is an einsum of the result's gradient and the other operands,
+// two factors at a time.
 //
 // Labels that stand in no other operand and not in the result are spread afterwards, labels that
 // stand twice in the operand put the gradient on a diagonal.
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "tierup/ops/derivatives/tables.h"
 #include "tierup/ops/derivatives/term.h"
@@ -76,39 +79,117 @@ class Parser {
   size_t longest_ = 0;
 };
 
+// A factor of a product, and its labels.
+struct Factor {
+  std::string labels;
+  Term value;
+};
+
+// The factors around an operand. Operands are multiplied from left to right, as in the forward
+// pass: what stands left of one is multiplied once, and the gradient goes from the result through
+// each on the right. A product of all factors but one at a time would hold labels of all of them
+// at once.
+class Chain {
+ public:
+  Chain(GradContext& c, const Equation& e) : context_(c), equation_(e) {}
+
+  // What the gradient of operand `k` is a product of.
+  std::vector<Factor> around(size_t k) {
+    std::vector<Factor> factors{behind(k)};
+    if (k > 0) factors.push_back(before(k));
+    return factors;
+  }
+
+  static Term multiplied(GradContext& c, const std::vector<Factor>& factors,
+                         const std::string& target) {
+    std::string equation;
+    std::vector<GradValue> values;
+    for (const Factor& factor : factors) {
+      equation += (equation.empty() ? "" : ",") + factor.labels;
+      values.push_back(factor.value);
+    }
+    equation += "->" + target;
+    return call(c, "aten::einsum", equation.c_str(), std::move(values));
+  }
+
+ private:
+  Factor operand(size_t k) const { return {equation_.operands[k], arg(context_, 1, k).conj()}; }
+  // Labels of the product of the first `k` operands that something after them asks for.
+  std::string labels_before(size_t k) const {
+    std::string later = equation_.result;
+    for (size_t j = k; j < equation_.operands.size(); ++j) later += equation_.operands[j];
+    std::string labels;
+    for (size_t j = 0; j < k; ++j) {
+      for (const char label : equation_.operands[j]) {
+        const bool is_new = labels.find(label) == std::string::npos;
+        if (is_new && later.find(label) != std::string::npos) labels.push_back(label);
+      }
+    }
+    return labels;
+  }
+  // The product of the first `k` operands, at least one.
+  Factor before(size_t k) {
+    if (products_.empty()) products_.push_back(operand(0));
+    while (products_.size() < k) {
+      const size_t done = products_.size();
+      const std::string labels = labels_before(done + 1);
+      products_.push_back(
+          {labels, multiplied(context_, {products_.back(), operand(done)}, labels)});
+    }
+    return products_[k - 1];
+  }
+  // The gradient of the product of the first k + 1 operands.
+  Factor behind(size_t k) {
+    if (gradients_.empty()) gradients_.push_back({equation_.result, grad(context_)});
+    while (gradients_.size() < equation_.operands.size() - k) {
+      const size_t next = equation_.operands.size() - gradients_.size();
+      const std::string labels = labels_before(next);
+      gradients_.push_back(
+          {labels, multiplied(context_, {gradients_.back(), operand(next)}, labels)});
+    }
+    return gradients_[equation_.operands.size() - k - 1];
+  }
+
+  GradContext& context_;
+  const Equation& equation_;
+  std::vector<Factor> products_;   // Of the first, the first two, ...
+  std::vector<Factor> gradients_;  // Of the product of all, all but the last, ...
+};
+
 // The gradient with its labels in the order of the operand, each once, and spread where nothing but
 // this operand has a label.
-Term spread_over(GradContext& c, const Equation& e, size_t k, const std::string& unique) {
-  std::string inputs = e.result;
-  std::vector<GradValue> operands{grad(c)};
-  for (size_t j = 0; j < e.operands.size(); ++j) {
-    if (j == k) continue;
-    inputs += "," + e.operands[j];
-    operands.push_back(arg(c, 1, j).conj());
-  }
+Term spread_over(GradContext& c, Chain& chain, const std::string& operand, size_t k,
+                 const std::string& unique) {
+  const std::vector<Factor> factors = chain.around(k);
+  const auto is_there = [&](char label) {
+    return std::any_of(factors.begin(), factors.end(), [&](const Factor& factor) {
+      return factor.labels.find(label) != std::string::npos;
+    });
+  };
   std::string target;
-  for (const char label : unique)
-    if (inputs.find(label) != std::string::npos) target.push_back(label);
-  const std::string equation = inputs + "->" + target;
-  Term g = call(c, "aten::einsum", equation.c_str(), std::move(operands));
-  for (size_t d = 0; d < unique.size(); ++d)
-    if (target.find(unique[d]) == std::string::npos) g = unsqueeze(g, static_cast<int64_t>(d));
+  std::copy_if(unique.begin(), unique.end(), std::back_inserter(target), is_there);
+  Term g = Chain::multiplied(c, factors, target);
   IntVector sizes;
-  for (const char label : unique) {
-    const bool is_there = target.find(label) != std::string::npos;
-    sizes.push_back(is_there ? -1 : c.shape(1, k)[e.operands[k].find(label)]);
+  for (size_t d = 0; d < unique.size(); ++d) {
+    if (is_there(unique[d])) {
+      sizes.push_back(-1);
+      continue;
+    }
+    g = unsqueeze(g, static_cast<int64_t>(d));
+    sizes.push_back(c.shape(1, k)[operand.find(unique[d])]);
   }
   return expand(g, sizes);
 }
 
 void einsum(GradContext& c) {
   const Equation e = Parser(c, c.string_of(0)).parse();
+  Chain chain(c, e);
   for (size_t k = 0; k < e.operands.size(); ++k) {
     c.give(1, k, [&] {
       std::string held;
       for (const char label : e.operands[k])
         if (held.find(label) == std::string::npos) held.push_back(label);
-      Term g = spread_over(c, e, k, held);
+      Term g = spread_over(c, chain, e.operands[k], k, held);
       for (size_t d = 0; d < e.operands[k].size(); ++d) {
         const char label = e.operands[k][d];
         const size_t first = held.find(label);
