@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <type_traits>
-#include <vector>
 
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/scratch.h"
+#include "tierup/kernels/vision/grid_places.h"
 
 namespace tierup::kernels {
 namespace {
@@ -237,52 +236,17 @@ T sum_taps(const Taps<T, kMost>& taps, const T* plane) {
   return sum;
 }
 
-// The four points of an image around a place that lies inside, which is most places: the upper left
-// one. Of others the place among those that are kept apart, counted down from -1.
-struct Corner {
-  int32_t at;
-  std::array<float, 4> weight;
-};
-using Four = float __attribute__((vector_size(16)));
-
-inline Four load_four(const float* p) {
-  Four lanes;
-  std::memcpy(&lanes, p, sizeof(lanes));
-  return lanes;
-}
-
-// Two neighbours of a line and of the next one, by their weights.
-inline Four weigh(const Corner& corner, const float* plane, int64_t width) {
-  const float* upper = plane + corner.at;
-  double pairs[2];  // Of floats, each moved at once.
-  std::memcpy(&pairs[0], upper, sizeof(double));
-  std::memcpy(&pairs[1], upper + width, sizeof(double));
-  using Pairs = double __attribute__((vector_size(16)));
-  const Four points = reinterpret_cast<Four>(Pairs{pairs[0], pairs[1]});
-  return points * load_four(corner.weight.data());
-}
-
-// Four sums of four lanes each.
-inline Four sums_of(Four a, Four b, Four c, Four d) {
-  const Four ab =
-      __builtin_shufflevector(a, b, 0, 2, 4, 6) + __builtin_shufflevector(a, b, 1, 3, 5, 7);
-  const Four cd =
-      __builtin_shufflevector(c, d, 0, 2, 4, 6) + __builtin_shufflevector(c, d, 1, 3, 5, 7);
-  return __builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7);
-}
-
 // A block says which points of an image each of some places is made of: find(grid, count) is asked
-// once, and sample(plane, count, out) for each channel.
+// once, and sample(plane, count, out) for each channel. It lies in the thread's scratch memory.
 template <typename T, typename TapsAt>
 class TapsBlock {
  public:
-  using Element = T;
   using PointTaps = std::invoke_result_t<TapsAt, const Sampler&, const T*>;
+  static constexpr int64_t kPointBytes = sizeof(PointTaps);
   TapsBlock(const Sampler& s, int64_t most, TapsAt taps_at)
       : s_(s),
         taps_at_(taps_at),
-        taps_(static_cast<PointTaps*>(
-            thread_scratch(static_cast<size_t>(most) * sizeof(PointTaps)))) {}
+        taps_(static_cast<PointTaps*>(thread_scratch(static_cast<size_t>(most * kPointBytes)))) {}
 
   void find(const T* grid, int64_t count) {
     for (int64_t i = 0; i < count; ++i) new (taps_ + i) PointTaps(taps_at_(s_, grid + i * s_.rank));
@@ -294,69 +258,39 @@ class TapsBlock {
  private:
   const Sampler& s_;
   TapsAt taps_at_;
-  PointTaps* const taps_;  // Scratch memory of the thread.
+  PointTaps* const taps_;
   static_assert(std::is_trivially_destructible_v<PointTaps>);
 };
 
-// The same of four points each, for images that 32 bits count the points of.
-class CornerBlock {
+// The same of images of floats, by vectors.
+class VectorBlock {
  public:
-  using Element = float;
-  using PointTaps = Corner;
-  CornerBlock(const Sampler& s, int64_t most) : s_(s), corners_(static_cast<size_t>(most)) {}
+  VectorBlock(const Sampler& s, int64_t most, const GridLoops& loops)
+      : image_{s.in[2], s.in[1], static_cast<GridPadding>(s.padding), s.align_corners},
+        loops_(loops),
+        groups_(thread_scratch(static_cast<size_t>((most + loops.group_points - 1) /
+                                                   loops.group_points * loops.group_bytes))) {}
 
-  void find(const float* grid, int64_t count) {
-    others_.clear();
-    for (int64_t i = 0; i < count; ++i) {
-      const Taps<float, 4> taps = bilinear_taps(s_, grid + 2 * i);
-      if (taps.count == 4) {
-        corners_[i].at = static_cast<int32_t>(taps.offset[0]);
-        std::copy_n(taps.weight, 4, corners_[i].weight.begin());
-      } else {
-        others_.push_back(taps);
-        corners_[i].at = -static_cast<int32_t>(others_.size());
-      }
-    }
-  }
-
+  void find(const float* grid, int64_t count) { loops_.find(image_, grid, count, groups_); }
   void sample(const float* plane, int64_t count, float* out) const {
-    const int64_t width = s_.in[2];
-    int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-      const Corner* c = corners_.data() + i;
-      if ((c[0].at | c[1].at | c[2].at | c[3].at) < 0) {
-        for (int64_t j = i; j < i + 4; ++j) out[j] = one(plane, width, corners_[j]);
-        continue;
-      }
-      const Four four = sums_of(weigh(c[0], plane, width), weigh(c[1], plane, width),
-                                weigh(c[2], plane, width), weigh(c[3], plane, width));
-      std::memcpy(out + i, &four, sizeof(four));
-    }
-    for (; i < count; ++i) out[i] = one(plane, width, corners_[i]);
+    loops_.sample(image_, plane, groups_, count, out);
   }
 
  private:
-  float one(const float* plane, int64_t width, const Corner& corner) const {
-    if (corner.at < 0) return sum_taps(others_[static_cast<size_t>(-1 - corner.at)], plane);
-    const Four lanes = weigh(corner, plane, width);
-    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-  }
-
-  const Sampler& s_;
-  std::vector<Corner> corners_;
-  std::vector<Taps<float, 4>> others_;
+  const GridImage image_;
+  const GridLoops& loops_;
+  void* const groups_;
 };
 
 // Block by block, each channel by channel: a plane stays in a cache.
-template <typename Block, typename... More>
-void sample_by(const Sampler& s, int64_t batch, const typename Block::Element* input,
-               const typename Block::Element* grid, typename Block::Element* out, More... more) {
+template <typename Block, typename T, typename How>
+void sample_by(const Sampler& s, int64_t batch, const T* input, const T* grid, T* out,
+               int64_t point_bytes, const How& how) {
   // The taps of a block have half of the second level, planes the other.
-  const int64_t most = std::max<int64_t>(
-      1, cache_sizes().second_level / 2 / static_cast<int64_t>(sizeof(typename Block::PointTaps)));
+  const int64_t most = std::max<int64_t>(1, cache_sizes().second_level / 2 / point_bytes);
   const int64_t grain = grain_of(4 * s.channels);
   parallel_for(0, batch * s.out_points, grain, [&](int64_t begin, int64_t end) {
-    Block block(s, std::min(most, end - begin), more...);
+    Block block(s, std::min(most, end - begin), how);
     while (begin < end) {
       const int64_t first = begin % s.out_points;
       const int64_t count = std::min({most, s.out_points - first, end - begin});
@@ -372,12 +306,17 @@ void sample_by(const Sampler& s, int64_t batch, const typename Block::Element* i
 template <typename T>
 void sample(const Sampler& s, int64_t batch, int64_t mode, const T* input, const T* grid, T* out) {
   const auto by = [&](auto* taps_at) {
-    sample_by<TapsBlock<T, decltype(taps_at)>>(s, batch, input, grid, out, taps_at);
+    using Block = TapsBlock<T, decltype(taps_at)>;
+    sample_by<Block>(s, batch, input, grid, out, Block::kPointBytes, taps_at);
   };
   if constexpr (std::is_same_v<T, float>) {
     constexpr int64_t kMostPoints = std::numeric_limits<int32_t>::max();
-    if (mode == 0 && s.rank == 2 && s.in_points <= kMostPoints)
-      return sample_by<CornerBlock>(s, batch, input, grid, out);
+    if (s.rank == 2 && s.in_points <= kMostPoints) {
+      const GridLoopsByMode all = grid_loops();
+      const GridLoops& loops = mode == 0 ? all.linear : mode == 1 ? all.nearest : all.cubic;
+      return sample_by<VectorBlock>(s, batch, input, grid, out,
+                                    loops.group_bytes / loops.group_points, loops);
+    }
   }
   if (mode == 1) return by(&nearest_taps<T>);
   if (mode == 2) return s.rank == 2 ? by(&cubic_taps<T, 16>) : by(&cubic_taps<T, 64>);
