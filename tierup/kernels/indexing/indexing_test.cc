@@ -428,6 +428,23 @@ TEST(GridSampling, OfManyPointsAndChannelsIsThatOfEach) {
   }
 }
 
+// Few places, more than there are, and some from the end.
+TEST(Filling, WritesEachNamedSliceAndNoOther) {
+  for (const Longs& places : {Longs{1}, Longs{0, -1}, Longs{3, 1, 3, -4, 1, 3, 1}}) {
+    for (const int64_t dim : {0, 1, 2}) {
+      Tensor x = counted({4, 4, 4});
+      index_fill_scalar_(x, dim, longs(places), Scalar(-1));
+      const int64_t stride = dim == 0 ? 16 : dim == 1 ? 4 : 1;
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        const int64_t at = i / stride % 4;
+        const bool is_named = std::any_of(places.begin(), places.end(),
+                                          [&](int64_t place) { return (place + 4) % 4 == at; });
+        EXPECT_EQ(x.data<float>()[i], is_named ? -1 : static_cast<float>(i)) << dim << " " << i;
+      }
+    }
+  }
+}
+
 TEST(GridSampling, TakesTheEvenOneOfTwoNearest) {
   const Tensor image = make_tensor<float>({1, 1, 1, 4}, {1, 2, 3, 4});
   // At -0.5, 0.5, 1.5, 2.5, 3.5 and 1.25.

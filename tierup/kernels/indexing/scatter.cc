@@ -1,5 +1,9 @@
 #include "tierup/kernels/indexing/scatter.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/indexing/index_select.h"
 #include "tierup/kernels/indexing/scatter_mode.h"
 #include "tierup/kernels/memory/copy.h"
@@ -117,6 +121,37 @@ void scatter_checked(const Tensor& self, int64_t dim, const Tensor& index, const
   scatter_lanes(self, d, at, src, mode, include_self);
 }
 
+// Writes a number to all of self, which is contiguous, at these places of one dimension. Each place
+// is written once, however often it is named: by one thread only.
+void fill_slices(const Tensor& self, int64_t dim, const Tensor& places, const Scalar& value) {
+  const int64_t size = self.sizes()[dim];
+  std::vector<int64_t> once(places.data<int64_t>(), places.data<int64_t>() + places.numel());
+  if (places.numel() > size) {
+    std::vector<char> is_named(static_cast<size_t>(size));
+    for (const int64_t at : once) is_named[static_cast<size_t>(at)] = 1;
+    once.clear();
+    for (int64_t at = 0; at < size; ++at) {
+      if (is_named[static_cast<size_t>(at)] != 0) once.push_back(at);
+    }
+  }
+  int64_t inner = 1;
+  for (int64_t d = dim + 1; d < self.dim(); ++d) inner *= self.sizes()[d];
+  const int64_t outer = self.numel() / size / inner;
+  dispatch_all(self.dtype(), "index_fill_", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T number = *constant(value, self.dtype(), {}).data<T>();
+    T* to = self.data<T>();
+    parallel_for(0, outer, grain_of(static_cast<int64_t>(once.size()) * inner),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t o = begin; o < end; ++o) {
+                     for (const int64_t at : once)
+                       std::fill_n(to + (o * size + at) * inner, inner, number);
+                   }
+                 });
+  });
+  self.bump_version();
+}
+
 }  // namespace
 
 ScatterMode parse_scatter_mode(std::string_view reduce) {
@@ -191,6 +226,7 @@ void index_fill_scalar_(const Tensor& self, int64_t dim, const Tensor& index, co
   require(index.dim() <= 1, ErrorCode::kInvalidArgument, "Index has to be a vector/scalar");
   const Tensor at = wrap_indices(index_as_long(index, "index_fill_"), size_at(self, d));
   if (at.numel() == 0 || self.numel() == 0) return;
+  if (self.dim() > 0 && self.is_contiguous()) return fill_slices(self, d, contiguous(at), value);
   IntVector sizes(self.sizes().begin(), self.sizes().end());
   if (self.dim() > 0) sizes[d] = at.numel();
   const Tensor source = constant(value, self.dtype(), sizes);
