@@ -10,6 +10,7 @@ struct DoubleFolds {
   double (*sum)(const double* x, int64_t n);
   double (*max)(const double* x, int64_t n);  // NaN wins.
   double (*min)(const double* x, int64_t n);
+  double (*numbers)(const double* x, int64_t n);  // The sum of what is not NaN.
   double (*product)(const double* x, int64_t n);
   // acc[j] += x[r * stride + j] for `rows` rows, in order, and `columns` of them.
   using FoldRows = void (*)(const double* x, int64_t rows, int64_t stride, int64_t columns,
@@ -17,6 +18,7 @@ struct DoubleFolds {
   FoldRows add_rows;
   FoldRows max_rows;  // As max.
   FoldRows min_rows;
+  FoldRows add_number_rows;
   FoldRows multiply_rows;
 };
 

@@ -29,6 +29,13 @@ struct ProductOfDoubles {
     return a * b;
   }
 };
+struct SumOfNumbers {
+  static constexpr double kStart = 0;
+  template <typename V>
+  static TIERUP_INLINED V merge(V a, V b) {
+    return a + (b == b ? b : V{});
+  }
+};
 struct MostOfDoubles {
   static constexpr double kStart = -std::numeric_limits<double>::infinity();
   template <typename V>
@@ -103,10 +110,12 @@ void fold_double_rows(const double* x, int64_t rows, int64_t stride, int64_t col
 constexpr DoubleFolds kDoubleFolds{.sum = fold_doubles<SumOfDoubles>,
                                    .max = fold_doubles<MostOfDoubles>,
                                    .min = fold_doubles<LeastOfDoubles>,
+                                   .numbers = fold_doubles<SumOfNumbers>,
                                    .product = fold_doubles<ProductOfDoubles>,
                                    .add_rows = fold_double_rows<SumOfDoubles>,
                                    .max_rows = fold_double_rows<MostOfDoubles>,
                                    .min_rows = fold_double_rows<LeastOfDoubles>,
+                                   .add_number_rows = fold_double_rows<SumOfNumbers>,
                                    .multiply_rows = fold_double_rows<ProductOfDoubles>};
 
 }  // namespace

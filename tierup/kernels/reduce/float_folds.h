@@ -18,12 +18,14 @@ struct FloatFolds {
   FoldRows add_rows;
   FoldRows max_rows;  // As max.
   FoldRows min_rows;
-  // Of the squares, of the magnitudes, and the product.
+  // Of the squares, of the magnitudes, of what is not NaN, and the product.
   float (*squares)(const float* x, int64_t n);
   float (*magnitudes)(const float* x, int64_t n);
+  float (*numbers)(const float* x, int64_t n);
   float (*product)(const float* x, int64_t n);
   FoldRows add_square_rows;
   FoldRows add_magnitude_rows;
+  FoldRows add_number_rows;
   FoldRows multiply_rows;
   // Columns side by side, 64 at most: best[j] and place[j], what is found in rows before `first`,
   // become what is found with `rows` rows more, the first of which is number `first`. Of equal

@@ -65,6 +65,13 @@ struct SquareAdder : Adder {
     return x * x;
   }
 };
+// Zero stands for NaN.
+struct NumberAdder : Adder {
+  template <typename V>
+  static TIERUP_INLINED V value(V x) {
+    return x == x ? x : V{};
+  }
+};
 struct MagnitudeAdder : Adder {
   static TIERUP_INLINED float value(float x) {
     return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & kMagnitude);
@@ -255,9 +262,11 @@ constexpr FloatFolds kFolds{.sum = fold<Adder>,
                             .min_rows = fold_rows<Minimum>,
                             .squares = fold<SquareAdder>,
                             .magnitudes = fold<MagnitudeAdder>,
+                            .numbers = fold<NumberAdder>,
                             .product = fold<Multiplier>,
                             .add_square_rows = fold_rows<SquareAdder>,
                             .add_magnitude_rows = fold_rows<MagnitudeAdder>,
+                            .add_number_rows = fold_rows<NumberAdder>,
                             .multiply_rows = fold_rows<Multiplier>,
                             .find_max_in_rows = find_in_columns<true>,
                             .find_min_in_rows = find_in_columns<false>,

@@ -136,9 +136,13 @@ void reduce_runs(const Reducer& reducer, const ReducePlan& plan, const typename 
   const Pieces pieces(plan);
   if (pieces.total <= pieces.chunk) {
     const int64_t grain = grain_of(plan.count);
+    const int64_t inner = plan.kept_sizes.empty() ? 1 : plan.kept_sizes.back();
+    const int64_t step = plan.kept_sizes.empty() ? 0 : plan.kept_strides.back();
     parallel_for(0, plan.outputs, grain, [&](int64_t begin, int64_t end) {
+      const typename Reducer::In* base = nullptr;
       for (int64_t o = begin; o < end; ++o) {
-        const typename Reducer::In* base = in + plan.output_offset(o);
+        // From the run before, unless it ended a line of them.
+        base = o == begin || o % inner == 0 ? in + plan.output_offset(o) : base + step;
         const Acc acc = pieces.total == 1
                             ? reducer.block(base, plan.run_length(), plan.run_stride())
                             : fold_pieces(reducer, plan, pieces, base, 0, pieces.total);
@@ -164,6 +168,17 @@ void reduce_runs(const Reducer& reducer, const ReducePlan& plan, const typename 
   }
 }
 
+// f(j) for each output of a tile: of whole tiles, whose number is known, the compiler makes
+// vectors.
+template <typename F>
+inline void each_of_tile(int64_t width, const F& f) {
+  if (width == kTile) {
+    for (int64_t j = 0; j < kTile; ++j) f(j);
+  } else {
+    for (int64_t j = 0; j < width; ++j) f(j);
+  }
+}
+
 // Adds `count` rows of `width` neighbouring outputs, `stride` apart, to the tile.
 template <typename Reducer>
 void fold_into(const Reducer& reducer, const typename Reducer::In* rows, int64_t count,
@@ -172,13 +187,8 @@ void fold_into(const Reducer& reducer, const typename Reducer::In* rows, int64_t
     reducer.fold_rows(rows, count, stride, width, tile);
     return;
   }
-  for (int64_t r = 0; r < count; ++r, rows += stride) {
-    if (width == kTile) {
-      for (int64_t j = 0; j < kTile; ++j) reducer.fold(tile[j], rows[j]);
-    } else {
-      for (int64_t j = 0; j < width; ++j) reducer.fold(tile[j], rows[j]);
-    }
-  }
+  for (int64_t r = 0; r < count; ++r, rows += stride)
+    each_of_tile(width, [&](int64_t j) { reducer.fold(tile[j], rows[j]); });
 }
 
 // Folds rows [begin, end) of a tile of `width` neighbouring outputs.
@@ -188,16 +198,17 @@ void fold_tile(const Reducer& reducer, const ReducePlan& plan, const typename Re
   using Acc = typename Reducer::Acc;
   // Some of the rows, from nothing.
   const auto fold_some = [&](int64_t start, int64_t stop, Acc* tile) {
-    std::fill_n(tile, width, reducer.identity());
+    each_of_tile(width, [tile, none = reducer.identity()](int64_t j) { tile[j] = none; });
     if (plan.reduced_sizes.size() == 1) {
       const int64_t stride = plan.run_stride();
       fold_into(reducer, base + start * stride, stop - start, stride, width, tile);
       return;
     }
-    for (int64_t r = start; r < stop; ++r) {
-      const int64_t at =
-          plan.row_offset(r / plan.run_length()) + r % plan.run_length() * plan.run_stride();
-      fold_into(reducer, base + at, 1, 0, width, tile);
+    for (int64_t r = start, some = 0; r < stop; r += some) {
+      const int64_t passed = r % plan.run_length();
+      some = std::min(stop - r, plan.run_length() - passed);
+      const int64_t at = plan.row_offset(r / plan.run_length()) + passed * plan.run_stride();
+      fold_into(reducer, base + at, some, plan.run_stride(), width, tile);
     }
   };
   if (end - begin <= kTileRows) return fold_some(begin, end, result);
@@ -209,7 +220,7 @@ void fold_tile(const Reducer& reducer, const ReducePlan& plan, const typename Re
     uint64_t n = pushed++;
     size_t level = 0;
     for (; (n & 1U) != 0; n >>= 1U, ++level) {
-      for (int64_t j = 0; j < width; ++j) tile[j] = reducer.merge(levels[level][j], tile[j]);
+      each_of_tile(width, [&](int64_t j) { tile[j] = reducer.merge(levels[level][j], tile[j]); });
     }
     if (level == levels.size())
       levels.push_back(tile);
@@ -226,12 +237,16 @@ void fold_tile(const Reducer& reducer, const ReducePlan& plan, const typename Re
   }
 }
 
-// By a copy of the reducer, which the results cannot be part of: the compiler makes vectors of
-// them.
+// By a copy of the reducer, which the results cannot be part of, as they cannot of the folds: the
+// compiler makes vectors of whole tiles.
 template <typename Reducer>
-void finish_tile(Reducer reducer, const typename Reducer::Acc* acc, int64_t width,
-                 typename Reducer::Out* out) {
-  for (int64_t j = 0; j < width; ++j) out[j] = reducer.finish(acc[j]);
+void finish_tile(Reducer reducer, const typename Reducer::Acc* __restrict acc, int64_t width,
+                 typename Reducer::Out* __restrict out) {
+  if (width == kTile) {
+    for (int64_t j = 0; j < kTile; ++j) out[j] = reducer.finish(acc[j]);
+  } else {
+    for (int64_t j = 0; j < width; ++j) out[j] = reducer.finish(acc[j]);
+  }
 }
 
 template <typename Reducer>

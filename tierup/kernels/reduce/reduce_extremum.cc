@@ -60,6 +60,10 @@ struct ExtremumReducer {
     const auto& folds = dense_folds<T>();
     fold_dense_rows(kMax ? folds.max_rows : folds.min_rows, rows, count, stride, width, tile);
   }
+  Acc across(const Acc* tile, int64_t width) const requires(kFoldsDense<T>) {
+    const auto& folds = dense_folds<T>();
+    return (kMax ? folds.max : folds.min)(tile, width);
+  }
   Out finish(Acc acc) const { return static_cast<Out>(acc); }
 };
 

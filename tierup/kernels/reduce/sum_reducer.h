@@ -34,8 +34,10 @@ struct SumReducer {
       into += x;
   }
   Acc block(const In* p, int64_t count, int64_t stride) const {
-    if constexpr (kFoldsDense<T> && !kSkipNan) {
-      if (stride == 1 && count >= 64) return fold_dense(dense_folds<T>().sum, p, count);
+    if constexpr (kFoldsDense<T>) {
+      const auto& folds = dense_folds<T>();
+      if (stride == 1 && count >= 64)
+        return fold_dense(kSkipNan ? folds.numbers : folds.sum, p, count);
     }
     return fold_lanes(
         p, count, stride, identity(), [this](Acc& a, In v) { fold(a, v); },
@@ -43,10 +45,12 @@ struct SumReducer {
   }
   // A tile of neighbouring outputs, some rows at once.
   void fold_rows(const In* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) const
-      requires(kFoldsDense<T> && !kSkipNan) {
-    fold_dense_rows(dense_folds<T>().add_rows, rows, count, stride, width, tile);
+      requires(kFoldsDense<T>) {
+    const auto& folds = dense_folds<T>();
+    fold_dense_rows(kSkipNan ? folds.add_number_rows : folds.add_rows, rows, count, stride, width,
+                    tile);
   }
-  Acc across(const Acc* tile, int64_t width) const requires(kFoldsDense<T> && !kSkipNan) {
+  Acc across(const Acc* tile, int64_t width) const requires(kFoldsDense<T>) {
     return dense_folds<T>().sum(tile, width);
   }
   Acc merge(Acc a, Acc b) const { return a + b; }
