@@ -14,6 +14,7 @@
 #include "tierup/base/interrupt.h"
 #include "tierup/base/machine.h"
 #include "tierup/base/sanitizers.h"
+#include "tierup/base/wait_policy.h"
 #include "tierup/base/workers.h"
 
 #ifdef TIERUP_THREAD_SANITIZER
@@ -148,7 +149,7 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   release(begins);
   uint32_t flags_before = 0;
   uint32_t flags_raised = 0;
-  TeamCores cores;
+  TeamCores cores(cores_are_crowded());
 #pragma omp parallel num_threads(threads) reduction(| : flags_before, flags_raised)
   {
     acquire(begins);

@@ -194,7 +194,7 @@ void start_workers() {
 int64_t TimeAlone::left() { return own_team().alone; }
 void TimeAlone::spend(int64_t spent) { own_team().alone -= spent; }
 
-TeamCores::TeamCores() : is_due_(own_team().look_is_due()) {}
+TeamCores::TeamCores(bool threads_sleep) : is_due_(threads_sleep && own_team().look_is_due()) {}
 
 void TeamCores::note_own() {
   if (!is_due_) return;

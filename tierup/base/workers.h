@@ -57,12 +57,14 @@ class TimeAlone {
   static void spend(int64_t spent);
 };
 
-// The cores on which a region's threads are, looked at every 10 ms by the thread whose team it is.
-// Where two share one they are moved apart. The system does not see it where threads sleep at
-// barriers: only one is runnable at a time, each woken on the core of the one that wakes it.
+// The cores on which a region's threads are, looked at every 10 ms where threads sleep at barriers,
+// by the thread whose team it is. Where two share one they are moved apart: the system does not see
+// it, since only one is runnable at a time, woken on the core of the one that wakes it. It does
+// where threads wait awake, and may know better then.
 class TeamCores {
  public:
-  TeamCores();
+  // `threads_sleep`: whether they do so at barriers now (wait_policy.h).
+  explicit TeamCores(bool threads_sleep);
   // By each thread of the region.
   void note_own();
   // After the region, by the thread that made this. Whether threads were to move.

@@ -109,16 +109,16 @@ TEST(Workers, AreMovedApartWhereTwoShareACore) {
     if (CPU_ISSET(static_cast<size_t>(core), &allowed)) cores.push_back(core);
   }
   if (cores.size() < 2) GTEST_SKIP() << "cores of high numbers";
-  const auto is_moved = [](const std::vector<int>& visited) {
+  const auto is_moved = [](const std::vector<int>& visited, bool threads_sleep = true) {
     bool result = false;
     std::thread([&] {  // Which has not looked yet.
       const ThreadCountScope threads(2);
       start_workers();
       const auto begin = std::chrono::steady_clock::now();
-      TeamCores team;
+      TeamCores team(threads_sleep);
       note_on(team, visited);
       result = team.move_apart(2);
-      TeamCores soon_after;
+      TeamCores soon_after(threads_sleep);
       note_on(soon_after, visited);
       const bool is_again = soon_after.move_apart(2);
       const bool is_soon = std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(10);
@@ -129,6 +129,7 @@ TEST(Workers, AreMovedApartWhereTwoShareACore) {
   };
   EXPECT_TRUE(is_moved({cores[0], cores[0]}));
   EXPECT_FALSE(is_moved(cores));
+  EXPECT_FALSE(is_moved({cores[0], cores[0]}, false));
 }
 
 TEST(Workers, AreStartedOnceLoopsHaveTakenLong) {
