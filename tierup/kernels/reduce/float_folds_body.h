@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/float_lanes_body.h"
@@ -86,27 +85,6 @@ struct MagnitudeAdder : Adder {
   static constexpr uint32_t kMagnitude = 0x7FFFFFFF;
 };
 
-// The lanes of a vector from `kStep` on, and then those before.
-template <int kStep, int... kPlaces>
-TIERUP_INLINE FloatVector turned_by(FloatVector v, std::integer_sequence<int, kPlaces...>) {
-  return __builtin_shufflevector(v, v, (kPlaces + kStep) % kVectorFloats...);
-}
-
-// Halves are merged until one lane is left: of 16 lanes, lane i with i + 8, then i + 4, i + 2, i
-// + 1.
-template <typename Op>
-TIERUP_INLINE float across(Floats<kFoldLanes / 2> x) {
-  constexpr auto kPlaces = std::make_integer_sequence<int, kVectorFloats>();
-  for (int parts = decltype(x)::kParts / 2; parts > 0; parts /= 2)
-    for (int i = 0; i < parts; ++i) x.part[i] = Op::merge(x.part[i], x.part[i + parts]);
-  FloatVector v = x.part[0];
-  if constexpr (kVectorFloats > 8) v = Op::merge(v, turned_by<8>(v, kPlaces));
-  if constexpr (kVectorFloats > 4) v = Op::merge(v, turned_by<4>(v, kPlaces));
-  v = Op::merge(v, turned_by<2>(v, kPlaces));
-  v = Op::merge(v, turned_by<1>(v, kPlaces));
-  return v[0];
-}
-
 // All lanes, and `rest` numbers that fill no more of them, which go to the first.
 template <typename Op>
 TIERUP_INLINE float merge_lanes(Floats<kFoldLanes / 2> low, const Floats<kFoldLanes / 2>& high,
@@ -118,7 +96,8 @@ TIERUP_INLINE float merge_lanes(Floats<kFoldLanes / 2> low, const Floats<kFoldLa
   }
   for_each<Floats<kFoldLanes / 2>::kParts>(
       [&](auto i) TIERUP_INLINED { low.part[i] = Op::merge(low.part[i], high.part[i]); });
-  return across<Op>(low);
+  return reduce_parts(low.part,
+                      [](FloatVector a, FloatVector b) TIERUP_INLINED { return Op::merge(a, b); });
 }
 
 template <typename Op>

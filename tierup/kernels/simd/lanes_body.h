@@ -106,34 +106,9 @@ TIERUP_INLINE Lanes square_root(const Lanes& x) {
 #endif
 }
 
-// Lanes of one vector rotated by `step`, for the trees below.
-template <int kStep>
-inline LaneVector rotated(LaneVector v) {
-#if defined(__AVX512F__)
-  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
-                                 kStep + 6, kStep + 7, kStep + 8, kStep + 9, kStep + 10, kStep + 11,
-                                 kStep + 12, kStep + 13, kStep + 14, kStep + 15);
-#elif defined(__AVX2__)
-  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3, kStep + 4, kStep + 5,
-                                 kStep + 6, kStep + 7);
-#else
-  return __builtin_shufflevector(v, v, kStep, kStep + 1, kStep + 2, kStep + 3);
-#endif
-}
-
-// Halves are combined until one lane is left: lane i with i + 8, then i + 4, i + 2, i + 1.
 template <typename Combine>
 inline float reduce_lanes(Lanes lanes, const Combine& combine) {
-  for (int parts = kParts; parts > 1; parts /= 2) {
-    for (int i = 0; i < parts / 2; ++i)
-      lanes.part[i] = combine(lanes.part[i], lanes.part[i + parts / 2]);
-  }
-  LaneVector v = lanes.part[0];
-  if constexpr (kVectorBytes >= 64) v = combine(v, rotated<8>(v));
-  if constexpr (kVectorBytes >= 32) v = combine(v, rotated<4>(v));
-  v = combine(v, rotated<2>(v));
-  v = combine(v, rotated<1>(v));
-  return v[0];
+  return reduce_parts(lanes.part, combine);
 }
 
 inline float sum_of_lanes(const Lanes& lanes) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace tierup::kernels {
 namespace {
@@ -82,6 +83,28 @@ inline FloatVector load_vector(const float* data) {
 
 inline void store_vector(float* data, FloatVector vector) {
   std::memcpy(data, &vector, sizeof(vector));
+}
+
+// The lanes from kStep on, and then those before.
+template <int kStep, int... kPlaces>
+inline FloatVector rotated(FloatVector v, std::integer_sequence<int, kPlaces...> /*places*/) {
+  return __builtin_shufflevector(v, v, (kPlaces + kStep) % kVectorFloats...);
+}
+
+// Halves are combined until one lane is left: of sixteen, lane i with i + 8, then i + 4, i + 2 and
+// i + 1. `parts` is scratch memory afterwards.
+template <int kParts, typename Combine>
+inline float reduce_parts(FloatVector (&parts)[kParts], const Combine& combine) {
+  constexpr auto kPlaces = std::make_integer_sequence<int, kVectorFloats>();
+  for (int half = kParts / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) parts[i] = combine(parts[i], parts[i + half]);
+  }
+  FloatVector v = parts[0];
+  if constexpr (kVectorFloats > 8) v = combine(v, rotated<8>(v, kPlaces));
+  if constexpr (kVectorFloats > 4) v = combine(v, rotated<4>(v, kPlaces));
+  v = combine(v, rotated<2>(v, kPlaces));
+  v = combine(v, rotated<1>(v, kPlaces));
+  return v[0];
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
