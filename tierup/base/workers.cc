@@ -142,9 +142,23 @@ struct OwnTeam {
   ~OwnTeam() { end(); }
   // Returns whether there was one.
   bool end() {
+    if (entered) team_count().fetch_sub(1, std::memory_order_relaxed);
+    return forget();
+  }
+  // The same, unless it is the last team: of threads that end theirs at once, one keeps it.
+  bool end_unless_last() {
+    int count = team_count().load(std::memory_order_relaxed);
+    while (entered && count > 1) {
+      if (team_count().compare_exchange_weak(count, count - 1, std::memory_order_relaxed))
+        return forget();
+    }
+    return false;
+  }
+
+ private:
+  bool forget() {
     started = 1;
     alone = kTimeAlone;
-    if (entered) team_count().fetch_sub(1, std::memory_order_relaxed);
     return std::exchange(entered, false);
   }
 };
@@ -178,7 +192,7 @@ BriefTeamScope::~BriefTeamScope() {
 }
 
 void end_team_beside_others() {
-  if (team_count().load(std::memory_order_relaxed) > 1) end_own_team();
+  if (own_team().end_unless_last()) omp_pause_resource_all(omp_pause_soft);
 }
 
 void start_workers() {
