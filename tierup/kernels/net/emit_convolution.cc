@@ -1,5 +1,6 @@
 // Convolutions: by oneDNN, or by algorithms of our own where these measure faster.
 #include <algorithm>
+#include <string_view>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/convolution/plane_convolution.h"
@@ -40,6 +41,10 @@ IntVector image_sizes(const ConvGeometry& g, int64_t channels, const ConvGeometr
 }
 
 }  // namespace
+
+bool Emitter::is_by_small_products(const convolution_forward::primitive_desc& pd) {
+  return std::string_view(pd.impl_info_str()).starts_with("brg");
+}
 
 // Channels last wherever oneDNN has more than reference code for that.
 convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const {

@@ -78,8 +78,20 @@ char* TrialRoom::at_least(Part part, size_t bytes) {
   return block.data.get();
 }
 
+// Along long lines, oneDNN's convolution by small products is as fast as panels, and takes far
+// longer to make.
+std::vector<Algorithm> Emitter::candidates_of(const Layer& layer) const {
+  constexpr int64_t kLongLine = 512;  // Points.
+  const ConvGeometry& g = layer.conv;
+  std::vector<Algorithm> result = candidates_for(g, options_.is_fast);
+  const bool is_long_line = g.out[1] == 1 && g.kernel[1] == 1 && g.out[2] >= kLongLine;
+  if (result.size() > 1 && is_long_line && is_by_small_products(describe(layer)))
+    std::erase(result, Algorithm::kOneDnn);
+  return result;
+}
+
 Algorithm Emitter::algorithm_for(const Layer& layer) {
-  const std::vector<Algorithm> candidates = candidates_for(layer.conv, options_.is_fast);
+  const std::vector<Algorithm> candidates = candidates_of(layer);
   if (!store_steps(layer)) return Algorithm::kOneDnn;
   if (is_for_planes(layer)) return Algorithm::kPlanes;
   if (candidates.size() == 1) return candidates.front();

@@ -7,11 +7,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 
 #include "tierup/kernels/net/panel.h"
 #include "tierup/kernels/net/store_step_body.h"
 #include "tierup/kernels/simd/unrolled_body.h"
+#include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -70,6 +72,10 @@ struct PanelProduct {
   const char* ahead;    // Memory that is wanted soon,
   int64_t ahead_bytes;  // and how much of it.
   int64_t rows, depth;
+  int64_t run = 0;  // Where kStride is 0: a row's numbers that lie side by side, if not all,
+  int64_t gap = 0;  // and from their end to the next ones, in floats.
+  int64_t columns = INT64_MAX;  // That are wanted of it, where there is a bias: others are not
+                                // stored.
   int width;               // Of the panel: see panel_width(); of all panels that go side by side.
   int panels = 1;          // More: of kPanelGrain columns each, for rows that lie where they are
   int64_t panel_step = 0;  // (kStride is 0); from one to the next, in floats.
@@ -93,29 +99,41 @@ TIERUP_INLINE void change_sums(Sums<kRows, kVectors>& sums, const Change& change
 }
 
 // Takes the steps on `rows` rows of sums with their bias, which lie side by side, each of so many
-// vectors, and stores them. In memory, not in registers: the steps are compiled once then, not for
-// each height and width. The last step is done on the way to the target.
+// vectors, and stores them: all, or the first `columns` of each. In memory, not in registers: the
+// steps are compiled once then, not for each height and width. The last step is done on the way to
+// the target.
+template <bool kIsWhole>
 [[gnu::noinline]] void finish_stored(float* sums, int rows, int vectors,
                                      std::span<const StoreStep> steps, float* target,
-                                     int64_t stride) {
+                                     int64_t stride, int64_t columns) {
   const int64_t width = int64_t{vectors} * kVectorFloats;
-  for (; !steps.empty(); steps = steps.subspan(1)) {
-    float* to = steps.size() == 1 ? target : sums;
-    const int64_t apart = steps.size() == 1 ? stride : width;
-    // change(sum, row, column)
-    const auto each = [&](const auto& change) TIERUP_INLINED {
-      for (int r = 0; r < rows; ++r) {
-        const float* row = sums + r * width;
-        for (int64_t v = 0; v < width; v += kVectorFloats)
-          store_vector(to + r * apart + v, change(load_vector(row + v), r, v));
+  const int64_t stored = kIsWhole ? width : columns;
+  // change(sum, row, column), on columns [0, end).
+  const auto each = [&](float* to, int64_t apart, int64_t end, const auto& change) TIERUP_INLINED {
+    for (int r = 0; r < rows; ++r) {
+      const float* row = sums + r * width;
+      for (int64_t v = 0; v < end; v += kVectorFloats) {
+        const LaneVector x = change(load_vector(row + v), r, v);
+        kIsWhole ? store_vector(to + r * apart + v, x)
+                 : store_columns(to + r * apart + v, end - v, x);
       }
+    }
+  };
+  const auto same = [](LaneVector x, int, int64_t) TIERUP_INLINED { return x; };
+  if (steps.empty()) return each(target, stride, stored, same);
+  for (; !steps.empty(); steps = steps.subspan(1)) {
+    const bool is_last = steps.size() == 1;
+    const auto change_all = [&](const auto& change) TIERUP_INLINED {
+      is_last ? each(target, stride, stored, change) : each(sums, width, stored, change);
     };
     if (steps[0].kind == StoreStep::Kind::kSum) {
-      each([&](LaneVector x, int r, int64_t v)
-               TIERUP_INLINED { return x + load_vector(target + r * stride + v); });
+      change_all([&](LaneVector x, int r, int64_t v) TIERUP_INLINED {
+        const float* place = target + r * stride + v;
+        return x + (kIsWhole ? load_vector(place) : load_columns(place, stored - v));
+      });
     } else {
       with_step(steps[0], [&](const auto& change) TIERUP_INLINED {
-        each([&](LaneVector x, int, int64_t) TIERUP_INLINED { return change(x); });
+        change_all([&](LaneVector x, int, int64_t) TIERUP_INLINED { return change(x); });
       });
     }
   }
@@ -215,11 +233,18 @@ void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int col
   // a part of what is wanted later, kRows / rows of it in all.
   constexpr int kAskedLines = (2 * kRows + kLine - 1) / kLine;  // By two steps of the depth.
   const bool would_meet = stride % kMeeting == 0;
-  const float* near = first + kRows < p.rows && !would_meet ? a + kRows * stride : a;
+  const int64_t to_near = first + kRows < p.rows && !would_meet ? kRows * stride : 0;
   const char* ahead = p.ahead + ask.of_row * first;
+  int64_t run_end = kStride == 0 && p.run > 0 ? p.run : p.depth;
   for (int64_t k = 0; k < p.depth; ahead += ask.of_line * kRows) {
-    const int64_t line_end = std::min(p.depth, k + kLine);
-    const float* line = near + k;
+    if constexpr (kStride == 0) {
+      if (k == run_end) {
+        a += p.gap;
+        run_end += p.run;
+      }
+    }
+    const int64_t line_end = std::min(run_end, k + kLine);
+    const float* line = a + to_near + k;
     const char* later = ahead;
     for (; k + 1 < line_end; k += 2, later += kCacheLine) {
       for_each<kAskedLines>([&](auto) TIERUP_INLINED {
@@ -247,7 +272,9 @@ void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int col
     store_sums<kRows, kVectors>(sums, target, p.c_stride);
     return;
   }
-  if (p.finish.is_simple()) {
+  const int64_t left = p.columns - column;
+  const bool is_whole = left >= kVectors * kVectorFloats;
+  if (is_whole && p.finish.is_simple()) {
     finish_simply<kRows, kVectors>(sums, p.finish, p.finish.bias + column, target, p.c_stride);
     return;
   }
@@ -256,7 +283,8 @@ void multiply_rows(const PanelProduct& p, const Ask& ask, int64_t first, int col
   change_sums<kRows, kVectors>(
       sums, [&](LaneVector sum, int, int v) TIERUP_INLINED { return sum + load_vector(bias + v); });
   store_sums<kRows, kVectors>(sums, stored, kVectors * kVectorFloats);
-  finish_stored(stored, kRows, kVectors, p.finish.steps, target, p.c_stride);
+  const auto finish = is_whole ? finish_stored<true> : finish_stored<false>;
+  finish(stored, kRows, kVectors, p.finish.steps, target, p.c_stride, left);
 }
 
 using MultiplyRows = void (*)(const PanelProduct&, const Ask&, int64_t, int);

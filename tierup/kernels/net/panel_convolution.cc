@@ -101,6 +101,7 @@ bool convolution_gathers_first(const PanelConvolution& p) {
   constexpr int64_t kMostNumbers = int64_t{1} << 18;
   constexpr int64_t kLeastChannels = 4 * kPanelChannels;
   if (p.is_planar) return false;
+  if (convolution_reads_lines(p) && p.out_width >= 2 * kConvolutionInside) return false;
   if (convolution_reads_rows(p)) {
     const int64_t bytes = p.source_count() * static_cast<int64_t>(sizeof(float));
     return p.row_stride == 0 && p.out_channels >= kLeastChannels && rows_meet(p.depth()) &&
@@ -187,11 +188,8 @@ ConvolutionPlan plan_convolution(const PanelConvolution& problem, int threads) {
                                     parts_of(panels, plan.channel_parts) * kPanelChannels);
   const bool is_deep = problem.depth() > convolution_part_depth(problem);
   const int64_t each = parts_of(rows, plan.row_parts);
-  const bool is_ragged = problem.out_channels % kPanelGrain != 0;
   plan.scratch_of_worker =
-      rounded_up(gathered_count(problem, each) + (is_deep ? each * channels : 0) +
-                     (is_ragged ? each * kPanelChannels : 0),
-                 16);
+      rounded_up(gathered_count(problem, each) + (is_deep ? each * channels : 0), 16);
   return plan;
 }
 

@@ -1,9 +1,10 @@
 // Convolution as a product of rows and packed panels, over channels that lie innermost.
 //
-// A row is what one result's window reads, gathered block by block into the cache; a panel is some
-// output channels. The work is cut into pieces of some rows and some channels, which threads take
-// as they get to them: a thread whose core is slower for a while does less. The next panel is asked
-// for while one is multiplied, since weights come from memory in a large net.
+// A row is what one result's window reads, gathered block by block into the cache, or read where it
+// is: windows of one point, and those inside of a line; a panel is some output channels. The work
+// is cut into pieces of some rows and some channels, which threads take as they get to them: a
+// thread whose core is slower for a while does less. The next panel is asked for while one is
+// multiplied, since weights come from memory in a large net.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +67,17 @@ constexpr bool convolution_reads_rows(const PanelConvolution& p) {
          p.stride_x == 1 && p.pad_top == 0 && p.pad_left == 0 && p.out_height == p.height &&
          p.out_width == p.width;
 }
+
+// Whether windows move along lines that have no others above them. Those that lie inside of a line
+// are read where they are: gathering a few channels of each point takes as long as multiplying
+// them.
+constexpr bool convolution_reads_lines(const PanelConvolution& p) {
+  return !p.is_planar && p.height == 1 && p.out_height == 1 && p.kernel_height == 1 &&
+         p.pad_top == 0 && !convolution_reads_rows(p);
+}
+// So many windows at least: fewer are not worth a panel's way to the cache, beside those at the
+// line's ends.
+constexpr int64_t kConvolutionInside = 96;
 
 // Whether all rows are gathered before any is multiplied: where they are small beside what many
 // panels do with them, with windows of one point, which have nothing twice, and where rows that lie

@@ -6,19 +6,21 @@
 #include "tierup/kernels/memory/copy_apart_body.h"
 #include "tierup/kernels/net/panel_body.h"
 #include "tierup/kernels/net/panel_convolution.h"
+#include "tierup/kernels/simd/vectors_body.h"
 
 namespace tierup::kernels::net {
 namespace {
 
 // The last numbers go along with some before them, twice.
 inline void copy_floats(const float* from, int64_t count, float* to) {
-  if (count < kLanes) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
-    return;
-  }
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(to + i, load(from + i));
-  if (i < count) store(to + count - kLanes, load(from + count - kLanes));
+  if (count < kLanes) {
+    for (; i < count; i += kVectorFloats)
+      store_columns(to + i, count - i, load_columns(from + i, count - i));
+  } else if (i < count) {
+    store(to + count - kLanes, load(from + count - kLanes));
+  }
 }
 
 // Which points of the window lie inside the source for any of some rows: wide dilations leave most
@@ -69,20 +71,21 @@ class WindowsInside {
 
 class ConvolutionRunner {
  public:
-  explicit ConvolutionRunner(const ConvolutionPart& part)
+  // `is_inside`: all windows lie inside of one line.
+  ConvolutionRunner(const ConvolutionPart& part, bool is_inside)
       : part_(part),
         p_(*part.problem),
+        is_inside_(is_inside),
         depth_(p_.depth()),
         channels_(part.last_channel - part.first_channel),
         rows_(part.last_row - part.first_row),
         gathered_(part.scratch),
-        sums_(gathered_ + gathered_count(p_, rows_)),
-        ragged_(sums_ + (depth_ > convolution_part_depth(p_) ? rows_ * sums_stride() : 0)) {}
+        sums_(gathered_ + gathered_count(p_, rows_)) {}
 
   void run() {
     const WindowsInside inside(p_, part_.first_row, part_.last_row);
     const int64_t windows = p_.kernel_height * p_.kernel_width;
-    const int64_t most = convolution_part_depth(p_);
+    const int64_t most = is_inside_ ? kConvolutionRowDepth : convolution_part_depth(p_);
     // There is room for sums only beside rows that are multiplied in parts.
     if (depth_ <= most) return multiply(0, depth_, true, true);
     int64_t begin = inside.first(0);
@@ -92,23 +95,42 @@ class ConvolutionRunner {
       const int64_t next = inside.first(end);
       const int64_t start = begin * p_.in_channels;
       const int64_t count = (end - begin) * p_.in_channels;
-      const int64_t blocks = (count + most - 1) / most;
+      // Between points, where these lie apart and are read where they are.
+      const int64_t unit = is_inside_ && p_.dilation_x > 1 ? p_.in_channels : 1;
+      const int64_t units = count / unit;
+      const int64_t together = std::max<int64_t>(1, most / unit);
+      const int64_t blocks = (units + together - 1) / together;
       for (int64_t i = 0; i < blocks; ++i) {
-        multiply(start + count * i / blocks, start + count * (i + 1) / blocks, is_first && i == 0,
-                 next == windows && i == blocks - 1);
+        multiply(start + units * i / blocks * unit, start + units * (i + 1) / blocks * unit,
+                 is_first && i == 0, next == windows && i == blocks - 1);
       }
       begin = next;
     }
   }
 
  private:
+  void read_line(int64_t from, PanelProduct& product) const {
+    const int64_t channels = p_.in_channels;
+    const int64_t x = part_.first_row % p_.out_width * p_.stride_x - p_.pad_left;
+    const int64_t line = part_.first_row / p_.out_width * p_.width;
+    const int64_t point = line + x + from / channels * p_.dilation_x;
+    product.a = part_.source + point * channels + from % channels;
+    product.a_stride = p_.stride_x * channels;
+    if (p_.dilation_x > 1) {
+      product.run = channels;
+      product.gap = (p_.dilation_x - 1) * channels;
+    }
+  }
+
   // Adds numbers `from` to `to` of the windows to the sums of those before.
   void multiply(int64_t from, int64_t to, bool is_first, bool is_last) {
-    const bool is_there = convolution_reads_rows(p_);
+    const bool is_there = is_inside_ || convolution_reads_rows(p_);
     PanelProduct product{};
     product.a = gathered_;
     product.a_stride = p_.row_stride > 0 ? p_.row_stride : p_.in_channels;
-    if (is_there) {
+    if (is_inside_) {
+      read_line(from, product);
+    } else if (is_there) {
       product.a = part_.source + part_.first_row * product.a_stride + from;
     } else if (p_.is_planar) {
       product.a_stride = convolution_apart(rows_);
@@ -132,17 +154,9 @@ class ConvolutionRunner {
           reinterpret_cast<const char*>(next_weights(from, to, column + p_.panel * product.panels));
       product.ahead_bytes = product.depth * product.width * 4;
       product.sums = is_first ? nullptr : sums_ + column;
-      const int64_t beyond = channel + product.width - p_.out_channels;
-      const bool is_ragged = is_last && beyond > 0;
-      float* target = part_.target + part_.first_row * p_.out_channels + channel;
-      product.c = !is_last ? sums_ + column : is_ragged ? ragged_ : target;
-      if (is_ragged) {
-        product.c_stride = product.width;
-        if (has_sum()) {
-          std::fill_n(ragged_, rows_ * product.width, 0.0F);
-          copy_rows(target, p_.out_channels, product.width - beyond, ragged_, product.width);
-        }
-      }
+      product.columns = p_.out_channels - channel;
+      product.c =
+          is_last ? part_.target + part_.first_row * p_.out_channels + channel : sums_ + column;
       product.finish.bias = is_last ? part_.bias + channel : nullptr;
       if (is_there) {
         multiply_panel<0>(product);
@@ -151,20 +165,7 @@ class ConvolutionRunner {
       } else {
         multiply_panel<kConvolutionStride>(product);
       }
-      if (is_ragged)
-        copy_rows(ragged_, product.width, product.width - beyond, target, p_.out_channels);
     }
-  }
-
-  bool has_sum() const {
-    return std::any_of(part_.steps.begin(), part_.steps.end(),
-                       [](const StoreStep& step) { return step.kind == StoreStep::Kind::kSum; });
-  }
-  // `count` numbers of each row.
-  void copy_rows(const float* from, int64_t from_stride, int64_t count, float* to,
-                 int64_t to_stride) const {
-    for (int64_t r = 0; r < rows_; ++r)
-      copy_floats(from + r * from_stride, count, to + r * to_stride);
   }
 
   int64_t sums_stride() const { return (channels_ + kPanelGrain - 1) / kPanelGrain * kPanelGrain; }
@@ -289,17 +290,51 @@ class ConvolutionRunner {
 
   const ConvolutionPart& part_;
   const PanelConvolution& p_;
+  const bool is_inside_;
   const int64_t depth_;
   const int64_t channels_;
   const int64_t rows_;
   float* gathered_;              // [row][kConvolutionStride]
   float* sums_;                  // [row][sums_stride()]
-  float* ragged_;                // [row][width of the last panel], where channels are left over
   Run runs_[kConvolutionDepth];  // Of the depth at hand.
   int run_count_ = 0;
 };
 
-void run_part(const ConvolutionPart& part) { ConvolutionRunner(part).run(); }
+struct Rows {
+  int64_t first, last;
+};
+
+// The next rows from `row` on whose windows lie inside of a line, where they are enough; none at
+// the part's end.
+Rows next_inside(const ConvolutionPart& part, int64_t row) {
+  const PanelConvolution& p = *part.problem;
+  const int64_t reach = (p.kernel_width - 1) * p.dilation_x;
+  const int64_t begin = (p.pad_left + p.stride_x - 1) / p.stride_x;
+  const int64_t room = p.width - 1 - reach + p.pad_left;
+  const int64_t end = room < 0 ? 0 : std::min(room / p.stride_x + 1, p.out_width);
+  for (int64_t line = row / p.out_width; line * p.out_width < part.last_row; ++line) {
+    const int64_t first = std::max(row, line * p.out_width + begin);
+    const int64_t last = std::min(part.last_row, line * p.out_width + end);
+    if (last - first >= kConvolutionInside) return {first, last};
+  }
+  return {part.last_row, part.last_row};
+}
+
+void run_rows(ConvolutionPart part, Rows rows, bool are_inside) {
+  part.first_row = rows.first;
+  part.last_row = rows.last;
+  ConvolutionRunner(part, are_inside).run();
+}
+
+void run_part(const ConvolutionPart& part) {
+  if (!convolution_reads_lines(*part.problem)) return ConvolutionRunner(part, false).run();
+  for (int64_t row = part.first_row; row < part.last_row;) {
+    const Rows inside = next_inside(part, row);
+    if (row < inside.first) run_rows(part, {row, inside.first}, false);
+    if (inside.first < inside.last) run_rows(part, inside, true);
+    row = inside.last;
+  }
+}
 
 }  // namespace
 }  // namespace tierup::kernels::net
