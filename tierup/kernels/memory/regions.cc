@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
@@ -49,10 +51,23 @@ Regions make_regions(const Tensor& input, const Tensor& rois, int64_t pooled_hei
   return r;
 }
 
-// Bilinear interpolation of a plane; outside by more than one pixel it is 0.
+// Bilinear interpolation of any plane at one point.
 template <typename T>
-T bilinear(const T* plane, int64_t height, int64_t width, T y, T x) {
-  if (!(y >= -1 && y <= static_cast<T>(height) && x >= -1 && x <= static_cast<T>(width))) return 0;
+struct Corners {
+  int64_t at[4];
+  T weight[4];
+
+  T of(const T* plane) const {
+    return weight[0] * plane[at[0]] + weight[1] * plane[at[1]] + weight[2] * plane[at[2]] +
+           weight[3] * plane[at[3]];
+  }
+};
+
+// None where a plane is 0: outside by more than one pixel.
+template <typename T>
+std::optional<Corners<T>> corners_at(int64_t height, int64_t width, T y, T x) {
+  if (!(y >= -1 && y <= static_cast<T>(height) && x >= -1 && x <= static_cast<T>(width)))
+    return std::nullopt;
   y = std::max(y, T{0});
   x = std::max(x, T{0});
   int64_t top = static_cast<int64_t>(y);
@@ -69,9 +84,9 @@ T bilinear(const T* plane, int64_t height, int64_t width, T y, T x) {
   }
   const T ly = y - static_cast<T>(top);
   const T lx = x - static_cast<T>(left);
-  return (1 - ly) * (1 - lx) * plane[top * width + left] +
-         (1 - ly) * lx * plane[top * width + right] + ly * (1 - lx) * plane[bottom * width + left] +
-         ly * lx * plane[bottom * width + right];
+  return Corners<T>{
+      {top * width + left, top * width + right, bottom * width + left, bottom * width + right},
+      {(1 - ly) * (1 - lx), (1 - ly) * lx, ly * (1 - lx), ly * lx}};
 }
 
 // The rectangle of a region on the feature map, its bins, and the samples in each.
@@ -80,6 +95,8 @@ struct Bins {
   const T* image;
   T y, x, bin_height, bin_width;
   int64_t samples_y, samples_x;
+
+  T samples() const { return static_cast<T>(std::max<int64_t>(samples_y * samples_x, 1)); }
 };
 
 template <typename T>
@@ -110,9 +127,9 @@ Bins<T> bins_of(const Regions& r, int64_t i, double scale, T offset, T least,
 // So many in a row that a run may be stopped between rows.
 constexpr int64_t kManySamples = 256;
 
-template <typename T>
-T average_bin(const Regions& r, const Bins<T>& b, const T* plane, int64_t py, int64_t px) {
-  T sum = 0;
+// take(corners) for each sample of a bin that a plane has something at, in order.
+template <typename T, typename Take>
+void for_samples(const Regions& r, const Bins<T>& b, int64_t py, int64_t px, const Take& take) {
   for (int64_t iy = 0; iy < b.samples_y; ++iy) {
     if (b.samples_x > kManySamples) poll_interrupt();
     const T y = b.y + static_cast<T>(py) * b.bin_height +
@@ -120,10 +137,69 @@ T average_bin(const Regions& r, const Bins<T>& b, const T* plane, int64_t py, in
     for (int64_t ix = 0; ix < b.samples_x; ++ix) {
       const T x = b.x + static_cast<T>(px) * b.bin_width +
                   (static_cast<T>(ix) + T{0.5}) * b.bin_width / static_cast<T>(b.samples_x);
-      sum += bilinear(plane, r.height, r.width, y, x);
+      if (const auto corners = corners_at(r.height, r.width, y, x)) take(*corners);
     }
   }
-  return sum / static_cast<T>(std::max<int64_t>(b.samples_y * b.samples_x, 1));
+}
+
+template <typename T>
+T average_bin(const Regions& r, const Bins<T>& b, const T* plane, int64_t py, int64_t px) {
+  T sum = 0;
+  for_samples(r, b, py, px, [&](const Corners<T>& corners) { sum += corners.of(plane); });
+  return sum / b.samples();
+}
+
+// The samples of all bins of a region, which its channels share.
+template <typename T>
+class SharedSamples {
+ public:
+  // So many as stay in a near cache; of more, each channel finds its own.
+  static bool are_few(const Regions& r, const Bins<T>& b) {
+    constexpr int64_t kMost = 4096;
+    return b.samples_y * b.samples_x <= kMost / std::min(kMost, r.bins_y * r.bins_x);
+  }
+
+  SharedSamples(const Regions& r, const Bins<T>& b) : count_(b.samples()) {
+    for (int64_t y = 0; y < r.bins_y; ++y) {
+      for (int64_t x = 0; x < r.bins_x; ++x) {
+        for_samples(r, b, y, x, [&](const Corners<T>& corners) { corners_.push_back(corners); });
+        ends_.push_back(corners_.size());
+      }
+    }
+  }
+
+  // The averages of all bins of a plane.
+  T* average(const T* plane, T* target) const {
+    size_t i = 0;
+    for (const size_t end : ends_) {
+      T sum = 0;
+      for (; i < end; ++i) sum += corners_[i].of(plane);
+      *target++ = sum / count_;
+    }
+    return target;
+  }
+
+ private:
+  T count_;
+  std::vector<Corners<T>> corners_;
+  std::vector<size_t> ends_;  // Of each bin.
+};
+
+// [channels, bins_y, bins_x] of one region.
+template <typename T>
+void align(const Regions& r, const Bins<T>& b, T* target) {
+  const int64_t plane = r.height * r.width;
+  if (SharedSamples<T>::are_few(r, b)) {
+    const SharedSamples<T> samples(r, b);
+    for (int64_t c = 0; c < r.channels; ++c) target = samples.average(b.image + c * plane, target);
+    return;
+  }
+  for (int64_t c = 0; c < r.channels; ++c) {
+    for (int64_t y = 0; y < r.bins_y; ++y) {
+      for (int64_t x = 0; x < r.bins_x; ++x)
+        *target++ = average_bin(r, b, b.image + c * plane, y, x);
+    }
+  }
 }
 
 // Pixels [first, last) of a bin of integer pooling.
@@ -230,12 +306,7 @@ Tensor roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
       const Bins<T> b =
           bins_of<T>(r, i, spatial_scale, aligned ? T{0.5} : T{0},
                      aligned ? std::numeric_limits<T>::lowest() : T{1}, sampling_ratio);
-      for (int64_t c = 0; c < r.channels; ++c) {
-        const T* plane = b.image + c * r.height * r.width;
-        for (int64_t y = 0; y < r.bins_y; ++y) {
-          for (int64_t x = 0; x < r.bins_x; ++x) *target++ = average_bin(r, b, plane, y, x);
-        }
-      }
+      align(r, b, target);
     });
   });
   return to_dtype(out, r.dtype);
