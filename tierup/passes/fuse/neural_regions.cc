@@ -119,7 +119,9 @@ class Regions {
       open.pop_back();
       if (!way.insert(at).second) continue;
       for (const Value* input : at->inputs()) {
-        if (made_.contains(input) || passed_.contains(input)) open.push_back(input->node());
+        const bool is_list = unpackings_.contains(at);
+        if (is_list || made_.contains(input) || passed_.contains(input))
+          open.push_back(input->node());
       }
     }
     std::vector<const Node*> excluded;
