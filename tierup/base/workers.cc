@@ -168,9 +168,10 @@ OwnTeam& own_team() {
 }
 
 // libgomp ends the team of the calling thread alone.
-void end_own_team() {
-  if (own_team().end()) omp_pause_resource_all(omp_pause_soft);
+void end_threads_of_team(bool had_one) {
+  if (had_one) omp_pause_resource_all(omp_pause_soft);
 }
+void end_own_team() { end_threads_of_team(own_team().end()); }
 
 // Other threads' teams are not in the child.
 void forget_other_teams() { team_count().store(0, std::memory_order_relaxed); }
@@ -191,9 +192,7 @@ BriefTeamScope::~BriefTeamScope() {
   if (!has_team_) end_own_team();
 }
 
-void end_team_beside_others() {
-  if (own_team().end_unless_last()) omp_pause_resource_all(omp_pause_soft);
-}
+void end_team_beside_others() { end_threads_of_team(own_team().end_unless_last()); }
 
 void start_workers() {
   const int threads = intra_op_threads();
