@@ -190,6 +190,7 @@ TEST(Workers, OfAForkedProcessAreItsOwn) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(20);  // Ends a child that waits for threads which it does not have.
+    start_workers();
     _exit(sum_in_parallel() == 499500 ? 0 : 1);
   }
   int status = 0;
