@@ -66,10 +66,11 @@ TEST(SideThread, FinishingItDoesWhatItWasGivenAndEnds) {
   side.start();
   for (int i = 0; i < 10; ++i) side.add([&](const std::stop_token&) { ++done; });
   side.finish();
-  for (int naps = 0; threads_of_process() > before && naps < 2000; ++naps)
+  const auto is_over = [&] { return done == 10 && threads_of_process() <= before; };
+  for (int naps = 0; !is_over() && naps < 2000; ++naps)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(done, 10);
-  EXPECT_EQ(threads_of_process(), before);
+  EXPECT_LE(threads_of_process(), before);  // Of which some may have been about to end.
 }
 
 TEST(SideThread, DropsWorkWithoutAThread) {
