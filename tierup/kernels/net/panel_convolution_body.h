@@ -13,14 +13,14 @@ namespace {
 
 // The last numbers go along with some before them, twice.
 inline void copy_floats(const float* from, int64_t count, float* to) {
+  if (count < kLanes) {
+    for (int64_t i = 0; i < count; i += kVectorFloats)
+      store_columns(to + i, count - i, load_columns(from + i, count - i));
+    return;
+  }
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(to + i, load(from + i));
-  if (count < kLanes) {
-    for (; i < count; i += kVectorFloats)
-      store_columns(to + i, count - i, load_columns(from + i, count - i));
-  } else if (i < count) {
-    store(to + count - kLanes, load(from + count - kLanes));
-  }
+  if (i < count) store(to + count - kLanes, load(from + count - kLanes));
 }
 
 // Which points of the window lie inside the source for any of some rows: wide dilations leave most

@@ -118,8 +118,8 @@ class Regions {
       const Node* at = open.back();
       open.pop_back();
       if (!way.insert(at).second) continue;
+      const bool is_list = unpackings_.contains(at);
       for (const Value* input : at->inputs()) {
-        const bool is_list = unpackings_.contains(at);
         if (is_list || made_.contains(input) || passed_.contains(input))
           open.push_back(input->node());
       }
