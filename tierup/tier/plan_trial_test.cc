@@ -99,6 +99,22 @@ TEST(PlanTrial, an_earlier_long_call_of_tier_0_saves_it_a_turn) {
   EXPECT_EQ(calls_until_decided(trial, sized.at(3), {60, 20}), 3 + 2 * 4);
 }
 
+TEST(PlanTrial, one_slow_call_does_not_lose_a_plan_of_long_calls) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  trial.note_earlier_call(1, std::chrono::milliseconds(112));
+  const int of_plan[] = {250, 250, 210, 95};  // Two warm up.
+  bool is_decided = false;
+  for (size_t plans = 0; !is_decided && plans < std::size(of_plan);) {
+    PlanTrial::Turn turn = trial.begin(sized.at(1));
+    const bool is_plan = turn.contender() == Contender::kPlan;
+    is_decided = turn.finish(std::chrono::milliseconds(is_plan ? of_plan[plans++] : 112));
+  }
+  ASSERT_TRUE(is_decided);
+  EXPECT_EQ(PlanTrial::result(*sized.at(1))->winner, Contender::kPlan);
+}
+
 TEST(PlanTrial, long_calls_are_tried_no_longer_than_the_answer_is_worth) {
   SizedPlans sized;
   PlanTrial trial(sized);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/leave_cache.h"
@@ -10,6 +11,7 @@
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/finished_rows.h"
+#include "tierup/kernels/net/product_rate.h"
 #include "tierup/kernels/net/step_loops.h"
 #include "tierup/kernels/net/trial.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
@@ -62,6 +64,19 @@ const char* name_of(Algorithm algorithm) {
   return "";
 }
 
+// Does each multiplication of the definition.
+bool is_direct(Algorithm algorithm) {
+  return algorithm == Algorithm::kPanels || algorithm == Algorithm::kOneDnn;
+}
+
+// Milliseconds that a direct algorithm takes for them at least on this thread, at the rate of a
+// product whose operands stay in the caches, measured anew as the processor's clock changes. oneDNN
+// may be ahead of our own by a tenth.
+double least_time_of(int64_t multiplications) {
+  constexpr double kAhead = 1.1;
+  return static_cast<double>(multiplications) / (kAhead * cached_product_rate());
+}
+
 float* floats(char* block) { return reinterpret_cast<float*>(block); }
 size_t float_bytes(int64_t count) { return static_cast<size_t>(count) * sizeof(float); }
 
@@ -102,9 +117,11 @@ Algorithm Emitter::algorithm_for(const Layer& layer) {
   }
   const ConvGeometry& g = layer.conv;
   const Algorithm chosen = measured(layer, geometry_key(g), [&] {
-    return fastest(fmt::format("convolution {}x{}x{} to {}x{}x{}", g.in_channels, g.in[1], g.in[2],
-                               g.out_channels, g.out[1], g.out[2]),
-                   candidates, [&](Algorithm algorithm) { return attempt(layer, algorithm); });
+    return fastest(
+        fmt::format("convolution {}x{}x{} to {}x{}x{}", g.in_channels, g.in[1], g.in[2],
+                    g.out_channels, g.out[1], g.out[2]),
+        candidates, [&](Algorithm algorithm) { return attempt(layer, algorithm); },
+        part_to_try(g).multiplications());
   });
   weights_.set_algorithm(layer.id, chosen);
   return chosen;
@@ -126,29 +143,32 @@ Algorithm Emitter::measured(const Layer& layer, IntSpan geometry,
 // By measurement on one thread. Weights come from memory in each run where they will between other
 // layers.
 Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>& candidates,
-                           const std::function<Attempt(Algorithm)>& attempt_by) {
+                           const std::function<Attempt(Algorithm)>& attempt_by,
+                           int64_t multiplications) {
   constexpr size_t kCold = size_t{256} << 10;  // Fewer bytes come from memory in no time.
   const ThreadCountScope one_thread(1);
   trial_room_.clear();
-  std::vector<Algorithm> tried;
-  std::vector<Attempt> attempts;
-  for (const Algorithm candidate : candidates) {
-    Attempt attempt = attempt_by(candidate);
-    if (attempt.is_reference && candidates.size() > 1) continue;
-    tried.push_back(candidate);
-    attempts.push_back(std::move(attempt));
-  }
-  const TrialResult result = try_candidates(attempts.size(), [&](size_t i) {
-    const Attempt& a = attempts[i];
+  std::vector<std::optional<Attempt>> attempts(candidates.size());
+  const auto run = [&](size_t i) -> TrialRun {
+    if (!attempts[i]) attempts[i] = attempt_by(candidates[i]);
+    const Attempt& a = *attempts[i];
+    if (a.is_reference && candidates.size() > 1) return {kNotRun, false};
     if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
     return timed_run(a.run);
+  };
+  const TrialResult result = try_candidates(candidates.size(), run, [&](size_t i) {
+    return is_direct(candidates[i]) ? least_time_of(multiplications) : 0;
   });
   std::string times;
-  for (size_t i = 0; i < tried.size(); ++i)
-    times += fmt::format("{} {:.3f} ms, ", name_of(tried[i]), result.milliseconds[i]);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const double time = result.milliseconds[i];
+    times += name_of(candidates[i]);
+    times += time < kNotRun ? fmt::format(" {:.3f} ms, ", time) : " not run, ";
+  }
+  const Algorithm winner = candidates[result.winner];
   out_.notes.push_back(fmt::format("{}: {}on one thread, {} rounds: {}", work, times, result.rounds,
-                                   name_of(tried[result.winner])));
-  return tried[result.winner];
+                                   name_of(winner)));
+  return winner;
 }
 
 Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {

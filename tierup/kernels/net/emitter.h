@@ -237,8 +237,10 @@ class Emitter {
   Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);
   Attempt attempt_channels(const Layer& layer);
   Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
+  // `multiplications`: of what is tried, by the definition; 0: not known.
   Algorithm fastest(const std::string& work, const std::vector<Algorithm>& candidates,
-                    const std::function<Attempt(Algorithm)>& attempt_by);
+                    const std::function<Attempt(Algorithm)>& attempt_by,
+                    int64_t multiplications = 0);
   Algorithm measured(const Layer& layer, IntSpan geometry,
                      const std::function<Algorithm()>& measure);
   void onednn_convolution(const Layer& layer);

@@ -16,7 +16,7 @@ constexpr double kLongMilliseconds = 1;
 constexpr double kBehind = 1.25;      // After one round,
 constexpr double kBehindLater = 1.1;  // after more.
 constexpr double kTooClose = 1.04;
-constexpr double kMostMilliseconds = 10;  // For further looks.
+constexpr double kMostMilliseconds = 10;  // For further looks, and repeats of disturbed runs.
 
 double milliseconds_of(clockid_t clock) {
   timespec now{};
@@ -32,8 +32,10 @@ int64_t interruptions() {
 
 class Trial {
  public:
-  Trial(size_t count, const std::function<TrialRun(size_t)>& run) : run_(run) {
-    result_.milliseconds.assign(count, 1e30);
+  Trial(size_t count, const std::function<TrialRun(size_t)>& run,
+        const std::function<double(size_t)>& least)
+      : run_(run), least_(least) {
+    result_.milliseconds.assign(count, kNotRun);
     is_in_.assign(count, true);
   }
 
@@ -52,8 +54,13 @@ class Trial {
  private:
   void warm_up() {
     std::vector<double> first;
-    for (size_t i = 0; i < is_in_.size(); ++i) first.push_back(measure(i));
-    const double best = *std::min_element(first.begin(), first.end());
+    double best = kNotRun;
+    for (size_t i = 0; i < is_in_.size(); ++i) {
+      const bool is_long = best > kLongMilliseconds && best < kNotRun;
+      const bool is_hopeless = is_long && least_(i) > kFarBehindLong * best;
+      first.push_back(is_hopeless ? kNotRun : measure(i));
+      best = std::min(best, first.back());
+    }
     const double bound = (best > kLongMilliseconds ? kFarBehindLong : kFarBehind) * best;
     for (size_t i = 0; i < is_in_.size(); ++i) is_in_[i] = first[i] <= bound;
     const bool is_decided = std::count(is_in_.begin(), is_in_.end(), true) == 1;
@@ -61,11 +68,13 @@ class Trial {
       if (!is_in_[i] || is_decided) result_.milliseconds[i] = first[i];
   }
 
+  // Beside other work, what takes long is disturbed however often it is done again.
   double measure(size_t i) {
     TrialRun run = run_(i);
     double best = run.milliseconds;
     spent_ += run.milliseconds;
-    for (int repeats = 0; run.is_disturbed && repeats < kMostRepeats; ++repeats) {
+    const auto wants_repeat = [&] { return run.is_disturbed && spent_ < kMostMilliseconds; };
+    for (int repeats = 0; wants_repeat() && repeats < kMostRepeats; ++repeats) {
       run = run_(i);
       spent_ += run.milliseconds;
       best = std::min(best, run.milliseconds);
@@ -87,7 +96,7 @@ class Trial {
   bool is_among_equals(size_t i) const { return result_.milliseconds[i] <= kTooClose * least(); }
 
   double least() const {
-    double best = 1e30;
+    double best = kNotRun;
     for (size_t i = 0; i < is_in_.size(); ++i)
       if (is_in_[i]) best = std::min(best, result_.milliseconds[i]);
     return best;
@@ -99,6 +108,7 @@ class Trial {
   }
 
   const std::function<TrialRun(size_t)>& run_;
+  const std::function<double(size_t)>& least_;
   TrialResult result_;
   std::vector<bool> is_in_;
   double spent_ = 0;
@@ -106,8 +116,9 @@ class Trial {
 
 }  // namespace
 
-TrialResult try_candidates(size_t count, const std::function<TrialRun(size_t)>& run) {
-  return Trial(count, run).decide();
+TrialResult try_candidates(size_t count, const std::function<TrialRun(size_t)>& run,
+                           const std::function<double(size_t)>& least) {
+  return Trial(count, run, least).decide();
 }
 
 // Of this thread's own time: that other work had the core does not count, but that the work's data

@@ -38,10 +38,40 @@ TEST(Trial, TheLeastTimeCountsAndTheFirstRunDoesNot) {
 }
 
 TEST(Trial, DisturbedRunsAreDoneAgain) {
-  Script script({{{1, false}, {5, true}, {5, true}, {1, false}}, {{2, false}}});
+  Script script({{{0.1, false}, {0.5, true}, {0.5, true}, {0.1, false}}, {{0.2, false}}});
   const TrialResult result = decide(script, 2);
   EXPECT_EQ(result.winner, 0U);
-  EXPECT_EQ(result.milliseconds[0], 1);
+  EXPECT_EQ(result.milliseconds[0], 0.1);
+}
+
+TEST(Trial, LongDisturbedRunsAreNotDoneAgain) {
+  Script script({{{30, true}}, {{100, true}}});
+  EXPECT_EQ(decide(script, 2).winner, 0U);
+  EXPECT_EQ(script.runs(0) + script.runs(1), 2U);
+}
+
+TEST(Trial, WhatTakesTooLongByItsBoundIsNotRun) {
+  Script script({{{2, false}}, {{9, false}}, {{2.9, false}}});
+  const double least[] = {0, 8, 2.8};
+  const TrialResult result = try_candidates(
+      3, [&](size_t i) { return script(i); }, [&](size_t i) { return least[i]; });
+  EXPECT_EQ(result.winner, 0U);
+  EXPECT_EQ(script.runs(1), 0U);
+  EXPECT_EQ(result.milliseconds[1], kNotRun);
+  EXPECT_GT(script.runs(2), 0U);
+}
+
+TEST(Trial, OfShortRunsNoBoundIsAsked) {
+  Script script({{{0.5, false}}, {{0.4, false}}});
+  const TrialResult result = try_candidates(
+      2, [&](size_t i) { return script(i); }, [&](size_t) { return 100.0; });
+  EXPECT_EQ(result.winner, 1U);
+}
+
+TEST(Trial, WhatCannotDoItIsLeftOut) {
+  Script script({{{kNotRun, false}}, {{1, false}}});
+  EXPECT_EQ(decide(script, 2).winner, 1U);
+  EXPECT_EQ(script.runs(0), 1U);
 }
 
 TEST(Trial, CloseCallsGetFurtherLooks) {
