@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tierup/kernels/memory/floating_work.h"
-#include "tierup/kernels/memory/regions.h"
+#include "tierup/kernels/vision/regions.h"
 
 namespace tierup::kernels {
 namespace {

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "tierup/kernels/convolution/deformable_convolution.h"
-#include "tierup/kernels/memory/regions.h"
+#include "tierup/kernels/vision/regions.h"
 #include "tierup/ops/table/boxing.h"
 #include "tierup/ops/table/families.h"
 

@@ -1,4 +1,4 @@
-#include "tierup/kernels/memory/regions.h"
+#include "tierup/kernels/vision/regions.h"
 
 #include <algorithm>
 #include <cmath>
