@@ -60,6 +60,20 @@ void Emitter::emit(const Layer& layer) {
   emit_kind(layer);
 }
 
+// Before weights are packed: so the memory of the trials is free again when theirs is needed. Where
+// the choice goes by how the input lies (windows over each channel), it is made later.
+void Emitter::choose_algorithms() {
+  for (const Layer& layer : net_.layers) {
+    refusing(layer, [&] {
+      const ThreadCountScope threads(threads_for(layer));
+      if (layer.kind == LayerKind::kConv && layer.conv.groups == 1) algorithm_for(layer);
+      if (layer.kind == LayerKind::kGemm && !is_row_product(layer) && !is_single_row(layer))
+        product_algorithm(layer);
+    });
+  }
+  trial_room_ = {};
+}
+
 void Emitter::emit_kind(const Layer& layer) {
   switch (layer.kind) {
     case LayerKind::kConv: return convolution(layer);

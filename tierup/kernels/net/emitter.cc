@@ -40,21 +40,27 @@ Emitted Emitter::run() {
   for (const Layer& layer : net_.layers)
     weights += layer.weight.defined() ? layer.weight.numel() : 0;
   stays_cached_ = weights * static_cast<int64_t>(sizeof(float)) <= most_cached();
+  choose_algorithms();
   for (const Layer& layer : net_.layers) {
-    try {
-      emit(layer);
-    } catch (const dnnl::error& error) {
-      throw Refused(operation_of(layer), NetRefusal::kNotTaken,
-                    fmt::format("oneDNN has no primitive: {}", error.what()));
-    } catch (const NotCompiled& error) {
-      throw Refused(operation_of(layer), error.reason());
-    } catch (const Error& error) {
-      throw Refused(operation_of(layer), NetRefusal::kNotTaken, error.message());
-    }
+    refusing(layer, [&] { emit(layer); });
     ++layer_;
   }
   finish_outputs();
   return std::move(out_);
+}
+
+// What fails refuses the layer.
+void Emitter::refusing(const Layer& layer, const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const dnnl::error& error) {
+    throw Refused(operation_of(layer), NetRefusal::kNotTaken,
+                  fmt::format("oneDNN has no primitive: {}", error.what()));
+  } catch (const NotCompiled& error) {
+    throw Refused(operation_of(layer), error.reason());
+  } catch (const Error& error) {
+    throw Refused(operation_of(layer), NetRefusal::kNotTaken, error.message());
+  }
 }
 
 // Views share their operand's memory, so reads of them are reads of the root.

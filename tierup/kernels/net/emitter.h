@@ -138,6 +138,8 @@ class Emitter {
   // Layers (emit_*.cc).
   void emit(const Layer& layer);
   void emit_kind(const Layer& layer);
+  void choose_algorithms();
+  void refusing(const Layer& layer, const std::function<void()>& work) const;
   int threads_for(const Layer& layer) const;
   void convolution(const Layer& layer);
   void product(const Layer& layer);

@@ -8,6 +8,7 @@
 #include "tierup/ops/table/boxing.h"
 #include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
+#include "tierup/tensor/allocator.h"
 #include "tierup/tensor/block_owner.h"
 
 namespace tierup::ops {
@@ -185,6 +186,7 @@ Ref<NeuralNet::Entry> NeuralNet::compile(const Sizes& sizes, std::span<const IVa
   } catch (const Error& error) {
     note_refusal(error);
   }
+  release_thread_cache();  // Copies of weights, which were packed of them.
   return entry;
 }
 
