@@ -129,9 +129,11 @@ void Trainer::train_batch(const Batch& batch, Score& total) {
   if (options_.clip_value) clip_value(gradients, *options_.clip_value);
   if (options_.clip_norm || options_.stop_at_nonfinite) norm = total_norm(gradients);
   if (options_.stop_at_nonfinite && !(std::isfinite(score.loss_sum) && std::isfinite(norm))) {
+    const bool has_loss = std::isfinite(score.loss_sum);
+    const double value = has_loss ? norm : mean_loss(score);
     fail(ErrorCode::kInvalidArgument, "in epoch {} the {} is {}: {}", epoch_ + 1,
-         std::isfinite(score.loss_sum) ? "norm of the gradients" : "loss",
-         std::isfinite(score.loss_sum) ? norm : mean_loss(score), task_.explain_nonfinite(batch));
+         has_loss ? "norm of the gradients" : "loss",
+         std::isnan(value) ? "nan" : fmt::format("{}", value), task_.explain_nonfinite(batch));
   }
   if (options_.clip_norm) {
     factor = clip_factor(norm, *options_.clip_norm, optimizer_.parameters()[0].dtype());

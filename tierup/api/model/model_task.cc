@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "tierup/api/model/parameter_gradients.h"
 #include "tierup/base/error.h"
@@ -25,11 +26,14 @@ bool is_finite(const IValue& value) {
   return true;
 }
 
-// Remembers the first operator that made something infinite or NaN of finite numbers.
+// Remembers the first operator that made something infinite or NaN of finite numbers. What lies in
+// the module does not count: training writes it while it runs.
 class FirstNonfinite final : public runtime::StepObserver {
  public:
+  explicit FirstNonfinite(archive::NamedTensors state) : state_(std::move(state)) {}
   void before(const runtime::Plan&, const runtime::Step&, std::span<const IValue> inputs) override {
-    inputs_finite_ = std::ranges::all_of(inputs, is_finite);
+    inputs_finite_ = std::ranges::all_of(
+        inputs, [&](const IValue& input) { return is_finite(input) || is_state(input); });
   }
   void after(const runtime::Plan& plan, const runtime::Step& step,
              std::span<const IValue> results) override {
@@ -43,6 +47,13 @@ class FirstNonfinite final : public runtime::StepObserver {
   const std::string& found() const { return found_; }
 
  private:
+  bool is_state(const IValue& value) const {
+    return std::ranges::any_of(state_, [&](const auto& named) {
+      return named.second.storage() == value.to_tensor().storage();
+    });
+  }
+
+  archive::NamedTensors state_;
   bool inputs_finite_ = true;
   std::string found_;
 };
@@ -81,6 +92,8 @@ training::Score ModelTask::score(const Forward& result, const training::Batch& b
 }
 
 void ModelTask::check_data(const training::DataSet& data) {
+  columns_.clear();
+  for (const auto& [name, column] : data.columns()) columns_.push_back(name);
   if (!loss_.has_classes) return;
   const Tensor& target = data.columns().back().second;
   set_training(false);
@@ -111,19 +124,29 @@ training::Score ModelTask::evaluate(const training::Batch& batch) {
   return score(forward(batch, false), batch);
 }
 
+// The step that failed may have written running statistics: they are asked about last.
 std::string ModelTask::explain_nonfinite(const training::Batch& batch) {
+  const auto parameters = frontend::torchscript::named_parameters(*model_.root());
+  for (const auto& named : parameters) {
+    if (!is_finite(named.tensor)) return fmt::format("'{}' is not finite by now", named.name);
+  }
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (is_finite(batch[i])) continue;
+    return fmt::format("column '{}' is not finite", i < columns_.size() ? columns_[i] : "?");
+  }
+  FirstNonfinite first(model_.state());
+  const Forward result = forward(batch, false, &first);
+  if (!first.found().empty()) return "first given by " + first.found();
   for (const auto& [name, tensor] : model_.state()) {
     if (!is_finite(tensor)) return fmt::format("'{}' is not finite by now", name);
   }
-  for (size_t i = 0; i < batch.size(); ++i) {
-    if (!is_finite(batch[i])) return fmt::format("column {} of the batch is not finite", i);
+  if (!is_finite(result.loss)) return fmt::format("first given by the loss '{}'", loss_.name);
+  for (const auto& named : std::views::reverse(parameters)) {
+    const std::vector<Tensor> gradient = gradients_of({named.tensor});
+    if (gradient[0].defined() && !is_finite(gradient[0]))
+      return fmt::format("the forward pass is finite, the gradient of '{}' is not", named.name);
   }
-  FirstNonfinite first;
-  const Forward result = forward(batch, false, &first);
-  if (!first.found().empty()) return fmt::format("{} was the first to give that", first.found());
-  if (!is_finite(result.loss))
-    return fmt::format("the loss '{}' was the first to give that", loss_.name);
-  return "the forward pass is finite, a gradient is not";
+  return "the forward pass is finite";
 }
 
 void ModelTask::set_training(bool training) {

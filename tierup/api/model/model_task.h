@@ -38,6 +38,7 @@ class ModelTask final : public training::TrainingTask {
 
   const Model& model_;
   const Loss& loss_;
+  std::vector<std::string> columns_;  // Of the data, for errors.
 };
 
 // The parameters that require gradients, by name; those whose names match one of `patterns` (as

@@ -201,6 +201,24 @@ TEST(PublicOptimTest, LossesHaveTheNamesThatTrainingTakes) {
             std::string::npos);
 }
 
+// Its batch norm has written running statistics before the loss is seen.
+TEST(PublicOptimTest, ALossThatIsNotANumberNamesWhatGaveItFirst) {
+  const auto failure = [](double rate, const NamedTensors& data) {
+    const Module module = Module::load(kDigits);
+    const Optimizer optimizer("SGD", module, {{"lr", rate}});
+    return failure_of([&] {
+      train(module, optimizer, nullptr, data, {}, {.loss = "nll", .epochs = 5, .batch = 8});
+    });
+  };
+  const std::string exploded = failure(1e30, rows(32));
+  EXPECT_NE(exploded.find("nan: first given by aten::conv2d at"), std::string::npos) << exploded;
+  NamedTensors data = rows(32);
+  data[0].second.data<float>()[0] = std::nanf("");
+  const std::string given = failure(1e-3, data);
+  EXPECT_NE(given.find("the loss is nan: column 'images' is not finite"), std::string::npos)
+      << given;
+}
+
 TEST(PublicOptimTest, EarlyStoppingNamesTheBestEpoch) {
   const NamedTensors data = rows(16);
   NamedTensors others = rows(16);  // Learning the one makes the other worse.
