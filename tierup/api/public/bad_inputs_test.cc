@@ -111,6 +111,18 @@ TEST_F(BadInputs, NewDataServesTheCallsThatSavedTheOld) {
   EXPECT_TRUE(requires_grad(weight()));
 }
 
+TEST_F(BadInputs, AnOptimisersStepInBetweenIsNoticed) {
+  const Tensor x = three();
+  set_requires_grad(x);  // So that the product saves the weight.
+  const Tensor loss = run("square", x).to_tensor();
+  const Optimizer optimizer("SGD", module_, {{"lr", 0.1}});
+  set_grad(weight(), three());
+  optimizer.step();
+  const std::string found = error_of([&] { backward(loss); });
+  EXPECT_NE(found.find("is at version 1; expected version 0 instead"), std::string::npos) << found;
+  EXPECT_NE(found.find("self.w * x * x"), std::string::npos) << found;
+}
+
 TEST_F(BadInputs, ResultsRetainTheirGradientsInPrograms) {
   EXPECT_EQ(numbers(run("retains").to_tensor()), (std::vector<float>{2, 2, 1.5F}));
 }
