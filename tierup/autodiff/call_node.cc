@@ -61,7 +61,7 @@ void CallNode::take_saved(Links& links) {
   for_each_saved([&](RecordedValue& value) {
     links.push_back({Link::Kind::kTensor, value.saved.take()});
   });
-  has_saved_ = false;
+  has_saved_.store(false, std::memory_order_relaxed);
 }
 
 void CallNode::connect(size_t argument, int64_t element, Edge edge) {
@@ -107,6 +107,7 @@ void CallNode::check_values() {
 }
 
 void CallNode::free_values() {
+  if (!has_saved_) return;
   Links links;
   {
     const std::lock_guard lock(freeing_);

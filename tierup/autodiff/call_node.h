@@ -1,6 +1,7 @@
 // CallNode: the node of one call of a row.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "tierup/autodiff/node.h"
@@ -28,7 +29,7 @@ class CallNode final : public Node {
 
   RecordedCall& call() { return call_; }
   // To be told once values were saved in the call.
-  void set_saved() { has_saved_ = true; }
+  void set_saved() { has_saved_.store(true, std::memory_order_relaxed); }
   // Backward passes that come here raise this: the formula knows no gradient for the call.
   void refuse(const Error& reason) { refusal_ = std::make_unique<Error>(reason); }
   // The gradient of this argument (element -1), or of an element of it, goes along `edge`.
@@ -52,7 +53,7 @@ class CallNode final : public Node {
   RecordedCall call_;
   SmallVector<Target, 2> targets_;  // By edge.
   std::unique_ptr<const Error> refusal_;
-  bool has_saved_ = false;
+  std::atomic<bool> has_saved_{false};
   bool is_freed_ = false;
   std::mutex freeing_;
 };

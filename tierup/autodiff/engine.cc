@@ -2,7 +2,6 @@
 #include "tierup/autodiff/engine.h"
 
 #include <algorithm>
-#include <deque>
 #include <queue>
 #include <unordered_map>
 
@@ -26,6 +25,30 @@ struct Task {
   std::vector<WaitingProducts> waiting;               // By result; empty if there never were any.
 };
 
+// Tasks by number. References stay good while others are added.
+class Tasks {
+ public:
+  Task& operator[](size_t number) { return chunks_[number / kChunk][number % kChunk]; }
+  const Task& operator[](size_t number) const { return chunks_[number / kChunk][number % kChunk]; }
+  size_t size() const { return size_; }
+  Task& add() {
+    if (size_ % kChunk == 0) chunks_.emplace_back().reserve(kChunk);
+    ++size_;
+    return chunks_.back().emplace_back();
+  }
+  template <typename F>
+  void for_each(F&& f) {
+    for (std::vector<Task>& chunk : chunks_) {
+      for (Task& task : chunk) f(task);
+    }
+  }
+
+ private:
+  static constexpr size_t kChunk = 64;
+  std::vector<std::vector<Task>> chunks_;
+  size_t size_ = 0;
+};
+
 class Pass {
  public:
   Pass(ops::Tape& tape, const ops::RunContext& context, const ops::BackwardRequest& request,
@@ -39,9 +62,9 @@ class Pass {
   }
 
   ~Pass() {
-    for (const Task& task : tasks_) {
+    tasks_.for_each([&](Task& task) {
       if (task.node != nullptr && task.node->is_claimed_by(this)) task.node->give_up();
-    }
+    });
   }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
@@ -84,7 +107,7 @@ class Pass {
     } else if (!node->claim(this, tasks_.size())) {
       shared_.emplace(node, tasks_.size());
     }
-    Task& task = tasks_.emplace_back();
+    Task& task = tasks_.add();
     task.node = node;
     task.leaf = edge.leaf;
     task.gradients.resize(node != nullptr ? node->result_count() : 1);
@@ -129,7 +152,7 @@ class Pass {
   // Without inputs everything is wanted. Else: what is captured, and what leads there.
   void mark_wanted() {
     if (request_.inputs.empty()) {
-      for (Task& task : tasks_) task.is_wanted = true;
+      tasks_.for_each([](Task& task) { task.is_wanted = true; });
       return;
     }
     std::sort(order_.begin(), order_.end(),
@@ -272,7 +295,7 @@ class Pass {
   std::vector<Edge> held_;
   std::unordered_map<const TensorImpl*, size_t> leaves_;
   std::unordered_map<const Node*, size_t> shared_;  // Those that another pass has claimed.
-  std::deque<Task> tasks_;     // References to tasks stay good while others are found.
+  Tasks tasks_;
   std::vector<size_t> order_;  // Of a pass with inputs: all tasks that were seen.
   std::priority_queue<Ready> ready_;
   uint64_t found_ = 0;
