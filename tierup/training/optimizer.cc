@@ -13,8 +13,6 @@
 namespace tierup::training {
 namespace {
 
-// Elements that are worth a thread.
-
 bool same_layout(const Tensor& a, const Tensor& b) {
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (a.size(d) > 1 && a.stride(d) != b.stride(d)) return false;

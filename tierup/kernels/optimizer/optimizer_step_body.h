@@ -9,6 +9,7 @@
 #include "tierup/base/error.h"
 #include "tierup/kernels/optimizer/optimizer_step.h"
 #include "tierup/kernels/optimizer/optimizer_step_table.h"
+#include "tierup/kernels/simd/simd_divisor.h"
 #include "tierup/kernels/simd/simd_lanes.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
@@ -35,7 +36,9 @@ struct Lanes {
         adaptive_factor(n.adaptive_factor),
         one(1.0) {}
   Vec<T> gradient_factor, weight_decay, decay_factor, rate, second_rate, momentum, undamped, beta2,
-      rest1, rest2, eps, root_divisor, mean_divisor, rectifier, adaptive_factor, one;
+      rest1, rest2, eps;
+  Divisor<T> root_divisor;
+  Vec<T> mean_divisor, rectifier, adaptive_factor, one;
 };
 
 template <typename T>
@@ -93,7 +96,7 @@ struct Adam {
     m = lerp(m, e.g, l.rest1, 1 - n.beta1);
     v = add_square(v * l.beta2, e.g, l.rest2);
     if (n.amsgrad) e.s[2] = larger(e.s[2], v);
-    const Vec<T> root = sqrt(n.amsgrad ? e.s[2] : v) / l.root_divisor + l.eps;
+    const Vec<T> root = l.root_divisor.quotient(sqrt(n.amsgrad ? e.s[2] : v)) + l.eps;
     e.p = e.p + l.rate * m / root;
   }
 };
@@ -145,7 +148,7 @@ struct Nadam {
   static TIERUP_INLINE void apply(const StepNumbers& n, const Lanes<T>& l, Element<T>& e) {
     e.s[0] = lerp(e.s[0], e.g, l.rest1, 1 - n.beta1);
     e.s[1] = add_square(e.s[1] * l.beta2, e.g, l.rest2);
-    const Vec<T> root = sqrt(e.s[1] / l.root_divisor) + l.eps;
+    const Vec<T> root = sqrt(e.s[1] / l.root_divisor.number()) + l.eps;
     e.p = e.p + l.rate * e.g / root;
     e.p = e.p + l.second_rate * e.s[0] / root;
   }
