@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "failure.h"
 #include "isolated_worker.h"
 #include "json_writer.h"
+#include "model_options.h"
 #include "number_range.h"
 #include "tierup/cases/lockstep_check.h"
 #include "tierup/cases/model_check.h"
@@ -36,6 +38,7 @@ struct CheckOptions {
   bool gradients = false;  // Of operator cases that have them.
   int timeout_s = 120;
   int rounds = 0;  // Of each case against tier 0, beside the recorded results.
+  std::string tiering;
   std::string known;
 };
 
@@ -265,7 +268,17 @@ class Summary {
   std::vector<std::pair<std::string, CaseOutcome>> list_;
 };
 
+// Adds to the process's own options, which the library reads once, with the first model: those of
+// the environment hold where the command says nothing else.
+void set_tiering(const std::string& tiering) {
+  if (tiering.empty()) return;
+  const char* given = std::getenv("TIERUP_TIERING");
+  const std::string all = given == nullptr ? tiering : fmt::format("{},{}", given, tiering);
+  setenv("TIERUP_TIERING", all.c_str(), 1);
+}
+
 int run_check(const CheckOptions& options) {
+  set_tiering(options.tiering);
   const auto items = collect_items(options);
   if (items.empty()) {
     fail(v1::ErrorCode::kNotFound, "no models with cases and no operator cases below {}",
@@ -301,6 +314,10 @@ void add_check_command(CLI::App& app, Action& action) {
       ->add_option("--rounds", options->rounds,
                    "Also go so often through the calls of a case and compare with tier 0")
       ->check(count_range());
+  command
+      ->add_option("--tiering", options->tiering,
+                   "Tiering options of all models, key=value,... (policy, compile...)")
+      ->check(tiering_failure);
   command->add_option("--timeout", options->timeout_s, "Seconds that one case may take")
       ->check(number_from(1, 1e6));
   command->callback([options, &action] {

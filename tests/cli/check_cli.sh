@@ -60,6 +60,8 @@ expect 0 "compiled groups of products over nothing" "$tierup" run "$products.pt"
   --inputs "$products.case1.safetensors" --check --tiering compile=blocking,profiled_runs=1
 expect 0 "checking one model" "$tierup" check "$zoo/mlp3.pt"
 says out "3 passed, 0 failed, 0 refused"
+expect 0 "checking with tiering options" "$tierup" check "$zoo/mlp3.pt" --rounds 2 --tiering compile=blocking,log=on
+says err "plan 1 installed"
 mkdir "$work/raising"
 sed 's/level/error/g' "$zoo/../ops/aten.relu.default.safetensors" >"$work/raising/aten.relu.default.safetensors"
 expect 1 "operator cases that raise no error where one is expected" "$tierup" check "$work/raising"
@@ -94,7 +96,7 @@ for option in "--rtol nan" "--atol nan" "--rtol -1" "--atol inf" "--rtol x"; do
   expect 2 "run $option" "$tierup" run "${model[@]}" --check $option
   says err "${option%% *}: ${option#* }: expected a number from 0 to"
 done
-for option in "--timeout 0" "--rounds -1"; do
+for option in "--timeout 0" "--rounds -1" "--tiering compile=never"; do
   # shellcheck disable=SC2086
   expect 2 "check $option" "$tierup" check "$zoo/mlp3.pt" $option
 done
