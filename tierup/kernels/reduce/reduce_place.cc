@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "tierup/base/interrupt.h"
@@ -151,73 +152,132 @@ void find_in_narrow_rows(const float* rows, int64_t count, int64_t columns, floa
   }
 }
 
-// Short dense rows: turned, so that many are compared at once.
+// Short rows of neighbours, `step` apart: turned, so that many are compared at once.
 template <bool kMax>
-void find_in_short_rows(const float* rows, int64_t count, int64_t size, float* best,
+void find_in_short_rows(const float* rows, int64_t count, int64_t step, int64_t size, float* best,
                         int64_t* place) {
   constexpr int64_t kPiece = 64;
   std::array<float, kPiece * kShortRow> turned;
   for (int64_t first = 0; first < count; first += kPiece) {
     const int64_t width = std::min(kPiece, count - first);
-    turn_rows(turned.data(), kPiece, rows + first * size, size, width, size);
+    turn_rows(turned.data(), kPiece, rows + first * step, step, width, size);
     find_in_float_rows<kMax>(turned.data(), size, kPiece, width, best + first, place + first);
   }
 }
 
-// Columns [begin, end) of each of some contiguous blocks of [count, inner] elements.
+// Dimensions of a tensor as one: so many places, of which neighbours lie `step` elements apart.
+struct Run {
+  int64_t size = 1;
+  int64_t step = 1;
+};
+
+// Some dimensions as one; nothing if their places are not equally far apart.
+std::optional<Run> as_one(const Tensor& tensor, int64_t first, int64_t last) {
+  Run run;
+  for (int64_t d = last; d-- > first;) {
+    const int64_t size = tensor.sizes()[d];
+    if (size == 1) continue;
+    const int64_t step = tensor.strides()[d];
+    if (run.size > 1 && step != run.step * run.size) return std::nullopt;
+    if (run.size == 1) run.step = step;
+    run.size *= size;
+  }
+  return run;
+}
+
+// Blocks of rows of columns: of all blocks and columns, the extremum over the rows is looked for.
+struct Blocks {
+  Run outer, rows, columns;
+};
+
+std::optional<Blocks> blocks_of(const Tensor& tensor, int64_t dim) {
+  const std::optional<Run> outer = as_one(tensor, 0, dim);
+  const std::optional<Run> columns = as_one(tensor, dim + 1, tensor.dim());
+  if (!outer || !columns) return std::nullopt;
+  return Blocks{*outer, {tensor.sizes()[dim], tensor.strides()[dim]}, *columns};
+}
+
+// Columns [begin, end) of one block, which lie side by side.
 template <bool kMax, typename T>
-void find_in_columns(const T* block, int64_t count, int64_t inner, int64_t begin, int64_t end,
-                     T* best, int64_t* place) {
+void find_in_columns(const T* block, const Blocks& of, int64_t begin, int64_t end, T* best,
+                     int64_t* place) {
+  const int64_t count = of.rows.size;
+  const int64_t columns = of.columns.size;
   if constexpr (std::is_same_v<T, float>) {
-    if (inner < kNarrow && begin == 0 && end == inner && count >= kNarrow &&
-        count <= std::numeric_limits<int32_t>::max())
-      return find_in_narrow_rows<kMax>(block, count, inner, best, place);
+    if (columns < kNarrow && of.rows.step == columns && begin == 0 && end == columns &&
+        count >= kNarrow && count <= std::numeric_limits<int32_t>::max())
+      return find_in_narrow_rows<kMax>(block, count, columns, best, place);
     if (count <= std::numeric_limits<int32_t>::max()) {
-      return find_in_float_rows<kMax>(block + begin, count, inner, end - begin, best + begin,
+      return find_in_float_rows<kMax>(block + begin, count, of.rows.step, end - begin, best + begin,
                                       place + begin);
     }
   }
-  find_in_rows<kMax>(block + begin, count, inner, end - begin, best + begin, place + begin);
+  find_in_rows<kMax>(block + begin, count, of.rows.step, end - begin, best + begin, place + begin);
+}
+
+template <bool kMax, typename T>
+void find_in_blocks(const T* data, const Blocks& of, T* best, int64_t* place) {
+  constexpr int64_t kColumns = 64;  // Side by side, worth a thread's own.
+  const int64_t columns = of.columns.size;
+  const int64_t pieces = (columns + kColumns - 1) / kColumns;
+  const int64_t piece_work = of.rows.size * std::min(columns, kColumns);
+  parallel_for(0, of.outer.size * pieces, grain_of(piece_work), [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t o = begin / pieces;
+      const int64_t last = std::min(end, (o + 1) * pieces);
+      find_in_columns<kMax>(data + o * of.outer.step, of, begin % pieces * kColumns,
+                            std::min(columns, (last - o * pieces) * kColumns), best + o * columns,
+                            place + o * columns);
+      begin = last;
+    }
+  });
+}
+
+// What lies side by side in another order than that of the dimensions: rows at the end, such as
+// channels that lie last and come second.
+std::optional<Run> rows_at_the_end(const Blocks& of) {
+  if (of.rows.step != 1) return std::nullopt;
+  if (of.columns.size == 1) return of.outer;
+  if (of.outer.size > 1 && of.outer.step != of.columns.step * of.columns.size) return std::nullopt;
+  return Run{of.outer.size * of.columns.size, of.columns.step};
+}
+
+// Whether it was done: elements lie so that many lanes can be compared at once.
+template <bool kMax, typename T>
+bool find_side_by_side(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices) {
+  const std::optional<Blocks> blocks = blocks_of(self, d);
+  if (!blocks) return false;
+  T* best = values.data<T>();
+  auto* place = indices.data<int64_t>();
+  constexpr int64_t kFewest = std::is_same_v<T, float> ? 2 : 4;
+  if (blocks->columns.step == 1 && blocks->columns.size >= kFewest) {
+    find_in_blocks<kMax>(self.data<T>(), *blocks, best, place);
+    return true;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    const std::optional<Run> rows = rows_at_the_end(*blocks);
+    const int64_t count = blocks->rows.size;
+    if (!rows || count >= kShortRow || rows->size < count) return false;
+    parallel_for(0, rows->size, grain_of(count), [&](int64_t begin, int64_t end) {
+      find_in_short_rows<kMax>(self.data<T>() + begin * rows->step, end - begin, rows->step, count,
+                               best + begin, place + begin);
+    });
+    return true;
+  }
+  return false;
 }
 
 template <bool kMax, typename T>
 void find_extrema(const Tensor& self, int64_t d, const Tensor& values, const Tensor& indices) {
-  constexpr int64_t kColumns = 64;  // Side by side, worth a thread's own.
+  constexpr int64_t kLongLane = 64;
+  if (find_side_by_side<kMax, T>(self, d, values, indices)) return;
   const int64_t count = self.sizes()[d];
-  int64_t inner = 1;
-  for (int64_t i = d + 1; i < self.dim(); ++i) inner *= self.sizes()[i];
-  if (self.is_contiguous() && inner >= (std::is_same_v<T, float> ? 2 : 4)) {
-    const int64_t pieces = (inner + kColumns - 1) / kColumns;
-    const int64_t outer = values.numel() / inner;
-    const int64_t piece_work = count * std::min(inner, kColumns);
-    parallel_for(0, outer * pieces, grain_of(piece_work), [&](int64_t begin, int64_t end) {
-      while (begin < end) {
-        const int64_t o = begin / pieces;
-        const int64_t last = std::min(end, (o + 1) * pieces);
-        find_in_columns<kMax>(self.data<T>() + o * count * inner, count, inner,
-                              begin % pieces * kColumns,
-                              std::min(inner, (last - o * pieces) * kColumns),
-                              values.data<T>() + o * inner, indices.data<int64_t>() + o * inner);
-        begin = last;
-      }
-    });
-    return;
-  }
-  if constexpr (std::is_same_v<T, float>) {
-    if (self.is_contiguous() && inner == 1 && count < kShortRow && values.numel() >= count) {
-      parallel_for(0, values.numel(), grain_of(count), [&](int64_t begin, int64_t end) {
-        find_in_short_rows<kMax>(self.data<T>() + begin * count, end - begin, count,
-                                 values.data<T>() + begin, indices.data<int64_t>() + begin);
-      });
-      return;
-    }
-  }
   const LaneLoop loop(self.sizes(), d, {&self, &values, &indices});
   loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
     auto& best = *reinterpret_cast<T*>(lane[1]);
     auto& place = *reinterpret_cast<int64_t*>(lane[2]);
     if constexpr (std::is_same_v<T, float>) {
-      if (loop.step(0) == sizeof(float) && count >= kColumns)
+      if (loop.step(0) == sizeof(float) && count >= kLongLane)
         return find_in_dense_lane<kMax>(reinterpret_cast<const float*>(lane[0]), count, best,
                                         place);
     }

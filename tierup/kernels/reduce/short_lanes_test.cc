@@ -59,6 +59,38 @@ TEST(ShortLanes, HaveTheirExtremaWhereEachAloneHas) {
   }
 }
 
+// Parts and other orders of dimensions, in which lanes lie as steps tell.
+TEST(Extrema, AreFoundInPartsOfTensorsAsInCopies) {
+  const Tensor flat = uneven(7 * 41, 13 * 11);
+  const Tensor x = view(flat, IntVector{7, 41, 13, 11});
+  const Tensor views[] = {
+      slice(flat, 1, 1, 11, 1),
+      slice(flat, 1, 3, 140, 1),
+      slice(flat, 0, 0, 200, 3),
+      slice(x, 1, 1, 40, 1),
+      slice(x, 3, 2, 9, 1),
+      slice(x, 2, 0, 13, 2),
+      permute(x, IntVector{0, 3, 1, 2}),
+      transpose(x, 1, 2),
+      transpose(x, 2, 3),
+      expand_to(slice(x, 0, 2, 3, 1), IntVector{7, 41, 13, 11}),
+  };
+  for (const Tensor& part : views) {
+    const Tensor copy = contiguous(part, MemoryFormat::kContiguous);
+    for (int64_t dim = 0; dim < part.dim(); ++dim) {
+      for (const bool largest : {true, false}) {
+        const auto find = largest ? max_dim : min_dim;
+        const auto [values, places] = find(part, dim, false);
+        const auto [best, best_places] = find(copy, dim, false);
+        for (int64_t i = 0; i < best.numel(); ++i) {
+          ASSERT_TRUE(same(values.data<float>()[i], best.data<float>()[i])) << dim << " " << i;
+          ASSERT_EQ(places.data<int64_t>()[i], best_places.data<int64_t>()[i]) << dim << " " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(NarrowColumns, HaveTheirExtremaWhereTheirTurnedRowsHave) {
   for (const int64_t columns : {2, 3, 5, 8, 15}) {
     for (const int64_t rows : {16, 17, 47, 64, 333}) {
