@@ -50,15 +50,14 @@ T norm_of_difference(const T* a, const T* b, int64_t n, double p, T eps) {
   return static_cast<T>(p == 0 || p == 1 ? sum : std::pow(sum, 1 / p));
 }
 
-// The Euclidean distances of rows of `a` from all of `b`: some rows of `b` at a time, turned, side
-// by side.
-void euclidean_distances(const float* a, int64_t rows, const float* b, int64_t cols, int64_t length,
-                         float* out) {
+// The distances of rows of `a` from all of `b`: some rows of `b` at a time, turned, side by side.
+void find_distances(DistanceNorm norm, const float* a, int64_t rows, const float* b, int64_t cols,
+                    int64_t length, float* out) {
   std::vector<float> turned(static_cast<size_t>(length * kDistanceColumns));
   for (int64_t first = 0; first < cols; first += kDistanceColumns) {
     const int64_t width = std::min(kDistanceColumns, cols - first);
     turn_rows(turned.data(), kDistanceColumns, b + first * length, length, width, length);
-    distance_rows({a, rows, turned.data(), width, length, out + first, cols});
+    distance_rows({norm, a, rows, turned.data(), width, length, out + first, cols});
   }
 }
 
@@ -173,12 +172,13 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
     const int64_t grain = grain_of(length * cols);
     parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
       if constexpr (std::is_same_v<T, float>) {
-        if (p == 2) {
+        if (p == 1 || p == 2) {
+          const DistanceNorm norm = p == 1 ? DistanceNorm::kOne : DistanceNorm::kTwo;
           for (int64_t i = begin, next = 0; i < end; i = next) {
             next = std::min(end, (i / rows + 1) * rows);  // Of one batch.
-            euclidean_distances(a.data<float>() + i * length, next - i,
-                                b.data<float>() + i / rows * cols * length, cols, length,
-                                out.data<float>() + i * cols);
+            find_distances(norm, a.data<float>() + i * length, next - i,
+                           b.data<float>() + i / rows * cols * length, cols, length,
+                           out.data<float>() + i * cols);
           }
           return;
         }

@@ -1,4 +1,4 @@
-// Euclidean distances of rows from the columns of a table, for each instruction set.
+// Distances of rows from the columns of a table, for each instruction set.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,9 @@ namespace tierup::kernels {
 
 // Of the table: [length][kDistanceColumns], of which `count` are wanted.
 inline constexpr int64_t kDistanceColumns = 64;
+enum class DistanceNorm : uint8_t { kOne, kTwo };  // Sums of magnitudes, or Euclid's.
 struct DistanceRows {
+  DistanceNorm norm;
   const float* rows;  // [row_count][length].
   int64_t row_count;
   const float* columns;

@@ -12,7 +12,7 @@ using Floats = Vec<float>;
 constexpr int kRows = 2;  // With kVectors each, half of sixteen registers.
 constexpr int kVectors = 4;
 
-template <int kHeight, int kWidth>
+template <DistanceNorm kNorm, int kHeight, int kWidth>
 void distance_tile(const DistanceRows& call, int64_t row, int64_t column) {
   Floats sums[kHeight][kWidth];
   for (auto& line : sums) {
@@ -27,7 +27,8 @@ void distance_tile(const DistanceRows& call, int64_t row, int64_t column) {
       const Floats x(static_cast<double>(from[r * call.length]));
       for (int v = 0; v < kWidth; ++v) {
         const Floats difference = x - y[v];
-        sums[r][v] = multiply_add(difference, difference, sums[r][v]);
+        sums[r][v] = kNorm == DistanceNorm::kTwo ? multiply_add(difference, difference, sums[r][v])
+                                                 : sums[r][v] + abs(difference);
       }
     }
   }
@@ -36,7 +37,7 @@ void distance_tile(const DistanceRows& call, int64_t row, int64_t column) {
       const int64_t place = column + v * Floats::kLanes;
       const int64_t left = call.count - place;
       float* out = call.out + (row + r) * call.out_stride + place;
-      const Floats distance = sqrt(sums[r][v]);
+      const Floats distance = kNorm == DistanceNorm::kTwo ? sqrt(sums[r][v]) : sums[r][v];
       if (left >= Floats::kLanes)
         distance.store(out);
       else if (left > 0)
@@ -45,24 +46,30 @@ void distance_tile(const DistanceRows& call, int64_t row, int64_t column) {
   }
 }
 
-template <int kWidth>
+template <DistanceNorm kNorm, int kWidth>
 void distance_strip(const DistanceRows& call, int64_t column) {
   int64_t row = 0;
   for (; row + kRows <= call.row_count; row += kRows) {
-    distance_tile<kRows, kWidth>(call, row, column);
+    distance_tile<kNorm, kRows, kWidth>(call, row, column);
   }
-  for (; row < call.row_count; ++row) distance_tile<1, kWidth>(call, row, column);
+  for (; row < call.row_count; ++row) distance_tile<kNorm, 1, kWidth>(call, row, column);
+}
+
+template <DistanceNorm kNorm>
+void distances_of(const DistanceRows& call) {
+  int64_t column = 0;
+  for (; column + kVectors * Floats::kLanes <= call.count; column += kVectors * Floats::kLanes) {
+    distance_strip<kNorm, kVectors>(call, column);
+  }
+  const int64_t left = call.count - column;
+  if (left > 2 * Floats::kLanes) return distance_strip<kNorm, kVectors>(call, column);
+  if (left > Floats::kLanes) return distance_strip<kNorm, 2>(call, column);
+  if (left > 0) distance_strip<kNorm, 1>(call, column);
 }
 
 inline void all_distances(const DistanceRows& call) {
-  int64_t column = 0;
-  for (; column + kVectors * Floats::kLanes <= call.count; column += kVectors * Floats::kLanes) {
-    distance_strip<kVectors>(call, column);
-  }
-  const int64_t left = call.count - column;
-  if (left > 2 * Floats::kLanes) return distance_strip<kVectors>(call, column);
-  if (left > Floats::kLanes) return distance_strip<2>(call, column);
-  if (left > 0) distance_strip<1>(call, column);
+  call.norm == DistanceNorm::kTwo ? distances_of<DistanceNorm::kTwo>(call)
+                                  : distances_of<DistanceNorm::kOne>(call);
 }
 
 }  // namespace

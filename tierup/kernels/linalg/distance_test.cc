@@ -16,14 +16,14 @@ Tensor numbers(const IntVector& sizes, uint32_t seed) {
   return result;
 }
 
-double distance(const Tensor& a, int64_t i, const Tensor& b, int64_t j) {
+double distance(const Tensor& a, int64_t i, const Tensor& b, int64_t j, double p) {
   double sum = 0;
   for (int64_t k = 0; k < a.size(1); ++k) {
     const double difference = static_cast<double>(a.data<float>()[i * a.size(1) + k]) -
                               static_cast<double>(b.data<float>()[j * b.size(1) + k]);
-    sum += difference * difference;
+    sum += p == 1 ? std::abs(difference) : difference * difference;
   }
-  return std::sqrt(sum);
+  return p == 1 ? sum : std::sqrt(sum);
 }
 
 // Whole tiles of rows and columns, and what is left of either.
@@ -33,13 +33,16 @@ TEST(Distance, OfRowsFollowsTheDefinition) {
       for (const int64_t length : {1, 3, 24}) {
         const Tensor a = numbers({rows, length}, 1);
         const Tensor b = numbers({columns, length}, 2);
-        const Tensor found = cdist(a, b, 2, std::nullopt);
-        for (int64_t i = 0; i < rows; ++i) {
-          for (int64_t j = 0; j < columns; ++j) {
-            const double expected = distance(a, i, b, j);
-            EXPECT_NEAR(static_cast<double>(found.data<float>()[i * columns + j]), expected,
-                        1e-6 * (1 + expected))
-                << rows << ", " << columns << ", " << length << ": " << i << ", " << j;
+        for (const double p : {1.0, 2.0}) {
+          const Tensor found = cdist(a, b, p, std::nullopt);
+          for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < columns; ++j) {
+              const double expected = distance(a, i, b, j, p);
+              EXPECT_NEAR(static_cast<double>(found.data<float>()[i * columns + j]), expected,
+                          1e-6 * (1 + expected))
+                  << p << ": " << rows << ", " << columns << ", " << length << ": " << i << ", "
+                  << j;
+            }
           }
         }
       }
