@@ -104,6 +104,7 @@ int64_t RowLoop::step_of(const IntVector& strides) const {
 bool RowLoop::place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) const {
   const IntSpan sizes = tensor.sizes();
   lay.strides.assign(outer_rank(), 0);
+  lay.row_strides.assign(program_.row_rank, 0);
   const size_t end = extent.is_flat ? outer_rank() : shape_.size();  // Where the last one stands.
   extent.rank = sizes.size();
   if (sizes.size() > end) return false;
@@ -112,7 +113,10 @@ bool RowLoop::place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) con
     if (sizes[d] == 1) continue;
     if (sizes[d] != shape_[place]) return false;
     extent.dims |= uint64_t{1} << place;
-    if (place < outer_rank()) lay.strides[place] = tensor.strides()[d];
+    if (place < outer_rank())
+      lay.strides[place] = tensor.strides()[d];
+    else
+      lay.row_strides[place - outer_rank()] = tensor.strides()[d];
   }
   lay.step = step_of(lay.strides);
   lay.has_dense_rows = !is_wide(extent) || has_dense_rows(tensor, extent);
@@ -167,6 +171,50 @@ bool RowLoop::find_extents() {
     member_extents_.push_back(extent);
   }
   return true;
+}
+
+// How many of a row's last dimensions lie side by side, or are one element.
+size_t RowLoop::piece_rank_of(const Lay& lay) const {
+  size_t rank = 0;
+  int64_t width = 1;
+  int64_t step = 1;  // What the next stride has to be for an element.
+  for (size_t d = program_.row_rank; d-- > 0; ++rank) {
+    const int64_t size = shape_[outer_rank() + d];
+    if (size == 1) continue;
+    const int64_t stride = lay.row_strides[d];
+    if (width == 1) step = stride == 0 ? 0 : 1;
+    if (stride != step * width) break;
+    width *= size;
+  }
+  return rank;
+}
+
+// Of the inputs whose rows do not lie in one piece.
+void RowLoop::find_pieces() {
+  const auto has_dense_rows = [](const Lay& lay) { return lay.has_dense_rows; };
+  if (std::ranges::all_of(lays_, has_dense_rows)) return;
+  size_t rank = program_.row_rank;
+  for (const Lay& lay : lays_) {
+    if (!lay.has_dense_rows) rank = std::min(rank, piece_rank_of(lay));
+  }
+  const size_t first = program_.row_rank - rank;  // Of the dimensions of a piece.
+  piece_width_ = 1;
+  for (size_t d = first; d < program_.row_rank; ++d) piece_width_ *= shape_[outer_rank() + d];
+  for (Lay& lay : lays_) {
+    if (lay.has_dense_rows) continue;
+    lay.piece_step = 0;
+    for (size_t d = first; d < program_.row_rank; ++d) {
+      if (lay.row_strides[d] != 0) lay.piece_step = 1;
+    }
+    for (int64_t piece = 0; piece < width_ / piece_width_; ++piece) {
+      int64_t offset = 0;
+      int64_t left = piece;
+      for (size_t d = first; d-- > 0; left /= shape_[outer_rank() + d]) {
+        offset += left % shape_[outer_rank() + d] * lay.row_strides[d];
+      }
+      lay.pieces.push_back(offset);
+    }
+  }
 }
 
 // It takes all rows, and parameters of a row's shape. Rows that lie in another order, each of them
@@ -305,6 +353,7 @@ bool RowLoop::run(OpCall& call) {
   }
   const int64_t tile = std::max<int64_t>(1, kTileElements / width_);
   const int64_t grain = std::max(tile, kernel_.grain / width_);
+  find_pieces();
   make_outputs(rows_ <= tile);
   try {
     parallel_for(0, rows_, grain, [&](int64_t begin, int64_t end) {

@@ -40,6 +40,10 @@ class RowLoop {
     IntVector strides;
     int64_t step = -1;           // From row to row, if it is the same everywhere.
     bool has_dense_rows = true;  // The elements of a row lie one after another, and are all there.
+    // Otherwise: strides within a row, 0 where it is repeated, and where the pieces of one begin.
+    IntVector row_strides;
+    IntVector pieces;
+    int64_t piece_step = 1;  // From element to element: 0, or 1.
   };
   // A member that looks up.
   struct RowLookUp {
@@ -56,6 +60,8 @@ class RowLoop {
   bool find_extents();
   bool find_extent(size_t input);
   bool place_in_space(const Tensor& tensor, Extent& extent, Lay& lay) const;
+  size_t piece_rank_of(const Lay& lay) const;
+  void find_pieces();
   bool can_run_row_member(const GroupMember& member) const;
   bool can_run_stage(const CompiledKernel& stage) const;
   bool keeps_rows(const IntVector& sizes, const IntVector& strides) const;
@@ -92,6 +98,8 @@ class RowLoop {
   uint64_t outer_dims_ = 0;
   int64_t rows_ = 1;
   int64_t width_ = 1;
+  // A row falls into pieces that each input has side by side, or of one element.
+  int64_t piece_width_ = 1;
   bool is_dense_ = true;  // All inputs are contiguous.
 };
 

@@ -20,7 +20,8 @@ class RowLoop::Tile {
         context_(context),
         first_(first),
         rows_(rows),
-        values_(loop.program_.members.size()) {}
+        values_(loop.program_.members.size()),
+        brought_(loop.inputs_.size()) {}
 
   void run() {
     for (const CompiledKernel& stage : loop_.kernel_.stages) {
@@ -57,7 +58,7 @@ class RowLoop::Tile {
   }
 
   // An argument of a row member: the rows of this tile, or a parameter.
-  IValue argument_of(const GroupMember& member, size_t place) const {
+  IValue argument_of(const GroupMember& member, size_t place) {
     const GroupArgument& argument = member.arguments[place];
     switch (argument.source) {
       case GroupArgument::Source::kConstant: return argument.on_rows();
@@ -66,7 +67,7 @@ class RowLoop::Tile {
     }
     const Tensor& input = loop_.inputs_[argument.index];
     if (place == 0 && !input.is_contiguous()) {
-      const Tensor rows = together({GroupArgument::Source::kInput, argument.index, false});
+      const Tensor rows = together(argument.index);
       return IValue(kernels::reshape(rows, tile_sizes(RowSpace::kFull)));
     }
     if (place == 0) return IValue(rows_of(input, RowSpace::kFull));
@@ -141,19 +142,25 @@ class RowLoop::Tile {
   }
 
   // An input's elements of this tile, one after another.
-  Tensor together(const KernelInput& input) const {
-    const bool is_member = input.source == GroupArgument::Source::kMember;
-    const Tensor& tensor = is_member ? values_[input.index] : loop_.inputs_[input.index];
+  Tensor together(const KernelInput& input) {
+    if (input.source == GroupArgument::Source::kInput) return together(input.index);
+    const Tensor& tensor = values_[input.index];
+    const Tensor rows = kernels::reshape(tensor, IntVector{rows_, tensor.numel() / rows_});
     const Tensor result = Tensor::empty(IntVector{rows_, loop_.width_}, tensor.dtype());
-    auto* to = static_cast<char*>(result.raw());
-    if (is_member) {
-      const Tensor rows = kernels::reshape(tensor, IntVector{rows_, tensor.numel() / rows_});
-      BlockSource(rows, result.sizes(), nullptr, nullptr).fill(to, 0, result.numel());
-    } else {
-      BlockSource(tensor, loop_.shape_, nullptr, nullptr)
-          .fill(to, first_ * loop_.width_, result.numel());
-    }
+    BlockSource(rows, result.sizes(), nullptr, nullptr)
+        .fill(static_cast<char*>(result.raw()), 0, result.numel());
     return result;
+  }
+
+  // Of the group: once, for whatever reads it.
+  Tensor together(uint32_t input) {
+    Tensor& kept = brought_[input];
+    if (kept.defined()) return kept;
+    const Tensor& tensor = loop_.inputs_[input];
+    kept = Tensor::empty(IntVector{rows_, loop_.width_}, tensor.dtype());
+    BlockSource(tensor, loop_.shape_, nullptr, nullptr)
+        .fill(static_cast<char*>(kept.raw()), first_ * loop_.width_, kept.numel());
+    return kept;
   }
 
   // An input of the group, an element for each row, one after another.
@@ -174,61 +181,98 @@ class RowLoop::Tile {
            });
   }
 
-  // Row by row.
-  void run_stage(const CompiledKernel& stage) {
-    KernelRun plan{&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}};
+  // What a kernel over full rows goes over.
+  struct Operands {
+    KernelRun plan;
     std::array<Place, FusedLoop::kMaxOperands> places;
-    std::array<int64_t, FusedLoop::kMaxOperands> inner;
-    std::array<char*, FusedLoop::kMaxOperands> pointers;
-    for (size_t k = 0; k < plan.operands; ++k) {
+    std::array<int64_t, FusedLoop::kMaxOperands> inner;       // From element to element.
+    std::array<const Lay*, FusedLoop::kMaxOperands> apart{};  // Set if a row's pieces lie apart.
+    SmallVector<Tensor, 4> gathered;
+    bool is_dense = true;  // One run does all rows.
+    bool is_whole = true;  // One run does a row.
+  };
+
+  // As they lie.
+  Operands operands_of(const CompiledKernel& stage) {
+    Operands of;
+    of.plan = {&stage, stage.outputs.size(), stage.outputs.size() + stage.inputs.size(), {}, {}};
+    for (size_t k = 0; k < of.plan.operands; ++k) {
       bool wide = true;
-      if (k < plan.outputs) {
+      if (k < of.plan.outputs) {
         Tensor& value = values_[stage.outputs[k]];
         value = make_value(stage.outputs[k], RowSpace::kFull);
         const auto item = static_cast<int64_t>(value.item_size());
-        places[k] = {static_cast<char*>(value.raw()), item, item * loop_.width_};
+        of.places[k] = {static_cast<char*>(value.raw()), item, item * loop_.width_};
       } else {
-        const KernelInput& input = stage.inputs[k - plan.outputs];
-        places[k] = place_of(input);
+        const KernelInput& input = stage.inputs[k - of.plan.outputs];
+        of.places[k] = place_of(input);
         wide = loop_.is_wide(loop_.extent(input.source, input.index));
+        const bool is_input = input.source == GroupArgument::Source::kInput;
+        if (is_input && !loop_.lays_[input.index].has_dense_rows) {
+          of.apart[k] = &loop_.lays_[input.index];
+        }
       }
-      plan.widths[k] = places[k].item;
-      inner[k] = wide ? places[k].item : 0;
+      of.plan.widths[k] = of.places[k].item;
+      of.inner[k] = wide ? of.places[k].item : 0;
     }
-    const auto has_dense_rows = [&](size_t k) {
-      if (k < plan.outputs) return true;
-      const KernelInput& input = stage.inputs[k - plan.outputs];
-      return input.source == GroupArgument::Source::kMember ||
-             loop_.lays_[input.index].has_dense_rows;
-    };
-    const auto lies_dense = [&](size_t k) {
-      return places[k].input < 0 && places[k].step == inner[k] * loop_.width_;
-    };
+    return of;
+  }
+
+  // What kernels do not read as it lies, beside one another.
+  void bring_together(const CompiledKernel& stage, Operands& of) {
     const bool gathers = gathers_for(stage);
-    SmallVector<Tensor, 4> gathered;
-    bool is_dense = true;
-    for (size_t k = 0; k < plan.operands; ++k) {
-      if ((gathers && !lies_dense(k)) || !has_dense_rows(k)) {
-        const KernelInput& input = stage.inputs[k - plan.outputs];
-        gathered.push_back(together(input));
-        inner[k] = places[k].item;
-        places[k] = {static_cast<char*>(gathered.back().raw()), inner[k], inner[k] * loop_.width_};
+    // A run begins with splats, which take as long as pieces of as many bytes.
+    const int64_t piece_bytes = loop_.piece_width_ * static_cast<int64_t>(sizeof(float));
+    const bool by_pieces = !gathers && piece_bytes >= kernels::kSplatBytes;
+    const auto lies_dense = [&](size_t k) {
+      return of.apart[k] == nullptr && of.places[k].input < 0 &&
+             of.places[k].step == of.inner[k] * loop_.width_;
+    };
+    for (size_t k = 0; k < of.plan.operands; ++k) {
+      Place& place = of.places[k];
+      if ((gathers && !lies_dense(k)) || (of.apart[k] != nullptr && !by_pieces)) {
+        of.gathered.push_back(together(stage.inputs[k - of.plan.outputs]));
+        of.apart[k] = nullptr;
+        of.inner[k] = place.item;
+        place = {static_cast<char*>(of.gathered.back().raw()), place.item,
+                 place.item * loop_.width_};
+      } else if (of.apart[k] != nullptr) {
+        of.inner[k] = of.apart[k]->piece_step * place.item;
+        of.is_whole = false;
       }
-      is_dense = is_dense && lies_dense(k);
+      of.is_dense = of.is_dense && lies_dense(k);
     }
-    const int64_t runs = is_dense ? 1 : rows_;  // One for all rows, or one for each.
-    const int64_t count = is_dense ? rows_ * loop_.width_ : loop_.width_;
-    for (int64_t row = 0; row < runs; ++row) {
-      for (size_t k = 0; k < plan.operands; ++k) {
-        const Place& place = places[k];
-        const int64_t offset =
-            place.input < 0
-                ? row * place.step
-                : place.item *
-                      loop_.offset_of(loop_.lays_[static_cast<size_t>(place.input)], first_ + row);
-        pointers[k] = place.data + offset;
+  }
+
+  // Where an operand begins for a piece of a row.
+  char* begin_of(const Operands& of, size_t k, int64_t row, int64_t piece) const {
+    const Place& place = of.places[k];
+    char* data = place.data;
+    if (place.input < 0) {
+      data += row * place.step;
+    } else {
+      const Lay& lay = loop_.lays_[static_cast<size_t>(place.input)];
+      data += place.item * loop_.offset_of(lay, first_ + row);
+    }
+    if (of.apart[k] != nullptr) {
+      return data + place.item * of.apart[k]->pieces[static_cast<size_t>(piece)];
+    }
+    return data + piece * loop_.piece_width_ * of.inner[k];
+  }
+
+  // All rows at once, row by row, or piece by piece.
+  void run_stage(const CompiledKernel& stage) {
+    Operands of = operands_of(stage);
+    bring_together(stage, of);
+    std::array<char*, FusedLoop::kMaxOperands> pointers;
+    const int64_t width = of.is_whole ? loop_.width_ : loop_.piece_width_;
+    const int64_t rows = of.is_dense ? 1 : rows_;
+    const int64_t pieces = loop_.width_ / width;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t piece = 0; piece < pieces; ++piece) {
+        for (size_t k = 0; k < of.plan.operands; ++k) pointers[k] = begin_of(of, k, row, piece);
+        of.plan.run(pointers.data(), of.inner.data(), of.is_dense ? rows_ * width : width);
       }
-      plan.run(pointers.data(), inner.data(), count);
     }
   }
 
@@ -265,6 +309,7 @@ class RowLoop::Tile {
   int64_t first_;
   int64_t rows_;
   SmallVector<Tensor, 16> values_;
+  SmallVector<Tensor, 8> brought_;  // Inputs of the group brought together.
 };
 
 }  // namespace tierup::ops
