@@ -103,7 +103,7 @@ Tensor without_borders(const Tensor& grad, size_t dim, const BorderPad& pad) {
   const int64_t outer = numel_of(grad.sizes().first(dim));
   const int64_t inner = numel_of(grad.sizes().subspan(dim + 1));
   const int64_t grain = grain_of(pad.size * inner);
-  dispatch_work(grad.dtype(), "pad_backward", [&]<typename Tag>(Tag) {
+  const auto fold = [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
@@ -111,7 +111,11 @@ Tensor without_borders(const Tensor& grad, size_t dim, const BorderPad& pad) {
                         out.data<T>() + o * pad.size * inner);
       }
     });
-  });
+  };
+  if (is_complex(grad.dtype()))
+    dispatch_complex(grad.dtype(), "pad_backward", fold);
+  else
+    dispatch_work(grad.dtype(), "pad_backward", fold);
   return out;
 }
 

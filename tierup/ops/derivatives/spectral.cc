@@ -20,26 +20,24 @@ Term divided_off_diagonal(const Term& m, const Term& gaps) {
 
 // --- eigenvalues
 
-Term hermitian_gradient(GradContext& c, const Term& values, const Term& vectors, const Term& gw,
-                        const Term& gv) {
-  const Term vh = adjoint(vectors);
-  Term inner(c, GradValue());
-  if (gv.defined()) {
-    const Term gaps = columns(values) - rows(values);
-    const Term product = matmul(vh, gv);
-    inner = divided_off_diagonal((product - adjoint(product)) * 0.5, gaps);
+Term hermitian_gradient(const Term& values, const Term& vectors, const Term& gw, const Term& gv) {
+  if (!gv.defined()) {  // Of complex vectors, too, the values are real.
+    return gw.defined() ? matmul(vectors * columns(gw), adjoint(vectors)) : gw;
   }
+  const Term vh = adjoint(vectors);
+  const Term gaps = columns(values) - rows(values);
+  const Term product = matmul(vh, gv);
+  Term inner = divided_off_diagonal((product - adjoint(product)) * 0.5, gaps);
   if (gw.defined()) inner = inner + on_diagonal(gw);
-  return inner.defined() ? matmul(matmul(vectors, inner), vh) : inner;
+  return matmul(matmul(vectors, inner), vh);
 }
 void eigh(GradContext& c) {
-  c.give(0,
-         [&] { return hermitian_gradient(c, result(c, 0), result(c, 1), grad(c, 0), grad(c, 1)); });
+  c.give(0, [&] { return hermitian_gradient(result(c, 0), result(c, 1), grad(c, 0), grad(c, 1)); });
 }
 void eigvalsh(GradContext& c) {
   c.give(0, [&] {
     const std::vector<GradValue> made = c.ops(2, "aten::linalg_eigh", c.arg(0), c.value_of("UPLO"));
-    return hermitian_gradient(c, Term(c, made[0]), Term(c, made[1]), grad(c), Term(c, GradValue()));
+    return hermitian_gradient(Term(c, made[0]), Term(c, made[1]), grad(c), Term(c, GradValue()));
   });
 }
 Term eigen_gradient(GradContext& c, const Term& values, const Term& vectors, const Term& gw,
@@ -73,26 +71,26 @@ struct Svd {
 Term less_adjoint(const Term& m) { return m - adjoint(m); }
 // For U [m, k], S [k], Vh [k, n].
 Term svd_gradient(GradContext& c, const Svd& f, const Term& gu, const Term& gs, const Term& gvh) {
+  if (!gu.defined() && !gvh.defined()) {  // Of complex vectors, too, the values are real.
+    return gs.defined() ? matmul(f.u * columns(gs), f.vh) : gs;
+  }
   const int64_t m = c.size(0, -2);
   const int64_t n = c.size(0, -1);
   const int64_t k = std::min(m, n);
   const Term uh = adjoint(f.u);
   const Term v = adjoint(f.vh);
+  const Term squares = square(f.s);
+  const Term gaps = columns(squares) - rows(squares);
   Term inner(c, GradValue());
-  if (gu.defined() || gvh.defined()) {
-    const Term squares = square(f.s);
-    const Term gaps = columns(squares) - rows(squares);
-    if (gu.defined()) {
-      const Term turn = divided_off_diagonal(less_adjoint(matmul(uh, gu)), gaps);
-      inner = turn * columns(f.s);
-    }
-    if (gvh.defined()) {
-      const Term turn = divided_off_diagonal(less_adjoint(matmul(f.vh, adjoint(gvh))), gaps);
-      inner = inner + rows(f.s) * turn;
-    }
+  if (gu.defined()) {
+    const Term turn = divided_off_diagonal(less_adjoint(matmul(uh, gu)), gaps);
+    inner = turn * columns(f.s);
+  }
+  if (gvh.defined()) {
+    const Term turn = divided_off_diagonal(less_adjoint(matmul(f.vh, adjoint(gvh))), gaps);
+    inner = inner + rows(f.s) * turn;
   }
   if (gs.defined()) inner = inner + on_diagonal(gs);
-  if (!inner.defined()) return inner;
   Term g = matmul(matmul(f.u, inner), f.vh);
   if (m > k && gu.defined()) {
     const Term outside = gu - matmul(f.u, matmul(uh, gu));
