@@ -15,6 +15,17 @@ bool holds(TypeKind kind, ScalarType dtype) {
   }
 }
 
+// The dtype that a number's type stands for in the words of an error.
+std::string_view dtype_word(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::kInt: return scalar_type_name(ScalarType::kLong);
+    case TypeKind::kFloat: return scalar_type_name(ScalarType::kFloat);
+    case TypeKind::kBool: return scalar_type_name(ScalarType::kBool);
+    case TypeKind::kComplex: return scalar_type_name(ScalarType::kComplexFloat);
+    default: return "no number";
+  }
+}
+
 template <typename T>
 IValue element(T value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -52,8 +63,8 @@ IValue tensor_to_list(const Tensor& tensor, const TypePtr& type) {
   if (!(holds(inner->kind(), tensor.dtype()))) {
     fail(ErrorCode::kTypeError,
          "Output annotation element type and runtime tensor element type must match for "
-         "tolist(): {} and {}",
-         inner->to_string(), scalar_type_name(tensor.dtype()));
+         "tolist(): {} vs {}",
+         dtype_word(inner->kind()), scalar_type_name(tensor.dtype()));
   }
   return dispatch_all(tensor.dtype(), "tolist", [&](auto tag) -> IValue {
     using T = typename decltype(tag)::type;

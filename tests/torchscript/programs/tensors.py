@@ -98,7 +98,7 @@ def grads() -> List[bool]:
 #? __torch__.listed_floats()
 #= [1.5, 2.]
 #? __torch__.wrong_list()
-#~! Output annotation element type and runtime tensor element type must match for tolist()
+#! Output annotation element type and runtime tensor element type must match for tolist(): Long vs Float
 #? __torch__.properties()
 #= ([2, 3], 6, cpu, 2, False, False, [3, 2], 2)
 #? __torch__.truth(3)
@@ -127,3 +127,5 @@ def grads() -> List[bool]:
 #=  2\n 1\n[ CPULongType{2} ]
 #? 2 / torch.tensor([1., 4.])
 #~  2.0000\n 0.5000\n[ CPUFloatType{2} ]
+#? ops.prim.abs(torch.tensor([1., -2.]))
+#=  1\n 2\n[ CPUFloatType{2} ]

@@ -1,6 +1,9 @@
 #include "tierup/kernels/convolution/convolution_geometry.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <vector>
 
 namespace tierup::kernels {
 namespace {
@@ -41,20 +44,37 @@ void check_numbers(const ConvGeometry& g) {
   }
 }
 
+int64_t padded_size(const ConvGeometry& g, size_t d) {
+  return g.in[d] + g.padding[d] + g.padding_after[d];
+}
+
+int64_t kernel_extent(const ConvGeometry& g, size_t d) {
+  return g.dilation[d] * (g.kernel[d] - 1) + 1;
+}
+
+[[noreturn]] void fail_too_small(const ConvGeometry& g) {
+  std::vector<int64_t> input;
+  std::vector<int64_t> kernel;
+  for (size_t d = 3 - static_cast<size_t>(g.rank); d < 3; ++d) {
+    input.push_back(padded_size(g, d));
+    kernel.push_back(kernel_extent(g, d));
+  }
+  fail(kBad,
+       "Calculated padded input size per channel: ({}). Kernel size: ({}). Kernel size can't be "
+       "greater than actual input size",
+       fmt::join(input, " x "), fmt::join(kernel, " x "));
+}
+
 void set_output_sizes(ConvGeometry& g) {
   for (size_t d = 0; d < 3; ++d) {
-    const int64_t extent = g.dilation[d] * (g.kernel[d] - 1) + 1;
+    const int64_t extent = kernel_extent(g, d);
     if (g.transposed) {
       g.out[d] = (g.in[d] - 1) * g.stride[d] - 2 * g.padding[d] + extent + g.output_padding[d];
       require(g.out[d] > 0, kBad, "convolution: calculated output size {} is too small", g.out[d]);
       continue;
     }
-    const int64_t padded = g.in[d] + g.padding[d] + g.padding_after[d];
-    require(
-        padded >= extent, kBad,
-        "Calculated padded input size per channel: ({}). Kernel size: ({}). Kernel size can't be "
-        "greater than actual input size",
-        padded, extent);
+    const int64_t padded = padded_size(g, d);
+    if (padded < extent) fail_too_small(g);
     g.out[d] = (padded - extent) / g.stride[d] + 1;
   }
 }

@@ -27,6 +27,19 @@ void expect_same(const Tensor& a, const Tensor& b) {
     ASSERT_EQ(left.data<double>()[i], right.data<double>()[i]) << i;
 }
 
+TEST(Convolution, AnInputSmallerThanTheKernelIsNamedByAllItsSizes) {
+  const Tensor input = Tensor::empty(IntVector{1, 1, 2, 4}, ScalarType::kFloat);
+  const Tensor weight = Tensor::empty(IntVector{1, 1, 3, 2}, ScalarType::kFloat);
+  fill(input, 0);
+  fill(weight, 0);
+  try {
+    convolution(input, weight, Tensor(), {1, 1}, {0, 0}, {1, 1}, false, {0, 0}, 1);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("(2 x 4). Kernel size: (3 x 2)"), std::string::npos);
+  }
+}
+
 // f32 goes through oneDNN, f64 through patches and the own matrix product.
 TEST(Convolution, BothEnginesAgree) {
   for (const int64_t groups : {1, 2, 4}) {

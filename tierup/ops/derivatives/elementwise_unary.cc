@@ -139,6 +139,7 @@ void frexp(GradContext& c) {
 constexpr DerivativeRow kRows[] = {
     {"aten::frexp.Tensor", &frexp, 0b10},
     {"aten::abs", &abs_formula},
+    {"prim::abs", &abs_formula},
     {"aten::absolute", &abs_formula},
     {"aten::acos", &by_argument<&acos_slope>},
     {"aten::arccos", &by_argument<&acos_slope>},

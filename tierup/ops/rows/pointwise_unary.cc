@@ -8,9 +8,19 @@ namespace {
 
 namespace k = kernels;
 
+// The magnitude of a complex number is real.
+void abs_inplace(OpCall& call) {
+  require(!is_complex(call.args[0].to_tensor().dtype()), ErrorCode::kUnsupported,
+          "abs_: complex tensors are not supported in-place");
+  body_inplace<Body::kAbs>(call);
+}
+
 constexpr OpRow kRows[] = {
-    TIERUP_UNARY_ROWS("abs", Body::kAbs),
-    TIERUP_UNARY_ROWS("absolute", Body::kAbs),
+    TIERUP_FUNCTION_ROWS("abs", Body::kAbs),
+    TIERUP_FUNCTION_ROWS("absolute", Body::kAbs),
+    {"aten::abs_(Tensor(a!) self) -> Tensor(a!)", &abs_inplace},
+    {"aten::absolute_(Tensor(a!) self) -> Tensor(a!)", &abs_inplace},
+    {"prim::abs(Tensor x) -> Tensor", body_row<Body::kAbs>},
     TIERUP_UNARY_ROWS("sign", Body::kSign),
     TIERUP_NET_ROWS(kReciprocal, "reciprocal", Body::kReciprocal, Promote::kFloating),
     TIERUP_UNARY_ROWS("floor", Body::kFloor),

@@ -64,7 +64,8 @@ struct FloorDivide {
 };
 struct Remainder {
   static int64_t ints(int64_t a, int64_t b) { return floor_remainder(a, b); }
-  static double floats(double a, double b) { return floor_remainder(a, b); }
+  // Not floor_remainder: a tiny negative rest becomes zero, and an infinite divisor gives NaN.
+  static double floats(double a, double b) { return std::fmod(std::fmod(a, b) + b, b); }
 };
 // The result has the dividend's sign, and is a float also for integers.
 struct TruncatedRemainder : IntegersAsFloats<TruncatedRemainder> {

@@ -32,6 +32,9 @@ TEST(ScalarMath, DivisionFollowsPythonsFloor) {
   EXPECT_EQ(called("aten::remainder.float", {7.5, -2.0}), "-0.5");
   EXPECT_EQ(called("aten::remainder.int_float", {7, -2.5}), "-0.5");
   EXPECT_EQ(called("aten::divmod.float", {7.5, -2.0}), "(-4., -0.5)");
+  EXPECT_EQ(called("aten::remainder.float", {1.0, kInf}), "nan");
+  EXPECT_EQ(called("aten::remainder.float", {-1e-20, 1.0}), "0.");
+  EXPECT_EQ(called("aten::divmod.float", {-1e-20, 1.0}), "(-1., 1.)");
   EXPECT_EQ(called("aten::fmod.float", {-7.5, 2.0}), "-1.5");
   EXPECT_EQ(called("aten::fmod.int", {7, -2}), "1.");
   EXPECT_EQ(called("aten::div.int", {1, 2}), "0.5");
