@@ -4,6 +4,7 @@
 
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/memory/same_dtype.h"
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/kernels/pointwise/parameter_fit.h"
@@ -158,6 +159,7 @@ Tensor inner(const Tensor& self, const Tensor& other) {
 }
 
 Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
+  require_dtype_of(x, {&y}, "linalg.vecdot");
   Tensor left = x;
   if (is_complex(x.dtype())) {
     left = x.detach();
@@ -165,10 +167,9 @@ Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
     left = resolve_lazy_bits(left);
   }
   const IntVector sizes = broadcast_shapes(x.sizes(), y.sizes());
-  const ScalarType type = result_type(x, y);
   const int64_t axis = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
-  const Tensor a = movedim_int(to_dtype(expand_to(left, sizes), type), axis, -1);
-  const Tensor b = movedim_int(to_dtype(expand_to(y, sizes), type), axis, -1);
+  const Tensor a = movedim_int(expand_to(left, sizes), axis, -1);
+  const Tensor b = movedim_int(expand_to(y, sizes), axis, -1);
   const Tensor product = matmul(unsqueeze(a, -2), unsqueeze(b, -1));
   return squeeze_dim(squeeze_dim(product, -1), -1);
 }

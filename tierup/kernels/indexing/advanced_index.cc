@@ -285,6 +285,10 @@ std::vector<Tensor> clamp_indices(const Tensor& self, const std::vector<Tensor>&
     if (!result[d].defined()) continue;
     require(static_cast<int64_t>(d) < self.dim(), ErrorCode::kInvalidArgument,
             "too many indices for tensor of dimension {}", self.dim());
+    require(result[d].dtype() == ScalarType::kLong || result[d].dtype() == ScalarType::kInt,
+            ErrorCode::kInvalidArgument,
+            "_unsafe_masked_index: indices of dtype Long or Int are needed, not {}",
+            scalar_type_name(result[d].dtype()));
     result[d] = clone(to_dtype(result[d], ScalarType::kLong), MemoryFormat::kContiguous);
     int64_t* at = result[d].data<int64_t>();
     const int64_t last = self.sizes()[d] - 1;

@@ -70,8 +70,18 @@ Tensor spread_index(const Tensor& index, int64_t dim, const Tensor& source) {
   return source.dim() == 0 ? shaped : expand_to(shaped, source.sizes());
 }
 
+// The sizes of what one index stands for: all dimensions but this one.
+IntVector slice_sizes(const Tensor& tensor, int64_t dim) {
+  IntVector sizes(tensor.sizes().begin(), tensor.sizes().end());
+  if (!sizes.empty()) sizes.erase(sizes.begin() + dim);
+  return sizes;
+}
+
+// Whether a tensor of one element may stand for a 0-dim one, as index_copy_ alone has it.
+enum class Scalars : uint8_t { kAreVectors, kAreNone };
+
 void check_index_operands(const Tensor& self, int64_t dim, const Tensor& index,
-                          const Tensor& source, const char* what) {
+                          const Tensor& source, const char* what, Scalars scalars) {
   require(index.dim() <= 1, ErrorCode::kInvalidArgument,
           "{}: Index is supposed to be a vector, but got dim: {} with type: {}", what, index.dim(),
           scalar_type_name(index.dtype()));
@@ -85,11 +95,9 @@ void check_index_operands(const Tensor& self, int64_t dim, const Tensor& index,
   require(index.numel() == length, ErrorCode::kInvalidArgument,
           "{}: Number of indices ({}) should be equal to source.size(dim): ({}), for dim: {}", what,
           index.numel(), length, dim);
-  bool fits = self.dim() == source.dim() || self.dim() * source.dim() == 0;
-  for (int64_t d = 0; fits && d < std::min(self.dim(), source.dim()); ++d) {
-    fits = d == dim || self.sizes()[d] == source.sizes()[d];
-  }
-  if (!fits) {
+  const bool same_kind =
+      scalars == Scalars::kAreVectors || (self.dim() == 0) == (source.dim() == 0);
+  if (!same_kind || slice_sizes(self, dim) != slice_sizes(source, dim)) {
     fail(ErrorCode::kInvalidArgument,
          "{}: source.shape must match self.shape excluding the specified dimension: self {}, "
          "source {}",
@@ -198,8 +206,8 @@ void index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tens
                 const Scalar& alpha) {
   const int64_t d = wrap_dim(dim, self.dim());
   const Tensor at = index_as_long(index, "index_add_");
-  check_index_operands(self, d, at, source, "index_add_()");
-  if (at.numel() == 0) return;
+  check_index_operands(self, d, at, source, "index_add_()", Scalars::kAreNone);
+  if (at.numel() == 0 || self.numel() == 0) return;
   Tensor scaled = source;
   if (alpha.is_complex() || alpha.to_double() != 1) {
     scaled = clone(source, MemoryFormat::kContiguous);
@@ -216,19 +224,22 @@ void index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tens
 void index_copy_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   const int64_t d = wrap_dim(dim, self.dim());
   const Tensor at = index_as_long(index, "index_copy_");
-  check_index_operands(self, d, at, source, "index_copy_()");
+  check_index_operands(self, d, at, source, "index_copy_()", Scalars::kAreVectors);
   if (at.numel() == 0) return;
   scatter_lanes(self, d, spread_index(at, d, source), source, ScatterMode::kAssign, true);
 }
 
 void index_fill_scalar_(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   const int64_t d = wrap_dim(dim, self.dim());
+  require(index.dtype() == ScalarType::kLong, ErrorCode::kOutOfRange,
+          "index_fill_(): the index must have dtype int64, but has {}", dtype_name(index.dtype()));
   require(index.dim() <= 1, ErrorCode::kInvalidArgument, "Index has to be a vector/scalar");
-  const Tensor at = wrap_indices(index_as_long(index, "index_fill_"), size_at(self, d));
+  const Tensor at = wrap_indices(index, size_at(self, d));
   if (at.numel() == 0 || self.numel() == 0) return;
-  if (self.dim() > 0 && self.is_contiguous()) return fill_slices(self, d, contiguous(at), value);
+  if (self.dim() == 0) return fill(self, value);
+  if (self.is_contiguous()) return fill_slices(self, d, contiguous(at), value);
   IntVector sizes(self.sizes().begin(), self.sizes().end());
-  if (self.dim() > 0) sizes[d] = at.numel();
+  sizes[d] = at.numel();
   const Tensor source = constant(value, self.dtype(), sizes);
   scatter_lanes(self, d, spread_index(at, d, source), source, ScatterMode::kAssign, true);
 }
@@ -249,7 +260,7 @@ void index_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const T
   const int64_t d = wrap_dim(dim, self.dim());
   const ScatterMode mode = parse_scatter_mode(reduce);
   const Tensor at = index_as_long(index, "index_reduce_");
-  check_index_operands(self, d, at, source, "index_reduce_()");
+  check_index_operands(self, d, at, source, "index_reduce_()", Scalars::kAreNone);
   if (at.numel() == 0) return;
   scatter_lanes(self, d, spread_index(at, d, source), source, mode, include_self);
 }

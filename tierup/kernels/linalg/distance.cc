@@ -145,10 +145,12 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
           "X1 and X2 must have the same number of columns. X1: {} X2: {}", x1.size(-1),
           x2.size(-1));
   require_dtype_of(x1, {&x2}, "cdist");
+  require(is_floating(x1.dtype()), kBad, "cdist: floating-point dtypes are needed, but X1 has {}",
+          scalar_type_name(x1.dtype()));
   require(p >= 0, kBad, "cdist only supports non-negative p values");
   require(compute_mode.value_or(0) >= 0 && compute_mode.value_or(0) <= 2, kBad,
           "possible modes: 0, 1, 2, but was: {}", compute_mode.value_or(0));
-  const ScalarType dtype = to_floating(x1.dtype());
+  const ScalarType dtype = x1.dtype();
   const ScalarType work = work_type(dtype);
   const auto batch_of = [](const Tensor& x) {
     return x.sizes().first(static_cast<size_t>(x.dim() - 2));

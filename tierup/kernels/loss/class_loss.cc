@@ -207,6 +207,13 @@ struct MarginShape {
   int64_t count = 1;
 };
 
+// The targets of a margin loss, which are int64 alone.
+Tensor class_numbers(const Tensor& target) {
+  require(target.dtype() == ScalarType::kLong || target.numel() == 0, kBad,
+          "expected scalar type Long but found {}", scalar_type_name(target.dtype()));
+  return contiguous(to_dtype(target, ScalarType::kLong));
+}
+
 MarginShape margin_shape(const Tensor& self) {
   if (self.dim() == 0) return {};
   if (!((self.dim() == 1 || self.dim() == 2) && self.size(-1) > 0)) {
@@ -273,7 +280,7 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
   require_dtype_of(self, {&weight}, "multi_margin_loss");
   const ScalarType work = work_type(self.dtype());
   const Tensor x = as_work(self, work);
-  const Tensor index = contiguous(to_dtype(target, ScalarType::kLong));
+  const Tensor index = class_numbers(target);
   const Tensor weights = as_work(weight, work);
   const Tensor losses = Tensor::empty(target.dim() == 0 ? IntVector{} : IntVector{s.samples}, work);
   dispatch_work(work, "multi_margin_loss", [&]<typename Tag>(Tag) {
@@ -305,7 +312,7 @@ std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(const Tensor& self, co
   }
   const ScalarType work = work_type(self.dtype());
   const Tensor x = as_work(self, work);
-  const Tensor index = contiguous(to_dtype(target, ScalarType::kLong));
+  const Tensor index = class_numbers(target);
   const Tensor is_target = Tensor::empty(target.sizes(), work);
   fill(is_target, 0);
   const Tensor losses = Tensor::empty(self.dim() <= 1 ? IntVector{} : IntVector{s.samples}, work);

@@ -227,6 +227,8 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
+  require(!is_integral(self.dtype(), true) && !is_integral(target.dtype(), true),
+          ErrorCode::kInvalidArgument, "kl_div: inputs of integral dtypes are not supported");
   const ScalarType dtype = to_floating(result_type(self, target));
   const ScalarType work = work_type(dtype);
   const Tensor x = to_dtype(self, work);

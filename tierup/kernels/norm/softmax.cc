@@ -129,6 +129,12 @@ void run_backward(const Along& shape, bool log, const T* g, const T* y, T* dx) {
 
 Tensor backward(const Tensor& grad_output, const Tensor& output, int64_t dim,
                 ScalarType input_dtype, bool log) {
+  if (!std::ranges::equal(grad_output.sizes(), output.sizes())) {
+    fail(ErrorCode::kInvalidArgument,
+         "softmax backward: expected the gradient to have the same size as the output, but {} does "
+         "not equal {}",
+         shape_string(grad_output.sizes()), shape_string(output.sizes()));
+  }
   const ScalarType work = work_type(output.dtype());
   const Tensor grad = as_work(grad_output, work);
   const Tensor result = as_work(output, work);

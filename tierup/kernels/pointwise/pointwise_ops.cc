@@ -281,6 +281,8 @@ PointwiseCall polygamma(int64_t n, const Tensor& self) {
 }
 
 Tensor mvlgamma(const Tensor& self, int64_t p) {
+  require(self.dtype() != ScalarType::kBool, ErrorCode::kInvalidArgument,
+          "mvlgamma: boolean tensors are not supported");
   require(p >= 1, ErrorCode::kInvalidArgument, "p has to be greater than or equal to 1");
   const PointwiseOp shifted{Body::kAdd, Promote::kFloating, 1};
   Tensor sum = pointwise(shifted, {self, Operand(Scalar(0.0))});

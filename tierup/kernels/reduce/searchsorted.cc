@@ -115,6 +115,9 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32
   const bool behind = right || (side && *side == "right");
   Tensor sorted_sequence = sequence;
   if (sorter.defined()) {
+    require(sorter.dtype() == ScalarType::kLong, ErrorCode::kInvalidArgument,
+            "torch.searchsorted(): the sorter needs the dtype long, but has {}",
+            scalar_type_name(sorter.dtype()));
     if (!(std::equal(sorter.sizes().begin(), sorter.sizes().end(), sequence.sizes().begin(),
                      sequence.sizes().end()))) {
       fail(ErrorCode::kInvalidArgument,

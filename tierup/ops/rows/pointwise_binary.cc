@@ -8,6 +8,21 @@ namespace {
 
 namespace k = kernels;
 
+// The result is of double precision, and so must be what it is written to.
+void float_power_inplace(OpCall& call) {
+  const auto is_complex_value = [](const IValue& value) {
+    return value.is_tensor() ? is_complex(value.to_tensor().dtype())
+                             : value.to_scalar().is_complex();
+  };
+  const bool complex = is_complex_value(call.args[0]) || is_complex_value(call.args[1]);
+  const ScalarType wanted = complex ? ScalarType::kComplexDouble : ScalarType::kDouble;
+  const ScalarType given = call.args[0].to_tensor().dtype();
+  require(given == wanted, ErrorCode::kInvalidArgument,
+          "float_power_: the base has dtype {}, but the result needs {}", scalar_type_name(given),
+          scalar_type_name(wanted));
+  body_inplace<Body::kPow, Promote::kDouble>(call);
+}
+
 constexpr OpRow kRows[] = {
     {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      pointwise_row<&k::add>, ir::kNoEffect, nullptr, facts(Role::kArithmetic, OpKind::kAdd)},
@@ -200,9 +215,9 @@ constexpr OpRow kRows[] = {
      "Tensor(a!)",
      body_out<Body::kPow, Promote::kDouble>},
     {"aten::float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
-     body_inplace<Body::kPow, Promote::kDouble>},
+     &float_power_inplace},
     {"aten::float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
-     body_inplace<Body::kPow, Promote::kDouble>},
+     &float_power_inplace},
     {"aten::maximum(Tensor self, Tensor other) -> Tensor", body_row<Body::kMaximum>},
     {"aten::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
      body_out<Body::kMaximum>},
