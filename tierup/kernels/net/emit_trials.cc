@@ -149,10 +149,13 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
   const ThreadCountScope one_thread(1);
   trial_room_.clear();
   std::vector<std::optional<Attempt>> attempts(candidates.size());
+  const auto is_left_out = [&](size_t i) {
+    return attempts[i] && attempts[i]->is_reference && candidates.size() > 1;
+  };
   const auto run = [&](size_t i) -> TrialRun {
     if (!attempts[i]) attempts[i] = attempt_by(candidates[i]);
+    if (is_left_out(i)) return {kNotRun, false};
     const Attempt& a = *attempts[i];
-    if (a.is_reference && candidates.size() > 1) return {kNotRun, false};
     if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
     return timed_run(a.run);
   };
@@ -161,6 +164,7 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
   });
   std::string times;
   for (size_t i = 0; i < candidates.size(); ++i) {
+    if (is_left_out(i)) continue;
     const double time = result.milliseconds[i];
     times += name_of(candidates[i]);
     times += time < kNotRun ? fmt::format(" {:.3f} ms, ", time) : " not run, ";
