@@ -2,6 +2,7 @@
 #include "tierup/autodiff/engine.h"
 
 #include <algorithm>
+#include <boost/container/deque.hpp>
 #include <queue>
 #include <unordered_map>
 
@@ -25,29 +26,9 @@ struct Task {
   std::vector<WaitingProducts> waiting;               // By result; empty if there never were any.
 };
 
-// Tasks by number. References stay good while others are added.
-class Tasks {
- public:
-  Task& operator[](size_t number) { return chunks_[number / kChunk][number % kChunk]; }
-  const Task& operator[](size_t number) const { return chunks_[number / kChunk][number % kChunk]; }
-  size_t size() const { return size_; }
-  Task& add() {
-    if (size_ % kChunk == 0) chunks_.emplace_back().reserve(kChunk);
-    ++size_;
-    return chunks_.back().emplace_back();
-  }
-  template <typename F>
-  void for_each(F&& f) {
-    for (std::vector<Task>& chunk : chunks_) {
-      for (Task& task : chunk) f(task);
-    }
-  }
-
- private:
-  static constexpr size_t kChunk = 64;
-  std::vector<std::vector<Task>> chunks_;
-  size_t size_ = 0;
-};
+// References to tasks stay good while others are found. Blocks of the standard's hold one each.
+using Tasks = boost::container::deque<
+    Task, void, boost::container::deque_options<boost::container::block_size<64>>::type>;
 
 class Pass {
  public:
@@ -62,9 +43,9 @@ class Pass {
   }
 
   ~Pass() {
-    tasks_.for_each([&](Task& task) {
+    for (const Task& task : tasks_) {
       if (task.node != nullptr && task.node->is_claimed_by(this)) task.node->give_up();
-    });
+    }
   }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
@@ -107,7 +88,7 @@ class Pass {
     } else if (!node->claim(this, tasks_.size())) {
       shared_.emplace(node, tasks_.size());
     }
-    Task& task = tasks_.add();
+    Task& task = tasks_.emplace_back();
     task.node = node;
     task.leaf = edge.leaf;
     task.gradients.resize(node != nullptr ? node->result_count() : 1);
@@ -152,7 +133,7 @@ class Pass {
   // Without inputs everything is wanted. Else: what is captured, and what leads there.
   void mark_wanted() {
     if (request_.inputs.empty()) {
-      tasks_.for_each([](Task& task) { task.is_wanted = true; });
+      for (Task& task : tasks_) task.is_wanted = true;
       return;
     }
     std::sort(order_.begin(), order_.end(),

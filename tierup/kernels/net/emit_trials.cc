@@ -11,7 +11,6 @@
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/finished_rows.h"
-#include "tierup/kernels/net/product_rate.h"
 #include "tierup/kernels/net/step_loops.h"
 #include "tierup/kernels/net/trial.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
@@ -67,14 +66,6 @@ const char* name_of(Algorithm algorithm) {
 // Does each multiplication of the definition.
 bool is_direct(Algorithm algorithm) {
   return algorithm == Algorithm::kPanels || algorithm == Algorithm::kOneDnn;
-}
-
-// Milliseconds that a direct algorithm takes for them at least on this thread, at the rate of a
-// product whose operands stay in the caches, measured anew as the processor's clock changes. oneDNN
-// may be ahead of our own by a tenth.
-double least_time_of(int64_t multiplications) {
-  constexpr double kAhead = 1.1;
-  return static_cast<double>(multiplications) / (kAhead * cached_product_rate());
 }
 
 float* floats(char* block) { return reinterpret_cast<float*>(block); }
@@ -159,8 +150,11 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
     if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
     return timed_run(a.run);
   };
+  std::optional<double> least;  // Of direct algorithms, which bounds none of themselves.
   const TrialResult result = try_candidates(candidates.size(), run, [&](size_t i) {
-    return is_direct(candidates[i]) ? least_time_of(multiplications) : 0;
+    if (is_direct(candidates.front()) || !is_direct(candidates[i])) return 0.0;
+    if (!least) least = least_direct_time(multiplications);
+    return *least;
   });
   std::string times;
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -173,6 +167,21 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
   out_.notes.push_back(fmt::format("{}: {}on one thread, {} rounds: {}", work, times, result.rounds,
                                    name_of(winner)));
   return winner;
+}
+
+// Milliseconds that a direct algorithm takes for so many at least on this thread, by the best of
+// some runs of a product whose operands stay in the second-level cache: some tens of microseconds
+// together, and done anew for each trial, since the processor's clock changes. oneDNN may be ahead
+// of our own by a tenth.
+double Emitter::least_direct_time(int64_t multiplications) {
+  constexpr int kRuns = 4;
+  constexpr double kAhead = 1.1;
+  const PanelConvolution problem = panel_product_problem(96, 256, 4 * kConvolutionChannels);
+  const Attempt product = attempt_panels(problem, {});
+  double best = kNotRun;
+  for (int i = 0; i < kRuns; ++i) best = std::min(best, timed_run(product.run).milliseconds);
+  const int64_t done = problem.rows() * problem.depth() * problem.out_channels;
+  return best * static_cast<double>(multiplications) / (kAhead * static_cast<double>(done));
 }
 
 Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {

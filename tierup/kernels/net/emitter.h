@@ -239,7 +239,9 @@ class Emitter {
   Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);
   Attempt attempt_channels(const Layer& layer);
   Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
-  // `multiplications`: of what is tried, by the definition; 0: not known.
+  double least_direct_time(int64_t multiplications);
+  // `multiplications`: of what is tried, by the definition; asked for where one of the candidates,
+  // and the first of them, needs fewer.
   Algorithm fastest(const std::string& work, const std::vector<Algorithm>& candidates,
                     const std::function<Attempt(Algorithm)>& attempt_by,
                     int64_t multiplications = 0);

@@ -71,6 +71,7 @@ class Trial {
   // Beside other work, what takes long is disturbed however often it is done again.
   double measure(size_t i) {
     TrialRun run = run_(i);
+    if (run.milliseconds == kNotRun) return kNotRun;
     double best = run.milliseconds;
     spent_ += run.milliseconds;
     const auto wants_repeat = [&] { return run.is_disturbed && spent_ < kMostMilliseconds; };

@@ -74,6 +74,13 @@ TEST(Trial, WhatCannotDoItIsLeftOut) {
   EXPECT_EQ(script.runs(0), 1U);
 }
 
+TEST(Trial, WhatCannotDoItTakesNoLooksFromTheOthers) {
+  Script script({{{kNotRun, false}}, {{1.00, false}}, {{0.94, false}}});
+  const TrialResult result = decide(script, 3);
+  EXPECT_EQ(result.winner, 2U);
+  EXPECT_EQ(result.rounds, 4);
+}
+
 TEST(Trial, CloseCallsGetFurtherLooks) {
   Script script({{{1.00, false}}, {{0.94, false}}});
   const TrialResult result = decide(script, 2);

@@ -241,6 +241,19 @@ void fill_bins(const Regions& r, int64_t channels, T* out, const Body& body) {
   });
 }
 
+// Each bin of a region's reads its own channel; `fill_region(i, target)` makes those of region i.
+template <typename FillRegion>
+std::tuple<Tensor, Tensor> position_sensitive(const Regions& r, const char* name,
+                                              const FillRegion& fill_region) {
+  const int64_t channels = position_sensitive_channels(r);
+  const Tensor out =
+      Tensor::empty(IntVector{r.count, channels, r.bins_y, r.bins_x}, r.input.dtype());
+  dispatch_work(out.dtype(), name, [&]<typename Tag>(Tag) {
+    fill_bins(r, channels, out.data<typename Tag::type>(), fill_region);
+  });
+  return {to_dtype(out, r.dtype), channel_mapping(r, channels)};
+}
+
 }  // namespace
 
 Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
@@ -359,57 +372,43 @@ std::tuple<Tensor, Tensor> ps_roi_align(const Tensor& input, const Tensor& rois,
                                         double spatial_scale, int64_t pooled_height,
                                         int64_t pooled_width, int64_t sampling_ratio) {
   const Regions r = make_regions(input, rois, pooled_height, pooled_width);
-  const int64_t channels = position_sensitive_channels(r);
-  const Tensor out =
-      Tensor::empty(IntVector{r.count, channels, r.bins_y, r.bins_x}, r.input.dtype());
-  dispatch_work(out.dtype(), "ps_roi_align", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    fill_bins(r, channels, out.data<T>(), [&](int64_t i, T* target) {
-      const Bins<T> b =
-          bins_of<T>(r, i, spatial_scale, T{0.5}, std::numeric_limits<T>::lowest(), sampling_ratio);
-      for (int64_t at = 0; at < r.channels; ++at) {
-        const T* plane = b.image + at * r.height * r.width;
-        target[at] = average_bin(r, b, plane, at / r.bins_x % r.bins_y, at % r.bins_x);
-      }
-    });
+  return position_sensitive(r, "ps_roi_align", [&]<typename T>(int64_t i, T* target) {
+    const Bins<T> b =
+        bins_of<T>(r, i, spatial_scale, T{0.5}, std::numeric_limits<T>::lowest(), sampling_ratio);
+    for (int64_t at = 0; at < r.channels; ++at) {
+      const T* plane = b.image + at * r.height * r.width;
+      target[at] = average_bin(r, b, plane, at / r.bins_x % r.bins_y, at % r.bins_x);
+    }
   });
-  return {to_dtype(out, r.dtype), channel_mapping(r, channels)};
 }
 
 std::tuple<Tensor, Tensor> ps_roi_pool(const Tensor& input, const Tensor& rois,
                                        double spatial_scale, int64_t pooled_height,
                                        int64_t pooled_width) {
   const Regions r = make_regions(input, rois, pooled_height, pooled_width);
-  const int64_t channels = position_sensitive_channels(r);
-  const Tensor out =
-      Tensor::empty(IntVector{r.count, channels, r.bins_y, r.bins_x}, r.input.dtype());
-  dispatch_work(out.dtype(), "ps_roi_pool", [&]<typename Tag>(Tag) {
-    using T = typename Tag::type;
-    fill_bins(r, channels, out.data<T>(), [&](int64_t i, T* target) {
-      const T* roi = r.rois.data<T>() + i * 5;
-      const T scale = static_cast<T>(spatial_scale);
-      const T x0 = std::round(roi[1] * scale);
-      const T y0 = std::round(roi[2] * scale);
-      // Regions without size count as one tenth of a pixel.
-      const T bin_width =
-          std::max(std::round(roi[3] * scale) - x0, static_cast<T>(0.1)) / static_cast<T>(r.bins_x);
-      const T bin_height =
-          std::max(std::round(roi[4] * scale) - y0, static_cast<T>(0.1)) / static_cast<T>(r.bins_y);
-      for (int64_t at = 0; at < r.channels; ++at) {
-        const T* plane = r.input.data<T>() +
-                         (static_cast<int64_t>(roi[0]) * r.channels + at) * r.height * r.width;
-        const PixelRange ys = pixels(y0, bin_height, at / r.bins_x % r.bins_y, r.height - 1);
-        const PixelRange xs = pixels(x0, bin_width, at % r.bins_x, r.width - 1);
-        T sum = 0;
-        for (int64_t y = ys.first; y < ys.last; ++y) {
-          for (int64_t x = xs.first; x < xs.last; ++x) sum += plane[y * r.width + x];
-        }
-        const int64_t area = (ys.last - ys.first) * (xs.last - xs.first);
-        target[at] = ys.first >= ys.last || xs.first >= xs.last ? T{0} : sum / static_cast<T>(area);
+  return position_sensitive(r, "ps_roi_pool", [&]<typename T>(int64_t i, T* target) {
+    const T* roi = r.rois.data<T>() + i * 5;
+    const T scale = static_cast<T>(spatial_scale);
+    const T x0 = std::round(roi[1] * scale);
+    const T y0 = std::round(roi[2] * scale);
+    // Regions without size count as one tenth of a pixel.
+    const T bin_width =
+        std::max(std::round(roi[3] * scale) - x0, static_cast<T>(0.1)) / static_cast<T>(r.bins_x);
+    const T bin_height =
+        std::max(std::round(roi[4] * scale) - y0, static_cast<T>(0.1)) / static_cast<T>(r.bins_y);
+    for (int64_t at = 0; at < r.channels; ++at) {
+      const T* plane =
+          r.input.data<T>() + (static_cast<int64_t>(roi[0]) * r.channels + at) * r.height * r.width;
+      const PixelRange ys = pixels(y0, bin_height, at / r.bins_x % r.bins_y, r.height - 1);
+      const PixelRange xs = pixels(x0, bin_width, at % r.bins_x, r.width - 1);
+      T sum = 0;
+      for (int64_t y = ys.first; y < ys.last; ++y) {
+        for (int64_t x = xs.first; x < xs.last; ++x) sum += plane[y * r.width + x];
       }
-    });
+      const int64_t area = (ys.last - ys.first) * (xs.last - xs.first);
+      target[at] = ys.first >= ys.last || xs.first >= xs.last ? T{0} : sum / static_cast<T>(area);
+    }
   });
-  return {to_dtype(out, r.dtype), channel_mapping(r, channels)};
 }
 
 }  // namespace tierup::kernels
