@@ -2,7 +2,6 @@
 #include "tierup/autodiff/engine.h"
 
 #include <algorithm>
-#include <boost/container/deque.hpp>
 #include <queue>
 #include <unordered_map>
 
@@ -26,9 +25,31 @@ struct Task {
   std::vector<WaitingProducts> waiting;               // By result; empty if there never were any.
 };
 
-// References to tasks stay good while others are found. Blocks of the standard's hold one each.
-using Tasks = boost::container::deque<
-    Task, void, boost::container::deque_options<boost::container::block_size<64>>::type>;
+// Tasks by number. References stay good while others are added. Of a chain of additions, one
+// thread: with Boost's deque of equal blocks the backward pass takes .34 to .37 of the forward
+// pass's time, with these .28 to .30.
+class Tasks {
+ public:
+  Task& operator[](size_t number) { return chunks_[number / kChunk][number % kChunk]; }
+  const Task& operator[](size_t number) const { return chunks_[number / kChunk][number % kChunk]; }
+  size_t size() const { return size_; }
+  Task& add() {
+    if (size_ % kChunk == 0) chunks_.emplace_back().reserve(kChunk);
+    ++size_;
+    return chunks_.back().emplace_back();
+  }
+  template <typename F>
+  void for_each(F&& f) {
+    for (std::vector<Task>& chunk : chunks_) {
+      for (Task& task : chunk) f(task);
+    }
+  }
+
+ private:
+  static constexpr size_t kChunk = 64;
+  std::vector<std::vector<Task>> chunks_;
+  size_t size_ = 0;
+};
 
 class Pass {
  public:
@@ -43,9 +64,9 @@ class Pass {
   }
 
   ~Pass() {
-    for (const Task& task : tasks_) {
+    tasks_.for_each([&](Task& task) {
       if (task.node != nullptr && task.node->is_claimed_by(this)) task.node->give_up();
-    }
+    });
   }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
@@ -88,7 +109,7 @@ class Pass {
     } else if (!node->claim(this, tasks_.size())) {
       shared_.emplace(node, tasks_.size());
     }
-    Task& task = tasks_.emplace_back();
+    Task& task = tasks_.add();
     task.node = node;
     task.leaf = edge.leaf;
     task.gradients.resize(node != nullptr ? node->result_count() : 1);
@@ -133,7 +154,7 @@ class Pass {
   // Without inputs everything is wanted. Else: what is captured, and what leads there.
   void mark_wanted() {
     if (request_.inputs.empty()) {
-      for (Task& task : tasks_) task.is_wanted = true;
+      tasks_.for_each([](Task& task) { task.is_wanted = true; });
       return;
     }
     std::sort(order_.begin(), order_.end(),
