@@ -67,17 +67,20 @@ namespace {
 constexpr int kCallers = 4;
 constexpr int kRuns = 200;
 
-constexpr int kWindows = 6;
+constexpr int kMostWindows = kBlocksAreMarked ? 6 : 60;
 
 // What kRuns runs of each caller took, after a warm-up. Frames, arenas and kept blocks are made
-// when so many callers meet inside a run for the first time, which may be late on a busy machine:
-// the leanest of the windows counts.
+// when so many callers meet inside a run for the first time, which is late where cores are few: one
+// window meets two callers in the same net, a later one three. So windows go on until one takes
+// nothing; what every run takes, each of them sees. The leanest counts.
 struct Steady {
   uint64_t blocks = UINT64_MAX;
   uint64_t copied = UINT64_MAX;     // Results that were bound.
   int64_t from_system = INT64_MAX;  // Calls of the allocator's that had to ask the system.
   double onednn = 0;                // A run.
   uint64_t frames = 0;              // Kept at the end.
+
+  bool took_nothing() const { return blocks == 0 && from_system == 0; }
 };
 
 struct Way {
@@ -114,21 +117,26 @@ class Measurement {
       callers.emplace_back([&] { call(executor, meeting); });
     }
     Steady steady;
-    for (int window = 0; window < kWindows; ++window) {
+    for (int window = 0; window < kMostWindows && !steady.took_nothing(); ++window) {
       const uint64_t before_onednn = onednn_blocks.load();
       const int64_t before_system = allocator_stats().system_count;
       const uint64_t before_copied = executor.stats().outputs_copied;
       const uint64_t before = own_blocks.load();  // Behind the others: they take blocks.
       meeting.arrive_and_wait();
       meeting.arrive_and_wait();
+      if (window == 0) {  // The warm-up.
+        model_->tiers().wait_for_jobs();
+        continue;
+      }
       steady.blocks = std::min(steady.blocks, own_blocks.load() - before);
       steady.from_system =
           std::min(steady.from_system, allocator_stats().system_count - before_system);
       steady.copied = std::min(steady.copied, executor.stats().outputs_copied - before_copied);
       steady.onednn =
           static_cast<double>(onednn_blocks.load() - before_onednn) / (kCallers * kRuns);
-      if (window == 0) model_->tiers().wait_for_jobs();
     }
+    is_over_ = true;
+    meeting.arrive_and_wait();
     for (std::thread& caller : callers) caller.join();
     steady.frames = executor.stats().frames_idle;
     return steady;
@@ -137,8 +145,9 @@ class Measurement {
  private:
   void call(executor::Executor& executor, std::barrier<>& meeting) const {
     const std::vector<Tensor> buffers = buffers_like(executor.run_flat(args_, {}));
-    for (int window = 0; window < kWindows; ++window) {
+    for (;;) {
       meeting.arrive_and_wait();
+      if (is_over_) return;
       for (int i = 0; i < kRuns; ++i) {
         if (is_bound_) {
           executor.run_into(args_, buffers, {});
@@ -151,6 +160,7 @@ class Measurement {
   }
 
   const bool is_bound_;
+  std::atomic<bool> is_over_{false};  // Set between two windows.
   Ref<api::Model> model_;
   std::vector<IValue> args_;
 };
