@@ -30,26 +30,26 @@ std::vector<BlockLife> random_lives(uint32_t seed, size_t count) {
 TEST(MemoryPlan, BlocksAliveTogetherNeverShareBytes) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     const MemoryPlan plan(random_lives(seed, 60));
-    const auto& blocks = plan.blocks();
+    const auto& blocks = plan.layout().blocks();
     for (size_t a = 0; a < blocks.size(); ++a) {
       for (size_t b = 0; b < a; ++b) {
-        const bool together = plan.lives()[a].begin < plan.lives()[b].end &&
-                              plan.lives()[b].begin < plan.lives()[a].end;
+        const bool together = plan.layout().lives()[a].begin < plan.layout().lives()[b].end &&
+                              plan.layout().lives()[b].begin < plan.layout().lives()[a].end;
         const bool overlap = blocks[a].offset < blocks[b].offset + blocks[b].bytes &&
                              blocks[b].offset < blocks[a].offset + blocks[a].bytes;
         if (blocks[a].escapes || blocks[b].escapes) continue;
         ASSERT_FALSE(together && overlap) << "seed " << seed << ": " << a << " and " << b;
       }
     }
-    EXPECT_GE(plan.arena_bytes(), plan.lower_bound());
+    EXPECT_GE(plan.layout().arena_bytes(), plan.layout().lower_bound());
   }
 }
 
 TEST(MemoryPlan, PlansAreCloseToTheLowerBound) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     const MemoryPlan plan(random_lives(seed, 40));
-    EXPECT_LE(static_cast<double>(plan.arena_bytes()),
-              1.1 * static_cast<double>(plan.lower_bound()))
+    EXPECT_LE(static_cast<double>(plan.layout().arena_bytes()),
+              1.1 * static_cast<double>(plan.layout().lower_bound()))
         << "seed " << seed;
   }
 }
@@ -57,11 +57,11 @@ TEST(MemoryPlan, PlansAreCloseToTheLowerBound) {
 TEST(MemoryPlan, PredecessorsCoverWhateverLayThereLast) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const MemoryPlan plan(random_lives(seed, 60));
-    std::vector<int64_t> last(plan.arena_bytes(), -1);  // By byte.
-    for (size_t i = 0; i < plan.blocks().size(); ++i) {
-      const MemoryPlan::Block& block = plan.blocks()[i];
+    std::vector<int64_t> last(plan.layout().arena_bytes(), -1);  // By byte.
+    for (size_t i = 0; i < plan.layout().blocks().size(); ++i) {
+      const BlockLayout::Block& block = plan.layout().blocks()[i];
       if (block.escapes) continue;
-      const auto before = plan.before(block);
+      const auto before = plan.layout().before(block);
       const size_t rounded = (block.bytes + kTensorAlignment - 1) / kTensorAlignment;
       for (size_t byte = block.offset; byte < block.offset + rounded * kTensorAlignment; ++byte) {
         if (last[byte] >= 0) {
@@ -79,8 +79,8 @@ TEST(MemoryPlan, AChainNeedsTwoBlocks) {
   std::vector<BlockLife> lives;
   for (uint32_t i = 0; i < 100; ++i) lives.push_back({1024, 2 * i, 2 * i + 3});
   const MemoryPlan plan(lives);
-  EXPECT_EQ(plan.arena_bytes(), 2048U);
-  EXPECT_EQ(plan.lower_bound(), 2048U);
+  EXPECT_EQ(plan.layout().arena_bytes(), 2048U);
+  EXPECT_EQ(plan.layout().lower_bound(), 2048U);
 }
 
 // a, then b, a dies, then c; c is the result.
@@ -124,7 +124,7 @@ TEST(ArenaScope, ARunOfOtherSizesIsServedByTheAllocator) {
 
 TEST(ArenaScope, ABlockWhosePlaceIsStillInUseIsNotHandedOut) {
   MemoryPlan plan({{256, 0, 1}, {256, 2, 3}});  // The second lies where the first lay.
-  ASSERT_EQ(plan.arena_bytes(), 256U);
+  ASSERT_EQ(plan.layout().arena_bytes(), 256U);
   const ArenaScope scope(plan);
   const Ref<Storage> first = Storage::allocate(256);
   const Ref<Storage> second = Storage::allocate(256);  // The first one still lives.

@@ -185,6 +185,7 @@ Ref<InstalledPlan> plan_for_weights(const SpecializeRequest& request,
   plan->has_nets = older.has_nets;
   plan->has_groups = older.has_groups;
   plan->plan = runtime::lower(graph);
+  plan->sized.take_layouts(older.sized);
   plan->compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   const auto weights = static_cast<int64_t>(successors.tensors().size());

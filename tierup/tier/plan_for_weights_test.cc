@@ -24,6 +24,11 @@ constexpr const char* kProducts = R"(
   %b : Tensor = aten::relu(%a)
   %r : Tensor = aten::linear(%b, %v, %none)
   return (%r))";
+// A net with a bias.
+constexpr const char* kBiased = R"(
+  %a : Tensor = aten::linear(%x, %w, %v)
+  %r : Tensor = aten::relu(%a)
+  return (%r))";
 // A group with a weight as its input.
 constexpr const char* kPointwise = R"(
   %a : Tensor = aten::mul.Tensor(%x, %w)
@@ -111,6 +116,18 @@ TEST_F(PlanForWeights, ANetIsPackedAnew) {
   EXPECT_EQ(report().plans[0].hits, 1U);
 }
 
+// A layout takes milliseconds to find, more than the rest of a copy of the plan.
+TEST_F(PlanForWeights, MemoryLiesAsItDidForTheOlderPlan) {
+  options_.apply("fusion=off");
+  make_first(kProducts, filled({4, 4}, 1), filled({4, 4}, 2));
+  for (int i = 0; i < 3; ++i) answer();
+  ASSERT_EQ(report().plans[0].memory.size(), 1U);
+  swap(filled({4, 4}, 3), filled({4, 4}, 5));
+  ASSERT_TRUE(is_made_from_older());
+  ASSERT_EQ(report().plans[0].memory.size(), 1U) << "before any call";
+  EXPECT_EQ(answer(), 12 * 20);
+}
+
 // Its right factors stand in the graph once more, column by column.
 TEST_F(PlanForWeights, AGroupWithProductsMultipliesByTheNewOnes) {
   make_first(kProducts, filled({4, 4}, 1), filled({4, 4}, 2));
@@ -148,6 +165,18 @@ TEST_F(PlanForWeights, AWeightOfOneNumberMayDecide) {
   swap(filled({4, 4}, 3), filled({1}, 5));
   EXPECT_FALSE(is_made_from_older());
   EXPECT_EQ(answer(), 15);
+}
+
+TEST_F(PlanForWeights, ABiasOfOneNumberMayDecide) {
+  options_.apply("fusion=off");
+  make_first(kBiased, filled({1, 4}, 1), filled({1}, 2));
+  ASSERT_EQ(report().plans[0].compiled_steps.size(), 1U);
+  swap(filled({1, 4}, 3), filled({1}, 2));
+  EXPECT_TRUE(is_made_from_older());
+  EXPECT_EQ(answer(), 14);
+  swap(filled({1, 4}, 3), filled({1}, 5));
+  EXPECT_FALSE(is_made_from_older());
+  EXPECT_EQ(answer(), 17);
 }
 
 TEST_F(PlanForWeights, OneWeightUnderTwoNamesMayBecomeTwo) {

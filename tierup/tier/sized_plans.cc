@@ -96,6 +96,16 @@ void SizedPlans::add_memory(SizedPlan& sized, std::unique_ptr<runtime::MemoryPla
   is_recorded_.store(false, std::memory_order_release);
 }
 
+void SizedPlans::take_layouts(const SizedPlans& older) {
+  for (const SizedPlan* sized : older.entries()) {
+    const runtime::MemoryPlan* memory = sized->memory();
+    if (memory == nullptr) continue;
+    SizedPlan* mine = at(sized->signature);
+    if (mine == nullptr) continue;
+    add_memory(*mine, std::make_unique<runtime::MemoryPlan>(memory->shared_layout()));
+  }
+}
+
 std::vector<SizedPlan*> SizedPlans::entries() const {
   const std::lock_guard<std::mutex> lock(writers_);
   std::vector<SizedPlan*> found;
@@ -108,7 +118,7 @@ std::vector<SizedPlan*> SizedPlans::entries() const {
 size_t SizedPlans::arena_bytes() const {
   size_t bytes = 0;
   for (const SizedPlan* sized : entries())
-    bytes += sized->memory() != nullptr ? sized->memory()->arena_bytes() : 0;
+    bytes += sized->memory() != nullptr ? sized->memory()->layout().arena_bytes() : 0;
   return bytes;
 }
 

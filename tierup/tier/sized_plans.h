@@ -63,6 +63,8 @@ class SizedPlans {
   bool wants_recording(SizedPlan& sized);
   // Does nothing if there is one already.
   void add_memory(SizedPlan& sized, std::unique_ptr<runtime::MemoryPlan> memory);
+  // Those of a plan of the same graph over other weights: nothing has to be recorded again.
+  void take_layouts(const SizedPlans& older);
   // The recorded run failed.
   void give_up_recording() { is_recorded_.store(false, std::memory_order_release); }
 

@@ -45,11 +45,23 @@ TEST(SizedPlans, one_run_at_a_time_is_recorded) {
   plans.give_up_recording();
   EXPECT_TRUE(plans.wants_recording(one));
   plans.add_memory(one, memory_plan());
-  EXPECT_EQ(plans.arena_bytes(), one.memory()->arena_bytes());
+  EXPECT_EQ(plans.arena_bytes(), one.memory()->layout().arena_bytes());
   const runtime::MemoryPlan* first = one.memory();
   plans.add_memory(one, memory_plan());
   EXPECT_EQ(one.memory(), first) << "calls may be at work with it";
   EXPECT_TRUE(plans.wants_recording(two));
+}
+
+TEST(SizedPlans, layouts_of_an_older_plan_need_no_recording) {
+  SizedPlans older;
+  older.at(1);
+  older.add_memory(*older.at(2), memory_plan());
+  SizedPlans newer;
+  newer.take_layouts(older);
+  ASSERT_EQ(newer.entries().size(), 1U) << "of sizes that were recorded";
+  ASSERT_NE(newer.at(2)->memory(), nullptr);
+  EXPECT_EQ(newer.at(2)->memory()->shared_layout(), older.at(2)->memory()->shared_layout());
+  EXPECT_NE(newer.at(2)->memory(), older.at(2)->memory()) << "arenas go with their plan";
 }
 
 TEST(SizedPlans, sizes_that_keep_coming_take_the_place_of_those_that_do_not) {

@@ -15,15 +15,16 @@ std::vector<MemoryReport> memory_report(const InstalledPlan& plan) {
   for (const SizedPlan* sized : plan.sized.entries()) {
     const runtime::MemoryPlan* memory = sized->memory();
     if (memory == nullptr) continue;
+    const runtime::BlockLayout& layout = memory->layout();
     MemoryReport& report = reports.emplace_back();
-    report.arena_bytes = memory->arena_bytes();
-    report.lower_bound = memory->lower_bound();
-    for (size_t i = 0; i < memory->blocks().size(); ++i) {
-      const runtime::MemoryPlan::Block& block = memory->blocks()[i];
+    report.arena_bytes = layout.arena_bytes();
+    report.lower_bound = layout.lower_bound();
+    for (size_t i = 0; i < layout.blocks().size(); ++i) {
+      const runtime::BlockLayout::Block& block = layout.blocks()[i];
       if (block.escapes) continue;
       ++report.blocks;
       report.total_bytes += block.bytes;
-      const runtime::BlockLife& life = memory->lives()[i];
+      const runtime::BlockLife& life = layout.lives()[i];
       report.layout.push_back({block.offset, block.bytes, life.begin, life.end});
     }
   }

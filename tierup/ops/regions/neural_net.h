@@ -67,8 +67,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   bool serves_other_weights() const;
   // The constant of other weights in the place of this one; nothing where there is none.
   using SuccessorOf = std::function<std::optional<IValue>(const IValue& constant)>;
-  // In compile jobs: a net of the same operators over other weights, compiled for what this one was
-  // prepared for. Null where that takes more than packing them: a comparison with tier 0, other
+  // In compile jobs: a net of the same operators over other weights, compiled for what this one is
+  // compiled for. Null where that takes more than packing them: a comparison with tier 0, other
   // algorithms.
   Ref<NeuralNet> over(const SuccessorOf& successor_of) const;
   std::vector<std::string> notes() const;
@@ -153,9 +153,12 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   // Compiles for inputs like these and compares with tier 0 on made-up numbers; an entry without a
   // net where either fails. The caller holds the mutex.
   Ref<Entry> make_entry(const Sizes& sizes, std::span<const IValue> inputs, bool measures);
-  // The same without comparing, for what `older` was compared for; null where it has to be.
-  Ref<Entry> make_entry_like(const NeuralNet& older, const Sizes& sizes,
-                             std::span<const IValue> inputs);
+  // The same without comparing, like the entry of a net that differs in weights alone; null where
+  // it has to be compared.
+  Ref<Entry> make_entry_like(const Entry& known, std::span<const IValue> inputs, bool measures);
+  // All that the other net has, without comparing. False where what a job prepared it for has to be
+  // compared.
+  bool take_sizes_of(const NeuralNet& older);
   bool agrees(Entry& entry, std::span<const IValue> inputs, const std::vector<IValue>& expected,
               RunContext& context);
 

@@ -83,5 +83,28 @@ TEST_F(OlderNet, says_nothing_where_a_single_number_differs) {
   EXPECT_FALSE(scaled(first, 2)->differs_in_weights_alone(*scaled(second, 3)));
 }
 
+// Each would need a compile job of its own, beside the calls that a swap of weights comes between.
+TEST_F(OlderNet, hands_on_the_sizes_that_calls_came_with) {
+  const std::vector<IValue> others{numbers({6, 24}, 3)};
+  const ThreadCountScope one_thread(1);
+  RunContext context;
+  for (int call = 0; call < 3; ++call) {
+    std::vector<IValue> inputs = others;
+    older_->run(inputs, context);
+  }
+  const Ref<NeuralNet> net = older_->over([](const IValue& constant) -> std::optional<IValue> {
+    if (!constant.is_tensor()) return constant;
+    const Tensor weight = constant.to_tensor();
+    return IValue(numbers({weight.sizes()[0], weight.sizes()[1]}, 11));
+  });
+  ASSERT_TRUE(net);
+  EXPECT_FALSE(was_compared(*net));
+  for (const std::vector<IValue>& sizes : {given_, others}) {
+    std::vector<IValue> inputs = sizes;
+    net->run(inputs, context);
+  }
+  EXPECT_EQ(net->twin_calls(), 0);
+}
+
 }  // namespace
 }  // namespace tierup::ops

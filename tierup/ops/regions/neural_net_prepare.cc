@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "tierup/base/mixed_numbers.h"
 #include "tierup/kernels/memory/spare_pages.h"
@@ -206,11 +207,14 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Sizes& sizes, std::span<const 
 
 namespace {
 
-// A single number may decide what is compiled: it has to be the same.
+// A single number may decide what is compiled: it has to be the same, bit by bit.
 bool is_same_or_weight(const net::Arg& a, const net::Arg& b) {
   const TensorImpl* tensor = a.constant.tensor_impl();
-  const bool is_weight = tensor != nullptr && tensor->numel > 1;
-  return is_weight ? InputForm(*tensor).holds(b.constant) : is_same_constant_of(a, b);
+  if (tensor == nullptr) return is_same_constant_of(a, b);
+  if (!InputForm(*tensor).holds(b.constant)) return false;
+  const Tensor number = a.constant.to_tensor();
+  return number.numel() != 1 ||
+         std::memcmp(number.raw(), b.constant.to_tensor().raw(), number.bytes()) == 0;
 }
 
 }  // namespace
@@ -220,12 +224,11 @@ bool NeuralNet::differs_in_weights_alone(const NeuralNet& other) const {
          same_program(program_, other.program_, is_same_or_weight);
 }
 
-Ref<NeuralNet::Entry> NeuralNet::make_entry_like(const NeuralNet& older, const Sizes& sizes,
-                                                 std::span<const IValue> inputs) {
-  const Ref<const Entry> known = older.find(inputs, sizes.threads);
-  if (known == nullptr || !known->is_close) return nullptr;
-  Ref<Entry> entry = compile(sizes, inputs, true, is_fast_, known->output_strides,
-                             known->compiled->uses_workers());
+Ref<NeuralNet::Entry> NeuralNet::make_entry_like(const Entry& known, std::span<const IValue> inputs,
+                                                 bool measures) {
+  if (!known.is_close) return nullptr;
+  Ref<Entry> entry = compile(known.sizes, inputs, measures, is_fast_, known.output_strides,
+                             known.compiled->uses_workers());
   if (entry->compiled == nullptr || entry->compiled->rounds_by_weights()) return nullptr;
   entry->is_close = true;
   return entry;
@@ -255,15 +258,26 @@ Ref<NeuralNet> NeuralNet::over(const SuccessorOf& successor_of) const {
   }
   auto net = make_ref<NeuralNet>(std::move(program), rows_, is_fast_);
   if (!net->differs_in_weights_alone(*this)) return nullptr;
-  std::optional<Sizes> sizes = prepared_sizes();
-  if (!sizes) return net;
+  net->prepared_ = prepared_sizes();
   const std::lock_guard<std::mutex> lock(net->mutex_);
-  const Ref<Entry> entry = net->make_entry_like(*this, *sizes, sizes->stand_ins());
-  if (entry == nullptr) return nullptr;
-  net->prepared_ = std::move(sizes);
-  net->install(entry);
+  if (!net->take_sizes_of(*this)) return nullptr;
   net->give_back_sources();
   return net;
+}
+
+// Those that calls came with as well: each would need a job of its own, beside calls, once more.
+bool NeuralNet::take_sizes_of(const NeuralNet& older) {
+  Ref<const Entry> needed;
+  if (prepared_) needed = older.find(prepared_->stand_ins(), prepared_->threads);
+  for (const Ref<const Entry>& known : older.entries_.entries()) {
+    const bool is_needed = known == needed;
+    if (const Ref<Entry> entry = make_entry_like(*known, known->sizes.stand_ins(), is_needed)) {
+      install(entry);
+    } else if (is_needed) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void NeuralNet::give_back_sources() const {
@@ -285,7 +299,8 @@ bool NeuralNet::prepare(std::span<const IValue> inputs, int threads, const Neura
   if (!prepared_) prepared_.emplace(inputs, threads);
   if (entry == nullptr) {
     const Sizes sizes(inputs, threads);
-    if (older != nullptr) entry = make_entry_like(*older, sizes, inputs);
+    const Ref<const Entry> known = older != nullptr ? older->find(inputs, threads) : nullptr;
+    if (known != nullptr) entry = make_entry_like(*known, inputs, true);
     if (entry == nullptr) entry = make_entry(sizes, inputs, true);
     install(entry);
     give_back_sources();
