@@ -76,8 +76,8 @@ class TIERUP_API Optimizer {
 class TIERUP_API Schedule {
  public:
   // StepLR, MultiStepLR, ConstantLR, LinearLR, ExponentialLR, PolynomialLR, CosineAnnealingLR,
-  // CosineAnnealingWarmRestarts, OneCycleLR, ReduceLROnPlateau; SequentialLR with "schedulers": a
-  // list of (name, settings), and "milestones". Sets the first rates.
+  // CosineAnnealingWarmRestarts, OneCycleLR, CyclicLR, ReduceLROnPlateau; SequentialLR with
+  // "schedulers": a list of (name, settings), and "milestones". Sets the first rates.
   Schedule(const std::string& kind, const NamedValues& settings, const Optimizer& optimizer);
   // The first rates times factor(number of steps).
   Schedule(std::function<double(int64_t)> factor, const Optimizer& optimizer);

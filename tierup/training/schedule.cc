@@ -9,6 +9,7 @@
 #include <span>
 
 #include "tierup/base/error.h"
+#include "tierup/training/schedule_values.h"
 
 namespace tierup::training {
 namespace {
@@ -48,6 +49,15 @@ constexpr std::array kOneCycleRows{SettingDefault{"max_lr", {}, SettingType::kOp
                                    SettingDefault{"div_factor", 25},
                                    SettingDefault{"final_div_factor", 1e4},
                                    SettingDefault{"three_phase", 0, SettingType::kFlag}};
+constexpr std::array kCyclicRows{SettingDefault{"base_lr", {}, SettingType::kOptional},
+                                 SettingDefault{"max_lr", {}, SettingType::kOptional},
+                                 SettingDefault{"step_size_up", 2000, SettingType::kCount},
+                                 SettingDefault{"step_size_down", {}, SettingType::kOptional},
+                                 SettingDefault{"mode", {}, SettingType::kText, "triangular"},
+                                 SettingDefault{"gamma", 1},
+                                 SettingDefault{"cycle_momentum", 1, SettingType::kFlag},
+                                 SettingDefault{"base_momentum", 0.8},
+                                 SettingDefault{"max_momentum", 0.9}};
 constexpr std::array kPlateauRows{SettingDefault{"mode", {}, SettingType::kText, "min"},
                                   SettingDefault{"factor", 0.1},
                                   SettingDefault{"patience", 10, SettingType::kCount},
@@ -65,7 +75,7 @@ struct KindRow {
   std::span<const SettingDefault> settings;
 };
 
-constexpr std::array<KindRow, 12> kKinds{{
+constexpr std::array<KindRow, 13> kKinds{{
     {ScheduleKind::kLambda, "LambdaLR", {}},
     {ScheduleKind::kStep, "StepLR", kStepRows},
     {ScheduleKind::kMultiStep, "MultiStepLR", kMultiStepRows},
@@ -76,6 +86,7 @@ constexpr std::array<KindRow, 12> kKinds{{
     {ScheduleKind::kCosine, "CosineAnnealingLR", kCosineRows},
     {ScheduleKind::kWarmRestarts, "CosineAnnealingWarmRestarts", kWarmRows},
     {ScheduleKind::kOneCycle, "OneCycleLR", kOneCycleRows},
+    {ScheduleKind::kCyclic, "CyclicLR", kCyclicRows},
     {ScheduleKind::kPlateau, "ReduceLROnPlateau", kPlateauRows},
     {ScheduleKind::kSequential, "SequentialLR", kSequentialRows},
 }};
@@ -104,25 +115,12 @@ bool fits(const IValue& value, SettingType type) {
   return false;
 }
 
-const std::vector<IValue>& items_of(const IValue& value) {
-  return value.is_list() ? value.to_list().items : value.to_tuple().items;
-}
-
 IValue default_of(const SettingDefault& row) {
   if (row.type == SettingType::kText) return IValue(row.text);
   if (row.type == SettingType::kOptional || !row.value) return {};
   if (row.type == SettingType::kFlag) return *row.value != 0;
   if (row.type == SettingType::kCount) return static_cast<int64_t>(*row.value);
   return *row.value;
-}
-
-// The number of each group from a number for all or a list of them.
-double of_group(const IValue& value, size_t group, size_t groups, std::string_view name) {
-  if (value.is_float() || value.is_int()) return value.to_float();
-  const bool is_list = value.is_list() || value.is_tuple();
-  require(is_list && items_of(value).size() == groups, ErrorCode::kInvalidArgument,
-          "the schedule's '{}' is a number, or one for each of the {} groups", name, groups);
-  return items_of(value)[group].to_float();
 }
 
 double extra(const Settings& settings, const std::string& name) {
@@ -136,6 +134,7 @@ Schedule::Schedule(const std::string& name, const DictValue& settings, Optimizer
   take_settings(name, settings);
   check_settings();
   if (kind_ == ScheduleKind::kOneCycle) start_one_cycle();
+  if (kind_ == ScheduleKind::kCyclic) start_cyclic();
   note_base_rates();
   if (kind_ == ScheduleKind::kSequential) {
     start_sequence();
@@ -203,6 +202,14 @@ void Schedule::note_base_rates() {
   }
 }
 
+void Schedule::require_momentum() const {
+  const OptimizerFacts& facts = optimizer_facts(optimizer_->kind());
+  const bool has_momentum = std::ranges::any_of(
+      facts.settings, [](const SettingRow& row) { return row.is_pair || row.name == "momentum"; });
+  require(!flag("cycle_momentum") || has_momentum, ErrorCode::kInvalidArgument,
+          "{}: {} has no momentum that cycle_momentum could drive", row_of(kind_).name, facts.name);
+}
+
 void Schedule::start_one_cycle() {
   if (settings_["total_steps"].is_none()) {
     require(settings_["epochs"].is_int() && settings_["steps_per_epoch"].is_int(),
@@ -214,11 +221,7 @@ void Schedule::start_one_cycle() {
           ErrorCode::kInvalidArgument, "OneCycleLR: total_steps must be a positive integer");
   require(!settings_["max_lr"].is_none(), ErrorCode::kInvalidArgument,
           "OneCycleLR needs the setting 'max_lr'");
-  const OptimizerFacts& facts = optimizer_facts(optimizer_->kind());
-  const bool has_momentum = std::ranges::any_of(
-      facts.settings, [](const SettingRow& row) { return row.is_pair || row.name == "momentum"; });
-  require(!flag("cycle_momentum") || has_momentum, ErrorCode::kInvalidArgument,
-          "OneCycleLR: {} has no momentum that cycle_momentum could drive", facts.name);
+  require_momentum();
   std::vector<ParameterGroup>& groups = optimizer_->groups();
   for (size_t i = 0; i < groups.size(); ++i) {
     std::map<std::string, IValue>& values = groups[i].settings.extra;
@@ -278,6 +281,7 @@ void Schedule::step(std::optional<double> metric) {
 
 void Schedule::apply() {
   if (kind_ == ScheduleKind::kPlateau) return;
+  if (kind_ == ScheduleKind::kCyclic) return apply_cyclic();
   std::vector<ParameterGroup>& groups = optimizer_->groups();
   for (size_t i = 0; i < groups.size(); ++i) {
     Settings& settings = groups[i].settings;
@@ -286,10 +290,14 @@ void Schedule::apply() {
       continue;
     }
     settings.lr = one_cycle(i, "lr", time_);
-    if (!flag("cycle_momentum")) continue;
-    const bool has_betas = optimizer_facts(optimizer_->kind()).settings[1].is_pair;
-    (has_betas ? settings.beta1 : settings.momentum) = one_cycle(i, "momentum", time_);
+    if (flag("cycle_momentum")) drive_momentum(i, one_cycle(i, "momentum", time_));
   }
+}
+
+void Schedule::drive_momentum(size_t group, double momentum) {
+  Settings& settings = optimizer_->groups()[group].settings;
+  const bool has_betas = optimizer_facts(optimizer_->kind()).settings[1].is_pair;
+  (has_betas ? settings.beta1 : settings.momentum) = momentum;
 }
 
 double Schedule::rate_at(double base, int64_t time) const {

@@ -25,6 +25,7 @@ enum class ScheduleKind : uint8_t {
   kCosine,
   kWarmRestarts,
   kOneCycle,
+  kCyclic,
   kPlateau,
   kSequential,
 };
@@ -55,11 +56,19 @@ class Schedule {
   void take_settings(const std::string& name, const DictValue& settings);
   void check_settings() const;
   void note_base_rates();
+  void require_momentum() const;
   void start_one_cycle();
+  void start_cyclic();
   void start_sequence();
   void apply();
   double rate_at(double base, int64_t time) const;
   double one_cycle(size_t group, std::string_view what, int64_t time) const;
+  // How far the rate stands above its base now, of the whole way to the top.
+  double cyclic_height() const;
+  void apply_cyclic();
+  void drive_momentum(size_t group, double momentum);
+  void put_cyclic_state(DictValue& state) const;
+  void take_cyclic_state(const DictValue& state);
   void plateau_step(double metric);
   bool is_better(double metric) const;
   double number(std::string_view name) const;

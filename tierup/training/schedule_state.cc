@@ -86,6 +86,7 @@ IValue Schedule::state_dict() const {
       put("cycle_momentum", get("cycle_momentum"));
       put("use_beta1", optimizer_facts(optimizer_->kind()).settings[1].is_pair);
       break;
+    case ScheduleKind::kCyclic: put_cyclic_state(*state); break;
     case ScheduleKind::kMultiStep: {
       const auto counts = make_ref<DictValue>(Type::integer(), Type::integer());
       const IValue milestones = get("milestones");
@@ -146,6 +147,7 @@ void Schedule::load_state_dict(const IValue& value) {
       const bool is_number = setting.is_float() || setting.is_int();
       if (saved != nullptr && is_number) settings_[name] = *saved;
     }
+    if (kind_ == ScheduleKind::kCyclic) take_cyclic_state(state);
     for (size_t i = 0; i < base_.size(); ++i) base_[i] = base.to_list().items[i].to_float();
   }
   time_ = time;

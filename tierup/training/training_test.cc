@@ -326,7 +326,8 @@ TEST_P(RecordedRates, AreFollowedAlsoFromASavedState) {
 INSTANTIATE_TEST_SUITE_P(Schedules, RecordedRates,
                          ::testing::Values("step", "multi_step", "constant", "linear",
                                            "exponential", "polynomial", "cosine", "warm_restarts",
-                                           "one_cycle", "one_cycle_linear", "sequence", "plateau",
+                                           "one_cycle", "one_cycle_linear", "cyclic",
+                                           "cyclic_halves", "cyclic_decays", "sequence", "plateau",
                                            "plateau_max"),
                          [](const auto& info) { return info.param; });
 
@@ -345,6 +346,10 @@ TEST(ScheduleTest, EndsAndWrongSettingsAreErrors) {
   EXPECT_NE(make("StepLR", R"({"step_size": 2, "x": 1})").find("no setting 'x'"),
             std::string::npos);
   EXPECT_NE(make("WarpLR", "{}").find("there are StepLR"), std::string::npos);
+  EXPECT_NE(make("CyclicLR", R"({"base_lr": 1})").find("needs the setting 'max_lr'"),
+            std::string::npos);
+  EXPECT_NE(make("CyclicLR", R"({"base_lr": 1, "max_lr": 2, "mode": "square"})").find("'square'"),
+            std::string::npos);
   Schedule cycle("OneCycleLR",
                  parse(R"({"max_lr": 0.1, "total_steps": 2, "cycle_momentum": false})").to_dict(),
                  own);

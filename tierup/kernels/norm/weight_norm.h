@@ -13,5 +13,9 @@ Tensor norm_except_dim(const Tensor& v, int64_t power, int64_t dim);
 // aten::_weight_norm and aten::_weight_norm_interface: (w, the norms of v).
 std::tuple<Tensor, Tensor> weight_norm_interface(const Tensor& v, const Tensor& g, int64_t dim);
 Tensor weight_norm(const Tensor& v, const Tensor& g, int64_t dim);
+// aten::_weight_norm_interface_backward: the gradients of v and g from that of w, in their dtypes;
+// `norms` are those of v.
+std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor& grad, const Tensor& v,
+                                                const Tensor& g, const Tensor& norms, int64_t dim);
 
 }  // namespace tierup::kernels

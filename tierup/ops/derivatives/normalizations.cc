@@ -288,18 +288,26 @@ IntVector dims_but(GradContext& c, int64_t dim) {
     if (dim == -1 || d != dim) dims.push_back(d);
   return dims;
 }
-Term norm_but(GradContext& c, double p) {
-  const IntVector dims = dims_but(c, c.int_of("dim"));
-  if (dims.empty()) return abs(arg(c, 0));
-  return arg(c, 0).then("aten::linalg_vector_norm", p, dims, true);
+Term norm_but(const Term& x, const IntVector& dims, double p) {
+  return dims.empty() ? abs(x) : x.then("aten::linalg_vector_norm", p, dims, true);
 }
 void weight_norm(GradContext& c) {
-  const Term norm = norm_but(c, 2);
+  const Term norm = norm_but(arg(c, 0), dims_but(c, c.int_of("dim")), 2);
   c.set_result(0, arg(c, 0) * (arg(c, 1) / norm));
   if (c.row().schema().returns.size() > 1) c.set_result(1, norm);
 }
+// The norms are taken anew, so that gradients go on through them.
+void weight_norm_backward(GradContext& c) {
+  const IntVector dims = dims_but(c, c.int_of("dim"));
+  const Term norm = norm_but(arg(c, 1), dims, 2);
+  const Term direction = arg(c, 1) / norm;
+  const Term along = arg(c, 0) * direction;
+  const Term of_g = dims.empty() ? along : sum_over(along, dims, true);
+  c.set_result(0, arg(c, 2) / norm * (arg(c, 0) - of_g * direction));
+  c.set_result(1, of_g);
+}
 void norm_except_dim(GradContext& c) {
-  const Term norm = norm_but(c, c.float_of("pow"));
+  const Term norm = norm_but(arg(c, 0), dims_but(c, c.int_of("dim")), c.float_of("pow"));
   c.set_result(0, c.int_of("dim") == -1 ? reshape(norm, IntVector{}) : norm);
 }
 // Slices along `dim` whose norm is beyond the largest are scaled down to it.
@@ -353,6 +361,8 @@ constexpr DerivativeRow kRows[] = {
     {"aten::batch_norm_backward", kDecomposed, &batch_norm_backward, kDifferentiatedAsOne},
     {"aten::_weight_norm", kDecomposed, &weight_norm},
     {"aten::_weight_norm_interface", kDecomposed, &weight_norm},
+    {"aten::_weight_norm_interface_backward", kDecomposed, &weight_norm_backward},
+    {"aten::_weight_norm_differentiable_backward", kDecomposed, &weight_norm_backward},
     {"aten::norm_except_dim", kDecomposed, &norm_except_dim},
     {"aten::renorm", kDecomposed, &renorm},
 };

@@ -192,7 +192,7 @@ Term wrapped_around(const Term& x, const IntVector& pad, IntSpan shape) {
 void pad_circular(GradContext& c) {
   c.set_result(0, wrapped_around(arg(c, 0), c.ints_of(1), c.shape(0)));
 }
-Term padded_by(GradContext& c, const Term& x, const IntVector& pad, bool reflects) {
+Term padded_by(const Term& x, const IntVector& pad, bool reflects) {
   const size_t dims = pad.size() / 2;
   if (reflects) {
     if (dims == 1) return x.then("aten::reflection_pad1d", pad);
@@ -215,7 +215,7 @@ void pad_by_mode(GradContext& c) {
   } else if (mode == "circular") {
     c.set_result(0, wrapped_around(x, pad, c.shape(0)));
   } else {
-    c.set_result(0, padded_by(c, x, pad, mode == "reflect"));
+    c.set_result(0, padded_by(x, pad, mode == "reflect"));
   }
 }
 

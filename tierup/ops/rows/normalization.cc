@@ -65,6 +65,16 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_weight_norm_interface.out(Tensor v, Tensor g, int dim=0, *, Tensor(a!) out0, "
      "Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
      out_variant<&kernels::weight_norm_interface>},
+    {"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor "
+     "saved_norms, int dim) -> (Tensor, Tensor)",
+     boxed<&kernels::weight_norm_backward>},
+    {"aten::_weight_norm_interface_backward.out(Tensor grad_w, Tensor saved_v, Tensor saved_g, "
+     "Tensor saved_norms, int dim, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
+     "Tensor(b!))",
+     out_variant<&kernels::weight_norm_backward>},
+    {"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, "
+     "Tensor saved_norms, int dim) -> (Tensor, Tensor)",
+     boxed<&kernels::weight_norm_backward>},
     {"aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
      boxed<&kernels::norm_except_dim>},
     {"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
