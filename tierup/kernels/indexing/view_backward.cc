@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tierup/kernels/indexing/scatter.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/pointwise/masking.h"
 #include "tierup/kernels/pointwise/pointwise.h"
@@ -29,33 +30,6 @@ void write_part(const Tensor& part, const Tensor& grad, const char* what) {
   copy_into(part, grad);
 }
 
-// One more than the largest element that the geometry reaches.
-int64_t reach(const IntVector& sizes, const IntVector& strides, int64_t offset) {
-  require(sizes.size() == strides.size() && offset >= 0, kBad,
-          "as_strided_backward: sizes and strides differ in length");
-  int64_t last = offset;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    require(strides[d] >= 0, kBad, "as_strided: Negative strides are not supported");
-    if (sizes[d] == 0) return 0;
-    last += (sizes[d] - 1) * strides[d];
-  }
-  return last + 1;
-}
-
-// Whether two indices may reach one element.
-bool overlaps(const IntVector& sizes, const IntVector& strides) {
-  std::vector<std::pair<int64_t, int64_t>> order;
-  for (size_t d = 0; d < sizes.size(); ++d)
-    if (sizes[d] > 1) order.emplace_back(strides[d], sizes[d]);
-  std::sort(order.begin(), order.end());
-  int64_t reached = 0;
-  for (const auto& [stride, size] : order) {
-    if (stride <= reached) return true;
-    reached += stride * (size - 1);
-  }
-  return false;
-}
-
 // The places in the storage that each element of the geometry stands at, in row-major order.
 Tensor places(const IntVector& sizes, const IntVector& strides, int64_t offset) {
   const Tensor out = Tensor::empty(sizes, ScalarType::kLong);
@@ -75,16 +49,37 @@ Tensor places(const IntVector& sizes, const IntVector& strides, int64_t offset) 
 
 // Adds each element of `values` to the place in `storage` that it stands at.
 void add_at(const Tensor& storage, const Tensor& at, const Tensor& values) {
-  const Tensor dense = contiguous(values);
-  for (int64_t i = 0; i < at.numel(); ++i) {
-    const IntVector none;
-    const int64_t place = at.data<int64_t>()[i];
-    const Tensor slot = storage.as_view(none, none, place);
-    pointwise_into(slot, {Body::kAdd}, {slot, dense.as_view(none, none, dense.offset() + i)});
-  }
+  index_add_(storage, 0, flatten(at, 0, -1), flatten(values, 0, -1), Scalar(1));
 }
 
 }  // namespace
+
+int64_t strided_reach(IntSpan sizes, IntSpan strides, int64_t offset) {
+  require(sizes.size() == strides.size() && offset >= 0, kBad,
+          "as_strided_backward: sizes and strides differ in length");
+  int64_t last = offset;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    require(strides[d] >= 0, kBad, "as_strided: Negative strides are not supported");
+    if (sizes[d] == 0) return 0;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  return last + 1;
+}
+
+bool may_overlap(IntSpan sizes, IntSpan strides) {
+  std::vector<std::pair<int64_t, int64_t>> order;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return false;
+    if (sizes[d] > 1) order.emplace_back(strides[d], sizes[d]);
+  }
+  std::sort(order.begin(), order.end());
+  int64_t reached = 0;
+  for (const auto& [stride, size] : order) {
+    if (stride <= reached) return true;
+    reached += stride * (size - 1);
+  }
+  return false;
+}
 
 Tensor select_backward(const Tensor& grad, const IntVector& input_sizes, int64_t dim,
                        int64_t index) {
@@ -131,15 +126,15 @@ Tensor as_strided_backward(const Tensor& grad, const IntVector& input_sizes,
               std::equal(sizes.begin(), sizes.end(), grad.sizes().begin(), grad.sizes().end()),
           kBad, "as_strided_backward: the gradient does not have the sizes of the view");
   const int64_t first = std::min(offset, input_offset);
-  const int64_t length = std::max(reach(sizes, strides, offset - first),
-                                  reach(input_sizes, input_strides, input_offset - first));
+  const int64_t length = std::max(strided_reach(sizes, strides, offset - first),
+                                  strided_reach(input_sizes, input_strides, input_offset - first));
   Tensor storage = zeros({length}, grad.dtype());
-  if (overlaps(sizes, strides)) {
+  if (may_overlap(sizes, strides)) {
     add_at(storage, places(sizes, strides, offset - first), grad);
   } else if (grad.numel() > 0) {
     copy_into(storage.as_view(sizes, strides, offset - first), grad);
   }
-  if (overlaps(input_sizes, input_strides)) {
+  if (may_overlap(input_sizes, input_strides)) {
     Tensor count = zeros({length}, grad.dtype());
     const Tensor one = Tensor::scalar(Scalar(1.0), grad.dtype());
     add_at(count, places(input_sizes, input_strides, input_offset - first),

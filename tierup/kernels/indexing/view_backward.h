@@ -25,4 +25,10 @@ Tensor as_strided_backward(const Tensor& grad, const IntVector& input_sizes,
                            const IntVector& input_strides, int64_t input_offset,
                            const IntVector& sizes, const IntVector& strides, int64_t offset);
 
+// One more than the last place of a storage that the geometry reaches; 0 if it has no elements.
+// Throws kInvalidArgument for negative strides.
+int64_t strided_reach(IntSpan sizes, IntSpan strides, int64_t offset);
+// Whether two elements of the geometry may stand in one place: never wrong when it says no.
+bool may_overlap(IntSpan sizes, IntSpan strides);
+
 }  // namespace tierup::kernels

@@ -1,6 +1,7 @@
 // Views, and copies that look like them: the gradient is viewed the other way, or stands in zeros.
 #include <algorithm>
 
+#include "tierup/kernels/indexing/view_backward.h"
 #include "tierup/ops/derivatives/tables.h"
 #include "tierup/ops/derivatives/term.h"
 
@@ -134,9 +135,30 @@ void cut(GradContext& c, int64_t dim, const IntVector& bounds) {
   });
 }
 void tensor_split_indices(GradContext& c) { cut(c, c.int_of("dim"), c.ints_of(1)); }
+// Parts cut at places that were not in order overlap; each goes back to where it began.
+Term overlapping_parts(GradContext& c, int64_t dim) {
+  const int64_t size = c.size(0, dim);
+  const Term indices = arg(c, 1);
+  const Term bounds =
+      choose(less(indices, 0), indices + size, indices).then("aten::clamp", 0, size);
+  Term sum = call(c, "aten::zeros", c.sizes(0), c.dtype(0));
+  for (size_t k = 0; k < c.result_list_size(); ++k) {
+    const Term part(c, c.grad_of(0, k));
+    if (!part.defined()) continue;
+    Term places = call(c, "aten::arange", c.result_shape(0, k)[static_cast<size_t>(dim)]);
+    if (k > 0) places = places + bounds.then("aten::select.int", 0, static_cast<int64_t>(k) - 1);
+    sum = sum.then("aten::index_add", dim, places, part);
+  }
+  return sum;
+}
 void tensor_split_tensor(GradContext& c) {
-  // The parts, as they came out, follow each other.
-  c.give(0, [&] { return joined_parts(c, c.int_of("dim")); });
+  c.give(0, [&] {
+    const int64_t dim = wrap_dim(c.int_of("dim"), c.rank(0));
+    int64_t covered = 0;
+    for (size_t k = 0; k < c.result_list_size(); ++k)
+      covered += c.result_shape(0, k)[static_cast<size_t>(dim)];
+    return covered == c.size(0, dim) ? joined_parts(c, dim) : overlapping_parts(c, dim);
+  });
 }
 int64_t split_dim(GradContext& c, int64_t axis) { return axis == 1 && c.rank(0) == 1 ? 0 : axis; }
 template <int64_t kAxis>
@@ -177,14 +199,13 @@ void atleast_sequence(GradContext& c) {
   }
 }
 
-// Of an input that fills its storage row by row.
 void as_strided(GradContext& c) {
   c.give(0, [&] {
-    return grad(c).then("tierup::as_strided_backward", c.sizes(0), contiguous_strides(c.shape(0)),
-                        0, c.ints_of(1), c.ints_of(2), c.int_of(3, 0));
+    const IntSpan strides = c.strides(0);
+    return grad(c).then("tierup::as_strided_backward", c.sizes(0), strides, c.offset(0),
+                        c.ints_of(1), c.ints_of(2), c.int_of(3, c.offset(0)));
   });
 }
-
 void copy_into(GradContext& c) {
   c.give_zeros(0);
   c.give(1, [&] { return grad(c); });
@@ -260,11 +281,25 @@ void diagonal_backward(GradContext& c) {
 void unfold_backward(GradContext& c) {
   c.give(0, [&] { return grad(c).then("aten::unfold", c.int_of(2), c.int_of(3), c.int_of(4)); });
 }
+// The same way back through the storage: places that several elements of the input share sum what
+// these got, divided by how many they are.
 void as_strided_backward(GradContext& c) {
   c.give(0, [&] {
-    return grad(c)
-        .then("aten::contiguous")
-        .then("aten::as_strided_copy", c.ints_of(4), c.ints_of(5), c.int_of(6));
+    const IntVector sizes = c.ints_of(1);
+    const IntVector strides = c.ints_of(2);
+    const int64_t first = std::min(c.int_of(3), c.int_of(6));
+    const int64_t own = c.int_of(3) - first;
+    const int64_t viewed = c.int_of(6) - first;
+    const int64_t length = std::max(kernels::strided_reach(sizes, strides, own),
+                                    kernels::strided_reach(c.ints_of(4), c.ints_of(5), viewed));
+    const auto stored = [&](const Term& values) {
+      return values.then("tierup::as_strided_backward", IntVector{length}, IntVector{1}, 0, sizes,
+                         strides, own);
+    };
+    const Term g = grad(c);
+    Term storage = stored(g);
+    if (kernels::may_overlap(sizes, strides)) storage = storage / stored(ones_like(g));
+    return storage.then("aten::as_strided_copy", c.ints_of(4), c.ints_of(5), viewed);
   });
 }
 void trace_backward(GradContext& c) {
@@ -378,8 +413,8 @@ constexpr DerivativeRow kRows[] = {
     {"aten::linalg_diagonal", &diagonal},
     {"aten::unfold", &unfold},
     {"aten::unfold_copy", &unfold},
-    {"aten::as_strided", &as_strided},
-    {"aten::as_strided_copy", &as_strided},
+    {"aten::as_strided", &as_strided, kReadsLayout},
+    {"aten::as_strided_copy", &as_strided, kReadsLayout},
     {"aten::chunk", &split_along},
     {"aten::unsafe_chunk", &split_along},
     {"aten::split.Tensor", &split_along},

@@ -144,6 +144,9 @@ class GradContext {
     return argument_sizes(at(i), static_cast<int64_t>(k));
   }
   IntSpan result_shape(size_t k = 0) const { return sizes_of_result(k); }
+  IntSpan result_shape(size_t k, size_t element) const {
+    return sizes_of_result_element(k, element);
+  }
   int64_t size(ArgIndex i, int64_t dim) const;  // `dim` may be negative.
   int64_t numel(ArgIndex i) const;
   int64_t rank(ArgIndex i) const { return static_cast<int64_t>(shape(i).size()); }
