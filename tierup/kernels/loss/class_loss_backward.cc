@@ -75,7 +75,6 @@ Tensor nll_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& t
   dispatch_work(work, "nll_loss_backward", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     const T total = reduction == 1 ? *divisor.data<T>() : T{1};
-    if (!(total > 0) && reduction == 1) return;
     for (int64_t i = 0; i < samples * points; ++i) {
       const int64_t cls = index.data<int64_t>()[i];
       if (cls == ignore_index) continue;

@@ -113,7 +113,13 @@ class Chain {
   }
 
  private:
-  Factor operand(size_t k) const { return {equation_.operands[k], arg(context_, 1, k).conj()}; }
+  // In the dtype of the result, which all factors of a product have.
+  Factor operand(size_t k) const {
+    const Term x = arg(context_, 1, k).conj();
+    const ScalarType dtype = context_.result_dtype();
+    const bool is_other = context_.dtype(1, k) != dtype;
+    return {equation_.operands[k], is_other ? x.then("aten::to.dtype", dtype) : x};
+  }
   // Labels of the product of the first `k` operands that something after them asks for.
   std::string labels_before(size_t k) const {
     std::string later = equation_.result;

@@ -104,7 +104,9 @@ void slogdet(GradContext& c) {
       const Term across = (grad(c, 0).conj() * result(c, 0)).then("aten::imag");
       g = g - across * Scalar(complex128(0, 1));
     }
-    return rows(rows(g)) * adjoint(arg(c, 0).then("aten::linalg_inv"));
+    // Of a singular matrix it is infinite or NaN, and no error.
+    const Term inv(c, c.ops(2, "aten::linalg_inv_ex", c.arg(0), false)[0]);
+    return rows(rows(g)) * adjoint(inv);
   });
 }
 void logdet(GradContext& c) {
@@ -226,6 +228,41 @@ void linalg_lu_solve(GradContext& c) {
 }
 void lu_solve(GradContext& c) {
   c.set_result(0, solved_by_lu(unpacked(c, c.arg(1), c.arg(2)), arg(c, 0), true, false));
+}
+
+// --- roots and polar factors
+
+// X of X H + H X = K, for a Hermitian H without negative eigenvalues.
+Term between(GradContext& c, const Term& h, const Term& k) {
+  const std::vector<GradValue> made = c.ops(2, "aten::linalg_eigh", h.operator GradValue());
+  const Term values(c, made[0]);
+  const Term vectors(c, made[1]);
+  const Term vh = adjoint(vectors);
+  const Term inner = matmul(matmul(vh, k), vectors) / (unsqueeze(values, -2) + rows(values));
+  return matmul(matmul(vectors, inner), vh);
+}
+// A = U H: with A, U turns by a W with W H + H W = Uh dA less its adjoint.
+void linalg_polar(GradContext& c) {
+  c.give(0, [&] {
+    const Term u = result(c, 0);
+    const Term h = result(c, 1);
+    const Term gu = grad(c, 0);
+    const Term gh = grad(c, 1);
+    const Term turn = matmul(adjoint(u), gu) - matmul(gh, h);
+    Term g = matmul(u, between(c, h, turn - adjoint(turn))) + matmul(u, gh);
+    if (c.size(0, -2) > c.size(0, -1) && gu.defined()) {
+      const Term outside = gu - matmul(u, matmul(adjoint(u), gu));
+      g = g + h.then("aten::linalg_solve", outside, false);
+    }
+    return g;
+  });
+}
+// The root of a Hermitian matrix: A = X X.
+void matrix_sqrth(GradContext& c) {
+  c.give(0, [&] {
+    const Term g = grad(c);
+    return between(c, result(c), (g + adjoint(g)) * 0.5);
+  });
 }
 
 // --- QR
@@ -357,10 +394,12 @@ constexpr DerivativeRow kRows[] = {
     {"aten::lu_unpack", &lu_unpack, 0b1},
     {"aten::linalg_lu_solve", kDecomposed, &linalg_lu_solve},
     {"aten::lu_solve", kDecomposed, &lu_solve},
+    {"aten::linalg_polar", &linalg_polar},
+    {"aten::linalg_matrix_sqrth", &matrix_sqrth},
     {"aten::linalg_qr", &linalg_qr},
     {"aten::qr", &qr},
-    {"aten::linalg_householder_product", kDecomposed, &householder_product},
-    {"aten::orgqr", kDecomposed, &householder_product},
+    {"aten::linalg_householder_product", kDecomposed, &householder_product, kDifferentiatedAsOne},
+    {"aten::orgqr", kDecomposed, &householder_product, kDifferentiatedAsOne},
     {"aten::ormqr", kDecomposed, &ormqr, kDifferentiatedAsOne},
 };
 

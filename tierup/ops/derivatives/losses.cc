@@ -1,6 +1,7 @@
 // Losses and distances.
 #include <cmath>
 
+#include "tierup/kernels/memory/type_promotion.h"
 #include "tierup/ops/derivatives/dimensions.h"
 #include "tierup/ops/derivatives/tables.h"
 
@@ -234,16 +235,25 @@ void multilabel_margin_loss(GradContext& c) {
 
 // --- distances
 
+// What both operands promote to: a 0-dim one counts by its kind of number alone.
+ScalarType common_dtype(GradContext& c) {
+  const auto of_kind = [&](int i) {
+    return Tensor::empty(c.rank(i) == 0 ? IntVector{} : IntVector{0}, c.dtype(i));
+  };
+  return kernels::result_type(of_kind(0), of_kind(1));
+}
 void cosine_similarity(GradContext& c) {
   const int64_t dim = c.int_of("dim");
   const double eps = c.float_of("eps");
   const Pair p = broadcast(c);
-  const auto direction = [&](const Term& x) {
+  const ScalarType dtype = common_dtype(c);
+  const auto direction = [&](Term x, int i) {
+    if (c.dtype(i) != dtype) x = x.then("aten::to.dtype", dtype);
     const Term norm = x.then("aten::linalg_vector_norm", 2, IntVector{dim}, true);
     // Of a norm below eps nothing but its direction is differentiated.
     return x / norm.then("aten::clamp_min", eps);
   };
-  c.set_result(0, sum_over(direction(p.self) * direction(p.target), IntVector{dim}, false));
+  c.set_result(0, sum_over(direction(p.self, 0) * direction(p.target, 1), IntVector{dim}, false));
 }
 void pairwise_distance(GradContext& c) {
   const Term difference = arg(c, 0) - arg(c, 1) + c.float_of("eps");
@@ -271,6 +281,24 @@ void pdist(GradContext& c) {
 }
 
 // --- second order
+
+// Of |x - y|^p by each coordinate, over the distance to the power p - 1; of equal points none.
+Term distance_slope(const Term& difference, const Term& distance, double p) {
+  if (p == 0) return difference * 0.0;
+  if (p == 1) return sgn(difference);
+  if (std::isinf(p)) return only(sgn(difference), equal(abs(difference), distance));
+  const Term divisor = cleared(distance, equal(distance, 0), 1);
+  if (p == 2) return difference / divisor;
+  const Term none = equal(difference, 0);
+  const Term ratio = cleared(abs(difference), none, 1) / divisor;
+  return cleared(sgn(difference) * pow(ratio, p - 1), none);
+}
+// All pairs at once: the operator's own kernel holds none.
+void cdist_backward(GradContext& c) {
+  const Term difference = unsqueeze(arg(c, 1), -2) - unsqueeze(arg(c, 2), -3);
+  const Term slope = distance_slope(difference, unsqueeze(arg(c, 4), -1), c.float_of("p"));
+  c.set_result(0, sum_over(unsqueeze(arg(c, 0), -1) * slope, IntVector{-2}, false));
+}
 
 // Whether the gradient of the loss is that of each element, or one for all.
 void mse_loss_backward(GradContext& c) {
@@ -408,6 +436,7 @@ constexpr DerivativeRow kRows[] = {
     {"aten::multilabel_margin_loss_forward", &multilabel_margin_forward, 0b10},
     {"aten::multilabel_margin_loss", kDecomposed, &multilabel_margin_loss},
     {"aten::cosine_similarity", kDecomposed, &cosine_similarity},
+    {"aten::_cdist_backward", kDecomposed, &cdist_backward},
     {"aten::pairwise_distance", kDecomposed, &pairwise_distance},
     {"aten::dist", kDecomposed, &dist},
     {"aten::cdist", &cdist},

@@ -183,7 +183,8 @@ void rms_norm(GradContext& c) {
   const Term scale = root_mean_square(c, x, c.float_of("eps", smallest));
   Term y = x * scale;
   if (c.is_tensor("weight")) y = y * arg(c, "weight");
-  c.set_result(0, narrow ? y.then("aten::to.dtype", dtype) : y);
+  const bool is_other = narrow || (c.is_tensor("weight") && c.dtype("weight") != dtype);
+  c.set_result(0, is_other ? y.then("aten::to.dtype", dtype) : y);
   if (c.row().schema().returns.size() > 1) c.set_result(1, scale);
 }
 
@@ -233,6 +234,7 @@ GradArg for_samples(GradContext& c, ArgIndex i, int64_t samples) {
 }
 // A batch norm of one sample whose channels are those of all samples.
 void instance_norm(GradContext& c) {
+  if (c.numel(0) == 0) return c.set_result(0, norm_of_nothing(c));
   const int64_t samples = c.size(0, 0);
   const int64_t channels = c.size(0, 1);
   IntVector sizes(c.shape(0).begin(), c.shape(0).end());

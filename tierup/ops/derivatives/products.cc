@@ -70,9 +70,14 @@ void addr(GradContext& c) {
     return by_number(c, transpose(grad(c), 0, 1).then("aten::mv", arg(c, 1).conj()), "alpha");
   });
 }
+// Its operands may differ in dtype, those of a product may not.
 void outer(GradContext& c) {
-  c.give(0, [&] { return grad(c).then("aten::mv", arg(c, 1).conj()); });
-  c.give(1, [&] { return transpose(grad(c), 0, 1).then("aten::mv", arg(c, 0).conj()); });
+  const auto other = [&](int i) {
+    const Term x = arg(c, i).conj();
+    return c.dtype(i) == c.result_dtype() ? x : x.then("aten::to.dtype", c.result_dtype());
+  };
+  c.give(0, [&] { return grad(c).then("aten::mv", other(1)); });
+  c.give(1, [&] { return transpose(grad(c), 0, 1).then("aten::mv", other(0)); });
 }
 
 // All rows of x as one matrix, so that weights take part in one product whatever x's rank.

@@ -32,7 +32,7 @@ Term cumprod_slopes(GradContext& c, const Term& x, const Term& g, int64_t dim, i
 }
 void cumprod(GradContext& c) {
   c.give(0, [&] {
-    if (c.rank(0) == 0) return grad(c);
+    if (c.rank(0) == 0 || c.numel(0) == 0) return grad(c);
     const int64_t dim = wrap_dim(c.int_of("dim"), c.rank(0));
     if (c.size(0, dim) == 1) return grad(c);
     if (c.is_none("dtype") && !c.is_complex(0))
@@ -53,15 +53,21 @@ void running_extremum(GradContext& c) {
     return zeros.then("aten::scatter_add", c.int_of("dim"), result(c, 1), grad(c));
   });
 }
+double lowest_of(ScalarType dtype) {
+  switch (dtype) {
+    case ScalarType::kDouble: return std::numeric_limits<double>::lowest();
+    case ScalarType::kHalf: return -65504;
+    case ScalarType::kBFloat16: return -0x1.fep127;
+    default: return static_cast<double>(std::numeric_limits<float>::lowest());
+  }
+}
 // Sums of g e^(x - y), signs apart, in logarithms.
 void logcumsumexp(GradContext& c) {
   c.give(0, [&] {
-    if (c.rank(0) == 0) return grad(c);
+    if (c.rank(0) == 0 || c.numel(0) == 0) return grad(c);
     const IntVector dims{c.int_of("dim")};
     // A number, so that differences of two are none that is not one.
-    const double lowest = c.dtype(0) == ScalarType::kDouble
-                              ? std::numeric_limits<double>::lowest()
-                              : static_cast<double>(std::numeric_limits<float>::lowest());
+    const double lowest = lowest_of(c.dtype(0));
     const auto part = [&](const Term& positive) {
       const Term logs = choose(less(zeros_like(positive), positive), log(positive),
                                call(c, "aten::full_like", positive, lowest));

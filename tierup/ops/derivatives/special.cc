@@ -1,5 +1,6 @@
 // Special functions.
 #include <cmath>
+#include <limits>
 
 #include "tierup/ops/derivatives/tables.h"
 #include "tierup/ops/derivatives/term.h"
@@ -36,19 +37,25 @@ void i0e(GradContext& c) {
     return grad(c) * (x.then("aten::special_i1e") - sgn(x) * result(c));
   });
 }
-// At 0 the quotient's limit is taken.
-void i1(GradContext& c) {
+// The slope of a function whose value at x is divided by x: near 0 the limit. What is divided by
+// there is a number, so that the second derivative, by what the slope is made of, is one as well.
+template <typename F>
+void divided_by_x(GradContext& c, F&& slope) {
   c.give(0, [&] {
     const Term x = arg(c, 0);
-    const Term slope = x.then("aten::special_i0") - result(c) / x;
-    return grad(c) * cleared(slope, equal(x, 0.0), 0.5);
+    const double eps = c.result_dtype() == ScalarType::kDouble
+                           ? std::numeric_limits<double>::epsilon()
+                           : static_cast<double>(std::numeric_limits<float>::epsilon());
+    const Term tiny = at_most(abs(x), eps);
+    return grad(c) * cleared(slope(cleared(x, tiny, eps)), tiny, 0.5);
   });
 }
+void i1(GradContext& c) {
+  divided_by_x(c, [&](const Term& x) { return x.then("aten::special_i0") - result(c) / x; });
+}
 void i1e(GradContext& c) {
-  c.give(0, [&] {
-    const Term x = arg(c, 0);
-    const Term slope = x.then("aten::special_i0e") - result(c) * (sgn(x) + reciprocal(x));
-    return grad(c) * cleared(slope, equal(x, 0.0), 0.5);
+  divided_by_x(c, [&](const Term& x) {
+    return x.then("aten::special_i0e") - result(c) * (sgn(x) + reciprocal(x));
   });
 }
 

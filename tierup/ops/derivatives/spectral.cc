@@ -232,6 +232,10 @@ void cond(GradContext& c) {
   const MatrixDims d{{-2, -1}, false};
   const Term x = arg(c, 0);
   const bool named = c.value_of(1).is_str();
+  if (c.numel(0) == 0) {
+    const IntVector batch(c.shape(0).begin(), c.shape(0).end() - 2);
+    return c.set_result(0, call(c, "aten::zeros", batch, real_type_of(c.dtype(0))));
+  }
   if (c.is_none(1) || (!named && std::abs(c.float_of(1)) == 2)) {
     const Term s = values_of(x, d);
     const IntVector last{-1};
