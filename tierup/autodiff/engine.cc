@@ -278,6 +278,7 @@ class Pass {
 
   Gradients run_node(Node& node, std::span<const Tensor> gradients) {
     try {
+      if (request_.watch != nullptr) return run_watched(node, gradients);
       EdgeSums sums(*this, node);
       return node.run(gradients, context_, keeps_, &sums);
     } catch (Error& error) {
@@ -287,6 +288,13 @@ class Pass {
       }
       throw;
     }
+  }
+
+  // Without sums to add to, all that the node gives is there to be seen.
+  Gradients run_watched(Node& node, std::span<const Tensor> gradients) {
+    Gradients given = node.run(gradients, context_, keeps_, nullptr);
+    request_.watch->after(node.name(), node.place(), gradients, {given.data(), given.size()});
+    return given;
   }
 
   const ops::BackwardRequest& request_;

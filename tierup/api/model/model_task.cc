@@ -58,6 +58,23 @@ class FirstNonfinite final : public runtime::StepObserver {
   std::string found_;
 };
 
+// The same of a backward pass.
+class FirstNonfiniteGradient final : public ops::BackwardWatch {
+ public:
+  void after(const std::string& name, const ir::SourceRange& place,
+             std::span<const Tensor> cotangents, std::span<const Tensor> gradients) override {
+    const auto finite = [](const Tensor& tensor) { return is_finite(tensor); };
+    if (!found_.empty() || !std::ranges::all_of(cotangents, finite)) return;
+    if (std::ranges::all_of(gradients, finite)) return;
+    found_ = name;
+    if (!place.empty()) found_ += " at " + place.highlight();
+  }
+  const std::string& found() const { return found_; }
+
+ private:
+  std::string found_;
+};
+
 }  // namespace
 
 ModelTask::Forward ModelTask::forward(const training::Batch& batch, bool gradients,
@@ -79,7 +96,8 @@ ModelTask::Forward ModelTask::forward(const training::Batch& batch, bool gradien
 
 training::Score ModelTask::score(const Forward& result, const training::Batch& batch) const {
   require(result.loss.numel() == 1, ErrorCode::kInvalidArgument,
-          "the loss is {}, not a single number", result.loss.describe());
+          "the loss is {}, not a single number{}", result.loss.describe(),
+          loss_.op.empty() ? "; name a loss that compares it with targets" : "");
   training::Score score;
   score.rows = batch[0].size(0);
   const double loss = kernels::to_dtype(result.loss, ScalarType::kDouble).data<double>()[0];
@@ -141,12 +159,28 @@ std::string ModelTask::explain_nonfinite(const training::Batch& batch) {
     if (!is_finite(tensor)) return fmt::format("'{}' is not finite by now", name);
   }
   if (!is_finite(result.loss)) return fmt::format("first given by the loss '{}'", loss_.name);
+  const std::string backward = first_nonfinite_gradient(batch);
+  if (!backward.empty())
+    return "the forward pass is finite; first given by the backward pass of " + backward;
   for (const auto& named : std::views::reverse(parameters)) {
     const std::vector<Tensor> gradient = gradients_of({named.tensor});
     if (gradient[0].defined() && !is_finite(gradient[0]))
       return fmt::format("the forward pass is finite, the gradient of '{}' is not", named.name);
   }
   return "the forward pass is finite";
+}
+
+// By a pass of single operators, which an observed run records.
+std::string ModelTask::first_nonfinite_gradient(const training::Batch& batch) {
+  for (const auto& named : frontend::torchscript::named_parameters(*model_.root()))
+    clear_gradients({named.tensor});
+  FirstNonfinite unused({});
+  FirstNonfiniteGradient first;
+  ops::BackwardRequest request;
+  request.outputs = {forward(batch, true, &unused).loss};
+  request.watch = &first;
+  model_.backward(request);
+  return first.found();
 }
 
 void ModelTask::set_training(bool training) {

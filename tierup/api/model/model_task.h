@@ -35,6 +35,9 @@ class ModelTask final : public training::TrainingTask {
   Forward forward(const training::Batch& batch, bool gradients,
                   runtime::StepObserver* observer = nullptr) const;
   training::Score score(const Forward& result, const training::Batch& batch) const;
+  // The operator, and its line in the model, whose backward pass first gave an infinite or NaN
+  // gradient for finite ones; empty if none did.
+  std::string first_nonfinite_gradient(const training::Batch& batch);
 
   const Model& model_;
   const Loss& loss_;

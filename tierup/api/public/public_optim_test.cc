@@ -219,6 +219,20 @@ TEST(PublicOptimTest, ALossThatIsNotANumberNamesWhatGaveItFirst) {
       << given;
 }
 
+TEST(PublicOptimTest, AGradientThatIsNotANumberNamesWhoseBackwardPassGaveItFirst) {
+  const Module module = Module::load("tests/data/bad_training/root_of_zero.pt");
+  const Optimizer optimizer("SGD", module, {{"lr", 0.1}});
+  const std::vector<int64_t> shape{4, 3};
+  const NamedTensors data{{"x", Tensor::zeros(shape, DType::kFloat32)}};
+  const std::string given = failure_of(
+      [&] { train(module, optimizer, nullptr, data, {}, {.loss = "output", .batch = 4}); });
+  EXPECT_NE(given.find("the norm of the gradients is nan: the forward pass is finite; first given "
+                       "by the backward pass of aten::sqrt at"),
+            std::string::npos)
+      << given;
+  EXPECT_NE(given.find("torch.sqrt(size * size)"), std::string::npos) << given;
+}
+
 TEST(PublicOptimTest, EarlyStoppingNamesTheBestEpoch) {
   const NamedTensors data = rows(16);
   NamedTensors others = rows(16);  // Learning the one makes the other worse.

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tierup/ir/graph.h"
@@ -15,6 +16,16 @@
 namespace tierup::ops {
 
 // What a backward pass is asked for; see the facts C1 to C13 of the training design.
+// Told of every operator of a backward pass that has run: what came to it and what it gave, by its
+// results and its differentiated arguments; undefined ones included.
+class BackwardWatch {
+ public:
+  virtual ~BackwardWatch() = default;
+  // `name`: the forward operator's; `place`: where it was called, if that is known.
+  virtual void after(const std::string& name, const ir::SourceRange& place,
+                     std::span<const Tensor> cotangents, std::span<const Tensor> gradients) = 0;
+};
+
 struct BackwardRequest {
   std::vector<Tensor> outputs;
   std::vector<Tensor> cotangents;    // Undefined, or left away: implicit ones.
@@ -22,6 +33,7 @@ struct BackwardRequest {
   std::optional<bool> retain_graph;  // Unset: as create_graph.
   bool create_graph = false;
   bool allow_unused = false;
+  BackwardWatch* watch = nullptr;  // Null but when something is looked for; outlives the pass.
 };
 
 // The record of a tensor, as rows see it.
