@@ -106,8 +106,16 @@ class Steps {
     const v1::Value result = module_.call(std::move(batch), {}, run);
     require(result.is_tensor(), v1::ErrorCode::kInvalidArgument,
             "training needs a model whose forward gives one tensor, not a {}", result.type());
-    if (!target.defined()) return result.to_tensor();
+    if (!target.defined()) return given_loss(result.to_tensor());
     return v1::mean_loss(options_.choice.loss, result.to_tensor(), target);
+  }
+
+  static v1::Tensor given_loss(v1::Tensor output) {
+    require(output.element_count() == 1, v1::ErrorCode::kInvalidArgument,
+            "--loss output: forward gives {}, not a loss, which is a single number; name a loss "
+            "that compares it with --target, like --loss cross_entropy",
+            output.describe());
+    return output;
   }
 
   const TrainBenchOptions& options_;

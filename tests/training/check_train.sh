@@ -69,6 +69,9 @@ refused "no setting 'speed'" "${data[@]}" --settings '{"speed": 1}'
 refused "no parameter is called like nothing.*" "${data[@]}" --only 'nothing.*'
 refused "needs validation data" "${data[@]}" --early-stop 2
 refused "Tried to step" "${data[@]}" --schedule 'OneCycleLR:{"max_lr": 0.1, "total_steps": 1}' --epochs 4 --batch 700
+refused "the loss is Float[64, 10], not a single number; name a loss" "${data[@]}" --loss output --batch 64
+words=$("$tierup" bench "$work/fresh.pt" --train "${data[@]}" --loss output --batch 64 2>&1) && fail "bench: no error"
+[[ $words == *"forward gives Float[64, 10], not a loss, which is a single number; name a loss"* ]] || fail "bench: $words"
 refused "in epoch" "${data[@]}" --optimizer sgd --lr 1e30 --epochs 3
 refused "does not fit the SGD optimizer" "${data[@]}" --optimizer sgd --schedule cosine --checkpoint "$work/runs" --resume
 exit $failed
