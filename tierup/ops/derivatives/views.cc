@@ -193,10 +193,17 @@ void broadcast_tensors(GradContext& c) {
   for (size_t k = 0; k < c.list_size(0); ++k) made.push_back(expand(arg(c, 0, k), sizes));
   c.set_result(0, std::move(made));
 }
+// Each by itself: those of the list that require no gradient give some that require none.
+template <int kRank>
 void atleast_sequence(GradContext& c) {
+  std::vector<GradValue> made;
   for (size_t k = 0; k < c.list_size(0); ++k) {
-    c.give(0, k, [&] { return Term(c, c.grad_of(0, k)).then("aten::reshape", c.sizes(0, k)); });
+    const Term x = arg(c, 0, k);
+    if constexpr (kRank == 1) made.push_back(x.then("aten::atleast_1d"));
+    if constexpr (kRank == 2) made.push_back(x.then("aten::atleast_2d"));
+    if constexpr (kRank == 3) made.push_back(x.then("aten::atleast_3d"));
   }
+  c.set_result(0, std::move(made));
 }
 
 void as_strided(GradContext& c) {
@@ -371,9 +378,9 @@ constexpr DerivativeRow kRows[] = {
     {"aten::atleast_1d", &back_to_sizes},
     {"aten::atleast_2d", &back_to_sizes},
     {"aten::atleast_3d", &back_to_sizes},
-    {"aten::atleast_1d.Sequence", &atleast_sequence},
-    {"aten::atleast_2d.Sequence", &atleast_sequence},
-    {"aten::atleast_3d.Sequence", &atleast_sequence},
+    {"aten::atleast_1d.Sequence", DerivativeKind::kDecomposition, &atleast_sequence<1>},
+    {"aten::atleast_2d.Sequence", DerivativeKind::kDecomposition, &atleast_sequence<2>},
+    {"aten::atleast_3d.Sequence", DerivativeKind::kDecomposition, &atleast_sequence<3>},
     {"aten::t", &t},
     {"aten::t_copy", &t},
     {"aten::transpose.int", &transpose_dims},
