@@ -15,6 +15,7 @@ import sys
 import torch
 from safetensors.torch import save_file
 from torch import nn
+from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
@@ -180,6 +181,22 @@ def write_case(path, build, calls):
     save_file(tensors, path, metadata={"calls": json.dumps(records)})
 
 
+class Batches(nn.Module):
+    """vmap, in another, over a column, with what depends on no example; a scan that maps over none at its ends."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 2)
+
+    def forward(self, x, y, flags):
+        shift = x[0] * 2
+        pairs = torch.vmap(lambda a: torch.vmap(lambda b: self.linear(a * b) + y.shape[0])(y))(x)
+        columns = torch.vmap(lambda a: (a * 2, shift.cos(), a.sum() > 0), in_dims=1)(x)
+        none = torch.vmap(lambda a: (~a, a.sum()))(flags)
+        scanned = associative_scan(lambda p, q: p * 0.5 + q, x, 0, combine_mode="generic")
+        return pairs, columns, none, scanned
+
+
 def build(kind):
     torch.manual_seed(0)
     return kind().eval()
@@ -210,6 +227,8 @@ def programs():
     yield "copies", Copies, ((torch.randn(3, 3),), {}), None, [[((torch.randn(3, 3),), {})]]
     yield "effects", Effects, ((torch.randn(3),), {}), None, [[((torch.randn(3),), {})]]
     yield "views", Views, simple(4), dynamic, [[simple(2), simple(3)]]
+    pairs = lambda n: ((torch.randn(4, 3), torch.randn(n, 3), torch.zeros(0, 2, dtype=torch.bool)), {})
+    yield "batches", Batches, pairs(3), {"x": None, "y": {0: BATCH}, "flags": None}, [[pairs(3), pairs(5)]]
 
 
 def main(folder):

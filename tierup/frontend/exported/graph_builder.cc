@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tierup/base/error.h"
+#include "tierup/frontend/exported/batch_regions.h"
 #include "tierup/ops/table/autocast.h"
 #include "tierup/ops/table/op_table.h"
 
@@ -161,11 +162,19 @@ TypePtr GraphBuilder::tensor_type(const TensorMeta& meta) {
   return Type::tensor_with(std::move(facts));
 }
 
-void GraphBuilder::add_nodes(const GraphData& graph, Environment& environment) {
-  for (const NodeData& node : graph.nodes) {
+void GraphBuilder::add_nodes(std::span<const NodeData> nodes, const GraphData& graph,
+                             Environment& environment) {
+  while (!nodes.empty()) {
+    const NodeData& node = nodes.front();
     editor_.set_range(range_of_trace(node.stack_trace));
     try {
-      add_node(node, graph, environment);
+      const size_t length = batch_region_length(nodes);
+      if (length > 1) {
+        BatchRegion(*this, graph, environment).add(nodes.first(length));
+      } else {
+        add_node(node, graph, environment);
+      }
+      nodes = nodes.subspan(length);
     } catch (Error& error) {
       error.add_context(fmt::format("at node '{}' ({})", node.name, node.target));
       throw;
@@ -177,7 +186,10 @@ void GraphBuilder::add_node(const NodeData& node, const GraphData& graph,
                             Environment& environment) {
   constexpr std::string_view kOps = "torch.ops.";
   constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
+  // What PyTorch loads of itself before a vmap.
+  constexpr std::string_view kPreparation = "torch._functorch.predispatch.lazy_load_decompositions";
   const std::string_view target = node.target;
+  if (target == kPreparation) return;
   if (target.starts_with(kHigherOrder)) {
     const std::string_view name = target.substr(kHigherOrder.size());
     std::vector<ir::Value*> results;
@@ -313,6 +325,13 @@ void GraphBuilder::add_trap(const NodeData& node, std::string name, std::string 
       bind(output, stand_in(type_of_reference(output.kind)), graph, environment);
     }
   }
+}
+
+ir::Value* GraphBuilder::call(std::string_view name, std::initializer_list<ir::Value*> inputs) {
+  const ops::Op* found = ops::OpTable::instance().find(name);
+  require(found != nullptr, ErrorCode::kUnsupported, "{} is not in this build's table", name);
+  const ir::Node* node = editor_.create_op(*found, std::span(inputs.begin(), inputs.size()));
+  return node->outputs().empty() ? nullptr : node->output();
 }
 
 void GraphBuilder::bind(const Argument& output, ir::Value* value, const GraphData& graph,

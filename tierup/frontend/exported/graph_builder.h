@@ -5,7 +5,9 @@
 // reports all of them at once.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,7 +37,11 @@ class GraphBuilder {
 
   // Appends the nodes of `graph` at the insertion point. Throws kCorruptArchive for names that are
   // used before they are defined, or defined twice.
-  void add_nodes(const GraphData& graph, Environment& environment);
+  void add_nodes(const GraphData& graph, Environment& environment) {
+    add_nodes(graph.nodes, graph, environment);
+  }
+  // Some of the graph's nodes.
+  void add_nodes(std::span<const NodeData> nodes, const GraphData& graph, Environment& environment);
   // Appends a subgraph with its inputs bound to `operands` and returns its outputs.
   std::vector<ir::Value*> inline_graph(const GraphData& graph,
                                        std::span<ir::Value* const> operands);
@@ -43,6 +49,8 @@ class GraphBuilder {
   // the type that the schema wants.
   ir::Value* convert(const Argument& argument, const TypePtr& formal,
                      const Environment& environment);
+  // Appends a call of an operator of the table, and returns its result.
+  ir::Value* call(std::string_view name, std::initializer_list<ir::Value*> inputs);
   // Binds `value` to the name of an output argument, refined by what the file knows of it.
   void bind(const Argument& output, ir::Value* value, const GraphData& graph,
             Environment& environment);

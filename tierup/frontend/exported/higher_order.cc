@@ -5,7 +5,6 @@
 
 #include "tierup/base/error.h"
 #include "tierup/frontend/exported/graph_builder.h"
-#include "tierup/ops/table/op_table.h"
 
 namespace tierup::frontend::exported {
 
@@ -255,10 +254,7 @@ class HigherOrderBuilder {
   }
 
   ir::Value* op(std::string_view name, std::initializer_list<ir::Value*> inputs) {
-    const ops::Op* found = ops::OpTable::instance().find(name);
-    require(found != nullptr, ErrorCode::kUnsupported, "{} is not in this build's table", name);
-    return editor_.create_op(*found, std::span<ir::Value* const>(inputs.begin(), inputs.size()))
-        ->output();
+    return builder_.call(name, inputs);
   }
 
   ir::Value* as_bool(ir::Value* condition) {
