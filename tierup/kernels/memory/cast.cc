@@ -1,5 +1,8 @@
 #include "tierup/kernels/memory/cast.h"
 
+#include <array>
+
+#include "tierup/kernels/memory/float8.h"
 #include "tierup/kernels/memory/vector_casts.h"
 
 namespace tierup::kernels {
@@ -35,9 +38,88 @@ decltype(auto) dispatch_castable(ScalarType type, const Body& body) {
   }
 }
 
+template <typename Body>
+decltype(auto) dispatch_float8(ScalarType type, const Body& body) {
+  switch (type) {
+    case ScalarType::kFloat8E5M2: return body.template operator()<&kE5M2>();
+    case ScalarType::kFloat8E4M3FNUZ: return body.template operator()<&kE4M3FNUZ>();
+    case ScalarType::kFloat8E5M2FNUZ: return body.template operator()<&kE5M2FNUZ>();
+    case ScalarType::kFloat8E8M0FNU: return body.template operator()<&kE8M0FNU>();
+    default: return body.template operator()<&kE4M3FN>();
+  }
+}
+
+bool is_float8(ScalarType type) {
+  switch (type) {
+    case ScalarType::kFloat8E4M3FN:
+    case ScalarType::kFloat8E5M2:
+    case ScalarType::kFloat8E4M3FNUZ:
+    case ScalarType::kFloat8E5M2FNUZ:
+    case ScalarType::kFloat8E8M0FNU: return true;
+    default: return false;
+  }
+}
+
+// As floats of 32 bits, by way of which PyTorch converts from and to every other type.
+template <const Float8Format* format>
+const std::array<float, 256>& values_of() {
+  static const std::array<float, 256> values = float8_values(*format);
+  return values;
+}
+
+template <const Float8Format* to, typename From>
+void run_to_float8(char* const* pointers, const int64_t* strides, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const From value = *reinterpret_cast<const From*>(pointers[1] + i * strides[1]);
+    *reinterpret_cast<uint8_t*>(pointers[0] + i * strides[0]) =
+        to_float8(*to, convert<float>(value));
+  }
+}
+
+template <typename To, const Float8Format* from>
+void run_from_float8(char* const* pointers, const int64_t* strides, int64_t count) {
+  const std::array<float, 256>& values = values_of<from>();
+  for (int64_t i = 0; i < count; ++i) {
+    const auto bits = *reinterpret_cast<const uint8_t*>(pointers[1] + i * strides[1]);
+    *reinterpret_cast<To*>(pointers[0] + i * strides[0]) = convert<To>(values[bits]);
+  }
+}
+
+template <const Float8Format* to, const Float8Format* from>
+void run_between_float8(char* const* pointers, const int64_t* strides, int64_t count) {
+  const std::array<float, 256>& values = values_of<from>();
+  for (int64_t i = 0; i < count; ++i) {
+    const auto bits = *reinterpret_cast<const uint8_t*>(pointers[1] + i * strides[1]);
+    *reinterpret_cast<uint8_t*>(pointers[0] + i * strides[0]) = to_float8(*to, values[bits]);
+  }
+}
+
+CastRun run_from_float8(ScalarType to, ScalarType from) {
+  return dispatch_float8(from, [&]<const Float8Format * kFrom>() -> CastRun {
+    if (is_float8(to)) {
+      return dispatch_float8(to, [&]<const Float8Format * kTo>() -> CastRun {
+        return &run_between_float8<kTo, kFrom>;
+      });
+    }
+    return dispatch_castable(to, [&](auto to_tag) -> CastRun {
+      return &run_from_float8<typename decltype(to_tag)::type, kFrom>;
+    });
+  });
+}
+
+CastRun run_to_float8(ScalarType to, ScalarType from) {
+  return dispatch_float8(to, [&]<const Float8Format * kTo>() -> CastRun {
+    return dispatch_castable(from, [&](auto from_tag) -> CastRun {
+      return &run_to_float8<kTo, typename decltype(from_tag)::type>;
+    });
+  });
+}
+
 }  // namespace
 
 CastRun cast_run(ScalarType to, ScalarType from) {
+  if (is_float8(from)) return run_from_float8(to, from);
+  if (is_float8(to)) return run_to_float8(to, from);
   return dispatch_castable(to, [&](auto to_tag) -> CastRun {
     using To = typename decltype(to_tag)::type;
     return dispatch_castable(from, [&](auto from_tag) -> CastRun {
