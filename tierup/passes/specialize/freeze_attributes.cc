@@ -145,7 +145,11 @@ class Freezer {
     editor.set_insert_before(node);
     editor.set_range(node->range());
     Value* output = node->output();
-    Value* constant = editor.constant(value, value.is_none() ? Type::none() : value.type());
+    // What is known of an attribute that is a tensor stays known where a structure holds it.
+    const bool keeps_type = value.is_tensor() && output->type()->is(TypeKind::kTensor);
+    Value* constant = editor.constant(value, value.is_none() ? Type::none()
+                                             : keeps_type    ? output->type()
+                                                             : value.type());
     editor.set_name(constant, output->name());
     editor.replace_uses(output, constant);
     editor.remove(node);

@@ -121,6 +121,7 @@ class Unroller {
       carried.assign(next.begin() + 1, next.end());
     }
     for (size_t i = 0; i < carried.size(); ++i) {
+      keep_type(loop->output(i), carried[i]);
       editor_.replace_uses(loop->output(i), carried[i]);
     }
     editor_.remove(loop);
@@ -201,6 +202,15 @@ class Unroller {
     if (original == copy || copy->node() == nullptr || original->node() == nullptr) return;
     context_.hints().copy(original, copy);
     drop_sizes(editor_, copy);
+  }
+
+  // What was known of a loop's result holds for the value of the last trip, from which structures
+  // around the loop have their types.
+  void keep_type(const Value* result, Value* last) {
+    const bool are_tensors =
+        result->type()->is(TypeKind::kTensor) && last->type()->is(TypeKind::kTensor);
+    if (are_tensors && !is_subtype(last->type(), result->type()))
+      editor_.set_type(last, result->type());
   }
 
   // Values from around the loop stand for themselves in the copies.
