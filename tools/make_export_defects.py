@@ -181,6 +181,20 @@ def write_case(path, build, calls):
     save_file(tensors, path, metadata={"calls": json.dumps(records)})
 
 
+class Elements(nn.Module):
+    """Elements of tensors as sizes and numbers; a parameter among the results."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3))
+
+    def forward(self, x, n, f):
+        count = n.item()
+        torch._check(count >= 1)
+        torch._check(count <= 4)
+        return x.narrow(0, 0, count), x.new_full((count, 2), f.item()), count * 2, self.weight
+
+
 class Batches(nn.Module):
     """vmap, in another, over a column, with what depends on no example; a scan that maps over none at its ends."""
 
@@ -227,6 +241,8 @@ def programs():
     yield "copies", Copies, ((torch.randn(3, 3),), {}), None, [[((torch.randn(3, 3),), {})]]
     yield "effects", Effects, ((torch.randn(3),), {}), None, [[((torch.randn(3),), {})]]
     yield "views", Views, simple(4), dynamic, [[simple(2), simple(3)]]
+    counted = lambda n: ((torch.randn(4, 3), torch.tensor(n), torch.tensor(n + 0.5)), {})
+    yield "elements", Elements, counted(3), None, [[counted(1), counted(4)]]
     pairs = lambda n: ((torch.randn(4, 3), torch.randn(n, 3), torch.zeros(0, 2, dtype=torch.bool)), {})
     yield "batches", Batches, pairs(3), {"x": None, "y": {0: BATCH}, "flags": None}, [[pairs(3), pairs(5)]]
 

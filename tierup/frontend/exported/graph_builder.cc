@@ -340,6 +340,10 @@ void GraphBuilder::bind(const Argument& output, ir::Value* value, const GraphDat
   if (value->type()->is(TypeKind::kTensor)) {
     const auto meta = graph.tensor_values.find(output.text);
     if (meta != graph.tensor_values.end()) editor_.set_type(value, tensor_type(meta->second));
+  } else if (value->type()->is(TypeKind::kNumber)) {
+    // An element of a tensor, whose dtype the file knows.
+    if (output.kind == Kind::kSymInt) value = call("aten::Int.Scalar", {value});
+    if (output.kind == Kind::kSymFloat) value = call("aten::Float.Scalar", {value});
   }
   if (value->name().empty()) editor_.set_name(value, output.text);
   const bool fresh = environment.emplace(output.text, value).second;
