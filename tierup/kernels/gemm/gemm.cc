@@ -1,11 +1,14 @@
 #include "tierup/kernels/gemm/gemm.h"
 
 #include <algorithm>
+#include <complex>
 #include <type_traits>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/gemm_block.h"
 #include "tierup/kernels/gemm/gemm_onednn.h"
+#include "tierup/kernels/gemm/gemm_thin.h"
+#include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/onednn/onednn_level.h"
@@ -14,45 +17,30 @@
 namespace tierup::kernels {
 namespace {
 
-const GemmBlockKernels& block_kernels() {
-  static const GemmBlockKernels kernels =
-      TIERUP_VARIANT(instruction_set(), gemm_block_base, gemm_block_avx2, gemm_block_avx512)();
-  return kernels;
-}
-
-// Integer multiply-accumulate for a block, modulo 2^64.
-template <typename T>
-void integer_block(const GemmBlock& block) {
-  const auto* a = static_cast<const T*>(block.a);
-  const auto* b = static_cast<const T*>(block.b);
-  for (int64_t i = 0; i < block.m; ++i) {
-    auto* row = static_cast<uint64_t*>(block.acc) + i * block.ld;
-    std::fill(row, row + block.n, 0);
-    for (int64_t p = 0; p < block.k; ++p) {
-      const auto left = static_cast<uint64_t>(a[i * block.a_row + p * block.a_col]);
-      const T* right = b + p * block.b_row;
-      for (int64_t j = 0; j < block.n; ++j)
-        row[j] += left * static_cast<uint64_t>(right[j * block.b_col]);
-    }
-  }
-}
-
-// Complex multiply-accumulate for a block, in plain arithmetic (no special care for infinities).
+// Complex numbers by the products of their parts, in plain arithmetic (no special care for
+// infinities). The four stand behind the workspace that each of them needs.
 template <typename Real>
 void complex_block(const GemmBlock& block) {
-  using Complex = std::complex<Real>;
-  const auto* a = static_cast<const Complex*>(block.a);
-  const auto* b = static_cast<const Complex*>(block.b);
+  GemmBlockFn kernel = nullptr;
+  if constexpr (std::is_same_v<Real, float>)
+    kernel = gemm_block_kernels().f32;
+  else
+    kernel = gemm_block_kernels().f64;
+  const int64_t size = block.m * block.n;
+  auto* parts = reinterpret_cast<Real*>(static_cast<char*>(block.workspace) + kGemmWorkspaceBytes);
+  for (int64_t left = 0; left < 2; ++left) {
+    for (int64_t right = 0; right < 2; ++right) {
+      kernel({block.m, block.n, block.k, static_cast<const Real*>(block.a) + left, 2 * block.a_row,
+              2 * block.a_col, static_cast<const Real*>(block.b) + right, 2 * block.b_row,
+              2 * block.b_col, parts + (2 * left + right) * size, block.n, block.workspace});
+    }
+  }
   for (int64_t i = 0; i < block.m; ++i) {
-    auto* row = reinterpret_cast<Real*>(static_cast<Complex*>(block.acc) + i * block.ld);
-    std::fill(row, row + 2 * block.n, Real{0});
-    for (int64_t p = 0; p < block.k; ++p) {
-      const Complex left = a[i * block.a_row + p * block.a_col];
-      for (int64_t j = 0; j < block.n; ++j) {
-        const Complex right = b[p * block.b_row + j * block.b_col];
-        row[2 * j] += left.real() * right.real() - left.imag() * right.imag();
-        row[2 * j + 1] += left.real() * right.imag() + left.imag() * right.real();
-      }
+    auto* row = reinterpret_cast<Real*>(static_cast<std::complex<Real>*>(block.acc) + i * block.ld);
+    const Real* part = parts + i * block.n;
+    for (int64_t j = 0; j < block.n; ++j) {
+      row[2 * j] = part[j] - part[3 * size + j];
+      row[2 * j + 1] = part[size + j] + part[2 * size + j];
     }
   }
 }
@@ -60,7 +48,7 @@ void complex_block(const GemmBlock& block) {
 // The accumulator of each dtype: what a block kernel writes.
 template <typename T>
 struct AccumulatorOf {
-  using Type = uint64_t;
+  using Type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 };
 template <>
 struct AccumulatorOf<float> {
@@ -90,29 +78,36 @@ struct AccumulatorOf<complex128> {
 template <typename T>
 GemmBlockFn block_function() {
   if constexpr (std::is_same_v<T, float>)
-    return block_kernels().f32;
+    return gemm_block_kernels().f32;
   else if constexpr (std::is_same_v<T, double>)
-    return block_kernels().f64;
+    return gemm_block_kernels().f64;
   else if constexpr (std::is_same_v<T, Half>)
-    return block_kernels().f16;
+    return gemm_block_kernels().f16;
   else if constexpr (std::is_same_v<T, BFloat16>)
-    return block_kernels().bf16;
+    return gemm_block_kernels().bf16;
   else if constexpr (std::is_same_v<T, complex64>)
     return &complex_block<float>;
   else if constexpr (std::is_same_v<T, complex128>)
     return &complex_block<double>;
+  else if constexpr (sizeof(T) == 8)
+    return gemm_block_kernels().i64;
+  else if constexpr (sizeof(T) == 4)
+    return gemm_block_kernels().i32;
+  else if constexpr (sizeof(T) == 2)
+    return gemm_block_kernels().i16;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return gemm_block_kernels().u8;
   else
-    return &integer_block<T>;
+    return gemm_block_kernels().i8;
 }
 
 // C = alpha * acc + beta * C + bias for one block.
 template <typename T, typename Acc>
 void finish_block(const GemmProblem& p, const Acc* acc, int64_t ld, T* c, int64_t rows,
                   int64_t cols, const T* bias) {
-  const Acc alpha = static_cast<Acc>(
-      p.alpha.to<std::conditional_t<std::is_same_v<Acc, uint64_t>, int64_t, Acc>>());
-  const Acc beta = static_cast<Acc>(
-      p.beta.to<std::conditional_t<std::is_same_v<Acc, uint64_t>, int64_t, Acc>>());
+  using Factor = std::conditional_t<std::is_integral_v<Acc>, int64_t, Acc>;
+  const Acc alpha = static_cast<Acc>(p.alpha.to<Factor>());
+  const Acc beta = static_cast<Acc>(p.beta.to<Factor>());
   const bool plain = alpha == Acc{1} && beta == Acc{0} && bias == nullptr;
   for (int64_t i = 0; i < rows; ++i) {
     const Acc* source = acc + i * ld;
@@ -130,24 +125,48 @@ void finish_block(const GemmProblem& p, const Acc* acc, int64_t ld, T* c, int64_
   }
 }
 
+// Rows of a matrix in blocks of about as many bands of rows each; as many blocks as give each
+// thread the same work, if they are few.
+struct RowBlocks {
+  static constexpr int64_t kBand = 8;
+  int64_t rows;
+  int64_t bands;
+  int64_t count;
+
+  RowBlocks(const GemmProblem& p, int64_t others) : rows(p.m), bands((p.m + kBand - 1) / kBand) {
+    count = (p.m + kGemmBlockRows - 1) / kGemmBlockRows;
+    const int64_t threads = intra_op_threads();
+    const int64_t least = std::max<int64_t>(1, grain_of(kBand * p.n * p.k));
+    if (others % threads == 0 || others * count >= 8 * threads || count >= bands / least) return;
+    const int64_t even = (count + threads - 1) / threads * threads;
+    count = std::min(even, bands / least);
+  }
+  [[nodiscard]] int64_t begin(int64_t block) const {
+    return std::min(rows, bands * block / count * kBand);
+  }
+};
+
 template <typename T>
 void gemm_blocked(const GemmProblem& p) {
   using Acc = typename AccumulatorOf<T>::Type;
   const GemmBlockFn kernel = block_function<T>();
-  const int64_t row_blocks = (p.m + kGemmBlockRows - 1) / kGemmBlockRows;
   const int64_t col_blocks = (p.n + kGemmBlockCols - 1) / kGemmBlockCols;
-  const int64_t per_matrix = row_blocks * col_blocks;
+  const RowBlocks row_blocks(p, p.batch * col_blocks);
+  const int64_t per_matrix = row_blocks.count * col_blocks;
   const int64_t work = std::min(p.m, kGemmBlockRows) * std::min(p.n, kGemmBlockCols) * p.k;
   const int64_t grain = grain_of(work);
   parallel_for(0, p.batch * per_matrix, grain, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t batch = index / per_matrix;
-      const int64_t row = index % per_matrix / col_blocks * kGemmBlockRows;
+      const int64_t row_block = index % per_matrix / col_blocks;
+      const int64_t row = row_blocks.begin(row_block);
       const int64_t col = index % col_blocks * kGemmBlockCols;
-      const int64_t rows = std::min(kGemmBlockRows, p.m - row);
+      const int64_t rows = row_blocks.begin(row_block + 1) - row;
       const int64_t cols = std::min(kGemmBlockCols, p.n - col);
       constexpr size_t kAccBytes = sizeof(Acc) * kGemmBlockRows * kGemmBlockCols;
-      auto* scratch = static_cast<char*>(thread_scratch(kAccBytes + kGemmWorkspaceBytes));
+      constexpr size_t kPartBytes = kIsComplex<T> ? 2 * kAccBytes : 0;
+      auto* scratch =
+          static_cast<char*>(thread_scratch(kAccBytes + kGemmWorkspaceBytes + kPartBytes));
       auto* acc = reinterpret_cast<Acc*>(scratch);
       const T* a =
           static_cast<const T*>(p.a.data) + batch * p.a.batch_stride + row * p.a.row_stride;
@@ -245,7 +264,7 @@ void run_row(const GemmRow& row) {
     part.b += first * row.b_col;
     if (row.bias != nullptr) part.bias += first;
     part.out += first;
-    block_kernels().row_f32(part);
+    gemm_block_kernels().row_f32(part);
   });
 }
 
@@ -285,11 +304,11 @@ void gemm_by_lines(const GemmProblem& p) {
   parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * kColumns;
     const auto* bias = static_cast<const float*>(p.bias);
-    block_kernels().lines_f32({p.m, std::min(end * kColumns, p.n) - first, p.k,
-                               static_cast<const float*>(p.a.data), p.a.row_stride,
-                               static_cast<const float*>(p.b.data) + first * p.b.col_stride,
-                               p.b.col_stride, bias == nullptr ? nullptr : bias + first,
-                               static_cast<float*>(p.c) + first, p.c_row_stride});
+    gemm_block_kernels().lines_f32({p.m, std::min(end * kColumns, p.n) - first, p.k,
+                                    static_cast<const float*>(p.a.data), p.a.row_stride,
+                                    static_cast<const float*>(p.b.data) + first * p.b.col_stride,
+                                    p.b.col_stride, bias == nullptr ? nullptr : bias + first,
+                                    static_cast<float*>(p.c) + first, p.c_row_stride});
   });
 }
 
@@ -308,10 +327,6 @@ void gemm_by_rows(const GemmProblem& p) {
   }
 }
 
-bool is_product_alone(const GemmProblem& p) {
-  return p.bias == nullptr && p.alpha.to_double() == 1 && p.beta.to_double() == 0;
-}
-
 // In a batch, a single row or column is one, too.
 bool is_small(const GemmProblem& p) {
   const int64_t least = p.batch == 1 ? 2 : 1;
@@ -322,29 +337,12 @@ bool is_small(const GemmProblem& p) {
 void gemm_small(const GemmProblem& p) {
   const int64_t grain = std::max<int64_t>(1, 65536 / (p.m * p.n * p.k));
   parallel_for(0, p.batch, grain, [&](int64_t begin, int64_t end) {
-    block_kernels().small_f32(
+    gemm_block_kernels().small_f32(
         {end - begin, p.m, p.n, p.k, static_cast<const float*>(p.a.data) + begin * p.a.batch_stride,
          p.a.batch_stride, p.a.row_stride, p.a.col_stride,
          static_cast<const float*>(p.b.data) + begin * p.b.batch_stride, p.b.batch_stride,
          p.b.row_stride, p.b.col_stride, static_cast<float*>(p.c) + begin * p.c_batch_stride,
          p.c_batch_stride, p.c_row_stride});
-  });
-}
-
-// Of each pair of lines one sum, and sums side by side.
-bool is_dots(const GemmProblem& p) {
-  return p.batch > 1 && p.m == 1 && p.n == 1 && p.c_batch_stride == 1 && is_product_alone(p) &&
-         (p.k == 1 || (p.a.col_stride == 1 && p.b.row_stride == 1));
-}
-
-void gemm_dots(const GemmProblem& p) {
-  const int64_t grain = std::max<int64_t>(1, kMaxOwnRowsWork / p.k);
-  const auto* x = static_cast<const float*>(p.a.data);
-  const auto* y = static_cast<const float*>(p.b.data);
-  parallel_for(0, p.batch, grain, [&](int64_t begin, int64_t end) {
-    block_kernels().dots_f32({end - begin, p.k, x + begin * p.a.batch_stride, p.a.batch_stride,
-                              y + begin * p.b.batch_stride, p.b.batch_stride,
-                              static_cast<float*>(p.c) + begin});
   });
 }
 
@@ -368,7 +366,7 @@ bool is_worth_bfloat16(const GemmProblem& p) {
 }  // namespace
 
 void turn_lines(int64_t n, int64_t k, const float* lines, int64_t line, float* turned) {
-  block_kernels().turn_f32({n, k, lines, line, turned});
+  gemm_block_kernels().turn_f32({n, k, lines, line, turned});
 }
 
 int64_t row_panel_count(int64_t n) { return (n + kRowPanel - 1) / kRowPanel; }
@@ -393,7 +391,7 @@ void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int
 void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* panels,
                          const float* bias, float* out) {
   constexpr int64_t kElementsForOne = 65536;  // Fewer are read before another thread has begun.
-  const GemmRowFn run = block_kernels().row_f32;
+  const GemmRowFn run = gemm_block_kernels().row_f32;
   const int64_t grain = std::max<int64_t>(1, kElementsForOne / (kRowPanel * k));
   parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
     // Another core has just written the row, and read the result: one wait for all lines of them.
@@ -412,7 +410,7 @@ void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* pane
 void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const float* panels,
                      float* out) {
   constexpr int64_t kWorkForOne = 65536;  // Less is done before another thread has begun.
-  const GemmPanelFn run = block_kernels().panel_f32;
+  const GemmPanelFn run = gemm_block_kernels().panel_f32;
   const int64_t grain = std::max<int64_t>(1, kWorkForOne / std::max<int64_t>(kRowPanel * k * m, 1));
   parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
@@ -451,6 +449,7 @@ void multiply(const GemmProblem& problem) {
         if (is_dots(problem)) return gemm_dots(problem);
         const bool may_turn = is_column(problem);
         const GemmProblem small = may_turn ? transposed_column(problem) : problem;
+        if (is_thin<T>(small)) return gemm_thin<T>(small);
         if (problem.bias == nullptr && is_small(small)) return gemm_small(small);
         if (is_by_lines(problem)) return gemm_by_lines(problem);
         if (is_by_rows(problem)) {
@@ -463,6 +462,9 @@ void multiply(const GemmProblem& problem) {
         }
         const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
         if (!is_little && is_fast(problem)) return gemm_onednn(problem);
+      }
+      if constexpr (kHasThin<T> && !std::is_same_v<T, float>) {
+        if (is_thin<T>(problem)) return gemm_thin<T>(problem);
       }
       if constexpr (std::is_same_v<T, BFloat16>) {
         if (is_worth_bfloat16(problem)) return gemm_onednn(problem);

@@ -2,8 +2,8 @@
 //
 // f32 goes to oneDNN, but for single rows and columns and small problems, which kernels of our own
 // do without the cost of a library call or of its first one, which generates code; f64, f16, bf16
-// and integers always take the own kernel (halves accumulate in f32, integers modulo 2^64), complex
-// numbers a plain loop.
+// and integers always take own kernels (halves accumulate in f32, integers wrap around), complex
+// numbers those of their parts.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,11 @@ struct GemmProblem {
 // Any strides are taken; f32 is fast where each matrix has one stride of 1. C must not overlap A,
 // B. Throws kInvalidArgument for bool and other dtypes without arithmetic.
 void gemm(const GemmProblem& problem);
+
+// The sum of x[i] * y[i] in many sums at a time, for long vectors, of float or double. Not in the
+// order of the depth, whose every addition waits for the one before.
+template <typename T>
+T long_dot(int64_t n, const T* x, const T* y);
 
 // Whether so many rows times a matrix of this size are done by the own kernel for a row, one after
 // the other, if they are dense and one of the matrix's strides is 1.

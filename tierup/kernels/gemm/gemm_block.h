@@ -49,17 +49,24 @@ using GemmLinesFn = void (*)(const GemmLines& lines);
 inline constexpr int64_t kRowPanel = 64;
 using GemmRowFn = void (*)(const GemmRow& row);
 
-// c (m x n) = a (m x k) * b (k x n) for `count` matrices, each of at most kMaxSmallMatrix elements
-// of b, one of whose strides is 1; c's columns lie side by side.
-struct GemmSmall {
+// c (m x n) = a (m x k) * b (k x n) for `count` matrices; c's columns lie side by side.
+template <typename T>
+struct GemmMatrices {
   int64_t count, m, n, k;
-  const float* a;
+  const T* a;
   int64_t a_batch, a_row, a_col;
-  const float* b;
+  const T* b;
   int64_t b_batch, b_row, b_col;
-  float* c;
+  T* c;
   int64_t c_batch, c_row;
 };
+// Any strides: for products that are so thin or small that copying a matrix costs more than they.
+// Integers modulo their size, whatever their sign.
+template <typename T>
+using GemmThinFn = void (*)(const GemmMatrices<T>& matrices);
+
+// Each of at most kMaxSmallMatrix elements of b, one of whose strides is 1.
+using GemmSmall = GemmMatrices<float>;
 using GemmSmallFn = void (*)(const GemmSmall& matrices);
 inline constexpr int64_t kMaxSmallMatrix = 1024;
 
@@ -95,6 +102,10 @@ struct GemmDots {
 };
 using GemmDotsFn = void (*)(const GemmDots& dots);
 
+// The sum of x[i] * y[i], in several sums at a time: for long vectors.
+template <typename T>
+using LongDotFn = T (*)(int64_t n, const T* x, const T* y);
+
 inline constexpr int64_t kGemmBlockRows = 96;
 inline constexpr int64_t kGemmBlockCols = 192;
 inline constexpr int64_t kGemmBlockDepth = 256;
@@ -102,18 +113,33 @@ inline constexpr int64_t kGemmBlockDepth = 256;
 inline constexpr int64_t kGemmWorkspaceBytes =
     8 * kGemmBlockDepth * (kGemmBlockRows + kGemmBlockCols + 64);
 
+// Accumulators of integers are unsigned: they wrap around.
 struct GemmBlockKernels {
   GemmBlockFn f32;
   GemmBlockFn f64;
   GemmBlockFn f16;   // f32 accumulator
   GemmBlockFn bf16;  // f32 accumulator
+  GemmBlockFn i64;
+  GemmBlockFn i32;  // 32 bits, as the narrower ones
+  GemmBlockFn i16;
+  GemmBlockFn i8;
+  GemmBlockFn u8;
   GemmRowFn row_f32;
   GemmLinesFn lines_f32;
   GemmSmallFn small_f32;
   GemmPanelFn panel_f32;
   GemmTurnFn turn_f32;
   GemmDotsFn dots_f32;
+  GemmThinFn<float> thin_f32;
+  GemmThinFn<double> thin_f64;
+  GemmThinFn<uint64_t> thin_i64;
+  GemmThinFn<uint32_t> thin_i32;
+  LongDotFn<float> long_dot_f32;
+  LongDotFn<double> long_dot_f64;
 };
+
+// Those of this machine.
+const GemmBlockKernels& gemm_block_kernels();
 
 GemmBlockKernels gemm_block_base();
 GemmBlockKernels gemm_block_avx2();

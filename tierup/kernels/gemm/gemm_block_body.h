@@ -11,6 +11,7 @@
 #include "tierup/kernels/gemm/gemm_panel_body.h"
 #include "tierup/kernels/gemm/gemm_row_body.h"
 #include "tierup/kernels/gemm/gemm_small_body.h"
+#include "tierup/kernels/gemm/gemm_thin_body.h"
 #include "tierup/tensor/half.h"
 
 namespace tierup::kernels {
@@ -29,6 +30,8 @@ constexpr int kVectors = 2;
 
 inline float widen(float v) { return v; }
 inline double widen(double v) { return v; }
+inline uint64_t widen(int64_t v) { return static_cast<uint64_t>(v); }
+inline uint32_t widen(int32_t v) { return static_cast<uint32_t>(v); }
 inline float widen(BFloat16 v) {
   const uint32_t bits = static_cast<uint32_t>(v.bits) << 16;
   float result;
@@ -250,12 +253,23 @@ constexpr GemmBlockKernels kKernels{&run_block<float, float>,
                                     &run_block<double, double>,
                                     &run_block<Half, float>,
                                     &run_block<BFloat16, float>,
+                                    &run_block<int64_t, uint64_t>,
+                                    &run_block<int32_t, uint32_t>,
+                                    &run_block<int16_t, uint32_t>,
+                                    &run_block<int8_t, uint32_t>,
+                                    &run_block<uint8_t, uint32_t>,
                                     &run_row_f32,
                                     &run_lines_f32,
                                     &run_small_f32,
                                     &run_panel_f32,
                                     &turn_matrix,
-                                    &run_dots_f32};
+                                    &run_dots_f32,
+                                    &run_thin<float>,
+                                    &run_thin<double>,
+                                    &run_thin<uint64_t>,
+                                    &run_thin<uint32_t>,
+                                    &long_dot<float>,
+                                    &long_dot<double>};
 
 }  // namespace
 }  // namespace tierup::kernels

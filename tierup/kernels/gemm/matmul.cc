@@ -176,6 +176,16 @@ void check_linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
           scalar_type_name(input.dtype()), bias.defined() ? scalar_type_name(bias.dtype()) : "");
 }
 
+// Of dense vectors.
+Tensor dot_of_long(const Tensor& x, const Tensor& y) {
+  const Tensor out = Tensor::empty(IntVector{}, x.dtype());
+  if (x.dtype() == ScalarType::kFloat)
+    *out.data<float>() = long_dot(x.numel(), x.data<float>(), y.data<float>());
+  else
+    *out.data<double>() = long_dot(x.numel(), x.data<double>(), y.data<double>());
+  return out;
+}
+
 Tensor drop_dim(const Tensor& tensor, int64_t dim) { return squeeze_dim(tensor, dim); }
 
 }  // namespace
@@ -214,6 +224,11 @@ Tensor dot(const Tensor& self, const Tensor& other) {
           "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number of "
           "elements, but got {} and {} elements respectively",
           self.numel(), other.numel(), self.numel(), other.numel());
+  // Shorter ones are made in groups too, which sum in the order of the depth.
+  constexpr int64_t kLong = 4096;
+  const ScalarType type = self.dtype();
+  if (self.numel() >= kLong && (type == ScalarType::kFloat || type == ScalarType::kDouble))
+    return dot_of_long(contiguous(self), contiguous(other));
   const Tensor product = mm(unsqueeze(self, 0), unsqueeze(other, 1));
   return product.as_view({}, {}, product.offset());
 }

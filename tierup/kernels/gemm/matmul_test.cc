@@ -78,6 +78,79 @@ TEST(Matmul, MultipliesEveryDtypeInEveryLayout) {
   }
 }
 
+// Integers wrap around at their own size, and complex numbers multiply by parts, also beyond one
+// block of rows, columns and depth.
+TEST(Matmul, MultipliesIntegersAndComplexNumbersByBlocks) {
+  for (const ScalarType dtype : {ScalarType::kLong, ScalarType::kInt, ScalarType::kShort,
+                                 ScalarType::kChar, ScalarType::kByte}) {
+    const Tensor a = to_dtype(numbers({101, 300}, ScalarType::kLong, 1), dtype);
+    const Tensor b = to_dtype(numbers({300, 203}, ScalarType::kLong, 3), dtype);
+    const auto wide = [](const Tensor& x) { return to_dtype(x, ScalarType::kDouble); };
+    const Tensor product = to_dtype(to_dtype(mm(wide(a), wide(b)), ScalarType::kLong), dtype);
+    const Tensor wanted = to_dtype(product, ScalarType::kLong);
+    const Tensor found = to_dtype(mm(a, t(contiguous(t(b)))), ScalarType::kLong);
+    for (int64_t i = 0; i < wanted.numel(); ++i)
+      ASSERT_EQ(found.data<int64_t>()[i], wanted.data<int64_t>()[i]) << scalar_type_name(dtype);
+  }
+  const auto complex = [](const IntVector& sizes, int64_t seed) {
+    const Tensor result = Tensor::empty(sizes, ScalarType::kComplexFloat);
+    for (int64_t i = 0; i < result.numel(); ++i) {
+      result.data<complex64>()[i] = {static_cast<float>((i * 7 + seed) % 5 - 2),
+                                     static_cast<float>((i * 3 + seed) % 7 - 3)};
+    }
+    return result;
+  };
+  const Tensor a = complex({101, 300}, 1);
+  const Tensor b = complex({300, 203}, 2);
+  const Tensor out = mm(a, b);
+  for (int64_t i = 0; i < 101; i += 5) {
+    for (int64_t j = 0; j < 203; j += 7) {
+      complex64 sum = 0;
+      for (int64_t p = 0; p < 300; ++p)
+        sum += a.data<complex64>()[i * 300 + p] * b.data<complex64>()[p * 203 + j];
+      ASSERT_EQ(out.data<complex64>()[i * 203 + j], sum) << i << " " << j;
+    }
+  }
+}
+
+// Thin products do not show in the bits which kernel made them.
+TEST(Matmul, FewNumbersOfABatchHaveTheSameBitsAsLargerProducts) {
+  for (const auto& [m, k, n] :
+       {std::array<int64_t, 3>{4, 4, 1}, {1, 4, 4}, {3, 3, 3}, {1, 700, 37}, {37, 700, 1}}) {
+    for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble}) {
+      if (k == 700 && dtype == ScalarType::kFloat) continue;  // That is a library's.
+      const Tensor a = to_dtype(fractions({9, m, k}), dtype);
+      const Tensor b = to_dtype(fractions({9, k, n}), dtype);
+      const Tensor thin = bmm(a, transpose(contiguous(transpose(b, 1, 2)), 1, 2));
+      for (int64_t i = 0; i < 9; ++i) {
+        // Of 8 rows and columns nothing is thin.
+        const Tensor tall = expand_to(narrow(select(a, 0, i), 0, 0, 1), IntVector{8, k});
+        const Tensor wide = expand_to(narrow(select(b, 0, i), 1, 0, 1), IntVector{k, 8});
+        const Tensor one = mm(contiguous(tall), contiguous(wide));
+        EXPECT_EQ(
+            to_dtype(narrow(reshape(select(thin, 0, i), {m * n}), 0, 0, 1), ScalarType::kDouble)
+                .data<double>()[0],
+            to_dtype(narrow(reshape(one, {64}), 0, 0, 1), ScalarType::kDouble).data<double>()[0]);
+      }
+    }
+  }
+}
+
+TEST(Matmul, LongVectorsHaveTheDotProductOfTheirNumbers) {
+  for (const int64_t length : {4096, 33000, 70001}) {
+    const Tensor x = numbers({2 * length}, ScalarType::kFloat, 1);
+    const Tensor y = numbers({length}, ScalarType::kFloat, 2);
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i)
+      sum += static_cast<double>(x.data<float>()[2 * i]) * y.data<float>()[i];
+    EXPECT_EQ(dot(x.as_view(IntVector{length}, IntVector{2}, 0), y).data<float>()[0], sum);
+    const Tensor wide =
+        dot(to_dtype(x.as_view(IntVector{length}, IntVector{2}, 0), ScalarType::kDouble),
+            to_dtype(y, ScalarType::kDouble));
+    EXPECT_EQ(wide.data<double>()[0], sum);
+  }
+}
+
 TEST(Matmul, OfBfloat16TakesBiasesBatchesAndFactorsAsOfFloat) {
   const auto both = [](const auto& product) {
     const Tensor wanted = product(ScalarType::kFloat);

@@ -124,6 +124,11 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   const Tensor summand = to_dtype(expanded, type);
   const Tensor column = to_dtype(unsqueeze(vec1, 1), type);
   const Tensor row = to_dtype(vec2, type);
+  const bool adds = beta.to_double() == 1 && alpha.to_double() == 1;
+  if (adds && (type == ScalarType::kFloat || type == ScalarType::kDouble)) {
+    pointwise_into(out, {Body::kAddcmul}, {summand, column, row, Operand(Scalar(1.0))});
+    return out;
+  }
   dispatch_all(type, "addr", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     using C = typename ComputeOf<T>::Type;

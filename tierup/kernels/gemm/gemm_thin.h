@@ -1,0 +1,40 @@
+// Products in which nothing is copied first: single rows and columns of other types than f32,
+// matrices of a few numbers, and the products of long vectors.
+#pragma once
+
+#include <type_traits>
+
+#include "tierup/kernels/gemm/gemm.h"
+
+namespace tierup::kernels {
+
+// Neither a bias nor a factor.
+bool is_product_alone(const GemmProblem& p);
+
+// Of f32: of each pair of lines of a batch one sum, and sums side by side.
+bool is_dots(const GemmProblem& p);
+void gemm_dots(const GemmProblem& p);
+
+// The dtypes that have thin kernels.
+template <typename T>
+inline constexpr bool kHasThin = std::is_floating_point_v<T> ||
+                                 (std::is_integral_v<T> && sizeof(T) >= 4);
+
+// A row or a column, or a few numbers; of f32 only columns that each lie in one piece and are not
+// worth turning.
+template <typename T>
+bool is_thin(const GemmProblem& p) {
+  constexpr int64_t kMaxColumns = 8;  // Fewer than a vector has lanes.
+  constexpr int64_t kMaxWork = 128;   // Takes less time than packing a matrix (measured).
+  if (!is_product_alone(p)) return false;
+  const bool is_little = p.m * p.n * p.k <= kMaxWork;
+  if constexpr (std::is_same_v<T, float>)
+    return p.batch > 1 && p.n < kMaxColumns && is_little && p.b.col_stride != 1;
+  return p.m == 1 || p.n == 1 || is_little;
+}
+
+// For T of kHasThin: parts of the batch in parallel, or of the results of a single row or column.
+template <typename T>
+void gemm_thin(const GemmProblem& p);
+
+}  // namespace tierup::kernels
