@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tierup/kernels/pointwise/vector_run.h"
+#include "tierup/kernels/simd/simd_trigonometric.h"
 
 namespace tierup::kernels::TIERUP_SIMD {
 
@@ -85,6 +86,9 @@ struct ComplexProduct {
     return {{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}, everywhere()};
   }
 };
+struct ComplexAngle {
+  TIERUP_INLINE static Checked<Floats> apply(Pairs z) { return {atan2(z.im, z.re), everywhere()}; }
+};
 // In double, as the plain one.
 struct ComplexQuotient {
   typedef double Doubles __attribute__((vector_size(2 * TIERUP_VECTOR_BYTES)));
@@ -152,6 +156,10 @@ inline void direction_run(char* out, const char* const* in, int64_t count) {
   complex_loop<ComplexDirection, kPairBytes>(out, in, count, plain_complex_runs().sgn,
                                              std::make_index_sequence<1>{});
 }
+inline void angle_run(char* out, const char* const* in, int64_t count) {
+  // It answers for all numbers: there is no plain loop to call.
+  complex_loop<ComplexAngle, sizeof(float)>(out, in, count, nullptr, std::make_index_sequence<1>{});
+}
 inline void product_run(char* out, const char* const* in, int64_t count) {
   complex_loop<ComplexProduct, kPairBytes>(out, in, count, plain_complex_runs().mul,
                                            std::make_index_sequence<2>{});
@@ -164,6 +172,7 @@ inline void quotient_run(char* out, const char* const* in, int64_t count) {
 inline void add_complex_vector_runs(RunTable& table) {
   constexpr auto kType = ScalarType::kComplexFloat;
   table.set(Body::kAbs, kType, ScalarType::kFloat, 1, &length_run);
+  table.set(Body::kAngle, kType, ScalarType::kFloat, 1, &angle_run);
   table.set(Body::kSgn, kType, kType, 1, &direction_run);
   table.set(Body::kMul, kType, kType, 2, &product_run);
   table.set(Body::kDiv, kType, kType, 2, &quotient_run);

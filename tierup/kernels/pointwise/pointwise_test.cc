@@ -236,7 +236,14 @@ TEST(Pointwise, ComplexVectorsAreThePlainLoops) {
   const char* const in[] = {reinterpret_cast<const char*>(a.data()),
                             reinterpret_cast<const char*>(b.data())};
   const ComplexRuns& plain = plain_complex_runs();
+  const BlockRun angle = [](char* out, const char* const* numbers, int64_t length) {
+    for (int64_t i = 0; i < length; ++i) {
+      reinterpret_cast<float*>(out)[i] =
+          std::arg(reinterpret_cast<const complex64*>(numbers[0])[i]);
+    }
+  };
   const std::pair<Body, BlockRun> runs[] = {{Body::kAbs, plain.abs},
+                                            {Body::kAngle, angle},
                                             {Body::kSgn, plain.sgn},
                                             {Body::kMul, plain.mul},
                                             {Body::kDiv, plain.div}};
@@ -253,6 +260,31 @@ TEST(Pointwise, ComplexVectorsAreThePlainLoops) {
         EXPECT_TRUE(same || std::abs(found[i] - wanted[i]) <= 4e-7F * std::abs(wanted[i]))
             << body_name(body) << " at " << i << ": " << found[i] << ", not " << wanted[i];
       }
+    }
+  }
+}
+
+// One quotient of sums and differences must not lose what the quotient of both has.
+TEST(Pointwise, TakesAnglesOfExtremeNumbers) {
+  const std::vector<double> numbers{0,     -0.0,   1,        -3.5,      5e-324, 1.7e308, -1.6e308,
+                                    1e300, 1e-300, INFINITY, -INFINITY, NAN,    2,       -0.7};
+  for (const double a : numbers) {
+    for (const double b : numbers) {
+      const double wanted = std::atan2(a, b);
+      const double found =
+          *pointwise({Body::kAtan2}, {make<double>({1}, {a}), make<double>({1}, {b})})
+               .data<double>();
+      const auto x = static_cast<float>(a);
+      const auto y = static_cast<float>(b);
+      const float narrow =
+          *pointwise({Body::kAtan2}, {make<float>({1}, {x}), make<float>({1}, {y})}).data<float>();
+      if (std::isnan(wanted)) {
+        EXPECT_TRUE(std::isnan(found) && std::isnan(narrow)) << a << " " << b;
+        continue;
+      }
+      EXPECT_NEAR(found, wanted, 4e-16 * std::abs(wanted)) << a << " " << b;
+      EXPECT_EQ(std::signbit(found), std::signbit(wanted)) << a << " " << b;
+      EXPECT_FLOAT_EQ(narrow, std::atan2(x, y)) << a << " " << b;
     }
   }
 }

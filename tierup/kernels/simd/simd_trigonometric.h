@@ -77,21 +77,31 @@ TIERUP_INLINE Wide atan(Wide x) {
   const Wide a = abs(x);
   const Mask<double> large = a > Wide(2.414213562373095);
   const Mask<double> middle = (a > Wide(0.4142135623730950)) & !large;
-  const Wide reduced =
-      select(large, Wide(-1) / a, select(middle, (a - Wide(1)) / (a + Wide(1)), a));
+  // One quotient, whatever it is: divisions take the longest.
+  const Wide reduced = select(large, Wide(-1), select(middle, a - Wide(1), a)) /
+                       select(large, a, select(middle, a + Wide(1), Wide(1)));
   const Wide base = select(large, Wide(M_PI_2), select(middle, Wide(M_PI_4), Wide(0)));
   const Wide z = reduced * reduced;
   return copysign(base + multiply_add(reduced * z, polynomial(z, kAtan), reduced), x);
 }
+// By the smaller over the larger one, or by their difference over their sum: one quotient.
 TIERUP_INLINE Wide atan2(Wide y, Wide x) {
   const Wide inf(INFINITY);
   const Wide ax = abs(x);
   const Wide ay = abs(y);
-  // The quotients that have no value: 0/0 and inf/inf.
-  const Mask<double> both_zero = (ax == Wide(0)) & (ay == Wide(0));
-  const Mask<double> both_inf = (ax == inf) & (ay == inf);
-  const Wide ratio = select(both_zero, Wide(0), select(both_inf, Wide(1), ay / ax));
-  const Wide angle = atan(ratio);
+  const Mask<double> is_steep = ay > ax;
+  const Wide most = select(is_steep, ay, ax);
+  const Wide least = select(is_steep, ax, ay);
+  // The quotients that have no value, 0/0 and inf/inf, and the sum that overflows.
+  const Wide scale = select(most > Wide(1e300), Wide(0x1p-8), Wide(1));
+  const Wide high = select(most == Wide(0), Wide(1), select(least == inf, Wide(1), most * scale));
+  const Wide low = select(least == inf, Wide(1), least * scale);
+  const Mask<double> middle = low > Wide(0.4142135623730950) * high;
+  const Wide reduced = select(middle, low - high, low) / select(middle, low + high, high);
+  const Wide z = reduced * reduced;
+  const Wide acute = select(middle, Wide(M_PI_4), Wide(0)) +
+                     multiply_add(reduced * z, polynomial(z, kAtan), reduced);
+  const Wide angle = select(is_steep, Wide(M_PI_2) - acute, acute);
   const Wide full = select(copysign(Wide(1), x) < Wide(0), Wide(M_PI) - angle, angle);
   return select((x != x) | (y != y), x + y, copysign(full, y));
 }
@@ -146,7 +156,6 @@ TIERUP_INLINE Wide atanh(Wide x) {
   TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
     return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
   }
-TIERUP_FLOAT_THROUGH_DOUBLE(tan)
 TIERUP_FLOAT_THROUGH_DOUBLE(atan)
 TIERUP_FLOAT_THROUGH_DOUBLE(asin)
 TIERUP_FLOAT_THROUGH_DOUBLE(acos)
@@ -162,6 +171,21 @@ inline constexpr double kSineFloat[] = {-0x1.555556p-3, 0x1.11110ep-7, -0x1.a013
                                         0x1.6dbbeep-19};
 inline constexpr double kCosineFloat[] = {0x1.555556p-5, -0x1.6c16c0p-10, 0x1.a015c0p-16,
                                           -0x1.2522e6p-22};
+// The series that are long enough for floats, in double: one rounding less than in float.
+TIERUP_INLINE Vec<float> tan(Vec<float> x) {
+  return through_double(x, [](Wide wide) TIERUP_LAMBDA {
+    const Rounded<double> n = round_product(wide, kTwoOverPi);
+    const Wide high = multiply_add(n.value, Wide(-kHalfPi[0]), wide);
+    const Wide r = multiply_add(n.value, Wide(-kHalfPi[1]), high);
+    const Wide z = r * r;
+    const Wide sine = multiply_add(r * z, polynomial(z, kSineFloat), r);
+    const Wide cosine = multiply_add(z * z, polynomial(z, kCosineFloat), Wide(1) - z * Wide(0.5));
+    const Mask<double> odd = odd_lanes<double>(n.integer);
+    const Wide value = select(odd, -cosine, sine) / select(odd, sine, cosine);
+    return far_lanes(wide, select(wide == Wide(0), wide, value), Angular::kTangent);
+  });
+}
+
 struct QuarterFloat {
   Vec<float> sine;
   Vec<float> cosine;
