@@ -19,16 +19,30 @@ namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
 
+// The sum of term(0) to term(n - 1) in four sums, of which none waits for another.
+template <typename Term>
+double sum_of_terms(int64_t n, const Term& term) {
+  double sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int64_t s = 0; s < 4; ++s) sums[s] += term(i + s);
+  }
+  for (; i < n; ++i) sums[0] += term(i);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 // The p-norm of a - b + eps over n elements.
 template <typename T>
 T norm_of_difference(const T* a, const T* b, int64_t n, double p, T eps) {
-  double sum = 0;
   if (p == 2) {
-    for (int64_t i = 0; i < n; ++i) {
+    return static_cast<T>(std::sqrt(sum_of_terms(n, [=](int64_t i) {
       const double d = static_cast<double>(a[i] - b[i] + eps);
-      sum += d * d;
-    }
-    return static_cast<T>(std::sqrt(sum));
+      return d * d;
+    })));
+  }
+  if (p == 1) {
+    return static_cast<T>(sum_of_terms(
+        n, [=](int64_t i) { return std::abs(static_cast<double>(a[i] - b[i] + eps)); }));
   }
   if (std::isinf(p)) {
     const bool smallest = p < 0;
@@ -40,14 +54,11 @@ T norm_of_difference(const T* a, const T* b, int64_t n, double p, T eps) {
     }
     return static_cast<T>(best);
   }
-  for (int64_t i = 0; i < n; ++i) {
+  const double sum = sum_of_terms(n, [=](int64_t i) {
     const double d = std::abs(static_cast<double>(a[i] - b[i] + eps));
-    if (p == 0)
-      sum += d != 0 ? 1 : 0;
-    else
-      sum += p == 1 ? d : std::pow(d, p);
-  }
-  return static_cast<T>(p == 0 || p == 1 ? sum : std::pow(sum, 1 / p));
+    return p == 0 ? (d != 0 ? 1 : 0) : std::pow(d, p);
+  });
+  return static_cast<T>(p == 0 ? sum : std::pow(sum, 1 / p));
 }
 
 // The distances of rows of `a` from all of `b`: some rows of `b` at a time, turned, side by side.
@@ -211,13 +222,24 @@ Tensor pdist(const Tensor& self, double p) {
   const Tensor out = Tensor::empty(IntVector{rows * std::max<int64_t>(rows - 1, 0) / 2}, work);
   dispatch_work(work, "pdist", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    T* target = out.data<T>();
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = i + 1; j < rows; ++j) {
-        *target++ =
-            norm_of_difference(x.data<T>() + i * length, x.data<T>() + j * length, length, p, T{0});
+    const T* all = x.data<T>();
+    parallel_for(0, rows, grain_of(length * rows / 2), [&](int64_t begin, int64_t end) {
+      // The first row takes the longest: each range has rows of both ends.
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t i = k % 2 == 0 ? k / 2 : rows - 1 - k / 2;
+        T* target = out.data<T>() + i * (2 * rows - i - 1) / 2;
+        const T* row = all + i * length;
+        if constexpr (std::is_same_v<T, float>) {
+          if (p == 1 || p == 2) {
+            find_distances(p == 1 ? DistanceNorm::kOne : DistanceNorm::kTwo, row, 1, row + length,
+                           rows - 1 - i, length, target);
+            continue;
+          }
+        }
+        for (int64_t j = i + 1; j < rows; ++j)
+          *target++ = norm_of_difference(row, all + j * length, length, p, T{0});
       }
-    }
+    });
   });
   return to_dtype(out, self.dtype());
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "tierup/kernels/memory/copy.h"
+
 namespace tierup::kernels {
 namespace {
 
@@ -45,6 +47,24 @@ TEST(Distance, OfRowsFollowsTheDefinition) {
             }
           }
         }
+      }
+    }
+  }
+}
+
+// Each pair of rows once, in order, whichever thread has the row.
+TEST(Distance, OfPairsOfRowsFollowsTheDefinition) {
+  constexpr int64_t kRows = 90;
+  constexpr int64_t kLength = 23;
+  const Tensor x = numbers({kRows, kLength}, 3);
+  for (const double p : {1.0, 2.0}) {
+    for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble}) {
+      const Tensor found = to_dtype(pdist(to_dtype(x, dtype), p), ScalarType::kDouble);
+      ASSERT_EQ(found.numel(), kRows * (kRows - 1) / 2);
+      const double* at = found.data<double>();
+      for (int64_t i = 0; i < kRows; ++i) {
+        for (int64_t j = i + 1; j < kRows; ++j, ++at)
+          EXPECT_NEAR(*at, distance(x, i, x, j, p), 1e-5) << p << ": " << i << ", " << j;
       }
     }
   }
