@@ -45,13 +45,42 @@ Tensor linear_edges(Range range, int64_t bins, ScalarType dtype) {
   return edges;
 }
 
-// The bin of x, or -1. The last bin includes its right edge.
+// The bins between edges, which rise.
 template <typename T>
-int64_t bin_of(const T* edges, int64_t bins, T x) {
-  if (!(x >= edges[0] && x <= edges[bins])) return -1;
-  const auto at = std::upper_bound(edges, edges + bins + 1, x) - edges - 1;
-  return std::min<int64_t>(at, bins - 1);
-}
+class Bins {
+ public:
+  explicit Bins(const Tensor& edges)
+      : edges_(edges.data<T>()),
+        count_(edges.numel() - 1),
+        per_unit_(static_cast<T>(count_) / (edges_[count_] - edges_[0])) {
+    if (!std::isfinite(per_unit_)) per_unit_ = 0;  // No guess.
+  }
+  int64_t count() const { return count_; }
+
+  // The bin of x, or -1. The last bin includes its right edge.
+  int64_t bin_of(T x) const {
+    constexpr int kSteps = 3;
+    if (!(x >= edges_[0] && x <= edges_[count_])) return -1;
+    // Most edges are even: the place is guessed, and put right by a step or two.
+    int64_t at = 0;
+    if (per_unit_ > 0) at = std::min(static_cast<int64_t>((x - edges_[0]) * per_unit_), count_ - 1);
+    for (int step = 0; step < kSteps; ++step) {
+      if (edges_[at] > x)
+        --at;
+      else if (at + 1 < count_ && edges_[at + 1] <= x)
+        ++at;
+      else
+        return at;
+    }
+    const auto above = std::upper_bound(edges_, edges_ + count_ + 1, x) - edges_;
+    return std::min<int64_t>(above - 1, count_ - 1);
+  }
+
+ private:
+  const T* edges_;
+  int64_t count_;
+  T per_unit_;
+};
 
 // Counts points [count, rank] into the cells of a grid given by edges.
 template <typename T>
@@ -61,13 +90,13 @@ void count_points(const Tensor& points, const std::vector<Tensor>& edges, const 
   const T* p = points.data<T>();
   const T* w = weight.defined() ? weight.data<T>() : nullptr;
   T* cells = hist.data<T>();
+  const std::vector<Bins<T>> bins(edges.begin(), edges.end());
   for (int64_t i = 0; i < points.numel() / std::max<int64_t>(rank, 1); ++i) {
     if (i % 65536 == 0) poll_interrupt();
     int64_t cell = 0;
     for (int64_t d = 0; d < rank && cell >= 0; ++d) {
-      const int64_t bins = edges[d].numel() - 1;
-      const int64_t bin = bin_of(edges[d].data<T>(), bins, p[i * rank + d]);
-      cell = bin < 0 ? -1 : cell * bins + bin;
+      const int64_t bin = bins[d].bin_of(p[i * rank + d]);
+      cell = bin < 0 ? -1 : cell * bins[d].count() + bin;
     }
     if (cell >= 0) cells[cell] += w != nullptr ? w[i] : T(1);
   }

@@ -76,6 +76,32 @@ void find_in_dense_lane(const float* lane, int64_t count, float& best, int64_t& 
   best = lane[place];  // Of zeros the first has the sign.
 }
 
+// The same of integers: eight of them are compared at a time.
+template <bool kMax, typename T>
+void find_in_dense_integers(const T* lane, int64_t count, T& best, int64_t& place) {
+  constexpr int64_t kBlock = 4096;
+  constexpr int64_t kWays = 8;
+  const auto better = [](T a, T b) { return kMax ? std::max(a, b) : std::min(a, b); };
+  int64_t start = 0;
+  best = lane[0];
+  for (int64_t first = 0; first < count; first += kBlock) {
+    if (first % (kBlock * 4096) == 0 && first > 0) poll_interrupt();
+    const int64_t end = std::min(first + kBlock, count);
+    T ways[kWays];
+    std::fill_n(ways, kWays, lane[first]);
+    int64_t i = first;
+    for (; i + kWays <= end; i += kWays) {
+      for (int64_t j = 0; j < kWays; ++j) ways[j] = better(ways[j], lane[i + j]);
+    }
+    for (; i < end; ++i) ways[0] = better(ways[0], lane[i]);
+    for (int64_t j = 1; j < kWays; ++j) ways[0] = better(ways[0], ways[j]);
+    if (!takes_place<kMax>(ways[0], best)) continue;
+    best = ways[0];
+    start = first;
+  }
+  place = std::find(lane + start, lane + std::min(start + kBlock, count), best) - lane;
+}
+
 // Lanes that lie side by side: rows of `width` neighbouring elements are compared at once.
 template <bool kMax, typename T>
 void find_in_rows(const T* rows, int64_t count, int64_t stride, int64_t width, T* best,
@@ -280,6 +306,11 @@ void find_extrema(const Tensor& self, int64_t d, const Tensor& values, const Ten
       if (loop.step(0) == sizeof(float) && count >= kLongLane)
         return find_in_dense_lane<kMax>(reinterpret_cast<const float*>(lane[0]), count, best,
                                         place);
+    }
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (loop.step(0) == sizeof(T) && count >= kLongLane)
+        return find_in_dense_integers<kMax>(reinterpret_cast<const T*>(lane[0]), count, best,
+                                            place);
     }
     find_in_lane<kMax>(lane[0], count, loop.step(0), best, place);
   });

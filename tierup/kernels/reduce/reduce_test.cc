@@ -249,6 +249,20 @@ TEST(Extremum, IsAtTheFirstPlaceThatHasIt) {
   limit_instruction_set(InstructionSet::kAvx512);
 }
 
+// Integers beyond one block of a lane, whose extremum stands more than once.
+TEST(Extremum, OfIntegersIsAtTheFirstPlaceThatHasIt) {
+  for (const int64_t count : {64, 71, 4096, 9001}) {
+    for (const int64_t place : {int64_t{0}, int64_t{13}, count / 2, count - 1}) {
+      Tensor x = Tensor::empty(IntVector{count}, ScalarType::kLong);
+      for (int64_t i = 0; i < count; ++i) x.data<int64_t>()[i] = i * 7919 % 1000 - 500;
+      x.data<int64_t>()[place] = x.data<int64_t>()[count - 1] = 5000;
+      EXPECT_EQ(*argmax(x, 0, false).data<int64_t>(), place) << count;
+      x.data<int64_t>()[place] = x.data<int64_t>()[count - 1] = -5000;
+      EXPECT_EQ(*argmin(to_dtype(x, ScalarType::kInt), 0, false).data<int64_t>(), place) << count;
+    }
+  }
+}
+
 TEST(Extremum, RefusesAnEmptyDimension) {
   EXPECT_EQ(message_of([] { max(counted({0})); }),
             "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
