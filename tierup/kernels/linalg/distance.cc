@@ -72,6 +72,23 @@ void find_distances(DistanceNorm norm, const float* a, int64_t rows, const float
   }
 }
 
+// Where the distances of row i from those behind it begin among those of all pairs.
+int64_t first_pair_of(int64_t i, int64_t rows) { return i * (2 * rows - i - 1) / 2; }
+
+// The distances of a few rows from `first` on from all behind each of them. What the rows are
+// compared with is turned once for all of them.
+void find_pairs(DistanceNorm norm, const float* all, int64_t rows, int64_t length, int64_t first,
+                int64_t count, float* out) {
+  const int64_t behind = rows - first - 1;
+  std::vector<float> found(static_cast<size_t>(count * behind));
+  find_distances(norm, all + first * length, count, all + (first + 1) * length, behind, length,
+                 found.data());
+  for (int64_t r = 0; r < count; ++r) {
+    std::copy(found.data() + r * behind + r, found.data() + (r + 1) * behind,
+              out + first_pair_of(first + r, rows));
+  }
+}
+
 // Operands broadcast, in the work type, contiguous; `dtype` is that of the result.
 struct Pair {
   Tensor a, b;
@@ -222,22 +239,27 @@ Tensor pdist(const Tensor& self, double p) {
   const Tensor out = Tensor::empty(IntVector{rows * std::max<int64_t>(rows - 1, 0) / 2}, work);
   dispatch_work(work, "pdist", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
+    constexpr int64_t kAtOnce = 8;
     const T* all = x.data<T>();
-    parallel_for(0, rows, grain_of(length * rows / 2), [&](int64_t begin, int64_t end) {
-      // The first row takes the longest: each range has rows of both ends.
+    const int64_t groups = (rows + kAtOnce - 1) / kAtOnce;
+    parallel_for(0, groups, grain_of(kAtOnce * length * rows / 2), [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
-        const int64_t i = k % 2 == 0 ? k / 2 : rows - 1 - k / 2;
-        T* target = out.data<T>() + i * (2 * rows - i - 1) / 2;
-        const T* row = all + i * length;
+        // The first rows take the longest: each range has some of both ends.
+        const int64_t first = (k % 2 == 0 ? k / 2 : groups - 1 - k / 2) * kAtOnce;
+        const int64_t count = std::min(kAtOnce, rows - first);
         if constexpr (std::is_same_v<T, float>) {
           if (p == 1 || p == 2) {
-            find_distances(p == 1 ? DistanceNorm::kOne : DistanceNorm::kTwo, row, 1, row + length,
-                           rows - 1 - i, length, target);
+            find_pairs(p == 1 ? DistanceNorm::kOne : DistanceNorm::kTwo, all, rows, length, first,
+                       count, out.data<float>());
             continue;
           }
         }
-        for (int64_t j = i + 1; j < rows; ++j)
-          *target++ = norm_of_difference(row, all + j * length, length, p, T{0});
+        for (int64_t i = first; i < first + count; ++i) {
+          T* target = out.data<T>() + first_pair_of(i, rows);
+          for (int64_t j = i + 1; j < rows; ++j) {
+            *target++ = norm_of_difference(all + i * length, all + j * length, length, p, T{0});
+          }
+        }
       }
     });
   });
