@@ -11,7 +11,7 @@
 
 namespace tierup::codegen {
 
-inline constexpr int kCodegenApiVersion = 7;
+inline constexpr int kCodegenApiVersion = 8;
 
 // One compiled kernel; opaque, freed by release().
 struct CompiledObject;

@@ -13,6 +13,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/base/piece_queue.h"
 #include "tierup/codegen/code_cache.h"
+#include "tierup/codegen/fold_kernel.h"
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/codegen/group_stages.h"
 #include "tierup/codegen/matrix_stages.h"
@@ -97,6 +98,8 @@ class GroupCompiler {
     if (group.kernel_count() > 0) return;  // Two nodes of unrolled code may share one.
     if (ops::has_products(group.program())) {
       install_matrices(group);
+    } else if (ops::folds_parts(group.program())) {
+      install_folds(group);
     } else {
       install_points(group);
     }
@@ -124,6 +127,33 @@ class GroupCompiler {
   }
   static int64_t short_run_of(size_t nodes) {
     return nodes > kLongBody ? ops::FusionGroup::kLongRun : 32;
+  }
+
+  // One kernel: inputs have one element, or all side by side, in the last dimension.
+  void install_folds(ops::FusionGroup& group) {
+    GroupForms forms = forms_of(group.program(), group.expected());
+    if (forms.refusal) return group.refuse(std::move(forms.refusal));
+    ops::CompiledKernel stage;
+    const GroupKernel kernel = build_fold_kernel(group.program(), group.expected(), forms,
+                                                 group.expected_uniform(), stage);
+    if (kernel.refusal) return group.refuse(kernel.refusal);
+    if (kernel.operands.size() > ops::FusedLoop::kMaxOperands) {
+      return group.refuse(ops::GroupRefusal::kManyOperands);
+    }
+    const CachedKernel compiled = find(kernel, group);
+    if (is_collecting_ || compiled.function == nullptr) return;
+    stage.function = compiled.function;
+    stage.code = compiled.code;
+    group.install({group.expected(),
+                   std::move(forms.members),
+                   {std::move(stage)},
+                   grain_of(kernel.expressions.nodes().size())});
+    ++report_.kernels;
+  }
+
+  // Elements that are worth a thread.
+  static int64_t grain_of(size_t nodes) {
+    return std::max<int64_t>(2048, 2 * kNumbersForThread / (1 + static_cast<int64_t>(nodes) / 16));
   }
 
   // For inputs that lie in order.
@@ -184,8 +214,7 @@ class GroupCompiler {
       nodes += body;
     }
     if (is_collecting_) return;
-    made.grain =
-        std::max<int64_t>(2048, 2 * kNumbersForThread / (1 + static_cast<int64_t>(nodes) / 16));
+    made.grain = grain_of(nodes);
     group.install(std::move(made));
     ++report_.kernels;
   }

@@ -371,6 +371,7 @@ KernelSpec GroupKernel::spec(const char* name) const {
   spec.nodes = expressions.nodes().data();
   spec.node_count = static_cast<uint32_t>(expressions.nodes().size());
   spec.results = results.data();
+  spec.folds = folds.empty() ? nullptr : folds.data();
   return spec;
 }
 
@@ -388,6 +389,7 @@ std::string GroupKernel::key() const {
     append(bytes, node.immediate);
   }
   for (const uint32_t result : results) append(bytes, result);
+  for (const Fold fold : folds) append(bytes, fold);
   return bytes;
 }
 

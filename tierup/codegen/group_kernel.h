@@ -22,6 +22,7 @@ struct GroupKernel {
   std::vector<OperandSpec> operands;  // Outputs first, then inputs.
   kernels::ExprBuilder expressions;
   std::vector<uint32_t> results;
+  std::vector<Fold> folds;       // Of each output; empty if there are none.
   std::vector<ops::Load> loads;  // If no inputs were given: those that were found.
   ops::RefusedGroup refusal;     // Why there is no kernel.
 

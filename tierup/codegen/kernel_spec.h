@@ -33,6 +33,9 @@ struct OperandSpec {
   Access access;
 };
 
+// What a kernel does with an output's elements along the dimension that it folds.
+enum class Fold : uint8_t { kNone, kSum, kLargest, kSmallest };
+
 struct KernelSpec {
   const char* name;             // For debuggers and profilers.
   const OperandSpec* operands;  // Outputs first, then inputs.
@@ -43,6 +46,10 @@ struct KernelSpec {
   const uint32_t* results;  // The node of each output.
   const LaneType* scalars;  // kF64 or kI64.
   uint32_t scalar_count;
+  // Of each output; null if the kernel folds nothing. Else no operand is kSplat or kStrided. Behind
+  // their strides along the innermost dimension stand those along the folded one, and its size,
+  // which is not zero. Folds go on from what an output holds; other outputs are stored all along.
+  const Fold* folds;
 };
 
 // `strides` are read only for kSplat and kStrided.

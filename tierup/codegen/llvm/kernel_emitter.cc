@@ -3,6 +3,9 @@
 // first loop's vectors are wider than a register, so that the back end splits them and interleaves
 // as many chains as the processor can work on. Loads and stores convert between element and lane
 // types; every node becomes one or two instructions.
+//
+// A kernel that folds does so for one block of lanes after another, with what is folded in
+// registers: a loop inside of those loops goes along the folded dimension.
 #include "tierup/codegen/llvm/kernel_emitter.h"
 
 #include <llvm/IR/Verifier.h>
@@ -44,7 +47,8 @@ class KernelEmitter {
       return builder_.CreateSub(count, builder_.CreateURem(count, builder_.getInt64(width)));
     };
     Value* begin = builder_.getInt64(0);
-    if (const unsigned chains = interleaved(); chains > 1) {
+    if (const unsigned chains = spec_.folds == nullptr ? interleaved() : folded_registers();
+        chains > 1) {
       Value* end = whole(chains * width_);
       loop(*function, begin, end, chains * width_);
       begin = end;
@@ -66,6 +70,12 @@ class KernelEmitter {
     if (vector_bits_ == 512 && spec_.node_count > 40 && most_live() <= kMostLive) return 8;
     if (spec_.node_count > 24) return 4;
     return spec_.node_count > 8 ? 2 : 1;
+  }
+
+  // Of the same work for each, so that loads and what is folded keep the processor busy.
+  unsigned folded_registers() const {
+    const unsigned most = spec_.node_count > 24 ? 2 : 4;
+    return std::max(1U, std::min(most, 8 / spec_.output_count));
   }
 
   // The most values but constants that are needed at a time, if nodes are computed in order.
@@ -115,10 +125,17 @@ class KernelEmitter {
     }
     // A broadcast operand that is not also written is loaded once.
     for (uint32_t i = 0; i < spec_.operand_count; ++i) {
-      const bool once = i >= spec_.output_count && spec_.operands[i].access == Access::kBroadcast;
+      const bool once = spec_.folds == nullptr && i >= spec_.output_count &&
+                        spec_.operands[i].access == Access::kBroadcast;
       hoisted_.push_back(
           once ? builder_.CreateLoad(lanes_.element_type(spec_.operands[i].element), data_[i])
                : nullptr);
+    }
+    if (spec_.folds == nullptr) return;
+    for (uint32_t i = 0; i <= spec_.operand_count; ++i) {
+      const uint32_t place = spec_.operand_count + i;
+      fold_strides_.push_back(builder_.CreateLoad(
+          i64, builder_.CreateConstInBoundsGEP1_64(i64, function.getArg(1), place)));
     }
   }
 
@@ -130,21 +147,107 @@ class KernelEmitter {
     builder_.SetInsertPoint(body);
     llvm::PHINode* index = builder_.CreatePHI(builder_.getInt64Ty(), 2);
     index->addIncoming(begin, before);
-    body_of(index, width);
+    spec_.folds == nullptr ? body_of(index, width) : fold_body(function, index, width);
     Value* next = builder_.CreateAdd(index, builder_.getInt64(width));
     index->addIncoming(next, builder_.GetInsertBlock());
     builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, after);
     builder_.SetInsertPoint(after);
   }
 
-  void body_of(Value* index, unsigned width) {
+  std::vector<Value*> values_of(Value* index, unsigned width) {
     std::vector<Value*> values;
     for (uint32_t i = 0; i < spec_.node_count; ++i) {
       values.push_back(node_value(spec_.nodes[i], values, index, width));
     }
+    return values;
+  }
+
+  void body_of(Value* index, unsigned width) {
+    const std::vector<Value*> values = values_of(index, width);
     for (uint32_t i = 0; i < spec_.output_count; ++i) {
       store(i, values[spec_.results[i]], spec_.nodes[spec_.results[i]].type, index, width);
     }
+  }
+
+  static LaneType folded_lane(ElementType element) {
+    switch (element) {
+      case ElementType::kF32: return LaneType::kF32;
+      case ElementType::kF64: return LaneType::kF64;
+      case ElementType::kI64: return LaneType::kI64;
+      default: throw std::invalid_argument("a fold of such elements");
+    }
+  }
+
+  Value* identity(Fold fold, LaneType type) {
+    llvm::Type* scalar = lanes_.scalar_type(type);
+    if (fold == Fold::kSum) return llvm::Constant::getNullValue(scalar);
+    if (type == LaneType::kI64) throw std::invalid_argument("a fold of such elements");
+    return llvm::ConstantFP::getInfinity(scalar, fold == Fold::kLargest);
+  }
+
+  // What is not a number stays.
+  Value* folded(Fold fold, LaneType type, Value* so_far, Value* value) {
+    if (fold == Fold::kSum) {
+      return type == LaneType::kI64 ? builder_.CreateAdd(so_far, value)
+                                    : builder_.CreateFAdd(so_far, value);
+    }
+    Value* beyond = fold == Fold::kLargest ? builder_.CreateFCmpOGT(value, so_far)
+                                           : builder_.CreateFCmpOLT(value, so_far);
+    Value* takes = builder_.CreateOr(beyond, builder_.CreateFCmpUNO(value, value));
+    return builder_.CreateSelect(takes, value, so_far);
+  }
+
+  void fold_body(llvm::Function& function, Value* index, unsigned width) {
+    llvm::BasicBlock* before = builder_.GetInsertBlock();
+    auto* inside = llvm::BasicBlock::Create(context_, "fold", &function);
+    auto* after = llvm::BasicBlock::Create(context_, "folded", &function);
+    builder_.CreateBr(inside);
+    builder_.SetInsertPoint(inside);
+    llvm::PHINode* row = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+    row->addIncoming(builder_.getInt64(0), before);
+    std::vector<llvm::PHINode*> so_far(spec_.output_count, nullptr);
+    for (uint32_t i = 0; i < spec_.output_count; ++i) {
+      if (spec_.folds[i] == Fold::kNone) continue;
+      const LaneType type = folded_lane(spec_.operands[i].element);
+      so_far[i] = builder_.CreatePHI(LaneEmitter::widen(lanes_.scalar_type(type), width), 2);
+      so_far[i]->addIncoming(lanes_.splat(identity(spec_.folds[i], type), width), before);
+    }
+    const std::vector<Value*> begin = data_;
+    for (uint32_t i = 0; i < spec_.operand_count; ++i) {
+      data_[i] = builder_.CreateGEP(builder_.getInt8Ty(), begin[i],
+                                    builder_.CreateMul(row, fold_strides_[i]));
+    }
+    const std::vector<Value*> values = values_of(index, width);
+    std::vector<Value*> folded_values(spec_.output_count, nullptr);
+    for (uint32_t i = 0; i < spec_.output_count; ++i) {
+      const LaneType from = spec_.nodes[spec_.results[i]].type;
+      Value* value = values[spec_.results[i]];
+      if (so_far[i] == nullptr) {
+        store(i, value, from, index, width);
+        continue;
+      }
+      const LaneType type = folded_lane(spec_.operands[i].element);
+      folded_values[i] =
+          folded(spec_.folds[i], type, so_far[i], lanes_.convert(value, from, type, width));
+      so_far[i]->addIncoming(folded_values[i], builder_.GetInsertBlock());
+    }
+    Value* next = builder_.CreateAdd(row, builder_.getInt64(1));
+    row->addIncoming(next, builder_.GetInsertBlock());
+    builder_.CreateCondBr(builder_.CreateICmpSLT(next, fold_strides_[spec_.operand_count]), inside,
+                          after);
+    builder_.SetInsertPoint(after);
+    data_ = begin;
+    for (uint32_t i = 0; i < spec_.output_count; ++i) {
+      if (so_far[i] != nullptr) fold_into(i, folded_values[i], index, width);
+    }
+  }
+
+  // What an output holds goes on.
+  void fold_into(uint32_t output, Value* value, Value* index, unsigned width) {
+    const LaneType type = folded_lane(spec_.operands[output].element);
+    Value* held =
+        lanes_.to_lane(load(output, index, width), spec_.operands[output].element, type, width);
+    store(output, folded(spec_.folds[output], type, held, value), type, index, width);
   }
 
   Value* address(uint32_t operand, Value* index) {
@@ -219,6 +322,7 @@ class KernelEmitter {
   std::vector<Value*> strides_;
   std::vector<Value*> scalars_;
   std::vector<Value*> hoisted_;
+  std::vector<Value*> fold_strides_;  // Then the number of rows, if the kernel folds.
 };
 
 }  // namespace

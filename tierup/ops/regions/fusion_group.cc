@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tierup/ops/regions/differentiable_graph.h"
+#include "tierup/ops/regions/fold_loop.h"
 #include "tierup/ops/regions/fused_loop.h"
 #include "tierup/ops/regions/input_form.h"
 #include "tierup/ops/regions/matrix_loop.h"
@@ -134,6 +135,12 @@ bool has_products(const GroupProgram& program) {
                      [](const GroupMember& member) { return member.multiplies; });
 }
 
+bool folds_parts(const GroupProgram& program) {
+  return std::any_of(program.members.begin(), program.members.end(), [](const GroupMember& member) {
+    return member.by_rows && is_part(member.space);
+  });
+}
+
 bool reads_loads(const GroupProgram& program) {
   return !program.chains.empty() || join_parts_of(program) > 0 || has_look_ups(program);
 }
@@ -201,6 +208,9 @@ bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
   if (!has_row_members_) {
     FusedLoop loop(kernel, program_, support_, call.args.first(kernel.inputs.size()));
     return loop.run(call.results);
+  }
+  if (folds_parts(program_)) {
+    return FoldLoop(kernel, program_, call.args.first(kernel.inputs.size())).run(call.results);
   }
   RowLoop loop(kernel, program_, uses_, call.args.first(kernel.inputs.size()));
   return loop.run(call);

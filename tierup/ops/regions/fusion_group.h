@@ -67,6 +67,8 @@ struct GroupMember {
   // What a row member gives for each row. A point-wise member of values without the rows'
   // dimensions (kFlat) is flat as well; all others are as wide as what they read.
   RowSpace space = RowSpace::kFull;
+  // Of a row member: how many of a row's dimensions, the first ones, it goes over.
+  uint32_t folded = 0;
   // Which result of the call. Those after the first one follow it, with the same arguments, and
   // are made with it.
   uint32_t result = 0;
@@ -88,6 +90,8 @@ size_t results_of(const GroupProgram& program, uint32_t member);
 size_t join_parts_of(const GroupProgram& program);
 bool has_look_ups(const GroupProgram& program);
 bool has_products(const GroupProgram& program);
+// Whether row members fold a part of a row's dimensions: fold_loop.h.
+bool folds_parts(const GroupProgram& program);
 // Whether kernels read loads in place of the group's inputs, in groups without row members.
 bool reads_loads(const GroupProgram& program);
 // Which argument of a look-up is its index, and the dimension of the table.
@@ -137,7 +141,8 @@ struct CompiledKernel {
 // Machine code for inputs of certain forms.
 //
 // Members that work on whole rows (means, softmaxes, norms...) part the others into stages, which
-// run one after another. A group that joins values has one for each part; other groups have one.
+// run one after another. A group that joins values has one for each part; other groups have one,
+// which does such members as well if they fold parts of rows.
 struct CompiledGroup {
   std::vector<ValueForm> inputs;
   std::vector<ValueForm> members;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kRows = 2;
 constexpr int64_t kWidth = 3;
+constexpr int64_t kKept = 4;  // Of a row's dimensions that the call does not go over.
 
 bool is_dims(const std::string& name) { return name == "dim" || name == "dims"; }
 
@@ -25,30 +26,39 @@ IntVector ints_of(const IValue& value) {
   return result;
 }
 
-// The sizes of a row to try the call on; none if it does not go over the last dimensions.
-std::optional<IntVector> row_sizes(const Op& op, const std::vector<MeaningArgument>& arguments) {
+// Rows to try the call on.
+struct TriedRow {
+  IntVector sizes;
+  size_t folded = 0;  // How many of the dimensions the call goes over: the first ones.
+};
+TriedRow row_from(int64_t first, size_t folded) {
+  TriedRow row{IntVector(static_cast<size_t>(-first), kKept), folded};
+  std::fill_n(row.sizes.begin(), folded, kWidth);
+  return row;
+}
+
+// None if it does not go over dimensions that stand together, counted from the last one.
+std::optional<TriedRow> tried_row(const Op& op, const std::vector<MeaningArgument>& arguments) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& name = op.schema().arguments[i].name;
     const IValue& value = arguments[i].value;
     if (name == "normalized_shape") {
       if (!is_int_list(value) || value.to_list().items.empty()) return std::nullopt;
-      return ints_of(value);
+      IntVector sizes = ints_of(value);
+      const size_t rank = sizes.size();
+      return TriedRow{std::move(sizes), rank};
     }
     if (!is_dims(name)) continue;
     if (value.is_int()) {
-      return value.to_int() == -1 ? std::optional(IntVector{kWidth}) : std::nullopt;
+      return value.to_int() < 0 ? std::optional(row_from(value.to_int(), 1)) : std::nullopt;
     }
     if (!is_int_list(value) || value.to_list().items.empty()) return std::nullopt;
     IntVector dims = ints_of(value);
     std::sort(dims.begin(), dims.end());
     for (size_t d = 0; d < dims.size(); ++d) {
-      if (dims[d] != static_cast<int64_t>(d) - static_cast<int64_t>(dims.size())) {
-        return std::nullopt;
-      }
+      if (dims[d] != dims[0] + static_cast<int64_t>(d)) return std::nullopt;
     }
-    IntVector sizes;
-    for (size_t d = 0; d < dims.size(); ++d) sizes.push_back(kWidth);
-    return sizes;
+    return dims.back() < 0 ? std::optional(row_from(dims[0], dims.size())) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -79,6 +89,11 @@ Tensor tried(const Op& op, const std::vector<MeaningArgument>& arguments, const 
   return results.at(which).to_tensor();
 }
 
+bool has_tensors_beside(const std::vector<MeaningArgument>& arguments) {
+  return std::any_of(arguments.begin() + 1, arguments.end(),
+                     [](const MeaningArgument& argument) { return argument.tensor.has_value(); });
+}
+
 }  // namespace
 
 bool is_for_each_row(const Op& op, size_t argument) {
@@ -88,23 +103,38 @@ bool is_for_each_row(const Op& op, size_t argument) {
 RowMeaning row_meaning_of(const Op& op, const std::vector<MeaningArgument>& arguments,
                           size_t which) {
   RowMeaning meaning;
-  const std::optional<IntVector> row = row_sizes(op, arguments);
+  const std::optional<TriedRow> row = tried_row(op, arguments);
   if (!row || !arguments[0].tensor || !has_lanes(arguments[0].tensor->dtype)) {
     meaning.refusal = GroupRefusal::kNotLastDimensions;
     return meaning;
   }
-  meaning.row_rank = row->size();
+  meaning.row_rank = row->sizes.size();
+  meaning.folded = row->folded;
+  const bool keeps_some = row->folded < meaning.row_rank;
+  if (keeps_some && has_tensors_beside(arguments)) {
+    meaning.refusal = GroupRefusal::kNotLastDimensions;
+    return meaning;
+  }
   IntVector whole{kRows};
   IntVector column{kRows};
-  for (const int64_t size : *row) {
+  IntVector part{kRows};
+  IntVector flat_part{kRows};
+  for (size_t d = 0; d < meaning.row_rank; ++d) {
+    const int64_t size = row->sizes[d];
     whole.push_back(size);
     column.push_back(1);
+    part.push_back(d < row->folded ? 1 : size);
+    if (d >= row->folded) flat_part.push_back(size);
   }
   try {
-    const Tensor result = tried(op, arguments, whole, column, *row, which);
+    const Tensor result = tried(op, arguments, whole, column, row->sizes, which);
     meaning.result = {result.dtype(), PromotionCategory::kDimensioned};
     if (has_sizes(result, whole)) {
       meaning.space = RowSpace::kFull;
+    } else if (keeps_some && has_sizes(result, part)) {
+      meaning.space = RowSpace::kPart;
+    } else if (keeps_some && has_sizes(result, flat_part)) {
+      meaning.space = RowSpace::kFlatPart;
     } else if (has_sizes(result, column)) {
       meaning.space = RowSpace::kColumn;
     } else if (has_sizes(result, {kRows})) {

@@ -1,8 +1,8 @@
 // How a reduction or normalization maps its last dimensions (operators with the role kRows).
 //
-// A row here is what the last dimensions of a tensor span: those that a softmax or a reduction goes
-// over, or a norm's normalized_shape. The kernel itself is asked, by a call on two rows of zeros,
-// so dtypes and shapes of results are stated nowhere else.
+// A row here is what the last dimensions of a tensor span: from the first one that a softmax or a
+// reduction goes over, or that a norm's normalized_shape names. The kernel itself is asked, by a
+// call on two rows of zeros, so dtypes and shapes of results are stated nowhere else.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,19 @@ enum class RowSpace : uint8_t {
   kFull,    // All elements: [..., n].
   kColumn,  // One, in dimensions of size one: [..., 1].
   kFlat,    // One, without those dimensions: [...].
+  // Where the call goes over a row's first dimensions alone: one for each element of the others.
+  kPart,      // With the dimensions of size one: [..., 1, n].
+  kFlatPart,  // Without them: [..., n].
 };
+inline bool is_part(RowSpace space) {
+  return space == RowSpace::kPart || space == RowSpace::kFlatPart;
+}
 
 struct RowMeaning {
   ValueForm result;
   RowSpace space = RowSpace::kFull;
-  size_t row_rank = 0;  // How many dimensions a row has.
+  size_t row_rank = 0;  // How many dimensions a row has...
+  size_t folded = 0;    // ...and over how many of them, the first ones, the call goes.
   // Why the call is not one on rows of the last dimensions, if it is not.
   RefusedGroup refusal;
 };

@@ -71,7 +71,7 @@ Tensor frobenius_norm(const Tensor& self, const IntVector& dims, bool keepdim) {
 constexpr OpRow kRows[] = {
     {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
-     boxed<&k::sum>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     boxed<&k::sum>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, FoldKind::kSum)},
     {"aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::sum>},
@@ -85,7 +85,8 @@ constexpr OpRow kRows[] = {
      out_variant<&mean_all>},
     {"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
      "Tensor",
-     boxed<&k::mean>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kMean)},
+     boxed<&k::mean>, ir::kNoEffect, &shapes::reduce,
+     facts(Role::kRowwise, OpKind::kMean, FoldKind::kMean)},
     {"aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::mean>},
@@ -112,12 +113,12 @@ constexpr OpRow kRows[] = {
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&prod_dim>},
     {"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amax>,
-     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kLargest)},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kLargest, FoldKind::kLargest)},
     {"aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::amax>},
     {"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", boxed<&k::amin>,
-     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, FoldKind::kSmallest)},
     {"aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::amin>},

@@ -68,6 +68,9 @@ enum class LookUpKind : uint8_t {
   kIndex,        // (table, indices): one of the list is a tensor, in its place; negative ones wrap.
 };
 
+// Which fold of all elements over dimensions a call is, to fusion groups.
+enum class FoldKind : uint8_t { kNone, kSum, kMean, kLargest, kSmallest };
+
 // Of a call that gives the tensor that it writes other sizes or strides.
 enum class Geometry : uint8_t { kKept, kChanged };
 
@@ -80,6 +83,7 @@ constexpr void set_fact(RowFacts& facts, OpKind kind) { facts.net = kind; }
 constexpr void set_fact(RowFacts& facts, ProductKind kind) { facts.product = kind; }
 constexpr void set_fact(RowFacts& facts, JoinKind kind) { facts.join = kind; }
 constexpr void set_fact(RowFacts& facts, LookUpKind kind) { facts.look_up = kind; }
+constexpr void set_fact(RowFacts& facts, FoldKind kind) { facts.fold = kind; }
 constexpr void set_fact(RowFacts& facts, Geometry geometry) {
   facts.changes_geometry = geometry == Geometry::kChanged;
 }

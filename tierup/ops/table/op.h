@@ -49,6 +49,7 @@ enum class Work : uint8_t;
 enum class ProductKind : uint8_t;
 enum class JoinKind : uint8_t;
 enum class LookUpKind : uint8_t;
+enum class FoldKind : uint8_t;
 
 // What others know of an operator beside what it does; rows name what differs from nothing.
 struct RowFacts {
@@ -60,6 +61,7 @@ struct RowFacts {
   ProductKind product{};          // ... and to fusion groups.
   JoinKind join{};
   LookUpKind look_up{};
+  FoldKind fold{};
 };
 
 // As written in the family files.

@@ -85,6 +85,7 @@ class GroupMaker {
       if (planner_.is_flat(member)) made.space = ops::RowSpace::kFlat;
       if (call != nullptr) {
         made.space = call->meaning.space;
+        made.folded = static_cast<uint32_t>(call->meaning.folded);
         program.row_rank = static_cast<uint32_t>(call->meaning.row_rank);
       }
       const std::vector<Value*> arguments = arguments_of(*member);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tierup/ops/regions/fold_loop.h"
+#include "tierup/ops/table/facts.h"
 #include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
@@ -90,9 +92,33 @@ const RowCall* FusionPlanner::row_call(const Node* member) const {
 
 bool FusionPlanner::is_row_member(const Node& node) {
   std::optional<RowCall> call = row_call_of(node, alias_, forms_);
-  if (!call) return false;
+  if (!call || (call->goes_over_part() && !folds_well(*call, node))) return false;
   row_calls_.emplace(&node, *std::move(call));
   return true;
+}
+
+// Whether a call on a part of rows is a fold whose kernel takes less time than kernels that make
+// and read what it folds: with as many elements side by side as lanes have, and pieces for threads.
+bool FusionPlanner::folds_well(const RowCall& call, const Node& node) const {
+  const ops::FoldKind fold = ops::op_of(*node.op()).facts().fold;
+  const ScalarType dtype = call.meaning.result.dtype;
+  const bool has_lanes = dtype == ScalarType::kFloat || dtype == ScalarType::kDouble ||
+                         (dtype == ScalarType::kLong && fold == ops::FoldKind::kSum);
+  const std::optional<IntVector> sizes = static_sizes(forms_.known_shape(node.input(0)));
+  if (fold == ops::FoldKind::kNone || !ops::is_part(call.meaning.space) || !has_lanes || !sizes) {
+    return false;
+  }
+  const size_t first = sizes->size() - call.meaning.row_rank;
+  int64_t pieces = (sizes->back() + ops::kFoldPiece - 1) / ops::kFoldPiece;
+  for (size_t d = 0; d + 1 < sizes->size(); ++d) {
+    if (d < first || d >= first + call.meaning.folded) pieces *= (*sizes)[d];
+  }
+  return sizes->back() >= kMinFoldLanes && pieces >= kMinFoldPieces;
+}
+
+bool FusionPlanner::is_part(const Node* member) const {
+  const RowCall* call = row_call(member);
+  return call != nullptr && ops::is_part(call->meaning.space);
 }
 
 // The shape of what a node goes over.
@@ -105,8 +131,12 @@ bool FusionPlanner::fits(const Node& node, const PlannedGroup& group, bool is_fl
   const Shape& own = space_of(node);
   if (is_flat) return fits_flat(own, group.shape, group.row_rank);
   const RowCall* call = row_call(&node);
-  if (call != nullptr && group.row_members > 0 && call->meaning.row_rank != group.row_rank) {
+  if (call != nullptr && group.row_members > 0 &&
+      (call->meaning.row_rank != group.row_rank || call->meaning.folded != group.folded)) {
     return false;
+  }
+  if (group.folds_parts() || (call != nullptr && call->goes_over_part())) {
+    return group.look_ups == 0 && !differ(own, group.shape);
   }
   if (!differ(own, group.shape) || (call == nullptr && is_broadcast_to(group, own))) return true;
   if (group.row_members == 0 && call == nullptr) return false;
@@ -114,12 +144,13 @@ bool FusionPlanner::fits(const Node& node, const PlannedGroup& group, bool is_fl
 }
 
 // Whether what a node reads of these groups lacks the dimensions of rows; none if it cannot say: if
-// some does and some does not, or a row member reads anything but whole rows.
+// some does and some does not, if a row member reads anything but whole rows, or of parts of rows.
 std::optional<bool> FusionPlanner::reads_flat(const Node& node, const GroupSet& groups) const {
   std::optional<bool> result;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Node* producer = node.input(i)->node();
     if (producer == nullptr || !groups.contains(group_of(producer))) continue;
+    if (is_part(producer)) return std::nullopt;
     const bool flat = is_flat(producer);
     if (row_call(&node) != nullptr && (i > 0 || flat)) return std::nullopt;
     if (result.value_or(flat) != flat) return std::nullopt;
@@ -148,8 +179,11 @@ bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
     return false;
   }
   const size_t row_rank = std::max(groups_[a].row_rank, groups_[b].row_rank);
+  const size_t folded = std::max(groups_[a].folded, groups_[b].folded);
   for (const uint32_t group : {a, b}) {
     if (groups_[group].row_members > 0 && groups_[group].row_rank != row_rank) return false;
+    if (groups_[group].row_members > 0 && groups_[group].folded != folded) return false;
+    if (folded < row_rank && groups_[group].look_ups > 0) return false;
     for (const Node* member : groups_[group].members) {
       const std::optional<bool> flat = reads_flat(*member, {a, b});
       if (!flat || (row_call(member) == nullptr && *flat != is_flat(member))) return false;
@@ -158,7 +192,8 @@ bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
   if (differ(groups_[a].shape, groups_[b].shape) &&
       !is_broadcast_to(groups_[a], groups_[b].shape) &&
       !is_broadcast_to(groups_[b], groups_[a].shape) &&
-      (row_rank == 0 || !same_rows(groups_[a].shape, groups_[b].shape, row_rank))) {
+      (row_rank == 0 || folded < row_rank ||
+       !same_rows(groups_[a].shape, groups_[b].shape, row_rank))) {
     return false;
   }
   const auto depends = [&](uint32_t from, uint32_t on) {
@@ -227,6 +262,7 @@ void FusionPlanner::join(Node* node) {
   if (call != nullptr) {
     ++groups_[joined].row_members;
     groups_[joined].row_rank = call->meaning.row_rank;
+    groups_[joined].folded = call->meaning.folded;
   }
   if (call == nullptr && is_broadcast_to(groups_[joined], space_of(*node))) {
     groups_[joined].shape = space_of(*node);
@@ -257,6 +293,7 @@ void FusionPlanner::merge(uint32_t into, uint32_t from) {
   groups_[from].members.clear();
   const size_t row_members = std::exchange(groups_[from].row_members, 0);
   groups_[into].row_rank = std::max(groups_[into].row_rank, groups_[from].row_rank);
+  groups_[into].folded = std::max(groups_[into].folded, groups_[from].folded);
   widen(groups_[into].shape, groups_[from].shape, groups_[into].row_rank);
   groups_[into].row_members += row_members;
   groups_[into].look_ups += std::exchange(groups_[from].look_ups, 0);

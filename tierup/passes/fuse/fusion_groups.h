@@ -32,8 +32,12 @@ struct PlannedGroup {
   // How many work on rows of the last dimensions; others then may have one element for each row.
   size_t row_members = 0;
   size_t row_rank = 0;         // How many dimensions those are, if there are such members.
+  size_t folded = 0;           // Over how many of those, the first ones, such members go.
   size_t look_ups = 0;         // How many read tables, or are lists of indices.
   bool reads_written = false;  // Memory that nodes write, all before it or all behind it.
+
+  // Whether its row members fold a part of a row: then all members have the same shape.
+  bool folds_parts() const { return folded < row_rank; }
 };
 
 class FusionPlanner {
@@ -55,6 +59,8 @@ class FusionPlanner {
   bool is_look_up_member(const ir::Node* member) const { return look_ups_.contains(member); }
   // From a view member's result to the point-wise member that it shows.
   std::optional<ViewChain> chain_of(const ir::Value* value) const;
+  // Whether a member's result has a part of a row's dimensions: nothing in its group reads it.
+  bool is_part(const ir::Node* member) const;
   // Whether a member's result lacks the dimensions of the rows.
   bool is_flat(const ir::Node* member) const { return flat_.contains(member); }
 
@@ -64,6 +70,7 @@ class FusionPlanner {
   void visit(ir::Node* node);
   void pin_readers_of_written_memory();
   bool is_row_member(const ir::Node& node);
+  bool folds_well(const RowCall& call, const ir::Node& node) const;
   bool fits(const ir::Node& node, const PlannedGroup& group, bool is_flat) const;
   std::optional<bool> reads_flat(const ir::Node& node, const std::set<uint32_t>& groups) const;
   const Shape& space_of(const ir::Node& node) const;
@@ -114,6 +121,9 @@ class FusionPlanner {
   std::vector<std::pair<ir::Node*, ops::RefusedGroup>> refused_;
 };
 
+// What is left by folds of a part of rows: so many elements side by side, and pieces for threads.
+inline constexpr int64_t kMinFoldLanes = 16;
+inline constexpr int64_t kMinFoldPieces = 8;
 inline constexpr size_t kMaxGroupMembers = 64;
 inline constexpr size_t kMaxGroupOperands = 16;  // Inputs and outputs of a kernel.
 

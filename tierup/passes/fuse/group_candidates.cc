@@ -24,6 +24,14 @@ bool is_column(const Shape& column, const std::vector<Dim>& whole) {
                     [](const Dim& a, const Dim& b) { return !differ(a, b); });
 }
 
+// Whether one call may give both: all or one of a row's elements, or results of one form.
+bool go_together(ops::RowSpace a, ops::RowSpace b) {
+  const auto has_rows = [](ops::RowSpace space) {
+    return space == ops::RowSpace::kFull || space == ops::RowSpace::kColumn;
+  };
+  return a == b || (has_rows(a) && has_rows(b));
+}
+
 // Also notes the result's form and shape.
 ops::RefusedGroup meaning_refusal(const Node& node, ValueForms& forms) {
   Shape shape = std::vector<Dim>{};
@@ -93,7 +101,7 @@ bool can_move(const Node& node, const analysis::AliasAnalysis& alias) {
          std::none_of(node.outputs().begin(), node.outputs().end(), is_written);
 }
 
-// Over the last dimensions of a tensor whose rank is known. Also notes the result's form and shape.
+// On rows of a tensor whose rank is known. Also notes the result's form and shape.
 std::optional<RowCall> row_call_of(const Node& node, const analysis::AliasAnalysis& alias,
                                    ValueForms& forms) {
   if (!has_row_role(node) || analysis::effects_of(node) != ir::kNoEffect ||
@@ -124,11 +132,11 @@ std::optional<RowCall> row_call_of(const Node& node, const analysis::AliasAnalys
     call.rank = static_cast<uint32_t>(shape->size());
   }
   call.meaning = row_meaning_of(op, call.arguments);
-  if (call.meaning.refusal || shape->size() <= call.meaning.row_rank) return std::nullopt;
+  const size_t outer = call.goes_over_part() ? 0 : 1;  // Dimensions that must be there.
+  if (call.meaning.refusal || shape->size() < call.meaning.row_rank + outer) return std::nullopt;
   for (size_t i = 1; i < node.outputs().size(); ++i) {
     call.more.push_back(row_meaning_of(op, call.arguments, i));
-    const bool is_flat = call.more.back().space == ops::RowSpace::kFlat;
-    if (call.more.back().refusal || is_flat != (call.meaning.space == ops::RowSpace::kFlat)) {
+    if (call.more.back().refusal || !go_together(call.more.back().space, call.meaning.space)) {
       return std::nullopt;
     }
   }
@@ -137,8 +145,14 @@ std::optional<RowCall> row_call_of(const Node& node, const analysis::AliasAnalys
     const ops::RowMeaning& meaning = i == 0 ? call.meaning : call.more[i - 1];
     std::vector<Dim> result = whole;
     const auto rows = result.end() - static_cast<ptrdiff_t>(meaning.row_rank);
-    if (meaning.space == ops::RowSpace::kColumn) std::fill(rows, result.end(), kOne);
-    if (meaning.space == ops::RowSpace::kFlat) result.erase(rows, result.end());
+    const auto kept = rows + static_cast<ptrdiff_t>(meaning.folded);
+    switch (meaning.space) {
+      case ops::RowSpace::kFull: break;
+      case ops::RowSpace::kColumn: std::fill(rows, result.end(), kOne); break;
+      case ops::RowSpace::kFlat: result.erase(rows, result.end()); break;
+      case ops::RowSpace::kPart: std::fill(rows, kept, kOne); break;
+      case ops::RowSpace::kFlatPart: result.erase(rows, kept); break;
+    }
     forms.set(node.outputs()[i], meaning.result, std::move(result));
   }
   return call;

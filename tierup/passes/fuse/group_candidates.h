@@ -16,12 +16,15 @@ struct RowCall {
   std::vector<ops::RowMeaning> more;            // ...and the others.
   std::vector<ops::MeaningArgument> arguments;  // Dimensions count from the last one...
   uint32_t rank = 0;                            // ...of so many, if they did not before.
+
+  // Whether a row has dimensions behind those that the call goes over.
+  bool goes_over_part() const { return meaning.folded < meaning.row_rank; }
 };
 
 // Whether a node may work on rows: see ops::Role::kRowwise.
 bool has_row_role(const ir::Node& node);
-// A call over the last dimensions of a tensor whose rank is known. Also notes the results' forms
-// and shapes.
+// A call on rows (row_meaning.h) of a tensor whose rank is known. Also notes the results' forms and
+// shapes.
 std::optional<RowCall> row_call_of(const ir::Node& node, const analysis::AliasAnalysis& alias,
                                    ValueForms& forms);
 

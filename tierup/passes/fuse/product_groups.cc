@@ -76,7 +76,7 @@ bool ProductPlanner::is_candidate(Node* node) {
     return false;
   }
   if (std::optional<RowCall> call = row_call_of(*node, alias_, forms_)) {
-    if (node->outputs().size() != 1) return false;
+    if (node->outputs().size() != 1 || call->goes_over_part()) return false;
     row_calls_.emplace(node, *std::move(call));
   } else if (ops::op_of(*node->op()).body() == nullptr || point_refusal(*node, alias_, forms_) ||
              !reads_only_kept_memory(*node, alias_)) {

@@ -1,0 +1,198 @@
+// Groups that fold middle or outer dimensions in registers, against the same members at tier 0.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tierup/base/parallel.h"
+#include "tierup/codegen/group_fixture.h"
+#include "tierup/kernels/shape/conversion.h"
+#include "tierup/kernels/shape/slicing.h"
+#include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
+
+namespace tierup::codegen {
+namespace {
+
+using kernels::InstructionSet;
+using ops::RowSpace;
+
+Tensor numbers(const IntVector& sizes, ScalarType type = ScalarType::kFloat) {
+  Tensor x = Tensor::empty(sizes, ScalarType::kDouble);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const double value = 1.0 / static_cast<double>(1 + i * 37 % 101) - 0.3;
+    x.data<double>()[i] = type == ScalarType::kLong ? std::round(100 * value) : value;
+  }
+  return kernels::convert_to(x, {type, {}, {}, false});
+}
+
+struct Folded {
+  const char* op = "aten::sum.dim_IntList";
+  IntVector dims = {-2};
+  bool keepdim = false;
+};
+
+// The fold of x * y, of three dimensions or four, and perhaps x * y itself.
+Ref<ops::FusionGroup> group_of(const Folded& how, const std::vector<Tensor>& inputs,
+                               bool keeps_values = false, int bits = 0) {
+  ops::GroupProgram program;
+  program.input_count = 2;
+  program.row_rank = static_cast<uint32_t>(-how.dims.front());
+  program.members = {
+      call("aten::mul.Tensor", {input(0), input(1)}),
+      call(how.op, {member(0), constant(IValue(make_int_list(how.dims))), constant(how.keepdim)}),
+  };
+  ops::GroupMember& fold = program.members[1];
+  if (fold.op->schema().arguments.size() > 3) fold.arguments.push_back(constant({}));
+  fold.by_rows = true;
+  fold.folded = static_cast<uint32_t>(how.dims.size());
+  fold.space = how.keepdim ? RowSpace::kPart : RowSpace::kFlatPart;
+  program.outputs = {1};
+  if (keeps_values) program.outputs = {0, 1};
+  auto group = make_ref<ops::FusionGroup>(std::move(program));
+  std::vector<ops::ValueForm> forms;
+  std::vector<bool> uniform;
+  const bool is_wide = inputs[0].sizes().back() > 1 || inputs[1].sizes().back() > 1;
+  for (const Tensor& tensor : inputs) {
+    forms.push_back(ops::form_of(*tensor.impl()));
+    uniform.push_back(is_wide && (tensor.sizes().empty() || tensor.sizes().back() == 1));
+  }
+  group->expect(std::move(forms), std::move(uniform));
+  CompileOptions options = process_options();
+  if (bits > 0) options.max_vector_bits = bits;
+  compile(group, Library::instance(), options);
+  EXPECT_GT(group->kernel_count(), 0U) << group->refusal().text();
+  return group;
+}
+
+// Sums in another order than tier 0's, of terms below one.
+void expect_near(const Tensor& a, const Tensor& b, const std::string& what) {
+  ASSERT_EQ(a.dtype(), b.dtype()) << what;
+  ASSERT_EQ(shape_string(a.sizes()), shape_string(b.sizes())) << what;
+  EXPECT_TRUE(std::ranges::equal(a.strides(), b.strides())) << what;
+  const Tensor x = kernels::convert_to(a, {ScalarType::kDouble, {}, {}, false});
+  const Tensor y = kernels::convert_to(b, {ScalarType::kDouble, {}, {}, false});
+  const double bound = a.dtype() == ScalarType::kFloat ? 2e-5 : 1e-13;
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const double p = x.data<double>()[i];
+    const double q = y.data<double>()[i];
+    if (std::isnan(p) && std::isnan(q)) continue;
+    if (p == q) continue;
+    ASSERT_LE(std::abs(p - q), bound * (1 + std::abs(q))) << what << " at " << i;
+  }
+}
+
+void expect_tier_0(const ops::FusionGroup& group, const std::vector<Tensor>& inputs,
+                   const std::string& what, By by = By::kKernel) {
+  const uint64_t before = group.compiled_runs();
+  const auto fused = run_group(group, inputs);
+  EXPECT_EQ(group.compiled_runs(), before + (by == By::kKernel ? 1 : 0)) << what;
+  const ThreadCountScope one_thread(1);
+  const auto alone = run_group(group, inputs);
+  const auto plain = run_group(group, inputs, true);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    expect_near(fused[i], plain[i], what);
+    expect_same(fused[i], alone[i], what + ", in one thread");
+  }
+}
+
+class Folds : public ::testing::Test {
+ protected:
+  void SetUp() override { TIERUP_NEED_CODEGEN(); }
+  void TearDown() override { kernels::limit_instruction_set(InstructionSet::kAvx512); }
+};
+
+const char* const kFolds[] = {"aten::sum.dim_IntList", "aten::mean.dim", "aten::amax",
+                              "aten::amin"};
+
+void check_sizes(ScalarType type, int bits) {
+  for (const char* fold : kFolds) {
+    if (type == ScalarType::kLong && fold != kFolds[0]) continue;
+    for (const bool keepdim : {false, true}) {
+      const Folded how{fold, {-2}, keepdim};
+      const auto group =
+          group_of(how, {numbers({5, 7, 17}, type), numbers({7, 17}, type)}, keepdim, bits);
+      for (const int64_t kept : {2, 3, 16, 17, 64, 300, 517}) {
+        for (const int64_t folded : {1, 2, 33, 600}) {
+          for (const int64_t outer : {1, 5}) {
+            const std::vector<Tensor> inputs{numbers({outer, folded, kept}, type),
+                                             numbers({folded, kept}, type)};
+            expect_tier_0(*group, inputs,
+                          fmt::format("{} of {} {}x{}x{}", fold, scalar_type_name(type), outer,
+                                      folded, kept));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Folds, GiveTier0sResultsInFloat) { check_sizes(ScalarType::kFloat, 0); }
+TEST_F(Folds, GiveTier0sResultsInDouble) { check_sizes(ScalarType::kDouble, 0); }
+TEST_F(Folds, GiveTier0sResultsInInt64) { check_sizes(ScalarType::kLong, 0); }
+TEST_F(Folds, GiveTier0sResultsWithAvx2) {
+  kernels::limit_instruction_set(InstructionSet::kAvx2);
+  check_sizes(ScalarType::kFloat, 256);
+}
+
+TEST_F(Folds, ReadWhatIsBroadcast) {
+  const Tensor x = numbers({6, 9, 40});
+  for (const IntVector& sizes :
+       {IntVector{6, 9, 1}, IntVector{9, 1}, IntVector{6, 1, 1}, IntVector{1}, IntVector{},
+        IntVector{6, 1, 40}, IntVector{1, 9, 40}, IntVector{40}}) {
+    const std::vector<Tensor> inputs{x, numbers(sizes)};
+    for (const bool keeps_values : {false, true}) {
+      expect_tier_0(*group_of({}, inputs, keeps_values), inputs, shape_string(sizes));
+    }
+  }
+  // Neither input has the whole space.
+  const std::vector<Tensor> pairs{numbers({1, 30, 20}), numbers({30, 1, 20})};
+  expect_tier_0(*group_of({}, pairs), pairs, "pairs");
+}
+
+TEST_F(Folds, GoOverSeveralDimensionsAndOuterOnes) {
+  const std::vector<Tensor> inputs{numbers({4, 5, 6, 35}), numbers({35})};
+  for (const IntVector& dims : {IntVector{-3, -2}, IntVector{-3}, IntVector{-4}, IntVector{-4, -3},
+                                IntVector{-4, -3, -2}, IntVector{-2}}) {
+    for (const bool keepdim : {false, true}) {
+      expect_tier_0(*group_of({"aten::mean.dim", dims, keepdim}, inputs), inputs,
+                    fmt::format("{}", dims.size()));
+    }
+  }
+}
+
+TEST_F(Folds, ReadStridedInputsWhoseElementsLieSideBySide) {
+  const Tensor wide = numbers({6, 20, 80});
+  const Tensor part = kernels::slice(kernels::slice(wide, 2, 3, 43, 1), 1, 0, 20, 2);
+  const Tensor turned = kernels::transpose(numbers({10, 6, 40}), 0, 1);
+  for (const Tensor& x : {part, turned}) {
+    const std::vector<Tensor> inputs{x, numbers({40})};
+    expect_tier_0(*group_of({}, inputs), inputs, "strided");
+  }
+}
+
+// Elements that lie apart, another element for each where one was expected, nothing to fold.
+TEST_F(Folds, OfOtherInputsAreLeftToTheTwin) {
+  const Tensor x = numbers({6, 9, 40});
+  const auto group = group_of({}, {x, numbers({9, 1})});
+  expect_tier_0(*group, {x, numbers({9, 40})}, "wide", By::kTwin);
+  expect_tier_0(*group, {kernels::transpose(numbers({6, 40, 9}), 1, 2), numbers({9, 1})}, "apart",
+                By::kTwin);
+  for (const IntVector& sizes : {IntVector{6, 0, 40}, IntVector{0, 9, 40}, IntVector{6, 9, 0}}) {
+    expect_tier_0(*group, {numbers(sizes), numbers({1})}, shape_string(sizes), By::kTwin);
+  }
+}
+
+TEST_F(Folds, PassOnWhatIsNoNumber) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  Tensor x = numbers({3, 5, 20});
+  for (const int64_t at : {0, 25, 41, 99}) x.data<float>()[at] = static_cast<float>(nan);
+  for (const int64_t at : {7, 107, 127}) x.data<float>()[at] = static_cast<float>(-infinity);
+  const std::vector<Tensor> inputs{x, numbers({1})};
+  for (const char* fold : kFolds) expect_tier_0(*group_of({fold}, inputs), inputs, fold);
+}
+
+}  // namespace
+}  // namespace tierup::codegen
