@@ -76,7 +76,7 @@ bool FoldLoop::find_shape() {
 
 // Whether what is folded, or stored, has the whole space's shape.
 bool FoldLoop::has_whole_values() const {
-  std::vector<IntVector> shapes;
+  SmallVector<IntVector, 16> shapes;
   for (const GroupMember& member : program_.members) {
     IntVector shape;
     for (const GroupArgument& argument : member.arguments) {
