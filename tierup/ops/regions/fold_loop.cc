@@ -7,26 +7,13 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/ops/regions/fused_loop.h"
+#include "tierup/ops/regions/space_shape.h"
 #include "tierup/ops/table/facts.h"
 
 namespace tierup::ops {
 namespace {
 
 constexpr int64_t kChunk = 256;  // Elements that are folded one after another.
-
-bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-
-// The shape of both, if they go together.
-bool widen(IntVector& shape, IntSpan sizes) {
-  const size_t common = std::min(sizes.size(), shape.size());
-  for (size_t d = 1; d <= common; ++d) {
-    const int64_t a = sizes[sizes.size() - d];
-    const int64_t b = shape[shape.size() - d];
-    if (a != b && a != 1 && b != 1) return false;
-  }
-  if (!same_sizes(sizes, shape)) shape = broadcast_shapes(shape, sizes);
-  return true;
-}
 
 // As many numbers as fold into nothing.
 template <typename T>

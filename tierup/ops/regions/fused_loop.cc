@@ -6,6 +6,7 @@
 
 #include "tierup/kernels/memory/memory_reuse.h"
 #include "tierup/ops/regions/block_run.h"
+#include "tierup/ops/regions/space_shape.h"
 
 namespace tierup::ops {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using kernels::StridedLoop;
 
 constexpr int64_t kFewElements = 2048;  // Over which blocks would take longer to prepare.
-
-bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 bool has_uniform_inputs(const CompiledKernel& stage) {
   return std::any_of(stage.inputs.begin(), stage.inputs.end(),
@@ -119,13 +118,7 @@ bool FusedLoop::find_shape() {
       first = false;
     } else if (!same_sizes(sizes, shape_)) {
       all_plain_ = false;
-      const size_t common = std::min(sizes.size(), shape_.size());
-      for (size_t d = 1; d <= common; ++d) {
-        const int64_t a = sizes[sizes.size() - d];
-        const int64_t b = shape_[shape_.size() - d];
-        if (a != b && a != 1 && b != 1) return false;
-      }
-      shape_ = broadcast_shapes(shape_, sizes);
+      if (!widen(shape_, sizes)) return false;
     }
     all_plain_ = all_plain_ && input.is_contiguous();
   }

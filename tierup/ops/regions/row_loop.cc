@@ -5,14 +5,13 @@
 #include "tierup/base/parallel.h"
 #include "tierup/ops/regions/fused_loop.h"
 #include "tierup/ops/regions/row_tile.h"
+#include "tierup/ops/regions/space_shape.h"
 
 namespace tierup::ops {
 namespace {
 
 constexpr int64_t kTileElements = 16384;
 constexpr size_t kMaxRank = 64;
-
-bool same_sizes(IntSpan a, IntSpan b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 // What is no operator's answer to its arguments, and would only be met again by the twin.
 bool stops_a_run(ErrorCode code) {
@@ -42,26 +41,15 @@ bool RowLoop::find_look_ups() {
   return true;
 }
 
-bool RowLoop::widen(IntSpan sizes) {
-  const size_t common = std::min(sizes.size(), shape_.size());
-  for (size_t d = 1; d <= common; ++d) {
-    const int64_t a = sizes[sizes.size() - d];
-    const int64_t b = shape_[shape_.size() - d];
-    if (a != b && a != 1 && b != 1) return false;
-  }
-  if (!same_sizes(sizes, shape_)) shape_ = broadcast_shapes(shape_, sizes);
-  return true;
-}
-
 // The space: that of the inputs and look-ups, broadcast.
 bool RowLoop::find_shape() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (uses_[i] == InputUse::kLookedUp) continue;
     is_dense_ = is_dense_ && inputs_[i].is_contiguous();
-    if (uses_[i] == InputUse::kWide && !widen(inputs_[i].sizes())) return false;
+    if (uses_[i] == InputUse::kWide && !widen(shape_, inputs_[i].sizes())) return false;
   }
   for (const auto& [member, look_up] : look_ups_) {
-    if (!widen(look_up.how.table.sizes())) return false;
+    if (!widen(shape_, look_up.how.table.sizes())) return false;
   }
   if (shape_.size() <= program_.row_rank || shape_.size() > kMaxRank) return false;
   if (program_.rank != 0 && shape_.size() != program_.rank) return false;

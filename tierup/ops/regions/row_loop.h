@@ -52,7 +52,6 @@ class RowLoop {
   };
 
   bool find_shape();
-  bool widen(IntSpan sizes);
   bool has_dense_rows(const Tensor& tensor, const Extent& extent) const;
   int64_t step_of(const IntVector& strides) const;
   bool find_look_ups();
