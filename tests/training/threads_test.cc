@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cmath>
 #include <string>
 #include <thread>
@@ -68,6 +69,25 @@ TEST(TwoThreads, TrainOneModuleToTheWeightsOfOne) {
   for (int64_t i = 0; i < first.element_count(); ++i)
     moved = std::max(moved, std::abs(first.data<float>()[i] - alone[static_cast<size_t>(i)]));
   EXPECT_GT(moved, 1e-3F);
+}
+
+// Gradients of a module's parameters find their place in whichever thread comes back first, while
+// the other still records calls over the same parameters.
+TEST(TwoThreads, MeetOnAModuleThatNoCallHasBeenThrough) {
+  constexpr int kMeetings = 40;  // The thread sanitizer sees one of several.
+  for (int i = 0; i < kMeetings; ++i) {
+    const Module module = Module::load("tests/data/training/mlp_mse.train.pt");
+    std::barrier start(2);
+    const auto meet = [&](float value) {
+      start.arrive_and_wait();
+      pass(module, value);
+    };
+    std::thread other(meet, 0.3F);
+    meet(0.1F);
+    other.join();
+    for (const auto& [name, tensor] : module.parameters())
+      EXPECT_TRUE(std::ranges::equal(grad_of(tensor).shape(), tensor.shape())) << name;
+  }
 }
 
 }  // namespace

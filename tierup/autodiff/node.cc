@@ -25,7 +25,8 @@ void open_link(const Link& link, Links& links) {
     }
     case Link::Kind::kTensor: {
       auto& tensor = static_cast<TensorImpl&>(*link.object);
-      if (tensor.autograd) links.push_back(taken(Link::Kind::kRecord, tensor.autograd));
+      if (Ref<AutogradRecord> record = tensor.autograd.take(); record)
+        links.push_back(taken(Link::Kind::kRecord, record));
     }
   }
 }
@@ -138,8 +139,8 @@ void Record::run_after_hooks() const {
 }
 
 Record& leaf_record(TensorImpl& tensor) {
-  if (!tensor.autograd) tensor.autograd = make_ref<Record>();
-  return *record_of(tensor);
+  if (Record* const record = record_of(tensor); record != nullptr) return *record;
+  return static_cast<Record&>(*tensor.autograd.fill(make_ref<Record>()));
 }
 
 Edge edge_to(TensorImpl& tensor) {

@@ -192,7 +192,7 @@ class Recording {
       OpCall clone{args, {&copy, 1}, call_.context};
       ops::named_op("aten::clone").kernel()(clone);
       const Tensor kept = copy.to_tensor();
-      kept.impl()->autograd = original.impl()->autograd;
+      kept.impl()->autograd = original.impl()->autograd.ref();
       kept.set_requires_grad(original.requires_grad());
       notes.args[i].saved = SavedTensor(kept);
       saves_ = true;

@@ -147,7 +147,7 @@ void refresh_view(TensorImpl& tensor) {
   if (!base.is_wanted()) return;
   auto node = make_ref<PartNode>(Part(*view.base, tensor));
   node->add_edge(base);
-  const Ref<AutogradRecord> old = tensor.autograd;
+  const Ref<AutogradRecord> old = tensor.autograd.ref();
   set_record(tensor, std::move(node), record->view_ref());
   tensor.requires_grad = true;
 }

@@ -99,4 +99,41 @@ Ref<T> make_ref(Args&&... args) {
   return Ref<T>::adopt(object);
 }
 
+// A Ref in a shared object that whichever thread first needs it may fill while others read it.
+// Thread rule: get and fill from any thread; assigning and taking are the owner's, while nobody
+// else looks, for what readers saw is then let go.
+template <typename T>
+class LateRef {
+ public:
+  LateRef() = default;
+  LateRef(const LateRef&) = delete;
+  LateRef& operator=(Ref<T> value) {
+    const Ref<T> old = Ref<T>::adopt(pointer_.load(std::memory_order_relaxed));
+    pointer_.store(value.leak(), std::memory_order_release);
+    return *this;
+  }
+  ~LateRef() {
+    if (T* const last = get(); last != nullptr) last->release();
+  }
+
+  T* get() const { return pointer_.load(std::memory_order_acquire); }
+  explicit operator bool() const { return get() != nullptr; }
+  Ref<T> ref() const { return Ref<T>(get()); }
+  Ref<T> take() {
+    Ref<T> taken = Ref<T>::adopt(get());
+    pointer_.store(nullptr, std::memory_order_relaxed);
+    return taken;
+  }
+  // Puts `value` in if nothing is there yet. Returns what is there then.
+  T* fill(Ref<T> value) {
+    T* there = nullptr;
+    if (!pointer_.compare_exchange_strong(there, value.get(), std::memory_order_acq_rel))
+      return there;
+    return value.leak();
+  }
+
+ private:
+  std::atomic<T*> pointer_{nullptr};
+};
+
 }  // namespace tierup

@@ -40,7 +40,8 @@ struct TensorImpl final : public RefCounted {
   bool negative = false;   // Lazy negation: the value is the negative of what is stored.
   bool wrapped_number = false;  // Came from a Python number: weak in type promotion.
   bool hides_writes = false;    // Made by `.data`, or a view of such: the tape sees no write.
-  Ref<AutogradRecord> autograd;
+  // A leaf's is made by the thread that first needs it.
+  LateRef<AutogradRecord> autograd;
 
   // Or the compiler fills the whole object with zeros first, which takes as long as all the rest.
   TensorImpl() {}  // NOLINT(modernize-use-equals-default)
