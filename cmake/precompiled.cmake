@@ -26,6 +26,10 @@ function(tierup_precompiled_set name headers)
   target_link_libraries(tierup_pch_${name} PRIVATE fmt::fmt OpenMP::OpenMP_CXX Threads::Threads
                         Boost::headers)
   target_precompile_headers(tierup_pch_${name} PRIVATE ${headers})
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(tierup_pch_${name} PROPERTIES CXX_COMPILER_LAUNCHER
+        "sh;${CMAKE_SOURCE_DIR}/cmake/compile_header_set.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
+  endif()
 endfunction()
 
 # Flags must match: programs are compiled otherwise than libraries.
