@@ -67,8 +67,7 @@ void Emitter::choose_algorithms() {
     refusing(layer, [&] {
       const ThreadCountScope threads(threads_for(layer));
       if (layer.kind == LayerKind::kConv && layer.conv.groups == 1) algorithm_for(layer);
-      if (layer.kind == LayerKind::kGemm && !is_row_product(layer) && !is_single_row(layer))
-        product_algorithm(layer);
+      if (layer.kind == LayerKind::kGemm && has_choice(layer)) product_algorithm(layer);
     });
   }
   trial_room_ = {};

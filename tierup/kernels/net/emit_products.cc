@@ -76,30 +76,65 @@ PanelConvolution Emitter::product_problem(const Layer& layer) const {
   return panel_product_problem(numel_of(value(layer.inputs[0]).sizes) / k, k, layer.weight.size(1));
 }
 
+bool Emitter::has_choice(const Layer& layer) const {
+  return !is_row_product(layer) && (!is_single_row(layer) || may_stay_in_place(layer));
+}
+
 void Emitter::product(const Layer& layer) {
   if (is_row_product(layer)) return row_product(layer);
-  if (is_single_row(layer)) return single_row(layer);
-  if (product_algorithm(layer) == Algorithm::kPanels) return panel_product(layer);
-  onednn_product(layer);
+  if (!has_choice(layer)) return single_row(layer);
+  switch (product_algorithm(layer)) {
+    case Algorithm::kPanels: return panel_product(layer);
+    case Algorithm::kRowPanels: return single_row(layer);
+    case Algorithm::kRowInPlace: return row_in_place(layer);
+    default: return onednn_product(layer);
+  }
+}
+
+// The first is taken where nothing is measured.
+std::vector<Algorithm> Emitter::product_algorithms(const Layer& layer) const {
+  const PanelConvolution problem = product_problem(layer);
+  const bool is_one_row = may_stay_in_place(layer);
+  std::vector<Algorithm> result;
+  if (is_one_row) result.push_back(Algorithm::kRowInPlace);
+  if (is_one_row && is_single_row(layer)) {
+    result.push_back(Algorithm::kRowPanels);
+  } else if (store_steps(layer)) {
+    const std::vector<Algorithm> direct = panels_and_onednn(problem.out_channels);
+    result.insert(result.end(), direct.begin(), direct.end());
+  }
+  return result;
 }
 
 // One copy of the weights serves all sizes, so their first net decides.
 Algorithm Emitter::product_algorithm(const Layer& layer) {
+  const std::vector<Algorithm> candidates = product_algorithms(layer);
+  if (candidates.empty()) return Algorithm::kOneDnn;
+  // Of a row alone: other sizes have their own.
+  const auto serves = [&](Algorithm known) {
+    return known == Algorithm::kPanels || known == Algorithm::kOneDnn ||
+           std::ranges::find(candidates, known) != candidates.end();
+  };
+  if (const auto known = weights_.algorithm(layer.weights_id); known && serves(*known))
+    return *known;
+  if (!options_.measures) {
+    return candidates.front() == Algorithm::kRowInPlace ? candidates.front() : Algorithm::kOneDnn;
+  }
   const PanelConvolution problem = product_problem(layer);
-  const auto steps = store_steps(layer);
-  if (!steps) return Algorithm::kOneDnn;
-  if (const auto known = weights_.algorithm(layer.weights_id)) return *known;
-  if (!options_.measures) return Algorithm::kOneDnn;
-  const IntVector key{problem.rows(), problem.depth(), problem.out_channels};
+  const IntVector key{problem.rows(),         problem.depth(),
+                      problem.out_channels,   layer.weight.stride(0),
+                      layer.weight.stride(1), static_cast<int64_t>(candidates.front())};
   const Algorithm chosen = measured(layer, key, [&] {
+    const PanelConvolution part = part_to_try(problem);
+    const auto attempt_by = [&](Algorithm algorithm) {
+      if (algorithm == Algorithm::kPanels) return attempt_panels(part, *store_steps(layer));
+      if (algorithm == Algorithm::kOneDnn)
+        return attempt_primitive(describe_product(layer, part, std::nullopt));
+      return attempt_row(layer, part, algorithm);
+    };
     return fastest(fmt::format("product of {}x{} and {}x{}", problem.rows(), problem.depth(),
                                problem.depth(), problem.out_channels),
-                   panels_and_onednn(problem.out_channels), [&](Algorithm algorithm) {
-                     const PanelConvolution part = part_to_try(problem);
-                     return algorithm == Algorithm::kPanels
-                                ? attempt_panels(part, *steps)
-                                : attempt_primitive(describe_product(layer, part, std::nullopt));
-                   });
+                   candidates, attempt_by);
   });
   weights_.set_algorithm(layer.weights_id, chosen);
   return chosen;

@@ -1,11 +1,12 @@
 // Products of one row, or of few short ones, with a constant matrix. Where the matrix is small, a
 // library's call costs more than the work: tier 0's own loop for a row does it, row by row. One row
 // and a larger matrix, as in the steps of a recurrent loop, read the matrix once: packed for that,
-// it comes at the speed of the cache. What hangs on them is done on the result as it lies.
+// it comes at the speed of the cache. Where all weights together stay in no cache, one row waits
+// for memory however they lie: then they are read where they are unless a packed form is measured
+// to be faster, and stand in memory once. What hangs on them is done on the result as it lies.
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/pointwise/pointwise_runs.h"
@@ -56,6 +57,47 @@ bool Emitter::is_single_row(const Layer& layer) const {
   const int64_t numbers = layer.weight.numel();
   return numel_of(value(layer.inputs[0]).sizes) == layer.weight.size(0) && numbers > kMostWork &&
          numbers * static_cast<int64_t>(sizeof(float)) <= most_cached() && has_own_epilogue(layer);
+}
+
+bool Emitter::may_stay_in_place(const Layer& layer) const {
+  const Tensor& weight = layer.weight;
+  return !stays_cached_ && numel_of(value(layer.inputs[0]).sizes) == weight.size(0) &&
+         weight.numel() > kMostWork && layer.scale.empty() && has_own_epilogue(layer) &&
+         (weight.stride(0) == 1 || weight.stride(1) == 1);
+}
+
+// `columns` of the product of one row with the weights as they lie; without its operands.
+GemmProblem Emitter::row_problem(const Layer& layer, int64_t columns) const {
+  GemmProblem problem;
+  problem.m = 1;
+  problem.n = columns;
+  problem.k = layer.weight.size(0);
+  problem.a = {nullptr, 0, problem.k, 1};
+  problem.b = {nullptr, 0, layer.weight.stride(0), layer.weight.stride(1)};
+  problem.c_row_stride = columns;
+  return problem;
+}
+
+void Emitter::row_in_place(const Layer& layer) {
+  const int64_t n = layer.weight.size(1);
+  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
+  GemmProblem problem = row_problem(layer, n);
+  problem.b.data = layer.weight.raw();
+  auto* const weights = static_cast<char*>(layer.weight.raw());
+  out_.blocks.emplace_back(weights, [held = layer.weight](char*) {});
+  act(
+      [=](Bases bases) {
+        GemmProblem product = problem;
+        product.a.data = at(bases, source);
+        product.bias = at(bases, bias);
+        product.c = at(bases, target);
+        gemm(product);
+      },
+      {source, bias, target});
+  row_epilogue(layer, target);
+  settle(layer.output, target);
 }
 
 void Emitter::row_product(const Layer& layer) {

@@ -59,6 +59,8 @@ const char* name_of(Algorithm algorithm) {
     case Algorithm::kWinograd2: return "Winograd by tiles of 2";
     case Algorithm::kWinograd4: return "Winograd by tiles of 4";
     case Algorithm::kWinogradFew: return "Winograd by few tiles of 4";
+    case Algorithm::kRowInPlace: return "weights in place";
+    case Algorithm::kRowPanels: return "panels for a row";
   }
   return "";
 }
@@ -148,7 +150,9 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
     if (is_left_out(i)) return {kNotRun, false};
     const Attempt& a = *attempts[i];
     if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
-    return timed_run(a.run);
+    TrialRun timed = timed_run(a.run);
+    timed.milliseconds *= a.price;
+    return timed;
   };
   std::optional<double> least;  // Of direct algorithms, which bounds none of themselves.
   const TrialResult result = try_candidates(candidates.size(), run, [&](size_t i) {
@@ -159,7 +163,7 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
   std::string times;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (is_left_out(i)) continue;
-    const double time = result.milliseconds[i];
+    const double time = result.milliseconds[i] / (attempts[i] ? attempts[i]->price : 1);
     times += name_of(candidates[i]);
     times += time < kNotRun ? fmt::format(" {:.3f} ms, ", time) : " not run, ";
   }
@@ -196,6 +200,8 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew:
       return attempt_winograd(winograd_problem(part.conv, algorithm), *store_steps(part));
+    case Algorithm::kRowInPlace:
+    case Algorithm::kRowPanels: break;  // Of products.
   }
   return {};
 }
@@ -279,6 +285,32 @@ Emitter::Attempt Emitter::attempt_channels(const Layer& layer) {
                               });
           },
           reinterpret_cast<const char*>(weights), float_bytes(weight_count)};
+}
+
+// A packed form holds the weights a second time, and is made anew when they change: it has to save
+// a tenth. On all threads, which wait for the same memory, it saves less than on the one of a
+// trial.
+Emitter::Attempt Emitter::attempt_row(const Layer& layer, const PanelConvolution& part,
+                                      Algorithm algorithm) {
+  const int64_t k = part.depth();
+  const int64_t n = part.out_channels;
+  if (algorithm == Algorithm::kRowInPlace) {
+    const OwnTrial t = own_trial(part, 0, 0);
+    GemmProblem product = row_problem(layer, n);
+    product.a.data = t.source;
+    product.b.data = layer.weight.raw();
+    product.bias = t.bias;
+    product.c = t.target;
+    // Cache lines of the part alone where columns are its lines; of all rows' beginnings else.
+    const int64_t weights =
+        product.b.row_stride == 1 ? n * product.b.col_stride : k * product.b.row_stride;
+    return {[product] { gemm(product); }, static_cast<char*>(layer.weight.raw()),
+            float_bytes(std::min(weights, layer.weight.numel())), false, 0.9};
+  }
+  const int64_t weights = row_panel_count(n) * k * kRowPanel;
+  const OwnTrial t = own_trial(part, weights, 0);
+  return {[=] { multiply_row_panels(k, n, t.source, t.weights, t.bias, t.target); },
+          reinterpret_cast<char*>(t.weights), float_bytes(weights)};
 }
 
 Emitter::Attempt Emitter::attempt_panels(const PanelConvolution& problem,

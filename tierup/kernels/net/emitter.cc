@@ -37,8 +37,10 @@ Emitted Emitter::run() {
   }
   find_last_uses();
   int64_t weights = 0;
-  for (const Layer& layer : net_.layers)
-    weights += layer.weight.defined() ? layer.weight.numel() : 0;
+  for (const Layer& layer : net_.layers) {
+    const bool is_first = layer.weights_id == layer.id;  // Of those that read the same.
+    weights += layer.weight.defined() && is_first ? layer.weight.numel() : 0;
+  }
   stays_cached_ = weights * static_cast<int64_t>(sizeof(float)) <= most_cached();
   choose_algorithms();
   for (const Layer& layer : net_.layers) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tierup/kernels/attention/attention_floats.h"
+#include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/layouts.h"
@@ -149,10 +150,17 @@ class Emitter {
   bool is_single_row(const Layer& layer) const;
   // Bytes of weights that may stay in the largest cache from run to run: half of it.
   static int64_t most_cached();
+  // One row and a matrix that comes from memory in each run, however it lies.
+  bool may_stay_in_place(const Layer& layer) const;
+  // Whether the way to do a product is chosen by measurement.
+  bool has_choice(const Layer& layer) const;
+  GemmProblem row_problem(const Layer& layer, int64_t columns) const;
   void row_product(const Layer& layer);
   void single_row(const Layer& layer);
+  void row_in_place(const Layer& layer);
   void row_epilogue(const Layer& layer, const BufferLayout& target);
   PanelConvolution product_problem(const Layer& layer) const;
+  std::vector<Algorithm> product_algorithms(const Layer& layer) const;
   Algorithm product_algorithm(const Layer& layer);
   void panel_product(const Layer& layer);
   dnnl::matmul::primitive_desc describe_product(const Layer& layer, const PanelConvolution& problem,
@@ -226,6 +234,7 @@ class Emitter {
     const char* weights = nullptr;
     size_t weight_bytes = 0;
     bool is_reference = false;  // oneDNN's, which is no candidate where there are others.
+    double price = 1;           // Its time counts so many times.
   };
   struct OwnTrial {
     float *source, *weights, *bias, *target, *scratch;
@@ -238,6 +247,7 @@ class Emitter {
   Attempt attempt_primitive(const Described& pd);
   Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);
   Attempt attempt_channels(const Layer& layer);
+  Attempt attempt_row(const Layer& layer, const PanelConvolution& part, Algorithm algorithm);
   Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
   double least_direct_time(int64_t multiplications);
   // `multiplications`: of what is tried, by the definition; asked for where one of the candidates,

@@ -18,7 +18,8 @@
 
 namespace tierup::kernels::net {
 
-// Of a convolution or a product; Winograd's with the side of its tiles, and for few of them.
+// Of a convolution or a product; Winograd's with the side of its tiles, and for few of them; of one
+// row with a matrix, with that as it lies or in panels for a row.
 enum class Algorithm : uint8_t {
   kOneDnn,
   kPanels,
@@ -26,7 +27,9 @@ enum class Algorithm : uint8_t {
   kChannels,
   kWinograd2,
   kWinograd4,
-  kWinogradFew
+  kWinogradFew,
+  kRowInPlace,
+  kRowPanels
 };
 
 class WeightStore {
