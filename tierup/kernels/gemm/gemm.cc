@@ -285,10 +285,6 @@ void gemm_row(const GemmProblem& p) {
                              static_cast<const float*>(p.bias));
 }
 
-// Rows up to which B is read where it stands, rather than copied by a library first: of two bands
-// with vectors of 16, of one with shorter ones (measured).
-int64_t most_line_rows() { return instruction_set() == InstructionSet::kAvx512 ? 16 : 4; }
-
 bool is_by_lines(const GemmProblem& p) {
   return p.batch == 1 && p.m > 1 && p.m <= most_line_rows() && p.b.row_stride == 1 &&
          p.b.col_stride != 1 && (p.a.col_stride == 1 || p.k == 1) && p.alpha.to_double() == 1 &&
@@ -423,6 +419,9 @@ void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const floa
 bool is_row_work(int64_t rows, int64_t k, int64_t n) {
   return rows == 1 ? k * n <= kMaxOwnRowElements : rows * k * n <= kMaxOwnRowsWork;
 }
+
+// Two bands with vectors of 16, one with shorter ones (measured).
+int64_t most_line_rows() { return instruction_set() == InstructionSet::kAvx512 ? 16 : 4; }
 
 bool is_small_product(int64_t m, int64_t k, int64_t n) {
   return m > 1 && n > 1 && is_small_work(m, k, n);

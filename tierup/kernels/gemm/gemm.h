@@ -52,6 +52,10 @@ T long_dot(int64_t n, const T* x, const T* y);
 // the other, if they are dense and one of the matrix's strides is 1.
 bool is_row_work(int64_t rows, int64_t k, int64_t n);
 
+// Rows up to which gemm() reads a matrix that lies column by column where it stands, once for them
+// all, rather than have a library copy it first.
+int64_t most_line_rows();
+
 // turned (k x n, dense) of n lines of k floats, `line` floats apart. In the calling thread.
 void turn_lines(int64_t n, int64_t k, const float* lines, int64_t line, float* turned);
 

@@ -90,7 +90,7 @@ void Emitter::convolution(const Layer& layer) {
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew: return winograd(layer, algorithm);
-    case Algorithm::kRowInPlace:
+    case Algorithm::kInPlace:
     case Algorithm::kRowPanels: break;  // Of products.
   }
 }

@@ -86,7 +86,7 @@ void Emitter::product(const Layer& layer) {
   switch (product_algorithm(layer)) {
     case Algorithm::kPanels: return panel_product(layer);
     case Algorithm::kRowPanels: return single_row(layer);
-    case Algorithm::kRowInPlace: return row_in_place(layer);
+    case Algorithm::kInPlace: return product_in_place(layer);
     default: return onednn_product(layer);
   }
 }
@@ -94,10 +94,9 @@ void Emitter::product(const Layer& layer) {
 // The first is taken where nothing is measured.
 std::vector<Algorithm> Emitter::product_algorithms(const Layer& layer) const {
   const PanelConvolution problem = product_problem(layer);
-  const bool is_one_row = may_stay_in_place(layer);
   std::vector<Algorithm> result;
-  if (is_one_row) result.push_back(Algorithm::kRowInPlace);
-  if (is_one_row && is_single_row(layer)) {
+  if (may_stay_in_place(layer)) result.push_back(Algorithm::kInPlace);
+  if (is_single_row(layer)) {
     result.push_back(Algorithm::kRowPanels);
   } else if (store_steps(layer)) {
     const std::vector<Algorithm> direct = panels_and_onednn(problem.out_channels);
@@ -110,15 +109,15 @@ std::vector<Algorithm> Emitter::product_algorithms(const Layer& layer) const {
 Algorithm Emitter::product_algorithm(const Layer& layer) {
   const std::vector<Algorithm> candidates = product_algorithms(layer);
   if (candidates.empty()) return Algorithm::kOneDnn;
-  // Of a row alone: other sizes have their own.
+  // Packed for one number of rows, weights serve all; in place they serve each as it is measured.
   const auto serves = [&](Algorithm known) {
     return known == Algorithm::kPanels || known == Algorithm::kOneDnn ||
-           std::ranges::find(candidates, known) != candidates.end();
+           (known == Algorithm::kRowPanels && is_single_row(layer));
   };
   if (const auto known = weights_.algorithm(layer.weights_id); known && serves(*known))
     return *known;
   if (!options_.measures) {
-    return candidates.front() == Algorithm::kRowInPlace ? candidates.front() : Algorithm::kOneDnn;
+    return candidates.front() == Algorithm::kInPlace ? candidates.front() : Algorithm::kOneDnn;
   }
   const PanelConvolution problem = product_problem(layer);
   const IntVector key{problem.rows(),         problem.depth(),

@@ -1,7 +1,7 @@
 // Products of one row, or of few short ones, with a constant matrix. Where the matrix is small, a
 // library's call costs more than the work: tier 0's own loop for a row does it, row by row. One row
 // and a larger matrix, as in the steps of a recurrent loop, read the matrix once: packed for that,
-// it comes at the speed of the cache. Where all weights together stay in no cache, one row waits
+// it comes at the speed of the cache. Where all weights together stay in no cache, few rows wait
 // for memory however they lie: then they are read where they are unless a packed form is measured
 // to be faster, and stand in memory once. What hangs on them is done on the result as it lies.
 #include <algorithm>
@@ -61,15 +61,17 @@ bool Emitter::is_single_row(const Layer& layer) const {
 
 bool Emitter::may_stay_in_place(const Layer& layer) const {
   const Tensor& weight = layer.weight;
-  return !stays_cached_ && numel_of(value(layer.inputs[0]).sizes) == weight.size(0) &&
-         weight.numel() > kMostWork && layer.scale.empty() && has_own_epilogue(layer) &&
-         (weight.stride(0) == 1 || weight.stride(1) == 1);
+  const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / weight.size(0);
+  const bool is_by_columns = weight.stride(0) == 1;
+  const int64_t most = is_by_columns ? most_line_rows() : weight.stride(1) == 1 ? 1 : 0;
+  return !stays_cached_ && rows <= most && weight.numel() > kMostWork && layer.scale.empty() &&
+         has_own_epilogue(layer);
 }
 
-// `columns` of the product of one row with the weights as they lie; without its operands.
-GemmProblem Emitter::row_problem(const Layer& layer, int64_t columns) const {
+// `columns` of the product of some rows with the weights as they lie; without its operands.
+GemmProblem Emitter::problem_in_place(const Layer& layer, int64_t rows, int64_t columns) {
   GemmProblem problem;
-  problem.m = 1;
+  problem.m = rows;
   problem.n = columns;
   problem.k = layer.weight.size(0);
   problem.a = {nullptr, 0, problem.k, 1};
@@ -78,12 +80,12 @@ GemmProblem Emitter::row_problem(const Layer& layer, int64_t columns) const {
   return problem;
 }
 
-void Emitter::row_in_place(const Layer& layer) {
+void Emitter::product_in_place(const Layer& layer) {
   const int64_t n = layer.weight.size(1);
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
-  GemmProblem problem = row_problem(layer, n);
+  GemmProblem problem = problem_in_place(layer, product_problem(layer).rows(), n);
   problem.b.data = layer.weight.raw();
   auto* const weights = static_cast<char*>(layer.weight.raw());
   out_.blocks.emplace_back(weights, [held = layer.weight](char*) {});

@@ -59,7 +59,7 @@ const char* name_of(Algorithm algorithm) {
     case Algorithm::kWinograd2: return "Winograd by tiles of 2";
     case Algorithm::kWinograd4: return "Winograd by tiles of 4";
     case Algorithm::kWinogradFew: return "Winograd by few tiles of 4";
-    case Algorithm::kRowInPlace: return "weights in place";
+    case Algorithm::kInPlace: return "weights in place";
     case Algorithm::kRowPanels: return "panels for a row";
   }
   return "";
@@ -200,7 +200,7 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew:
       return attempt_winograd(winograd_problem(part.conv, algorithm), *store_steps(part));
-    case Algorithm::kRowInPlace:
+    case Algorithm::kInPlace:
     case Algorithm::kRowPanels: break;  // Of products.
   }
   return {};
@@ -294,9 +294,9 @@ Emitter::Attempt Emitter::attempt_row(const Layer& layer, const PanelConvolution
                                       Algorithm algorithm) {
   const int64_t k = part.depth();
   const int64_t n = part.out_channels;
-  if (algorithm == Algorithm::kRowInPlace) {
+  if (algorithm == Algorithm::kInPlace) {
     const OwnTrial t = own_trial(part, 0, 0);
-    GemmProblem product = row_problem(layer, n);
+    GemmProblem product = problem_in_place(layer, part.rows(), n);
     product.a.data = t.source;
     product.b.data = layer.weight.raw();
     product.bias = t.bias;

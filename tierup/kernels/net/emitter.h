@@ -150,14 +150,14 @@ class Emitter {
   bool is_single_row(const Layer& layer) const;
   // Bytes of weights that may stay in the largest cache from run to run: half of it.
   static int64_t most_cached();
-  // One row and a matrix that comes from memory in each run, however it lies.
+  // Few rows and a matrix that comes from memory in each run, and that tier 0 reads as it lies.
   bool may_stay_in_place(const Layer& layer) const;
   // Whether the way to do a product is chosen by measurement.
   bool has_choice(const Layer& layer) const;
-  GemmProblem row_problem(const Layer& layer, int64_t columns) const;
+  static GemmProblem problem_in_place(const Layer& layer, int64_t rows, int64_t columns);
   void row_product(const Layer& layer);
   void single_row(const Layer& layer);
-  void row_in_place(const Layer& layer);
+  void product_in_place(const Layer& layer);
   void row_epilogue(const Layer& layer, const BufferLayout& target);
   PanelConvolution product_problem(const Layer& layer) const;
   std::vector<Algorithm> product_algorithms(const Layer& layer) const;

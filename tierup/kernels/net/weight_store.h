@@ -18,8 +18,8 @@
 
 namespace tierup::kernels::net {
 
-// Of a convolution or a product; Winograd's with the side of its tiles, and for few of them; of one
-// row with a matrix, with that as it lies or in panels for a row.
+// Of a convolution or a product; Winograd's with the side of its tiles, and for few of them; of few
+// rows with a matrix, with that as it lies; of one, with that in panels for a row.
 enum class Algorithm : uint8_t {
   kOneDnn,
   kPanels,
@@ -28,7 +28,7 @@ enum class Algorithm : uint8_t {
   kWinograd2,
   kWinograd4,
   kWinogradFew,
-  kRowInPlace,
+  kInPlace,
   kRowPanels
 };
 

@@ -101,8 +101,8 @@ TEST(NeuralNet, products_of_one_matrix_share_its_packed_form) {
   EXPECT_NEAR(held_by(other), 2 * held_by(matrix), 16384);
 }
 
-// A decoder's step over weights that no cache holds: memory has them once. More rows pack them.
-TEST(NeuralNet, one_row_reads_weights_that_stay_in_no_cache_where_they_lie) {
+// A decoder's step over weights that no cache holds: memory has them once. Many rows pack them.
+TEST(NeuralNet, few_rows_read_weights_that_stay_in_no_cache_where_they_lie) {
   constexpr int64_t kWidth = 2304;  // 21 MB a matrix.
   Line line;
   const int y = line.add("aten::linear", {L::v(0), L::c(numbers({kWidth, kWidth}, 1, 0.02F)),
@@ -111,10 +111,14 @@ TEST(NeuralNet, one_row_reads_weights_that_stay_in_no_cache_where_they_lie) {
   const int s = line.add("aten::add.Tensor", {L::v(t), L::v(0), L::c(1)});
   const int z = line.add("aten::matmul", {L::v(s), L::c(numbers({kWidth, kWidth}, 3, 0.02F))});
   const auto object = line.make({z, s});
+  constexpr size_t kMatrix = kWidth * kWidth * sizeof(float);
   expect_same_thrice(*object, numbers({1, kWidth}, 8));
   EXPECT_LT(object->held_bytes(), size_t{1} << 20);
-  expect_same_thrice(*object, numbers({3, kWidth}, 9));
-  EXPECT_GT(object->held_bytes(), size_t{2} * kWidth * kWidth * sizeof(float));
+  expect_same_thrice(*object,
+                     numbers({3, kWidth}, 9));  // The matrix that lies row by row is packed.
+  EXPECT_LT(object->held_bytes(), kMatrix * 3 / 2);
+  expect_same_thrice(*object, numbers({40, kWidth}, 9));
+  EXPECT_GT(object->held_bytes(), 2 * kMatrix);
   expect_same_thrice(*object, numbers({1, 1, kWidth}, 10));
 }
 
