@@ -7,7 +7,7 @@
 namespace tierup::kernels::net {
 
 bool can_convolve_channels(const ConvGeometry& g) {
-  return g.rank <= 2 && !g.transposed && g.groups == g.in_channels && g.groups == g.out_channels;
+  return !g.transposed && g.groups == g.in_channels && g.groups == g.out_channels;
 }
 
 int64_t channel_weight_count(const ConvGeometry& g) { return g.weights(); }
@@ -28,9 +28,11 @@ void convolve_channels(const ConvGeometry& g, const float* source, const float* 
     ChannelLine part{};
     part.geometry = &g;
     const int64_t line = first / width;
-    part.image = source + line / g.out[1] * g.in_points() * g.in_channels;
+    const int64_t depth = line / g.out[1];
+    part.image = source + depth / g.out[0] * g.in_points() * g.in_channels;
     part.weights = weights;
     part.bias = bias;
+    part.depth = depth % g.out[0];
     part.line = line % g.out[1];
     part.first_point = first % width;
     part.last_point = std::min(width, part.first_point + end - first);

@@ -37,7 +37,9 @@ class ChannelLineRunner {
       : line_(line),
         g_(*line.geometry),
         channels_(g_.out_channels),
+        front_(line.depth * g_.stride[0] - g_.padding[0]),
         top_(line.line * g_.stride[1] - g_.padding[1]),
+        depths_(taps_inside(front_, g_.dilation[0], g_.kernel[0], g_.in[0])),
         rows_(taps_inside(top_, g_.dilation[1], g_.kernel[1], g_.in[1])) {}
 
   void run() {
@@ -96,30 +98,41 @@ class ChannelLineRunner {
         [rest](const float* from) TIERUP_INLINED { return load_some(from, rest, 0); }, rest);
   }
 
+  // Adds what the window has in one row of the input.
+  template <int kPoints, int kBlocks, typename Load>
+  TIERUP_INLINE void add_row(const float* from, const float* weights, const Taps& columns,
+                             const Load& load_from, Lanes* sums) const {
+    const int64_t next = g_.stride[2] * channels_;
+    for (int64_t kx = columns.first; kx < columns.last; ++kx) {
+      const float* point = from + kx * g_.dilation[2] * channels_;
+      const float* weight = weights + kx * channels_;
+      for_each<kBlocks>([&](auto b) TIERUP_INLINED {
+        const Lanes factor = load_from(weight + b * kLanes);
+        for_each<kPoints>([&](auto p) TIERUP_INLINED {
+          const Lanes number = load_from(point + p * next + b * kLanes);
+          Lanes& total = sums[p * kBlocks + b];
+          total = each_part([&](auto i) TIERUP_INLINED {
+            return multiply_add(number.part[i], factor.part[i], total.part[i]);
+          });
+        });
+      });
+    }
+  }
+
   // Of so many points from x on, and so many times sixteen channels from c on.
   template <int kPoints, int kBlocks, typename Load>
   TIERUP_INLINE void sum(int64_t x, int64_t c, const Taps& columns, const Load& load_from,
                          int64_t width = kLanes) const {
     Lanes sums[kPoints * kBlocks];
     for_each<kPoints * kBlocks>([&](auto i) TIERUP_INLINED { sums[i] = broadcast(0); });
-    const int64_t next = g_.stride[2] * channels_;
-    for (int64_t ky = rows_.first; ky < rows_.last; ++ky) {
-      const int64_t y = top_ + ky * g_.dilation[1];
-      const float* from = line_.image + (y * g_.in[2] + left(x)) * channels_ + c;
-      const float* weights = line_.weights + ky * g_.kernel[2] * channels_ + c;
-      for (int64_t kx = columns.first; kx < columns.last; ++kx) {
-        const float* point = from + kx * g_.dilation[2] * channels_;
-        const float* weight = weights + kx * channels_;
-        for_each<kBlocks>([&](auto b) TIERUP_INLINED {
-          const Lanes factor = load_from(weight + b * kLanes);
-          for_each<kPoints>([&](auto p) TIERUP_INLINED {
-            const Lanes number = load_from(point + p * next + b * kLanes);
-            Lanes& total = sums[p * kBlocks + b];
-            total = each_part([&](auto i) TIERUP_INLINED {
-              return multiply_add(number.part[i], factor.part[i], total.part[i]);
-            });
-          });
-        });
+    for (int64_t kz = depths_.first; kz < depths_.last; ++kz) {
+      const int64_t plane = (front_ + kz * g_.dilation[0]) * g_.in[1];
+      for (int64_t ky = rows_.first; ky < rows_.last; ++ky) {
+        const int64_t row = plane + top_ + ky * g_.dilation[1];
+        const float* from = line_.image + (row * g_.in[2] + left(x)) * channels_ + c;
+        const float* weights =
+            line_.weights + (kz * g_.kernel[1] + ky) * g_.kernel[2] * channels_ + c;
+        add_row<kPoints, kBlocks>(from, weights, columns, load_from, sums);
       }
     }
     float* target = line_.target + (x - line_.first_point) * channels_ + c;
@@ -139,8 +152,8 @@ class ChannelLineRunner {
   const ChannelLine& line_;
   const ConvGeometry& g_;
   const int64_t channels_;
-  const int64_t top_;
-  const Taps rows_;
+  const int64_t front_, top_;
+  const Taps depths_, rows_;
 };
 
 void run_channel_line(const ChannelLine& line) { ChannelLineRunner(line).run(); }

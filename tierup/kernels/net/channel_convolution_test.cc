@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "tierup/kernels/net/convolution_fixture.h"
@@ -14,16 +15,24 @@ struct Sides {
   int64_t in, out, kernel, stride, dilation, padding;
 };
 
-ConvGeometry geometry(int64_t batch, int64_t channels, const Sides& y, const Sides& x) {
+ConvGeometry volume_geometry(int64_t batch, int64_t channels, const Sides& z, const Sides& y,
+                             const Sides& x) {
   ConvGeometry g;
+  g.rank = 3;
   g.batch = batch;
   g.groups = g.in_channels = g.out_channels = channels;
-  g.in = {1, y.in, x.in};
-  g.out = {1, y.out, x.out};
-  g.kernel = {1, y.kernel, x.kernel};
-  g.stride = {1, y.stride, x.stride};
-  g.dilation = {1, y.dilation, x.dilation};
-  g.padding = {0, y.padding, x.padding};
+  g.in = {z.in, y.in, x.in};
+  g.out = {z.out, y.out, x.out};
+  g.kernel = {z.kernel, y.kernel, x.kernel};
+  g.stride = {z.stride, y.stride, x.stride};
+  g.dilation = {z.dilation, y.dilation, x.dilation};
+  g.padding = {z.padding, y.padding, x.padding};
+  return g;
+}
+
+ConvGeometry geometry(int64_t batch, int64_t channels, const Sides& y, const Sides& x) {
+  ConvGeometry g = volume_geometry(batch, channels, {1, 1, 1, 1, 1, 0}, y, x);
+  g.rank = 2;
   return g;
 }
 
@@ -32,14 +41,20 @@ double window_sum(const ConvGeometry& g, const std::vector<float>& source,
                   const std::vector<float>& weight, int64_t point, int64_t channel) {
   double sum = 0;
   const int64_t image = point / g.out_points();
+  const std::array<int64_t, 3> at{point / g.out[2] / g.out[1] % g.out[0],
+                                  point / g.out[2] % g.out[1], point % g.out[2]};
   for (int64_t k = 0; k < g.kernel_points(); ++k) {
-    const int64_t y =
-        point / g.out[2] % g.out[1] * g.stride[1] - g.padding[1] + k / g.kernel[2] * g.dilation[1];
-    const int64_t x =
-        point % g.out[2] * g.stride[2] - g.padding[2] + k % g.kernel[2] * g.dilation[2];
-    if (y < 0 || y >= g.in[1] || x < 0 || x >= g.in[2]) continue;
-    const int64_t at = ((image * g.in[1] + y) * g.in[2] + x) * g.in_channels + channel;
-    sum += static_cast<double>(source[static_cast<size_t>(at)]) *
+    const std::array<int64_t, 3> tap{k / g.kernel[2] / g.kernel[1], k / g.kernel[2] % g.kernel[1],
+                                     k % g.kernel[2]};
+    int64_t from = image;
+    bool is_inside = true;
+    for (size_t d = 0; d < 3; ++d) {
+      const int64_t place = at[d] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
+      is_inside = is_inside && place >= 0 && place < g.in[d];
+      from = from * g.in[d] + place;
+    }
+    if (!is_inside) continue;
+    sum += static_cast<double>(source[static_cast<size_t>(from * g.in_channels + channel)]) *
            weight[static_cast<size_t>(channel * g.kernel_points() + k)];
   }
   return sum;
@@ -63,6 +78,9 @@ TEST_P(ChannelConvolutionOn, GivesWhatWindowsGiveAndWritesNothingElse) {
       // Windows that lie outside.
       geometry(1, 17, {2, 6, 2, 1, 1, 3}, {4, 10, 3, 2, 1, 8}),
       geometry(1, 1, one, {1, 1, 1, 1, 1, 0}),
+      volume_geometry(2, 21, {5, 5, 3, 1, 1, 1}, {9, 5, 3, 2, 1, 1}, {11, 6, 3, 2, 1, 1}),
+      volume_geometry(1, 16, {7, 4, 3, 2, 2, 2}, {4, 4, 1, 1, 1, 0}, {13, 13, 5, 1, 1, 2}),
+      volume_geometry(1, 3, {2, 7, 2, 1, 1, 3}, {3, 3, 3, 1, 1, 1}, {5, 5, 3, 1, 1, 1}),
   };
   for (const ConvGeometry& g : geometries) {
     const int64_t points = g.batch * g.out_points();
