@@ -3,6 +3,7 @@
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/ops/rows/pointwise_rows.h"
 #include "tierup/ops/shapes/shape_functions.h"
 #include "tierup/ops/table/factory_arguments.h"
 #include "tierup/ops/table/families.h"
@@ -87,6 +88,28 @@ Tensor zeros_like(const Tensor& self, Dtype dtype, const IValue& layout, Optiona
 Tensor ones_like(const Tensor& self, Dtype dtype, const IValue& layout, OptionalDevice device,
                  Pin pin, Format format) {
   return full_like(self, 1, dtype, layout, device, pin, format);
+}
+
+// The number for each element of a tensor, which is not looked at: in a group no memory is filled.
+kernels::PointwiseCall describe_full_like(const Tensor& self, const Scalar& value, Dtype dtype,
+                                          const IValue& layout, OptionalDevice device, Pin,
+                                          Format format) {
+  check_layout(layout);
+  require(!device || device->type == DeviceType::kCpu, ErrorCode::kInvalidArgument,
+          "on another device");
+  require(format.value_or(MemoryFormat::kPreserve) == MemoryFormat::kPreserve,
+          ErrorCode::kInvalidArgument, "a layout is asked for");
+  kernels::PointwiseOp op{Body::kIdentity};
+  op.common = dtype.value_or(self.dtype());
+  return {op, {value}};
+}
+kernels::PointwiseCall describe_zeros_like(const Tensor& self, Dtype dtype, const IValue& layout,
+                                           OptionalDevice device, Pin pin, Format format) {
+  return describe_full_like(self, 0, dtype, layout, device, pin, format);
+}
+kernels::PointwiseCall describe_ones_like(const Tensor& self, Dtype dtype, const IValue& layout,
+                                          OptionalDevice device, Pin pin, Format format) {
+  return describe_full_like(self, 1, dtype, layout, device, pin, format);
 }
 
 // new_*: dtype of a tensor.
@@ -232,13 +255,19 @@ constexpr OpRow kRows[] = {
     {"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) "
      "-> Tensor",
-     boxed_lazy<&full_like>, ir::kNoEffect, &shapes::same},
+     {boxed_lazy<&full_like>, &detail::PointwiseRow<&describe_full_like>::kBodyOfRow},
+     ir::kNoEffect,
+     &shapes::same},
     {"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed_lazy<&zeros_like>, ir::kNoEffect, &shapes::same},
+     {boxed_lazy<&zeros_like>, &detail::PointwiseRow<&describe_zeros_like>::kBodyOfRow},
+     ir::kNoEffect,
+     &shapes::same},
     {"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     boxed_lazy<&ones_like>, ir::kNoEffect, &shapes::same},
+     {boxed_lazy<&ones_like>, &detail::PointwiseRow<&describe_ones_like>::kBodyOfRow},
+     ir::kNoEffect,
+     &shapes::same},
     {"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
      boxed_lazy<&new_empty>, ir::kNoEffect, &shapes::filled},
