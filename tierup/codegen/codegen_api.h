@@ -11,7 +11,7 @@
 
 namespace tierup::codegen {
 
-inline constexpr int kCodegenApiVersion = 8;
+inline constexpr int kCodegenApiVersion = 9;
 
 // One compiled kernel; opaque, freed by release().
 struct CompiledObject;

@@ -98,8 +98,10 @@ class GroupCompiler {
     if (group.kernel_count() > 0) return;  // Two nodes of unrolled code may share one.
     if (ops::has_products(group.program())) {
       install_matrices(group);
+    } else if (group.program().components > 0) {
+      install_folds(group, build_component_fold);
     } else if (ops::folds_parts(group.program())) {
-      install_folds(group);
+      install_folds(group, build_fold_kernel);
     } else {
       install_points(group);
     }
@@ -129,13 +131,13 @@ class GroupCompiler {
     return nodes > kLongBody ? ops::FusionGroup::kLongRun : 32;
   }
 
-  // One kernel: inputs have one element, or all side by side, in the last dimension.
-  void install_folds(ops::FusionGroup& group) {
+  // One kernel for everything.
+  template <typename Build>
+  void install_folds(ops::FusionGroup& group, const Build& build) {
     GroupForms forms = forms_of(group.program(), group.expected());
     if (forms.refusal) return group.refuse(std::move(forms.refusal));
     ops::CompiledKernel stage;
-    const GroupKernel kernel = build_fold_kernel(group.program(), group.expected(), forms,
-                                                 group.expected_uniform(), stage);
+    const GroupKernel kernel = build(group, forms, stage);
     if (kernel.refusal) return group.refuse(kernel.refusal);
     if (kernel.operands.size() > ops::FusedLoop::kMaxOperands) {
       return group.refuse(ops::GroupRefusal::kManyOperands);

@@ -1,5 +1,7 @@
 #include "tierup/codegen/fold_kernel.h"
 
+#include <optional>
+
 #include "tierup/ops/table/facts.h"
 
 namespace tierup::codegen {
@@ -19,38 +21,81 @@ Fold fold_of(FoldKind kind) {
   return Fold::kNone;
 }
 
-}  // namespace
+bool folds_part(const ops::GroupMember& member) {
+  return member.by_rows && ops::is_part(member.space);
+}
 
-GroupKernel build_fold_kernel(const ops::GroupProgram& program,
-                              const std::vector<ops::ValueForm>& inputs, const GroupForms& forms,
-                              const std::vector<bool>& uniform, ops::CompiledKernel& stage) {
-  stage.outputs = program.outputs;
-  for (uint32_t i = 0; i < program.input_count; ++i) {
-    stage.inputs.push_back({ops::GroupArgument::Source::kInput, i, uniform[i]});
-  }
-  std::vector<uint32_t> values;  // That are folded, or stored.
+std::vector<Fold> folds_of(const ops::GroupProgram& program) {
   std::vector<Fold> folds;
   for (const uint32_t output : program.outputs) {
     const ops::GroupMember& member = program.members[output];
-    folds.push_back(member.by_rows ? fold_of(member.op->facts().fold) : Fold::kNone);
-    const bool is_fold = folds.back() != Fold::kNone;
-    const bool is_of_member =
-        is_fold && member.arguments[0].source == ops::GroupArgument::Source::kMember;
-    if (member.by_rows && !is_of_member) {
-      GroupKernel none;
-      none.refusal = ops::GroupRefusal::kOtherRows;
-      return none;
-    }
-    values.push_back(is_fold ? member.arguments[0].index : output);
+    folds.push_back(folds_part(member) ? fold_of(member.op->facts().fold) : Fold::kNone);
   }
-  GroupKernel kernel = build_group_kernel(program, inputs, forms.members, stage.inputs, values);
-  for (size_t i = 0; i < values.size(); ++i) {
+  return folds;
+}
+
+// What outputs fold, or are; none if one folds what no member made.
+std::optional<std::vector<uint32_t>> stored_values(const ops::GroupProgram& program) {
+  std::vector<uint32_t> values;
+  for (const uint32_t output : program.outputs) {
+    const ops::GroupMember& member = program.members[output];
+    const ops::GroupArgument& folded = member.arguments[0];
+    if (folds_part(member) && folded.source != ops::GroupArgument::Source::kMember) {
+      return std::nullopt;
+    }
+    values.push_back(folds_part(member) ? folded.index : output);
+  }
+  return values;
+}
+
+GroupKernel refused() {
+  GroupKernel none;
+  none.refusal = ops::GroupRefusal::kOtherRows;
+  return none;
+}
+
+// Sums may be wider than what they fold.
+void set_folds(const ops::GroupProgram& program, const GroupForms& forms, GroupKernel& kernel) {
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
     kernel.operands[i].element = *element_type_of(forms.members[program.outputs[i]].dtype);
   }
+  kernel.folds = folds_of(program);
+}
+
+}  // namespace
+
+GroupKernel build_fold_kernel(const ops::FusionGroup& group, const GroupForms& forms,
+                              ops::CompiledKernel& stage) {
+  const ops::GroupProgram& program = group.program();
+  stage.outputs = program.outputs;
+  for (uint32_t i = 0; i < program.input_count; ++i) {
+    stage.inputs.push_back({ops::GroupArgument::Source::kInput, i, group.expected_uniform()[i]});
+  }
+  const std::optional<std::vector<uint32_t>> values = stored_values(program);
+  if (!values) return refused();
+  GroupKernel kernel =
+      build_group_kernel(program, group.expected(), forms.members, stage.inputs, *values);
   for (OperandSpec& operand : kernel.operands) {
     if (operand.access == Access::kSplat) operand.access = Access::kContiguous;
   }
-  kernel.folds = std::move(folds);
+  set_folds(program, forms, kernel);
+  return kernel;
+}
+
+GroupKernel build_component_fold(const ops::FusionGroup& group, const GroupForms& forms,
+                                 ops::CompiledKernel& stage) {
+  const ops::GroupProgram& program = group.program();
+  stage.outputs = program.outputs;
+  for (uint32_t i = 0; i < program.input_count; ++i) {
+    ops::KernelInput input{ops::GroupArgument::Source::kInput, i, group.expected_still()[i]};
+    input.components = group.expected_uniform()[i] ? 1 : program.components;
+    stage.inputs.push_back(input);
+  }
+  const std::optional<std::vector<uint32_t>> values = stored_values(program);
+  if (!values) return refused();
+  GroupKernel kernel =
+      build_component_kernel(program, forms, group.expected(), stage.inputs, *values);
+  set_folds(program, forms, kernel);
   return kernel;
 }
 

@@ -5,10 +5,12 @@
 
 namespace tierup::codegen {
 
-// Also fills what the stage reads and gives. `uniform`: which inputs have one element in the last
-// dimension.
-GroupKernel build_fold_kernel(const ops::GroupProgram& program,
-                              const std::vector<ops::ValueForm>& inputs, const GroupForms& forms,
-                              const std::vector<bool>& uniform, ops::CompiledKernel& stage);
+// Both also fill what the stage reads and gives. Inputs have one element in the last dimension, or
+// all side by side, as the group expects.
+GroupKernel build_fold_kernel(const ops::FusionGroup& group, const GroupForms& forms,
+                              ops::CompiledKernel& stage);
+// Of a group whose last dimension is taken apart; see ops/regions/component_loop.h.
+GroupKernel build_component_fold(const ops::FusionGroup& group, const GroupForms& forms,
+                                 ops::CompiledKernel& stage);
 
 }  // namespace tierup::codegen

@@ -89,14 +89,33 @@ class Builder {
     if (join_parts_of(program) > 0) whole_.push_back({program.outputs[0], UINT32_MAX, part});
   }
 
+  // Of a group whose last dimension is taken apart: the elements of its inputs there, all or one.
+  void set_components(const std::vector<ops::KernelInput>& inputs) {
+    for (const ops::KernelInput& input : inputs) input_components_.push_back(input.components);
+    for (const ops::GroupMember& member : program_.members) {
+      uint32_t most = 1;
+      for (const GroupArgument& argument : member.arguments) {
+        most = std::max(most, components_of(argument));
+      }
+      member_components_.push_back(member.space == ops::RowSpace::kColumn ? 1 : most);
+    }
+  }
+  uint32_t components_of(uint32_t member) const {
+    return member_components_.empty() ? 1 : member_components_[member];
+  }
+
   // A value that is read from memory.
   void set_leaf(const ops::KernelInput& leaf, uint32_t operand) {
     const bool is_input = leaf.source == GroupArgument::Source::kInput;
     Path through;
     if (leaf.chain != UINT32_MAX)
       through.push_back({is_input ? UINT32_MAX : leaf.index, leaf.chain});
-    (is_input ? inputs_ : members_)[{leaf.index, through}] = kernel_.expressions.input(
-        operand, *lane_of_element(form_of(leaf.source, leaf.index).dtype));
+    const LaneType type = *lane_of_element(form_of(leaf.source, leaf.index).dtype);
+    (is_input ? inputs_ : members_)[{leaf.index, through}] =
+        kernel_.expressions.input(operand, type);
+    for (uint32_t c = 0; c < leaf.components; ++c) {
+      inputs_[{leaf.index, component(c)}] = kernel_.expressions.component(operand, c, type);
+    }
   }
 
   // The sum of a product's products.
@@ -106,6 +125,9 @@ class Builder {
   }
 
   const ExprValue& output(uint32_t index) { return member(index, whole_); }
+  const ExprValue& output(uint32_t index, uint32_t component) {
+    return member(index, this->component(component));
+  }
 
  private:
   using Values = std::map<std::pair<uint32_t, Path>, ExprValue>;
@@ -118,7 +140,44 @@ class Builder {
       return members_[{index, path}] = load(GroupArgument::Source::kMember, index, path);
     }
     if (made_of.multiplies) return members_[{index, path}] = multiplied(index, made_of);
+    if (made_of.by_rows) return members_[{index, path}] = folded(index, made_of);
     return members_[{index, path}] = made_of.joins ? joined(made_of, path) : made(made_of, path);
+  }
+
+  // One element of the last dimension: of what has but one there, that one.
+  static Path component(uint32_t index) { return {{UINT32_MAX, UINT32_MAX, index}}; }
+  uint32_t components_of(const GroupArgument& argument) const {
+    switch (argument.source) {
+      case GroupArgument::Source::kInput: return input_components_[argument.index];
+      case GroupArgument::Source::kMember: return member_components_[argument.index];
+      default: return 1;
+    }
+  }
+
+  // All components of what the member reads, in order.
+  ExprValue folded(uint32_t index, const ops::GroupMember& member) {
+    const LaneType type = *lane_of_element(member_forms_[index].dtype);
+    const uint32_t count = components_of(member.arguments[0]);
+    const auto read = [&](uint32_t c) {
+      return kernels::convert_lanes(argument_value(member.arguments[0], component(c)), type);
+    };
+    const ops::FoldKind fold = member.op->facts().fold;
+    ExprValue result = read(0);
+    for (uint32_t c = 1; c < count; ++c) {
+      const ExprValue value = read(c);
+      if (fold == ops::FoldKind::kSum || fold == ops::FoldKind::kMean) {
+        result = expr_binary(Opcode::kAdd, type, result, value);
+        continue;
+      }
+      const Opcode beyond = fold == ops::FoldKind::kLargest ? Opcode::kGreater : Opcode::kLess;
+      const ExprValue takes = expr_binary(
+          Opcode::kOr, LaneType::kMask, expr_binary(beyond, LaneType::kMask, value, result),
+          expr_binary(Opcode::kNotEqual, LaneType::kMask, value, value));
+      result = expr_select(takes, value, result);
+    }
+    if (fold != ops::FoldKind::kMean) return result;
+    return expr_binary(Opcode::kDiv, type, result,
+                       number_node(Scalar(static_cast<double>(count)), scalar_type_of(type)));
   }
 
   // alpha times the sum, then beta times what is added, in the type of the sum.
@@ -215,7 +274,11 @@ class Builder {
     if (argument.is_viewed()) {
       through.push_back({is_input ? UINT32_MAX : argument.index, argument.chain});
     }
-    through.insert(through.end(), path.begin(), path.end());
+    if (member_components_.empty()) {
+      through.insert(through.end(), path.begin(), path.end());
+    } else {
+      through = components_of(argument) > 1 ? path : component(0);
+    }
     return is_input ? input(argument.index, through) : this->member(argument.index, through);
   }
 
@@ -230,6 +293,8 @@ class Builder {
   const uint32_t part_;
   Path whole_;  // From all of an output to what is made: nothing, or a part.
   GroupKernel& kernel_;
+  std::vector<uint32_t> input_components_;
+  std::vector<uint32_t> member_components_;
   Values inputs_;
   Values members_;
   std::map<uint32_t, ExprValue> sums_;
@@ -312,7 +377,9 @@ GroupForms forms_of(const ops::GroupProgram& program, const std::vector<ValueFor
     } else if (member.by_rows) {
       ops::RowMeaning meaning = row_meaning_of(*member.op, arguments, member.result);
       refusal = std::move(meaning.refusal);
-      if (!refusal && (meaning.space != member.space || meaning.row_rank != program.row_rank)) {
+      const bool has_rank = meaning.row_rank == program.row_rank ||
+                            (program.components > 0 && member.space == ops::RowSpace::kColumn);
+      if (!refusal && (meaning.space != member.space || !has_rank)) {
         refusal = GroupRefusal::kOtherRows;
       }
       forms.members.push_back(meaning.result);
@@ -362,11 +429,39 @@ GroupKernel build_group_kernel(const ops::GroupProgram& program,
   return kernel;
 }
 
+GroupKernel build_component_kernel(const ops::GroupProgram& program, const GroupForms& forms,
+                                   const std::vector<ValueForm>& input_forms,
+                                   const std::vector<ops::KernelInput>& inputs,
+                                   const std::vector<uint32_t>& outputs) {
+  GroupKernel kernel;
+  kernel.components = program.components;
+  Builder builder(program, input_forms, forms.members, 0, kernel);
+  builder.set_components(inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    builder.set_leaf(inputs[i], static_cast<uint32_t>(outputs.size() + i));
+  }
+  for (const uint32_t output : outputs) {
+    const uint32_t components = builder.components_of(output);
+    kernel.operands.push_back({*element_type_of(forms.members[output].dtype), Access::kContiguous,
+                               static_cast<uint8_t>(components)});
+    for (uint32_t c = 0; c < components; ++c) {
+      kernel.results.push_back(kernel.expressions.node_of(builder.output(output, c)));
+    }
+  }
+  for (const ops::KernelInput& input : inputs) {
+    kernel.operands.push_back({*element_type_of(input_forms[input.index].dtype),
+                               input.uniform ? Access::kBroadcast : Access::kContiguous,
+                               static_cast<uint8_t>(input.components)});
+  }
+  return kernel;
+}
+
 KernelSpec GroupKernel::spec(const char* name) const {
   KernelSpec spec{};
   spec.name = name;
   spec.operands = operands.data();
-  spec.output_count = static_cast<uint32_t>(results.size());
+  spec.output_count = static_cast<uint32_t>(components > 0 ? folds.size() : results.size());
+  spec.components = components;
   spec.operand_count = static_cast<uint32_t>(operands.size());
   spec.nodes = expressions.nodes().data();
   spec.node_count = static_cast<uint32_t>(expressions.nodes().size());
@@ -381,6 +476,7 @@ std::string GroupKernel::key() const {
   for (const OperandSpec& operand : operands) {
     append(bytes, operand.element);
     append(bytes, operand.access);
+    append(bytes, operand.components);
   }
   for (const kernels::ExprNode& node : expressions.nodes()) {
     append(bytes, node.opcode);
@@ -390,6 +486,7 @@ std::string GroupKernel::key() const {
   }
   for (const uint32_t result : results) append(bytes, result);
   for (const Fold fold : folds) append(bytes, fold);
+  append(bytes, components);
   return bytes;
 }
 

@@ -23,6 +23,7 @@ struct GroupKernel {
   kernels::ExprBuilder expressions;
   std::vector<uint32_t> results;
   std::vector<Fold> folds;       // Of each output; empty if there are none.
+  uint32_t components = 0;       // As in KernelSpec.
   std::vector<ops::Load> loads;  // If no inputs were given: those that were found.
   ops::RefusedGroup refusal;     // Why there is no kernel.
 
@@ -45,5 +46,11 @@ GroupKernel build_group_kernel(const ops::GroupProgram& program,
                                const std::vector<ops::KernelInput>& inputs,
                                const std::vector<uint32_t>& outputs, uint32_t part = 0,
                                const std::vector<uint32_t>& products = {});
+
+// The same of a group whose last dimension is taken apart: without its folds.
+GroupKernel build_component_kernel(const ops::GroupProgram& program, const GroupForms& forms,
+                                   const std::vector<ops::ValueForm>& input_forms,
+                                   const std::vector<ops::KernelInput>& inputs,
+                                   const std::vector<uint32_t>& outputs);
 
 }  // namespace tierup::codegen

@@ -31,6 +31,8 @@ enum class Access : uint8_t {
 struct OperandSpec {
   ElementType element;
   Access access;
+  // Of a kernel over components: how many lie side by side for each of its lanes, one or all.
+  uint8_t components = 1;
 };
 
 // What a kernel does with an output's elements along the dimension that it folds.
@@ -43,14 +45,25 @@ struct KernelSpec {
   uint32_t operand_count;
   const ExprNode* nodes;
   uint32_t node_count;
-  const uint32_t* results;  // The node of each output.
+  const uint32_t* results;  // The node of each output, or of each of its components.
   const LaneType* scalars;  // kF64 or kI64.
   uint32_t scalar_count;
   // Of each output; null if the kernel folds nothing. Else no operand is kSplat or kStrided. Behind
   // their strides along the innermost dimension stand those along the folded one, and its size,
   // which is not zero. Folds go on from what an output holds; other outputs are stored all along.
   const Fold* folds;
+  // Not zero: the last dimension has so many elements, which the kernel takes one by one, while
+  // lanes go along the dimension before it. A node reads component c of operand k by k + (c << 32).
+  // Operands are kContiguous or kBroadcast, which for the latter are the same components for all
+  // lanes. The kernel folds along the lanes, and reads no strides.
+  uint32_t components;
 };
+
+// Of a kInput node.
+inline uint32_t operand_of(const ExprNode& node) { return static_cast<uint32_t>(node.immediate); }
+inline uint32_t component_of(const ExprNode& node) {
+  return static_cast<uint32_t>(node.immediate >> 32);
+}
 
 // `strides` are read only for kSplat and kStrided.
 using KernelFunction = kernels::FusedFunction;

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tierup/codegen/llvm/component_emitter.h"
 #include "tierup/codegen/llvm/lane_emitter.h"
 
 namespace tierup::codegen {
@@ -169,34 +170,6 @@ class KernelEmitter {
     }
   }
 
-  static LaneType folded_lane(ElementType element) {
-    switch (element) {
-      case ElementType::kF32: return LaneType::kF32;
-      case ElementType::kF64: return LaneType::kF64;
-      case ElementType::kI64: return LaneType::kI64;
-      default: throw std::invalid_argument("a fold of such elements");
-    }
-  }
-
-  Value* identity(Fold fold, LaneType type) {
-    llvm::Type* scalar = lanes_.scalar_type(type);
-    if (fold == Fold::kSum) return llvm::Constant::getNullValue(scalar);
-    if (type == LaneType::kI64) throw std::invalid_argument("a fold of such elements");
-    return llvm::ConstantFP::getInfinity(scalar, fold == Fold::kLargest);
-  }
-
-  // What is not a number stays.
-  Value* folded(Fold fold, LaneType type, Value* so_far, Value* value) {
-    if (fold == Fold::kSum) {
-      return type == LaneType::kI64 ? builder_.CreateAdd(so_far, value)
-                                    : builder_.CreateFAdd(so_far, value);
-    }
-    Value* beyond = fold == Fold::kLargest ? builder_.CreateFCmpOGT(value, so_far)
-                                           : builder_.CreateFCmpOLT(value, so_far);
-    Value* takes = builder_.CreateOr(beyond, builder_.CreateFCmpUNO(value, value));
-    return builder_.CreateSelect(takes, value, so_far);
-  }
-
   void fold_body(llvm::Function& function, Value* index, unsigned width) {
     llvm::BasicBlock* before = builder_.GetInsertBlock();
     auto* inside = llvm::BasicBlock::Create(context_, "fold", &function);
@@ -208,9 +181,9 @@ class KernelEmitter {
     std::vector<llvm::PHINode*> so_far(spec_.output_count, nullptr);
     for (uint32_t i = 0; i < spec_.output_count; ++i) {
       if (spec_.folds[i] == Fold::kNone) continue;
-      const LaneType type = folded_lane(spec_.operands[i].element);
+      const LaneType type = LaneEmitter::folded_lane(spec_.operands[i].element);
       so_far[i] = builder_.CreatePHI(LaneEmitter::widen(lanes_.scalar_type(type), width), 2);
-      so_far[i]->addIncoming(lanes_.splat(identity(spec_.folds[i], type), width), before);
+      so_far[i]->addIncoming(lanes_.fold_identity(spec_.folds[i], type, width), before);
     }
     const std::vector<Value*> begin = data_;
     for (uint32_t i = 0; i < spec_.operand_count; ++i) {
@@ -226,9 +199,9 @@ class KernelEmitter {
         store(i, value, from, index, width);
         continue;
       }
-      const LaneType type = folded_lane(spec_.operands[i].element);
+      const LaneType type = LaneEmitter::folded_lane(spec_.operands[i].element);
       folded_values[i] =
-          folded(spec_.folds[i], type, so_far[i], lanes_.convert(value, from, type, width));
+          lanes_.folded(spec_.folds[i], type, so_far[i], lanes_.convert(value, from, type, width));
       so_far[i]->addIncoming(folded_values[i], builder_.GetInsertBlock());
     }
     Value* next = builder_.CreateAdd(row, builder_.getInt64(1));
@@ -244,10 +217,10 @@ class KernelEmitter {
 
   // What an output holds goes on.
   void fold_into(uint32_t output, Value* value, Value* index, unsigned width) {
-    const LaneType type = folded_lane(spec_.operands[output].element);
+    const LaneType type = LaneEmitter::folded_lane(spec_.operands[output].element);
     Value* held =
         lanes_.to_lane(load(output, index, width), spec_.operands[output].element, type, width);
-    store(output, folded(spec_.folds[output], type, held, value), type, index, width);
+    store(output, lanes_.folded(spec_.folds[output], type, held, value), type, index, width);
   }
 
   Value* address(uint32_t operand, Value* index) {
@@ -329,6 +302,7 @@ class KernelEmitter {
 
 std::unique_ptr<llvm::Module> emit_kernel(const KernelSpec& spec, llvm::LLVMContext& context,
                                           const std::string& symbol, int vector_bits) {
+  if (spec.components > 0) return emit_component_kernel(spec, context, symbol, vector_bits);
   return KernelEmitter(spec, context, vector_bits).emit(symbol);
 }
 

@@ -50,11 +50,17 @@ void check_nodes(const KernelSpec& spec, uint32_t inputs) {
     for (uint32_t k = 0; k < arity; ++k) {
       if (node.operands[k] >= i) fail("a node uses a later one");
     }
-    if (node.opcode == Opcode::kInput && node.immediate >= inputs) fail("no such input");
+    if (node.opcode == Opcode::kInput && operand_of(node) >= inputs) fail("no such input");
+    if (node.opcode == Opcode::kInput && component_of(node) > 0 &&
+        component_of(node) >= spec.operands[operand_of(node)].components) {
+      fail("no such component");
+    }
     if (node.opcode == Opcode::kScalar && node.immediate >= spec.scalar_count)
       fail("no such scalar");
   }
-  for (uint32_t i = 0; i < spec.output_count; ++i) {
+  uint32_t results = 0;
+  for (uint32_t i = 0; i < spec.output_count; ++i) results += spec.operands[i].components;
+  for (uint32_t i = 0; i < results; ++i) {
     if (spec.results[i] >= spec.node_count) fail("no such result");
   }
 }
@@ -66,6 +72,33 @@ unsigned lane_count(const KernelSpec& spec, int vector_bits) {
     if (t == LaneType::kF64 || t == LaneType::kI64) bytes = 8;
   }
   return static_cast<unsigned>(vector_bits) / 8 / bytes;
+}
+
+LaneType LaneEmitter::folded_lane(ElementType element) {
+  switch (element) {
+    case ElementType::kF32: return LaneType::kF32;
+    case ElementType::kF64: return LaneType::kF64;
+    case ElementType::kI64: return LaneType::kI64;
+    default: throw std::invalid_argument("a fold of such elements");
+  }
+}
+
+Value* LaneEmitter::fold_identity(Fold fold, LaneType type, unsigned width) {
+  llvm::Type* scalar = scalar_type(type);
+  if (fold == Fold::kSum) return splat(llvm::Constant::getNullValue(scalar), width);
+  if (type == LaneType::kI64) throw std::invalid_argument("a fold of such elements");
+  return splat(llvm::ConstantFP::getInfinity(scalar, fold == Fold::kLargest), width);
+}
+
+Value* LaneEmitter::folded(Fold fold, LaneType type, Value* so_far, Value* value) {
+  if (fold == Fold::kSum) {
+    return type == LaneType::kI64 ? builder_.CreateAdd(so_far, value)
+                                  : builder_.CreateFAdd(so_far, value);
+  }
+  Value* beyond = fold == Fold::kLargest ? builder_.CreateFCmpOGT(value, so_far)
+                                         : builder_.CreateFCmpOLT(value, so_far);
+  Value* takes = builder_.CreateOr(beyond, builder_.CreateFCmpUNO(value, value));
+  return builder_.CreateSelect(takes, value, so_far);
 }
 
 uint32_t LaneEmitter::operand_count(Opcode opcode) {

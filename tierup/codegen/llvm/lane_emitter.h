@@ -43,6 +43,13 @@ class LaneEmitter {
   // a * b + sum, rounded once where the machine can.
   Value* multiply_add(Value* a, Value* b, Value* sum);
 
+  // What is folded is of such lanes; throws std::invalid_argument for elements that are not.
+  static LaneType folded_lane(ElementType element);
+  // What changes nothing that it is folded with, for each lane.
+  Value* fold_identity(Fold fold, LaneType type, unsigned width);
+  // What is not a number stays.
+  Value* folded(Fold fold, LaneType type, Value* so_far, Value* value);
+
   Value* constant(const ExprNode& node);
   // A node that is no input, given the values of all earlier nodes.
   Value* operation(const ExprNode& node, const std::vector<Value*>& values, unsigned width);

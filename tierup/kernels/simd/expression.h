@@ -30,6 +30,9 @@ class ExprBuilder {
   ExprValue input(uint32_t operand, LaneType type) {
     return add({Opcode::kInput, type, {}, operand});
   }
+  ExprValue component(uint32_t operand, uint32_t which, LaneType type) {
+    return add({Opcode::kInput, type, {}, operand + (uint64_t{which} << 32U)});
+  }
   ExprValue constant(LaneType type, uint64_t bits) {
     return add({Opcode::kConstant, type, {}, bits});
   }

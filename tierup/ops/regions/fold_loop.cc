@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <limits>
 
 #include "tierup/base/parallel.h"
+#include "tierup/ops/regions/fold_values.h"
 #include "tierup/ops/regions/fused_loop.h"
 #include "tierup/ops/regions/space_shape.h"
 #include "tierup/ops/table/facts.h"
@@ -14,18 +13,6 @@ namespace tierup::ops {
 namespace {
 
 constexpr int64_t kChunk = 256;  // Elements that are folded one after another.
-
-// As many numbers as fold into nothing.
-template <typename T>
-void fill_ends(FoldKind fold, char* data, int64_t count) {
-  constexpr T kEnd = std::numeric_limits<T>::infinity();
-  std::fill_n(reinterpret_cast<T*>(data), count, fold == FoldKind::kLargest ? -kEnd : kEnd);
-}
-template <typename T>
-void divide(char* data, int64_t count, int64_t by) {
-  T* values = reinterpret_cast<T*>(data);
-  for (int64_t i = 0; i < count; ++i) values[i] /= static_cast<T>(by);
-}
 
 }  // namespace
 
@@ -157,31 +144,18 @@ void FoldLoop::run_piece(int64_t piece) const {
     strides[k] = lay.lane_stride;
     strides[operands + k] = lay.fold_stride;
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) begin(i, data[i], lanes);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    begin_fold(fold_of(i), outputs_[i].dtype(), data[i], lanes);
+  }
   const std::array<char*, FusedLoop::kMaxOperands> folds = data;
   for (int64_t row = 0; row < rows_; row += kChunk) {
     strides[2 * operands] = std::min(kChunk, rows_ - row);
     kernel_.stages.front().function(data.data(), strides.data(), nullptr, lanes);
     for (size_t k = 0; k < operands; ++k) data[k] += kChunk * lays_[k].fold_stride;
   }
-  for (size_t i = 0; i < outputs_.size(); ++i) finish(i, folds[i], lanes);
-}
-
-void FoldLoop::begin(size_t output, char* data, int64_t lanes) const {
-  const FoldKind fold = fold_of(output);
-  if (fold == FoldKind::kNone) return;
-  const bool is_float = outputs_[output].dtype() == ScalarType::kFloat;
-  if (fold == FoldKind::kSum || fold == FoldKind::kMean) {
-    std::memset(data, 0, static_cast<size_t>(lanes) * outputs_[output].item_size());
-  } else {
-    is_float ? fill_ends<float>(fold, data, lanes) : fill_ends<double>(fold, data, lanes);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    finish_fold(fold_of(i), outputs_[i].dtype(), folds[i], lanes, rows_);
   }
-}
-
-void FoldLoop::finish(size_t output, char* data, int64_t lanes) const {
-  if (fold_of(output) != FoldKind::kMean) return;
-  const bool is_float = outputs_[output].dtype() == ScalarType::kFloat;
-  is_float ? divide<float>(data, lanes, rows_) : divide<double>(data, lanes, rows_);
 }
 
 bool FoldLoop::run(std::span<IValue> results) {

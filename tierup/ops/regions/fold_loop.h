@@ -39,8 +39,6 @@ class FoldLoop {
   bool find_inputs();
   bool make_outputs();
   void run_piece(int64_t piece) const;
-  void begin(size_t output, char* data, int64_t lanes) const;
-  void finish(size_t output, char* data, int64_t lanes) const;
   size_t first_folded() const { return shape_.size() - program_.row_rank; }
   bool is_folded(size_t dim) const {
     return dim >= first_folded() && dim < first_folded() + folded_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tierup/ops/regions/component_loop.h"
 #include "tierup/ops/regions/differentiable_graph.h"
 #include "tierup/ops/regions/fold_loop.h"
 #include "tierup/ops/regions/fused_loop.h"
@@ -208,6 +209,9 @@ bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
   if (!has_row_members_) {
     FusedLoop loop(kernel, program_, support_, call.args.first(kernel.inputs.size()));
     return loop.run(call.results);
+  }
+  if (program_.components > 0) {
+    return ComponentLoop(kernel, program_, call.args.first(kernel.inputs.size())).run(call.results);
   }
   if (folds_parts(program_)) {
     return FoldLoop(kernel, program_, call.args.first(kernel.inputs.size())).run(call.results);

@@ -82,6 +82,9 @@ struct GroupProgram {
   std::vector<ViewChain> chains;  // In groups without row members only.
   uint32_t row_rank = 1;          // How many of the last dimensions row members go over.
   uint32_t rank = 0;  // The dimensions of their space; 0 if kernels do not depend on it.
+  // If not 0, the elements of the last dimension, which kernels take apart (component_loop.h): row
+  // members are folds over it, or over what ends before it.
+  uint32_t components = 0;
 };
 
 // How many results a member's call has that are members: it and those after it.
@@ -125,6 +128,8 @@ struct KernelInput {
   // Whether it must be the same for all elements of an innermost run; else it may be.
   bool uniform = false;
   uint32_t chain = UINT32_MAX;  // Of views through which it is read, if there is one.
+  // If the group's last dimension is taken apart: how many elements it has there, all or one.
+  uint32_t components = 0;
 };
 struct CompiledKernel {
   std::vector<uint32_t> rows;  // Row members that run before it.
@@ -172,9 +177,14 @@ class FusionGroup final : public RefCounted, public HasTwin {
   const std::vector<ValueForm>& expected() const { return expected_; }
   // Which inputs are expected to be the same for all elements of an innermost run.
   const std::vector<bool>& expected_uniform() const { return expected_uniform_; }
-  void expect(std::vector<ValueForm> forms, std::vector<bool> uniform) {
+  // Which of them are expected to be the same all along the dimension before the last one, if that
+  // is taken apart.
+  const std::vector<bool>& expected_still() const { return expected_still_; }
+  void expect(std::vector<ValueForm> forms, std::vector<bool> uniform,
+              std::vector<bool> still = {}) {
     expected_ = std::move(forms);
     expected_uniform_ = std::move(uniform);
+    expected_still_ = std::move(still);
   }
 
   // Of a group with row members: the elements of a row, if they are known and fewer than kLongRun.
@@ -217,6 +227,7 @@ class FusionGroup final : public RefCounted, public HasTwin {
   std::vector<uint32_t> last_use_;              // Of each member: the last member that reads it.
   std::vector<ValueForm> expected_;
   std::vector<bool> expected_uniform_;
+  std::vector<bool> expected_still_;
   int64_t expected_short_row_ = 0;
   std::vector<IntVector> expected_sizes_;
   std::vector<CompiledGroup> kernels_;

@@ -53,8 +53,40 @@ TEST(FuseFolds, TakesFoldsOfMiddleAndOuterDimensions) {
 // Few elements side by side, or little for threads to share.
 TEST(FuseFolds, LeavesFoldsThatLanesDoNotServe) {
   const char* const rest = "  return (%sum)\n";
-  EXPECT_EQ(groups_of("Float(90, 50, 3)", "1", rest), (Groups{"#0 = mul(%0, %1); #1! = abs(#0)"}));
+  EXPECT_EQ(groups_of("Float(90, 50, 7)", "1", rest), (Groups{"#0 = mul(%0, %1); #1! = abs(#0)"}));
   EXPECT_EQ(groups_of("Float(5000, 64)", "0", rest), (Groups{"#0 = mul(%0, %1); #1! = abs(#0)"}));
+}
+
+// Components are taken apart, so that lanes go along the dimension before them; what has one
+// element for all components stands in the same group.
+TEST(FuseFolds, TakesFoldsOverShortLastDimensionsAndBeforeThem) {
+  EXPECT_EQ(groups_of("Float(90, 50, 3)", "1",
+                      "  %last : int = prim::Constant[value=-1]()\n"
+                      "  %lasts : List[int] = prim::ListConstruct(%last)\n"
+                      "  %yes : bool = prim::Constant[value=True]()\n"
+                      "  %length : Tensor = aten::sum.dim_IntList(%q, %lasts, %yes, %none)\n"
+                      "  %root : Tensor = aten::sqrt(%length)\n"
+                      "  %lengths : Tensor = aten::sum.dim_IntList(%root, %dims, %no, %none)\n"
+                      "  %r : Tensor = aten::mul.Tensor(%root, %q)\n"
+                      "  %t : Tensor = aten::sum.dim_IntList(%r, %dims, %no, %none)\n"
+                      "  return (%sum, %lengths, %t)\n"),
+            (Groups{"#0 = mul(%0, %1); #1 = abs(#0); #2! = sum(#1, [1], False, None); "
+                    "#3 = sum(#1, [-1], True, None); #4 = sqrt(#3); "
+                    "#5! = sum(#4, [1], False, None); #6 = mul(#4, #1); "
+                    "#7! = sum(#6, [1], False, None)"}));
+}
+
+// Which fill no memory there.
+TEST(FuseFolds, TakesTensorsOfOneNumber) {
+  EXPECT_EQ(
+      groups_of("Float(90, 50, 64)", "1",
+                "  %zeros : Tensor = aten::zeros_like(%q, %none, %none, %none, %none, %none)\n"
+                "  %far : Tensor = aten::gt.Scalar(%q, %one)\n"
+                "  %t : Tensor = aten::where.self(%far, %zeros, %q)\n"
+                "  return (%sum, %t)\n"),
+      (Groups{"#0 = mul(%0, %1); #1 = abs(#0); #2! = sum(#1, [1], False, None); "
+              "#3 = zeros_like(#1, None, None, None, None, None); #4 = gt(#1, 1); "
+              "#5! = where(#4, #3, #1)"}));
 }
 
 TEST(FuseFolds, LeavesWhatReadsAFoldToAnotherGroup) {

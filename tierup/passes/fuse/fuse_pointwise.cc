@@ -86,7 +86,8 @@ class GroupMaker {
       if (call != nullptr) {
         made.space = call->meaning.space;
         made.folded = static_cast<uint32_t>(call->meaning.folded);
-        program.row_rank = static_cast<uint32_t>(call->meaning.row_rank);
+        program.row_rank =
+            std::max(program.row_rank, static_cast<uint32_t>(call->meaning.row_rank));
       }
       const std::vector<Value*> arguments = arguments_of(*member);
       for (size_t i = 0; i < arguments.size(); ++i) {
@@ -107,6 +108,7 @@ class GroupMaker {
       }
     }
     program.input_count = static_cast<uint32_t>(inputs.size());
+    program.components = planner_.components_of(computed);
     return program;
   }
 
@@ -152,6 +154,7 @@ class GroupMaker {
 
   void expect(ops::FusionGroup& group, const std::vector<Value*>& inputs,
               const std::vector<Value*>& results) {
+    if (group.program().components > 0) return expect_components(group, inputs);
     Shape whole;  // Of the widest result.
     for (const Value* result : results) {
       const Shape& shape = forms_.shape(result);
@@ -166,6 +169,21 @@ class GroupMaker {
     }
     group.expect(std::move(expected), std::move(uniform));
     group.expect_short_rows(short_row_of(group, inputs));
+  }
+
+  void expect_components(ops::FusionGroup& group, const std::vector<Value*>& inputs) {
+    std::vector<ops::ValueForm> expected;
+    std::vector<bool> uniform;
+    std::vector<bool> still;
+    const Dim one{Dim::Kind::kStatic, 1};
+    for (const Value* input : inputs) {
+      const Shape& shape = forms_.shape(input);
+      const size_t rank = shape ? shape->size() : 0;
+      expected.push_back(forms_.form(input));
+      uniform.push_back(rank == 0 || shape->back() == one);
+      still.push_back(rank < 2 || (*shape)[rank - 2] == one);
+    }
+    group.expect(std::move(expected), std::move(uniform), std::move(still));
   }
 
   // The elements of a row, of which all inputs over the rows have one or as many; 0 if they are

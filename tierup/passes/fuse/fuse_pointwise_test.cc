@@ -44,7 +44,7 @@ int64_t expected_short_row(const std::string& parameters, const std::string& row
 }
 
 TEST(FusePointwise, ExpectsShortRowsWhereTheirWidthIsKnown) {
-  EXPECT_EQ(expected_short_row("%x : Float(9000, 3)", ""), 3);
+  EXPECT_EQ(expected_short_row("%x : Float(9000, 7)", ""), 7);
   EXPECT_EQ(expected_short_row("%x : Float(90, 300)", ""), 0);
 }
 

@@ -92,9 +92,17 @@ const RowCall* FusionPlanner::row_call(const Node* member) const {
 
 bool FusionPlanner::is_row_member(const Node& node) {
   std::optional<RowCall> call = row_call_of(node, alias_, forms_);
-  if (!call || (call->goes_over_part() && !folds_well(*call, node))) return false;
+  if (!call) return false;
+  const bool by_components = suits_components(*call, node);
+  if (call->goes_over_part() && !by_components && !folds_well(*call, node)) return false;
+  if (by_components) by_components_.insert(&node);
   row_calls_.emplace(&node, *std::move(call));
   return true;
+}
+
+bool has_fold_lanes(ops::FoldKind fold, ScalarType dtype) {
+  return dtype == ScalarType::kFloat || dtype == ScalarType::kDouble ||
+         (dtype == ScalarType::kLong && fold == ops::FoldKind::kSum);
 }
 
 // Whether a call on a part of rows is a fold whose kernel takes less time than kernels that make
@@ -102,8 +110,7 @@ bool FusionPlanner::is_row_member(const Node& node) {
 bool FusionPlanner::folds_well(const RowCall& call, const Node& node) const {
   const ops::FoldKind fold = ops::op_of(*node.op()).facts().fold;
   const ScalarType dtype = call.meaning.result.dtype;
-  const bool has_lanes = dtype == ScalarType::kFloat || dtype == ScalarType::kDouble ||
-                         (dtype == ScalarType::kLong && fold == ops::FoldKind::kSum);
+  const bool has_lanes = has_fold_lanes(fold, dtype);
   const std::optional<IntVector> sizes = static_sizes(forms_.known_shape(node.input(0)));
   if (fold == ops::FoldKind::kNone || !ops::is_part(call.meaning.space) || !has_lanes || !sizes) {
     return false;
@@ -114,6 +121,63 @@ bool FusionPlanner::folds_well(const RowCall& call, const Node& node) const {
     if (d < first || d >= first + call.meaning.folded) pieces *= (*sizes)[d];
   }
   return sizes->back() >= kMinFoldLanes && pieces >= kMinFoldPieces;
+}
+
+// Whether a fold is one over a short last dimension, or over what ends before it, with as many
+// elements before that as lanes have; and, if they are folded, pieces for threads.
+bool FusionPlanner::suits_components(const RowCall& call, const Node& node) const {
+  const ops::FoldKind fold = ops::op_of(*node.op()).facts().fold;
+  const std::optional<IntVector> sizes = static_sizes(forms_.known_shape(node.input(0)));
+  if (fold == ops::FoldKind::kNone || !has_fold_lanes(fold, call.meaning.result.dtype) || !sizes ||
+      sizes->size() < 2 || sizes->back() > kMaxComponents ||
+      (*sizes)[sizes->size() - 2] < kMinFoldLanes) {
+    return false;
+  }
+  if (!call.goes_over_part()) {
+    return call.meaning.row_rank == 1 && call.meaning.space == ops::RowSpace::kColumn &&
+           sizes->back() > 1;
+  }
+  int64_t pieces = 1;
+  for (size_t d = 0; d + call.meaning.row_rank < sizes->size(); ++d) pieces *= (*sizes)[d];
+  return ops::is_part(call.meaning.space) && call.meaning.folded + 1 == call.meaning.row_rank &&
+         pieces >= kMinFoldPieces;
+}
+
+uint32_t FusionPlanner::components_of(const std::vector<Node*>& members) const {
+  int64_t components = 0;
+  for (const Node* member : members) {
+    if (row_call(member) != nullptr && !by_components_.contains(member)) return 0;
+    if (row_call(member) == nullptr) continue;
+    const Shape& space = space_of(*member);
+    components = std::max(components, space->back().value);
+  }
+  if (components == 0) return 0;
+  for (const Node* member : members) {
+    const Shape& space = space_of(*member);
+    if (space && !space->empty()) components = std::max(components, space->back().value);
+  }
+  return static_cast<uint32_t>(components);
+}
+
+// Whether a call's rows are those of the group's.
+bool FusionPlanner::has_rows_of(const RowCall& call, const Node& node,
+                                const PlannedGroup& group) const {
+  const bool by_components = by_components_.contains(&node);
+  if (group.row_members == 0) return true;
+  if (call.meaning.row_rank == group.row_rank && call.meaning.folded == group.folded) {
+    return !group.folds_parts() || by_components == group.goes_by_components();
+  }
+  return by_components && group.goes_by_components() &&
+         (!call.goes_over_part() || !group.folds_parts());
+}
+
+bool FusionPlanner::have_same_rows(const PlannedGroup& a, const PlannedGroup& b) {
+  if (a.row_members == 0 || b.row_members == 0) return true;
+  const bool by_components = a.goes_by_components() && b.goes_by_components();
+  if (a.row_rank == b.row_rank && a.folded == b.folded) {
+    return !a.folds_parts() || a.goes_by_components() == b.goes_by_components();
+  }
+  return by_components && (!a.folds_parts() || !b.folds_parts());
 }
 
 bool FusionPlanner::is_part(const Node* member) const {
@@ -131,9 +195,12 @@ bool FusionPlanner::fits(const Node& node, const PlannedGroup& group, bool is_fl
   const Shape& own = space_of(node);
   if (is_flat) return fits_flat(own, group.shape, group.row_rank);
   const RowCall* call = row_call(&node);
-  if (call != nullptr && group.row_members > 0 &&
-      (call->meaning.row_rank != group.row_rank || call->meaning.folded != group.folded)) {
-    return false;
+  if (call != nullptr && !has_rows_of(*call, node, group)) return false;
+  const bool is_by_components =
+      call != nullptr ? by_components_.contains(&node) : group.goes_by_components();
+  const bool folds_parts = group.folds_parts() || (call != nullptr && call->goes_over_part());
+  if (is_by_components && folds_parts) {
+    return group.look_ups == 0 && (!differ(own, group.shape) || same_rows(own, group.shape, 1));
   }
   if (group.folds_parts() || (call != nullptr && call->goes_over_part())) {
     return group.look_ups == 0 && !differ(own, group.shape);
@@ -180,9 +247,9 @@ bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
   }
   const size_t row_rank = std::max(groups_[a].row_rank, groups_[b].row_rank);
   const size_t folded = std::max(groups_[a].folded, groups_[b].folded);
+  if (!have_same_rows(groups_[a], groups_[b])) return false;
+  const bool by_components = groups_[a].goes_by_components() || groups_[b].goes_by_components();
   for (const uint32_t group : {a, b}) {
-    if (groups_[group].row_members > 0 && groups_[group].row_rank != row_rank) return false;
-    if (groups_[group].row_members > 0 && groups_[group].folded != folded) return false;
     if (folded < row_rank && groups_[group].look_ups > 0) return false;
     for (const Node* member : groups_[group].members) {
       const std::optional<bool> flat = reads_flat(*member, {a, b});
@@ -192,8 +259,8 @@ bool FusionPlanner::may_merge(uint32_t a, uint32_t b) const {
   if (differ(groups_[a].shape, groups_[b].shape) &&
       !is_broadcast_to(groups_[a], groups_[b].shape) &&
       !is_broadcast_to(groups_[b], groups_[a].shape) &&
-      (row_rank == 0 || folded < row_rank ||
-       !same_rows(groups_[a].shape, groups_[b].shape, row_rank))) {
+      (row_rank == 0 || (folded < row_rank && !by_components) ||
+       !same_rows(groups_[a].shape, groups_[b].shape, by_components ? 1 : row_rank))) {
     return false;
   }
   const auto depends = [&](uint32_t from, uint32_t on) {
@@ -261,13 +328,18 @@ void FusionPlanner::join(Node* node) {
   const bool reads_flat_values = *reads_flat(*node, {joined});
   if (call != nullptr) {
     ++groups_[joined].row_members;
-    groups_[joined].row_rank = call->meaning.row_rank;
-    groups_[joined].folded = call->meaning.folded;
+    groups_[joined].by_components += by_components_.contains(node) ? 1 : 0;
+    if (!groups_[joined].folds_parts()) {
+      groups_[joined].row_rank = call->meaning.row_rank;
+      groups_[joined].folded = call->meaning.folded;
+    }
   }
   if (call == nullptr && is_broadcast_to(groups_[joined], space_of(*node))) {
     groups_[joined].shape = space_of(*node);
   }
-  if (!reads_flat_values) widen(groups_[joined].shape, space_of(*node), groups_[joined].row_rank);
+  if (!reads_flat_values) {
+    widen(groups_[joined].shape, space_of(*node), groups_[joined].column_rank());
+  }
   if (call != nullptr ? call->meaning.space == ops::RowSpace::kFlat : reads_flat_values) {
     flat_.insert(node);
   }
@@ -294,8 +366,9 @@ void FusionPlanner::merge(uint32_t into, uint32_t from) {
   const size_t row_members = std::exchange(groups_[from].row_members, 0);
   groups_[into].row_rank = std::max(groups_[into].row_rank, groups_[from].row_rank);
   groups_[into].folded = std::max(groups_[into].folded, groups_[from].folded);
-  widen(groups_[into].shape, groups_[from].shape, groups_[into].row_rank);
   groups_[into].row_members += row_members;
+  groups_[into].by_components += std::exchange(groups_[from].by_components, 0);
+  widen(groups_[into].shape, groups_[from].shape, groups_[into].column_rank());
   groups_[into].look_ups += std::exchange(groups_[from].look_ups, 0);
   groups_[into].reads_written |= groups_[from].reads_written;
 }

@@ -33,11 +33,16 @@ struct PlannedGroup {
   size_t row_members = 0;
   size_t row_rank = 0;         // How many dimensions those are, if there are such members.
   size_t folded = 0;           // Over how many of those, the first ones, such members go.
+  size_t by_components = 0;    // How many of them a ComponentLoop serves.
   size_t look_ups = 0;         // How many read tables, or are lists of indices.
   bool reads_written = false;  // Memory that nodes write, all before it or all behind it.
 
   // Whether its row members fold a part of a row: then all members have the same shape.
   bool folds_parts() const { return folded < row_rank; }
+  // Whether its short last dimension is taken apart: then members may have one element there.
+  bool goes_by_components() const { return row_members > 0 && by_components == row_members; }
+  // Of how many dimensions members may have one element alone.
+  size_t column_rank() const { return goes_by_components() ? 1 : row_rank; }
 };
 
 class FusionPlanner {
@@ -61,6 +66,8 @@ class FusionPlanner {
   std::optional<ViewChain> chain_of(const ir::Value* value) const;
   // Whether a member's result has a part of a row's dimensions: nothing in its group reads it.
   bool is_part(const ir::Node* member) const;
+  // The elements of the last dimension of a group that goes by components; 0 if it does not.
+  uint32_t components_of(const std::vector<ir::Node*>& members) const;
   // Whether a member's result lacks the dimensions of the rows.
   bool is_flat(const ir::Node* member) const { return flat_.contains(member); }
 
@@ -71,6 +78,9 @@ class FusionPlanner {
   void pin_readers_of_written_memory();
   bool is_row_member(const ir::Node& node);
   bool folds_well(const RowCall& call, const ir::Node& node) const;
+  bool suits_components(const RowCall& call, const ir::Node& node) const;
+  bool has_rows_of(const RowCall& call, const ir::Node& node, const PlannedGroup& group) const;
+  static bool have_same_rows(const PlannedGroup& a, const PlannedGroup& b);
   bool fits(const ir::Node& node, const PlannedGroup& group, bool is_flat) const;
   std::optional<bool> reads_flat(const ir::Node& node, const std::set<uint32_t>& groups) const;
   const Shape& space_of(const ir::Node& node) const;
@@ -113,6 +123,7 @@ class FusionPlanner {
   GroupReach reach_;
   std::unordered_map<const ir::Node*, uint32_t> member_of_;
   std::unordered_map<const ir::Node*, RowCall> row_calls_;
+  std::set<const ir::Node*> by_components_;
   std::set<const ir::Node*> flat_;
   std::set<const ir::Node*> views_;
   std::set<const ir::Node*> joins_;
@@ -124,6 +135,7 @@ class FusionPlanner {
 // What is left by folds of a part of rows: so many elements side by side, and pieces for threads.
 inline constexpr int64_t kMinFoldLanes = 16;
 inline constexpr int64_t kMinFoldPieces = 8;
+inline constexpr int64_t kMaxComponents = 4;  // That stand in registers beside one another.
 inline constexpr size_t kMaxGroupMembers = 64;
 inline constexpr size_t kMaxGroupOperands = 16;  // Inputs and outputs of a kernel.
 

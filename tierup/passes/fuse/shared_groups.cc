@@ -36,7 +36,7 @@ bool same_constants(const std::vector<Tensor>& a, const std::vector<Tensor>& b) 
 bool same_program(const GroupProgram& a, const GroupProgram& b) {
   return a.chains.empty() && b.chains.empty() && a.input_count == b.input_count &&
          a.outputs == b.outputs && same_constants(a.constants, b.constants) &&
-         a.row_rank == b.row_rank && a.rank == b.rank &&
+         a.row_rank == b.row_rank && a.rank == b.rank && a.components == b.components &&
          std::equal(a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
                     same_member);
 }
@@ -48,6 +48,7 @@ Ref<FusionGroup> SharedGroups::shared(Ref<FusionGroup> group) {
       std::find_if(groups_.begin(), groups_.end(), [&](const Ref<FusionGroup>& other) {
         return other->expected() == group->expected() &&
                other->expected_uniform() == group->expected_uniform() &&
+               other->expected_still() == group->expected_still() &&
                other->expected_short_row() == group->expected_short_row() &&
                other->expected_sizes() == group->expected_sizes() &&
                same_program(other->program(), group->program());
