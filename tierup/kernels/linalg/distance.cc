@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "tierup/base/parallel.h"
@@ -19,56 +21,51 @@ namespace {
 
 constexpr auto kBad = ErrorCode::kInvalidArgument;
 
-// The sum of term(0) to term(n - 1) in four sums, of which none waits for another.
-template <typename Term>
-double sum_of_terms(int64_t n, const Term& term) {
-  double sums[4] = {};
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    for (int64_t s = 0; s < 4; ++s) sums[s] += term(i + s);
-  }
-  for (; i < n; ++i) sums[0] += term(i);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+// How distances of this order are made side by side; none of doubles of a general order, whose
+// powers the C library makes one by one.
+template <typename T>
+std::optional<DistanceNorm> norm_by_lanes(double p) {
+  if (p == 0) return DistanceNorm::kCount;
+  if (p == 1) return DistanceNorm::kOne;
+  if (p == 2) return DistanceNorm::kTwo;
+  if (std::isinf(p)) return DistanceNorm::kLargest;
+  if (std::is_same_v<T, float>) return DistanceNorm::kPower;
+  return std::nullopt;
 }
 
-// The p-norm of a - b + eps over n elements.
-template <typename T>
-T norm_of_difference(const T* a, const T* b, int64_t n, double p, T eps) {
-  if (p == 2) {
-    return static_cast<T>(std::sqrt(sum_of_terms(n, [=](int64_t i) {
-      const double d = static_cast<double>(a[i] - b[i] + eps);
-      return d * d;
-    })));
+// The p-norm of a - b over n elements.
+double power_distance(const double* a, const double* b, int64_t n, double p) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += std::pow(std::abs(a[i] - b[i]), p);
+  return std::pow(sum, 1 / p);
+}
+
+void turn_columns(float* to, const float* from, int64_t rows, int64_t length) {
+  turn_rows(to, kDistanceColumns, from, length, rows, length);
+}
+void turn_columns(double* to, const double* from, int64_t rows, int64_t length) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t k = 0; k < length; ++k) to[k * kDistanceColumns + r] = from[r * length + k];
   }
-  if (p == 1) {
-    return static_cast<T>(sum_of_terms(
-        n, [=](int64_t i) { return std::abs(static_cast<double>(a[i] - b[i] + eps)); }));
-  }
-  if (std::isinf(p)) {
-    const bool smallest = p < 0;
-    double best = smallest ? INFINITY : 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const double d = std::abs(static_cast<double>(a[i] - b[i] + eps));
-      if (d != d) return static_cast<T>(d);
-      best = smallest ? std::min(best, d) : std::max(best, d);
-    }
-    return static_cast<T>(best);
-  }
-  const double sum = sum_of_terms(n, [=](int64_t i) {
-    const double d = std::abs(static_cast<double>(a[i] - b[i] + eps));
-    return p == 0 ? (d != 0 ? 1 : 0) : std::pow(d, p);
-  });
-  return static_cast<T>(p == 0 ? sum : std::pow(sum, 1 / p));
 }
 
 // The distances of rows of `a` from all of `b`: some rows of `b` at a time, turned, side by side.
-void find_distances(DistanceNorm norm, const float* a, int64_t rows, const float* b, int64_t cols,
-                    int64_t length, float* out) {
-  std::vector<float> turned(static_cast<size_t>(length * kDistanceColumns));
+template <typename T>
+void find_distances(double p, const T* a, int64_t rows, const T* b, int64_t cols, int64_t length,
+                    T* out) {
+  const std::optional<DistanceNorm> norm = norm_by_lanes<T>(p);
+  if constexpr (std::is_same_v<T, double>) {
+    if (!norm) {
+      for (int64_t i = 0; i < rows * cols; ++i)
+        out[i] = power_distance(a + i / cols * length, b + i % cols * length, length, p);
+      return;
+    }
+  }
+  std::vector<T> turned(static_cast<size_t>(length * kDistanceColumns));
   for (int64_t first = 0; first < cols; first += kDistanceColumns) {
     const int64_t width = std::min(kDistanceColumns, cols - first);
-    turn_rows(turned.data(), kDistanceColumns, b + first * length, length, width, length);
-    distance_rows({norm, a, rows, turned.data(), width, length, out + first, cols});
+    turn_columns(turned.data(), b + first * length, width, length);
+    distance_rows({*norm, p, a, rows, turned.data(), width, length, out + first, cols});
   }
 }
 
@@ -77,11 +74,12 @@ int64_t first_pair_of(int64_t i, int64_t rows) { return i * (2 * rows - i - 1) /
 
 // The distances of a few rows from `first` on from all behind each of them. What the rows are
 // compared with is turned once for all of them.
-void find_pairs(DistanceNorm norm, const float* all, int64_t rows, int64_t length, int64_t first,
-                int64_t count, float* out) {
+template <typename T>
+void find_pairs(double p, const T* all, int64_t rows, int64_t length, int64_t first, int64_t count,
+                T* out) {
   const int64_t behind = rows - first - 1;
-  std::vector<float> found(static_cast<size_t>(count * behind));
-  find_distances(norm, all + first * length, count, all + (first + 1) * length, behind, length,
+  std::vector<T> found(static_cast<size_t>(count * behind));
+  find_distances(p, all + first * length, count, all + (first + 1) * length, behind, length,
                  found.data());
   for (int64_t r = 0; r < count; ++r) {
     std::copy(found.data() + r * behind + r, found.data() + (r + 1) * behind,
@@ -201,25 +199,11 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
     using T = typename Tag::type;
     const int64_t grain = grain_of(length * cols);
     parallel_for(0, numel_of(batch) * rows, grain, [&](int64_t begin, int64_t end) {
-      if constexpr (std::is_same_v<T, float>) {
-        if (p == 1 || p == 2) {
-          const DistanceNorm norm = p == 1 ? DistanceNorm::kOne : DistanceNorm::kTwo;
-          for (int64_t i = begin, next = 0; i < end; i = next) {
-            next = std::min(end, (i / rows + 1) * rows);  // Of one batch.
-            find_distances(norm, a.data<float>() + i * length, next - i,
-                           b.data<float>() + i / rows * cols * length, cols, length,
-                           out.data<float>() + i * cols);
-          }
-          return;
-        }
-      }
-      for (int64_t i = begin; i < end; ++i) {
-        const T* left = a.data<T>() + i * length;
-        const T* right = b.data<T>() + i / rows * cols * length;
-        for (int64_t j = 0; j < cols; ++j) {
-          out.data<T>()[i * cols + j] =
-              norm_of_difference(left, right + j * length, length, p, T{0});
-        }
+      for (int64_t i = begin, next = 0; i < end; i = next) {
+        next = std::min(end, (i / rows + 1) * rows);  // Of one batch.
+        find_distances(p, a.data<T>() + i * length, next - i,
+                       b.data<T>() + i / rows * cols * length, cols, length,
+                       out.data<T>() + i * cols);
       }
     });
   });
@@ -247,19 +231,7 @@ Tensor pdist(const Tensor& self, double p) {
         // The first rows take the longest: each range has some of both ends.
         const int64_t first = (k % 2 == 0 ? k / 2 : groups - 1 - k / 2) * kAtOnce;
         const int64_t count = std::min(kAtOnce, rows - first);
-        if constexpr (std::is_same_v<T, float>) {
-          if (p == 1 || p == 2) {
-            find_pairs(p == 1 ? DistanceNorm::kOne : DistanceNorm::kTwo, all, rows, length, first,
-                       count, out.data<float>());
-            continue;
-          }
-        }
-        for (int64_t i = first; i < first + count; ++i) {
-          T* target = out.data<T>() + first_pair_of(i, rows);
-          for (int64_t j = i + 1; j < rows; ++j) {
-            *target++ = norm_of_difference(all + i * length, all + j * length, length, p, T{0});
-          }
-        }
+        find_pairs(p, all, rows, length, first, count, out.data<T>());
       }
     });
   });

@@ -7,23 +7,34 @@ namespace tierup::kernels {
 
 // Of the table: [length][kDistanceColumns], of which `count` are wanted.
 inline constexpr int64_t kDistanceColumns = 64;
-enum class DistanceNorm : uint8_t { kOne, kTwo };  // Sums of magnitudes, or Euclid's.
+enum class DistanceNorm : uint8_t {
+  kCount,    // Of differences that are not zero.
+  kOne,      // Sums of magnitudes.
+  kTwo,      // Euclid's.
+  kLargest,  // Magnitude.
+  kPower,    // (sum |x|^power)^(1 / power); of floats only.
+};
+template <typename T>
 struct DistanceRows {
   DistanceNorm norm;
-  const float* rows;  // [row_count][length].
+  double power;
+  const T* rows;  // [row_count][length].
   int64_t row_count;
-  const float* columns;
+  const T* columns;
   int64_t count;
   int64_t length;
-  float* out;  // Of the first row.
+  T* out;  // Of the first row.
   int64_t out_stride;
 };
 
-void distance_rows_base(const DistanceRows& call);
-void distance_rows_avx2(const DistanceRows& call);
-void distance_rows_avx512(const DistanceRows& call);
-
+#define TIERUP_DISTANCE_ROWS(name)            \
+  void name(const DistanceRows<float>& call); \
+  void name(const DistanceRows<double>& call);
+TIERUP_DISTANCE_ROWS(distance_rows_base)
+TIERUP_DISTANCE_ROWS(distance_rows_avx2)
+TIERUP_DISTANCE_ROWS(distance_rows_avx512)
 // The variant for this processor.
-void distance_rows(const DistanceRows& call);
+TIERUP_DISTANCE_ROWS(distance_rows)
+#undef TIERUP_DISTANCE_ROWS
 
 }  // namespace tierup::kernels

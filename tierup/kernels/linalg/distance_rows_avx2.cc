@@ -3,6 +3,7 @@
 
 namespace tierup::kernels {
 
-void distance_rows_avx2(const DistanceRows& call) { TIERUP_SIMD::all_distances(call); }
+void distance_rows_avx2(const DistanceRows<float>& call) { TIERUP_SIMD::all_distances(call); }
+void distance_rows_avx2(const DistanceRows<double>& call) { TIERUP_SIMD::all_distances(call); }
 
 }  // namespace tierup::kernels
