@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/dense_rows.h"
@@ -97,17 +98,64 @@ double default_epsilon(ScalarType dtype) {
                                       : static_cast<double>(std::numeric_limits<float>::epsilon());
 }
 
+// Norms and factors are of twice the input's digits, or as many.
 Tensor limit_norms(const Tensor& self, const Scalar& p, int64_t axis, double limit) {
   IntVector others;
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d != axis) others.push_back(d);
   }
-  const Tensor norms = vector_norm(self, p, others, true, std::nullopt);
+  const bool is_real = is_floating(self.dtype());
+  const Tensor norms =
+      vector_norm(is_real ? to_dtype(self, ScalarType::kDouble) : self, p, others, true, {});
   const Tensor offset = pointwise({Body::kAdd}, {norms, Scalar(1e-7)});
   const Tensor factors = pointwise({Body::kDiv}, {Scalar(limit), offset});
   const Tensor too_long = pointwise({Body::kGt}, {norms, Scalar(limit)});
-  return pointwise({Body::kMul},
-                   {self, evaluate(where(too_long, Operand(factors), Operand(Scalar(1.0))))});
+  const Tensor chosen = evaluate(where(too_long, Operand(factors), Operand(Scalar(1.0))));
+  return pointwise({Body::kMul}, {self, is_real ? to_dtype(chosen, self.dtype()) : chosen});
+}
+
+// What one group of channels is normalised with.
+template <typename T>
+struct Group {
+  int64_t channels, points;
+  T mean, rstd;
+  const T* gamma;  // Of the channels, or null; beta, too.
+  const T* beta;
+  const T* in;
+  T* out;
+};
+
+template <typename T>
+const T* data_at(const Tensor& tensor, int64_t index) {
+  return tensor.defined() ? tensor.data<T>() + index : nullptr;
+}
+
+// Channels of few points are done as one line, with a factor for each number.
+template <typename T>
+void normalize_group(const Group<T>& g) {
+  constexpr int64_t kFewPoints = 16;
+  const RowKernels<T>& kernels = row_kernels<T>();
+  const auto scale = [&](int64_t j) { return g.gamma != nullptr ? g.rstd * g.gamma[j] : g.rstd; };
+  const auto shift = [&](int64_t j) {
+    return (g.beta != nullptr ? g.beta[j] : T{0}) - g.mean * scale(j);
+  };
+  const int64_t size = g.channels * g.points;
+  if (g.gamma == nullptr && g.beta == nullptr)
+    return kernels.affine(g.in, size, scale(0), shift(0), g.out);
+  if (g.points >= kFewPoints || g.channels == 1) {
+    for (int64_t j = 0; j < g.channels; ++j) {
+      const int64_t at = j * g.points;
+      kernels.affine(g.in + at, g.points, scale(j), shift(j), g.out + at);
+    }
+    return;
+  }
+  thread_local std::vector<T> factors;
+  factors.resize(static_cast<size_t>(2 * size));
+  for (int64_t j = 0; j < g.channels; ++j) {
+    std::fill_n(factors.data() + j * g.points, g.points, scale(j));
+    std::fill_n(factors.data() + size + j * g.points, g.points, shift(j));
+  }
+  kernels.affine_by_column(g.in, size, factors.data(), factors.data() + size, g.out);
 }
 
 // The root mean square of complex numbers is that of their squares, not of their magnitudes.
@@ -231,13 +279,9 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
         const T rstd = T{1} / std::sqrt(std::max(variance, T{0}) + static_cast<T>(eps));
         means.data<T>()[i] = mean;
         rstds.data<T>()[i] = rstd;
-        for (int64_t j = 0; j < channels; ++j) {
-          const int64_t channel = i % group * channels + j;
-          const T scale = gamma.defined() ? rstd * gamma.data<T>()[channel] : rstd;
-          const T shift = (beta.defined() ? beta.data<T>()[channel] : T{0}) - mean * scale;
-          kernels.affine(row + j * hxw, hxw, scale, shift,
-                         out.data<T>() + (i * channels + j) * hxw);
-        }
+        const int64_t channel = i % group * channels;
+        normalize_group<T>({channels, hxw, mean, rstd, data_at<T>(gamma, channel),
+                            data_at<T>(beta, channel), row, out.data<T>() + i * channels * hxw});
       }
     });
   });
@@ -258,9 +302,7 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
           "renorm: expected a floating-point tensor, got {}", scalar_type_name(self.dtype()));
   const int64_t axis = wrap_dim(dim, self.dim());
   if (self.numel() == 0) return clone(self, MemoryFormat::kContiguous);
-  if (is_complex(self.dtype())) return limit_norms(self, p, axis, limit);
-  const Tensor values = to_dtype(contiguous(self), ScalarType::kDouble);
-  return to_dtype(limit_norms(values, p, axis, limit), self.dtype());
+  return limit_norms(is_complex(self.dtype()) ? self : contiguous(self), p, axis, limit);
 }
 
 }  // namespace tierup::kernels

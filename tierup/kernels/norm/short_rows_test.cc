@@ -128,5 +128,46 @@ TEST(ShortRows, HaveTheLayerNormOfTheDefinition) {
   }
 }
 
+// Channels of one or a few numbers, with and without factors.
+TEST(ShortRows, HaveTheGroupNormOfTheDefinition) {
+  const int64_t channels = 6;
+  for (const int64_t points : {1, 3, 20}) {
+    const Tensor flat = rows_of(5, channels * points);
+    const Tensor x =
+        flat.as_view(IntVector{5, channels, points}, IntVector{channels * points, points, 1}, 0);
+    const Tensor gamma = rows_of(1, channels).as_view(IntVector{channels}, IntVector{1}, 0);
+    for (const bool has_factors : {false, true}) {
+      const Tensor found =
+          group_norm(x, 2, has_factors ? gamma : Tensor(), has_factors ? gamma : Tensor(), 1e-3);
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        const int64_t size = channels / 2 * points;
+        const float* group = x.data<float>() + i / size * size;
+        double mean = 0;
+        double variance = 0;
+        for (int64_t k = 0; k < size; ++k) mean += static_cast<double>(group[k]) / size;
+        for (int64_t k = 0; k < size; ++k) variance += std::pow(group[k] - mean, 2) / size;
+        const double scale = has_factors ? gamma.data<float>()[i / points % channels] : 1;
+        const double shift = has_factors ? scale : 0;
+        const double wanted =
+            (x.data<float>()[i] - mean) / std::sqrt(variance + 1e-3) * scale + shift;
+        EXPECT_NEAR(found.data<float>()[i], wanted, 1e-5 * (1 + std::abs(wanted))) << i;
+      }
+    }
+  }
+}
+
+TEST(ShortRows, AreShortenedToTheNormOfRenorm) {
+  const Tensor x = rows_of(3, 40);
+  const Tensor found = renorm(x, Scalar(2), 0, Scalar(30.0));
+  for (int64_t r = 0; r < 3; ++r) {
+    double square = 0;
+    for (const double v : row_of(x, r)) square += v * v;
+    const auto factor =
+        static_cast<float>(std::sqrt(square) > 30 ? 30 / (std::sqrt(square) + 1e-7) : 1);
+    for (int64_t i = 0; i < 40; ++i)
+      EXPECT_EQ(found.data<float>()[r * 40 + i], x.data<float>()[r * 40 + i] * factor);
+  }
+}
+
 }  // namespace
 }  // namespace tierup::kernels
