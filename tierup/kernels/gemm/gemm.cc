@@ -6,6 +6,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/gemm_block.h"
+#include "tierup/kernels/gemm/gemm_half.h"
 #include "tierup/kernels/gemm/gemm_onednn.h"
 #include "tierup/kernels/gemm/gemm_thin.h"
 #include "tierup/kernels/memory/cast.h"
@@ -468,6 +469,7 @@ void multiply(const GemmProblem& problem) {
       if constexpr (std::is_same_v<T, BFloat16>) {
         if (is_worth_bfloat16(problem)) return gemm_onednn(problem);
       }
+      if (is_by_floats(problem)) return gemm_by_floats(problem);
       gemm_blocked<T>(problem);
     }
   });

@@ -136,6 +136,26 @@ TEST(Matmul, FewNumbersOfABatchHaveTheSameBitsAsLargerProducts) {
   }
 }
 
+// Rows, dense or not, times matrices that lie either way.
+TEST(Matmul, OfHalvesRoundsTheSumsOfFloatsOnce) {
+  for (const ScalarType dtype : {ScalarType::kHalf, ScalarType::kBFloat16}) {
+    for (const int64_t rows : {1, 3, 20}) {
+      const Tensor x = to_dtype(fractions({rows, 300}), dtype);
+      const Tensor w = to_dtype(fractions({70, 300}), dtype);
+      const Tensor b = to_dtype(fractions({70}), dtype);
+      for (const Tensor& weight : {w, transpose(contiguous(transpose(w, 0, 1)), 0, 1)}) {
+        const Tensor found = to_dtype(linear(x, weight, b), ScalarType::kFloat);
+        const auto wide = [](const Tensor& t) { return to_dtype(t, ScalarType::kFloat); };
+        const Tensor sums = linear(wide(x), wide(weight), wide(b));
+        for (int64_t i = 0; i < found.numel(); ++i)
+          EXPECT_NEAR(
+              found.data<float>()[i], sums.data<float>()[i],
+              std::abs(sums.data<float>()[i]) / (dtype == ScalarType::kHalf ? 2000 : 250) + 1e-5);
+      }
+    }
+  }
+}
+
 TEST(Matmul, LongVectorsHaveTheDotProductOfTheirNumbers) {
   for (const int64_t length : {65536, 65537, 100003}) {
     const Tensor x = numbers({2 * length}, ScalarType::kFloat, 1);
