@@ -1,6 +1,7 @@
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -297,6 +298,34 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   return sum;
 }
 
+namespace {
+
+// std::frexp by bits, without branches; zeros, infinities and NaN are their own mantissas.
+template <typename Real>
+struct SplitNumber {
+  using Bits = std::conditional_t<sizeof(Real) == 4, int32_t, int64_t>;
+  static constexpr int kDigits = std::numeric_limits<Real>::digits - 1;
+  static constexpr Bits kExponents = (Bits{1} << (8 * sizeof(Real) - 1 - kDigits)) - 1;
+
+  explicit SplitNumber(Real x) {
+    // Subnormal numbers are scaled up first.
+    const bool is_tiny = std::abs(x) < std::numeric_limits<Real>::min();
+    constexpr Real kUp = Real{1} / std::numeric_limits<Real>::epsilon();
+    const Bits bits = std::bit_cast<Bits>(is_tiny ? x * kUp : x);
+    const Bits field = (bits >> kDigits) & kExponents;
+    const bool has_none = field == 0 || field == kExponents;
+    const Bits half = (bits & ~(kExponents << kDigits)) | ((kExponents / 2 - 1) << kDigits);
+    mantissa = has_none ? x : std::bit_cast<Real>(half);
+    const Bits whole = field - (kExponents / 2 - 1) - (is_tiny ? kDigits : 0);
+    exponent = has_none ? 0 : static_cast<int32_t>(whole);
+  }
+
+  Real mantissa;
+  int32_t exponent;
+};
+
+}  // namespace
+
 std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   const Tensor mantissa = empty_like(self, self.dtype());
   const Tensor exponent = empty_like(self, ScalarType::kInt);
@@ -304,20 +333,10 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
     using T = typename decltype(tag)::type;
     using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
     map_elements<T, T>(
-        mantissa,
-        [](T x) {
-          int unused = 0;
-          return static_cast<T>(std::frexp(static_cast<Real>(x), &unused));
-        },
+        mantissa, [](T x) { return static_cast<T>(SplitNumber(static_cast<Real>(x)).mantissa); },
         self);
     map_elements<int32_t, T>(
-        exponent,
-        [](T x) {
-          int32_t found = 0;
-          std::frexp(static_cast<Real>(x), &found);
-          return found;
-        },
-        self);
+        exponent, [](T x) { return SplitNumber(static_cast<Real>(x)).exponent; }, self);
   });
   return {mantissa, exponent};
 }

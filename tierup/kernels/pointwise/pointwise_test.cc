@@ -306,5 +306,26 @@ TEST(Pointwise, TakesLengthsAndNeighboursOfExtremeNumbers) {
   EXPECT_TRUE(std::signbit(of(Body::kNextafter, 0, -1)));
 }
 
+template <typename T>
+void expect_parts(std::vector<T> numbers) {
+  for (T x : std::vector<T>(numbers)) numbers.push_back(-x);
+  const Tensor x = Tensor::empty(IntVector{static_cast<int64_t>(numbers.size())}, kDTypeOf<T>);
+  std::copy(numbers.begin(), numbers.end(), x.data<T>());
+  const auto [mantissa, exponent] = frexp(x);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    int wanted = 0;
+    const T part = std::frexp(numbers[i], &wanted);
+    EXPECT_TRUE(mantissa.template data<T>()[i] == part || std::isnan(part)) << numbers[i];
+    EXPECT_EQ(std::signbit(mantissa.template data<T>()[i]), std::signbit(part)) << numbers[i];
+    EXPECT_EQ(exponent.template data<int32_t>()[i], wanted) << numbers[i];
+  }
+}
+
+TEST(Pointwise, SplitsNumbersAsTheCLibrary) {
+  expect_parts<float>({0, 1, 0.5, 3, 1e-45F, 1e-39F, 1.17549435e-38F, 3.4e38F, INFINITY, NAN});
+  expect_parts<double>(
+      {0, 1, 0.5, 3, 5e-324, 1e-310, 2.2250738585072014e-308, 1.7e308, INFINITY, NAN});
+}
+
 }  // namespace
 }  // namespace tierup::kernels

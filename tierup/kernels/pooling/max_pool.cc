@@ -261,11 +261,33 @@ void pool_values(const PoolWindow& w, const T* in, T* out) {
   });
 }
 
+// The same of windows that reach over no other line: the last NaN, or the first of the largest.
+template <typename T>
+void pool_adaptive_single(const PoolWindow& w, const T* plane, int64_t start, T* out,
+                          int64_t* indices) {
+  const T* line = plane + start;
+  for (int64_t x = 0; x < w.out[2]; ++x) {
+    const Reach reach = adaptive_reach(w, 2, x);
+    T best = line[reach.first];
+    int64_t place = reach.first;
+    for (int64_t i = reach.first + 1; i < reach.last; ++i) {
+      const bool wins = beats(line[i], best);
+      best = wins ? line[i] : best;
+      place = wins ? i : place;
+    }
+    out[x] = best;
+    indices[x] = start + place;
+  }
+}
+
 // Windows of one line that reach over whole runs of it: the largest down each column first, then
 // the largest of each window's columns, and where that stands.
 template <typename T>
 void pool_adaptive_line(const PoolWindow& w, const T* plane, const Reach& rz, const Reach& ry,
                         T* columns, T* out, int64_t* indices) {
+  if (rz.last - rz.first == 1 && ry.last - ry.first == 1) {
+    return pool_adaptive_single(w, plane, (rz.first * w.in[1] + ry.first) * w.in[2], out, indices);
+  }
   max_of_lines(w, plane, rz, ry, columns);
   for (int64_t x = 0; x < w.out[2]; ++x) {
     const Reach rx = adaptive_reach(w, 2, x);

@@ -107,8 +107,8 @@ TEST(MaxPool, AdaptiveWindowsFindTheFirstLargest) {
   for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = std::floor(x.data<float>()[i] / 250);
   for (const int64_t i : {40, 41, 160}) x.data<float>()[i] = std::nanf("");
   for (int64_t i = 440; i < 572; ++i) x.data<float>()[i] = -std::numeric_limits<float>::infinity();
-  for (const IntVector& wanted :
-       {IntVector{2, 3}, IntVector{1, 1}, IntVector{11, 13}, IntVector{4, 20}, IntVector{3, 5}}) {
+  for (const IntVector& wanted : {IntVector{2, 3}, IntVector{1, 1}, IntVector{11, 13},
+                                  IntVector{4, 20}, IntVector{3, 5}, IntVector{11, 4}}) {
     const auto [values, indices] = adaptive_max_pool<2>(x, wanted);
     const auto begin = [](int64_t i, int64_t in, int64_t out) { return i * in / out; };
     const auto end = [](int64_t i, int64_t in, int64_t out) {

@@ -313,6 +313,10 @@ Tensor constant_pad_nd(const Tensor& self, const IntVector& pad, const Scalar& v
   Tensor out = Tensor::empty(sizes, self.dtype(), self.suggest_memory_format());
   if (out.numel() == 0) return out;
   const bool is_row_major = self.suggest_memory_format() == MemoryFormat::kContiguous;
+  if (out.numel() == source.numel()) {  // Nothing but cut off.
+    copy_into(out, source);
+    return out;
+  }
   if (source.numel() > 0 && self.dim() > 0 && is_row_major) {
     IntVector before(sizes.size(), 0);
     for (int64_t i = 0; i < padded; ++i)
@@ -325,7 +329,7 @@ Tensor constant_pad_nd(const Tensor& self, const IntVector& pad, const Scalar& v
     });
     return out;
   }
-  if (out.numel() != source.numel()) fill(out, value);
+  fill(out, value);
   if (source.numel() == 0) return out;
   Tensor target = out;
   for (int64_t i = 0; i < padded; ++i) {

@@ -30,5 +30,17 @@ TEST(Padding, RunsOfABorderAreThoseOfItsSourcesOneByOne) {
   }
 }
 
+TEST(Padding, OfNegativeWidthsCutsOff) {
+  const Tensor x = Tensor::empty(IntVector{5, 7}, ScalarType::kFloat);
+  for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = static_cast<float>(i);
+  const Tensor cut = constant_pad_nd(x, {-2, -1, -1, 0}, Scalar(9.0));
+  ASSERT_EQ(cut.numel(), 16);
+  for (int64_t i = 0; i < cut.numel(); ++i)
+    EXPECT_EQ(cut.data<float>()[i], static_cast<float>((i / 4 + 1) * 7 + i % 4 + 2));
+  const Tensor moved = constant_pad_nd(x, {2, -2}, Scalar(9.0));
+  EXPECT_EQ(moved.data<float>()[1], 9.0F);
+  EXPECT_EQ(moved.data<float>()[6], 4.0F);
+}
+
 }  // namespace
 }  // namespace tierup::kernels
