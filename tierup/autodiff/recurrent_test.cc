@@ -1,10 +1,12 @@
 // LSTMs and GRUs that are trained in float32 take all steps at once, in float64 one by one: first
-// and second gradients of both.
+// and second gradients of both, over padded and packed sequences.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "tierup/autodiff/node.h"
 #include "tierup/autodiff/recording_tape.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/random/generator.h"
@@ -20,6 +22,7 @@ struct Layers {
   int64_t steps, batch, input, size, layers;
   bool bidirectional, has_biases, batch_first;
   bool states_alone = false;  // Nothing is made of the outputs.
+  bool packed = false;        // Sequences of different lengths.
 };
 
 Tensor numbers(const std::vector<int64_t>& sizes, int64_t seed, ScalarType dtype) {
@@ -35,6 +38,12 @@ class Recorded {
     context_.tape = &tape_;
     context_.policy.grad_mode = true;
     context_.generator = &generator_;
+  }
+
+  // How many calls stand one upon another in the record of a run.
+  uint32_t depth() {
+    const Tensor output = run()[0].to_tensor();
+    return edge_to(*output.impl()).node->depth();
   }
 
   // Of input, states and parameters: the gradients of a weighted sum of the results, then those of
@@ -76,12 +85,27 @@ class Recorded {
     return list;
   }
 
+  // Ever fewer sequences, one at the last step.
+  Tensor rows_of_steps() const {
+    Tensor rows = Tensor::empty(IntVector{l_.steps}, ScalarType::kLong);
+    for (int64_t t = 0; t < l_.steps; ++t)
+      rows.data<int64_t>()[t] = l_.batch - (l_.batch - 1) * t / std::max<int64_t>(1, l_.steps - 1);
+    return rows;
+  }
+
   std::vector<IValue> run() {
     const int64_t directions = l_.bidirectional ? 2 : 1;
     const int64_t width = l_.gates * l_.size;
     std::vector<IValue> args;
-    args.push_back(l_.batch_first ? leaf({l_.batch, l_.steps, l_.input})
-                                  : leaf({l_.steps, l_.batch, l_.input}));
+    if (l_.packed) {
+      const Tensor rows = rows_of_steps();
+      const int64_t* begin = rows.data<int64_t>();
+      args.push_back(leaf({std::accumulate(begin, begin + l_.steps, int64_t{0}), l_.input}));
+      args.push_back(rows);
+    } else {
+      args.push_back(l_.batch_first ? leaf({l_.batch, l_.steps, l_.input})
+                                    : leaf({l_.steps, l_.batch, l_.input}));
+    }
     const std::vector<int64_t> states{l_.layers * directions, l_.batch, l_.size};
     args.push_back(l_.gates == 4 ? list_of({leaf(states), leaf(states)}) : leaf(states));
     std::vector<IValue> parameters;
@@ -94,8 +118,9 @@ class Recorded {
     }
     args.push_back(list_of(std::move(parameters)));
     for (const IValue& arg : {IValue(l_.has_biases), IValue(l_.layers), IValue(0.0), IValue(true),
-                              IValue(l_.bidirectional), IValue(l_.batch_first)})
+                              IValue(l_.bidirectional)})
       args.push_back(arg);
+    if (!l_.packed) args.emplace_back(l_.batch_first);
     const ops::Op& op = *ops::OpTable::instance().find(l_.row);
     std::vector<IValue> results(op.schema().returns.size());
     ops::OpCall call{args, results, context_};
@@ -133,6 +158,18 @@ TEST_P(RecurrentGradients, OfAllStepsAtOnceAreThoseOfTheSteps) {
     expect_near(found[i], expected[i], "gradient " + std::to_string(i));
 }
 
+constexpr const char* kPackedLstm = "aten::lstm.data";
+constexpr const char* kPackedGru = "aten::gru.data";
+
+TEST(PackedRecurrentGradients, AreRecordedAsFewCallsForManySteps) {
+  for (const Layers& layers :
+       {Layers{kPackedLstm, 4, 50, 3, 4, 6, 1, true, true, false, false, true},
+        Layers{kPackedGru, 3, 50, 3, 4, 6, 1, true, true, false, false, true}}) {
+    EXPECT_LT(Recorded(layers, ScalarType::kFloat).depth(), 20U);
+    EXPECT_GT(Recorded(layers, ScalarType::kDouble).depth(), 50U);
+  }
+}
+
 constexpr const char* kLstm = "aten::lstm.input";
 constexpr const char* kGru = "aten::gru.input";
 
@@ -147,6 +184,15 @@ INSTANTIATE_TEST_SUITE_P(All, RecurrentGradients,
                                            Layers{kGru, 3, 1, 4, 5, 3, 1, true, false, false},
                                            Layers{kGru, 3, 4, 2, 3, 5, 1, false, false, true, true},
                                            Layers{kGru, 3, 7, 40, 3, 40, 1, false, true, false}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Packed, RecurrentGradients,
+    ::testing::Values(Layers{kPackedLstm, 4, 5, 3, 4, 6, 1, false, true, false, false, true},
+                      Layers{kPackedLstm, 4, 6, 4, 3, 17, 2, true, true, false, false, true},
+                      Layers{kPackedLstm, 4, 4, 5, 3, 5, 1, true, false, false, true, true},
+                      Layers{kPackedGru, 3, 5, 3, 4, 6, 1, false, true, false, false, true},
+                      Layers{kPackedGru, 3, 6, 4, 3, 17, 2, true, true, false, false, true},
+                      Layers{kPackedGru, 3, 4, 5, 3, 5, 1, true, false, false, true, true}));
 
 }  // namespace
 }  // namespace tierup::autodiff

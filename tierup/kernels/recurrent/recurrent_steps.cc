@@ -146,13 +146,19 @@ Tensor dense_if_defined(const Tensor& tensor) {
   return tensor.defined() ? contiguous(tensor) : tensor;
 }
 
+// Adds numbers, unless they are null.
+void add_to(float* sum, const float* numbers, int64_t count) {
+  if (numbers == nullptr) return;
+  for (int64_t i = 0; i < count; ++i) sum[i] += numbers[i];
+}
+
 float* part_of(const Tensor& tensor, int64_t at) {
   return tensor.defined() ? tensor.data<float>() + at : nullptr;
 }
 
 // What the way back reads and writes; undefined what a kind of layer does not have.
 struct BackTensors {
-  Tensor grad_outputs;
+  Tensor grad_outputs, grad_cells;
   Tensor b_hh;
   Tensor states, initial;  // Which a step starts from: an LSTM's cells, a GRU's outputs.
   Tensor of_states;        // The states' share of the gates, then its gradient.
@@ -172,6 +178,7 @@ void run_back(const Steps& s, GateGradientRowFn gradients_of, const BackTensors&
       const float* before = s.before(t, b.states, b.initial);
       s.for_gates(first, last, [&](int64_t r) {
         const int64_t row = t * s.batch + r;
+        add_to(part_of(b.grad_cell, r * s.size), part_of(b.grad_cells, row * s.size), s.size);
         gradients_of({s.size, part_of(s.gates, row * s.width), part_of(b.of_states, row * s.width),
                       part_of(b.b_hh, 0), part_of(b.of_input, row * s.width), before + r * s.size,
                       part_of(b.states, row * s.size), part_of(b.grad_outputs, row * s.size),
@@ -199,20 +206,19 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_steps(const Tensor& gates, const
   return {outputs, cells, s.last_of(outputs, s.hidden), s.last_of(cells, initial)};
 }
 
-std::tuple<Tensor, Tensor, Tensor> lstm_steps_backward(const Tensor& grad_outputs,
-                                                       const Tensor& grad_hidden,
-                                                       const Tensor& grad_cell, const Tensor& gates,
-                                                       const Tensor& hidden, const Tensor& cell,
-                                                       const Tensor& w_hh, const Tensor& outputs,
-                                                       const Tensor& cells, bool reverse) {
+std::tuple<Tensor, Tensor, Tensor> lstm_steps_backward(
+    const Tensor& grad_outputs, const Tensor& grad_cells, const Tensor& grad_hidden,
+    const Tensor& grad_cell, const Tensor& gates, const Tensor& hidden, const Tensor& cell,
+    const Tensor& w_hh, const Tensor& outputs, const Tensor& cells, bool reverse) {
   const Steps s(4, gates, hidden, w_hh, reverse);
   check(cell, IntVector{s.batch, s.size}, "cells");
-  for (const Tensor* states : {&grad_outputs, &outputs, &cells})
+  for (const Tensor* states : {&grad_outputs, &grad_cells, &outputs, &cells})
     check(*states, s.all_states(), "states of all steps");
   for (const Tensor* last : {&grad_hidden, &grad_cell})
     check(*last, IntVector{s.batch, s.size}, "gradients of states");
   BackTensors b;
   b.grad_outputs = dense_if_defined(grad_outputs);
+  b.grad_cells = dense_if_defined(grad_cells);
   b.states = contiguous(cells);
   b.initial = contiguous(cell);
   b.of_states = shares_of_states(s, contiguous(outputs));
@@ -251,8 +257,7 @@ std::tuple<Tensor, Tensor, Tensor> gru_steps_backward(const Tensor& grad_outputs
   b.carried = copied_or_zeros(grad_hidden, s);
   b.passed = copied_or_zeros(Tensor(), s);
   run_back(s, gate_kernels().gru_back, b);
-  float* sum = b.carried.data<float>();
-  for (int64_t i = 0; i < s.states_of_step(); ++i) sum[i] += b.passed.data<float>()[i];
+  add_to(b.carried.data<float>(), b.passed.data<float>(), s.states_of_step());
   return {b.of_input, b.of_states, b.carried};
 }
 

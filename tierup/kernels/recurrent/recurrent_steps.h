@@ -19,14 +19,12 @@ namespace tierup::kernels {
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_steps(const Tensor& gates, const Tensor& hidden,
                                                       const Tensor& cell, const Tensor& w_hh,
                                                       bool reverse);
-// Gradients of gates, hidden and cell by those of the outputs and the last states; each of the
-// three may be undefined.
-std::tuple<Tensor, Tensor, Tensor> lstm_steps_backward(const Tensor& grad_outputs,
-                                                       const Tensor& grad_hidden,
-                                                       const Tensor& grad_cell, const Tensor& gates,
-                                                       const Tensor& hidden, const Tensor& cell,
-                                                       const Tensor& w_hh, const Tensor& outputs,
-                                                       const Tensor& cells, bool reverse);
+// Gradients of gates, hidden and cell by those of the outputs, the cells and the last states; each
+// of the four may be undefined.
+std::tuple<Tensor, Tensor, Tensor> lstm_steps_backward(
+    const Tensor& grad_outputs, const Tensor& grad_cells, const Tensor& grad_hidden,
+    const Tensor& grad_cell, const Tensor& gates, const Tensor& hidden, const Tensor& cell,
+    const Tensor& w_hh, const Tensor& outputs, const Tensor& cells, bool reverse);
 
 // Outputs [T, B, H] and the state after the last step. `gates` includes the input's bias; b_hh [3
 // H] may be undefined.

@@ -1,6 +1,7 @@
 // Recurrent layers and cells. What an input adds to the gates is one product over all steps. LSTMs
-// and GRUs in float32 then take all steps of a direction at once (recurrent_steps.cc); all else
-// goes step by step, so that the way back through time is the steps' own matter.
+// and GRUs in float32 then take all steps of a direction at once (recurrent_steps.cc), packed
+// sequences padded behind their ends; all else goes step by step, so that the way back through time
+// is the steps' own matter.
 #include "tierup/ops/derivatives/recurrent_terms.h"
 #include "tierup/ops/derivatives/tables.h"
 
@@ -53,24 +54,37 @@ std::vector<Term> run_steps(Cell cell, const Term& input, int64_t steps, bool ba
   return outputs;
 }
 
-// The same at once, stacked; of an LSTM or a GRU.
-Term run_steps_at_once(Cell cell, const Term& input, bool backwards, const Parameters& p,
-                       State& state) {
-  GradContext& c = input.context();
+// --- all steps at once: LSTMs without projection and GRUs, in float32
+
+bool may_run_at_once(GradContext& c, Cell cell, ArgIndex params) {
+  constexpr auto kFloat = ScalarType::kFloat;
+  return (cell == Cell::kLstm || cell == Cell::kGru) && c.dtype(0) == kFloat &&
+         c.dtype(params, 0) == kFloat;
+}
+// What the input adds to the gates, with all biases that are known before a step.
+Term gates_at_once(Cell cell, const Term& input, const Parameters& p) {
+  return linear(input, p.w_ih, cell == Cell::kLstm && p.b_ih.defined() ? p.b_ih + p.b_hh : p.b_ih);
+}
+// States [steps, batch, size] after each step; `cells` of an LSTM alone.
+struct AllStates {
+  Term outputs, cells;
+};
+// As run_steps, from gates_at_once.
+AllStates run_steps_at_once(Cell cell, const Term& gates, bool backwards, const Parameters& p,
+                            State& state) {
+  GradContext& c = gates.context();
   if (cell == Cell::kLstm) {
-    const Term gates = linear(input, p.w_ih, p.b_ih.defined() ? p.b_ih + p.b_hh : Term());
     const std::vector<GradValue> made =
         c.ops(4, "tierup::lstm_steps", GradValue(gates), GradValue(state.h), GradValue(state.c),
               GradValue(p.w_hh), backwards);
     state = {{c, made[2]}, {c, made[3]}};
-    return {c, made[0]};
+    return {{c, made[0]}, {c, made[1]}};
   }
-  const Term gates = linear(input, p.w_ih, p.b_ih);
   const std::vector<GradValue> made =
       c.ops(2, "tierup::gru_steps", GradValue(gates), GradValue(state.h), GradValue(p.w_hh),
             defined_or_none(p.b_hh), backwards);
   state.h = {c, made[1]};
-  return {c, made[0]};
+  return {{c, made[0]}, {}};
 }
 
 // Parameters in the order of layers and directions.
@@ -113,9 +127,7 @@ void layers(GradContext& c) {
   const double p = c.float_of("dropout");
   const ParameterList parameters(c, "params", c.bool_of("has_biases"), count * directions);
   const int64_t steps = c.size(0, batch_first ? 1 : 0);
-  constexpr auto kFloat = ScalarType::kFloat;
-  const bool is_at_once =
-      (kIsLstm || kCell == Cell::kGru) && c.dtype(0) == kFloat && c.dtype("params", 0) == kFloat;
+  const bool is_at_once = may_run_at_once(c, kCell, "params");
   const Term hidden = kIsLstm ? arg(c, 1, 0) : arg(c, 1);
   Term x = batch_first ? transpose(arg(c, 0), 0, 1) : arg(c, 0);
   std::vector<Term> last_h;
@@ -127,9 +139,10 @@ void layers(GradContext& c) {
       State state{hidden.then("aten::select.int", 0, cell), {}};
       if (kIsLstm) state.c = arg(c, 1, 1).then("aten::select.int", 0, cell);
       const Parameters own = parameters.at(cell);
-      sides.push_back(is_at_once && !own.w_hr.defined()
-                          ? run_steps_at_once(kCell, x, d == 1, own, state)
-                          : stacked(c, run_steps(kCell, x, steps, d == 1, own, state)));
+      sides.push_back(
+          is_at_once && !own.w_hr.defined()
+              ? run_steps_at_once(kCell, gates_at_once(kCell, x, own), d == 1, own, state).outputs
+              : stacked(c, run_steps(kCell, x, steps, d == 1, own, state)));
       last_h.push_back(state.h);
       if (kIsLstm) last_c.push_back(state.c);
     }
@@ -147,7 +160,7 @@ void layers(GradContext& c) {
 Term presence(const Term& batch_sizes, int64_t batch) {
   return less(call(batch_sizes.context(), "aten::arange", batch), unsqueeze(batch_sizes, 1));
 }
-// Where packed rows stand among the padded ones, [steps * batch].
+// Where packed rows stand among the padded ones, [steps * batch], in the order of the steps.
 Term packed_places(const Term& batch_sizes, int64_t batch) {
   const Term flat = reshape(presence(batch_sizes, batch), IntVector{-1});
   return reshape(flat.then("aten::nonzero"), IntVector{-1});
@@ -178,6 +191,47 @@ std::vector<Term> run_present_steps(Cell cell, const Term& gates, const Term& pr
   return outputs;
 }
 
+// The geometry of packed sequences among padded ones.
+struct PackedSteps {
+  PackedSteps(const Term& batch_sizes, int64_t step_count, int64_t row_count)
+      : steps(step_count), batch(row_count), present(presence(batch_sizes, row_count)) {
+    places = packed_places(batch_sizes, batch);
+    const Term lengths = sum_over(present, {0}, false);
+    ends = (lengths - 1) * batch + call(batch_sizes.context(), "aten::arange", batch);
+    // A row at the step t of a sequence stands where its last step but t does.
+    turned_places =
+        ends.then("aten::index_select", 0, places.then("aten::remainder.Scalar", batch)) -
+        (places - places.then("aten::remainder.Scalar", batch));
+  }
+
+  int64_t steps, batch;
+  Term present;        // [steps, batch]
+  Term places;         // Of packed rows among [steps * batch].
+  Term turned_places;  // The same with each sequence turned round, its padding behind it again.
+  Term ends;           // The last step of each sequence, [batch].
+};
+
+// One layer in one direction over packed rows: all steps go from the first to the last, over
+// sequences turned round if need be, so that what comes behind a sequence's end never matters.
+Term run_packed_at_once(Cell cell, const Term& input, const PackedSteps& packing, bool backwards,
+                        const Parameters& p, int64_t width, State& state) {
+  const Term& places = backwards ? packing.turned_places : packing.places;
+  const Term gates =
+      padded(gates_at_once(cell, input, p), places, packing.steps, packing.batch, width);
+  const AllStates made = run_steps_at_once(cell, gates, false, p, state);
+  state.h = packed(made.outputs, packing.ends);
+  if (state.c.defined()) state.c = packed(made.cells, packing.ends);
+  return packed(made.outputs, places);
+}
+Term run_packed_steps(Cell cell, const Term& input, const PackedSteps& packing, bool backwards,
+                      const Parameters& p, int64_t width, State& state) {
+  const Term gates =
+      padded(linear(input, p.w_ih, p.b_ih), packing.places, packing.steps, packing.batch, width);
+  const std::vector<Term> outputs =
+      run_present_steps(cell, gates, packing.present, packing.steps, backwards, p, state);
+  return packed(stacked(input.context(), outputs), packing.places);
+}
+
 // (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 template <Cell kCell>
 void packed_layers(GradContext& c) {
@@ -186,11 +240,9 @@ void packed_layers(GradContext& c) {
   const int64_t count = c.int_of("num_layers");
   const double p = c.float_of("dropout");
   const ParameterList parameters(c, "params", c.bool_of("has_biases"), count * directions);
-  const int64_t steps = c.size(1, 0);
+  const bool is_at_once = may_run_at_once(c, kCell, "params");
   const Term hidden = kIsLstm ? arg(c, 2, 0) : arg(c, 2);
-  const int64_t batch = kIsLstm ? c.shape(2, 0)[1] : c.size(2, 1);
-  const Term present = presence(arg(c, 1), batch);
-  const Term places = packed_places(arg(c, 1), batch);
+  const PackedSteps packing(arg(c, 1), c.size(1, 0), kIsLstm ? c.shape(2, 0)[1] : c.size(2, 1));
   Term x = arg(c, 0);
   std::vector<Term> last_h;
   std::vector<Term> last_c;
@@ -201,11 +253,8 @@ void packed_layers(GradContext& c) {
       const Parameters own = parameters.at(cell);
       State state{hidden.then("aten::select.int", 0, cell), {}};
       if (kIsLstm) state.c = arg(c, 2, 1).then("aten::select.int", 0, cell);
-      const Term gates = linear(x, own.w_ih, own.b_ih);
-      const Term steps_first = padded(gates, places, steps, batch, parameters.gate_width(cell));
-      const std::vector<Term> outputs =
-          run_present_steps(kCell, steps_first, present, steps, d == 1, own, state);
-      sides.push_back(packed(stacked(c, outputs), places));
+      const auto run = is_at_once && !own.w_hr.defined() ? &run_packed_at_once : &run_packed_steps;
+      sides.push_back(run(kCell, x, packing, d == 1, own, parameters.gate_width(cell), state));
       last_h.push_back(state.h);
       if (kIsLstm) last_c.push_back(state.c);
     }

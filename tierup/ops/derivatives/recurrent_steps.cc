@@ -37,9 +37,9 @@ Term weight_gradient(const Term& of_gates, const Term& states) {
 void lstm_steps(GradContext& c) {
   const bool reverse = c.bool_of("reverse");
   const std::vector<GradValue> back =
-      c.ops(3, "tierup::lstm_steps_backward", grad_or_none(c, 0), grad_or_none(c, 2),
-            grad_or_none(c, 3), c.arg("gates"), c.arg("hidden"), c.arg("cell"), c.arg("w_hh"),
-            c.result(0), c.result(1), reverse);
+      c.ops(3, "tierup::lstm_steps_backward", grad_or_none(c, 0), grad_or_none(c, 1),
+            grad_or_none(c, 2), grad_or_none(c, 3), c.arg("gates"), c.arg("hidden"), c.arg("cell"),
+            c.arg("w_hh"), c.result(0), c.result(1), reverse);
   c.give("gates", [&] { return back[0]; });
   c.give("hidden", [&] { return back[1]; });
   c.give("cell", [&] { return back[2]; });
@@ -98,6 +98,7 @@ void lstm_steps_backward(GradContext& c) {
     h = s.shows * s.shown;
   }
   const std::vector<Term> of_outputs = optional_slices(c, "grad_outputs", steps);
+  const std::vector<Term> of_cells = optional_slices(c, "grad_cells", steps);
   Term of_hidden = optional_term(c, "grad_hidden");
   Term of_cell = optional_term(c, "grad_cell");
   std::vector<Term> of_gates(gates.size());
@@ -106,7 +107,8 @@ void lstm_steps_backward(GradContext& c) {
     const LstmStep& s = done[at];
     Term grad = sum_of_defined(of_hidden, of_outputs[at]);
     if (!grad.defined()) grad = zeros_like(h);
-    of_cell = sum_of_defined(of_cell, through_tanh(grad * s.shows, s.shown));
+    of_cell = sum_of_defined(sum_of_defined(of_cell, of_cells[at]),
+                             through_tanh(grad * s.shows, s.shown));
     of_gates[at] = joined(
         c, "aten::cat",
         {through_sigmoid(of_cell * s.fresh, s.enters), through_sigmoid(of_cell * s.before, s.stays),
@@ -168,7 +170,7 @@ void gru_steps_backward(GradContext& c) {
 constexpr auto kDecomposed = DerivativeKind::kDecomposition;
 
 constexpr DerivativeRow kRows[] = {
-    {"tierup::lstm_steps", &lstm_steps, 0b10},
+    {"tierup::lstm_steps", &lstm_steps},
     {"tierup::lstm_steps_backward", kDecomposed, &lstm_steps_backward},
     {"tierup::gru_steps", &gru_steps},
     {"tierup::gru_steps_backward", kDecomposed, &gru_steps_backward},

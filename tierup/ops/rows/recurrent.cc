@@ -199,8 +199,9 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"tierup::lstm_steps(Tensor gates, Tensor hidden, Tensor cell, Tensor w_hh, bool reverse) -> "
      "(Tensor, Tensor, Tensor, Tensor)",
      boxed<&kernels::lstm_steps>},
-    {"tierup::lstm_steps_backward(Tensor? grad_outputs, Tensor? grad_hidden, Tensor? grad_cell, "
-     "Tensor gates, Tensor hidden, Tensor cell, Tensor w_hh, Tensor outputs, Tensor cells, bool "
+    {"tierup::lstm_steps_backward(Tensor? grad_outputs, Tensor? grad_cells, Tensor? grad_hidden, "
+     "Tensor? grad_cell, Tensor gates, Tensor hidden, Tensor cell, Tensor w_hh, Tensor outputs, "
+     "Tensor cells, bool "
      "reverse) -> (Tensor, Tensor, Tensor)",
      boxed<&kernels::lstm_steps_backward>},
     {"tierup::gru_steps(Tensor gates, Tensor hidden, Tensor w_hh, Tensor? b_hh, bool reverse) -> "
