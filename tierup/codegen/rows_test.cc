@@ -278,13 +278,19 @@ TEST_F(Rows, pick_one_element_of_each) {
   ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
   expect_same(run_group(*group, {x, index})[0], run_group(*group, {x, index}, true)[0], "all");
   EXPECT_EQ(group->compiled_runs(), 1U);
+  // The index is a column of a wider tensor, as a batch's targets at one time are.
+  const Tensor wide = places({7, 100, 3}, 300);
+  const Tensor apart = Tensor::from_storage(wide.storage(), wide.dtype(), IntVector{7, 100, 1},
+                                            IntVector{300, 3, 1}, 1);
+  expect_same(run_group(*group, {x, apart})[0], run_group(*group, {x, apart}, true)[0], "apart");
+  EXPECT_EQ(group->compiled_runs(), 2U);
   // Fewer rows, several elements of a row, other dtypes: left to the twin.
   for (const IntVector& sizes : {IntVector{7, 99, 1}, IntVector{1, 100, 1}, IntVector{7, 100, 4}}) {
     const Tensor other = places(sizes, 300);
     expect_same(run_group(*group, {x, other})[0], run_group(*group, {x, other}, true)[0],
                 shape_string(sizes));
   }
-  EXPECT_EQ(group->compiled_runs(), 1U);
+  EXPECT_EQ(group->compiled_runs(), 2U);
   for (const int64_t bad : {int64_t{300}, int64_t{-1}}) {
     index.data<int64_t>()[650] = bad;
     std::string said;

@@ -206,8 +206,8 @@ void RowLoop::find_pieces() {
 }
 
 // It takes all rows, and parameters of a row's shape. Rows that lie in another order, each of them
-// dense, are brought together, unless the result might lie as they do: of elements that lie apart
-// tier 0 adds up others first.
+// dense, and indices of rows, are brought together, unless the result might lie as they do: of
+// elements that lie apart tier 0 adds up others first.
 bool RowLoop::can_run_row_member(const GroupMember& member) const {
   for (size_t i = 0; i < member.arguments.size(); ++i) {
     const GroupArgument& argument = member.arguments[i];
@@ -216,10 +216,12 @@ bool RowLoop::can_run_row_member(const GroupMember& member) const {
     const bool is_input = argument.source == GroupArgument::Source::kInput;
     const bool is_gathered = i == 0 && is_input && member.space != RowSpace::kFull && width_ > 1 &&
                              lays_[argument.index].has_dense_rows;
-    if (is_input && !is_gathered && !inputs_[argument.index].is_contiguous()) return false;
+    const bool is_index = i > 0 && is_for_each_row(*member.op, i);
+    const bool is_apart = is_input && !inputs_[argument.index].is_contiguous();
+    if (is_apart && !is_gathered && !is_index) return false;
     if (i == 0) {
       if (of.is_flat || !has_all(of) || of.rank != shape_.size()) return false;
-    } else if (is_for_each_row(*member.op, i)) {
+    } else if (is_index) {
       if (!is_input || of.dims != outer_dims_ || of.rank != shape_.size()) return false;
     } else if (!is_input ||
                !same_sizes(inputs_[argument.index].sizes(),

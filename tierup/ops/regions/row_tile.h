@@ -71,7 +71,10 @@ class RowLoop::Tile {
       return IValue(kernels::reshape(rows, tile_sizes(RowSpace::kFull)));
     }
     if (place == 0) return IValue(rows_of(input, RowSpace::kFull));
-    return IValue(is_for_each_row(*member.op, place) ? rows_of(input, RowSpace::kColumn) : input);
+    if (!is_for_each_row(*member.op, place)) return IValue(input);
+    if (input.is_contiguous()) return IValue(rows_of(input, RowSpace::kColumn));
+    const Tensor column = together(argument.index, RowSpace::kColumn);
+    return IValue(kernels::reshape(column, tile_sizes(RowSpace::kColumn)));
   }
 
   void run_row_member(uint32_t index) {
