@@ -69,5 +69,26 @@ TEST(Logcumsumexp, IsTheLogarithmOfEachSum) {
   expect_scans<double>(ScalarType::kDouble, 2e-14);
 }
 
+// Lanes that are scanned together with others, and those that are left.
+TEST(Cumsum, OfAnyNumberOfLanesIsThatOfEach) {
+  for (int64_t lanes = 1; lanes < 10; ++lanes) {
+    const int64_t count = 23;
+    const Tensor x = Tensor::empty(IntVector{lanes, count}, ScalarType::kFloat);
+    for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = std::sin(static_cast<float>(i));
+    const Tensor sums = cumsum(x, 1, std::nullopt);
+    const Tensor products = cumprod(x, 1, std::nullopt);
+    for (int64_t l = 0; l < lanes; ++l) {
+      double sum = 0;
+      double product = 1;
+      for (int64_t i = l * count; i < (l + 1) * count; ++i) {
+        sum += static_cast<double>(x.data<float>()[i]);
+        product *= static_cast<double>(x.data<float>()[i]);
+        EXPECT_EQ(sums.data<float>()[i], static_cast<float>(sum));
+        EXPECT_EQ(products.data<float>()[i], static_cast<float>(product));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tierup::kernels
