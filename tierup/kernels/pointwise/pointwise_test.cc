@@ -327,5 +327,20 @@ TEST(Pointwise, SplitsNumbersAsTheCLibrary) {
       {0, 1, 0.5, 3, 5e-324, 1e-310, 2.2250738585072014e-308, 1.7e308, INFINITY, NAN});
 }
 
+TEST(Pointwise, TakesAnglesAndSignsOfRealNumbers) {
+  std::vector<double> numbers{1, -1, 0, -0.0, INFINITY, -INFINITY, NAN};
+  numbers.resize(40, -2);
+  const Tensor x = Tensor::empty(IntVector{40}, ScalarType::kDouble);
+  std::copy(numbers.begin(), numbers.end(), x.data<double>());
+  const Tensor angle = pointwise({Body::kAngle}, {x});
+  const Tensor sign = pointwise({Body::kSignbit}, {x});
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(sign.data<bool>()[i], std::signbit(numbers[i]));
+    const double wanted = numbers[i] < 0 ? M_PI : 0;
+    EXPECT_TRUE(angle.data<double>()[i] == wanted || std::isnan(numbers[i])) << numbers[i];
+  }
+  EXPECT_TRUE(std::isnan(angle.data<double>()[6]));
+}
+
 }  // namespace
 }  // namespace tierup::kernels

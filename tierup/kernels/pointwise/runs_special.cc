@@ -37,21 +37,6 @@ TIERUP_REAL_BODY(Remainder, floor_remainder(a, b));
 TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
 TIERUP_REAL_BODY(Hypot, std::hypot(a, b));
 
-struct RealAngle {
-  static constexpr size_t kArity = 1;
-  template <typename T>
-  static T apply(T x) {
-    return std::isnan(x) ? x : (x < 0 ? T(M_PI) : T(0));
-  }
-};
-struct RealSignbit {
-  static constexpr size_t kArity = 1;
-  template <typename T>
-  static bool apply(T x) {
-    return std::signbit(x);
-  }
-};
-
 }  // namespace
 }  // namespace bodies
 
@@ -90,8 +75,6 @@ void add_special_runs(RunTable& table) {
   set_scalar<bodies::RealRemainder, float, double>(table, Body::kRemainder);
   set_scalar<bodies::RealFmod, float, double>(table, Body::kFmod);
   set_scalar<bodies::RealHypot, double>(table, Body::kHypot);
-  set_scalar<bodies::RealAngle, float, double>(table, Body::kAngle);
-  set_predicate<bodies::RealSignbit, float, double>(table, Body::kSignbit);
   set_scalar<bodies::Lift<&special::ndtri>, double>(table, Body::kNdtri);
   set_lifted<&special::zeta>(table, Body::kZeta);
   set_lifted<&special::shifted_chebyshev_t>(table, Body::kShiftedChebyshevT);

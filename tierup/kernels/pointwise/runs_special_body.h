@@ -43,6 +43,23 @@ TIERUP_SPECIAL_BODY(Erfcx, erfcx);
 TIERUP_SPECIAL_BODY(LogNdtr, log_ndtr);
 #undef TIERUP_SPECIAL_BODY
 
+// Of a real number: 0 or pi.
+struct SpecialAngle {
+  static constexpr size_t kArity = 1;
+  template <typename V>
+  static TIERUP_INLINE V apply(V x) {
+    return select(x != x, x, select(x < V(0), V(M_PI), V(0)));
+  }
+};
+
+struct SpecialSignbit {
+  static constexpr size_t kArity = 1;
+  template <typename V>
+  static TIERUP_INLINE auto apply(V x) {
+    return copysign(V(1), x) < V(0);
+  }
+};
+
 #define TIERUP_SPECIAL_BODY(name, function)  \
   struct Special##name {                     \
     static constexpr size_t kArity = 2;      \
@@ -99,6 +116,8 @@ void add_special_vector_runs(RunTable& table) {
   set_real<SpecialLogNdtr>(table, Body::kLogNdtr);
   set_float<SpecialNdtri>(table, Body::kNdtri);
   set_real<SpecialEntr>(table, Body::kEntr);
+  set_real<SpecialAngle>(table, Body::kAngle);
+  set_real_predicate<SpecialSignbit>(table, Body::kSignbit);
   add_bessel_runs(table);
   add_polynomial_runs(table);
 }
