@@ -224,8 +224,8 @@ Tensor dot(const Tensor& self, const Tensor& other) {
           "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number of "
           "elements, but got {} and {} elements respectively",
           self.numel(), other.numel(), self.numel(), other.numel());
-  // Shorter ones are made in groups too (ops::kMaxFusedProduct), in the order of the depth.
-  constexpr int64_t kInGroups = int64_t{1} << 16;
+  // Shorter ones are made in groups too (ops::kMaxFusedDot), in the order of the depth.
+  constexpr int64_t kInGroups = 512;
   const ScalarType type = self.dtype();
   if (self.numel() > kInGroups && (type == ScalarType::kFloat || type == ScalarType::kDouble))
     return dot_of_long(contiguous(self), contiguous(other));

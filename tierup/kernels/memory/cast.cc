@@ -13,7 +13,9 @@ void run(char* const* pointers, const int64_t* strides, int64_t count) {
   char* out = pointers[0];
   const char* in = pointers[1];
   if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
-    if constexpr (kIsReduced<To> != kIsReduced<From>) {
+    constexpr bool kTruncates =
+        std::is_same_v<From, float> && std::is_integral_v<To> && !std::is_same_v<To, bool>;
+    if constexpr (kIsReduced<To> != kIsReduced<From> || kTruncates) {
       const DenseCast vector = dense_cast(kDTypeOf<To>, kDTypeOf<From>, instruction_set());
       if (vector != nullptr) return vector(out, in, count);
     }

@@ -46,5 +46,28 @@ TEST(Casts, OfNumbersThatDoNotFitAreThoseOfPyTorch) {
   expect_as_pytorch<double>();
 }
 
+// Whole vectors of numbers that fit, and vectors with one that does not.
+template <typename To>
+void expect_truncated() {
+  const int64_t count = 300;
+  const Tensor source = Tensor::empty(IntVector{count}, ScalarType::kFloat);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto wanted = static_cast<size_t>(i / 7) % kAwkward.size();
+    source.data<float>()[i] = i > 150 && i % 7 == 0 ? static_cast<float>(kAwkward[wanted])
+                                                    : static_cast<float>(i - 75) * 1.3F;
+  }
+  const Tensor result = convert_to(source, {kDTypeOf<To>, {}, {}, false});
+  for (int64_t i = 0; i < count; ++i)
+    EXPECT_EQ(result.data<To>()[i], convert<To>(source.data<float>()[i])) << i;
+}
+
+TEST(Casts, OfManyFloatsAreThoseOfEach) {
+  expect_truncated<uint8_t>();
+  expect_truncated<int8_t>();
+  expect_truncated<int16_t>();
+  expect_truncated<int32_t>();
+  expect_truncated<int64_t>();
+}
+
 }  // namespace
 }  // namespace tierup::kernels

@@ -77,6 +77,45 @@ void convert_dense(char* out, const char* in, int64_t count) {
   __builtin_memcpy(out, &result, static_cast<size_t>(count) * (sizeof(To) / kChunk));
 }
 
+// Numbers within 32 bits are truncated to these first; chunks with others go one by one.
+template <typename To>
+TIERUP_INLINE void store_ints(Ints n, To* out) {
+  typedef To Narrowed __attribute__((vector_size(kChunk * sizeof(To))));
+  const Narrowed narrowed = __builtin_convertvector(n, Narrowed);
+  __builtin_memcpy(out, &narrowed, sizeof(narrowed));
+}
+TIERUP_INLINE void store_ints(Ints n, int64_t* out) {
+  typedef int32_t Half __attribute__((vector_size(kChunk * 2)));
+  typedef int64_t Longs __attribute__((vector_size(kChunk * 4)));
+  Half halves[2];
+  __builtin_memcpy(halves, &n, sizeof(halves));
+  for (int i = 0; i < 2; ++i) {
+    const Longs longs = __builtin_convertvector(halves[i], Longs);
+    __builtin_memcpy(out + i * kChunk / 2, &longs, sizeof(longs));
+  }
+}
+template <typename To>
+void convert_truncated(char* to, const char* from, int64_t count) {
+  const float* in = reinterpret_cast<const float*>(from);
+  To* out = reinterpret_cast<To*>(to);
+  const Vec<float> limit(0x1p31);
+  int64_t i = 0;
+  for (; i + kChunk <= count; i += kChunk) {
+    const Vec<float> x = Vec<float>::load(in + i);
+    if (any(!(abs(x) < limit))) {
+      truncate_floats(out + i, in + i, kChunk);
+    } else {
+      store_ints(__builtin_convertvector((Floats)x.v, Ints), out + i);
+    }
+  }
+  truncate_floats(out + i, in + i, count - i);
+}
+
+DenseCast float_to_bytes() { return &convert_truncated<uint8_t>; }
+DenseCast float_to_chars() { return &convert_truncated<int8_t>; }
+DenseCast float_to_shorts() { return &convert_truncated<int16_t>; }
+DenseCast float_to_ints() { return &convert_truncated<int32_t>; }
+DenseCast float_to_longs() { return &convert_truncated<int64_t>; }
 DenseCast half_to_float() {
   return &convert_dense<Floats, Narrow, static_cast<Floats (*)(Narrow)>(&half_to_float)>;
 }

@@ -342,5 +342,60 @@ TEST(Pointwise, TakesAnglesAndSignsOfRealNumbers) {
   EXPECT_TRUE(std::isnan(angle.data<double>()[6]));
 }
 
+// Around zero, both ends and 2^51, from where on doubles no longer do.
+template <typename T>
+std::vector<T> whole_numbers() {
+  std::vector<T> all{1,
+                     -1,
+                     2,
+                     -2,
+                     3,
+                     7,
+                     -13,
+                     1000003,
+                     -77,
+                     std::numeric_limits<T>::max(),
+                     std::numeric_limits<T>::min(),
+                     std::numeric_limits<T>::max() / 3};
+  if constexpr (sizeof(T) == 8) {
+    for (const T n :
+         {T{1} << 51, (T{1} << 51) - 1, -(T{1} << 51) + 1, (T{1} << 53) + 1, T{1} << 40})
+      all.push_back(n);
+  }
+  return all;
+}
+
+template <typename T>
+void expect_quotients() {
+  const std::vector<T> divisors = whole_numbers<T>();
+  std::vector<T> numbers = divisors;
+  for (T i = -40; i < 40; ++i) numbers.push_back(i);
+  for (const T b : divisors) {
+    const Tensor y = make<T>({1}, {0});
+    *y.data<T>() = b;
+    const Tensor x = Tensor::empty(IntVector{static_cast<int64_t>(numbers.size())}, kDTypeOf<T>);
+    std::copy(numbers.begin(), numbers.end(), x.data<T>());
+    const auto of = [&](Body body) { return pointwise({body}, {x, y}); };
+    const Tensor found[] = {of(Body::kDivTrunc), of(Body::kDivFloor), of(Body::kFmod),
+                            of(Body::kRemainder)};
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const auto wide = static_cast<__int128>(numbers[i]);
+      const __int128 rest = wide % b;
+      const __int128 down = rest != 0 && (rest < 0) != (b < 0) ? 1 : 0;
+      const T wanted[] = {static_cast<T>(wide / b), static_cast<T>(wide / b - down),
+                          static_cast<T>(rest), static_cast<T>(rest + down * b)};
+      for (int k = 0; k < 4; ++k)
+        EXPECT_EQ(found[k].template data<T>()[i], wanted[k]) << k << ": " << numbers[i] << " " << b;
+    }
+  }
+}
+
+TEST(Pointwise, DividesIntegersOfAllSizes) {
+  expect_quotients<int32_t>();
+  expect_quotients<int64_t>();
+  const Tensor x = arange(Scalar(int64_t{0}), Scalar(int64_t{40}), Scalar(int64_t{1}), {});
+  EXPECT_THROW(pointwise({Body::kDivFloor}, {x, make<int64_t>({1}, {0})}), Error);
+}
+
 }  // namespace
 }  // namespace tierup::kernels

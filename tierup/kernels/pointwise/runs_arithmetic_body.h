@@ -8,6 +8,7 @@
 #if !defined(TIERUP_EXPRESSION_LANES)
 #include "tierup/kernels/pointwise/complex_run.h"
 #include "tierup/kernels/pointwise/remainder_run.h"
+#include "tierup/kernels/pointwise/whole_quotient_run.h"
 #include "tierup/kernels/pointwise/whole_run.h"
 #endif
 
@@ -23,6 +24,7 @@ void add_arithmetic_runs(RunTable& table) {
   add_complex_vector_runs(table);
   add_remainder_runs(table);
   add_whole_runs(table);
+  add_quotient_runs(table);
 #endif
   set_real<bodies::Neg>(table, Body::kNeg);
   set_real<bodies::Abs>(table, Body::kAbs);

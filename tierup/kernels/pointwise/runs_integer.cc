@@ -4,6 +4,7 @@
 
 #include "tierup/kernels/pointwise/scalar_bodies_math.h"
 #include "tierup/kernels/pointwise/scalar_run.h"
+#include "tierup/kernels/pointwise/whole_quotients.h"
 
 namespace tierup::kernels {
 namespace bodies {
@@ -178,7 +179,16 @@ void set_compare(RunTable& table, Body body) {
   set_predicate<Op, uint8_t, int8_t, int16_t, int32_t, int64_t, bool>(table, body);
 }
 
+template <typename T>
+constexpr QuotientRuns kQuotientRuns{
+    &scalar_run<bodies::IntegerDivFloor, T>, &scalar_run<bodies::IntegerDivTrunc, T>,
+    &scalar_run<bodies::IntegerRemainder, T>, &scalar_run<bodies::IntegerFmod, T>};
+
 }  // namespace
+
+const QuotientRuns& plain_quotient_runs(ScalarType type) {
+  return type == ScalarType::kInt ? kQuotientRuns<int32_t> : kQuotientRuns<int64_t>;
+}
 
 void add_integer_runs(RunTable& table) {
   set_wrapping_integers<bodies::Neg>(table, Body::kNeg);

@@ -109,6 +109,7 @@ std::vector<Function> functions() {
       {Body::kAsin, [](double x) { return std::asin(x); }},
       {Body::kAcos, [](double x) { return std::acos(x); }},
       {Body::kAtan, [](double x) { return std::atan(x); }},
+      {Body::kAngle, [](double x) { return std::isnan(x) ? x : (x < 0 ? M_PI : 0); }},
       {Body::kSinh, [](double x) { return std::sinh(x); }},
       {Body::kCosh, [](double x) { return std::cosh(x); }},
       {Body::kAsinh, [](double x) { return std::asinh(x); }},

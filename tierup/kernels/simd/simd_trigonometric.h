@@ -156,15 +156,65 @@ TIERUP_INLINE Wide atanh(Wide x) {
   TIERUP_INLINE Vec<float> name(Vec<float> x) {                                   \
     return through_double(x, [](Wide wide) TIERUP_LAMBDA { return name(wide); }); \
   }
-TIERUP_FLOAT_THROUGH_DOUBLE(atan)
-TIERUP_FLOAT_THROUGH_DOUBLE(asin)
-TIERUP_FLOAT_THROUGH_DOUBLE(acos)
 TIERUP_FLOAT_THROUGH_DOUBLE(sinh)
 TIERUP_FLOAT_THROUGH_DOUBLE(cosh)
 TIERUP_FLOAT_THROUGH_DOUBLE(asinh)
 TIERUP_FLOAT_THROUGH_DOUBLE(acosh)
 TIERUP_FLOAT_THROUGH_DOUBLE(atanh)
 #undef TIERUP_FLOAT_THROUGH_DOUBLE
+
+// (atan(x) / x - 1) / x^2 in x^2 for |x| < tan(pi/8), in float.
+inline constexpr double kAtanFloat[] = {-0x1.55554ap-2, 0x1.9991aep-3, -0x1.23b6c0p-3,
+                                        0x1.b20254p-4, -0x1.f2561cp-5};
+// (asin(x) / x - 1) / x^2 in x^2 for |x| <= 1/2, in float.
+inline constexpr double kAsinFloat[] = {0x1.5555cap-3, 0x1.330158p-4, 0x1.748bd0p-5, 0x1.8ba5f8p-6,
+                                        0x1.59d902p-5};
+// pi/2 as a float, and what it lacks.
+inline constexpr double kHalfPiHigh = 0x1.921fb6p+0;
+inline constexpr double kHalfPiLow = M_PI_2 - kHalfPiHigh;
+// As in double; the constants in two parts.
+TIERUP_INLINE Vec<float> atan(Vec<float> x) {
+  const Vec<float> one(1);
+  const Vec<float> zero(0);
+  const Vec<float> a = abs(x);
+  const Mask<float> large = a > Vec<float>(2.414213562373095);
+  const Mask<float> middle = (a > Vec<float>(0.4142135623730950)) & !large;
+  const Vec<float> reduced = select(large, -one, select(middle, a - one, a)) /
+                             select(large, a, select(middle, a + one, one));
+  const auto base = [&](double whole) TIERUP_LAMBDA {
+    return select(large, Vec<float>(whole), select(middle, Vec<float>(whole / 2), zero));
+  };
+  const Vec<float> z = reduced * reduced;
+  const Vec<float> series =
+      multiply_add(Vec<float>(reduced * z), polynomial(z, kAtanFloat), reduced);
+  return copysign(base(kHalfPiHigh) + (series + base(kHalfPiLow)), x);
+}
+// The arc sine of |x|, or of sqrt((1 - |x|) / 2) where |x| > 1/2: half the arc cosine then.
+struct ArcSine {
+  Mask<float> is_outer;
+  Vec<float> value;
+};
+TIERUP_INLINE ArcSine arc_sine_of_part(Vec<float> x) {
+  const Vec<float> a = abs(x);
+  const Mask<float> is_outer = a > Vec<float>(0.5);
+  const Vec<float> z = select(is_outer, (Vec<float>(1) - a) * Vec<float>(0.5), Vec<float>(a * a));
+  const Vec<float> root = select(is_outer, sqrt(z), a);
+  return {is_outer, multiply_add(Vec<float>(root * z), polynomial(z, kAsinFloat), root)};
+}
+TIERUP_INLINE Vec<float> asin(Vec<float> x) {
+  const ArcSine part = arc_sine_of_part(x);
+  const Vec<float> twice = part.value + part.value;
+  const Vec<float> outer = Vec<float>(kHalfPiHigh) - (twice - Vec<float>(kHalfPiLow));
+  return copysign(select(part.is_outer, outer, part.value), x);
+}
+TIERUP_INLINE Vec<float> acos(Vec<float> x) {
+  const ArcSine part = arc_sine_of_part(x);
+  const Vec<float> twice = part.value + part.value;
+  const Vec<float> far = Vec<float>(2 * kHalfPiHigh) - (twice - Vec<float>(2 * kHalfPiLow));
+  const Vec<float> near =
+      Vec<float>(kHalfPiHigh) - (copysign(part.value, x) - Vec<float>(kHalfPiLow));
+  return select(part.is_outer, select(x < Vec<float>(0), far, twice), near);
+}
 
 // The reduction of floats is done in double, the series in float.
 inline constexpr double kSineFloat[] = {-0x1.555556p-3, 0x1.11110ep-7, -0x1.a013a2p-13,
@@ -220,7 +270,6 @@ TIERUP_INLINE Vec<float> cos(Vec<float> x) {
   const QuarterFloat q = reduce_quarter(x);
   return far_lanes(x, quadrant(q.cosine, q.sine, q.n + ((q.n & 1) << 1)), Angular::kCosine);
 }
-
 TIERUP_INLINE Vec<float> atan2(Vec<float> y, Vec<float> x) {
   return through_double(y, x, [](Wide a, Wide b) TIERUP_LAMBDA { return atan2(a, b); });
 }

@@ -114,9 +114,7 @@ Tensor MatrixMetaTensors::meta_of_product(const GroupMember& member) {
     refusal_ = GroupRefusal::kOtherFactors;
     return {};
   }
-  if (factors->work > kMaxFusedProduct) {
-    refusal_ = large_product(factors->work);
-  }
+  if (is_large_product(*factors)) refusal_ = large_product(*factors);
   if (member.turned != UINT32_MAX) {
     const Tensor& turned = inputs_[member.turned];
     require(std::equal(turned.sizes().begin(), turned.sizes().end(), factors->right.sizes().begin(),

@@ -83,9 +83,19 @@ GroupRefusal product_refusal(ProductKind kind, std::span<const std::optional<Sca
   return is_float ? GroupRefusal::kNone : GroupRefusal::kNoFloats;
 }
 
-RefusedGroup large_product(int64_t work) {
+namespace {
+
+int64_t most_work(const Factors& factors) {
+  return numel_of(factors.sizes) == 1 ? kMaxFusedDot : kMaxFusedProduct;
+}
+
+}  // namespace
+
+bool is_large_product(const Factors& factors) { return factors.work > most_work(factors); }
+
+RefusedGroup large_product(const Factors& factors) {
   return {GroupRefusal::kLargeProduct,
-          fmt::format("{} multiplications, more than {}", work, kMaxFusedProduct)};
+          fmt::format("{} multiplications, more than {}", factors.work, most_work(factors))};
 }
 
 std::optional<Factors> factors_of(ProductKind kind, const Tensor& a, const Tensor& b) {

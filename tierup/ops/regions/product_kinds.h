@@ -37,7 +37,11 @@ GroupRefusal product_refusal(ProductKind kind, std::span<const std::optional<Sca
 
 // Multiplications up to which tier 0 has kernels of its own, which sum in the order of the depth.
 inline constexpr int64_t kMaxFusedProduct = int64_t{1} << 16;
-// Why a product of more is in no group.
-RefusedGroup large_product(int64_t work);
+// The same of a single sum, in which each term would wait for the one before.
+inline constexpr int64_t kMaxFusedDot = 512;
+// Whether it is of more.
+bool is_large_product(const Factors& factors);
+// Why such a product is in no group.
+RefusedGroup large_product(const Factors& factors);
 
 }  // namespace tierup::ops

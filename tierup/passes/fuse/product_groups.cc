@@ -118,7 +118,7 @@ ops::RefusedGroup ProductPlanner::size_refusal(const Node& node, ops::ProductKin
     return {GroupRefusal::kRaises, error.message()};
   }
   if (!factors) return GroupRefusal::kOtherFactors;
-  if (factors->work > ops::kMaxFusedProduct) return ops::large_product(factors->work);
+  if (ops::is_large_product(*factors)) return ops::large_product(*factors);
   if (places.added && is_tensor(node.input(*places.added)) &&
       !is_small(node.input(*places.added))) {
     return GroupRefusal::kLargeOperand;

@@ -169,7 +169,7 @@ bool is_grouped_product(const Node& node, const ir::ValueHints& hints) {
   if (!left || !right) return false;
   try {
     const std::optional<ops::Factors> factors = ops::factors_of(kind, *left, *right);
-    return factors && factors->work <= ops::kMaxFusedProduct &&
+    return factors && !ops::is_large_product(*factors) &&
            factors->sizes.size() <= ops::MatrixMetaTensors::kMaxRank;
   } catch (const Error&) {
     return false;
