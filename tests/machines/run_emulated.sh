@@ -71,7 +71,7 @@ zoo=tests/data/zoo
 now=compile=blocking,profiled_runs=1
 if [ "$part" = part ]; then
   tests kernels_test 'RowKernels.*:MaxPool.*:*Swish*:Gemm*'
-  tests ops_test "NeuralNet*-NeuralNetValues.of_steps_*:NeuralNet.rows_take*:NeuralNet.*sizes*:$with_tanh"
+  tests ops_test "NeuralNet*-NeuralNetValues.of_steps_*:NeuralNet.rows_take*:NeuralNet.*sizes*:NeuralNet.few_rows*:$with_tanh"
   tests codegen_test 'LimitedComponents.*:Products.*'
   models compile=off 1 $zoo/{mlp3,gru,linear_algebra}.pt
   models $now 4 $zoo/{mlp3,pointwise_chain,bert_base,mobilenet_v3_small}.pt
