@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "tierup/base/parallel.h"
-#include "tierup/codegen/group_fixture.h"
+#include "tierup/codegen/folds_fixture.h"
 #include "tierup/kernels/shape/conversion.h"
 #include "tierup/kernels/shape/slicing.h"
 #include "tierup/kernels/shape/view.h"
@@ -17,15 +17,6 @@ namespace {
 
 using kernels::InstructionSet;
 using ops::RowSpace;
-
-Tensor numbers(const IntVector& sizes, ScalarType type = ScalarType::kFloat) {
-  Tensor x = Tensor::empty(sizes, ScalarType::kDouble);
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    const double value = 1.0 / static_cast<double>(1 + i * 37 % 101) - 0.3;
-    x.data<double>()[i] = type == ScalarType::kLong ? std::round(100 * value) : value;
-  }
-  return kernels::convert_to(x, {type, {}, {}, false});
-}
 
 struct Folded {
   const char* op = "aten::sum.dim_IntList";
@@ -66,45 +57,11 @@ Ref<ops::FusionGroup> group_of(const Folded& how, const std::vector<Tensor>& inp
   return group;
 }
 
-// Sums in another order than tier 0's, of terms below one.
-void expect_near(const Tensor& a, const Tensor& b, const std::string& what) {
-  ASSERT_EQ(a.dtype(), b.dtype()) << what;
-  ASSERT_EQ(shape_string(a.sizes()), shape_string(b.sizes())) << what;
-  EXPECT_TRUE(std::ranges::equal(a.strides(), b.strides())) << what;
-  const Tensor x = kernels::convert_to(a, {ScalarType::kDouble, {}, {}, false});
-  const Tensor y = kernels::convert_to(b, {ScalarType::kDouble, {}, {}, false});
-  const double bound = a.dtype() == ScalarType::kFloat ? 2e-5 : 1e-13;
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    const double p = x.data<double>()[i];
-    const double q = y.data<double>()[i];
-    if (std::isnan(p) && std::isnan(q)) continue;
-    if (p == q) continue;
-    ASSERT_LE(std::abs(p - q), bound * (1 + std::abs(q))) << what << " at " << i;
-  }
-}
-
-void expect_tier_0(const ops::FusionGroup& group, const std::vector<Tensor>& inputs,
-                   const std::string& what, By by = By::kKernel) {
-  const uint64_t before = group.compiled_runs();
-  const auto fused = run_group(group, inputs);
-  EXPECT_EQ(group.compiled_runs(), before + (by == By::kKernel ? 1 : 0)) << what;
-  const ThreadCountScope one_thread(1);
-  const auto alone = run_group(group, inputs);
-  const auto plain = run_group(group, inputs, true);
-  for (size_t i = 0; i < plain.size(); ++i) {
-    expect_near(fused[i], plain[i], what);
-    expect_same(fused[i], alone[i], what + ", in one thread");
-  }
-}
-
 class Folds : public ::testing::Test {
  protected:
   void SetUp() override { TIERUP_NEED_CODEGEN(); }
   void TearDown() override { kernels::limit_instruction_set(InstructionSet::kAvx512); }
 };
-
-const char* const kFolds[] = {"aten::sum.dim_IntList", "aten::mean.dim", "aten::amax",
-                              "aten::amin"};
 
 void check_sizes(ScalarType type, int bits) {
   for (const char* fold : kFolds) {

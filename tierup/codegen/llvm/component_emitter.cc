@@ -3,8 +3,6 @@
 // registers, a lane for each of the loop's; at the end halves are folded with each other.
 #include "tierup/codegen/llvm/component_emitter.h"
 
-#include <llvm/IR/Verifier.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
@@ -34,12 +32,7 @@ class ComponentEmitter {
   std::unique_ptr<llvm::Module> emit(const std::string& symbol) {
     check_nodes(spec_, spec_.operand_count);
     auto module = std::make_unique<llvm::Module>(symbol, context_);
-    llvm::Type* pointer = llvm::PointerType::get(context_, 0);
-    llvm::Type* i64 = builder_.getInt64Ty();
-    auto* type =
-        llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, pointer, i64}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+    function_ = begin_kernel(builder_, *module, symbol, KernelCount::kLanes);
     load_arguments();
     count_ = function_->getArg(3);
     const unsigned wide = registers() * width_;
@@ -49,9 +42,7 @@ class ComponentEmitter {
     loop(end, count_, width_, true);
     narrow(width_, 1);
     store_folds();
-    builder_.CreateRetVoid();
-    if (llvm::verifyFunction(*function_))
-      throw std::invalid_argument("the emitted function is broken");
+    finish_kernel(builder_, *function_);
     return module;
   }
 

@@ -8,10 +8,7 @@
 // registers: a loop inside of those loops goes along the folded dimension.
 #include "tierup/codegen/llvm/kernel_emitter.h"
 
-#include <llvm/IR/Verifier.h>
-
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "tierup/codegen/llvm/component_emitter.h"
@@ -35,13 +32,7 @@ class KernelEmitter {
   std::unique_ptr<llvm::Module> emit(const std::string& symbol) {
     check_nodes(spec_, spec_.operand_count);
     auto module = std::make_unique<llvm::Module>(symbol, context_);
-    llvm::Type* pointer = llvm::PointerType::get(context_, 0);
-    llvm::Type* i64 = builder_.getInt64Ty();
-    auto* type =
-        llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, pointer, i64}, false);
-    auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module);
-    auto* entry = llvm::BasicBlock::Create(context_, "entry", function);
-    builder_.SetInsertPoint(entry);
+    llvm::Function* function = begin_kernel(builder_, *module, symbol, KernelCount::kLanes);
     load_arguments(*function);
     Value* count = function->getArg(3);
     const auto whole = [&](unsigned width) {
@@ -57,9 +48,7 @@ class KernelEmitter {
     Value* end = whole(width_);
     loop(*function, begin, end, width_);
     loop(*function, end, count, 1);
-    builder_.CreateRetVoid();
-    if (llvm::verifyFunction(*function))
-      throw std::invalid_argument("the emitted function is broken");
+    finish_kernel(builder_, *function);
     return module;
   }
 

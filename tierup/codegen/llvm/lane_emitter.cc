@@ -2,6 +2,8 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
 
 #include <bit>
 #include <cmath>
@@ -13,6 +15,22 @@
 namespace tierup::codegen {
 
 using llvm::Value;
+
+llvm::Function* begin_kernel(llvm::IRBuilder<>& builder, llvm::Module& module,
+                             const std::string& symbol, KernelCount count) {
+  llvm::Type* pointer = llvm::PointerType::get(builder.getContext(), 0);
+  std::vector<llvm::Type*> parameters(3, pointer);
+  if (count == KernelCount::kLanes) parameters.push_back(builder.getInt64Ty());
+  auto* type = llvm::FunctionType::get(builder.getVoidTy(), parameters, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(builder.getContext(), "entry", function));
+  return function;
+}
+
+void finish_kernel(llvm::IRBuilder<>& builder, const llvm::Function& function) {
+  builder.CreateRetVoid();
+  if (llvm::verifyFunction(function)) throw std::invalid_argument("the emitted function is broken");
+}
 
 namespace {
 

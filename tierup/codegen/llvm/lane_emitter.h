@@ -6,6 +6,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <string>
 #include <vector>
 
 #include "tierup/codegen/kernel_spec.h"
@@ -17,6 +18,15 @@ namespace tierup::codegen {
 void check_nodes(const KernelSpec& spec, uint32_t inputs);
 // Lanes of a register for a body's widest type.
 unsigned lane_count(const KernelSpec& spec, int vector_bits);
+
+// Whether a kernel is told how many lanes it goes along.
+enum class KernelCount : uint8_t { kNone, kLanes };
+// A new function of three pointers (operands, strides, numbers) and perhaps a count, named
+// `symbol`; the builder stands at its beginning.
+llvm::Function* begin_kernel(llvm::IRBuilder<>& builder, llvm::Module& module,
+                             const std::string& symbol, KernelCount count);
+// Returns from it. Throws std::invalid_argument for a function that LLVM finds broken.
+void finish_kernel(llvm::IRBuilder<>& builder, const llvm::Function& function);
 
 class LaneEmitter {
  public:

@@ -3,8 +3,6 @@
 // go one by one, columns vector by vector, and those behind the last whole vector by a mask.
 #include "tierup/codegen/llvm/matrix_emitter.h"
 
-#include <llvm/IR/Verifier.h>
-
 #include <bit>
 #include <stdexcept>
 #include <vector>
@@ -29,18 +27,13 @@ class MatrixEmitter {
   std::unique_ptr<llvm::Module> emit(const std::string& symbol) {
     check();
     auto module = std::make_unique<llvm::Module>(symbol, context_);
-    llvm::Type* pointer = llvm::PointerType::get(context_, 0);
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, pointer}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, *module);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+    function_ = begin_kernel(builder_, *module, symbol, KernelCount::kNone);
     load_arguments();
     Value* zero = number(0);
     loop(zero, sizes_[0], 1, [&](Value* first) {
       loop(zero, sizes_[1], 1, [&](Value* second) { matrix(first, second); });
     });
-    builder_.CreateRetVoid();
-    if (llvm::verifyFunction(*function_))
-      throw std::invalid_argument("the emitted function is broken");
+    finish_kernel(builder_, *function_);
     return module;
   }
 

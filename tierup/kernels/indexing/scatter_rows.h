@@ -30,10 +30,6 @@ void visit_rows(const Tensor& self, const Tensor& index, const Tensor& src, cons
   if (length == 1) {
     auto* const to = static_cast<T*>(self.raw());
     const int64_t step = self.strides()[0];
-    if (step == 1 && index.strides()[0] == 1 && src.strides()[0] == 1) {
-      for (int64_t i = 0; i < index.sizes()[0]; ++i) visit(to[at[i]], from[i]);
-      return;
-    }
     for (int64_t i = 0; i < index.sizes()[0]; ++i)
       visit(to[at[i * index.strides()[0]] * step], from[i * src.strides()[0]]);
     return;

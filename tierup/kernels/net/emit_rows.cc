@@ -68,61 +68,27 @@ bool Emitter::may_stay_in_place(const Layer& layer) const {
          has_own_epilogue(layer);
 }
 
-// `columns` of the product of some rows with the weights as they lie; without its operands.
-GemmProblem Emitter::problem_in_place(const Layer& layer, int64_t rows, int64_t columns) {
+// `columns` of the product of some rows with a matrix that lies so; without its operands.
+GemmProblem Emitter::rows_problem(const Layer& layer, int64_t rows, int64_t columns,
+                                  const IntVector& strides) {
   GemmProblem problem;
   problem.m = rows;
   problem.n = columns;
   problem.k = layer.weight.size(0);
   problem.a = {nullptr, 0, problem.k, 1};
-  problem.b = {nullptr, 0, layer.weight.stride(0), layer.weight.stride(1)};
+  problem.b = {nullptr, 0, strides[0], strides[1]};
   problem.c_row_stride = columns;
   return problem;
 }
 
-void Emitter::product_in_place(const Layer& layer) {
-  const int64_t n = layer.weight.size(1);
+// By tier 0's product, and what hangs on it.
+void Emitter::multiply_rows(const Layer& layer, const BufferLayout& weights,
+                            const IntVector& strides) {
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
-  GemmProblem problem = problem_in_place(layer, product_problem(layer).rows(), n);
-  problem.b.data = layer.weight.raw();
-  auto* const weights = static_cast<char*>(layer.weight.raw());
-  out_.blocks.emplace_back(weights, [held = layer.weight](char*) {});
-  act(
-      [=](Bases bases) {
-        GemmProblem product = problem;
-        product.a.data = at(bases, source);
-        product.bias = at(bases, bias);
-        product.c = at(bases, target);
-        gemm(product);
-      },
-      {source, bias, target});
-  row_epilogue(layer, target);
-  settle(layer.output, target);
-}
-
-void Emitter::row_product(const Layer& layer) {
-  const int64_t k = layer.weight.size(0);
-  const int64_t n = layer.weight.size(1);
-  const int64_t rows = numel_of(value(layer.inputs[0]).sizes) / k;
-  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
-  const Tensor weight = scaled_weight(layer);
-  // Rows of columns side by side need no turning; tier 0 sums in the same order however they lie.
-  const IntVector strides{n, 1};
-  // Packed for primitives under another name, which must not take up this layout.
-  const BufferLayout weights = packed(
-      -1 - layer.weights_id, layer.weight, [&] { return weight; }, strided(weight.sizes(), strides),
-      strided(weight.sizes(), weight.strides()));
-  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
-  const BufferLayout target = fresh(row_major(value(layer.output).sizes));
-  GemmProblem problem;
-  problem.m = rows;
-  problem.n = n;
-  problem.k = k;
-  problem.a = {nullptr, 0, k, 1};
-  problem.b = {nullptr, 0, strides[0], strides[1]};
-  problem.c_row_stride = n;
+  const GemmProblem problem =
+      rows_problem(layer, product_problem(layer).rows(), layer.weight.size(1), strides);
   act(
       [=](Bases bases) {
         GemmProblem product = problem;
@@ -135,6 +101,26 @@ void Emitter::row_product(const Layer& layer) {
       {source, weights, bias, target});
   row_epilogue(layer, target);
   settle(layer.output, target);
+}
+
+void Emitter::product_in_place(const Layer& layer) {
+  const Tensor& weight = layer.weight;
+  auto* const numbers = static_cast<char*>(weight.raw());
+  out_.blocks.emplace_back(numbers, [held = weight](char*) {});
+  const IntVector strides(weight.strides().begin(), weight.strides().end());
+  const memory::desc layout = strided(weight.sizes(), strides);
+  multiply_rows(layer, {layout, constant_buffer(numbers, layout.get_size()), 0}, strides);
+}
+
+void Emitter::row_product(const Layer& layer) {
+  const Tensor weight = scaled_weight(layer);
+  // Rows of columns side by side need no turning; tier 0 sums in the same order however they lie.
+  const IntVector strides{weight.size(1), 1};
+  // Packed for primitives under another name, which must not take up this layout.
+  const BufferLayout weights = packed(
+      -1 - layer.weights_id, layer.weight, [&] { return weight; }, strided(weight.sizes(), strides),
+      strided(weight.sizes(), weight.strides()));
+  multiply_rows(layer, weights, strides);
 }
 
 void Emitter::single_row(const Layer& layer) {

@@ -296,7 +296,8 @@ Emitter::Attempt Emitter::attempt_row(const Layer& layer, const PanelConvolution
   const int64_t n = part.out_channels;
   if (algorithm == Algorithm::kInPlace) {
     const OwnTrial t = own_trial(part, 0, 0);
-    GemmProblem product = problem_in_place(layer, part.rows(), n);
+    GemmProblem product =
+        rows_problem(layer, part.rows(), n, {layer.weight.stride(0), layer.weight.stride(1)});
     product.a.data = t.source;
     product.b.data = layer.weight.raw();
     product.bias = t.bias;

@@ -154,7 +154,9 @@ class Emitter {
   bool may_stay_in_place(const Layer& layer) const;
   // Whether the way to do a product is chosen by measurement.
   bool has_choice(const Layer& layer) const;
-  static GemmProblem problem_in_place(const Layer& layer, int64_t rows, int64_t columns);
+  static GemmProblem rows_problem(const Layer& layer, int64_t rows, int64_t columns,
+                                  const IntVector& strides);
+  void multiply_rows(const Layer& layer, const BufferLayout& weights, const IntVector& strides);
   void row_product(const Layer& layer);
   void single_row(const Layer& layer);
   void product_in_place(const Layer& layer);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/dense_rows.h"
 #include "tierup/kernels/gemm/row_kernels.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/same_dtype.h"
+#include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/pointwise/pointwise_ops.h"
 #include "tierup/kernels/reduce/reduce_moments.h"
 #include "tierup/kernels/reduce/reduce_sum.h"
@@ -149,13 +149,13 @@ void normalize_group(const Group<T>& g) {
     }
     return;
   }
-  thread_local std::vector<T> factors;
-  factors.resize(static_cast<size_t>(2 * size));
+  auto* const scales = static_cast<T*>(thread_scratch(static_cast<size_t>(2 * size) * sizeof(T)));
+  T* const shifts = scales + size;
   for (int64_t j = 0; j < g.channels; ++j) {
-    std::fill_n(factors.data() + j * g.points, g.points, scale(j));
-    std::fill_n(factors.data() + size + j * g.points, g.points, shift(j));
+    std::fill_n(scales + j * g.points, g.points, scale(j));
+    std::fill_n(shifts + j * g.points, g.points, shift(j));
   }
-  kernels.affine_by_column(g.in, size, factors.data(), factors.data() + size, g.out);
+  kernels.affine_by_column(g.in, size, scales, shifts, g.out);
 }
 
 // The root mean square of complex numbers is that of their squares, not of their magnitudes.

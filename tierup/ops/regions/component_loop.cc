@@ -14,14 +14,6 @@ namespace {
 
 constexpr int64_t kPiece = 2048;  // Lanes that are one piece of work, if they are not folded.
 
-int64_t place_of(int64_t index, const IntVector& sizes, const IntVector& strides) {
-  int64_t place = 0;
-  for (size_t d = sizes.size(); d-- > 0; index /= sizes[d]) {
-    place += index % sizes[d] * strides[d];
-  }
-  return place;
-}
-
 }  // namespace
 
 ComponentLoop::ComponentLoop(const CompiledGroup& kernel, const GroupProgram& program,

@@ -136,11 +136,8 @@ void FoldLoop::run_piece(int64_t piece) const {
   const int64_t lanes = std::min(kFoldPiece, shape_.back() - first_lane);
   for (size_t k = 0; k < operands; ++k) {
     const Lay& lay = lays_[k];
-    data[k] = lay.data + first_lane * lay.lane_stride;
-    int64_t place = piece / pieces_;
-    for (size_t d = outer_.size(); d-- > 0; place /= outer_[d]) {
-      data[k] += place % outer_[d] * lay.strides[d];
-    }
+    data[k] =
+        lay.data + first_lane * lay.lane_stride + place_of(piece / pieces_, outer_, lay.strides);
     strides[k] = lay.lane_stride;
     strides[operands + k] = lay.fold_stride;
   }
