@@ -15,7 +15,7 @@ namespace {
 class AnalysisChecker {
  public:
   AnalysisChecker(const ir::Graph& graph, const std::function<int(const ir::Node*)>& line_of)
-      : alias_(graph), liveness_(graph) {
+      : alias_(graph), liveness_(graph), leaves_no_trace_(analysis::leaves_no_trace(graph)) {
     collect(graph.block(), line_of);
   }
 
@@ -30,6 +30,8 @@ class AnalysisChecker {
       const ir::Node* node = node_at(directive);
       expect(directive,
              node != nullptr && alias_.has_effects(node) == (directive.name == "effects"));
+    } else if (directive.name == "trace" || directive.name == "no_trace") {
+      expect(directive, leaves_no_trace_ == (directive.name == "no_trace"));
     } else if (directive.name == "last_use") {
       check_last_uses(directive);
     }
@@ -91,6 +93,7 @@ class AnalysisChecker {
 
   analysis::AliasAnalysis alias_;
   analysis::Liveness liveness_;
+  const bool leaves_no_trace_;
   std::map<std::string, const ir::Value*> values_;
   std::map<int, const ir::Node*> nodes_;
   std::vector<std::string> problems_;

@@ -11,10 +11,10 @@
 namespace tierup::tests {
 namespace {
 
-constexpr auto kNames =
-    std::to_array<std::string_view>({"test", "class", "method", "check", "next", "not", "count",
-                                     "error", "stats", "run", "equivalent", "alias", "no_alias",
-                                     "written", "unwritten", "effects", "no_effects", "last_use"});
+constexpr auto kNames = std::to_array<std::string_view>(
+    {"test",      "class",   "method",     "check",      "next",  "not",      "count",
+     "error",     "stats",   "run",        "equivalent", "alias", "no_alias", "written",
+     "unwritten", "effects", "no_effects", "last_use",   "trace", "no_trace"});
 
 std::string trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");

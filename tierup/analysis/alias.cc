@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tierup/analysis/effects.h"
+
 namespace tierup::analysis {
 
 using ir::Node;
@@ -195,5 +197,42 @@ bool AliasAnalysis::conflict(const Node* writer, const Node* reader) const {
 }
 
 bool AliasAnalysis::has_effects(const Node* node) const { return access(node).has_effects; }
+
+namespace {
+
+bool leaves_no_trace(const AliasAnalysis& alias, const ir::Block& block);
+
+// Beside what happens in its blocks.
+bool leaves_trace(const AliasAnalysis& alias, const Node& node) {
+  switch (node.kind()) {
+    case NodeKind::kSetAttr:
+    case NodeKind::kCallFunction:
+    case NodeKind::kCallMethod:
+    case NodeKind::kFork:
+    case NodeKind::kWait: return true;
+    case NodeKind::kEnter:
+    case NodeKind::kExit: return !is_region_mark(node);
+    case NodeKind::kOp: break;
+    default: return false;
+  }
+  if ((effects_of(node) & (ir::kRandom | ir::kSideEffect)) != 0) return true;
+  return std::ranges::any_of(alias.written(&node), [&](uint32_t at) { return alias.escapes(at); });
+}
+
+bool leaves_no_trace(const AliasAnalysis& alias, const ir::Block& block) {
+  for (const Node* node : block.nodes()) {
+    if (leaves_trace(alias, *node)) return false;
+    for (const ir::Block* inner : node->blocks()) {
+      if (!leaves_no_trace(alias, *inner)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool leaves_no_trace(const ir::Graph& graph) {
+  return leaves_no_trace(AliasAnalysis(graph), graph.block());
+}
 
 }  // namespace tierup::analysis

@@ -126,4 +126,9 @@ bool is_open(const Type& type);
 // Whether a value of one type can be the same object or share storage with one of the other.
 bool types_may_alias(const TypePtr& a, const TypePtr& b);
 
+// Whether running the graph once more is noticed by nobody: it writes to its own memory alone,
+// draws no random numbers, sets no attributes and calls no code that is not known here. Prints and
+// errors do not count.
+bool leaves_no_trace(const ir::Graph& graph);
+
 }  // namespace tierup::analysis

@@ -249,7 +249,10 @@ class Comparer {
     if (options_.relative_to_largest) {
       const Deviation all = deviation_of(found, expected);
       tolerance = {0, tolerance.atol + tolerance.rtol * all.largest_value};
-      if (all.max_absolute <= tolerance.atol) return {};
+      if (all.max_absolute <= tolerance.atol) {
+        if (deviation_ != nullptr) deviation_->note(all);
+        return {};
+      }
     }
     Deviation deviation;
     double most = 0;

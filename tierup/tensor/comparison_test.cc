@@ -102,6 +102,19 @@ TEST(Comparison, a_relative_bound_may_be_of_the_largest_value) {
   EXPECT_NE(find_difference(floats({100, 0.2F}, {2}), floats({100, 0}, {2}), options), "");
 }
 
+TEST(Comparison, what_passes_deviates_all_the_same) {
+  ComparisonOptions options;
+  options.tolerances = Tolerances::uniform({1e-3, 0});
+  for (const bool relative : {false, true}) {
+    options.relative_to_largest = relative;
+    Deviation deviation;
+    EXPECT_EQ(
+        find_difference(floats({100.0625F, 4}, {2}), floats({100, 4}, {2}), options, &deviation),
+        "");
+    EXPECT_EQ(deviation.max_absolute, 0.0625);
+  }
+}
+
 IValue dict_of(const char* key, IValue value) {
   auto dict = make_ref<DictValue>(Type::str(), Type::any());
   dict->set(key, std::move(value));

@@ -13,12 +13,13 @@ namespace {
 class NetCompiler {
  public:
   NetCompiler(passes::PassContext& context, const std::atomic<bool>& cancelled,
-              std::span<const ops::NeuralNet* const> older)
-      : context_(context), cancelled_(cancelled), older_(older) {}
+              NetComparison comparison, std::span<const ops::NeuralNet* const> older)
+      : context_(context), cancelled_(cancelled), comparison_(comparison), older_(older) {}
 
-  void run() {
+  std::vector<Ref<ops::NeuralNet>> run() {
     while (compile_all() && !cancelled_.load()) passes::form_regions(context_, refusals_);
     if (is_changed_) refusals_.report(context_, context_.graph().block());
+    return std::move(unconfirmed_);
   }
 
  private:
@@ -37,22 +38,33 @@ class NetCompiler {
       ops::NeuralNet* net = passes::net_of(*node);
       if (net == nullptr || cancelled_.load()) continue;
       // Equal lines have one net.
-      if (compiled_.insert(net).second) compile(*net, node->inputs().subspan(1));
+      if (compiled_.insert(net).second) compile(*net, *node);
       if (net->refused_operation()) refused.push_back(node);
     }
   }
 
-  void compile(ops::NeuralNet& net, std::span<ir::Value* const> inputs) {
+  void compile(ops::NeuralNet& net, const ir::Node& node) {
     const int threads = context_.target().threads;
-    const auto samples = passes::estimate_values(context_, inputs);
+    const auto samples = passes::estimate_values(context_, node.inputs().subspan(1));
     if (!samples || threads == 0) return;
-    const auto older = std::ranges::find_if(
-        older_, [&](const ops::NeuralNet* other) { return net.differs_in_weights_alone(*other); });
-    const bool is_compiled =
-        net.prepare(*samples, threads, older != older_.end() ? *older : nullptr);
+    const bool is_compiled = prepare(net, node, *samples, threads);
     context_.count(is_compiled ? "compiled" : "refused_nets");
     if (net.refused_operation()) return;
     for (const std::string& note : net.notes()) context_.note(note);
+  }
+
+  bool prepare(ops::NeuralNet& net, const ir::Node& node, std::span<const IValue> samples,
+               int threads) {
+    const auto older = std::ranges::find_if(
+        older_, [&](const ops::NeuralNet* other) { return net.differs_in_weights_alone(*other); });
+    if (older != older_.end()) return net.prepare(samples, threads, *older);
+    auto strides = comparison_ == NetComparison::kLater
+                       ? passes::estimate_strides(context_, node.outputs())
+                       : std::nullopt;
+    if (!strides) return net.prepare(samples, threads);
+    if (!net.prepare_unconfirmed(samples, threads, std::move(*strides))) return false;
+    unconfirmed_.emplace_back(&net);
+    return true;
   }
 
   void take_apart(ir::Node* region) {
@@ -67,7 +79,9 @@ class NetCompiler {
 
   passes::PassContext& context_;
   const std::atomic<bool>& cancelled_;
+  const NetComparison comparison_;
   const std::span<const ops::NeuralNet* const> older_;
+  std::vector<Ref<ops::NeuralNet>> unconfirmed_;
   std::unordered_set<const ops::NeuralNet*> compiled_;
   passes::RegionRefusals refusals_;
   bool is_changed_ = false;
@@ -75,9 +89,11 @@ class NetCompiler {
 
 }  // namespace
 
-void compile_nets(passes::PassContext& context, const std::atomic<bool>& cancelled,
-                  std::span<const ops::NeuralNet* const> older) {
-  NetCompiler(context, cancelled, older).run();
+std::vector<Ref<ops::NeuralNet>> compile_nets(passes::PassContext& context,
+                                              const std::atomic<bool>& cancelled,
+                                              NetComparison comparison,
+                                              std::span<const ops::NeuralNet* const> older) {
+  return NetCompiler(context, cancelled, comparison, older).run();
 }
 
 }  // namespace tierup::tier

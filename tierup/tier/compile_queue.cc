@@ -24,9 +24,9 @@ double thread_seconds() {
 
 // How much nicer than its process; 19 is the end. Enough that a job whose cores callers keep busy
 // gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. Beside calls that last
-// many of the scheduler's ticks it gets a quarter. See decision 0024.
+// many of the scheduler's ticks it gets a third. See decision 0024.
 constexpr int kNicer = 10;
-constexpr int kNicerThanLongCalls = 5;
+constexpr int kNicerThanLongCalls = 3;
 constexpr int kTicksOfLongCall = 8;
 
 int niceness_beside(std::chrono::nanoseconds call_time) {

@@ -4,7 +4,6 @@
 
 #include "tierup/tensor/comparison.h"
 #include "tierup/tier/first_node.h"
-#include "tierup/tier/silent_context.h"
 
 namespace tierup::tier {
 namespace {
@@ -35,32 +34,14 @@ std::optional<std::string> first_difference(const IValue& expected, const IValue
 LiveCheck::LiveCheck(runtime::Program& program, runtime::Program::PlanSlot& slot,
                      Ref<const InstalledPlan> plan, const Ref<ObjectValue>& self,
                      std::span<const IValue> args, const ops::RunContext& context)
-    : program_(program), slot_(slot), plan_(std::move(plan)), policy_(context.policy) {
-  for (const IValue& arg : args) {
-    const bool is_self = self && arg.is_object() && arg.object_ref() == self;
-    args_.push_back(is_self ? arg : deep_copy(arg));
-  }
-}
-
-IValue LiveCheck::run(const runtime::Plan& plan, runtime::StepObserver* observer) const {
-  std::vector<IValue> args = args_;
-  SilentContext silent(policy_);
-  auto state = make_ref<runtime::RunState>();
-  state->observer = observer;
-  return program_.run_single(plan, args, silent.context(),
-                             Ref<const runtime::RunState>(state.get()));
-}
-
-void LiveCheck::set_result(const IValue& result) {
-  is_possible_ = is_comparable(result);
-  if (is_possible_) result_ = deep_copy(result);
-}
+    : program_(program), slot_(slot), plan_(std::move(plan)), call_(args, self, context.policy) {}
 
 LiveCheck::Verdict LiveCheck::compare() const {
-  if (!is_possible_) return {Outcome::kNotCompared, ""};
+  const IValue* result = call_.result();
+  if (result == nullptr) return {Outcome::kNotCompared, ""};
   std::optional<std::string> difference;
   try {
-    difference = first_difference(run(program_.plan_of(slot_)), result_);
+    difference = first_difference(call_.run(program_, program_.plan_of(slot_)), *result);
   } catch (const Error& error) {
     // Memory that is there for the caller may be missing for the check.
     if (error.code() == ErrorCode::kOutOfMemory) return {Outcome::kNotCompared, ""};
@@ -69,9 +50,11 @@ LiveCheck::Verdict LiveCheck::compare() const {
   if (!plan_->guard.weights_hold()) return {Outcome::kNotCompared, ""};
   if (!difference) return {Outcome::kAgrees, ""};
   try {
-    const auto node = first_differing_node(
-        program_.plan_of(slot_), *plan_->plan,
-        [&](const runtime::Plan& plan, runtime::StepObserver& observer) { run(plan, &observer); });
+    const auto node =
+        first_differing_node(program_.plan_of(slot_), *plan_->plan,
+                             [&](const runtime::Plan& plan, runtime::StepObserver& observer) {
+                               call_.run(program_, plan, &observer);
+                             });
     if (node) *difference += "; first at " + *node;
   } catch (const std::exception&) {
     *difference += "; nothing could be found out about the operator";

@@ -4,11 +4,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "tierup/runtime/program.h"
-#include "tierup/runtime/step_observer.h"
 #include "tierup/tier/plan_table.h"
+#include "tierup/tier/sample_call.h"
 
 namespace tierup::tier {
 
@@ -16,15 +14,13 @@ namespace tierup::tier {
 // live checking lets pass, which is relative to the largest value of each tensor.
 std::optional<std::string> first_difference(const IValue& expected, const IValue& got);
 
-// One call of a pure plan. Made in the caller's thread, where it copies the tensors that go in
-// (the caller may write to them later), but for the module's own; finished in a job.
+// One call of a pure plan. Made in the caller's thread, finished in a job.
 class LiveCheck {
  public:
   LiveCheck(runtime::Program& program, runtime::Program::PlanSlot& slot,
             Ref<const InstalledPlan> plan, const Ref<ObjectValue>& self,
             std::span<const IValue> args, const ops::RunContext& context);
-  // Copies the result, if it can be compared: a future's value may not be there yet.
-  void set_result(const IValue& result);
+  void set_result(const IValue& result) { call_.set_result(result); }
 
   enum class Outcome : uint8_t {
     kAgrees,
@@ -39,15 +35,10 @@ class LiveCheck {
   Verdict compare() const;
 
  private:
-  IValue run(const runtime::Plan& plan, runtime::StepObserver* observer = nullptr) const;
-
   runtime::Program& program_;
   runtime::Program::PlanSlot& slot_;
   const Ref<const InstalledPlan> plan_;
-  std::vector<IValue> args_;
-  const ops::Policy policy_;
-  IValue result_;
-  bool is_possible_ = false;
+  SampleCall call_;  // As the plan answered it.
 };
 
 }  // namespace tierup::tier

@@ -10,6 +10,7 @@
 
 #include "tierup/base/recently_used.h"
 #include "tierup/base/ref.h"
+#include "tierup/ops/regions/neural_net.h"
 #include "tierup/ops/regions/twin_calls.h"
 #include "tierup/ops/table/holds_memory.h"
 #include "tierup/profile/graph_profile.h"
@@ -39,6 +40,8 @@ struct InstalledPlan final : public RefCounted, public UseMark {
   std::vector<const ops::HoldsMemory*> holders;
   // Those that are compiled steps, each once.
   std::vector<const ops::HasTwin*> compiled_steps;
+  // While it is made: nets that are still to be compared with tier 0.
+  std::vector<Ref<ops::NeuralNet>> unconfirmed;
   mutable SizedPlans sized;  // By argument sizes.
   PlanVariant variant = PlanVariant::kFull;
   bool has_nets = false;

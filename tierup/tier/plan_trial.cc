@@ -21,6 +21,8 @@ constexpr uint8_t kOpen = SizedTrial::kOpen;
 constexpr uint32_t kWarmTurns = 3;
 // Of long calls the last of these counts: what fresh memory takes is a small part of them.
 constexpr uint32_t kWarmTurnsOfLongCalls = 2;
+// Of these, what a job's run on a sample stands for: all but the first in its arena.
+constexpr uint32_t kRehearsedTurns = 2;
 // A short call finds the other contender's data in the caches, a second one its own. Reading what
 // a core has to itself in caches again takes less than a tenth of a call as long as this, of
 // whichever contender.
@@ -271,6 +273,14 @@ void PlanTrial::note_earlier_call(SizedPlans::Signature signature, std::chrono::
   if (sized == nullptr) return;
   sized->trial.samples[static_cast<size_t>(Contender::kTier0)].add(took.count());
   sized->trial.ahead.store(1);
+}
+
+void PlanTrial::note_rehearsal(SizedPlans::Signature signature, std::chrono::nanoseconds took) {
+  SizedPlan* sized = sized_.at(signature);
+  if (sized == nullptr) return;
+  sized->trial.turns.store(kRehearsedTurns);
+  // Beside a caller a job has half of the cores, or less.
+  if (took.count() >= 2 * kLongCall) sized->trial.warm_time.store(took.count());
 }
 
 void PlanTrial::take_verdicts(const PlanTrial& other) {

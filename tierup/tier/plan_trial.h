@@ -82,6 +82,9 @@ class PlanTrial {
   // What a call of tier 0 took before there was a plan, not the first of its sizes: one turn less
   // where calls are long. Before the first begin().
   void note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took);
+  // The plan's first run was a job's, which recorded its memory: turns less to warm up. Before the
+  // first begin().
+  void note_rehearsal(SizedPlans::Signature signature, std::chrono::nanoseconds took);
   // What another trial of the same contenders found out, for the same plan over other weights.
   void take_verdicts(const PlanTrial& other);
 

@@ -99,6 +99,18 @@ TEST(PlanTrial, an_earlier_long_call_of_tier_0_saves_it_a_turn) {
   EXPECT_EQ(calls_until_decided(trial, sized.at(3), {60, 20}), 3 + 2 * 4);
 }
 
+TEST(PlanTrial, a_plan_that_a_job_has_run_has_less_to_warm_up) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  trial.note_rehearsal(1, std::chrono::milliseconds(60));
+  trial.note_earlier_call(1, std::chrono::milliseconds(60));
+  EXPECT_EQ(calls_until_decided(trial, sized.at(1), {60'000, 30'000}), 1);
+  // The first in its arena.
+  trial.note_rehearsal(2, std::chrono::microseconds(60));
+  EXPECT_EQ(calls_until_decided(trial, sized.at(2), {60, 20}), 1 + 2 * 4);
+}
+
 TEST(PlanTrial, one_slow_call_does_not_lose_a_plan_of_long_calls) {
   SizedPlans sized;
   PlanTrial trial(sized);

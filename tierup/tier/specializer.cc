@@ -170,7 +170,11 @@ class Specialization {
     if (cancelled_.load()) return nullptr;
     const passes::Pass compile_regions[] = {
         {"compile_nets",
-         [&](passes::PassContext& context) { compile_nets(context, cancelled_, older_nets()); }},
+         [&](passes::PassContext& context) {
+           const auto when = request_.sample ? NetComparison::kLater : NetComparison::kNow;
+           for (auto& net : compile_nets(context, cancelled_, when, older_nets()))
+             installed_.unconfirmed.push_back(std::move(net));
+         }},
         // What regions that came apart leave.
         passes::specialized_dead_code_elimination(),
         *passes::find_pass("constant_pooling")};

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "tierup/passes/core/pass.h"
 #include "tierup/profile/graph_profile.h"
 #include "tierup/tier/plan_table.h"
+#include "tierup/tier/sample_call.h"
 #include "tierup/tier/tiering_options.h"
 
 namespace tierup::tier {
@@ -29,6 +32,8 @@ struct SpecializeRequest {
     std::chrono::nanoseconds took{0};
   };
   std::optional<Call> call;
+  // A call that tier 0 answered; null: nets are compared with tier 0 as they are compiled.
+  std::shared_ptr<const SampleCall> sample;
   // The same plan over other weights, if there is one: what was compared there, or told by turns,
   // is not again.
   const InstalledPlan* older = nullptr;
@@ -36,7 +41,7 @@ struct SpecializeRequest {
 };
 
 // Throws what a pass throws; returns null if `cancelled` turned true on the way. The caller keeps
-// the plan's serial and installs it.
+// the plan's serial and installs it, once its unconfirmed nets are confirmed.
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
                               const std::atomic<bool>& cancelled);
 // A plan as yet without steps, with what the request says of it.

@@ -210,14 +210,18 @@ const runtime::ProfileLayout& TieredGraph::layout() {
 IValue TieredGraph::run_profiled(const Call& call, uint64_t installs) {
   runtime::RunProfiler profiler(layout(), call.args);
   const SizedPlans::Signature signature = SizedPlans::signature_of(call.args);  // A run takes them.
+  std::shared_ptr<SampleCall> sample;
+  guarded([&] { sample = sample_of(call); });
   const auto begin = CompileQueue::Clock::now();
   IValue result =
       program_.run_single(layout().plan(), call.args, call.context, call.state, &profiler);
   const std::chrono::nanoseconds took = CompileQueue::Clock::now() - begin;
   tier0_nanoseconds_.store(took.count(), std::memory_order_relaxed);
   guarded([&] {
+    if (sample && may_copy(tensor_bytes(result))) sample->set_result(result);
+    if (sample && sample->result() == nullptr) sample = nullptr;
     record(profiler.take(), call.context.policy, installs,
-           SpecializeRequest::Call{.signature = signature, .took = took});
+           SpecializeRequest::Call{.signature = signature, .took = took}, std::move(sample));
   });
   return result;
 }
@@ -255,7 +259,8 @@ bool TieredGraph::wants_profile(PlanTable::Lookup& lookup) {
 }
 
 void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& policy,
-                         uint64_t installs, std::optional<SpecializeRequest::Call> call) {
+                         uint64_t installs, std::optional<SpecializeRequest::Call> call,
+                         std::shared_ptr<const SampleCall> sample) {
   std::optional<SpecializeRequest> request;
   uint64_t generation = 0;
   {
@@ -269,6 +274,7 @@ void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& po
     request = next_request(policy);
     if (!request) return;
     if (came_twice) request->call = call;
+    request->sample = std::move(sample);
     generation = generation_;
     job_pending_.store(true);
     reason_ = Reason::kJobQueued;
@@ -327,7 +333,7 @@ void TieredGraph::make_plan(const SpecializeRequest& request, uint64_t generatio
       failures_left_.fetch_sub(1);
       fail(ErrorCode::kInternal, "failed as compile_failures asks");
     }
-    plan = specialize(request, options_, cancelled);
+    plan = confirmed_plan(request, cancelled);
     if (plan && request.older != nullptr) plan->trial.take_verdicts(request.older->trial);
   } catch (const std::exception& error) {
     failure = error.what();
@@ -351,6 +357,15 @@ void TieredGraph::make_plan(const SpecializeRequest& request, uint64_t generatio
     if (plan) installed = install(plan);
   }
   if (installed) release_profile_later(*installed);
+}
+
+Ref<InstalledPlan> TieredGraph::confirmed_plan(const SpecializeRequest& request,
+                                               const std::atomic<bool>& cancelled) {
+  Ref<InstalledPlan> plan = specialize(request, options_, cancelled);
+  if (!plan || !request.sample || confirm(plan, *request.sample)) return plan;
+  SpecializeRequest anew = request;
+  anew.sample = nullptr;
+  return specialize(anew, options_, cancelled);
 }
 
 std::optional<uint32_t> TieredGraph::install(const Ref<InstalledPlan>& plan) {

@@ -131,9 +131,11 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   const runtime::ProfileLayout& layout();
   // `installs`: their count when the run began. A run that began before a plan came was profiled
   // for that one and is no reason for another.
-  // `call` tells of the run itself; nothing where it was a rehearsal.
+  // `call` and `sample`, which may be null, tell of the run itself; nothing where it was a
+  // rehearsal.
   void record(const profile::GraphProfile& run, const ops::Policy& policy, uint64_t installs,
-              std::optional<SpecializeRequest::Call> call = std::nullopt);
+              std::optional<SpecializeRequest::Call> call = std::nullopt,
+              std::shared_ptr<const SampleCall> sample = nullptr);
   std::optional<SpecializeRequest> next_request(const ops::Policy& policy);
   SpecializeRequest request_for(const profile::GraphProfile& profile, const ops::Policy& policy);
   // What becomes of the graph if the plan cannot be made: tier 0 for good, or another try once it
@@ -147,6 +149,16 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // The plan's serial number, unless weights changed meanwhile.
   std::optional<uint32_t> install(const Ref<InstalledPlan>& plan);
   void release_profile_later(uint32_t made);
+  // A profiled call's sample, where its plan will be compared with it and copying is cheap; see
+  // tiered_graph_samples.cc. Null otherwise.
+  std::shared_ptr<SampleCall> sample_of(const Call& call);
+  bool may_copy(std::optional<size_t> bytes) const;
+  // By the job: whether the plan gives what tier 0 gives.
+  bool confirm(const Ref<InstalledPlan>& plan, const SampleCall& sample);
+  bool agrees(const Ref<InstalledPlan>& plan, const SampleCall& sample);
+  // A plan, compared with tier 0; null if cancelled.
+  Ref<InstalledPlan> confirmed_plan(const SpecializeRequest& request,
+                                    const std::atomic<bool>& cancelled);
   bool next_is_static() const;
   void pin(Reason reason, std::string detail);
   // One line on standard error, if the option asks for it.

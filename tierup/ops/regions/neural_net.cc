@@ -84,6 +84,8 @@ std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context
 std::vector<IValue> NeuralNet::run_entry(const Entry& entry, std::span<const IValue> inputs,
                                          RunContext& context) {
   if (entry.compiled == nullptr) return run_twin_for(TwinReason::kNotCompiled, inputs, context);
+  if (entry.standing.load(std::memory_order_relaxed) != Entry::Standing::kConfirmed)
+    return rehearse(entry, inputs);
   if (auto results = entry.compiled->run(inputs)) {
     compiled_calls_.fetch_add(1, std::memory_order_relaxed);
     return {std::make_move_iterator(results->begin()), std::make_move_iterator(results->end())};

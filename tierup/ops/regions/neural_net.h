@@ -45,6 +45,10 @@ bool is_stencil_of_planes(IntSpan image, IntSpan weight);
 
 class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
  public:
+  // What a net may differ from tier 0, relative to a result's largest value, before it is asked
+  // how much rounding does.
+  static constexpr double kClose = 1e-5;
+
   // `rows` stands beside program.ops: the operator of each; null for lists. One with several
   // outputs that gives one list has the list taken apart.
   NeuralNet(kernels::net::Program program, std::vector<const Op*> rows, bool is_fast);
@@ -60,6 +64,14 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   // `older`, which may be null: a net that differs in weights alone. What it was compared for is
   // not compared again, unless the weights decide how results are rounded.
   bool prepare(std::span<const IValue> inputs, int threads, const NeuralNet* older = nullptr);
+  // The same without the comparison, which confirm() makes up for before the net serves; `strides`:
+  // how tier 0's outputs lie.
+  bool prepare_unconfirmed(std::span<const IValue> inputs, int threads,
+                           std::vector<IntVector> strides);
+  // Whether it may serve. `agreed`: a whole call, run by one thread, gave what tier 0 gives to the
+  // last bits. A net that the call went through is right then; any other one is compared with the
+  // twin.
+  bool confirm(bool agreed);
   // Whether the other has the same operators, with constants that are the same, or are weights of
   // the same form.
   bool differs_in_weights_alone(const NeuralNet& other) const;
@@ -111,6 +123,9 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
     std::unique_ptr<kernels::net::CompiledNet> compiled;  // Null: refused.
     std::vector<IntVector> output_strides;                // Tier 0's.
     bool is_close = false;  // Agreed with tier 0 to the last bits, as with any other weights.
+    // Only the job that makes it runs it before it is confirmed.
+    enum class Standing : uint8_t { kConfirmed, kUntried, kTried };
+    mutable std::atomic<Standing> standing{Standing::kConfirmed};
   };
   using Entries = RecentlyUsed<Entry>::Entries;
 
@@ -121,6 +136,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   Ref<const Entry> find(std::span<const IValue> inputs, int threads) const;
   std::vector<IValue> run_entry(const Entry& entry, std::span<const IValue> inputs,
                                 RunContext& context);
+  static std::vector<IValue> rehearse(const Entry& entry, std::span<const IValue> inputs);
   std::vector<IValue> run_twin(std::span<const IValue> inputs, RunContext& context) const;
   std::vector<IValue> run_twin_for(TwinReason reason, std::span<const IValue> inputs,
                                    RunContext& context);
@@ -161,6 +177,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   bool take_sizes_of(const NeuralNet& older);
   bool agrees(Entry& entry, std::span<const IValue> inputs, const std::vector<IValue>& expected,
               RunContext& context);
+  bool agrees_with_twin(Entry& entry);
 
   const kernels::net::Program program_;
   const std::vector<const Op*> rows_;
@@ -175,6 +192,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   std::vector<std::string> notes_;
   std::vector<RefusedNet> refusals_;
   std::optional<Sizes> prepared_;  // What a compile job prepared it for.
+  Ref<Entry> unconfirmed_;         // Of that job, until it calls confirm().
   std::optional<size_t> refused_operation_;
   bool is_distrusted_ = false;  // A net differed from tier 0: none is made any more.
 };

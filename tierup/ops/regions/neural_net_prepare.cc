@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "tierup/base/mixed_numbers.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/ops/regions/neural_net.h"
 #include "tierup/ops/regions/same_program.h"
@@ -36,6 +38,13 @@ IValue synthetic_input(const IValue& like, uint32_t seed) {
     std::fill_n(static_cast<char*>(result.raw()), result.bytes(), '\1');
   }
   return result;
+}
+
+std::vector<IValue> synthetic_inputs(std::span<const IValue> like) {
+  std::vector<IValue> samples;
+  for (const IValue& input : like)
+    samples.push_back(synthetic_input(input, static_cast<uint32_t>(samples.size())));
+  return samples;
 }
 
 // Infinite for other sizes or strides.
@@ -88,13 +97,12 @@ double NeuralNet::deviation(const std::vector<IValue>& expected,
 // Rounding happens in every layer, so a net may deviate by a few times what that bit makes.
 bool NeuralNet::agrees(Entry& entry, std::span<const IValue> inputs,
                        const std::vector<IValue>& expected, RunContext& context) {
-  constexpr double kBound = 1e-5;
   constexpr double kRoundings = 8;
   const double error = deviation(expected, entry.compiled->rehearse(inputs));
   notes_.push_back(
       fmt::format("largest difference from tier 0: {:.1e} of the largest value", error));
-  entry.is_close = error < kBound && !entry.compiled->rounds_by_weights();
-  if (error < kBound) return true;
+  entry.is_close = error < kClose && !entry.compiled->rounds_by_weights();
+  if (error < kClose) return true;
   if (std::isinf(error)) return false;
   std::vector<IValue> nudged;
   for (const IValue& input : inputs)
@@ -185,9 +193,7 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry(const Sizes& sizes, std::span<const 
                                             bool measures) {
   auto refused = make_ref<Entry>(sizes);
   if (is_distrusted_) return refused;
-  std::vector<IValue> samples;
-  for (const IValue& input : inputs)
-    samples.push_back(synthetic_input(input, static_cast<uint32_t>(samples.size())));
+  const std::vector<IValue> samples = synthetic_inputs(inputs);
   if (!is_compilable(samples)) return refused;
   RunContext context;
   const auto expected = expected_of(samples, context);
@@ -306,6 +312,55 @@ bool NeuralNet::prepare(std::span<const IValue> inputs, int threads, const Neura
     give_back_sources();
   }
   return entry->compiled != nullptr;
+}
+
+bool NeuralNet::prepare_unconfirmed(std::span<const IValue> inputs, int threads,
+                                    std::vector<IntVector> strides) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!are_taken(inputs)) {
+    refuse(NetRefusal::kOtherInputs);
+    return false;
+  }
+  if (!prepared_) prepared_.emplace(inputs, threads);
+  const Sizes sizes(inputs, threads);
+  Ref<Entry> entry = is_compilable(inputs) ? compile(sizes, inputs, true, is_fast_, strides)
+                                           : make_ref<Entry>(sizes);
+  if (entry->compiled != nullptr) {
+    entry->standing.store(Entry::Standing::kUntried);
+    unconfirmed_ = entry;
+  }
+  install(entry);
+  give_back_sources();
+  return entry->compiled != nullptr;
+}
+
+// The call's own numbers, in the place of made-up ones.
+std::vector<IValue> NeuralNet::rehearse(const Entry& entry, std::span<const IValue> inputs) {
+  std::vector<IValue> results;
+  for (Tensor& result : entry.compiled->rehearse(inputs)) results.emplace_back(std::move(result));
+  entry.standing.store(Entry::Standing::kTried, std::memory_order_relaxed);
+  return results;
+}
+
+bool NeuralNet::confirm(bool agreed) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Ref<Entry> entry = std::exchange(unconfirmed_, nullptr);
+  if (entry == nullptr) return true;
+  if (agreed && entry->standing.load() == Entry::Standing::kTried) {
+    entry->is_close = !entry->compiled->rounds_by_weights();
+  } else if (!agrees_with_twin(*entry)) {
+    return false;
+  }
+  entry->standing.store(Entry::Standing::kConfirmed);
+  return true;
+}
+
+bool NeuralNet::agrees_with_twin(Entry& entry) {
+  const std::vector<IValue> samples = synthetic_inputs(entry.sizes.stand_ins());
+  RunContext context;
+  const ThreadCountScope scope(entry.sizes.threads);
+  const auto expected = expected_of(samples, context);
+  return expected && agrees(entry, samples, *expected, context);
 }
 
 }  // namespace tierup::ops

@@ -138,6 +138,37 @@ TEST(NeuralNet, no_difference_from_tier_0_hides_behind_an_infinity) {
   }
 }
 
+TEST(NeuralNet, what_no_whole_call_has_run_is_compared_with_its_twin) {
+  RunContext context;
+  for (const bool is_run : {false, true}) {
+    Line line;
+    const int y = line.convolution(0, numbers({4, 4, 1, 1}, 1), Tensor(), 1, 0, 1, 1);
+    const int z = line.add("aten::relu", {Line::v(y)});
+    line.replace_kernel(&off_by_one_and_infinite);
+    const auto object = line.make({z});
+    std::vector<IValue> one{numbers({1, 4, 5, 5}, 3)};
+    ASSERT_TRUE(object->prepare_unconfirmed(one, intra_op_threads(), {{100, 25, 5, 1}}));
+    if (is_run) object->run(one, context);
+    EXPECT_EQ(object->confirm(true), is_run) << ::testing::PrintToString(object->notes());
+    EXPECT_EQ(object->twin_calls(), 0);
+  }
+}
+
+TEST(NeuralNet, a_whole_call_that_differs_has_each_net_compared_with_its_twin) {
+  RunContext context;
+  for (const bool is_wrong : {false, true}) {
+    Line line;
+    const int y = line.convolution(0, numbers({4, 4, 1, 1}, 1), Tensor(), 1, 0, 1, 1);
+    const int z = line.add("aten::relu", {Line::v(y)});
+    if (is_wrong) line.replace_kernel(&off_by_one_and_infinite);
+    const auto object = line.make({z});
+    std::vector<IValue> one{numbers({1, 4, 5, 5}, 3)};
+    ASSERT_TRUE(object->prepare_unconfirmed(one, intra_op_threads(), {{100, 25, 5, 1}}));
+    object->run(one, context);
+    EXPECT_EQ(object->confirm(false), !is_wrong) << ::testing::PrintToString(object->notes());
+  }
+}
+
 // A steep function of sums near zero makes much of their last bits, whatever order they are in.
 TEST(NeuralNet, a_net_may_differ_by_what_the_last_bit_of_its_inputs_makes) {
   using L = Line;

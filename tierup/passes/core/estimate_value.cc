@@ -88,4 +88,17 @@ std::optional<std::vector<IValue>> estimate_values(PassContext& context,
   return estimate_all(context, values, 0);
 }
 
+std::optional<std::vector<IntVector>> estimate_strides(PassContext& context,
+                                                       std::span<Value* const> values) {
+  std::vector<IntVector> result;
+  for (const Value* value : values) {
+    const TensorFacts* hint = context.hints().find(value);
+    if (hint == nullptr || hint->dtype != ScalarType::kFloat) return std::nullopt;
+    const std::optional<IValue> alike = tensor_like(*hint);
+    if (!alike || !alike->to_tensor().is_non_overlapping_and_dense()) return std::nullopt;
+    result.push_back(alike->tensor_impl()->strides);
+  }
+  return result;
+}
+
 }  // namespace tierup::passes

@@ -12,5 +12,9 @@ namespace tierup::passes {
 // proof.
 std::optional<std::vector<IValue>> estimate_values(PassContext& context,
                                                    std::span<ir::Value* const> values);
+// How each value, a float tensor, lay when it was profiled. Nullopt where the profile does not say
+// all, or one left gaps in its memory.
+std::optional<std::vector<IntVector>> estimate_strides(PassContext& context,
+                                                       std::span<ir::Value* const> values);
 
 }  // namespace tierup::passes
