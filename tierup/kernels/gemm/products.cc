@@ -172,7 +172,8 @@ Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
     left = resolve_lazy_bits(left);
   }
   const IntVector sizes = broadcast_shapes(x.sizes(), y.sizes());
-  const int64_t axis = wrap_dim(dim, static_cast<int64_t>(sizes.size()));
+  const bool are_vectors = x.dim() == 1 && y.dim() == 1;  // PyTorch asks for no axis then.
+  const int64_t axis = are_vectors ? 0 : wrap_dim(dim, static_cast<int64_t>(sizes.size()));
   const Tensor a = movedim_int(expand_to(left, sizes), axis, -1);
   const Tensor b = movedim_int(expand_to(y, sizes), axis, -1);
   const Tensor product = matmul(unsqueeze(a, -2), unsqueeze(b, -1));

@@ -204,6 +204,25 @@ BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tenso
           to_dtype(sizes, offsets.dtype()), to_dtype(maxima, offsets.dtype())};
 }
 
+namespace {
+
+// Of order 0: how many are not zero.
+double norm_of_row(const double* row, int64_t width, double order) {
+  double norm = order < 0 && std::isinf(order) ? INFINITY : 0;
+  for (int64_t j = 0; j < width; ++j) {
+    const double magnitude = std::abs(row[j]);
+    if (order == 0)
+      norm += magnitude != 0 ? 1 : 0;
+    else if (std::isinf(order))
+      norm = order > 0 ? std::max(norm, magnitude) : std::min(norm, magnitude);
+    else
+      norm += std::pow(magnitude, order);
+  }
+  return order == 0 || std::isinf(order) ? norm : std::pow(norm, 1 / order);
+}
+
+}  // namespace
+
 Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
                         double norm_type) {
   if (self.dim() != 2) {
@@ -218,13 +237,7 @@ Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_no
   const int64_t width = self.size(1);
   for (const int64_t r : rows) {
     double* row = table.data<double>() + r * width;
-    double norm = 0;
-    for (int64_t j = 0; j < width; ++j) {
-      const double magnitude = std::abs(row[j]);
-      norm =
-          std::isinf(norm_type) ? std::max(norm, magnitude) : norm + std::pow(magnitude, norm_type);
-    }
-    if (!std::isinf(norm_type)) norm = std::pow(norm, 1 / norm_type);
+    const double norm = norm_of_row(row, width, norm_type);
     if (!(norm > max_norm)) continue;
     const double scale = max_norm / (norm + 1e-7);
     for (int64_t j = 0; j < width; ++j) row[j] *= scale;

@@ -8,6 +8,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/indexing/advanced_index.h"
 #include "tierup/kernels/indexing/bag_sums.h"
+#include "tierup/kernels/indexing/embedding.h"
 #include "tierup/kernels/indexing/index_select.h"
 #include "tierup/kernels/indexing/rearrange.h"
 #include "tierup/kernels/indexing/scatter.h"
@@ -443,6 +444,17 @@ TEST(Filling, WritesEachNamedSliceAndNoOther) {
       }
     }
   }
+}
+
+// As vector norms have it: of order 0 how many numbers are not zero, of order -inf the least.
+TEST(Embedding, RenormTakesNormsOfAnyOrder) {
+  const Tensor table = make_tensor<float>({2, 4}, {3, 0, -6, 9, 1, 2, 4, 8});
+  const Floats by_count = values_of<float>(embedding_renorm(table, longs({0}), 1, 0));
+  for (size_t i = 0; i < 8; ++i)
+    EXPECT_NEAR(by_count[i], table.data<float>()[i] / (i < 4 ? 3 : 1), 1e-6);
+  const Floats by_least = values_of<float>(embedding_renorm(table, longs({0, 1}), 0.5, -INFINITY));
+  for (size_t i = 0; i < 8; ++i)
+    EXPECT_NEAR(by_least[i], table.data<float>()[i] / (i < 4 ? 1 : 2), 1e-6);
 }
 
 TEST(GridSampling, TakesTheEvenOneOfTwoNearest) {

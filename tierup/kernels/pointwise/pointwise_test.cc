@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,16 @@ TEST(Pointwise, WrapsIntegersOfEachWidth) {
   EXPECT_EQ(*square_of(make<int16_t>({1}, {-1})).data<int16_t>(), 1);
   EXPECT_EQ(*square_of(make<int16_t>({1}, {32767})).data<int16_t>(), 1);
   EXPECT_EQ(*square_of(make<int32_t>({1}, {2147483647})).data<int32_t>(), 1);
+}
+
+// The least number of a type has no magnitude; what Euclid's algorithm makes of it is PyTorch's.
+TEST(Pointwise, CommonDivisorsOfTheLeastNumber) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  const Tensor a = make<int64_t>({4}, {kLeast, kLeast, 6, kLeast});
+  const Tensor b = make<int64_t>({4}, {6, 0, kLeast, kLeast});
+  const Tensor out = pointwise({Body::kGcd}, {a, b});
+  const std::vector<int64_t> found(out.data<int64_t>(), out.data<int64_t>() + 4);
+  EXPECT_EQ(found, (std::vector<int64_t>{-2, kLeast, -2, kLeast}));
 }
 
 TEST(Pointwise, BroadcastsRowsAndColumns) {

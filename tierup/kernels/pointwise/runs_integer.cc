@@ -1,6 +1,7 @@
 // Runs over integers and bool: arithmetic wraps around, division by zero is an error.
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "tierup/kernels/pointwise/scalar_bodies_math.h"
 #include "tierup/kernels/pointwise/scalar_run.h"
@@ -87,10 +88,20 @@ template <typename T>
 uint64_t magnitude(T a) {
   return a < 0 ? 0 - static_cast<uint64_t>(a) : static_cast<uint64_t>(a);
 }
+// Euclid's, as PyTorch has it: the least number of a type has no magnitude and stays negative.
+template <typename T>
+T divisor_with_least(T a, T b) {
+  a = static_cast<T>(magnitude(a));
+  b = static_cast<T>(magnitude(b));
+  while (a != 0) b = std::exchange(a, rest(b, a));
+  return b;
+}
 struct IntegerGcd {
   static constexpr size_t kArity = 2;
   template <typename T>
   static T apply(T a, T b) {
+    constexpr T kLeast = std::numeric_limits<T>::min();
+    if (kLeast < 0 && (a == kLeast || b == kLeast)) return divisor_with_least(a, b);
     return static_cast<T>(std::gcd(magnitude(a), magnitude(b)));
   }
 };
