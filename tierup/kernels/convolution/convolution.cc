@@ -57,7 +57,7 @@ GemmProblem product(ScalarType dtype, int64_t m, int64_t n, int64_t k) {
 
 // output = W [O, C k] times patches [C k, points], for each image and group.
 void convolve_by_gemm(const ConvGeometry& g, const Operands& o) {
-  start_from_bias(o);
+  if (o.bias.defined()) start_from_bias(o);
   const int64_t in = g.in_channels / g.groups;
   const int64_t out = g.out_channels / g.groups;
   const int64_t depth = in * g.kernel_points();
@@ -65,6 +65,7 @@ void convolve_by_gemm(const ConvGeometry& g, const Operands& o) {
   const bool direct = is_pointwise(g);
   const Tensor columns = direct ? Tensor() : Tensor::empty(IntVector{depth, g.out_points()}, dtype);
   GemmProblem p = product(dtype, out, g.out_points(), depth);
+  if (!o.bias.defined()) p.beta = 0;
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t group = 0; group < g.groups; ++group) {
       const void* image = at(o.input, (n * g.in_channels + group * in) * g.in_points());

@@ -110,11 +110,17 @@ void finish_block(const GemmProblem& p, const Acc* acc, int64_t ld, T* c, int64_
   const Acc alpha = static_cast<Acc>(p.alpha.to<Factor>());
   const Acc beta = static_cast<Acc>(p.beta.to<Factor>());
   const bool plain = alpha == Acc{1} && beta == Acc{0} && bias == nullptr;
+  const bool is_sum = alpha == Acc{1} && beta == Acc{1} && bias == nullptr;
   for (int64_t i = 0; i < rows; ++i) {
     const Acc* source = acc + i * ld;
     T* target = c + i * p.c_row_stride;
     if (plain) {
       for (int64_t j = 0; j < cols; ++j) target[j] = static_cast<T>(source[j]);
+      continue;
+    }
+    if (is_sum) {
+      for (int64_t j = 0; j < cols; ++j)
+        target[j] = static_cast<T>(source[j] + static_cast<Acc>(target[j]));
       continue;
     }
     for (int64_t j = 0; j < cols; ++j) {
@@ -164,6 +170,7 @@ void gemm_blocked(const GemmProblem& p) {
       const int64_t col = index % col_blocks * kGemmBlockCols;
       const int64_t rows = row_blocks.begin(row_block + 1) - row;
       const int64_t cols = std::min(kGemmBlockCols, p.n - col);
+      T* c = static_cast<T*>(p.c) + batch * p.c_batch_stride + row * p.c_row_stride + col;
       constexpr size_t kAccBytes = sizeof(Acc) * kGemmBlockRows * kGemmBlockCols;
       constexpr size_t kPartBytes = kIsComplex<T> ? 2 * kAccBytes : 0;
       auto* scratch =
@@ -173,13 +180,35 @@ void gemm_blocked(const GemmProblem& p) {
           static_cast<const T*>(p.a.data) + batch * p.a.batch_stride + row * p.a.row_stride;
       const T* b =
           static_cast<const T*>(p.b.data) + batch * p.b.batch_stride + col * p.b.col_stride;
-      kernel({rows, cols, p.k, a, p.a.row_stride, p.a.col_stride, b, p.b.row_stride, p.b.col_stride,
-              acc, cols, scratch + kAccBytes});
-      T* c = static_cast<T*>(p.c) + batch * p.c_batch_stride + row * p.c_row_stride + col;
+      GemmBlock block{
+          rows,           cols,           p.k, a,    p.a.row_stride,     p.a.col_stride, b,
+          p.b.row_stride, p.b.col_stride, acc, cols, scratch + kAccBytes};
+      if (std::is_same_v<T, Acc> && is_product_alone(p)) {
+        block.acc = c;
+        block.ld = p.c_row_stride;
+        kernel(block);
+        continue;
+      }
+      kernel(block);
       const T* bias = p.bias != nullptr ? static_cast<const T*>(p.bias) + col : nullptr;
       finish_block<T, Acc>(p, acc, cols, c, rows, cols, bias);
     }
   });
+}
+
+// A thin product with a bias or factors, which follow in a second pass over a few results.
+template <typename T>
+void gemm_thin_scaled(const GemmProblem& p) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  auto* sums = static_cast<Acc*>(thread_scratch(static_cast<size_t>(p.m * p.n) * sizeof(Acc)));
+  GemmProblem alone = p;
+  alone.alpha = 1;
+  alone.beta = 0;
+  alone.bias = nullptr;
+  alone.c = sums;
+  alone.c_row_stride = p.n;
+  gemm_thin<T>(alone);
+  finish_block<T, Acc>(p, sums, p.n, static_cast<T*>(p.c), p.m, p.n, static_cast<const T*>(p.bias));
 }
 
 // No products to sum: C = beta * C + bias.
@@ -362,61 +391,6 @@ bool is_worth_bfloat16(const GemmProblem& p) {
 
 }  // namespace
 
-void turn_lines(int64_t n, int64_t k, const float* lines, int64_t line, float* turned) {
-  gemm_block_kernels().turn_f32({n, k, lines, line, turned});
-}
-
-int64_t row_panel_count(int64_t n) { return (n + kRowPanel - 1) / kRowPanel; }
-
-void pack_row_panels(const float* b, int64_t row_stride, int64_t col_stride, int64_t k, int64_t n,
-                     float* panels) {
-  for (int64_t first = 0; first < n; first += kRowPanel) {
-    const int64_t count = std::min(kRowPanel, n - first);
-    if (row_stride == 1 && count == kRowPanel) {
-      turn_lines(count, k, b + first * col_stride, col_stride, panels);
-      panels += k * kRowPanel;
-      continue;
-    }
-    for (int64_t p = 0; p < k; ++p, panels += kRowPanel) {
-      const float* row = b + p * row_stride + first * col_stride;
-      for (int64_t j = 0; j < count; ++j) panels[j] = row[j * col_stride];
-      std::fill(panels + count, panels + kRowPanel, 0.0F);
-    }
-  }
-}
-
-void multiply_row_panels(int64_t k, int64_t n, const float* x, const float* panels,
-                         const float* bias, float* out) {
-  constexpr int64_t kElementsForOne = 65536;  // Fewer are read before another thread has begun.
-  const GemmRowFn run = gemm_block_kernels().row_f32;
-  const int64_t grain = std::max<int64_t>(1, kElementsForOne / (kRowPanel * k));
-  parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
-    // Another core has just written the row, and read the result: one wait for all lines of them.
-    constexpr int64_t kLineFloats = 16;
-    for (int64_t p = 0; p < k; p += kLineFloats) __builtin_prefetch(x + p);
-    for (int64_t j = begin * kRowPanel; j < std::min(end * kRowPanel, n); j += kLineFloats)
-      __builtin_prefetch(out + j, 1);
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * kRowPanel;
-      run({std::min(kRowPanel, n - first), k, x, panels + first * k, kRowPanel, 1,
-           bias == nullptr ? nullptr : bias + first, out + first});
-    }
-  });
-}
-
-void multiply_panels(int64_t m, int64_t k, int64_t n, const float* a, const float* panels,
-                     float* out) {
-  constexpr int64_t kWorkForOne = 65536;  // Less is done before another thread has begun.
-  const GemmPanelFn run = gemm_block_kernels().panel_f32;
-  const int64_t grain = std::max<int64_t>(1, kWorkForOne / std::max<int64_t>(kRowPanel * k * m, 1));
-  parallel_for(0, row_panel_count(n), grain, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * kRowPanel;
-      run({m, std::min(kRowPanel, n - first), k, a, k, panels + first * k, out + first, n});
-    }
-  });
-}
-
 bool is_row_work(int64_t rows, int64_t k, int64_t n) {
   return rows == 1 ? k * n <= kMaxOwnRowElements : rows * k * n <= kMaxOwnRowsWork;
 }
@@ -452,19 +426,20 @@ void multiply(const GemmProblem& problem) {
         if (is_thin<T>(small)) return gemm_thin<T>(small);
         if (problem.bias == nullptr && is_small(small)) return gemm_small(small);
         if (is_by_lines(problem)) return gemm_by_lines(problem);
-        if (is_by_rows(problem)) {
-          return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
-        }
         const bool is_dense = problem.b.row_stride == 1 || problem.k == 1;
         if (may_turn && is_dense && problem.batch == 1) {
           gemm_by_rows(small);
           return add_column_bias(problem);
+        }
+        if (is_by_rows(problem)) {
+          return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }
         const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
         if (!is_little && is_fast(problem)) return gemm_onednn(problem);
       }
       if constexpr (kHasThin<T> && !std::is_same_v<T, float>) {
         if (is_thin<T>(problem)) return gemm_thin<T>(problem);
+        if (problem.batch == 1 && is_thin_shape<T>(problem)) return gemm_thin_scaled<T>(problem);
       }
       if constexpr (std::is_same_v<T, BFloat16>) {
         if (is_worth_bfloat16(problem)) return gemm_onednn(problem);

@@ -94,25 +94,47 @@ struct Lines {
   int64_t step;
 };
 
+// A vector of lines that each stand in one piece, square by square.
+inline void pack_squares(const double* source, int64_t stride, int64_t depth, int64_t width,
+                         double* packed) {
+  for (int64_t p = 0; p < depth; p += kVectorDoubles) {
+    DoubleVector square[kVectorDoubles];
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectorDoubles; ++i)
+      std::memcpy(&square[i], source + i * stride + p, sizeof(DoubleVector));
+    transpose(square);
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectorDoubles; ++i)
+      std::memcpy(packed + (p + i) * width, &square[i], sizeof(DoubleVector));
+  }
+}
+
 // packed[p * width + i] for `count` lines, which may stand anywhere.
 template <typename Storage, typename Acc>
 void pack_lines(const Lines<Storage>& lines, int64_t count, int64_t depth, int64_t width,
                 Acc* packed) {
-  int64_t quads = 0;  // Lines done to the depth `done`.
+  int64_t turned = 0;  // Lines done to the depth `done`.
   int64_t done = 0;
   if constexpr (std::is_same_v<Storage, float> && std::is_same_v<Acc, float>) {
     if (lines.step == 1) {
       done = depth - depth % 4;
-      for (; quads + 4 <= count; quads += 4) {
+      for (; turned + 4 <= count; turned += 4) {
         for (int64_t p = 0; p < done; p += 4) {
-          pack_quads(lines.start + quads * lines.line + p, lines.line, packed + p * width + quads,
+          pack_quads(lines.start + turned * lines.line + p, lines.line, packed + p * width + turned,
                      width);
         }
       }
     }
   }
+  if constexpr (std::is_same_v<Storage, double> && std::is_same_v<Acc, double>) {
+    if (lines.step == 1) {
+      done = depth - depth % kVectorDoubles;
+      for (; turned + kVectorDoubles <= count; turned += kVectorDoubles)
+        pack_squares(lines.start + turned * lines.line, lines.line, done, width, packed + turned);
+    }
+  }
   for (int64_t i = 0; i < count; ++i) {
-    for (int64_t p = i < quads ? done : 0; p < depth; ++p) {
+    for (int64_t p = i < turned ? done : 0; p < depth; ++p) {
       packed[p * width + i] = widen(lines.start[i * lines.line + p * lines.step]);
     }
   }

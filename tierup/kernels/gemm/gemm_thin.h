@@ -23,14 +23,17 @@ inline constexpr bool kHasThin = std::is_floating_point_v<T> ||
 // A row or a column, or a few numbers; of f32 only columns that each lie in one piece and are not
 // worth turning.
 template <typename T>
-bool is_thin(const GemmProblem& p) {
+bool is_thin_shape(const GemmProblem& p) {
   constexpr int64_t kMaxColumns = 8;  // Fewer than a vector has lanes.
   constexpr int64_t kMaxWork = 128;   // Takes less time than packing a matrix (measured).
-  if (!is_product_alone(p)) return false;
   const bool is_little = p.m * p.n * p.k <= kMaxWork;
   if constexpr (std::is_same_v<T, float>)
     return p.batch > 1 && p.n < kMaxColumns && is_little && p.b.col_stride != 1;
   return p.m == 1 || p.n == 1 || is_little;
+}
+template <typename T>
+bool is_thin(const GemmProblem& p) {
+  return is_product_alone(p) && is_thin_shape<T>(p);
 }
 
 // For T of kHasThin: parts of the batch in parallel, or of the results of a single row or column.

@@ -80,10 +80,40 @@ inline void sum_vectors(const ThinLines<T>& p, int64_t first) {
   std::memcpy(p.out + first, sums, sizeof(sums));
 }
 
+// A vector of lines that each stand in one piece: squares of them are transposed in registers.
+inline void sum_squares(const ThinLines<double>& p, int64_t first) {
+  const double* lines = p.lines + first * p.line;
+  const auto x = [&](int64_t depth) { return p.x[depth * p.x_step] - DoubleVector{}; };
+  DoubleVector sum{};
+  int64_t depth = 0;
+  for (; depth + kVectorDoubles <= p.k; depth += kVectorDoubles) {
+    DoubleVector square[kVectorDoubles];
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectorDoubles; ++i)
+      std::memcpy(&square[i], lines + i * p.line + depth, sizeof(DoubleVector));
+    transpose(square);
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectorDoubles; ++i) sum = multiply_add(x(depth + i), square[i], sum);
+  }
+  for (; depth < p.k; ++depth) {
+    DoubleVector column;
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectorDoubles; ++i) column[i] = lines[i * p.line + depth];
+    sum = multiply_add(x(depth), column, sum);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kVectorDoubles; ++i) p.out[(first + i) * p.out_step] = sum[i];
+}
+
 template <typename T>
 inline void multiply_lines(const ThinLines<T>& p) {
   constexpr int kLanesOfT = kVectorBytes / static_cast<int>(sizeof(T));
   int64_t i = 0;
+  if constexpr (std::is_same_v<T, double>) {
+    if (p.step == 1) {
+      for (; i + kVectorDoubles <= p.count; i += kVectorDoubles) sum_squares(p, i);
+    }
+  }
   if (p.line == 1 && p.out_step == 1) {
     for (; i + 4 * kLanesOfT <= p.count; i += 4 * kLanesOfT) sum_vectors<4>(p, i);
     for (; i + kLanesOfT <= p.count; i += kLanesOfT) sum_vectors<1>(p, i);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tierup/kernels/gemm/gemm.h"
+#include "tierup/kernels/gemm/products.h"
 #include "tierup/kernels/indexing/rearrange.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/shape/slicing.h"
@@ -425,6 +426,53 @@ TEST(Matmul, AddsTheBiasToEachResultOfAColumn) {
       }
     }
   }
+}
+
+// Whatever kernel makes them: a column alone, one among others, of lines in one piece or not.
+TEST(Matmul, ColumnsOfDoublesHaveTheBitsOfLargerProducts) {
+  for (const int64_t m : {1, 7, 8, 21, 40}) {
+    for (const int64_t k : {1, 7, 8, 19, 65}) {
+      const Tensor a = to_dtype(fractions({m, k}), ScalarType::kDouble);
+      const Tensor b = to_dtype(fractions({k, 12}), ScalarType::kDouble);
+      const Tensor turned = t(contiguous(t(a)));
+      const Tensor all = mm(a, b);
+      for (const int64_t j : {0, 5}) {
+        const Tensor column = slice(b, 1, j, j + 1, 1);
+        const Tensor of_lines = mm(a, column);
+        const Tensor of_columns = mm(turned, column);
+        const Tensor as_row = mm(t(column), t(a));
+        for (int64_t i = 0; i < m; ++i) {
+          const double want = all.data<double>()[i * 12 + j];
+          ASSERT_EQ(of_lines.data<double>()[i], want) << m << " " << k << " " << i;
+          ASSERT_EQ(of_columns.data<double>()[i], want) << m << " " << k << " " << i;
+          ASSERT_EQ(as_row.data<double>()[i], want) << m << " " << k << " " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Matmul, FactorsAndSummandsOfAColumnFollowItsProduct) {
+  for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kDouble, ScalarType::kLong}) {
+    for (const int64_t m : {1, 5, 33}) {
+      const Tensor a = numbers({m, 17}, dtype, 1);
+      const Tensor x = numbers({17}, dtype, 2);
+      const Tensor summand = numbers({m}, dtype, 3);
+      const Tensor out = to_dtype(addmv(summand, a, x, 3, 2), ScalarType::kDouble);
+      const Tensor product = to_dtype(mv(a, x), ScalarType::kDouble);
+      const Tensor start = to_dtype(summand, ScalarType::kDouble);
+      for (int64_t i = 0; i < m; ++i) {
+        ASSERT_EQ(out.data<double>()[i],
+                  3 * start.data<double>()[i] + 2 * product.data<double>()[i]);
+      }
+    }
+  }
+}
+
+TEST(Vecdot, OfTwoVectorsAsksForNoAxis) {
+  const Tensor x = numbers({5}, ScalarType::kFloat, 1);
+  EXPECT_EQ(*vecdot(x, x, 1).data<float>(), *dot(x, x).data<float>());
+  EXPECT_THROW(vecdot(numbers({2, 5}, ScalarType::kFloat, 1), x, 2), Error);
 }
 
 }  // namespace

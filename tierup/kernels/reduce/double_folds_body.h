@@ -13,7 +13,6 @@ namespace tierup::kernels {
 namespace {
 
 constexpr int64_t kDoubleLanes = 32;  // As fold_lanes (reduce.h) has them.
-constexpr int kVectorDoubles = kVectorBytes / static_cast<int>(sizeof(double));
 
 struct SumOfDoubles {
   static constexpr double kStart = 0;

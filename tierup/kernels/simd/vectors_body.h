@@ -235,21 +235,22 @@ inline void transpose_quads(const FloatVector* rows, FloatVector* to, int step) 
   to[3 * step] = high_pairs(high_ab, high_cd);
 }
 
-// Quad q of result i, four results apart, is quad i of rows[q].
-inline void move_quads(const FloatVector* rows, FloatVector* to) {
+// Quad q of result i is quad i of rows[q]; results stand `step` apart.
+inline void move_quads(const FloatVector* rows, FloatVector* to, int step) {
 #if defined(__AVX512F__)
   const FloatVector low_ab = _mm512_shuffle_f32x4(rows[0], rows[1], 0x44);
   const FloatVector high_ab = _mm512_shuffle_f32x4(rows[0], rows[1], 0xee);
   const FloatVector low_cd = _mm512_shuffle_f32x4(rows[2], rows[3], 0x44);
   const FloatVector high_cd = _mm512_shuffle_f32x4(rows[2], rows[3], 0xee);
   to[0] = _mm512_shuffle_f32x4(low_ab, low_cd, 0x88);
-  to[4] = _mm512_shuffle_f32x4(low_ab, low_cd, 0xdd);
-  to[8] = _mm512_shuffle_f32x4(high_ab, high_cd, 0x88);
-  to[12] = _mm512_shuffle_f32x4(high_ab, high_cd, 0xdd);
+  to[step] = _mm512_shuffle_f32x4(low_ab, low_cd, 0xdd);
+  to[2 * step] = _mm512_shuffle_f32x4(high_ab, high_cd, 0x88);
+  to[3 * step] = _mm512_shuffle_f32x4(high_ab, high_cd, 0xdd);
 #elif defined(__AVX2__)
   to[0] = _mm256_permute2f128_ps(rows[0], rows[1], 0x20);
-  to[4] = _mm256_permute2f128_ps(rows[0], rows[1], 0x31);
+  to[step] = _mm256_permute2f128_ps(rows[0], rows[1], 0x31);
 #else
+  static_cast<void>(step);
   to[0] = rows[0];
 #endif
 }
@@ -274,7 +275,24 @@ inline void transpose(FloatVector (&square)[kVectorFloats]) {
 #pragma GCC unroll 4
   for (int i = 0; i < kVectorQuads; ++i) transpose_quads(square + 4 * i, parts + i, kVectorQuads);
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) move_quads(parts + kVectorQuads * i, square + i);
+  for (int i = 0; i < 4; ++i) move_quads(parts + kVectorQuads * i, square + i, 4);
+}
+
+constexpr int kVectorDoubles = kVectorBytes / static_cast<int>(sizeof(double));
+
+inline void transpose(DoubleVector (&square)[kVectorDoubles]) {
+  FloatVector rows[kVectorDoubles];
+  FloatVector even[kVectorQuads];
+  FloatVector odd[kVectorQuads];
+  std::memcpy(rows, square, sizeof(square));
+#pragma GCC unroll 4
+  for (int i = 0; i < kVectorQuads; ++i) {
+    even[i] = low_pairs(rows[2 * i], rows[2 * i + 1]);
+    odd[i] = high_pairs(rows[2 * i], rows[2 * i + 1]);
+  }
+  move_quads(even, rows, 2);
+  move_quads(odd, rows + 1, 2);
+  std::memcpy(square, rows, sizeof(square));
 }
 
 }  // namespace
