@@ -204,11 +204,20 @@ TIERUP_INLINE Vec<double> log10(Vec<double> x) {
                                        Vec<double>(rest * Vec<double>(0x1.bcb7b1526e50ep-2)));
   return log_ends(x, multiply_add(parts.exponent, Vec<double>(0x1.3441350900000p-2), low));
 }
+// The factors in two parts.
 TIERUP_INLINE Vec<float> log2(Vec<float> x) {
-  return through_double(x, [](Vec<double> wide) TIERUP_LAMBDA { return log2(wide); });
+  const Split<float> parts = split_exponent(x);
+  const Vec<float> rest = log_near_one(parts.mantissa - Vec<float>(1), Vec<float>(0));
+  const Vec<float> low = rest * Vec<float>(0x1.4ae0bf8p-26);
+  return log_ends(x, parts.exponent + multiply_add(rest, Vec<float>(0x1.715476p+0), low));
 }
 TIERUP_INLINE Vec<float> log10(Vec<float> x) {
-  return through_double(x, [](Vec<double> wide) TIERUP_LAMBDA { return log10(wide); });
+  const Split<float> parts = split_exponent(x);
+  const Vec<float> rest = log_near_one(parts.mantissa - Vec<float>(1), Vec<float>(0));
+  const Vec<float> small = multiply_add(parts.exponent, Vec<float>(4.6050389811980175e-06),
+                                        Vec<float>(rest * Vec<float>(-1.0103050118726031e-08)));
+  const Vec<float> low = multiply_add(rest, Vec<float>(0x1.bcb7b2p-2), small);
+  return log_ends(x, multiply_add(parts.exponent, Vec<float>(0x1.344p-2), low));
 }
 
 // With e^-x = (1 + g) / p, p = 2^n: p / (1 + p + g). Beyond the limits this is 0 or 1. In the

@@ -287,17 +287,12 @@ inline constexpr double kErfDouble[] = {
 inline constexpr double kLogErfc[] = {-0x1.d97fc0p+0, -0x1.51c9b0p+1, -0x1.afabd0p-1,
                                       -0x1.547570p-5, 0x1.48e9a4p-7,  -0x1.0653c4p-9,
                                       0x1.295c18p-12, -0x1.56de3ep-16};
-// exp(x^2) erfc(x) (1 + 2x) in (x - 3) / (x + 3), for 1 <= x <= 6 and for 1 <= x <= 10.5.
+// exp(x^2) erfc(x) (1 + 2x) in (x - 3) / (x + 3), for 1 <= x <= 6.
 inline constexpr double kErfcxNear[] = {
     0x1.40c522d7e4987p+0,  -0x1.15c084bb9e8f6p-3,  -0x1.85a15c58aaf57p-5,  0x1.098366a5b48dep-3,
     -0x1.e88b803a23eedp-4, 0x1.17ca2877f10ebp-4,   -0x1.8574c4279d471p-6,  0x1.4b884db29eaeap-9,
     0x1.ef1c0567e5b75p-10, -0x1.98daefef091c2p-11, -0x1.b9305c3ca50ecp-14, 0x1.06405c01b1a34p-13,
     0x1.56fea76f8e4dbp-18, -0x1.4aeb5d3c995fcp-16, -0x1.192982fbf6129p-20, 0x1.32af670bbdb95p-19};
-inline constexpr double kErfcxFar[] = {
-    0x1.40c522d7e49abp+0,  -0x1.15c084bb9c969p-3,  -0x1.85a15c58ee5f2p-5,  0x1.098366a4875e2p-3,
-    -0x1.e88b8035d2becp-4, 0x1.17ca28dad51fap-4,   -0x1.8574c47e1e969p-6,  0x1.4b876df1b350ap-9,
-    0x1.ef1b764347f37p-10, -0x1.98bade8ccc8e0p-11, -0x1.b8b2a869ad593p-14, 0x1.03d39818cdfe1p-13,
-    0x1.308619461949bp-18, -0x1.1ced2826ea7e9p-16};
 
 TIERUP_INLINE Vec<float> erf(Vec<float> x) {
   const Vec<float> a = abs(x);
@@ -320,26 +315,40 @@ TIERUP_INLINE Vec<float> erf_coarse(Vec<float> x) {
       limit(near * (polynomial(z, kErfAbove) / polynomial(z, kErfBelow)), -1, 1);
   return select(abs(x) > Vec<float>(3.9F), copysign(Vec<float>(1), x), value);
 }
-// erfc(a) for a >= 1, relative to the range of the table.
-template <size_t N>
-TIERUP_INLINE Wide erfc_tail(Wide a, const double (&table)[N]) {
+// erfc(a) for 1 <= a <= 6.
+TIERUP_INLINE Wide erfc_tail(Wide a) {
   const Wide u = (a - Wide(3)) / (a + Wide(3));
-  return exp(-(a * a)) * polynomial(u, table) / (Wide(1) + a + a);
+  return exp(-(a * a)) * polynomial(u, kErfcxNear) / (Wide(1) + a + a);
 }
 TIERUP_INLINE Wide erf(Wide x) {
   const Wide a = abs(x);
   const Wide near = multiply_add(x, polynomial(x * x, kErfDouble), x);
-  const Wide far = copysign(Wide(1) - erfc_tail(limit(a, 1, 6), kErfcxNear), x);
+  const Wide far = copysign(Wide(1) - erfc_tail(limit(a, 1, 6)), x);
   return select(x != x, x, select(a < Wide(1), near, far));
 }
 TIERUP_INLINE Wide erf_coarse(Wide x) { return erf(x); }
-// In double, but with the precision of a float result.
+// exp(x^2) erfc(x) (1 + 2x) in (x - 2.5) / (x + 2.5) for 0 <= x <= 10.5, and exp(x) for
+// |x| <= ln(2) / 2, within what a float shows.
+inline constexpr double kErfcxFloat[] = {
+    0x1.43cc6f5cba7afp+0,  -0x1.f52c4a27e380cp-4, -0x1.959a5bc702486p-4, 0x1.42d25086c0e70p-3,
+    -0x1.a5c82fab944e8p-4, 0x1.0c843a1149b20p-5,  0x1.016f9b6573d89p-10, -0x1.21afeb547b159p-8,
+    0x1.64018b33c0a88p-12, 0x1.40e0c2498ca40p-11, 0x1.4c2d52bbe739cp-14};
+inline constexpr double kExpForFloat[] = {1,        1,         1.0 / 2,   1.0 / 6,
+                                          1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
+// In double, but with the precision of a float result, which is 0 from 10.5 on. One quotient serves
+// as both.
 TIERUP_INLINE Wide erfc_for_float(Wide x) {
-  const Wide a = abs(x);
-  const Wide near = Wide(1) - multiply_add(x, polynomial(x * x, kErfDouble), x);
-  const Wide tail = erfc_tail(limit(a, 1, 10.5), kErfcxFar);
-  const Wide far = select(x < Wide(0), Wide(2) - tail, select(a > Wide(10.5), Wide(0), tail));
-  return select(x != x, x, select(a < Wide(1), near, far));
+  const Wide a = at_most(abs(x), 10.5);
+  const Wide shifted = a + Wide(2.5);
+  const Wide divisor = Wide(1) + a + a;
+  const Wide inverse = Wide(1) / (shifted * divisor);
+  const Wide u = (a - Wide(2.5)) * (inverse * divisor);
+  const Wide exponent = -(a * a);
+  const Rounded<double> n = round_product(exponent, kLog2E);
+  const Wide rest = multiply_add(n.value, Wide(-M_LN2), exponent);
+  const Wide power = polynomial(rest, kExpForFloat) * power_of_two<double>(n.integer);
+  const Wide tail = power * (polynomial(u, kErfcxFloat) * (inverse * shifted));
+  return select(x != x, x, select(x < Wide(0), Wide(2) - tail, tail));
 }
 TIERUP_INLINE Vec<float> erfc(Vec<float> x) {
   return through_double(x, [](Wide wide) TIERUP_LAMBDA { return erfc_for_float(wide); });
