@@ -20,9 +20,18 @@ inline bool is_in_range(int64_t index, int64_t size) {
 // The place of the first of `count` indices, `step` apart, that is not in [0, size); -1 if all are.
 inline int64_t first_out_of_range(const int64_t* index, int64_t count, int64_t size,
                                   int64_t step = 1) {
-  bool all_inside = true;
-  for (int64_t i = 0; i < count; ++i) all_inside &= is_in_range(index[i * step], size);
-  if (all_inside) return -1;
+  // The sign of an index, or of what is left behind it, tells; vectors have no unsigned comparison.
+  const auto signs_of = [&](int64_t i) {
+    const auto at = static_cast<uint64_t>(index[i]);
+    return at | (static_cast<uint64_t>(size) - 1 - at);
+  };
+  uint64_t signs = 0;
+  if (step == 1) {
+    for (int64_t i = 0; i < count; ++i) signs |= signs_of(i);
+  } else {
+    for (int64_t i = 0; i < count; ++i) signs |= signs_of(i * step);
+  }
+  if (static_cast<int64_t>(signs) >= 0) return -1;
   int64_t i = 0;
   while (is_in_range(index[i * step], size)) ++i;
   return i;

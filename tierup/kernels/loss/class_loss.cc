@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/loss/pointwise_loss.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/memory/same_dtype.h"
@@ -185,7 +186,7 @@ Tensor cross_entropy_of_probabilities(const Tensor& log_probabilities, const Ten
   const Tensor losses = Tensor::empty(sizes, work);
   dispatch_work(work, "cross_entropy_loss", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
-    for (int64_t i = 0; i < samples * points; ++i) {
+    const auto loss_of = [&](int64_t i) {
       const int64_t offset = i / points * count * points + i % points;
       double sum = 0;
       for (int64_t cls = 0; cls < count; ++cls) {
@@ -195,8 +196,11 @@ Tensor cross_entropy_of_probabilities(const Tensor& log_probabilities, const Ten
         if (weights.defined()) share *= static_cast<double>(weights.data<T>()[cls]);
         sum -= static_cast<double>(log_probabilities.data<T>()[at]) * share;
       }
-      losses.data<T>()[i] = static_cast<T>(sum);
-    }
+      return static_cast<T>(sum);
+    };
+    parallel_for(0, samples * points, grain_of(count), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) losses.data<T>()[i] = loss_of(i);
+    });
   });
   return reduce_loss(losses, reduction);
 }
