@@ -5,6 +5,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/cast.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/memory_reuse.h"
 #include "tierup/kernels/memory/short_rows.h"
 #include "tierup/kernels/memory/strided_loop.h"
@@ -350,7 +351,15 @@ void pointwise_into(const Tensor& out, const PointwiseOp& op, Operands operands)
   for (const Operand& operand : operands) {
     if (operand.is_tensor()) check_no_partial_overlap(out, operand.tensor);
   }
-  run_pointwise(out, op.body, common, operands);
+  const bool is_rounded = type == ScalarType::kHalf || type == ScalarType::kBFloat16;
+  if (is_rounded && out.dtype() != type) {
+    // The result is of its own type first, whose digits are fewer than those of the sums behind it.
+    const Tensor result = Tensor::empty({shape.data(), shape.size()}, type);
+    run_pointwise(result, op.body, common, operands);
+    copy_into(out, result);
+  } else {
+    run_pointwise(out, op.body, common, operands);
+  }
   out.bump_version();
 }
 

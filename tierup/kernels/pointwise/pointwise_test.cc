@@ -147,6 +147,15 @@ TEST(Pointwise, WritesIntoItsOwnOperand) {
   EXPECT_EQ(t.version(), version + 1);
 }
 
+TEST(Pointwise, RoundsHalvesBeforeAWiderTensorTakesThem) {
+  const Tensor x = make<BFloat16>({2}, {1, 3});
+  const Tensor y = make<BFloat16>({2}, {1.0 / 512, 1});
+  const Tensor out = make<float>({2}, {0, 0});
+  pointwise_into(out, {Body::kAdd}, {x, y});
+  EXPECT_EQ(out.data<float>()[0], 1.0F);
+  EXPECT_EQ(out.data<float>()[1], 4.0F);
+}
+
 TEST(Pointwise, RefusesResultsThatDoNotFitTheWrittenTensor) {
   const Tensor ints = make<int64_t>({2}, {1, 2});
   EXPECT_THROW(pointwise_into(ints, {Body::kDiv, Promote::kFloating}, {ints, Operand(Scalar(2))}),
