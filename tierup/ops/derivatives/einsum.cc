@@ -177,12 +177,13 @@ Term spread_over(GradContext& c, Chain& chain, const std::string& operand, size_
   Term g = Chain::multiplied(c, factors, target);
   IntVector sizes;
   for (size_t d = 0; d < unique.size(); ++d) {
-    if (is_there(unique[d])) {
-      sizes.push_back(-1);
-      continue;
-    }
-    g = unsqueeze(g, static_cast<int64_t>(d));
-    sizes.push_back(c.shape(1, k)[operand.find(unique[d])]);
+    // A label of size 1 in the factors alone is spread, too; of size 1 here, what it was spread
+    // over is summed.
+    const int64_t size = c.shape(1, k)[operand.find(unique[d])];
+    const bool is_kept = is_there(unique[d]);
+    if (!is_kept) g = unsqueeze(g, static_cast<int64_t>(d));
+    if (is_kept && size == 1) g = sum_over(g, IntVector{static_cast<int64_t>(d)}, true);
+    sizes.push_back(size);
   }
   return expand(g, sizes);
 }

@@ -143,7 +143,8 @@ void inner(GradContext& c) {
   c.set_result(0, reshape(a.then("aten::mm", transpose(b, 0, 1)), sizes));
 }
 void vecdot(GradContext& c) {
-  const IntVector dims{c.int_of("dim")};
+  const bool are_vectors = c.rank(0) == 1 && c.rank(1) == 1;  // No axis is asked for.
+  const IntVector dims{are_vectors ? 0 : c.int_of("dim")};
   c.set_result(0, sum_over(arg(c, 0).conj() * arg(c, 1), dims, false));
 }
 // The contracted dimensions last in a, first in b; of size 1 in one of them, the other is summed.
