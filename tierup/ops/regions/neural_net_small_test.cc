@@ -174,6 +174,29 @@ TEST(NeuralNet, rows_take_every_activation_and_sum) {
   }
 }
 
+// Whether such an input lies as planes, which the choice of the algorithm goes by, is known only
+// once what makes it is compiled.
+TEST(NeuralNet, images_of_few_channels_behind_another_layer_are_measured) {
+  for (const bool is_behind_view : {false, true}) {
+    SCOPED_TRACE(is_behind_view);
+    Line line;
+    const int image =
+        is_behind_view ? line.add("aten::unsqueeze", {L::v(0), L::c(1)})
+                       : line.convolution(0, numbers({5, 3, 3, 3}, 1), numbers({5}, 2), 1, 1, 1, 1);
+    const int64_t channels = is_behind_view ? 1 : 5;
+    const int y =
+        line.convolution(image, numbers({32, channels, 3, 3}, 3), numbers({32}, 4), 1, 1, 1, 1);
+    const auto net = line.make({line.add("aten::relu", {L::v(y)})});
+    std::vector<IValue> inputs{
+        numbers(is_behind_view ? IntVector{2, 23, 29} : IntVector{2, 3, 23, 29}, 8)};
+    RunContext context;
+    const IValue expected = net->run(inputs, context)[0];  // By the twin.
+    EXPECT_TRUE(net->prepare(inputs, 1))
+        << (net->refusals().empty() ? "not refused" : net->refusals().back().text());
+    expect_close(expected, net->run(inputs, context)[0]);
+  }
+}
+
 TEST(NeuralNet, small_parts_are_joined) {
   for (const int64_t axis : {0, 1, 2}) {
     SCOPED_TRACE(axis);
