@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "tierup/base/machine.h"
 #include "tierup/kernels/pooling/pool_lines.h"
@@ -59,7 +60,7 @@ struct LineRoom {
   explicit LineRoom(const PoolWindow& w)
       : stride(w.stride[2]),
         each(((w.out[2] - 1) * stride + (w.kernel[2] - 1) * w.dilation[2]) / stride + 1),
-        line(whole_vectors(std::max(each * stride, w.padding[2] + w.in[2])) + 2 * kMostFloats),
+        line(whole_vectors(std::max(each * stride, w.padding[2] + w.in[2])) + 3 * kMostFloats),
         part(whole_vectors(each) + kMostFloats) {}
   static constexpr int64_t kMostFloats = 16;  // Of a vector of any instruction set.
   static int64_t whole_vectors(int64_t count) {
@@ -174,6 +175,33 @@ void for_blocks(int64_t columns, const Body& body) {
   }
 }
 
+// Vectors in a row, in whose place come the numbers at every second, third or fourth place.
+void part_two(FloatVector (&run)[2]) { part_pairs(run[0], run[1], run[0], run[1]); }
+void part_four(FloatVector (&run)[4]) {
+  FloatVector even[2];
+  FloatVector odd[2];
+  part_pairs(run[0], run[1], even[0], odd[0]);
+  part_pairs(run[2], run[3], even[1], odd[1]);
+  part_pairs(even[0], even[1], run[0], run[2]);
+  part_pairs(odd[0], odd[1], run[1], run[3]);
+}
+// The numbers at 3 * lane + first: of two vectors as far as they reach, of the third behind them.
+template <int kFirst, int... kLanes>
+FloatVector every_third(const FloatVector (&run)[3],
+                        std::integer_sequence<int, kLanes...> /*lanes*/) {
+  constexpr int kTwo = 2 * kVectorFloats;
+  const FloatVector low = __builtin_shufflevector(
+      run[0], run[1], (3 * kLanes + kFirst < kTwo ? 3 * kLanes + kFirst : 0)...);
+  return __builtin_shufflevector(
+      low, run[2], (3 * kLanes + kFirst < kTwo ? kLanes : 3 * kLanes + kFirst - kVectorFloats)...);
+}
+void part_three(FloatVector (&run)[3]) {
+  constexpr auto kLanes = std::make_integer_sequence<int, kVectorFloats>{};
+  const FloatVector parts[3] = {every_third<0>(run, kLanes), every_third<1>(run, kLanes),
+                                every_third<2>(run, kLanes)};
+  std::copy_n(parts, 3, run);
+}
+
 template <typename Fold>
 class LinePool {
  public:
@@ -233,19 +261,27 @@ class LinePool {
 
   // parts[r][i] = line[i * stride + r], the padding included.
   void deal_out(const float* from, float* parts) const {
-    if (room_.stride == 2) {
-      for (int64_t i = 0; i < room_.each; i += kVectorFloats) {
-        FloatVector even;
-        FloatVector odd;
-        part_pairs(load_vector(from + 2 * i), load_vector(from + 2 * i + kVectorFloats), even, odd);
-        store_vector(parts + i, even);
-        store_vector(parts + room_.part + i, odd);
-      }
-      return;
+    switch (room_.stride) {
+      case 2: return deal_out_vectors<2>(from, parts, part_two);
+      case 3: return deal_out_vectors<3>(from, parts, part_three);
+      case 4: return deal_out_vectors<4>(from, parts, part_four);
+      default: break;
     }
     for (int64_t i = 0; i < room_.each; ++i) {
       for (int64_t r = 0; r < room_.stride; ++r)
         parts[r * room_.part + i] = from[i * room_.stride + r];
+    }
+  }
+  template <int kStride, typename Part>
+  void deal_out_vectors(const float* from, float* parts, const Part& part) const {
+    for (int64_t i = 0; i < room_.each; i += kVectorFloats) {
+      FloatVector run[kStride];
+#pragma GCC unroll 4
+      for (int v = 0; v < kStride; ++v)
+        run[v] = load_vector(from + kStride * i + v * kVectorFloats);
+      part(run);
+#pragma GCC unroll 4
+      for (int r = 0; r < kStride; ++r) store_vector(parts + r * room_.part + i, run[r]);
     }
   }
 
