@@ -102,7 +102,7 @@ void Emitter::emit_kind(const Layer& layer) {
     case LayerKind::kGroupNorm: return group_norm(layer);
     case LayerKind::kPoints: return points(layer);
     case LayerKind::kResample: return resample(layer);
-    case LayerKind::kFill: throw NotCompiled(NetRefusal::kLooseFill);
+    case LayerKind::kFill: return fill(layer);
   }
 }
 
@@ -208,6 +208,29 @@ void Emitter::binary(const Layer& layer) {
                          {DNNL_ARG_SRC_1, right},
                          {DNNL_ARG_DST, target},
                          scratch(pd.scratchpad_desc())});
+  finish_apart(layer, target);
+}
+
+void Emitter::fill(const Layer& layer) {
+  const int input = layer.inputs[0];
+  const int mask = layer.inputs[1];
+  const IntVector& sizes = value(input).sizes;
+  const IntVector& mask_sizes = value(mask).sizes;
+  if (broadcast_shapes(sizes, mask_sizes) != sizes) throw NotCompiled(NetRefusal::kLooseFill);
+  const BufferLayout dense = gapless_place(input);
+  const BufferLayout source = is_plain(dense.layout) ? dense : plain_place(input);
+  const BufferLayout where = any_place(mask);
+  const BufferLayout target =
+      is_summed_up(layer, input) ? fresh(source.layout) : over(input, source);
+  act(
+      [=, by = Scalar(layer.fill), strides = contiguous_strides(mask_sizes)](Bases bases) {
+        const auto storage = Storage::borrow(at(bases, where), numel_of(mask_sizes), nullptr);
+        const Tensor bools =
+            Tensor::from_storage(storage, ScalarType::kBool, mask_sizes, strides, 0);
+        run_pointwise(tensor_at(bases, target), Body::kWhere, ScalarType::kFloat,
+                      std::array<Operand, 3>{bools, by, tensor_at(bases, source)});
+      },
+      {source, where, target});
   finish_apart(layer, target);
 }
 

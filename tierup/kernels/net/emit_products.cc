@@ -77,10 +77,12 @@ PanelConvolution Emitter::product_problem(const Layer& layer) const {
 }
 
 bool Emitter::has_choice(const Layer& layer) const {
-  return !is_row_product(layer) && (!is_single_row(layer) || may_stay_in_place(layer));
+  return !is_outer_product(layer) && !is_row_product(layer) &&
+         (!is_single_row(layer) || may_stay_in_place(layer));
 }
 
 void Emitter::product(const Layer& layer) {
+  if (is_outer_product(layer)) return outer_product(layer);
   if (is_row_product(layer)) return row_product(layer);
   if (!has_choice(layer)) return single_row(layer);
   switch (product_algorithm(layer)) {

@@ -9,6 +9,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/finished_rows.h"
 #include "tierup/kernels/pointwise/pointwise_runs.h"
 
 namespace tierup::kernels::net {
@@ -121,6 +122,35 @@ void Emitter::row_product(const Layer& layer) {
       -1 - layer.weights_id, layer.weight, [&] { return weight; }, strided(weight.sizes(), strides),
       strided(weight.sizes(), weight.strides()));
   multiply_rows(layer, weights, strides);
+}
+
+bool Emitter::is_outer_product(const Layer& layer) const {
+  return layer.weight.size(0) == 1 && store_steps(layer).has_value();
+}
+
+// Nothing is summed, and what hangs on it is done block by block.
+void Emitter::outer_product(const Layer& layer) {
+  const Tensor weight = scaled_weight(layer);
+  const int64_t n = weight.size(1);
+  std::vector<float> row(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i)
+    row[static_cast<size_t>(i)] = weight.data<float>()[i * weight.stride(1)];
+  const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
+  const BufferLayout weights = vector_of(-1 - layer.weights_id, row);
+  const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
+  const FinishedRows finish = finished_in_place(layer, fresh(row_major(value(layer.output).sizes)));
+  const int64_t rows = numel_of(value(layer.inputs[0]).sizes);
+  act(
+      [=](Bases bases) {
+        const StepLoops loops = step_loops();
+        const float* x = at(bases, source);
+        finish.run(bases, rows, n, [&](int64_t first, int64_t count, float* to) {
+          for (int64_t i = 0; i < count; ++i)
+            loops.scale_and_add(x[first + i], at(bases, weights), at(bases, bias), n, to + i * n);
+        });
+      },
+      {source, weights, bias, finish.summand, finish.target});
+  settle(layer.output, finish.target);
 }
 
 void Emitter::single_row(const Layer& layer) {

@@ -146,6 +146,7 @@ class Emitter {
   void product(const Layer& layer);
   // Products that loops of our own do better than primitives: few rows and a small matrix; one row
   // and a matrix that stays in the cache.
+  bool is_outer_product(const Layer& layer) const;  // Of numbers and a row.
   bool is_row_product(const Layer& layer) const;
   bool is_single_row(const Layer& layer) const;
   // Bytes of weights that may stay in the largest cache from run to run: half of it.
@@ -157,6 +158,7 @@ class Emitter {
   static GemmProblem rows_problem(const Layer& layer, int64_t rows, int64_t columns,
                                   const IntVector& strides);
   void multiply_rows(const Layer& layer, const BufferLayout& weights, const IntVector& strides);
+  void outer_product(const Layer& layer);
   void row_product(const Layer& layer);
   void single_row(const Layer& layer);
   void product_in_place(const Layer& layer);
@@ -172,6 +174,8 @@ class Emitter {
   void activation(const Layer& layer);
   void affine(const Layer& layer);
   void binary(const Layer& layer);
+  // Masks that attention takes along are none of these.
+  void fill(const Layer& layer);
   // Times factors that are the same along adjacent dimensions; false if they lie otherwise.
   bool spread_product(const Layer& layer, const IntVector& small);
   // The epilogue as a pass of its own over the layer's result.

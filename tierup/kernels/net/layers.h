@@ -34,7 +34,7 @@ enum class LayerKind : uint8_t {
   kRmsNorm,     // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1
   kSoftmax,     // over the last axis
   kAttention,   // query, key, value, and perhaps a mask
-  kFill,        // `fill` where the second input, of bools, is true; of attention alone
+  kFill,        // `fill` where the second input, of bools, is true
   kView,        // the same elements in order, other sizes
   kPermute,     // `order` of dimensions
   kSlice,       // entries of `axis` from `first`, each `step` behind the one before

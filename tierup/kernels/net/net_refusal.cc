@@ -28,7 +28,7 @@ constexpr auto kRows = std::to_array<Row>({
     {NetRefusal::kFactors, "factors", "a product with other operands"},
     {NetRefusal::kBothBroadcast, "both_broadcast", "operands that both broadcast"},
     {NetRefusal::kAttentionShapes, "attention_shapes", "attention over other shapes"},
-    {NetRefusal::kLooseFill, "loose_fill", "a fill that is no part of attention"},
+    {NetRefusal::kLooseFill, "loose_fill", "a fill of fewer numbers than its mask has"},
     {NetRefusal::kNoElements, "no_elements", "a tensor without elements or dimensions"},
     {NetRefusal::kNotTaken, "not_taken", "the kernels do not take it"},
     {NetRefusal::kNoTensor, "no_tensor", "an output is not a tensor of the line"},

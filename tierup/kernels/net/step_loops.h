@@ -1,4 +1,4 @@
-// The steps of store_step.h as loops over numbers in a row, and sums and products of two rows:
+// The steps of store_step.h as loops over numbers in a row, and sums and products of rows:
 // oneDNN's element-wise primitives take several times what the way through memory takes.
 #pragma once
 
@@ -19,6 +19,8 @@ struct StepLoops {
   // y = a + b, or a * b; y may be either.
   void (*add)(const float* a, const float* b, int64_t count, float* y);
   void (*multiply)(const float* a, const float* b, int64_t count, float* y);
+  // y = factor * a + b.
+  void (*scale_and_add)(float factor, const float* a, const float* b, int64_t count, float* y);
 };
 // Those of this processor.
 StepLoops step_loops();

@@ -41,7 +41,15 @@ void step_multiply(const float* a, const float* b, int64_t count, float* y) {
   join_each(a, b, count, y, [](const Lanes& u, const Lanes& v) TIERUP_INLINED { return u * v; });
 }
 
-constexpr StepLoops kStepLoops{&step_apply, &step_add, &step_multiply};
+void step_scale_and_add(float factor, const float* a, const float* b, int64_t count, float* y) {
+  int64_t i = 0;
+  for (; i + kVectorFloats <= count; i += kVectorFloats)
+    store_vector(y + i, factor * load_vector(a + i) + load_vector(b + i));
+  if (i == count) return;
+  store_part(y + i, count - i, factor * load_part(a + i, count - i) + load_part(b + i, count - i));
+}
+
+constexpr StepLoops kStepLoops{&step_apply, &step_add, &step_multiply, &step_scale_and_add};
 
 }  // namespace
 }  // namespace tierup::kernels::net

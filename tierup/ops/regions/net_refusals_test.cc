@@ -76,12 +76,12 @@ TEST(NetRefusals, of_shapes_of_attention) {
             NetRefusal::kAttentionShapes);
 }
 
-TEST(NetRefusals, of_a_fill_that_is_no_part_of_attention) {
+TEST(NetRefusals, of_a_fill_with_more_places_than_are_filled) {
   Line line;
   const int mask = line.input();
   const int y = point_convolution(line, 0);
   const int z = line.add("aten::masked_fill.Scalar", {L::v(y), L::v(mask), L::c(-1.0)});
-  const Tensor none = Tensor::empty(IntVector{1, 4, 5, 5}, ScalarType::kBool);
+  const Tensor none = Tensor::empty(IntVector{2, 4, 5, 5}, ScalarType::kBool);
   std::memset(none.raw(), 0, none.bytes());
   const Prepared found = refusal_of(*line.make({z}), {numbers({1, 4, 5, 5}, 3), none});
   EXPECT_EQ(found.reason, NetRefusal::kLooseFill);

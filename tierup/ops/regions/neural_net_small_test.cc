@@ -197,6 +197,48 @@ TEST(NeuralNet, images_of_few_channels_behind_another_layer_are_measured) {
   }
 }
 
+// Each position's number times a row: of few columns, of whole vectors and of a rest.
+TEST(NeuralNet, products_with_one_row_of_weights) {
+  for (const int64_t columns : {1, 5, 16, 37, 130}) {
+    SCOPED_TRACE(columns);
+    Line line;
+    const int other = line.input();
+    const int y = linear(line, 0, 1, columns, 1);
+    const int s = line.add("aten::add.Tensor", {L::v(y), L::v(other), L::c(1)});
+    const int t = line.add("aten::tanh", {L::v(s)});
+    const int z = linear(line, t, columns, 3, 3);
+    std::vector<IValue> inputs{numbers({2, 33, 1}, 8), numbers({2, 33, columns}, 9)};
+    expect_same_thrice(*line.make({t, z}), inputs);
+    const auto measured = line.make({t, z});
+    RunContext context;
+    const std::vector<IValue> expected = measured->run(inputs, context);  // By the twin.
+    ASSERT_TRUE(measured->prepare(inputs, 2));
+    const std::vector<IValue> found = measured->run(inputs, context);
+    for (size_t i = 0; i < found.size(); ++i) expect_close(expected[i], found[i]);
+  }
+}
+
+// Padding is cleared between convolutions, products and norms.
+TEST(NeuralNet, fills_by_masks) {
+  const Tensor mask = Tensor::empty(IntVector{2, 1, 1, 7}, ScalarType::kBool);
+  for (int64_t i = 0; i < mask.numel(); ++i) mask.data<bool>()[i] = i % 3 == 1;
+  for (const bool is_image : {false, true}) {
+    SCOPED_TRACE(is_image);
+    Line line;
+    const int given = line.input();
+    const int y = is_image
+                      ? line.convolution(0, numbers({20, 6, 3, 3}, 1), numbers({20}, 2), 1, 1, 1, 1)
+                      : linear(line, 0, 7, 7, 1);
+    const int f = line.add("aten::masked_fill.Scalar", {L::v(y), L::v(given), L::c(-0.5)});
+    const int r = line.add("aten::relu", {L::v(f)});
+    const int s = line.add("aten::add.Tensor", {L::v(r), L::v(y), L::c(1)});
+    const int z = is_image
+                      ? line.convolution(s, numbers({5, 20, 1, 1}, 3), numbers({5}, 4), 1, 0, 1, 1)
+                      : linear(line, s, 7, 5, 3);
+    expect_same_thrice(*line.make({z}), {numbers({2, 6, 5, 7}, 8), mask});
+  }
+}
+
 TEST(NeuralNet, small_parts_are_joined) {
   for (const int64_t axis : {0, 1, 2}) {
     SCOPED_TRACE(axis);

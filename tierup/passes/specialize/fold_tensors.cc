@@ -1,5 +1,6 @@
 // See fold_tensors.h. One sweep in program order. Views of constants and lists are computed as
-// well, to see through them, but stay: whoever needs their node keeps it.
+// well, to see through them, but stay: whoever needs their node keeps it. Only what nets pack is
+// made a constant although it is a view.
 #include "tierup/passes/specialize/fold_tensors.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "tierup/base/machine.h"
+#include "tierup/ops/regions/neural_net.h"
 #include "tierup/passes/core/run_operator.h"
 #include "tierup/passes/core/value_queries.h"
 
@@ -129,6 +131,10 @@ class TensorFolder {
     const auto results = run_operator(context_, op, *arguments, node->outputs().size());
     if (!results) return;  // Its error is the run's.
     if (share_memory(*results, given) || !are_tensors(*node)) {
+      if (are_tensors(*node) && is_packed(node->output(0))) {
+        if (WeightReads* reads = context_.weight_reads()) reads->note((*results)[0].to_tensor());
+        return replace(node, *results);
+      }
       for (size_t i = 0; i < results->size(); ++i) note(node->output(i), (*results)[i]);
       return;
     }
@@ -139,6 +145,14 @@ class TensorFolder {
     replace(node, *results);
   }
 
+  // Whether it is read as nothing but what nets take as constants, a weight or the like.
+  static bool is_packed(const Value* value) {
+    return !value->uses().empty() && std::ranges::all_of(value->uses(), [](const ir::Use& use) {
+      if (use.user == nullptr || !use.user->is(NodeKind::kOp)) return false;
+      const uint32_t constants = ops::constant_arguments(ops::op_of(*use.user->op()).facts().net);
+      return (constants >> use.index & 1U) != 0;
+    });
+  }
   static bool are_tensors(const Node& node) {
     return std::ranges::all_of(node.outputs(), [](const Value* v) { return is_tensor(v); });
   }

@@ -9,7 +9,8 @@
 //
 // Requires   a verified graph; attributes frozen.
 // Rewrites   operators without effects whose tensors are constants, lists of such, or views of
-// them, where nobody writes, returns or keeps the result.
+// them, where nobody writes, returns or keeps the result; of views themselves those that nets
+// would pack (a filter with dimensions put in).
 // Preserves  results, to the bit; errors; that each run has its own memory for what it hands on.
 // Leaves     results that take more bytes than what they are made of, and than the second-level
 // cache holds: to make those again is no dearer than to read them.
