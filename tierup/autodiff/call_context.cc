@@ -9,6 +9,7 @@ namespace {
 class Probe final : public CallContext {
  public:
   using CallContext::CallContext;
+  bool has_read() const { return has_read_; }
 
  private:
   static ops::GradValue some() { return ops::GradValue(0); }
@@ -21,6 +22,7 @@ class Probe final : public CallContext {
   ops::GradValue read_argument(size_t i, int64_t element) override {
     RecordedValue& value = at(i, element);
     value.is_read = true;
+    has_read_ = true;
     if (element < 0 && value.elements) {
       for (RecordedValue& item : *value.elements) item.is_read = true;
     }
@@ -28,6 +30,7 @@ class Probe final : public CallContext {
   }
   ops::GradValue read_result(size_t k) override {
     call_.results[k].is_read = true;
+    has_read_ = true;
     return some();
   }
   ops::GradValue constant(IValue /*value*/) override { return some(); }
@@ -41,6 +44,8 @@ class Probe final : public CallContext {
   ops::GradValue conjugate(ops::GradValue value) override { return value; }
   void take_result(size_t /*k*/, ops::GradValue /*value*/) override {}
   void take_result_list(size_t /*k*/, const std::vector<ops::GradValue>& /*values*/) override {}
+
+  bool has_read_ = false;
 };
 
 }  // namespace
@@ -94,11 +99,12 @@ IntSpan CallContext::sizes_of_result_element(size_t k, size_t element) const {
   return (*call_.results[k].elements)[element].sizes;
 }
 
-void probe_formula(RecordedCall& call) {
+bool probe_formula(RecordedCall& call) {
   const ops::Derivative& derivative = *call.op->derivative();
-  if (derivative.kind != ops::DerivativeKind::kFormula) return;
+  if (derivative.kind != ops::DerivativeKind::kFormula) return false;
   Probe probe(call);
   derivative.function(probe);
+  return probe.has_read();
 }
 
 }  // namespace tierup::autodiff

@@ -33,7 +33,8 @@ class CallContext : public ops::GradContext {
   RecordedCall& call_;
 };
 
-// Notes in the call what the row's formula reads (RecordedValue::is_read).
-void probe_formula(RecordedCall& call);
+// Notes in the call what the row's formula reads (RecordedValue::is_read). Returns whether that is
+// anything.
+bool probe_formula(RecordedCall& call);
 
 }  // namespace tierup::autodiff

@@ -60,7 +60,6 @@ CallGradients differentiate_call(const ops::Op& op, std::vector<IValue> args,
   CallGradients done;
   done.results.resize(op.schema().returns.size());
   RecordedCall recorded(op, args);
-  recorded.results.resize(done.results.size());
   for (size_t i = 0; i < args.size(); ++i) {
     if (wants.empty() || wants[i]) mark_wanted(recorded.args[i]);
   }
@@ -75,7 +74,7 @@ CallGradients differentiate_call(const ops::Op& op, std::vector<IValue> args,
   }
   ops::OpCall call{args, done.results, context};
   op.kernel()(call);
-  for (size_t k = 0; k < done.results.size(); ++k) recorded.results[k].note(done.results[k]);
+  recorded.note_results(done.results);
   probe_formula(recorded);
   const auto& schema = op.schema().arguments;
   for (size_t i = 0; i < args.size(); ++i) {

@@ -57,11 +57,10 @@ void CallNode::take_links(Links& links) {
 }
 
 void CallNode::take_saved(Links& links) {
-  if (!has_saved_) return;
+  if (!has_saved_ || !has_saved_.exchange(false)) return;
   for_each_saved([&](RecordedValue& value) {
     links.push_back({Link::Kind::kTensor, value.saved.take()});
   });
-  has_saved_.store(false, std::memory_order_relaxed);
 }
 
 void CallNode::connect(size_t argument, int64_t element, Edge edge) {
@@ -108,12 +107,9 @@ void CallNode::check_values() {
 
 void CallNode::free_values() {
   if (!has_saved_) return;
+  is_freed_ = true;
   Links links;
-  {
-    const std::lock_guard lock(freeing_);
-    is_freed_ |= has_saved_;
-    take_saved(links);
-  }
+  take_saved(links);
   release_chain(std::move(links));
 }
 

@@ -51,11 +51,10 @@ class CallNode final : public Node {
   void for_each_saved(F&& f);
 
   RecordedCall call_;
-  SmallVector<Target, 2> targets_;  // By edge.
+  InlineVector<Target, 2> targets_;  // By edge.
   std::unique_ptr<const Error> refusal_;
   std::atomic<bool> has_saved_{false};
-  bool is_freed_ = false;
-  std::mutex freeing_;
+  std::atomic<bool> is_freed_{false};
 };
 
 }  // namespace tierup::autodiff

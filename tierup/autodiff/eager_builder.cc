@@ -208,7 +208,7 @@ void EagerBuilder::call(const ops::Op& op, std::span<GradArg> operands,
   }
   const auto& wanted = op.schema().arguments;
   TIERUP_CHECK(operands.size() <= wanted.size());
-  SmallVector<IValue, 8> args;
+  InlineVector<IValue, 8> args;
   for (const GradArg& arg : operands) args.push_back(operand(arg));
   for (size_t i = args.size(); i < wanted.size(); ++i) {
     require(wanted[i].default_value.has_value(), ErrorCode::kInternal,
@@ -216,7 +216,7 @@ void EagerBuilder::call(const ops::Op& op, std::span<GradArg> operands,
             op.schema().qualified_name(), wanted[i].name);
     args.push_back(*wanted[i].default_value);
   }
-  SmallVector<IValue, 3> made(op.schema().returns.size());
+  InlineVector<IValue, 3> made(op.schema().returns.size());
   call_row(op, args, made, context_);
   for (size_t k = 0; k < results.size(); ++k) results[k] = keep(std::move(made[k]));
 }

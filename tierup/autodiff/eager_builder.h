@@ -15,7 +15,7 @@ namespace tierup::autodiff {
 // The gradients that a formula gave: by argument; of a list of tensors, by element. Undefined where
 // it gave none.
 struct GivenGradients {
-  SmallVector<Tensor, 3> by_argument;
+  InlineVector<Tensor, 3> by_argument;
   std::vector<std::pair<size_t, std::vector<Tensor>>> by_element;
 
   Tensor take(size_t argument, int64_t element);
@@ -87,7 +87,7 @@ class EagerBuilder final : public CallContext {
   Ref<Node> owner_;
   ArgumentSums* sums_ = nullptr;
   OpenProduct product_;
-  SmallVector<IValue, 12> values_;
+  InlineVector<IValue, 12> values_;
   std::span<const Tensor> cotangents_;
   std::span<const std::vector<Tensor>> element_cotangents_;
   GivenGradients given_;

@@ -69,20 +69,22 @@ void Node::add_edge(Edge edge) {
 }
 
 void Node::watch(uint32_t index, Record* record) {
-  const std::lock_guard lock(watch_mutex_);
-  watches_.push_back({index, record});
-  is_watched_.store(true, std::memory_order_release);
+  ResultWatches* watches = watches_.get();
+  if (watches == nullptr) watches = watches_.fill(make_ref<ResultWatches>());
+  const std::lock_guard lock(watches->mutex);
+  watches->items.push_back({index, record});
 }
 
 void Node::unwatch(Record* record) {
-  const std::lock_guard lock(watch_mutex_);
-  std::erase_if(watches_, [&](const ResultWatch& watch) { return watch.record == record; });
+  ResultWatches& watches = *watches_.get();
+  const std::lock_guard lock(watches.mutex);
+  std::erase_if(watches.items, [&](const auto& watch) { return watch.record == record; });
 }
 
 std::vector<Record*> Node::watchers(uint32_t index, std::unique_lock<std::mutex>& lock) {
-  lock = std::unique_lock(watch_mutex_);
+  lock = std::unique_lock(watches_.get()->mutex);
   std::vector<Record*> records;
-  for (const ResultWatch& watch : watches_) {
+  for (const ResultWatches::Watch& watch : watches_.get()->items) {
     if (watch.index == index) records.push_back(watch.record);
   }
   return records;

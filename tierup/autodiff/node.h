@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tierup/base/inline_vector.h"
 #include "tierup/ir/source.h"
 #include "tierup/ops/table/tape.h"
 
@@ -27,7 +28,7 @@ struct Edge {
   bool is_wanted() const { return node || leaf; }
 };
 
-using Gradients = SmallVector<Tensor, 2>;
+using Gradients = InlineVector<Tensor, 2>;
 
 // A reference that keeps other nodes alive, with what it refers to, so that no cast has to find
 // out.
@@ -36,15 +37,20 @@ struct Link {
   Kind kind;
   Ref<RefCounted> object;
 };
-using Links = std::vector<Link>;
+using Links = InlineVector<Link, 4>;
 
 // What a hook makes of a gradient: another one, or undefined to leave it.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 
-// Records of results that want to see their gradient: retain_grad and hooks.
-struct ResultWatch {
-  uint32_t index = 0;
-  Record* record = nullptr;  // Unregisters itself when it goes.
+// Records of a node's results that want to see their gradient: retain_grad and hooks. Few nodes
+// have any.
+struct ResultWatches final : RefCounted {
+  struct Watch {
+    uint32_t index = 0;
+    Record* record = nullptr;  // Unregisters itself when it goes.
+  };
+  std::mutex mutex;
+  std::vector<Watch> items;
 };
 
 // The sums that a pass has so far of what a node's edges lead to.
@@ -94,10 +100,10 @@ class Node : public RefCounted {
   void unwatch(Record* record);
   // The watched records of a result. The lock is the caller's while it uses them.
   std::vector<Record*> watchers(uint32_t index, std::unique_lock<std::mutex>& lock);
-  bool is_watched() const { return is_watched_.load(std::memory_order_acquire); }
+  bool is_watched() const { return static_cast<bool>(watches_); }
 
  protected:
-  SmallVector<Edge, 2> edges_;
+  InlineVector<Edge, 2> edges_;
   uint32_t depth_ = 1;
   uint32_t result_count_ = 1;
   ir::SourceRange place_;
@@ -105,9 +111,7 @@ class Node : public RefCounted {
  private:
   std::atomic<const void*> pass_{nullptr};
   size_t task_ = 0;
-  std::atomic<bool> is_watched_{false};
-  std::mutex watch_mutex_;
-  std::vector<ResultWatch> watches_;
+  LateRef<ResultWatches> watches_;
 };
 
 // How a view came to be: what a write to it means (fact B5).

@@ -34,28 +34,35 @@ void fail_freed() {
        "calling backward.");
 }
 
-void RecordedValue::note(const IValue& value) {
+RecordedValue::RecordedValue(const IValue& value) {
   if (const TensorImpl* tensor = value.tensor_impl()) {
     kind = Kind::kTensor;
     dtype = tensor->dtype;
-    sizes = tensor->sizes;
+    sizes.assign(tensor->sizes);
   } else if (holds_tensors(value)) {
     kind = Kind::kTensorList;
     elements = std::make_unique<std::vector<RecordedValue>>();
-    for (const IValue& item : value.to_list().items) elements->emplace_back().note(item);
+    for (const IValue& item : value.to_list().items) elements->emplace_back(item);
   } else {
     constant = value;
   }
 }
 
 RecordedCall::RecordedCall(const ops::Op& row, std::span<const IValue> arguments) : op(&row) {
-  args.resize(arguments.size());
+  args.reserve(arguments.size());
+  for (const IValue& argument : arguments) args.emplace_back(argument);
+  if (!row.derivative()->reads_layout) return;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    args[i].note(arguments[i]);
     const TensorImpl* tensor = arguments[i].tensor_impl();
-    if (tensor == nullptr || !row.derivative()->reads_layout) continue;
+    if (tensor == nullptr) continue;
     args[i].layout = std::make_unique<Layout>(Layout{tensor->strides, tensor->offset});
   }
+}
+
+void RecordedCall::note_results(std::span<const IValue> values) {
+  results.clear();
+  results.reserve(values.size());
+  for (const IValue& value : values) results.emplace_back(value);
 }
 
 }  // namespace tierup::autodiff

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "tierup/base/inline_vector.h"
 #include "tierup/ops/table/derivative.h"
 
 namespace tierup::autodiff {
@@ -56,27 +57,25 @@ struct RecordedValue {
   bool wants_grad = false;  // Of a list: some element does.
   bool is_read = false;     // By the formula: found by the probe.
   ScalarType dtype = ScalarType::kFloat;
-  IntVector sizes;
+  InlineVector<int64_t, 4> sizes;
   IValue constant;  // None for tensors.
   SavedTensor saved;
   std::unique_ptr<std::vector<RecordedValue>> elements;
   std::unique_ptr<Layout> layout;  // Of rows whose derivative reads it.
 
-  // Or the compiler fills all of it with zeros first.
-  RecordedValue() {}  // NOLINT(modernize-use-equals-default)
-
-  // Sizes and dtype of a tensor, or of each of a list; anything else is a constant.
-  void note(const IValue& value);
+  // Of sizes and dtype of a tensor, or of each of a list; anything else is a constant.
+  explicit RecordedValue(const IValue& value);
 };
 
 struct RecordedCall {
   const ops::Op* op = nullptr;
-  SmallVector<RecordedValue, 3> args;
-  SmallVector<RecordedValue, 1> results;
+  InlineVector<RecordedValue, 3> args;
+  InlineVector<RecordedValue, 1> results;
 
   RecordedCall() = default;
   // Notes all arguments; wants_grad is left to the caller.
   RecordedCall(const ops::Op& row, std::span<const IValue> arguments);
+  void note_results(std::span<const IValue> values);
 };
 
 }  // namespace tierup::autodiff

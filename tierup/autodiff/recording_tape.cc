@@ -110,7 +110,7 @@ class Recording {
     }
   }
 
-  void hold_arguments() { held_.assign(call_.args.begin(), call_.args.end()); }
+  void hold_arguments() { held_.assign(call_.args); }
 
   bool is_argument(const TensorImpl& tensor) const {
     bool found = false;
@@ -136,20 +136,6 @@ class Recording {
   }
 
   void run_recorded() {
-    try {
-      record();
-    } catch (Error& error) {
-      if (error.code() == ErrorCode::kOutOfMemory) {
-        error.add_context(
-            "gradients are recorded in this run, which keeps what backward passes read: detach "
-            "what "
-            "is carried along, run backward more often, or switch recording off");
-      }
-      throw;
-    }
-  }
-
-  void record() {
     hold_arguments();
     auto node = make_ref<CallNode>(op_, held_);
     if (origin_ != nullptr) node->set_place(origin_->range());
@@ -159,30 +145,30 @@ class Recording {
     });
     if (node->edges().empty()) return run_plain();
     RecordedCall& notes = node->call();
-    notes.results.resize(call_.results.size());
     if (derivative_.writes) copy_overwritten(*node);
     op_.kernel()(call_);
-    for (size_t k = 0; k < call_.results.size(); ++k) notes.results[k].note(call_.results[k]);
-    probe(*node);
-    save_values(notes);
+    notes.note_results(call_.results);
+    if (probe(*node)) save_values(notes);
     if (saves_) node->set_saved();
     attach(node);
     note_views();
   }
 
-  // A call without a derivative is an error of the backward pass that needs it, not of the run.
-  static void probe(CallNode& node) {
+  // Whether the formula reads anything. A call without a derivative is an error of the backward
+  // pass that needs it, not of the run.
+  static bool probe(CallNode& node) {
     try {
-      probe_formula(node.call());
+      return probe_formula(node.call());
     } catch (const Error& error) {
       node.refuse(error);
+      return false;
     }
   }
 
   // What the formula reads of values that the call overwrites.
   void copy_overwritten(CallNode& node) {
     RecordedCall& notes = node.call();
-    for (size_t k = 0; k < notes.results.size(); ++k) notes.results[k].note(held_[0]);
+    for (size_t k = 0; k < call_.results.size(); ++k) notes.results.emplace_back(held_[0]);
     probe(node);
     for (size_t i = 0; i < held_.size(); ++i) {
       if (!is_written(i) || !notes.args[i].is_read || !held_[i].is_tensor()) continue;
@@ -331,7 +317,7 @@ class Recording {
   const Derivative& derivative_;
   OpCall& call_;
   const ir::Node* origin_;
-  SmallVector<IValue, 6> held_;
+  InlineVector<IValue, 4> held_;
   bool saves_ = false;
 };
 

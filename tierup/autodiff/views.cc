@@ -52,7 +52,9 @@ class PartNode final : public Node {
                 RunningSums* /*sums*/) override {
     Tensor whole = like_base(part_, {}, context);
     call_named("aten::copy_", {cut_out(part_, whole, context), cotangents[0]}, context);
-    return {std::move(whole)};
+    Gradients given;
+    given.push_back(std::move(whole));
+    return given;
   }
 
  private:
@@ -85,9 +87,12 @@ class RouteNode final : public Node {
     } else {
       call_named("aten::zero_", {written}, context);
     }
-    if (written_ >= 0) given.erase(given.begin() + written_);
-    if (has_base_) given.insert(given.begin(), std::move(whole));
-    return given;
+    Gradients by_edge;
+    if (has_base_) by_edge.push_back(std::move(whole));
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (static_cast<int64_t>(i) != written_) by_edge.push_back(std::move(given[i]));
+    }
+    return by_edge;
   }
 
   void take_links(Links& links) override {

@@ -58,6 +58,11 @@ void Interpreter::unwind(std::exception_ptr failure) {
        describe_step(*stack_.back().plan, *current_, {inputs_, live_inputs_}, slots_)) {
     error.add_context(std::move(line));
   }
+  if (error.code() == ErrorCode::kOutOfMemory && context_.tape != nullptr) {
+    error.add_context(
+        "gradients are recorded in this run, which keeps what backward passes read: detach what "
+        "is carried along, run backward more often, or switch recording off");
+  }
   destroy_inputs();
   const Ref<const RunState> exit_state = state_for_exit(state_, error.code());
   size_t chain = 0;
