@@ -135,7 +135,7 @@ void RegionTrace::find_captures() {
     } else {
       capture.index = static_cast<size_t>(
           std::ranges::count_if(captures_, [](const Capture& other) { return !other.is_input; }));
-      capture.title = title_of(id);
+      name_capture(capture, id);
     }
     captures_.push_back(std::move(capture));
     capture_ids_.push_back(id);
@@ -148,17 +148,20 @@ void RegionTrace::find_captures() {
   for (const TraceId id : gradients_) read(id);
 }
 
-std::string RegionTrace::title_of(TraceId id) const {
+void RegionTrace::name_capture(Capture& capture, TraceId id) const {
   for (const TracedCall& call : trace_.forward()) {
     size_t number = 0;
     for (const TracedResult& result : call.results) {
       for (const TraceId made : result.tensors) {
-        if (made == id) return fmt::format("output {} of {}", number, node_title(*call.op));
+        if (made == id) {
+          capture.title = fmt::format("output {} of {}", number, node_title(*call.op));
+          if (call.origin != nullptr) capture.place = call.origin->range();
+          return;
+        }
         ++number;
       }
     }
   }
-  return {};
 }
 
 size_t RegionTrace::captured_bytes() const {

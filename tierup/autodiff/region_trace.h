@@ -40,8 +40,9 @@ class RegionTrace {
   // A value that the backward graph reads: an input, or one more result of the forward graph.
   struct Capture {
     bool is_input = false;
-    size_t index = 0;   // Of the inputs, or of the further results.
-    std::string title;  // "output 0 of Exp": for errors; empty for inputs.
+    size_t index = 0;       // Of the inputs, or of the further results.
+    std::string title;      // "output 0 of Exp": for errors; empty for inputs.
+    ir::SourceRange place;  // Of the call that made it; empty for inputs.
   };
   const std::vector<Capture>& captures() const { return captures_; }
   // By input: which result of the backward graph is its gradient; -1 if it has none.
@@ -57,7 +58,7 @@ class RegionTrace {
  private:
   void keep_needed_calls();
   void find_captures();
-  std::string title_of(TraceId id) const;
+  void name_capture(Capture& capture, TraceId id) const;
 
   CallTrace trace_;
   std::vector<Tensor> inputs_;

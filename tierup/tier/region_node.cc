@@ -94,7 +94,13 @@ void RegionNode::check_captures() const {
     if (!saved.is_stale()) continue;
     const std::string origin =
         capture.title.empty() ? std::string() : fmt::format(", which is {},", capture.title);
-    autodiff::fail_overwritten(saved, origin, name());
+    try {
+      autodiff::fail_overwritten(saved, origin, name());
+    } catch (Error& error) {
+      if (!capture.place.empty())
+        error.add_context("which was made at " + capture.place.highlight());
+      throw;
+    }
   }
 }
 

@@ -104,6 +104,20 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"sets_other_sizes", "cannot be broadcast", "self.w*self.w"}),
     [](const auto& info) { return info.param.method; });
 
+// A plan knows which call made the value, and where.
+TEST(BadInputsOfPlans, ASavedValueThatWasWrittenIsNamedWithItsLine) {
+  Options options;
+  options.tiering = "compile=blocking,profiled_runs=1";
+  const Module module = Module::load("tests/data/bad_training/bad_inputs.pt", options);
+  for (int call = 0; call < 4; ++call) {
+    const Tensor result =
+        module.run("overwrites_saved", {three()}, {}, {.gradients = true}).to_tensor();
+    const std::string found = error_of([&] { backward(result); });
+    EXPECT_NE(found.find("which is output 0 of Exp"), std::string::npos) << found;
+    EXPECT_NE(found.find("self.w.exp()"), std::string::npos) << found;
+  }
+}
+
 TEST_F(BadInputs, NewDataServesTheCallsThatSavedTheOld) {
   run("sets_data");
   EXPECT_EQ(numbers(grad_of(weight())), (std::vector<float>{5, 3, 1.75F}));
@@ -147,6 +161,14 @@ TEST_F(BadInputs, ALoopThatRecordsForEverMeetsTheLimitOfMemory) {
   EXPECT_NE(found.find("run backward more often"), std::string::npos) << found;
   EXPECT_NE(found.find("y = y.exp()"), std::string::npos) << found;
   EXPECT_LT(memory_stats().live_bytes, 1 << 20);  // Nothing of it is left.
+}
+
+// What is recorded of calls takes memory too, where tensors are small.
+TEST_F(BadInputs, SmallCallsThatAreRecordedForEverMeetTheLimitOfMemory) {
+  set_memory_limit(64 << 20);
+  const std::string found = error_of([&] { run("chain"); });
+  set_memory_limit(0);
+  EXPECT_NE(found.find("gradients are recorded in this run"), std::string::npos) << found;
 }
 
 TEST_F(BadInputs, ScopesDecideWhatIsRecorded) {
