@@ -14,6 +14,7 @@
 #include "tierup/base/piece_queue.h"
 #include "tierup/codegen/code_cache.h"
 #include "tierup/codegen/fold_kernel.h"
+#include "tierup/codegen/fold_stages.h"
 #include "tierup/codegen/group_kernel.h"
 #include "tierup/codegen/group_stages.h"
 #include "tierup/codegen/matrix_stages.h"
@@ -99,9 +100,9 @@ class GroupCompiler {
     if (ops::has_products(group.program())) {
       install_matrices(group);
     } else if (group.program().components > 0) {
-      install_folds(group, build_component_fold);
+      install_components(group);
     } else if (ops::folds_parts(group.program())) {
-      install_folds(group, build_fold_kernel);
+      install_folds(group);
     } else {
       install_points(group);
     }
@@ -132,12 +133,11 @@ class GroupCompiler {
   }
 
   // One kernel for everything.
-  template <typename Build>
-  void install_folds(ops::FusionGroup& group, const Build& build) {
+  void install_components(ops::FusionGroup& group) {
     GroupForms forms = forms_of(group.program(), group.expected());
     if (forms.refusal) return group.refuse(std::move(forms.refusal));
     ops::CompiledKernel stage;
-    const GroupKernel kernel = build(group, forms, stage);
+    const GroupKernel kernel = build_component_fold(group, forms, stage);
     if (kernel.refusal) return group.refuse(kernel.refusal);
     if (kernel.operands.size() > ops::FusedLoop::kMaxOperands) {
       return group.refuse(ops::GroupRefusal::kManyOperands);
@@ -146,10 +146,34 @@ class GroupCompiler {
     if (is_collecting_ || compiled.function == nullptr) return;
     stage.function = compiled.function;
     stage.code = compiled.code;
-    group.install({group.expected(),
-                   std::move(forms.members),
-                   {std::move(stage)},
-                   grain_of(kernel.expressions.nodes().size())});
+    group.install(ops::CompiledGroup{group.expected(),
+                                     std::move(forms.members),
+                                     {std::move(stage)},
+                                     grain_of(kernel.expressions.nodes().size())});
+    ++report_.kernels;
+  }
+
+  // A kernel for each stage.
+  void install_folds(ops::FusionGroup& group) {
+    GroupForms forms = forms_of(group.program(), group.expected());
+    if (forms.refusal) return group.refuse(std::move(forms.refusal));
+    FoldKernels built = build_folds(group, forms);
+    size_t nodes = 0;
+    for (size_t s = 0; s < built.kernels.size(); ++s) {
+      const GroupKernel& kernel = built.kernels[s];
+      if (kernel.operands.size() > ops::FusedLoop::kMaxOperands) {
+        return group.refuse(ops::GroupRefusal::kManyOperands);
+      }
+      const CachedKernel compiled = find(kernel, group);
+      if (compiled.function == nullptr && !is_collecting_) return;
+      built.stages[s].function = compiled.function;
+      built.stages[s].code = compiled.code;
+      nodes += kernel.expressions.nodes().size();
+    }
+    if (is_collecting_) return;
+    group.install(ops::CompiledFolds{
+        group.expected(), std::move(forms.members), group.expected_uniform(),
+        group.expected_still(), std::move(built.values), std::move(built.stages), grain_of(nodes)});
     ++report_.kernels;
   }
 

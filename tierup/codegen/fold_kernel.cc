@@ -5,21 +5,20 @@
 #include "tierup/ops/table/facts.h"
 
 namespace tierup::codegen {
-namespace {
 
 using ops::FoldKind;
 
-// A mean is a sum, which FoldLoop divides.
-Fold fold_of(FoldKind kind) {
+Fold kernel_fold(FoldKind kind) {
   switch (kind) {
     case FoldKind::kSum:
     case FoldKind::kMean: return Fold::kSum;
     case FoldKind::kLargest: return Fold::kLargest;
     case FoldKind::kSmallest: return Fold::kSmallest;
-    case FoldKind::kNone: break;
+    default: return Fold::kNone;
   }
-  return Fold::kNone;
 }
+
+namespace {
 
 bool folds_part(const ops::GroupMember& member) {
   return member.by_rows && ops::is_part(member.space);
@@ -29,7 +28,7 @@ std::vector<Fold> folds_of(const ops::GroupProgram& program) {
   std::vector<Fold> folds;
   for (const uint32_t output : program.outputs) {
     const ops::GroupMember& member = program.members[output];
-    folds.push_back(folds_part(member) ? fold_of(member.op->facts().fold) : Fold::kNone);
+    folds.push_back(folds_part(member) ? kernel_fold(member.op->facts().fold) : Fold::kNone);
   }
   return folds;
 }
@@ -63,24 +62,6 @@ void set_folds(const ops::GroupProgram& program, const GroupForms& forms, GroupK
 }
 
 }  // namespace
-
-GroupKernel build_fold_kernel(const ops::FusionGroup& group, const GroupForms& forms,
-                              ops::CompiledKernel& stage) {
-  const ops::GroupProgram& program = group.program();
-  stage.outputs = program.outputs;
-  for (uint32_t i = 0; i < program.input_count; ++i) {
-    stage.inputs.push_back({ops::GroupArgument::Source::kInput, i, group.expected_uniform()[i]});
-  }
-  const std::optional<std::vector<uint32_t>> values = stored_values(program);
-  if (!values) return refused();
-  GroupKernel kernel =
-      build_group_kernel(program, group.expected(), forms.members, stage.inputs, *values);
-  for (OperandSpec& operand : kernel.operands) {
-    if (operand.access == Access::kSplat) operand.access = Access::kContiguous;
-  }
-  set_folds(program, forms, kernel);
-  return kernel;
-}
 
 GroupKernel build_component_fold(const ops::FusionGroup& group, const GroupForms& forms,
                                  ops::CompiledKernel& stage) {

@@ -1,15 +1,15 @@
-// The kernel of a group whose row members fold a part of each row; see ops/regions/fold_loop.h.
+// The kernel of a group whose last dimension is taken apart; see ops/regions/component_loop.h.
 #pragma once
 
 #include "tierup/codegen/group_kernel.h"
+#include "tierup/ops/table/facts.h"
 
 namespace tierup::codegen {
 
-// Both also fill what the stage reads and gives. Inputs have one element in the last dimension, or
-// all side by side, as the group expects.
-GroupKernel build_fold_kernel(const ops::FusionGroup& group, const GroupForms& forms,
-                              ops::CompiledKernel& stage);
-// Of a group whose last dimension is taken apart; see ops/regions/component_loop.h.
+// What a kernel does for one fold: a mean is a sum, which the loop around it divides.
+Fold kernel_fold(ops::FoldKind kind);
+
+// Also fills what the stage reads and gives.
 GroupKernel build_component_fold(const ops::FusionGroup& group, const GroupForms& forms,
                                  ops::CompiledKernel& stage);
 

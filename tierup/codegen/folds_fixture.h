@@ -53,6 +53,59 @@ inline void expect_tier_0(const ops::FusionGroup& group, const std::vector<Tenso
   }
 }
 
+// A row member over the dimensions `dims`, which count from the last one.
+inline ops::GroupMember fold_of(const char* op, ops::GroupArgument value, const IntVector& dims,
+                                ops::RowSpace space) {
+  const IValue list(make_int_list(dims));
+  const bool keepdim = space == ops::RowSpace::kPart;
+  ops::GroupMember made = call(op, {std::move(value)});
+  const auto& schema = made.op->schema().arguments;
+  for (size_t i = 1; i < schema.size(); ++i) {
+    const bool is_dims = schema[i].name == "dim";
+    const bool is_one_dim = is_dims && space == ops::RowSpace::kFull;
+    made.arguments.push_back(is_one_dim                     ? constant(IValue(dims[0]))
+                             : is_dims                      ? constant(list)
+                             : schema[i].name == "keepdim"  ? constant(keepdim)
+                             : schema[i].name == "unbiased" ? constant(true)
+                             : schema[i].name == "ord"      ? constant(int64_t{2})
+                                                            : constant({}));
+  }
+  made.by_rows = true;
+  made.folded = static_cast<uint32_t>(dims.size());
+  made.space = space;
+  return made;
+}
+
+// Compiled for inputs like these, of which the widest has the whole space.
+inline Ref<ops::FusionGroup> fold_group(ops::GroupProgram program,
+                                        const std::vector<Tensor>& inputs, int bits = 0) {
+  uint32_t folded = 0;
+  for (const ops::GroupMember& member : program.members) folded = std::max(folded, member.folded);
+  const size_t rows = program.row_rank;
+  auto group = make_ref<ops::FusionGroup>(std::move(program));
+  const bool is_wide = std::ranges::any_of(
+      inputs, [](const Tensor& x) { return !x.sizes().empty() && x.sizes().back() > 1; });
+  std::vector<ops::ValueForm> forms;
+  std::vector<bool> uniform;
+  std::vector<bool> still;
+  for (const Tensor& tensor : inputs) {
+    const IntSpan sizes = tensor.sizes();
+    forms.push_back(ops::form_of(*tensor.impl()));
+    uniform.push_back(is_wide && (sizes.empty() || sizes.back() == 1));
+    bool is_still = true;
+    for (size_t back = rows; back > rows - folded; --back) {
+      is_still = is_still && (back > sizes.size() || sizes[sizes.size() - back] == 1);
+    }
+    still.push_back(is_still);
+  }
+  group->expect(std::move(forms), std::move(uniform), std::move(still));
+  CompileOptions options = process_options();
+  if (bits > 0) options.max_vector_bits = bits;
+  compile(group, Library::instance(), options);
+  EXPECT_GT(group->kernel_count(), 0U) << group->refusal().text();
+  return group;
+}
+
 inline const char* const kFolds[] = {"aten::sum.dim_IntList", "aten::mean.dim", "aten::amax",
                                      "aten::amin"};
 

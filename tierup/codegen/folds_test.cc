@@ -32,29 +32,11 @@ Ref<ops::FusionGroup> group_of(const Folded& how, const std::vector<Tensor>& inp
   program.row_rank = static_cast<uint32_t>(-how.dims.front());
   program.members = {
       call("aten::mul.Tensor", {input(0), input(1)}),
-      call(how.op, {member(0), constant(IValue(make_int_list(how.dims))), constant(how.keepdim)}),
+      fold_of(how.op, member(0), how.dims, how.keepdim ? RowSpace::kPart : RowSpace::kFlatPart),
   };
-  ops::GroupMember& fold = program.members[1];
-  if (fold.op->schema().arguments.size() > 3) fold.arguments.push_back(constant({}));
-  fold.by_rows = true;
-  fold.folded = static_cast<uint32_t>(how.dims.size());
-  fold.space = how.keepdim ? RowSpace::kPart : RowSpace::kFlatPart;
   program.outputs = {1};
   if (keeps_values) program.outputs = {0, 1};
-  auto group = make_ref<ops::FusionGroup>(std::move(program));
-  std::vector<ops::ValueForm> forms;
-  std::vector<bool> uniform;
-  const bool is_wide = inputs[0].sizes().back() > 1 || inputs[1].sizes().back() > 1;
-  for (const Tensor& tensor : inputs) {
-    forms.push_back(ops::form_of(*tensor.impl()));
-    uniform.push_back(is_wide && (tensor.sizes().empty() || tensor.sizes().back() == 1));
-  }
-  group->expect(std::move(forms), std::move(uniform));
-  CompileOptions options = process_options();
-  if (bits > 0) options.max_vector_bits = bits;
-  compile(group, Library::instance(), options);
-  EXPECT_GT(group->kernel_count(), 0U) << group->refusal().text();
-  return group;
+  return fold_group(std::move(program), inputs, bits);
 }
 
 class Folds : public ::testing::Test {

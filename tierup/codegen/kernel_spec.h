@@ -33,6 +33,8 @@ struct OperandSpec {
   Access access;
   // Of a kernel over components: how many lie side by side for each of its lanes, one or all.
   uint8_t components = 1;
+  // Of an input of a kernel that folds: the same all along the folded dimension.
+  bool is_still = false;
 };
 
 // What a kernel does with an output's elements along the dimension that it folds.
@@ -50,7 +52,8 @@ struct KernelSpec {
   uint32_t scalar_count;
   // Of each output; null if the kernel folds nothing. Else no operand is kSplat or kStrided. Behind
   // their strides along the innermost dimension stand those along the folded one, and its size,
-  // which is not zero. Folds go on from what an output holds; other outputs are stored all along.
+  // which is not zero. Folds go on from what an output holds; other outputs are stored all along,
+  // or once if nothing that they are made of moves along the folded dimension.
   const Fold* folds;
   // Not zero: the last dimension has so many elements, which the kernel takes one by one, while
   // lanes go along the dimension before it. A node reads component c of operand k by k + (c << 32).

@@ -5,7 +5,8 @@
 // types; every node becomes one or two instructions.
 //
 // A kernel that folds does so for one block of lanes after another, with what is folded in
-// registers: a loop inside of those loops goes along the folded dimension.
+// registers: a loop inside of those loops goes along the folded dimension. What is the same all
+// along it is computed before that loop.
 #include "tierup/codegen/llvm/kernel_emitter.h"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ class KernelEmitter {
     auto module = std::make_unique<llvm::Module>(symbol, context_);
     llvm::Function* function = begin_kernel(builder_, *module, symbol, KernelCount::kLanes);
     load_arguments(*function);
+    find_still();
     Value* count = function->getArg(3);
     const auto whole = [&](unsigned width) {
       return builder_.CreateSub(count, builder_.CreateURem(count, builder_.getInt64(width)));
@@ -45,9 +47,13 @@ class KernelEmitter {
       loop(*function, begin, end, chains * width_);
       begin = end;
     }
-    Value* end = whole(width_);
-    loop(*function, begin, end, width_);
-    loop(*function, end, count, 1);
+    // What is left of a few lanes for each row costs as much as many do, so vectors get shorter.
+    for (unsigned width = width_; width > 1; width /= spec_.folds == nullptr ? width_ : 4) {
+      Value* end = whole(width);
+      loop(*function, begin, end, width);
+      begin = end;
+    }
+    loop(*function, begin, count, 1);
     finish_kernel(builder_, *function);
     return module;
   }
@@ -65,7 +71,9 @@ class KernelEmitter {
   // Of the same work for each, so that loads and what is folded keep the processor busy.
   unsigned folded_registers() const {
     const unsigned most = spec_.node_count > 24 ? 2 : 4;
-    return std::max(1U, std::min(most, 8 / spec_.output_count));
+    const auto folds = static_cast<uint32_t>(std::count_if(
+        spec_.folds, spec_.folds + spec_.output_count, [](Fold f) { return f != Fold::kNone; }));
+    return std::max(1U, std::min(most, 8 / std::max(1U, folds)));
   }
 
   // The most values but constants that are needed at a time, if nodes are computed in order.
@@ -73,7 +81,7 @@ class KernelEmitter {
     std::vector<uint32_t> last_use(spec_.node_count, 0);
     for (uint32_t i = 0; i < spec_.node_count; ++i) {
       const ExprNode& node = spec_.nodes[i];
-      const uint32_t arity = LaneEmitter::operand_count(node.opcode);
+      const uint32_t arity = kernels::operand_count(node.opcode);
       for (uint32_t k = 0; k < arity; ++k) last_use[node.operands[k]] = i;
     }
     for (uint32_t i = 0; i < spec_.output_count; ++i) last_use[spec_.results[i]] = spec_.node_count;
@@ -144,22 +152,45 @@ class KernelEmitter {
     builder_.SetInsertPoint(after);
   }
 
-  std::vector<Value*> values_of(Value* index, unsigned width) {
-    std::vector<Value*> values;
+  // Nodes that are the same all along what is folded; without folds, none.
+  void find_still() {
     for (uint32_t i = 0; i < spec_.node_count; ++i) {
-      values.push_back(node_value(spec_.nodes[i], values, index, width));
+      const ExprNode& node = spec_.nodes[i];
+      bool is_still = spec_.folds != nullptr &&
+                      (node.opcode != Opcode::kInput || spec_.operands[operand_of(node)].is_still);
+      for (uint32_t k = 0; k < kernels::operand_count(node.opcode); ++k) {
+        is_still = is_still && still_[node.operands[k]];
+      }
+      still_.push_back(is_still);
     }
-    return values;
+  }
+
+  // Either those nodes, or all others.
+  void add_values(std::vector<Value*>& values, bool still, Value* index, unsigned width) {
+    values.resize(spec_.node_count);
+    for (uint32_t i = 0; i < spec_.node_count; ++i) {
+      if (still_[i] == still) values[i] = node_value(spec_.nodes[i], values, index, width);
+    }
   }
 
   void body_of(Value* index, unsigned width) {
-    const std::vector<Value*> values = values_of(index, width);
+    std::vector<Value*> values;
+    add_values(values, false, index, width);
     for (uint32_t i = 0; i < spec_.output_count; ++i) {
       store(i, values[spec_.results[i]], spec_.nodes[spec_.results[i]].type, index, width);
     }
   }
 
   void fold_body(llvm::Function& function, Value* index, unsigned width) {
+    std::vector<Value*> values;
+    add_values(values, true, index, width);
+    bool has_moving = false;
+    for (uint32_t i = 0; i < spec_.output_count; ++i) {
+      const uint32_t result = spec_.results[i];
+      if (is_still_output(i)) store(i, values[result], spec_.nodes[result].type, index, width);
+      has_moving = has_moving || !is_still_output(i);
+    }
+    if (!has_moving) return;
     llvm::BasicBlock* before = builder_.GetInsertBlock();
     auto* inside = llvm::BasicBlock::Create(context_, "fold", &function);
     auto* after = llvm::BasicBlock::Create(context_, "folded", &function);
@@ -179,9 +210,10 @@ class KernelEmitter {
       data_[i] = builder_.CreateGEP(builder_.getInt8Ty(), begin[i],
                                     builder_.CreateMul(row, fold_strides_[i]));
     }
-    const std::vector<Value*> values = values_of(index, width);
+    add_values(values, false, index, width);
     std::vector<Value*> folded_values(spec_.output_count, nullptr);
     for (uint32_t i = 0; i < spec_.output_count; ++i) {
+      if (is_still_output(i)) continue;
       const LaneType from = spec_.nodes[spec_.results[i]].type;
       Value* value = values[spec_.results[i]];
       if (so_far[i] == nullptr) {
@@ -202,6 +234,10 @@ class KernelEmitter {
     for (uint32_t i = 0; i < spec_.output_count; ++i) {
       if (so_far[i] != nullptr) fold_into(i, folded_values[i], index, width);
     }
+  }
+
+  bool is_still_output(uint32_t output) const {
+    return spec_.folds[output] == Fold::kNone && still_[spec_.results[output]];
   }
 
   // What an output holds goes on.
@@ -260,7 +296,7 @@ class KernelEmitter {
                     unsigned width) {
     switch (node.opcode) {
       case Opcode::kInput: {
-        const auto operand = static_cast<uint32_t>(node.immediate);
+        const uint32_t operand = operand_of(node);
         return lanes_.to_lane(load(operand, index, width), spec_.operands[operand].element,
                               node.type, width);
       }
@@ -284,6 +320,7 @@ class KernelEmitter {
   std::vector<Value*> strides_;
   std::vector<Value*> scalars_;
   std::vector<Value*> hoisted_;
+  std::vector<bool> still_;
   std::vector<Value*> fold_strides_;  // Then the number of rows, if the kernel folds.
 };
 

@@ -64,7 +64,7 @@ void check_nodes(const KernelSpec& spec, uint32_t inputs) {
   if (spec.output_count == 0 || spec.output_count > spec.operand_count) fail("no outputs");
   for (uint32_t i = 0; i < spec.node_count; ++i) {
     const ExprNode& node = spec.nodes[i];
-    const uint32_t arity = LaneEmitter::operand_count(node.opcode);
+    const uint32_t arity = kernels::operand_count(node.opcode);
     for (uint32_t k = 0; k < arity; ++k) {
       if (node.operands[k] >= i) fail("a node uses a later one");
     }
@@ -117,28 +117,6 @@ Value* LaneEmitter::folded(Fold fold, LaneType type, Value* so_far, Value* value
                                          : builder_.CreateFCmpOLT(value, so_far);
   Value* takes = builder_.CreateOr(beyond, builder_.CreateFCmpUNO(value, value));
   return builder_.CreateSelect(takes, value, so_far);
-}
-
-uint32_t LaneEmitter::operand_count(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kInput:
-    case Opcode::kScalar:
-    case Opcode::kConstant: return 0;
-    case Opcode::kNeg:
-    case Opcode::kAbs:
-    case Opcode::kSqrt:
-    case Opcode::kFloor:
-    case Opcode::kCeil:
-    case Opcode::kTrunc:
-    case Opcode::kRoundEven:
-    case Opcode::kNot:
-    case Opcode::kBitcast:
-    case Opcode::kConvert: return 1;
-    case Opcode::kSelect:
-    case Opcode::kMultiplyAdd:
-    case Opcode::kScale: return 3;
-    default: return 2;
-  }
 }
 
 llvm::Type* LaneEmitter::scalar_type(LaneType type) {
@@ -353,7 +331,7 @@ Value* LaneEmitter::operation(const ExprNode& node, const std::vector<Value*>& v
                               unsigned width) {
   Value* a = values[node.operands[0]];
   const LaneType from = nodes_[node.operands[0]].type;
-  const uint32_t arity = operand_count(node.opcode);
+  const uint32_t arity = kernels::operand_count(node.opcode);
   Value* b = arity > 1 ? values[node.operands[1]] : nullptr;
   const bool floats = is_float(from);
   switch (node.opcode) {

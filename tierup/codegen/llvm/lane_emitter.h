@@ -36,7 +36,6 @@ class LaneEmitter {
   LaneEmitter(llvm::IRBuilder<>& builder, int vector_bits, const ExprNode* nodes)
       : builder_(builder), vector_bits_(vector_bits), nodes_(nodes) {}
 
-  static uint32_t operand_count(Opcode opcode);
   llvm::Type* scalar_type(LaneType type);
   llvm::Type* element_type(ElementType type);
   static llvm::Type* widen(llvm::Type* type, unsigned width) {

@@ -57,4 +57,27 @@ struct ExprNode {
   uint64_t immediate;
 };
 
+// How many nodes one of this kind reads.
+constexpr uint32_t operand_count(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kInput:
+    case Opcode::kScalar:
+    case Opcode::kConstant: return 0;
+    case Opcode::kNeg:
+    case Opcode::kAbs:
+    case Opcode::kSqrt:
+    case Opcode::kFloor:
+    case Opcode::kCeil:
+    case Opcode::kTrunc:
+    case Opcode::kRoundEven:
+    case Opcode::kNot:
+    case Opcode::kBitcast:
+    case Opcode::kConvert: return 1;
+    case Opcode::kSelect:
+    case Opcode::kMultiplyAdd:
+    case Opcode::kScale: return 3;
+    default: return 2;
+  }
+}
+
 }  // namespace tierup::kernels

@@ -161,7 +161,8 @@ void ComponentLoop::run_piece(int64_t piece) const {
     kernel_.stages.front().function(data.data(), nullptr, nullptr, lanes);
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    finish_fold(fold_of(i), outputs_[i].dtype(), begins[i], components_[i], rows_ * lanes_);
+    finish_fold(fold_of(i), outputs_[i].dtype(), begins[i], components_[i],
+                static_cast<double>(rows_ * lanes_));
   }
 }
 

@@ -17,7 +17,7 @@ void fill_ends(FoldKind fold, char* data, int64_t count) {
   std::fill_n(reinterpret_cast<T*>(data), count, fold == FoldKind::kLargest ? -kEnd : kEnd);
 }
 template <typename T>
-void divide(char* data, int64_t count, int64_t by) {
+void divide(char* data, int64_t count, double by) {
   T* values = reinterpret_cast<T*>(data);
   for (int64_t i = 0; i < count; ++i) values[i] /= static_cast<T>(by);
 }
@@ -37,8 +37,7 @@ inline void begin_fold(FoldKind fold, ScalarType dtype, char* data, int64_t coun
 }
 
 // A mean is a sum until all `folded` elements are in it.
-inline void finish_fold(FoldKind fold, ScalarType dtype, char* data, int64_t count,
-                        int64_t folded) {
+inline void finish_fold(FoldKind fold, ScalarType dtype, char* data, int64_t count, double folded) {
   if (fold != FoldKind::kMean) return;
   dtype == ScalarType::kFloat ? detail::divide<float>(data, count, folded)
                               : detail::divide<double>(data, count, folded);

@@ -180,6 +180,10 @@ void FusionGroup::install(CompiledMatrices kernels) {
   matrices_ = std::make_unique<const MatrixLoop>(program_, std::move(kernels));
 }
 
+void FusionGroup::install(CompiledFolds kernels) {
+  folds_ = std::make_unique<const CompiledFolds>(std::move(kernels));
+}
+
 void FusionGroup::run(OpCall& call) const {
   TwinReason reason = kernel_count() > 0 ? TwinReason::kOtherInputs : TwinReason::kNotCompiled;
   const auto runs = [&](const std::vector<ValueForm>& forms, const auto& run) {
@@ -190,6 +194,12 @@ void FusionGroup::run(OpCall& call) const {
     return true;
   };
   if (matrices_ && runs(matrices_->inputs(), [&] { return matrices_->run(call); })) return;
+  if (folds_ && runs(folds_->inputs, [&] {
+        return FoldLoop(*folds_, program_, call.args.first(folds_->inputs.size()))
+            .run(call.results);
+      })) {
+    return;
+  }
   for (const CompiledGroup& kernel : kernels_) {
     if (runs(kernel.inputs, [&] { return run_kernel(kernel, call); })) return;
   }
@@ -212,9 +222,6 @@ bool FusionGroup::run_kernel(const CompiledGroup& kernel, OpCall& call) const {
   }
   if (program_.components > 0) {
     return ComponentLoop(kernel, program_, call.args.first(kernel.inputs.size())).run(call.results);
-  }
-  if (folds_parts(program_)) {
-    return FoldLoop(kernel, program_, call.args.first(kernel.inputs.size())).run(call.results);
   }
   RowLoop loop(kernel, program_, uses_, call.args.first(kernel.inputs.size()));
   return loop.run(call);

@@ -147,7 +147,7 @@ struct CompiledKernel {
 //
 // Members that work on whole rows (means, softmaxes, norms...) part the others into stages, which
 // run one after another. A group that joins values has one for each part; other groups have one,
-// which does such members as well if they fold parts of rows.
+// which does such members as well if a short last dimension is taken apart.
 struct CompiledGroup {
   std::vector<ValueForm> inputs;
   std::vector<ValueForm> members;
@@ -158,6 +158,8 @@ struct CompiledGroup {
 // The kernels of a group with products (matrix_stage.h), and what runs them.
 struct CompiledMatrices;
 class MatrixLoop;
+// The kernels of a group that folds parts of rows (fold_stage.h).
+struct CompiledFolds;
 
 // How an input of a group with row members is read.
 enum class InputUse : uint8_t {
@@ -177,8 +179,8 @@ class FusionGroup final : public RefCounted, public HasTwin {
   const std::vector<ValueForm>& expected() const { return expected_; }
   // Which inputs are expected to be the same for all elements of an innermost run.
   const std::vector<bool>& expected_uniform() const { return expected_uniform_; }
-  // Which of them are expected to be the same all along the dimension before the last one, if that
-  // is taken apart.
+  // Which of them are expected to be the same all along what is folded; if the last dimension is
+  // taken apart, along the one before.
   const std::vector<bool>& expected_still() const { return expected_still_; }
   void expect(std::vector<ValueForm> forms, std::vector<bool> uniform,
               std::vector<bool> still = {}) {
@@ -200,10 +202,11 @@ class FusionGroup final : public RefCounted, public HasTwin {
   // In the compile job, before the group is run by anybody. Kernels are tried in order.
   void install(CompiledGroup kernel) { kernels_.push_back(std::move(kernel)); }
   void install(CompiledMatrices kernels);
+  void install(CompiledFolds kernels);
   // Why no kernel was made; for explain.
   void refuse(RefusedGroup refusal) { refusal_ = std::move(refusal); }
   const RefusedGroup& refusal() const { return refusal_; }
-  size_t kernel_count() const { return kernels_.size() + (matrices_ ? 1 : 0); }
+  size_t kernel_count() const { return kernels_.size() + (matrices_ ? 1 : 0) + (folds_ ? 1 : 0); }
 
   // Arguments: the inputs, perhaps more. Results: the outputs.
   void run(OpCall& call) const;
@@ -232,6 +235,7 @@ class FusionGroup final : public RefCounted, public HasTwin {
   std::vector<IntVector> expected_sizes_;
   std::vector<CompiledGroup> kernels_;
   std::unique_ptr<const MatrixLoop> matrices_;  // Of a group with products.
+  std::unique_ptr<const CompiledFolds> folds_;  // Of one that folds parts of rows.
   RefusedGroup refusal_;
   mutable std::atomic<uint64_t> compiled_runs_{0};
   mutable TwinCalls twin_calls_;

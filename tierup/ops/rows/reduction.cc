@@ -187,26 +187,29 @@ constexpr OpRow kRows[] = {
     {"aten::std(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::std_deviation>>,
      ir::kNoEffect, &shapes::reduce_all},
     {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-     boxed<&of_dims<&k::std_deviation>>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     boxed<&of_dims<&k::std_deviation>>, ir::kNoEffect, &shapes::reduce,
+     facts(Role::kRowwise, FoldKind::kDeviation)},
     {"aten::std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&of_dims<&k::std_deviation>>},
     {"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> Tensor",
-     boxed<&k::std_deviation>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     boxed<&k::std_deviation>, ir::kNoEffect, &shapes::reduce,
+     facts(Role::kRowwise, FoldKind::kDeviation)},
     {"aten::std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::std_deviation>},
     {"aten::var(Tensor self, bool unbiased=True) -> Tensor", boxed<&of_all<&k::var>>, ir::kNoEffect,
      &shapes::reduce_all},
     {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-     boxed<&of_dims<&k::var>>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     boxed<&of_dims<&k::var>>, ir::kNoEffect, &shapes::reduce,
+     facts(Role::kRowwise, FoldKind::kVariance)},
     {"aten::var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      out_variant<&of_dims<&k::var>>},
     {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False) -> Tensor",
-     boxed<&k::var>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise)},
+     boxed<&k::var>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, FoldKind::kVariance)},
     {"aten::var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
      "keepdim=False, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::var>},
@@ -237,7 +240,8 @@ constexpr OpRow kRows[] = {
     {"aten::norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&norm>},
     {"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-     boxed<&norm_dim>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kNorm)},
+     boxed<&norm_dim>, ir::kNoEffect, &shapes::reduce,
+     facts(Role::kRowwise, OpKind::kNorm, FoldKind::kLength)},
     {"aten::norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&norm_dim>},
@@ -259,7 +263,8 @@ constexpr OpRow kRows[] = {
      out_variant<&frobenius_norm>},
     {"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
      "ScalarType? dtype=None) -> Tensor",
-     boxed<&k::vector_norm>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, OpKind::kNorm)},
+     boxed<&k::vector_norm>, ir::kNoEffect, &shapes::reduce,
+     facts(Role::kRowwise, OpKind::kNorm, FoldKind::kLength)},
     {"aten::linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
      "keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::vector_norm>},

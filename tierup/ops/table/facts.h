@@ -69,7 +69,22 @@ enum class LookUpKind : uint8_t {
 };
 
 // Which fold of all elements over dimensions a call is, to fusion groups.
-enum class FoldKind : uint8_t { kNone, kSum, kMean, kLargest, kSmallest };
+enum class FoldKind : uint8_t {
+  kNone,
+  kSum,
+  kMean,
+  kLargest,
+  kSmallest,
+  // Made of several: from here on, what a group folds but no kernel does.
+  kSoftmax,
+  kLogSoftmax,
+  kLength,  // Where the power is two.
+  kVariance,
+  kDeviation,
+};
+inline bool is_one_fold(FoldKind kind) {
+  return kind != FoldKind::kNone && kind < FoldKind::kSoftmax;
+}
 
 // Of a call that gives the tensor that it writes other sizes or strides.
 enum class Geometry : uint8_t { kKept, kChanged };

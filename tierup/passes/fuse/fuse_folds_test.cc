@@ -89,12 +89,38 @@ TEST(FuseFolds, TakesTensorsOfOneNumber) {
               "#5! = where(#4, #3, #1)"}));
 }
 
-TEST(FuseFolds, LeavesWhatReadsAFoldToAnotherGroup) {
+TEST(FuseFolds, TakesWhatReadsAFold) {
   EXPECT_EQ(groups_of("Float(90, 50, 64)", "1",
+                      "  %r : Tensor = aten::relu(%sum)\n  %s : Tensor = aten::neg(%r)\n"
+                      "  return (%s)\n"),
+            (Groups{"#0 = mul(%0, %1); #1 = abs(#0); #2 = sum(#1, [1], False, None); "
+                    "#3 = relu(#2); #4! = neg(#3)"}));
+  const char* const centred =
+      "  %yes : bool = prim::Constant[value=True]()\n"
+      "  %mean : Tensor = aten::mean.dim(%q, %dims, %yes, %none)\n"
+      "  %m : Tensor = aten::neg(%mean)\n"
+      "  %c : Tensor = aten::add.Tensor(%q, %m, %one)\n"
+      "  %s : Tensor = aten::softmax.int(%c, %one, %none)\n"
+      "  return (%sum, %s)\n";
+  EXPECT_EQ(groups_of("Float(8, 50, 4, 16)", "1", centred),
+            (Groups{"#0 = mul(%0, %1); #1 = abs(#0); #2! = sum(#1, [1], False, None); "
+                    "#3 = mean(#1, [1], True, None); #4 = neg(#3); #5 = add(#1, #4, 1); "
+                    "#6! = softmax(#5, 1, None)"}));
+}
+
+// Tiles of as many elements would not stay in a cache; and what lacks the folded dimensions, but
+// reads something else, may lie anyhow.
+TEST(FuseFolds, LeavesReadersOfLongFoldsAndOtherTensorsToAnotherGroup) {
+  EXPECT_EQ(groups_of("Float(8, 5000, 256)", "1",
                       "  %r : Tensor = aten::relu(%sum)\n  %s : Tensor = aten::neg(%r)\n"
                       "  return (%s)\n"),
             (Groups{"#0 = mul(%0, %1); #1 = abs(#0); #2! = sum(#1, [1], False, None)",
                     "#0 = relu(%0); #1! = neg(#0)"}));
+  EXPECT_EQ(groups_of("Float(90, 50, 64)", "1",
+                      "  %r : Tensor = aten::mul.Tensor(%sum, %y)\n"
+                      "  %s : Tensor = aten::neg(%r)\n  return (%s)\n"),
+            (Groups{"#0 = mul(%0, %1); #1 = abs(#0); #2! = sum(#1, [1], False, None)",
+                    "#0 = mul(%0, %1); #1! = neg(#0)"}));
 }
 
 // A fold over the last dimension is done otherwise.

@@ -55,7 +55,7 @@ class GroupMaker {
       }
     }
     auto group = make_ref<ops::FusionGroup>(std::move(program));
-    expect(*group, inputs, results);
+    expect(*group, computed, inputs, results);
     const Ref<ops::FusionGroup> shared = groups_.shared(group);
     if (shared != group) context_.count("shared");
     emit(*op, members, inputs, results, shared);
@@ -109,6 +109,11 @@ class GroupMaker {
     }
     program.input_count = static_cast<uint32_t>(inputs.size());
     program.components = planner_.components_of(computed);
+    if (program.components == 0 && ops::folds_parts(program)) {
+      for (ops::GroupMember& member : program.members) {
+        if (member.space == ops::RowSpace::kFlat) member.space = ops::RowSpace::kFlatPart;
+      }
+    }
     return program;
   }
 
@@ -152,9 +157,10 @@ class GroupMaker {
     return {GroupArgument::Source::kInput, place, {}};
   }
 
-  void expect(ops::FusionGroup& group, const std::vector<Value*>& inputs,
+  void expect(ops::FusionGroup& group, const Members& computed, const std::vector<Value*>& inputs,
               const std::vector<Value*>& results) {
     if (group.program().components > 0) return expect_components(group, inputs);
+    if (ops::folds_parts(group.program())) return expect_folds(group, computed, inputs);
     Shape whole;  // Of the widest result.
     for (const Value* result : results) {
       const Shape& shape = forms_.shape(result);
@@ -169,6 +175,38 @@ class GroupMaker {
     }
     group.expect(std::move(expected), std::move(uniform));
     group.expect_short_rows(short_row_of(group, inputs));
+  }
+
+  // All members go over the space of what is folded.
+  void expect_folds(ops::FusionGroup& group, const Members& computed,
+                    const std::vector<Value*>& inputs) {
+    const auto fold = std::ranges::find_if(
+        computed, [&](const Node* member) { return planner_.row_call(member) != nullptr; });
+    const Shape& whole = forms_.shape((*fold)->input(0));
+    const ops::RowMeaning& rows = planner_.row_call(*fold)->meaning;
+    std::vector<ops::ValueForm> expected;
+    std::vector<bool> uniform;
+    std::vector<bool> still;
+    for (const Value* input : inputs) {
+      const Shape& shape = forms_.shape(input);
+      expected.push_back(forms_.form(input));
+      uniform.push_back(is_uniform(expected.back(), shape, whole));
+      still.push_back(expected.back().category != ops::PromotionCategory::kDimensioned ||
+                      (shape && is_single(*shape, rows)));
+    }
+    group.expect(std::move(expected), std::move(uniform), std::move(still));
+  }
+  // Whether it has one element for all that is folded.
+  static bool is_single(const std::vector<Dim>& shape, const ops::RowMeaning& rows) {
+    const Dim one{Dim::Kind::kStatic, 1};
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const size_t from_back = shape.size() - d;
+      if (from_back <= rows.row_rank && from_back > rows.row_rank - rows.folded &&
+          shape[d] != one) {
+        return false;
+      }
+    }
+    return true;
   }
 
   void expect_components(ops::FusionGroup& group, const std::vector<Value*>& inputs) {

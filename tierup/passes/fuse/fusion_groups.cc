@@ -40,6 +40,33 @@ bool fits_flat(const Shape& flat, const Shape& whole, size_t row_rank) {
   return flat->size() + row_rank == whole->size() && same_dims(*flat, *whole, flat->size());
 }
 
+// Whether `part` is `whole` but with single elements in dimensions that a group folds.
+bool is_part_of(const Shape& part, const PlannedGroup& group) {
+  if (!part || !group.shape || part->size() != group.shape->size()) return false;
+  std::vector<Dim> wanted = *group.shape;
+  std::fill_n(wanted.end() - static_cast<ptrdiff_t>(group.row_rank), group.folded, kOne);
+  return same_dims(*part, wanted, wanted.size());
+}
+
+// Whether `flat` is what a group folds without the dimensions that are folded.
+bool is_flat_part_of(const Shape& flat, const PlannedGroup& group) {
+  if (!flat || !group.shape) return false;
+  std::vector<Dim> wanted = *group.shape;
+  const auto first = wanted.end() - static_cast<ptrdiff_t>(group.row_rank);
+  wanted.erase(first, first + static_cast<ptrdiff_t>(group.folded));
+  return flat->size() == wanted.size() && same_dims(*flat, wanted, wanted.size());
+}
+
+// Whether tiles over all that a group folds are small.
+bool has_small_tiles(const PlannedGroup& group) {
+  const std::optional<IntVector> sizes = static_sizes(group.shape);
+  if (!sizes) return false;
+  const size_t first = sizes->size() - group.row_rank;
+  int64_t folded = 1;
+  for (size_t d = first; d < first + group.folded; ++d) folded *= (*sizes)[d];
+  return folded <= kMaxTileRows;
+}
+
 // Takes what is known of `more`, and its rows if those are longer ones.
 void widen(Shape& shape, const Shape& more, size_t row_rank) {
   if (!shape || (more && more->size() == shape->size() && shape->size() >= row_rank &&
@@ -105,22 +132,27 @@ bool has_fold_lanes(ops::FoldKind fold, ScalarType dtype) {
          (dtype == ScalarType::kLong && fold == ops::FoldKind::kSum);
 }
 
-// Whether a call on a part of rows is a fold whose kernel takes less time than kernels that make
-// and read what it folds: with as many elements side by side as lanes have, and pieces for threads.
+// Whether a call on a part of rows is made of folds whose kernels take less time than kernels that
+// make and read what they fold: with as many elements side by side as lanes have, and pieces for
+// threads, which are narrower if tiles of them are small.
 bool FusionPlanner::folds_well(const RowCall& call, const Node& node) const {
-  const ops::FoldKind fold = ops::op_of(*node.op()).facts().fold;
-  const ScalarType dtype = call.meaning.result.dtype;
-  const bool has_lanes = has_fold_lanes(fold, dtype);
+  const ops::FoldKind fold = ops::fold_kind_of(ops::op_of(*node.op()), call.arguments);
   const std::optional<IntVector> sizes = static_sizes(forms_.known_shape(node.input(0)));
-  if (fold == ops::FoldKind::kNone || !ops::is_part(call.meaning.space) || !has_lanes || !sizes) {
+  if (fold == ops::FoldKind::kNone || !call.more.empty() || !sizes ||
+      !has_fold_lanes(fold, call.meaning.result.dtype)) {
     return false;
   }
   const size_t first = sizes->size() - call.meaning.row_rank;
-  int64_t pieces = (sizes->back() + ops::kFoldPiece - 1) / ops::kFoldPiece;
-  for (size_t d = 0; d + 1 < sizes->size(); ++d) {
-    if (d < first || d >= first + call.meaning.folded) pieces *= (*sizes)[d];
+  int64_t outer = 1;
+  int64_t folded = 1;
+  int64_t kept = 1;
+  for (size_t d = 0; d < sizes->size(); ++d) {
+    (d < first ? outer : d < first + call.meaning.folded ? folded : kept) *= (*sizes)[d];
   }
-  return sizes->back() >= kMinFoldLanes && pieces >= kMinFoldPieces;
+  const bool is_small = folded <= kMaxTileRows;
+  const int64_t piece = is_small ? ops::kNarrowFoldPiece : ops::kFoldPiece;
+  const int64_t pieces = outer * ((kept + piece - 1) / piece);
+  return kept >= kMinFoldLanes && pieces >= kMinFoldPieces && (is_small || ops::is_one_fold(fold));
 }
 
 // Whether a fold is one over a short last dimension, or over what ends before it, with as many
@@ -128,7 +160,7 @@ bool FusionPlanner::folds_well(const RowCall& call, const Node& node) const {
 bool FusionPlanner::suits_components(const RowCall& call, const Node& node) const {
   const ops::FoldKind fold = ops::op_of(*node.op()).facts().fold;
   const std::optional<IntVector> sizes = static_sizes(forms_.known_shape(node.input(0)));
-  if (fold == ops::FoldKind::kNone || !has_fold_lanes(fold, call.meaning.result.dtype) || !sizes ||
+  if (!ops::is_one_fold(fold) || !has_fold_lanes(fold, call.meaning.result.dtype) || !sizes ||
       sizes->size() < 2 || sizes->back() > kMaxComponents ||
       (*sizes)[sizes->size() - 2] < kMinFoldLanes) {
     return false;
@@ -193,8 +225,9 @@ const Shape& FusionPlanner::space_of(const Node& node) const {
 // Whether a node's shape is the group's; where there are rows, it may have one element for each.
 bool FusionPlanner::fits(const Node& node, const PlannedGroup& group, bool is_flat) const {
   const Shape& own = space_of(node);
-  if (is_flat) return fits_flat(own, group.shape, group.row_rank);
   const RowCall* call = row_call(&node);
+  if (is_flat && group.folds_parts()) return is_flat_part_of(own, group) && is_of(node, group);
+  if (is_flat) return fits_flat(own, group.shape, group.row_rank);
   if (call != nullptr && !has_rows_of(*call, node, group)) return false;
   const bool is_by_components =
       call != nullptr ? by_components_.contains(&node) : group.goes_by_components();
@@ -203,21 +236,35 @@ bool FusionPlanner::fits(const Node& node, const PlannedGroup& group, bool is_fl
     return group.look_ups == 0 && (!differ(own, group.shape) || same_rows(own, group.shape, 1));
   }
   if (group.folds_parts() || (call != nullptr && call->goes_over_part())) {
-    return group.look_ups == 0 && !differ(own, group.shape);
+    return group.look_ups == 0 &&
+           (!differ(own, group.shape) || (call == nullptr && is_part_of(own, group)));
   }
   if (!differ(own, group.shape) || (call == nullptr && is_broadcast_to(group, own))) return true;
   if (group.row_members == 0 && call == nullptr) return false;
   return same_rows(own, group.shape, call != nullptr ? call->meaning.row_rank : group.row_rank);
 }
 
-// Whether what a node reads of these groups lacks the dimensions of rows; none if it cannot say: if
-// some does and some does not, if a row member reads anything but whole rows, or of parts of rows.
+// Whether all that a node reads, but for numbers, is made by the group.
+bool FusionPlanner::is_of(const Node& node, const PlannedGroup& group) const {
+  return std::ranges::all_of(node.inputs(), [&](const Value* input) {
+    return !is_tensor(input) ||
+           forms_.form(input).category != ops::PromotionCategory::kDimensioned ||
+           std::ranges::find(group.members, input->node()) != group.members.end();
+  });
+}
+
+// Whether what a node reads of these groups lacks the dimensions of rows, or those that are folded;
+// none if it cannot say: if some does and some does not, if a row member reads anything but whole
+// rows, or if what is folded would have to come to another tile.
 std::optional<bool> FusionPlanner::reads_flat(const Node& node, const GroupSet& groups) const {
   std::optional<bool> result;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Node* producer = node.input(i)->node();
     if (producer == nullptr || !groups.contains(group_of(producer))) continue;
-    if (is_part(producer)) return std::nullopt;
+    if (is_part(producer) &&
+        (by_components_.contains(producer) || !has_small_tiles(groups_[group_of(producer)]))) {
+      return std::nullopt;
+    }
     const bool flat = is_flat(producer);
     if (row_call(&node) != nullptr && (i > 0 || flat)) return std::nullopt;
     if (result.value_or(flat) != flat) return std::nullopt;
@@ -340,7 +387,10 @@ void FusionPlanner::join(Node* node) {
   if (!reads_flat_values) {
     widen(groups_[joined].shape, space_of(*node), groups_[joined].column_rank());
   }
-  if (call != nullptr ? call->meaning.space == ops::RowSpace::kFlat : reads_flat_values) {
+  const bool is_flat_part = call != nullptr && call->meaning.space == ops::RowSpace::kFlatPart &&
+                            !by_components_.contains(node);
+  if (call != nullptr ? call->meaning.space == ops::RowSpace::kFlat || is_flat_part
+                      : reads_flat_values) {
     flat_.insert(node);
   }
   groups_[joined].members.push_back(node);

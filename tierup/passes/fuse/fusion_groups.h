@@ -37,7 +37,8 @@ struct PlannedGroup {
   size_t look_ups = 0;         // How many read tables, or are lists of indices.
   bool reads_written = false;  // Memory that nodes write, all before it or all behind it.
 
-  // Whether its row members fold a part of a row: then all members have the same shape.
+  // Whether its row members fold a part of a row: then all members have the same shape, but for
+  // what is made of folds alone.
   bool folds_parts() const { return folded < row_rank; }
   // Whether its short last dimension is taken apart: then members may have one element there.
   bool goes_by_components() const { return row_members > 0 && by_components == row_members; }
@@ -64,11 +65,11 @@ class FusionPlanner {
   bool is_look_up_member(const ir::Node* member) const { return look_ups_.contains(member); }
   // From a view member's result to the point-wise member that it shows.
   std::optional<ViewChain> chain_of(const ir::Value* value) const;
-  // Whether a member's result has a part of a row's dimensions: nothing in its group reads it.
+  // Whether a member's result has a part of a row's dimensions.
   bool is_part(const ir::Node* member) const;
   // The elements of the last dimension of a group that goes by components; 0 if it does not.
   uint32_t components_of(const std::vector<ir::Node*>& members) const;
-  // Whether a member's result lacks the dimensions of the rows.
+  // Whether a member's result lacks the dimensions of the rows, or those of them that are folded.
   bool is_flat(const ir::Node* member) const { return flat_.contains(member); }
 
  private:
@@ -82,6 +83,7 @@ class FusionPlanner {
   bool has_rows_of(const RowCall& call, const ir::Node& node, const PlannedGroup& group) const;
   static bool have_same_rows(const PlannedGroup& a, const PlannedGroup& b);
   bool fits(const ir::Node& node, const PlannedGroup& group, bool is_flat) const;
+  bool is_of(const ir::Node& node, const PlannedGroup& group) const;
   std::optional<bool> reads_flat(const ir::Node& node, const std::set<uint32_t>& groups) const;
   const Shape& space_of(const ir::Node& node) const;
   void join(ir::Node* node);
@@ -135,6 +137,8 @@ class FusionPlanner {
 // What is left by folds of a part of rows: so many elements side by side, and pieces for threads.
 inline constexpr int64_t kMinFoldLanes = 16;
 inline constexpr int64_t kMinFoldPieces = 8;
+// Of what is folded, for tiles of it that stages of a group go over in turn.
+inline constexpr int64_t kMaxTileRows = 4096;
 inline constexpr int64_t kMaxComponents = 4;  // That stand in registers beside one another.
 inline constexpr size_t kMaxGroupMembers = 64;
 inline constexpr size_t kMaxGroupOperands = 16;  // Inputs and outputs of a kernel.
