@@ -140,8 +140,7 @@ TEST(NeuralNet, no_difference_from_tier_0_hides_behind_an_infinity) {
 
 // A pointwise convolution and a relu, of which tier 0 gives something else where `is_wrong`; as a
 // whole call has left it: not compared yet, and run where `is_run`.
-Ref<NeuralNet> unconfirmed_line(bool is_wrong, bool is_run) {
-  Line line;
+Ref<NeuralNet> unconfirmed(Line& line, bool is_wrong, bool is_run) {
   const int y = line.convolution(0, numbers({4, 4, 1, 1}, 1), Tensor(), 1, 0, 1, 1);
   const int z = line.add("aten::relu", {Line::v(y)});
   if (is_wrong) line.replace_kernel(&off_by_one_and_infinite);
@@ -154,15 +153,20 @@ Ref<NeuralNet> unconfirmed_line(bool is_wrong, bool is_run) {
   return object;
 }
 
+bool confirms(bool is_wrong, bool is_run, bool agreed) {
+  Line line;  // Has the operators, and outlives the net.
+  return unconfirmed(line, is_wrong, is_run)->confirm(agreed);
+}
+
 TEST(NeuralNet, what_no_whole_call_has_run_is_compared_with_its_twin) {
-  EXPECT_FALSE(unconfirmed_line(true, false)->confirm(true));
-  EXPECT_TRUE(unconfirmed_line(true, true)->confirm(true));
-  EXPECT_TRUE(unconfirmed_line(false, false)->confirm(true));
+  EXPECT_FALSE(confirms(true, false, true));
+  EXPECT_TRUE(confirms(true, true, true));
+  EXPECT_TRUE(confirms(false, false, true));
 }
 
 TEST(NeuralNet, a_whole_call_that_differs_has_each_net_compared_with_its_twin) {
-  EXPECT_FALSE(unconfirmed_line(true, true)->confirm(false));
-  EXPECT_TRUE(unconfirmed_line(false, true)->confirm(false));
+  EXPECT_FALSE(confirms(true, true, false));
+  EXPECT_TRUE(confirms(false, true, false));
 }
 
 // A steep function of sums near zero makes much of their last bits, whatever order they are in.
