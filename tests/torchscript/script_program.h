@@ -77,6 +77,17 @@ class ScriptProgram {
     }
     return program_.run(*definition.function, args, context_, state_);
   }
+  // The same under a tape; without one where it is null.
+  IValue run_recorded(const std::string& name, std::vector<IValue> args, ops::Tape* tape) {
+    context_.tape = tape;
+    context_.policy.grad_mode = tape != nullptr;
+    IValue result = run(name, std::move(args));
+    context_.tape = nullptr;
+    return result;
+  }
+  void wait_for_jobs() {
+    if (tiers_) tiers_->wait_for_jobs();
+  }
   // Of what ran through tiers.
   tier::TierReport report() const { return tiers_->report(); }
 

@@ -25,6 +25,7 @@ class CallNode final : public Node {
                 RunningSums* sums) override;
   std::string name() const override { return call_.op->schema().qualified_name(); }
   std::string title() const override { return node_title(*call_.op); }
+  bool has_saved() const override { return has_saved_.load(std::memory_order_relaxed); }
   void take_links(Links& links) override;
 
   RecordedCall& call() { return call_; }

@@ -73,6 +73,8 @@ class Node : public RefCounted {
   // "aten::mul.Tensor": for errors.
   virtual std::string name() const = 0;
   virtual std::string title() const = 0;  // "Mul".
+  // Whether a pass that does not keep values makes a second one an error: the node has saved some.
+  virtual bool has_saved() const { return false; }
   // Takes the references by which other nodes are kept alive, so that they are freed in a loop.
   virtual void take_links(Links& links);
 

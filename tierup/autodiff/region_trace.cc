@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "tierup/autodiff/call_node.h"
 #include "tierup/autodiff/engine.h"
@@ -62,6 +63,33 @@ void RegionTrace::run_forward(const RunPart& run, ops::RunContext& context) {
     outputs_.push_back(*id);
     records_.push_back(output.requires_grad());
   }
+}
+
+std::vector<uint64_t> RegionTrace::outputs_that_share() const {
+  std::unordered_map<const Node*, uint64_t> readers;  // Of nodes: outputs whose passes come there.
+  for (size_t i = 0; i < results_.size() && i < 64; ++i) {
+    const Record* record = record_of(*results_[i].tensor_impl());
+    std::vector<const Node*> open;
+    if (record != nullptr && record->node()) open.push_back(record->node().get());
+    while (!open.empty()) {
+      const Node* node = open.back();
+      open.pop_back();
+      uint64_t& outputs = readers[node];
+      if ((outputs >> i & 1U) != 0) continue;
+      outputs |= uint64_t{1} << i;
+      for (const Edge& edge : node->edges()) {
+        if (edge.node) open.push_back(edge.node.get());
+      }
+    }
+  }
+  std::vector<uint64_t> shares(results_.size());
+  for (const auto& [node, outputs] : readers) {
+    if (!node->has_saved()) continue;
+    for (size_t i = 0; i < shares.size() && i < 64; ++i) {
+      if ((outputs >> i & 1U) != 0) shares[i] |= outputs;
+    }
+  }
+  return shares;
 }
 
 std::vector<size_t> RegionTrace::recorded_outputs() const {

@@ -32,6 +32,9 @@ class RegionTrace {
   size_t output_count() const { return outputs_.size(); }
   const Tensor& output(size_t i) const { return trace_.tensors()[outputs_[i]]; }
   bool requires_grad(size_t output) const { return records_[output]; }
+  // By output, before run_backward(): those (bit by bit; the first 64) whose backward passes read a
+  // saved value of a call that this one's reads, too. A second pass by any of them is an error.
+  std::vector<uint64_t> outputs_that_share() const;
   // The outputs that require gradients.
   std::vector<size_t> recorded_outputs() const;
   // Whether the part writes an input, as norms in training do their statistics.

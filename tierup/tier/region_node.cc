@@ -74,18 +74,43 @@ void RegionNode::take_links(Links& links) {
   }
 }
 
-void RegionNode::free_values() {
+// Tier 0 frees call by call: a second pass is an error where it comes to a call that the first one
+// came to. Results that have none in common may be passed back from one after the other.
+void RegionNode::check_order(CotangentMask mask) const {
+  if (is_freed_) autodiff::fail_freed();
+  for (size_t i = 0; i < plan_->shares.size(); ++i) {
+    if ((mask >> i & 1U) != 0 && (plan_->shares[i] & passed_) != 0) autodiff::fail_freed();
+  }
+}
+
+// What no pass may read any more goes: captures once each output that reads any is spent, inputs,
+// which the twin needs, once the others were passed back from as well.
+void RegionNode::spend(CotangentMask mask) {
+  if (plan_->captures.empty()) return;  // A pass that read nothing may come again.
   Links links;
   {
     const std::lock_guard lock(freeing_);
-    is_freed_ = true;
-    for (auto* values : {&inputs_, &captures_}) {
-      for (SavedTensor& saved : *values) {
-        if (saved.is_saved()) links.push_back({Link::Kind::kTensor, saved.take()});
-      }
+    passed_ |= mask;
+    bool reads_more = false;
+    bool is_spent = true;
+    for (size_t i = 0; i < plan_->shares.size(); ++i) {
+      if (!plan_->records[i]) continue;
+      const CotangentMask shares = plan_->shares[i];
+      const bool is_done = ((shares != 0 ? shares : CotangentMask{1} << i) & passed_) != 0;
+      reads_more |= shares != 0 && !is_done;
+      is_spent &= is_done;
     }
+    if (!reads_more) take_values(captures_, links);
+    if (is_spent) take_values(inputs_, links);
+    is_freed_ = is_spent;
   }
   autodiff::release_chain(std::move(links));
+}
+
+void RegionNode::take_values(SmallVector<SavedTensor, 6>& values, Links& links) {
+  for (SavedTensor& saved : values) {
+    if (saved.is_saved()) links.push_back({Link::Kind::kTensor, saved.take()});
+  }
 }
 
 void RegionNode::check_captures() const {
@@ -106,26 +131,21 @@ void RegionNode::check_captures() const {
 
 Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
                           autodiff::RunningSums* /*sums*/) {
-  if (is_freed_) autodiff::fail_freed();
-  check_captures();
   CotangentMask mask = 0;
   for (size_t i = 0; i < cotangents.size(); ++i) {
     if (cotangents[i].defined()) mask |= CotangentMask{1} << i;
   }
+  check_order(mask);
+  check_captures();
   Gradients gradients;
   if (context.tape == nullptr && mask == plan_->mask) {
     gradients = run_plan(cotangents, context, keep);
   } else {
     if (context.tape == nullptr) plan_->missed.store(mask, std::memory_order_relaxed);
     gradients = run_twin(cotangents, context);
-    free_unless(keep);
+    if (!keep) spend(mask);
   }
   return gradients;
-}
-
-void RegionNode::free_unless(bool keep) {
-  // A pass that read nothing may come again.
-  if (!keep && !plan_->captures.empty()) free_values();
 }
 
 // Unless they are to be kept, each capture goes when the plan has read it for the last time.
@@ -140,7 +160,7 @@ Gradients RegionNode::run_plan(std::span<const Tensor> cotangents, ops::RunConte
     const SavedTensor& saved = capture.is_input ? inputs_[capture.index] : captures_[capture.index];
     args.push_back(IValue(saved.tensor()));
   }
-  free_unless(keep);
+  if (!keep) spend(plan_->mask);
   SmallVector<IValue, 8> results(plan_->backward->graph().outputs().size());
   const Ref<const runtime::RunState> state = region_->run_state();
   runtime::Interpreter(region_->program, state, context)

@@ -44,15 +44,19 @@ class RegionNode final : public autodiff::Node {
                                bool keep);
   autodiff::Gradients run_twin(std::span<const Tensor> cotangents, ops::RunContext& context);
   std::vector<IValue> twin_inputs(bool is_recorded);
-  void free_values();
-  void free_unless(bool keep);
+  // Of outputs whose passes read no value that an earlier pass has let go.
+  void check_order(CotangentMask mask) const;
+  // After, or while, a pass for these outputs that keeps nothing.
+  void spend(CotangentMask mask);
+  void take_values(SmallVector<autodiff::SavedTensor, 6>& values, autodiff::Links& links);
 
   Ref<const Region> region_;
   Ref<const RegionPlan> plan_;
   SmallVector<autodiff::SavedTensor, 6> inputs_;  // The tensors.
   SmallVector<autodiff::SavedTensor, 6> captures_;
   SmallVector<uint32_t, 6> targets_;  // By edge: which of inputs_.
-  bool is_freed_ = false;
+  CotangentMask passed_ = 0;          // Outputs whose pass came and kept nothing.
+  bool is_freed_ = false;             // The inputs as well.
   std::mutex freeing_;
 };
 

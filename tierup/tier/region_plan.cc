@@ -42,6 +42,7 @@ class RegionCompiler {
     require(trace.output_count() <= kMostOutputs, ErrorCode::kUnsupported, "too many results");
     for (size_t i = 0; i < trace.output_count(); ++i)
       plan_.records.push_back(trace.requires_grad(i));
+    plan_.shares = trace.outputs_that_share();
     for (size_t i = 0; i < tensors_.size(); ++i) plan_.written.push_back(trace.is_written(i));
     plan_.is_recorded = std::ranges::find(plan_.records, true) != plan_.records.end();
     if (plan_.is_recorded) trace_backward(trace, context);

@@ -50,6 +50,7 @@ struct RegionPlan final : public RefCounted, public UseMark {
   std::unique_ptr<runtime::Plan> forward;  // Null if the part cannot be compiled for such inputs.
   std::string refusal;                     // Why not.
   std::vector<bool> records;               // By output: whether it requires gradients.
+  std::vector<CotangentMask> shares;       // By output: RegionTrace::outputs_that_share().
   std::vector<bool> written;               // By input: whether the part writes it.
   bool is_recorded = false;                // Some output requires gradients.
   // Of the backward pass.
