@@ -67,11 +67,7 @@ Ref<ops::FusionGroup> group_for(ops::GroupProgram program, const std::vector<Ten
     still.push_back(sizes.size() < 2 || sizes[sizes.size() - 2] == 1);
   }
   group->expect(std::move(forms), std::move(uniform), std::move(still));
-  CompileOptions options = process_options();
-  if (bits > 0) options.max_vector_bits = bits;
-  compile(group, Library::instance(), options);
-  EXPECT_GT(group->kernel_count(), 0U) << group->refusal().text();
-  return group;
+  return compiled(std::move(group), bits);
 }
 
 class Components : public ::testing::Test {

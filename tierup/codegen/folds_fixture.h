@@ -76,6 +76,15 @@ inline ops::GroupMember fold_of(const char* op, ops::GroupArgument value, const 
   return made;
 }
 
+// With kernels of vectors of at most so many bits; 0: of this machine's.
+inline Ref<ops::FusionGroup> compiled(Ref<ops::FusionGroup> group, int bits) {
+  CompileOptions options = process_options();
+  if (bits > 0) options.max_vector_bits = bits;
+  compile(group, Library::instance(), options);
+  EXPECT_GT(group->kernel_count(), 0U) << group->refusal().text();
+  return group;
+}
+
 // Compiled for inputs like these, of which the widest has the whole space.
 inline Ref<ops::FusionGroup> fold_group(ops::GroupProgram program,
                                         const std::vector<Tensor>& inputs, int bits = 0) {
@@ -99,11 +108,7 @@ inline Ref<ops::FusionGroup> fold_group(ops::GroupProgram program,
     still.push_back(is_still);
   }
   group->expect(std::move(forms), std::move(uniform), std::move(still));
-  CompileOptions options = process_options();
-  if (bits > 0) options.max_vector_bits = bits;
-  compile(group, Library::instance(), options);
-  EXPECT_GT(group->kernel_count(), 0U) << group->refusal().text();
-  return group;
+  return compiled(std::move(group), bits);
 }
 
 inline const char* const kFolds[] = {"aten::sum.dim_IntList", "aten::mean.dim", "aten::amax",

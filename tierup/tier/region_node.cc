@@ -67,9 +67,7 @@ RegionNode::~RegionNode() {
 void RegionNode::take_links(Links& links) {
   Node::take_links(links);
   for (auto* values : {&inputs_, &captures_}) {
-    for (SavedTensor& saved : *values) {
-      if (saved.is_saved()) links.push_back({Link::Kind::kTensor, saved.take()});
-    }
+    take_values(*values, links);
     values->clear();
   }
 }

@@ -48,7 +48,7 @@ class RegionNode final : public autodiff::Node {
   void check_order(CotangentMask mask) const;
   // After, or while, a pass for these outputs that keeps nothing.
   void spend(CotangentMask mask);
-  void take_values(SmallVector<autodiff::SavedTensor, 6>& values, autodiff::Links& links);
+  static void take_values(SmallVector<autodiff::SavedTensor, 6>& values, autodiff::Links& links);
 
   Ref<const Region> region_;
   Ref<const RegionPlan> plan_;

@@ -10,10 +10,7 @@ namespace tierup::tier {
 SampleCall::SampleCall(std::span<const IValue> args, const Ref<ObjectValue>& self,
                        const ops::Policy& policy)
     : policy_(policy) {
-  for (const IValue& arg : args) {
-    const bool is_self = self && arg.is_object() && arg.object_ref() == self;
-    args_.push_back(is_self ? arg : deep_copy(arg));
-  }
+  for (const IValue& arg : args) args_.push_back(is_called_on(arg, self) ? arg : deep_copy(arg));
 }
 
 void SampleCall::set_result(const IValue& result) {
@@ -28,6 +25,10 @@ IValue SampleCall::run(runtime::Program& program, const runtime::Plan& plan,
   state->observer = observer;
   return program.run_single(plan, args, silent.context(),
                             Ref<const runtime::RunState>(state.get()));
+}
+
+bool is_called_on(const IValue& arg, const Ref<ObjectValue>& self) {
+  return self && arg.is_object() && arg.object_ref() == self;
 }
 
 std::optional<size_t> tensor_bytes(const IValue& value) {

@@ -31,6 +31,9 @@ class SampleCall {
   std::optional<IValue> result_;
 };
 
+// Whether an argument is the module that the function is called on: that is never copied.
+bool is_called_on(const IValue& arg, const Ref<ObjectValue>& self);
+
 // The bytes of the tensors in it, in lists, tuples and dictionaries too; nothing where it holds
 // what is not taken apart (an object).
 std::optional<size_t> tensor_bytes(const IValue& value);

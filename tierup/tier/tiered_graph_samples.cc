@@ -40,7 +40,7 @@ std::shared_ptr<SampleCall> TieredGraph::sample_of(const Call& call) {
   }
   std::optional<size_t> bytes = 0;
   for (const IValue& arg : call.args) {
-    if (self_ && arg.is_object() && arg.object_ref() == self_) continue;
+    if (is_called_on(arg, self_)) continue;
     const std::optional<size_t> more = tensor_bytes(arg);
     bytes = bytes && more ? std::optional(*bytes + *more) : std::nullopt;
   }
