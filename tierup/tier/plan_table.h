@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +26,28 @@ namespace tierup::tier {
 
 // What a plan may be made without, where the whole does not pay.
 enum class PlanVariant : uint8_t { kFull, kWithoutNets, kWithoutGroups };
+
+// A variant that a plan which stands is to be tried against once calls have earned it.
+class LaterVariant {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void put_off(PlanVariant variant, Clock::time_point due) {
+    variant_.store(variant, std::memory_order_relaxed);
+    due_.store(due.time_since_epoch().count(), std::memory_order_release);
+  }
+  // Once, when it is due.
+  std::optional<PlanVariant> take(Clock::time_point now) {
+    Clock::rep due = due_.load(std::memory_order_acquire);
+    if (due > now.time_since_epoch().count()) return std::nullopt;
+    if (!due_.compare_exchange_strong(due, kNever)) return std::nullopt;
+    return variant_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr Clock::rep kNever = Clock::duration::max().count();
+  std::atomic<Clock::rep> due_{kNever};
+  std::atomic<PlanVariant> variant_{PlanVariant::kFull};
+};
 
 // A specialised plan as it stands in the table. Constant but for its counters.
 struct InstalledPlan final : public RefCounted, public UseMark {
@@ -52,6 +76,7 @@ struct InstalledPlan final : public RefCounted, public UseMark {
   // The serial of the plan that this variant is tried against, or that stood before it; 0: none.
   uint32_t former = 0;
   mutable PlanTrial trial{sized};  // Against tier 0, the former plan, and the same with branches.
+  mutable LaterVariant later;
   mutable std::atomic<bool> is_withdrawn{false};  // Its removal from the table is under way.
   mutable std::atomic<uint64_t> hits{0};
 

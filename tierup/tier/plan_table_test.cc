@@ -115,5 +115,15 @@ TEST(PlanTable, ReadersAndWritersAtOnceSeeWholeTables) {
   EXPECT_EQ(wrong.load(), 0U);
 }
 
+TEST(LaterVariant, IsTakenOnceAndNotBeforeItIsDue) {
+  LaterVariant later;
+  const auto now = LaterVariant::Clock::now();
+  EXPECT_FALSE(later.take(now));
+  later.put_off(PlanVariant::kWithoutNets, now + std::chrono::seconds(3));
+  EXPECT_FALSE(later.take(now + std::chrono::seconds(2)));
+  EXPECT_EQ(later.take(now + std::chrono::seconds(3)), PlanVariant::kWithoutNets);
+  EXPECT_FALSE(later.take(now + std::chrono::seconds(4)));
+}
+
 }  // namespace
 }  // namespace tierup::tier

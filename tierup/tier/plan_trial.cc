@@ -34,6 +34,9 @@ constexpr int64_t kLongCall = 5'000'000;  // Nanoseconds.
 // the plan's first may meet memory that is still to be had, and other plans are made if it loses.
 constexpr uint32_t kFewestSamples = 2;
 constexpr double kFarApart = 1.5;
+// What one sample of each has to show for the standard one: where that is wrong, looks, which are
+// frequent after long calls, find it out.
+constexpr double kAheadAtOnce = 1.1;
 // Three samples of each that do not overlap happen by chance once in ten trials of equals, for
 // which it does not matter; a real difference shows soonest.
 constexpr uint32_t kApartSamples = 3;
@@ -225,7 +228,7 @@ bool PlanTrial::judge(SizedTrial& entry) const {
   if (fewest < kFewestSamples && !tells_at_once) return false;
   const bool is_long = fewest >= kFewestSamples && fewest * best_median > kMostTime;
   if (fewest < kMostSamples && !is_long) {
-    const double apart = fewest < kApartSamples ? kFarApart : 1;
+    const double apart = fewest >= kApartSamples ? 1 : tells_at_once ? kAheadAtOnce : kFarApart;
     const uint32_t left_out = fewest < kQuartileSamples ? 0 : fewest / 4;
     const Samples& ours = entry.samples[static_cast<size_t>(*best)];
     const double upper =

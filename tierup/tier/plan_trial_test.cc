@@ -94,9 +94,20 @@ TEST(PlanTrial, an_earlier_long_call_of_tier_0_saves_it_a_turn) {
   EXPECT_EQ(calls_until_decided(trial, sized.at(1), {60'000, 30'000}), 2 + 1);
   // One that was not the plan's luck: told from two each.
   trial.note_earlier_call(2, std::chrono::milliseconds(60));
-  EXPECT_EQ(calls_until_decided(trial, sized.at(2), {60'000, 50'000}), 2 + 3);
+  EXPECT_EQ(calls_until_decided(trial, sized.at(2), {60'000, 58'000}), 2 + 3);
   trial.note_earlier_call(3, std::chrono::microseconds(60));
   EXPECT_EQ(calls_until_decided(trial, sized.at(3), {60, 20}), 3 + 2 * 4);
+}
+
+TEST(PlanTrial, one_sample_of_each_tells_for_a_plan_that_is_a_tenth_ahead) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  trial.note_earlier_call(1, std::chrono::milliseconds(60));
+  EXPECT_EQ(calls_until_decided(trial, sized.at(1), {60'000, 54'000}), 2 + 1);
+  EXPECT_EQ(PlanTrial::result(*sized.at(1))->winner, Contender::kPlan);
+  trial.note_earlier_call(2, std::chrono::milliseconds(60));
+  EXPECT_EQ(calls_until_decided(trial, sized.at(2), {60'000, 55'000}), 2 + 3);
 }
 
 TEST(PlanTrial, a_plan_that_a_job_has_run_has_less_to_warm_up) {

@@ -142,8 +142,8 @@ IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& c
   IValue result = run_contender(turn.contender(), plan, call, sized);
   if (turn.finish()) {
     guarded([&] { after_verdict(plan, *sized); });
-  } else if (turn.contender() == PlanTrial::Contender::kTier0 && turn.is_look()) {
-    guarded([&] { give_back_sources(plan); });
+  } else if (turn.is_look()) {
+    guarded([&] { after_look(plan, turn.contender()); });
   }
   return result;
 }

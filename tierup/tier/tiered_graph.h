@@ -88,6 +88,8 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   void withdraw_loser(const InstalledPlan& plan, const PlanTrial::Result& result);
   // By a job: of what the plan packed, whatever tier 0 has read again.
   void give_back_sources(const Ref<const InstalledPlan>& plan);
+  // A call measured this contender although the trial was decided.
+  void after_look(const Ref<const InstalledPlan>& plan, PlanTrial::Contender contender);
   void plan_memory(const Ref<const InstalledPlan>& plan, SizedPlan* sized,
                    std::vector<runtime::BlockLife> lives);
   // Gives the arenas back once a release delay passed without a call.

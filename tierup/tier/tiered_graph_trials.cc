@@ -2,8 +2,10 @@
 //
 //   full plan against tier 0
 //     clearly faster                     it stays; tier 0 is looked at again now and then
-//     not clearly, or slower             a variant (without nets, then without groups) is made in
+//     clearly slower                     a variant (without nets, then without groups) is made in
 //                                        the background and takes turns with the best so far
+//     neither                            the same once calls have gone on for so long that it costs
+//                                        a percent; the faster one serves meanwhile
 //     a variant is faster without nets   nets do not pay: none with nets is tried any more
 //     slower, and no variant is left     the plans go; the graph is profiled anew once so many
 //                                        calls have passed that another try costs a percent
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "tierup/base/error.h"
 #include "tierup/kernels/memory/spare_pages.h"
@@ -51,6 +54,26 @@ double median_of(const PlanTrial::Result& result, Contender contender) {
 bool is_clear_gain(const PlanTrial::Result& result) {
   return result.winner != Contender::kTier0 &&
          median_of(result, result.winner) < kClearGain * median_of(result, Contender::kTier0);
+}
+
+// Of the better one of those that are not tier 0.
+bool is_clear_loss(const PlanTrial::Result& result) {
+  if (result.winner != Contender::kTier0) return false;
+  double plans = std::numeric_limits<double>::infinity();
+  for (const Contender contender : {Contender::kPlan, Contender::kBranched, Contender::kFormer}) {
+    if (result.medians[static_cast<size_t>(contender)])
+      plans = std::min(plans, median_of(result, contender));
+  }
+  return median_of(result, Contender::kTier0) < kClearGain * plans;
+}
+
+// When another compilation and another trial, as long as the last ones, will have cost no more than
+// their share.
+LaterVariant::Clock::time_point time_to_earn(const InstalledPlan& plan,
+                                             const PlanTrial::Result& result) {
+  const double cost = 1e6 * plan.compile_ms + static_cast<double>(result.lost_time);
+  return LaterVariant::Clock::now() +
+         std::chrono::nanoseconds(static_cast<int64_t>(cost / kRetryShare));
 }
 
 }  // namespace
@@ -90,8 +113,9 @@ void TieredGraph::after_verdict(const Ref<const InstalledPlan>& plan, const Size
           graph.table_.remove(former.get());
         }
         const std::optional<PlanVariant> next = variant_after(*plan, result.winner);
-        if (next && !is_clear_gain(result)) return graph.try_variant(best, *next);
-        graph.withdraw_loser(*best, result);
+        if (next && is_clear_loss(result)) return graph.try_variant(best, *next);
+        if (next && !is_clear_gain(result)) best->later.put_off(*next, time_to_earn(*best, result));
+        if (!next || result.winner != Contender::kTier0) graph.withdraw_loser(*best, result);
       },
       JobWeight::kLight);
 }
@@ -120,6 +144,17 @@ void TieredGraph::try_variant(const Ref<const InstalledPlan>& best, PlanVariant 
     graph.install(plan);
     if (is_beaten) graph.table_.remove(best.get());
   });
+}
+
+void TieredGraph::after_look(const Ref<const InstalledPlan>& plan, Contender contender) {
+  if (contender == Contender::kTier0) give_back_sources(plan);
+  const std::optional<PlanVariant> variant = plan->later.take(LaterVariant::Clock::now());
+  if (!variant) return;
+  push_job(
+      [plan, variant = *variant](TieredGraph& graph, const std::atomic<bool>& cancelled) {
+        if (!cancelled.load()) graph.try_variant(plan, variant);
+      },
+      JobWeight::kLight);
 }
 
 void TieredGraph::give_back_sources(const Ref<const InstalledPlan>& plan) {

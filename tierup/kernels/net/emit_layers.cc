@@ -60,21 +60,6 @@ void Emitter::emit(const Layer& layer) {
   emit_kind(layer);
 }
 
-// Before weights are packed: so the memory of the trials is free again when theirs is needed. Where
-// the choice goes by how the input lies (windows over each channel; few channels, which may lie as
-// planes), it is made later.
-void Emitter::choose_algorithms() {
-  for (const Layer& layer : net_.layers) {
-    refusing(layer, [&] {
-      const ThreadCountScope threads(threads_for(layer));
-      const bool by_layout = layer.conv.groups != 1 || layer.conv.in_channels < kConvolutionRun;
-      if (layer.kind == LayerKind::kConv && !by_layout) algorithm_for(layer);
-      if (layer.kind == LayerKind::kGemm && has_choice(layer)) product_algorithm(layer);
-    });
-  }
-  trial_room_ = {};
-}
-
 void Emitter::emit_kind(const Layer& layer) {
   switch (layer.kind) {
     case LayerKind::kConv: return convolution(layer);

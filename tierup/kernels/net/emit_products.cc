@@ -108,7 +108,7 @@ std::vector<Algorithm> Emitter::product_algorithms(const Layer& layer) const {
 }
 
 // One copy of the weights serves all sizes, so their first net decides.
-Algorithm Emitter::product_algorithm(const Layer& layer) {
+std::optional<Algorithm> Emitter::only_product_algorithm(const Layer& layer) const {
   const std::vector<Algorithm> candidates = product_algorithms(layer);
   if (candidates.empty()) return Algorithm::kOneDnn;
   // Packed for one number of rows, weights serve all; in place they serve each as it is measured.
@@ -118,25 +118,13 @@ Algorithm Emitter::product_algorithm(const Layer& layer) {
   };
   if (const auto known = weights_.algorithm(layer.weights_id); known && serves(*known))
     return *known;
-  if (!options_.measures) {
-    return candidates.front() == Algorithm::kInPlace ? candidates.front() : Algorithm::kOneDnn;
-  }
-  const PanelConvolution problem = product_problem(layer);
-  const IntVector key{problem.rows(),         problem.depth(),
-                      problem.out_channels,   layer.weight.stride(0),
-                      layer.weight.stride(1), static_cast<int64_t>(candidates.front())};
-  const Algorithm chosen = measured(layer, key, [&] {
-    const PanelConvolution part = part_to_try(problem);
-    const auto attempt_by = [&](Algorithm algorithm) {
-      if (algorithm == Algorithm::kPanels) return attempt_panels(part, *store_steps(layer));
-      if (algorithm == Algorithm::kOneDnn)
-        return attempt_primitive(describe_product(layer, part, std::nullopt));
-      return attempt_row(layer, part, algorithm);
-    };
-    return fastest(fmt::format("product of {}x{} and {}x{}", problem.rows(), problem.depth(),
-                               problem.depth(), problem.out_channels),
-                   candidates, attempt_by);
-  });
+  if (options_.measures) return std::nullopt;
+  return candidates.front() == Algorithm::kInPlace ? candidates.front() : Algorithm::kOneDnn;
+}
+
+Algorithm Emitter::product_algorithm(const Layer& layer) {
+  if (const auto only = only_product_algorithm(layer)) return *only;
+  const Algorithm chosen = measured(product_choice(layer));
   weights_.set_algorithm(layer.weights_id, chosen);
   return chosen;
 }

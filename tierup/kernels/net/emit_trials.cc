@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "tierup/base/parallel.h"
+#include "tierup/base/piece_queue.h"
+#include "tierup/base/workers.h"
 #include "tierup/kernels/memory/leave_cache.h"
 #include "tierup/kernels/net/algorithm_choices.h"
 #include "tierup/kernels/net/channel_convolution.h"
@@ -98,55 +100,127 @@ std::vector<Algorithm> Emitter::candidates_of(const Layer& layer) const {
   return result;
 }
 
-Algorithm Emitter::algorithm_for(const Layer& layer) {
-  const std::vector<Algorithm> candidates = candidates_of(layer);
+std::optional<Algorithm> Emitter::only_algorithm(const Layer& layer) {
   if (!store_steps(layer)) return Algorithm::kOneDnn;
   if (is_for_planes(layer)) return Algorithm::kPlanes;
+  const std::vector<Algorithm> candidates = candidates_of(layer);
   if (candidates.size() == 1) return candidates.front();
-  if (!options_.measures) {
-    const Algorithm known = weights_.algorithm(layer.id).value_or(Algorithm::kOneDnn);
-    const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
-    return fits ? known : candidates.front();
-  }
-  const ConvGeometry& g = layer.conv;
-  const Algorithm chosen = measured(layer, geometry_key(g), [&] {
-    return fastest(
-        fmt::format("convolution {}x{}x{} to {}x{}x{}", g.in_channels, g.in[1], g.in[2],
-                    g.out_channels, g.out[1], g.out[2]),
-        candidates, [&](Algorithm algorithm) { return attempt(layer, algorithm); },
-        part_to_try(g).multiplications());
-  });
+  if (options_.measures) return std::nullopt;
+  const Algorithm known = weights_.algorithm(layer.id).value_or(Algorithm::kOneDnn);
+  const bool fits = std::find(candidates.begin(), candidates.end(), known) != candidates.end();
+  return fits ? known : candidates.front();
+}
+
+Algorithm Emitter::algorithm_for(const Layer& layer) {
+  if (const auto only = only_algorithm(layer)) return *only;
+  const Algorithm chosen = measured(convolution_choice(layer));
   weights_.set_algorithm(layer.id, chosen);
   return chosen;
 }
 
-// What `measure` says of the layer, which it is asked once for all layers of this geometry.
-Algorithm Emitter::measured(const Layer& layer, IntSpan geometry,
-                            const std::function<Algorithm()>& measure) {
+Emitter::Choice Emitter::convolution_choice(const Layer& layer) {
+  const ConvGeometry& g = layer.conv;
+  return {key_of(layer, geometry_key(g)),
+          fmt::format("convolution {}x{}x{} to {}x{}x{}", g.in_channels, g.in[1], g.in[2],
+                      g.out_channels, g.out[1], g.out[2]),
+          candidates_of(layer),
+          [this, &layer](Algorithm algorithm, TrialRoom& room) {
+            return attempt(layer, algorithm, room);
+          },
+          part_to_try(g).multiplications()};
+}
+
+Emitter::Choice Emitter::product_choice(const Layer& layer) const {
+  const PanelConvolution problem = product_problem(layer);
+  const std::vector<Algorithm> candidates = product_algorithms(layer);
+  const IntVector geometry{problem.rows(),         problem.depth(),
+                           problem.out_channels,   layer.weight.stride(0),
+                           layer.weight.stride(1), static_cast<int64_t>(candidates.front())};
+  const auto attempt_by = [this, &layer, part = part_to_try(problem)](Algorithm algorithm,
+                                                                      TrialRoom& room) {
+    if (algorithm == Algorithm::kPanels) return attempt_panels(part, *store_steps(layer), room);
+    if (algorithm == Algorithm::kOneDnn)
+      return attempt_primitive(describe_product(layer, part, std::nullopt), room);
+    return attempt_row(layer, part, algorithm, room);
+  };
+  return {key_of(layer, geometry),
+          fmt::format("product of {}x{} and {}x{}", problem.rows(), problem.depth(),
+                      problem.depth(), problem.out_channels),
+          candidates, attempt_by};
+}
+
+AlgorithmChoices::Key Emitter::key_of(const Layer& layer, IntSpan geometry) const {
   AlgorithmChoices::Key key(geometry.begin(), geometry.end());
   key.insert(key.end(), {options_.is_fast, stays_cached_, ends_with_large_swish(layer),
                          static_cast<int64_t>(instruction_set())});
+  return key;
+}
+
+// Where the choice goes by how the input lies (windows over each channel; few channels, which may
+// lie as planes), it is made later.
+std::vector<Emitter::Choice> Emitter::open_choices() {
+  std::vector<Choice> open;
+  const auto add = [&](Choice choice) {
+    const auto is_same = [&](const Choice& other) { return other.key == choice.key; };
+    if (std::ranges::any_of(open, is_same)) return;
+    if (!AlgorithmChoices::instance().find(choice.key)) open.push_back(std::move(choice));
+  };
+  for (const Layer& layer : net_.layers) {
+    refusing(layer, [&] {
+      const ThreadCountScope threads(threads_for(layer));
+      const bool by_layout = layer.conv.groups != 1 || layer.conv.in_channels < kConvolutionRun;
+      if (layer.kind == LayerKind::kConv && !by_layout && !only_algorithm(layer))
+        add(convolution_choice(layer));
+      if (layer.kind == LayerKind::kGemm && has_choice(layer) && !only_product_algorithm(layer))
+        add(product_choice(layer));
+    });
+  }
+  return open;
+}
+
+// Before weights are packed: so the memory of the trials is free again when theirs is needed. On
+// as many threads as the net will have: a trial meets the neighbour that its layer will meet, and
+// beside callers that keep all cores each thread gets its share of one.
+void Emitter::choose_algorithms() {
+  const std::vector<Choice> open = open_choices();
+  const auto count = static_cast<int64_t>(open.size());
+  const int64_t workers = piece_workers(count, intra_op_threads());
+  if (workers > 1) start_workers();  // Where callers crowd the cores, too: there is one loop.
+  std::vector<TrialRoom> rooms(static_cast<size_t>(workers));
+  std::vector<std::optional<Chosen>> chosen(open.size());
+  parallel_pieces(count, workers, [&](int64_t piece, int64_t worker) {
+    const auto i = static_cast<size_t>(piece);
+    chosen[i] = fastest(open[i], rooms[static_cast<size_t>(worker)]);
+  });
+  for (size_t i = 0; i < open.size(); ++i) {
+    AlgorithmChoices::instance().note(open[i].key, chosen[i]->algorithm);
+    out_.notes.push_back(std::move(chosen[i]->note));
+  }
+}
+
+Algorithm Emitter::measured(const Choice& choice) {
   AlgorithmChoices& choices = AlgorithmChoices::instance();
-  if (const auto known = choices.find(key)) return *known;
-  const Algorithm chosen = measure();
-  choices.note(key, chosen);
-  return chosen;
+  if (const auto known = choices.find(choice.key)) return *known;
+  TrialRoom room;
+  Chosen chosen = fastest(choice, room);
+  choices.note(choice.key, chosen.algorithm);
+  out_.notes.push_back(std::move(chosen.note));
+  return chosen.algorithm;
 }
 
 // By measurement on one thread. Weights come from memory in each run where they will between other
 // layers.
-Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>& candidates,
-                           const std::function<Attempt(Algorithm)>& attempt_by,
-                           int64_t multiplications) {
+Emitter::Chosen Emitter::fastest(const Choice& choice, TrialRoom& room) const {
   constexpr size_t kCold = size_t{256} << 10;  // Fewer bytes come from memory in no time.
   const ThreadCountScope one_thread(1);
-  trial_room_.clear();
+  room.clear();
+  const std::vector<Algorithm>& candidates = choice.candidates;
   std::vector<std::optional<Attempt>> attempts(candidates.size());
   const auto is_left_out = [&](size_t i) {
     return attempts[i] && attempts[i]->is_reference && candidates.size() > 1;
   };
   const auto run = [&](size_t i) -> TrialRun {
-    if (!attempts[i]) attempts[i] = attempt_by(candidates[i]);
+    if (!attempts[i]) attempts[i] = choice.attempt_by(candidates[i], room);
     if (is_left_out(i)) return {kNotRun, false};
     const Attempt& a = *attempts[i];
     if (!stays_cached_ && a.weight_bytes > kCold) leave_cache(a.weights, a.weight_bytes);
@@ -157,7 +231,7 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
   std::optional<double> least;  // Of direct algorithms, which bounds none of themselves.
   const TrialResult result = try_candidates(candidates.size(), run, [&](size_t i) {
     if (is_direct(candidates.front()) || !is_direct(candidates[i])) return 0.0;
-    if (!least) least = least_direct_time(multiplications);
+    if (!least) least = least_direct_time(choice.multiplications, room);
     return *least;
   });
   std::string times;
@@ -168,38 +242,37 @@ Algorithm Emitter::fastest(const std::string& work, const std::vector<Algorithm>
     times += time < kNotRun ? fmt::format(" {:.3f} ms, ", time) : " not run, ";
   }
   const Algorithm winner = candidates[result.winner];
-  out_.notes.push_back(fmt::format("{}: {}on one thread, {} rounds: {}", work, times, result.rounds,
-                                   name_of(winner)));
-  return winner;
+  return {winner, fmt::format("{}: {}on one thread, {} rounds: {}", choice.work, times,
+                              result.rounds, name_of(winner))};
 }
 
 // Milliseconds that a direct algorithm takes for so many at least on this thread, by the best of
 // some runs of a product whose operands stay in the second-level cache: some tens of microseconds
 // together, and done anew for each trial, since the processor's clock changes. oneDNN may be ahead
 // of our own by a tenth.
-double Emitter::least_direct_time(int64_t multiplications) {
+double Emitter::least_direct_time(int64_t multiplications, TrialRoom& room) {
   constexpr int kRuns = 4;
   constexpr double kAhead = 1.1;
   const PanelConvolution problem = panel_product_problem(96, 256, 4 * kConvolutionChannels);
-  const Attempt product = attempt_panels(problem, {});
+  const Attempt product = attempt_panels(problem, {}, room);
   double best = kNotRun;
   for (int i = 0; i < kRuns; ++i) best = std::min(best, timed_run(product.run).milliseconds);
   const int64_t done = problem.rows() * problem.depth() * problem.out_channels;
   return best * static_cast<double>(multiplications) / (kAhead * static_cast<double>(done));
 }
 
-Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
+Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm, TrialRoom& room) {
   Layer part = layer;
   part.conv = part_to_try(layer.conv);
   switch (algorithm) {
-    case Algorithm::kOneDnn: return attempt_onednn(part, ends_with_large_swish(layer));
-    case Algorithm::kPanels: return attempt_panels(panels_of(part), *store_steps(part));
+    case Algorithm::kOneDnn: return attempt_onednn(part, ends_with_large_swish(layer), room);
+    case Algorithm::kPanels: return attempt_panels(panels_of(part), *store_steps(part), room);
     case Algorithm::kPlanes: break;  // Taken without a trial.
-    case Algorithm::kChannels: return attempt_channels(part);
+    case Algorithm::kChannels: return attempt_channels(part, room);
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
     case Algorithm::kWinogradFew:
-      return attempt_winograd(winograd_problem(part.conv, algorithm), *store_steps(part));
+      return attempt_winograd(winograd_problem(part.conv, algorithm), *store_steps(part), room);
     case Algorithm::kInPlace:
     case Algorithm::kRowPanels: break;  // Of products.
   }
@@ -207,12 +280,12 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm) {
 }
 
 // With the pass of its own that a large swish gets, if it `swishes`.
-Emitter::Attempt Emitter::attempt_onednn(const Layer& layer, bool swishes) {
-  if (!swishes) return attempt_primitive(describe(layer));
+Emitter::Attempt Emitter::attempt_onednn(const Layer& layer, bool swishes, TrialRoom& room) const {
+  if (!swishes) return attempt_primitive(describe(layer), room);
   const auto pd = describe(without_swish(layer));
-  Attempt attempt = attempt_primitive(pd);
+  Attempt attempt = attempt_primitive(pd, room);
   const size_t bytes = pd.dst_desc().get_size();
-  float* target = floats(trial_room_.at_least(TrialRoom::Part::kTarget, bytes));
+  float* target = floats(room.at_least(TrialRoom::Part::kTarget, bytes));
   const auto count = static_cast<int64_t>(bytes / sizeof(float));
   attempt.run = [convolve = std::move(attempt.run), target, count] {
     convolve();
@@ -223,12 +296,12 @@ Emitter::Attempt Emitter::attempt_onednn(const Layer& layer, bool swishes) {
 
 // Of a convolution or a product.
 template <typename Described>
-Emitter::Attempt Emitter::attempt_primitive(const Described& pd) {
+Emitter::Attempt Emitter::attempt_primitive(const Described& pd, TrialRoom& room) {
   using Part = TrialRoom::Part;
   std::unordered_map<int, memory> arguments;
   const auto give = [&](int name, Part part, const memory::desc& layout) {
     arguments.insert(
-        {name, memory(layout, onednn_engine(), trial_room_.at_least(part, layout.get_size()))});
+        {name, memory(layout, onednn_engine(), room.at_least(part, layout.get_size()))});
   };
   give(DNNL_ARG_SRC, Part::kSource, pd.src_desc());
   give(DNNL_ARG_WEIGHTS, Part::kWeights, pd.weights_desc());
@@ -240,16 +313,19 @@ Emitter::Attempt Emitter::attempt_primitive(const Described& pd) {
             primitive.execute(onednn_stream(), arguments);
             onednn_stream().wait();
           },
-          trial_room_.at_least(Part::kWeights, bytes), bytes, is_reference(pd)};
+          room.at_least(Part::kWeights, bytes), bytes, is_reference(pd)};
 }
-template Emitter::Attempt Emitter::attempt_primitive(const convolution_forward::primitive_desc&);
-template Emitter::Attempt Emitter::attempt_primitive(const dnnl::matmul::primitive_desc&);
+template Emitter::Attempt Emitter::attempt_primitive(const convolution_forward::primitive_desc&,
+                                                     TrialRoom&);
+template Emitter::Attempt Emitter::attempt_primitive(const dnnl::matmul::primitive_desc&,
+                                                     TrialRoom&);
 
 template <typename Problem>
-Emitter::OwnTrial Emitter::own_trial(const Problem& problem, int64_t weights, int64_t scratch) {
+Emitter::OwnTrial Emitter::own_trial(TrialRoom& room, const Problem& problem, int64_t weights,
+                                     int64_t scratch) {
   using Part = TrialRoom::Part;
   const auto part = [&](Part which, int64_t count) {
-    return floats(trial_room_.at_least(which, float_bytes(count)));
+    return floats(room.at_least(which, float_bytes(count)));
   };
   return {part(Part::kSource, problem.source_count()), part(Part::kWeights, weights),
           part(Part::kBias, grouped_channels(problem.out_channels)),
@@ -257,20 +333,20 @@ Emitter::OwnTrial Emitter::own_trial(const Problem& problem, int64_t weights, in
 }
 
 Emitter::Attempt Emitter::attempt_winograd(const Winograd& problem,
-                                           const std::vector<StoreStep>& steps) {
+                                           const std::vector<StoreStep>& steps, TrialRoom& room) {
   const WinogradPlan plan = plan_winograd(problem, 1);
   const int64_t weights = winograd_weight_count(problem);
-  const OwnTrial t = own_trial(problem, weights, plan.scratch());
+  const OwnTrial t = own_trial(room, problem, weights, plan.scratch());
   return {
       [=] { run_winograd(problem, plan, t.source, t.weights, t.bias, steps, t.target, t.scratch); },
       reinterpret_cast<char*>(t.weights), float_bytes(weights)};
 }
 
-Emitter::Attempt Emitter::attempt_channels(const Layer& layer) {
+Emitter::Attempt Emitter::attempt_channels(const Layer& layer, TrialRoom& trial_room) {
   const ConvGeometry& g = layer.conv;
   using Part = TrialRoom::Part;
   const auto room = [&](Part part, int64_t count) {
-    return floats(trial_room_.at_least(part, float_bytes(count)));
+    return floats(trial_room.at_least(part, float_bytes(count)));
   };
   const int64_t points = g.batch * g.out_points();
   const int64_t weight_count = channel_weight_count(g);
@@ -291,11 +367,11 @@ Emitter::Attempt Emitter::attempt_channels(const Layer& layer) {
 // a tenth. On all threads, which wait for the same memory, it saves less than on the one of a
 // trial.
 Emitter::Attempt Emitter::attempt_row(const Layer& layer, const PanelConvolution& part,
-                                      Algorithm algorithm) {
+                                      Algorithm algorithm, TrialRoom& room) {
   const int64_t k = part.depth();
   const int64_t n = part.out_channels;
   if (algorithm == Algorithm::kInPlace) {
-    const OwnTrial t = own_trial(part, 0, 0);
+    const OwnTrial t = own_trial(room, part, 0, 0);
     GemmProblem product =
         rows_problem(layer, part.rows(), n, {layer.weight.stride(0), layer.weight.stride(1)});
     product.a.data = t.source;
@@ -309,16 +385,16 @@ Emitter::Attempt Emitter::attempt_row(const Layer& layer, const PanelConvolution
             float_bytes(std::min(weights, layer.weight.numel())), false, 0.9};
   }
   const int64_t weights = row_panel_count(n) * k * kRowPanel;
-  const OwnTrial t = own_trial(part, weights, 0);
+  const OwnTrial t = own_trial(room, part, weights, 0);
   return {[=] { multiply_row_panels(k, n, t.source, t.weights, t.bias, t.target); },
           reinterpret_cast<char*>(t.weights), float_bytes(weights)};
 }
 
 Emitter::Attempt Emitter::attempt_panels(const PanelConvolution& problem,
-                                         const std::vector<StoreStep>& steps) {
+                                         const std::vector<StoreStep>& steps, TrialRoom& room) {
   const ConvolutionPlan plan = plan_convolution(problem, 1);
   const int64_t weights = convolution_weight_count(problem);
-  const OwnTrial t = own_trial(problem, weights, plan.scratch());
+  const OwnTrial t = own_trial(room, problem, weights, plan.scratch());
   return {[=] {
             run_convolution(problem, plan, t.source, t.weights, t.bias, steps, t.target, t.scratch);
           },

@@ -14,6 +14,7 @@
 
 #include "tierup/kernels/attention/attention_floats.h"
 #include "tierup/kernels/gemm/gemm.h"
+#include "tierup/kernels/net/algorithm_choices.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/layouts.h"
@@ -165,6 +166,7 @@ class Emitter {
   void row_epilogue(const Layer& layer, const BufferLayout& target);
   PanelConvolution product_problem(const Layer& layer) const;
   std::vector<Algorithm> product_algorithms(const Layer& layer) const;
+  std::optional<Algorithm> only_product_algorithm(const Layer& layer) const;
   Algorithm product_algorithm(const Layer& layer);
   void panel_product(const Layer& layer);
   dnnl::matmul::primitive_desc describe_product(const Layer& layer, const PanelConvolution& problem,
@@ -233,6 +235,8 @@ class Emitter {
   // The convolution's weight, dense and with the normalisation's factors.
   Tensor dense_weight(const Layer& layer) const;
   std::vector<Algorithm> candidates_of(const Layer& layer) const;
+  // Set where there is nothing to measure.
+  std::optional<Algorithm> only_algorithm(const Layer& layer);
   Algorithm algorithm_for(const Layer& layer);
   // A way to do a convolution or a product, ready to be timed (emit_trials.cc).
   struct Attempt {
@@ -245,24 +249,44 @@ class Emitter {
   struct OwnTrial {
     float *source, *weights, *bias, *target, *scratch;
   };
+  // A choice that only measurement makes: the same for all layers with this key. Several are
+  // measured at once, each in one thread with a room of its own.
+  struct Choice {
+    AlgorithmChoices::Key key;
+    std::string work;
+    std::vector<Algorithm> candidates;
+    std::function<Attempt(Algorithm, TrialRoom&)> attempt_by;
+    // Of what is tried, by the definition; asked for where one of the candidates, and the first of
+    // them, needs fewer.
+    int64_t multiplications = 0;
+  };
+  struct Chosen {
+    Algorithm algorithm;
+    std::string note;
+  };
   template <typename Problem>
-  OwnTrial own_trial(const Problem& problem, int64_t weights, int64_t scratch);
-  Attempt attempt(const Layer& layer, Algorithm algorithm);
-  Attempt attempt_onednn(const Layer& layer, bool swishes);
+  static OwnTrial own_trial(TrialRoom& room, const Problem& problem, int64_t weights,
+                            int64_t scratch);
+  // The emitter itself is changed for few channels alone: see open_choices().
+  Attempt attempt(const Layer& layer, Algorithm algorithm, TrialRoom& room);
+  Attempt attempt_onednn(const Layer& layer, bool swishes, TrialRoom& room) const;
   template <typename Described>
-  Attempt attempt_primitive(const Described& pd);
-  Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps);
-  Attempt attempt_channels(const Layer& layer);
-  Attempt attempt_row(const Layer& layer, const PanelConvolution& part, Algorithm algorithm);
-  Attempt attempt_panels(const PanelConvolution& problem, const std::vector<StoreStep>& steps);
-  double least_direct_time(int64_t multiplications);
-  // `multiplications`: of what is tried, by the definition; asked for where one of the candidates,
-  // and the first of them, needs fewer.
-  Algorithm fastest(const std::string& work, const std::vector<Algorithm>& candidates,
-                    const std::function<Attempt(Algorithm)>& attempt_by,
-                    int64_t multiplications = 0);
-  Algorithm measured(const Layer& layer, IntSpan geometry,
-                     const std::function<Algorithm()>& measure);
+  static Attempt attempt_primitive(const Described& pd, TrialRoom& room);
+  static Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps,
+                                  TrialRoom& room);
+  static Attempt attempt_channels(const Layer& layer, TrialRoom& room);
+  static Attempt attempt_row(const Layer& layer, const PanelConvolution& part, Algorithm algorithm,
+                             TrialRoom& room);
+  static Attempt attempt_panels(const PanelConvolution& problem,
+                                const std::vector<StoreStep>& steps, TrialRoom& room);
+  static double least_direct_time(int64_t multiplications, TrialRoom& room);
+  AlgorithmChoices::Key key_of(const Layer& layer, IntSpan geometry) const;
+  Choice convolution_choice(const Layer& layer);
+  Choice product_choice(const Layer& layer) const;
+  Chosen fastest(const Choice& choice, TrialRoom& room) const;
+  Algorithm measured(const Choice& choice);
+  // Those that no layer before has, and the process does not know yet.
+  std::vector<Choice> open_choices();
   void onednn_convolution(const Layer& layer);
   void winograd(const Layer& layer, Algorithm algorithm);
   void panels(const Layer& layer);
@@ -295,8 +319,7 @@ class Emitter {
   std::vector<int> root_;      // The value whose memory a view shows.
   std::vector<int> last_use_;  // The last layer that reads a root.
   int layer_ = 0;              // At hand.
-  TrialRoom trial_room_;
-  bool stays_cached_ = true;  // All weights may stay in the cache from run to run.
+  bool stays_cached_ = true;   // All weights may stay in the cache from run to run.
 };
 
 // Places the arena's buffers so that those alive at one time do not meet; returns the arena's size.
