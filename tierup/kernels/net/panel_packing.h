@@ -11,7 +11,7 @@ namespace tierup::kernels::net {
 // pages of large weights, which take longer to be made than to be filled.
 template <typename Pack>
 void pack_panels(int64_t panels, int64_t floats, const Pack& pack) {
-  constexpr int64_t kGrain = int64_t{1} << 20;  // Floats: a team of threads is worth them.
+  constexpr int64_t kGrain = int64_t{1} << 16;  // Floats: a team of threads is worth them.
   parallel_for(0, panels, kGrain / floats + 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) pack(panel);
   });
