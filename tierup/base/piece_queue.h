@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "tierup/base/parallel.h"
+#include "tierup/base/workers.h"
 
 namespace tierup {
 
@@ -55,6 +56,15 @@ void parallel_pieces(int64_t pieces, int64_t workers, const Body& body) {
         body(i, worker);
     }
   });
+}
+
+// The same for pieces of milliseconds each. A thread without a team would begin the loop alone
+// where others want the cores (parallel.h), and the one share that it then has is all of it: so its
+// team is started first.
+template <typename Body>
+void parallel_long_pieces(int64_t pieces, int64_t workers, const Body& body) {
+  if (workers > 1) start_workers();
+  parallel_pieces(pieces, workers, body);
 }
 
 }  // namespace tierup

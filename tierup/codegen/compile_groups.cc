@@ -86,7 +86,8 @@ class GroupCompiler {
     std::vector<std::pair<const std::string, std::function<CachedKernel()>>*> wanted;
     for (auto& each : wanted_) wanted.push_back(&each);
     const auto pieces = static_cast<int64_t>(wanted.size());
-    parallel_pieces(pieces, piece_workers(pieces, intra_op_threads()), [&](int64_t i, int64_t) {
+    const int64_t workers = piece_workers(pieces, intra_op_threads());
+    parallel_long_pieces(pieces, workers, [&](int64_t i, int64_t) {
       if (cancelled.load()) return;
       const auto& [key, compile] = *wanted[static_cast<size_t>(i)];
       const CachedKernel compiled = compile();

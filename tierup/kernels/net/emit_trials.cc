@@ -6,7 +6,6 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/base/piece_queue.h"
-#include "tierup/base/workers.h"
 #include "tierup/kernels/memory/leave_cache.h"
 #include "tierup/kernels/net/algorithm_choices.h"
 #include "tierup/kernels/net/channel_convolution.h"
@@ -185,10 +184,9 @@ void Emitter::choose_algorithms() {
   const std::vector<Choice> open = open_choices();
   const auto count = static_cast<int64_t>(open.size());
   const int64_t workers = piece_workers(count, intra_op_threads());
-  if (workers > 1) start_workers();  // Where callers crowd the cores, too: there is one loop.
   std::vector<TrialRoom> rooms(static_cast<size_t>(workers));
   std::vector<std::optional<Chosen>> chosen(open.size());
-  parallel_pieces(count, workers, [&](int64_t piece, int64_t worker) {
+  parallel_long_pieces(count, workers, [&](int64_t piece, int64_t worker) {
     const auto i = static_cast<size_t>(piece);
     chosen[i] = fastest(open[i], rooms[static_cast<size_t>(worker)]);
   });
