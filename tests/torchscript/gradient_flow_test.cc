@@ -73,6 +73,9 @@ def channel_norm(x: Tensor, gamma: Tensor) -> Tensor:
 def shared(x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
   h = torch.tanh(x)
   return (torch.mul(h, 2), torch.mul(h, 3), torch.sigmoid(torch.mul(x, 2)))
+def apart(x: Tensor) -> Tuple[Tensor, Tensor]:
+  y = torch.mul(x, 2)
+  return (torch.tanh(y), torch.add(torch.neg(y), 3))
 def listed(x: Tensor, y: Tensor) -> Tuple[Tensor, List[Tensor]]:
   all = [torch.add(x, 1), torch.add(y, 1)]
   return (torch.cat(all), all)
@@ -340,6 +343,23 @@ TEST_P(GradientFlow, IsRefusedWhereAFirstPassHasLetValuesGo) {
     EXPECT_THROW(gradient(results[1].to_tensor(), x), Error);
     EXPECT_EQ(gradient(results[2].to_tensor(), x)[0], 0.5F);
     EXPECT_THROW(gradient(results[2].to_tensor(), x), Error);
+  }
+}
+
+// Of a result that saved nothing any number of passes may come, whatever became of the other.
+TEST_P(GradientFlow, OfWhatSavedNothingComesAgainAndOfTheOtherResultDoesNot) {
+  for (int i = 0; i < kCalls; ++i) {
+    const Tensor x = leaf({4}, {0.5F, -0.25F, 1, 2});
+    const auto outputs = call("apart", {IValue(x)}).to_tuple().items;
+    const Tensor saves = outputs[0].to_tensor();
+    const Tensor saves_nothing = outputs[1].to_tensor();
+    const Floats expected(4, -2);
+    for (int pass = 0; pass < 2; ++pass)
+      EXPECT_EQ(numbers(gradients({saves_nothing}, {x})[0]), expected) << i;
+    if (i < kCalls / 2) continue;  // The plan is made for the result that saved nothing.
+    EXPECT_NO_THROW(gradients({saves}, {x})) << i;
+    EXPECT_THROW(gradients({saves}, {x}), Error) << i;
+    EXPECT_EQ(numbers(gradients({saves_nothing}, {x})[0]), expected) << i;
   }
 }
 

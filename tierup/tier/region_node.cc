@@ -73,9 +73,8 @@ void RegionNode::take_links(Links& links) {
 }
 
 // Tier 0 frees call by call: a second pass is an error where it comes to a call that the first one
-// came to. Results that have none in common may be passed back from one after the other.
+// came to, if that had saved anything.
 void RegionNode::check_order(CotangentMask mask) const {
-  if (is_freed_) autodiff::fail_freed();
   for (size_t i = 0; i < plan_->shares.size(); ++i) {
     if ((mask >> i & 1U) != 0 && (plan_->shares[i] & passed_) != 0) autodiff::fail_freed();
   }
@@ -84,25 +83,38 @@ void RegionNode::check_order(CotangentMask mask) const {
 // What no pass may read any more goes: captures once each output that reads any is spent, inputs,
 // which the twin needs, once the others were passed back from as well.
 void RegionNode::spend(CotangentMask mask) {
-  if (plan_->captures.empty()) return;  // A pass that read nothing may come again.
   Links links;
   {
     const std::lock_guard lock(freeing_);
+    if ((passed_ | mask) == passed_) return;
     passed_ |= mask;
     bool reads_more = false;
     bool is_spent = true;
+    bool may_come_again = false;
     for (size_t i = 0; i < plan_->shares.size(); ++i) {
       if (!plan_->records[i]) continue;
       const CotangentMask shares = plan_->shares[i];
       const bool is_done = ((shares != 0 ? shares : CotangentMask{1} << i) & passed_) != 0;
       reads_more |= shares != 0 && !is_done;
       is_spent &= is_done;
+      may_come_again |= shares == 0;
     }
     if (!reads_more) take_values(captures_, links);
-    if (is_spent) take_values(inputs_, links);
-    is_freed_ = is_spent;
+    if (is_spent) take_inputs(may_come_again, links);
   }
   autodiff::release_chain(std::move(links));
+}
+
+// A pass that may come again reads no number of an input: one zero stands for all of them.
+void RegionNode::take_inputs(bool keeps_sizes, Links& links) {
+  SmallVector<SavedTensor, 6> shells;
+  for (const SavedTensor& input : inputs_) {
+    if (!keeps_sizes || !input.is_saved()) continue;
+    const Tensor zero = Tensor::scalar(Scalar(0), input.tensor().dtype());
+    shells.push_back(SavedTensor(expand_to(zero, input.tensor().sizes())));
+  }
+  take_values(inputs_, links);
+  if (keeps_sizes) inputs_ = std::move(shells);
 }
 
 void RegionNode::take_values(SmallVector<SavedTensor, 6>& values, Links& links) {
@@ -127,6 +139,10 @@ void RegionNode::check_captures() const {
   }
 }
 
+bool RegionNode::has_captures() const {
+  return std::ranges::all_of(captures_, [](const SavedTensor& saved) { return saved.is_saved(); });
+}
+
 Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& context, bool keep,
                           autodiff::RunningSums* /*sums*/) {
   CotangentMask mask = 0;
@@ -136,7 +152,7 @@ Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& c
   check_order(mask);
   check_captures();
   Gradients gradients;
-  if (context.tape == nullptr && mask == plan_->mask) {
+  if (context.tape == nullptr && mask == plan_->mask && has_captures()) {
     gradients = run_plan(cotangents, context, keep);
   } else {
     if (context.tape == nullptr) plan_->missed.store(mask, std::memory_order_relaxed);

@@ -48,6 +48,9 @@ class RegionNode final : public autodiff::Node {
   void check_order(CotangentMask mask) const;
   // After, or while, a pass for these outputs that keeps nothing.
   void spend(CotangentMask mask);
+  // Unless sizes are kept, which another pass may ask for, nothing is left of them.
+  void take_inputs(bool keeps_sizes, autodiff::Links& links);
+  bool has_captures() const;  // None was taken.
   static void take_values(SmallVector<autodiff::SavedTensor, 6>& values, autodiff::Links& links);
 
   Ref<const Region> region_;
@@ -56,7 +59,6 @@ class RegionNode final : public autodiff::Node {
   SmallVector<autodiff::SavedTensor, 6> captures_;
   SmallVector<uint32_t, 6> targets_;  // By edge: which of inputs_.
   CotangentMask passed_ = 0;          // Outputs whose pass came and kept nothing.
-  bool is_freed_ = false;             // The inputs as well.
   std::mutex freeing_;
 };
 
