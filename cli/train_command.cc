@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "commands.h"
 #include "failure.h"
@@ -125,7 +126,21 @@ int64_t steps_of(const v1::TrainOptions& options, int64_t rows) {
   return std::max<int64_t>(1, batches * options.epochs);
 }
 
+// Hours of training are not to end with a name that cannot be written: a file beside it is made,
+// and taken away, as saving will.
+void require_writable(const std::string& path) {
+  const std::string probe = path + ".partial";
+  const bool was_there = fs::exists(probe);
+  const bool is_writable = !fs::is_directory(path) && std::ofstream(probe, std::ios::app).good();
+  std::error_code ignored;
+  if (!was_there) fs::remove(probe, ignored);
+  require(is_writable, v1::ErrorCode::kNotFound,
+          "--out: cannot write {}: is it a folder, or in one that is not there or read-only?",
+          path);
+}
+
 int train_model(const TrainArguments& arguments) {
+  if (!arguments.out.empty()) require_writable(arguments.out);
   const v1::Module module = arguments.model.load(arguments.json);
   const std::vector<std::string> columns = arguments.choice.columns(module);
   const v1::NamedTensors data = v1::load_columns(arguments.choice.data, columns);

@@ -55,6 +55,11 @@ wait $child 2>/dev/null
   --out "$work/resumed.pt" >/dev/null || fail "resuming"
 cmp "$work/whole.pt" "$work/resumed.pt" || fail "a resumed run differs"
 
+# Before the first step, not after the last.
+for out in "$work/nowhere/out.pt" "$work"; do
+  timeout 20 "$tierup" train "$work/fresh.pt" "${data[@]}" --epochs 1000000 --out "$out" >"$work/out" 2>"$work/err"
+  [ $? = 3 ] && grep -qF -- "--out: cannot write $out" "$work/err" || fail "a name that cannot be written: $(cat "$work/err")"
+done
 refused "the column 'labels' is missing" "${data[@]}" --target labels
 refused "different lengths" --data "$work/short.safetensors"
 refused "label 10 at position 0 is not below the 10 classes" --data "$work/wrong.safetensors"
