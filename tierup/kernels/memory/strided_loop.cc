@@ -148,29 +148,59 @@ void StridedLoop::merge_dimensions() {
   rank_ = last + 1;
 }
 
-void StridedLoop::run_range(int64_t begin, int64_t end, RunBody body, const void* context) const {
-  std::array<char*, kMaxOperands> pointers;
-  std::array<int64_t, kMaxRank> index;
-  int64_t rest = begin;
+void StridedLoop::start_at(int64_t element, Pointers& pointers, Index& index) const {
   for (size_t k = 0; k < operand_count_; ++k) pointers[k] = base_[k];
   for (size_t d = 0; d < rank_; ++d) {
-    index[d] = rest % sizes_[d];
-    rest /= sizes_[d];
+    index[d] = element % sizes_[d];
+    element /= sizes_[d];
     for (size_t k = 0; k < operand_count_; ++k) pointers[k] += index[d] * strides_[d][k];
   }
+}
+
+void StridedLoop::advance(size_t dim, int64_t steps, Pointers& pointers, Index& index) const {
+  for (size_t d = dim; d < rank_; ++d, steps = 1) {
+    for (size_t k = 0; k < operand_count_; ++k) pointers[k] += steps * strides_[d][k];
+    index[d] += steps;
+    if (index[d] < sizes_[d]) return;
+    for (size_t k = 0; k < operand_count_; ++k) pointers[k] -= sizes_[d] * strides_[d][k];
+    index[d] = 0;
+  }
+}
+
+void StridedLoop::run_range(int64_t begin, int64_t end, RunBody body, const void* context) const {
+  Pointers pointers;
+  Index index;
+  start_at(begin, pointers, index);
   int64_t left = end - begin;
   while (true) {
     const int64_t count = std::min(left, sizes_[0] - index[0]);
     body(context, pointers.data(), strides_[0].data(), count);
     left -= count;
     if (left == 0) return;
-    for (size_t k = 0; k < operand_count_; ++k) pointers[k] -= index[0] * strides_[0][k];
-    index[0] = 0;
-    for (size_t d = 1; d < rank_; ++d) {
-      for (size_t k = 0; k < operand_count_; ++k) pointers[k] += strides_[d][k];
-      if (++index[d] < sizes_[d]) break;
-      for (size_t k = 0; k < operand_count_; ++k) pointers[k] -= sizes_[d] * strides_[d][k];
-      index[d] = 0;
+    if (index[0] > 0) {
+      for (size_t k = 0; k < operand_count_; ++k) pointers[k] -= index[0] * strides_[0][k];
+      index[0] = 0;
+    }
+    advance(1, 1, pointers, index);
+  }
+}
+
+void StridedLoop::run_rows_range(int64_t begin, int64_t end, RowsBody body,
+                                 const void* context) const {
+  Pointers pointers;
+  Index index;
+  start_at(begin, pointers, index);
+  for (int64_t left = end - begin; left > 0;) {
+    const bool is_whole = rank_ > 1 && index[0] == 0 && left >= sizes_[0];
+    const int64_t runs = is_whole ? std::min(left / sizes_[0], sizes_[1] - index[1]) : 1;
+    const int64_t count = std::min(left, sizes_[0] - index[0]);
+    body(context,
+         {pointers.data(), strides_[0].data(), count, strides_[rank_ > 1 ? 1 : 0].data(), runs});
+    left -= runs * count;
+    if (is_whole) {
+      advance(1, runs, pointers, index);
+    } else {
+      advance(0, count, pointers, index);
     }
   }
 }

@@ -52,17 +52,42 @@ class StridedLoop {
     parallel_for(0, numel_, grain,
                  [&](int64_t begin, int64_t end) { run_range(begin, end, call, &body); });
   }
+  // As run(), but of adjacent runs at a time, for bodies that do something once for many: calls
+  // body(const Rows&).
+  struct Rows {
+    char* const* pointers;
+    const int64_t* strides;
+    int64_t count;
+    const int64_t* run_strides;  // From a run to the next one, in bytes.
+    int64_t runs;
+  };
+  template <typename Body>
+  void run_rows(int64_t grain, const Body& body) const {
+    if (numel_ == 0) return;
+    const RowsBody call = [](const void* context, const Rows& rows) {
+      (*static_cast<const Body*>(context))(rows);
+    };
+    parallel_for(0, numel_, grain,
+                 [&](int64_t begin, int64_t end) { run_rows_range(begin, end, call, &body); });
+  }
 
  private:
   using RunBody = void (*)(const void* context, char* const* pointers, const int64_t* strides,
                            int64_t count);
+  using RowsBody = void (*)(const void* context, const Rows& rows);
+  using Pointers = std::array<char*, kMaxOperands>;
+  using Index = std::array<int64_t, kMaxRank>;
   using StrideRow = std::array<int64_t, kMaxOperands>;
 
   bool set_single_run(IntSpan shape, std::span<const Tensor* const> operands);
   void read_dimensions(IntSpan shape, std::span<const Tensor* const> operands);
   void order_dimensions();
   void merge_dimensions();
+  void start_at(int64_t element, Pointers& pointers, Index& index) const;
+  // To the dimension's place after the next so many, and on from its end.
+  void advance(size_t dim, int64_t steps, Pointers& pointers, Index& index) const;
   void run_range(int64_t begin, int64_t end, RunBody body, const void* context) const;
+  void run_rows_range(int64_t begin, int64_t end, RowsBody body, const void* context) const;
 
   size_t operand_count_ = 0;
   size_t rank_ = 0;

@@ -232,8 +232,13 @@ bool FusedLoop::run_stage(const CompiledKernel& stage, IntSpan shape,
   }
   for (size_t i = 0; loads != nullptr && i < loads->look_ups.size(); ++i) {
     if (loads->look_ups[i] == nullptr) continue;
-    plan.looked.push_back({plan.outputs + i, loads->look_ups[i]});
-    tensors.push_back(&loads->indices[i]);
+    const Tensor& index = loads->indices[i];
+    const auto* first = static_cast<const char*>(index.raw());
+    int64_t last = 0;
+    for (int64_t d = 0; d < index.dim(); ++d) last += (index.size(d) - 1) * index.stride(d);
+    last *= static_cast<int64_t>(index.item_size());
+    plan.looked.push_back({plan.outputs + i, loads->look_ups[i], first, first + last});
+    tensors.push_back(&index);
   }
   if (tensors.size() > kMaxOperands) return false;
   const StridedLoop loop(shape, std::span<const Tensor* const>(tensors.data(), tensors.size()));
@@ -251,17 +256,9 @@ bool FusedLoop::run_stage(const CompiledKernel& stage, IntSpan shape,
     // follows it.
     if (looks_up_in_runs || has_uniform_inputs(stage)) return false;
   }
-  bool is_dense = plan.looked.empty();
-  for (size_t k = 0; k < plan.operands; ++k) {
-    is_dense = is_dense && plan.is_dense(k, loop.inner_stride(k));
-  }
   std::atomic<bool> is_void{false};
-  loop.run(kernel_.grain, [&](char* const* pointers, const int64_t* strides, int64_t count) {
-    if (is_dense) {
-      plan.run(pointers, strides, count);
-    } else if (!plan.run_any(pointers, strides, count)) {
-      is_void.store(true, std::memory_order_relaxed);
-    }
+  loop.run_rows(kernel_.grain, [&](const kernels::StridedLoop::Rows& rows) {
+    if (!plan.run_rows(rows)) is_void.store(true, std::memory_order_relaxed);
   });
   return !is_void.load(std::memory_order_relaxed);
 }

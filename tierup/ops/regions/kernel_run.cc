@@ -52,6 +52,60 @@ void KernelRun::run(char* const* pointers, const int64_t* strides, int64_t count
   kernel->function(data.data(), strides, nullptr, count);
 }
 
+bool KernelRun::is_plain(const int64_t* strides) const {
+  for (size_t k = 0; k < operands; ++k) {
+    if (strides[k] == widths[k]) continue;
+    if (strides[k] != 0 || k < outputs || !kernel->inputs[k - outputs].uniform) return false;
+  }
+  return true;
+}
+
+void KernelRun::fetch_ahead(const Looked& looked, const char* index, const char* entries,
+                            int64_t bytes) {
+  constexpr int64_t kLine = 64;           // Bytes.
+  constexpr int64_t kMostBytes = 1 << 9;  // Of more the processor brings the rest by itself.
+  if (index < looked.first || index > looked.last) return;
+  const int64_t offset = looked.how->offset_at(index);
+  if (offset < 0) return;
+  for (int64_t at = 0; at < std::min(bytes, kMostBytes); at += kLine)
+    __builtin_prefetch(entries + offset + at);
+}
+
+// Rows of a table are short: what a run takes beside its elements is most of its time. Addresses
+// are computed anew for each, since what was just written in parts is read late as a whole.
+bool KernelRun::run_rows(const kernels::StridedLoop::Rows& rows) const {
+  constexpr int64_t kAhead = 4;  // Runs.
+  const bool plain = is_plain(rows.strides);
+  bool dense = looked.empty();
+  for (size_t k = 0; k < operands; ++k) dense = dense && is_dense(k, rows.strides[k]);
+  const size_t all = operands + looked.size();
+  for (int64_t r = 0; r < rows.runs; ++r) {
+    Pointers at;
+    for (size_t k = 0; k < all; ++k) at[k] = rows.pointers[k] + r * rows.run_strides[k];
+    if (!plain && dense) {
+      run(at.data(), rows.strides, rows.count);
+      continue;
+    }
+    if (!plain) {
+      if (!run_any(at.data(), rows.strides, rows.count)) return false;
+      continue;
+    }
+    for (size_t i = 0; i < looked.size(); ++i) {
+      const size_t k = looked[i].operand;
+      const char* const index = at[operands + i];
+      const int64_t offset = looked[i].how->offset_at(index);
+      if (offset < 0) return false;
+      const int64_t ahead = kAhead * rows.run_strides[operands + i];
+      if (ahead != 0)
+        fetch_ahead(looked[i], index + ahead, at[k] + kAhead * rows.run_strides[k],
+                    rows.count * rows.strides[k]);
+      at[k] += offset;
+    }
+    kernel->function(at.data(), rows.strides, nullptr, rows.count);
+  }
+  return true;
+}
+
 bool KernelRun::run_any(char* const* pointers, const int64_t* strides, int64_t count) const {
   Pointers at;
   std::copy(pointers, pointers + operands, at.begin());
