@@ -1,6 +1,7 @@
 #include "tierup/kernels/net/convolution_forms.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tierup/base/machine.h"
 
@@ -30,7 +31,13 @@ Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm) {
           algorithm == Algorithm::kWinogradFew};
 }
 
-PanelConvolution panel_problem(const ConvGeometry& g) {
+// A line from top to bottom lies as one from left to right does.
+PanelConvolution panel_problem(const ConvGeometry& given) {
+  ConvGeometry g = given;
+  if (g.in[2] == 1 && g.out[2] == 1 && g.kernel[2] == 1) {
+    for (auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
+      std::swap((*triple)[1], (*triple)[2]);
+  }
   return {g.batch,     g.in[1],        g.in[2],       g.in_channels, g.out[1],
           g.out[2],    g.out_channels, g.kernel[1],   g.kernel[2],   g.stride[1],
           g.stride[2], g.dilation[1],  g.dilation[2], g.padding[1],  g.padding[2]};

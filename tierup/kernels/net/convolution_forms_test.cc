@@ -45,6 +45,20 @@ TEST(ConvolutionForms, ARowOfPointsIsCutAlongItself) {
   EXPECT_EQ(part.in[2], 2 * 1023 + 3 - 1);
 }
 
+TEST(ConvolutionForms, ALineFromTopToBottomIsOneFromLeftToRight) {
+  ConvGeometry line = convolution(2, 96, 126);
+  line.in = {1, 126, 1};
+  line.out = {1, 121, 1};
+  line.kernel = {1, 6, 1};
+  line.padding = line.padding_after = {0, 0, 0};
+  const PanelConvolution panels = panel_problem(line);
+  EXPECT_TRUE(convolution_reads_lines(panels));
+  EXPECT_EQ(panels.width, 126);
+  EXPECT_EQ(panels.out_width, 121);
+  EXPECT_EQ(panels.kernel_width, 6);
+  EXPECT_EQ(panels.depth(), 96 * 6);
+}
+
 TEST(ConvolutionForms, OfChannelsEachOnItsOwnSomeRowsAreTriedToo) {
   ConvGeometry whole = convolution(16, 96, 112);
   whole.groups = whole.in_channels;

@@ -1,6 +1,7 @@
 // Convolutions, products, attention and normalisations; see resolver.h.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tierup/kernels/convolution/convolution_geometry.h"
 #include "tierup/kernels/net/resolver.h"
@@ -18,9 +19,27 @@ ConvGeometry Resolver::geometry(IntSpan input, IntSpan weight, int64_t groups) c
   return conv_geometry(input, weight, ints(3), given, ints(5), false, {}, groups);
 }
 
+// Windows as wide as an image of one channel move along one line. What stands in a row of the image
+// takes the channels' place: there is nothing else to sum in long runs.
+bool Resolver::is_line_of_rows(const ConvGeometry& g) {
+  return g.rank == 2 && g.in_channels == 1 && g.in[2] > 1 && g.kernel[2] == g.in[2] &&
+         g.out[2] == 1 && g.padding[2] == 0 && g.dilation[2] == 1;
+}
+
+int Resolver::line_of_rows(int input, ConvGeometry& g, Tensor& weight) {
+  const IntVector order{0, 3, 2, 1};
+  g.in_channels = std::exchange(g.in[2], 1);
+  g.kernel[2] = g.stride[2] = 1;
+  g.padding_after[2] = 0;
+  weight = kernels::permute(weight, order);
+  Layer& turned = add(LayerKind::kPermute, {input}, IntVector{g.batch, g.in_channels, g.in[1], 1});
+  turned.order = order;
+  return turned.output;
+}
+
 bool Resolver::convolution(size_t groups) {
-  const int input = value(0);
-  const Tensor weight = constant(1);
+  int input = value(0);
+  Tensor weight = constant(1);
   const Tensor bias = constant(2);
   if (!is_dense_float(weight) || (!bias.defined() && !plain(2).is_none()) || is_value(2) ||
       (bias.defined() && bias.dtype() != ScalarType::kFloat) ||
@@ -28,7 +47,8 @@ bool Resolver::convolution(size_t groups) {
       weight.dim() > 5) {
     return false;
   }
-  const ConvGeometry g = geometry(sizes(input), weight.sizes(), number_int(groups));
+  ConvGeometry g = geometry(sizes(input), weight.sizes(), number_int(groups));
+  if (is_line_of_rows(g)) input = line_of_rows(input, g, weight);
   IntVector out{g.batch, g.out_channels};
   for (int i = 3 - g.rank; i < 3; ++i) out.push_back(g.out[static_cast<size_t>(i)]);
   const bool is_product =

@@ -109,6 +109,10 @@ class Resolver {
   bool arithmetic();
   bool power();
   ConvGeometry geometry(IntSpan input, IntSpan weight, int64_t groups) const;
+  static bool is_line_of_rows(const ConvGeometry& g);
+  // The input of such a convolution with its rows as channels; its numbers and weight become those
+  // of a convolution of that.
+  int line_of_rows(int input, ConvGeometry& g, Tensor& weight);
   bool convolution(size_t groups);
   // Where dilation, output padding and groups stand.
   bool transposed_convolution(size_t dilation, size_t output_padding, size_t groups);

@@ -1,0 +1,62 @@
+// Convolutions whose windows ask for another form than an image's, in a net, against the twin.
+#include <gtest/gtest.h>
+
+#include "tierup/base/parallel.h"
+#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/ops/regions/neural_net_fixture.h"
+
+namespace tierup::ops {
+namespace {
+
+using kernels::InstructionSet;
+using kernels::limit_instruction_set;
+using L = Line;
+
+class NetOfWindows : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override { limit_instruction_set(GetParam()); }
+  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
+};
+
+// Each test has geometries of its own per instruction set: nothing is noted of one that was
+// measured before.
+void expect_as_twin(Line& line, int result, std::vector<IValue> inputs, const std::string& noted) {
+  RunContext context;
+  const IValue expected = line.make({result})->run(inputs, context)[0];
+  const auto net = line.make({result});
+  ASSERT_TRUE(net->prepare(inputs, 2)) << ::testing::PrintToString(net->notes());
+  const std::vector<std::string> notes = net->notes();
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+    return note.find(noted) != std::string::npos;
+  })) << ::testing::PrintToString(notes);
+  expect_close(expected, net->run(inputs, context)[0]);
+  EXPECT_EQ(net->twin_calls(), 0);
+}
+
+// Series of many channels, and words of a sentence, as images of one channel.
+TEST_P(NetOfWindows, as_wide_as_the_image_move_along_a_line_of_its_rows) {
+  struct Form {
+    int64_t lines, width, kernel, stride, padding, dilation;
+  };
+  const ThreadCountScope threads(2);
+  for (const Form& f : {Form{50, 24, 6, 1, 0, 1}, Form{130, 40, 3, 1, 2, 1},
+                        Form{60, 17, 4, 2, 1, 3}, Form{210, 5, 3, 1, 0, 1}}) {
+    SCOPED_TRACE(f.lines);
+    const int64_t lines = f.lines + static_cast<int64_t>(GetParam());
+    Line line;
+    const int y = line.add("aten::conv2d",
+                           {L::v(0), L::c(numbers({20, 1, f.kernel, f.width}, 1, 0.3F)),
+                            L::c(numbers({20}, 2)), L::c(ints({f.stride, 1})),
+                            L::c(ints({f.padding, 0})), L::c(ints({f.dilation, 1})), L::c(1)});
+    const int r = line.add("aten::relu", {L::v(y)});
+    expect_as_twin(line, r, {numbers({3, 1, lines, f.width}, 3)},
+                   "convolution " + std::to_string(f.width) + "x" + std::to_string(lines) + "x1 ");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, NetOfWindows,
+                         ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
+                                           InstructionSet::kAvx512));
+
+}  // namespace
+}  // namespace tierup::ops
