@@ -83,7 +83,7 @@ PlanePart part_of(const PlanePart& whole, const Data& data, int64_t input_plane,
   return p;
 }
 
-void convolve_dense(const ConvGeometry& g, const Data& data) {
+void convolve_dense(const ConvGeometry& g, const Data& data, const PlaneFinish& finish) {
   const PlanePart whole = whole_plane(g);
   const PlanePartFn run = plane_kernels().dense;
   const int64_t images = g.batch * g.groups;
@@ -103,6 +103,9 @@ void convolve_dense(const ConvGeometry& g, const Data& data) {
       p.first_point = cut_at(p.out_points(), kPointUnit, point_part, cut.points);
       p.last_point = cut_at(p.out_points(), kPointUnit, point_part + 1, cut.points);
       run(p);
+      const int64_t start = p.output - data.output + p.first_point;
+      for (int64_t row = 0; finish && row < p.rows; ++row)
+        finish(start + row * p.out_points(), p.last_point - p.first_point);
     }
   });
 }
@@ -178,12 +181,10 @@ void convolve_small(const ConvGeometry& g, const Data& data, const PlaneFinish& 
 constexpr int64_t kLeastRows = 4;
 
 bool is_single(const ConvGeometry& g) {
-  return is_of_single_planes(g) && g.out_channels / g.groups < kLeastRows;
+  return g.in_channels == g.groups && g.out_channels / g.groups < kLeastRows;
 }
 
 }  // namespace
-
-bool is_of_single_planes(const ConvGeometry& g) { return g.in_channels == g.groups; }
 
 bool can_convolve_planes(const ConvGeometry& g) {
   const bool is_volume = g.in[0] != 1 || g.out[0] != 1 || g.kernel[0] != 1 || g.padding[0] != 0;
@@ -193,20 +194,12 @@ bool can_convolve_planes(const ConvGeometry& g) {
 }
 
 void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
-                     const float* bias, float* output) {
-  if (is_single(g)) return convolve_single_planes(g, input, weight, bias, output, {});
-  const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
-  const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
-                              g.multiplications());
-  convolve_dense(g, {input, weight, bias, output});
-}
-
-void convolve_single_planes(const ConvGeometry& g, const float* input, const float* weight,
-                            const float* bias, float* output, const PlaneFinish& finish) {
+                     const float* bias, float* output, const PlaneFinish& finish) {
   const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
   const WeightReading reading(weight, static_cast<size_t>(g.weights()) * sizeof(float),
                               g.multiplications());
   const Data data{input, weight, bias, output};
+  if (!is_single(g)) return convolve_dense(g, data, finish);
   if (are_small(g)) return convolve_small(g, data, finish);
   convolve_single(g, data, finish);
 }

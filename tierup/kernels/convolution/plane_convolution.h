@@ -22,17 +22,11 @@ namespace tierup::kernels {
 bool can_convolve_planes(const ConvGeometry& g);
 
 // input [batch, in, *], weight [out, in / groups, *] and output [batch, out, *] are row-major, bias
-// [out] may be null. The output is only written. Throws kOutOfMemory.
-void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
-                     const float* bias, float* output);
-
-// Whether each output channel reads one input channel.
-bool is_of_single_planes(const ConvGeometry& g);
-// The same for such a geometry. finish(first, count) is called for each range of output numbers
-// when they are there, in one of several threads.
+// [out] may be null. The output is only written. finish(first, count) is called for each range of
+// output numbers when they are there, in one of several threads. Throws kOutOfMemory.
 using PlaneFinish = std::function<void(int64_t first, int64_t count)>;
-void convolve_single_planes(const ConvGeometry& g, const float* input, const float* weight,
-                            const float* bias, float* output, const PlaneFinish& finish);
+void convolve_planes(const ConvGeometry& g, const float* input, const float* weight,
+                     const float* bias, float* output, const PlaneFinish& finish = {});
 
 // The gradient of a convolution's weight, of one or two dimensions, where each output channel reads
 // one of several input channels. Throws kOutOfMemory.

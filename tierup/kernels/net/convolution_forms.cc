@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tierup/base/machine.h"
+#include "tierup/kernels/convolution/plane_convolution.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -45,6 +46,12 @@ PanelConvolution panel_problem(const ConvGeometry& given) {
 
 PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t columns) {
   return {1, 1, rows, depth, 1, rows, columns, 1, 1, 1, 1, 1, 1, 0, 0};
+}
+
+bool is_of_few_planes(const ConvGeometry& g) {
+  constexpr int64_t kMostResults = 3;
+  return g.rank <= 2 && g.groups == 1 && g.in_channels < kConvolutionRun &&
+         g.out_channels <= kMostResults && g.kernel_points() > 1 && can_convolve_planes(g);
 }
 
 std::vector<Algorithm> panels_and_onednn(int64_t out_channels) {

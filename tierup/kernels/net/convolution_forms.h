@@ -17,6 +17,10 @@ PanelConvolution panel_problem(const ConvGeometry& g);
 // Rows times a matrix: a window of one point.
 PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t columns);
 
+// Whether a window over a few channels gives fewer: neither fills a vector then, but points do.
+// What turns them into planes is little beside the window.
+bool is_of_few_planes(const ConvGeometry& g);
+
 // Both direct ones; panels whose last columns are left over come last.
 std::vector<Algorithm> panels_and_onednn(int64_t out_channels);
 

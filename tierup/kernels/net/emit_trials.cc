@@ -6,6 +6,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/base/piece_queue.h"
+#include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/kernels/memory/leave_cache.h"
 #include "tierup/kernels/net/algorithm_choices.h"
 #include "tierup/kernels/net/channel_convolution.h"
@@ -37,6 +38,7 @@ IntVector geometry_key(const ConvGeometry& g) {
 // a tenth.
 std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
   if (can_convolve_channels(g)) return {Algorithm::kOneDnn, Algorithm::kChannels};
+  if (is_of_few_planes(g)) return {Algorithm::kPlanes, Algorithm::kOneDnn};
   if (g.rank > 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
   const ConvGeometry::Triple ones{1, 1, 1};
   const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
@@ -265,7 +267,7 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm, Trial
   switch (algorithm) {
     case Algorithm::kOneDnn: return attempt_onednn(part, ends_with_large_swish(layer), room);
     case Algorithm::kPanels: return attempt_panels(panels_of(part), *store_steps(part), room);
-    case Algorithm::kPlanes: break;  // Taken without a trial.
+    case Algorithm::kPlanes: return attempt_planes(part, room);
     case Algorithm::kChannels: return attempt_channels(part, room);
     case Algorithm::kWinograd2:
     case Algorithm::kWinograd4:
@@ -359,6 +361,25 @@ Emitter::Attempt Emitter::attempt_channels(const Layer& layer, TrialRoom& trial_
                               });
           },
           reinterpret_cast<const char*>(weights), float_bytes(weight_count)};
+}
+
+Emitter::Attempt Emitter::attempt_planes(const Layer& layer, TrialRoom& trial_room) {
+  const ConvGeometry& g = layer.conv;
+  using Part = TrialRoom::Part;
+  const auto room = [&](Part part, int64_t count) {
+    return floats(trial_room.at_least(part, float_bytes(count)));
+  };
+  const float* source = room(Part::kSource, g.batch * g.in_points() * g.in_channels);
+  const float* weights = room(Part::kWeights, g.weights());
+  const float* bias = room(Part::kBias, g.out_channels);
+  float* target = room(Part::kTarget, g.batch * g.out_points() * g.out_channels);
+  return {[=, steps = *store_steps(layer)] {
+            const StepLoops loops = step_loops();
+            convolve_planes(g, source, weights, bias, target, [&](int64_t first, int64_t count) {
+              apply_steps(loops, steps, target + first, count, target + first);
+            });
+          },
+          reinterpret_cast<const char*>(weights), float_bytes(g.weights())};
 }
 
 // A packed form holds the weights a second time, and is made anew when they change: it has to save

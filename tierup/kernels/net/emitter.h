@@ -275,6 +275,7 @@ class Emitter {
   static Attempt attempt_winograd(const Winograd& problem, const std::vector<StoreStep>& steps,
                                   TrialRoom& room);
   static Attempt attempt_channels(const Layer& layer, TrialRoom& room);
+  static Attempt attempt_planes(const Layer& layer, TrialRoom& room);
   static Attempt attempt_row(const Layer& layer, const PanelConvolution& part, Algorithm algorithm,
                              TrialRoom& room);
   static Attempt attempt_panels(const PanelConvolution& problem,

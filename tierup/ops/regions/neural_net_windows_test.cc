@@ -54,6 +54,29 @@ TEST_P(NetOfWindows, as_wide_as_the_image_move_along_a_line_of_its_rows) {
   }
 }
 
+// Attention to places: two planes of statistics give one of weights.
+TEST_P(NetOfWindows, over_a_few_channels_that_give_fewer) {
+  const ThreadCountScope threads(2);
+  for (const int64_t in : {2, 5}) {
+    for (const int64_t out : {1, 3}) {
+      for (const int64_t stride : {1, 2}) {
+        SCOPED_TRACE(in * 100 + out * 10 + stride);
+        const int64_t lines = 33 + static_cast<int64_t>(GetParam());
+        Line line;
+        const int y = line.convolution(0, numbers({out, in, 7, 7}, 1, 0.2F), numbers({out}, 2),
+                                       stride, 3, 1, 1);
+        const int s = line.add("aten::sigmoid", {L::v(y)});
+        const int r = line.add("aten::add.Tensor", {L::v(s), L::v(line.input()), L::c(1)});
+        const int64_t below = (lines - 1) / stride + 1;
+        const int64_t beside = (25 - 1) / stride + 1;
+        expect_as_twin(line, r,
+                       {numbers({3, in, lines, 25}, 3), numbers({3, out, below, beside}, 4)},
+                       "planes ");
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, NetOfWindows,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));
