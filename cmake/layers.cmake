@@ -46,7 +46,7 @@ function(tierup_isa_flags sources)
     elseif(source MATCHES "_avx512\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
         "-mavx2;-mfma;-mf16c;-mbmi2;-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mprefer-vector-width=512")
-    elseif(source MATCHES "/kernels/(gemm/row_kernels|pointwise/runs_(integer|complex)|memory/cast|loss/pointwise_loss|reduce/reduce_(sum|nan|logical))\\.cc$")
+    elseif(source MATCHES "/kernels/(gemm/row_kernels|pointwise/runs_(integer|complex)|memory/cast|loss/pointwise_loss|reduce/reduce_(sum|nan|logical|extremum))\\.cc$")
       # Plain loops over many types that the compiler is to vectorise.
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3")
     elseif(source MATCHES "${TIERUP_SMALL_SOURCES}" AND NOT source MATCHES "_test\\.cc$")

@@ -1,5 +1,5 @@
-// Floating numbers that lie side by side, folded by float_folds() and double_folds(): narrow ones
-// as floats. Runs are a block's at most, tiles as reduce.h has them.
+// Numbers that lie side by side, folded by float_folds(), double_folds() and whole_folds(): narrow
+// floating ones as floats. Runs are a block's at most, tiles as reduce.h has them.
 #pragma once
 
 #include <array>
@@ -9,17 +9,21 @@
 #include "tierup/kernels/reduce/double_folds.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce.h"
+#include "tierup/kernels/reduce/whole_folds.h"
 
 namespace tierup::kernels {
 
 template <typename T>
-inline constexpr bool kFoldsDense = std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                                    std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+inline constexpr bool kFoldsDense =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, Half> ||
+    std::is_same_v<T, BFloat16> || kFoldsWhole<T>;
 
 // The table for what a T is folded in.
 template <typename T>
 const auto& dense_folds() {
-  if constexpr (std::is_same_v<T, double>)
+  if constexpr (kFoldsWhole<T>)
+    return whole_folds<T>();
+  else if constexpr (std::is_same_v<T, double>)
     return double_folds();
   else
     return float_folds();
@@ -34,7 +38,20 @@ void widen(const T* x, int64_t count, float* to) {
 }  // namespace reduce_detail
 
 template <typename T, typename Acc>
-Acc fold_dense(Acc (*fold)(const Acc* x, int64_t n), const T* x, int64_t n) {
+requires(kFoldsWhole<T>) Acc fold_dense(Acc (*fold)(const T* x, int64_t n), const T* x, int64_t n) {
+  return fold(x, n);
+}
+template <typename T, typename Acc>
+requires(kFoldsWhole<T>) void fold_dense_rows(void (*fold)(const T* x, int64_t rows, int64_t stride,
+                                                           int64_t columns, Acc* acc),
+                                              const T* rows, int64_t count, int64_t stride,
+                                              int64_t width, Acc* tile) {
+  fold(rows, count, stride, width, tile);
+}
+
+template <typename T, typename Acc>
+requires(!kFoldsWhole<T>) Acc
+    fold_dense(Acc (*fold)(const Acc* x, int64_t n), const T* x, int64_t n) {
   if constexpr (std::is_same_v<T, Acc>) {
     return fold(x, n);
   } else {
@@ -45,9 +62,9 @@ Acc fold_dense(Acc (*fold)(const Acc* x, int64_t n), const T* x, int64_t n) {
 }
 
 template <typename T, typename Acc>
-void fold_dense_rows(void (*fold)(const Acc* x, int64_t rows, int64_t stride, int64_t columns,
-                                  Acc* acc),
-                     const T* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) {
+requires(!kFoldsWhole<T>) void fold_dense_rows(
+    void (*fold)(const Acc* x, int64_t rows, int64_t stride, int64_t columns, Acc* acc),
+    const T* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) {
   if constexpr (std::is_same_v<T, Acc>) {
     fold(rows, count, stride, width, tile);
   } else {

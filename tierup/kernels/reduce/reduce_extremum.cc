@@ -42,7 +42,7 @@ struct ExtremumReducer {
     if constexpr (std::is_integral_v<Acc>)
       return keep ? a : b;
     else
-      return keep || a != a ? a : b;
+      return static_cast<int>(keep) | static_cast<int>(a != a) ? a : b;
   }
   void fold(Acc& into, In value) const { into = merge(into, static_cast<Acc>(value)); }
   Acc block(const In* p, int64_t count, int64_t stride) const {
@@ -65,31 +65,6 @@ struct ExtremumReducer {
     return (kMax ? folds.max : folds.min)(tile, width);
   }
   Out finish(Acc acc) const { return static_cast<Out>(acc); }
-};
-
-template <typename T>
-struct MinMax {
-  T min;
-  T max;
-};
-
-template <typename T>
-struct MinMaxReducer {
-  using In = T;
-  using Acc = MinMax<Compared<T>>;
-  using Out = MinMax<T>;
-  static constexpr bool kTiles = false;
-  ExtremumReducer<T, false> least;
-  ExtremumReducer<T, true> greatest;
-
-  Acc identity() const { return {least.identity(), greatest.identity()}; }
-  Acc merge(Acc a, Acc b) const {
-    return {least.merge(a.min, b.min), greatest.merge(a.max, b.max)};
-  }
-  Acc block(const In* p, int64_t count, int64_t stride) const {
-    return {least.block(p, count, stride), greatest.block(p, count, stride)};
-  }
-  Out finish(Acc acc) const { return {static_cast<T>(acc.min), static_cast<T>(acc.max)}; }
 };
 
 void check_not_empty(const Tensor& self, const IntVector& dims, const char* what) {
@@ -128,19 +103,11 @@ Tensor min(const Tensor& self) { return extremum<false>(self, {}, false, "min");
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   const IntVector dims = dim ? IntVector{*dim} : IntVector{};
   check_not_empty(self, dims, "aminmax");
-  const ReducePlan plan(self, dims, keepdim);
-  Tensor least = Tensor::empty(plan.out_sizes, self.dtype());
-  Tensor greatest = Tensor::empty(plan.out_sizes, self.dtype());
-  dispatch_real(self.dtype(), "aminmax", [&](auto tag) {
+  return dispatch_real(self.dtype(), "aminmax", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<MinMax<T>> results(static_cast<size_t>(plan.outputs));
-    reduce(MinMaxReducer<T>{}, plan, self.data<T>(), results.data());
-    for (size_t i = 0; i < results.size(); ++i) {
-      least.data<T>()[i] = results[i].min;
-      greatest.data<T>()[i] = results[i].max;
-    }
+    return std::tuple{reduce_tensor(ExtremumReducer<T, false>{}, self, dims, keepdim),
+                      reduce_tensor(ExtremumReducer<T, true>{}, self, dims, keepdim)};
   });
-  return {least, greatest};
 }
 
 }  // namespace tierup::kernels

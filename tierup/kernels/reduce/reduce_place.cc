@@ -10,8 +10,10 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/lane_loop.h"
 #include "tierup/kernels/memory/turned_rows.h"
+#include "tierup/kernels/reduce/double_folds.h"
 #include "tierup/kernels/reduce/float_folds.h"
 #include "tierup/kernels/reduce/reduce_extremum.h"
+#include "tierup/kernels/reduce/whole_folds.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels {
@@ -55,48 +57,55 @@ void find_in_lane(const char* lane, int64_t count, int64_t step, T& best, int64_
   }
 }
 
-// A dense lane of floats: block by block the extremum first, and then where it is in the one block
-// that has it.
-template <bool kMax>
-void find_in_dense_lane(const float* lane, int64_t count, float& best, int64_t& place) {
+int64_t first_equal(const float* x, int64_t n, float value) {
+  return float_folds().first_equal(x, n, value);
+}
+int64_t first_equal(const double* x, int64_t n, double value) {
+  if (is_nan(value)) return std::find_if(x, x + n, is_nan<double>) - x;
+  return std::find(x, x + n, value) - x;
+}
+
+template <typename T>
+const auto& folds_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return float_folds();
+  else
+    return double_folds();
+}
+
+// A dense lane of floats or doubles: block by block the extremum first, and then where it is in the
+// one block that has it.
+template <bool kMax, typename T>
+void find_in_dense_lane(const T* lane, int64_t count, T& best, int64_t& place) {
   constexpr int64_t kBlock = 4096;
-  const FloatFolds& folds = float_folds();
+  const auto& folds = folds_of<T>();
   int64_t start = 0;
   best = 0;
   for (int64_t first = 0; first < count; first += kBlock) {
     if (first % (kBlock * 4096) == 0 && first > 0) poll_interrupt();
     const int64_t n = std::min(kBlock, count - first);
-    const float found = (kMax ? folds.max : folds.min)(lane + first, n);
+    const T found = (kMax ? folds.max : folds.min)(lane + first, n);
     if (first > 0 && !takes_place<kMax>(found, best)) continue;
     best = found;
     start = first;
     if (is_nan(found)) break;
   }
-  place = start + folds.first_equal(lane + start, std::min(kBlock, count - start), best);
+  place = start + first_equal(lane + start, std::min(kBlock, count - start), best);
   best = lane[place];  // Of zeros the first has the sign.
 }
 
-// The same of integers: eight of them are compared at a time.
+// The same of integers.
 template <bool kMax, typename T>
 void find_in_dense_integers(const T* lane, int64_t count, T& best, int64_t& place) {
   constexpr int64_t kBlock = 4096;
-  constexpr int64_t kWays = 8;
-  const auto better = [](T a, T b) { return kMax ? std::max(a, b) : std::min(a, b); };
+  const auto fold = kMax ? whole_folds<T>().max : whole_folds<T>().min;
   int64_t start = 0;
   best = lane[0];
   for (int64_t first = 0; first < count; first += kBlock) {
     if (first % (kBlock * 4096) == 0 && first > 0) poll_interrupt();
-    const int64_t end = std::min(first + kBlock, count);
-    T ways[kWays];
-    std::fill_n(ways, kWays, lane[first]);
-    int64_t i = first;
-    for (; i + kWays <= end; i += kWays) {
-      for (int64_t j = 0; j < kWays; ++j) ways[j] = better(ways[j], lane[i + j]);
-    }
-    for (; i < end; ++i) ways[0] = better(ways[0], lane[i]);
-    for (int64_t j = 1; j < kWays; ++j) ways[0] = better(ways[0], ways[j]);
-    if (!takes_place<kMax>(ways[0], best)) continue;
-    best = ways[0];
+    const T found = fold(lane + first, std::min(kBlock, count - first));
+    if (!takes_place<kMax>(found, best)) continue;
+    best = found;
     start = first;
   }
   place = std::find(lane + start, lane + std::min(start + kBlock, count), best) - lane;
@@ -116,6 +125,23 @@ void find_in_rows(const T* rows, int64_t count, int64_t stride, int64_t width, T
       place[j] = takes ? i : place[j];
     }
   }
+}
+
+// Of numbers of eight bytes, some columns at a time from row to row.
+template <bool kMax, typename T>
+void find_in_wide_rows(const T* rows, int64_t count, int64_t stride, int64_t width, T* best,
+                       int64_t* place) {
+  constexpr int64_t kRows = 32;  // Of which the lines stay near while columns are gone through.
+  const WholeFoldTable& table = whole_fold_table();
+  FindInRows<T> find = nullptr;
+  if constexpr (std::is_same_v<T, double>)
+    find = kMax ? table.find_max_f64 : table.find_min_f64;
+  else
+    find = kMax ? table.find_max_i64 : table.find_min_i64;
+  std::copy_n(rows, width, best);
+  std::fill_n(place, width, 0);
+  for (int64_t first = 1; first < count; first += kRows)
+    find(rows + first * stride, std::min(kRows, count - first), stride, width, first, best, place);
 }
 
 // Of floats, some rows at a time over all of the columns.
@@ -238,7 +264,13 @@ void find_in_columns(const T* block, const Blocks& of, int64_t begin, int64_t en
                                       place + begin);
     }
   }
-  find_in_rows<kMax>(block + begin, count, of.rows.step, end - begin, best + begin, place + begin);
+  if constexpr (sizeof(T) == 8) {
+    find_in_wide_rows<kMax>(block + begin, count, of.rows.step, end - begin, best + begin,
+                            place + begin);
+  } else {
+    find_in_rows<kMax>(block + begin, count, of.rows.step, end - begin, best + begin,
+                       place + begin);
+  }
 }
 
 template <bool kMax, typename T>
@@ -302,10 +334,9 @@ void find_extrema(const Tensor& self, int64_t d, const Tensor& values, const Ten
   loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
     auto& best = *reinterpret_cast<T*>(lane[1]);
     auto& place = *reinterpret_cast<int64_t*>(lane[2]);
-    if constexpr (std::is_same_v<T, float>) {
-      if (loop.step(0) == sizeof(float) && count >= kLongLane)
-        return find_in_dense_lane<kMax>(reinterpret_cast<const float*>(lane[0]), count, best,
-                                        place);
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+      if (loop.step(0) == sizeof(T) && count >= kLongLane)
+        return find_in_dense_lane<kMax>(reinterpret_cast<const T*>(lane[0]), count, best, place);
     }
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       if (loop.step(0) == sizeof(T) && count >= kLongLane)

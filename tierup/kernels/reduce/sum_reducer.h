@@ -34,7 +34,9 @@ struct SumReducer {
       into += x;
   }
   Acc block(const In* p, int64_t count, int64_t stride) const {
-    if constexpr (kFoldsDense<T>) {
+    if constexpr (kFoldsWhole<T>) {
+      if (stride == 1 && count >= 64) return fold_dense(dense_folds<T>().sum, p, count);
+    } else if constexpr (kFoldsDense<T>) {
       const auto& folds = dense_folds<T>();
       if (stride == 1 && count >= 64)
         return fold_dense(kSkipNan ? folds.numbers : folds.sum, p, count);
@@ -47,10 +49,14 @@ struct SumReducer {
   void fold_rows(const In* rows, int64_t count, int64_t stride, int64_t width, Acc* tile) const
       requires(kFoldsDense<T>) {
     const auto& folds = dense_folds<T>();
-    fold_dense_rows(kSkipNan ? folds.add_number_rows : folds.add_rows, rows, count, stride, width,
-                    tile);
+    if constexpr (kFoldsWhole<T>) {
+      fold_dense_rows(folds.add_rows, rows, count, stride, width, tile);
+    } else {
+      fold_dense_rows(kSkipNan ? folds.add_number_rows : folds.add_rows, rows, count, stride, width,
+                      tile);
+    }
   }
-  Acc across(const Acc* tile, int64_t width) const requires(kFoldsDense<T>) {
+  Acc across(const Acc* tile, int64_t width) const requires(kFoldsDense<T> && !kFoldsWhole<T>) {
     return dense_folds<T>().sum(tile, width);
   }
   Acc merge(Acc a, Acc b) const { return a + b; }

@@ -1,0 +1,8 @@
+// The folds of integers for one instruction set; see whole_folds_body.h.
+#include "tierup/kernels/reduce/whole_folds_body.h"
+
+namespace tierup::kernels {
+
+const WholeFoldTable& whole_folds_avx512() { return kWholeFolds; }
+
+}  // namespace tierup::kernels
