@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/indexing/index_range.h"
@@ -179,45 +180,64 @@ Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wra
   return out;
 }
 
-// Whether lines of the last dimension, which is not the gathered one, lie dense in all operands.
-bool gathers_dense_lines(const Tensor& self, int64_t d, const Tensor& index) {
-  const int64_t last = index.dim() - 1;
-  return self.dim() == index.dim() && d < last && index.sizes()[last] > 1 &&
-         index.strides()[last] == 1 && self.strides()[last] == 1;
+// Elements side by side along another dimension than the gathered one, whose elements lie `step`
+// elements of the source apart.
+template <typename U, bool kDense>
+void gather_line(const LaneLoop::Pointers& line, const LaneSteps& steps, int64_t count,
+                 int64_t step, int64_t dim, int64_t size, bool wrap) {
+  const int64_t out_step = kDense ? sizeof(U) : steps.out;
+  const int64_t index_step = kDense ? sizeof(int64_t) : steps.index;
+  const int64_t self_step = kDense ? sizeof(U) : steps.self;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t k = *reinterpret_cast<const int64_t*>(line[1] + i * index_step);
+    if (wrap && k < 0) k += size;
+    if (!is_in_range(k, size)) fail_index(k, dim, size);
+    *reinterpret_cast<U*>(line[0] + i * out_step) =
+        *(reinterpret_cast<const U*>(line[2] + i * self_step) + k * step);
+  }
 }
 
-// Line by line along the last dimension, where one along the gathered one would jump at each
-// element.
-Tensor gather_lines(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
-  Tensor out = Tensor::empty(index.sizes(), self.dtype());
+// The dimension along which elements are gathered line by line rather than along d, where each one
+// would jump or be alone; nothing if they are not. A line alone is one thread's.
+std::optional<int64_t> line_dimension(const Tensor& self, int64_t d, const Tensor& index) {
   const int64_t last = index.dim() - 1;
+  if (self.dim() != index.dim() || self.numel() == 0 || index.numel() == 0) return std::nullopt;
+  if (d < last && index.sizes()[last] > 1 && index.strides()[last] == 1 &&
+      self.strides()[last] == 1)
+    return last;
+  if (index.sizes()[d] > 1) return std::nullopt;
+  const IntSpan sizes = index.sizes();
+  const int64_t longest = std::max_element(sizes.begin(), sizes.end()) - sizes.begin();
+  const bool is_worth_it =
+      sizes[longest] > 1 && (sizes[longest] <= kNumbersForThread || sizes[longest] < index.numel());
+  return is_worth_it ? std::optional(longest) : std::nullopt;
+}
+
+Tensor gather_lines(const Tensor& self, int64_t d, const Tensor& index, int64_t along, bool wrap) {
+  Tensor out = Tensor::empty(index.sizes(), self.dtype());
   IntVector strides(self.strides().begin(), self.strides().end());
   strides[d] = 0;
   const Tensor base = self.as_view(index.sizes(), strides, self.offset());
-  const LaneLoop loop(index.sizes(), last, {&out, &index, &base});
-  const int64_t count = index.sizes()[last];
+  const LaneLoop loop(index.sizes(), along, {&out, &index, &base});
+  const LaneSteps steps{loop.step(0), loop.step(1), loop.step(2)};
+  const int64_t count = index.sizes()[along];
   const int64_t size = self.sizes()[d];
   const int64_t step = self.strides()[d];
   dispatch_width(self.item_size(), [&](auto tag) {
     using U = typename decltype(tag)::type;
-    loop.run(grain_of(count), [&](const LaneLoop::Pointers& lane) {
-      auto* to = reinterpret_cast<U*>(lane[0]);
-      const auto* at = reinterpret_cast<const int64_t*>(lane[1]);
-      const auto* from = reinterpret_cast<const U*>(lane[2]);
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t k = wrap && at[i] < 0 ? at[i] + size : at[i];
-        if (!is_in_range(k, size)) fail_index(k, d, size);
-        to[i] = from[k * step + i];
-      }
+    const bool is_dense =
+        steps.out == sizeof(U) && steps.index == sizeof(int64_t) && steps.self == sizeof(U);
+    loop.run(grain_of(count), [&](const LaneLoop::Pointers& line) {
+      is_dense ? gather_line<U, true>(line, steps, count, step, d, size, wrap)
+               : gather_line<U, false>(line, steps, count, step, d, size, wrap);
     });
   });
   return out;
 }
 
 Tensor gather_any(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
-  return index.numel() > 0 && self.numel() > 0 && gathers_dense_lines(self, d, index)
-             ? gather_lines(self, d, index, wrap)
-             : gather_lanes(self, d, index, wrap);
+  const std::optional<int64_t> along = line_dimension(self, d, index);
+  return along ? gather_lines(self, d, index, *along, wrap) : gather_lanes(self, d, index, wrap);
 }
 
 }  // namespace

@@ -322,6 +322,22 @@ TEST(Gather, AlongAnyDimensionOfAnyLayoutIsThatOfEachElement) {
   }
 }
 
+// One element of each lane, as of the classes of a batch.
+TEST(Gather, OfOneElementOfEachLaneIsThatElement) {
+  const Tensor x = counted({3, 37, 5});
+  for (const Tensor& from : {x, transpose(counted({3, 5, 37}), 1, 2)}) {
+    const Tensor index = scrambled({3, 37, 1}, 5);
+    const Floats all = values_of<float>(from);
+    Floats wanted;
+    for (int64_t i = 0; i < index.numel(); ++i)
+      wanted.push_back(all[static_cast<size_t>(i * 5 + index.data<int64_t>()[i])]);
+    EXPECT_EQ(values_of<float>(gather(from, 2, index)), wanted);
+    EXPECT_EQ(values_of<float>(gather(from, 2, transpose(transpose(index, 0, 1), 0, 1))), wanted);
+    index.data<int64_t>()[7] = -1;
+    EXPECT_THROW(gather(from, 2, index), Error);
+  }
+}
+
 TEST(Scatter, AlongAnyDimensionAddsInTheOrderOfTheIndex) {
   const IntVector sizes{3, 5, 37};
   for (int64_t d = 0; d < 3; ++d) {
