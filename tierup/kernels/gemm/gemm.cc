@@ -382,11 +382,11 @@ bool is_fast(const GemmProblem& p) {
 }
 
 // Products of bf16 by the processor's own instructions, where they take longer than a library's
-// call. Few rows are not worth it: they wait for memory.
+// call. Few columns are not worth it.
 bool is_worth_bfloat16(const GemmProblem& p) {
-  constexpr int64_t kFewestRows = 4;
-  return p.batch * p.m * p.k * p.n > kMaxOwnRowsWork && p.m >= kFewestRows && p.n >= kFewestRows &&
-         is_fast(p) && instruction_set() == InstructionSet::kAvx512 && onednn_has_bfloat16();
+  constexpr int64_t kFewestColumns = 4;
+  return p.batch * p.m * p.k * p.n > kMaxOwnRowsWork && p.n >= kFewestColumns && is_fast(p) &&
+         instruction_set() == InstructionSet::kAvx512 && onednn_has_bfloat16();
 }
 
 }  // namespace
@@ -435,14 +435,20 @@ void multiply(const GemmProblem& problem) {
           return is_better_by_rows(problem) ? gemm_by_rows(problem) : gemm_blocked<T>(problem);
         }
         const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
+        if (!is_little && is_direct<T>(problem)) return gemm_direct<T>(problem);
         if (!is_little && is_fast(problem)) return gemm_onednn(problem);
       }
       if constexpr (kHasThin<T> && !std::is_same_v<T, float>) {
         if (is_thin<T>(problem)) return gemm_thin<T>(problem);
         if (problem.batch == 1 && is_thin_shape<T>(problem)) return gemm_thin_scaled<T>(problem);
       }
+      if constexpr (std::is_same_v<T, double>) {
+        if (is_direct<T>(problem)) return gemm_direct<T>(problem);
+      }
       if constexpr (std::is_same_v<T, BFloat16>) {
-        if (is_worth_bfloat16(problem)) return gemm_onednn(problem);
+        const bool may_turn = problem.bias == nullptr && is_column(problem);
+        const GemmProblem wide = may_turn ? transposed_column(problem) : problem;
+        if (is_worth_bfloat16(wide)) return gemm_onednn(wide);
       }
       if (is_by_floats(problem)) return gemm_by_floats(problem);
       gemm_blocked<T>(problem);

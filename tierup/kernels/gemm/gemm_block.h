@@ -65,9 +65,7 @@ struct GemmMatrices {
 template <typename T>
 using GemmThinFn = void (*)(const GemmMatrices<T>& matrices);
 
-// Each of at most kMaxSmallMatrix elements of b, one of whose strides is 1.
-using GemmSmall = GemmMatrices<float>;
-using GemmSmallFn = void (*)(const GemmSmall& matrices);
+// Of small_f32, each of at most so many elements of b, one of whose strides is 1.
 inline constexpr int64_t kMaxSmallMatrix = 1024;
 
 // c (m x n) = a (m x k, rows dense) * a panel of at most kRowPanel columns, [k][kRowPanel].
@@ -126,10 +124,12 @@ struct GemmBlockKernels {
   GemmBlockFn u8;
   GemmRowFn row_f32;
   GemmLinesFn lines_f32;
-  GemmSmallFn small_f32;
+  GemmThinFn<float> small_f32;
   GemmPanelFn panel_f32;
   GemmTurnFn turn_f32;
   GemmDotsFn dots_f32;
+  GemmThinFn<float> direct_f32;  // Rows of b lie in one piece.
+  GemmThinFn<double> direct_f64;
   GemmThinFn<float> thin_f32;
   GemmThinFn<double> thin_f64;
   GemmThinFn<uint64_t> thin_i64;

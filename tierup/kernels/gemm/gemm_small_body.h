@@ -11,19 +11,23 @@
 namespace tierup::kernels {
 namespace {
 
+template <typename T>
+constexpr int64_t kLanesOf = kVectorBytes / static_cast<int64_t>(sizeof(T));
+
 // kCount rows of kVectors vectors of columns: the sums of one step of the depth are independent, so
 // that enough of them hide the latency of an addition.
-template <int kCount, int kVectors>
-void multiply_rows(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c) {
-  FloatVector sums[kCount][kVectors] = {};
+template <int kCount, int kVectors, typename T>
+void multiply_rows(const GemmMatrices<T>& p, const T* a, const T* b, int64_t b_row, T* c) {
+  using Vector = typename VectorOf<T>::Type;
+  Vector sums[kCount][kVectors] = {};
   for (int64_t depth = 0; depth < p.k; ++depth) {
-    FloatVector right[kVectors];
+    Vector right[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v)
-      right[v] = load_vector(b + depth * b_row + v * kVectorFloats);
+      std::memcpy(&right[v], b + depth * b_row + v * kLanesOf<T>, sizeof(Vector));
 #pragma GCC unroll 8
     for (int i = 0; i < kCount; ++i) {
-      const FloatVector left = a[i * p.a_row + depth * p.a_col] - FloatVector{};
+      const Vector left = a[i * p.a_row + depth * p.a_col] - Vector{};
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums[i][v] = multiply_add(left, right[v], sums[i][v]);
     }
@@ -32,20 +36,21 @@ void multiply_rows(const GemmSmall& p, const float* a, const float* b, int64_t b
   for (int i = 0; i < kCount; ++i) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v)
-      store_vector(c + i * p.c_row + v * kVectorFloats, sums[i][v]);
+      std::memcpy(c + i * p.c_row + v * kLanesOf<T>, &sums[i][v], sizeof(Vector));
   }
 }
 
 // The same of a part of one vector.
-template <int kCount>
-void multiply_last(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c,
+template <int kCount, typename T>
+void multiply_last(const GemmMatrices<T>& p, const T* a, const T* b, int64_t b_row, T* c,
                    int64_t columns) {
-  FloatVector sums[kCount] = {};
+  using Vector = typename VectorOf<T>::Type;
+  Vector sums[kCount] = {};
   for (int64_t depth = 0; depth < p.k; ++depth) {
-    const FloatVector right = load_part(b + depth * b_row, columns);
+    const Vector right = load_part(b + depth * b_row, columns);
 #pragma GCC unroll 8
     for (int i = 0; i < kCount; ++i) {
-      const FloatVector left = a[i * p.a_row + depth * p.a_col] - FloatVector{};
+      const Vector left = a[i * p.a_row + depth * p.a_col] - Vector{};
       sums[i] = multiply_add(left, right, sums[i]);
     }
   }
@@ -54,31 +59,37 @@ void multiply_last(const GemmSmall& p, const float* a, const float* b, int64_t b
 }
 
 // kCount rows of all columns, kVectors vectors of them at a time while there are so many.
-template <int kCount, int kVectors>
-void multiply_band(const GemmSmall& p, const float* a, const float* b, int64_t b_row, float* c) {
-  constexpr int64_t kWide = kVectors * kVectorFloats;
+template <int kCount, int kVectors, typename T>
+void multiply_band(const GemmMatrices<T>& p, const T* a, const T* b, int64_t b_row, T* c) {
+  constexpr int64_t kWide = kVectors * kLanesOf<T>;
   int64_t j = 0;
   for (; j + kWide <= p.n; j += kWide) multiply_rows<kCount, kVectors>(p, a, b + j, b_row, c + j);
-  for (; j + kVectorFloats <= p.n; j += kVectorFloats)
+  for (; j + kLanesOf<T> <= p.n; j += kLanesOf<T>)
     multiply_rows<kCount, 1>(p, a, b + j, b_row, c + j);
   if (j < p.n) multiply_last<kCount>(p, a, b + j, b_row, c + j, p.n - j);
 }
 
 // Vectors of a single row: no wider than the panels that are made for rows (kRowPanel).
 constexpr int kRowVectors = kVectorFloats < 16 ? 8 : 4;
+// Vectors of eight rows: as many sums as the registers hold.
+#if defined(__AVX512F__)
+constexpr int kBandVectors = 3;
+#else
+constexpr int kBandVectors = 1;
+#endif
 
-// About eight sums at a time, whatever the number of rows.
-inline void multiply_bands(const GemmSmall& p, const float* a, const float* b, int64_t b_row,
-                           float* c) {
+// At least about eight sums at a time, whatever the number of rows.
+template <typename T>
+void multiply_bands(const GemmMatrices<T>& p, const T* a, const T* b, int64_t b_row, T* c) {
   int64_t i = 0;
   const auto band = [&](auto run, int64_t rows) {
     run(p, a + i * p.a_row, b, b_row, c + i * p.c_row);
     i += rows;
   };
-  while (i + 8 <= p.m) band(multiply_band<8, 1>, 8);
-  if (i + 4 <= p.m) band(multiply_band<4, 2>, 4);
-  if (i + 2 <= p.m) band(multiply_band<2, 4>, 2);
-  if (i < p.m) band(multiply_band<1, kRowVectors>, 1);
+  while (i + 8 <= p.m) band(multiply_band<8, kBandVectors, T>, 8);
+  if (i + 4 <= p.m) band(multiply_band<4, 2, T>, 4);
+  if (i + 2 <= p.m) band(multiply_band<2, 4, T>, 2);
+  if (i < p.m) band(multiply_band<1, kRowVectors, T>, 1);
 }
 
 // Columns that each lie in one piece become rows of `turned`, square by square.
@@ -99,7 +110,7 @@ inline void turn_matrix(const GemmTurn& p) {
   }
 }
 
-inline void run_small_f32(const GemmSmall& p) {
+inline void run_small_f32(const GemmMatrices<float>& p) {
   alignas(64) float turned[kMaxSmallMatrix];
   for (int64_t batch = 0; batch < p.count; ++batch) {
     const float* a = p.a + batch * p.a_batch;
@@ -112,6 +123,15 @@ inline void run_small_f32(const GemmSmall& p) {
       b_row = p.n;
     }
     multiply_bands(p, a, b, b_row, c);
+  }
+}
+
+// Rows of b lie in one piece.
+template <typename T>
+void run_direct(const GemmMatrices<T>& p) {
+  for (int64_t batch = 0; batch < p.count; ++batch) {
+    multiply_bands(p, p.a + batch * p.a_batch, p.b + batch * p.b_batch, p.b_row,
+                   p.c + batch * p.c_batch);
   }
 }
 

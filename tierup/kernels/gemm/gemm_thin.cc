@@ -27,6 +27,70 @@ GemmThinFn<ThinNumber<T>> thin_function() {
     return gemm_block_kernels().thin_i32;
 }
 
+// All matrices of a problem, from those of one batch on.
+template <typename Number>
+GemmMatrices<Number> matrices_of(const GemmProblem& p) {
+  return {p.batch,
+          p.m,
+          p.n,
+          p.k,
+          static_cast<const Number*>(p.a.data),
+          p.a.batch_stride,
+          p.a.row_stride,
+          p.a.col_stride,
+          static_cast<const Number*>(p.b.data),
+          p.b.batch_stride,
+          p.b.row_stride,
+          p.b.col_stride,
+          static_cast<Number*>(p.c),
+          p.c_batch_stride,
+          p.c_row_stride};
+}
+
+template <typename T>
+void multiply_direct(const GemmMatrices<T>& matrices) {
+  if constexpr (std::is_same_v<T, float>)
+    gemm_block_kernels().direct_f32(matrices);
+  else
+    gemm_block_kernels().direct_f64(matrices);
+}
+
+template <typename T>
+void add_bias(const GemmMatrices<T>& c, const T* bias) {
+  if (bias == nullptr) return;
+  for (int64_t i = 0; i < c.m; ++i) {
+    for (int64_t j = 0; j < c.n; ++j) c.c[i * c.c_row + j] += bias[j];
+  }
+}
+
+// Matrix `batch` of all, of it `rows` rows from `row` on.
+template <typename T>
+GemmMatrices<T> part_of(const GemmMatrices<T>& all, int64_t batch, int64_t row, int64_t rows) {
+  GemmMatrices<T> part = all;
+  part.count = 1;
+  part.m = rows;
+  part.a += batch * all.a_batch + row * all.a_row;
+  part.b += batch * all.b_batch;
+  part.c += batch * all.c_batch + row * all.c_row;
+  return part;
+}
+
+// Few rows: columns in parallel.
+template <typename T>
+void multiply_columns(const GemmMatrices<T>& all, const T* bias) {
+  constexpr int64_t kColumns = 64;
+  const int64_t blocks = (all.n + kColumns - 1) / kColumns;
+  parallel_for(0, blocks, grain_of(kColumns * all.k), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kColumns;
+    GemmMatrices<T> part = all;
+    part.n = std::min(end * kColumns, all.n) - first;
+    part.b += first;
+    part.c += first;
+    multiply_direct(part);
+    add_bias(part, bias == nullptr ? nullptr : bias + first);
+  });
+}
+
 }  // namespace
 
 const GemmBlockKernels& gemm_block_kernels() {
@@ -58,24 +122,7 @@ void gemm_dots(const GemmProblem& p) {
 template <typename T>
 void gemm_thin(const GemmProblem& p) {
   using Number = ThinNumber<T>;
-  const auto* a = static_cast<const Number*>(p.a.data);
-  const auto* b = static_cast<const Number*>(p.b.data);
-  auto* c = static_cast<Number*>(p.c);
-  const GemmMatrices<Number> all{p.batch,
-                                 p.m,
-                                 p.n,
-                                 p.k,
-                                 a,
-                                 p.a.batch_stride,
-                                 p.a.row_stride,
-                                 p.a.col_stride,
-                                 b,
-                                 p.b.batch_stride,
-                                 p.b.row_stride,
-                                 p.b.col_stride,
-                                 c,
-                                 p.c_batch_stride,
-                                 p.c_row_stride};
+  const auto all = matrices_of<Number>(p);
   const GemmThinFn<Number> run = thin_function<T>();
   if (p.batch > 1) {
     return parallel_for(0, p.batch, grain_of(p.m * p.n * p.k), [&](int64_t begin, int64_t end) {
@@ -104,6 +151,30 @@ template void gemm_thin<float>(const GemmProblem& p);
 template void gemm_thin<double>(const GemmProblem& p);
 template void gemm_thin<int32_t>(const GemmProblem& p);
 template void gemm_thin<int64_t>(const GemmProblem& p);
+
+template <typename T>
+void gemm_direct(const GemmProblem& p) {
+  const GemmMatrices<T> all = matrices_of<T>(p);
+  const auto* bias = static_cast<const T*>(p.bias);
+  if (p.batch == 1 && p.m <= kDirectBand) return multiply_columns(all, bias);
+  const int64_t bands = (p.m + kDirectBand - 1) / kDirectBand;
+  const int64_t grain = grain_of(std::min(p.m, kDirectBand) * p.n * p.k);
+  parallel_for(0, p.batch * bands, grain, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t batch = begin / bands;
+      const int64_t last = std::min(end, (batch + 1) * bands);
+      const int64_t row = begin % bands * kDirectBand;
+      const int64_t rows = std::min(p.m, (last - batch * bands) * kDirectBand) - row;
+      const GemmMatrices<T> part = part_of(all, batch, row, rows);
+      multiply_direct(part);
+      add_bias(part, bias);
+      begin = last;
+    }
+  });
+}
+
+template void gemm_direct<float>(const GemmProblem& p);
+template void gemm_direct<double>(const GemmProblem& p);
 
 template <typename T>
 T long_dot(int64_t n, const T* x, const T* y) {

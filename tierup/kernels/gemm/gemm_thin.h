@@ -40,4 +40,24 @@ bool is_thin(const GemmProblem& p) {
 template <typename T>
 void gemm_thin(const GemmProblem& p);
 
+// Rows that go together in a product where nothing is packed.
+inline constexpr int64_t kDirectBand = 8;
+
+// Whether packing costs more than it saves (measured), of a matrix whose rows lie in one piece: few
+// rows, for which it is read once; a matrix that stays near; of floats, which a library multiplies
+// well, only little depth. `p` has no factors.
+template <typename T>
+bool is_direct(const GemmProblem& p) {
+  constexpr int64_t kNearNumbers = int64_t{1} << 15;
+  constexpr int64_t kLittleDepth = 16;
+  if (p.alpha.to_double() != 1 || p.beta.to_double() != 0 || p.b.col_stride != 1) return false;
+  const bool is_near = p.k * p.n <= kNearNumbers;
+  if constexpr (std::is_same_v<T, float>) return is_near && p.k <= kLittleDepth;
+  return is_near || (p.m <= kDirectBand && p.batch == 1);
+}
+
+// Of floats or doubles: bands of rows in parallel, with what stands in the matrices where it is.
+template <typename T>
+void gemm_direct(const GemmProblem& p);
+
 }  // namespace tierup::kernels

@@ -95,11 +95,13 @@ inline void sum_squares(const ThinLines<double>& p, int64_t first) {
 #pragma GCC unroll 8
     for (int i = 0; i < kVectorDoubles; ++i) sum = multiply_add(x(depth + i), square[i], sum);
   }
-  for (; depth < p.k; ++depth) {
-    DoubleVector column;
+  if (const int64_t left = p.k - depth; left > 0) {
+    DoubleVector square[kVectorDoubles];
 #pragma GCC unroll 8
-    for (int i = 0; i < kVectorDoubles; ++i) column[i] = lines[i * p.line + depth];
-    sum = multiply_add(x(depth), column, sum);
+    for (int i = 0; i < kVectorDoubles; ++i)
+      square[i] = load_part(lines + i * p.line + depth, left);
+    transpose(square);
+    for (int64_t i = 0; i < left; ++i) sum = multiply_add(x(depth + i), square[i], sum);
   }
 #pragma GCC unroll 8
   for (int i = 0; i < kVectorDoubles; ++i) p.out[(first + i) * p.out_step] = sum[i];

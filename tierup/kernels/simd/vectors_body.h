@@ -128,6 +128,29 @@ inline FloatVector load_part(const float* data, int64_t count) {
 #endif
 }
 
+// The first `count` doubles, of 0 to kVectorDoubles, and zeros.
+inline DoubleVector load_part(const double* data, int64_t count) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << count) - 1), data);
+#elif defined(__AVX2__)
+  return _mm256_maskload_pd(data, first_lanes(2 * count));
+#else
+  DoubleVector result{};
+  std::memcpy(&result, data, static_cast<size_t>(count) * sizeof(double));
+  return result;
+#endif
+}
+
+inline void store_part(double* data, int64_t count, DoubleVector vector) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_pd(data, static_cast<__mmask8>((1U << count) - 1), vector);
+#elif defined(__AVX2__)
+  _mm256_maskstore_pd(data, first_lanes(2 * count), vector);
+#else
+  std::memcpy(data, &vector, static_cast<size_t>(count) * sizeof(double));
+#endif
+}
+
 // The lanes from `begin` to `end`, and zeros; the others are not read.
 inline FloatVector load_lanes(const float* data, int64_t begin, int64_t end) {
 #if defined(__AVX512F__)
