@@ -47,6 +47,7 @@ AliasAnalysis::AliasAnalysis(const ir::Graph& graph) {
     for (const uint32_t location : reachable(locations(output)))
       locations_[location].returned = true;
   }
+  accesses_.reserve(values_.size());  // About as many nodes.
   Access whole;
   record_block(graph.block(), whole);
 }

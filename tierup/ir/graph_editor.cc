@@ -5,6 +5,16 @@
 #include <algorithm>
 
 namespace tierup::ir {
+namespace {
+
+// Whether another value stands for this constant already.
+bool is_given(const Node& node, const ValueMap& map) {
+  if (!node.is(NodeKind::kConstant)) return false;
+  const auto found = map.find(node.output());
+  return found != map.end() && found->second != node.output();
+}
+
+}  // namespace
 
 void GraphEditor::set_insert_after(Node* node) {
   block_ = node->owner_;
@@ -290,7 +300,9 @@ Node* GraphEditor::copy_node(const Node& source, ValueMap& map, ChainCache& chai
     Block* const outer_block = block_;
     Node* const outer_before = before_;
     set_insert_end(block);
-    for (const Node* inner_node : inner->nodes()) copy_node(*inner_node, map, chains);
+    for (const Node* inner_node : inner->nodes()) {
+      if (!is_given(*inner_node, map)) copy_node(*inner_node, map, chains);
+    }
     for (const Value* value : inner->returns_) add_return(block, mapped(value, map));
     block_ = outer_block;
     before_ = outer_before;
@@ -318,7 +330,9 @@ const CallChain& GraphEditor::ChainCache::extend(const CallChain& inner, const C
 
 std::vector<Value*> GraphEditor::inline_block(const Block& source, ValueMap& map) {
   ChainCache chains;
-  for (const Node* node : source.nodes()) copy_node(*node, map, chains);
+  for (const Node* node : source.nodes()) {
+    if (!is_given(*node, map)) copy_node(*node, map, chains);
+  }
   std::vector<Value*> returns;
   returns.reserve(source.returns_.size());
   for (const Value* value : source.returns_) returns.push_back(mapped(value, map));

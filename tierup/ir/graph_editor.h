@@ -75,7 +75,7 @@ class GraphEditor {
   void move_to_end(Node* node, Block* block);
   // Copies every node of `source` (of any graph) to the insertion point; `map` gives the values to
   // use for outside ones (its parameters at least) and receives all copies. Returns the copies of
-  // the block's returns.
+  // the block's returns. A constant for which `map` gives another value is not copied.
   // A copy keeps its range; the editor's call chain goes behind its own.
   std::vector<Value*> inline_block(const Block& source, ValueMap& map);
 

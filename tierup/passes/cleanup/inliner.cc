@@ -1,10 +1,17 @@
 // A call is replaced by its callee's nodes as written, then the calls among those are looked at,
 // with the callee on the stack: so recursion shows as a callee that is already there.
+//
+// Constants are half of what source compiles to, and a body is inlined as often as a net has layers
+// of a kind: those that can be shared are copied once, to the graph's beginning.
 #include "tierup/passes/cleanup/inliner.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "tierup/ir/function.h"
+#include "tierup/passes/core/value_queries.h"
 
 namespace tierup::passes {
 
@@ -76,10 +83,11 @@ class Inliner {
     if (call->call_chain() != nullptr) {
       chain.insert(chain.end(), call->call_chain()->begin(), call->call_chain()->end());
     }
-    editor_.set_insert_before(call);
-    editor_.set_call_chain(std::make_shared<const std::vector<ir::CallPlace>>(std::move(chain)));
     ir::ValueMap map;
     map.reserve(static_cast<size_t>(body.id_bound()));
+    for (const auto& [constant, copy] : constants_of(body)) map[constant] = copy;
+    editor_.set_insert_before(call);
+    editor_.set_call_chain(std::make_shared<const std::vector<ir::CallPlace>>(std::move(chain)));
     for (size_t i = 0; i < body.inputs().size(); ++i) map[body.inputs()[i]] = call->input(i);
     Value* result = editor_.inline_block(body.block(), map)[0];
     editor_.set_call_chain(nullptr);
@@ -90,10 +98,41 @@ class Inliner {
     editor_.remove(call);
   }
 
+  using Copies = std::vector<std::pair<const Value*, Value*>>;
+
+  // The constants of a body that can be shared, and their copies at the graph's beginning.
+  const Copies& constants_of(const ir::Graph& body) {
+    const auto [entry, is_new] = constants_.try_emplace(&body);
+    if (is_new) copy_constants(body.block(), entry->second);
+    return entry->second;
+  }
+
+  void copy_constants(const Block& block, Copies& copies) {
+    for (const Node* node : block.nodes()) {
+      for (const Block* inner : node->blocks()) copy_constants(*inner, copies);
+      if (!node->is(NodeKind::kConstant)) continue;
+      const IValue& value = node->attr<IValue>(ir::AttrName::kValue);
+      if (!is_plain(value)) continue;
+      const Value* constant = node->output();
+      if (last_constant_ != nullptr) {
+        editor_.set_insert_after(last_constant_);
+      } else {
+        editor_.set_insert_before(context_.graph().block().first());
+      }
+      Value* copy = editor_.constant(value, constant->type());
+      last_constant_ = copy->node();
+      editor_.set_node_range(last_constant_, node->range());
+      editor_.set_name(copy, constant->name());
+      copies.emplace_back(constant, copy);
+    }
+  }
+
   PassContext& context_;
   ir::GraphEditor& editor_;
   std::vector<const ir::Function*> stack_;
   size_t visited_ = 0;
+  std::unordered_map<const ir::Graph*, Copies> constants_;
+  Node* last_constant_ = nullptr;  // Of the copies.
 };
 
 }  // namespace
