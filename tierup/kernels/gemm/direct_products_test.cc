@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "tierup/kernels/gemm/gemm_fixture.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/shape/slicing.h"
@@ -10,13 +11,6 @@
 
 namespace tierup::kernels {
 namespace {
-
-// Values so small that sums of their products are exact.
-Tensor whole_numbers(const IntVector& sizes, ScalarType dtype, int64_t seed) {
-  const Tensor result = Tensor::empty(sizes, ScalarType::kLong);
-  for (int64_t i = 0; i < result.numel(); ++i) result.data<int64_t>()[i] = (i * 7 + seed) % 5 - 2;
-  return to_dtype(result, dtype);
-}
 
 Tensor as_doubles(const Tensor& x) { return contiguous(to_dtype(x, ScalarType::kDouble)); }
 
@@ -43,11 +37,11 @@ class DirectProducts : public testing::TestWithParam<std::array<int64_t, 3>> {};
 TEST_P(DirectProducts, AreThoseOfPlainSumsHoweverTheMatricesLie) {
   const auto [m, k, n] = GetParam();
   for (const ScalarType dtype : {ScalarType::kDouble, ScalarType::kFloat}) {
-    const Tensor none = whole_numbers({n}, dtype, 0);
+    const Tensor none = numbers({n}, dtype, 0);
     fill(none, 0);
-    const Tensor bias = whole_numbers({n}, dtype, 2);
-    const Tensor a = whole_numbers({3, m, k}, dtype, 1);
-    const Tensor b = whole_numbers({3, k, n}, dtype, 3);
+    const Tensor bias = numbers({n}, dtype, 2);
+    const Tensor a = numbers({3, m, k}, dtype, 1);
+    const Tensor b = numbers({3, k, n}, dtype, 3);
     const Tensor one = narrow(b, 0, 0, 1);
     const Tensor shared = expand_to(one, IntVector{3, k, n});
     for (const bool is_turned : {false, true}) {

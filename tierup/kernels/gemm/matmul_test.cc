@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tierup/kernels/gemm/gemm.h"
+#include "tierup/kernels/gemm/gemm_fixture.h"
 #include "tierup/kernels/gemm/products.h"
 #include "tierup/kernels/indexing/rearrange.h"
 #include "tierup/kernels/memory/copy.h"
@@ -16,13 +17,6 @@
 
 namespace tierup::kernels {
 namespace {
-
-// Values small enough that every dtype multiplies and adds them without rounding.
-Tensor numbers(const IntVector& sizes, ScalarType dtype, int64_t seed) {
-  const Tensor result = Tensor::empty(sizes, ScalarType::kLong);
-  for (int64_t i = 0; i < result.numel(); ++i) result.data<int64_t>()[i] = (i * 7 + seed) % 5 - 2;
-  return to_dtype(result, dtype);
-}
 
 // Values whose products and sums are rounded.
 Tensor fractions(const IntVector& sizes) {

@@ -76,20 +76,12 @@ void KernelRun::fetch_ahead(const Looked& looked, const char* index, const char*
 bool KernelRun::run_rows(const kernels::StridedLoop::Rows& rows) const {
   constexpr int64_t kAhead = 4;  // Runs.
   const bool plain = is_plain(rows.strides);
-  bool dense = looked.empty();
+  bool dense = true;
   for (size_t k = 0; k < operands; ++k) dense = dense && is_dense(k, rows.strides[k]);
   const size_t all = operands + looked.size();
   for (int64_t r = 0; r < rows.runs; ++r) {
     Pointers at;
     for (size_t k = 0; k < all; ++k) at[k] = rows.pointers[k] + r * rows.run_strides[k];
-    if (!plain && dense) {
-      run(at.data(), rows.strides, rows.count);
-      continue;
-    }
-    if (!plain) {
-      if (!run_any(at.data(), rows.strides, rows.count)) return false;
-      continue;
-    }
     for (size_t i = 0; i < looked.size(); ++i) {
       const size_t k = looked[i].operand;
       const char* const index = at[operands + i];
@@ -101,22 +93,14 @@ bool KernelRun::run_rows(const kernels::StridedLoop::Rows& rows) const {
                     rows.count * rows.strides[k]);
       at[k] += offset;
     }
-    kernel->function(at.data(), rows.strides, nullptr, rows.count);
+    if (plain) {
+      kernel->function(at.data(), rows.strides, nullptr, rows.count);
+    } else if (dense) {
+      run(at.data(), rows.strides, rows.count);
+    } else {
+      run_blocks(at, rows.strides, rows.count);
+    }
   }
-  return true;
-}
-
-bool KernelRun::run_any(char* const* pointers, const int64_t* strides, int64_t count) const {
-  Pointers at;
-  std::copy(pointers, pointers + operands, at.begin());
-  for (size_t i = 0; i < looked.size(); ++i) {
-    const int64_t offset = looked[i].how->offset_at(pointers[operands + i]);
-    if (offset < 0) return false;
-    at[looked[i].operand] += offset;
-  }
-  bool dense = true;
-  for (size_t k = 0; k < operands; ++k) dense = dense && is_dense(k, strides[k]);
-  dense ? run(at.data(), strides, count) : run_blocks(at, strides, count);
   return true;
 }
 

@@ -42,8 +42,6 @@ struct KernelRun {
  private:
   using Pointers = std::array<char*, kMaxOperands>;
 
-  // One of any strides. False if an index is out of range.
-  bool run_any(char* const* pointers, const int64_t* strides, int64_t count) const;
   // Machine code reads all operands as they lie, in each run.
   bool is_plain(const int64_t* strides) const;
   // What a run soon to come reads, whose address the processor cannot foresee: `index` is its.
