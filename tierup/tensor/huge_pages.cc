@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "tierup/base/piece_queue.h"
 #include "tierup/tensor/pages.h"
 
 namespace tierup {
@@ -51,21 +52,33 @@ int64_t HugePages::price_of_small_ones() {
   return price;
 }
 
+bool HugePages::add_to_cost(int64_t took, int64_t now) {
+  int64_t paid_until = paid_until_.load(std::memory_order_relaxed);
+  while (!paid_until_.compare_exchange_weak(paid_until, std::max(paid_until, now) + kShare * took,
+                                            std::memory_order_relaxed)) {
+  }
+  return are_dear_at(now);
+}
+
 void HugePages::make(char* block, size_t bytes) {
   const int64_t small_price = price_of_small_ones();
   char* const end = block + bytes;
-  for (char* at = block; at < end; at = next_page(at)) {
+  char* const second = next_page(block);
+  const auto pages = static_cast<int64_t>(
+      second >= end
+          ? 1
+          : 1 + (static_cast<size_t>(end - second) + kHugePageBytes - 1) / kHugePageBytes);
+  std::atomic<bool> is_ended = false;
+  parallel_long_pieces(pages, piece_workers(pages, intra_op_threads()), [&](int64_t page, int64_t) {
+    if (is_ended.load(std::memory_order_relaxed)) return;
     const int64_t start = now_();
-    touch_page(at);
+    touch_page(page == 0 ? block : second + static_cast<size_t>(page - 1) * kHugePageBytes);
     const int64_t now = now_();
-    if (now - start <= small_price) continue;
-    const int64_t paid_until = std::max(paid_until_.load(std::memory_order_relaxed), now);
-    paid_until_.store(paid_until + kShare * (now - start), std::memory_order_relaxed);
-    if (!are_dear_at(now)) continue;
-    char* const rest = next_page(at);
-    if (rest < end) madvise(rest, static_cast<size_t>(end - rest), MADV_NOHUGEPAGE);
-    return;
-  }
+    if (now - start <= small_price || !add_to_cost(now - start, now)) return;
+    // Those that are made stay as they are.
+    if (!is_ended.exchange(true) && second < end)
+      madvise(second, static_cast<size_t>(end - second), MADV_NOHUGEPAGE);
+  });
 }
 
 }  // namespace tierup

@@ -4,8 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
 #include <vector>
 
+#include "tierup/base/parallel.h"
 #include "tierup/tensor/pages.h"
 
 namespace tierup {
@@ -50,6 +55,7 @@ class HugePagesTest : public ::testing::Test {
   std::vector<int64_t> steps_;
   size_t step_ = 0;
   bool is_second_look_ = false;
+  ThreadCountScope one_thread_{1};  // So that pages are made in order.
   HugePages pages_{[this] { return now(); }};
 };
 
@@ -82,6 +88,22 @@ TEST_F(HugePagesTest, OfABlockThatBeginsAndEndsWithinPagesAreMade) {
   EXPECT_TRUE((resident & 1U) != 0);
   EXPECT_TRUE(is_made(1));
   EXPECT_FALSE(is_made(2));
+}
+
+TEST_F(HugePagesTest, AreMadeByAllThreadsThatTheCallerMayUse) {
+  const ThreadCountScope threads(2);
+  std::mutex mutex;
+  std::set<std::thread::id> makers;
+  HugePages pages([&] {
+    std::unique_lock<std::mutex> lock(mutex);
+    makers.insert(std::this_thread::get_id());
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // So that none makes all.
+    return int64_t{0};
+  });
+  pages.make(block_, kPages * kHugePageBytes);
+  for (size_t page = 0; page < kPages; ++page) EXPECT_TRUE(is_made(page)) << page;
+  EXPECT_EQ(makers.size(), 2U);
 }
 
 }  // namespace
