@@ -26,7 +26,7 @@ double thread_seconds() {
 // gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. Beside calls that last
 // many of the scheduler's ticks it gets a third. See decision 0024.
 constexpr int kNicer = 10;
-constexpr int kNicerThanLongCalls = 3;
+constexpr int kNicerThanLongCalls = 1;
 constexpr int kTicksOfLongCall = 8;
 
 int niceness_beside(std::chrono::nanoseconds call_time) {

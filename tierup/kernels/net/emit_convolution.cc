@@ -70,13 +70,19 @@ Tensor Emitter::dense_weight(const Layer& layer) const {
     return layer.weight.is_contiguous() ? layer.weight
                                         : clone(layer.weight, MemoryFormat::kContiguous);
   }
-  const Tensor weight = clone(layer.weight, MemoryFormat::kContiguous);
-  auto* numbers = weight.data<float>();
-  const int64_t each = weight.numel() / layer.conv.out_channels;
-  for (int64_t channel = 0; channel < layer.conv.out_channels; ++channel, numbers += each) {
-    const float factor = layer.scale[static_cast<size_t>(channel)];
-    for (int64_t i = 0; i < each; ++i) numbers[i] *= factor;
-  }
+  const Tensor given =
+      layer.weight.is_contiguous() ? layer.weight : clone(layer.weight, MemoryFormat::kContiguous);
+  Tensor weight = Tensor::empty(given.sizes(), ScalarType::kFloat);
+  const int64_t each = given.numel() / layer.conv.out_channels;
+  const auto* from = given.data<float>();
+  auto* to = weight.data<float>();
+  parallel_for(0, layer.conv.out_channels, grain_of(each), [&](int64_t begin, int64_t end) {
+    for (int64_t channel = begin; channel < end; ++channel) {
+      const float factor = layer.scale[static_cast<size_t>(channel)];
+      const int64_t first = channel * each;
+      for (int64_t i = first; i < first + each; ++i) to[i] = from[i] * factor;
+    }
+  });
   return weight;
 }
 

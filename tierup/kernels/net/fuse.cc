@@ -5,10 +5,12 @@
 // (a summand) has been computed. Views between such a pair are moved behind: for element-wise
 // work f, f(view(x)) = view(f(x)), with a summand viewed the other way round.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <deque>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/joined_branches.h"
@@ -204,20 +206,26 @@ class Fuser {
     // Rows without a branch: a net has millions of weights.
     const int64_t rows = is_last ? each : channels;
     const int64_t row = is_last ? channels : each;
-    for (int64_t r = 0; r < rows; ++r, numbers += row) {
-      uint32_t lost = 0;
-      if (is_last) {
+    std::atomic<uint32_t> lost = 0;
+    parallel_for(0, rows, grain_of(row), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end && lost == 0; ++r)
+        lost |= is_last ? lost_of(numbers + r * row, factor)
+                        : lost_of(numbers + r * row, row, factor[static_cast<size_t>(r)]);
+    });
+    return lost == 0;
+  }
+  // 1 where a number of the row is lost by its factor, or by the one that all have; else 0.
+  static uint32_t lost_of(const float* row, const std::vector<float>& factors) {
+    uint32_t lost = 0;
 #pragma omp simd reduction(| : lost)
-        for (int64_t i = 0; i < row; ++i)
-          lost |= is_lost(numbers[i], factor[static_cast<size_t>(i)]);
-      } else {
-        const float one = factor[static_cast<size_t>(r)];
+    for (size_t i = 0; i < factors.size(); ++i) lost |= is_lost(row[i], factors[i]);
+    return lost;
+  }
+  static uint32_t lost_of(const float* row, int64_t count, float factor) {
+    uint32_t lost = 0;
 #pragma omp simd reduction(| : lost)
-        for (int64_t i = 0; i < row; ++i) lost |= is_lost(numbers[i], one);
-      }
-      if (lost != 0) return false;
-    }
-    return true;
+    for (int64_t i = 0; i < count; ++i) lost |= is_lost(row[i], factor);
+    return lost;
   }
   // 1 or 0.
   static uint32_t is_lost(float number, float factor) {
