@@ -23,17 +23,22 @@ double thread_seconds() {
 }
 
 // How much nicer than its process; 19 is the end. Enough that a job whose cores callers keep busy
-// gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. Beside calls that last
-// many of the scheduler's ticks it gets a third. See decision 0024.
+// gets a tenth of each: at 19 a job of 0.3 s took 17 s beside two callers. What it takes of a core
+// it takes by ticks of the scheduler: of a call of two ticks one, if it gets a third, which the
+// other threads of the call may wait for, too; and of a call of many, four ninths. No call takes
+// more than twice its time. See decision 0024.
 constexpr int kNicer = 10;
-constexpr int kNicerThanLongCalls = 1;
-constexpr int kTicksOfLongCall = 8;
+constexpr int kNicerThanTicks = 3;
+constexpr int kNicerThanManyTicks = 1;
+constexpr int kTicks = 2;
+constexpr int kManyTicks = 8;
 
 int niceness_beside(std::chrono::nanoseconds call_time) {
   timespec tick{};  // The coarse clock goes by ticks.
   if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0) return kNicer;
   const auto length = std::chrono::seconds(tick.tv_sec) + std::chrono::nanoseconds(tick.tv_nsec);
-  return call_time >= kTicksOfLongCall * length ? kNicerThanLongCalls : kNicer;
+  if (call_time >= kManyTicks * length) return kNicerThanManyTicks;
+  return call_time >= kTicks * length ? kNicerThanTicks : kNicer;
 }
 
 // Linux applies both to the one thread. As a batch it takes no core from a caller when it wakes:

@@ -179,7 +179,8 @@ TEST(CompileQueue, JobsBesideLongCallsGetALargerShare) {
   };
   const int own_nice = getpriority(PRIO_PROCESS, 0);
   EXPECT_EQ(niceness(milliseconds(1)), std::min(own_nice + 10, 19));
-  EXPECT_EQ(niceness(milliseconds(1000)), std::min(own_nice + 3, 19));
+  EXPECT_EQ(niceness(milliseconds(25)), std::min(own_nice + 3, 19));
+  EXPECT_EQ(niceness(milliseconds(1000)), std::min(own_nice + 1, 19));
 }
 
 TEST(CompileQueue, LightJobsDoNotWaitForTheRestBetweenOthers) {
