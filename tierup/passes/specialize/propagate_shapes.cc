@@ -61,9 +61,7 @@ class Propagation {
     if (!input->type()->is(TypeKind::kTensor) || !sizes) return;
     if (!is_steady(input)) return drop_sizes(editor_, input);
     Sizes named = *sizes;
-    for (Dim& dim : named) {
-      if (dim.kind == Dim::Kind::kUnknown) dim = {Dim::Kind::kSymbol, symbols_++};
-    }
+    name_rest(named);
     set(input, {.is_tensor = true, .sizes = std::move(named)});
   }
 
@@ -107,7 +105,12 @@ class Propagation {
 
   void visit_list(const Node& node) {
     const TypePtr& type = node.output()->type();
-    if (!type->is(TypeKind::kList) || !is_only_read(node.output())) return;
+    if (!type->is(TypeKind::kList)) return;
+    if (!is_only_read(node.output())) {
+      if (type->element()->is(TypeKind::kTensor) && only_grows(node.output()))
+        growing_[node.output()] = symbols_;
+      return;
+    }
     ShapeValue list;
     if (type->element()->is(TypeKind::kInt)) {
       list.numbers.emplace();
@@ -118,6 +121,32 @@ class Propagation {
       for (const Value* item : node.inputs()) list.parts->push_back(of(item).sizes);
     }
     values_[node.output()] = std::move(list);
+  }
+
+  static bool is_append(const ir::Use& use) {
+    return use.user != nullptr && role_of(*use.user) == ops::Role::kAppend && use.index == 0 &&
+           is_unused(*use.user);
+  }
+  static bool only_grows(const Value* list) {
+    return std::ranges::all_of(
+        list->uses(), [](const ir::Use& use) { return is_append(use) || is_only_read_by(use); });
+  }
+
+  // What all tensors that such a list holds have in common, where it is read behind what made it.
+  // What was named since may differ from one to the next.
+  std::optional<Sizes> item_of(const Value* list, const Node& reader) const {
+    const auto growing = growing_.find(list);
+    if (growing == growing_.end() || reader.owner() != list->node()->owner()) return std::nullopt;
+    std::vector<const Value*> items(list->node()->inputs().begin(), list->node()->inputs().end());
+    for (const ir::Use& use : list->uses())
+      if (is_append(use)) items.push_back(use.user->input(1));
+    std::optional<Sizes> sizes = items.empty() ? std::nullopt : of(items.front()).sizes;
+    for (const Value* item : items) sizes = common_sizes(sizes, of(item).sizes);
+    if (!sizes) return std::nullopt;
+    for (Dim& dim : *sizes) {
+      if (dim.kind == Dim::Kind::kSymbol && dim.value >= growing->second) dim = Dim{};
+    }
+    return sizes;
   }
 
   void visit_unpacking(const Node& node) {
@@ -164,7 +193,11 @@ class Propagation {
     joined_.erase(value);
     if (!named.sizes) return;
     joined_[value] = *named.sizes;
-    for (Dim& dim : *named.sizes) {
+    name_rest(*named.sizes);
+  }
+
+  void name_rest(Sizes& sizes) {
+    for (Dim& dim : sizes) {
       if (dim.kind == Dim::Kind::kUnknown) dim = {Dim::Kind::kSymbol, symbols_++};
     }
   }
@@ -225,7 +258,30 @@ class Propagation {
     return true;
   }
 
+  // As if the list held two such tensors; how many it holds shows in the dimension that joins them.
+  void visit_join_of_growing(const Node& node) {
+    auto item = item_of(node.input(0), node);
+    const IValue* dim = constant_of(node.input(1));
+    const ops::ShapeFn function = ops::shape_function(ops::op_of(*node.op()));
+    if (!item || function == nullptr || dim == nullptr || !dim->is_int()) return;
+    name_rest(*item);
+    std::vector<ShapeValue> args{{.parts = {{item, item}}}, of(node.input(1))};
+    std::vector<ShapeValue> results(1);
+    ops::ShapeContext shape{node.op()->schema(), args, results, symbols_};
+    function(shape);
+    if (!results[0].sizes) return;
+    Sizes& sizes = *results[0].sizes;
+    const int64_t place = dim->to_int() + (dim->to_int() < 0 ? std::ssize(sizes) : 0);
+    sizes[static_cast<size_t>(place)] = {Dim::Kind::kSymbol, symbols_++};
+    set(node.output(), std::move(results[0]));
+  }
+  bool joins_growing(const Node& node) const {
+    return ops::op_of(*node.op()).facts().join != ops::JoinKind::kNone &&
+           growing_.contains(node.input(0));
+  }
+
   void visit_op(const Node& node) {
+    if (joins_growing(node)) return visit_join_of_growing(node);
     const ir::Schema& schema = node.op()->schema();
     if (node.outputs().empty() || schema.is_vararg ||
         node.inputs().size() != schema.arguments.size())
@@ -289,6 +345,8 @@ class Propagation {
   int depth_ = 0;  // Of loops around the place.
   std::vector<const Node*> reshaping_;
   std::unordered_map<const Value*, ShapeValue> values_;
+  // Lists of tensors that are appended to, with the symbols that were in use before.
+  std::unordered_map<const Value*, int64_t> growing_;
   std::unordered_map<const Value*, Sizes> joined_;  // Of Ifs and Loops, before they were named.
   std::vector<std::pair<Value*, Sizes>> found_;     // In program order.
 };
