@@ -105,6 +105,8 @@ std::span<const Pass> specialized_passes() {
       {"cse", cse},
       // Before what asks whether an operand is a constant.
       {"fold_tensors", fold_tensors},
+      // Again, with the sizes of what was folded.
+      {"einsum_products", einsum_products},
       // Equal operands are one value by now; before what makes other steps out of products.
       {"join_products", join_products},
       specialized_dead_code_elimination(),

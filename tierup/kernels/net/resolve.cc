@@ -68,8 +68,8 @@ bool Resolver::visit() {
     case OpKind::kConvTransposed: return transposed_convolution(7, 5, 6);
     case OpKind::kLinear: return linear();
     case OpKind::kAddmm: return addmm();
-    case OpKind::kMatmul: return is_value(1) ? batch_matmul() : matmul();
-    case OpKind::kBatchMatmul: return is_value(1) && batch_matmul();
+    case OpKind::kMatmul: return matmul();
+    case OpKind::kBatchMatmul: return batch_matmul();
     case OpKind::kBatchNorm: return batch_norm();
     case OpKind::kLayerNorm: return layer_norm();
     case OpKind::kRelu: return activate({Function::kRelu});

@@ -92,7 +92,7 @@ bool Resolver::addmm() {
 }
 
 bool Resolver::matmul() {
-  if (is_value(1)) return false;
+  if (is_value(1) || (constant(1).defined() && constant(1).dim() > 2)) return batch_matmul();
   return set(product(value(0), constant(1), Tensor()));
 }
 
@@ -100,11 +100,12 @@ bool Resolver::matmul() {
 // that one is repeated.
 bool Resolver::batch_matmul() {
   const size_t rank = sizes(value(0)).size();
-  if (rank < 3 || sizes(value(1)).size() != rank || !is_float(value(1)) ||
-      sizes(value(0))[rank - 1] != sizes(value(1))[rank - 2]) {
+  if (!is_value(1) && !constant(1).defined()) return false;
+  int factors[] = {value(0), is_value(1) ? value(1) : add_constant(constant(1))};
+  if (rank < 3 || sizes(factors[1]).size() != rank || !is_float(factors[1]) ||
+      sizes(factors[0])[rank - 1] != sizes(factors[1])[rank - 2]) {
     return false;
   }
-  int factors[] = {value(0), value(1)};
   for (size_t d = 0; d + 2 < rank; ++d) {
     for (int side = 0; side < 2; ++side) {
       const int64_t other = sizes(factors[1 - side])[d];

@@ -36,6 +36,19 @@ TEST(NeuralNet, halves_gate_each_other) {
   expect_same_thrice(*object, numbers({2, 8, 6, 5}, 8));
 }
 
+// Several constant matrices, one for each entry, as an einsum over a window's lines gives.
+TEST(NeuralNet, entries_are_multiplied_by_constant_matrices) {
+  for (const int64_t entries : {1, 3}) {
+    SCOPED_TRACE(entries);
+    Line line;
+    const int y = linear(line, 0, 8, 6, 1);
+    const int z = line.add("aten::matmul", {L::v(y), L::c(numbers({entries, 6, 5}, 3, 0.3F))});
+    const auto object = line.make({line.add("aten::relu", {L::v(z)})});
+    expect_same_thrice(*object, numbers({3, 4, 8}, 8));
+    EXPECT_TRUE(object->refusals().empty());
+  }
+}
+
 // Heads that lie inside the positions, times one factor for all heads, or for each head.
 TEST(NeuralNet, heads_are_rotated_and_scaled) {
   for (const IntVector& factors : {IntVector{1, 1, 7, 6}, IntVector{2, 4, 7, 1}, IntVector{7, 1},

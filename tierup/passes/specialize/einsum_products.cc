@@ -35,6 +35,10 @@ struct Product {
   Letters batch, rows, depth;
   int64_t column = 0;
 
+  // One matrix on the right serves rows of any number of letters; of several, each serves the rows
+  // of its own entry, which become one dimension.
+  bool joins_rows() const { return rows.size() > 1 && !batch.empty(); }
+
   Letters in_front() const {
     Letters all = batch;
     all.insert(all.end(), rows.begin(), rows.end());
@@ -83,8 +87,6 @@ std::optional<Product> product_of(const EinsumEquation& equation) {
     if (!has(equation.output, letter) && !has(a, letter)) return std::nullopt;
   }
   if (product.rows.empty() || columns.size() != 1 || product.depth.empty()) return std::nullopt;
-  // One matrix on the right serves rows of any number of letters.
-  if (product.rows.size() > 1 && !product.batch.empty()) return std::nullopt;
   product.column = columns.front();
   return product;
 }
@@ -117,21 +119,58 @@ class EinsumRewriter {
   }
 
   // Whether both tensors have the ranks that the equation gives them, and the letters that are
-  // summed surely the same sizes: others would be repeated.
+  // summed the same sizes: those that are not surely so are repeated, as einsum does.
   static bool fits(const EinsumEquation& equation, const Product& product, const Node& list) {
-    const auto& a = list.input(0)->type()->facts().sizes;
-    const auto& b = list.input(1)->type()->facts().sizes;
-    if (!a || !b || a->size() != equation.inputs[0].size() ||
-        b->size() != equation.inputs[1].size())
-      return false;
-    const IntVector in_a = places_of(product.depth, equation.inputs[0]);
-    const IntVector in_b = places_of(product.depth, equation.inputs[1]);
-    for (size_t i = 0; i < in_a.size(); ++i) {
-      const Dim& size = (*a)[static_cast<size_t>(in_a[i])];
-      if (size.kind == Dim::Kind::kUnknown || size != (*b)[static_cast<size_t>(in_b[i])])
-        return false;
+    const auto a = known_sizes(list.input(0));
+    const auto b = known_sizes(list.input(1));
+    return a && b && a->size() == equation.inputs[0].size() &&
+           b->size() == equation.inputs[1].size() &&
+           std::ranges::all_of(product.depth, [&](int64_t letter) {
+             const Dim& in_a = size_of(letter, equation.inputs[0], *a);
+             const Dim& in_b = size_of(letter, equation.inputs[1], *b);
+             return is_same(in_a, in_b) || is_repeated(in_a, in_b) || is_repeated(in_b, in_a);
+           });
+  }
+
+  // Of its type, or of the constant that it is.
+  static std::optional<std::vector<Dim>> known_sizes(const Value* value) {
+    const IValue* constant = constant_of(value);
+    if (constant == nullptr || !constant->is_tensor()) return value->type()->facts().sizes;
+    std::vector<Dim> sizes;
+    for (const int64_t size : constant->to_tensor().sizes())
+      sizes.push_back({Dim::Kind::kStatic, size});
+    return sizes;
+  }
+  static const Dim& size_of(int64_t letter, const Letters& letters, const std::vector<Dim>& sizes) {
+    return sizes[static_cast<size_t>(std::ranges::find(letters, letter) - letters.begin())];
+  }
+  static bool is_same(const Dim& a, const Dim& b) {
+    return a.kind != Dim::Kind::kUnknown && a == b;
+  }
+  // To the other one, unless it is the same.
+  static bool is_repeated(const Dim& a, const Dim& other) {
+    return a.kind != Dim::Kind::kStatic && other.kind == Dim::Kind::kStatic;
+  }
+
+  // An operand with its summed letters as large as the other one's.
+  Value* repeated(const Node& list, size_t side, const Product& product,
+                  const EinsumEquation& equation) {
+    const std::vector<Dim> own = *known_sizes(list.input(side));
+    const std::vector<Dim> other = *known_sizes(list.input(1 - side));
+    IntVector sizes(own.size(), -1);
+    for (const int64_t letter : product.depth) {
+      const Dim& wanted = size_of(letter, equation.inputs[1 - side], other);
+      const IntVector place = places_of({letter}, equation.inputs[side]);
+      if (is_repeated(own[static_cast<size_t>(place[0])], wanted))
+        sizes[static_cast<size_t>(place[0])] = wanted.value;
     }
-    return true;
+    if (std::ranges::all_of(sizes, [](int64_t size) { return size == -1; }))
+      return list.input(side);
+    const std::array<Value*, 3> arguments{
+        list.input(side), editor_.constant(IValue(make_int_list(sizes))), editor_.constant(false)};
+    Value* result = editor_.create_op(context_.table().with(OpKind::kExpand), arguments)->output();
+    context_.hints().copy(list.input(side), result);
+    return result;
   }
 
   void rewrite(Node* node) {
@@ -143,16 +182,9 @@ class EinsumRewriter {
     editor_.set_insert_before(node);
     editor_.set_range(node->range());
     editor_.set_call_chain(node->call_chain());
-    const auto summed = static_cast<int64_t>(product->depth.size());
-    Value* left = permuted(list.input(0), places_of(product->left(), equation->inputs[0]));
-    Value* right = permuted(list.input(1), places_of(product->right(), equation->inputs[1]));
-    if (summed > 1) {
-      left = flattened(left, -summed, -1);
-      right = flattened(right, -summed - 1, -2);
-    }
-    const std::array<Value*, 2> operands{left, right};
-    Value* result = editor_.create_op(context_.table().with(OpKind::kMatmul), operands)->output();
-    hint(node->output(), places_of(product->result(), equation->output), result);
+    const IntVector to_result = places_of(product->result(), equation->output);
+    Value* result = multiplied(*product, *equation, list);
+    hint(node->output(), to_result, result);
     result = permuted(result, places_of(equation->output, product->result()));
     editor_.set_range({});
     editor_.set_type(result, node->output()->type());
@@ -161,6 +193,39 @@ class EinsumRewriter {
     editor_.replace_uses(node->output(), result);
     editor_.remove(node);
     context_.count("rewritten");
+  }
+
+  Value* multiplied(const Product& product, const EinsumEquation& equation, const Node& list) {
+    const auto summed = static_cast<int64_t>(product.depth.size());
+    const auto batch = static_cast<int64_t>(product.batch.size());
+    Value* left = permuted(repeated(list, 0, product, equation),
+                           places_of(product.left(), equation.inputs[0]));
+    Value* right = permuted(repeated(list, 1, product, equation),
+                            places_of(product.right(), equation.inputs[1]));
+    Value* rows = left;
+    if (summed > 1) {
+      left = flattened(left, -summed, -1);
+      right = flattened(right, -summed - 1, -2);
+    }
+    if (product.joins_rows()) left = flattened(left, batch, -2);
+    const std::array<Value*, 2> operands{left, right};
+    Value* result = editor_.create_op(context_.table().with(OpKind::kMatmul), operands)->output();
+    return product.joins_rows() ? parted(result, batch, rows, product.rows.size()) : result;
+  }
+
+  // The dimension `place` with the sizes that stand in another tensor from there on.
+  Value* parted(Value* value, int64_t place, Value* like, size_t count) {
+    std::vector<Value*> sizes;
+    for (size_t i = 0; i < count; ++i) {
+      const std::array<Value*, 2> arguments{like,
+                                            editor_.constant(place + static_cast<int64_t>(i))};
+      sizes.push_back(
+          editor_.create_op(context_.table().with(OpKind::kSizeOf), arguments)->output());
+    }
+    Value* list = editor_.add_output(editor_.create(NodeKind::kListConstruct, sizes),
+                                     Type::list(Type::integer()));
+    const std::array<Value*, 3> arguments{value, editor_.constant(place), list};
+    return editor_.create_op(context_.table().with(OpKind::kUnflatten), arguments)->output();
   }
 
   Value* permuted(Value* value, const IntVector& order) {
@@ -185,9 +250,29 @@ class EinsumRewriter {
     context_.hints().set(result, std::move(facts));
   }
 
+  // With the dimensions from one to another as one; none if their sizes are not numbers.
+  static std::optional<std::vector<Dim>> joined_sizes(std::vector<Dim> sizes, int64_t first,
+                                                      int64_t last) {
+    const auto rank = static_cast<int64_t>(sizes.size());
+    const auto begin = sizes.begin() + (first < 0 ? first + rank : first);
+    const auto end = sizes.begin() + (last < 0 ? last + rank : last) + 1;
+    if (std::any_of(begin, end, [](const Dim& dim) { return dim.kind != Dim::Kind::kStatic; }))
+      return std::nullopt;
+    for (auto at = begin + 1; at != end; ++at) begin->value *= at->value;
+    sizes.erase(begin + 1, end);
+    return sizes;
+  }
+
   Value* flattened(Value* value, int64_t first, int64_t last) {
     const std::array<Value*, 3> arguments{value, editor_.constant(first), editor_.constant(last)};
-    return editor_.create_op(context_.table().with(OpKind::kFlatten), arguments)->output();
+    Value* result = editor_.create_op(context_.table().with(OpKind::kFlatten), arguments)->output();
+    const TensorFacts* seen = context_.hints().find(value);
+    if (seen == nullptr) return result;
+    TensorFacts facts;
+    facts.dtype = seen->dtype;
+    facts.sizes = seen->sizes ? joined_sizes(*seen->sizes, first, last) : std::nullopt;
+    context_.hints().set(result, std::move(facts));
+    return result;
   }
 
   PassContext& context_;
