@@ -11,7 +11,8 @@
 // Rewrites   constant equations of two tensors of known rank without an ellipsis or repeated
 //            letters, in which each letter is of one kind: of both tensors and the result; of the
 //            first and the result; of the second and the result (one); of both tensors alone,
-//            where their sizes are surely equal, or one of them is known: the other is repeated to it.
+//            where their sizes are surely equal, or one of them is known: the other is repeated to
+//            it.
 // Preserves  values: the same products, summed in the same order; that the result lies in memory as
 //            PyTorch's does.
 // Counts     rewritten.
