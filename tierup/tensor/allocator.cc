@@ -1,10 +1,15 @@
 // Size classes are powers of two with four steps between them (waste below 25 %); every block
 // is rounded to its class, so free_bytes(pointer, bytes) finds the class again without a header.
 //
-// Where no block of the class is there, a large one may be lent that is up to eight times as large:
-// a fresh page costs more to come by (a microsecond on virtual machines) than to work on, and
-// memory that was just used is near. What is kept is no more for that: blocks are only made of the
-// wanted size, and one that was lent goes back to its own class (block_bytes tells it).
+// Where no block of the class is there, a large one may be lent that is up to five or six times as
+// large: a fresh page costs more to come by (a microsecond on virtual machines) than to work on,
+// and memory that was just used is near. A larger one is left for tensors of its size, which would
+// have more fresh pages soon than were saved. What is kept is no more for that: blocks are only
+// made of the wanted size, and one that was lent goes back to its own class (block_bytes tells it).
+//
+// The first large block of a class that has to be made comes to lie over smaller ones that are
+// kept, where they lie side by side: a net whose layers grow would have fresh pages for each of
+// their sizes otherwise, and keep them all.
 #include "tierup/tensor/allocator.h"
 
 #include <unistd.h>
@@ -13,6 +18,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <bitset>
 #include <new>
 #include <vector>
 
@@ -29,8 +35,10 @@ constexpr size_t kCachedShareOfMemory = 32;  // Of all cores' threads together: 
 constexpr size_t kWantedShareOfMemory = 4;  // Of all threads together, where it is asked for again.
 constexpr size_t kClassCount = 4 * 26;      // Up to 4 GB; larger blocks are not kept.
 constexpr size_t kLeastLentBytes = size_t{16} << 10;
-constexpr size_t kLentClasses = 4 * 3;  // So many above.
-constexpr size_t kFreshBlocks = 8;      // Of one class, of a thread's first call.
+constexpr size_t kLentClasses = 10;                   // So many above.
+constexpr size_t kFreshBlocks = 8;                    // Of one class, of a thread's first call.
+constexpr size_t kLeastLaidOver = size_t{256} << 10;  // Pages of less are made sooner.
+constexpr size_t kDearBytes = size_t{32} << 20;       // Worth huge pages, if made again and again.
 
 struct Counters {
   std::atomic<int64_t> live{0};
@@ -116,6 +124,16 @@ class ThreadCache {
     return nullptr;
   }
 
+  // A new block; the first of its class in the place of kept ones, if there is room without them:
+  // more often, a class might take what another one needs in each call. Null if there is no memory.
+  void* make(const SizeClass& size) {
+    if (size.bytes < kLeastLaidOver || size.index >= kClassCount || was_laid_over_[size.index]) {
+      return allocate_block(size.bytes);
+    }
+    was_laid_over_.set(size.index);
+    return make_over_kept(size);
+  }
+
   bool put(void* block, const SizeClass& least) {
     const SizeClass size = class_of_block(block, least);
     if (size.index >= kClassCount || bins_[size.index].size() >= missed_[size.index]) return false;
@@ -141,9 +159,31 @@ class ThreadCache {
       bin.clear();
     }
     account(-static_cast<int64_t>(held_));
+    was_laid_over_.reset();
   }
 
  private:
+  void* make_over_kept(const SizeClass& size) {
+    std::vector<void*> kept;
+    each_smaller_bin(size, [&](size_t, std::vector<void*>& bin) {
+      kept.insert(kept.end(), bin.begin(), bin.end());
+    });
+    void* block = allocate_block_over(size.bytes, kept);
+    size_t next = 0;
+    each_smaller_bin(size, [&](size_t index, std::vector<void*>& bin) {
+      for (void*& place : bin) place = kept[next++];
+      const size_t gone = std::erase(bin, nullptr);
+      missed_[index] -= std::min(gone, missed_[index]);  // They will have to be made again.
+      account(-static_cast<int64_t>(gone * bytes_of_class(index)));
+    });
+    return block;
+  }
+  template <typename Visit>
+  void each_smaller_bin(const SizeClass& size, const Visit& visit) {
+    for (size_t i = size_class(PageHeap::kLeastBytes).index; i < size.index; ++i) {
+      if (!bins_[i].empty()) visit(i, bins_[i]);
+    }
+  }
   bool has_room(size_t bytes) const {
     if (held_ + bytes <= least_cached_bytes()) return true;
     return held_ + bytes <= least_cached_bytes() + wanted_ &&
@@ -168,6 +208,7 @@ class ThreadCache {
   // How often a block of the class was asked for and none was there. No more are kept: a thread
   // that only frees what others make would pile them up.
   std::array<size_t, kClassCount> missed_{};
+  std::bitset<kClassCount> was_laid_over_;
   size_t held_ = 0;
   size_t gone_ = 0;    // Given back to the system for want of room, and not asked for since.
   size_t wanted_ = 0;  // Given back and then asked for again: so much more is kept from then on.
@@ -213,8 +254,10 @@ void* allocate_bytes(size_t bytes) {
     if (block == nullptr) {
       c.system_calls.fetch_add(1, std::memory_order_relaxed);
       const bool is_made_again = cache != nullptr && cache->is_made_again(size);
-      const bool is_huge = size.bytes > PageHeap::kMostBytes && is_made_again;
-      block = allocate_block(size.bytes, is_huge ? PageKind::kHuge : PageKind::kSmall);
+      const bool is_huge = size.bytes > kDearBytes && is_made_again;
+      block = is_huge || cache == nullptr
+                  ? allocate_block(size.bytes, is_huge ? PageKind::kHuge : PageKind::kSmall)
+                  : cache->make(size);
     }
   }
   if (block == nullptr) {

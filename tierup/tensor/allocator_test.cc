@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tierup/base/error.h"
+#include "tierup/base/sanitizers.h"
 
 namespace tierup {
 namespace {
@@ -105,6 +106,47 @@ TEST(Allocator, LendsLargerBlocksThatGoBackToTheirClass) {
   std::memset(again, 1, kMegabyte);
   EXPECT_TRUE(again == large || again == other);
   free_bytes(again, kMegabyte);
+  release_thread_cache();
+  EXPECT_EQ(allocator_stats().cached_bytes, 0);
+}
+
+// A small tensor in it would have a large one made anew soon, which is dearer than what it saved.
+TEST(Allocator, ABlockOfEightTimesTheSizeIsLeftForItsOwn) {
+  release_thread_cache();
+  void* const large = allocate_bytes(16 * kMegabyte);
+  free_bytes(large, 16 * kMegabyte);
+  void* const small = allocate_bytes(2 * kMegabyte);
+  EXPECT_NE(small, large);
+  EXPECT_EQ(allocate_bytes(16 * kMegabyte), large);
+  free_bytes(large, 16 * kMegabyte);
+  free_bytes(small, 2 * kMegabyte);
+  release_thread_cache();
+}
+
+// Fresh pages are a good part of a first call: layers that grow come to lie where smaller ones lay.
+TEST(Allocator, TheFirstLargeBlockOfItsSizeLiesOverSmallerOnesThatAreKept) {
+#ifdef TIERUP_ADDRESS_SANITIZER
+  GTEST_SKIP() << "blocks come from the heap that the address sanitizer watches there";
+#endif
+  release_thread_cache();
+  constexpr size_t kSmall = 6 * kMegabyte;
+  constexpr size_t kLarge = 12 * kMegabyte;
+  void* const first = allocate_bytes(kSmall);
+  void* const second = allocate_bytes(kSmall);
+  ASSERT_EQ(second, static_cast<char*>(first) + kSmall);
+  for (void* block : {first, second}) free_bytes(block, kSmall);
+  void* const large = allocate_bytes(kLarge);
+  EXPECT_EQ(large, first);
+  EXPECT_EQ(allocator_stats().cached_bytes, 0);
+  std::memset(large, 1, kLarge);
+  free_bytes(large, kLarge);
+  EXPECT_EQ(allocate_bytes(kSmall), large);  // Lent.
+  void* const other = allocate_bytes(kSmall);
+  free_bytes(other, kSmall);
+  void* const again = allocate_bytes(kLarge);  // A second one takes nothing away.
+  EXPECT_EQ(allocator_stats().cached_bytes, static_cast<int64_t>(kSmall));
+  free_bytes(again, kLarge);
+  free_bytes(large, kSmall);
   release_thread_cache();
   EXPECT_EQ(allocator_stats().cached_bytes, 0);
 }

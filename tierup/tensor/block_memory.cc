@@ -46,6 +46,12 @@ void* allocate_block(size_t bytes, PageKind kind) {
   return block;
 }
 
+void* allocate_block_over(size_t bytes, std::span<void*> spare) {
+  void* block = nullptr;
+  if (is_for_page_heap(bytes)) block = PageHeap::of_process().allocate_over(bytes, spare);
+  return block != nullptr ? block : allocate_block(bytes);
+}
+
 size_t block_bytes(void* block) {
   const size_t bytes = PageHeap::of_process().bytes_of(block);
   return bytes > 0 ? bytes : malloc_usable_size(block);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <stop_token>
 
 #include "tierup/tensor/page_heap.h"
@@ -14,10 +15,13 @@ namespace tierup {
 // on whatever pages the heap has, and small ones serve as long as huge ones are dear
 // (huge_pages.h).
 void* allocate_block(size_t bytes, PageKind kind = PageKind::kSmall);
+// As allocate_block() on small pages, in the place of spare blocks where there is room without
+// them: those become null and are gone (page_heap.h).
+void* allocate_block_over(size_t bytes, std::span<void*> spare);
 // What the block really has, which is at least what it was asked for.
 size_t block_bytes(void* block);
 void free_block(void* block);
-// Has the system make memory for the next blocks, of so many bytes in all and at most 32 MB, until
+// Has the system make memory for the next blocks, of so many bytes in all and at most 64 MB, until
 // stopped.
 void touch_blocks_ahead(size_t bytes, const std::stop_token& stop);
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "tierup/base/sanitizers.h"
 #include "tierup/tensor/pages.h"
@@ -51,11 +52,43 @@ void* PageHeap::take(size_t bytes, PageKind kind) {
     Region& region = *regions_[i].load(std::memory_order_relaxed);
     if (region.kind != kind) continue;
     const size_t first = first_room(region, granules);
-    if (first == kGranules) continue;
-    for (size_t at = first; at < first + granules; ++at) region.used.set(at);
-    region.sizes[first] = static_cast<uint16_t>(granules);
-    return region.begin + first * kGranule;
+    if (first != kGranules) return occupy(region, {first, granules});
   }
+}
+
+void* PageHeap::allocate_over(size_t bytes, std::span<void*> spare) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Room> rooms(spare.size());
+  for (size_t i = 0; i < spare.size(); ++i) {
+    Region* region = region_of(spare[i]);
+    if (region != nullptr && region->kind == PageKind::kSmall) {
+      rooms[i] = release(*region, spare[i]);
+    }
+  }
+  void* block = take(bytes, PageKind::kSmall);
+  for (size_t i = 0; i < spare.size(); ++i) {
+    if (rooms[i].granules == 0) continue;
+    Region& region = *region_of(spare[i]);
+    const bool is_near = block != nullptr && region_of(block) == &region;
+    const Room taken =
+        is_near ? Room{first_granule(region, block), granules_of(bytes, kGranule)} : Room{};
+    settle(spare[i], rooms[i], taken);
+  }
+  return block;
+}
+
+// What becomes of a spare block's room when another one of the region was taken. That one begins
+// where room begins, and so never within a spare block.
+void PageHeap::settle(void*& spare, const Room& room, const Room& taken) const {
+  Region& region = *region_of(spare);
+  const size_t end = room.first + room.granules;
+  const size_t taken_end = taken.first + taken.granules;
+  if (room.first >= taken_end || end <= taken.first) {
+    occupy(region, room);
+    return;
+  }
+  spare = nullptr;
+  if (end > taken_end) give_back(region, {taken_end, end - taken_end});
 }
 
 size_t PageHeap::bytes_of(const void* block) const {
@@ -91,6 +124,12 @@ PageHeap::Room PageHeap::release(Region& region, const void* block) {
   for (size_t at = first; at < first + room.granules; ++at) region.used.reset(at);
   region.sizes[first] = 0;
   return room;
+}
+
+void* PageHeap::occupy(Region& region, const Room& room) {
+  for (size_t at = room.first; at < room.first + room.granules; ++at) region.used.set(at);
+  region.sizes[room.first] = static_cast<uint16_t>(room.granules);
+  return region.begin + room.first * kGranule;
 }
 
 // Where so many granules are free first; kGranules if nowhere.

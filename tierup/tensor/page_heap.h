@@ -1,4 +1,4 @@
-// PageHeap: blocks of 64 KB to 32 MB, carved out of regions of address space.
+// PageHeap: blocks of 64 KB to 64 MB, carved out of regions of address space.
 //
 // Fresh memory costs a fault for each page of 4 KB, a microsecond or two on virtual machines: a
 // quarter of a small convolutional net's first call. So blocks lie side by side, each where there
@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <stop_token>
 
 #include "tierup/tensor/pages.h"
@@ -36,7 +37,7 @@ class PageHeap {
   PageHeap& operator=(const PageHeap&) = delete;
 
   static constexpr size_t kLeastBytes = size_t{64} << 10;
-  static constexpr size_t kMostBytes = size_t{32} << 20;
+  static constexpr size_t kMostBytes = size_t{64} << 20;
 
   // All threads' heap, which never ends.
   static PageHeap& of_process();
@@ -44,6 +45,10 @@ class PageHeap {
   // `bytes` from kLeastBytes to kMostBytes, rounded up to granules of 16 KB; null if the system
   // refuses address space. Any thread, as the others.
   void* allocate(size_t bytes, PageKind kind = PageKind::kSmall);
+  // As allocate(), for small pages, in the first room that there is without the blocks of `spare`,
+  // in which nothing is kept: pages that they have need not be made again. Those whose place the
+  // block took become null and are gone; the others stay.
+  void* allocate_over(size_t bytes, std::span<void*> spare);
   // What the block has, rounded up; 0 if it is not of this heap.
   size_t bytes_of(const void* block) const;
   // Whether the block was of this heap, and is free now.
@@ -79,6 +84,8 @@ class PageHeap {
   static size_t first_room(const Region& region, size_t granules);
   static size_t first_granule(const Region& region, const void* block);
   static Room release(Region& region, const void* block);
+  static void* occupy(Region& region, const Room& room);
+  void settle(void*& spare, const Room& room, const Room& taken) const;
   void give_back(Region& region, const Room& room) const;
   Region* region_of(const void* block) const;
   void* take(size_t bytes, PageKind kind);

@@ -67,6 +67,44 @@ TEST(PageHeap, TakesTheFirstRoomThatIsLargeEnough) {
   heap.free(third);
 }
 
+TEST(PageHeap, ABlockTakesThePlaceOfSpareOnes) {
+  PageHeap heap;
+  std::vector<void*> spare;
+  for (int i = 0; i < 3; ++i) {
+    spare.push_back(heap.allocate(4 * kMegabyte));
+    std::memset(spare.back(), 7, 4 * kMegabyte);
+  }
+  void* wall = heap.allocate(kMegabyte);
+  spare.push_back(heap.allocate(2 * kMegabyte));
+  void* const first = spare[0];
+  void* const last = spare[3];
+  auto* block = static_cast<char*>(heap.allocate_over(6 * kMegabyte, spare));
+  EXPECT_EQ(block, first);
+  EXPECT_EQ(spare[0], nullptr);
+  EXPECT_EQ(spare[1], nullptr);
+  EXPECT_NE(spare[2], nullptr);
+  EXPECT_EQ(spare[3], last);
+  EXPECT_EQ(resident_mib(block, 6 * kMegabyte), 6U);                  // Made before.
+  EXPECT_EQ(resident_mib(block + 6 * kMegabyte, 2 * kMegabyte), 0U);  // Where nothing lies now.
+  EXPECT_EQ(
+      std::count(static_cast<char*>(spare[2]), static_cast<char*>(spare[2]) + 4 * kMegabyte, 7),
+      static_cast<std::ptrdiff_t>(4 * kMegabyte));
+  EXPECT_EQ(heap.allocate(2 * kMegabyte), block + 6 * kMegabyte);
+  for (void* some : {static_cast<void*>(block), spare[2], wall, last}) EXPECT_TRUE(heap.free(some));
+}
+
+TEST(PageHeap, SpareBlocksThatMakeNoRoomStay) {
+  PageHeap heap;
+  std::vector<void*> spare = {heap.allocate(4 * kMegabyte)};
+  void* wall = heap.allocate(kMegabyte);
+  void* const first = spare[0];
+  void* block = heap.allocate_over(6 * kMegabyte, spare);
+  EXPECT_EQ(block, static_cast<char*>(wall) + kMegabyte);
+  EXPECT_EQ(spare[0], first);
+  EXPECT_EQ(heap.bytes_of(first), 4 * kMegabyte);
+  for (void* some : {first, wall, block}) EXPECT_TRUE(heap.free(some));
+}
+
 TEST(PageHeap, KnowsItsOwnBlocksOnly) {
   PageHeap heap;
   std::vector<char> other(kMegabyte);

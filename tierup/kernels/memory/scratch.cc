@@ -1,5 +1,6 @@
 #include "tierup/kernels/memory/scratch.h"
 
+#include <array>
 #include <memory>
 
 #include "tierup/base/error.h"
@@ -23,9 +24,11 @@ void* thread_scratch(size_t bytes) {
   thread_local Scratch scratch;
   if (bytes > scratch.bytes) {
     const size_t rounded = (bytes + 4095) / 4096 * 4096;
-    scratch.block.reset();
+    // Nothing is kept of the old one, whose pages are there already.
+    std::array<void*, 1> old = {scratch.block.release()};
     scratch.bytes = 0;
-    void* block = allocate_block(rounded);
+    void* block = allocate_block_over(rounded, old);
+    if (old[0] != nullptr) free_block(old[0]);
     require(block != nullptr, ErrorCode::kOutOfMemory, "no memory for {} bytes of scratch space",
             bytes);
     scratch.block.reset(block);
