@@ -24,7 +24,7 @@ void add_exponential_runs(RunTable& table) {
   set_real<bodies::Logaddexp2>(table, Body::kLogaddexp2);
   set_real<bodies::Logit>(table, Body::kLogit);
   set_float<bodies::Pow>(table, Body::kPow);
-  set_float<bodies::Hypot>(table, Body::kHypot);
+  set_real<bodies::Hypot>(table, Body::kHypot);
 }
 
 }  // namespace tierup::kernels::TIERUP_SIMD

@@ -35,7 +35,6 @@ struct Lift<Function> {
 TIERUP_REAL_BODY(DivFloor, floor_quotient(a, b));
 TIERUP_REAL_BODY(Remainder, floor_remainder(a, b));
 TIERUP_REAL_BODY(Fmod, std::fmod(a, b));
-TIERUP_REAL_BODY(Hypot, std::hypot(a, b));
 
 }  // namespace
 }  // namespace bodies
@@ -74,7 +73,6 @@ void add_special_runs(RunTable& table) {
   set_scalar<bodies::RealDivFloor, float, double>(table, Body::kDivFloor);
   set_scalar<bodies::RealRemainder, float, double>(table, Body::kRemainder);
   set_scalar<bodies::RealFmod, float, double>(table, Body::kFmod);
-  set_scalar<bodies::RealHypot, double>(table, Body::kHypot);
   set_scalar<bodies::Lift<&special::ndtri>, double>(table, Body::kNdtri);
   set_lifted<&special::zeta>(table, Body::kZeta);
   set_lifted<&special::shifted_chebyshev_t>(table, Body::kShiftedChebyshevT);

@@ -13,17 +13,17 @@ void add_trigonometric_runs(RunTable& table) {
   set_real<bodies::Sin>(table, Body::kSin);
   set_real<bodies::Cos>(table, Body::kCos);
   set_real<bodies::Sinc>(table, Body::kSinc);
-  set_float<bodies::Tan>(table, Body::kTan);
+  set_real<bodies::Tan>(table, Body::kTan);
   set_real<bodies::Erf>(table, Body::kErf);
-  set_float<bodies::Asin>(table, Body::kAsin);
-  set_float<bodies::Acos>(table, Body::kAcos);
-  set_float<bodies::Atan>(table, Body::kAtan);
-  set_float<bodies::Atan2>(table, Body::kAtan2);
-  set_float<bodies::Sinh>(table, Body::kSinh);
-  set_float<bodies::Cosh>(table, Body::kCosh);
-  set_float<bodies::Asinh>(table, Body::kAsinh);
+  set_real<bodies::Asin>(table, Body::kAsin);
+  set_real<bodies::Acos>(table, Body::kAcos);
+  set_real<bodies::Atan>(table, Body::kAtan);
+  set_real<bodies::Atan2>(table, Body::kAtan2);
+  set_real<bodies::Sinh>(table, Body::kSinh);
+  set_real<bodies::Cosh>(table, Body::kCosh);
+  set_real<bodies::Asinh>(table, Body::kAsinh);
   set_float<bodies::Acosh>(table, Body::kAcosh);
-  set_float<bodies::Atanh>(table, Body::kAtanh);
+  set_real<bodies::Atanh>(table, Body::kAtanh);
   set_float<bodies::Erfc>(table, Body::kErfc);
 }
 

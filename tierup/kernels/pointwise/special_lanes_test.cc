@@ -63,6 +63,51 @@ Doubles spread(double low, double high, int count) {
   return x;
 }
 
+// Within two units of the last place, from end to end of the numbers.
+TEST(SpecialFunctions, AnglesAndHyperbolesAreTheLibrarys) {
+  const double close = 5e-16;
+  const Doubles ends{0.0,  -0.0, INFINITY, -INFINITY, NAN,       5e-324,    -1e-310,
+                     1e-8, 1e19, 1e300,    -1e300,    710.4,     709.9,     -710.4,
+                     0.5,  -0.5, 1.0,      -1.0,      1.0000001, 0.9999999, 2.42};
+  const auto expect_all = [&](const Case& c, Doubles x) {
+    x.insert(x.end(), ends.begin(), ends.end());
+    expect_near(c, x);
+    for (const double zero : {0.0, -0.0})
+      EXPECT_EQ(std::signbit(run(instruction_set(), c.body, {zero})[0]), std::signbit(zero));
+  };
+  expect_all({Body::kTan, [](double v) { return std::tan(v); }, close}, spread(-400, 400, 30000));
+  expect_all({Body::kAtan, [](double v) { return std::atan(v); }, close}, spread(-5, 5, 30000));
+  expect_all({Body::kAsin, [](double v) { return std::asin(v); }, close}, spread(-1, 1, 30000));
+  expect_all({Body::kSinh, [](double v) { return std::sinh(v); }, close}, spread(-20, 20, 30000));
+  expect_all({Body::kAsinh, [](double v) { return std::asinh(v); }, close}, spread(-9, 9, 30000));
+  expect_all({Body::kAtanh, [](double v) { return std::atanh(v); }, close}, spread(-1, 1, 30000));
+  Doubles x = spread(-1, 1, 3000);
+  x.insert(x.end(), ends.begin(), ends.end());
+  for (const double y : x) {
+    expect_near({Body::kCosh, [](double v) { return std::cosh(v); }, close}, {y, y * 20});
+    expect_near({Body::kAcos, [](double v) { return std::acos(v); }, close}, {y});
+  }
+  for (const InstructionSet set : known_sets()) {
+    for (const double scale : {1.0, 1e-300, 1e250}) {
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double a = x[i];
+        const double b = x[(i * 7) % x.size()] * scale;
+        const double length = run(set, Body::kHypot, {a}, {b})[0];
+        const double angle = run(set, Body::kAtan2, {a}, {b})[0];
+        const double far = std::hypot(a, b);
+        const double turned = std::atan2(a, b);
+        EXPECT_TRUE(length == far || std::abs(length - far) <= std::max(close * far, 5e-324) ||
+                    (std::isnan(far) && std::isnan(length)))
+            << a << b;
+        EXPECT_TRUE(angle == turned ||
+                    std::abs(angle - turned) <= std::max(close * std::abs(turned), 5e-324) ||
+                    (std::isnan(turned) && std::isnan(angle)))
+            << a << " " << b;
+      }
+    }
+  }
+}
+
 // Of oscillating functions, relative to their height.
 TEST(SpecialFunctions, BesselFunctionsAreBoosts) {
   Doubles x = spread(-60, 60, 3000);

@@ -277,5 +277,20 @@ TIERUP_INLINE Vec<float> hypot(Vec<float> a, Vec<float> b) {
       a, b, [](Vec<double> x, Vec<double> y) TIERUP_LAMBDA { return sqrt(x * x + y * y); });
   return select((abs(a) == inf) | (abs(b) == inf), inf, length);
 }
+// Squares that would overflow or vanish are scaled first.
+TIERUP_INLINE Vec<double> hypot(Vec<double> a, Vec<double> b) {
+  using Wide = Vec<double>;
+  const Wide inf(INFINITY);
+  const Wide most = select(abs(a) < abs(b), abs(b), abs(a));
+  const Mask<double> is_large = most > Wide(0x1p500);
+  const Mask<double> is_small = most < Wide(0x1p-450);
+  const Wide up = select(is_small, Wide(0x1p600), Wide(1));
+  const Wide scale = select(is_large, Wide(0x1p-600), up);
+  const Wide x = a * scale;
+  const Wide y = b * scale;
+  const Wide back = select(is_large, Wide(0x1p600), select(is_small, Wide(0x1p-600), Wide(1)));
+  const Wide distance = sqrt(multiply_add(x, x, y * y)) * back;
+  return select((abs(a) == inf) | (abs(b) == inf), inf, distance);
+}
 
 }  // namespace tierup::kernels::TIERUP_SIMD

@@ -31,10 +31,13 @@ inline constexpr double kAsin[] = {
 
 using Wide = Vec<double>;
 
-// Sine and cosine of the rest after whole quarters of a turn, and the number of quarters.
+// Sine and cosine of the rest after whole quarters of a turn, what their rounding lost, and the
+// number of quarters.
 struct Quarter {
   Wide sine;
   Wide cosine;
+  Wide sine_lost;
+  Wide cosine_lost;
   Wide::IntNative n;
 };
 TIERUP_INLINE Quarter reduce_quarter(Wide x) {
@@ -46,12 +49,14 @@ TIERUP_INLINE Quarter reduce_quarter(Wide x) {
   const Wide r = middle + low;
   const Wide rest = (middle - r) + low;
   const Wide z = r * r;
-  const Wide sine = r + multiply_add(r * z, polynomial(z, kSine), rest);
+  const Wide sine_tail = multiply_add(r * z, polynomial(z, kSine), rest);
+  const Wide sine = r + sine_tail;
   const Wide half = z * Wide(0.5);
   const Wide start = Wide(1) - half;
   const Wide lost = multiply_add(-r, rest, (Wide(1) - start) - half);
-  const Wide cosine = start + multiply_add(z * z, polynomial(z, kCosine), lost);
-  return {sine, cosine, n.integer};
+  const Wide cosine_tail = multiply_add(z * z, polynomial(z, kCosine), lost);
+  const Wide cosine = start + cosine_tail;
+  return {sine, cosine, (r - sine) + sine_tail, (start - cosine) + cosine_tail, n.integer};
 }
 TIERUP_INLINE Wide flip_sign(Wide x, Wide::IntNative n) {
   return Wide::from_bits(x.bits() ^ ((n & 2) << 62));
@@ -66,25 +71,54 @@ TIERUP_INLINE Wide cos(Wide x) {
   const Wide value = flip_sign(select(odd_lanes<double>(q.n), q.sine, q.cosine), q.n + 1);
   return far_lanes(x, value, Angular::kCosine);
 }
+// The quotient of sine and cosine is put right by what they and it lost.
 TIERUP_INLINE Wide tan(Wide x) {
   const Quarter q = reduce_quarter(x);
   const Mask<double> odd = odd_lanes<double>(q.n);
-  const Wide value = select(odd, -q.cosine, q.sine) / select(odd, q.sine, q.cosine);
+  const Wide above = select(odd, -q.cosine, q.sine);
+  const Wide above_lost = select(odd, -q.cosine_lost, q.sine_lost);
+  const Wide below = select(odd, q.sine, q.cosine);
+  const Wide inverse = Wide(1) / below;
+  const Wide quotient = above * inverse;
+  const Wide lost = multiply_add(-quotient, select(odd, q.sine_lost, q.cosine_lost), above_lost);
+  const Wide rest = multiply_add(-quotient, below, above) + lost;
+  const Wide value = multiply_add(rest, inverse, quotient);
   return far_lanes(x, select(x == Wide(0), x, value), Angular::kTangent);
 }
 
+// Constants in two parts.
+struct TwoParts {
+  double high;
+  double low;
+};
+inline constexpr TwoParts kAtanHalf = {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56};
+inline constexpr TwoParts kAtanOne = {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
+inline constexpr TwoParts kRightAngle = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
+inline constexpr TwoParts kHalfTurn = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53};
+// The largest argument of the series.
+inline constexpr double kAtanPart = 0.4142135623730950;
+
+// By the angle to 0, 1/2, 1 or infinity, whichever leaves a small one and an exact difference.
 TIERUP_INLINE Wide atan(Wide x) {
   const Wide a = abs(x);
-  const Mask<double> large = a > Wide(2.414213562373095);
-  const Mask<double> middle = (a > Wide(0.4142135623730950)) & !large;
+  const Wide one(1);
+  const Mask<double> is_half = a > Wide(kAtanPart);
+  const Mask<double> is_one = a > Wide(1.15);
+  const Mask<double> is_large = a > Wide(2.414213562373095);
+  const auto choose = [&](Wide small, Wide half, Wide middle, Wide large) TIERUP_LAMBDA {
+    return select(is_large, large, select(is_one, middle, select(is_half, half, small)));
+  };
   // One quotient, whatever it is: divisions take the longest.
-  const Wide reduced = select(large, Wide(-1), select(middle, a - Wide(1), a)) /
-                       select(large, a, select(middle, a + Wide(1), Wide(1)));
-  const Wide base = select(large, Wide(M_PI_2), select(middle, Wide(M_PI_4), Wide(0)));
+  const Wide reduced =
+      choose(a, (a + a) - one, a - one, -one) / choose(one, a + Wide(2), a + one, a);
+  const Wide zero(0);
+  const Wide high = choose(zero, Wide(kAtanHalf.high), Wide(kAtanOne.high), Wide(kRightAngle.high));
+  const Wide low = choose(zero, Wide(kAtanHalf.low), Wide(kAtanOne.low), Wide(kRightAngle.low));
   const Wide z = reduced * reduced;
-  return copysign(base + multiply_add(reduced * z, polynomial(z, kAtan), reduced), x);
+  const Wide tail = multiply_add(reduced * z, polynomial(z, kAtan), low);
+  return copysign(high + (reduced + tail), x);
 }
-// By the smaller over the larger one, or by their difference over their sum: one quotient.
+// By the smaller over the larger one, or the angle to 1/2 of that: one quotient.
 TIERUP_INLINE Wide atan2(Wide y, Wide x) {
   const Wide inf(INFINITY);
   const Wide ax = abs(x);
@@ -96,13 +130,16 @@ TIERUP_INLINE Wide atan2(Wide y, Wide x) {
   const Wide scale = select(most > Wide(1e300), Wide(0x1p-8), Wide(1));
   const Wide high = select(most == Wide(0), Wide(1), select(least == inf, Wide(1), most * scale));
   const Wide low = select(least == inf, Wide(1), least * scale);
-  const Mask<double> middle = low > Wide(0.4142135623730950) * high;
-  const Wide reduced = select(middle, low - high, low) / select(middle, low + high, high);
+  const Mask<double> is_half = low > Wide(kAtanPart) * high;
+  const Wide reduced =
+      select(is_half, (low + low) - high, low) / select(is_half, (high + high) + low, high);
   const Wide z = reduced * reduced;
-  const Wide acute = select(middle, Wide(M_PI_4), Wide(0)) +
-                     multiply_add(reduced * z, polynomial(z, kAtan), reduced);
-  const Wide angle = select(is_steep, Wide(M_PI_2) - acute, acute);
-  const Wide full = select(copysign(Wide(1), x) < Wide(0), Wide(M_PI) - angle, angle);
+  const Wide series = multiply_add(reduced * z, polynomial(z, kAtan), reduced);
+  const Wide acute = select(is_half, Wide(kAtanHalf.high) + (series + Wide(kAtanHalf.low)), series);
+  const Wide steep = Wide(kRightAngle.high) - (acute - Wide(kRightAngle.low));
+  const Wide angle = select(is_steep, steep, acute);
+  const Wide blunt = Wide(kHalfTurn.high) - (angle - Wide(kHalfTurn.low));
+  const Wide full = select(copysign(Wide(1), x) < Wide(0), blunt, angle);
   return select((x != x) | (y != y), x + y, copysign(full, y));
 }
 TIERUP_INLINE Wide asin_series(Wide x) {
@@ -112,9 +149,17 @@ TIERUP_INLINE Wide asin_series(Wide x) {
 TIERUP_INLINE Wide asin(Wide x) {
   const Wide a = abs(x);
   const Mask<double> outer = a > Wide(0.5);
-  const Wide root = sqrt((Wide(1) - a) * Wide(0.5));
-  const Wide series = asin_series(select(outer, root, a));
-  return copysign(select(outer, Wide(M_PI_2) - (series + series), series), x);
+  const Wide square = (Wide(1) - a) * Wide(0.5);
+  const Wide root = sqrt(square);
+  const Wide part = select(outer, root, a);
+  const Wide z = part * part;
+  const Wide tail = part * z * polynomial(z, kAsin);
+  // What the root lost.
+  const Wide lost = multiply_add(-root, root, square) / at_least(root + root, 0x1p-30);
+  const Wide quarter(kAtanOne.high);
+  const Wide low = (tail + lost) + (tail + lost) - Wide(kRightAngle.low);
+  const Wide far = quarter - (low - (quarter - (root + root)));
+  return copysign(select(outer, far, part + tail), x);
 }
 TIERUP_INLINE Wide acos(Wide x) {
   const Wide a = abs(x);
@@ -125,14 +170,27 @@ TIERUP_INLINE Wide acos(Wide x) {
   return select(outer, select(x < Wide(0), Wide(M_PI) - twice, twice), Wide(M_PI_2) - series);
 }
 
+// e^a / 2 for a >= 0, which is finite where e^a no longer is.
+TIERUP_INLINE Wide half_power(const Reduced<double>& reduced) {
+  const Rounded<double> n{reduced.n.value - Wide(1), reduced.n.integer - 1};
+  return scale(Wide(1) + reduced.growth, n);
+}
+inline constexpr double kPowersEnd = 711;
+// (sinh(x) / x - 1) / x^2 in x^2 for |x| < 1.
+inline constexpr double kSinh[] = {
+    0x1.5555555555555p-3,  0x1.1111111111111p-7,  0x1.a01a01a01a01ap-13,
+    0x1.71de3a556c734p-19, 0x1.ae64567f544e4p-26, 0x1.6124613a86d09p-33,
+    0x1.ae7f3e733b81fp-41, 0x1.952c77030ad4ap-49, 0x1.2f49b46814157p-57};
 TIERUP_INLINE Wide sinh(Wide x) {
-  const Wide t = expm1(abs(x));
-  const Wide value = (t + t / (t + Wide(1))) * Wide(0.5);
-  return copysign(select(t == Wide(INFINITY), t, value), x);
+  const Wide a = abs(x);
+  const Wide z = x * x;
+  const Wide half = half_power(reduce_exp(at_most(a, kPowersEnd)));
+  const Wide far = copysign(half - Wide(0.25) / half, x);
+  return select(a < Wide(1), multiply_add(x * z, polynomial(z, kSinh), x), far);
 }
 TIERUP_INLINE Wide cosh(Wide x) {
-  const Wide e = exp(abs(x));
-  return (e + Wide(1) / e) * Wide(0.5);
+  const Wide half = half_power(reduce_exp(at_most(abs(x), kPowersEnd)));
+  return half + Wide(0.25) / half;
 }
 TIERUP_INLINE Wide asinh(Wide x) {
   const Wide a = abs(x);
