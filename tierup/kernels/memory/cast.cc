@@ -1,5 +1,6 @@
 #include "tierup/kernels/memory/cast.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tierup/kernels/memory/float8.h"
@@ -8,13 +9,40 @@
 namespace tierup::kernels {
 namespace {
 
+// Between a reduced type and these, PyTorch's way leads over floats.
+template <typename To, typename From>
+inline constexpr bool kByWayOfFloats =
+    kIsReduced<To> != kIsReduced<From> && !std::is_same_v<To, float> &&
+    !std::is_same_v<From, float> && !std::is_same_v<To, bool> && !std::is_same_v<From, bool> &&
+    !kIsComplex<To> && !kIsComplex<From>;
+
+template <typename To, typename From>
+void run(char* const* pointers, const int64_t* strides, int64_t count);
+
+template <typename To, typename From>
+void run_by_way_of_floats(char* out, const char* in, int64_t count) {
+  constexpr int64_t kBlock = 512;
+  std::array<float, kBlock> floats;
+  char* const middle = reinterpret_cast<char*>(floats.data());
+  for (int64_t i = 0; i < count; i += kBlock) {
+    const int64_t part = std::min(kBlock, count - i);
+    char* const first[2] = {middle, const_cast<char*>(in) + i * sizeof(From)};
+    const int64_t first_steps[2] = {sizeof(float), sizeof(From)};
+    run<float, From>(first, first_steps, part);
+    char* const second[2] = {out + i * sizeof(To), middle};
+    const int64_t second_steps[2] = {sizeof(To), sizeof(float)};
+    run<To, float>(second, second_steps, part);
+  }
+}
+
 template <typename To, typename From>
 void run(char* const* pointers, const int64_t* strides, int64_t count) {
   char* out = pointers[0];
   const char* in = pointers[1];
   if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
+    if constexpr (kByWayOfFloats<To, From>) return run_by_way_of_floats<To, From>(out, in, count);
     constexpr bool kTruncates =
-        std::is_same_v<From, float> && std::is_integral_v<To> && !std::is_same_v<To, bool>;
+        std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>;
     if constexpr (kIsReduced<To> != kIsReduced<From> || kTruncates) {
       const DenseCast vector = dense_cast(kDTypeOf<To>, kDTypeOf<From>, instruction_set());
       if (vector != nullptr) return vector(out, in, count);

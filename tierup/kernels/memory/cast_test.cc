@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "tierup/kernels/shape/conversion.h"
@@ -47,26 +48,43 @@ TEST(Casts, OfNumbersThatDoNotFitAreThoseOfPyTorch) {
 }
 
 // Whole vectors of numbers that fit, and vectors with one that does not.
-template <typename To>
-void expect_truncated() {
-  const int64_t count = 300;
-  const Tensor source = Tensor::empty(IntVector{count}, ScalarType::kFloat);
+template <typename To, typename From>
+void expect_each_converted() {
+  const int64_t count = 1300;
+  const Tensor source = Tensor::empty(IntVector{count}, kDTypeOf<From>);
   for (int64_t i = 0; i < count; ++i) {
     const auto wanted = static_cast<size_t>(i / 7) % kAwkward.size();
-    source.data<float>()[i] = i > 150 && i % 7 == 0 ? static_cast<float>(kAwkward[wanted])
-                                                    : static_cast<float>(i - 75) * 1.3F;
+    const double number =
+        i > 150 && i % 7 == 0 ? kAwkward[wanted] : static_cast<double>(i % 150 - 75) * 1.3;
+    source.data<From>()[i] = convert<From>(number);
   }
   const Tensor result = convert_to(source, {kDTypeOf<To>, {}, {}, false});
-  for (int64_t i = 0; i < count; ++i)
-    EXPECT_EQ(result.data<To>()[i], convert<To>(source.data<float>()[i])) << i;
+  for (int64_t i = 0; i < count; ++i) {
+    const To want = convert<To>(source.data<From>()[i]);
+    EXPECT_EQ(std::memcmp(&result.data<To>()[i], &want, sizeof(To)), 0) << i;
+  }
 }
 
-TEST(Casts, OfManyFloatsAreThoseOfEach) {
-  expect_truncated<uint8_t>();
-  expect_truncated<int8_t>();
-  expect_truncated<int16_t>();
-  expect_truncated<int32_t>();
-  expect_truncated<int64_t>();
+template <typename From>
+void expect_truncated() {
+  expect_each_converted<uint8_t, From>();
+  expect_each_converted<int8_t, From>();
+  expect_each_converted<int16_t, From>();
+  expect_each_converted<int32_t, From>();
+  expect_each_converted<int64_t, From>();
+}
+
+TEST(Casts, OfManyNumbersAreThoseOfEach) {
+  expect_truncated<float>();
+  expect_truncated<double>();
+  expect_truncated<BFloat16>();
+}
+
+TEST(Casts, ToNarrowFloatsAreThoseOfEach) {
+  expect_each_converted<Half, int64_t>();
+  expect_each_converted<Half, int32_t>();
+  expect_each_converted<Half, uint8_t>();
+  expect_each_converted<double, Half>();
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ DenseCast dense_cast(ScalarType to, ScalarType from, InstructionSet set) {
     return TIERUP_CAST(bfloat_to_float);
   if (to == ScalarType::kBFloat16 && from == ScalarType::kFloat)
     return TIERUP_CAST(float_to_bfloat);
+  if (to == ScalarType::kInt && from == ScalarType::kDouble) return TIERUP_CAST(double_to_ints);
   if (from != ScalarType::kFloat) return nullptr;
   if (to == ScalarType::kByte) return TIERUP_CAST(float_to_bytes);
   if (to == ScalarType::kChar) return TIERUP_CAST(float_to_chars);

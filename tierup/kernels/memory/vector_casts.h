@@ -1,5 +1,5 @@
-// Conversions of dense blocks between float and the two narrow types, and from float to integers,
-// in vector code.
+// Conversions of dense blocks between float and the two narrow types, and from float and double to
+// integers, in vector code.
 #pragma once
 
 #include "tierup/kernels/memory/cast.h"
@@ -31,6 +31,7 @@ void truncate_floats(int64_t* out, const float* in, int64_t count);
   DenseCast float_to_shorts();    \
   DenseCast float_to_ints();      \
   DenseCast float_to_longs();     \
+  DenseCast double_to_ints();     \
   }
 TIERUP_VECTOR_CASTS(simd_base)
 TIERUP_VECTOR_CASTS(simd_avx2)

@@ -111,6 +111,30 @@ void convert_truncated(char* to, const char* from, int64_t count) {
   truncate_floats(out + i, in + i, count - i);
 }
 
+#if TIERUP_VECTOR_BYTES > 16
+#if TIERUP_VECTOR_BYTES == 64
+TIERUP_INLINE __m256i truncated_doubles(Vec<double> x) { return _mm512_cvttpd_epi32((__m512d)x.v); }
+#else
+TIERUP_INLINE __m128i truncated_doubles(Vec<double> x) { return _mm256_cvttpd_epi32((__m256d)x.v); }
+#endif
+// The instruction makes the smallest number of what does not fit.
+inline void truncate_doubles(char* to, const char* from, int64_t count) {
+  constexpr int64_t kLanes = Vec<double>::kLanes;
+  const double* in = reinterpret_cast<const double*>(from);
+  int32_t* out = reinterpret_cast<int32_t*>(to);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t rest = count - i;
+    const auto whole = rest < kLanes ? truncated_doubles(Vec<double>::load_some(in + i, rest))
+                                     : truncated_doubles(Vec<double>::load(in + i));
+    __builtin_memcpy(out + i, &whole,
+                     rest < kLanes ? static_cast<size_t>(rest) * 4 : sizeof(whole));
+  }
+}
+DenseCast double_to_ints() { return &truncate_doubles; }
+#else
+// The plain loop.
+DenseCast double_to_ints() { return nullptr; }
+#endif
 DenseCast float_to_bytes() { return &convert_truncated<uint8_t>; }
 DenseCast float_to_chars() { return &convert_truncated<int8_t>; }
 DenseCast float_to_shorts() { return &convert_truncated<int16_t>; }
