@@ -11,6 +11,7 @@
 #include "tierup/kernels/memory/strided_loop.h"
 #include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/memory/type_promotion.h"
+#include "tierup/kernels/memory/vector_casts.h"
 #include "tierup/kernels/pointwise/parameter_fit.h"
 
 namespace tierup::kernels {
@@ -67,12 +68,14 @@ void replicate(char* block, int64_t width, int64_t count) {
 
 // How one operand gets into dense form.
 struct Source {
-  ScalarType compute;       // What the run reads.
-  int64_t width;            // Bytes of that.
-  CastRun cast = nullptr;   // From the tensor's dtype; null for a number.
-  CastRun round = nullptr;  // From the tensor's dtype to the common reduced dtype, before `cast`.
-  bool same_type = false;   // Dense elements can be read in place.
-  int operand = -1;         // Index among the loop's operands; -1: a number.
+  ScalarType compute;         // What the run reads.
+  int64_t width;              // Bytes of that.
+  CastRun cast = nullptr;     // From the tensor's dtype; null for a number.
+  CastRun round = nullptr;    // From the tensor's dtype to the common reduced dtype, before `cast`.
+  DenseCast dense = nullptr;  // What `cast` does with dense elements, if there is vector code.
+  int64_t from_width = 0;     // Bytes of the tensor's elements.
+  bool same_type = false;     // Dense elements can be read in place.
+  int operand = -1;           // Index among the loop's operands; -1: a number.
   Scalar number;
 };
 
@@ -82,6 +85,7 @@ struct Job {
   ScalarType common;
   ScalarType out_type;
   CastRun out_cast;  // Null if the run may write in place.
+  DenseCast out_dense = nullptr;
   std::array<Source, kMaxInputs> sources;
   int64_t block;  // Elements.
 };
@@ -99,6 +103,10 @@ const char* load_block(const Source& source, const Job& job, char* const* pointe
     return buffer;
   }
   if (source.round == nullptr) {
+    if (source.dense != nullptr && step == source.from_width) {
+      source.dense(buffer, from, count);
+      return buffer;
+    }
     char* const ends[2] = {buffer, from};
     const int64_t steps[2] = {source.width, step};
     source.cast(ends, steps, count);
@@ -166,11 +174,76 @@ void run_job(const Job& job, char* const* pointers, const int64_t* strides, int6
       continue;
     }
     variant.run(result, in.data(), n);
+    if (job.out_dense != nullptr && strides[0] == out_width) {
+      job.out_dense(target, result, n);
+      continue;
+    }
     char* const ends[2] = {target, result};
     const int64_t steps[2] = {strides[0], run_width};
     cast_run(job.out_type, variant.out)(ends, steps, n);
   }
 }
+
+// Rows of which operands are one number each, or dense, without any of them written out.
+class NumberedRows {
+ public:
+  NumberedRows(const Job& job, const StridedLoop& loop) : job_(job), loop_(loop) {}
+
+  bool apply() const {
+    const auto out_width = static_cast<int64_t>(item_size(job_.out_type));
+    if (job_.variant->rows == nullptr || job_.out_cast != nullptr) return false;
+    if (loop_.inner_stride(0) != out_width || loop_.inner_size() < kLeastCount) return false;
+    bool has_numbers = false;
+    for (size_t k = 0; k < job_.variant->arity; ++k) {
+      const Source& source = job_.sources[k];
+      if (stands(source)) {
+        has_numbers = true;
+      } else if (loop_.inner_stride(static_cast<size_t>(source.operand)) != source.width) {
+        return false;
+      }
+      if (source.operand >= 0 && !source.same_type) return false;
+    }
+    return has_numbers;
+  }
+
+  void run() const {
+    loop_.run_rows(kNumbersForThread, [&](const StridedLoop::Rows& rows) { run_rows(rows); });
+  }
+
+ private:
+  // Shorter rows are brought together instead.
+  static constexpr int64_t kLeastCount = 16;
+
+  bool stands(const Source& source) const {
+    return source.operand < 0 || loop_.inner_stride(static_cast<size_t>(source.operand)) == 0;
+  }
+
+  void run_rows(const StridedLoop::Rows& rows) const {
+    alignas(16) char numbers[kMaxInputs][16];
+    BlockRows block{.out = rows.pointers[0],
+                    .in = {},
+                    .stands = {},
+                    .count = rows.count,
+                    .rows = rows.runs,
+                    .out_step = rows.run_strides[0],
+                    .in_steps = {}};
+    for (size_t k = 0; k < job_.variant->arity; ++k) {
+      const Source& source = job_.sources[k];
+      block.stands[k] = stands(source);
+      if (source.operand < 0) {
+        store_scalar(source.compute, source.number, numbers[k]);
+        block.in[k] = numbers[k];
+      } else {
+        block.in[k] = rows.pointers[source.operand];
+        block.in_steps[k] = rows.run_strides[source.operand];
+      }
+    }
+    job_.variant->rows(block);
+  }
+
+  const Job& job_;
+  const StridedLoop& loop_;
+};
 
 // Over runs that are short, operands that do not lie as the result does are brought together block
 // by block first.
@@ -287,6 +360,8 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
   job.out_type = out.dtype();
   job.out_cast =
       out.dtype() == job.variant->out ? nullptr : cast_run(out.dtype(), job.variant->out);
+  if (job.out_cast != nullptr)
+    job.out_dense = dense_cast(out.dtype(), job.variant->out, instruction_set());
   std::array<const Tensor*, kMaxInputs + 1> tensors{&out};
   size_t tensor_count = 1;
   size_t widest = std::max(item_size(job.variant->out), out.item_size());
@@ -309,6 +384,8 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
     tensors[tensor_count++] = &operands[k].tensor;
     source.cast = cast_run(source.compute, from);
     source.same_type = from == source.compute;
+    source.from_width = static_cast<int64_t>(item_size(from));
+    if (!source.same_type) source.dense = dense_cast(source.compute, from, instruction_set());
     if (is_reduced(common) && source.compute == ScalarType::kFloat && from != common &&
         from != ScalarType::kFloat) {
       source.round = cast_run(common, from);
@@ -319,6 +396,8 @@ void run_pointwise(const Tensor& out, Body body, ScalarType common, Operands ope
   std::array<int64_t, kMaxInputs + 1> widths;
   for (size_t k = 0; k < tensor_count; ++k)
     widths[k] = static_cast<int64_t>(tensors[k]->item_size());
+  const NumberedRows numbered(job, loop);
+  if (numbered.apply()) return numbered.run();
   const GatheredBlocks blocks(job, loop, std::span<const int64_t>(widths.data(), tensor_count));
   if (blocks.pays()) return blocks.run();
   loop.run(kNumbersForThread, [&](char* const* pointers, const int64_t* strides, int64_t count) {

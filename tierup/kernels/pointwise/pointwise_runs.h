@@ -28,8 +28,21 @@ using BlockRun = void (*)(char* out, const char* const* in, int64_t count);
 
 inline constexpr size_t kMaxInputs = 5;
 
+// The same over rows, whose inputs may be one number for a whole row.
+struct BlockRows {
+  char* out;  // Dense along a row.
+  std::array<const char*, kMaxInputs> in;
+  std::array<bool, kMaxInputs> stands;  // Whether the input is one number, else it is dense.
+  int64_t count;                        // Of a row.
+  int64_t rows;
+  int64_t out_step;  // From a row to the next one, in bytes.
+  std::array<int64_t, kMaxInputs> in_steps;
+};
+using RowsRun = void (*)(const BlockRows& rows);
+
 struct Variant {
   BlockRun run = nullptr;
+  RowsRun rows = nullptr;  // Null where numbers have to be written out.
   uint8_t arity = 0;
   ScalarType out = ScalarType::kFloat;
   std::array<ScalarType, kMaxInputs> in{};
@@ -50,7 +63,8 @@ class RunTable {
   // Not inline: files of all instruction sets call these.
   void set(Body body, ScalarType compute, const Variant& variant);
   // Of a run that takes all its inputs in the type that it computes in.
-  void set(Body body, ScalarType compute, ScalarType out, size_t arity, BlockRun run);
+  void set(Body body, ScalarType compute, ScalarType out, size_t arity, BlockRun run,
+           RowsRun rows = nullptr);
 
  private:
   static constexpr size_t kTypes = static_cast<size_t>(ScalarType::kBool) + 1;

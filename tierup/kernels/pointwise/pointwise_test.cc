@@ -91,6 +91,30 @@ TEST(Pointwise, BroadcastsAlongShortRuns) {
   }
 }
 
+// Operands that are one number for each row, or for all of them, beside dense ones.
+TEST(Pointwise, TakesOneNumberForAWholeRow) {
+  const IntVector sizes{7, 5, 1300};
+  const Tensor rows = counted(sizes);
+  const Tensor numbers = counted({7, 1, 1});
+  const Tensor line = counted({1300});
+  const auto written_out = [&](const Tensor& t) {
+    return clone(expand_to(t, IntSpan(sizes)), MemoryFormat::kContiguous);
+  };
+  const Tensor column = written_out(numbers);
+  const std::pair<Tensor, Tensor> pairs[] = {
+      {pointwise({Body::kSub}, {numbers, rows}), pointwise({Body::kSub}, {column, rows})},
+      {pointwise({Body::kDiv}, {line, expand_to(numbers, IntSpan(IntVector{7, 5, 1}))}),
+       pointwise({Body::kDiv}, {written_out(line), column})},
+      {pointwise({Body::kLerp}, {rows, numbers, Scalar(0.3)}),
+       pointwise({Body::kLerp}, {rows, column, Scalar(0.3)})},
+  };
+  for (const auto& [got, wanted] : pairs) {
+    ASSERT_EQ(got.numel(), wanted.numel());
+    for (int64_t i = 0; i < wanted.numel(); ++i)
+      ASSERT_EQ(got.data<float>()[i], wanted.data<float>()[i]) << i;
+  }
+}
+
 TEST(Pointwise, GivesTheRemaindersOfDivisionsWithoutRounding) {
   const std::vector<double> special{0.0,  -0.0,     1.0,       -1.0,       1e-40, 3.5,
                                     -2.5, 1e20,     0.1,       7.0,        NAN,   1e30,

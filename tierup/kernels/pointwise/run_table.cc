@@ -35,8 +35,9 @@ void RunTable::set(Body body, ScalarType compute, const Variant& variant) {
   variants_[static_cast<size_t>(body)][static_cast<size_t>(compute)] = variant;
 }
 
-void RunTable::set(Body body, ScalarType compute, ScalarType out, size_t arity, BlockRun run) {
-  Variant variant{run, static_cast<uint8_t>(arity), out, {}};
+void RunTable::set(Body body, ScalarType compute, ScalarType out, size_t arity, BlockRun run,
+                   RowsRun rows) {
+  Variant variant{run, rows, static_cast<uint8_t>(arity), out, {}};
   variant.in.fill(compute);
   set(body, compute, variant);
 }

@@ -52,7 +52,7 @@ void where_run(char* out, const char* const* in, int64_t count) {
 template <typename... T>
 void set_where(RunTable& table) {
   const auto set = [&]<typename U>(TypeTag<U>) {
-    Variant variant{&where_run<U>, 3, kDTypeOf<U>, {}};
+    Variant variant{&where_run<U>, nullptr, 3, kDTypeOf<U>, {}};
     variant.in.fill(kDTypeOf<U>);
     variant.in[0] = ScalarType::kBool;
     table.set(Body::kWhere, kDTypeOf<U>, variant);

@@ -36,24 +36,56 @@ TIERUP_INLINE void store_results(Mask<T> mask, bool* out, int64_t count) {
   __builtin_memcpy(out, all, static_cast<size_t>(count));
 }
 
-// Of the last vector, lanes beyond the end hold ones.
+// Of the last vector, lanes beyond the end hold ones. Each input moves by its step, in elements,
+// from a vector to the next one.
 template <typename Op, typename T, typename Out, size_t... I>
-TIERUP_INLINE void vector_loop(Out* out, const char* const* in, int64_t count,
-                               std::index_sequence<I...>) {
+TIERUP_INLINE void vector_loop(Out* out, const T* const* in, const int64_t* steps, int64_t count,
+                               std::index_sequence<I...> /*inputs*/) {
   constexpr int64_t kLanes = Vec<T>::kLanes;
-  const T* from[] = {reinterpret_cast<const T*>(in[I])...};
-  const int64_t whole = count - count % kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes)
-    store_result(Op::apply(Vec<T>::load(from[I] + i)...), out + i);
-  if (whole == count) return;
-  const int64_t rest = count - whole;
-  store_results(Op::apply(Vec<T>::load_some(from[I] + whole, rest)...), out + whole, rest);
+  const T* from[] = {in[I]...};
+  const int64_t rest = count % kLanes;
+  for (const Out* const end = out + (count - rest); out != end; out += kLanes) {
+    store_result(Op::apply(Vec<T>::load(from[I])...), out);
+    ((from[I] += steps[I]), ...);
+  }
+  if (rest > 0) store_results(Op::apply(Vec<T>::load_some(from[I], rest)...), out, rest);
+}
+
+template <typename Op, typename T, typename Out>
+void vector_rows(const BlockRows& rows) {
+  constexpr int64_t kLanes = Vec<T>::kLanes;
+  alignas(TIERUP_VECTOR_BYTES) T numbers[Op::kArity][kLanes];
+  const T* from[Op::kArity];
+  int64_t steps[Op::kArity];
+  for (int64_t row = 0; row < rows.rows; ++row) {
+    for (size_t k = 0; k < Op::kArity; ++k) {
+      const auto* first = reinterpret_cast<const T*>(rows.in[k] + row * rows.in_steps[k]);
+      from[k] = rows.stands[k] ? numbers[k] : first;
+      steps[k] = rows.stands[k] ? 0 : kLanes;
+      if (rows.stands[k]) Vec<T>(static_cast<double>(*first)).store(numbers[k]);
+    }
+    vector_loop<Op, T>(reinterpret_cast<Out*>(rows.out + row * rows.out_step), from, steps,
+                       rows.count, std::make_index_sequence<Op::kArity>{});
+  }
 }
 
 template <typename Op, typename T, typename Out>
 void vector_run(char* out, const char* const* in, int64_t count) {
-  vector_loop<Op, T>(reinterpret_cast<Out*>(out), in, count,
-                     std::make_index_sequence<Op::kArity>{});
+  if constexpr (Op::kArity == 1) {
+    const auto* from = reinterpret_cast<const T*>(in[0]);
+    const int64_t step = Vec<T>::kLanes;
+    vector_loop<Op, T>(reinterpret_cast<Out*>(out), &from, &step, count, std::index_sequence<0>{});
+  } else {
+    BlockRows row{.out = out,
+                  .in = {},
+                  .stands = {},
+                  .count = count,
+                  .rows = 1,
+                  .out_step = 0,
+                  .in_steps = {}};
+    for (size_t k = 0; k < Op::kArity; ++k) row.in[k] = in[k];
+    vector_rows<Op, T, Out>(row);
+  }
 }
 
 // A choice by bools between elements as wide as T, whatever they are.
@@ -92,7 +124,9 @@ inline void set_where(RunTable& table, ScalarType type) {
 
 template <typename Op, typename T, typename Out>
 inline void set_run(RunTable& table, Body body) {
-  table.set(body, kDTypeOf<T>, kDTypeOf<Out>, Op::kArity, &vector_run<Op, T, Out>);
+  RowsRun rows = nullptr;
+  if constexpr (Op::kArity > 1) rows = &vector_rows<Op, T, Out>;
+  table.set(body, kDTypeOf<T>, kDTypeOf<Out>, Op::kArity, &vector_run<Op, T, Out>, rows);
 }
 template <typename Op>
 inline void set_real(RunTable& table, Body body) {
