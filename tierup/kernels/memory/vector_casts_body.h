@@ -58,23 +58,20 @@ TIERUP_INLINE Narrow float_to_bfloat(Floats x) {
   return __builtin_convertvector((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded, Narrow);
 }
 
-// Whole chunks, then the rest in a padded one.
+// Whole chunks, then the last one anew up to the end, or a padded one where there is none before.
 template <typename To, typename From, auto kConvert>
 void convert_dense(char* out, const char* in, int64_t count) {
-  To result;
-  From source{};
-  for (; count >= kChunk; count -= kChunk) {
-    __builtin_memcpy(&source, in, sizeof(source));
-    result = kConvert(source);
-    __builtin_memcpy(out, &result, sizeof(result));
-    in += sizeof(From);
-    out += sizeof(To);
-  }
-  if (count == 0) return;
-  source = From{};
-  __builtin_memcpy(&source, in, static_cast<size_t>(count) * (sizeof(From) / kChunk));
-  result = kConvert(source);
-  __builtin_memcpy(out, &result, static_cast<size_t>(count) * (sizeof(To) / kChunk));
+  constexpr size_t kTo = sizeof(To) / kChunk;
+  constexpr size_t kFrom = sizeof(From) / kChunk;
+  const auto convert_at = [&](int64_t i, size_t some) TIERUP_LAMBDA {
+    From source{};
+    __builtin_memcpy(&source, in + i * kFrom, some * kFrom);
+    const To result = kConvert(source);
+    __builtin_memcpy(out + i * kTo, &result, some * kTo);
+  };
+  if (count < kChunk) return convert_at(0, static_cast<size_t>(count));
+  for (int64_t i = 0; i + kChunk <= count; i += kChunk) convert_at(i, kChunk);
+  if (count % kChunk != 0) convert_at(count - kChunk, kChunk);
 }
 
 // Numbers within 32 bits are truncated to these first; chunks with others go one by one.

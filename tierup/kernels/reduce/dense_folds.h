@@ -30,11 +30,17 @@ const auto& dense_folds() {
 }
 
 namespace reduce_detail {
+// What writes numbers of T as floats.
 template <typename T>
-void widen(const T* x, int64_t count, float* to) {
-  dense_cast(ScalarType::kFloat, kDTypeOf<T>, instruction_set())(
-      reinterpret_cast<char*>(to), reinterpret_cast<const char*>(x), count);
-}
+class Widening {
+ public:
+  void operator()(const T* x, int64_t count, float* to) const {
+    cast_(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(x), count);
+  }
+
+ private:
+  DenseCast cast_ = dense_cast(ScalarType::kFloat, kDTypeOf<T>, instruction_set());
+};
 }  // namespace reduce_detail
 
 template <typename T, typename Acc>
@@ -56,7 +62,7 @@ requires(!kFoldsWhole<T>) Acc
     return fold(x, n);
   } else {
     std::array<float, reduce_detail::kBlock> wide;
-    reduce_detail::widen(x, n, wide.data());
+    reduce_detail::Widening<T>()(x, n, wide.data());
     return fold(wide.data(), n);
   }
 }
@@ -71,10 +77,11 @@ requires(!kFoldsWhole<T>) void fold_dense_rows(
     constexpr int64_t kTile = reduce_detail::kTile;
     constexpr int64_t kRows = reduce_detail::kTileRows;
     std::array<float, kRows * kTile> wide;
+    const reduce_detail::Widening<T> widen;
     for (int64_t first = 0; first < count; first += kRows) {
       const int64_t some = std::min(kRows, count - first);
       for (int64_t r = 0; r < some; ++r)
-        reduce_detail::widen(rows + (first + r) * stride, width, wide.data() + r * kTile);
+        widen(rows + (first + r) * stride, width, wide.data() + r * kTile);
       fold(wide.data(), some, kTile, width, tile);
     }
   }
