@@ -4,10 +4,10 @@
 // finds more memory without looking pages up. Making one takes less than making the small pages in
 // its place, unless the system is a virtual machine that gave memory back to its host, which has to
 // find it again: then it takes up to 5 ms, while small pages come from memory that the system kept
-// (decision 0023). Which ones are dear cannot be told beforehand. So they are made one by one, and
-// timed, and once those that took longer than small pages have cost a certain time together, there
-// are none for a while: the weights of a small net are all on huge pages, and a large one's plan
-// does not come a second later for them.
+// (decision 0023). Which ones are dear cannot be told beforehand. So each is timed as it is made,
+// and once those that took longer than small pages have cost a certain time together, there are
+// none for a while: the weights of a small net are all on huge pages, and a large one's plan does
+// not come a second later for them.
 #pragma once
 
 #include <atomic>

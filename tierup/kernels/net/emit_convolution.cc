@@ -66,12 +66,8 @@ convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const 
 }
 
 Tensor Emitter::dense_weight(const Layer& layer) const {
-  if (layer.scale.empty()) {
-    return layer.weight.is_contiguous() ? layer.weight
-                                        : clone(layer.weight, MemoryFormat::kContiguous);
-  }
-  const Tensor given =
-      layer.weight.is_contiguous() ? layer.weight : clone(layer.weight, MemoryFormat::kContiguous);
+  const Tensor given = contiguous(layer.weight);
+  if (layer.scale.empty()) return given;
   Tensor weight = Tensor::empty(given.sizes(), ScalarType::kFloat);
   const int64_t each = given.numel() / layer.conv.out_channels;
   const auto* from = given.data<float>();

@@ -194,9 +194,7 @@ class Fuser {
   // Whether no weight gets lost below the smallest float, or beyond the largest one, when its
   // channel's factor goes into it: after the sum, at tier 0, the factor meets larger numbers.
   static bool keeps_weights_normal(const Layer& layer, const std::vector<Activation>& factors) {
-    const Tensor weight = layer.weight.is_contiguous()
-                              ? layer.weight
-                              : clone(layer.weight, MemoryFormat::kContiguous);
+    const Tensor weight = contiguous(layer.weight);
     const auto* numbers = weight.data<float>();
     const auto channels = static_cast<int64_t>(factors.size());
     const bool is_last = layer.kind == LayerKind::kGemm;  // The weight's channel; else the first.
