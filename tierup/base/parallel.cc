@@ -51,7 +51,13 @@ int usable_cores() {
   return cores;
 }
 
-int intra_op_threads() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads(); }
+int allowed_threads() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads(); }
+
+int intra_op_threads() {
+  const int allowed = allowed_threads();
+  const int limit = allowed == 1 ? 1 : run_limit();
+  return limit == 1 ? allowed : std::min(allowed, limit);
+}
 
 ThreadCountScope::ThreadCountScope(int threads) : previous_(omp_get_max_threads()) {
   const int wanted = threads > 0 ? threads : usable_cores();
@@ -89,9 +95,9 @@ void run_pieces(int64_t begin, int64_t end, int64_t grain, RangeBody body, void*
   }
 }
 
-// For how long a thread goes on alone in each loop, in nanoseconds of its own on a core, where
-// others want its team's cores: what is waited for gets a core when another one's time slice ends,
-// milliseconds later.
+// For how long a thread without workers, outside of runs, goes on alone in each loop, in
+// nanoseconds of its own on a core, where others want its team's cores: what is waited for gets a
+// core when another one's time slice ends, milliseconds later.
 constexpr int64_t kAloneInCrowd = 1'000'000;
 
 int64_t nanoseconds_of(clockid_t clock) {
@@ -121,27 +127,40 @@ AlonePart run_alone(clockid_t clock, int64_t nanoseconds, int64_t begin, int64_t
   return {begin, spent};
 }
 
-}  // namespace
-
-void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
-  if (TimeAlone::left() > 0 && intra_op_threads() > 1) {
+// As much as is done alone before the team comes; returns where the rest begins.
+int64_t run_first_alone(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
+  if (allowed_threads() == 1) return begin;
+  if (TimeAlone::left() > 0) {
     const AlonePart part =
         run_alone(CLOCK_MONOTONIC, TimeAlone::left(), begin, end, grain, body, context);
     TimeAlone::spend(part.spent);
     begin = part.end;
   }
-  if (begin == end) return;
-  int64_t total = end - begin;
+  if (begin == end) return begin;
+  switch (prepare_team()) {
+    case TeamState::kReady: return begin;
+    case TeamState::kLimited: {
+      const int64_t slice = time_slice().count();
+      begin = run_alone(CLOCK_MONOTONIC, slice, begin, end, grain, body, context).end;
+      if (begin < end) start_workers();
+      return begin;
+    }
+    case TeamState::kNone: {
+      const clockid_t own = CLOCK_THREAD_CPUTIME_ID;
+      return run_alone(own, kAloneInCrowd, begin, end, grain, body, context).end;
+    }
+  }
+  return begin;
+}
+
+}  // namespace
+
+void run_on_team(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
+  const int64_t total = end - begin;
   const int threads =
       static_cast<int>(std::min<int64_t>(intra_op_threads(), (total - 1) / grain + 1));
   const Interrupt* interrupt = current_interrupt();
   if (threads == 1) return run_pieces(begin, end, grain, body, context, interrupt);
-  if (!prepare_team()) {
-    const clockid_t own = CLOCK_THREAD_CPUTIME_ID;
-    begin = run_alone(own, kAloneInCrowd, begin, end, grain, body, context).end;
-  }
-  if (begin == end) return;
-  total = end - begin;
   std::exception_ptr failure;
   std::mutex failure_mutex;
   char begins = 0;
@@ -176,5 +195,18 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
   if (failure) std::rethrow_exception(failure);
 }
 
+void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
+  begin = run_first_alone(begin, end, grain, body, context);
+  if (begin < end) run_on_team(begin, end, grain, body, context);
+}
+
 }  // namespace detail
+
+SliceAlone::SliceAlone()
+    : is_alone_(allowed_threads() > 1 && prepare_team() == TeamState::kLimited) {
+  if (is_alone_) end_ = detail::Clock::now() + time_slice();
+}
+
+bool SliceAlone::goes_on() const { return is_alone_ && detail::Clock::now() < end_; }
+
 }  // namespace tierup

@@ -5,13 +5,18 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 
 namespace tierup {
 
-// Threads that parallel_for may use when called from this thread; at least 1.
+// Threads that parallel_for uses now when called from this thread; at least 1. Fewer than allowed
+// in a run that others leave fewer cores to (wait_policy.h), unless they leave one: its loops are
+// cut for all threads, and begun alone.
 int intra_op_threads();
+// The same without others: what is made for later calls is made for so many.
+int allowed_threads();
 // Cores the process may really use: affinity mask and cgroup quota.
 int usable_cores();
 
@@ -41,8 +46,26 @@ constexpr int64_t grain_of(int64_t numbers) {
 
 namespace detail {
 using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
+template <typename Body>
+constexpr RangeBody kRangeBody = [](void* context, int64_t begin, int64_t end) {
+  (*static_cast<std::remove_reference_t<Body>*>(context))(begin, end);
+};
 void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context);
+void run_on_team(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context);
 }  // namespace detail
+
+// The time slice for which a loop of pieces goes on alone in a run to which others leave one core.
+class SliceAlone {
+ public:
+  SliceAlone();
+  bool is_alone() const { return is_alone_; }
+  // Whether there is time left.
+  bool goes_on() const;
+
+ private:
+  const bool is_alone_;
+  std::chrono::steady_clock::time_point end_;
+};
 
 // Calls body(begin_i, end_i) over disjoint ranges that cover [begin, end), each of at least
 // `grain` iterations but the last. Ranges are cut statically, so a given thread count always
@@ -55,12 +78,14 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, Body&& body) {
     body(begin, end);
     return;
   }
-  detail::run_parallel(
-      begin, end, std::max<int64_t>(grain, 1),
-      [](void* context, int64_t b, int64_t e) {
-        (*static_cast<std::remove_reference_t<Body>*>(context))(b, e);
-      },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  detail::run_parallel(begin, end, std::max<int64_t>(grain, 1), detail::kRangeBody<Body>,
+                       const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+// The same over [0, end) with a grain of 1, at once by the team, however crowded it is.
+template <typename Body>
+void run_on_team(int64_t end, Body& body) {
+  detail::run_on_team(0, end, 1, detail::kRangeBody<Body>, &body);
 }
 
 }  // namespace tierup

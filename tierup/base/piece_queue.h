@@ -48,14 +48,20 @@ void parallel_pieces(int64_t pieces, int64_t workers, const Body& body) {
     for (int64_t i = 0; i < pieces; ++i) body(i, int64_t{0});
     return;
   }
-  PieceQueue queue(pieces, static_cast<int>(workers));
-  parallel_for(0, workers, 1, [&](int64_t begin, int64_t end) {
+  const SliceAlone slice;
+  int64_t done = 0;
+  for (; done < pieces && slice.goes_on(); ++done) body(done, int64_t{0});
+  if (done == pieces) return;
+  if (slice.is_alone()) start_workers();
+  PieceQueue queue(pieces - done, static_cast<int>(workers));
+  auto work = [&](int64_t begin, int64_t end) {
     for (int64_t worker = begin; worker < end; ++worker) {
       for (int64_t i = queue.take(static_cast<int>(worker)); i >= 0;
            i = queue.take(static_cast<int>(worker)))
-        body(i, worker);
+        body(done + i, worker);
     }
-  });
+  };
+  slice.is_alone() ? run_on_team(workers, work) : parallel_for(0, workers, 1, work);
 }
 
 // The same for pieces of milliseconds each. A thread without a team would begin the loop alone

@@ -25,6 +25,7 @@ constexpr int64_t kSampleInterval = 10 * kMillisecond;
 constexpr int64_t kLeastWindow = 20 * kMillisecond;  // Of runs, over which losses are judged.
 constexpr int64_t kLeastHold = 100 * kMillisecond;
 constexpr int64_t kMostHold = 3200 * kMillisecond;
+constexpr int kQuietLooks = 3;  // In a row: others have gone.
 constexpr int64_t kSecond = 1000 * kMillisecond;
 
 int64_t now_ns() {
@@ -38,10 +39,9 @@ int64_t thread_cpu_ns() {
                                                             : 0;
 }
 
-// Threads of the run that this thread is in; 0: of none.
-int& run_threads() {
-  thread_local int threads = 0;
-  return threads;
+detail::OwnRun& own_run() {
+  thread_local detail::OwnRun run;
+  return run;
 }
 
 // What the whole process shares: libgomp's count is the process's too.
@@ -71,8 +71,9 @@ class WaitPolicy {
       ran_.fetch_add(ran, std::memory_order_relaxed);
       lost_.fetch_add(lost, std::memory_order_relaxed);
     }
-    // Now they certainly do, unless a team is parked.
-    sample(threads, parked_now_.load(std::memory_order_relaxed) ? 1 : threads, now);
+    // Now they certainly do, if there are any and they do not sleep.
+    const bool one_is_awake = is_crowded() || !has_team_.load(std::memory_order_relaxed);
+    sample(threads, one_is_awake ? 1 : threads, now);
   }
 
   void look_first(int threads) {
@@ -88,7 +89,29 @@ class WaitPolicy {
 
   bool others_wait_now(int threads) const { return file_ >= 0 && others_wait(threads, 1); }
 
-  bool is_crowded() const { return parked_now_.load(std::memory_order_relaxed); }
+  // Cores that are left for a run of which one thread is awake; at least 1.
+  int cores_left(int threads) const {
+    if (file_ < 0 || !others_wait_at_rest(threads)) return detail::OwnRun::kAllCores;
+    const int others = read_runnable().value_or(1) - 1;
+    return std::max(1, cores_ - others);
+  }
+
+  void others_left() {
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock) return;
+    cores_crowded_.others_left(now_ns());
+    follow(false, 0);
+  }
+
+  bool is_crowded() const { return crowded_now_.load(std::memory_order_relaxed); }
+
+  void team_is_entered(int threads) {
+    if (has_team_.load(std::memory_order_relaxed) && !lacks_park_.load(std::memory_order_relaxed))
+      return;
+    has_team_.store(true, std::memory_order_relaxed);
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (lock && is_crowded()) park(threads);
+  }
 
   ~WaitPolicy() {
     if (file_ >= 0) close(file_);
@@ -140,23 +163,35 @@ class WaitPolicy {
   }
 
   void decide(const CoreSample& sample, int threads) {
-    const bool crowded = cores_crowded_.note(sample);
-    if (crowded && !parked_) {
-      leaving_.reset();
-      // Enough to make libgomp count more threads than there are processors.
-      parked_ = std::make_unique<ParkedTeam>(std::max(2, omp_get_num_procs() - threads + 2));
-    } else if (!crowded && parked_) {
+    follow(cores_crowded_.note(sample), threads);
+  }
+
+  void follow(bool crowded, int threads) {
+    crowded_now_.store(crowded, std::memory_order_relaxed);
+    if (crowded) {
+      park(threads);
+    } else if (parked_) {
       parked_->leave();
       leaving_ = std::move(parked_);
     }
-    parked_now_.store(parked_ != nullptr, std::memory_order_relaxed);
+  }
+
+  // Where nobody has a team yet, the parked one would be the only one, and spin itself.
+  void park(int threads) {
+    const bool has_team = has_team_.load(std::memory_order_relaxed);
+    lacks_park_.store(!has_team, std::memory_order_relaxed);
+    if (parked_ || !has_team) return;
+    leaving_.reset();
+    // Enough to make libgomp count more threads than there are processors.
+    parked_ = std::make_unique<ParkedTeam>(std::max(2, omp_get_num_procs() - threads + 2));
   }
 
   // Parked teams are not in the child: their destructors would wait for them.
   void renew() {
     static_cast<void>(parked_.release());
     static_cast<void>(leaving_.release());
-    parked_now_.store(false, std::memory_order_relaxed);
+    crowded_now_.store(false, std::memory_order_relaxed);
+    has_team_.store(false, std::memory_order_relaxed);
     next_sample_.store(0, std::memory_order_relaxed);
     cores_crowded_ = CrowdedCores();
     mutex_.unlock();
@@ -169,8 +204,10 @@ class WaitPolicy {
   std::atomic<int64_t> ran_{0};
   std::atomic<int64_t> lost_{0};
   std::atomic<bool> long_runs_{true};
-  std::atomic<bool> parked_now_{false};
-  std::mutex mutex_;  // Of what follows.
+  std::atomic<bool> crowded_now_{false};
+  std::atomic<bool> has_team_{false};
+  std::atomic<bool> lacks_park_{false};  // Cores are crowded, and there was no team.
+  std::mutex mutex_;                     // Of what follows.
   CrowdedCores cores_crowded_;
   std::unique_ptr<ParkedTeam> parked_;
   std::unique_ptr<ParkedTeam> leaving_;
@@ -242,10 +279,13 @@ bool CrowdedCores::note(const CoreSample& sample) {
   return asleep_ ? note_asleep(sample) : note_awake(sample);
 }
 
+void CrowdedCores::others_left(int64_t time) {
+  if (asleep_) wake(time);
+}
+
 bool CrowdedCores::note_asleep(const CoreSample& sample) {
-  constexpr int kQuietSamples = 3;
   quiet_samples_ = sample.others_wait ? 0 : quiet_samples_ + 1;
-  if (quiet_samples_ == kQuietSamples || sample.time - changed_ >= hold_) wake(sample.time);
+  if (quiet_samples_ == kQuietLooks || sample.time - changed_ >= hold_) wake(sample.time);
   return asleep_;
 }
 
@@ -293,7 +333,7 @@ void detail::pause_briefly() {
 bool cores_are_crowded() { return WaitPolicy::of_process().is_crowded(); }
 
 void look_before_team() {
-  if (run_threads() > 1) WaitPolicy::of_process().look_first(run_threads());
+  if (own_run().threads > 1) WaitPolicy::of_process().look_first(own_run().threads);
 }
 
 bool others_wait_beside(int threads) {
@@ -308,10 +348,48 @@ bool others_wait_beside(int threads) {
   return look.others_wait;
 }
 
+bool is_in_run() { return own_run().threads > 0; }
+
+void limit_run(int threads) {
+  detail::OwnRun& run = own_run();
+  if (run.threads == 0 || !cores_are_crowded() || std::exchange(run.has_looked, true)) return;
+  const int cores = WaitPolicy::of_process().cores_left(threads);
+  if (cores < threads) run.cores = cores;
+}
+
+int run_limit() {
+  detail::OwnRun& run = own_run();
+  if (run.cores != 1) return run.cores;
+  const int64_t now = now_ns();
+  if (now - run.looked < kMillisecond) return run.cores;
+  run.looked = now;
+  run.quiet_looks = WaitPolicy::of_process().others_wait_now(run.threads) ? 0 : run.quiet_looks + 1;
+  if (run.quiet_looks < kQuietLooks) return run.cores;
+  run.cores = detail::OwnRun::kAllCores;
+  WaitPolicy::of_process().others_left();
+  return run.cores;
+}
+
+std::chrono::nanoseconds time_slice() {
+  static const auto slice = [] {
+    using std::chrono::nanoseconds;
+    timespec tick{};  // Running threads are parted when the clock ticks.
+    const bool is_known = clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && tick.tv_sec == 0;
+    return std::clamp(nanoseconds(is_known ? tick.tv_nsec : 0), nanoseconds(kMillisecond),
+                      nanoseconds(kSampleInterval));
+  }();
+  return slice;
+}
+
+OutsideRunScope::OutsideRunScope() : outer_(std::exchange(own_run(), detail::OwnRun())) {}
+OutsideRunScope::~OutsideRunScope() { own_run() = outer_; }
+
+void note_team(int threads) { WaitPolicy::of_process().team_is_entered(threads); }
+
 void note_awake_workers() { WaitPolicy::of_process().workers_woke(now_ns()); }
 
 WaitPolicyScope::WaitPolicyScope(int threads)
-    : threads_(threads), outer_threads_(std::exchange(run_threads(), threads)) {
+    : threads_(threads), outer_(std::exchange(own_run(), {.threads = threads})) {
   if (threads_ == 1) return;
   const int64_t now = now_ns();
   if (!WaitPolicy::of_process().run_begins(threads_, now)) return;
@@ -320,7 +398,7 @@ WaitPolicyScope::WaitPolicyScope(int threads)
 }
 
 WaitPolicyScope::~WaitPolicyScope() {
-  run_threads() = outer_threads_;
+  own_run() = outer_;
   if (threads_ == 1) return;
   const int64_t now = now_ns();
   const int64_t ran = began_ > 0 ? now - began_ : 0;

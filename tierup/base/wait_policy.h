@@ -19,6 +19,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -73,6 +74,8 @@ struct CoreSample {
 class CrowdedCores {
  public:
   bool note(const CoreSample& sample);
+  // Wakes: looks in a row, a millisecond apart, saw no others.
+  void others_left(int64_t time);
 
  private:
   bool note_asleep(const CoreSample& sample);
@@ -90,6 +93,18 @@ class CrowdedCores {
   int64_t lost_ = 0;
 };
 
+namespace detail {
+// The run that a thread is in.
+struct OwnRun {
+  static constexpr int kAllCores = std::numeric_limits<int>::max();
+  int threads = 0;        // 0: none.
+  int cores = kAllCores;  // That it is limited to.
+  bool has_looked = false;
+  int64_t looked = 0;  // When, at whether the limit still stands.
+  int quiet_looks = 0;
+};
+}  // namespace detail
+
 // Stands around a run that may use `threads` threads of OpenMP. From the first team on, looks at
 // the machine at most every 10 ms over all runs of the process (3 us each time, two readings of the
 // clock otherwise). Never waits for another thread. Ends in the thread in which it began.
@@ -102,8 +117,8 @@ class WaitPolicyScope {
 
  private:
   const int threads_;
-  const int outer_threads_;  // Of the run that this one is in.
-  int64_t began_ = 0;        // 0: this run is not watched.
+  const detail::OwnRun outer_;
+  int64_t began_ = 0;  // 0: this run is not watched.
   int64_t cpu_began_ = 0;
 };
 
@@ -117,9 +132,37 @@ bool cores_are_crowded();
 // Where a run is about to wait for other threads: the process's first such place looks at the
 // machine, and takes most of a millisecond where others want to run. Nothing outside of runs.
 void look_before_team();
-// Whether more threads want to run than the cores that a run of so many threads leaves, of which
-// the calling thread alone is awake. Each thread looks at most once in a millisecond.
+// Whether more threads want to run than the cores that so many threads leave, of which the calling
+// one alone is awake. Each thread looks at most once in a millisecond.
 bool others_wait_beside(int threads);
+bool is_in_run();
+// Where cores are crowded as a run first needs a team of so many threads, the run is limited to as
+// many as others leave cores for. Nothing outside of runs, or if nobody waits.
+void limit_run(int threads);
+// Threads that the calling thread's run may use: without a limit more than any machine has cores.
+// One that is limited to one thread looks each millisecond whether others still wait, and is
+// without a limit after three looks that saw none.
+int run_limit();
+// For how long a loop goes on alone where the run is limited to one thread, before a team may be
+// worth it: about a time slice of the system, after which a thread that waits gets a core.
+std::chrono::nanoseconds time_slice();
+
+// Work inside of a run that is to be done as outside of it: what is made for later runs is made for
+// all their threads.
+class OutsideRunScope {
+ public:
+  OutsideRunScope();
+  ~OutsideRunScope();
+  OutsideRunScope(const OutsideRunScope&) = delete;
+  OutsideRunScope& operator=(const OutsideRunScope&) = delete;
+
+ private:
+  const detail::OwnRun outer_;
+};
+
+// To be called before a team of so many threads is entered that was not there, tierup's or
+// oneDNN's: it is to sleep at barriers where cores are crowded.
+void note_team(int threads);
 // Workers of OpenMP were woken outside of a run, and spin for a while.
 void note_awake_workers();
 

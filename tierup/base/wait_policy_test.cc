@@ -64,6 +64,13 @@ TEST(CrowdedCores, WakeAfterThreeQuietSamplesInARow) {
   EXPECT_FALSE(cores.note(sample(1050, false)));
 }
 
+TEST(CrowdedCores, WakeWhereOthersWereSeenToLeave) {
+  CrowdedCores cores;
+  EXPECT_TRUE(cores.note(sample(1000, true)));
+  cores.others_left(1003 * kMs);
+  EXPECT_FALSE(cores.note(sample(1010, true)));
+}
+
 // Three windows of which most was lost; whether the threads sleep then.
 bool note_losses(CrowdedCores& cores, int64_t& ms) {
   for (int window = 0; window < 2; ++window) {

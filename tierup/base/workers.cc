@@ -200,6 +200,7 @@ void start_workers() {
   note_own_team();
   own_team().started = threads;
   own_team().alone = 0;
+  note_team(threads);
   start_team(threads);
   note_awake_workers();
 }
@@ -223,15 +224,18 @@ bool TeamCores::move_apart(int threads) const {
   return true;
 }
 
-bool prepare_team() {
-  const int threads = intra_op_threads();
-  if (threads == 1) return false;
+TeamState prepare_team() {
+  const int threads = allowed_threads();
+  if (threads == 1) return TeamState::kNone;
   note_own_team();
   look_before_team();
-  if (own_team().started >= threads) return true;
-  if (cores_are_crowded() && others_wait_beside(threads)) return false;
+  const bool is_started = own_team().started >= threads;
+  limit_run(threads);
+  if (run_limit() == 1) return TeamState::kLimited;
+  if (is_started) return TeamState::kReady;
+  if (!is_in_run() && cores_are_crowded() && others_wait_beside(threads)) return TeamState::kNone;
   start_workers();
-  return true;
+  return TeamState::kReady;
 }
 
 }  // namespace tierup

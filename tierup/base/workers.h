@@ -75,10 +75,16 @@ class TeamCores {
   std::atomic<uint64_t> seen_{0};  // A bit for each core; those 64 apart have the same.
 };
 
+enum class TeamState {
+  kReady,
+  kNone,     // The thread may have none, or others want the cores and it has no workers yet.
+  kLimited,  // It is in a run to which others leave one core (wait_policy.h).
+};
+
 // Where a team is about to be entered, if this thread may have one: looks at the machine if nobody
-// has (wait_policy.h), and starts the workers unless they would only crowd it. Returns whether this
-// thread has workers; without them it does short loops alone, and looks again after a while: two
-// threads that share a core hand it over at each barrier, and wait for whoever has the other one.
-bool prepare_team();
+// has, and starts the workers unless they would only crowd it. Where that is so the thread does
+// short loops alone: two threads that share a core hand it over at each barrier, and wait for
+// whoever has the other one.
+TeamState prepare_team();
 
 }  // namespace tierup

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tierup/base/parallel.h"
+#include "tierup/base/piece_queue.h"
 #include "tierup/base/sanitizers.h"
 #include "tierup/base/wait_policy.h"
 
@@ -199,16 +200,33 @@ TEST(Workers, OfAForkedProcessAreItsOwn) {
   EXPECT_EQ(sum_in_parallel(), 499500);
 }
 
-// In a process that has not looked at the machine yet, beside threads that want all cores: 0 if
-// short loops were done by the calling thread alone, and a long one visited everything once.
-int loops_beside_a_crowd() {
-  const std::jthread::id own = std::this_thread::get_id();
-  std::vector<std::jthread> crowd;
+// Threads that want all cores.
+std::vector<std::jthread> crowd() {
+  std::vector<std::jthread> threads;
   for (int i = 0; i < 4 * usable_cores(); ++i)
-    crowd.emplace_back([](const std::stop_token& stop) {
+    threads.emplace_back([](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
       }
     });
+  return threads;
+}
+
+// Runs this in a process of its own, that has not looked at the machine yet.
+int status_of_child(int (*body)()) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(body());
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+// 0 if short loops were done by the calling thread alone, and a long one visited everything once.
+int loops_beside_a_crowd() {
+  const std::jthread::id own = std::this_thread::get_id();
+  const std::vector<std::jthread> others = crowd();
   const ThreadCountScope threads(2);
   const WaitPolicyScope scope(2);
   TimeAlone::spend(TimeAlone::left());
@@ -230,15 +248,52 @@ int loops_beside_a_crowd() {
 }
 
 TEST(Workers, AreNotWaitedForByShortLoopsInACrowd) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    alarm(60);
-    _exit(loops_beside_a_crowd());
+  EXPECT_EQ(status_of_child(loops_beside_a_crowd), 0);
+}
+
+// Pieces of much more than a time slice: the first ones alone, the rest by whoever comes.
+int pieces_beside_a_crowd() {
+  const std::vector<std::jthread> others = crowd();
+  const ThreadCountScope threads(2);
+  const WaitPolicyScope scope(2);
+  std::vector<std::atomic<int>> visits(400);
+  parallel_pieces(400, 2, [&](int64_t piece, int64_t) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    ++visits[static_cast<size_t>(piece)];
+  });
+  return std::ranges::all_of(visits, [](const auto& count) { return count == 1; }) ? 0 : 1;
+}
+
+TEST(Workers, TakePiecesThatAreLeftAfterATimeSliceInACrowd) {
+  EXPECT_EQ(status_of_child(pieces_beside_a_crowd), 0);
+}
+
+// 0 if a run that was limited by a crowd is so until the crowd has gone, work outside of the run is
+// not, and neither is the next run.
+int run_that_outlasts_a_crowd() {
+  const ThreadCountScope threads(2);
+  {
+    const WaitPolicyScope scope(2);
+    std::vector<std::jthread> others = crowd();
+    if (prepare_team() != TeamState::kLimited || run_limit() != 1) return 1;
+    if (intra_op_threads() != 2) return 2;  // Loops are cut as ever.
+    {
+      const OutsideRunScope outside;
+      if (run_limit() == 1 || is_in_run()) return 3;
+    }
+    if (run_limit() != 1) return 4;
+    others.clear();
+    while (prepare_team() == TeamState::kLimited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (cores_are_crowded()) return 5;
   }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  const WaitPolicyScope next(2);
+  return prepare_team() == TeamState::kReady ? 0 : 6;
+}
+
+TEST(Workers, ComeBackToARunWhenACrowdHasGone) {
+  if (usable_cores() < 2) GTEST_SKIP() << "one core";
+  EXPECT_EQ(status_of_child(run_that_outlasts_a_crowd), 0);
 }
 #endif
 

@@ -109,7 +109,7 @@ class RegionCompiler {
     note_sizes(graph->block(), hints);
     passes::PassOptions pass_options = pass_options_of(options_);
     pass_options.hints = &hints;
-    pass_options.target.threads = intra_op_threads();
+    pass_options.target.threads = allowed_threads();
     pass_options.target.is_fast = !options_.accurate;
     pass_options.target.keeps_bits = true;
     run_noted(*graph, passes::differentiated_passes(), pass_options, plan_.steps);

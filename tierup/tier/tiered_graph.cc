@@ -8,6 +8,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/base/wait_policy.h"
 #include "tierup/tier/live_check.h"
 #include "tierup/tier/silent_context.h"
 
@@ -82,7 +83,7 @@ void TieredGraph::push_job(JobBody body, JobWeight weight,
   job.call_time = std::chrono::nanoseconds(tier0_nanoseconds_.load(std::memory_order_relaxed));
   if (delay) job.not_before = CompileQueue::Clock::now() + *delay;
   // With the caller's threads: more, and a model whose callers have one each would be in their way.
-  job.run = [self = shared_from_this(), threads = intra_op_threads(),
+  job.run = [self = shared_from_this(), threads = allowed_threads(),
              body = std::move(body)](const std::atomic<bool>& cancelled) {
     const ThreadCountScope scope(threads);
     self->guarded([&] { body(*self, cancelled); });
@@ -91,7 +92,10 @@ void TieredGraph::push_job(JobBody body, JobWeight weight,
 }
 
 void TieredGraph::push_or_run(JobBody body, JobWeight weight) {
-  if (options_.compile == CompileMode::kBlocking) return body(*this, std::atomic<bool>(false));
+  if (options_.compile == CompileMode::kBlocking) {
+    const OutsideRunScope outside;
+    return body(*this, std::atomic<bool>(false));
+  }
   push_job(std::move(body), weight);
 }
 
@@ -314,7 +318,7 @@ SpecializeRequest TieredGraph::request_for(const profile::GraphProfile& profile,
   request.self = self_;
   request.profile = profile;
   request.policy = policy;
-  request.threads = intra_op_threads();
+  request.threads = allowed_threads();
   return request;
 }
 

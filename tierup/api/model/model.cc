@@ -315,7 +315,7 @@ IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
   const ForkUnsafeScope scope;
   const ThreadCountScope threads(options_.threads);
   const WaitPolicyScope waits(
-      std::max(intra_op_threads(), static_cast<int>(options_.tiering.inter_op_threads)));
+      std::max(allowed_threads(), static_cast<int>(options_.tiering.inter_op_threads)));
   ops::RunContext run_context = context(options.gradients);
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {

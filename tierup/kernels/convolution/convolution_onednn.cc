@@ -3,7 +3,6 @@
 #include <dnnl.hpp>
 
 #include "tierup/base/parallel.h"
-#include "tierup/base/workers.h"
 #include "tierup/kernels/convolution/onednn_port.h"
 #include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/memory/spare_pages.h"
@@ -102,13 +101,12 @@ CachedConvolution make_convolution(const ConvGeometry& g, bool channels_last, bo
 
 bool convolve_onednn(const ConvGeometry& g, bool channels_last, const float* input,
                      const float* weight, const float* bias, float* output) {
-  const ThreadCountScope threads(threads_worth(g.multiplications(), g.numbers()));
+  const PrimitiveThreads threads(g.multiplications(), g.numbers());
   thread_local PrimitiveCache<CachedConvolution> cache;
   const bool has_bias = bias != nullptr;
   CachedConvolution& conv = cache.get(convolution_key(g, channels_last ? 1 : 0, has_bias),
                                       [&] { return make_convolution(g, channels_last, has_bias); });
   if (!conv.primitive) return false;
-  prepare_team();
   auto* scratch = static_cast<char*>(thread_scratch(conv.scratch_bytes));
   const WeightReading reading(weight, conv.weight.outer.get_desc().get_size(), g.multiplications());
   place(conv.input, input, scratch);

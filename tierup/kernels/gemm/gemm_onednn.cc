@@ -9,7 +9,6 @@
 
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
-#include "tierup/base/workers.h"
 #include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 #include "tierup/kernels/simd/instruction_set.h"
@@ -250,9 +249,8 @@ void multiply_apart(const GemmProblem& p) {
 
 void gemm_onednn(const GemmProblem& p) {
   if (lies_interleaved(p)) return multiply_apart(p);
-  const ThreadCountScope threads(threads_worth(
-      p.batch * p.m * p.n * p.k, p.batch * (p.m * p.k + p.k * p.n + p.m * p.n), most_for_one()));
-  prepare_team();
+  const PrimitiveThreads threads(p.batch * p.m * p.n * p.k,
+                                 p.batch * (p.m * p.k + p.k * p.n + p.m * p.n), most_for_one());
   MatrixOperand a = p.a;
   MatrixOperand b = p.b;
   normalize(p.m, p.k, a.row_stride, a.col_stride);

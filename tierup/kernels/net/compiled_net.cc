@@ -10,6 +10,7 @@
 #include "tierup/base/headroom.h"
 #include "tierup/base/idle_slots.h"
 #include "tierup/base/parallel.h"
+#include "tierup/base/wait_policy.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
@@ -58,7 +59,10 @@ class Arena {
         continue;
       }
       const ThreadCountScope threads(action.threads);
-      if (action.threads > 1) FloatWatch::note_region();
+      if (action.threads > 1) {
+        note_team(action.threads);
+        FloatWatch::note_region();
+      }
       const auto [begin, end] = ranges_[i];
       const dnnl_status_t status =
           dnnl_primitive_execute(action.primitive.get(), stream.get(),

@@ -2,10 +2,12 @@
 
 #include <dnnl.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tierup/base/error.h"
-#include "tierup/base/parallel.h"
+#include "tierup/base/wait_policy.h"
+#include "tierup/base/workers.h"
 #include "tierup/kernels/onednn/onednn_level.h"
 
 namespace tierup::kernels {
@@ -102,6 +104,42 @@ dnnl::stream& onednn_stream() {
 int threads_worth(int64_t multiplications, int64_t numbers, int64_t most_for_one) {
   constexpr int64_t kForANumber = 8;  // Multiplications that take as long as moving one.
   return multiplications + kForANumber * numbers <= most_for_one ? 1 : intra_op_threads();
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Multiplications in a nanosecond that one thread was seen to reach at best; 0: not seen yet.
+std::atomic<double>& pace_of_one() {
+  static std::atomic<double> pace{0};
+  return pace;
+}
+
+bool is_limited_and_short(double multiplications) {
+  if (prepare_team() != TeamState::kLimited) return false;
+  const double nanoseconds = static_cast<double>(time_slice().count());
+  const double pace = pace_of_one().load(std::memory_order_relaxed);
+  if (pace == 0 || multiplications < pace * nanoseconds) return true;
+  start_workers();
+  return false;
+}
+
+}  // namespace
+
+PrimitiveThreads::PrimitiveThreads(int64_t multiplications, int64_t numbers, int64_t most_for_one)
+    : multiplications_(static_cast<double>(multiplications)),
+      worth_(threads_worth(multiplications, numbers, most_for_one)),
+      is_alone_(worth_ > 1 && is_limited_and_short(multiplications_)),
+      begin_(is_alone_ ? Clock::now() : Clock::time_point()),
+      threads_(is_alone_ ? 1 : worth_) {}
+
+PrimitiveThreads::~PrimitiveThreads() {
+  if (!is_alone_) return;
+  const std::chrono::duration<double, std::nano> took = Clock::now() - begin_;
+  const double pace = multiplications_ / std::max(took.count(), 1.0);
+  if (pace > pace_of_one().load(std::memory_order_relaxed))
+    pace_of_one().store(pace, std::memory_order_relaxed);
 }
 
 }  // namespace tierup::kernels

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tierup/base/parallel.h"
 #include "tierup/base/small_vector.h"
 
 namespace dnnl {
@@ -46,6 +48,25 @@ bool is_general_product(const Description& description) {
 // multiplications, numbers counted as some each, for it alone.
 int threads_worth(int64_t multiplications, int64_t numbers,
                   int64_t most_for_one = int64_t{1} << 18);
+
+// Stands around a oneDNN primitive that is made and run at once: sets as many threads as it is
+// worth, and makes the team ready. In a run to which others leave one core, what by the pace of
+// such primitives before it takes less than a time slice is done alone.
+class PrimitiveThreads {
+ public:
+  PrimitiveThreads(int64_t multiplications, int64_t numbers,
+                   int64_t most_for_one = int64_t{1} << 18);
+  ~PrimitiveThreads();
+  PrimitiveThreads(const PrimitiveThreads&) = delete;
+  PrimitiveThreads& operator=(const PrimitiveThreads&) = delete;
+
+ private:
+  const double multiplications_;
+  const int worth_;
+  const bool is_alone_;
+  const std::chrono::steady_clock::time_point begin_;
+  const ThreadCountScope threads_;
+};
 
 // What a primitive depends on: sizes, strides, attributes, number of threads.
 using PrimitiveKey = SmallVector<int64_t, 40>;

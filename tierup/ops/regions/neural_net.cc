@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tierup/base/parallel.h"
+#include "tierup/base/wait_policy.h"
 #include "tierup/ops/table/boxing.h"
 #include "tierup/ops/table/facts.h"
 #include "tierup/ops/table/families.h"
@@ -75,7 +76,7 @@ void NeuralNet::install(Ref<const Entry> entry) {
 }
 
 std::vector<IValue> NeuralNet::run(std::span<IValue> inputs, RunContext& context) {
-  if (const Ref<const Entry> entry = find(inputs, intra_op_threads()))
+  if (const Ref<const Entry> entry = find(inputs, allowed_threads()))
     return run_entry(*entry, inputs, context);
   return are_taken(inputs) ? miss(inputs, context)
                            : run_twin_for(TwinReason::kOtherInputs, inputs, context);
@@ -100,7 +101,7 @@ NeuralNet::Newcomer* NeuralNet::find_newcomer(std::span<const IValue> inputs, in
 // The first call with sizes runs the twin; the second has them compiled for: in the background, if
 // there is one, or else at once.
 std::vector<IValue> NeuralNet::miss(std::span<const IValue> inputs, RunContext& context) {
-  const int threads = intra_op_threads();
+  const int threads = allowed_threads();
   {
     const LastingAllocations lasting;
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
@@ -124,7 +125,7 @@ std::vector<IValue> NeuralNet::miss(std::span<const IValue> inputs, RunContext& 
 void NeuralNet::note_call(Newcomer* newcomer, std::span<const IValue> inputs,
                           const RunContext& context) {
   if (newcomer == nullptr) {
-    newcomers_.add(Sizes(inputs, intra_op_threads()));
+    newcomers_.add(Sizes(inputs, allowed_threads()));
     return;
   }
   ++newcomer->calls;
@@ -182,6 +183,7 @@ Ref<NeuralNet::Entry> NeuralNet::compile(const Sizes& sizes, std::span<const IVa
   options.output_strides = strides;
   options.uses_workers = uses_workers;
   try {
+    const OutsideRunScope outside;
     const ThreadCountScope scope(sizes.threads);
     entry->compiled = net::compile_net(program_, inputs, options, weights_);
     for (const std::string& note : entry->compiled->notes()) notes_.push_back(note);
