@@ -39,6 +39,11 @@ int64_t thread_cpu_ns() {
                                                             : 0;
 }
 
+std::atomic<int>& background_works() {
+  static std::atomic<int> works{0};
+  return works;
+}
+
 detail::OwnRun& own_run() {
   thread_local detail::OwnRun run;
   return run;
@@ -192,6 +197,7 @@ class WaitPolicy {
     static_cast<void>(leaving_.release());
     crowded_now_.store(false, std::memory_order_relaxed);
     has_team_.store(false, std::memory_order_relaxed);
+    background_works().store(0);
     next_sample_.store(0, std::memory_order_relaxed);
     cores_crowded_ = CrowdedCores();
     mutex_.unlock();
@@ -353,9 +359,13 @@ bool is_in_run() { return own_run().threads > 0; }
 void limit_run(int threads) {
   detail::OwnRun& run = own_run();
   if (run.threads == 0 || !cores_are_crowded() || std::exchange(run.has_looked, true)) return;
+  if (background_works().load(std::memory_order_relaxed) > 0) return;
   const int cores = WaitPolicy::of_process().cores_left(threads);
   if (cores < threads) run.cores = cores;
 }
+
+BackgroundScope::BackgroundScope() { background_works().fetch_add(1); }
+BackgroundScope::~BackgroundScope() { background_works().fetch_sub(1); }
 
 int run_limit() {
   detail::OwnRun& run = own_run();

@@ -137,8 +137,17 @@ void look_before_team();
 bool others_wait_beside(int threads);
 bool is_in_run();
 // Where cores are crowded as a run first needs a team of so many threads, the run is limited to as
-// many as others leave cores for. Nothing outside of runs, or if nobody waits.
+// many as others leave cores for. Nothing outside of runs, if nobody waits, or beside background
+// work of this process, which is counted with the others and gives way to runs.
 void limit_run(int threads);
+// Stands around background work.
+class BackgroundScope {
+ public:
+  BackgroundScope();
+  ~BackgroundScope();
+  BackgroundScope(const BackgroundScope&) = delete;
+  BackgroundScope& operator=(const BackgroundScope&) = delete;
+};
 // Threads that the calling thread's run may use: without a limit more than any machine has cores.
 // One that is limited to one thread looks each millisecond whether others still wait, and is
 // without a limit after three looks that saw none.

@@ -272,9 +272,14 @@ TEST(Workers, TakePiecesThatAreLeftAfterATimeSliceInACrowd) {
 // not, and neither is the next run.
 int run_that_outlasts_a_crowd() {
   const ThreadCountScope threads(2);
+  std::vector<std::jthread> others = crowd();
   {
     const WaitPolicyScope scope(2);
-    std::vector<std::jthread> others = crowd();
+    const BackgroundScope job;  // Which may be the others.
+    if (prepare_team() != TeamState::kReady || !cores_are_crowded()) return 7;
+  }
+  {
+    const WaitPolicyScope scope(2);
     if (prepare_team() != TeamState::kLimited || run_limit() != 1) return 1;
     if (intra_op_threads() != 2) return 2;  // Loops are cut as ever.
     {

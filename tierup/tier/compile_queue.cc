@@ -13,6 +13,8 @@
 #include <new>
 #include <utility>
 
+#include "tierup/base/wait_policy.h"
+
 namespace tierup::tier {
 namespace {
 
@@ -112,6 +114,7 @@ double CompileQueue::run_timed(Entry& entry) noexcept {
   const ForkUnsafeScope scope;
   const double begin = thread_seconds();
   try {
+    const BackgroundScope background;
     entry.job.run(entry.cancelled);
   } catch (...) {
     failures_.fetch_add(1);

@@ -46,7 +46,8 @@ constexpr double kTie = 1.02;
 // From here on quartiles are told apart.
 constexpr uint32_t kQuartileSamples = 6;
 // Of calls together that take longer than this, a contender gets no further samples: what a trial
-// could still find out would be earned back late.
+// could still find out would be earned back late. One call is enough of the standard one where it
+// is the fastest.
 constexpr double kMostTime = 60'000'000;  // Nanoseconds.
 // The branches' threads are taken from other callers: they must earn it.
 constexpr double kBranchedHandicap = 1.0 / 0.95;
@@ -226,7 +227,7 @@ bool PlanTrial::judge(SizedTrial& entry) const {
   }
   const bool tells_at_once = best_median >= kLongCall && *best == standard_;
   if (fewest < kFewestSamples && !tells_at_once) return false;
-  const bool is_long = fewest >= kFewestSamples && fewest * best_median > kMostTime;
+  const bool is_long = fewest * best_median > kMostTime;  // With the fewest samples, see above.
   if (fewest < kMostSamples && !is_long) {
     const double apart = fewest >= kApartSamples ? 1 : tells_at_once ? kAheadAtOnce : kFarApart;
     const uint32_t left_out = fewest < kQuartileSamples ? 0 : fewest / 4;

@@ -95,6 +95,11 @@ TEST(PlanTrial, an_earlier_long_call_of_tier_0_saves_it_a_turn) {
   // One that was not the plan's luck: told from two each.
   trial.note_earlier_call(2, std::chrono::milliseconds(60));
   EXPECT_EQ(calls_until_decided(trial, sized.at(2), {60'000, 58'000}), 2 + 3);
+  // Of very long ones one each, unless the plan's was the slower.
+  trial.note_earlier_call(5, std::chrono::milliseconds(200));
+  EXPECT_EQ(calls_until_decided(trial, sized.at(5), {200'000, 150'000}), 2 + 1);
+  trial.note_earlier_call(6, std::chrono::milliseconds(200));
+  EXPECT_EQ(calls_until_decided(trial, sized.at(6), {200'000, 280'000}), 2 + 3);
   trial.note_earlier_call(3, std::chrono::microseconds(60));
   EXPECT_EQ(calls_until_decided(trial, sized.at(3), {60, 20}), 3 + 2 * 4);
 }
