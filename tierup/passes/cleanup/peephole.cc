@@ -102,8 +102,10 @@ class Peephole {
     return editor_.constant(static_cast<int64_t>(construct->inputs().size()));
   }
 
-  static Value* of_item(const Node& node) {
+  Value* of_item(const Node& node) {
     const IValue* index = constant_of(node.input(1));
+    const Node* sizes = sizes_behind(node.input(0));
+    if (sizes != nullptr && index != nullptr) return of_listed_size(node, *sizes, index->to_int());
     const Node* construct = construct_of(node.input(0));
     if (index == nullptr || construct == nullptr) return nullptr;
     const auto size = static_cast<int64_t>(construct->inputs().size());
@@ -119,7 +121,27 @@ class Peephole {
   static Node* sizes_behind(const Value* list) {
     Node* node = list->node();
     const bool is_sizes = node != nullptr && role_of(*node) == ops::Role::kSizes;
-    return is_sizes && is_only_read(list) ? node : nullptr;
+    return is_sizes && is_read_by_items(list) ? node : nullptr;
+  }
+
+  // `x.shape[i]` is `x.size(i)`, unless it raises.
+  Value* of_listed_size(const Node& item, const Node& sizes, int64_t index) {
+    if (!facts_of(sizes).sizes) return nullptr;
+    const auto rank = static_cast<int64_t>(facts_of(sizes).sizes->size());
+    if (index < -rank || index >= rank) return nullptr;
+    return one_size(item, sizes.input(0), index);
+  }
+
+  // One size of a tensor, asked for by a new operator before `place` if it is no number.
+  Value* one_size(const Node& place, Value* tensor, int64_t index) {
+    editor_.set_range(place.range());
+    const ops::Op* size = &context_.table().with(ops::Role::kSize);
+    Value* dim = editor_.constant(index);
+    Node* one = editor_.create_op(*size, std::array<Value*, 2>{tensor, dim});
+    editor_.set_range({});
+    editor_.set_insert_before(one);
+    Value* known = of_size(*one);
+    return known != nullptr ? known : one->output();
   }
 
   // Sizes that are unpacked are asked for one by one.
@@ -129,18 +151,11 @@ class Peephole {
         facts_of(*sizes).sizes->size() != node->outputs().size()) {
       return;
     }
-    editor_.set_insert_before(node);
-    editor_.set_range(node->range());
-    const ops::Op* size = &context_.table().with(ops::Role::kSize);
     for (size_t i = 0; i < node->outputs().size(); ++i) {
-      Value* dim = editor_.constant(IValue(static_cast<int64_t>(i)));
-      Node* one = editor_.create_op(*size, std::array<Value*, 2>{sizes->input(0), dim});
-      editor_.set_insert_before(one);
-      Value* known = of_size(*one);
       editor_.set_insert_before(node);
-      editor_.replace_uses(node->output(i), known != nullptr ? known : one->output());
+      editor_.replace_uses(node->output(i),
+                           one_size(*node, sizes->input(0), static_cast<int64_t>(i)));
     }
-    editor_.set_range({});
     editor_.remove(node);
     context_.count("unpacked");
   }
