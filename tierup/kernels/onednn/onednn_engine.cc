@@ -132,7 +132,7 @@ PrimitiveThreads::PrimitiveThreads(int64_t multiplications, int64_t numbers, int
       worth_(threads_worth(multiplications, numbers, most_for_one)),
       is_alone_(worth_ > 1 && is_limited_and_short(multiplications_)),
       begin_(is_alone_ ? Clock::now() : Clock::time_point()),
-      threads_(is_alone_ ? 1 : worth_) {}
+      threads_(is_alone_ ? 1 : std::min(worth_, intra_op_threads())) {}
 
 PrimitiveThreads::~PrimitiveThreads() {
   if (!is_alone_) return;
