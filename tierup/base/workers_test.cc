@@ -154,6 +154,25 @@ TEST(Workers, AreStartedOnceLoopsHaveTakenLong) {
   }).join();
 }
 
+TEST(Workers, AreStartedOnceShortLoopsHaveTakenLongTogether) {
+#ifdef __clang__
+  GTEST_SKIP() << "LLVM's OpenMP keeps threads for whoever comes next";
+#endif
+  std::thread([] {
+    const ThreadCountScope threads(3);
+    const ThreadIds before = thread_ids();
+    for (int loop = 0; loop < 20; ++loop) {
+      parallel_for(0, 2, 1, [](int64_t begin, int64_t end) {
+        const auto last =
+            std::chrono::steady_clock::now() + (end - begin) * std::chrono::microseconds(20);
+        while (std::chrono::steady_clock::now() < last) {
+        }
+      });
+    }
+    EXPECT_FALSE(new_since(before).empty());
+  }).join();
+}
+
 TEST(Workers, OfABriefTeamEndWithItsScope) {
 #ifdef __clang__
   GTEST_SKIP() << "LLVM's OpenMP keeps threads for whoever comes next";
