@@ -202,8 +202,7 @@ void run_parallel(int64_t begin, int64_t end, int64_t grain, RangeBody body, voi
 
 }  // namespace detail
 
-SliceAlone::SliceAlone()
-    : is_alone_(allowed_threads() > 1 && prepare_team() == TeamState::kLimited) {
+SliceAlone::SliceAlone() : is_alone_(prepare_team() == TeamState::kLimited) {
   if (is_alone_) end_ = detail::Clock::now() + time_slice();
 }
 

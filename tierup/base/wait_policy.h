@@ -7,7 +7,9 @@
 // a few microseconds only when it counts more threads than cores; there is no call to say so, but
 // it counts those of a team that does nothing as well.
 //
-// So an idle team is kept ("parked") while cores are crowded. That is found out from two numbers:
+// So an idle team is kept ("parked") beside the process's own while cores are crowded. And a run
+// that then needs a team is limited to as many threads as others leave cores for: a thread without
+// a core is waited for until another one's time slice ends. That is found out from two numbers:
 // runnable threads on the machine (/proc/loadavg), and the share of a run's time in which the
 // calling thread did not have its core. The first alone does not do: others of low priority take
 // little, and spinning keeps the cores from them. Where the first cannot be read, or the

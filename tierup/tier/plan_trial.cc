@@ -227,7 +227,7 @@ bool PlanTrial::judge(SizedTrial& entry) const {
   }
   const bool tells_at_once = best_median >= kLongCall && *best == standard_;
   if (fewest < kFewestSamples && !tells_at_once) return false;
-  const bool is_long = fewest * best_median > kMostTime;  // With the fewest samples, see above.
+  const bool is_long = fewest * best_median > kMostTime;
   if (fewest < kMostSamples && !is_long) {
     const double apart = fewest >= kApartSamples ? 1 : tells_at_once ? kAheadAtOnce : kFarApart;
     const uint32_t left_out = fewest < kQuartileSamples ? 0 : fewest / 4;

@@ -129,10 +129,10 @@ bool is_limited_and_short(double multiplications) {
 
 PrimitiveThreads::PrimitiveThreads(int64_t multiplications, int64_t numbers, int64_t most_for_one)
     : multiplications_(static_cast<double>(multiplications)),
-      worth_(threads_worth(multiplications, numbers, most_for_one)),
-      is_alone_(worth_ > 1 && is_limited_and_short(multiplications_)),
+      is_alone_(threads_worth(multiplications, numbers, most_for_one) > 1 &&
+                is_limited_and_short(multiplications_)),
       begin_(is_alone_ ? Clock::now() : Clock::time_point()),
-      threads_(is_alone_ ? 1 : std::min(worth_, intra_op_threads())) {}
+      threads_(is_alone_ ? 1 : threads_worth(multiplications, numbers, most_for_one)) {}
 
 PrimitiveThreads::~PrimitiveThreads() {
   if (!is_alone_) return;

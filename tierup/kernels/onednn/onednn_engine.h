@@ -62,7 +62,6 @@ class PrimitiveThreads {
 
  private:
   const double multiplications_;
-  const int worth_;
   const bool is_alone_;
   const std::chrono::steady_clock::time_point begin_;
   const ThreadCountScope threads_;
