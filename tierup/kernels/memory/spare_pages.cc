@@ -67,27 +67,33 @@ class PageMap {
   const int file_;
 };
 
+#if defined(MREMAP_DONTUNMAP)
+// Moves pages elsewhere, so that a mapping of the file's stays in their place; null if the system
+// refuses. The system takes the fifth argument for a hint, and errs where it is left out: the C
+// library then hands on whatever stands in the register.
+char* move_away(PageRange range) {
+  void* moved =
+      mremap(range.begin, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, nullptr);
+  return moved == MAP_FAILED ? nullptr : static_cast<char*>(moved);
+}
+
 // Takes what a page that was moved away holds besides the file's numbers back to its place. The
 // page itself may not go back: a thread whose write made this copy of the file's page, but came to
 // write only after it was gone, has got another copy there. Bytes alone, as neighbours may be
 // written now.
-#if defined(MREMAP_DONTUNMAP)
 [[gnu::no_sanitize("thread")]] void put_back(char* moved, volatile char* place, size_t page) {
-  void* copy = mremap(moved, page, page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
-  if (copy == MAP_FAILED) {
+  char* const written = move_away({moved, page});
+  if (written == nullptr) {  // No memory for it: better than to lose all of the page.
     mremap(moved, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, const_cast<char*>(place));
     return;
   }
-  const auto* written = static_cast<const char*>(copy);
   const char* of_file = moved;  // Where the copy was, the file's page is again.
   for (size_t i = 0; i < page; ++i) {
     if (written[i] != of_file[i] && place[i] == of_file[i]) place[i] = written[i];
   }
-  munmap(copy, page);
+  munmap(written, page);
 }
-#endif
 
-#if defined(MREMAP_DONTUNMAP)
 // The offsets of all pages of a range.
 std::vector<size_t> all_pages(PageRange range) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -222,9 +228,9 @@ void drop_pages(PageRange range, const WrittenPages& written) {
 #if defined(MREMAP_DONTUNMAP)
   const auto before = written(range);
   if (!before || !before->empty()) return;
-  void* moved = mremap(range.begin, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
-  if (moved == MAP_FAILED) return;
-  const PageRange away{static_cast<char*>(moved), range.bytes};
+  char* const moved = move_away(range);
+  if (moved == nullptr) return;
+  const PageRange away{moved, range.bytes};
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const auto after = written(away);
   for (const size_t offset : after ? *after : all_pages(away)) {
