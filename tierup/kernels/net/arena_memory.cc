@@ -1,6 +1,8 @@
 #include "tierup/kernels/net/arena_memory.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "tierup/kernels/net/weight_store.h"
 #include "tierup/tensor/pages.h"
@@ -19,13 +21,18 @@ std::unique_ptr<ArenaMemory::Block> ArenaMemory::take_idle(size_t bytes) {
   return nullptr;
 }
 
-void ArenaMemory::reserve(size_t bytes) {
-  std::unique_ptr<Block> block = take_idle(bytes);
-  if (block == nullptr) {
+void ArenaMemory::reserve(size_t bytes, int runs) {
+  const auto count = std::min(static_cast<size_t>(runs), kMostIdle);
+  if (most_idle_.load(std::memory_order_relaxed) < count)
+    most_idle_.store(count, std::memory_order_relaxed);
+  std::vector<std::unique_ptr<Block>> blocks(count);
+  for (std::unique_ptr<Block>& block : blocks) {
+    block = take_idle(bytes);
+    if (block != nullptr) continue;
     block = std::make_unique<Block>(Block{aligned_block(bytes, PageKind::kHuge), bytes});
     for (size_t at = 0; at < bytes; at += kSmallPageBytes) block->memory[at] = 0;
   }
-  give_back(std::move(block));
+  for (std::unique_ptr<Block>& block : blocks) give_back(std::move(block));
 }
 
 std::unique_ptr<ArenaMemory::Block> ArenaMemory::take(size_t bytes) {
@@ -34,7 +41,8 @@ std::unique_ptr<ArenaMemory::Block> ArenaMemory::take(size_t bytes) {
 }
 
 void ArenaMemory::give_back(std::unique_ptr<Block> block) {
-  if (idle_.put(block.get())) static_cast<void>(block.release());
+  if (idle_.count() < most_idle_.load(std::memory_order_relaxed) && idle_.put(block.get()))
+    static_cast<void>(block.release());
 }
 
 size_t ArenaMemory::idle_bytes() {

@@ -5,6 +5,7 @@
 // the cache.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
@@ -25,8 +26,8 @@ class ArenaMemory {
   ArenaMemory(const ArenaMemory&) = delete;
   ArenaMemory& operator=(const ArenaMemory&) = delete;
 
-  // Sees to a block of this size, with all its pages made, for the next run.
-  void reserve(size_t bytes);
+  // Sees to blocks of this size, with all their pages made, for the next runs at one time.
+  void reserve(size_t bytes, int runs);
   // At least so many bytes on a cache line's boundary.
   std::unique_ptr<Block> take(size_t bytes);
   void give_back(std::unique_ptr<Block> block);
@@ -34,11 +35,12 @@ class ArenaMemory {
   size_t idle_bytes();
 
  private:
-  static constexpr size_t kMostIdle = 4;
+  static constexpr size_t kMostIdle = 64;
   // Null if there is none of that size; smaller ones go.
   std::unique_ptr<Block> take_idle(size_t bytes);
 
   IdleSlots<Block, kMostIdle> idle_;
+  std::atomic<size_t> most_idle_{4};  // More go at once, unless runs were seen to.
 };
 
 }  // namespace tierup::kernels::net

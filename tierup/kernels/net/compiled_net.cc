@@ -12,7 +12,9 @@
 #include "tierup/base/parallel.h"
 #include "tierup/base/wait_policy.h"
 #include "tierup/kernels/memory/copy.h"
+#include "tierup/kernels/net/batch_cut.h"
 #include "tierup/kernels/net/emitter.h"
+#include "tierup/kernels/net/pieces_net.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
@@ -125,8 +127,8 @@ class Net final : public CompiledNet {
         threads_(options.threads),
         memory_(std::move(memory)),
         uses_workers_(options.uses_workers) {
-    memory_->reserve(bytes_);
-    give_back(std::make_unique<Arena>(net_));
+    memory_->reserve(bytes_, options.runs);
+    for (int run = 0; run < options.runs; ++run) give_back(std::make_unique<Arena>(net_));
   }
   ~Net() override {
     idle_.take_each([](Arena* arena) { const std::unique_ptr<Arena> last(arena); });
@@ -134,25 +136,32 @@ class Net final : public CompiledNet {
 
   std::optional<std::vector<Tensor>> run(std::span<const IValue> inputs) const override {
     if (meets_mostly_nans()) return std::nullopt;
+    std::vector<Tensor> results = new_results();
+    if (!run_into(inputs, results)) return std::nullopt;
+    return results;
+  }
+
+  bool run_into(std::span<const IValue> inputs, std::span<const Tensor> results) const override {
+    if (meets_mostly_nans()) return false;
     runs_.fetch_add(1, std::memory_order_relaxed);
     using Scope = FloatWatch::Scope;
     const bool is_sure = meetings_.load(std::memory_order_relaxed) > 0;
     const Scope workers = is_sure ? Scope::kWorkers : Scope::kWorkersAfter;
     FloatWatch watch(uses_workers_ ? workers : Scope::kThread, threads_);
-    std::vector<Tensor> results = execute(inputs);
-    if (!watch.met_nan() && !(net_.spreads_nans && holds_nan(results))) return results;
+    execute(inputs, results);
+    if (!watch.met_nan() && !(net_.spreads_nans && holds_nan(results))) return true;
     // From now on it is made sure that the flags are this net's own.
     meetings_.fetch_add(1, std::memory_order_relaxed);
-    return std::nullopt;
+    return false;
   }
 
   // Enters no parallel region that the net itself does not enter: a team of threads costs more than
   // a small net. A flag of the workers' may be an old one, so it is looked at twice.
   std::vector<Tensor> rehearse(std::span<const IValue> inputs) override {
-    std::vector<Tensor> results;
+    const std::vector<Tensor> results = new_results();
     const auto meets_nan = [&] {
       FloatWatch watch(FloatWatch::Scope::kWorkersAfter, threads_);
-      results = execute(inputs);
+      execute(inputs, results);
       const bool met = watch.met_nan();
       uses_workers_ = watch.entered_regions();
       return met && !holds_nan(results);
@@ -167,7 +176,7 @@ class Net final : public CompiledNet {
   size_t step_count() const override { return net_.actions.size(); }
 
  private:
-  static constexpr size_t kMostIdle = 4;
+  static constexpr size_t kMostIdle = 64;
   static constexpr uint64_t kMeetingsToGiveUp = 8;
 
   // Where a model computes with NaNs all the time, running the net first is wasted.
@@ -175,25 +184,29 @@ class Net final : public CompiledNet {
     const uint64_t meetings = meetings_.load(std::memory_order_relaxed);
     return meetings >= kMeetingsToGiveUp && 2 * meetings > runs_.load(std::memory_order_relaxed);
   }
-  static bool holds_nan(const std::vector<Tensor>& results) {
+  static bool holds_nan(std::span<const Tensor> results) {
     return std::any_of(results.begin(), results.end(), [](const Tensor& result) {
       const float* numbers = result.data<float>();
       return std::any_of(numbers, numbers + result.numel(), [](float x) { return std::isnan(x); });
     });
   }
 
-  std::vector<Tensor> execute(std::span<const IValue> inputs) const {
-    std::vector<Tensor> given(inputs.size());
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].is_tensor()) continue;
-      given[i] = inputs[i].to_tensor();
-      if (!given[i].is_contiguous()) given[i] = clone(given[i], MemoryFormat::kContiguous);
-    }
+  std::vector<Tensor> new_results() const {
     std::vector<Tensor> results;
     results.reserve(net_.outputs.size());
     for (const BufferLayout& place : net_.outputs) {
       results.push_back(Tensor::empty_strided(sizes_of(place.layout), strides_of(place.layout),
                                               ScalarType::kFloat));
+    }
+    return results;
+  }
+
+  void execute(std::span<const IValue> inputs, std::span<const Tensor> results) const {
+    std::vector<Tensor> given(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].is_tensor()) continue;
+      given[i] = inputs[i].to_tensor();
+      if (!given[i].is_contiguous()) given[i] = clone(given[i], MemoryFormat::kContiguous);
     }
     std::unique_ptr<ArenaMemory::Block> block = memory_->take(bytes_);
     std::unique_ptr<Arena> arena = take();
@@ -201,7 +214,6 @@ class Net final : public CompiledNet {
     arena->run(net_);
     give_back(std::move(arena));
     memory_->give_back(std::move(block));
-    return results;
   }
 
   std::unique_ptr<Arena> take() const {
@@ -246,9 +258,11 @@ void check_program(const Program& program, std::span<const IValue> inputs) {
   layers_of(program, inputs);
 }
 
-std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
-                                         const CompileOptions& options,
-                                         const std::shared_ptr<WeightStore>& weights) {
+namespace {
+
+std::unique_ptr<CompiledNet> compile_whole(const Program& program, std::span<const IValue> inputs,
+                                           const CompileOptions& options,
+                                           const std::shared_ptr<WeightStore>& weights) {
   LayerNet net = layers_of(program, inputs);
   recognize(net);
   fuse(net);
@@ -261,6 +275,23 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
   } catch (const dnnl::error& error) {
     fail(ErrorCode::kUnsupported, "oneDNN has no primitive for a result: {}", error.what());
   }
+}
+
+}  // namespace
+
+std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
+                                         const CompileOptions& options,
+                                         const std::shared_ptr<WeightStore>& weights) {
+  const std::optional<BatchCut> cut = find_cut(program, inputs, options.threads);
+  std::optional<std::vector<PieceResult>> results;
+  if (cut) results = results_of_pieces(*cut, layers_of(program, inputs), options.output_strides);
+  if (!results) return compile_whole(program, inputs, options, weights);
+  CompileOptions of_piece = options;
+  of_piece.threads = 1;
+  of_piece.runs = options.threads;
+  const ThreadCountScope one(1);
+  return make_pieces_net(*cut, *std::move(results),
+                         compile_whole(program, inputs_of(*cut, inputs, 0), of_piece, weights));
 }
 
 }  // namespace tierup::kernels::net

@@ -26,6 +26,8 @@ struct CompileOptions {
   bool measures = false;  // Time the algorithms that could do a layer, and keep the fastest.
   // How the caller wants each output to lie; empty: row-major.
   std::vector<IntVector> output_strides;
+  // Runs at one time that it keeps memory for.
+  int runs = 1;
   // What rehearse() would find out, where it is known from a net that does the same.
   bool uses_workers = true;
 };
@@ -41,6 +43,9 @@ class CompiledNet {
   // `inputs` have the dtypes and sizes that the net was compiled for; any strides. Nothing if a NaN
   // was met or made.
   virtual std::optional<std::vector<Tensor>> run(std::span<const IValue> inputs) const = 0;
+  // The same, into tensors of the results' sizes, whose elements lie in the order of the strides
+  // that the net was compiled for. False, with whatever numbers in them, in the place of nothing.
+  virtual bool run_into(std::span<const IValue> inputs, std::span<const Tensor> results) const = 0;
   // Before the net serves, over ordinary numbers: gives results in any case, and finds out which
   // threads do the work.
   virtual std::vector<Tensor> rehearse(std::span<const IValue> inputs) = 0;
