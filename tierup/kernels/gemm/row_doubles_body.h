@@ -157,10 +157,14 @@ void each_row(const double* x, int64_t rows, int64_t n, double* y) {
   for (int64_t r = 0; r < rows; ++r) kRow(x + r * n, n, y + r * n);
 }
 
-double row_log_sum_exp(const double* x, int64_t n) {
+void row_log_sum_exp(const double* x, int64_t n, double* y) {
   const double top = row_max(x, n);
-  if (std::isinf(top)) return top;
-  return top + std::log(sum_of_powers(x, n, top, [](auto&&...) TIERUP_LAMBDA {}));
+  *y = std::isinf(top) ? top
+                       : top + std::log(sum_of_powers(x, n, top, [](auto&&...) TIERUP_LAMBDA {}));
+}
+
+void rows_log_sum_exp(const double* x, int64_t rows, int64_t n, double* y) {
+  for (int64_t r = 0; r < rows; ++r) row_log_sum_exp(x + r * n, n, y + r);
 }
 
 // Of eight columns: their largest elements, and the sums of the powers that each(row, shifted,
@@ -220,7 +224,7 @@ void set_double_rows(RowKernels<double>& kernels) {
   kernels.log_softmax = &each_row<&log_softmax_row>;
   kernels.softmax_columns = &softmax_columns<false>;
   kernels.log_softmax_columns = &softmax_columns<true>;
-  kernels.log_sum_exp = &row_log_sum_exp;
+  kernels.log_sum_exp = &rows_log_sum_exp;
   kernels.log_sum_exp_columns = &log_sum_exp_columns;
 }
 

@@ -40,8 +40,9 @@ struct RowKernels {
   // Down the columns of a matrix: `rows` rows that lie `stride` elements apart, `n` columns.
   void (*softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
   void (*log_softmax_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
-  // The logarithm of the sum of exponentials; the largest element where that is infinite.
-  T (*log_sum_exp)(const T* x, int64_t n);
+  // The logarithm of the sum of exponentials, of each dense row of n, of each column; the largest
+  // element where that is infinite.
+  void (*log_sum_exp)(const T* x, int64_t rows, int64_t n, T* y);
   void (*log_sum_exp_columns)(const T* x, int64_t rows, int64_t stride, int64_t n, T* y);
 };
 

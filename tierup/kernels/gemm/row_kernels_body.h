@@ -336,20 +336,30 @@ void columns_softmax(const float* x, int64_t rows, int64_t stride, int64_t n, fl
   });
 }
 
-float row_log_sum_exp(const float* x, int64_t n) {
-  const float top = row_max(x, n);
-  if (std::isinf(top)) return top;
-  const Lanes offset = broadcast(top);
-  return top +
-         std::log(sum_pieces(x, n, kLowest, [&](const Lanes& v) { return exp_lanes(v - offset); }));
-}
-
 // `other` where `first` is finite or NaN, and `first` where it is infinite.
 TIERUP_INLINE Lanes finite_or_first(const Lanes& first, const Lanes& other) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   return each_part([&](auto i) TIERUP_INLINED {
     const LaneVector x = first.part[i];
     return (x == kInfinity) | (x == -kInfinity) ? x : other.part[i];
+  });
+}
+
+// As rows_softmax.
+void rows_log_sum_exp(const float* x, int64_t rows, int64_t n, float* y) {
+  for_pieces(rows, [&](int64_t first, int64_t count) {
+    const float* from = x + first * n;
+    float top[kLanes];
+    float sum[kLanes];
+    for (int64_t r = 0; r < count; ++r) top[r] = row_max(from + r * n, n);
+    for (int64_t r = 0; r < count; ++r) {
+      const Lanes offset = broadcast(top[r]);
+      sum[r] = sum_pieces(from + r * n, n, kLowest,
+                          [&](const Lanes& v) { return exp_lanes(v - offset); });
+    }
+    const Lanes tops = load_some(top, count, 0);
+    const Lanes total = tops + log_of_sums(load_some(sum, count, 1));
+    store_piece(y + first, finite_or_first(tops, total), count);
   });
 }
 
@@ -443,7 +453,7 @@ constexpr RowKernels<float> kRowKernels{
     .log_softmax = &rows_softmax<true>,
     .softmax_columns = &columns_softmax<false>,
     .log_softmax_columns = &columns_softmax<true>,
-    .log_sum_exp = &row_log_sum_exp,
+    .log_sum_exp = &rows_log_sum_exp,
     .log_sum_exp_columns = &columns_log_sum_exp,
 };
 

@@ -226,7 +226,36 @@ TEST(RowKernels, LetNansOfDoublesWin) {
     std::vector<double> x(19, 1.0);
     x[place] = NAN;
     EXPECT_TRUE(std::isnan(kernels.max(x.data(), 19))) << place;
-    EXPECT_TRUE(std::isnan(kernels.log_sum_exp(x.data(), 19))) << place;
+    double sum = 0;
+    kernels.log_sum_exp(x.data(), 1, 19, &sum);
+    EXPECT_TRUE(std::isnan(sum)) << place;
+  }
+}
+
+TEST(RowKernels, SumExponentialsOfRowsThatAreNotFiniteBesideOthers) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const RowKernels<float>& kernels : all_tables()) {
+    for (const int64_t n : {1, 7, 16, 33, 120}) {
+      const int64_t rows = 21;
+      std::vector<float> x = numbers(rows * n);
+      std::fill_n(x.begin() + 2 * n, n, -kInfinity);
+      x[5 * n] = kInfinity;
+      x[18 * n + n / 2] = NAN;
+      std::vector<float> y(rows + 1, 7);
+      kernels.log_sum_exp(x.data(), rows, n, y.data());
+      for (int64_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; ++i) sum += std::exp(static_cast<double>(x[r * n + i]));
+        if (r == 18) {
+          EXPECT_TRUE(std::isnan(y[r])) << n;
+        } else if (r == 2 || r == 5) {
+          EXPECT_EQ(y[r], r == 2 ? -kInfinity : kInfinity) << n;
+        } else {
+          EXPECT_NEAR(y[r], std::log(sum), 2e-6) << n << ", row " << r;
+        }
+      }
+      EXPECT_EQ(y.back(), 7);
+    }
   }
 }
 
