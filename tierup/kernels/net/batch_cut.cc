@@ -16,15 +16,6 @@ bool is_of_batch(const IValue& input, int64_t entries) {
   return tensor != nullptr && !tensor->sizes.empty() && tensor->sizes[0] == entries;
 }
 
-// Those of the first tensor that has some.
-int64_t entries_of(std::span<const IValue> inputs) {
-  for (const IValue& input : inputs) {
-    const TensorImpl* tensor = input.tensor_impl();
-    if (tensor != nullptr && tensor->sizes.size() > 1) return tensor->sizes[0];
-  }
-  return 1;
-}
-
 // Without data.
 Tensor sized(const IntVector& sizes, ScalarType dtype) {
   return Tensor::from_storage(Storage::borrow(nullptr, 0, nullptr, Device{DeviceType::kMeta}),
@@ -218,18 +209,6 @@ bool is_view(const Layer& layer) {
          layer.kind == LayerKind::kSlice;
 }
 
-// Where numbers that the batch's size went into are among the inputs, twice as many entries do not
-// fit them.
-bool goes_by_entries(const LayerNet& net, const Program& program, std::span<const IValue> inputs,
-                     int64_t entries) {
-  try {
-    const LayerNet twice = resolve(program, with_entries(inputs, entries, 2 * entries));
-    return EntryCheck(net, twice).run(inputs, entries);
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 int64_t lanes() {
   switch (instruction_set()) {
     case InstructionSet::kBase: return 4;
@@ -305,14 +284,27 @@ double MovedBytes::of_pieces(int64_t piece) const {
   return of_numbers(share) + of_weights(share) / share + begun * kBytesForThread / 16;
 }
 
-std::optional<BatchCut> find_cut(const Program& program, std::span<const IValue> inputs,
-                                 int threads) {
+int64_t entries_of(std::span<const IValue> inputs) {
+  for (const IValue& input : inputs) {
+    const TensorImpl* tensor = input.tensor_impl();
+    if (tensor != nullptr && tensor->sizes.size() > 1) return tensor->sizes[0];
+  }
+  return 1;
+}
+
+// Where numbers that the batch's size went into are among the inputs, twice as many entries do not
+// fit them.
+bool goes_by_entries(const LayerNet& net, const Program& program, std::span<const IValue> inputs) {
   const int64_t entries = entries_of(inputs);
-  if (entries < 2 || entries % threads != 0) return std::nullopt;
-  LayerNet net = resolve(program, inputs);
-  if (!goes_by_entries(net, program, inputs, entries)) return std::nullopt;
-  recognize(net);
-  fuse(net);
+  try {
+    const LayerNet twice = resolve(program, with_entries(inputs, entries, 2 * entries));
+    return entries > 1 && EntryCheck(net, twice).run(inputs, entries);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::optional<BatchCut> best_cut(const LayerNet& net, int64_t entries, int threads) {
   const MovedBytes moved(net, entries, threads,
                          {cache_sizes().second_level, cache_sizes().last_level / 2}, lanes());
   BatchCut best{entries, entries};

@@ -24,10 +24,15 @@ struct BatchCut {
   int64_t pieces() const { return entries / piece; }
 };
 
-// Nothing where the net is better run as a whole, or does not take entries one by one. Throws as
-// resolve() does. Any thread.
-std::optional<BatchCut> find_cut(const Program& program, std::span<const IValue> inputs,
-                                 int threads);
+// The batch's size, as the first tensor among the inputs has it that is no vector; 1 if none is.
+int64_t entries_of(std::span<const IValue> inputs);
+
+// Whether the program's net for these inputs takes the entries of their batch one by one, so that
+// parts of the batch give parts of each result. `net`: as resolve() gives it. Any thread.
+bool goes_by_entries(const LayerNet& net, const Program& program, std::span<const IValue> inputs);
+
+// Nothing where such a net is better run as a whole. `net` is fused.
+std::optional<BatchCut> best_cut(const LayerNet& net, int64_t entries, int threads);
 
 // The inputs of one piece: parts of the tensors whose first dimension is the batch, which lie in
 // order.

@@ -171,6 +171,7 @@ class Net final : public CompiledNet {
     return results;
   }
   bool uses_workers() const override { return uses_workers_; }
+  int64_t pieces() const override { return 1; }
   bool rounds_by_weights() const override { return net_.spreads_nans; }
   const std::vector<std::string>& notes() const override { return net_.notes; }
   size_t step_count() const override { return net_.actions.size(); }
@@ -260,12 +261,8 @@ void check_program(const Program& program, std::span<const IValue> inputs) {
 
 namespace {
 
-std::unique_ptr<CompiledNet> compile_whole(const Program& program, std::span<const IValue> inputs,
-                                           const CompileOptions& options,
-                                           const std::shared_ptr<WeightStore>& weights) {
-  LayerNet net = layers_of(program, inputs);
-  recognize(net);
-  fuse(net);
+std::unique_ptr<CompiledNet> emit(const LayerNet& net, const CompileOptions& options,
+                                  const std::shared_ptr<WeightStore>& weights) {
   constexpr size_t kHeadroom = size_t{16} << 20;  // Beside weights and arena.
   require_headroom(kHeadroom);
   try {
@@ -277,21 +274,38 @@ std::unique_ptr<CompiledNet> compile_whole(const Program& program, std::span<con
   }
 }
 
+std::unique_ptr<CompiledNet> compile_pieces(const Program& program, std::span<const IValue> inputs,
+                                            const BatchCut& cut, std::vector<PieceResult> results,
+                                            CompileOptions options,
+                                            const std::shared_ptr<WeightStore>& weights) {
+  options.runs = std::exchange(options.threads, 1);
+  const ThreadCountScope one(1);
+  LayerNet net = layers_of(program, inputs_of(cut, inputs, 0));
+  recognize(net);
+  fuse(net);
+  return make_pieces_net(cut, std::move(results), emit(net, options, weights));
+}
+
 }  // namespace
 
 std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
                                          const CompileOptions& options,
                                          const std::shared_ptr<WeightStore>& weights) {
-  const std::optional<BatchCut> cut = find_cut(program, inputs, options.threads);
-  std::optional<std::vector<PieceResult>> results;
-  if (cut) results = results_of_pieces(*cut, layers_of(program, inputs), options.output_strides);
-  if (!results) return compile_whole(program, inputs, options, weights);
-  CompileOptions of_piece = options;
-  of_piece.threads = 1;
-  of_piece.runs = options.threads;
-  const ThreadCountScope one(1);
-  return make_pieces_net(*cut, *std::move(results),
-                         compile_whole(program, inputs_of(*cut, inputs, 0), of_piece, weights));
+  LayerNet net = layers_of(program, inputs);
+  const int64_t entries = entries_of(inputs);
+  std::optional<std::vector<PieceResult>> results;  // Where it may be cut.
+  if (options.pieces != 1 && entries > 1 && entries % options.threads == 0 &&
+      (options.pieces > 1 || goes_by_entries(net, program, inputs)))
+    results = results_of_pieces(net, entries, options.output_strides);
+  std::optional<BatchCut> cut;
+  if (results && options.pieces > 1) cut = BatchCut{entries, entries / options.pieces};
+  if (!cut) {
+    recognize(net);
+    fuse(net);
+    if (results) cut = best_cut(net, entries, options.threads);
+  }
+  return cut ? compile_pieces(program, inputs, *cut, *std::move(results), options, weights)
+             : emit(net, options, weights);
 }
 
 }  // namespace tierup::kernels::net

@@ -28,6 +28,8 @@ struct CompileOptions {
   std::vector<IntVector> output_strides;
   // Runs at one time that it keeps memory for.
   int runs = 1;
+  // Of the batch, as a net that does the same has them; 0: what moves the fewest bytes.
+  int64_t pieces = 0;
   // What rehearse() would find out, where it is known from a net that does the same.
   bool uses_workers = true;
 };
@@ -50,6 +52,8 @@ class CompiledNet {
   // threads do the work.
   virtual std::vector<Tensor> rehearse(std::span<const IValue> inputs) = 0;
   virtual bool uses_workers() const = 0;
+  // Parts of a batch that it takes one by one (batch_cut.h); 1: all at once.
+  virtual int64_t pieces() const = 0;
   // How far it is from tier 0 rests on the weights: Winograd's transforms cancel.
   virtual bool rounds_by_weights() const = 0;
   // One line per choice that was made: what for, and how long each candidate took.

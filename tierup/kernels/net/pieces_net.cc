@@ -56,6 +56,7 @@ class PiecesNet final : public CompiledNet {
   }
 
   bool uses_workers() const override { return piece_->uses_workers(); }
+  int64_t pieces() const override { return cut_.pieces(); }
   bool rounds_by_weights() const override { return piece_->rounds_by_weights(); }
   const std::vector<std::string>& notes() const override { return notes_; }
   size_t step_count() const override { return piece_->step_count(); }
@@ -103,7 +104,7 @@ class PiecesNet final : public CompiledNet {
 
 }  // namespace
 
-std::optional<std::vector<PieceResult>> results_of_pieces(const BatchCut& cut, const LayerNet& net,
+std::optional<std::vector<PieceResult>> results_of_pieces(const LayerNet& net, int64_t entries,
                                                           const std::vector<IntVector>& strides) {
   std::vector<PieceResult> results;
   for (size_t i = 0; i < net.outputs.size(); ++i) {
@@ -111,7 +112,7 @@ std::optional<std::vector<PieceResult>> results_of_pieces(const BatchCut& cut, c
     const IntVector lie = strides.empty() ? contiguous_strides(sizes) : strides[i];
     const bool lies_in_stretches =
         lie.size() == sizes.size() && lie[0] * sizes[0] == numel_of(sizes);
-    if (!lies_in_stretches || sizes[0] % cut.pieces() != 0) return std::nullopt;
+    if (!lies_in_stretches || sizes[0] % entries != 0) return std::nullopt;
     results.push_back({sizes, lie});
   }
   return results;

@@ -15,9 +15,9 @@ struct PieceResult {
   IntVector sizes, strides;
 };
 
-// `strides` as the caller wants the results to lie; empty: row-major. Nothing where entries do not
-// lie one behind the other.
-std::optional<std::vector<PieceResult>> results_of_pieces(const BatchCut& cut, const LayerNet& net,
+// Of a net that goes by the entries of its batch. `strides` as the caller wants the results to lie;
+// empty: row-major. Nothing where entries do not lie one behind the other.
+std::optional<std::vector<PieceResult>> results_of_pieces(const LayerNet& net, int64_t entries,
                                                           const std::vector<IntVector>& strides);
 
 // `piece` is compiled for the inputs of one piece and one thread.

@@ -173,7 +173,8 @@ void NeuralNet::compile_later(const Newcomer& newcomer, BackgroundWork& work) {
 
 Ref<NeuralNet::Entry> NeuralNet::compile(const Sizes& sizes, std::span<const IValue> inputs,
                                          bool measures, bool is_fast,
-                                         const std::vector<IntVector>& strides, bool uses_workers) {
+                                         const std::vector<IntVector>& strides,
+                                         const net::CompiledNet* like) {
   auto entry = make_ref<Entry>(sizes);
   entry->output_strides = strides;
   net::CompileOptions options;
@@ -181,7 +182,10 @@ Ref<NeuralNet::Entry> NeuralNet::compile(const Sizes& sizes, std::span<const IVa
   options.is_fast = is_fast;
   options.measures = measures;
   options.output_strides = strides;
-  options.uses_workers = uses_workers;
+  if (like != nullptr) {
+    options.uses_workers = like->uses_workers();
+    options.pieces = like->pieces();
+  }
   try {
     const OutsideRunScope outside;
     const ThreadCountScope scope(sizes.threads);

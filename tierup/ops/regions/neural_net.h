@@ -155,7 +155,8 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   void compile_newcomer(Newcomer& newcomer, std::span<const IValue> inputs);
   void compile_later(const Newcomer& newcomer, BackgroundWork& work);
   Ref<Entry> compile(const Sizes& sizes, std::span<const IValue> inputs, bool measures,
-                     bool is_fast, const std::vector<IntVector>& strides, bool uses_workers = true);
+                     bool is_fast, const std::vector<IntVector>& strides,
+                     const kernels::net::CompiledNet* like = nullptr);
   // The caller holds the mutex.
   void install(Ref<const Entry> entry);
   // The largest difference of any output, relative to that output's largest value.

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/net/batch_cut.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
 namespace tierup::ops {
@@ -32,7 +31,11 @@ class NetOfPieces : public ::testing::Test {
   }
 
   static bool is_cut(Line& line, std::vector<int> outputs, std::vector<IValue> inputs) {
-    return net::find_cut(line.program(std::move(outputs)), inputs, 2).has_value();
+    const auto weights = net::make_weight_store();
+    net::CompileOptions options;
+    options.threads = 2;
+    const net::Program& program = line.program(std::move(outputs));
+    return net::compile_net(program, inputs, options, weights)->pieces() > 1;
   }
   // By pieces, with tier 0's results and strides.
   static void expect_cut(Line& line, const std::vector<int>& outputs, std::vector<IValue> inputs) {
@@ -142,6 +145,29 @@ TEST_F(NetOfPieces, LeavesACallToTheTwinForANaNInAnyEntry) {
   given.data<float>()[given.numel() - 1] = std::numeric_limits<float>::quiet_NaN();
   static_cast<void>(net->run(inputs, context));
   EXPECT_EQ(net->twin_calls(), 1);
+}
+
+TEST_F(NetOfPieces, IsMadeAgainForOtherWeights) {
+  const auto twice = [](const IValue& constant) -> std::optional<IValue> {
+    if (!constant.is_tensor()) return constant;
+    const Tensor tensor = constant.to_tensor();
+    const Tensor other = Tensor::empty(tensor.sizes(), ScalarType::kFloat);
+    for (int64_t i = 0; i < tensor.numel(); ++i)
+      other.data<float>()[i] = 2 * tensor.data<float>()[i];
+    return IValue(other);
+  };
+  Line line;
+  const Ref<NeuralNet> older = line.make({product(line)});
+  std::vector<IValue> inputs{rows()};
+  ASSERT_TRUE(older->prepare(inputs, 2));
+  const Ref<NeuralNet> net = older->over(twice);
+  ASSERT_NE(net, nullptr);
+  RunContext context;
+  Tensor wanted = older->run(inputs, context)[0].to_tensor();
+  for (int64_t i = 0; i < wanted.numel(); ++i) wanted.data<float>()[i] *= 2;
+  expect_close(wanted, net->run(inputs, context)[0]);
+  EXPECT_EQ(net->twin_calls(), 0);
+  EXPECT_EQ(net->notes().back(), older->notes()[older->notes().size() - 2]);  // "in pieces"
 }
 
 TEST_F(NetOfPieces, IsNotMadeForBatchesThatThreadsDoNotShareEvenly) {

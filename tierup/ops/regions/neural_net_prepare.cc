@@ -233,8 +233,8 @@ bool NeuralNet::differs_in_weights_alone(const NeuralNet& other) const {
 Ref<NeuralNet::Entry> NeuralNet::make_entry_like(const Entry& known, std::span<const IValue> inputs,
                                                  bool measures) {
   if (!known.is_close) return nullptr;
-  Ref<Entry> entry = compile(known.sizes, inputs, measures, is_fast_, known.output_strides,
-                             known.compiled->uses_workers());
+  Ref<Entry> entry =
+      compile(known.sizes, inputs, measures, is_fast_, known.output_strides, known.compiled.get());
   if (entry->compiled == nullptr || entry->compiled->rounds_by_weights()) return nullptr;
   entry->is_close = true;
   return entry;
