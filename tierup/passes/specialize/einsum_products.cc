@@ -29,52 +29,49 @@ bool are_apart(const Letters& letters) {
       letters, [&](int64_t letter) { return std::ranges::count(letters, letter) == 1; });
 }
 
+Letters joined(Letters first, const Letters& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 // The letters by what they do in a product of matrices, in the order of the result; `depth` in the
 // order of the first tensor.
 struct Product {
-  Letters batch, rows, depth;
-  int64_t column = 0;
+  Letters batch, rows, depth, columns;
+  size_t left = 0;  // Which of the two tensors has the rows.
+
+  size_t right() const { return 1 - left; }
 
   // One matrix on the right serves rows of any number of letters; of several, each serves the rows
   // of its own entry, which become one dimension.
   bool joins_rows() const { return rows.size() > 1 && !batch.empty(); }
 
-  Letters in_front() const {
-    Letters all = batch;
-    all.insert(all.end(), rows.begin(), rows.end());
-    return all;
-  }
-  Letters left() const {
-    Letters all = in_front();
-    all.insert(all.end(), depth.begin(), depth.end());
-    return all;
-  }
-  Letters right() const {
-    Letters all = batch;
-    all.insert(all.end(), depth.begin(), depth.end());
-    all.push_back(column);
-    return all;
-  }
-  Letters result() const {
-    Letters all = in_front();
-    all.push_back(column);
-    return all;
-  }
+  Letters in_front() const { return joined(batch, rows); }
+  Letters of_left() const { return joined(in_front(), depth); }
+  Letters of_right() const { return joined(joined(batch, depth), columns); }
+  Letters result() const { return joined(in_front(), columns); }
 };
 
-std::optional<Product> product_of(const EinsumEquation& equation) {
+// Numbers that lie beside each other in the result had better do so in the product: where the first
+// tensor's letters stand last in the result, it is the one on the right, unless that would bring a
+// constant to the left.
+bool is_better_turned(const Product& product, const Letters& output, bool second_is_constant) {
+  return !second_is_constant && product.rows.size() < output.size() &&
+         std::equal(product.rows.rbegin(), product.rows.rend(), output.rbegin());
+}
+
+std::optional<Product> product_of(const EinsumEquation& equation, bool second_is_constant) {
   const Letters& a = equation.inputs[0];
   const Letters& b = equation.inputs[1];
   if (!are_apart(a) || !are_apart(b) || !are_apart(equation.output)) return std::nullopt;
   Product product;
-  Letters columns;
   for (const int64_t letter : equation.output) {
     if (has(a, letter) && has(b, letter))
       product.batch.push_back(letter);
     else if (has(a, letter))
       product.rows.push_back(letter);
     else if (has(b, letter))
-      columns.push_back(letter);
+      product.columns.push_back(letter);
     else
       return std::nullopt;
   }
@@ -86,8 +83,13 @@ std::optional<Product> product_of(const EinsumEquation& equation) {
   for (const int64_t letter : b) {
     if (!has(equation.output, letter) && !has(a, letter)) return std::nullopt;
   }
-  if (product.rows.empty() || columns.size() != 1 || product.depth.empty()) return std::nullopt;
-  product.column = columns.front();
+  if (product.rows.empty() || product.columns.empty() || product.depth.empty()) return std::nullopt;
+  if (is_better_turned(product, equation.output, second_is_constant)) {
+    std::swap(product.rows, product.columns);
+    product.left = 1;
+  } else if (product.columns.size() > 1) {
+    return std::nullopt;
+  }
   return product;
 }
 
@@ -176,8 +178,8 @@ class EinsumRewriter {
   void rewrite(Node* node) {
     const auto equation = equation_of(*node);
     if (!equation) return;
-    const auto product = product_of(*equation);
     const Node& list = *node->input(1)->node();
+    const auto product = product_of(*equation, constant_of(list.input(1)) != nullptr);
     if (!product || !fits(*equation, *product, list)) return;
     editor_.set_insert_before(node);
     editor_.set_range(node->range());
@@ -186,6 +188,8 @@ class EinsumRewriter {
     Value* result = multiplied(*product, *equation, list);
     hint(node->output(), to_result, result);
     result = permuted(result, places_of(equation->output, product->result()));
+    // It does not lie as PyTorch's: in order, it can be viewed in all ways that the other can.
+    if (product->left == 1 && !std::ranges::is_sorted(to_result)) result = in_order(result);
     editor_.set_range({});
     editor_.set_type(result, node->output()->type());
     editor_.set_name(result, node->output()->name());
@@ -195,30 +199,44 @@ class EinsumRewriter {
     context_.count("rewritten");
   }
 
+  Value* in_order(Value* value) {
+    constexpr int64_t kRowMajor = 0;
+    const std::array<Value*, 2> arguments{value, editor_.constant(kRowMajor)};
+    Value* result =
+        editor_.create_op(context_.table().with(OpKind::kContiguous), arguments)->output();
+    context_.hints().copy(value, result);
+    return result;
+  }
+
   Value* multiplied(const Product& product, const EinsumEquation& equation, const Node& list) {
     const auto summed = static_cast<int64_t>(product.depth.size());
     const auto batch = static_cast<int64_t>(product.batch.size());
-    Value* left = permuted(repeated(list, 0, product, equation),
-                           places_of(product.left(), equation.inputs[0]));
-    Value* right = permuted(repeated(list, 1, product, equation),
-                            places_of(product.right(), equation.inputs[1]));
+    const auto columns = static_cast<int64_t>(product.columns.size());
+    Value* left = permuted(repeated(list, product.left, product, equation),
+                           places_of(product.of_left(), equation.inputs[product.left]));
+    Value* right = permuted(repeated(list, product.right(), product, equation),
+                            places_of(product.of_right(), equation.inputs[product.right()]));
     Value* rows = left;
+    Value* whole_right = right;
     if (summed > 1) {
       left = flattened(left, -summed, -1);
-      right = flattened(right, -summed - 1, -2);
+      right = flattened(right, -summed - columns, -columns - 1);
     }
+    if (columns > 1) right = flattened(right, -columns, -1);
     if (product.joins_rows()) left = flattened(left, batch, -2);
     const std::array<Value*, 2> operands{left, right};
     Value* result = editor_.create_op(context_.table().with(OpKind::kMatmul), operands)->output();
-    return product.joins_rows() ? parted(result, batch, rows, product.rows.size()) : result;
+    if (columns > 1)
+      result = parted(result, -1, whole_right, batch + summed, product.columns.size());
+    return product.joins_rows() ? parted(result, batch, rows, batch, product.rows.size()) : result;
   }
 
-  // The dimension `place` with the sizes that stand in another tensor from there on.
-  Value* parted(Value* value, int64_t place, Value* like, size_t count) {
+  // The dimension `place` with the sizes that stand in another tensor from dimension `first` on.
+  Value* parted(Value* value, int64_t place, Value* like, int64_t first, size_t count) {
     std::vector<Value*> sizes;
     for (size_t i = 0; i < count; ++i) {
       const std::array<Value*, 2> arguments{like,
-                                            editor_.constant(place + static_cast<int64_t>(i))};
+                                            editor_.constant(first + static_cast<int64_t>(i))};
       sizes.push_back(
           editor_.create_op(context_.table().with(OpKind::kSizeOf), arguments)->output());
     }
