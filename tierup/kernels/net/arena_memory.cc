@@ -15,6 +15,7 @@ ArenaMemory::~ArenaMemory() {
 
 std::unique_ptr<ArenaMemory::Block> ArenaMemory::take_idle(size_t bytes) {
   while (Block* idle = idle_.take()) {
+    idle_count_.fetch_sub(1, std::memory_order_relaxed);
     std::unique_ptr<Block> block(idle);
     if (block->bytes >= bytes) return block;
   }
@@ -41,14 +42,21 @@ std::unique_ptr<ArenaMemory::Block> ArenaMemory::take(size_t bytes) {
 }
 
 void ArenaMemory::give_back(std::unique_ptr<Block> block) {
-  if (idle_.count() < most_idle_.load(std::memory_order_relaxed) && idle_.put(block.get()))
+  const bool is_kept = idle_count_.fetch_add(1, std::memory_order_relaxed) <
+                           most_idle_.load(std::memory_order_relaxed) &&
+                       idle_.put(block.get());
+  if (is_kept) {
     static_cast<void>(block.release());
+  } else {
+    idle_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
 }
 
 size_t ArenaMemory::idle_bytes() {
   size_t bytes = 0;
   idle_.take_each([&](Block* block) {
     bytes += block->bytes;
+    idle_count_.fetch_sub(1, std::memory_order_relaxed);
     give_back(std::unique_ptr<Block>(block));
   });
   return bytes;

@@ -40,6 +40,7 @@ class ArenaMemory {
   std::unique_ptr<Block> take_idle(size_t bytes);
 
   IdleSlots<Block, kMostIdle> idle_;
+  std::atomic<size_t> idle_count_{0};
   std::atomic<size_t> most_idle_{4};  // More go at once, unless runs were seen to.
 };
 
