@@ -9,9 +9,11 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "tierup/base/float_watch.h"
 #include "tierup/base/interrupt.h"
+#include "tierup/base/loops_alone.h"
 #include "tierup/base/machine.h"
 #include "tierup/base/sanitizers.h"
 #include "tierup/base/wait_policy.h"
@@ -34,6 +36,8 @@ void release(char&) {}
 void acquire(char&) {}
 #endif
 
+thread_local bool loops_are_alone = false;
+
 int count_usable_cores() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -53,7 +57,11 @@ int usable_cores() {
 
 int allowed_threads() { return omp_in_parallel() != 0 ? 1 : omp_get_max_threads(); }
 
+LoopsAloneScope::LoopsAloneScope() : outer_(std::exchange(loops_are_alone, true)) {}
+LoopsAloneScope::~LoopsAloneScope() { loops_are_alone = outer_; }
+
 int intra_op_threads() {
+  if (loops_are_alone) return 1;
   const int allowed = allowed_threads();
   const int limit = allowed == 1 ? 1 : run_limit();
   return limit == 1 ? allowed : std::min(allowed, limit);

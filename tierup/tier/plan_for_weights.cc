@@ -184,6 +184,8 @@ Ref<InstalledPlan> plan_for_weights(const SpecializeRequest& request,
   find_holders(graph->block(), *plan);
   plan->has_nets = older.has_nets;
   plan->has_groups = older.has_groups;
+  if (older.trial.is_offered(PlanTrial::Contender::kAlone))
+    plan->trial.offer(PlanTrial::Contender::kAlone);
   plan->plan = runtime::lower(graph);
   plan->sized.take_layouts(older.sized);
   plan->compile_ms =

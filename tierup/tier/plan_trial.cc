@@ -67,6 +67,7 @@ std::string_view contender_name(Contender contender) {
   switch (contender) {
     case Contender::kTier0: return "tier 0";
     case Contender::kPlan: return "plan";
+    case Contender::kAlone: return "plan by one thread";
     case Contender::kBranched: return "branched";
     case Contender::kFormer: return "former plan";
   }
@@ -92,6 +93,10 @@ void PlanTrial::offer_branched(std::unique_ptr<const runtime::Plan> branched, bo
   is_tried_ = tried;
   branched_ = std::move(branched);
   offer(Contender::kBranched);
+}
+
+void PlanTrial::offer_alone(std::optional<std::chrono::nanoseconds> took) {
+  if (!took || took->count() < 2 * kLongCall) offer(Contender::kAlone);
 }
 
 uint32_t PlanTrial::offered_count() const {

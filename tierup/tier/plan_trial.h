@@ -2,12 +2,13 @@
 //
 // A specialised plan is a candidate, no more: its passes predict, and on another processor, beside
 // other load or at other sizes they predict wrongly. For each set of argument sizes the contenders
-// (tier 0, the plan, the plan with branches at the same time, the plan that it is to replace) take
-// turns on real calls: short ones two in a row each, of which the second is timed, since the first
-// finds the other's data in the caches. The fastest stays once the times part, or by the median
-// once they are seen to be alike or the trial has lasted long enough. From then on a contender that
-// lost is tried again so rarely that it costs half a percent of the time, and reopens the trial if
-// it wins thrice in a row. No call ever waits; each is answered by whoever had its turn.
+// (tier 0, the plan, the plan with loops by one thread, the plan with branches at the same time,
+// the plan that it is to replace) take turns on real calls: short ones two in a row each, of which
+// the second is timed, since the first finds the other's data in the caches. The fastest stays once
+// the times part, or by the median once they are seen to be alike or the trial has lasted long
+// enough. From then on a contender that lost is tried again so rarely that it costs half a percent
+// of the time, and reopens the trial if it wins thrice in a row. No call ever waits; each is
+// answered by whoever had its turn.
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@ namespace tierup::tier {
 class PlanTrial {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class Contender : uint8_t { kTier0, kPlan, kBranched, kFormer };
+  enum class Contender : uint8_t { kTier0, kPlan, kAlone, kBranched, kFormer };
   static constexpr size_t kContenders = SizedTrial::kContenders;
 
   // One call's contender, and its time if the call takes part in a trial.
@@ -79,6 +80,9 @@ class PlanTrial {
   // under way, so that times say something.
   Turn begin(SizedPlan* sized, bool is_settled = true);
 
+  // Offers the plan with loops by one thread, unless a call of tier 0 took so long before that its
+  // loops earn what a team costs. Before the first begin().
+  void offer_alone(std::optional<std::chrono::nanoseconds> took);
   // What a call of tier 0 took before there was a plan, not the first of its sizes: one turn less
   // where calls are long. Before the first begin().
   void note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took);

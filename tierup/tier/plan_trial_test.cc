@@ -204,9 +204,27 @@ TEST(PlanTrial, takes_the_branched_plan_only_where_it_is_clearly_faster) {
   SizedPlans sized;
   PlanTrial trial(sized);
   trial.offer_branched(empty_plan());
-  EXPECT_EQ(winner(trial, sized.at(1), {0, 400, 200}), Contender::kBranched);
-  EXPECT_EQ(winner(trial, sized.at(2), {0, 200, 400}), Contender::kPlan);
-  EXPECT_EQ(winner(trial, sized.at(3), {0, 300, 298}), Contender::kPlan);
+  EXPECT_EQ(winner(trial, sized.at(1), {0, 400, 0, 200}), Contender::kBranched);
+  EXPECT_EQ(winner(trial, sized.at(2), {0, 200, 0, 400}), Contender::kPlan);
+  EXPECT_EQ(winner(trial, sized.at(3), {0, 300, 0, 298}), Contender::kPlan);
+}
+
+TEST(PlanTrial, takes_one_thread_where_a_team_costs_more_than_it_earns) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  trial.offer_alone(std::chrono::milliseconds(3));
+  EXPECT_EQ(winner(trial, sized.at(1), {60, 50, 30}), Contender::kAlone);
+  EXPECT_EQ(winner(trial, sized.at(2), {60, 30, 50}), Contender::kPlan);
+}
+
+TEST(PlanTrial, does_not_try_one_thread_where_calls_are_long) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  trial.offer_alone(std::chrono::milliseconds(30));
+  EXPECT_FALSE(trial.is_offered(Contender::kAlone));
+  EXPECT_EQ(winner(trial, sized.at(1), {60, 50, 30}), Contender::kPlan);
 }
 
 TEST(PlanTrial, a_loser_that_has_become_faster_reopens_the_trial) {

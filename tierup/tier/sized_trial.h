@@ -11,7 +11,7 @@ namespace tierup::tier {
 
 // Thread rule: any thread, no locks.
 struct SizedTrial {
-  static constexpr size_t kContenders = 4;
+  static constexpr size_t kContenders = 5;
   static constexpr uint32_t kMostSamples = 12;
   static constexpr uint8_t kOpen = 0xff;
 

@@ -322,6 +322,10 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
       installed->trial.offer_branched(std::move(plan), options.inter_op_grain_us > 0);
     }
   }
+  // A net chose what its threads do when it was compiled.
+  const bool is_one_net = installed->has_nets && installed->compiled_steps.size() == 1;
+  if (tries_plans(options) && request.threads > 1 && !is_one_net)
+    installed->trial.offer_alone(request.call ? std::optional(request.call->took) : std::nullopt);
   installed->compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return installed;

@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "tierup/base/error.h"
+#include "tierup/base/loops_alone.h"
 #include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/tier/tiered_graph.h"
 
@@ -38,7 +39,8 @@ constexpr double kRetryShare = 0.01;
 // The next part to be left out, of those that the plan has. Where it won without nets, they do not
 // pay, and would be back in a plan without groups.
 std::optional<PlanVariant> variant_after(const InstalledPlan& plan, Contender winner) {
-  const bool has_won = winner == Contender::kPlan || winner == Contender::kBranched;
+  const bool has_won =
+      winner == Contender::kPlan || winner == Contender::kAlone || winner == Contender::kBranched;
   if (plan.variant == PlanVariant::kFull && plan.has_nets) return PlanVariant::kWithoutNets;
   if (plan.variant == PlanVariant::kWithoutNets && has_won) return std::nullopt;
   if (plan.variant != PlanVariant::kWithoutGroups && plan.has_groups)
@@ -60,7 +62,8 @@ bool is_clear_gain(const PlanTrial::Result& result) {
 bool is_clear_loss(const PlanTrial::Result& result) {
   if (result.winner != Contender::kTier0) return false;
   double plans = std::numeric_limits<double>::infinity();
-  for (const Contender contender : {Contender::kPlan, Contender::kBranched, Contender::kFormer}) {
+  for (const Contender contender :
+       {Contender::kPlan, Contender::kAlone, Contender::kBranched, Contender::kFormer}) {
     if (result.medians[static_cast<size_t>(contender)])
       plans = std::min(plans, median_of(result, contender));
   }
@@ -86,6 +89,10 @@ IValue TieredGraph::run_contender(Contender contender, const Ref<const Installed
       return run_tier0(call);
     case Contender::kBranched:
       return program_.run_single(*plan->trial.branched(), call.args, call.context, call.state);
+    case Contender::kAlone: {
+      const LoopsAloneScope alone;
+      return run_planned(plan, call, sized);
+    }
     case Contender::kFormer:
       if (const Ref<const InstalledPlan> former = table_.with_serial(plan->former))
         return run_planned(former, call, former->sized.at(sized->signature));
