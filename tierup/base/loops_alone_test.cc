@@ -17,7 +17,7 @@ TEST(LoopsAlone, AreNotSharedThoughThreadsAreAllowed) {
     parallel_for(0, 100, 1, [&](int64_t, int64_t) { ++count; });
     return count.load();
   };
-  ASSERT_EQ(ranges(), 2);
+  ASSERT_EQ(intra_op_threads(), 2);
   {
     const LoopsAloneScope alone;
     { const LoopsAloneScope inner; }
@@ -25,7 +25,7 @@ TEST(LoopsAlone, AreNotSharedThoughThreadsAreAllowed) {
     EXPECT_EQ(allowed_threads(), 2);
     EXPECT_EQ(ranges(), 1);
   }
-  EXPECT_EQ(ranges(), 2);
+  EXPECT_EQ(intra_op_threads(), 2);
 }
 
 }  // namespace
