@@ -137,7 +137,7 @@ AlonePart run_alone(clockid_t clock, int64_t nanoseconds, int64_t begin, int64_t
 
 // As much as is done alone before the team comes; returns where the rest begins.
 int64_t run_first_alone(int64_t begin, int64_t end, int64_t grain, RangeBody body, void* context) {
-  if (allowed_threads() == 1) return begin;
+  if (loops_are_alone || allowed_threads() == 1) return begin;
   if (TimeAlone::left() > 0) {
     const AlonePart part =
         run_alone(CLOCK_MONOTONIC, TimeAlone::left(), begin, end, grain, body, context);
