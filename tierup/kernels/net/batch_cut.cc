@@ -319,6 +319,10 @@ std::optional<BatchCut> best_cut(const LayerNet& net, int64_t entries, int threa
   return best.piece < entries ? std::optional(best) : std::nullopt;
 }
 
+std::vector<IValue> sizes_of_piece(const BatchCut& cut, std::span<const IValue> inputs) {
+  return with_entries(inputs, cut.entries, cut.piece);
+}
+
 std::vector<IValue> inputs_of(const BatchCut& cut, std::span<const IValue> inputs, int64_t piece) {
   std::vector<IValue> result;
   for (const IValue& input : inputs) {

@@ -34,6 +34,8 @@ bool goes_by_entries(const LayerNet& net, const Program& program, std::span<cons
 // Nothing where such a net is better run as a whole. `net` is fused.
 std::optional<BatchCut> best_cut(const LayerNet& net, int64_t entries, int threads);
 
+// Inputs of a piece's sizes, without numbers, to compile for.
+std::vector<IValue> sizes_of_piece(const BatchCut& cut, std::span<const IValue> inputs);
 // The inputs of one piece: parts of the tensors whose first dimension is the batch, which lie in
 // order.
 std::vector<IValue> inputs_of(const BatchCut& cut, std::span<const IValue> inputs, int64_t piece);

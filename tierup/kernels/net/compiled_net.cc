@@ -280,7 +280,7 @@ std::unique_ptr<CompiledNet> compile_pieces(const Program& program, std::span<co
                                             const std::shared_ptr<WeightStore>& weights) {
   options.runs = std::exchange(options.threads, 1);
   const ThreadCountScope one(1);
-  LayerNet net = layers_of(program, inputs_of(cut, inputs, 0));
+  LayerNet net = layers_of(program, sizes_of_piece(cut, inputs));
   recognize(net);
   fuse(net);
   return make_pieces_net(cut, std::move(results), emit(net, options, weights));

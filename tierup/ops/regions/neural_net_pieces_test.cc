@@ -67,6 +67,9 @@ TEST_F(NetOfPieces, TakesInputsThatDoNotLieInOrder) {
   const Tensor images =
       turned.as_view(IntVector{kEntries, 3, 40, 40}, IntVector{120, 40, kEntries * 120, 1}, 0);
   expect_cut(line, {y}, {images});
+  const Tensor one = numbers({1, 3, 40, 40}, 5);
+  const Tensor repeated = one.as_view(images.sizes(), IntVector{0, 1600, 40, 1}, 0);
+  expect_cut(line, {y}, {repeated});
 }
 
 TEST_F(NetOfPieces, MeetsAConstantThatAllEntriesShare) {
