@@ -58,6 +58,8 @@ constexpr uint32_t kShortestPeriod = 256;
 // 256 of them may be a minute.
 constexpr uint32_t kShortestPeriodOfLongCalls = 32;
 constexpr uint32_t kUpsetsToReopen = 3;
+// Calls of the plan before one thread has its turns.
+constexpr uint32_t kCallsBeforeAlone = 32;
 
 double handicap(Contender contender) {
   return contender == Contender::kBranched ? kBranchedHandicap : 1.0;
@@ -99,18 +101,24 @@ void PlanTrial::offer_alone(std::optional<std::chrono::nanoseconds> took) {
   if (!took || took->count() < 2 * kLongCall) offer(Contender::kAlone);
 }
 
-uint32_t PlanTrial::offered_count() const {
-  return static_cast<uint32_t>(std::popcount(offered()));
+uint8_t PlanTrial::contenders(const SizedTrial& entry) const {
+  switch (entry.alone.load(std::memory_order_relaxed)) {
+    case SizedTrial::Alone::kNotYet:
+      return static_cast<uint8_t>(offered() & ~bit(Contender::kAlone));
+    case SizedTrial::Alone::kNow: return bit(Contender::kPlan) | bit(Contender::kAlone);
+    case SizedTrial::Alone::kTried: break;
+  }
+  return offered();
 }
 
-Contender PlanTrial::nth_offered(uint32_t number) const {
+Contender PlanTrial::nth_of(uint8_t contenders, uint32_t number) {
   for (size_t i = 0;; i = (i + 1) % kContenders) {
     const auto contender = static_cast<Contender>(i);
-    if (is_offered(contender) && number-- == 0) return contender;
+    if (has(contenders, contender) && number-- == 0) return contender;
   }
 }
 
-PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled) {
+PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled, bool is_crowded) {
   Turn turn;
   turn.contender_ = standard_;
   turn.trial_ = this;
@@ -123,7 +131,7 @@ PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled) {
   if (sized == nullptr) return turn;
   SizedTrial* entry = &sized->trial;
   const uint8_t verdict = entry->verdict.load(std::memory_order_relaxed);
-  if (verdict != kOpen) return look_again(*entry, static_cast<Contender>(verdict));
+  if (verdict != kOpen) return look_again(*entry, static_cast<Contender>(verdict), is_crowded);
   if (!is_settled) return turn;
   const uint32_t number = entry->turns.fetch_add(1, std::memory_order_relaxed);
   const bool are_long = entry->warm_time.load(std::memory_order_relaxed) >= kLongCall;
@@ -131,7 +139,8 @@ PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled) {
   if (number >= warm_turns) {
     const uint32_t row = are_long ? 1 : kRow;
     const uint32_t tried = number - warm_turns + entry->ahead.load(std::memory_order_relaxed);
-    turn.contender_ = nth_offered(tried / row % offered_count());
+    const uint8_t all = contenders(*entry);
+    turn.contender_ = nth_of(all, tried / row % static_cast<uint32_t>(std::popcount(all)));
     if (tried % row + 1 < row) return turn;
   }
   turn.is_warming_ = number < warm_turns;
@@ -140,12 +149,13 @@ PlanTrial::Turn PlanTrial::begin(SizedPlan* sized, bool is_settled) {
 }
 
 // Once in a period two calls of a loser and two of the winner, the second of each timed.
-PlanTrial::Turn PlanTrial::look_again(SizedTrial& entry, Contender winner) const {
+PlanTrial::Turn PlanTrial::look_again(SizedTrial& entry, Contender winner, bool is_crowded) const {
   Turn turn;
   turn.trial_ = this;
   turn.contender_ = winner;
   const uint32_t period = entry.period.load(std::memory_order_relaxed);
   const uint32_t number = entry.calls.fetch_add(1, std::memory_order_relaxed);
+  if (!is_crowded && try_alone(entry, winner, number)) return turn;
   if (number + 2 * kRow < period) return turn;
   // 4: loser, 3: loser, timed; 2: winner, 1: winner, timed.
   const uint32_t left = std::max(period, number + 1) - number;
@@ -155,9 +165,10 @@ PlanTrial::Turn PlanTrial::look_again(SizedTrial& entry, Contender winner) const
   }
   if (left > kRow) {
     const uint32_t looks = entry.looks.load(std::memory_order_relaxed);
-    const uint32_t loser = looks % (offered_count() - 1);
-    const Contender first = nth_offered(loser);
-    turn.contender_ = first < winner ? first : nth_offered(loser + 1);
+    const uint8_t all = contenders(entry);
+    const uint32_t loser = looks % (static_cast<uint32_t>(std::popcount(all)) - 1);
+    const Contender first = nth_of(all, loser);
+    turn.contender_ = first < winner ? first : nth_of(all, loser + 1);
   }
   if (left % kRow == 0) return turn;
   turn.start(entry);
@@ -204,23 +215,42 @@ void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t ti
     return;
   }
   if (entry.upsets.fetch_add(1, std::memory_order_relaxed) + 1 < kUpsetsToReopen) return;
-  for (Samples& samples : entry.samples) samples.clear();
+  reopen(entry);
+}
+
+void PlanTrial::reopen(SizedTrial& entry) const {
+  const uint8_t all = contenders(entry);
+  for (size_t i = 0; i < kContenders; ++i)
+    if (has(all, static_cast<Contender>(i))) entry.samples[i].clear();
   entry.upsets.store(0, std::memory_order_relaxed);
   entry.ahead.store(0, std::memory_order_relaxed);
   entry.turns.store(kWarmTurns, std::memory_order_relaxed);
   entry.verdict.store(kOpen, std::memory_order_release);
 }
 
+// Where the plan won so many calls ago, and one thread is still to be tried.
+bool PlanTrial::try_alone(SizedTrial& entry, Contender winner, uint32_t calls) const {
+  using Alone = SizedTrial::Alone;
+  if (winner != Contender::kPlan || calls < kCallsBeforeAlone || !is_offered(Contender::kAlone))
+    return false;
+  Alone not_yet = Alone::kNotYet;
+  if (!entry.alone.compare_exchange_strong(not_yet, Alone::kNow, std::memory_order_relaxed))
+    return false;
+  reopen(entry);
+  return true;
+}
+
 // Whether the times of all part from the best's: every one of them is above every one of the best,
 // or, once there are more, the lower quartile above the best's upper one. Equals part by their
 // medians.
 bool PlanTrial::judge(SizedTrial& entry) const {
+  const uint8_t all = contenders(entry);
   std::optional<Contender> best;
   double best_median = 0;
   uint32_t fewest = kMostSamples;
   for (size_t i = 0; i < kContenders; ++i) {
     const auto contender = static_cast<Contender>(i);
-    if (!is_offered(contender)) continue;
+    if (!has(all, contender)) continue;
     const Samples& samples = entry.samples[i];
     fewest = std::min(fewest, samples.size());
     if (fewest == 0) return false;
@@ -241,7 +271,7 @@ bool PlanTrial::judge(SizedTrial& entry) const {
         static_cast<double>(ours.sorted()[ours.size() - 1 - left_out]) * handicap(*best);
     for (size_t i = 0; i < kContenders; ++i) {
       const auto contender = static_cast<Contender>(i);
-      if (!is_offered(contender) || contender == *best) continue;
+      if (!has(all, contender) || contender == *best) continue;
       const double lower =
           static_cast<double>(entry.samples[i].sorted()[left_out]) * handicap(contender);
       const double median = static_cast<double>(entry.samples[i].median()) * handicap(contender);
@@ -256,8 +286,9 @@ bool PlanTrial::judge(SizedTrial& entry) const {
 void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
   const auto best = static_cast<double>(entry.samples[static_cast<size_t>(winner)].median());
   double worst = best;
+  const uint8_t all = contenders(entry);
   for (size_t i = 0; i < kContenders; ++i) {
-    if (is_offered(static_cast<Contender>(i)))
+    if (has(all, static_cast<Contender>(i)))
       worst = std::max(worst, static_cast<double>(entry.samples[i].median()));
   }
   const double loss = kRow * (worst - best) / best;  // In calls of the winner.
@@ -265,6 +296,8 @@ void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
   const uint32_t shortest = best < kLongCall ? kShortestPeriod : kShortestPeriodOfLongCalls;
   entry.period.store(std::max(static_cast<uint32_t>(period), shortest));
   entry.calls.store(0);
+  SizedTrial::Alone now = SizedTrial::Alone::kNow;
+  entry.alone.compare_exchange_strong(now, SizedTrial::Alone::kTried);
   entry.verdict.store(static_cast<uint8_t>(winner), std::memory_order_release);
 }
 
@@ -303,6 +336,7 @@ void PlanTrial::take_verdicts(const PlanTrial& other) {
       if (found->medians[i]) entry.samples[i].add(*found->medians[i]);
     }
     entry.period.store(known->trial.period.load());
+    entry.alone.store(known->trial.alone.load());
     entry.verdict.store(static_cast<uint8_t>(found->winner), std::memory_order_release);
   }
 }

@@ -77,8 +77,8 @@ class PlanTrial {
   // More than one contender.
   bool is_wanted() const { return (offered() & (offered() - 1)) != 0; }
   // Of a call whose sizes have this entry; null: none. `is_settled`: no job for these sizes is
-  // under way, so that times say something.
-  Turn begin(SizedPlan* sized, bool is_settled = true);
+  // under way, so that times say something. `is_crowded`: others want the cores.
+  Turn begin(SizedPlan* sized, bool is_settled = true, bool is_crowded = false);
 
   // Offers the plan with loops by one thread, unless a call of tier 0 took so long before that its
   // loops earn what a team costs. Before the first begin().
@@ -115,9 +115,15 @@ class PlanTrial {
     return static_cast<uint8_t>(1U << static_cast<unsigned>(contender));
   }
   std::vector<SizedPlan*> tried() const;  // Whose trial has begun.
-  Contender nth_offered(uint32_t number) const;
-  uint32_t offered_count() const;
-  Turn look_again(SizedTrial& entry, Contender winner) const;
+  // Who takes turns for these sizes, or is looked at.
+  uint8_t contenders(const SizedTrial& entry) const;
+  static bool has(uint8_t contenders, Contender contender) {
+    return (contenders & bit(contender)) != 0;
+  }
+  static Contender nth_of(uint8_t contenders, uint32_t number);
+  void reopen(SizedTrial& entry) const;
+  bool try_alone(SizedTrial& entry, Contender winner, uint32_t calls) const;
+  Turn look_again(SizedTrial& entry, Contender winner, bool is_crowded) const;
   bool judge(SizedTrial& entry) const;
   void settle(SizedTrial& entry, Contender winner) const;
   void compare_again(SizedTrial& entry, Contender contender, int64_t time) const;

@@ -209,22 +209,46 @@ TEST(PlanTrial, takes_the_branched_plan_only_where_it_is_clearly_faster) {
   EXPECT_EQ(winner(trial, sized.at(3), {0, 300, 0, 298}), Contender::kPlan);
 }
 
+// The winner once one thread has had its turns; calls take so many microseconds.
+PlanTrial::Contender winner_after_alone(PlanTrial& trial, SizedPlan* sizes, int alone,
+                                        bool is_crowded = false) {
+  EXPECT_EQ(winner(trial, sizes, {60, 50, alone}), Contender::kPlan);
+  bool was_tried = false;
+  for (int call = 0; call < 120; ++call) {
+    PlanTrial::Turn turn = trial.begin(sizes, true, is_crowded);
+    was_tried = was_tried || turn.contender() == Contender::kAlone;
+    const int took = turn.contender() == Contender::kPlan    ? 50
+                     : turn.contender() == Contender::kAlone ? alone
+                                                             : 60;
+    turn.finish(std::chrono::microseconds(took));
+  }
+  EXPECT_EQ(was_tried, !is_crowded && trial.is_offered(Contender::kAlone));
+  const auto result = PlanTrial::result(*sizes);
+  return result ? result->winner : Contender::kFormer;
+}
+
 TEST(PlanTrial, takes_one_thread_where_a_team_costs_more_than_it_earns) {
   SizedPlans sized;
   PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
   trial.offer_alone(std::chrono::milliseconds(3));
-  EXPECT_EQ(winner(trial, sized.at(1), {60, 50, 30}), Contender::kAlone);
-  EXPECT_EQ(winner(trial, sized.at(2), {60, 30, 50}), Contender::kPlan);
+  EXPECT_EQ(winner_after_alone(trial, sized.at(1), 30), Contender::kAlone);
+  EXPECT_EQ(winner_after_alone(trial, sized.at(2), 70), Contender::kPlan);
+  EXPECT_NE(trial.to_string().find("tier 0 0.06 ms, plan 0.05 ms, plan by one thread 0.03 ms"),
+            std::string::npos)
+      << trial.to_string();
 }
 
-TEST(PlanTrial, does_not_try_one_thread_where_calls_are_long) {
+TEST(PlanTrial, does_not_try_one_thread_beside_others_nor_where_calls_are_long) {
   SizedPlans sized;
   PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
-  trial.offer_alone(std::chrono::milliseconds(30));
-  EXPECT_FALSE(trial.is_offered(Contender::kAlone));
-  EXPECT_EQ(winner(trial, sized.at(1), {60, 50, 30}), Contender::kPlan);
+  trial.offer_alone(std::chrono::milliseconds(3));
+  EXPECT_EQ(winner_after_alone(trial, sized.at(1), 30, true), Contender::kPlan);
+  PlanTrial long_calls(sized);
+  long_calls.offer(Contender::kTier0);
+  long_calls.offer_alone(std::chrono::milliseconds(30));
+  EXPECT_EQ(winner_after_alone(long_calls, sized.at(2), 30), Contender::kPlan);
 }
 
 TEST(PlanTrial, a_loser_that_has_become_faster_reopens_the_trial) {

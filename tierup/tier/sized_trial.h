@@ -31,6 +31,10 @@ struct SizedTrial {
   std::atomic<uint32_t> turns{0};       // Since the trial was opened.
   std::atomic<int64_t> warm_time{0};    // Of the last call that warmed up.
   std::atomic<uint32_t> ahead{0};       // Turns that tier 0 took before there was a plan.
+  // Whether the plan by one thread has had its turns: not yet, it has them now, beside the plan
+  // alone, or it stands among the others.
+  enum class Alone : uint8_t { kNotYet, kNow, kTried };
+  std::atomic<Alone> alone{Alone::kNotYet};
   std::array<Samples, kContenders> samples;
   // After the verdict: calls since the last look at a loser, looks, how many calls lie between two,
   // the loser's last time, and how often in a row the loser was faster.

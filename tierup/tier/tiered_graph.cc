@@ -141,8 +141,8 @@ IValue TieredGraph::run_plan(const Ref<const InstalledPlan>& plan, const Call& c
   if (!options_.memory_plan && !is_tried) return run_planned(plan, call, nullptr);
   SizedPlan* sized = plan->sized.at(SizedPlans::signature_of(call.args));
   if (!is_tried) return run_planned(plan, call, sized);
-  PlanTrial::Turn turn =
-      plan->trial.begin(sized, operator_jobs_->load(std::memory_order_relaxed) == 0);
+  PlanTrial::Turn turn = plan->trial.begin(
+      sized, operator_jobs_->load(std::memory_order_relaxed) == 0, cores_are_crowded());
   IValue result = run_contender(turn.contender(), plan, call, sized);
   if (turn.finish()) {
     guarded([&] { after_verdict(plan, *sized); });

@@ -312,19 +312,5 @@ TEST_F(TieredGraphTest, WorkOfAnOperatorThatThrowsIsTold) {
   call_length(4);
 }
 
-TEST_F(TieredGraphTest, TriesThePlanByOneThreadWhereACallMayUseSeveral) {
-  for (const int allowed : {1, 2}) {
-    const ThreadCountScope threads(allowed);
-    make("compile=background,profiled_runs=1");
-    for (int i = 0; i < 1000 && (report().plans.empty() || graph_->has_open_trials()); ++i) {
-      call_length(1 << 16);
-      tiers_->wait_for_jobs();
-    }
-    if (report().plans.empty()) GTEST_SKIP() << "a plan without machine code lost and is gone";
-    const std::string trial = report().plans[0].trial;
-    EXPECT_EQ(trial.find("plan by one thread") != std::string::npos, allowed > 1) << trial;
-  }
-}
-
 }  // namespace
 }  // namespace tierup::tier
