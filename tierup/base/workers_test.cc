@@ -287,6 +287,8 @@ TEST(Workers, TakePiecesThatAreLeftAfterATimeSliceInACrowd) {
   EXPECT_EQ(status_of_child(pieces_beside_a_crowd), 0);
 }
 
+constexpr int kOthersStay = 77;
+
 // 0 if a run that was limited by a crowd is so until the crowd has gone, work outside of the run is
 // not, and neither is the next run.
 int run_that_outlasts_a_crowd() {
@@ -307,8 +309,11 @@ int run_that_outlasts_a_crowd() {
     }
     if (run_limit() != 1) return 4;
     others.clear();
-    while (prepare_team() == TeamState::kLimited)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (prepare_team() == TeamState::kLimited) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      if (std::chrono::steady_clock::now() > end) return others_wait_beside(2) ? kOthersStay : 8;
+    }
     if (cores_are_crowded()) return 5;
   }
   const WaitPolicyScope next(2);
@@ -317,7 +322,9 @@ int run_that_outlasts_a_crowd() {
 
 TEST(Workers, ComeBackToARunWhenACrowdHasGone) {
   if (usable_cores() < 2) GTEST_SKIP() << "one core";
-  EXPECT_EQ(status_of_child(run_that_outlasts_a_crowd), 0);
+  const int status = status_of_child(run_that_outlasts_a_crowd);
+  if (status == kOthersStay) GTEST_SKIP() << "others keep the machine's cores busy";
+  EXPECT_EQ(status, 0);
 }
 #endif
 
