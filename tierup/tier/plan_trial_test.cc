@@ -212,15 +212,13 @@ TEST(PlanTrial, takes_the_branched_plan_only_where_it_is_clearly_faster) {
 // The winner once one thread has had its turns; calls take so many microseconds.
 PlanTrial::Contender winner_after_alone(PlanTrial& trial, SizedPlan* sizes, int alone,
                                         bool is_crowded = false) {
-  EXPECT_EQ(winner(trial, sizes, {60, 50, alone}), Contender::kPlan);
+  const std::array<int, PlanTrial::kContenders> times{60, 50, alone};
+  EXPECT_EQ(winner(trial, sizes, times), Contender::kPlan);
   bool was_tried = false;
   for (int call = 0; call < 120; ++call) {
     PlanTrial::Turn turn = trial.begin(sizes, true, is_crowded);
     was_tried = was_tried || turn.contender() == Contender::kAlone;
-    const int took = turn.contender() == Contender::kPlan    ? 50
-                     : turn.contender() == Contender::kAlone ? alone
-                                                             : 60;
-    turn.finish(std::chrono::microseconds(took));
+    turn.finish(std::chrono::microseconds(times[static_cast<size_t>(turn.contender())]));
   }
   EXPECT_EQ(was_tried, !is_crowded && trial.is_offered(Contender::kAlone));
   const auto result = PlanTrial::result(*sizes);

@@ -203,12 +203,6 @@ class EntryCheck {
   std::vector<std::optional<Lie>> lies_;
 };
 
-// Of the same memory in another order, or of parts of it.
-bool is_view(const Layer& layer) {
-  return layer.kind == LayerKind::kView || layer.kind == LayerKind::kPermute ||
-         layer.kind == LayerKind::kSlice;
-}
-
 int64_t lanes() {
   switch (instruction_set()) {
     case InstructionSet::kBase: return 4;

@@ -81,9 +81,7 @@ void Emitter::find_last_uses() {
     for (const Epilogue& e : layer.epilogue) {
       if (e.summand >= 0) use(e.summand, index);
     }
-    const bool is_view = layer.kind == LayerKind::kView || layer.kind == LayerKind::kPermute ||
-                         layer.kind == LayerKind::kSlice;
-    if (is_view) {
+    if (is_view(layer)) {
       root_[static_cast<size_t>(layer.output)] = root_[static_cast<size_t>(layer.inputs[0])];
     }
     ++index;

@@ -124,6 +124,12 @@ inline size_t operation_of(const Layer& layer) {
   return static_cast<size_t>(layer.id / kLayersOfOperator);
 }
 
+// Whether the result is the operand's memory in another order, or a part of it.
+inline bool is_view(const Layer& layer) {
+  return layer.kind == LayerKind::kView || layer.kind == LayerKind::kPermute ||
+         layer.kind == LayerKind::kSlice;
+}
+
 struct Value {
   IntVector sizes;
   ScalarType dtype = ScalarType::kFloat;
