@@ -130,6 +130,45 @@ TEST_F(Joins, are_read_part_by_part) {
   }
 }
 
+ops::GroupMember zeros_like(ops::GroupArgument argument) {
+  const ops::GroupArgument none = constant(IValue());
+  return call("aten::zeros_like", {std::move(argument), none, none, none, none, none});
+}
+
+// A part that no element of the inputs is read for: only its sizes are the inputs'.
+TEST_F(Joins, begin_with_a_part_that_reads_nothing) {
+  for (const int64_t dim : {0, 1}) {
+    ops::GroupProgram program;
+    program.input_count = 2;
+    program.members = {zeros_like(input(0)), join("aten::cat", {member(0), input(1)}, dim)};
+    program.outputs = {1};
+    const Tensor like = numbers({4, 3, 6}, ScalarType::kFloat, 1);
+    const auto group = compiled_group(program, {like, like});
+    ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
+    for (const IntVector& sizes : {IntVector{4, 3, 6}, IntVector{40, 50, 6}, IntVector{1, 1, 1}}) {
+      IntVector more = sizes;
+      more[static_cast<size_t>(dim)] += 5;
+      expect_twin(*group,
+                  {numbers(sizes, ScalarType::kFloat, 2), numbers(more, ScalarType::kFloat, 3)},
+                  shape_string(sizes));
+    }
+  }
+}
+
+TEST_F(Joins, of_nothing_that_is_read_have_their_shape) {
+  ops::GroupProgram program;
+  program.input_count = 2;
+  program.members = {zeros_like(input(0)), zeros_like(input(1)),
+                     join("aten::cat", {member(0), member(1)}, 0)};
+  program.outputs = {2};
+  const Tensor like = numbers({4, 3}, ScalarType::kFloat, 1);
+  const auto group = compiled_group(program, {like, like});
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
+  expect_twin(*group,
+              {numbers({7, 300}, ScalarType::kFloat, 2), numbers({9, 300}, ScalarType::kFloat, 3)},
+              "zeros");
+}
+
 TEST_F(Joins, stand_between_in_a_new_dimension) {
   const Tensor like = numbers({2, 3, 4}, ScalarType::kFloat, 1);
   const auto group = compiled_group(between("aten::stack", 1), {like, like, like, like});

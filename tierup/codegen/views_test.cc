@@ -91,6 +91,23 @@ std::vector<Case> cases() {
 // The shapes of x, y and z that each case is tried with.
 std::vector<IntVector> shapes() { return {{3, 6, 8}, {6, 8}, {3, 1, 8}, {8}, {1, 6, 1}, {}}; }
 
+TEST_F(Views, of_what_is_not_read_give_their_shape) {
+  ops::GroupArgument turned = input(0);
+  turned.chain = 0;
+  const ops::GroupArgument none = constant(IValue());
+  ops::GroupProgram program;
+  program.input_count = 1;
+  program.chains.push_back(
+      {{view("aten::transpose.int", {0, 1})}, ops::PromotionCategory::kDimensioned});
+  program.members = {call("aten::zeros_like", {turned, none, none, none, none, none}),
+                     call("aten::cos", {member(0)})};
+  program.outputs = {1};
+  const Tensor x = numbers({5, 300}, ScalarType::kFloat, 1);
+  const auto group = compiled_group(program, {x});
+  ASSERT_GT(group->kernel_count(), 0U) << group->refusal().text();
+  expect_twin(*group, {x}, "ones");
+}
+
 TEST_F(Views, give_the_bits_of_tier_0) {
   for (const ScalarType type : {ScalarType::kFloat, ScalarType::kDouble, ScalarType::kBFloat16}) {
     for (const Case& one : cases()) {

@@ -88,7 +88,7 @@ FusedLoop::~FusedLoop() {
 
 // False if views do not fit: then the operators say why, or go another way.
 bool FusedLoop::find_views() {
-  if (kernel_.stages[0].loads.empty()) return true;
+  if (!reads_loads(program_)) return true;
   try {
     viewed_.emplace(kernel_, program_, std::span<const Tensor>(inputs_.data(), inputs_.size()));
     for (const CompiledKernel& stage : kernel_.stages) loads_.push_back(viewed_->loads_of(stage));
