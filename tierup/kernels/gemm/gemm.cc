@@ -9,6 +9,7 @@
 #include "tierup/kernels/gemm/gemm_half.h"
 #include "tierup/kernels/gemm/gemm_onednn.h"
 #include "tierup/kernels/gemm/gemm_thin.h"
+#include "tierup/kernels/gemm/gemm_tiles.h"
 #include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/memory/spare_pages.h"
@@ -436,6 +437,7 @@ void multiply(const GemmProblem& problem) {
         }
         const bool is_little = problem.batch * problem.m * problem.k * problem.n <= kMaxOwnRowsWork;
         if (!is_little && is_direct<T>(problem)) return gemm_direct<T>(problem);
+        if (!is_little && is_for_tiles(problem)) return gemm_tiles(problem);
         if (!is_little && is_fast(problem)) return gemm_onednn(problem);
       }
       if constexpr (kHasThin<T> && !std::is_same_v<T, float>) {

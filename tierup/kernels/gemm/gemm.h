@@ -1,7 +1,8 @@
 // gemm: C = alpha * A B + beta * C + bias, the one entry of all matrix products.
 //
-// f32 goes to oneDNN, but for single rows and columns and small problems, which kernels of our own
-// do without the cost of a library call or of its first one, which generates code; f64, f16, bf16
+// f32 goes to oneDNN where that is faster than tiles of our own (gemm_tiles.h), but for single rows
+// and columns and small problems, which kernels of our own do without the cost of a library call or
+// of its first one, which generates code; f64, f16, bf16
 // and integers always take own kernels (halves accumulate in f32, integers wrap around), complex
 // numbers those of their parts.
 #pragma once

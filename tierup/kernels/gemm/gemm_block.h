@@ -79,6 +79,24 @@ struct GemmPanel {
 };
 using GemmPanelFn = void (*)(const GemmPanel& panel);
 
+// c (m x n) = a (m x k) * b (k x n) + bias, any strides but c's columns side by side: by tiles,
+// each of a few rows and tile_columns columns.
+struct GemmTiles {
+  int64_t m, n, k;
+  const float* a;
+  int64_t a_row, a_col;
+  const float* b;
+  int64_t b_row, b_col;
+  float* c;
+  int64_t c_row;
+  const float* bias;  // Of n elements, or null.
+  bool goes_on;       // Begins with what stands in c, rather than zeros.
+  int64_t depth;      // Of the slices that b is packed in.
+  int64_t rows;       // Of a that meet one slice after the other.
+  float* workspace;   // depth * (n as whole tiles + rows), 64-byte aligned.
+};
+using GemmTilesFn = void (*)(const GemmTiles& tiles);
+
 // turned (k x n, dense): column j of it lies in one piece at b + j * b_col.
 struct GemmTurn {
   int64_t n, k;
@@ -136,6 +154,8 @@ struct GemmBlockKernels {
   GemmThinFn<uint32_t> thin_i32;
   LongDotFn<float> long_dot_f32;
   LongDotFn<double> long_dot_f64;
+  GemmTilesFn tiles_f32;
+  int64_t tile_columns;
 };
 
 // Those of this machine.

@@ -12,6 +12,7 @@
 #include "tierup/kernels/gemm/gemm_row_body.h"
 #include "tierup/kernels/gemm/gemm_small_body.h"
 #include "tierup/kernels/gemm/gemm_thin_body.h"
+#include "tierup/kernels/gemm/gemm_tiles_body.h"
 #include "tierup/tensor/half.h"
 
 namespace tierup::kernels {
@@ -293,7 +294,9 @@ constexpr GemmBlockKernels kKernels{&run_block<float, float>,
                                     &run_thin<uint64_t>,
                                     &run_thin<uint32_t>,
                                     &long_dot<float>,
-                                    &long_dot<double>};
+                                    &long_dot<double>,
+                                    &run_tiles_f32,
+                                    kTileColumns};
 
 }  // namespace
 }  // namespace tierup::kernels
