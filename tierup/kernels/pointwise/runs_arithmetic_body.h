@@ -4,6 +4,7 @@
 #include "tierup/kernels/simd/simd.h"
 // The functions over lanes stand before the bodies that call them.
 #include "tierup/kernels/pointwise/scalar_bodies.h"
+#include "tierup/kernels/pointwise/scalar_bodies_quantize.h"
 #include "tierup/kernels/pointwise/vector_run.h"
 #if !defined(TIERUP_EXPRESSION_LANES)
 #include "tierup/kernels/pointwise/complex_run.h"
@@ -59,6 +60,10 @@ void add_arithmetic_runs(RunTable& table) {
   set_real<bodies::NanToNum>(table, Body::kNanToNum);
   set_real<bodies::RoundScaled>(table, Body::kRoundScaled);
   set_real<bodies::RoundDivided>(table, Body::kRoundDivided);
+  set_real<bodies::Quantize>(table, Body::kQuantize);
+  set_real<bodies::Dequantize>(table, Body::kDequantize);
+  set_real<bodies::FakeQuantize>(table, Body::kFakeQuantize);
+  set_real_predicate<bodies::FakeQuantizeFits>(table, Body::kFakeQuantizeFits);
   set_real_predicate<bodies::Eq>(table, Body::kEq);
   set_real_predicate<bodies::Ne>(table, Body::kNe);
   set_real_predicate<bodies::Lt>(table, Body::kLt);
