@@ -21,7 +21,7 @@ DOCUMENTS = ("docs/coverage.md", "tests/README.md")
 FOLDERS = {
     "programs": ("tests/torchscript/programs/{}.py",),
     "fixtures": ("tests/torchscript/fixtures/{}.pt",),
-    "modules": ("tests/data/modules/{}.pt",),
+    "modules": ("tests/data/modules/{}.pt", "tests/data/modules/{}.pt2"),
     "zoo": ("tests/data/zoo/{}.pt", "tests/data/zoo/{}.pt2"),
     "exported": ("tests/data/exported/{}.pt2",),
 }
