@@ -116,7 +116,10 @@ class EinsumRewriter {
  private:
   static std::optional<EinsumEquation> equation_of(const Node& node) {
     const Node* list = node.input(1)->node();
-    if (!list->is(NodeKind::kListConstruct) || list->inputs().size() != 2) return std::nullopt;
+    if (list == nullptr || !list->is(NodeKind::kListConstruct) || list->inputs().size() != 2 ||
+        !is_only_read(node.input(1))) {
+      return std::nullopt;
+    }
     return ops::einsum_letters(constant_of(node.input(0)), 2);
   }
 
