@@ -158,11 +158,11 @@ struct GemmBlockKernels {
   int64_t tile_columns;
 };
 
-// Those of this machine.
+// Those of instruction_set().
 const GemmBlockKernels& gemm_block_kernels();
 
-GemmBlockKernels gemm_block_base();
-GemmBlockKernels gemm_block_avx2();
-GemmBlockKernels gemm_block_avx512();
+const GemmBlockKernels& gemm_block_base();
+const GemmBlockKernels& gemm_block_avx2();
+const GemmBlockKernels& gemm_block_avx512();
 
 }  // namespace tierup::kernels

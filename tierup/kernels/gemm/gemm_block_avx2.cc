@@ -3,6 +3,6 @@
 
 namespace tierup::kernels {
 
-GemmBlockKernels gemm_block_avx2() { return kKernels; }
+const GemmBlockKernels& gemm_block_avx2() { return kKernels; }
 
 }  // namespace tierup::kernels

@@ -3,6 +3,6 @@
 
 namespace tierup::kernels {
 
-GemmBlockKernels gemm_block_base() { return kKernels; }
+const GemmBlockKernels& gemm_block_base() { return kKernels; }
 
 }  // namespace tierup::kernels

@@ -94,9 +94,7 @@ void multiply_columns(const GemmMatrices<T>& all, const T* bias) {
 }  // namespace
 
 const GemmBlockKernels& gemm_block_kernels() {
-  static const GemmBlockKernels kernels =
-      TIERUP_VARIANT(instruction_set(), gemm_block_base, gemm_block_avx2, gemm_block_avx512)();
-  return kernels;
+  return TIERUP_VARIANT(instruction_set(), gemm_block_base, gemm_block_avx2, gemm_block_avx512)();
 }
 
 bool is_product_alone(const GemmProblem& p) {

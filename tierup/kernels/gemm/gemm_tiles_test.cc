@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/gemm_fixture.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/simd/instruction_set.h"
@@ -46,6 +47,7 @@ MatrixOperand laid(const Tensor& matrix, int layout, std::vector<float>& room) {
 
 TEST_P(Tiles, GivePlainSumsHoweverTheMatricesLieAndWhateverIsAdded) {
   for (const auto& [m, k, n] : kShapes) {
+    const ThreadCountScope threads(m % 2 == 0 ? 2 : 3);
     const Tensor a = numbers({m, k}, ScalarType::kFloat, 1);
     const Tensor b = numbers({k, n}, ScalarType::kFloat, 3);
     const Tensor bias = numbers({n}, ScalarType::kFloat, 2);
@@ -73,6 +75,7 @@ TEST_P(Tiles, GivePlainSumsHoweverTheMatricesLieAndWhateverIsAdded) {
 }
 
 TEST_P(Tiles, GiveARowTheBitsThatItHasAlone) {
+  const ThreadCountScope threads(2);
   const int64_t m = 29;
   const int64_t k = 700;
   const int64_t n = 83;
