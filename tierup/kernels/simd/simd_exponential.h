@@ -43,11 +43,13 @@ struct Ln2<double> {
   static constexpr double kLow = 0x1.a39ef35793c76p-33;
 };
 
-// e^r - 1 for the small rest r of a reduction by 2^n.
+// e^r - 1 for the small rest r of a reduction by 2^n. No Rounded within it: GCC copies a struct in a
+// struct through memory, half a register at a time, which each reader of the whole waits for.
 template <typename T>
 struct Reduced {
   Vec<T> growth;
-  Rounded<T> n;
+  Vec<T> value;  // n
+  typename Vec<T>::IntNative integer;
 };
 template <typename T>
 TIERUP_INLINE Vec<T> growth_of(Vec<T> r) {
@@ -65,7 +67,7 @@ TIERUP_INLINE Vec<T> rest_of(Vec<T> x, Vec<T> n) {
 template <typename T>
 TIERUP_INLINE Reduced<T> reduce_exp(Vec<T> x) {
   const Rounded<T> n = round_product(x, kLog2E);
-  return {growth_of(rest_of(x, n.value)), n};
+  return {growth_of(rest_of(x, n.value)), n.value, n.integer};
 }
 // For functions that the growth makes most of.
 template <typename T>
@@ -73,9 +75,9 @@ TIERUP_INLINE Reduced<T> reduce_expm1(Vec<T> x) {
   const Rounded<T> n = round_product(x, kLog2E);
   const Vec<T> r = rest_of(x, n.value);
   if constexpr (sizeof(T) == 4)
-    return {multiply_add(Vec<T>(r * r), polynomial(r, kExpm1Float), r), n};
+    return {multiply_add(Vec<T>(r * r), polynomial(r, kExpm1Float), r), n.value, n.integer};
   else
-    return {growth_of(r), n};
+    return {growth_of(r), n.value, n.integer};
 }
 // These leave NaN as it is, by one instruction each.
 template <typename T>
@@ -92,12 +94,12 @@ TIERUP_INLINE Vec<T> limit(Vec<T> x, double low, double high) {
 }
 // x times 2^n, rounded once.
 template <typename T>
-TIERUP_INLINE Vec<T> scale(Vec<T> x, const Rounded<T>& n) {
+TIERUP_INLINE Vec<T> scale(Vec<T> x, Vec<T> value, typename Vec<T>::IntNative integer) {
   if constexpr (kScalesAtOnce) {
-    return scaled(x, n.value, n.integer);
+    return scaled(x, value, integer);
   } else {
-    const auto half = n.integer >> 1;
-    return (x * power_of_two<T>(half)) * power_of_two<T>(n.integer - half);
+    const auto half = integer >> 1;
+    return (x * power_of_two<T>(half)) * power_of_two<T>(integer - half);
   }
 }
 
@@ -105,7 +107,7 @@ template <typename T>
 TIERUP_INLINE Vec<T> exp(Vec<T> x) {
   const bool single = sizeof(T) == 4;
   const Reduced<T> reduced = reduce_exp(limit(x, single ? -104.5 : -746.0, single ? 89.0 : 710.0));
-  return scale(Vec<T>(1) + reduced.growth, reduced.n);
+  return scale(Vec<T>(1) + reduced.growth, reduced.value, reduced.integer);
 }
 
 template <typename T>
@@ -116,7 +118,7 @@ TIERUP_INLINE Vec<T> exp2(Vec<T> x) {
   const Vec<T> rest = limited - n.value;
   // The product with ln 2 in two parts keeps the exponent's full precision.
   const Vec<T> r = multiply_add(rest, Vec<T>(Ln2<T>::kHigh), Vec<T>(rest * Vec<T>(Ln2<T>::kLow)));
-  return scale(Vec<T>(1) + growth_of(r), n);
+  return scale(Vec<T>(1) + growth_of(r), n.value, n.integer);
 }
 
 template <typename T>
@@ -124,7 +126,7 @@ TIERUP_INLINE Vec<T> expm1(Vec<T> x) {
   const bool single = sizeof(T) == 4;
   const double top = single ? 64.0 : 500.0;
   const Reduced<T> reduced = reduce_expm1(limit(x, single ? -40.0 : -80.0, top));
-  const Vec<T> power = power_of_two<T>(reduced.n.integer);
+  const Vec<T> power = power_of_two<T>(reduced.integer);
   const Vec<T> near = multiply_add(power, reduced.growth, Vec<T>(power - Vec<T>(1)));
   // A zero keeps its sign; large arguments are plain exponentials.
   return select(x > Vec<T>(top), exp(x), select(x == Vec<T>(0), x, near));
@@ -231,10 +233,10 @@ TIERUP_INLINE Vec<T> sigmoid(Vec<T> x) {
   const Vec<T> high = multiply_add(n.value, Vec<T>(Ln2<T>::kHigh), -limited);  // Exact.
   const Vec<T> growth = growth_of(multiply_add(n.value, Vec<T>(Ln2<T>::kLow), high));
   const Vec<T> one(1);
-  const Vec<T> power = scale(one, n);
+  const Vec<T> power = scale(one, n.value, n.integer);
   const Mask<T> tiny = power < Vec<T>(single ? 0x1p-23 : 0x1p-52);
   const Vec<T> divisor = (one + power) + select(tiny, growth + power, growth);
-  return scale(Vec<T>(one / divisor), n);
+  return scale(Vec<T>(one / divisor), n.value, n.integer);
 }
 
 // (e^2a - 1) / (e^2a + 1) for a = -|x|: divisors lie between 1 and 2, near 2 for small x, where
@@ -244,7 +246,7 @@ TIERUP_INLINE Vec<T> tanh(Vec<T> x) {
   const Vec<T> one(1);
   const Vec<T> a = at_least(-abs(x), sizeof(T) == 4 ? -10 : -20);
   const Reduced<T> reduced = reduce_expm1(Vec<T>(a + a));
-  const Vec<T> power = power_of_two<T>(reduced.n.integer);
+  const Vec<T> power = power_of_two<T>(reduced.integer);
   const Vec<T> above = multiply_add(power, reduced.growth, Vec<T>(power - one));
   return copysign(above / multiply_add(power, reduced.growth, Vec<T>(power + one)), x);
 }

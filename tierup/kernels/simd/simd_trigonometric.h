@@ -172,8 +172,7 @@ TIERUP_INLINE Wide acos(Wide x) {
 
 // e^a / 2 for a >= 0, which is finite where e^a no longer is.
 TIERUP_INLINE Wide half_power(const Reduced<double>& reduced) {
-  const Rounded<double> n{reduced.n.value - Wide(1), reduced.n.integer - 1};
-  return scale(Wide(1) + reduced.growth, n);
+  return scale(Wide(1) + reduced.growth, reduced.value - Wide(1), reduced.integer - 1);
 }
 inline constexpr double kPowersEnd = 711;
 // (sinh(x) / x - 1) / x^2 in x^2 for |x| < 1.
