@@ -43,7 +43,9 @@ void run(char* const* pointers, const int64_t* strides, int64_t count) {
     if constexpr (kByWayOfFloats<To, From>) return run_by_way_of_floats<To, From>(out, in, count);
     constexpr bool kTruncates =
         std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>;
-    if constexpr (kIsReduced<To> != kIsReduced<From> || kTruncates) {
+    constexpr bool kWidens =
+        std::is_same_v<To, float> && std::is_unsigned_v<From> && sizeof(From) == 1;
+    if constexpr (kIsReduced<To> != kIsReduced<From> || kTruncates || kWidens) {
       const DenseCast vector = dense_cast(kDTypeOf<To>, kDTypeOf<From>, instruction_set());
       if (vector != nullptr) return vector(out, in, count);
     }

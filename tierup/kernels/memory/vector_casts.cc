@@ -26,6 +26,8 @@ DenseCast dense_cast(ScalarType to, ScalarType from, InstructionSet set) {
   if (to == ScalarType::kBFloat16 && from == ScalarType::kFloat)
     return TIERUP_CAST(float_to_bfloat);
   if (to == ScalarType::kInt && from == ScalarType::kDouble) return TIERUP_CAST(double_to_ints);
+  const bool are_bytes = from == ScalarType::kBool || from == ScalarType::kByte;
+  if (to == ScalarType::kFloat && are_bytes) return TIERUP_CAST(bytes_to_float);
   if (from != ScalarType::kFloat) return nullptr;
   if (to == ScalarType::kByte) return TIERUP_CAST(float_to_bytes);
   if (to == ScalarType::kChar) return TIERUP_CAST(float_to_chars);

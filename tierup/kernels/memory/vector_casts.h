@@ -1,5 +1,5 @@
-// Conversions of dense blocks between float and the two narrow types, and from float and double to
-// integers, in vector code.
+// Conversions of dense blocks between float and the two narrow types, from bytes to float, and from
+// float and double to integers, in vector code.
 #pragma once
 
 #include "tierup/kernels/memory/cast.h"
@@ -26,6 +26,7 @@ void truncate_floats(int64_t* out, const float* in, int64_t count);
   DenseCast float_to_half();      \
   DenseCast bfloat_to_float();    \
   DenseCast float_to_bfloat();    \
+  DenseCast bytes_to_float();     \
   DenseCast float_to_bytes();     \
   DenseCast float_to_chars();     \
   DenseCast float_to_shorts();    \

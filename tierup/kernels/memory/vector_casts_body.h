@@ -58,6 +58,21 @@ TIERUP_INLINE Narrow float_to_bfloat(Floats x) {
   return __builtin_convertvector((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded, Narrow);
 }
 
+typedef uint8_t Bytes __attribute__((vector_size(kChunk)));
+#if TIERUP_VECTOR_BYTES == 64
+TIERUP_INLINE Floats bytes_to_float(Bytes x) {
+  return (Floats)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32((__m128i)x));
+}
+#elif TIERUP_VECTOR_BYTES == 32
+TIERUP_INLINE Floats bytes_to_float(Bytes x) {
+  return (Floats)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)x)));
+}
+#else
+TIERUP_INLINE Floats bytes_to_float(Bytes x) {
+  return __builtin_convertvector(__builtin_convertvector(x, Ints), Floats);
+}
+#endif
+
 // Whole chunks, then the last one anew up to the end, or a padded one where there is none before.
 template <typename To, typename From, auto kConvert>
 void convert_dense(char* out, const char* in, int64_t count) {
@@ -145,6 +160,9 @@ DenseCast float_to_half() {
 }
 DenseCast bfloat_to_float() {
   return &convert_dense<Floats, Narrow, static_cast<Floats (*)(Narrow)>(&bfloat_to_float)>;
+}
+DenseCast bytes_to_float() {
+  return &convert_dense<Floats, Bytes, static_cast<Floats (*)(Bytes)>(&bytes_to_float)>;
 }
 DenseCast float_to_bfloat() {
   return &convert_dense<Narrow, Floats, static_cast<Narrow (*)(Floats)>(&float_to_bfloat)>;

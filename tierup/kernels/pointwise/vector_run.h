@@ -16,13 +16,40 @@ template <typename T>
 TIERUP_INLINE void store_result(Vec<T> value, T* out) {
   value.store(out);
 }
-// Masks are stored as bools.
+// Masks are stored as bools. GCC takes lanes of 32 bits and more apart, one by one, to narrow them.
+#if defined(__x86_64__) && TIERUP_VECTOR_BYTES < 64
+TIERUP_INLINE __m128i narrowed(Mask<float> mask) {
+#if TIERUP_VECTOR_BYTES == 32
+  const auto lanes = (__m256i)mask.m;
+  return _mm_packs_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
+#else
+  return _mm_packs_epi32((__m128i)mask.m, (__m128i)mask.m);
+#endif
+}
+TIERUP_INLINE __m128i narrowed(Mask<double> mask) {
+#if TIERUP_VECTOR_BYTES == 32
+  const auto lanes = (__m256)mask.m;
+  const __m128 halves =
+      _mm_shuffle_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps(lanes, 1), 0x88);
+#else
+  const __m128 halves = _mm_shuffle_ps((__m128)mask.m, (__m128)mask.m, 0x88);
+#endif
+  return _mm_packs_epi32(_mm_castps_si128(halves), _mm_castps_si128(halves));
+}
+template <typename T>
+TIERUP_INLINE void store_result(Mask<T> mask, bool* out) {
+  const __m128i words = narrowed(mask);
+  const __m128i bytes = _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1));
+  __builtin_memcpy(out, &bytes, Vec<T>::kLanes);
+}
+#else
 template <typename T>
 TIERUP_INLINE void store_result(Mask<T> mask, bool* out) {
   typedef int8_t Bytes __attribute__((vector_size(Vec<T>::kLanes)));
   const Bytes bytes = __builtin_convertvector(mask.m, Bytes) & 1;
   __builtin_memcpy(out, &bytes, sizeof(bytes));
 }
+#endif
 
 // The first `count` of them.
 template <typename T>
