@@ -48,10 +48,16 @@ PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t colu
   return {1, 1, rows, depth, 1, rows, columns, 1, 1, 1, 1, 1, 1, 0, 0};
 }
 
-bool is_of_few_planes(const ConvGeometry& g) {
+IntVector image_sizes(const ConvGeometry& g, int64_t channels, const ConvGeometry::Triple& points) {
+  IntVector sizes{g.batch, channels};
+  sizes.insert(sizes.end(), points.end() - g.rank, points.end());
+  return sizes;
+}
+
+bool gives_few_planes(const ConvGeometry& g) {
   constexpr int64_t kMostResults = 3;
-  return g.rank <= 2 && g.groups == 1 && g.in_channels < kConvolutionRun &&
-         g.out_channels <= kMostResults && g.kernel_points() > 1 && can_convolve_planes(g);
+  return g.rank <= 2 && g.groups == 1 && g.out_channels <= kMostResults && g.kernel_points() > 1 &&
+         can_convolve_planes(g);
 }
 
 std::vector<Algorithm> panels_and_onednn(int64_t out_channels) {

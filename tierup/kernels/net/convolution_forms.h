@@ -17,9 +17,12 @@ PanelConvolution panel_problem(const ConvGeometry& g);
 // Rows times a matrix: a window of one point.
 PanelConvolution panel_product_problem(int64_t rows, int64_t depth, int64_t columns);
 
-// Whether a window over a few channels gives fewer: neither fills a vector then, but points do.
-// What turns them into planes is little beside the window.
-bool is_of_few_planes(const ConvGeometry& g);
+// The sizes of an input or a result with so many channels of points.
+IntVector image_sizes(const ConvGeometry& g, int64_t channels, const ConvGeometry::Triple& points);
+
+// Whether windows give so few channels that these fill no vector: points do. What turns channels
+// into planes for that is little beside the windows, of a few channels, or is tried with them.
+bool gives_few_planes(const ConvGeometry& g);
 
 // Both direct ones; panels whose last columns are left over come last.
 std::vector<Algorithm> panels_and_onednn(int64_t out_channels);

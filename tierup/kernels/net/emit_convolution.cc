@@ -34,12 +34,6 @@ IntVector weight_sizes(const ConvGeometry& g) {
   return sizes;
 }
 
-IntVector image_sizes(const ConvGeometry& g, int64_t channels, const ConvGeometry::Triple& points) {
-  IntVector sizes{g.batch, channels};
-  for (const int64_t size : last(points, g.rank)) sizes.push_back(size);
-  return sizes;
-}
-
 }  // namespace
 
 bool Emitter::is_by_small_products(const convolution_forward::primitive_desc& pd) {
@@ -63,6 +57,16 @@ convolution_forward::primitive_desc Emitter::describe(const Layer& layer) const 
   const auto pd = make(channels_last(in), channels_last(out));
   if (!is_reference(pd)) return pd;
   return make(any_layout(in), any_layout(out));
+}
+
+// oneDNN has but reference code for some epilogues, hundreds of times as slow: at one level a sum
+// behind another step.
+convolution_forward::primitive_desc Emitter::describe_apart(const Layer& layer) const {
+  auto pd = describe(layer);
+  if (!is_reference(pd) || layer.epilogue.empty() || !store_steps(layer)) return pd;
+  Layer alone = layer;
+  alone.epilogue.clear();
+  return describe(alone);
 }
 
 Tensor Emitter::dense_weight(const Layer& layer) const {
@@ -100,24 +104,45 @@ void Emitter::convolution(const Layer& layer) {
 void Emitter::onednn_convolution(const Layer& given) {
   const bool swishes = ends_with_large_swish(given);
   const Layer layer = swishes ? without_swish(given) : given;
-  const auto pd = describe(layer);
-  const BufferLayout source = place_in(layer.inputs[0], pd.src_desc());
-  const BufferLayout weights = packed(
-      layer.id * 2, layer.weight, [&] { return dense_weight(layer); }, pd.weights_desc(),
-      row_major(weight_sizes(layer.conv)));
-  const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
-  const BufferLayout target = result_place(layer, pd.dst_desc());
-  act(convolution_forward(pd), {{DNNL_ARG_SRC, source},
-                                {DNNL_ARG_WEIGHTS, weights},
-                                {DNNL_ARG_BIAS, bias},
-                                {DNNL_ARG_DST, target},
-                                scratch(pd.scratchpad_desc())});
+  const auto pd = describe_apart(layer);
+  const bool is_whole = pd.get_primitive_attr().get_post_ops().len() > 0;
+  if (!is_whole && !layer.epilogue.empty()) return onednn_convolution_alone(given, pd);
+  const BufferLayout target =
+      act_convolution(layer, pd, [&] { return result_place(layer, pd.dst_desc()); });
   if (swishes) {
     // Padding of channels, if there is any, takes part.
     const auto count = static_cast<int64_t>(pd.dst_desc().get_size() / sizeof(float));
     act([=](Bases bases) { swish_in_place(at(bases, target), count); }, {target});
   }
   settle(layer.output, target);
+}
+
+// The epilogue in a pass of its own.
+void Emitter::onednn_convolution_alone(const Layer& layer,
+                                       const convolution_forward::primitive_desc& pd) {
+  const BufferLayout result = act_convolution(layer, pd, [&] { return fresh(pd.dst_desc()); });
+  const FinishedRows finish = finished_in_place(layer, result);
+  const auto count = static_cast<int64_t>(pd.dst_desc().get_size() / sizeof(float));
+  act([=](Bases bases) { finish.run(bases, count, 1, [](int64_t, int64_t, float*) {}); },
+      {finish.summand, finish.target});
+  settle(layer.output, finish.target);
+}
+
+BufferLayout Emitter::act_convolution(const Layer& layer,
+                                      const convolution_forward::primitive_desc& pd,
+                                      const std::function<BufferLayout()>& place_result) {
+  const BufferLayout source = place_in(layer.inputs[0], pd.src_desc());
+  const BufferLayout weights = packed(
+      layer.id * 2, layer.weight, [&] { return dense_weight(layer); }, pd.weights_desc(),
+      row_major(weight_sizes(layer.conv)));
+  const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
+  const BufferLayout target = place_result();
+  act(convolution_forward(pd), {{DNNL_ARG_SRC, source},
+                                {DNNL_ARG_WEIGHTS, weights},
+                                {DNNL_ARG_BIAS, bias},
+                                {DNNL_ARG_DST, target},
+                                scratch(pd.scratchpad_desc())});
+  return target;
 }
 
 Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& source_as,

@@ -23,7 +23,7 @@ namespace {
 
 using dnnl::convolution_forward;
 
-// Epilogues cost all candidates alike.
+// Epilogues cost all candidates about alike.
 IntVector geometry_key(const ConvGeometry& g) {
   IntVector key{g.batch, g.groups, g.in_channels, g.out_channels};
   for (const auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
@@ -38,7 +38,9 @@ IntVector geometry_key(const ConvGeometry& g) {
 // a tenth.
 std::vector<Algorithm> candidates_for(const ConvGeometry& g, bool is_fast) {
   if (can_convolve_channels(g)) return {Algorithm::kOneDnn, Algorithm::kChannels};
-  if (is_of_few_planes(g)) return {Algorithm::kPlanes, Algorithm::kOneDnn};
+  if (gives_few_planes(g) && g.in_channels < kConvolutionRun)
+    return {Algorithm::kPlanes, Algorithm::kOneDnn};
+  if (gives_few_planes(g)) return {Algorithm::kPlanes, Algorithm::kPanels, Algorithm::kOneDnn};
   if (g.rank > 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
   const ConvGeometry::Triple ones{1, 1, 1};
   const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
@@ -281,8 +283,8 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm, Trial
 
 // With the pass of its own that a large swish gets, if it `swishes`.
 Emitter::Attempt Emitter::attempt_onednn(const Layer& layer, bool swishes, TrialRoom& room) const {
-  if (!swishes) return attempt_primitive(describe(layer), room);
-  const auto pd = describe(without_swish(layer));
+  if (!swishes) return attempt_primitive(describe_apart(layer), room);
+  const auto pd = describe_apart(without_swish(layer));
   Attempt attempt = attempt_primitive(pd, room);
   const size_t bytes = pd.dst_desc().get_size();
   float* target = floats(room.at_least(TrialRoom::Part::kTarget, bytes));
@@ -373,13 +375,25 @@ Emitter::Attempt Emitter::attempt_planes(const Layer& layer, TrialRoom& trial_ro
   const float* weights = room(Part::kWeights, g.weights());
   const float* bias = room(Part::kBias, g.out_channels);
   float* target = room(Part::kTarget, g.batch * g.out_points() * g.out_channels);
-  return {[=, steps = *store_steps(layer)] {
-            const StepLoops loops = step_loops();
-            convolve_planes(g, source, weights, bias, target, [&](int64_t first, int64_t count) {
-              apply_steps(loops, steps, target + first, count, target + first);
-            });
+  const auto convolve = [=, steps = *store_steps(layer)] {
+    const StepLoops loops = step_loops();
+    convolve_planes(g, source, weights, bias, target, [&](int64_t first, int64_t count) {
+      apply_steps(loops, steps, target + first, count, target + first);
+    });
+  };
+  const auto* read = reinterpret_cast<const char*>(weights);
+  if (g.in_channels < kConvolutionRun) return {convolve, read, float_bytes(g.weights())};
+  // More channels lie innermost as a rule, and are turned first.
+  const IntVector sizes = image_sizes(g, g.in_channels, g.in);
+  const memory last(channels_last(sizes), onednn_engine(),
+                    trial_room.at_least(Part::kScratch, channels_last(sizes).get_size()));
+  const memory planes(row_major(sizes), onednn_engine(), const_cast<float*>(source));
+  return {[=, turn = dnnl::reorder(dnnl::reorder::primitive_desc(last, planes))] {
+            turn.execute(onednn_stream(), {{DNNL_ARG_FROM, last}, {DNNL_ARG_TO, planes}});
+            onednn_stream().wait();
+            convolve();
           },
-          reinterpret_cast<const char*>(weights), float_bytes(g.weights())};
+          read, float_bytes(g.weights())};
 }
 
 // A packed form holds the weights a second time, and is made anew when they change: it has to save

@@ -229,6 +229,8 @@ class Emitter {
   dnnl::primitive_attr attributes(const Layer& layer) const;
   BufferLayout result_place(const Layer& layer, const memory::desc& layout);
   dnnl::convolution_forward::primitive_desc describe(const Layer& layer) const;
+  // The same without the epilogue where oneDNN has no code of its own for that.
+  dnnl::convolution_forward::primitive_desc describe_apart(const Layer& layer) const;
   // oneDNN's convolutions by products of blocks of a row's points: a kernel is generated for each
   // count of points in a block, 13 ms and 2.5 MB for a row of 2,752 points.
   static bool is_by_small_products(const dnnl::convolution_forward::primitive_desc& pd);
@@ -289,6 +291,12 @@ class Emitter {
   // Those that no layer before has, and the process does not know yet.
   std::vector<Choice> open_choices();
   void onednn_convolution(const Layer& layer);
+  void onednn_convolution_alone(const Layer& layer,
+                                const dnnl::convolution_forward::primitive_desc& pd);
+  // With what it reads; gives where the result is placed, as asked when all that is read is there.
+  BufferLayout act_convolution(const Layer& layer,
+                               const dnnl::convolution_forward::primitive_desc& pd,
+                               const std::function<BufferLayout()>& place_result);
   void winograd(const Layer& layer, Algorithm algorithm);
   void panels(const Layer& layer);
   // Each channel on its own, of an image that lies as planes, where the result leaves the net,
