@@ -64,6 +64,40 @@ void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t ch
   });
 }
 
+namespace {
+
+// What lies inside of the window of a point of the result, along one axis.
+struct WindowSpan {
+  int64_t first, count;
+};
+WindowSpan span_of(const PoolWindow& w, size_t axis, int64_t point) {
+  const int64_t begin = point * w.stride[axis] - w.padding[axis];
+  const int64_t first = std::max<int64_t>(0, begin);
+  return {first, std::min(begin + w.kernel[axis], w.in[axis]) - first};
+}
+
+}  // namespace
+
+void largest_of_windows(const PoolWindow& window, const float* x, int64_t batch, int64_t channels,
+                        float* largest) {
+  const ChannelLoops body = channel_loops();
+  const PoolWindow& w = window;
+  const int64_t work = channels * w.kernel[0] * w.kernel[1] * w.kernel[2];
+  parallel_for(0, batch * w.out_points(), grain_of(work), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const WindowSpan plane = span_of(w, 0, i / w.out[2] / w.out[1] % w.out[0]);
+      const WindowSpan row = span_of(w, 1, i / w.out[2] % w.out[1]);
+      const WindowSpan point = span_of(w, 2, i % w.out[2]);
+      const int64_t first = (plane.first * w.in[1] + row.first) * w.in[2] + point.first;
+      const int64_t image = i / w.out_points() * w.in_points();
+      body.largest_of_window({x + (image + first) * channels,
+                              {plane.count, row.count, point.count},
+                              {w.in[1] * w.in[2] * channels, w.in[2] * channels, channels}},
+                             channels, largest + i * channels);
+    }
+  });
+}
+
 // A piece stays in the nearest cache between the two looks at it.
 int64_t GroupNorm::piece_points() const {
   constexpr int64_t kNumbers = 8192;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "tierup/kernels/pooling/pooling_window.h"
+
 namespace tierup::kernels::net {
 
 // The mean over points: [batch, channels].
@@ -15,6 +17,11 @@ void norm_of_points(const float* x, int64_t batch, int64_t points, int64_t chann
 // The largest over points: [batch, channels]. A NaN raises the flag of invalid operations.
 void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,
                        float* largest);
+
+// The largest in each window of the images x [batch, in, channels]: [batch, out, channels]. No
+// window is dilated, or lies outside. A NaN raises the flag of invalid operations.
+void largest_of_windows(const PoolWindow& window, const float* x, int64_t batch, int64_t channels,
+                        float* largest);
 
 // Norms over groups of channels. Pieces of the points have moments of their own, which are joined:
 // the sums are the same for any number of threads.
@@ -30,6 +37,13 @@ struct GroupNorm {
 const float* group_norm_factors(const GroupNorm& norm, const float* x, const float* gamma,
                                 const float* beta, float* scratch);
 
+// Points of a window, so many along each axis, so many floats apart.
+struct WindowPoints {
+  const float* first;
+  int64_t counts[3];
+  int64_t strides[3];
+};
+
 // The bodies, per instruction set.
 struct ChannelLoops {
   // Sums of `count` channels over points that lie `stride` apart, times `factor`.
@@ -40,6 +54,8 @@ struct ChannelLoops {
                   float* sums);
   // The largest of each of `count` channels over points that lie `stride` apart.
   void (*largest)(const float* x, int64_t points, int64_t stride, int64_t count, float* largest);
+  // The same over the points of a window.
+  void (*largest_of_window)(const WindowPoints& window, int64_t count, float* largest);
   // y = x * factors, of `count` channels.
   void (*scale)(const float* x, const float* factors, int64_t count, float* y);
   // Of so many points of `channels` each: their means, and the sums of the squares of what is left.

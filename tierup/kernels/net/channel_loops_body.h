@@ -69,6 +69,37 @@ void channel_largest(const float* x, int64_t points, int64_t stride, int64_t cou
   }
 }
 
+// Begins with the first point, not with a number below all others: there is none below -infinity.
+// So many pieces of sixteen channels stay in registers, the last one may have fewer channels.
+template <int kPieces>
+TIERUP_INLINE void window_largest(const WindowPoints& w, int64_t c, int64_t last, float* largest) {
+  const auto piece = [&](const float* x, int j) TIERUP_INLINED {
+    return j + 1 < kPieces || last == kLanes ? load(x + j * kLanes) : load_some(x, last, 0);
+  };
+  Lanes found[kPieces];
+  for_each<kPieces>([&](auto j) TIERUP_INLINED { found[j] = piece(w.first + c, j); });
+  for (int64_t z = 0; z < w.counts[0]; ++z) {
+    for (int64_t y = 0; y < w.counts[1]; ++y) {
+      const float* from = w.first + c + z * w.strides[0] + y * w.strides[1];
+      for (int64_t x = 0; x < w.counts[2]; ++x, from += w.strides[2]) {
+        for_each<kPieces>([&](auto j)
+                              TIERUP_INLINED { found[j] = larger(found[j], piece(from, j)); });
+      }
+    }
+  }
+  for_each<kPieces>([&](auto j) TIERUP_INLINED {
+    if (j + 1 < kPieces || last == kLanes) return store(largest + c + j * kLanes, found[j]);
+    store_some(largest + c, found[j], last);
+  });
+}
+
+void channel_largest_of_window(const WindowPoints& w, int64_t count, float* largest) {
+  int64_t c = 0;
+  for (; c + 4 * kLanes <= count; c += 4 * kLanes) window_largest<4>(w, c, kLanes, largest);
+  for (; c < count; c += kLanes)
+    window_largest<1>(w, c, std::min<int64_t>(kLanes, count - c), largest);
+}
+
 void channel_scale(const float* x, const float* factors, int64_t count, float* y) {
   int64_t c = 0;
   for (; c + kLanes <= count; c += kLanes) store(y + c, load(x + c) * load(factors + c));
@@ -176,9 +207,10 @@ void channel_blend_points(const float* x, const int64_t* index, const float* wei
   }
 }
 
-constexpr ChannelLoops kChannelLoops{&channel_sums,  &channel_squares, &channel_largest,
-                                     &channel_scale, &channel_moments, &channel_affine,
-                                     &channel_prelu, &channel_blend,   &channel_blend_points};
+constexpr ChannelLoops kChannelLoops{
+    &channel_sums,  &channel_squares,     &channel_largest, &channel_largest_of_window,
+    &channel_scale, &channel_moments,     &channel_affine,  &channel_prelu,
+    &channel_blend, &channel_blend_points};
 
 }  // namespace
 }  // namespace tierup::kernels::net

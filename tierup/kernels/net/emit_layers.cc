@@ -285,7 +285,21 @@ void Emitter::join(const Layer& layer, const BufferLayout& left, const BufferLay
   settle(layer.output, finish.target);
 }
 
+// oneDNN's begins with the least finite number, which -infinity is below.
+void Emitter::largest_of_windows_in(const Layer& layer) {
+  const IntVector& sizes = value(layer.inputs[0]).sizes;
+  const BufferLayout source = place_in(layer.inputs[0], channels_last(sizes));
+  const BufferLayout target = fresh(channels_last(value(layer.output).sizes));
+  act(
+      [=, window = layer.pool, batch = sizes[0], channels = sizes[1]](Bases bases) {
+        largest_of_windows(window, at(bases, source), batch, channels, at(bases, target));
+      },
+      {source, target});
+  settle(layer.output, target);
+}
+
 void Emitter::pool(const Layer& layer) {
+  if (layer.is_max) return largest_of_windows_in(layer);
   const PoolWindow& w = layer.pool;
   BufferLayout source = any_place(layer.inputs[0]);
   if (is_plain(source.layout))
@@ -294,9 +308,8 @@ void Emitter::pool(const Layer& layer) {
   for (auto d = static_cast<size_t>(3 - w.rank); d < 3; ++d) {
     after.push_back((w.out[d] - 1) * w.stride[d] + w.kernel[d] - w.in[d] - w.padding[d]);
   }
-  const auto algorithm = layer.is_max           ? dnnl::algorithm::pooling_max
-                         : layer.counts_padding ? dnnl::algorithm::pooling_avg_include_padding
-                                                : dnnl::algorithm::pooling_avg_exclude_padding;
+  const auto algorithm = layer.counts_padding ? dnnl::algorithm::pooling_avg_include_padding
+                                              : dnnl::algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_forward::primitive_desc pd(
       {dnnl::prop_kind::forward_inference, algorithm, source.layout,
        any_layout(value(layer.output).sizes), last(w.stride, w.rank), last(w.kernel, w.rank),

@@ -185,6 +185,7 @@ class Emitter {
   // Both operands whole and alike.
   void join(const Layer& layer, const BufferLayout& left, const BufferLayout& right);
   void pool(const Layer& layer);
+  void largest_of_windows_in(const Layer& layer);
   // Over all points of each channel, these innermost: see channel_loops.h.
   void over_points(const Layer& layer);
   void over_rows(const Layer& layer);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/simd/instruction_set.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
 namespace tierup::ops {
@@ -266,6 +267,26 @@ TEST(NeuralNetValues, of_pools_and_norms) {
     expect_tier_0(*net, with_values(values, {1, 9}, 4), false);
   one("aten::batch_norm", {L::c(numbers({6}, 2)), L::c(numbers({6}, 3)), L::c(numbers({6}, 5)),
                            L::c(variances(6)), L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
+}
+
+// At every level: oneDNN's code for one of them knows no number below the least finite one.
+TEST(NeuralNetValues, of_windows_of_infinities) {
+  Tensor lowest = numbers({2, 20, 9, 9}, 1);
+  std::fill_n(lowest.data<float>(), lowest.numel() / 2 + 40, -kInfinity);
+  const auto windows = [](int64_t kernel, int64_t stride, int64_t padding) -> Step {
+    return {"aten::max_pool2d",
+            {L::c(ints({kernel, kernel})), L::c(ints({stride, stride})),
+             L::c(ints({padding, padding})), L::c(ints({1, 1})), L::c(true)}};
+  };
+  for (const kernels::InstructionSet most :
+       {kernels::InstructionSet::kBase, kernels::InstructionSet::kAvx2,
+        kernels::InstructionSet::kAvx512}) {
+    kernels::limit_instruction_set(most);
+    for (const auto& step : {windows(2, 2, 0), windows(3, 1, 1), windows(3, 2, 1)}) {
+      Line line;
+      expect_tier_0(*line.make({step_on(line, step, 0)}), lowest, false);
+    }
+  }
 }
 
 // A NaN that a worker meets, in a layer large enough to be shared.
