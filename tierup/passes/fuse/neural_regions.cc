@@ -261,7 +261,6 @@ class Regions {
   }
 
   void close() {
-    keep_outer_numbers();
     drop_views_of_inputs();
     std::vector<Exit> exits;
     const NetRefusal refusal = refusal_of_region(exits);
@@ -297,11 +296,13 @@ class Regions {
     return std::any_of(value->uses().begin(), value->uses().end(),
                        [&](const ir::Use& use) { return !is_inside(use); });
   }
-  // A view of what the region did not make stays outside if others use it.
+  // A view of what the region did not make stays outside if others use it. So may numbers, then,
+  // that only the view needed, and views that these are of.
   void drop_views_of_inputs() {
     bool again = true;
     while (again) {
       again = false;
+      keep_outer_numbers();
       for (size_t i = members_.size(); i-- > 0;) {
         const Member& member = members_[i];
         const bool is_used = std::any_of(outputs_of(member).begin(), outputs_of(member).end(),

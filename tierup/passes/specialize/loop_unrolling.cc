@@ -1,6 +1,7 @@
 // See loop_unrolling.h. Inner loops first, so that their copies are unrolled already.
 #include "tierup/passes/specialize/loop_unrolling.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tierup/ops/table/index_arithmetic.h"
@@ -207,10 +208,28 @@ class Unroller {
   // What was known of a loop's result holds for the value of the last trip, from which structures
   // around the loop have their types.
   void keep_type(const Value* result, Value* last) {
-    const bool are_tensors =
-        result->type()->is(TypeKind::kTensor) && last->type()->is(TypeKind::kTensor);
-    if (are_tensors && !is_subtype(last->type(), result->type()))
-      editor_.set_type(last, result->type());
+    if (result->type()->is(TypeKind::kTensor) && may_have(last, result->type()))
+      set_type(last, result->type());
+  }
+  // What branches return has to have a branching's type: values from before it may do so only
+  // where that branch is taken.
+  static bool may_have(const Value* value, const TypePtr& type) {
+    if (is_subtype(value->type(), type)) return true;
+    const Node* node = value->node();
+    if (!value->type()->is(TypeKind::kTensor) || node == nullptr) return false;
+    if (node->blocks().empty()) return true;
+    return node->is(NodeKind::kIf) && std::ranges::all_of(node->blocks(), [&](const Block* block) {
+             const Value* returned = block->returns()[value->index()];
+             const bool is_inner =
+                 returned->node() != nullptr && returned->node()->owner() == block;
+             return is_inner ? may_have(returned, type) : is_subtype(returned->type(), type);
+           });
+  }
+  void set_type(Value* value, const TypePtr& type) {
+    if (is_subtype(value->type(), type)) return;
+    for (const Block* block : value->node()->blocks())
+      set_type(block->returns()[value->index()], type);
+    editor_.set_type(value, type);
   }
 
   // Values from around the loop stand for themselves in the copies.
