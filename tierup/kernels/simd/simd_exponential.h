@@ -43,8 +43,8 @@ struct Ln2<double> {
   static constexpr double kLow = 0x1.a39ef35793c76p-33;
 };
 
-// e^r - 1 for the small rest r of a reduction by 2^n. No Rounded within it: GCC copies a struct in a
-// struct through memory, half a register at a time, which each reader of the whole waits for.
+// e^r - 1 for the small rest r of a reduction by 2^n. No Rounded within it: GCC copies a struct in
+// a struct through memory, half a register at a time, which each reader of the whole waits for.
 template <typename T>
 struct Reduced {
   Vec<T> growth;
