@@ -18,7 +18,27 @@ int64_t parts_to_hold(int64_t count, int64_t each) { return (count + each - 1) /
 
 }  // namespace
 
-Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm) {
+ConvGeometry as_planes(ConvGeometry g) {
+  const auto is_point = [&](size_t d) {
+    return g.kernel[d] == 1 && g.stride[d] == 1 && g.padding[d] == 0 && g.padding_after[d] == 0;
+  };
+  if (g.rank != 3) return g;
+  if (is_point(0)) {
+    g.rank = 2;
+    g.batch *= g.in[0];
+    g.in[0] = g.out[0] = 1;
+  } else if (is_point(1) && is_point(2)) {
+    g.rank = 2;
+    g.in = {1, g.in[0], g.in[1] * g.in[2]};
+    g.out = {1, g.out[0], g.out[1] * g.out[2]};
+    for (auto* triple : {&g.kernel, &g.stride, &g.dilation, &g.padding, &g.padding_after})
+      std::swap((*triple)[0], (*triple)[1]);
+  }
+  return g;
+}
+
+Winograd winograd_problem(const ConvGeometry& given, Algorithm algorithm) {
+  const ConvGeometry g = as_planes(given);
   return {g.batch,
           g.in[1],
           g.in[2],
@@ -34,7 +54,7 @@ Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm) {
 
 // A line from top to bottom lies as one from left to right does.
 PanelConvolution panel_problem(const ConvGeometry& given) {
-  ConvGeometry g = given;
+  ConvGeometry g = as_planes(given);
   if (g.in[2] == 1 && g.out[2] == 1 && g.kernel[2] == 1) {
     for (auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
       std::swap((*triple)[1], (*triple)[2]);

@@ -11,6 +11,10 @@
 
 namespace tierup::kernels::net {
 
+// A convolution of volumes with flat windows is one of planes, as channels lie innermost: of each
+// depth's image, or of lines from depth to depth. Others are as they are.
+ConvGeometry as_planes(ConvGeometry g);
+
 // As `algorithm`, one of Winograd's, has it.
 Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm);
 PanelConvolution panel_problem(const ConvGeometry& g);

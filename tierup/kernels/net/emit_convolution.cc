@@ -183,7 +183,7 @@ void Emitter::winograd(const Layer& layer, Algorithm algorithm) {
 PanelConvolution Emitter::panels_of(const Layer& layer) {
   PanelConvolution problem = panel_problem(layer.conv);
   const int input = layer.inputs[0];
-  problem.is_planar = problem.in_channels < kConvolutionRun &&
+  problem.is_planar = layer.conv.rank <= 2 && problem.in_channels < kConvolutionRun &&
                       same_layout(any_place(input).layout, row_major(value(input).sizes));
   return problem;
 }

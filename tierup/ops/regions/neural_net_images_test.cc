@@ -326,6 +326,20 @@ TEST_P(NetOfImages, average_pools_that_reach_over_the_end) {
   }
 }
 
+TEST_P(NetOfImages, windows_of_volumes_may_be_flat) {
+  Line line;
+  const auto convolve = [&](int value, const IntVector& weight, const IntVector& stride,
+                            const IntVector& padding, int64_t seed) {
+    return line.add("aten::conv3d", {L::v(value), L::c(numbers(weight, seed, 0.1F)),
+                                     L::c(numbers({weight[0]}, seed + 1)), L::c(ints(stride)),
+                                     L::c(ints(padding)), L::c(ints({1})), L::c(1)});
+  };
+  int y = convolve(0, {64, 16, 1, 3, 3}, {1, 1, 1}, {0, 1, 1}, 1);
+  y = convolve(line.add("aten::relu", {L::v(y)}), {64, 64, 3, 1, 1}, {2, 1, 1}, {1, 0, 0}, 3);
+  y = convolve(line.add("aten::relu", {L::v(y)}), {32, 64, 1, 3, 3}, {1, 2, 2}, {0, 0, 1}, 5);
+  expect_same_thrice(*line.make({y}), numbers({2, 16, 5, 9, 8}, 8));
+}
+
 TEST_P(NetOfImages, volumes_are_pooled) {
   const auto check = [](const char* name, std::vector<net::Arg> arguments) {
     SCOPED_TRACE(name);
