@@ -2,9 +2,8 @@
 //
 // f32 goes to oneDNN where that is faster than tiles of our own (gemm_tiles.h), but for single rows
 // and columns and small problems, which kernels of our own do without the cost of a library call or
-// of its first one, which generates code; f64, f16, bf16
-// and integers always take own kernels (halves accumulate in f32, integers wrap around), complex
-// numbers those of their parts.
+// of its first one, which generates code; f64, f16, bf16 and integers always take own kernels
+// (halves accumulate in f32, integers wrap around), complex numbers those of their parts.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +39,8 @@ struct GemmProblem {
   const void* bias = nullptr;  // n elements of dtype added to each row; needs beta == 0.
 };
 
-// Any strides are taken; f32 is fast where each matrix has one stride of 1. C must not overlap A,
-// B. Throws kInvalidArgument for bool and other dtypes without arithmetic.
+// Any strides are taken; f32 is fast where each matrix has one stride of 1, or by tiles. C must not
+// overlap A, B. Throws kInvalidArgument for bool and other dtypes without arithmetic.
 void gemm(const GemmProblem& problem);
 
 // The sum of x[i] * y[i] in many sums at a time, for long vectors, of float or double. Not in the

@@ -89,7 +89,7 @@ struct GemmTiles {
   int64_t b_row, b_col;
   float* c;
   int64_t c_row;
-  const float* bias;  // Of n elements, or null.
+  const float* bias;  // Of n elements, or null; none where it goes on.
   bool goes_on;       // Begins with what stands in c, rather than zeros.
   int64_t depth;      // Of the slices that b is packed in.
   int64_t rows;       // Of a that meet one slice after the other.

@@ -30,8 +30,7 @@ constexpr int kPanelRows = 4;
 #endif
 
 // Where vectors are shorter than a panel, it is read in several passes: slices of its depth that
-// stay in the first-level cache meanwhile, which is filled in the first pass, line by line as they
-// lie.
+// stay in the first-level cache meanwhile. Each pass asks for its lines of the next slice.
 constexpr bool kIsSliced = panel_vectors_for(kPanelRows) * kVectorFloats < kRowPanel;
 constexpr int64_t kSliceDepth = 40;  // 10 KB: two of them stay there.
 
@@ -113,8 +112,10 @@ inline void multiply_panel_slice(const GemmPanel& p, const PanelSlice& slice) {
 
 inline void run_panel_f32(const GemmPanel& p) {
   const int64_t most = kIsSliced ? kSliceDepth : p.k;
-  for (int64_t first = 0; first == 0 || first < p.k; first += most)
-    multiply_panel_slice(p, {first, std::min(first + most, p.k)});
+  const int64_t slices =
+      p.k == 0 ? 1 : (p.k + most - 1) / most;  // Without depth, zeros are stored.
+  for (int64_t i = 0; i < slices; ++i)
+    multiply_panel_slice(p, {i * most, std::min((i + 1) * most, p.k)});
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ struct Parts {
 // Columns are shared without doing anything twice, rows with packing done by each thread; but a
 // matrix of few columns has not as many tiles for each thread.
 Parts parts_for(const GemmProblem& p, const Blocking& blocking, int64_t tile) {
-  constexpr int64_t kPackAsRows =
-      8;  // Packing a number takes as long as multiplying it by so many.
+  // Packing a number takes as long as multiplying it by so many.
+  constexpr int64_t kPackAsRows = 8;
   Parts parts{1, parts_of(p.n, blocking.columns)};
   const int64_t threads = intra_op_threads();
   const int64_t units = p.batch * parts.columns;
@@ -67,7 +67,8 @@ bool is_for_tiles(const GemmProblem& p) {
 }
 
 void gemm_tiles(const GemmProblem& p) {
-  const int64_t tile = gemm_block_kernels().tile_columns;
+  const GemmBlockKernels& kernels = gemm_block_kernels();
+  const int64_t tile = kernels.tile_columns;
   const Blocking blocking(p, tile);
   const Parts parts = parts_for(p, blocking, tile);
   const int64_t tiles = parts_of(p.n, tile);
@@ -86,7 +87,7 @@ void gemm_tiles(const GemmProblem& p) {
       const int64_t width = parts_of(next - column, tile) * tile;
       const size_t workspace = static_cast<size_t>(blocking.depth * (width + blocking.rows));
       const auto* bias = static_cast<const float*>(p.bias);
-      gemm_block_kernels().tiles_f32(
+      kernels.tiles_f32(
           {rows, next - column, p.k,
            static_cast<const float*>(p.a.data) + batch * p.a.batch_stride + row * p.a.row_stride,
            p.a.row_stride, p.a.col_stride,

@@ -200,8 +200,9 @@ TEST(Matmul, MultipliesMatricesThatLieBetweenOneAnother) {
                 bits_of(to_dtype(one, ScalarType::kFloat)));
     }
   };
-  // With vectors of eight lanes floats go to no library.
-  for (const InstructionSet most : {InstructionSet::kBase, InstructionSet::kAvx512}) {
+  // Floats go to a library where vectors have four or sixteen lanes.
+  for (const InstructionSet most :
+       {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
     limit_instruction_set(most);
     for (const ScalarType dtype : {ScalarType::kFloat, ScalarType::kBFloat16}) {
       expect_each(by_rows(40, 24, dtype), by_columns(24, 72, dtype));
@@ -301,6 +302,12 @@ TEST(Matmul, FewRowsTimesColumnsInOnePieceHaveTheBitsOfEachAlone) {
         expect_product(numbers({rows, k}, kFloat, 3), whole);
     }
   }
+}
+
+TEST(Matmul, PanelsWithoutDepthGiveZeros) {
+  std::vector<float> out(6, 7.0F);
+  multiply_panels(2, 0, 3, out.data(), out.data(), out.data());
+  for (const float x : out) EXPECT_EQ(x, 0);
 }
 
 TEST(Matmul, PackedPanelsGiveARowTheSameBits) {

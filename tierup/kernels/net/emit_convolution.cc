@@ -36,6 +36,10 @@ IntVector weight_sizes(const ConvGeometry& g) {
 
 }  // namespace
 
+bool Emitter::has_epilogue(const convolution_forward::primitive_desc& pd) {
+  return pd.get_primitive_attr().get_post_ops().len() > 0;
+}
+
 bool Emitter::is_by_small_products(const convolution_forward::primitive_desc& pd) {
   return std::string_view(pd.impl_info_str()).starts_with("brg");
 }
@@ -66,7 +70,10 @@ convolution_forward::primitive_desc Emitter::describe_apart(const Layer& layer) 
   if (!is_reference(pd) || layer.epilogue.empty() || !store_steps(layer)) return pd;
   Layer alone = layer;
   alone.epilogue.clear();
-  return describe(alone);
+  auto plain = describe(alone);
+  const ConvGeometry& g = layer.conv;
+  const auto bytes = static_cast<size_t>(g.batch * g.out_channels * g.out_points()) * sizeof(float);
+  return plain.dst_desc().get_size() == bytes ? plain : pd;
 }
 
 Tensor Emitter::dense_weight(const Layer& layer) const {
@@ -105,8 +112,7 @@ void Emitter::onednn_convolution(const Layer& given) {
   const bool swishes = ends_with_large_swish(given);
   const Layer layer = swishes ? without_swish(given) : given;
   const auto pd = describe_apart(layer);
-  const bool is_whole = pd.get_primitive_attr().get_post_ops().len() > 0;
-  if (!is_whole && !layer.epilogue.empty()) return onednn_convolution_alone(given, pd);
+  if (!has_epilogue(pd) && !layer.epilogue.empty()) return onednn_convolution_alone(given, pd);
   const BufferLayout target =
       act_convolution(layer, pd, [&] { return result_place(layer, pd.dst_desc()); });
   if (swishes) {

@@ -25,7 +25,7 @@ using dnnl::convolution_forward;
 
 // Epilogues cost all candidates about alike.
 IntVector geometry_key(const ConvGeometry& g) {
-  IntVector key{g.batch, g.groups, g.in_channels, g.out_channels};
+  IntVector key{g.rank, g.batch, g.groups, g.in_channels, g.out_channels};
   for (const auto* triple : {&g.in, &g.out, &g.kernel, &g.stride, &g.dilation, &g.padding})
     key.insert(key.end(), triple->begin(), triple->end());
   return key;
@@ -282,17 +282,20 @@ Emitter::Attempt Emitter::attempt(const Layer& layer, Algorithm algorithm, Trial
   return {};
 }
 
-// With the pass of its own that a large swish gets, if it `swishes`.
+// With the pass of its own that a large swish gets, if it `swishes`, or an epilogue for which there
+// is but reference code.
 Emitter::Attempt Emitter::attempt_onednn(const Layer& layer, bool swishes, TrialRoom& room) const {
-  if (!swishes) return attempt_primitive(describe_apart(layer), room);
-  const auto pd = describe_apart(without_swish(layer));
+  const auto pd = describe_apart(swishes ? without_swish(layer) : layer);
+  if (!swishes && has_epilogue(pd) == !layer.epilogue.empty()) return attempt_primitive(pd, room);
   Attempt attempt = attempt_primitive(pd, room);
   const size_t bytes = pd.dst_desc().get_size();
   float* target = floats(room.at_least(TrialRoom::Part::kTarget, bytes));
   const auto count = static_cast<int64_t>(bytes / sizeof(float));
-  attempt.run = [convolve = std::move(attempt.run), target, count] {
+  attempt.run = [convolve = std::move(attempt.run), target, count, swishes,
+                 steps = *store_steps(layer)] {
     convolve();
-    swish_in_place(target, count);
+    if (swishes) return swish_in_place(target, count);
+    run_finished_rows(count, 1, steps, target, target, [](int64_t, int64_t, float*) {});
   };
   return attempt;
 }

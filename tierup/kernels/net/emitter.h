@@ -230,8 +230,10 @@ class Emitter {
   dnnl::primitive_attr attributes(const Layer& layer) const;
   BufferLayout result_place(const Layer& layer, const memory::desc& layout);
   dnnl::convolution_forward::primitive_desc describe(const Layer& layer) const;
-  // The same without the epilogue where oneDNN has no code of its own for that.
+  // The same without the epilogue where oneDNN has no code of its own for that, and no padding of
+  // channels that the epilogue's own pass would make other than zero.
   dnnl::convolution_forward::primitive_desc describe_apart(const Layer& layer) const;
+  static bool has_epilogue(const dnnl::convolution_forward::primitive_desc& pd);
   // oneDNN's convolutions by products of blocks of a row's points: a kernel is generated for each
   // count of points in a block, 13 ms and 2.5 MB for a row of 2,752 points.
   static bool is_by_small_products(const dnnl::convolution_forward::primitive_desc& pd);

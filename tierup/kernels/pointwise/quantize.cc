@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "tierup/kernels/memory/copy.h"
@@ -57,8 +58,9 @@ std::tuple<Tensor, Tensor> with_mask(const Tensor& self, const Steps& steps) {
 Steps steps_of_tensors(const Tensor& scale, const Tensor& zero_point, int64_t quant_min,
                        int64_t quant_max) {
   check_bounds(quant_min, quant_max);
-  return steps_of(item(scale).to_double(), static_cast<int64_t>(item(zero_point).to_double()),
-                  quant_min, quant_max);
+  const double zero = item(zero_point).to_double();
+  require(std::abs(zero) < 0x1p62, ErrorCode::kOutOfRange, "there is no zero point {}", zero);
+  return steps_of(item(scale).to_double(), static_cast<int64_t>(zero), quant_min, quant_max);
 }
 
 // A vector along a dimension of a tensor of that rank, in single precision.
@@ -228,6 +230,8 @@ std::tuple<Tensor, Tensor> fake_quantize_channels_with_mask(const Tensor& self, 
 PointwiseCall fake_quantize_backward(const Tensor& grad, const Tensor& mask) {
   require(mask.dtype() == ScalarType::kBool, ErrorCode::kTypeError,
           "expected a bool mask, but got {}", scalar_type_name(mask.dtype()));
+  require(mask.numel() == grad.numel(), ErrorCode::kInvalidArgument,
+          "expected a mask of {} elements, but got {}", grad.numel(), mask.numel());
   return {{Body::kMul}, {grad, mask}};
 }
 

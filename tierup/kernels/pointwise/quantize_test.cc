@@ -69,6 +69,9 @@ TEST(FakeQuantize, RefusesWhatPyTorchRefuses) {
   EXPECT_THROW(fake_quantize(x, 1, 0, 8, 0), Error);
   EXPECT_THROW(evaluate(fake_quantize(zero, 1, 0, 0, 8)), Error);
   EXPECT_THROW(fake_quantize_by_tensors(x, scale, zero, 0, 8), Error);
+  EXPECT_THROW(fake_quantize_by_tensors(x, vector_of<float>({1}), vector_of<float>({1e30F}), 0, 8),
+               Error);
+  EXPECT_THROW(evaluate(fake_quantize_backward(x, vector_of<bool>({true}))), Error);
   EXPECT_THROW(fake_quantize_channels(x, scale, zero, 0, 0, 8), Error);
   EXPECT_THROW(fake_quantize_channels(x, scale, zero, 1, 0, 15), Error);
   EXPECT_THROW(fake_quantize_channels(x, vector_of<float>({1}), zero, 0, 0, 15), Error);

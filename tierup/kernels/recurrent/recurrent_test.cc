@@ -101,7 +101,8 @@ TEST(Recurrent, OddSizesGiveInFloatsWhatTheyGiveInDoublesOnAllInstructionSets) {
     limit_instruction_set(most);
     for (const auto& [kind, gates] : kKinds) {
       for (const Sizes& s : {Sizes{1, 1, 1, 1, 1, false}, Sizes{3, 3, 5, 7, 2, true},
-                             Sizes{4, 17, 33, 20, 1, true}, Sizes{2, 1, 70, 67, 2, false}}) {
+                             Sizes{4, 17, 33, 20, 1, true}, Sizes{2, 1, 70, 67, 2, false},
+                             Sizes{2, 7, 81, 67, 1, false}, Sizes{3, 2, 41, 40, 1, true}}) {
         SCOPED_TRACE(testing::Message()
                      << static_cast<int>(most) << ": " << gates << " gates of " << s.size);
         RecurrentWeights packed;

@@ -60,6 +60,7 @@ Quantization quantization_of(float smallest, float largest, int64_t quant_min, i
   const bool from_lower = std::abs(lower) + std::abs(below) < std::abs(upper) + std::abs(above);
   double zero = from_lower ? lower - below : upper - above;
   if (range.is_centred) zero = (lower + upper) / 2;
+  if (std::isnan(zero)) return {scale, std::numeric_limits<int32_t>::min()};  // Of infinities.
   return {scale, static_cast<int32_t>(std::nearbyint(std::clamp(zero, lower, upper)))};
 }
 
@@ -98,6 +99,9 @@ void observe(const Tensor& self, const ObservedRange& range, const ObserverSetti
 }
 
 void choose_quantization(const ObservedRange& range, const ObserverSettings& settings) {
+  require(settings.quant_min < settings.quant_max, ErrorCode::kInvalidArgument,
+          "`quant_min` should be less than `quant_max`, but found {} and {}", settings.quant_min,
+          settings.quant_max);
   const int64_t count = range.smallest.numel();
   const Tensor smallest = contiguous(range.smallest);
   const Tensor largest = contiguous(range.largest);

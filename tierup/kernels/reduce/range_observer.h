@@ -27,7 +27,8 @@ struct ObserverSettings {
 
 // self as quantisation leaves it, and the places within its bounds. Observing moves the range;
 // quantising writes the scale and the zero point that follow from it. Throws kUnsupported for
-// observed dtypes but float32, and where ranges of rows have no place yet.
+// observed dtypes but float32, and where ranges of rows have no place yet; kInvalidArgument for
+// bounds without a step between them.
 std::tuple<Tensor, Tensor> observe_and_quantize(const Tensor& self, const ObservedRange& range,
                                                 const ObserverSettings& settings);
 
