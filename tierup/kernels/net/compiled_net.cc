@@ -149,7 +149,8 @@ class Net final : public CompiledNet {
     const Scope workers = is_sure ? Scope::kWorkers : Scope::kWorkersAfter;
     FloatWatch watch(uses_workers_ ? workers : Scope::kThread, threads_);
     execute(inputs, results);
-    if (!watch.met_nan() && !(net_.spreads_nans && holds_nan(results))) return true;
+    const bool spreads = net_.spreads_nans || net_.spreads_given_nans;
+    if (!watch.met_nan() && !(spreads && holds_nan(results))) return true;
     // From now on it is made sure that the flags are this net's own.
     meetings_.fetch_add(1, std::memory_order_relaxed);
     return false;

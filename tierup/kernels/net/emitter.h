@@ -68,6 +68,8 @@ struct Emitted {
   std::vector<Tensor> tensors;
   std::vector<std::string> notes;
   bool spreads_nans = false;  // A NaN may spread without being noticed (Winograd's tiles).
+  // So may one that is given, over taps of zero weight (parts of transposed convolutions).
+  bool spreads_given_nans = false;
 };
 
 template <typename T = float>

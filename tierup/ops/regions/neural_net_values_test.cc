@@ -269,6 +269,20 @@ TEST(NeuralNetValues, of_pools_and_norms) {
                            L::c(variances(6)), L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
 }
 
+// Between the points that a stride leaves out no window reads anything.
+TEST(NeuralNetValues, of_transposed_convolutions) {
+  for (const int64_t stride : {1, 2, 3}) {
+    Line line;
+    const int y = line.add(
+        "aten::conv_transpose2d.input",
+        {L::v(0), L::c(numbers({6, 5, 1, 2}, 1)), L::c({}), L::c(ints({stride, stride})),
+         L::c(ints({0, 1})), L::c(ints({stride - 1, stride - 1})), L::c(1), L::c(ints({1, 1}))});
+    const auto net = line.make({step_on(line, {"aten::relu", {}}, y)});
+    SCOPED_TRACE(stride);
+    expect_tier_0(*net, {2, 6, 7, 8}, 100);
+  }
+}
+
 // At every level: oneDNN's code for one of them knows no number below the least finite one.
 TEST(NeuralNetValues, of_windows_of_infinities) {
   Tensor lowest = numbers({2, 84, 9, 9}, 1);
