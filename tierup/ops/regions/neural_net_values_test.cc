@@ -277,9 +277,11 @@ TEST(NeuralNetValues, of_transposed_convolutions) {
         "aten::conv_transpose2d.input",
         {L::v(0), L::c(numbers({6, 5, 1, 2}, 1)), L::c({}), L::c(ints({stride, stride})),
          L::c(ints({0, 1})), L::c(ints({stride - 1, stride - 1})), L::c(1), L::c(ints({1, 1}))});
-    const auto net = line.make({step_on(line, {"aten::relu", {}}, y)});
+    const auto net = line.make({y});
     SCOPED_TRACE(stride);
-    expect_tier_0(*net, {2, 6, 7, 8}, 100);
+    // A NaN alone: what comes of infinities is noticed by itself.
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    expect_tier_0(*net, with_values({nan}, {2, 6, 7, 8}, 100), false);
   }
 }
 
