@@ -59,13 +59,14 @@ class FewTilesRunner {
       const float* points[kPoints];
       gather_points<4>(part_, place, channel, zeros, points);
       float* to = inputs_of(tile, channel / kFewTilesDepth) + channel % kFewTilesDepth;
-      for (int c = 0; c < kLanes; c += kVectorFloats) {
+      const auto transform = [&](int64_t c, const auto& load) TIERUP_INLINED {
         transform_window<kSide, kSide>(
-            [&](int i, int j) TIERUP_INLINED { return load_vector(points[i * kSide + j] + c); },
+            [&](int i, int j) TIERUP_INLINED { return load(points[i * kSide + j] + c); },
             [](const auto& d, auto& v) TIERUP_INLINED { Transform::input(d, v); },
             [&](int i, int j, LaneVector v)
                 TIERUP_INLINED { store_vector(to + (i * kSide + j) * kPointStep + c, v); });
-      }
+      };
+      each_vector(std::min<int64_t>(kLanes, p_.in_channels - channel), transform);
     }
   }
 
@@ -87,7 +88,8 @@ class FewTilesRunner {
     }
     const int64_t count = std::min<int64_t>(kTogether, part_.last_tile - first);
     for (int64_t t = 0; t < count; ++t) {
-      for (int part = 0; part < kParts; ++part) {
+      for (int part = 0; part < kParts && channel + part * kVectorFloats < p_.out_channels;
+           ++part) {
         store_results<4>(part_, place_of<4>(p_, first + t), channel + part * kVectorFloats,
                          [&](int i, int j)
                              TIERUP_INLINED { return sums[i * kSide + j][t].part[part]; });

@@ -33,7 +33,7 @@ struct Winograd {
   int64_t tiles() const { return batch * tile_rows() * tile_columns(); }
 };
 
-// Channels come in such groups; others are not convolved so.
+// Fewer channels, in or out, are not convolved so: transforms take vectors of them.
 constexpr int64_t kWinogradChannels = 16;
 // Output channels that stand beside each other in packed weights, which the cache's products take.
 constexpr int64_t kWinogradPanel = 32;

@@ -49,19 +49,20 @@ class PartRunner {
     const int64_t depth = std::min<int64_t>(kDepth, p_.in_channels - channel);
     for (int64_t t = 0; t < count_; ++t) transform_tile(t, channel, depth);
     for (int64_t column = 0; column < columns_; column += kWinogradPanel) {
+      const auto width = static_cast<int>(panel_width(kWinogradPanel, channels_, column));
       float* weights = weights_;
       if (block_.keeps_weights)
         weights += kPoints *
                    (channel / kDepth * (columns_ / kWinogradPanel) + column / kWinogradPanel) *
                    kWeightStep;
       if (is_first_block || !block_.keeps_weights)
-        transform_weights(channel, depth, column, weights);
+        transform_weights(channel, depth, column, width, weights);
       PanelProduct product{};
       product.ahead = reinterpret_cast<const char*>(next_weights(channel, depth, column));
       product.ahead_bytes = block_.keeps_weights ? 0 : depth * 9 * kWinogradPanel * 4 / kPoints;
       product.rows = count_;
       product.depth = depth;
-      product.width = kWinogradPanel;
+      product.width = width;
       product.sums_stride = product.c_stride = columns_;
       for (int point = 0; point < kPoints; ++point) {
         product.a = inputs_ + point * input_step_;
@@ -88,19 +89,21 @@ class PartRunner {
     const float* points[kPoints];
     gather_points<kTile>(part_, place_of<kTile>(p_, first_ + t), channel, zeros_, points);
     float* to = inputs_ + t * kDepth;
-    for (int64_t c = 0; c < depth; c += kVectorFloats) {
+    const auto transform = [&](int64_t c, const auto& load) TIERUP_INLINED {
       transform_window<kSide, kSide>(
-          [&](int i, int j) TIERUP_INLINED { return load_vector(points[i * kSide + j] + c); },
+          [&](int i, int j) TIERUP_INLINED { return load(points[i * kSide + j] + c); },
           [](const auto& d, auto& v) TIERUP_INLINED { Transforms<kTile>::input(d, v); },
           [&](int i, int j, LaneVector v)
               TIERUP_INLINED { store_vector(to + (i * kSide + j) * input_step_ + c, v); });
-    }
+    };
+    each_vector(depth, transform);
   }
 
-  void transform_weights(int64_t channel, int64_t depth, int64_t column, float* to) {
+  // The first `width` of a panel's columns.
+  void transform_weights(int64_t channel, int64_t depth, int64_t column, int width, float* to) {
     const float* from = given_weights(channel, column);
-    for (int64_t k = 0; k < depth; ++k, from += 9 * kWinogradPanel, to += kWinogradPanel) {
-      for (int c = 0; c < kWinogradPanel; c += kVectorFloats) {
+    for (int64_t k = 0; k < depth; ++k, from += 9 * kWinogradPanel, to += width) {
+      for (int c = 0; c < width; c += kVectorFloats) {
         transform_window<3, kSide>(
             [&](int i, int j)
                 TIERUP_INLINED { return load_vector(from + (i * 3 + j) * kWinogradPanel + c); },

@@ -123,7 +123,9 @@ TEST_P(WinogradOn, AwkwardSizesGiveWhatDirectConvolutionGives) {
       {2, 5, 7, 48, 5, 7, 80, 1, 1, 0},     {1, 13, 9, 80, 13, 9, 32, 1, 1, 0},
       {3, 6, 4, 144, 4, 2, 16, 0, 0, 0},    {1, 17, 30, 16, 19, 32, 96, 2, 2, 0},
       {1, 7, 7, 192, 7, 7, 208, 1, 1, 0},   {1, 4, 31, 32, 3, 30, 160, 0, 1, 0},
-      {1, 30, 30, 64, 30, 30, 64, 1, 1, 0},
+      {1, 30, 30, 64, 30, 30, 64, 1, 1, 0}, {1, 6, 7, 17, 6, 7, 33, 1, 1, 0},
+      {2, 9, 5, 40, 9, 5, 40, 1, 1, 0},     {1, 8, 8, 71, 8, 8, 24, 1, 1, 0},
+      {1, 5, 5, 36, 5, 5, 18, 1, 1, 0},
   };
   for (Winograd problem : problems) {
     for (const auto [tile, in_registers] : kTilings) {
@@ -153,10 +155,12 @@ TEST_P(WinogradOn, StoresThroughEachStep) {
       {{Kind::kLinear, 0.5F, 3}, {Kind::kClip, 0, 2}, {Kind::kSum}},
   };
   for (const auto [tile, in_registers] : kTilings) {
-    Case c = case_of({1, 9, 10, 32, 9, 10, 48, 1, 1, tile, in_registers});
-    for (const auto& steps : lines) {
-      c.steps = steps;
-      EXPECT_LT(largest_error(c, direct(c), 2), 4e-6);
+    for (const int64_t out_channels : {48, 37}) {
+      Case c = case_of({1, 9, 10, 32, 9, 10, out_channels, 1, 1, tile, in_registers});
+      for (const auto& steps : lines) {
+        c.steps = steps;
+        EXPECT_LT(largest_error(c, direct(c), 2), 4e-6);
+      }
     }
   }
 }

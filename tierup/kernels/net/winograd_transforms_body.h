@@ -107,6 +107,18 @@ TIERUP_INLINE void transform_window(const Take& take, const Change& change, cons
   });
 }
 
+// Calls transform(first, load) for each vector of so many channels; of the last one, `load` takes
+// those that are there.
+template <typename Transform>
+TIERUP_INLINE void each_vector(int64_t channels, const Transform& transform) {
+  int64_t c = 0;
+  for (; c + kVectorFloats <= channels; c += kVectorFloats)
+    transform(c, [](const float* from) TIERUP_INLINED { return load_vector(from); });
+  if (c == channels) return;
+  transform(c, [left = channels - c](const float* from)
+                   TIERUP_INLINED { return load_columns(from, left); });
+}
+
 // Where a tile's first result stands.
 struct TilePlace {
   int64_t image, row, column;
@@ -138,14 +150,15 @@ void gather_points(const WinogradPart& part, const TilePlace& place, int64_t cha
   }
 }
 
-inline LaneVector store_step(const StoreStep& step, LaneVector x, const float* target) {
-  if (step.kind == StoreStep::Kind::kSum) return x + load_vector(target);
+template <typename Load>
+LaneVector store_step(const StoreStep& step, LaneVector x, const float* target, const Load& load) {
+  if (step.kind == StoreStep::Kind::kSum) return x + load(target);
   with_step(step, [&](const auto& change) { x = change(x); });
   return x;
 }
 
 // A tile's results for a vector of output channels, `channel` the first of them, from take(row,
-// column).
+// column). Beyond the last channel nothing is read or stored.
 template <int kTile, typename Take>
 TIERUP_INLINE void store_results(const WinogradPart& part, const TilePlace& place, int64_t channel,
                                  const Take& take) {
@@ -160,15 +173,23 @@ TIERUP_INLINE void store_results(const WinogradPart& part, const TilePlace& plac
   transform_window<kTile + 2, kTile>(
       take, [](const auto& m, auto& y) TIERUP_INLINED { Transforms<kTile>::output(m, y); },
       [&](int i, int j, const LaneVector& y) TIERUP_INLINED { results[i][j] = y; });
-  const LaneVector bias = load_vector(part.bias + channel);
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      float* to = target + (i * p.out_width + j) * p.out_channels;
-      LaneVector result = results[i][j] + bias;
-      for (const StoreStep& step : part.steps) result = store_step(step, result, to);
-      store_vector(to, result);
+  const auto store_all = [&](const auto& load, const auto& store) TIERUP_INLINED {
+    const LaneVector bias = load(part.bias + channel);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        float* to = target + (i * p.out_width + j) * p.out_channels;
+        LaneVector result = results[i][j] + bias;
+        for (const StoreStep& step : part.steps) result = store_step(step, result, to, load);
+        store(to, result);
+      }
     }
-  }
+  };
+  const int64_t channels = p.out_channels - channel;
+  if (channels >= kVectorFloats)
+    return store_all([](const float* from) TIERUP_INLINED { return load_vector(from); },
+                     [](float* to, LaneVector x) TIERUP_INLINED { store_vector(to, x); });
+  store_all([&](const float* from) TIERUP_INLINED { return load_columns(from, channels); },
+            [&](float* to, LaneVector x) TIERUP_INLINED { store_columns(to, channels, x); });
 }
 
 }  // namespace
