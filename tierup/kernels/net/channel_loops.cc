@@ -60,7 +60,7 @@ void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t ch
                        float* largest) {
   const ChannelLoops body = channel_loops();
   each_block(x, batch, points, channels, largest, [&](const float* from, int64_t count, float* to) {
-    body.largest(from, points, channels, count, to);
+    body.largest_of_window({from, {1, 1, points}, {0, 0, channels}}, count, to);
   });
 }
 

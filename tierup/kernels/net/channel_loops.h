@@ -52,9 +52,7 @@ struct ChannelLoops {
   // The same of squares.
   void (*squares)(const float* x, int64_t points, int64_t stride, int64_t count, float factor,
                   float* sums);
-  // The largest of each of `count` channels over points that lie `stride` apart.
-  void (*largest)(const float* x, int64_t points, int64_t stride, int64_t count, float* largest);
-  // The same over the points of a window.
+  // The largest of each of `count` channels over the points of a window.
   void (*largest_of_window)(const WindowPoints& window, int64_t count, float* largest);
   // y = x * factors, of `count` channels.
   void (*scale)(const float* x, const float* factors, int64_t count, float* y);

@@ -47,28 +47,6 @@ void channel_squares(const float* x, int64_t points, int64_t stride, int64_t cou
                  [](const Lanes& v) TIERUP_INLINED { return v * v; });
 }
 
-void channel_largest(const float* x, int64_t points, int64_t stride, int64_t count,
-                     float* largest) {
-  int64_t c = 0;
-  for (; c + 4 * kLanes <= count; c += 4 * kLanes) {
-    Lanes found[4];
-    for (int j = 0; j < 4; ++j) found[j] = load(x + c + j * kLanes);
-    for (int64_t p = 1; p < points; ++p) {
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j)
-        found[j] = larger(found[j], load(x + p * stride + c + j * kLanes));
-    }
-    for (int j = 0; j < 4; ++j) store(largest + c + j * kLanes, found[j]);
-  }
-  for (; c < count; c += kLanes) {
-    const int64_t width = std::min<int64_t>(kLanes, count - c);
-    Lanes found = load_some(x + c, width, 0);
-    for (int64_t p = 1; p < points; ++p)
-      found = larger(found, load_some(x + p * stride + c, width, 0));
-    store_some(largest + c, found, width);
-  }
-}
-
 // Begins with the first point, not with a number below all others: there is none below -infinity.
 // So many pieces of sixteen channels stay in registers, the last one may have fewer channels.
 template <int kPieces>
@@ -207,10 +185,9 @@ void channel_blend_points(const float* x, const int64_t* index, const float* wei
   }
 }
 
-constexpr ChannelLoops kChannelLoops{
-    &channel_sums,  &channel_squares,     &channel_largest, &channel_largest_of_window,
-    &channel_scale, &channel_moments,     &channel_affine,  &channel_prelu,
-    &channel_blend, &channel_blend_points};
+constexpr ChannelLoops kChannelLoops{&channel_sums,  &channel_squares, &channel_largest_of_window,
+                                     &channel_scale, &channel_moments, &channel_affine,
+                                     &channel_prelu, &channel_blend,   &channel_blend_points};
 
 }  // namespace
 }  // namespace tierup::kernels::net
