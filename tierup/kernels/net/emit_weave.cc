@@ -56,7 +56,7 @@ struct Weave {
 }  // namespace
 
 void Emitter::weave(const Layer& layer) {
-  out_.spreads_given_nans = true;
+  out_.spreads_given_nans |= layer.has_empty_taps;
   const ConvGeometry& g = layer.conv;
   Weave weave{{}, g.out_channels, g.out[2], g.stride[1], g.stride[2]};
   for (const int input : layer.inputs) {

@@ -94,7 +94,8 @@ struct Layer {
   PoolWindow pool;
   bool is_max = false;
   bool counts_padding = true;
-  bool multiplies = false;  // kBinary.
+  bool multiplies = false;      // kBinary.
+  bool has_empty_taps = false;  // kWeave: the parts multiply by zero what no window reads.
   Reduction reduction = Reduction::kMean;
   Body body = Body::kRsqrt;
   size_t axis = 0;  // The channel's, or kSlice's.

@@ -96,6 +96,17 @@ class Parts {
   ConvGeometry geometry(int64_t first, int64_t count) const {
     return geometry_over(g_, g_.out_channels * count, windows(first, count));
   }
+  // Whether windows of `count` places hold entries that some place reads through no tap: as factors
+  // of zero they make NaN of a NaN, and of an infinity.
+  bool have_empty_taps(int64_t count) const {
+    for (int64_t i = 0; i < places(); ++i) {
+      const Windows over = windows(i, count);
+      for (size_t d = 0; d < 3; ++d) {
+        if (over[d].size > place(d, i).taps) return true;
+      }
+    }
+    return false;
+  }
   Tensor weight(int64_t first, int64_t count) const {
     const Windows over = windows(first, count);
     IntVector sizes{g_.out_channels * count, g_.in_channels};
@@ -236,6 +247,7 @@ bool Resolver::transposed_convolution(size_t dilation, size_t output_padding, si
   Layer& weave = add(LayerKind::kWeave, results, sizes_of(g));
   weave.conv = g;
   weave.axis = 1;
+  weave.has_empty_taps = parts.have_empty_taps(each);
   return set(weave.output);
 }
 

@@ -269,20 +269,42 @@ TEST(NeuralNetValues, of_pools_and_norms) {
                            L::c(variances(6)), L::c(false), L::c(0.1), L::c(1e-5), L::c(true)});
 }
 
-// Between the points that a stride leaves out no window reads anything.
+int transposed(Line& line, const IntVector& kernel, int64_t stride, const IntVector& padding) {
+  return line.add("aten::conv_transpose2d.input",
+                  {L::v(0), L::c(numbers({6, 5, kernel[0], kernel[1]}, 1)), L::c({}),
+                   L::c(ints({stride, stride})), L::c(ints(padding)),
+                   L::c(ints({stride - 1, stride - 1})), L::c(1), L::c(ints({1, 1}))});
+}
+// A NaN alone: what comes of infinities is noticed by itself.
+Tensor with_nan() {
+  return with_values({std::numeric_limits<float>::quiet_NaN()}, {2, 6, 7, 8}, 100);
+}
+
+// Between the points that a stride leaves out, and beside a padding that is wider than the kernel,
+// no window reads anything.
 TEST(NeuralNetValues, of_transposed_convolutions) {
   for (const int64_t stride : {1, 2, 3}) {
-    Line line;
-    const int y = line.add(
-        "aten::conv_transpose2d.input",
-        {L::v(0), L::c(numbers({6, 5, 1, 2}, 1)), L::c({}), L::c(ints({stride, stride})),
-         L::c(ints({0, 1})), L::c(ints({stride - 1, stride - 1})), L::c(1), L::c(ints({1, 1}))});
-    const auto net = line.make({y});
     SCOPED_TRACE(stride);
-    // A NaN alone: what comes of infinities is noticed by itself.
-    const float nan = std::numeric_limits<float>::quiet_NaN();
-    expect_tier_0(*net, with_values({nan}, {2, 6, 7, 8}, 100), false);
+    for (const IntVector& padding : {IntVector{0, 1}, IntVector{1, 2}}) {
+      Line line;
+      const int y = transposed(line, {1, 2}, stride, padding);
+      expect_tier_0(*line.make({y}), with_nan(), false);
+    }
   }
+}
+
+// Then nobody looks for a NaN among the results.
+TEST(NeuralNetValues, of_transposed_convolutions_and_shuffles_that_leave_out_no_point) {
+  for (const int64_t stride : {1, 2, 3}) {
+    SCOPED_TRACE(stride);
+    Line line;
+    const int y = transposed(line, {2 * stride, stride}, stride, {0, 0});
+    expect_tier_0(*line.make({y}), with_nan(), true);
+  }
+  Line line;
+  const int y = line.convolution(0, numbers({12, 6, 1, 1}, 1), numbers({12}, 2), 1, 0, 1, 1);
+  const auto net = line.make({line.add("aten::pixel_shuffle", {L::v(y), L::c(2)})});
+  expect_tier_0(*net, with_nan(), true);
 }
 
 // At every level: oneDNN's code for one of them knows no number below the least finite one.
