@@ -15,12 +15,14 @@ namespace tierup {
 #if defined(__x86_64__)
 // Of MXCSR.
 inline constexpr uint32_t kInvalidFlag = _MM_EXCEPT_INVALID;
+inline constexpr uint32_t kOverflowFlag = _MM_EXCEPT_OVERFLOW;
 inline constexpr uint32_t kFloatFlags = _MM_EXCEPT_MASK;
 inline uint32_t float_status() { return _mm_getcsr(); }
 inline void set_float_status(uint32_t status) { _mm_setcsr(status); }
 #else
 // Of FPSR: invalid, division by zero, overflow, underflow, inexact, subnormal input.
 inline constexpr uint32_t kInvalidFlag = 1U << 0U;
+inline constexpr uint32_t kOverflowFlag = 1U << 2U;
 inline constexpr uint32_t kFloatFlags = 0x9fU;
 inline uint32_t float_status() {
   uint64_t status;

@@ -114,6 +114,24 @@ TEST_F(FoldReads, TakeMomentsAndLengths) {
   }
 }
 
+// One lane of large numbers, whose squares no float holds: tier 0 sums them in doubles.
+TEST_F(FoldReads, LeaveVariancesThatOverflowToTheTwin) {
+  const Tensor x = numbers({3, 40, 50});
+  for (int64_t row = 0; row < 40; ++row) x.data<float>()[(40 + row) * 50 + 9] *= 1e20F;
+  const std::vector<Tensor> inputs{x, numbers({1})};
+  for (const char* op : {"aten::std.dim", "aten::var.dim", "aten::std.correction"}) {
+    const auto program = program_of({of_two("aten::mul.Tensor", input(0), input(1)),
+                                     fold_of(op, member(0), {-2}, RowSpace::kPart),
+                                     of_two("aten::div.Tensor", member(0), member(1))},
+                                    {1, 2});
+    const auto group = fold_group(program, inputs);
+    expect_tier_0(*group, inputs, op, By::kTwin);
+    constexpr auto kValues = static_cast<size_t>(ops::TwinReason::kOtherInputs);
+    EXPECT_GT(group->step_report().twin_calls[kValues], 0U) << op;
+    expect_tier_0(*group, {numbers({3, 40, 50}), inputs[1]}, op);
+  }
+}
+
 TEST_F(FoldReads, GoOnWithoutTheFoldedDimensions) {
   const auto program =
       program_of({of_two("aten::mul.Tensor", input(0), input(1)),

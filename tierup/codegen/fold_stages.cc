@@ -37,6 +37,7 @@ class Whole {
     uint32_t node = 0;  // What is folded.
     LaneType type = LaneType::kF32;
     double less = 0;
+    bool is_variance = false;
   };
 
   Whole(const ops::FusionGroup& group, const GroupForms& forms)
@@ -83,6 +84,7 @@ class Whole {
         const ExprValue beside = expr_binary(Opcode::kSub, value.type, value, mean);
         const ExprValue variance =
             folded(FoldKind::kMean, squared(beside), ops::correction_of(*member.op, arguments));
+        folds_.back().is_variance = true;
         return kind == FoldKind::kVariance ? variance
                                            : expr_unary(Opcode::kSqrt, value.type, variance);
       }
@@ -173,7 +175,7 @@ class FoldStager {
   void add_fold(uint32_t fold) {
     const Whole::Folded& made = whole_.folds()[fold];
     value_of_fold_[fold] = static_cast<uint32_t>(made_.values.size());
-    add_root(made.node, {scalar_of(made.type), made.kind, true, made.less});
+    add_root(made.node, {scalar_of(made.type), made.kind, true, made.less, made.is_variance});
   }
   void add_value(uint32_t index, ScalarType dtype) {
     value_of_node_.emplace(index, static_cast<uint32_t>(made_.values.size()));

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "tierup/base/float_flags.h"
 #include "tierup/base/parallel.h"
 #include "tierup/ops/regions/fold_values.h"
 #include "tierup/ops/regions/fused_loop.h"
@@ -206,7 +207,7 @@ size_t FoldLoop::scratch_bytes() const {
 
 // `data` are the addresses of inputs and values. Before the first chunk of rows, what a fold begins
 // with; behind the last one, a mean.
-void FoldLoop::run_stage(const FoldStage& stage, std::span<char* const> data, int64_t lanes) const {
+void FoldLoop::run_stage(const FoldStage& stage, std::span<char* const> data, int64_t lanes) {
   const size_t operands = stage.operands.size();
   std::array<char*, FusedLoop::kMaxOperands> places;
   std::array<int64_t, 2 * FusedLoop::kMaxOperands + 1> strides;
@@ -232,10 +233,13 @@ void FoldLoop::run_stage(const FoldStage& stage, std::span<char* const> data, in
   each_output([&](const FoldValue& value, char* place) {
     finish_fold(value.fold, value.dtype, place, lanes,
                 std::max(0.0, static_cast<double>(rows_) - value.less));
+    const bool may_overflow = value.is_variance && (float_flags() & kOverflowFlag) != 0;
+    if (may_overflow && holds_infinity(value.dtype, place, lanes))
+      overflows_.store(true, std::memory_order_relaxed);
   });
 }
 
-void FoldLoop::run_piece(int64_t piece, char* scratch) const {
+void FoldLoop::run_piece(int64_t piece, char* scratch) {
   SmallVector<char*, 16> data;
   const int64_t first_lane = piece % pieces_ * piece_;
   const int64_t lanes = std::min(piece_, lanes_ - first_lane);
@@ -263,8 +267,13 @@ bool FoldLoop::run(std::span<IValue> results) {
   const int64_t grain = std::max<int64_t>(1, kernels_.grain / (rows_ * piece_));
   parallel_for(0, count_, grain, [&](int64_t begin, int64_t end) {
     const auto scratch = std::make_unique_for_overwrite<char[]>(scratch_bytes());
-    for (int64_t piece = begin; piece < end; ++piece) run_piece(piece, scratch.get());
+    const uint32_t flags =
+        clear_float_flags();  // Variances are looked at behind an overflow alone.
+    for (int64_t piece = begin; piece < end && !overflows(); ++piece)
+      run_piece(piece, scratch.get());
+    raise_float_flags(flags);
   });
+  if (overflows()) return false;
   for (size_t i = 0; i < outputs_.size(); ++i) results[i] = IValue(std::move(outputs_[i]));
   return true;
 }

@@ -8,6 +8,7 @@
 // whose results are folded in turn; that is another order than tier 0's.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <span>
 
@@ -24,8 +25,10 @@ class FoldLoop {
  public:
   FoldLoop(const CompiledFolds& kernels, const GroupProgram& program, std::span<IValue> inputs);
 
-  // False, with nothing done, if the inputs are laid out otherwise than the kernels read them.
+  // False, without results, if the inputs are laid out otherwise than the kernels read them, or
+  // overflows() what they sum in.
   bool run(std::span<IValue> results);
+  bool overflows() const { return overflows_.load(std::memory_order_relaxed); }
 
  private:
   // How an operand lies in the space, in bytes.
@@ -48,8 +51,8 @@ class FoldLoop {
   void find_pieces();
   int64_t tile_bytes(size_t value) const;
   size_t scratch_bytes() const;
-  void run_piece(int64_t piece, char* scratch) const;
-  void run_stage(const FoldStage& stage, std::span<char* const> data, int64_t lanes) const;
+  void run_piece(int64_t piece, char* scratch);
+  void run_stage(const FoldStage& stage, std::span<char* const> data, int64_t lanes);
   size_t first_folded() const { return shape_.size() - program_.row_rank; }
   bool is_folded(size_t dim) const {
     return dim >= first_folded() && dim < first_folded() + folded_;
@@ -72,6 +75,7 @@ class FoldLoop {
   int64_t piece_ = kFoldPiece;  // Lanes of a piece of work.
   int64_t pieces_ = 1;          // Of the lanes.
   int64_t count_ = 1;           // Of all pieces.
+  std::atomic<bool> overflows_{false};
 };
 
 }  // namespace tierup::ops

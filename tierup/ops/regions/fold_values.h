@@ -21,6 +21,11 @@ void divide(char* data, int64_t count, double by) {
   T* values = reinterpret_cast<T*>(data);
   for (int64_t i = 0; i < count; ++i) values[i] /= static_cast<T>(by);
 }
+template <typename T>
+bool holds_infinity(const char* data, int64_t count) {
+  const T* values = reinterpret_cast<const T*>(data);
+  return std::find(values, values + count, std::numeric_limits<T>::infinity()) != values + count;
+}
 
 }  // namespace detail
 
@@ -41,6 +46,11 @@ inline void finish_fold(FoldKind fold, ScalarType dtype, char* data, int64_t cou
   if (fold != FoldKind::kMean) return;
   dtype == ScalarType::kFloat ? detail::divide<float>(data, count, folded)
                               : detail::divide<double>(data, count, folded);
+}
+
+inline bool holds_infinity(ScalarType dtype, const char* data, int64_t count) {
+  return dtype == ScalarType::kFloat ? detail::holds_infinity<float>(data, count)
+                                     : detail::holds_infinity<double>(data, count);
 }
 
 }  // namespace tierup::ops

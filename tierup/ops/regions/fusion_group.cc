@@ -194,12 +194,13 @@ void FusionGroup::run(OpCall& call) const {
     return true;
   };
   if (matrices_ && runs(matrices_->inputs(), [&] { return matrices_->run(call); })) return;
-  if (folds_ && runs(folds_->inputs, [&] {
-        return FoldLoop(*folds_, program_, call.args.first(folds_->inputs.size()))
-            .run(call.results);
-      })) {
-    return;
-  }
+  const auto fold = [&] {
+    FoldLoop loop(*folds_, program_, call.args.first(folds_->inputs.size()));
+    const bool is_done = loop.run(call.results);
+    if (loop.overflows()) reason = TwinReason::kOtherInputs;
+    return is_done;
+  };
+  if (folds_ && runs(folds_->inputs, fold)) return;
   for (const CompiledGroup& kernel : kernels_) {
     if (runs(kernel.inputs, [&] { return run_kernel(kernel, call); })) return;
   }
