@@ -187,20 +187,25 @@ void gather_frame(const Frame& frame, const U* source, U* out) {
   });
 }
 
-// Pads the last `dims` dimensions. The input has `dims` + 1 or + 2 dimensions.
-Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64_t dims) {
-  require(static_cast<int64_t>(pad.size()) == 2 * dims, ErrorCode::kInvalidArgument,
-          "padding size is expected to be {}, but got: {}", 2 * dims, pad.size());
+// One dimension or two stand before those that are padded, and nothing but a batch is empty;
+// circular padding takes whatever is.
+void check_input(const Tensor& self, Border border, int64_t dims) {
   bool filled = self.dim() == dims + 1 || self.dim() == dims + 2;
-  for (int64_t d = self.dim() == dims + 2 ? 1 : 0; filled && d < self.dim(); ++d) {
-    filled = self.sizes()[d] != 0;
-  }
+  for (int64_t d = self.dim() == dims + 2 ? 1 : 0; filled && d < self.dim(); ++d)
+    filled = border == Border::kCircular || self.sizes()[d] != 0;
   if (!filled) {
     fail(ErrorCode::kInvalidArgument,
          "Expected {}D or {}D (batch mode) tensor with possibly 0 batch size and other non-zero "
          "dimensions for input, but got: {}",
          dims + 1, dims + 2, shape_string(self.sizes()));
   }
+}
+
+// Pads the last `dims` dimensions. The input has `dims` + 1 or + 2 dimensions.
+Tensor border_pad(const Tensor& self, const IntVector& pad, Border border, int64_t dims) {
+  require(static_cast<int64_t>(pad.size()) == 2 * dims, ErrorCode::kInvalidArgument,
+          "padding size is expected to be {}, but got: {}", 2 * dims, pad.size());
+  check_input(self, border, dims);
   IntVector sizes(self.sizes().begin(), self.sizes().end());
   for (int64_t i = 0; i < dims; ++i) {
     const int64_t d = self.dim() - 1 - i;
