@@ -288,9 +288,8 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
   const Tensor mean = repeated(running_mean);
   const Tensor variance = repeated(running_var);
   const Tensor flat = reshape(contiguous(input), sizes);
-  const Tensor out = run_batch_norm(flat, repeated(weight), repeated(bias), mean, variance,
-                                    use_input_stats, momentum, eps)
-                         .out;
+  const Tensor out = batch_norm(flat, repeated(weight), repeated(bias), mean, variance,
+                                use_input_stats, momentum, eps);
   if (use_input_stats) {
     store_average(running_mean, mean, batch);
     store_average(running_var, variance, batch);
