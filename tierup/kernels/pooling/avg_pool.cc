@@ -1,10 +1,12 @@
 #include "tierup/kernels/pooling/avg_pool.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/row_kernels.h"
+#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/floating_work.h"
 #include "tierup/kernels/pooling/pool_lines.h"
 #include "tierup/kernels/pooling/pooling_window.h"
@@ -181,10 +183,24 @@ Tensor adaptive_avg_pool(const Tensor& self, const IntVector& output_size) {
   });
 }
 
+template <int kRank>
+Tensor adaptive_avg_pool_or_mean(const Tensor& self, const IntVector& output_size) {
+  const bool is_one_place = output_size == IntVector(kRank, 1);
+  const bool is_pooled = self.dim() == kRank + 1 || self.dim() == kRank + 2;
+  if (!is_one_place || !is_pooled || self.numel() > 0 || !is_floating(self.dtype()))
+    return adaptive_avg_pool<kRank>(self, output_size);
+  IntVector sizes(self.sizes().begin(), self.sizes().end());
+  std::fill(sizes.end() - kRank, sizes.end(), 1);
+  const Tensor means = Tensor::empty(sizes, self.dtype());
+  fill(means, std::numeric_limits<double>::quiet_NaN());
+  return means;
+}
+
 #define TIERUP_AVG_POOL(rank)                                                           \
   template Tensor avg_pool<rank>(const Tensor&, const IntVector&, const IntVector&,     \
                                  const IntVector&, bool, bool, std::optional<int64_t>); \
-  template Tensor adaptive_avg_pool<rank>(const Tensor&, const IntVector&)
+  template Tensor adaptive_avg_pool<rank>(const Tensor&, const IntVector&);             \
+  template Tensor adaptive_avg_pool_or_mean<rank>(const Tensor&, const IntVector&)
 TIERUP_AVG_POOL(1);
 TIERUP_AVG_POOL(2);
 TIERUP_AVG_POOL(3);

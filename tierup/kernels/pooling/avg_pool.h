@@ -16,7 +16,11 @@ Tensor avg_pool(const Tensor& self, const IntVector& kernel_size, const IntVecto
                 std::optional<int64_t> divisor_override);
 Tensor avg_pool1d(const Tensor& self, const IntVector& kernel_size, const IntVector& stride,
                   const IntVector& padding, bool ceil_mode, bool count_include_pad);
+// aten::_adaptive_avg_pool2d, _adaptive_avg_pool3d.
 template <int kRank>
 Tensor adaptive_avg_pool(const Tensor& self, const IntVector& output_size);
+// aten::adaptive_avg_pool1d, 2d, 3d: one place is the mean of all points, NaN where there are none.
+template <int kRank>
+Tensor adaptive_avg_pool_or_mean(const Tensor& self, const IntVector& output_size);
 
 }  // namespace tierup::kernels

@@ -67,13 +67,13 @@ constexpr auto kRows = std::to_array<OpRow>({
      "out) -> Tensor(a!)",
      out_variant<&kernels::avg_pool<3>>},
     {"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
-     boxed<&kernels::adaptive_avg_pool<1>>, ir::kNoEffect, &shapes::adaptive_pool,
+     boxed<&kernels::adaptive_avg_pool_or_mean<1>>, ir::kNoEffect, &shapes::adaptive_pool,
      facts(OpKind::kAdaptivePool1d)},
     {"aten::adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::adaptive_avg_pool<1>>},
     {"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     boxed<&kernels::adaptive_avg_pool<2>>, ir::kNoEffect, &shapes::adaptive_pool,
+     boxed<&kernels::adaptive_avg_pool_or_mean<2>>, ir::kNoEffect, &shapes::adaptive_pool,
      facts(OpKind::kAdaptivePool)},
     {"aten::adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> "
      "Tensor(a!)",
@@ -84,7 +84,7 @@ constexpr auto kRows = std::to_array<OpRow>({
      "Tensor(a!)",
      out_variant<&kernels::adaptive_avg_pool<2>>},
     {"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     boxed<&kernels::adaptive_avg_pool<3>>, ir::kNoEffect, &shapes::adaptive_pool,
+     boxed<&kernels::adaptive_avg_pool_or_mean<3>>, ir::kNoEffect, &shapes::adaptive_pool,
      facts(OpKind::kAdaptivePool3d)},
     {"aten::adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> "
      "Tensor(a!)",
