@@ -91,9 +91,11 @@ void observe(const Tensor& self, const ObservedRange& range, const ObserverSetti
           "Per-channel FakeQuant in fused_moving_avg_obs_fake_quant is only supported on axis == "
           "0, but found {}",
           settings.axis);
+  const auto rows = [&] {
+    return reshape(self, IntVector{self.size(0), numel_of(self.sizes().subspan(1))});
+  };
   const auto [smallest, largest] =
-      settings.per_row ? aminmax(reshape(self, IntVector{self.size(0), -1}), 1, false)
-                       : aminmax(self, std::nullopt, false);
+      settings.per_row ? aminmax(rows(), 1, false) : aminmax(self, std::nullopt, false);
   move_average(range.smallest, smallest, settings.averaging);
   move_average(range.largest, largest, settings.averaging);
 }
@@ -140,6 +142,9 @@ void check_range(const Tensor& self, const ObservedRange& range, const ObserverS
 
 std::tuple<Tensor, Tensor> observe_and_quantize(const Tensor& self, const ObservedRange& range,
                                                 const ObserverSettings& settings) {
+  require(!settings.per_row || self.dim() > 1, ErrorCode::kOutOfRange,
+          "fused_moving_avg_obs_fake_quant: expected rows, but found a tensor of {} dimensions",
+          self.dim());
   if (settings.observes || settings.quantizes) {
     check_range(self, range, settings);
     if (settings.observes) observe(self, range, settings);

@@ -31,6 +31,7 @@ void by_channels(GradContext& c) {
                         c.arg(2), c.int_of(3), c.int_of(4), c.int_of(5))[0]);
 }
 void observed(GradContext& c) {
+  if (c.numel(0) == 0) return c.set_result(0, c.op("aten::clone", c.arg(0)));
   c.set_result(0, c.ops(2, "aten::_fused_moving_avg_obs_fq_helper", c.arg(0), c.arg(1), c.arg(2),
                         c.arg(3), c.arg(4), c.arg(5), c.arg(6), c.float_of(7), c.int_of(8),
                         c.int_of(9), c.int_of(10), c.bool_of(11), c.bool_of(12))[0]);
