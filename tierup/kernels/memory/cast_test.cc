@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
+#include "tierup/kernels/memory/vector_casts.h"
 #include "tierup/kernels/shape/conversion.h"
 #include "tierup/tensor/tensor.h"
 
@@ -85,6 +87,24 @@ TEST(Casts, ToNarrowFloatsAreThoseOfEach) {
   expect_each_converted<Half, int32_t>();
   expect_each_converted<Half, uint8_t>();
   expect_each_converted<double, Half>();
+}
+
+// Bytes have no sign. At every instruction set, and of blocks that end within a vector.
+TEST(Casts, OfBytesToFloatAreThoseOfEach) {
+  for (const InstructionSet set :
+       {InstructionSet::kBase, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+    if (set > instruction_set()) continue;
+    for (int64_t count = 0; count < 70; ++count) {
+      std::vector<uint8_t> bytes;
+      for (int64_t i = 0; i < count; ++i) bytes.push_back(static_cast<uint8_t>(i * 91 + 5));
+      std::vector<float> floats(static_cast<size_t>(count) + 1, -1.0F);
+      dense_cast(ScalarType::kFloat, ScalarType::kByte, set)(
+          reinterpret_cast<char*>(floats.data()), reinterpret_cast<const char*>(bytes.data()),
+          count);
+      EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), floats.begin())) << count;
+      EXPECT_EQ(floats.back(), -1.0F) << count;
+    }
+  }
 }
 
 }  // namespace

@@ -247,6 +247,33 @@ TEST(VectorRuns, RoundEachOperationOfArithmetic) {
   }
 }
 
+// Lanes of masks become bools, which are narrower than any number.
+template <typename T>
+void expect_compared(InstructionSet set) {
+  for (size_t count = 1; count < 40; ++count) {
+    std::vector<T> x;
+    std::vector<T> y;
+    for (size_t i = 0; i < count; ++i) {
+      x.push_back(static_cast<T>(i * 7 % 11));
+      y.push_back(static_cast<T>(i * 5 % 13));
+    }
+    std::vector<uint8_t> less(count + 1, 7);
+    const char* in[] = {reinterpret_cast<const char*>(x.data()),
+                        reinterpret_cast<const char*>(y.data())};
+    RunTable::of(set)
+        .find(Body::kLt, kDTypeOf<T>)
+        ->run(reinterpret_cast<char*>(less.data()), in, static_cast<int64_t>(count));
+    for (size_t i = 0; i < count; ++i) ASSERT_EQ(less[i], x[i] < y[i] ? 1 : 0) << i;
+    ASSERT_EQ(less[count], 7);
+  }
+}
+TEST(VectorRuns, CompareLaneByLane) {
+  for (const InstructionSet set : sets()) {
+    expect_compared<float>(set);
+    expect_compared<double>(set);
+  }
+}
+
 TEST(VectorRuns, HandleEveryLengthWithoutTouchingMore) {
   for (int64_t count = 0; count < 40; ++count) {
     std::vector<float> x(static_cast<size_t>(count) + 1, 3.0F);
