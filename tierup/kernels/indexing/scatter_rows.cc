@@ -14,6 +14,8 @@ namespace {
 
 // The numbers that a cache line holds at most: narrower shares of a row are not worth a thread.
 constexpr int64_t kLineBytes = 64;
+// Numbers of a row that take several times as long as the call for them.
+constexpr int64_t kLongShare = 256;
 
 std::optional<Body> body_of(ScatterMode mode) {
   switch (mode) {
@@ -125,8 +127,10 @@ bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& sr
   const int64_t lines = (length + line - 1) / line;
   const int64_t threads = std::min<int64_t>(
       intra_op_threads(), std::max<int64_t>(1, rows.count * length / kNumbersForThread));
-  // A thread takes lines of its own where each gets as many, and else targets of its own.
-  if (lines % threads != 0 && self.sizes()[0] >= threads) {
+  // A thread takes lines of its own where each gets as many, and enough for a row to take longer
+  // than its call, and else targets of its own.
+  const bool are_lines_shared = lines % threads == 0 && length >= threads * kLongShare;
+  if (threads > 1 && !are_lines_shared && self.sizes()[0] >= threads) {
     combine_by_targets(rows, self.sizes()[0], threads, run->run, length);
     return true;
   }
