@@ -4,5 +4,6 @@
 namespace tierup::kernels {
 
 BagSum bag_sum_avx2() { return &sum_rows_of_bag; }
+RowSum row_sum_avx2() { return &add_rows; }
 
 }  // namespace tierup::kernels

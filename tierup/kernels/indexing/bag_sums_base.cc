@@ -5,6 +5,11 @@
 namespace tierup::kernels {
 
 BagSum bag_sum_base() { return &sum_rows_of_bag; }
+RowSum row_sum_base() { return &add_rows; }
+
+RowSum row_sum() {
+  return TIERUP_VARIANT(instruction_set(), row_sum_base, row_sum_avx2, row_sum_avx512)();
+}
 
 BagSum bag_sum() {
   return TIERUP_VARIANT(instruction_set(), bag_sum_base, bag_sum_avx2, bag_sum_avx512)();

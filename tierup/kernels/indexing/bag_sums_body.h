@@ -67,5 +67,19 @@ int64_t sum_rows_of_bag(const float* table, int64_t width, const int64_t* index,
   return factor != nullptr ? sum_bag<true>(bag, out) : sum_bag<false>(bag, out);
 }
 
+void add_rows(const RowSums& s) {
+  for (int64_t i = 0; i < s.count; ++i) {
+    const int64_t row = s.rows == nullptr ? i : s.rows[i];
+    float* to = s.to + s.at[row * s.index_step] * s.to_step;
+    const float* from = s.from + row * s.from_step;
+    int64_t j = 0;
+    for (; j + kVectorFloats <= s.numbers; j += kVectorFloats)
+      store_vector(to + j, load_vector(to + j) + load_vector(from + j));
+    if (j == s.numbers) continue;
+    const int64_t left = s.numbers - j;
+    store_columns(to + j, left, load_columns(to + j, left) + load_columns(from + j, left));
+  }
+}
+
 }  // namespace
 }  // namespace tierup::kernels

@@ -6,6 +6,7 @@
 
 #include "tierup/base/error.h"
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/indexing/bag_sums.h"
 #include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/pointwise/pointwise_runs.h"
 
@@ -65,18 +66,30 @@ struct RowRun {
   int64_t to_step;
   int64_t from_step;
   int64_t count;
-  // Source row i: `numbers` numbers of it, `offset` bytes from its start.
-  void combine(int64_t i, BlockRun run, int64_t offset, int64_t numbers) const {
-    char* const target = to + at[i * index_step] * to_step + offset;
-    const char* const inputs[] = {target, from + i * from_step + offset};
-    run(target, inputs, numbers);
+  BlockRun run;
+  RowSum sum;  // Not null: does the same, for all rows in one call.
+
+  // Some source rows in their order, all if `list` is null: `numbers` numbers of each, `offset`
+  // bytes from its start.
+  void combine(const int64_t* list, int64_t rows, int64_t offset, int64_t numbers) const {
+    if (sum != nullptr) {
+      constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+      return sum({reinterpret_cast<float*>(to + offset), to_step / kFloat,
+                  reinterpret_cast<const float*>(from + offset), from_step / kFloat, at, index_step,
+                  list, rows, numbers});
+    }
+    for (int64_t k = 0; k < rows; ++k) {
+      const int64_t i = list == nullptr ? k : list[k];
+      char* const target = to + at[i * index_step] * to_step + offset;
+      const char* const inputs[] = {target, from + i * from_step + offset};
+      run(target, inputs, numbers);
+    }
   }
 };
 
 // Each thread looks for the source rows that go to its share of the targets, and goes through them
 // in the order of the index.
-void combine_by_targets(const RowRun& rows, int64_t targets, int64_t threads, BlockRun run,
-                        int64_t length) {
+void combine_by_targets(const RowRun& rows, int64_t targets, int64_t threads, int64_t length) {
   const int64_t room = rows.count + 1;
   const Tensor lists = Tensor::empty(IntVector{threads, room}, ScalarType::kLong);
   parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
@@ -88,7 +101,7 @@ void combine_by_targets(const RowRun& rows, int64_t targets, int64_t threads, Bl
       own[found] = i;
       found += static_cast<uint64_t>(rows.at[i * rows.index_step]) - first < share ? 1 : 0;
     }
-    for (int64_t k = 0; k < found; ++k) rows.combine(own[k], run, 0, length);
+    rows.combine(own, found, 0, length);
   });
 }
 
@@ -116,13 +129,16 @@ bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& sr
   const Variant* run = RunTable::instance().find(*body, self.dtype());
   if (run == nullptr || run->arity != 2 || run->out != self.dtype() || run->in[0] != self.dtype())
     return false;
+  const bool is_float_sum = mode == ScatterMode::kSum && self.dtype() == ScalarType::kFloat;
   const RowRun rows{static_cast<char*>(self.raw()),
                     static_cast<const char*>(src.raw()),
                     index.data<int64_t>(),
                     index.strides()[0],
                     self.strides()[0] * width,
                     src.strides()[0] * width,
-                    index.sizes()[0]};
+                    index.sizes()[0],
+                    run->run,
+                    is_float_sum ? row_sum() : nullptr};
   const int64_t line = kLineBytes / width;
   const int64_t lines = (length + line - 1) / line;
   const int64_t threads = std::min<int64_t>(
@@ -131,13 +147,13 @@ bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& sr
   // than its call, and else targets of its own.
   const bool are_lines_shared = lines % threads == 0 && length >= threads * kLongShare;
   if (threads > 1 && !are_lines_shared && self.sizes()[0] >= threads) {
-    combine_by_targets(rows, self.sizes()[0], threads, run->run, length);
+    combine_by_targets(rows, self.sizes()[0], threads, length);
     return true;
   }
   parallel_for(0, lines, grain_of(line * rows.count), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * line;
     const int64_t count = std::min(end * line, length) - first;
-    for (int64_t i = 0; i < rows.count; ++i) rows.combine(i, run->run, first * width, count);
+    rows.combine(nullptr, rows.count, first * width, count);
   });
   return true;
 }

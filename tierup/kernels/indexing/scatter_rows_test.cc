@@ -53,7 +53,7 @@ TEST(ScatterRows, GivesWhatLanesGive) {
 
 // Threads share lines of rows, or the targets.
 TEST(ScatterRows, SumsInTheOrderOfTheIndexOnAnyNumberOfThreads) {
-  for (const int64_t width : {32, 33}) {
+  for (const int64_t width : {32, 33, 1024}) {
     const int64_t rows = 4 * kNumbersForThread / width;
     std::vector<int64_t> at;
     for (int64_t i = 0; i < rows; ++i) at.push_back(i * i % 7);
