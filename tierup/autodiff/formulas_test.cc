@@ -46,6 +46,13 @@ TEST(Formulas, InPlaceRowsHaveTheirTwinsFormula) {
   EXPECT_EQ(numbers(done.gradients[1]), (Floats{2, 3}));
 }
 
+TEST(Formulas, ANumberThatIsItsOwnNextOnePassesNothingBack) {
+  const auto done =
+      differentiate_call(row("aten::nextafter"), {floats({3}, {1, 1, 2}), floats({3}, {1, 2, 1})},
+                         {}, {floats({3}, {3, 5, 7})});
+  EXPECT_EQ(numbers(done.gradients[0]), (Floats{0, 5, 7}));
+}
+
 TEST(Formulas, UndefinedCotangentsGiveUndefinedGradients) {
   const auto done = differentiate_call(row("aten::mul.Tensor"),
                                        {floats({1}, {2}), floats({1}, {5})}, {}, {IValue()});

@@ -147,8 +147,9 @@ void extremum(GradContext& c, bool is_maximum) {
   c.give(0, [&] { return side(0, 1); });
   c.give(1, [&] { return side(1, 0); });
 }
+// Where both are equal the result is the other one, whose every neighbour is as near.
 void nextafter(GradContext& c) {
-  c.give(0, [&] { return grad(c); });
+  c.give(0, [&] { return cleared(grad(c), equal(arg(c, 0), arg(c, 1))); });
   c.give_zeros(1);
 }
 void maximum(GradContext& c) { extremum(c, true); }
