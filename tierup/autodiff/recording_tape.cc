@@ -256,7 +256,7 @@ class Recording {
       if (is_argument(result)) return;
       TensorImpl* base = base_of(result);
       if (base == nullptr) return;
-      const bool several = element >= 0;
+      const bool several = element >= 0 && !derivative_.views_one_by_one;
       note_view(result, *base, several ? ViewOrigin::kOneOfSeveral : ViewOrigin::kRecorded,
                 several ? node_title(op_) : std::string(),
                 several ? static_cast<uint32_t>(element) : 0);

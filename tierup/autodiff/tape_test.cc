@@ -40,6 +40,11 @@ class Taped : public ::testing::Test {
   }
 
   Tensor call(std::string_view name, std::vector<IValue> args) {
+    const IValue result = result_of(name, std::move(args));
+    return result.is_tensor() ? result.to_tensor() : Tensor();
+  }
+
+  IValue result_of(std::string_view name, std::vector<IValue> args) {
     const ops::Op& op = *ops::OpTable::instance().find(name);
     for (size_t i = args.size(); i < op.schema().arguments.size(); ++i) {
       args.push_back(*op.schema().arguments[i].default_value);
@@ -47,7 +52,7 @@ class Taped : public ::testing::Test {
     std::vector<IValue> results(op.schema().returns.size());
     ops::OpCall op_call{args, results, context_};
     tape_.call(op, op_call, nullptr);
-    return results.empty() || !results[0].is_tensor() ? Tensor() : results[0].to_tensor();
+    return results.empty() ? IValue() : results[0];
   }
 
   void backward(const Tensor& output, bool retain = false, bool create = false) {
@@ -178,6 +183,22 @@ TEST_F(Taped, WritesThroughViewsReachTheBase) {
   EXPECT_EQ(grad(w), (Floats{2}));
   backward(call("aten::sum", {part}));
   EXPECT_EQ(grad(w), (Floats{4}));
+}
+
+TEST_F(Taped, PartsThatWereSlicedOneByOneAreWrittenThoseOfASplitAreNot) {
+  const Tensor x = leaf({4}, {1, 2, 3, 4});
+  const Tensor base = call("aten::mul.Scalar", {x, 2});
+  const auto second_of = [&](const char* name) {
+    return result_of(name, {base, 2, 0}).to_list().items[1].to_tensor();
+  };
+  const Tensor part = second_of("aten::tensor_split.sections");
+  call("aten::mul_.Scalar", {part, 5});
+  backward(call("aten::sum", {base}));
+  EXPECT_EQ(grad(x), (Floats{2, 2, 10, 10}));
+  EXPECT_NE(error_of([&] {
+              call("aten::zero_", {second_of("aten::split.Tensor")});
+            }).find("Output 1 of Split is a view and is being modified inplace"),
+            std::string::npos);
 }
 
 TEST_F(Taped, WritesIntoPlainMemoryMakeTheBaseRequireGradients) {

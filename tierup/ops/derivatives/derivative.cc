@@ -159,6 +159,7 @@ const Derivative* find_derivative(const ir::Schema& schema) {
     derivative.function = row->function;
     derivative.plain_results = row->plain_results;
     derivative.keeps_elements = (row->plain_results & kKeepsElements) != 0;
+    derivative.views_one_by_one = (row->plain_results & kViewsOneByOne) != 0;
     derivative.reads_layout = derivative.makes_view || (row->plain_results & kReadsLayout) != 0;
   }
   return Joined::instance().keep(derivative);

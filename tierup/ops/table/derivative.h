@@ -266,6 +266,9 @@ inline constexpr uint32_t kDifferentiatedAsOne = 1U << 31;
 inline constexpr uint32_t kKeepsElements = 1U << 30;
 // In those of a row whose function asks how arguments lie in memory.
 inline constexpr uint32_t kReadsLayout = 1U << 29;
+// In those of a row that makes a list of views, each of which is as if it was made alone: PyTorch
+// slices one after the other there, so that it lets them be written, as it does not after a split.
+inline constexpr uint32_t kViewsOneByOne = 1U << 28;
 
 // As written in derivatives/*.cc. In-place rows have their functional twin's unless they have one
 // of their own ("aten::mul_.Tensor": that of "aten::mul.Tensor"); out= rows have none.
@@ -295,7 +298,8 @@ struct Derivative {
   bool is_out = false;          // An out= row.
   bool makes_view = false;      // Some result is a view of an argument (and not a written one).
   bool makes_views = false;     // ... a list of views.
-  bool reads_layout = false;    // The function asks how arguments lie in memory.
+  bool views_one_by_one = false;  // ... each of which may be written.
+  bool reads_layout = false;      // The function asks how arguments lie in memory.
 };
 
 // The derivative of a schema's row, made once for each.
