@@ -48,6 +48,8 @@ class RegionTrace {
     ir::SourceRange place;  // Of the call that made it; empty for inputs.
   };
   const std::vector<Capture>& captures() const { return captures_; }
+  // The values' numbers, which hang on the part and its inputs alone, not on the roots.
+  const std::vector<TraceId>& capture_ids() const { return capture_ids_; }
   // By input: which result of the backward graph is its gradient; -1 if it has none.
   const std::vector<int64_t>& gradient_of() const { return gradient_of_; }
   // What captures that are not inputs take.

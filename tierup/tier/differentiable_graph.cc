@@ -39,6 +39,7 @@ DifferentiableGraph::DifferentiableGraph(std::shared_ptr<ir::Graph> body,
                                          std::shared_ptr<const TieringOptions> options)
     : region_(make_ref<Region>()), options_(std::move(options)) {
   region_->body = runtime::lower(std::move(body));
+  region_->options = options_;
 }
 
 bool DifferentiableGraph::has_plan_for(std::span<const IValue> args, CotangentMask mask) const {

@@ -29,6 +29,15 @@ constexpr const char* kTwoResults = R"(graph @main(%a : Tensor, %b : Tensor) {
   return (%r)
 })";
 
+// q reads the tangent alone, p reads both inputs.
+constexpr const char* kReaders = R"(graph @main(%a : Tensor, %b : Tensor) {
+  %t : Tensor = aten::tanh(%a)
+  %q : Tensor = aten::mul.Tensor(%t, %t)
+  %p : Tensor = aten::mul.Tensor(%a, %b)
+  %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%q, %p)
+  return (%r)
+})";
+
 // A loop of %n trips around a product, b broadcast, and a view of the result.
 constexpr const char* kLoop = R"(graph @main(%a : Tensor, %b : Tensor, %n : int) {
   %true : bool = prim::Constant[value=True]()
@@ -369,6 +378,26 @@ TEST_F(DifferentiableGraphs, answers_for_some_of_its_results) {
           outputs.push_back(results[static_cast<size_t>(k)].to_tensor());
       }
       for (Floats& gradient : all_numbers(gradients(outputs, {a, b}))) seen.push_back(gradient);
+    }
+    return seen;
+  };
+  EXPECT_EQ(run(kBlocking), run("compile=off"));
+}
+
+TEST_F(DifferentiableGraphs, answer_for_a_result_that_reads_none_of_the_overwritten_inputs) {
+  const auto run = [&](const char* options) {
+    make(options, kReaders);
+    std::vector<Floats> seen;
+    for (int call = 0; call < 3; ++call) {
+      const Tensor a = leaf({3, 5}, 0.2F);
+      const Tensor b = leaf({5}, 0.4F);
+      const IValue made = recorded({a, b});
+      a.bump_version();
+      const Tensor square = made.to_tuple().items[0].to_tensor();
+      const std::vector<Tensor> given = gradients({square}, {a, b});
+      EXPECT_FALSE(given[1].defined());
+      seen.push_back(numbers(given[0]));
+      if (call == 2) EXPECT_THROW(gradients({made.to_tuple().items[1].to_tensor()}, {a, b}), Error);
     }
     return seen;
   };

@@ -123,9 +123,20 @@ void RegionNode::take_values(SmallVector<SavedTensor, 6>& values, Links& links) 
   }
 }
 
-void RegionNode::check_captures() const {
-  for (const auto& capture : plan_->captures) {
-    const SavedTensor& saved = capture.is_input ? inputs_[capture.index] : captures_[capture.index];
+const SavedTensor* RegionNode::captured(const RegionPlan& plan, size_t capture) const {
+  const auto& wanted = plan.captures[capture];
+  if (wanted.is_input) return &inputs_[wanted.index];
+  if (&plan == plan_.get()) return &captures_[wanted.index];
+  const auto& known = plan_->capture_ids;
+  const auto found = std::ranges::find(known, plan.capture_ids[capture]);
+  if (found == known.end()) return nullptr;
+  return captured(*plan_, static_cast<size_t>(found - known.begin()));
+}
+
+void RegionNode::check_captures(const RegionPlan& plan) const {
+  for (size_t i = 0; i < plan.captures.size(); ++i) {
+    const auto& capture = plan.captures[i];
+    const SavedTensor& saved = *captured(plan, i);
     if (!saved.is_stale()) continue;
     const std::string origin =
         capture.title.empty() ? std::string() : fmt::format(", which is {},", capture.title);
@@ -139,6 +150,41 @@ void RegionNode::check_captures() const {
   }
 }
 
+bool RegionNode::is_overwritten() const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].is_stale() && !plan_->written[i]) return true;
+  }
+  return std::ranges::any_of(captures_, [](const SavedTensor& saved) { return saved.is_stale(); });
+}
+
+Ref<const RegionPlan> RegionNode::narrower_plan(CotangentMask mask) const {
+  if ((mask & ~plan_->mask) != 0) return nullptr;
+  const std::lock_guard lock(plan_->narrowing);
+  auto& known = plan_->narrower;
+  const auto found = std::ranges::find(known, mask, &RegionPlan::mask);
+  if (found != known.end()) return *found;
+  Ref<const RegionPlan> made = compile_narrower(mask);
+  if (made) known.push_back(made);
+  return made;
+}
+
+Ref<const RegionPlan> RegionNode::compile_narrower(CotangentMask mask) const {
+  std::vector<IValue> args;
+  size_t tensor = 0;
+  for (const RecordedForm& form : plan_->inputs)
+    args.push_back(form.is_tensor ? IValue(stand_in(tensor++, form)) : form.constant);
+  RegionRequest request(args);
+  request.mask = mask;
+  Ref<RegionPlan> made =
+      compile_region(request, *region_->body, region_->program, *region_->options);
+  if (made->backward == nullptr) return nullptr;
+  for (size_t i = 0; i < made->captures.size(); ++i) {
+    if (captured(*made, i) == nullptr) return nullptr;
+  }
+  made->forward = nullptr;  // Its captures are those of plan_.
+  return made;
+}
+
 bool RegionNode::has_captures() const {
   return std::ranges::all_of(captures_, [](const SavedTensor& saved) { return saved.is_saved(); });
 }
@@ -150,41 +196,53 @@ Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& c
     if (cotangents[i].defined()) mask |= CotangentMask{1} << i;
   }
   check_order(mask);
-  check_captures();
-  Gradients gradients;
-  if (context.tape == nullptr && mask == plan_->mask && has_captures()) {
-    gradients = run_plan(cotangents, context, keep);
-  } else {
-    if (context.tape == nullptr) plan_->missed.store(mask, std::memory_order_relaxed);
-    gradients = run_twin(cotangents, context);
-    if (!keep) spend(mask);
+  Ref<const RegionPlan> plan;
+  if (context.tape == nullptr) {
+    if (mask == plan_->mask && has_captures()) {
+      plan = plan_;
+    } else if (is_overwritten()) {
+      // No other plan is asked for: one for these outputs would not serve the next ones.
+      if (has_captures()) plan = narrower_plan(mask);
+    } else {
+      plan_->missed.store(mask, std::memory_order_relaxed);
+    }
   }
+  check_captures(plan ? *plan : *plan_);
+  if (plan) return run_plan(*plan, cotangents, context, keep);
+  Gradients gradients = run_twin(cotangents, context);
+  if (!keep) spend(mask);
   return gradients;
 }
 
 // Unless they are to be kept, each capture goes when the plan has read it for the last time.
-Gradients RegionNode::run_plan(std::span<const Tensor> cotangents, ops::RunContext& context,
-                               bool keep) {
-  plan_->backward_runs.fetch_add(1, std::memory_order_relaxed);
+Gradients RegionNode::run_plan(const RegionPlan& plan, std::span<const Tensor> cotangents,
+                               ops::RunContext& context, bool keep) {
+  plan.backward_runs.fetch_add(1, std::memory_order_relaxed);
   SmallVector<IValue, 12> args;
   for (const Tensor& cotangent : cotangents) {
     if (cotangent.defined()) args.push_back(IValue(cotangent));
   }
-  for (const auto& capture : plan_->captures) {
-    const SavedTensor& saved = capture.is_input ? inputs_[capture.index] : captures_[capture.index];
-    args.push_back(IValue(saved.tensor()));
-  }
-  if (!keep) spend(plan_->mask);
-  SmallVector<IValue, 8> results(plan_->backward->graph().outputs().size());
+  for (size_t i = 0; i < plan.captures.size(); ++i)
+    args.push_back(IValue(captured(plan, i)->tensor()));
+  if (!keep) spend(plan.mask);
+  SmallVector<IValue, 8> results(plan.backward->graph().outputs().size());
   const Ref<const runtime::RunState> state = region_->run_state();
   runtime::Interpreter(region_->program, state, context)
-      .run(*plan_->backward, {args.data(), args.size()}, {results.data(), results.size()});
+      .run(*plan.backward, {args.data(), args.size()}, {results.data(), results.size()});
   Gradients gradients;
   for (const uint32_t target : targets_) {
-    const int64_t place = plan_->gradient_of[target];
+    const int64_t place = plan.gradient_of[target];
     gradients.push_back(place < 0 ? Tensor() : results[static_cast<size_t>(place)].to_tensor());
   }
   return gradients;
+}
+
+// An input as it was, with its flags.
+Tensor RegionNode::stand_in(size_t place, const RecordedForm& form) const {
+  Tensor tensor = inputs_[place].tensor().detach();
+  tensor.impl()->wrapped_number = form.wrapped_number;
+  if (form.requires_grad) tensor.set_requires_grad(true);
+  return tensor;
 }
 
 std::vector<IValue> RegionNode::twin_inputs(bool is_recorded) {
@@ -200,18 +258,15 @@ std::vector<IValue> RegionNode::twin_inputs(bool is_recorded) {
     // Others than those that the plan reads may have been written, which tier 0 would not mind.
     if (inputs_[place].is_stale() && !plan_->written[place])
       autodiff::fail_overwritten(inputs_[place], {}, name());
-    Tensor stand_in = inputs_[place].tensor().detach();
+    Tensor input = stand_in(place, form);
     // The twin must not write a second time.
-    if (plan_->written[place]) stand_in = deep_copy(IValue(stand_in)).to_tensor();
+    if (plan_->written[place]) input = deep_copy(IValue(input)).to_tensor();
     if (form.requires_grad) {
-      stand_in.set_requires_grad(true);
-      if (is_recorded) {
-        stand_in.impl()->autograd =
-            make_ref<autodiff::Record>(make_ref<PassNode>(edges()[edge]), 0);
-      }
+      if (is_recorded)
+        input.impl()->autograd = make_ref<autodiff::Record>(make_ref<PassNode>(edges()[edge]), 0);
       ++edge;
     }
-    args.emplace_back(std::move(stand_in));
+    args.emplace_back(std::move(input));
   }
   return args;
 }

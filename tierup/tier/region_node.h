@@ -2,7 +2,9 @@
 //
 // Where the plan does not fit (other outputs got gradients than it was made for, or the pass is
 // itself recorded), the part's twin answers: it runs once more at tier 0, under a tape, from the
-// saved inputs, and that tape runs backwards. So a node needs its inputs until it is freed.
+// saved inputs, and that tape runs backwards. So a node needs its inputs until it is freed. Were
+// they written meanwhile, which tier 0 minds only where its formulas read them, a pass for fewer
+// outputs than the plan's is compiled, which reads the captures.
 #pragma once
 
 #include "tierup/autodiff/node.h"
@@ -14,6 +16,7 @@ namespace tierup::tier {
 // What all calls of a part share.
 struct Region final : public RefCounted {
   std::shared_ptr<const runtime::Plan> body;  // Tier 0's: the twin.
+  std::shared_ptr<const TieringOptions> options;
   mutable runtime::Program program{[](const ir::Function&) -> std::shared_ptr<const ir::Graph> {
     return nullptr;  // A part calls nothing.
   }};
@@ -39,9 +42,17 @@ class RegionNode final : public autodiff::Node {
   void take_links(autodiff::Links& links) override;
 
  private:
-  void check_captures() const;
-  autodiff::Gradients run_plan(std::span<const Tensor> cotangents, ops::RunContext& context,
-                               bool keep);
+  // What a plan's backward pass reads; null if no pass of plan_ does.
+  const autodiff::SavedTensor* captured(const RegionPlan& plan, size_t capture) const;
+  void check_captures(const RegionPlan& plan) const;
+  autodiff::Gradients run_plan(const RegionPlan& plan, std::span<const Tensor> cotangents,
+                               ops::RunContext& context, bool keep);
+  // Whether what the twin needs was written.
+  bool is_overwritten() const;
+  // For fewer outputs, from the captures of plan_; null if that does not go.
+  Ref<const RegionPlan> narrower_plan(CotangentMask mask) const;
+  Ref<const RegionPlan> compile_narrower(CotangentMask mask) const;
+  Tensor stand_in(size_t place, const RecordedForm& form) const;
   autodiff::Gradients run_twin(std::span<const Tensor> cotangents, ops::RunContext& context);
   std::vector<IValue> twin_inputs(bool is_recorded);
   // Of outputs whose passes read no value that an earlier pass has let go.

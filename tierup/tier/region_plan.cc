@@ -96,6 +96,7 @@ class RegionCompiler {
     }
     trace.run_backward(roots, context);
     plan_.captures = trace.captures();
+    plan_.capture_ids = trace.capture_ids();
     plan_.gradient_of = trace.gradient_of();
     plan_.captured_bytes = trace.captured_bytes();
     plan_.backward = finish(trace.backward_graph());

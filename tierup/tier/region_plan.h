@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ struct RegionPlan final : public RefCounted, public UseMark {
   CotangentMask mask = 0;
   std::unique_ptr<runtime::Plan> backward;
   std::vector<autodiff::RegionTrace::Capture> captures;
+  // By capture: which value of the part it is, counted in the same way for every mask.
+  std::vector<autodiff::TraceId> capture_ids;
   std::vector<int64_t> gradient_of;  // By tensor input.
   // For reports.
   size_t captured_bytes = 0;
@@ -67,6 +70,10 @@ struct RegionPlan final : public RefCounted, public UseMark {
   mutable std::atomic<uint64_t> backward_runs{0};
   // A backward pass that came for other outputs: to be compiled for as well.
   mutable std::atomic<CotangentMask> missed{0};
+  // Plans for fewer outputs, whose backward passes alone are run, on captures of this one's
+  // forward.
+  mutable std::mutex narrowing;
+  mutable std::vector<Ref<const RegionPlan>> narrower;
 
   bool suits(std::span<const IValue> args) const { return ops::all_hold(inputs, args); }
 };
