@@ -92,6 +92,21 @@ def test_functions_are_left_whole_to_tierup(name):
         torch.testing.assert_close(other(x), function(x), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_view_of_an_input_begins_where_it_does(dynamic):
+    def parts(x):
+        across = torch.meshgrid(x[0], x[-1], indexing="ij")[1]
+        return across, torch.broadcast_tensors(x[0], x[-1].reshape(-1, 1))[1], x.sin()
+
+    other = torch.compile(parts, backend="tierup", dynamic=dynamic)
+    for needs_gradient in (False, True):
+        whole = torch.arange(20.0).reshape(5, 4)
+        x = whole[1:4].requires_grad_(needs_gradient)
+        for given, wanted in zip(other(x), parts(x)):
+            near(given, wanted)
+        assert other(x)[0].data_ptr() == x[-1].data_ptr()
+
+
 def gradients(function, module, x):
     module.zero_grad()
     function(x).backward()

@@ -78,6 +78,7 @@ class Graph:
         self.bind(i for i in static if i not in self.mutated and _is_weight(placeholders[i].meta.get("val")))
         results = [node for node in self.program.outputs if isinstance(node, torch.fx.Node)]
         self.forms = [_form(node.meta["val"]) for node in results]
+        self.views = _views_of_inputs(results, placeholders)
         self.fixed = len(results) < len(self.program.outputs)
         self.is_random = any(_is_random(node.target) for node in graph_module.graph.nodes)
         self.variants: list[_Bound] = []
@@ -142,6 +143,8 @@ class Graph:
             results = self.bound(arguments).call(arguments)
         if self.mutated:
             torch.autograd.graph.increment_version([arguments[i] for i in self.mutated])
+        for result, argument in self.views:
+            results[result] = _in_storage_of(arguments[argument], results[result])
         return results
 
     def by_pytorch(self, arguments: list, error: Exception):
@@ -182,6 +185,32 @@ def _shape_result(results: list, i: int, dtype: str, strides) -> None:
     resized, as by `out=`."""
     laid = torch.empty_strided(results[i].shape, strides or results[i].stride(), dtype=getattr(torch, dtype))
     results[i] = laid.copy_(results[i])
+
+
+def _views_of_inputs(results: list, placeholders: list) -> list[tuple[int, int]]:
+    """Pairs of a result and the input whose memory it lies in."""
+
+    def storage(node):
+        value = node.meta.get("val")
+        is_plain = isinstance(value, torch.Tensor) and value.layout == torch.strided
+        return value.untyped_storage()._cdata if is_plain else None
+
+    owners: dict = {}
+    for position, node in enumerate(placeholders):
+        owners.setdefault(storage(node), position)
+    owners.pop(None, None)
+    return [(i, owners[storage(node)]) for i, node in enumerate(results) if storage(node) in owners]
+
+
+def _in_storage_of(base: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+    """The same result as a part of the input's storage. Autograd makes its own view from where the result begins
+    there, which a tensor of other origin over the same memory does not tell."""
+    storage = base.untyped_storage()
+    begin = result.data_ptr() - storage.data_ptr()
+    if not 0 <= begin < storage.nbytes():
+        return result
+    part = torch.empty(0, dtype=result.dtype)
+    return part.set_(storage, begin // result.element_size(), result.shape, result.stride())
 
 
 def _is_random(target) -> bool:
