@@ -73,7 +73,12 @@ class NetCompiler {
     const ops::RefusedNet refusal = net.refusals().back();
     const std::vector<ir::Node*> operators = passes::dissolve_region(context_, region);
     refusals_.watch(operators);
-    refusals_.exclude(operators.at(at), refusal);
+    // A number that is needed outside, too, stood beside its region, and would join the next one in
+    // the place of the operator that is excluded.
+    const bool is_of_numbers = ops::gives_no_tensor(net.program().ops.at(at).kind);
+    for (size_t i = 0; i < operators.size(); ++i) {
+      if (i == at || is_of_numbers) refusals_.exclude(operators[i], refusal);
+    }
     context_.count("taken_apart");
   }
 

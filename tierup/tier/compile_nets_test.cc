@@ -96,6 +96,33 @@ TEST_F(Compiled, a_region_comes_apart_where_one_operator_is_refused) {
   EXPECT_EQ(refused_[0].reason, refusal_name(kernels::net::NetRefusal::kLeavesGaps));
 }
 
+// It stays outside for those who need it there, and would join the region again for ever.
+TEST_F(Compiled, a_refused_number_that_is_needed_outside_ends_the_region) {
+  compile(R"(
+  %minus : int = prim::Constant[value=-3]()
+  %y : Float(2, 4) = aten::linear(%x, %w, %none)
+  %n : int = aten::size.int(%y, %zero)
+  %q : int = aten::floordiv.int(%n, %minus)
+  %r : Float(2, 4) = aten::relu(%y))",
+          "%r, %q");
+  EXPECT_EQ(formed_, 1U);
+  EXPECT_EQ(counters_["taken_apart"], 1);
+  EXPECT_TRUE(regions().empty());
+}
+
+TEST_F(Compiled, sizes_times_a_tensor_of_no_whole_number_are_no_sizes) {
+  compile(R"(
+  %half : Tensor = prim::Constant[value=tensor(Float, [], [0.5])]()
+  %y : Float(2, 4) = aten::linear(%x, %w, %none)
+  %n : int = aten::size.int(%y, %zero)
+  %t : Tensor = prim::NumToTensor.Scalar(%n)
+  %h : Tensor = aten::mul.Tensor(%t, %half)
+  %r : Float(2, 4) = aten::relu(%y))",
+          "%r, %h");
+  EXPECT_EQ(regions().size(), 1U);
+  EXPECT_EQ(passes::net_of(*regions().at(0))->net_count(), 1U);
+}
+
 TEST_F(Compiled, equal_lines_are_compiled_and_refused_once) {
   compile(line("0", "%x") + "\n  prim::Print(%t0)" + line("1", "%x"), "%t0, %t1");
   EXPECT_EQ(formed_, 2U);

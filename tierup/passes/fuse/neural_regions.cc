@@ -90,7 +90,8 @@ class Regions {
     if (ops::gives_no_tensor(kind_in_region(*node))) {
       // Sizes of what the region makes are its own affair; others are inputs.
       const bool is_inner = depends_on(*node, made_) && !depends_on(*node, passed_);
-      if (is_inner && is_exact(*node) && join(node)) return;
+      const bool may_join = is_inner && is_exact(*node) && !refusals_.is_excluded(node);
+      if (may_join && join(node)) return;
       return stay_outside(node);
     }
     if (gate_work_.visit(*node)) return stay_outside(node);

@@ -52,7 +52,23 @@ Node* sole_unpacking(const Node& node) {
   return fits ? user : nullptr;
 }
 
+namespace {
+
+// Sizes are made of whole numbers; what is not known is a number of the region.
+bool may_be_whole(const Value* value) {
+  const IValue* constant = constant_of(value);
+  if (constant == nullptr || constant->is_int()) return true;
+  return constant->is_tensor() && is_integral(constant->to_tensor().dtype(), false);
+}
+
+}  // namespace
+
 OpKind kind_over_numbers(const Node& node, OpKind kind) {
+  const auto inputs = node.inputs();
+  if (!std::all_of(inputs.begin(), inputs.begin() + std::min<size_t>(inputs.size(), 2),
+                   may_be_whole)) {
+    return kind;
+  }
   const bool has_factor = node.inputs().size() > 2;
   const IValue* factor = has_factor ? constant_of(node.input(2)) : nullptr;
   if (has_factor && (factor == nullptr || !factor->is_int() || factor->to_int() != 1)) return kind;
