@@ -131,7 +131,7 @@ class TensorFolder {
     const auto results = run_operator(context_, op, *arguments, node->outputs().size());
     if (!results) return;  // Its error is the run's.
     if (share_memory(*results, given) || !are_tensors(*node)) {
-      if (are_tensors(*node) && is_packed(node->output(0))) {
+      if (are_tensors(*node) && is_packed(node->output(0), (*results)[0].to_tensor())) {
         if (WeightReads* reads = context_.weight_reads()) reads->note((*results)[0].to_tensor());
         return replace(node, *results);
       }
@@ -146,11 +146,12 @@ class TensorFolder {
   }
 
   // Whether it is read as nothing but what nets take as constants, a weight or the like.
-  static bool is_packed(const Value* value) {
-    return !value->uses().empty() && std::ranges::all_of(value->uses(), [](const ir::Use& use) {
+  static bool is_packed(const Value* value, const Tensor& tensor) {
+    return !value->uses().empty() && std::ranges::all_of(value->uses(), [&](const ir::Use& use) {
       if (use.user == nullptr || !use.user->is(NodeKind::kOp)) return false;
-      const uint32_t constants = ops::constant_arguments(ops::op_of(*use.user->op()).facts().net);
-      return (constants >> use.index & 1U) != 0;
+      const kernels::net::OpKind kind = ops::op_of(*use.user->op()).facts().net;
+      if (kind == kernels::net::OpKind::kMatmul) return use.index == 1 && tensor.dim() == 2;
+      return (ops::constant_arguments(kind) >> use.index & 1U) != 0;
     });
   }
   static bool are_tensors(const Node& node) {
