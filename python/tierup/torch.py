@@ -209,7 +209,7 @@ def _in_storage_of(base: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
     begin = result.data_ptr() - storage.data_ptr()
     if not 0 <= begin < storage.nbytes():
         return result
-    part = torch.empty(0, dtype=result.dtype)
+    part = torch.empty(0, dtype=result.dtype, device=base.device)
     return part.set_(storage, begin // result.element_size(), result.shape, result.stride())
 
 

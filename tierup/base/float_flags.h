@@ -16,6 +16,7 @@ namespace tierup {
 // Of MXCSR.
 inline constexpr uint32_t kInvalidFlag = _MM_EXCEPT_INVALID;
 inline constexpr uint32_t kOverflowFlag = _MM_EXCEPT_OVERFLOW;
+inline constexpr uint32_t kUnderflowFlag = _MM_EXCEPT_UNDERFLOW;
 inline constexpr uint32_t kFloatFlags = _MM_EXCEPT_MASK;
 inline uint32_t float_status() { return _mm_getcsr(); }
 inline void set_float_status(uint32_t status) { _mm_setcsr(status); }
@@ -23,6 +24,7 @@ inline void set_float_status(uint32_t status) { _mm_setcsr(status); }
 // Of FPSR: invalid, division by zero, overflow, underflow, inexact, subnormal input.
 inline constexpr uint32_t kInvalidFlag = 1U << 0U;
 inline constexpr uint32_t kOverflowFlag = 1U << 2U;
+inline constexpr uint32_t kUnderflowFlag = 1U << 3U;
 inline constexpr uint32_t kFloatFlags = 0x9fU;
 inline uint32_t float_status() {
   uint64_t status;

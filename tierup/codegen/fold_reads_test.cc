@@ -114,10 +114,13 @@ TEST_F(FoldReads, TakeMomentsAndLengths) {
   }
 }
 
-// One lane of large numbers, whose squares no float holds: tier 0 sums them in doubles.
-TEST_F(FoldReads, LeaveVariancesThatOverflowToTheTwin) {
+// One lane of numbers whose squares no float holds, or holds with few bits: tier 0 sums them in
+// doubles.
+class VariancesOf : public FoldReads, public ::testing::WithParamInterface<float> {};
+
+TEST_P(VariancesOf, NumbersOutOfRangeAreLeftToTheTwin) {
   const Tensor x = numbers({3, 40, 50});
-  for (int64_t row = 0; row < 40; ++row) x.data<float>()[(40 + row) * 50 + 9] *= 1e20F;
+  for (int64_t row = 0; row < 40; ++row) x.data<float>()[(40 + row) * 50 + 9] *= GetParam();
   const std::vector<Tensor> inputs{x, numbers({1})};
   for (const char* op : {"aten::std.dim", "aten::var.dim", "aten::std.correction"}) {
     const auto program = program_of({of_two("aten::mul.Tensor", input(0), input(1)),
@@ -130,6 +133,21 @@ TEST_F(FoldReads, LeaveVariancesThatOverflowToTheTwin) {
     EXPECT_GT(group->step_report().twin_calls[kValues], 0U) << op;
     expect_tier_0(*group, {numbers({3, 40, 50}), inputs[1]}, op);
   }
+}
+
+INSTANTIATE_TEST_SUITE_P(EachEnd, VariancesOf, ::testing::Values(1e20F, 1e-21F, 1e-25F));
+
+// Sums of parts are infinite with either sign.
+TEST_F(FoldReads, LeaveVariancesOfInfinitePartsToTheTwin) {
+  const Tensor x = numbers({1, 400, 16});
+  for (int64_t row = 0; row < 400; ++row)
+    x.data<float>()[row * 16 + 3] = row < 256 ? 1e38F : -1e38F;
+  const std::vector<Tensor> inputs{x, numbers({1})};
+  const auto program = program_of({of_two("aten::mul.Tensor", input(0), input(1)),
+                                   fold_of("aten::std.dim", member(0), {-2}, RowSpace::kPart),
+                                   of_two("aten::div.Tensor", member(0), member(1))},
+                                  {1, 2});
+  expect_tier_0(*fold_group(program, inputs), inputs, "std", By::kTwin);
 }
 
 TEST_F(FoldReads, GoOnWithoutTheFoldedDimensions) {

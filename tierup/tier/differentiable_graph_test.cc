@@ -397,7 +397,9 @@ TEST_F(DifferentiableGraphs, answer_for_a_result_that_reads_none_of_the_overwrit
       const std::vector<Tensor> given = gradients({square}, {a, b});
       EXPECT_FALSE(given[1].defined());
       seen.push_back(numbers(given[0]));
-      if (call == 2) EXPECT_THROW(gradients({made.to_tuple().items[1].to_tensor()}, {a, b}), Error);
+      if (call == 2) {
+        EXPECT_THROW(gradients({made.to_tuple().items[1].to_tensor()}, {a, b}), Error);
+      }
     }
     return seen;
   };

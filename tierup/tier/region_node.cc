@@ -163,6 +163,7 @@ Ref<const RegionPlan> RegionNode::narrower_plan(CotangentMask mask) const {
   auto& known = plan_->narrower;
   const auto found = std::ranges::find(known, mask, &RegionPlan::mask);
   if (found != known.end()) return *found;
+  if (known.size() >= region_->options->max_plans) return nullptr;
   Ref<const RegionPlan> made = compile_narrower(mask);
   if (made) known.push_back(made);
   return made;
@@ -201,8 +202,9 @@ Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& c
     if (mask == plan_->mask && has_captures()) {
       plan = plan_;
     } else if (is_overwritten()) {
-      // No other plan is asked for: one for these outputs would not serve the next ones.
       if (has_captures()) plan = narrower_plan(mask);
+      // A plan for these outputs alone would not serve the next ones.
+      if ((mask & ~plan_->mask) != 0) plan_->missed.store(mask, std::memory_order_relaxed);
     } else {
       plan_->missed.store(mask, std::memory_order_relaxed);
     }

@@ -71,7 +71,8 @@ struct RegionPlan final : public RefCounted, public UseMark {
   // A backward pass that came for other outputs: to be compiled for as well.
   mutable std::atomic<CotangentMask> missed{0};
   // Plans for fewer outputs, whose backward passes alone are run, on captures of this one's
-  // forward.
+  // forward. Made by the pass that comes for them after inputs were written, which nothing else can
+  // answer.
   mutable std::mutex narrowing;
   mutable std::vector<Ref<const RegionPlan>> narrower;
 

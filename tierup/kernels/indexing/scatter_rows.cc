@@ -15,8 +15,9 @@ namespace {
 
 // The numbers that a cache line holds at most: narrower shares of a row are not worth a thread.
 constexpr int64_t kLineBytes = 64;
-// Numbers of a row that take several times as long as the call for them.
-constexpr int64_t kLongShare = 256;
+// Of a row: threads that write beside one another in a page of memory wait for each other's lines,
+// which their cores fetch ahead up to its end (rows of 512 to 1,024 floats: five times as long).
+constexpr int64_t kShareBytes = 4096;
 
 std::optional<Body> body_of(ScatterMode mode) {
   switch (mode) {
@@ -143,9 +144,9 @@ bool combine_wide_rows(const Tensor& self, const Tensor& index, const Tensor& sr
   const int64_t lines = (length + line - 1) / line;
   const int64_t threads = std::min<int64_t>(
       intra_op_threads(), std::max<int64_t>(1, rows.count * length / kNumbersForThread));
-  // A thread takes lines of its own where each gets as many, and enough for a row to take longer
-  // than its call, and else targets of its own.
-  const bool are_lines_shared = lines % threads == 0 && length >= threads * kLongShare;
+  // A thread takes lines of its own where each gets as many, and enough, and else targets of its
+  // own.
+  const bool are_lines_shared = lines % threads == 0 && length * width >= threads * kShareBytes;
   if (threads > 1 && !are_lines_shared && self.sizes()[0] >= threads) {
     combine_by_targets(rows, self.sizes()[0], threads, length);
     return true;

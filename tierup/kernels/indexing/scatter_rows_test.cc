@@ -9,6 +9,7 @@
 #include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/reduce/sorting.h"
 #include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels {
 namespace {
@@ -27,8 +28,17 @@ Tensor scattered(const Tensor& start, const Tensor& index, const Tensor& src, Sc
   return result;
 }
 
+class ScatterRowsOn : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override { limit_instruction_set(GetParam()); }
+  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
+};
+INSTANTIATE_TEST_SUITE_P(EachInstructionSet, ScatterRowsOn,
+                         ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
+                                           InstructionSet::kAvx512));
+
 // An index tensor that is written out goes by lanes.
-TEST(ScatterRows, GivesWhatLanesGive) {
+TEST_P(ScatterRowsOn, GivesWhatLanesGive) {
   for (const ScalarType type : {ScalarType::kFloat, ScalarType::kLong, ScalarType::kBFloat16}) {
     for (const int64_t width : {1, 2, 5, 16, 33, 130}) {
       const Tensor start = to_dtype(counted({5, width}), type);
@@ -52,8 +62,8 @@ TEST(ScatterRows, GivesWhatLanesGive) {
 }
 
 // Threads share lines of rows, or the targets.
-TEST(ScatterRows, SumsInTheOrderOfTheIndexOnAnyNumberOfThreads) {
-  for (const int64_t width : {32, 33, 1024}) {
+TEST_P(ScatterRowsOn, SumsInTheOrderOfTheIndexOnAnyNumberOfThreads) {
+  for (const int64_t width : {32, 33, 512, 4096}) {
     const int64_t rows = 4 * kNumbersForThread / width;
     std::vector<int64_t> at;
     for (int64_t i = 0; i < rows; ++i) at.push_back(i * i % 7);

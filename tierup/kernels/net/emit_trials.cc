@@ -154,7 +154,7 @@ Emitter::Choice Emitter::product_choice(const Layer& layer) const {
     if (algorithm == Algorithm::kPanels) return attempt_panels(part, *store_steps(layer), room);
     if (algorithm != Algorithm::kOneDnn) return attempt_row(layer, part, algorithm, room);
     Attempt attempt = attempt_primitive(describe_product(layer, part, std::nullopt), room);
-    run_first_of_process(attempt.run);
+    if (!attempt.is_reference) run_first_of_process(attempt.run);
     return attempt;
   };
   return {key_of(layer, geometry),

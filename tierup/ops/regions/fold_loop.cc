@@ -233,9 +233,8 @@ void FoldLoop::run_stage(const FoldStage& stage, std::span<char* const> data, in
   each_output([&](const FoldValue& value, char* place) {
     finish_fold(value.fold, value.dtype, place, lanes,
                 std::max(0.0, static_cast<double>(rows_) - value.less));
-    const bool may_overflow = value.is_variance && (float_flags() & kOverflowFlag) != 0;
-    if (may_overflow && holds_infinity(value.dtype, place, lanes))
-      overflows_.store(true, std::memory_order_relaxed);
+    if (value.is_variance && are_out_of_range(float_flags(), value.dtype, place, lanes))
+      leaves_range_.store(true, std::memory_order_relaxed);
   });
 }
 
@@ -267,13 +266,12 @@ bool FoldLoop::run(std::span<IValue> results) {
   const int64_t grain = std::max<int64_t>(1, kernels_.grain / (rows_ * piece_));
   parallel_for(0, count_, grain, [&](int64_t begin, int64_t end) {
     const auto scratch = std::make_unique_for_overwrite<char[]>(scratch_bytes());
-    const uint32_t flags =
-        clear_float_flags();  // Variances are looked at behind an overflow alone.
-    for (int64_t piece = begin; piece < end && !overflows(); ++piece)
+    const uint32_t flags = clear_float_flags();  // Variances are looked at behind what raises them.
+    for (int64_t piece = begin; piece < end && !leaves_range(); ++piece)
       run_piece(piece, scratch.get());
     raise_float_flags(flags);
   });
-  if (overflows()) return false;
+  if (leaves_range()) return false;
   for (size_t i = 0; i < outputs_.size(); ++i) results[i] = IValue(std::move(outputs_[i]));
   return true;
 }

@@ -26,9 +26,9 @@ class FoldLoop {
   FoldLoop(const CompiledFolds& kernels, const GroupProgram& program, std::span<IValue> inputs);
 
   // False, without results, if the inputs are laid out otherwise than the kernels read them, or
-  // overflows() what they sum in.
+  // leaves_range() of what they sum in.
   bool run(std::span<IValue> results);
-  bool overflows() const { return overflows_.load(std::memory_order_relaxed); }
+  bool leaves_range() const { return leaves_range_.load(std::memory_order_relaxed); }
 
  private:
   // How an operand lies in the space, in bytes.
@@ -75,7 +75,7 @@ class FoldLoop {
   int64_t piece_ = kFoldPiece;  // Lanes of a piece of work.
   int64_t pieces_ = 1;          // Of the lanes.
   int64_t count_ = 1;           // Of all pieces.
-  std::atomic<bool> overflows_{false};
+  std::atomic<bool> leaves_range_{false};
 };
 
 }  // namespace tierup::ops

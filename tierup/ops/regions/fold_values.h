@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tierup/base/float_flags.h"
 #include "tierup/ops/table/facts.h"
 #include "tierup/tensor/dtype.h"
 
@@ -22,9 +23,16 @@ void divide(char* data, int64_t count, double by) {
   for (int64_t i = 0; i < count; ++i) values[i] /= static_cast<T>(by);
 }
 template <typename T>
-bool holds_infinity(const char* data, int64_t count) {
+bool all_between(const char* data, int64_t count, T least, T most) {
   const T* values = reinterpret_cast<const T*>(data);
-  return std::find(values, values + count, std::numeric_limits<T>::infinity()) != values + count;
+  return std::all_of(values, values + count, [&](T x) { return least <= x && x <= most; });
+}
+template <typename T>
+bool are_out_of_range(uint32_t float_flags, const char* data, int64_t count) {
+  using Limits = std::numeric_limits<T>;
+  const bool has_lost_bits = (float_flags & kUnderflowFlag) != 0;
+  return !all_between(data, count, has_lost_bits ? Limits::min() / Limits::epsilon() : T{0},
+                      Limits::max());
 }
 
 }  // namespace detail
@@ -48,9 +56,14 @@ inline void finish_fold(FoldKind fold, ScalarType dtype, char* data, int64_t cou
                               : detail::divide<double>(data, count, folded);
 }
 
-inline bool holds_infinity(ScalarType dtype, const char* data, int64_t count) {
-  return dtype == ScalarType::kFloat ? detail::holds_infinity<float>(data, count)
-                                     : detail::holds_infinity<double>(data, count);
+// Whether some variances, of computations that raised these flags, are not to be believed: squares
+// that overflowed are infinite, or NaN where parts of a sum are; of squares that underflowed, bits
+// are lost that count in a variance as small as they.
+inline bool are_out_of_range(uint32_t float_flags, ScalarType dtype, const char* data,
+                             int64_t count) {
+  if ((float_flags & (kOverflowFlag | kUnderflowFlag)) == 0) return false;
+  return dtype == ScalarType::kFloat ? detail::are_out_of_range<float>(float_flags, data, count)
+                                     : detail::are_out_of_range<double>(float_flags, data, count);
 }
 
 }  // namespace tierup::ops

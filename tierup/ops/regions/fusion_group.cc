@@ -197,7 +197,7 @@ void FusionGroup::run(OpCall& call) const {
   const auto fold = [&] {
     FoldLoop loop(*folds_, program_, call.args.first(folds_->inputs.size()));
     const bool is_done = loop.run(call.results);
-    if (loop.overflows()) reason = TwinReason::kOtherInputs;
+    if (loop.leaves_range()) reason = TwinReason::kOtherInputs;
     return is_done;
   };
   if (folds_ && runs(folds_->inputs, fold)) return;

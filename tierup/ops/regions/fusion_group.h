@@ -4,7 +4,7 @@
 // a kernel was compiled for their dtypes, it works out the shape by broadcasting, allocates the
 // outputs and runs it in tiles over threads; else the *twin* runs: the members one by one through
 // their rows' kernels, as if they had never been fused. The members are pure, so either gives the
-// same, and the twin may run behind kernels whose sums overflowed.
+// same, and the twin may run behind kernels whose sums left the range of floats.
 //
 // Kernels are installed by the compile job before the plan that holds the group is published; after
 // that a group is constant but for its counters.
