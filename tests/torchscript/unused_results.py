@@ -49,7 +49,7 @@ def max_pool(x: Tensor) -> int:
   return torch.size(torch.max_pool2d(x, [3, 3]), 1)
 #? 1x3x8x8 | 2x3x9x9 ! 1x3x0x8
 def adaptive_pool(x: Tensor) -> int:
-  return torch.size(torch.adaptive_avg_pool2d(x, [1, 1]), 2)
+  return torch.size(torch.adaptive_avg_pool2d(x, [2, 2]), 2)
 #? 2x3 3 | 4x5 5 ! 2x3 4
 def layer_norm(x: Tensor, w: Tensor) -> int:
   return torch.size(torch.layer_norm(x, [torch.size(w, 0)], w), 0)
