@@ -358,8 +358,29 @@ void refresh_all(const std::vector<Tensor>& tensors) {
 void RecordingTape::call(const Op& op, OpCall& call, const ir::Node* origin) {
   if (!call.context.policy.grad_mode) return call_without_gradients(op, call);
   const Derivative& derivative = *op.derivative();
-  if (!derivative.makes_tensors && !derivative.writes) return op.kernel()(call);
+  if (!derivative.makes_tensors && !derivative.writes) {
+    for_each_tensor(call.args, [](size_t, int64_t, TensorImpl& tensor) {
+      if (tensor.autograd) refresh_flag(tensor);
+    });
+    return op.kernel()(call);
+  }
   Recording(op, call, origin).run();
+}
+
+void RecordingTape::finish_results(const IValue& results) {
+  std::vector<IValue> open{results};
+  while (!open.empty()) {
+    const IValue value = std::move(open.back());
+    open.pop_back();
+    if (TensorImpl* tensor = value.tensor_impl()) {
+      if (tensor->autograd) refresh_flag(*tensor);
+    } else if (value.is_list() || value.is_tuple()) {
+      const auto& items = value.is_list() ? value.to_list().items : value.to_tuple().items;
+      open.insert(open.end(), items.begin(), items.end());
+    } else if (value.is_dict()) {
+      for (const auto& [key, item] : value.to_dict().entries()) open.push_back(item);
+    }
+  }
 }
 
 void RecordingTape::backward(ops::RunContext& context, const ops::BackwardRequest& request) {

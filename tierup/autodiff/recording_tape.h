@@ -15,6 +15,10 @@ class RecordingTape final : public ops::Tape {
   void retain_grad(const Tensor& tensor) override;
   void detach_in_place(const Tensor& tensor) override;
   void set_requires_grad(const Tensor& tensor, bool value) override;
+
+  // To be called on what a run gives: a view whose base was written after the view was made says
+  // from here on whether it requires gradients.
+  void finish_results(const IValue& results);
 };
 
 }  // namespace tierup::autodiff

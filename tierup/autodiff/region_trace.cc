@@ -7,6 +7,7 @@
 #include "tierup/autodiff/call_node.h"
 #include "tierup/autodiff/engine.h"
 #include "tierup/autodiff/traced_graph.h"
+#include "tierup/autodiff/views.h"
 #include "tierup/base/error.h"
 
 namespace tierup::autodiff {
@@ -61,6 +62,7 @@ void RegionTrace::run_forward(const RunPart& run, ops::RunContext& context) {
     require(memory.insert(output.storage().get()).second, ErrorCode::kUnsupported,
             "a result shares memory with an input or another result");
     outputs_.push_back(*id);
+    if (output.impl()->autograd) refresh_flag(*output.impl());
     records_.push_back(output.requires_grad());
   }
 }

@@ -185,6 +185,32 @@ TEST_F(Taped, WritesThroughViewsReachTheBase) {
   EXPECT_EQ(grad(w), (Floats{4}));
 }
 
+// Of a tensor that required none when the views were made.
+TEST_F(Taped, ViewsOfWhatWasWrittenSayThatTheyRequireGradients) {
+  const Tensor x = leaf({2}, {2, 3});
+  const Tensor base = floats({3}, {0, 0, 0});
+  const auto slice = [&](int64_t from, int64_t to) {
+    return call("aten::slice.Tensor", {base, 0, from, to, 1});
+  };
+  const Tensor written = slice(1, 3);
+  const Tensor asked = slice(0, 2);
+  const Tensor given = slice(0, 2);
+  const Tensor apart = slice(0, 1);
+  const IValue split = result_of("aten::split.Tensor", {base, 1, 0});
+  call("aten::add_.Tensor", {call("aten::alias", {written}), x, 1});
+  EXPECT_TRUE(result_of("prim::requires_grad", {asked}).to_bool());
+  EXPECT_TRUE(result_of("prim::requires_grad", {written}).to_bool());
+  tape_.finish_results(make_tuple({given, split, apart}));
+  EXPECT_TRUE(given.requires_grad() && apart.requires_grad());
+  backward(call("aten::sum", {given}));
+  EXPECT_EQ(grad(x), (Floats{1, 0}));
+  EXPECT_EQ(result_of("aten::numel", {split.to_list().items[0]}).to_int(), 1);
+  EXPECT_NE(error_of([&] {
+              call("aten::sum", {split.to_list().items[0]});
+            }).find("its base or another view of its base has been modified inplace"),
+            std::string::npos);
+}
+
 TEST_F(Taped, PartsThatWereSlicedOneByOneAreWrittenThoseOfASplitAreNot) {
   const Tensor x = leaf({4}, {1, 2, 3, 4});
   const Tensor base = call("aten::mul.Scalar", {x, 2});

@@ -157,6 +157,12 @@ void refresh_view(TensorImpl& tensor) {
   tensor.requires_grad = true;
 }
 
+void refresh_flag(TensorImpl& tensor) {
+  Record* record = record_of(tensor);
+  if (record == nullptr || record->view() == nullptr) return;
+  if (record->view()->origin != ViewOrigin::kOneOfSeveral) refresh_view(tensor);
+}
+
 void note_view(TensorImpl& view, TensorImpl& base, ViewOrigin origin, std::string maker,
                uint32_t number) {
   ViewOf relation;

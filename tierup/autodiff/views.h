@@ -9,6 +9,8 @@ namespace tierup::autodiff {
 // Gives a view whose base was written since its record was made a record made from the base's.
 // Throws kInvalidArgument where such a view may not be used any more.
 void refresh_view(TensorImpl& tensor);
+// The same for who asks whether a tensor requires gradients: a view that may not be used stays.
+void refresh_flag(TensorImpl& tensor);
 // Notes that `view` is a view of `base`, or of what `base` is a view of. Its record must be set.
 void note_view(TensorImpl& view, TensorImpl& base, ViewOrigin origin, std::string maker,
                uint32_t number);

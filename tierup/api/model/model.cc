@@ -319,7 +319,9 @@ IValue Model::execute(tier::TieredGraph& graph, std::vector<IValue> args,
   ops::RunContext run_context = context(options.gradients);
   run_count_.fetch_add(1, std::memory_order_relaxed);
   try {
-    return graph.run(args, run_context, run_state(options));
+    IValue result = graph.run(args, run_context, run_state(options));
+    if (options.gradients) tape_.finish_results(result);
+    return result;
   } catch (const std::exception&) {
     error_count_.fetch_add(1, std::memory_order_relaxed);
     throw;
