@@ -158,7 +158,6 @@ bool RegionNode::is_overwritten() const {
 }
 
 Ref<const RegionPlan> RegionNode::narrower_plan(CotangentMask mask) const {
-  if ((mask & ~plan_->mask) != 0) return nullptr;
   const std::lock_guard lock(plan_->narrowing);
   auto& known = plan_->narrower;
   const auto found = std::ranges::find(known, mask, &RegionPlan::mask);
@@ -201,10 +200,9 @@ Gradients RegionNode::run(std::span<const Tensor> cotangents, ops::RunContext& c
   if (context.tape == nullptr) {
     if (mask == plan_->mask && has_captures()) {
       plan = plan_;
-    } else if (is_overwritten()) {
+    } else if ((mask & ~plan_->mask) == 0 && is_overwritten()) {
+      // Not noted as missed: a plan for these outputs alone would not serve the next ones.
       if (has_captures()) plan = narrower_plan(mask);
-      // A plan for these outputs alone would not serve the next ones.
-      if ((mask & ~plan_->mask) != 0) plan_->missed.store(mask, std::memory_order_relaxed);
     } else {
       plan_->missed.store(mask, std::memory_order_relaxed);
     }

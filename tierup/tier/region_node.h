@@ -49,7 +49,7 @@ class RegionNode final : public autodiff::Node {
                                ops::RunContext& context, bool keep);
   // Whether what the twin needs was written.
   bool is_overwritten() const;
-  // For fewer outputs, from the captures of plan_; null if that does not go.
+  // For some of plan_'s outputs, from its captures; null if that does not go.
   Ref<const RegionPlan> narrower_plan(CotangentMask mask) const;
   Ref<const RegionPlan> compile_narrower(CotangentMask mask) const;
   Tensor stand_in(size_t place, const RecordedForm& form) const;

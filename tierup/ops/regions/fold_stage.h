@@ -18,7 +18,7 @@ struct FoldValue {
   FoldKind fold = FoldKind::kNone;
   bool is_still = false;     // Has one element for all that are folded; folds do.
   double less = 0;           // Of a mean: by how much fewer than the elements it is divided.
-  bool is_variance = false;  // Tier 0 sums its squares in doubles: an infinite one is not believed.
+  bool is_variance = false;  // Tier 0 sums its squares in doubles; see are_out_of_range().
 };
 
 struct FoldStage {

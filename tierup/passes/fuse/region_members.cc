@@ -64,11 +64,8 @@ bool may_be_whole(const Value* value) {
 }  // namespace
 
 OpKind kind_over_numbers(const Node& node, OpKind kind) {
-  const auto inputs = node.inputs();
-  if (!std::all_of(inputs.begin(), inputs.begin() + std::min<size_t>(inputs.size(), 2),
-                   may_be_whole)) {
-    return kind;
-  }
+  const auto operands = node.inputs().first(std::min<size_t>(node.inputs().size(), 2));
+  if (!std::ranges::all_of(operands, may_be_whole)) return kind;
   const bool has_factor = node.inputs().size() > 2;
   const IValue* factor = has_factor ? constant_of(node.input(2)) : nullptr;
   if (has_factor && (factor == nullptr || !factor->is_int() || factor->to_int() != 1)) return kind;
