@@ -10,9 +10,15 @@ namespace tierup::kernels::net {
 namespace {
 
 // Multiplications that take some tenths of a millisecond at least: a hundredth of that is told.
-constexpr int64_t kWorkToTry = 100'000'000;
+constexpr int64_t kWorkToTry = 25'000'000;
 // Numbers that take about as long on their way through memory.
 constexpr int64_t kNumbersToTry = 1'000'000;
+
+// Whether Winograd's algorithm may do it.
+bool has_small_square_windows(const ConvGeometry& g) {
+  const ConvGeometry::Triple ones{1, 1, 1};
+  return g.kernel == ConvGeometry::Triple{1, 3, 3} && g.stride == ones && g.dilation == ones;
+}
 
 int64_t parts_to_hold(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
@@ -87,11 +93,13 @@ std::vector<Algorithm> panels_and_onednn(int64_t out_channels) {
 
 // Winograd's tiles and the panels' blocks go by points.
 ConvGeometry part_to_try(ConvGeometry g) {
-  constexpr int64_t kPoints = 1024;
+  // As many rows of a product as any tile has, some times over. Winograd's algorithm makes one of
+  // 16 points, and packs its weights four times as large as the window's.
+  const int64_t fewest = has_small_square_windows(g) ? 512 : 256;
   // Windows over each channel wait for memory, not for multiplications.
   const int64_t enough = g.groups > 1 ? kNumbersToTry / (g.in_channels + g.out_channels)
                                       : kWorkToTry / std::max<int64_t>(g.weights(), 1);
-  const int64_t wanted = std::max(kPoints, enough);
+  const int64_t wanted = std::max(fewest, enough);
   g.batch = std::min(g.batch, parts_to_hold(wanted, g.out_points()));
   const size_t axis = g.out[1] > 1 ? 1 : 2;
   const int64_t rows = parts_to_hold(wanted, g.out_points() / g.out[axis]);
@@ -105,7 +113,7 @@ ConvGeometry part_to_try(ConvGeometry g) {
 }
 
 PanelConvolution part_to_try(const PanelConvolution& product) {
-  constexpr int64_t kFewestRows = 192;
+  constexpr int64_t kFewestRows = 96;
   constexpr int64_t kFewestColumns = 2 * kConvolutionChannels;
   const int64_t numbers = 2 * cache_sizes().second_level / static_cast<int64_t>(sizeof(float));
   const int64_t fitting = numbers / product.depth() / kConvolutionChannels * kConvolutionChannels;

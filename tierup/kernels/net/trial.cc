@@ -16,7 +16,7 @@ constexpr double kLongMilliseconds = 1;
 constexpr double kBehind = 1.25;      // After one round,
 constexpr double kBehindLater = 1.1;  // after more.
 constexpr double kTooClose = 1.04;
-constexpr double kMostMilliseconds = 10;  // For further looks, and repeats of disturbed runs.
+constexpr double kMostMilliseconds = 4;  // For further looks, and repeats of disturbed runs.
 
 double milliseconds_of(clockid_t clock) {
   timespec now{};

@@ -75,14 +75,14 @@ TEST(Trial, WhatCannotDoItIsLeftOut) {
 }
 
 TEST(Trial, WhatCannotDoItTakesNoLooksFromTheOthers) {
-  Script script({{{kNotRun, false}}, {{1.00, false}}, {{0.94, false}}});
+  Script script({{{kNotRun, false}}, {{0.400, false}}, {{0.376, false}}});
   const TrialResult result = decide(script, 3);
   EXPECT_EQ(result.winner, 2U);
   EXPECT_EQ(result.rounds, 4);
 }
 
 TEST(Trial, CloseCallsGetFurtherLooks) {
-  Script script({{{1.00, false}}, {{0.94, false}}});
+  Script script({{{0.400, false}}, {{0.376, false}}});
   const TrialResult result = decide(script, 2);
   EXPECT_EQ(result.winner, 1U);
   EXPECT_EQ(result.rounds, 4);
