@@ -58,6 +58,8 @@ constexpr uint32_t kShortestPeriod = 256;
 // 256 of them may be a minute.
 constexpr uint32_t kShortestPeriodOfLongCalls = 32;
 constexpr uint32_t kUpsetsToReopen = 3;
+// Calls after which a verdict by tier 0's first call is looked at.
+constexpr uint32_t kCallsOnTrust = 8;
 // Calls of the plan before one thread has its turns.
 constexpr uint32_t kCallsBeforeAlone = 32;
 
@@ -208,8 +210,14 @@ void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t ti
   const double counted = static_cast<double>(time) * handicap(contender);
   if (static_cast<uint8_t>(contender) != entry.verdict.load(std::memory_order_relaxed)) {
     entry.loser_time.store(static_cast<int64_t>(counted), std::memory_order_relaxed);
+    if (contender == Contender::kTier0 && entry.is_first_call.load(std::memory_order_relaxed)) {
+      Samples& samples = entry.samples[static_cast<size_t>(contender)];
+      samples.clear();
+      samples.add(time);
+    }
     return;
   }
+  if (entry.is_first_call.exchange(false)) return end_trust(entry, contender, time);
   if (static_cast<double>(entry.loser_time.load(std::memory_order_relaxed)) >= counted) {
     entry.upsets.store(0, std::memory_order_relaxed);
     return;
@@ -218,12 +226,22 @@ void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t ti
   reopen(entry);
 }
 
+// Tier 0's sample is that of a call like any other by now.
+void PlanTrial::end_trust(SizedTrial& entry, Contender winner, int64_t time) const {
+  Samples& ours = entry.samples[static_cast<size_t>(winner)];
+  ours.add(time);
+  const Samples& of_tier0 = entry.samples[static_cast<size_t>(Contender::kTier0)];
+  if (kTie * static_cast<double>(of_tier0.median()) < static_cast<double>(ours.median()))
+    reopen(entry);
+}
+
 void PlanTrial::reopen(SizedTrial& entry) const {
   const uint8_t all = contenders(entry);
   for (size_t i = 0; i < kContenders; ++i)
     if (has(all, static_cast<Contender>(i))) entry.samples[i].clear();
   entry.upsets.store(0, std::memory_order_relaxed);
   entry.ahead.store(0, std::memory_order_relaxed);
+  entry.is_first_call.store(false, std::memory_order_relaxed);
   entry.turns.store(kWarmTurns, std::memory_order_relaxed);
   entry.verdict.store(kOpen, std::memory_order_release);
 }
@@ -295,7 +313,8 @@ void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
   const double period = std::min(loss / kLookingShare, 1e6);
   const uint32_t shortest = best < kLongCall ? kShortestPeriod : kShortestPeriodOfLongCalls;
   entry.period.store(std::max(static_cast<uint32_t>(period), shortest));
-  entry.calls.store(0);
+  const bool is_on_trust = entry.is_first_call.load(std::memory_order_relaxed);
+  entry.calls.store(is_on_trust ? entry.period.load() - 2 * kRow - kCallsOnTrust : 0);
   SizedTrial::Alone now = SizedTrial::Alone::kNow;
   entry.alone.compare_exchange_strong(now, SizedTrial::Alone::kTried);
   entry.verdict.store(static_cast<uint8_t>(winner), std::memory_order_release);
@@ -309,12 +328,14 @@ std::vector<SizedPlan*> PlanTrial::tried() const {
   return entries;
 }
 
-void PlanTrial::note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took) {
+void PlanTrial::note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took,
+                                  bool is_first) {
   if (took.count() < kLongCall || !is_offered(Contender::kTier0)) return;
   SizedPlan* sized = sized_.at(signature);
   if (sized == nullptr) return;
   sized->trial.samples[static_cast<size_t>(Contender::kTier0)].add(took.count());
   sized->trial.ahead.store(1);
+  sized->trial.is_first_call.store(is_first);
 }
 
 void PlanTrial::note_rehearsal(SizedPlans::Signature signature, std::chrono::nanoseconds took) {

@@ -83,9 +83,10 @@ class PlanTrial {
   // Offers the plan with loops by one thread, unless a call of tier 0 took so long before that its
   // loops earn what a team costs. Before the first begin().
   void offer_alone(std::optional<std::chrono::nanoseconds> took);
-  // What a call of tier 0 took before there was a plan, not the first of its sizes: one turn less
-  // where calls are long. Before the first begin().
-  void note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took);
+  // What a call of tier 0 took before there was a plan: one turn less where calls are long. If it
+  // was the first of its sizes, a verdict by it is looked at again soon. Before the first begin().
+  void note_earlier_call(SizedPlans::Signature signature, std::chrono::nanoseconds took,
+                         bool is_first);
   // The plan's first run was a job's, which recorded its memory: turns less to warm up. Before the
   // first begin().
   void note_rehearsal(SizedPlans::Signature signature, std::chrono::nanoseconds took);
@@ -127,6 +128,7 @@ class PlanTrial {
   bool judge(SizedTrial& entry) const;
   void settle(SizedTrial& entry, Contender winner) const;
   void compare_again(SizedTrial& entry, Contender contender, int64_t time) const;
+  void end_trust(SizedTrial& entry, Contender winner, int64_t time) const;
 
   SizedPlans& sized_;
   const Contender standard_;

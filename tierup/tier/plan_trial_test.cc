@@ -90,17 +90,17 @@ TEST(PlanTrial, an_earlier_long_call_of_tier_0_saves_it_a_turn) {
   SizedPlans sized;
   PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
-  trial.note_earlier_call(1, std::chrono::milliseconds(60));
+  trial.note_earlier_call(1, std::chrono::milliseconds(60), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(1), {60'000, 30'000}), 2 + 1);
   // One that was not the plan's luck: told from two each.
-  trial.note_earlier_call(2, std::chrono::milliseconds(60));
+  trial.note_earlier_call(2, std::chrono::milliseconds(60), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(2), {60'000, 58'000}), 2 + 3);
   // Of very long ones one each, unless the plan's was the slower.
-  trial.note_earlier_call(5, std::chrono::milliseconds(200));
+  trial.note_earlier_call(5, std::chrono::milliseconds(200), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(5), {200'000, 150'000}), 2 + 1);
-  trial.note_earlier_call(6, std::chrono::milliseconds(200));
+  trial.note_earlier_call(6, std::chrono::milliseconds(200), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(6), {200'000, 280'000}), 2 + 3);
-  trial.note_earlier_call(3, std::chrono::microseconds(60));
+  trial.note_earlier_call(3, std::chrono::microseconds(60), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(3), {60, 20}), 3 + 2 * 4);
 }
 
@@ -108,10 +108,10 @@ TEST(PlanTrial, one_sample_of_each_tells_for_a_plan_that_is_a_tenth_ahead) {
   SizedPlans sized;
   PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
-  trial.note_earlier_call(1, std::chrono::milliseconds(60));
+  trial.note_earlier_call(1, std::chrono::milliseconds(60), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(1), {60'000, 54'000}), 2 + 1);
   EXPECT_EQ(PlanTrial::result(*sized.at(1))->winner, Contender::kPlan);
-  trial.note_earlier_call(2, std::chrono::milliseconds(60));
+  trial.note_earlier_call(2, std::chrono::milliseconds(60), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(2), {60'000, 55'000}), 2 + 3);
 }
 
@@ -120,7 +120,7 @@ TEST(PlanTrial, a_plan_that_a_job_has_run_has_less_to_warm_up) {
   PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
   trial.note_rehearsal(1, std::chrono::milliseconds(60));
-  trial.note_earlier_call(1, std::chrono::milliseconds(60));
+  trial.note_earlier_call(1, std::chrono::milliseconds(60), false);
   EXPECT_EQ(calls_until_decided(trial, sized.at(1), {60'000, 30'000}), 1);
   // The first in its arena.
   trial.note_rehearsal(2, std::chrono::microseconds(60));
@@ -131,7 +131,7 @@ TEST(PlanTrial, one_slow_call_does_not_lose_a_plan_of_long_calls) {
   SizedPlans sized;
   PlanTrial trial(sized);
   trial.offer(Contender::kTier0);
-  trial.note_earlier_call(1, std::chrono::milliseconds(112));
+  trial.note_earlier_call(1, std::chrono::milliseconds(112), false);
   const int of_plan[] = {250, 250, 210, 95};  // Two warm up.
   bool is_decided = false;
   for (size_t plans = 0; !is_decided && plans < std::size(of_plan);) {
@@ -284,6 +284,41 @@ TEST(PlanTrial, a_narrow_verdict_on_long_calls_is_looked_at_again_after_some_doz
   EXPECT_GT(calls_until_looked_at(sized.at(2)), 350);  // Twice a call, half a percent.
   ASSERT_EQ(winner(trial, sized.at(3), {404, 400}), Contender::kPlan);
   EXPECT_GT(calls_until_looked_at(sized.at(3)), 200);
+}
+
+// Which may have met memory that was still to be had, so that the plan only seemed to be faster.
+TEST(PlanTrial, a_verdict_by_the_first_call_is_looked_at_soon_and_may_be_reopened) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  const auto decide = [&](SizedPlan* sizes, uint64_t signature) {
+    trial.note_rehearsal(signature, std::chrono::milliseconds(60));
+    trial.note_earlier_call(signature, std::chrono::milliseconds(90), true);
+    EXPECT_EQ(calls_until_decided(trial, sizes, {60'000, 64'000}), 1);
+    EXPECT_EQ(PlanTrial::result(*sizes)->winner, Contender::kPlan);
+  };
+  const auto make_calls = [&](SizedPlan* sizes, int tier0) {
+    int of_tier0 = 0;
+    for (int call = 0; call < 12; ++call) {
+      PlanTrial::Turn turn = trial.begin(sizes);
+      const bool is_tier0 = turn.contender() == Contender::kTier0;
+      of_tier0 += is_tier0 ? 1 : 0;
+      turn.finish(std::chrono::milliseconds(is_tier0 ? tier0 : 64));
+    }
+    EXPECT_EQ(of_tier0, 2);
+  };
+  decide(sized.at(1), 1);
+  make_calls(sized.at(1), 60);
+  EXPECT_EQ(winner(trial, sized.at(1), {60'000, 64'000}), Contender::kTier0);
+  // What holds is not looked at so soon again, and tells what tier 0 takes as a rule.
+  decide(sized.at(2), 2);
+  make_calls(sized.at(2), 70);
+  EXPECT_EQ(PlanTrial::result(*sized.at(2))->medians[0], 70'000'000);
+  for (int call = 0; call < 20; ++call) {
+    PlanTrial::Turn turn = trial.begin(sized.at(2));
+    EXPECT_EQ(turn.contender(), Contender::kPlan);
+    turn.finish(std::chrono::milliseconds(64));
+  }
 }
 
 TEST(PlanTrial, nothing_is_measured_while_a_job_may_change_the_times) {

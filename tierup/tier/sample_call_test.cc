@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 
 #include "tierup/tier/tiered_graph_fixture.h"
@@ -83,6 +84,42 @@ TEST_F(PlansOnSamples, AreNotRunForItIfTheyWriteToWhatIsNotTheirs) {
 })",
             [] {});
   EXPECT_EQ(note(), "");
+}
+
+// Two products, and one for each of %n trips, so that a call takes as long as is asked.
+constexpr const char* kTrips = R"(graph @main(%x : Tensor, %n : int, %w : Tensor) {
+  %true : bool = prim::Constant[value=True]()
+  %none : NoneType = prim::Constant[value=None]()
+  %a : Tensor = aten::linear(%x, %w, %none)
+  %b : Tensor = aten::relu(%a)
+  %c : Tensor = aten::linear(%b, %w, %none)
+  %h : Tensor = prim::Loop(%n, %true, %c)
+    block0(%i : int, %y : Tensor):
+      %z : Tensor = aten::linear(%y, %w, %none)
+      -> (%true, %z)
+  return (%h)
+})";
+
+// A plan is made after a long call, which is copied when it has turned out to be one.
+TEST_F(PlansOnSamples, AreMadeAndComparedAfterOneLongCall) {
+  using Clock = std::chrono::steady_clock;
+  make("compile=off", kTrips, weight_);
+  constexpr int64_t kTried = 64;
+  call({input_, IValue(kTried), IValue()});
+  const auto begin = Clock::now();
+  call({input_, IValue(kTried), IValue()});
+  const double each = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  make("compile=background", kTrips, weight_);
+  const auto trips = static_cast<int64_t>(kTried * 200 / each) + 1;
+  EXPECT_NEAR(first(call({input_, IValue(trips), IValue()})), 2, 1e-2);
+  tiers_->wait_for_jobs();
+  ASSERT_EQ(report().plans.size(), 1U) << report().detail;
+  EXPECT_NE(note().find("largest difference from tier 0: "), std::string::npos) << note();
+  // Of short calls one is not enough.
+  make("compile=background", kTrips, weight_);
+  call({input_, IValue(1), IValue()});
+  tiers_->wait_for_jobs();
+  EXPECT_TRUE(report().plans.empty());
 }
 
 }  // namespace

@@ -296,7 +296,10 @@ Ref<InstalledPlan> start_plan(const SpecializeRequest& request, const TieringOpt
   installed->policy = request.policy;
   installed->variant = request.variant;
   if (tries_plans(options)) installed->trial.offer(PlanTrial::Contender::kTier0);
-  if (request.call) installed->trial.note_earlier_call(request.call->signature, request.call->took);
+  if (request.call) {
+    const SpecializeRequest::Call& call = *request.call;
+    installed->trial.note_earlier_call(call.signature, call.took, !call.came_twice);
+  }
   return installed;
 }
 

@@ -26,10 +26,11 @@ struct SpecializeRequest {
   bool is_static = false;
   PlanVariant variant = PlanVariant::kFull;
   int threads = 0;  // That the callers' operators may use.
-  // What the last profiled call took, if one of the same sizes came before it.
+  // What the last profiled call took, if one of the same sizes came before it or it was long.
   struct Call {
     SizedPlans::Signature signature = 0;
     std::chrono::nanoseconds took{0};
+    bool came_twice = false;
   };
   std::optional<Call> call;
   // A call that tier 0 answered; null: nets are compared with tier 0 as they are compiled.

@@ -151,9 +151,13 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // The plan's serial number, unless weights changed meanwhile.
   std::optional<uint32_t> install(const Ref<InstalledPlan>& plan);
   void release_profile_later(uint32_t made);
+  // Whether a profiled run that took so long is the last one: see tiered_graph_samples.cc.
+  bool is_long(std::chrono::nanoseconds took) const;
+  bool is_last_profiled(bool is_long) const;
   // A profiled call's sample, where its plan will be compared with it and copying is cheap; see
   // tiered_graph_samples.cc. Null otherwise.
-  std::shared_ptr<SampleCall> sample_of(const Call& call);
+  std::shared_ptr<SampleCall> sample_of(std::span<const IValue> args,
+                                        const ops::Policy& policy) const;
   bool may_copy(std::optional<size_t> bytes) const;
   // By the job: whether the plan gives what tier 0 gives.
   bool confirm(const Ref<InstalledPlan>& plan, const SampleCall& sample);

@@ -2,6 +2,9 @@
 // (sample_call.h), it has to give what tier 0 gave. So tier 0 runs once for two purposes, and the
 // plan's first run, which lays out its memory, is not a caller's.
 //
+// Which call is the last to be profiled is known before it runs, unless it turns out to be long:
+// then it is copied afterwards, where the function writes to nothing that it was given.
+//
 // What that call does not tell of (a net on a branch not taken) or what it tells against is
 // compared net by net, on made-up numbers. A net that differs is made again with what is exact.
 #include <fmt/format.h>
@@ -17,6 +20,9 @@ namespace {
 
 // What copying a call may take of it, at a byte a nanosecond, which any machine copies.
 constexpr int64_t kCopyShare = 8;
+// What a further call would tell of how inputs vary is not worth waiting for so long: a plan is to
+// stand within a second, of which half goes by in its job and its trial.
+constexpr std::chrono::milliseconds kLongRun{50};
 
 // As near as a net has to be to its twin.
 bool agree(const IValue& found, const IValue& expected, Deviation& deviation) {
@@ -31,21 +37,27 @@ bool TieredGraph::may_copy(std::optional<size_t> bytes) const {
   return bytes && static_cast<int64_t>(*bytes) <= took / kCopyShare;
 }
 
-std::shared_ptr<SampleCall> TieredGraph::sample_of(const Call& call) {
+bool TieredGraph::is_long(std::chrono::nanoseconds took) const {
+  return took >= kLongRun && tries_plans(options_);
+}
+
+bool TieredGraph::is_last_profiled(bool is_long) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint32_t before = profile_ ? profile_->run_count() : 0;
+  return before + (is_long ? 2 : 1) >= options_.profiled_runs;
+}
+
+std::shared_ptr<SampleCall> TieredGraph::sample_of(std::span<const IValue> args,
+                                                   const ops::Policy& policy) const {
   if (!tries_plans(options_)) return nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const uint32_t runs = profile_ ? profile_->run_count() : 0;
-    if (runs + 1 < options_.profiled_runs) return nullptr;
-  }
   std::optional<size_t> bytes = 0;
-  for (const IValue& arg : call.args) {
+  for (const IValue& arg : args) {
     if (is_called_on(arg, self_)) continue;
     const std::optional<size_t> more = tensor_bytes(arg);
     bytes = bytes && more ? std::optional(*bytes + *more) : std::nullopt;
   }
   if (!may_copy(bytes)) return nullptr;
-  return std::make_shared<SampleCall>(call.args, self_, call.context.policy);
+  return std::make_shared<SampleCall>(args, self_, policy);
 }
 
 bool TieredGraph::confirm(const Ref<InstalledPlan>& plan, const SampleCall& sample) {

@@ -123,7 +123,7 @@ TEST_F(TieredGraphTest, AdaptiveServesAnyLengthWithOnePlanMadeInTheBackground) {
   tiers_->wait_for_jobs();
   for (const int64_t length : {6, 7, 100}) call_length(length);
   EXPECT_EQ(report().plans_made, 1U);
-  EXPECT_EQ(report().plans[0].hits, 3U);
+  EXPECT_GE(report().plans[0].hits, 3U);
 }
 
 TEST_F(TieredGraphTest, NoCallWaitsForAJob) {

@@ -27,7 +27,8 @@ enum class CompileMode : uint8_t { kBackground, kBlocking, kOff };
 struct TieringOptions {
   Policy policy = Policy::kAdaptive;
   CompileMode compile = CompileMode::kBackground;
-  uint32_t profiled_runs = 2;  // Runs at tier 0 before the first specialisation.
+  // Runs at tier 0 before the first specialisation; in the background a long last one counts twice.
+  uint32_t profiled_runs = 2;
   // (is static, how many), in order. Its sum is the re-specialisation budget of a graph.
   std::vector<std::pair<bool, uint32_t>> fusion_strategy = {{true, 2}, {false, 10}};
   uint32_t max_plans = 12;  // Of one graph at a time; the least used one is evicted.
