@@ -139,7 +139,7 @@ BufferLayout Emitter::act_convolution(const Layer& layer,
                                       const std::function<BufferLayout()>& place_result) {
   const BufferLayout source = place_in(layer.inputs[0], pd.src_desc());
   const BufferLayout weights = packed(
-      layer.id * 2, layer.weight, [&] { return dense_weight(layer); }, pd.weights_desc(),
+      layer.id * 2, layer, [&] { return dense_weight(layer); }, pd.weights_desc(),
       row_major(weight_sizes(layer.conv)));
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const BufferLayout target = place_result();
@@ -151,16 +151,20 @@ BufferLayout Emitter::act_convolution(const Layer& layer,
   return target;
 }
 
-Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& source_as,
-                                     const IntVector& weights_as,
-                                     const std::function<void(const float*, float*)>& pack,
-                                     int64_t room) {
-  const BufferLayout source = place_in(layer.inputs[0], source_as);
-  const BufferLayout weights = stored(layer.id * 2, row_major(weights_as), [&](char* to) {
+BufferLayout Emitter::own_weights(const Layer& layer, const OwnWeights& own) {
+  const auto fill = [&](char* to) {
     const Tensor weight = dense_weight(layer);
-    pack(weight.data<float>(), reinterpret_cast<float*>(to));
+    own.pack(weight.data<float>(), reinterpret_cast<float*>(to));
     return give_back_pages(layer.weight);
-  });
+  };
+  return stored(layer.id * 2, own.layout, fill,
+                packed_name(layer, own.form, own.layout, own.numbers));
+}
+
+Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& source_as,
+                                     const OwnWeights& own, int64_t room) {
+  const BufferLayout source = place_in(layer.inputs[0], source_as);
+  const BufferLayout weights = own_weights(layer, own);
   const BufferLayout bias = vector_of(layer.id * 2 + 1, grouped_bias(layer));
   const BufferLayout target = result_place(layer, channels_last(value(layer.output).sizes));
   return {source, weights, bias, target, fresh(row_major(IntVector{room}))};
@@ -173,8 +177,10 @@ void Emitter::winograd(const Layer& layer, Algorithm algorithm) {
   const int64_t panel = winograd_panel(problem) * 9;
   const OwnHomes h = own_homes(
       layer, channels_last(value(layer.inputs[0]).sizes),
-      IntVector{winograd_weight_count(problem) / panel, panel},
-      [&](const float* weight, float* to) { pack_winograd_weight(problem, weight, to); },
+      {PackedForm::kWinograd,
+       {winograd_panel(problem)},
+       row_major(IntVector{winograd_weight_count(problem) / panel, panel}),
+       [&](const float* weight, float* to) { pack_winograd_weight(problem, weight, to); }},
       plan.scratch());
   act(
       [=, steps = *store_steps(layer)](Bases bases) {
@@ -211,8 +217,10 @@ void Emitter::panels(const Layer& layer) {
       layer,
       problem.is_planar ? row_major(value(layer.inputs[0]).sizes)
                         : channels_last(value(layer.inputs[0]).sizes),
-      IntVector{convolution_weight_count(problem)},
-      [&](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); },
+      {PackedForm::kPanels,
+       {problem.panel},
+       row_major(IntVector{convolution_weight_count(problem)}),
+       [&](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); }},
       plan.scratch());
   act_panels(layer, problem, plan, h);
   settle(layer.output, h.target);
@@ -233,11 +241,11 @@ bool Emitter::is_for_planes(const Layer& layer) {
 void Emitter::planes(const Layer& layer) {
   const ConvGeometry& g = layer.conv;
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
-  const BufferLayout weights = stored(layer.id * 2, row_major(weight_sizes(g)), [&](char* to) {
-    const Tensor weight = dense_weight(layer);
-    std::copy_n(weight.data<float>(), weight.numel(), reinterpret_cast<float*>(to));
-    return give_back_pages(layer.weight);
-  });
+  const BufferLayout weights = own_weights(
+      layer,
+      {PackedForm::kPlanes, {}, row_major(weight_sizes(g)), [&](const float* weight, float* to) {
+         std::copy_n(weight, g.weights(), to);
+       }});
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const FinishedRows finish = finished_in_place(layer, fresh(row_major(value(layer.output).sizes)));
   act(
@@ -259,10 +267,10 @@ void Emitter::channels(const Layer& layer) {
   const BufferLayout source =
       place_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
   const memory::desc weights_as = row_major(IntVector{g.kernel_points(), g.out_channels});
-  const BufferLayout weights = stored(layer.id * 2, weights_as, [&](char* to) {
-    pack_channel_weight(g, dense_weight(layer).data<float>(), reinterpret_cast<float*>(to));
-    return give_back_pages(layer.weight);
-  });
+  const BufferLayout weights = own_weights(
+      layer, {PackedForm::kChannels, {}, weights_as, [&](const float* weight, float* to) {
+                pack_channel_weight(g, weight, to);
+              }});
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const FinishedRows finish =
       finished_in_place(layer, fresh(channels_last(value(layer.output).sizes)));

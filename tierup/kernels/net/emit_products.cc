@@ -132,14 +132,17 @@ Algorithm Emitter::product_algorithm(const Layer& layer) {
 void Emitter::panel_product(const Layer& layer) {
   const PanelConvolution problem = product_problem(layer);
   const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
-  const IntVector packed_sizes{convolution_weight_count(problem)};
+  const memory::desc packed_as = row_major(IntVector{convolution_weight_count(problem)});
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
-  const BufferLayout weights = stored(layer.weights_id * 2, row_major(packed_sizes), [&](char* to) {
+  const auto fill = [&](char* to) {
     const Tensor weight = scaled_weight(layer);
     pack_product_weight(problem, weight.data<float>(), weight.stride(0), weight.stride(1),
                         reinterpret_cast<float*>(to));
     return give_back_pages(layer.weight);
-  });
+  };
+  const BufferLayout weights =
+      stored(layer.weights_id * 2, packed_as, fill,
+             packed_name(layer, PackedForm::kPanels, packed_as, {problem.panel}));
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, grouped_bias(layer));
   const BufferLayout target = result_place(layer, row_major(value(layer.output).sizes));
   const BufferLayout room = fresh(row_major(IntVector{plan.scratch()}));
@@ -173,7 +176,7 @@ void Emitter::onednn_product(const Layer& layer) {
   source.layout = pd.src_desc();
   const Tensor weight = scaled_weight(layer);
   const BufferLayout weights = packed(
-      layer.weights_id * 2, layer.weight, [&] { return weight; }, pd.weights_desc(),
+      layer.weights_id * 2, layer, [&] { return weight; }, pd.weights_desc(),
       strided(weight.sizes(), weight.strides()));
   BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   bias.layout = pd.bias_desc();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <unordered_set>
 
 #include "tierup/base/machine.h"
 #include "tierup/base/parallel.h"
@@ -37,9 +38,10 @@ Emitted Emitter::run() {
   }
   find_last_uses();
   int64_t weights = 0;
+  std::unordered_set<const void*> counted;  // The steps of a loop read the same.
   for (const Layer& layer : net_.layers) {
-    const bool is_first = layer.weights_id == layer.id;  // Of those that read the same.
-    weights += layer.weight.defined() && is_first ? layer.weight.numel() : 0;
+    const bool is_new = layer.weight.defined() && counted.insert(layer.weight.raw()).second;
+    weights += is_new ? layer.weight.numel() : 0;
   }
   stays_cached_ = weights * static_cast<int64_t>(sizeof(float)) <= most_cached();
   choose_algorithms();
@@ -219,22 +221,35 @@ Argument Emitter::scratch(const memory::desc& layout) {
   return {DNNL_ARG_SCRATCHPAD, {layout, new_buffer(layout.get_size()), 0}};
 }
 
-BufferLayout Emitter::stored(int id, const memory::desc& layout, const WeightStore::Fill& fill) {
-  const auto block = weights_.get(id, layout, fill);
+BufferLayout Emitter::stored(int id, const memory::desc& layout, const WeightStore::Fill& fill,
+                             std::optional<PackedName> name) {
+  const auto block = weights_.get(id, layout, std::move(name), fill);
   out_.blocks.push_back(block);
   return {layout, constant_buffer(block.get(), layout.get_size()), 0};
 }
 
-BufferLayout Emitter::packed(int id, const Tensor& weight, const std::function<Tensor()>& make,
+std::optional<PackedName> Emitter::packed_name(const Layer& layer, PackedForm form,
+                                               const memory::desc& layout,
+                                               std::vector<int64_t> numbers) const {
+  if (!std::ranges::binary_search(net_.constants, layer.weight.storage().get()))
+    return std::nullopt;
+  numbers.push_back(static_cast<int64_t>(form));
+  return PackedName(layer.weight, std::move(numbers), layout, layer.scale);
+}
+
+BufferLayout Emitter::packed(int id, const Layer& layer, const std::function<Tensor()>& make,
                              const memory::desc& wanted, const memory::desc& outer) {
-  return stored(id, wanted, [&](char* to) {
+  const auto fill = [&](char* to) {
     const Tensor made = make();
     memory from(outer, onednn_engine(), made.raw());
     memory target(wanted, onednn_engine(), to);
     dnnl::reorder(from, target).execute(onednn_stream(), from, target);
     onednn_stream().wait();
-    return give_back_pages(weight);
-  });
+    return give_back_pages(layer.weight);
+  };
+  return stored(
+      id, wanted, fill,
+      packed_name(layer, PackedForm::kReordered, wanted, {layer.conv.transposed ? 1 : 0}));
 }
 
 BufferLayout Emitter::vector_of(int id, const std::vector<float>& numbers) {

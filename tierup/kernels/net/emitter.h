@@ -131,9 +131,15 @@ class Emitter {
   bool copy_plain(const BufferLayout& from, const BufferLayout& to);
   Argument scratch(const memory::desc& layout);
   // The constant named `id` in this layout; `fill` writes a missing one.
-  BufferLayout stored(int id, const memory::desc& layout, const WeightStore::Fill& fill);
+  BufferLayout stored(int id, const memory::desc& layout, const WeightStore::Fill& fill,
+                      std::optional<PackedName> name = std::nullopt);
+  // What names a layer's weights when they are packed so, with the numbers that this goes by.
+  // Nothing for weights that this net made.
+  std::optional<PackedName> packed_name(const Layer& layer, PackedForm form,
+                                        const memory::desc& layout,
+                                        std::vector<int64_t> numbers = {}) const;
   // What `make` makes of a layer's weight, by a reorder.
-  BufferLayout packed(int id, const Tensor& weight, const std::function<Tensor()>& make,
+  BufferLayout packed(int id, const Layer& layer, const std::function<Tensor()>& make,
                       const memory::desc& wanted, const memory::desc& outer);
   BufferLayout vector_of(int id, const std::vector<float>& numbers);
   void find_last_uses();
@@ -317,9 +323,17 @@ class Emitter {
   };
   void act_panels(const Layer& layer, const PanelConvolution& problem, const ConvolutionPlan& plan,
                   const OwnHomes& h);
-  // `source_as`: how the source is read; `weights_as` names how they are packed.
-  OwnHomes own_homes(const Layer& layer, const memory::desc& source_as, const IntVector& weights_as,
-                     const std::function<void(const float*, float*)>& pack, int64_t room);
+  // How our own convolutions have their weights: see packed_name(). `pack` reads them dense.
+  struct OwnWeights {
+    PackedForm form;
+    std::vector<int64_t> numbers;
+    memory::desc layout;
+    std::function<void(const float*, float*)> pack;
+  };
+  BufferLayout own_weights(const Layer& layer, const OwnWeights& own);
+  // `source_as`: how the source is read; `room`: floats.
+  OwnHomes own_homes(const Layer& layer, const memory::desc& source_as, const OwnWeights& own,
+                     int64_t room);
   // Of a product: with the normalisation's factors, and with what it adds.
   static Tensor scaled_weight(const Layer& layer);
   std::vector<float> folded_bias(const Layer& layer) const;

@@ -144,6 +144,8 @@ struct LayerNet {
   // Positions of the tensors among the program's inputs, and their values.
   std::vector<std::pair<size_t, int>> inputs;
   std::vector<int> outputs;
+  // Memory of the program's constants, sorted. Weights that lie elsewhere were made for this net.
+  std::vector<const Storage*> constants;
 };
 
 // `inputs` as the program wants them; of tensors only dtype and sizes matter.

@@ -41,7 +41,19 @@ LayerNet Resolver::run() {
     net_.outputs.push_back(id);
   }
   count_uses();
+  find_constants();
   return std::move(net_);
+}
+
+void Resolver::find_constants() {
+  for (const Op& op : program_.ops) {
+    for (const Arg& arg : op.args) {
+      const bool is_tensor = !arg.is_value() && arg.constant.is_tensor();
+      const Tensor tensor = is_tensor ? arg.constant.to_tensor() : Tensor();
+      if (tensor.defined()) net_.constants.push_back(tensor.storage().get());
+    }
+  }
+  std::ranges::sort(net_.constants);
 }
 
 bool Resolver::visit() {

@@ -229,6 +229,7 @@ class Resolver {
   bool multi_head();
   bool encoder_layer();
   void count_uses();
+  void find_constants();
 
   const Program& program_;
   const Op* op_ = nullptr;

@@ -14,14 +14,25 @@ std::shared_ptr<char[]> aligned_block(size_t bytes, PageKind kind) {
   return std::shared_ptr<char[]>(block, [](char* p) { free_block(p); });
 }
 
-std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout, const Fill& fill) {
+WeightStore::~WeightStore() {
+  for (const Entry& entry : entries_) entry.block->remove_holder();
+}
+
+std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout,
+                                         std::optional<PackedName> name, const Fill& fill) {
+  const auto memory_of = [](const std::shared_ptr<PackedBlock>& block) {
+    return std::shared_ptr<char[]>(block, block->data());
+  };
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const Entry& entry : entries_) {
-    if (entry.id == id && entry.layout == layout) return entry.block;
+    if (entry.id == id && entry.layout == layout) return memory_of(entry.block);
   }
-  std::shared_ptr<char[]> block = aligned_block(layout.get_size(), PageKind::kHuge);
-  entries_.push_back({id, layout, block, fill(block.get())});
-  return block;
+  std::shared_ptr<PackedBlock> block = name
+                                           ? PackedWeights::of_process().get(*std::move(name), fill)
+                                           : std::make_shared<PackedBlock>(layout.get_size(), fill);
+  block->add_holder();
+  entries_.push_back({id, layout, block});
+  return memory_of(block);
 }
 
 std::optional<memory::desc> WeightStore::known_layout(int id) const {
@@ -48,7 +59,7 @@ std::optional<Algorithm> WeightStore::algorithm(int id) const {
 size_t WeightStore::bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t total = 0;
-  for (const Entry& entry : entries_) total += entry.layout.get_size();
+  for (const Entry& entry : entries_) total += entry.block->share();
   return total;
 }
 

@@ -10,11 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "tierup/kernels/memory/spare_pages.h"
 #include "tierup/kernels/net/arena_memory.h"
 #include "tierup/kernels/net/layouts.h"
+#include "tierup/kernels/net/packed_weights.h"
 #include "tierup/tensor/block_memory.h"
-#include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels::net {
 
@@ -34,16 +33,23 @@ enum class Algorithm : uint8_t {
 
 class WeightStore {
  public:
-  // Writes a block, and tells which weight is spare beside it, if one is.
-  using Fill = std::function<SpareWeight(char*)>;
-  // The block named `id` in this layout; `fill` writes a missing one.
-  std::shared_ptr<char[]> get(int id, const memory::desc& layout, const Fill& fill);
+  using Fill = PackedBlock::Fill;
+  WeightStore() = default;
+  ~WeightStore();
+  WeightStore(const WeightStore&) = delete;
+  WeightStore& operator=(const WeightStore&) = delete;
+
+  // The block named `id` in this layout; `fill` writes a missing one. One that has a name in the
+  // process may come from another net.
+  std::shared_ptr<char[]> get(int id, const memory::desc& layout, std::optional<PackedName> name,
+                              const Fill& fill);
   // A layout that the constant was packed in before; nets for other sizes take it again where they
   // can, so that one copy serves all.
   std::optional<memory::desc> known_layout(int id) const;
   // How a convolution or product was done when it was measured, for nets that do not measure.
   void set_algorithm(int id, Algorithm algorithm);
   std::optional<Algorithm> algorithm(int id) const;
+  // Of what several stores have, its share.
   size_t bytes() const;
   const std::shared_ptr<ArenaMemory>& arenas() const { return arenas_; }
 
@@ -51,8 +57,7 @@ class WeightStore {
   struct Entry {
     int id;
     memory::desc layout;
-    std::shared_ptr<char[]> block;
-    SpareWeight spare;
+    std::shared_ptr<PackedBlock> block;
   };
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;

@@ -1,0 +1,62 @@
+#include "tierup/kernels/net/packed_weights.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tierup/kernels/net/weight_store.h"
+
+namespace tierup::kernels::net {
+
+PackedName::PackedName(Tensor named, std::vector<int64_t> how, const memory::desc& as,
+                       std::vector<float> factors)
+    : weight(std::move(named)),
+      version(weight.storage()->version()),
+      form(std::move(how)),
+      layout(as),
+      scale(std::move(factors)) {}
+
+bool PackedName::operator==(const PackedName& other) const {
+  return weight.raw() == other.weight.raw() && version == other.version &&
+         std::ranges::equal(weight.sizes(), other.weight.sizes()) &&
+         std::ranges::equal(weight.strides(), other.weight.strides()) && form == other.form &&
+         layout == other.layout && scale == other.scale;
+}
+
+PackedBlock::PackedBlock(size_t bytes, const Fill& fill, std::optional<PackedName> name)
+    : name_(std::move(name)),
+      bytes_(bytes),
+      memory_(aligned_block(bytes, PageKind::kHuge)),
+      spare_(fill(memory_.get())) {}
+
+PackedWeights& PackedWeights::of_process() {
+  // Never destroyed: nets of static objects may go after it.
+  static auto* const weights = new PackedWeights();
+  return *weights;
+}
+
+std::shared_ptr<PackedBlock> PackedWeights::find(const PackedName& name) const {
+  const auto [first, last] = blocks_.equal_range(name.weight.raw());
+  for (auto known = first; known != last; ++known) {
+    std::shared_ptr<PackedBlock> block = known->second.lock();
+    if (block != nullptr && *block->name() == name) return block;
+  }
+  return nullptr;
+}
+
+// Packing takes long, and is done outside the lock.
+std::shared_ptr<PackedBlock> PackedWeights::get(PackedName name, const PackedBlock::Fill& fill) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (auto known = find(name)) return known;
+  }
+  const void* weight = name.weight.raw();
+  const size_t bytes = name.layout.get_size();
+  auto made = std::make_shared<PackedBlock>(bytes, fill, std::move(name));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (auto known = find(*made->name())) return known;
+  std::erase_if(blocks_, [](const auto& known) { return known.second.expired(); });
+  blocks_.emplace(weight, made);
+  return made;
+}
+
+}  // namespace tierup::kernels::net
